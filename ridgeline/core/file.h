@@ -1,0 +1,46 @@
+// ridgeline/core/file.h
+//
+// Files: reading whole and by memory map, and writing so that a crash or a full disk leaves the old file untouched.
+// Every failure is an Error that names the path and the system's reason.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ridgeline {
+
+std::string read_file(const std::string& path);
+
+// Writes to a temporary name in the same directory, syncs, renames over `path`, syncs the directory.
+// On any failure the temporary file is removed and an existing `path` keeps its old content.
+void write_file_atomically(const std::string& path, std::string_view content);
+// The same in pieces: `write` gets a sink that it may call any number of times.
+using Sink = std::function<void(const void* data, std::size_t size)>;
+void write_file_atomically(const std::string& path, const std::function<void(const Sink&)>& write);
+
+// The regular files that match a shell pattern (`*`, `?`, `[...]`), sorted by name.
+std::vector<std::string> glob_files(const std::string& pattern);
+
+// A read-only memory map of a whole file. Movable; unmaps at the end. Any thread may read.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  std::span<const std::uint8_t> bytes() const { return {data_, size_}; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  const std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace ridgeline

@@ -1,0 +1,67 @@
+#include "ridgeline/core/trace.h"
+
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "ridgeline/core/file.h"
+
+namespace ridgeline {
+namespace {
+
+struct Span {
+  std::string category;
+  std::string name;
+  int lane;
+  std::int64_t begin_us;
+  std::int64_t duration_us;
+};
+
+}  // namespace
+
+struct Trace::State {
+  Clock::time_point start = Clock::now();
+  mutable std::mutex mutex;
+  std::map<std::thread::id, int> lanes;
+  std::map<int, std::string> lane_names;
+  std::vector<Span> spans;
+
+  int lane() { return lanes.try_emplace(std::this_thread::get_id(), static_cast<int>(lanes.size())).first->second; }
+};
+
+Trace::Trace() : state_(std::make_unique<State>()) {}
+Trace::~Trace() = default;
+
+void Trace::record(std::string_view category, std::string_view name, Clock::time_point begin, Clock::time_point end) {
+  using std::chrono::duration_cast;
+  using std::chrono::microseconds;
+  std::lock_guard lock(state_->mutex);
+  state_->spans.push_back({std::string(category), std::string(name), state_->lane(),
+                           duration_cast<microseconds>(begin - state_->start).count(),
+                           duration_cast<microseconds>(end - begin).count()});
+}
+
+void Trace::name_thread(std::string_view name) {
+  std::lock_guard lock(state_->mutex);
+  state_->lane_names[state_->lane()] = name;
+}
+
+void Trace::write(const std::string& path) const {
+  using nlohmann::json;
+  json events = json::array();
+  {
+    std::lock_guard lock(state_->mutex);
+    for (const auto& [lane, name] : state_->lane_names) {
+      events.push_back({{"ph", "M"}, {"name", "thread_name"}, {"pid", 1}, {"tid", lane}, {"args", {{"name", name}}}});
+    }
+    for (const Span& s : state_->spans) {
+      events.push_back({{"ph", "X"}, {"cat", s.category}, {"name", s.name}, {"pid", 1}, {"tid", s.lane},
+                        {"ts", s.begin_us}, {"dur", s.duration_us}});
+    }
+  }
+  write_file_atomically(path, json{{"traceEvents", events}}.dump());
+}
+
+}  // namespace ridgeline
