@@ -1,0 +1,47 @@
+# A front for CMake: every target does the set-up that it needs. `make help` lists them.
+.DEFAULT_GOAL := help
+.PHONY: help setup build train test bench check format asan tsan clean
+
+help:
+	@echo "make train    set up, build, draw the shapes data set, train AlexNet on it and evaluate"
+	@echo "make test     set up, build, run every test"
+	@echo "make build    set up and build: build/ridgeline"
+	@echo "make bench    time the compiled training step against this machine's limit"
+	@echo "make check    clang-format and clang-tidy (pinned, in .venv); make format rewrites the files"
+	@echo "make asan     the tests again under the address and undefined-behaviour sanitizers"
+	@echo "make tsan     data engine, queues, executor and trainer again under the thread sanitizer"
+	@echo "make clean    remove the build folders (not .deps, .venv, runs)"
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	@scripts/build.sh release
+
+train:
+	@STEP="[1/4] " scripts/setup.sh
+	@STEP="[2/4] " scripts/build.sh release ridgeline
+	@STEP="[3/4] " scripts/shapes.sh
+	@STEP="[4/4] " scripts/train_shapes.sh
+
+test:
+	@STEP="[1/3] " scripts/setup.sh --tests
+	@STEP="[2/3] " scripts/build.sh release
+	@STEP="[3/3] " scripts/test.sh release
+
+asan tsan:
+	@STEP="[1/3] " scripts/setup.sh --tests
+	@STEP="[2/3] " scripts/build.sh $@
+	@STEP="[3/3] " scripts/test.sh $@
+
+bench: build
+	@scripts/bench.sh
+
+check: setup
+	@scripts/check.sh
+
+format:
+	@scripts/check.sh --fix
+
+clean:
+	rm -rf build build-debug build-asan build-tsan

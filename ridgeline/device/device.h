@@ -1,0 +1,50 @@
+// ridgeline/device/device.h
+//
+// Where programs run: memory, a stream of work in order, and the kernels for it. Devices are owned by the session and
+// outlive every program compiled for them.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ridgeline/device/kernel.h"
+
+namespace ridgeline {
+
+// Memory of one device; freed with the object. Addresses of another device's memory are no host pointers.
+class DeviceMemory {
+ public:
+  virtual ~DeviceMemory() = default;
+  virtual void* address() = 0;
+  virtual std::size_t bytes() const = 0;
+};
+
+// Executes what it is given in order. On the CPU run() returns when the work is done; other streams run behind.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual void run(Kernel& kernel, const KernelArguments& arguments) = 0;
+  virtual void copy_from_host(void* device, const void* host, std::size_t bytes) = 0;
+  virtual void copy_to_host(void* host, const void* device, std::size_t bytes) = 0;
+  // Waits for everything given so far; an error of that work is thrown here.
+  virtual void synchronize() = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string_view name() const = 0;  // "cpu", "simulated"
+  // True when device addresses are host addresses, so that no copies are needed.
+  virtual bool host_memory() const = 0;
+  virtual std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) = 0;
+  virtual Stream& stream() = 0;
+  // The kernel entries for an op, in the order in which compilation tries them. Empty: the op has no kernel here.
+  virtual std::vector<KernelEntry> kernels(std::string_view op) const = 0;
+};
+
+}  // namespace ridgeline

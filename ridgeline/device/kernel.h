@@ -1,0 +1,77 @@
+// ridgeline/device/kernel.h
+//
+// A kernel computes one node of the graph. For every op a device has an ordered list of kernel entries; compilation
+// takes the first that accepts. An entry that cannot take the node says why (a Refusal).
+//
+// A kernel is made once, at compile time, for fixed shapes, layouts and team size; run() allocates nothing, takes no
+// lock, and may be called any number of times with other addresses. One kernel is run by one thread at a time and uses
+// the compute team itself.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ridgeline/device/layout.h"
+#include "ridgeline/graph/ir/op_def.h"
+
+namespace ridgeline {
+
+struct Refusal {
+  std::string reason;
+};
+
+struct KernelOperand {
+  ValueType type;
+  // The layout that the value has (inputs) or that its readers wish (outputs).
+  Layout layout;
+  // Inputs: true when nobody has fixed the layout of this parameter yet, so the kernel may choose it.
+  // Outputs: true when any layout will do.
+  bool free = false;
+};
+
+struct KernelRequest {
+  const OpDef& def;
+  const Node& node;  // attributes complete
+  std::vector<KernelOperand> inputs;
+  std::vector<KernelOperand> outputs;
+};
+
+struct KernelArguments {
+  void* const* inputs;
+  void* const* outputs;
+  void* scratch;  // scratch_bytes() of 64-byte aligned memory, contents undefined
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual void run(const KernelArguments& arguments) = 0;
+
+  // For reports: "onednn conv jit:avx512_core", "own max_pool avx3".
+  std::string name;
+  // The layouts that run() expects and produces, one an operand and result. Where an input differs from the layout that
+  // the value has, compilation puts a conversion in front (once per step). Empty vectors mean all plain.
+  std::vector<Layout> input_layouts;
+  std::vector<Layout> output_layouts;
+  std::size_t scratch_bytes = 0;
+  // in_place[i] = j: result i may be written over operand j's memory if that is not needed afterwards. -1: it may not.
+  std::vector<int> in_place;
+};
+
+using KernelChoice = std::variant<std::unique_ptr<Kernel>, Refusal>;
+
+enum class Provider { own, library, reference };
+std::string_view name_of(Provider provider);
+
+struct KernelEntry {
+  std::string_view op;
+  std::string_view name;  // unique among the entries of an op
+  Provider provider;
+  KernelChoice (*make)(const KernelRequest& request);
+};
+
+}  // namespace ridgeline

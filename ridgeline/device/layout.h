@@ -1,0 +1,44 @@
+// ridgeline/device/layout.h
+//
+// How a value's elements lie in memory. The plain layout is row-major over the logical shape; a kernel library may want
+// a parameter blocked and padded. Only whoever made a blocked layout understands it; everybody else can ask for its
+// size, compare it, and convert to and from the plain one.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "ridgeline/graph/ir/graph.h"
+
+namespace ridgeline {
+
+class BlockedLayout {
+ public:
+  virtual ~BlockedLayout() = default;
+  virtual std::size_t bytes() const = 0;  // padding included; padded elements are zero and stay zero
+  virtual std::string name() const = 0;   // for reports: "ABcd16b16a"
+  virtual bool equals(const BlockedLayout& other) const = 0;
+  virtual void to_plain(const void* blocked, void* plain) const = 0;
+  virtual void from_plain(const void* plain, void* blocked) const = 0;
+};
+
+// A handle; null means plain.
+class Layout {
+ public:
+  Layout() = default;
+  explicit Layout(std::shared_ptr<const BlockedLayout> blocked) : blocked_(std::move(blocked)) {}
+  bool plain() const { return blocked_ == nullptr; }
+  const BlockedLayout* blocked() const { return blocked_.get(); }
+  std::size_t bytes(const ValueType& type) const { return blocked_ ? blocked_->bytes() : type.bytes(); }
+  std::string name() const { return blocked_ ? blocked_->name() : "plain"; }
+  friend bool operator==(const Layout& a, const Layout& b) {
+    if (a.blocked_ == b.blocked_) return true;
+    return a.blocked_ && b.blocked_ && a.blocked_->equals(*b.blocked_);
+  }
+
+ private:
+  std::shared_ptr<const BlockedLayout> blocked_;
+};
+
+}  // namespace ridgeline

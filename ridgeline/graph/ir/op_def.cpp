@@ -1,0 +1,86 @@
+#include "ridgeline/graph/ir/op_def.h"
+
+#include "ridgeline/core/error.h"
+
+namespace ridgeline {
+
+const OpDef& op_def(std::string_view name) {
+  if (const OpDef* def = find_op(name)) return *def;
+  std::vector<std::string> names;
+  for (const OpDef& def : all_ops()) names.push_back(def.name);
+  const std::string near = nearest_name(name, names);
+  throw Error("unknown op '" + std::string(name) + "'" + (near.empty() ? "" : " (did you mean " + near + "?)"));
+}
+
+Attributes complete_attributes(const OpDef& def, const Attributes& given) {
+  Attributes complete;
+  for (const AttributeSpec& spec : def.attributes) {
+    const Attribute* value = given.find(spec.name);
+    if (value == nullptr) {
+      if (!spec.fallback) throw Error("[" + def.name + "] attribute '" + spec.name + "' is required: " + spec.meaning);
+      complete.set(spec.name, *spec.fallback);
+      continue;
+    }
+    // An integer where a real is meant is no mistake.
+    if (std::holds_alternative<double>(spec.example) && std::holds_alternative<std::int64_t>(*value)) {
+      complete.set(spec.name, static_cast<double>(std::get<std::int64_t>(*value)));
+      continue;
+    }
+    if (value->index() != spec.example.index()) {
+      throw Error("[" + def.name + "] attribute '" + spec.name + "' = " + to_string(*value) +
+                  " has the wrong type; a value like " + to_string(spec.example) + " is meant");
+    }
+    complete.set(spec.name, *value);
+  }
+  for (const auto& [name, value] : given) {
+    if (!complete.has(name)) {
+      std::vector<std::string> names;
+      for (const AttributeSpec& spec : def.attributes) names.push_back(spec.name);
+      const std::string near = nearest_name(name, names);
+      throw Error("[" + def.name + "] has no attribute '" + name + "'" +
+                  (near.empty() ? "" : " (did you mean " + near + "?)"));
+    }
+  }
+  return complete;
+}
+
+std::vector<ValueType> infer_types(const OpDef& def, std::span<const ValueType> inputs, const Attributes& complete,
+                                   std::string_view node_name) {
+  const int count = static_cast<int>(inputs.size());
+  if (count < def.min_operands || (def.max_operands >= 0 && count > def.max_operands)) {
+    std::string wanted = std::to_string(def.min_operands);
+    if (def.max_operands < 0) wanted += " or more";
+    else if (def.max_operands != def.min_operands) wanted += " to " + std::to_string(def.max_operands);
+    throw Error("[" + def.name + "] takes " + wanted + " operands, not " + std::to_string(count));
+  }
+  return def.infer({inputs, complete, node_name});
+}
+
+Cost cost_of(const Graph& graph, const Node& node) {
+  std::vector<ValueType> inputs;
+  std::vector<ValueType> outputs;
+  Cost cost;
+  for (ValueId id : node.inputs) {
+    inputs.push_back(graph.value(id).type);
+    cost.bytes += static_cast<double>(inputs.back().bytes());
+  }
+  for (ValueId id : node.outputs) {
+    outputs.push_back(graph.value(id).type);
+    cost.bytes += static_cast<double>(outputs.back().bytes());
+  }
+  const OpDef& def = op_def(node.op);
+  if (!def.cost) return cost;
+  return def.cost({inputs, node.attributes, node.name}, outputs);
+}
+
+std::vector<Tensor> run_reference(const OpDef& def, std::span<const Tensor> inputs, const Attributes& complete,
+                                  std::string_view node_name) {
+  std::vector<ValueType> types;
+  for (const Tensor& t : inputs) types.push_back({t.dtype(), t.shape()});
+  std::vector<Tensor> outputs;
+  for (ValueType& type : infer_types(def, types, complete, node_name)) outputs.emplace_back(type.dtype, type.shape);
+  def.reference({types, complete, node_name}, inputs, outputs);
+  return outputs;
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,62 @@
+// ridgeline/graph/loop/expression.h
+//
+// The loop expression: scalar nodes over the elements of a tensor. A pointwise op is its expression; fusion glues
+// expressions together, the reference evaluates them element by element, and each device makes code of them.
+// A plain value in SSA form: a node refers to earlier nodes only.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ridgeline/core/dtype.h"
+
+namespace ridgeline::loop {
+
+enum class Kind : std::uint8_t {
+  operand,   // element of operand `operand`
+  constant,  // `value`
+  // one argument
+  neg, abs, exp, log, sqrt, floor, cos, sin,
+  // two arguments
+  add, sub, mul, div, max, min,
+  less, less_equal, equal,  // 1 or 0
+  // three arguments: c != 0 ? a : b
+  select,
+  // uniform in [0,1) by counter (core/random.h: philox_element): key in `key`, argument 0 is the step,
+  // the element index is the loop's own flat row-major index
+  random_uniform,
+};
+
+struct Term {
+  Kind kind = Kind::constant;
+  std::int32_t a = -1;
+  std::int32_t b = -1;
+  std::int32_t c = -1;
+  std::int32_t operand = -1;
+  double value = 0;
+  std::uint64_t key = 0;
+  friend bool operator==(const Term&, const Term&) = default;
+};
+
+enum class Ending : std::uint8_t {
+  store,  // one element a loop element
+  sum,    // the sum over all elements, a scalar
+};
+
+struct Result {
+  std::int32_t term = -1;
+  Ending ending = Ending::store;
+  friend bool operator==(const Result&, const Result&) = default;
+};
+
+struct Expression {
+  std::int32_t operands = 0;
+  std::vector<Term> terms;
+  std::vector<Result> results;
+  friend bool operator==(const Expression&, const Expression&) = default;
+};
+
+}  // namespace ridgeline::loop

@@ -1,0 +1,47 @@
+// ridgeline/image/geometry.h
+//
+// Which pixels: crops and sizes, rounded as torchvision rounds them. Numbers only, no pixels. Pure functions.
+#pragma once
+
+#include <span>
+
+#include "ridgeline/core/random.h"
+#include "ridgeline/image/image.h"
+
+namespace ridgeline::image {
+
+// An object in an image, in fractions of height and width (the slim ImageNet keys image/object/bbox/*).
+struct ObjectBox {
+  float ymin = 0, xmin = 0, ymax = 1, xmax = 1;
+};
+
+struct CropLaw {
+  double scale_low = 0.08;  // share of the image's area
+  double scale_high = 1.0;
+  double ratio_low = 3.0 / 4.0;  // width over height
+  double ratio_high = 4.0 / 3.0;
+  int attempts = 10;
+  // With objects: an attempt must cover this share of one of them (TensorFlow's sample_distorted_bounding_box).
+  double min_object_covered = 0.1;
+};
+
+// Error for a law no image can meet (scale or ratio reversed or not positive, no attempts).
+void check_crop_law(const CropLaw& law);
+
+// torchvision's RandomResizedCrop.get_params: area uniform, aspect ratio log-uniform, sides rounded half to even, then
+// the row, then the column, both ends included. Draws two doubles an attempt and two integers an accepted one. After
+// `attempts` failures the largest centred box within the ratios, or the whole image when objects were given.
+Box random_resized_crop(Size image, const CropLaw& law, SampleRandom& random, std::span<const ObjectBox> objects = {});
+
+// torchvision's Resize(size) with an integer: the short side becomes `size`, the long one int(size * long / short).
+Size resized_short_side(Size image, int size);
+
+// torchvision's CenterCrop: offsets round half to even; a side that is too short is padded with zeros first,
+// d/2 before and (d+1)/2 after.
+struct CenterCrop {
+  int pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  Box box;  // in the padded image
+};
+CenterCrop center_crop(Size image, Size crop);
+
+}  // namespace ridgeline::image

@@ -1,0 +1,32 @@
+// ridgeline/image/normalize.h
+//
+// The tail of the input path, u8 to f32: convert, flip, normalise. Defined once; the data workers and the training step's
+// image_tail op both run it, with the same bits. Immutable after construction: any thread may use it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "ridgeline/image/image.h"
+
+namespace ridgeline::image {
+
+// ImageNet's, as fractions of 255.
+inline constexpr std::array<double, 3> kImagenetMean = {0.485, 0.456, 0.406};
+inline constexpr std::array<double, 3> kImagenetStd = {0.229, 0.224, 0.225};
+
+class NormalizeTable {
+ public:
+  // Entry v of channel c is (v - 255*mean[c]) / (255*std[c]), computed in double in that order and rounded once to f32.
+  // Error for a std that is not positive and finite.
+  NormalizeTable(const std::array<double, 3>& mean, const std::array<double, 3>& std);
+
+  float at(int channel, std::uint8_t v) const { return table_[static_cast<std::size_t>(channel) * 256 + v]; }
+  // u8 HWC (3 channels) to f32 HWC without gaps, mirrored left to right when `flip`. out: height * width * 3.
+  void tail(const ImageView& image, bool flip, float* out) const;
+
+ private:
+  std::array<float, 3 * 256> table_;
+};
+
+}  // namespace ridgeline::image

@@ -1,0 +1,21 @@
+// ridgeline/image/pixels.h
+//
+// Moving pixels without changing them. Pure functions: any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "ridgeline/image/image.h"
+
+namespace ridgeline::image {
+
+// A view of a part; `box` must lie inside.
+ImageView crop(const ImageView& image, Box box);
+Image copy(const ImageView& image);
+// Mirrored left to right, in place.
+void flip_horizontal(std::uint8_t* data, int height, int width, int channels, std::ptrdiff_t stride);
+Image flipped_horizontal(const ImageView& image);
+// With a border of `value`.
+Image pad(const ImageView& image, int top, int left, int bottom, int right, std::uint8_t value = 0);
+
+}  // namespace ridgeline::image

@@ -1,0 +1,85 @@
+// ridgeline/image/resample.h
+//
+// Resizing by Pillow's law (src/libImaging/Resample.c): half-pixel centres, a filter that widens when shrinking
+// (antialiasing), weights in double normalised and rounded to 22 bits, first across, then down, with an 8-bit rounded image
+// between. The vector code gives the bits of the plain code. Training and evaluation both use it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ridgeline/image/image.h"
+
+namespace ridgeline::image {
+
+enum class Filter {
+  nearest,   // Pillow's: source pixel int((x + 0.5) * scale)
+  box,
+  bilinear,
+  bicubic,   // a = -0.5
+  lanczos,   // three lobes
+  tf1_bilinear,  // TensorFlow 1's resize_bilinear: source x * scale, no antialiasing; rounded to nearest for 8 bits
+};
+
+std::string_view name_of(Filter filter);
+// An Error that lists the names for an unknown one.
+Filter parse_filter(std::string_view name);
+
+// A rectangle with fractional borders, as Pillow's resize(box=...).
+struct FloatBox {
+  float left = 0, top = 0, right = 0, bottom = 0;
+};
+
+struct ResizeSpec {
+  Size in;   // of the whole source
+  Size out;  // of the whole result
+  Filter filter = Filter::bilinear;
+  // The part of the source that is stretched over the result (default: all of it). Filters still read pixels around it.
+  std::optional<FloatBox> box = std::nullopt;
+  // The part of the result that is wanted (default: all of it): a centre crop after a resize costs only its own pixels.
+  std::optional<Box> window = std::nullopt;
+};
+
+// Not thread-safe; reuses its buffers from call to call.
+class Resizer {
+ public:
+  // Prepares the weights; an Error for empty or absurd sizes. Cheap when `spec` only repeats the last one's numbers.
+  void prepare(const ResizeSpec& spec);
+  // The pixels of the source that run() reads: with it a decoder can decode just these.
+  Box source() const { return source_; }
+  // The size that run() writes: the window's, or spec.out.
+  Size result() const { return {window_.height, window_.width}; }
+  // `part` is the rectangle source() of the image, 1 to 4 channels; writes result() rows of width * channels bytes.
+  void run(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride);
+
+  // prepare and run on a whole image.
+  void resize(const ImageView& image, const ResizeSpec& spec, std::uint8_t* out, std::ptrdiff_t out_stride);
+
+  // For each output position: the first source position, the number of weights, and the weights, `taps` places each.
+  struct Axis {
+    bool needed = false;  // false: this axis is copied
+    int taps = 0;
+    std::vector<int> first, count;
+    std::vector<std::int32_t> weight;     // 22-bit fixed point
+    std::vector<float> fraction;          // tf1_bilinear: the weight of the second position
+  };
+
+ private:
+  void run_nearest(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) const;
+  void run_tf1(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) const;
+
+  ResizeSpec spec_;
+  bool prepared_ = false;
+  Box source_;
+  Box window_;
+  Axis across_, down_;
+  std::vector<std::uint8_t> between_;
+};
+
+// Of a whole image, for single uses.
+Image resize(const ImageView& image, Size out, Filter filter = Filter::bilinear);
+Image resize(const ImageView& image, const ResizeSpec& spec);
+
+}  // namespace ridgeline::image

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Form and lint with pinned tools: scripts/check.sh [--all | --fix]
+#   without a flag   formatting of every source; clang-tidy on the .cpp files that differ from the last commit,
+#                    and on ridgeline/core
+#   --all            clang-tidy on every .cpp file (long)
+#   --fix            rewrite the formatting, no lint
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/say.sh
+
+mode=${1:-}
+[[ $mode == "" || $mode == --all || $mode == --fix ]] || die "scripts/check.sh: unknown flag $mode (allowed: --all, --fix)"
+scripts/setup.sh --check
+mapfile -t sources < <(git ls-files -co --exclude-standard -- 'ridgeline/*.h' 'ridgeline/*.cpp' 'tests/*.h' \
+  'tests/*.cpp' 'bench/*.cpp' 'examples/*.cpp')
+if [[ $mode == --fix ]]; then
+  .venv/bin/clang-format -i "${sources[@]}"
+  say format "${#sources[@]} files rewritten where needed"
+  exit 0
+fi
+
+failed=0
+if .venv/bin/clang-format --dry-run -Werror "${sources[@]}"; then
+  say format "${#sources[@]} files in form"
+else
+  say format "some files are not in form: make format"
+  failed=1
+fi
+
+if [[ $mode == --all ]]; then
+  mapfile -t linted < <(printf '%s\n' "${sources[@]}" | grep '^ridgeline/.*\.cpp$')
+else
+  mapfile -t linted < <({ git diff --name-only --diff-filter=AM HEAD; git ls-files -o --exclude-standard;
+                          git ls-files 'ridgeline/core/*.cpp'; } | grep '^ridgeline/.*\.cpp$' | sort -u)
+fi
+cmake --preset release >/dev/null  # writes build/compile_commands.json
+if printf '%s\0' "${linted[@]}" | xargs -0 -r -n 1 -P "$(nproc)" .venv/bin/clang-tidy -p build --quiet; then
+  say lint "${#linted[@]} files clean"
+else
+  say lint "clang-tidy found something (above)"
+  failed=1
+fi
+exit $failed

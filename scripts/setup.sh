@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Installs what is missing and says what it does; does nothing when all is present.
+#
+#   scripts/setup.sh            what the build needs: Debian packages, oneDNN in .deps/
+#   scripts/setup.sh --tests    and numpy and Pillow in .venv/, which some tests use as oracles
+#   scripts/setup.sh --check    and clang-format and clang-tidy in .venv/
+#
+# Debian's packages are taken as the release ships them. What comes from PyPI is pinned and checked by hash.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/say.sh
+
+tests=0 check=0
+for argument in "$@"; do
+  case $argument in
+    --tests) tests=1 ;;
+    --check) check=1 ;;
+    *) die "scripts/setup.sh: unknown flag $argument (allowed: --tests, --check)" ;;
+  esac
+done
+
+packages=(g++ cmake ninja-build pkg-config git make libjpeg-dev libpng-dev zlib1g-dev libfmt-dev libspdlog-dev
+  nlohmann-json3-dev libcli11-dev libhwy-dev libgtest-dev libbenchmark-dev python3 python3-venv python3-pip unzip)
+onednn_version=2023.2.0
+onednn=.deps/onednn
+did=()  # what this run installed
+
+install_packages() {
+  command -v dpkg-query >/dev/null || die "this set-up knows Debian only; elsewhere install: ${packages[*]}"
+  local missing=() package sudo=()
+  for package in "${packages[@]}"; do
+    [[ $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) == *" installed" ]] || missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || die "missing packages, and neither root nor sudo: ${missing[*]}"
+    sudo=(sudo)
+  fi
+  say packages "installing ${missing[*]}"
+  local apt=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y)
+  local log
+  log=$(mktemp)
+  if ! "${apt[@]}" update >"$log" 2>&1 ||
+     ! "${apt[@]}" install --no-install-recommends "${missing[@]}" >>"$log" 2>&1 </dev/null; then
+    tail -n 5 "$log" >&2
+    die "apt-get could not install ${missing[*]} (network? whole log: $log)"
+  fi
+  rm -f "$log"
+  did+=("${#missing[@]} Debian packages")
+}
+
+# Debian's Python is asked for by name: the oracles are pinned for it, and another one may come first in PATH.
+python() {
+  local candidate
+  for candidate in python3 /usr/bin/python3; do
+    if "$candidate" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null &&
+       "$candidate" -m pip --version >/dev/null 2>&1; then
+      echo "$candidate"
+      return
+    fi
+  done
+  die "no Python 3.11 with pip (Debian 12: apt-get install python3 python3-pip)"
+}
+
+# The two wheels are plain archives of a C++ library and its headers. The wheel holds three copies of the
+# library under three names: one is kept.
+install_onednn() {
+  [[ $(cat $onednn/version 2>/dev/null) == "$onednn_version" && -s $onednn/lib/libdnnl.so.3 ]] && return 0
+  [[ $(uname -m) == x86_64 ]] || die "the oneDNN wheels are for x86_64, this machine is $(uname -m)"
+  say packages "fetching oneDNN $onednn_version from PyPI"
+  local python work log
+  python=$(python)
+  mkdir -p .deps
+  work=$(mktemp -d .deps/unpack.XXXXXX)
+  log=$work/log
+  if ! "$python" -m pip download --disable-pip-version-check --no-deps --require-hashes --only-binary :all: \
+       -d "$work/wheels" -r scripts/requirements-onednn.txt >"$log" 2>&1; then
+    tail -n 3 "$log" >&2
+    rm -rf "$work"
+    die "pip could not fetch oneDNN $onednn_version (network? or a hash that does not match)"
+  fi
+  local wheel
+  for wheel in "$work"/wheels/*.whl; do unzip -q -o "$wheel" -d "$work/files"; done
+  mkdir -p "$work/onednn/lib"
+  mv "$work"/files/onednn_devel_cpu_gomp-*.data/data/include "$work/onednn/include"
+  mv "$work"/files/onednn_cpu_gomp-*.data/data/lib/libdnnl.so.3 "$work/onednn/lib/libdnnl.so.3"
+  mv "$work"/files/onednn_cpu_gomp-*.data/data/share/doc/onednn/LICENSE "$work/onednn/LICENSE"
+  ln -s libdnnl.so.3 "$work/onednn/lib/libdnnl.so"
+  echo "$onednn_version" >"$work/onednn/version"
+  rm -rf $onednn
+  mv "$work/onednn" $onednn
+  rm -rf "$work"
+  did+=("oneDNN $onednn_version")
+}
+
+# install_into_venv NAME: scripts/requirements-NAME.txt, once for each version of that file.
+install_into_venv() {
+  local requirements=scripts/requirements-$1.txt stamp=.venv/$1.txt log
+  cmp -s "$requirements" "$stamp" && return 0
+  say packages "installing $(grep -oE '^[A-Za-z-]+==[0-9.]+' "$requirements" | tr '\n' ' ')into .venv"
+  local python
+  python=$(python)
+  [[ -x .venv/bin/pip ]] || "$python" -m venv .venv || die "cannot make .venv (Debian: apt-get install python3-venv)"
+  log=.venv/$1.log
+  if ! .venv/bin/pip install --disable-pip-version-check --no-deps --require-hashes --only-binary :all: \
+       -r "$requirements" >"$log" 2>&1; then
+    tail -n 3 "$log" >&2
+    die "pip could not install $requirements (network? or a hash that does not match)"
+  fi
+  cp "$requirements" "$stamp"
+  did+=("$1 tools in .venv")
+}
+
+install_packages
+install_onednn
+if ((tests)); then install_into_venv tests; fi
+if ((check)); then install_into_venv check; fi
+if ((${#did[@]})); then
+  text=$(printf ', %s' "${did[@]}")
+  say packages "installed ${text:2}"
+else
+  say packages "all present"
+fi
