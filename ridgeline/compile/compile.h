@@ -1,0 +1,28 @@
+// ridgeline/compile/compile.h
+//
+// Graph to program, on a copy: compiling twice gives two independent programs, and the user's graph is never changed.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ridgeline/compile/program.h"
+
+namespace ridgeline {
+
+struct CompileOptions {
+  bool fusion = true;           // merge pointwise chains and epilogues
+  bool reuse_memory = true;     // let values share addresses when their lifetimes do not overlap
+  bool soft_placement = true;   // run ops that the device has no kernel for on the CPU instead of refusing them
+  std::string dump_directory;   // one numbered text file per pass, when not empty
+#ifdef NDEBUG
+  bool verify = false;
+#else
+  bool verify = true;
+#endif
+};
+
+// An op that no kernel takes is an Error with every refusal and its reason.
+std::unique_ptr<Program> compile(const Graph& graph, Session& session, const CompileOptions& options = {});
+
+}  // namespace ridgeline

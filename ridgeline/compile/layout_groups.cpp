@@ -1,0 +1,40 @@
+#include "ridgeline/compile/layout_groups.h"
+
+namespace ridgeline {
+
+LayoutGroups::LayoutGroups(const Graph& graph)
+    : parent_(graph.values.size()), has_argument_(graph.values.size(), false), layouts_(graph.values.size()) {
+  for (std::size_t i = 0; i < parent_.size(); ++i) parent_[i] = i;
+  for (ValueId id : graph.arguments) {
+    const ValueInfo& info = graph.value(id);
+    const bool stored = info.kind == ValueKind::param || info.kind == ValueKind::state;
+    if (stored && info.type.shape.rank() >= 2) has_argument_[static_cast<std::size_t>(id)] = true;
+  }
+  for (const Node& node : graph.nodes) {
+    if (!op_def(node.op).has(kPointwise)) continue;
+    ValueId first = kNoValue;
+    const auto visit = [&](ValueId id) {
+      if (graph.value(id).type.shape.rank() == 0) return;
+      if (first == kNoValue) first = id;
+      else if (graph.value(first).type.shape == graph.value(id).type.shape) join(first, id);
+    };
+    for (ValueId id : node.outputs) visit(id);
+    for (ValueId id : node.inputs) visit(id);
+  }
+}
+
+std::size_t LayoutGroups::root(ValueId id) const {
+  auto i = static_cast<std::size_t>(id);
+  while (parent_[i] != i) i = parent_[i];
+  return i;
+}
+
+void LayoutGroups::join(ValueId a, ValueId b) {
+  const std::size_t x = root(a);
+  const std::size_t y = root(b);
+  if (x == y) return;
+  parent_[y] = x;
+  has_argument_[x] = has_argument_[x] || has_argument_[y];
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,59 @@
+// ridgeline/compile/plan.h
+//
+// What compilation hands to the executor: buffers with their place in memory, and launches in order.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ridgeline/device/device.h"
+#include "ridgeline/graph/ir/graph.h"
+
+namespace ridgeline {
+
+enum class BufferHome {
+  arena,  // planned memory of the program, shared over time
+  store,  // a parameter or state of the store, `name`
+  input,  // memory of the caller, `name`
+};
+
+struct Buffer {
+  BufferHome home = BufferHome::arena;
+  std::string name;
+  Device* device = nullptr;
+  Layout layout;
+  ValueType type;
+  std::size_t bytes = 0;
+  std::size_t offset = 0;  // in the arena
+  bool scratch = false;
+  int first = 0;  // launches between which the contents must stay
+  int last = 0;
+};
+
+enum class LaunchKind {
+  kernel,
+  copy,     // buffer to buffer, same layout, possibly between devices
+  convert,  // buffer to buffer, same device, other layout
+};
+
+struct Launch {
+  LaunchKind kind = LaunchKind::kernel;
+  std::unique_ptr<Kernel> kernel;
+  Device* device = nullptr;
+  std::vector<int> inputs;   // buffers
+  std::vector<int> outputs;
+  int scratch = -1;
+  int node = -1;             // of the graph; the launch serves it
+};
+
+struct Plan {
+  Graph graph;
+  std::vector<Buffer> buffers;
+  std::vector<Launch> launches;
+  std::vector<int> buffer_of_value;      // of the graph; -1 where none
+  std::vector<std::size_t> arena_bytes;  // a device each, in the order of `devices`
+  std::vector<Device*> devices;
+};
+
+}  // namespace ridgeline

@@ -1,0 +1,126 @@
+#include "ridgeline/compile/plan_memory.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ridgeline/core/error.h"
+
+namespace ridgeline {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+void find_lifetimes(Plan& plan) {
+  for (Buffer& b : plan.buffers) {
+    b.first = -1;
+    b.last = -1;
+  }
+  const auto touch = [&](int index, int launch) {
+    Buffer& b = plan.buffers[static_cast<std::size_t>(index)];
+    if (b.first < 0) b.first = launch;
+    b.last = launch;
+  };
+  for (std::size_t i = 0; i < plan.launches.size(); ++i) {
+    const Launch& launch = plan.launches[i];
+    for (int b : launch.inputs) touch(b, static_cast<int>(i));
+    for (int b : launch.outputs) touch(b, static_cast<int>(i));
+    if (launch.scratch >= 0) touch(launch.scratch, static_cast<int>(i));
+  }
+  for (const Return& r : plan.graph.returns) {
+    const int b = plan.buffer_of_value[static_cast<std::size_t>(r.value)];
+    touch(b, static_cast<int>(plan.launches.size()));
+  }
+}
+
+// Writes results over operands that are not needed afterwards.
+void reuse_operands(Plan& plan) {
+  for (std::size_t i = 0; i < plan.launches.size(); ++i) {
+    Launch& launch = plan.launches[i];
+    if (launch.kind != LaunchKind::kernel) continue;
+    const std::vector<int>& in_place = launch.kernel->in_place;
+    for (std::size_t result = 0; result < in_place.size(); ++result) {
+      if (in_place[result] < 0) continue;
+      const int from = launch.outputs[result];
+      const int to = launch.inputs[static_cast<std::size_t>(in_place[result])];
+      Buffer& made = plan.buffers[static_cast<std::size_t>(from)];
+      Buffer& used = plan.buffers[static_cast<std::size_t>(to)];
+      if (from == to || made.home != BufferHome::arena || used.home != BufferHome::arena || made.device != used.device ||
+          made.bytes != used.bytes || used.last != static_cast<int>(i) ||
+          std::count(launch.inputs.begin(), launch.inputs.end(), to) != 1 ||
+          std::count(launch.outputs.begin(), launch.outputs.end(), to) != 0) {
+        continue;
+      }
+      used.last = made.last;
+      made.first = made.last = -1;
+      for (Launch& other : plan.launches) {
+        std::replace(other.inputs.begin(), other.inputs.end(), from, to);
+        std::replace(other.outputs.begin(), other.outputs.end(), from, to);
+      }
+      std::replace(plan.buffer_of_value.begin(), plan.buffer_of_value.end(), from, to);
+    }
+  }
+}
+
+// Best fit for one device: the smallest gap between neighbours in time and space that is large enough.
+std::size_t place(std::vector<Buffer*>& buffers, bool reuse) {
+  std::sort(buffers.begin(), buffers.end(), [](const Buffer* a, const Buffer* b) {
+    return a->bytes != b->bytes ? a->bytes > b->bytes : a->first < b->first;
+  });
+  std::vector<const Buffer*> placed;
+  std::size_t total = 0;
+  for (Buffer* b : buffers) {
+    std::vector<const Buffer*> rivals;
+    for (const Buffer* p : placed) {
+      if (!reuse || (p->first <= b->last && b->first <= p->last)) rivals.push_back(p);
+    }
+    std::sort(rivals.begin(), rivals.end(), [](const Buffer* x, const Buffer* y) { return x->offset < y->offset; });
+    std::size_t end = 0;
+    std::size_t best = 0;
+    std::size_t best_gap = SIZE_MAX;
+    for (const Buffer* r : rivals) {
+      if (r->offset > end && r->offset - end >= aligned(b->bytes) && r->offset - end < best_gap) {
+        best = end;
+        best_gap = r->offset - end;
+      }
+      end = std::max(end, r->offset + aligned(r->bytes));
+    }
+    b->offset = best_gap == SIZE_MAX ? end : best;
+    total = std::max(total, b->offset + aligned(b->bytes));
+    placed.push_back(b);
+  }
+  return total;
+}
+
+}  // namespace
+
+MemoryReport plan_memory(Plan& plan, bool reuse) {
+  find_lifetimes(plan);
+  MemoryReport report;
+  for (const Buffer& b : plan.buffers) {
+    if (b.home == BufferHome::input) report.inputs += b.bytes;
+    if (b.home == BufferHome::arena && b.first >= 0) {
+      if (b.scratch) report.scratch = std::max(report.scratch, b.bytes);
+      else report.activations += b.bytes;
+    }
+  }
+  for (ValueId id : plan.graph.arguments) {
+    const ValueInfo& info = plan.graph.value(id);
+    const Buffer& b = plan.buffers[static_cast<std::size_t>(plan.buffer_of_value[static_cast<std::size_t>(id)])];
+    if (info.kind == ValueKind::param) report.parameters += b.bytes;
+    if (info.kind == ValueKind::state) report.states += b.bytes;
+  }
+  if (reuse) reuse_operands(plan);
+  for (Device* device : plan.devices) {
+    std::vector<Buffer*> mine;
+    for (Buffer& b : plan.buffers) {
+      if (b.home == BufferHome::arena && b.device == device && b.first >= 0) mine.push_back(&b);
+    }
+    plan.arena_bytes.push_back(place(mine, reuse));
+    report.activations_peak += plan.arena_bytes.back();
+  }
+  return report;
+}
+
+}  // namespace ridgeline

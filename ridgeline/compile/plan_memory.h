@@ -1,0 +1,14 @@
+// ridgeline/compile/plan_memory.h
+//
+// Gives every arena buffer its place: lifetimes on the fixed order of launches, results written over operands that end
+// there where the kernel allows, then best fit, largest first.
+#pragma once
+
+#include "ridgeline/compile/program.h"
+
+namespace ridgeline {
+
+// Fills Buffer::offset and Plan::arena_bytes. Without `reuse` every buffer gets memory of its own.
+MemoryReport plan_memory(Plan& plan, bool reuse);
+
+}  // namespace ridgeline

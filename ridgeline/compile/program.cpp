@@ -1,0 +1,205 @@
+#include "ridgeline/compile/program.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "ridgeline/compile/plan_memory.h"
+#include "ridgeline/core/threads.h"
+
+namespace ridgeline {
+namespace {
+
+// Conversion between layouts of one value, through the plain one where both are blocked.
+void convert(const Buffer& from, const void* source, const Buffer& to, void* target) {
+  if (from.layout.plain()) {
+    to.layout.blocked()->from_plain(source, target);
+  } else if (to.layout.plain()) {
+    from.layout.blocked()->to_plain(source, target);
+  } else {
+    Tensor plain(from.type.dtype, from.type.shape);
+    from.layout.blocked()->to_plain(source, plain.raw());
+    to.layout.blocked()->from_plain(plain.raw(), target);
+  }
+}
+
+std::string megabytes(std::size_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(bytes) / 1e6);
+  return text;
+}
+
+}  // namespace
+
+struct Program::State {
+  std::vector<std::unique_ptr<DeviceMemory>> arenas;  // a device each
+  std::map<std::string, Tensor> inputs;               // by argument name
+  std::map<std::string, ValueType> input_types;
+  std::vector<std::vector<void*>> input_addresses;    // by launch
+  std::vector<std::vector<void*>> output_addresses;
+  std::vector<void*> scratch_addresses;
+  std::vector<double> milliseconds;
+  bool resolved = false;
+};
+
+std::string MemoryReport::to_text() const {
+  return "parameters " + megabytes(parameters) + ", states " + megabytes(states) + ", inputs " + megabytes(inputs) +
+         ", intermediate values " + megabytes(activations) + " in " + megabytes(activations_peak) +
+         " of memory (workspace " + megabytes(scratch) + " included)";
+}
+
+Program::Program(Session& session, Plan plan, bool reuse_memory)
+    : session_(session), plan_(std::move(plan)), state_(std::make_unique<State>()) {
+  memory_ = plan_memory(plan_, reuse_memory);
+  session_.log().trace("memory", memory_.to_text());
+  for (std::size_t d = 0; d < plan_.devices.size(); ++d) {
+    state_->arenas.push_back(plan_.devices[d]->allocate(std::max<std::size_t>(plan_.arena_bytes[d], 64)));
+  }
+  for (ValueId id : plan_.graph.arguments) {
+    const ValueInfo& info = plan_.graph.value(id);
+    if (info.kind == ValueKind::input) state_->input_types[info.name] = info.type;
+  }
+  const std::size_t count = plan_.launches.size();
+  state_->input_addresses.resize(count);
+  state_->output_addresses.resize(count);
+  state_->scratch_addresses.resize(count, nullptr);
+  state_->milliseconds.resize(count, 0.0);
+  for (std::size_t i = 0; i < count; ++i) {
+    state_->input_addresses[i].resize(plan_.launches[i].inputs.size());
+    state_->output_addresses[i].resize(plan_.launches[i].outputs.size());
+  }
+}
+
+Program::~Program() = default;
+
+void* Program::address(int index) const {
+  const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
+  switch (b.home) {
+    case BufferHome::store: return session_.parameters().entry(b.name).memory->address();
+    case BufferHome::input: {
+      const auto it = state_->inputs.find(b.name);
+      if (it == state_->inputs.end()) throw Error("input " + b.name + " of the program is not bound");
+      return const_cast<void*>(it->second.raw());  // kernels only read inputs
+    }
+    case BufferHome::arena: break;
+  }
+  const auto device = std::find(plan_.devices.begin(), plan_.devices.end(), b.device) - plan_.devices.begin();
+  return static_cast<char*>(state_->arenas[static_cast<std::size_t>(device)]->address()) + b.offset;
+}
+
+void Program::bind(const std::string& input, const Tensor& value) {
+  const auto it = state_->input_types.find(input);
+  if (it == state_->input_types.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, type] : state_->input_types) names.push_back(name);
+    const std::string near = nearest_name(input, names);
+    throw Error("the program has no input " + input + (near.empty() ? "" : " (did you mean " + near + "?)"));
+  }
+  const ValueType given{value.dtype(), value.shape()};
+  if (given != it->second) {
+    throw Error("input " + input + " is " + it->second.to_string() + ", not " + given.to_string());
+  }
+  state_->inputs.insert_or_assign(input, value);
+  state_->resolved = false;
+}
+
+void Program::resolve() {
+  for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
+    const Launch& launch = plan_.launches[i];
+    for (std::size_t k = 0; k < launch.inputs.size(); ++k) state_->input_addresses[i][k] = address(launch.inputs[k]);
+    for (std::size_t k = 0; k < launch.outputs.size(); ++k) state_->output_addresses[i][k] = address(launch.outputs[k]);
+    if (launch.scratch >= 0) state_->scratch_addresses[i] = address(launch.scratch);
+  }
+  state_->resolved = true;
+}
+
+bool Program::run() {
+  if (!state_->resolved) resolve();
+  FlushDenormals flush;
+  for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
+    if (session_.stop_flag().load(std::memory_order_relaxed)) return false;
+    const Launch& launch = plan_.launches[i];
+    const auto begin = std::chrono::steady_clock::now();
+    void* const* inputs = state_->input_addresses[i].data();
+    void* const* outputs = state_->output_addresses[i].data();
+    Stream& stream = launch.device->stream();
+    if (launch.kind == LaunchKind::kernel) {
+      stream.run(*launch.kernel, {inputs, outputs, state_->scratch_addresses[i]});
+    } else {
+      const Buffer& from = plan_.buffers[static_cast<std::size_t>(launch.inputs[0])];
+      const Buffer& to = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])];
+      if (launch.kind == LaunchKind::convert) {
+        convert(from, inputs[0], to, outputs[0]);
+      } else if (from.device->host_memory()) {
+        to.device->stream().copy_from_host(outputs[0], inputs[0], from.bytes);
+      } else if (to.device->host_memory()) {
+        from.device->stream().copy_to_host(outputs[0], inputs[0], from.bytes);
+        from.device->stream().synchronize();  // the host's launches run at once
+      } else {
+        std::vector<std::byte> host(from.bytes);  // within one device without host memory
+        from.device->stream().copy_to_host(host.data(), inputs[0], from.bytes);
+        from.device->stream().synchronize();
+        to.device->stream().copy_from_host(outputs[0], host.data(), from.bytes);
+        to.device->stream().synchronize();
+      }
+    }
+    if (profiling_ || session_.trace()) {
+      stream.synchronize();
+      const auto end = std::chrono::steady_clock::now();
+      state_->milliseconds[i] = std::chrono::duration<double, std::milli>(end - begin).count();
+      if (Trace* trace = session_.trace()) {
+        const std::string& name = launch.node >= 0 ? plan_.graph.nodes[static_cast<std::size_t>(launch.node)].name : "update";
+        trace->record("launch", name, begin, end);
+      }
+    }
+  }
+  for (Device* device : plan_.devices) device->stream().synchronize();
+  return true;
+}
+
+std::int64_t Program::run_loop(std::int64_t steps, FunctionRef<bool()> feed) {
+  for (std::int64_t done = 0; done < steps; ++done) {
+    if (!feed() || !run()) return done;
+  }
+  return steps;
+}
+
+Tensor Program::output(const std::string& name) {
+  const ValueId id = plan_.graph.find_return(name);
+  if (id == kNoValue) throw Error("the program returns no " + name);
+  const int index = plan_.buffer_of_value[static_cast<std::size_t>(id)];
+  const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
+  if (b.device->host_memory()) return Tensor::view(address(index), b.type.dtype, b.type.shape);
+  Tensor host(b.type.dtype, b.type.shape);
+  b.device->stream().copy_to_host(host.raw(), address(index), b.bytes);
+  b.device->stream().synchronize();
+  return host;
+}
+
+std::vector<LaunchReport> Program::launches() const {
+  std::vector<LaunchReport> reports;
+  for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
+    const Launch& launch = plan_.launches[i];
+    LaunchReport report;
+    report.device = launch.device->name();
+    report.milliseconds = state_->milliseconds[i];
+    if (launch.node >= 0) {
+      const Node& node = plan_.graph.nodes[static_cast<std::size_t>(launch.node)];
+      report.node = node.name;
+      report.op = node.op;
+      if (!node.where.empty()) report.where = node.where.front().to_string();
+      if (launch.kind == LaunchKind::kernel) report.cost = cost_of(plan_.graph, node);
+    }
+    if (launch.kind == LaunchKind::kernel) {
+      report.kernel = launch.kernel->name;
+    } else {
+      report.kernel = launch.kind == LaunchKind::copy ? "copy" : "convert layout";
+      report.cost.bytes = 2.0 * static_cast<double>(plan_.buffers[static_cast<std::size_t>(launch.inputs[0])].bytes);
+      if (report.node.empty()) report.node = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])].name;
+    }
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+}  // namespace ridgeline

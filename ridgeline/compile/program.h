@@ -1,0 +1,76 @@
+// ridgeline/compile/program.h
+//
+// A compiled graph: a flat list of launches over planned addresses. A step allocates nothing and takes no lock.
+// Borrows the session's devices and parameters. One thread at a time.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ridgeline/compile/plan.h"
+#include "ridgeline/compile/session.h"
+#include "ridgeline/core/function_ref.h"
+
+namespace ridgeline {
+
+// Bytes by category; activations with and without reuse of memory whose value is no longer needed.
+struct MemoryReport {
+  std::size_t parameters = 0;
+  std::size_t states = 0;
+  std::size_t inputs = 0;
+  std::size_t activations = 0;        // the sum over all intermediate values
+  std::size_t activations_peak = 0;   // what the arena takes
+  std::size_t scratch = 0;            // the largest launch's workspace
+  std::string to_text() const;
+};
+
+struct LaunchReport {
+  std::string node;    // name of the node
+  std::string op;
+  std::string kernel;
+  std::string where;   // the user's line
+  std::string device;
+  Cost cost;
+  double milliseconds = 0;  // of the last profiled run
+};
+
+class Program {
+ public:
+  Program(Session& session, Plan plan, bool reuse_memory);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // Binds an input by name; the tensor's memory must stay until the run is over (a view is enough).
+  // Wrong names, types and shapes are Errors.
+  void bind(const std::string& input, const Tensor& value);
+  // One step. False when the session was stopped in the middle (nothing of the step may be used then).
+  bool run();
+  // Up to `steps` steps; `feed` binds the inputs of the next one and returns false when there is none.
+  // Returns how many were done.
+  std::int64_t run_loop(std::int64_t steps, FunctionRef<bool()> feed);
+  // A returned value of the last run, in host memory; valid until the next run.
+  Tensor output(const std::string& name);
+
+  // Times every launch of the runs that follow.
+  void set_profiling(bool on) { profiling_ = on; }
+  std::vector<LaunchReport> launches() const;
+  const MemoryReport& memory() const { return memory_; }
+  // The graph after all passes.
+  const Graph& graph() const { return plan_.graph; }
+
+ private:
+  struct State;
+  void* address(int buffer) const;
+  void resolve();
+
+  Session& session_;
+  Plan plan_;
+  MemoryReport memory_;
+  std::unique_ptr<State> state_;
+  bool profiling_ = false;
+};
+
+}  // namespace ridgeline

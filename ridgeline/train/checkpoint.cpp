@@ -1,0 +1,144 @@
+#include "ridgeline/train/checkpoint.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+
+namespace ridgeline::train {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int kFormatVersion = 1;
+constexpr const char* kMetadataKey = "ridgeline";
+constexpr std::string_view kPrefix = "model.ckpt-";
+constexpr std::string_view kSuffix = ".safetensors";
+
+std::optional<std::int64_t> step_of(const std::string& name) {
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  const char* begin = name.data() + kPrefix.size();
+  const char* end = name.data() + name.size() - kSuffix.size();
+  std::int64_t step = 0;
+  const auto parsed = std::from_chars(begin, end, step);
+  if (begin == end || parsed.ec != std::errc{} || parsed.ptr != end || step < 0) return std::nullopt;
+  return step;
+}
+
+std::string information_path(const std::string& checkpoint) {
+  return checkpoint.substr(0, checkpoint.size() - kSuffix.size()) + ".json";
+}
+
+}  // namespace
+
+std::string CheckpointInfo::to_json() const {
+  json j{{"format_version", kFormatVersion}, {"model", model}, {"init", init}, {"final_relu", final_relu},
+         {"num_classes", num_classes}, {"image_size", image_size}, {"step", step},
+         {"steps_per_epoch", steps_per_epoch}, {"seed", seed},
+         {"label_base", label_base}, {"class_names", class_names}, {"plan", plan}};
+  j["data_state"] = data_state.empty() ? json() : json::parse(data_state);
+  return j.dump();
+}
+
+CheckpointInfo CheckpointInfo::from_json(const std::string& text, const std::string& path) {
+  try {
+    const json j = json::parse(text);
+    const int version = j.at("format_version");
+    if (version != kFormatVersion) {
+      throw Error("[checkpoint] " + path + ": format version " + std::to_string(version) + ", this program reads " +
+                  std::to_string(kFormatVersion));
+    }
+    CheckpointInfo info;
+    j.at("model").get_to(info.model);
+    j.at("init").get_to(info.init);
+    j.at("final_relu").get_to(info.final_relu);
+    j.at("num_classes").get_to(info.num_classes);
+    j.at("image_size").get_to(info.image_size);
+    j.at("step").get_to(info.step);
+    j.at("steps_per_epoch").get_to(info.steps_per_epoch);
+    j.at("seed").get_to(info.seed);
+    if (info.steps_per_epoch < 1) throw Error("[checkpoint] " + path + ": steps_per_epoch must be 1 or more");
+    j.at("label_base").get_to(info.label_base);
+    j.at("class_names").get_to(info.class_names);
+    j.at("plan").get_to(info.plan);
+    if (!j.at("data_state").is_null()) info.data_state = j.at("data_state").dump();
+    return info;
+  } catch (const json::exception& error) {
+    throw Error("[checkpoint] " + path + ": its metadata cannot be read: " + error.what());
+  }
+}
+
+std::string checkpoint_name(std::int64_t step) {
+  return std::string(kPrefix) + std::to_string(step) + std::string(kSuffix);
+}
+
+std::vector<CheckpointFile> list_checkpoints(const std::string& directory) {
+  std::vector<CheckpointFile> files;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(directory, missing)) {
+    const auto step = step_of(entry.path().filename().string());
+    if (!step) continue;
+    struct stat info {};
+    if (::stat(entry.path().c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    files.push_back({entry.path().string(), *step, info.st_mtime});
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
+  return files;
+}
+
+std::string save_checkpoint(const std::string& directory, const CheckpointInfo& info,
+                            const std::vector<NamedTensor>& tensors, std::int64_t keep) {
+  fs::create_directories(directory);
+  const std::string path = (fs::path(directory) / checkpoint_name(info.step)).string();
+  write_safetensors(path, tensors, {{kMetadataKey, info.to_json()}});
+  json information = json::parse(info.to_json());
+  std::size_t bytes = 0;
+  for (const NamedTensor& t : tensors) bytes += t.tensor.byte_size();
+  information["tensors"] = tensors.size();
+  information["bytes"] = bytes;
+  information["written_unix_seconds"] =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  write_file_atomically(information_path(path), information.dump(2) + "\n");
+  write_file_atomically((fs::path(directory) / "checkpoint").string(),
+                        "model_checkpoint_path: \"" + checkpoint_name(info.step) + "\"\n");
+  std::vector<CheckpointFile> files = list_checkpoints(directory);
+  // Files of later steps are left from another run of this directory; they do not count.
+  std::erase_if(files, [&](const CheckpointFile& f) { return f.step > info.step; });
+  for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < files.size(); ++i) {
+    std::error_code ignored;
+    fs::remove(files[i].path, ignored);
+    fs::remove(information_path(files[i].path), ignored);
+  }
+  return path;
+}
+
+LoadedCheckpoint load_checkpoint(const CheckpointFile& file) {
+  SafetensorsFile tensors(file.path);
+  const auto it = tensors.metadata().find(kMetadataKey);
+  if (it == tensors.metadata().end()) {
+    throw Error("[checkpoint] " + file.path + ": holds weights only, no checkpoint of a run (use --restore_path)");
+  }
+  CheckpointInfo info = CheckpointInfo::from_json(it->second, file.path);
+  return {file, std::move(info), std::move(tensors)};
+}
+
+std::optional<LoadedCheckpoint> load_newest(const std::string& directory, const std::function<void(std::string)>& warn) {
+  std::vector<CheckpointFile> files = list_checkpoints(directory);
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    try {
+      return load_checkpoint(*file);
+    } catch (const Error& error) {
+      warn(std::string(error.what()) + "; falling back to the checkpoint before it");
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace ridgeline::train

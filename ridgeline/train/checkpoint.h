@@ -1,0 +1,64 @@
+// ridgeline/train/checkpoint.h
+//
+// A checkpoint is one file, model.ckpt-<step>.safetensors, with everything that defines the run: parameters, slots,
+// statistics, and one metadata string. Equal runs give equal bytes: no time, host, worker or loop value is inside. A
+// JSON file beside it only informs. Written under a temporary name, synced and renamed; `checkpoint` names the newest.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ridgeline/format/safetensors.h"
+
+namespace ridgeline::train {
+
+struct CheckpointInfo {
+  std::string model;
+  std::string init;            // law of initialisation
+  bool final_relu = false;
+  std::int64_t num_classes = 0;
+  std::int64_t image_size = 0;
+  std::int64_t step = 0;
+  std::int64_t steps_per_epoch = 1;
+  std::uint64_t seed = 0;
+  std::string data_state;      // JSON of the iterator's state; empty with synthetic data
+  int label_base = 0;
+  std::vector<std::string> class_names;
+  std::string plan = "default";  // which kernels were chosen: a plan file's hash, or "default"
+
+  // Whole epochs done.
+  double epoch() const { return static_cast<double>(step / steps_per_epoch); }
+  std::string to_json() const;
+  static CheckpointInfo from_json(const std::string& text, const std::string& path);
+};
+
+struct CheckpointFile {
+  std::string path;
+  std::int64_t step = 0;
+  std::int64_t modified = 0;  // seconds since 1970
+};
+
+std::string checkpoint_name(std::int64_t step);
+// The checkpoints in a directory by step; none if it does not exist.
+std::vector<CheckpointFile> list_checkpoints(const std::string& directory);
+
+// Writes the file, its information and the pointer, then removes the oldest beyond `keep`. On an Error (a full disk)
+// every earlier checkpoint and the pointer are as they were.
+std::string save_checkpoint(const std::string& directory, const CheckpointInfo& info,
+                            const std::vector<NamedTensor>& tensors, std::int64_t keep);
+
+struct LoadedCheckpoint {
+  CheckpointFile file;
+  CheckpointInfo info;
+  SafetensorsFile tensors;
+};
+// Errors name the file and what is wrong with it; a safetensors file that is no checkpoint is one.
+LoadedCheckpoint load_checkpoint(const CheckpointFile& file);
+// The newest checkpoint that is whole; each newer one that is not is told to `warn`. nullopt: there is none.
+std::optional<LoadedCheckpoint> load_newest(const std::string& directory, const std::function<void(std::string)>& warn);
+
+}  // namespace ridgeline::train

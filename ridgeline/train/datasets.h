@@ -1,0 +1,36 @@
+// ridgeline/train/datasets.h
+//
+// From --data_dir to the two datasets of a run. A directory with train-* files holds slim ImageNet TFRecords
+// (train-*, validation-*); one with a folder train/ or val/ holds class folders.
+#pragma once
+
+#include <optional>
+
+#include "ridgeline/data/api/dataset.h"
+#include "ridgeline/train/recipe.h"
+
+namespace ridgeline::train {
+
+struct RunData {
+  std::optional<data::Dataset> training;    // shuffled, augmented, batched, last partial batch dropped
+  std::optional<data::Dataset> validation;  // in order, evaluation transform, batched
+  std::int64_t training_records = 0;
+  std::int64_t validation_records = 0;
+  std::int64_t num_classes = 0;
+  std::vector<std::string> class_names;  // by label; empty for records
+  int label_base = 0;
+  bool records = false;                  // TFRecords
+};
+
+// Which parts the run needs.
+struct DataNeeds {
+  bool training = false;
+  bool validation = false;
+  std::optional<int> label_base;  // the answer of the training that made the checkpoint
+  std::vector<std::string> class_names;  // likewise: a validation folder with other classes is refused
+};
+
+// Errors name the directory and the pattern that was looked for.
+RunData open_data(const Recipe& recipe, const DataNeeds& needs);
+
+}  // namespace ridgeline::train

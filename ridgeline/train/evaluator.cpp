@@ -1,0 +1,137 @@
+#include "ridgeline/train/evaluator.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/data/runtime/iterator.h"
+#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/interrupt.h"
+
+namespace ridgeline::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Tensor mask_of(const data::Batch& batch) {
+  Tensor mask(DType::f32, Shape{batch.rows()});
+  for (std::int64_t i = 0; i < batch.rows(); ++i) mask.data<float>()[i] = i < batch.samples() ? 1.0f : 0.0f;
+  return mask;
+}
+
+// What the checkpoint says about the model stands, unless a flag says otherwise.
+Recipe adopt(Recipe recipe, const CheckpointInfo& info) {
+  if (info.model != recipe.model) {
+    throw Error(fmt::format("the checkpoint holds model {}, not {} (--model={})", info.model, recipe.model, info.model));
+  }
+  if (recipe.num_classes == 0) recipe.num_classes = info.num_classes;
+  if (recipe.image_size == 0) recipe.image_size = info.image_size;
+  if (!recipe.model_options.final_relu && nn::model_named(recipe.model).has_final_relu) {
+    recipe.model_options.final_relu = info.final_relu;
+  }
+  return recipe;
+}
+
+std::int64_t modified(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? info.st_mtime : 0;
+}
+
+}  // namespace
+
+std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset& validation, const Recipe& recipe,
+                                           Session& session, TrainingLog& log) {
+  network.prepare_evaluation();
+  Program& program = network.evaluation();
+  data::Iterator iterator(validation, {.workers = recipe.num_workers,
+                                       .raw_images = network.options().images == nn::ImageForm::u8,
+                                       .trace = session.trace(), .log = &session.log()});
+  double loss = 0;
+  double top_1 = 0;
+  double top_5 = 0;
+  double rows = 0;
+  const auto begin = Clock::now();
+  const std::int64_t total = validation.num_samples();
+  while (auto batch = iterator.next()) {
+    if (interrupted()) return std::nullopt;
+    program.bind("images", batch->image());
+    program.bind("labels", batch->label());
+    const Tensor mask = mask_of(*batch);
+    program.bind("mask", mask);
+    if (!program.run()) return std::nullopt;
+    loss += program.output("loss_sum").at(0);
+    top_1 += program.output("top_1").at(0);
+    top_5 += program.output("top_5").at(0);
+    rows += program.output("rows").at(0);
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    log.progress("evaluating", static_cast<std::int64_t>(rows), total, rows / seconds);
+  }
+  if (rows == 0) throw Error("the validation part has no full batch (--eval_drop_remainder needs at least one)");
+  EvaluationRow row;
+  row.top_1 = top_1 / rows;
+  row.top_5 = top_5 / rows;
+  row.loss = loss / rows;
+  row.rows = static_cast<std::int64_t>(rows);
+  return row;
+}
+
+std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
+  const bool plain = !given.restore_path.empty();
+  std::vector<CheckpointFile> files;
+  Recipe recipe = given;
+  DataNeeds needs{.training = false, .validation = true, .label_base = {}, .class_names = {}};
+  if (!plain) {
+    files = list_checkpoints(given.checkpoint_dir);
+    if (files.empty()) {
+      throw Error("no checkpoint model.ckpt-<step>.safetensors in " + given.checkpoint_dir + " (--checkpoint_dir)");
+    }
+    const CheckpointInfo info = load_checkpoint(files.back()).info;
+    recipe = adopt(given, info);
+    needs.label_base = info.label_base;
+    needs.class_names = info.class_names;
+  } else if (!std::filesystem::is_regular_file(given.restore_path)) {
+    throw Error("no such file: " + given.restore_path + " (--restore_path)");
+  }
+  const RunData data = open_data(recipe, needs);
+  SessionOptions options{.compute_threads = recipe.intra_op_parallelism_threads, .log = recipe.log};
+  Session session(options);
+  const std::string directory = plain ? std::string() : given.checkpoint_dir;
+  TrainingLog log(directory.empty() ? "" : (std::filesystem::path(directory) / recipe.log_name).string());
+  log.line("Evaluating");
+  log.line(fmt::format("Validation dataset size: {}", data.validation_records));
+  Network network(session, recipe, data.num_classes);
+  network.prepare_evaluation();
+  log.line(kEvaluationHeader);
+  std::vector<EvaluationRow> rows;
+  const auto evaluate = [&](std::int64_t step, double epoch, std::int64_t time) {
+    auto row = evaluate_once(network, *data.validation, recipe, session, log);
+    if (!row) {
+      log.line(fmt::format("Keyboard interrupt, {} of {} checkpoints evaluated", rows.size(), std::max<std::size_t>(files.size(), 1)));
+      throw Error("interrupted", ErrorKind::interrupted);
+    }
+    row->step = step;
+    row->epoch = epoch;
+    row->checkpoint_time = time;
+    log.line(to_text(*row));
+    rows.push_back(*row);
+  };
+  if (plain) {
+    const nn::WeightMatch match = network.load_weights(recipe.restore_path, {});
+    if (!match.missing.empty()) {
+      throw Error(fmt::format("[restore] {}: lacks {}", recipe.restore_path, fmt::join(match.missing, ", ")));
+    }
+    evaluate(0, 0, modified(recipe.restore_path));
+  }
+  for (const CheckpointFile& file : files) {
+    const LoadedCheckpoint checkpoint = load_checkpoint(file);
+    network.load(checkpoint.tensors);
+    evaluate(file.step, checkpoint.info.epoch(), file.modified);
+  }
+  log.line("Finished evaluation");
+  return rows;
+}
+
+}  // namespace ridgeline::train

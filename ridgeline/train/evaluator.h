@@ -1,0 +1,24 @@
+// ridgeline/train/evaluator.h
+//
+// Accuracy and loss over the validation part, exact to the last record (the last batch is padded and masked), and the
+// evaluation of a directory of checkpoints in the order of their steps.
+#pragma once
+
+#include "ridgeline/train/datasets.h"
+#include "ridgeline/train/metrics.h"
+#include "ridgeline/train/network.h"
+#include "ridgeline/train/training_log.h"
+
+namespace ridgeline::train {
+
+// Runs the network's evaluation program over `validation`. nullopt when the user interrupted it. Fills all fields but
+// step, epoch and time.
+std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset& validation, const Recipe& recipe,
+                                           Session& session, TrainingLog& log);
+
+// --mode=evaluate: every checkpoint of --checkpoint_dir, or the one file of --restore_path. Returns the rows; prints the
+// block of the recipe. An Error if there is no checkpoint. Interrupted: rows so far are kept and an Error of kind
+// interrupted is thrown after the message.
+std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& recipe);
+
+}  // namespace ridgeline::train

@@ -1,0 +1,29 @@
+// ridgeline/train/metrics.h
+//
+// The same numbers for programs: metrics.jsonl and a TensorBoard event file in the log directory. One thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ridgeline/format/event_file.h"
+#include "ridgeline/format/json_lines.h"
+#include "ridgeline/train/training_log.h"
+
+namespace ridgeline::train {
+
+class Metrics {
+ public:
+  // Continues the files that an earlier run left in `directory`.
+  explicit Metrics(const std::string& directory);
+  void write(const StepLine& line);
+  void write(const EvaluationRow& row);
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  JsonLinesWriter lines_;
+  std::unique_ptr<EventFileWriter> events_;
+};
+
+}  // namespace ridgeline::train

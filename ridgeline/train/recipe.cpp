@@ -1,0 +1,48 @@
+#include "ridgeline/train/recipe.h"
+
+#include <fmt/format.h>
+
+#include "ridgeline/core/error.h"
+
+namespace ridgeline::train {
+namespace {
+
+template <class T>
+void require(bool holds, const char* flag, const T& value, const char* allowed) {
+  if (!holds) throw Error(fmt::format("--{}={} is out of range (allowed: {})", flag, value, allowed), ErrorKind::usage);
+}
+
+}  // namespace
+
+Mode parse_mode(const std::string& text) {
+  if (text == "train") return Mode::train;
+  if (text == "evaluate") return Mode::evaluate;
+  if (text == "train_and_evaluate") return Mode::train_and_evaluate;
+  throw Error("Invalid type of mode: '" + text + "' (allowed: train, evaluate, train_and_evaluate)", ErrorKind::usage);
+}
+
+void check(const Recipe& r) {
+  require(r.batch_size >= 1, "batch_size", r.batch_size, "1 or more");
+  require(r.num_classes >= 0 && r.num_classes != 1, "num_classes", r.num_classes, "2 or more");
+  require(r.max_epochs >= 1, "max_epochs", r.max_epochs, "1 or more");
+  require(!r.max_train_steps || *r.max_train_steps >= 1, "max_train_steps", r.max_train_steps.value_or(0), "1 or more");
+  require(r.warmup_epochs >= 0, "warmup_epochs", r.warmup_epochs, "0 or more");
+  require(r.lr >= 0 && r.lr < 1e6, "lr", r.lr, "0 or more");
+  require(r.momentum >= 0 && r.momentum < 1, "momentum", r.momentum, "[0, 1)");
+  require(r.weight_decay >= 0 && r.weight_decay < 1e6, "weight_decay", r.weight_decay, "0 or more");
+  require(r.label_smoothing >= 0 && r.label_smoothing < 1, "label_smoothing", r.label_smoothing, "[0, 1)");
+  require(r.iterations_per_loop >= 0, "iterations_per_loop", r.iterations_per_loop, "0 (automatic) or more");
+  require(r.epochs_between_evals >= 1, "epochs_between_evals", r.epochs_between_evals, "1 or more");
+  require(r.display_every >= 1, "display_every", r.display_every, "1 or more");
+  require(r.save_summary_steps >= 1, "save_summary_steps", r.save_summary_steps, "1 or more");
+  require(r.save_checkpoints_steps >= 1, "save_checkpoints_steps", r.save_checkpoints_steps, "1 or more");
+  require(r.max_checkpoint_to_save >= 1, "max_checkpoint_to_save", r.max_checkpoint_to_save, "1 or more");
+  require(r.num_workers >= 0, "num_workers", r.num_workers, "0 (automatic) or more");
+  require(r.intra_op_parallelism_threads >= 0, "intra_op_parallelism_threads", r.intra_op_parallelism_threads,
+          "0 (automatic) or more");
+  require(r.min_area > 0 && r.min_area <= 1, "min_area", r.min_area, "(0, 1]");
+  const nn::ModelInfo& model = nn::model_named(r.model);
+  nn::check_image_size(model, r.image_size == 0 ? model.image_size : r.image_size);
+}
+
+}  // namespace ridgeline::train

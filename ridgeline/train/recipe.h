@@ -1,0 +1,74 @@
+// ridgeline/train/recipe.h
+//
+// Everything that a run is told: the flags of the command line, as plain values with the recipe's defaults.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/api/dataset.h"
+#include "ridgeline/nn/models.h"
+
+namespace ridgeline::train {
+
+enum class Mode { train, evaluate, train_and_evaluate };
+// "train", "evaluate" or "train_and_evaluate"; anything else is a usage Error "Invalid type of mode ...".
+Mode parse_mode(const std::string& text);
+
+struct Recipe {
+  // Data.
+  std::string data_dir;
+  bool synthetic = false;             // random pixels and labels, no data_dir needed
+  std::int64_t num_classes = 0;       // 0: as many as the class folders, 1000 for records
+  std::int64_t image_size = 0;        // 0: the model's own
+  data::LabelBase label_base = data::LabelBase::automatic;
+  int num_workers = 0;                // 0: one per core
+  bool enable_data_pre_proc = true;   // flip and normalisation in the compiled step instead of the data workers
+  double min_area = 0.08;             // smallest share of the image that a training crop covers
+  bool eval_drop_remainder = false;
+
+  // Model.
+  std::string model = "alexnet";
+  nn::ModelOptions model_options;
+  std::string restore_path;
+  std::vector<std::string> restore_exclude{"dense_2"};
+
+  // Optimization.
+  std::int64_t batch_size = 128;
+  std::int64_t max_epochs = 150;
+  std::optional<std::int64_t> max_train_steps;
+  std::int64_t warmup_epochs = 5;
+  double lr = 0.06;
+  double momentum = 0.9;
+  bool use_nesterov = true;
+  double weight_decay = 1e-4;
+  double label_smoothing = 0.1;
+  std::uint64_t seed = 1;
+
+  // The loop.
+  Mode mode = Mode::train_and_evaluate;
+  std::int64_t iterations_per_loop = 0;  // 0: the steps of an epoch, at most 100
+  std::int64_t epochs_between_evals = 5;
+  std::int64_t display_every = 1;
+  std::int64_t save_summary_steps = 100;
+  std::int64_t save_checkpoints_steps = 1000;
+  bool do_checkpoint = true;
+  std::int64_t max_checkpoint_to_save = 5;
+  std::string log_dir = "./model_1p";
+  std::string log_name = "alexnet_training.log";
+  std::string checkpoint_dir = "./model_8p";
+
+  // Execution.
+  int intra_op_parallelism_threads = 0;
+  bool fusion = true;
+  std::string dump_ir;   // directory, one text file per compiler pass
+  std::string log;       // diagnostic components
+  std::string trace;     // file for a Chrome trace
+};
+
+// Ranges that need no data: an Error (usage) names the flag, the value and what is allowed.
+void check(const Recipe& recipe);
+
+}  // namespace ridgeline::train

@@ -1,0 +1,308 @@
+#include "ridgeline/train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/threads.h"
+#include "ridgeline/data/runtime/iterator.h"
+#include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/datasets.h"
+#include "ridgeline/train/evaluator.h"
+#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/metrics.h"
+#include "ridgeline/train/network.h"
+#include "ridgeline/train/synthetic.h"
+
+namespace ridgeline::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+namespace fs = std::filesystem;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+// With synthetic data an epoch is as long as that of the full data set of the recipe.
+constexpr std::int64_t kSyntheticRecords = 1281167;
+
+class Trainer {
+ public:
+  explicit Trainer(const Recipe& recipe)
+      : recipe_(recipe),
+        session_({.compute_threads = recipe.intra_op_parallelism_threads, .log = recipe.log, .trace = !recipe.trace.empty()}),
+        log_(log_path(recipe)),
+        metrics_(recipe.log_dir) {}
+
+  TrainingResult run() {
+    open();
+    std::int64_t step = network_->global_step();
+    if (step < plan_.total_steps) {
+      log_.line(kStepHeader);
+      step = loop(step);
+    } else {
+      log_.line(fmt::format("the run has already done its {} steps", step));
+    }
+    if (!result_.interrupted && recipe_.mode == Mode::train_and_evaluate && evaluated_at_ != step) evaluate(step);
+    result_.step = step;
+    result_.log_path = log_path(recipe_);
+    result_.metrics_path = metrics_.path();
+    if (data_iterator_) report_data();
+    if (session_.trace()) session_.trace()->write(recipe_.trace);
+    return result_;
+  }
+
+ private:
+  static std::string log_path(const Recipe& recipe) {
+    fs::create_directories(recipe.log_dir);
+    return (fs::path(recipe.log_dir) / recipe.log_name).string();
+  }
+
+  void open() {
+    const bool evaluates = recipe_.mode == Mode::train_and_evaluate;
+    if (recipe_.synthetic) {
+      data_.training_records = kSyntheticRecords;
+      data_.num_classes = recipe_.num_classes == 0 ? 1000 : recipe_.num_classes;
+      if (evaluates) throw Error("--synthetic has no validation part: use --mode=train", ErrorKind::usage);
+    } else {
+      data_ = open_data(recipe_, {.training = true, .validation = evaluates, .label_base = {}, .class_names = {}});
+    }
+    log_.line(fmt::format("ridgeline {} ({}, {} threads)", RIDGELINE_VERSION, isa_name(), compute_threads()));
+    log_.line(fmt::format("total num_training_sampels: {}", data_.training_records));
+    if (evaluates) log_.line(fmt::format("total num_evaluating_sampels: {}", data_.validation_records));
+    if (data_.records) {
+      log_.line(fmt::format("labels: stored from {} on{}", data_.label_base,
+                            recipe_.label_base == data::LabelBase::automatic ? " (--label_base=auto)" : ""));
+    }
+    plan_loop();
+    log_.line(fmt::format("training steps: {}", plan_.total_steps));
+    network_ = std::make_unique<Network>(session_, recipe_, data_.num_classes);
+    network_->prepare_training(optim::WarmupCosine{.base = recipe_.lr, .steps_per_epoch = steps_per_epoch_,
+                                                   .warmup_epochs = recipe_.warmup_epochs, .epochs = recipe_.max_epochs});
+    if (recipe_.synthetic) {
+      synthetic_ = std::make_unique<SyntheticBatch>(network_->options(), data_.num_classes, recipe_.seed);
+    }
+    std::optional<data::IteratorState> start = resume();
+    if (!recipe_.synthetic) {
+      data_iterator_.emplace(*data_.training,
+                             data::IteratorOptions{.workers = recipe_.num_workers, .epochs = data::kForever, .start = start,
+                                                   .raw_images = recipe_.enable_data_pre_proc, .trace = session_.trace(),
+                                                   .log = &session_.log()});
+    }
+  }
+
+  void plan_loop() {
+    steps_per_epoch_ = std::max<std::int64_t>(1, data_.training_records / recipe_.batch_size);
+    plan_.total_steps = recipe_.max_train_steps.value_or(recipe_.max_epochs * steps_per_epoch_);
+    plan_.loop_given = recipe_.iterations_per_loop > 0;
+    plan_.loop = plan_.loop_given ? recipe_.iterations_per_loop : std::min<std::int64_t>(steps_per_epoch_, 100);
+    plan_.summary = recipe_.save_summary_steps;
+    plan_.display = recipe_.display_every;
+    plan_.checkpoint = recipe_.do_checkpoint ? recipe_.save_checkpoints_steps : 0;
+    plan_.evaluation = recipe_.mode == Mode::train_and_evaluate ? recipe_.epochs_between_evals * steps_per_epoch_ : 0;
+  }
+
+  // From the newest checkpoint of the log directory; else from --restore_path; else from the drawn parameters.
+  std::optional<data::IteratorState> resume() {
+    auto newest = load_newest(recipe_.log_dir, [&](const std::string& text) { log_.line("warning: " + text); });
+    if (newest) {
+      const CheckpointInfo& info = newest->info;
+      if (info.model != recipe_.model) {
+        throw Error(fmt::format("{} holds model {}, not {}: use another --log_dir", newest->file.path, info.model, recipe_.model));
+      }
+      if (info.num_classes != data_.num_classes) {
+        throw Error(fmt::format("{} has {} classes, the run {}: use another --log_dir", newest->file.path,
+                                info.num_classes, data_.num_classes));
+      }
+      if (info.seed != recipe_.seed) {
+        throw Error(fmt::format("{} was made with --seed={}, the run has --seed={}: use another --log_dir",
+                                newest->file.path, info.seed, recipe_.seed));
+      }
+      network_->load(newest->tensors);
+      log_.line(fmt::format("continuing from {} (step {})", newest->file.path, info.step));
+      result_.checkpoint_path = newest->file.path;
+      if (info.data_state.empty()) return std::nullopt;
+      return data::IteratorState::from_json(info.data_state);
+    }
+    if (!recipe_.restore_path.empty()) {
+      if (!fs::is_regular_file(recipe_.restore_path)) throw Error("no such file: " + recipe_.restore_path + " (--restore_path)");
+      const nn::WeightMatch match = network_->load_weights(recipe_.restore_path, recipe_.restore_exclude);
+      log_.line(fmt::format("restored {} of {} tensors from {}", match.loaded.size(),
+                            match.loaded.size() + match.missing.size() + match.excluded.size(), recipe_.restore_path));
+      const auto list = [&](const char* what, const std::vector<std::string>& names) {
+        if (!names.empty()) log_.line(fmt::format("  {}: {}", what, fmt::join(names, ", ")));
+      };
+      list("left out (--restore_exclude)", match.excluded);
+      list("not in the file, drawn anew", match.missing);
+      list("in the file, not in the model", match.unexpected);
+    }
+    return std::nullopt;
+  }
+
+  // Binds the next batch; the previous one goes back to the workers.
+  bool feed() {
+    if (interrupted()) return false;
+    Program& program = network_->training();
+    if (recipe_.synthetic) {
+      synthetic_->bind(program);
+      return true;
+    }
+    batch_.reset();
+    {
+      TraceSpan wait(session_.trace(), "wait", "next batch");
+      batch_ = data_iterator_->next();
+    }
+    RIDGELINE_CHECK(batch_.has_value(), "an endless data set ended");
+    program.bind("images", batch_->image());
+    program.bind("labels", batch_->label());
+    if (recipe_.enable_data_pre_proc) program.bind("flip", batch_->flip());
+    return true;
+  }
+
+  std::int64_t loop(std::int64_t step) {
+    double time = 0;                  // of the host calls since the last line
+    std::int64_t steps_in_line = 0;
+    while (step < plan_.total_steps) {
+      const std::int64_t stop = plan_.next_stop(step);
+      const Clock::time_point begin = Clock::now();
+      const std::int64_t done = network_->training().run_loop(stop - step, [&] { return feed(); });
+      time += seconds_since(begin);
+      steps_in_line += done;
+      step += done;
+      if (interrupted()) {
+        result_.interrupted = true;
+        if (recipe_.do_checkpoint) save(step);
+        log_.line(fmt::format("interrupted after step {}{}", step, recipe_.do_checkpoint ? ", saved " + result_.checkpoint_path : ""));
+        return step;
+      }
+      RIDGELINE_CHECK(step == stop, "the loop ended early");
+      if (plan_.logs_at(step)) {
+        write_line(step, time, steps_in_line);
+        time = 0;
+        steps_in_line = 0;
+      }
+      const double rate = time > 0 ? static_cast<double>(recipe_.batch_size * steps_in_line) / time : result_.last.fps;
+      log_.progress("training", step, plan_.total_steps, rate);
+      const bool last = step == plan_.total_steps;
+      if (plan_.checkpoint > 0 && (last || step % plan_.checkpoint == 0)) save(step);
+      if (plan_.evaluation > 0 && (last || step % plan_.evaluation == 0) && !evaluate(step)) return step;
+    }
+    return step;
+  }
+
+  void write_line(std::int64_t step, double time, std::int64_t steps) {
+    Program& program = network_->training();
+    StepLine line;
+    line.step = step;
+    line.epoch = static_cast<double>(step * recipe_.batch_size) / static_cast<double>(data_.training_records);
+    line.loss = program.output("loss").at(0);
+    line.total_loss = program.output("total_loss").at(0);
+    line.lr = program.output("learning_rate").at(0);
+    // A loop that was cut short counts by its share, so FPS * batch_time = batch * iterations_per_loop always holds.
+    line.batch_time = time * static_cast<double>(plan_.loop) / static_cast<double>(steps);
+    line.fps = static_cast<double>(recipe_.batch_size * plan_.loop) / line.batch_time;
+    log_.line(to_text(line));
+    metrics_.write(line);
+    result_.last = line;
+    if (!std::isfinite(line.loss)) {
+      throw Error(fmt::format("step {}: Invalid loss ({}), terminating training. The learning rate ({}) may be too high.",
+                              step, line.loss, line.lr));
+    }
+  }
+
+  CheckpointInfo info(std::int64_t step) const {
+    CheckpointInfo info;
+    info.model = recipe_.model;
+    const nn::ModelOptions options = nn::complete_options(nn::model_named(recipe_.model), network_->options().model_options);
+    info.init = options.init;
+    info.final_relu = options.final_relu.value_or(false);
+    info.num_classes = data_.num_classes;
+    info.image_size = network_->options().image_size;
+    info.step = step;
+    info.steps_per_epoch = steps_per_epoch_;
+    info.seed = recipe_.seed;
+    if (data_iterator_) info.data_state = batch_ ? batch_->state_after().to_json() : data_iterator_->state().to_json();
+    info.label_base = data_.label_base;
+    info.class_names = data_.class_names;
+    return info;
+  }
+
+  void save(std::int64_t step) {
+    TraceSpan span(session_.trace(), "checkpoint", "save");
+    result_.checkpoint_path = save_checkpoint(recipe_.log_dir, info(step), network_->to_file(), recipe_.max_checkpoint_to_save);
+  }
+
+  // False when interrupted.
+  bool evaluate(std::int64_t step) {
+    log_.line("Evaluating");
+    log_.line(fmt::format("Validation dataset size: {}", data_.validation_records));
+    auto row = evaluate_once(*network_, *data_.validation, recipe_, session_, log_);
+    if (!row) {
+      log_.line("Keyboard interrupt during evaluation");
+      result_.interrupted = true;
+      return false;
+    }
+    row->step = step;
+    row->epoch = static_cast<double>((step + steps_per_epoch_ - 1) / steps_per_epoch_);
+    row->checkpoint_time = std::chrono::duration_cast<std::chrono::seconds>(
+                               std::chrono::system_clock::now().time_since_epoch()).count();
+    log_.line(kEvaluationHeader);
+    log_.line(to_text(*row));
+    log_.line("Finished evaluation");
+    metrics_.write(*row);
+    result_.evaluation = row;
+    evaluated_at_ = step;
+    return true;
+  }
+
+  void report_data() {
+    const std::string advice = data_iterator_->stats().advice();
+    if (!advice.empty()) log_.line(advice);
+  }
+
+  const Recipe& recipe_;
+  Session session_;
+  TrainingLog log_;
+  Metrics metrics_;
+  RunData data_;
+  LoopPlan plan_;
+  std::int64_t steps_per_epoch_ = 1;
+  std::int64_t evaluated_at_ = -1;
+  std::unique_ptr<Network> network_;
+  std::unique_ptr<SyntheticBatch> synthetic_;
+  std::optional<data::Iterator> data_iterator_;
+  std::optional<data::Batch> batch_;
+  TrainingResult result_;
+};
+
+}  // namespace
+
+std::int64_t LoopPlan::next_stop(std::int64_t step) const {
+  std::int64_t stop = total_steps;
+  const auto cut = [&](std::int64_t period) {
+    if (period > 0) stop = std::min(stop, (step / period + 1) * period);
+  };
+  cut(loop);
+  cut(summary);
+  cut(checkpoint);
+  cut(evaluation);
+  return stop;
+}
+
+bool LoopPlan::logs_at(std::int64_t step) const {
+  if (step == total_steps) return true;
+  if (step != 1 && step % display != 0) return false;
+  return step % summary == 0 || (loop_given && step % loop == 0);
+}
+
+TrainingResult train(const Recipe& recipe) {
+  check(recipe);
+  InterruptGuard guard;
+  return Trainer(recipe).run();
+}
+
+}  // namespace ridgeline::train

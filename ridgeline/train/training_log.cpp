@@ -1,0 +1,66 @@
+#include "ridgeline/train/training_log.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+
+namespace ridgeline::train {
+
+std::string to_text(const StepLine& l) {
+  return fmt::format("step:{:6d}  epoch:{:5.1f}  FPS:{:7.1f}, loss:{:6.3f}, total_loss:{:6.3f}  lr:{:7.5f}  batch_time:{:3.6f}",
+                     l.step, l.epoch, l.fps, l.loss, l.total_loss, l.lr, l.batch_time);
+}
+
+std::string to_text(const EvaluationRow& row) {
+  const auto time = static_cast<std::time_t>(row.checkpoint_time);
+  std::tm utc{};
+  gmtime_r(&time, &utc);
+  char stamp[32];
+  std::strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", &utc);
+  return fmt::format("{:5d}  {:5.1f}  {:5.3f}  {:6.2f}  {:6.2f}  {}", row.step, row.epoch, 100 * row.top_1,
+                     100 * row.top_5, row.loss, stamp);
+}
+
+TrainingLog::TrainingLog(const std::string& path) : terminal_(::isatty(STDERR_FILENO) != 0) {
+  if (!path.empty()) file_ = std::make_unique<AppendFile>(path);
+}
+
+TrainingLog::~TrainingLog() { clear_progress(); }
+
+void TrainingLog::line(const std::string& text) {
+  clear_progress();
+  if (file_) file_->append(text + "\n");
+  std::fprintf(stderr, "%s\n", text.c_str());
+}
+
+void TrainingLog::progress(const std::string& what, std::int64_t done, std::int64_t of, double images_per_second) {
+  if (!terminal_ || of <= 0) return;
+  winsize window{};
+  const int columns = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
+  const double share = std::clamp(static_cast<double>(done) / static_cast<double>(of), 0.0, 1.0);
+  std::string tail = fmt::format("] {:3.0f} %  {}/{}", 100 * share, done, of);
+  if (images_per_second > 0) tail += fmt::format("  {:.0f} images/s", images_per_second);
+  const int width = columns - 1 - static_cast<int>(what.size() + 2 + tail.size());
+  std::string bar;
+  if (width >= 8) {
+    const auto full = static_cast<std::size_t>(share * width);
+    bar = std::string(full, '=');
+    if (full < static_cast<std::size_t>(width)) bar += '>';
+    bar.resize(static_cast<std::size_t>(width), ' ');
+  }
+  std::fprintf(stderr, "\r\x1b[2K%s [%s%s", what.c_str(), bar.c_str(), tail.c_str());
+  std::fflush(stderr);
+  bar_shown_ = true;
+}
+
+void TrainingLog::clear_progress() {
+  if (!bar_shown_) return;
+  std::fputs("\r\x1b[2K", stderr);
+  bar_shown_ = false;
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,60 @@
+// ridgeline/train/training_log.h
+//
+// The human log: a file that is appended to, and the same lines on standard error; on a terminal a progress bar below
+// them, which never reaches the file. One thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "ridgeline/format/append_file.h"
+
+namespace ridgeline::train {
+
+struct StepLine {
+  std::int64_t step = 0;
+  double epoch = 0;       // step * global batch / records
+  double fps = 0;         // images per second
+  double loss = 0;        // mean cross-entropy of the batch
+  double total_loss = 0;  // with the L2 penalty
+  double lr = 0;
+  double batch_time = 0;  // seconds per iterations_per_loop steps
+};
+// "step:   700  epoch:  0.6  FPS:33558.6, loss: 6.754, total_loss: 7.786  lr:0.00671  batch_time:3.051382"
+std::string to_text(const StepLine& line);
+// The header above such lines.
+inline constexpr const char* kStepHeader = "Step   Epoch   Speed   Loss   FinLoss   LR";
+
+struct EvaluationRow {
+  std::int64_t step = 0;
+  double epoch = 0;
+  double top_1 = 0;  // shares of the rows, 0..1
+  double top_5 = 0;
+  double loss = 0;
+  std::int64_t rows = 0;
+  std::int64_t checkpoint_time = 0;  // seconds since 1970
+};
+// "12600   10.0  29.946   54.90    3.99  2020-06-18 11:42:07": the time in UTC.
+std::string to_text(const EvaluationRow& row);
+inline constexpr const char* kEvaluationHeader = " step  epoch  top1    top5     loss   checkpoint_time(UTC)";
+
+class TrainingLog {
+ public:
+  // An empty path writes to standard error only.
+  explicit TrainingLog(const std::string& path);
+  ~TrainingLog();
+  TrainingLog(const TrainingLog&) = delete;
+  TrainingLog& operator=(const TrainingLog&) = delete;
+  void line(const std::string& text);
+  // Draws "evaluating [=====>    ] 52 %  1213 images/s" on a terminal; does nothing elsewhere.
+  void progress(const std::string& what, std::int64_t done, std::int64_t of, double images_per_second = 0);
+
+ private:
+  void clear_progress();
+  std::unique_ptr<AppendFile> file_;
+  bool terminal_;
+  bool bar_shown_ = false;
+};
+
+}  // namespace ridgeline::train
