@@ -45,12 +45,11 @@ std::size_t size_of(DType type);
 std::string_view name_of(DType type);
 // The inverse of name_of; nullopt for an unknown name.
 std::optional<DType> parse_dtype(std::string_view name);
-inline bool is_floating(DType t) {
-  return t == DType::f64 || t == DType::f32 || t == DType::bf16 || t == DType::f16;
-}
+inline bool is_floating(DType t) { return t == DType::f64 || t == DType::f32 || t == DType::bf16 || t == DType::f16; }
 
 template <class T>
 struct dtype_traits;
+// clang-format off
 template <> struct dtype_traits<double> { static constexpr DType value = DType::f64; };
 template <> struct dtype_traits<float> { static constexpr DType value = DType::f32; };
 template <> struct dtype_traits<bfloat16> { static constexpr DType value = DType::bf16; };
@@ -59,6 +58,7 @@ template <> struct dtype_traits<std::uint8_t> { static constexpr DType value = D
 template <> struct dtype_traits<std::int32_t> { static constexpr DType value = DType::i32; };
 template <> struct dtype_traits<std::int64_t> { static constexpr DType value = DType::i64; };
 template <> struct dtype_traits<bool> { static constexpr DType value = DType::boolean; };
+// clang-format on
 template <class T>
 inline constexpr DType dtype_of = dtype_traits<T>::value;
 

@@ -6,8 +6,8 @@
 namespace ridgeline {
 
 void check_failed(std::string_view condition, std::string_view message, const std::source_location& at) {
-  throw InternalError(std::string(at.file_name()) + ":" + std::to_string(at.line()) + ": check failed: " +
-                      std::string(condition) + ": " + std::string(message));
+  throw InternalError(std::string(at.file_name()) + ":" + std::to_string(at.line()) +
+                      ": check failed: " + std::string(condition) + ": " + std::string(message));
 }
 
 namespace {

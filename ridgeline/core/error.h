@@ -20,8 +20,8 @@ enum class ErrorKind {
 
 class Error : public std::runtime_error {
  public:
-  explicit Error(std::string message, ErrorKind kind = ErrorKind::failure)
-      : std::runtime_error(std::move(message)), kind_(kind) {}
+  explicit Error(const std::string& message, ErrorKind kind = ErrorKind::failure)
+      : std::runtime_error(message), kind_(kind) {}
   ErrorKind kind() const { return kind_; }
 
  private:
@@ -36,8 +36,8 @@ class InternalError : public std::logic_error {
 
 [[noreturn]] void check_failed(std::string_view condition, std::string_view message, const std::source_location& at);
 
-#define RIDGELINE_CHECK(condition, message)                                                        \
-  do {                                                                                             \
+#define RIDGELINE_CHECK(condition, message)                                                            \
+  do {                                                                                                 \
     if (!(condition)) ::ridgeline::check_failed(#condition, message, std::source_location::current()); \
   } while (false)
 

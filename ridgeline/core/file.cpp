@@ -6,13 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "ridgeline/core/atomic_file.h"
 #include "ridgeline/core/error.h"
 
 namespace ridgeline {
@@ -30,34 +31,19 @@ struct Descriptor {
   }
 };
 
-void write_all(int fd, const char* data, std::size_t size, const std::string& path) {
-  while (size > 0) {
-    const ssize_t n = ::write(fd, data, size);
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      fail("write", path);
-    }
-    data += n;
-    size -= static_cast<std::size_t>(n);
-  }
-}
-
-void sync_directory(const std::filesystem::path& directory) {
-  Descriptor d{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (d.fd >= 0) ::fsync(d.fd);  // some file systems refuse; the rename itself has happened
-}
-
 }  // namespace
 
 std::string read_file(const std::string& path) {
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0) fail("open", path);
-  struct stat info{};
+  struct stat info {};
   if (::fstat(file.fd, &info) != 0) fail("stat", path);
   if (S_ISDIR(info.st_mode)) fail("read", path, EISDIR);
-  std::string content(static_cast<std::size_t>(info.st_size), '\0');
+  // One byte more than the size, so that the read that fills it sees the end; pipes and /proc say 0 and grow.
+  std::string content(static_cast<std::size_t>(info.st_size) + 1, '\0');
   std::size_t done = 0;
-  while (done < content.size()) {
+  while (true) {
+    if (done == content.size()) content.resize(2 * content.size() + 4096);
     const ssize_t n = ::read(file.fd, content.data() + done, content.size() - done);
     if (n < 0) {
       if (errno == EINTR) continue;
@@ -71,29 +57,9 @@ std::string read_file(const std::string& path) {
 }
 
 void write_file_atomically(const std::string& path, const std::function<void(const Sink&)>& write) {
-  // The process and a counter make the temporary name unique among ranks and threads of one machine.
-  static std::atomic<unsigned> counter{0};
-  const std::filesystem::path target(path);
-  const std::filesystem::path directory = target.has_parent_path() ? target.parent_path() : ".";
-  const std::string temporary = (directory / ("." + target.filename().string() + ".tmp-" + std::to_string(::getpid()) +
-                                              "-" + std::to_string(counter++))).string();
-  try {
-    {
-      Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
-      if (file.fd < 0) fail("create", temporary);
-      write([&](const void* data, std::size_t size) {
-        write_all(file.fd, static_cast<const char*>(data), size, path);
-      });
-      if (::fsync(file.fd) != 0) fail("write", path);
-      const int fd = std::exchange(file.fd, -1);
-      if (::close(fd) != 0) fail("write", path);
-    }
-    if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename to", path);
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
-  }
-  sync_directory(directory);
+  AtomicFile file(path);
+  write([&](const void* data, std::size_t size) { file.write(data, size); });
+  file.commit();
 }
 
 void write_file_atomically(const std::string& path, std::string_view content) {
@@ -110,13 +76,14 @@ std::vector<std::string> glob_files(const std::string& pattern) {
     }
   }
   ::globfree(&found);
+  std::sort(paths.begin(), paths.end());  // by byte; glob's own order follows the locale
   return paths;
 }
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0) fail("open", path);
-  struct stat info{};
+  struct stat info {};
   if (::fstat(file.fd, &info) != 0) fail("stat", path);
   if (S_ISDIR(info.st_mode)) fail("read", path, EISDIR);
   size_ = static_cast<std::size_t>(info.st_size);

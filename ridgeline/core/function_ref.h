@@ -20,7 +20,12 @@ class FunctionRef<R(Args...)> {
   FunctionRef(F&& f)  // NOLINT(google-explicit-constructor): that is its purpose
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
         call_([](void* object, Args... args) -> R {
-          return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);
+          auto& function = *static_cast<std::remove_reference_t<F>*>(object);
+          if constexpr (std::is_void_v<R>) {
+            function(std::forward<Args>(args)...);  // a result may be dropped
+          } else {
+            return function(std::forward<Args>(args)...);
+          }
         }) {}
   R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
 

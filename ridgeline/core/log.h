@@ -1,7 +1,8 @@
 // ridgeline/core/log.h
 //
 // Diagnostic messages of one session to standard error: warnings always, components ("dispatch", "placement", "memory",
-// "passes", "data") only when enabled. Not the training log, which train/ writes. Any thread may write.
+// "passes", "data") only when enabled. Not the training log, which train/ writes. Any thread may write; enable()
+// belongs to start-up, before others do.
 #pragma once
 
 #include <memory>

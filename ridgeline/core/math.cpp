@@ -23,9 +23,36 @@ double scale_by_power_of_two(double x, int n) {
   return x * a * b;
 }
 
-// Taylor polynomials on [-pi/4, pi/4]; the first left-out term is below 2^-56 of the result.
-double sin_polynomial(double x) {
-  const double z = x * x;
+// An angle as quadrant * pi/2 + x + tail, x in [-pi/4, pi/4] and tail below half a unit in the last place of x.
+struct Reduced {
+  double x;
+  double tail;
+  int quadrant;  // modulo 4
+};
+
+// Above 1e6 the products with the leading parts would no longer be exact.
+constexpr double kLargestAngle = 1e6;
+constexpr double kQuarterPi = 0.78539816339744830962;
+
+Reduced reduce_by_half_pi(double angle) {
+  if (!(std::abs(angle) <= kLargestAngle)) return {std::numeric_limits<double>::quiet_NaN(), 0.0, 0};
+  if (std::abs(angle) <= kQuarterPi) return {angle, 0.0, 0};
+  const double n = std::nearbyint(angle * 6.36619772367581382433e-01);
+  const double high = angle - n * kPio2High;  // exact: n has 20 bits, the constant 33, and the rest cancels
+  const double middle = n * kPio2Middle;      // exact
+  const double sum = high - middle;
+  const double back = high - sum;  // Knuth's two-sum: what `sum` lost
+  const double lost = (high - (sum + back)) - (middle - back);
+  const double low = n * kPio2Low - lost;
+  const double x = sum - low;
+  return {x, (sum - x) - low, static_cast<int>(static_cast<std::int64_t>(n) & 3)};
+}
+
+// Taylor polynomials on [-pi/4, pi/4]; the first left-out term is below 2^-56 of the result. The tail enters by its
+// first-order term.
+double sin_polynomial(const Reduced& r) {
+  if (std::abs(r.x) < 0x1p-27) return r.x;  // the cubic term is below half a unit; keeps the sign of zero
+  const double z = r.x * r.x;
   double p = 2.8114572543455206e-15;  // 1/17!
   p = p * z - 7.6471637318198164e-13;
   p = p * z + 1.6059043836821613e-10;
@@ -34,11 +61,11 @@ double sin_polynomial(double x) {
   p = p * z - 1.9841269841269841e-04;
   p = p * z + 8.3333333333333332e-03;
   p = p * z - 1.6666666666666666e-01;
-  return x + x * z * p;
+  return r.x + (r.x * z * p + r.tail * (1.0 - 0.5 * z));
 }
 
-double cos_polynomial(double x) {
-  const double z = x * x;
+double cos_polynomial(const Reduced& r) {
+  const double z = r.x * r.x;
   double p = 4.7794773323873853e-14;  // 1/16!
   p = p * z - 1.1470745597729725e-11;
   p = p * z + 2.0876756987868098e-09;
@@ -48,18 +75,7 @@ double cos_polynomial(double x) {
   p = p * z + 4.1666666666666664e-02;
   const double half = 0.5 * z;
   const double w = 1.0 - half;
-  return w + (((1.0 - w) - half) + z * z * p);
-}
-
-struct Reduced {
-  double x;      // in [-pi/4, pi/4]
-  int quadrant;  // modulo 4
-};
-
-Reduced reduce_by_half_pi(double x) {
-  const double n = std::nearbyint(x * 6.36619772367581382433e-01);
-  const double r = ((x - n * kPio2High) - n * kPio2Middle) - n * kPio2Low;
-  return {r, static_cast<int>(static_cast<std::int64_t>(n) & 3)};
+  return w + (((1.0 - w) - half) + (z * z * p - r.x * r.tail));
 }
 
 }  // namespace
@@ -74,10 +90,11 @@ double portable_exp(double x) {
   const double r = high - low;
   // exp(r) = 1 + r + r*c/(2-c) with the rational c of fdlibm's e_exp.c (error below 2^-59).
   const double t = r * r;
-  const double c = r - t * (1.66666666666666019037e-01 +
-                            t * (-2.77777777770155933842e-03 +
-                                 t * (6.61375632143793436117e-05 +
-                                      t * (-1.65339022054652515390e-06 + t * 4.13813679705723846039e-08))));
+  const double c =
+      r -
+      t * (1.66666666666666019037e-01 +
+           t * (-2.77777777770155933842e-03 +
+                t * (6.61375632143793436117e-05 + t * (-1.65339022054652515390e-06 + t * 4.13813679705723846039e-08))));
   const double y = 1.0 - ((low - (r * c) / (2.0 - c)) - high);
   return scale_by_power_of_two(y, static_cast<int>(n));
 }
@@ -105,9 +122,9 @@ double portable_log(double x) {
   const double z = s * s;
   const double w = z * z;
   const double t1 = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-  const double t2 = z * (6.666666666666735130e-01 +
-                         w * (2.857142874366239149e-01 +
-                              w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+  const double t2 =
+      z * (6.666666666666735130e-01 +
+           w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
   const double half = 0.5 * f * f;
   const double k = exponent;
   return k * kLn2High - ((half - (s * (half + (t1 + t2)) + k * kLn2Low)) - f);
@@ -115,13 +132,13 @@ double portable_log(double x) {
 
 double portable_sin(double x) {
   const Reduced r = reduce_by_half_pi(x);
-  const double y = (r.quadrant & 1) ? cos_polynomial(r.x) : sin_polynomial(r.x);
+  const double y = (r.quadrant & 1) ? cos_polynomial(r) : sin_polynomial(r);
   return (r.quadrant & 2) ? -y : y;
 }
 
 double portable_cos(double x) {
   const Reduced r = reduce_by_half_pi(x);
-  const double y = (r.quadrant & 1) ? sin_polynomial(r.x) : cos_polynomial(r.x);
+  const double y = (r.quadrant & 1) ? sin_polynomial(r) : cos_polynomial(r);
   return (r.quadrant == 1 || r.quadrant == 2) ? -y : y;
 }
 

@@ -11,7 +11,7 @@ namespace ridgeline {
 double portable_exp(double x);
 // Natural logarithm; -infinity at 0, NaN below.
 double portable_log(double x);
-// Sine and cosine for |x| <= 1e6 (argument reduction in three parts).
+// Sine and cosine for |x| <= 1e6 (argument reduction in three parts); NaN beyond.
 double portable_sin(double x);
 double portable_cos(double x);
 

@@ -49,7 +49,8 @@ std::uint64_t Permutation::at(std::uint64_t i) const {
     std::uint64_t left = x >> half_bits_;
     std::uint64_t right = x & mask;
     for (int round = 0; round < kRounds; ++round) {
-      const std::uint64_t f = mix(static_cast<std::uint32_t>(right), round_keys_[2 * round], round_keys_[2 * round + 1]);
+      const std::uint64_t f =
+          mix(static_cast<std::uint32_t>(right), round_keys_[2 * round], round_keys_[2 * round + 1]);
       left = std::exchange(right, left ^ (f & mask));
     }
     x = (left << half_bits_) | right;

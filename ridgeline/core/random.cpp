@@ -45,9 +45,8 @@ PhiloxBlock philox4x32(PhiloxKey key, PhiloxBlock c) {
 
 std::uint32_t philox_element(PhiloxKey key, std::uint64_t step, std::uint64_t element) {
   const std::uint64_t block = element / 4;
-  const PhiloxBlock bits =
-      philox4x32(key, {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
-                       static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(step >> 32)});
+  const PhiloxBlock bits = philox4x32(key, {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
+                                            static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(step >> 32)});
   return bits[element % 4];
 }
 
@@ -56,8 +55,8 @@ SampleRandom::SampleRandom(PhiloxKey key, std::uint64_t epoch, std::uint64_t sam
 
 std::uint32_t SampleRandom::bits() {
   if (draw_ % 4 == 0) {
-    block_ = philox4x32(key_, {draw_ / 4, epoch_, static_cast<std::uint32_t>(sample_),
-                               static_cast<std::uint32_t>(sample_ >> 32)});
+    block_ = philox4x32(
+        key_, {draw_ / 4, epoch_, static_cast<std::uint32_t>(sample_), static_cast<std::uint32_t>(sample_ >> 32)});
   }
   return block_[draw_++ % 4];
 }
@@ -70,7 +69,7 @@ double SampleRandom::uniform() {
 
 std::int64_t SampleRandom::integer(std::int64_t low, std::int64_t high) {
   RIDGELINE_CHECK(low <= high, "empty integer range");
-  const std::uint64_t range = static_cast<std::uint64_t>(high - low) + 1;
+  const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) + 1;
   RIDGELINE_CHECK(range != 0 && range <= (std::uint64_t{1} << 32), "integer range wider than 32 bits");
   // Lemire, "Fast random integer generation in an interval", 2019: unbiased by rejecting the short interval.
   const std::uint64_t threshold = ((std::uint64_t{1} << 32) - range) % range;

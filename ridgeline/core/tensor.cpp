@@ -17,6 +17,7 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
 }  // namespace
 
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)) {
+  for (std::int64_t extent : shape_) RIDGELINE_CHECK(extent >= 0, "a tensor has no negative extent");
   if (dtype == DType::bytes) {
     strings_ = std::make_shared<std::vector<std::string>>(static_cast<std::size_t>(shape_.elements()));
   } else {
@@ -58,6 +59,7 @@ const std::vector<std::string>& Tensor::string_values() const {
 }
 
 Tensor Tensor::clone() const {
+  if (!defined()) return {};
   Tensor t(dtype_, shape_);
   if (strings_) {
     *t.strings_ = *strings_;

@@ -56,9 +56,13 @@ class Tensor {
     return static_cast<const T*>(data_.get());
   }
   template <class T>
-  std::span<T> span() { return {data<T>(), static_cast<std::size_t>(elements())}; }
+  std::span<T> span() {
+    return {data<T>(), static_cast<std::size_t>(elements())};
+  }
   template <class T>
-  std::span<const T> span() const { return {data<T>(), static_cast<std::size_t>(elements())}; }
+  std::span<const T> span() const {
+    return {data<T>(), static_cast<std::size_t>(elements())};
+  }
   // The byte strings of a DType::bytes tensor.
   std::vector<std::string>& string_values();
   const std::vector<std::string>& string_values() const;
@@ -68,7 +72,8 @@ class Tensor {
   Tensor reshaped(Shape shape) const;
   // Element `index` as a double, whatever the type (not for bytes). For tests and reference code.
   double at(std::int64_t index) const;
-  // Stores `value` rounded to the element type.
+  // Stores `value`: floating types round to nearest even, integer types cut the fraction, bool is value != 0.
+  // The value must be in the type's range.
   void set(std::int64_t index, double value);
 
  private:

@@ -66,8 +66,9 @@ void parallel_team(FunctionRef<void(int, int)> body) {
     run(0);
     for (std::thread& other : others) other.join();
 #else
+    // The region may be smaller than asked for (nested in another one, OMP_THREAD_LIMIT): its threads share the parts.
 #pragma omp parallel num_threads(team)
-    run(omp_get_thread_num());
+    for (int t = omp_get_thread_num(); t < team; t += omp_get_num_threads()) run(t);
 #endif
   }
   if (error) std::rethrow_exception(error);

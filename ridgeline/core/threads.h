@@ -22,7 +22,8 @@ int compute_threads();
 // The chunks depend on n, grain and the team size alone. An exception of a body is rethrown after the region.
 void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body);
 
-// Runs body(thread, threads) once on each thread of the team.
+// Runs body(thread, threads) once for each thread of the team, at the same time where the threads are free; a body
+// must not wait for another. An exception of a body is rethrown after the region.
 void parallel_team(FunctionRef<void(int, int)> body);
 
 // While alive, the calling thread flushes denormals to zero; restores the caller's setting at the end.

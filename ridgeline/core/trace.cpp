@@ -57,11 +57,17 @@ void Trace::write(const std::string& path) const {
       events.push_back({{"ph", "M"}, {"name", "thread_name"}, {"pid", 1}, {"tid", lane}, {"args", {{"name", name}}}});
     }
     for (const Span& s : state_->spans) {
-      events.push_back({{"ph", "X"}, {"cat", s.category}, {"name", s.name}, {"pid", 1}, {"tid", s.lane},
-                        {"ts", s.begin_us}, {"dur", s.duration_us}});
+      events.push_back({{"ph", "X"},
+                        {"cat", s.category},
+                        {"name", s.name},
+                        {"pid", 1},
+                        {"tid", s.lane},
+                        {"ts", s.begin_us},
+                        {"dur", s.duration_us}});
     }
   }
-  write_file_atomically(path, json{{"traceEvents", events}}.dump());
+  // A name may come from a user's file: what is not UTF-8 in it is replaced, not refused.
+  write_file_atomically(path, json{{"traceEvents", events}}.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace ridgeline

@@ -30,14 +30,6 @@ data::Dataset with_training_transforms(const data::Dataset& source, const Recipe
       .batch(recipe.batch_size, {.drop_remainder = true});
 }
 
-data::Dataset with_evaluation_transforms(const data::Dataset& source, const Recipe& recipe) {
-  const nn::ModelInfo& model = nn::model_named(recipe.model);
-  const nn::EvaluationTransform law = nn::evaluation_transform(model, static_cast<int>(side(recipe)));
-  const data::Size resize = law.rule == nn::ResizeRule::exact ? data::Size(law.resize, law.resize) : data::Size(law.resize);
-  return source.map(data::Resize(resize), data::CenterCrop(law.crop), normalisation(recipe))
-      .batch(recipe.batch_size, {.drop_remainder = recipe.eval_drop_remainder});
-}
-
 void check_training_size(std::int64_t records, const Recipe& recipe) {
   if (records >= recipe.batch_size) return;
   throw Error(fmt::format("{} has {} training records, fewer than one batch of {} (--batch_size)", recipe.data_dir,
@@ -105,6 +97,14 @@ RunData open_records(const Recipe& recipe, const DataNeeds& needs) {
 }
 
 }  // namespace
+
+data::Dataset with_evaluation_transforms(const data::Dataset& source, const Recipe& recipe) {
+  const nn::ModelInfo& model = nn::model_named(recipe.model);
+  const nn::EvaluationTransform law = nn::evaluation_transform(model, static_cast<int>(side(recipe)));
+  const data::Size resize = law.rule == nn::ResizeRule::exact ? data::Size(law.resize, law.resize) : data::Size(law.resize);
+  return source.map(data::Resize(resize), data::CenterCrop(law.crop), normalisation(recipe))
+      .batch(recipe.batch_size, {.drop_remainder = recipe.eval_drop_remainder});
+}
 
 RunData open_data(const Recipe& recipe, const DataNeeds& needs) {
   if (recipe.data_dir.empty()) throw Error("--data_dir is needed (or --synthetic=True)", ErrorKind::usage);

@@ -33,4 +33,7 @@ struct DataNeeds {
 // Errors name the directory and the pattern that was looked for.
 RunData open_data(const Recipe& recipe, const DataNeeds& needs);
 
+// What evaluation does to the images of `source`: the model's resize and central crop, normalisation, batches.
+data::Dataset with_evaluation_transforms(const data::Dataset& source, const Recipe& recipe);
+
 }  // namespace ridgeline::train

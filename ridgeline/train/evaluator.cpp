@@ -22,8 +22,14 @@ Tensor mask_of(const data::Batch& batch) {
   return mask;
 }
 
-// What the checkpoint says about the model stands, unless a flag says otherwise.
-Recipe adopt(Recipe recipe, const CheckpointInfo& info) {
+std::int64_t modified(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? info.st_mtime : 0;
+}
+
+}  // namespace
+
+Recipe adopt_checkpoint(Recipe recipe, const CheckpointInfo& info) {
   if (info.model != recipe.model) {
     throw Error(fmt::format("the checkpoint holds model {}, not {} (--model={})", info.model, recipe.model, info.model));
   }
@@ -34,13 +40,6 @@ Recipe adopt(Recipe recipe, const CheckpointInfo& info) {
   }
   return recipe;
 }
-
-std::int64_t modified(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 ? info.st_mtime : 0;
-}
-
-}  // namespace
 
 std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset& validation, const Recipe& recipe,
                                            Session& session, TrainingLog& log) {
@@ -89,7 +88,7 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
       throw Error("no checkpoint model.ckpt-<step>.safetensors in " + given.checkpoint_dir + " (--checkpoint_dir)");
     }
     const CheckpointInfo info = load_checkpoint(files.back()).info;
-    recipe = adopt(given, info);
+    recipe = adopt_checkpoint(given, info);
     needs.label_base = info.label_base;
     needs.class_names = info.class_names;
   } else if (!std::filesystem::is_regular_file(given.restore_path)) {

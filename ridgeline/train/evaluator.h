@@ -4,6 +4,7 @@
 // evaluation of a directory of checkpoints in the order of their steps.
 #pragma once
 
+#include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/datasets.h"
 #include "ridgeline/train/metrics.h"
 #include "ridgeline/train/network.h"
@@ -15,6 +16,9 @@ namespace ridgeline::train {
 // step, epoch and time.
 std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset& validation, const Recipe& recipe,
                                            Session& session, TrainingLog& log);
+
+// What a checkpoint says of its model (classes, image size) where no flag says otherwise; another model is an Error.
+Recipe adopt_checkpoint(Recipe recipe, const CheckpointInfo& info);
 
 // --mode=evaluate: every checkpoint of --checkpoint_dir, or the one file of --restore_path. Returns the rows; prints the
 // block of the recipe. An Error if there is no checkpoint. Interrupted: rows so far are kept and an Error of kind

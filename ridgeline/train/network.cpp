@@ -56,6 +56,13 @@ void Network::prepare_evaluation() {
   evaluation_ = compile(step.graph, session_, compile_options("evaluation"));
 }
 
+void Network::prepare_prediction() {
+  if (prediction_) return;
+  const nn::Step step = nn::build_prediction_step(options_);
+  declare(step);
+  prediction_ = compile(step.graph, session_, compile_options("prediction"));
+}
+
 std::int64_t Network::global_step() const {
   return session_.parameters().get(nn::kGlobalStep).data<std::int64_t>()[0];
 }

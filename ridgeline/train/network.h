@@ -22,6 +22,8 @@ class Network {
   // Compiles the step, makes slots and global_step, and draws the initial parameters by `recipe.seed`.
   void prepare_training(const optim::Schedule& schedule);
   void prepare_evaluation();
+  void prepare_prediction();
+  Program& prediction() { return *prediction_; }
   Program& training() { return *training_; }
   Program& evaluation() { return *evaluation_; }
 
@@ -46,6 +48,7 @@ class Network {
   std::vector<nn::ParameterSpec> parameters_;
   std::unique_ptr<Program> training_;
   std::unique_ptr<Program> evaluation_;
+  std::unique_ptr<Program> prediction_;
 };
 
 }  // namespace ridgeline::train

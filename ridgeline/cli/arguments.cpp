@@ -1,0 +1,90 @@
+#include "ridgeline/cli/arguments.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "ridgeline/core/error.h"
+
+namespace ridgeline::cli {
+namespace {
+
+std::string command_name(const CLI::App& app) {
+  std::string name = app.get_name();
+  for (const CLI::App* parent = app.get_parent(); parent != nullptr; parent = parent->get_parent()) {
+    if (!parent->get_name().empty()) name = parent->get_name() + " " + name;
+  }
+  return name;
+}
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+bool parse_boolean(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (text == "true" || text == "1" || text == "yes" || text == "on") return true;
+  if (text == "false" || text == "0" || text == "no" || text == "off") return false;
+  throw CLI::ValidationError("'" + text + "' is no boolean (allowed: True, False)");
+}
+
+// The app whose flags the words belong to: the deepest subcommand named among them.
+const CLI::App& addressed(const CLI::App& app) {
+  for (const CLI::App* sub : app.get_subcommands()) return addressed(*sub);
+  return app;
+}
+
+}  // namespace
+
+std::vector<std::string> normalize(int argc, char** argv) {
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word.starts_with("--") && word.size() > 2) {
+      const std::size_t end = std::min(word.find('='), word.size());
+      std::replace(word.begin() + 2, word.begin() + static_cast<std::ptrdiff_t>(end), '-', '_');
+    }
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
+CLI::Option* add_boolean(CLI::App& app, const std::string& name, bool& target, const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          name, [&target](const std::string& text) { target = parse_boolean(text); }, help)
+      ->type_name("BOOL")
+      ->expected(0, 1)
+      ->default_str(target ? "True" : "False")
+      ->transform([](std::string text) { return text.empty() ? std::string("True") : text; });
+}
+
+bool parse(CLI::App& app, std::vector<std::string> words) {
+  std::reverse(words.begin(), words.end());  // CLI11 takes them so
+  try {
+    app.parse(words);
+    return true;
+  } catch (const CLI::CallForHelp&) {
+    std::cout << addressed(app).help();
+    return false;
+  } catch (const CLI::CallForAllHelp&) {
+    std::cout << app.help("", CLI::AppFormatMode::All);
+    return false;
+  } catch (const CLI::ExtrasError&) {
+    const CLI::App& target = addressed(app);
+    std::vector<std::string> extras = app.remaining(true);
+    const std::string word = extras.empty() ? "" : extras.front();
+    const std::string flag = word.substr(0, word.find('='));
+    const std::string name = command_name(target);
+    if (!flag.starts_with("-")) throw Error(name + ": unexpected argument '" + flag + "'", ErrorKind::usage);
+    const std::string near = nearest_name(flag, flag_names(target));
+    throw Error(name + ": unknown flag " + flag + (near.empty() ? "" : " (did you mean " + near + "?)"), ErrorKind::usage);
+  } catch (const CLI::ParseError& error) {
+    throw Error(command_name(addressed(app)) + ": " + error.what(), ErrorKind::usage);
+  }
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "ridgeline/cli/arguments.h"
+#include "ridgeline/cli/commands.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/train/bench.h"
+
+namespace ridgeline::cli {
+namespace {
+
+void print_layers(const train::StepBench& bench) {
+  fmt::print("{:<44}{:>9}{:>10}{:>8}  {}\n", "launch", "ms", "GFLOP/s", "GB/s", "kernel");
+  for (const LaunchReport& l : bench.launches) {
+    if (l.milliseconds < 0.05) continue;
+    fmt::print("{:<44}{:>9.2f}{:>10.0f}{:>8.1f}  {}\n", l.node, l.milliseconds, l.cost.flops / l.milliseconds / 1e6,
+               l.cost.bytes / l.milliseconds / 1e6, l.kernel);
+  }
+}
+
+}  // namespace
+
+int bench_command(const Words& words) {
+  CLI::App app("time the compiled step against the machine's limit", "bench");
+  app.require_subcommand(1);
+  CLI::App* step = app.add_subcommand("step", "one training step on random data");
+  train::Recipe recipe;
+  recipe.model = "alexnet_torchvision";
+  std::string precision = "fp32";
+  int steps = 7;
+  bool json = false;
+  bool layers = false;
+  step->add_option("--model", recipe.model, "the model")->capture_default_str();
+  step->add_option("--batch_size", recipe.batch_size, "images a step")->capture_default_str();
+  step->add_option("--image_size", recipe.image_size, "0: the model's own")->capture_default_str();
+  step->add_option("--num_classes", recipe.num_classes, "0: the published model's")->capture_default_str();
+  step->add_option("--precision", precision, "fp32")->capture_default_str();
+  step->add_option("--steps", steps, "timed steps; the median is printed")->capture_default_str();
+  step->add_option("--intra_op_parallelism_threads", recipe.intra_op_parallelism_threads, "compute threads; 0: one per core")->capture_default_str();
+  step->add_option("--log", recipe.log, "diagnostics by commas: dispatch, placement, memory, passes");
+  add_boolean(*step, "--fusion", recipe.fusion, "merge chains of elementwise ops");
+  step->add_flag("--json", json, "print one JSON object");
+  step->add_flag("--layers", layers, "print every launch of 0.05 ms or more");
+  if (!parse(app, words)) return 0;
+  if (precision != "fp32") {
+    throw Error("bench step: --precision=" + precision + " is not supported by this version (allowed: fp32)", ErrorKind::usage);
+  }
+  train::check(recipe);
+  const train::StepBench bench = train::bench_step(recipe, steps);
+  if (json) {
+    const nlohmann::json object{{"model", recipe.model}, {"batch_size", recipe.batch_size},
+                                {"ms_per_step", bench.milliseconds}, {"ms_fastest", bench.fastest},
+                                {"ms_slowest", bench.slowest}, {"steps", bench.steps},
+                                {"images_per_second", bench.images_per_second}, {"gflops", bench.gflops},
+                                {"peak_gflops", bench.peak_gflops}, {"roofline_share", bench.roofline_share},
+                                {"isa", bench.isa}, {"precision", precision}};
+    fmt::print("{}\n", object.dump());
+    return 0;
+  }
+  if (layers) print_layers(bench);
+  fmt::print("step {:.1f} ms ({:.1f} to {:.1f}, {} steps), {:.1f} images/s, {:.0f} GFLOP/s, {:.2f} of the measured {:.0f} GFLOP/s ({})\n",
+             bench.milliseconds, bench.fastest, bench.slowest, bench.steps, bench.images_per_second, bench.gflops,
+             bench.roofline_share, bench.peak_gflops, bench.isa);
+  fmt::print("memory: {}\n", bench.memory.to_text());
+  return 0;
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,21 @@
+// ridgeline/cli/commands.h
+//
+// The commands of the program. Each takes the words after its name and returns the exit code; mistakes are Errors,
+// which main() prints as one line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ridgeline::cli {
+
+using Words = std::vector<std::string>;
+
+int train_command(const Words& words);
+int evaluate_command(const Words& words);
+int predict_command(const Words& words);
+int dataset_command(const Words& words);
+int info_command(const Words& words);
+int bench_command(const Words& words);
+
+}  // namespace ridgeline::cli

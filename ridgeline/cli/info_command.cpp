@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "ridgeline/cli/arguments.h"
+#include "ridgeline/cli/commands.h"
+#include "ridgeline/core/threads.h"
+#include "ridgeline/core/version.h"
+#include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/format/safetensors.h"
+#include "ridgeline/nn/models.h"
+
+namespace ridgeline::cli {
+namespace {
+
+void print_machine() {
+  std::string isas;
+  for (device::Isa isa : device::machine_isas()) isas += (isas.empty() ? "" : ", ") + std::string(device::name_of(isa));
+  fmt::print("ridgeline {}\nmachine: {} cores, instruction sets {} (in use: {})\n\n", kVersion, available_cores(), isas,
+             device::name_of(device::active_isa()));
+}
+
+void print_models() {
+  fmt::print("{:<22}{:>6}{:>14}{:>9}  {}\n", "model", "image", "parameters", "classes", "description");
+  for (const nn::ModelInfo& m : nn::all_models()) {
+    fmt::print("{:<22}{:>6}{:>14}{:>9}  {}\n", m.name, m.image_size, m.parameters, m.classes, m.description);
+  }
+}
+
+void print_file(const std::string& path) {
+  const SafetensorsFile file(path);
+  for (const auto& [key, value] : file.metadata()) fmt::print("{}: {}\n", key, value);
+  std::int64_t elements = 0;
+  for (const NamedTensor& t : file.tensors()) {
+    fmt::print("{:<44} {}{}\n", t.name, name_of(t.tensor.dtype()), t.tensor.shape().to_string());
+    elements += t.tensor.elements();
+  }
+  fmt::print("{} tensors, {} elements\n", file.tensors().size(), elements);
+}
+
+}  // namespace
+
+int info_command(const Words& words) {
+  CLI::App app("models, machine, checkpoints", "info");
+  std::vector<std::string> files;
+  app.add_option("files", files, "checkpoints or other safetensors files to list");
+  if (!parse(app, words)) return 0;
+  if (files.empty()) {
+    print_machine();
+    print_models();
+  }
+  for (const std::string& file : files) print_file(file);
+  return 0;
+}
+
+}  // namespace ridgeline::cli

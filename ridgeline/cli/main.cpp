@@ -1,0 +1,78 @@
+// The program `ridgeline`: finds the command, runs it, and turns what goes wrong into one line and an exit code:
+// 2 for a wrong call, 1 for a failure, 130 when interrupted.
+#include <array>
+#include <cstdio>
+#include <string_view>
+
+#include "ridgeline/cli/arguments.h"
+#include "ridgeline/cli/commands.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/version.h"
+
+namespace {
+
+using ridgeline::Error;
+using ridgeline::ErrorKind;
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(const ridgeline::cli::Words&);
+};
+
+constexpr std::array<Command, 6> kCommands{{
+    {"train", "train a model, and continue where an earlier run of the same --log_dir stopped", ridgeline::cli::train_command},
+    {"evaluate", "accuracy and loss of checkpoints on the validation part", ridgeline::cli::evaluate_command},
+    {"predict", "the most probable classes of image files", ridgeline::cli::predict_command},
+    {"dataset", "make data sets", ridgeline::cli::dataset_command},
+    {"info", "models, machine, checkpoints", ridgeline::cli::info_command},
+    {"bench", "time the compiled step against the machine's limit", ridgeline::cli::bench_command},
+}};
+
+void print_help(std::FILE* out) {
+  std::fprintf(out, "ridgeline %s: trains image models\n\nusage: ridgeline COMMAND [FLAGS]   (ridgeline COMMAND --help lists the flags)\n\n",
+               ridgeline::kVersion);
+  for (const Command& c : kCommands) std::fprintf(out, "  %-10s %s\n", c.name.data(), c.summary.data());
+}
+
+int run(int argc, char** argv) {
+  ridgeline::cli::Words words = ridgeline::cli::normalize(argc, argv);
+  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    print_help(words.empty() ? stderr : stdout);
+    return words.empty() ? 2 : 0;
+  }
+  if (words[0] == "--version") {
+    std::printf("ridgeline %s\n", ridgeline::kVersion);
+    return 0;
+  }
+  std::vector<std::string> names;
+  for (const Command& c : kCommands) {
+    if (c.name == words[0]) return c.run({words.begin() + 1, words.end()});
+    names.emplace_back(c.name);
+  }
+  const std::string near = ridgeline::nearest_name(words[0], names);
+  throw Error("unknown command '" + words[0] + "'" + (near.empty() ? " (ridgeline --help lists them)" : " (did you mean " + near + "?)"),
+              ErrorKind::usage);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "ridgeline %s\n", error.what());
+    switch (error.kind()) {
+      case ErrorKind::usage: return 2;
+      case ErrorKind::failure: return 1;
+      case ErrorKind::interrupted: return 130;
+    }
+    return 1;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "ridgeline: out of memory\n");
+    return 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "ridgeline: internal error: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,44 @@
+#include <cstdio>
+
+#include "ridgeline/cli/commands.h"
+#include "ridgeline/cli/recipe_flags.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/train/predictor.h"
+
+namespace ridgeline::cli {
+
+int predict_command(const Words& words) {
+  CLI::App app("the most probable classes of image files", "predict");
+  train::Recipe recipe;
+  std::vector<std::string> images;
+  std::size_t top = 5;
+  bool logits = false;
+  app.add_option("images", images, "JPEG or PNG files")->required();
+  app.add_option("--model", recipe.model, "the model")->capture_default_str();
+  app.add_option("--checkpoint_dir", recipe.checkpoint_dir, "use its newest checkpoint")->capture_default_str();
+  app.add_option("--restore_path", recipe.restore_path, "use the weights of this safetensors file");
+  app.add_option("--num_classes", recipe.num_classes, "with --restore_path; 0: the published model's")->capture_default_str();
+  app.add_option("--image_size", recipe.image_size, "0: the checkpoint's or the model's own")->capture_default_str();
+  app.add_option("--top", top, "classes shown")->capture_default_str();
+  app.add_flag("--logits", logits, "show logits, in the order of the classes");
+  if (!parse(app, words)) return 0;
+  train::check(recipe);
+  train::Predictor predictor(recipe);
+  for (const std::string& image : images) {
+    std::vector<train::ClassProbability> classes = predictor.predict(image);
+    std::printf("%s\n", image.c_str());
+    if (logits) {
+      std::vector<double> by_label(classes.size());
+      for (const auto& c : classes) by_label[static_cast<std::size_t>(c.label)] = c.logit;
+      for (double logit : by_label) std::printf(" %.4f", logit);
+      std::printf("\n");
+      continue;
+    }
+    for (std::size_t i = 0; i < std::min(top, classes.size()); ++i) {
+      std::printf("  %6.2f %%  %lld %s\n", 100 * classes[i].probability, static_cast<long long>(classes[i].label), classes[i].name.c_str());
+    }
+  }
+  return 0;
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,33 @@
+// ridgeline/cli/recipe_flags.h
+//
+// The flags of the recipe, under the names of its script and of its README, bound to a train::Recipe.
+#pragma once
+
+#include "ridgeline/cli/arguments.h"
+#include "ridgeline/train/recipe.h"
+
+namespace ridgeline::cli {
+
+// Flags that are accepted for the original's sake and checked after parsing.
+struct RecipeFlags {
+  train::Recipe recipe;
+  std::string mode = "train_and_evaluate";
+  std::string preset;
+  std::string alexnet_version;
+  std::string label_base = "auto";
+  std::string dtype = "tf.float32";
+  std::string restore_exclude = "dense_2";
+  std::string final_relu;
+  std::int64_t max_train_steps = 0;
+  std::int64_t rank_size = 1;
+  std::int64_t group_size = 1;
+  bool shard = false;
+  bool debug = true;
+  bool eval = false;
+};
+
+void add_recipe_flags(CLI::App& app, RecipeFlags& flags);
+// The recipe as given; refuses what is not supported, warns once where a flag has no effect, checks ranges.
+train::Recipe finish_recipe(const CLI::App& app, RecipeFlags& flags);
+
+}  // namespace ridgeline::cli

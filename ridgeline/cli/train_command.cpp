@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "ridgeline/cli/commands.h"
+#include "ridgeline/cli/recipe_flags.h"
+#include "ridgeline/train/evaluator.h"
+#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/trainer.h"
+
+namespace ridgeline::cli {
+namespace {
+
+// What came out and where it is.
+void print_summary(const train::Recipe& recipe, const train::TrainingResult& result) {
+  if (result.evaluation) {
+    std::fprintf(stderr, "validation: %.1f %% of %lld images\n", 100 * result.evaluation->top_1,
+                 static_cast<long long>(result.evaluation->rows));
+  }
+  std::fprintf(stderr, "log      %s\n", result.log_path.c_str());
+  std::fprintf(stderr, "metrics  %s   (TensorBoard events beside it)\n", result.metrics_path.c_str());
+  if (!result.checkpoint_path.empty()) std::fprintf(stderr, "model    %s\n", result.checkpoint_path.c_str());
+  if (!recipe.synthetic && recipe.mode == train::Mode::train) {
+    std::fprintf(stderr, "next     ridgeline evaluate --model=%s --data_dir=%s --checkpoint_dir=%s\n", recipe.model.c_str(),
+                 recipe.data_dir.c_str(), recipe.log_dir.c_str());
+  }
+}
+
+int run(const train::Recipe& recipe) {
+  if (recipe.mode == train::Mode::evaluate) {
+    const train::InterruptGuard guard;
+    train::evaluate_checkpoints(recipe);
+    return 0;
+  }
+  const train::TrainingResult result = train::train(recipe);
+  print_summary(recipe, result);
+  return result.interrupted ? 130 : 0;
+}
+
+}  // namespace
+
+int train_command(const Words& words) {
+  CLI::App app("train a model", "train");
+  RecipeFlags flags;
+  add_recipe_flags(app, flags);
+  if (!parse(app, words)) return 0;
+  return run(finish_recipe(app, flags));
+}
+
+int evaluate_command(const Words& words) {
+  CLI::App app("accuracy and loss of checkpoints on the validation part", "evaluate");
+  RecipeFlags flags;
+  add_recipe_flags(app, flags);
+  if (!parse(app, words)) return 0;
+  if (app.get_option("--mode")->count() > 0 && flags.mode != "evaluate") train::parse_mode(flags.mode);
+  flags.mode = "evaluate";
+  return run(finish_recipe(app, flags));
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,32 @@
+// ridgeline/core/atomic_file.h
+//
+// A new file that appears under its name only when it is complete: written under a temporary name in the same
+// directory, synced, renamed. Owned by the writer of one file; one thread. write_file_atomically (file.h) is the form
+// for callers that have the content at hand.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace ridgeline {
+
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::string& path);
+  // Without commit() the temporary file is removed and an existing `path` keeps its old content.
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  void write(const void* data, std::size_t size);
+  // Syncs, renames over path(), syncs the directory. Once, last.
+  void commit();
+
+ private:
+  std::string path_;
+  std::string temporary_;  // empty after commit()
+  int fd_ = -1;
+};
+
+}  // namespace ridgeline

@@ -1,0 +1,51 @@
+#include "ridgeline/train/bench.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/device/cpu/peak.h"
+#include "ridgeline/train/network.h"
+#include "ridgeline/train/synthetic.h"
+
+namespace ridgeline::train {
+
+StepBench bench_step(const Recipe& recipe, int steps) {
+  if (steps < 1) throw Error("--steps must be 1 or more", ErrorKind::usage);
+  Session session({.compute_threads = recipe.intra_op_parallelism_threads, .log = recipe.log});
+  const std::int64_t classes = recipe.num_classes == 0 ? nn::model_named(recipe.model).classes : recipe.num_classes;
+  Network network(session, recipe, classes);
+  network.prepare_training(optim::Constant{.base = recipe.lr});
+  const SyntheticBatch batch(network.options(), classes, recipe.seed);
+  Program& program = network.training();
+  batch.bind(program);
+  program.run();  // the first touches memory and makes the library's code
+  program.run();
+  StepBench result;
+  std::vector<double> times;
+  for (int i = 0; i < steps; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    program.run();
+    times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+  }
+  std::sort(times.begin(), times.end());
+  result.milliseconds = times[times.size() / 2];
+  result.fastest = times.front();
+  result.slowest = times.back();
+  result.steps = steps;
+  program.set_profiling(true);
+  program.run();
+  result.launches = program.launches();
+  double flops = 0;
+  for (const LaunchReport& launch : result.launches) flops += launch.cost.flops;
+  result.images_per_second = 1e3 * static_cast<double>(recipe.batch_size) / result.milliseconds;
+  result.gflops = flops / result.milliseconds / 1e6;
+  result.peak_gflops = device::measure_f32_peak();
+  result.roofline_share = result.gflops / result.peak_gflops;
+  result.isa = device::name_of(device::active_isa());
+  result.memory = program.memory();
+  return result;
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,30 @@
+// ridgeline/train/bench.h
+//
+// Times the compiled training step on random data and relates it to the machine's limit, measured in the same run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ridgeline/compile/program.h"
+#include "ridgeline/train/recipe.h"
+
+namespace ridgeline::train {
+
+struct StepBench {
+  double milliseconds = 0;  // median of the steps
+  double fastest = 0;
+  double slowest = 0;
+  int steps = 0;
+  double images_per_second = 0;
+  double gflops = 0;          // nominal work (2 per multiply-add of the layers as defined) a second
+  double peak_gflops = 0;     // measured
+  double roofline_share = 0;  // gflops / peak_gflops; above 1 where an algorithm needs fewer multiplications
+  std::string isa;
+  std::vector<LaunchReport> launches;  // of the last step, in order
+  MemoryReport memory;
+};
+
+StepBench bench_step(const Recipe& recipe, int steps);
+
+}  // namespace ridgeline::train
