@@ -49,17 +49,17 @@ install_packages() {
   did+=("${#missing[@]} Debian packages")
 }
 
-# Debian's Python is asked for by name: the oracles are pinned for it, and another one may come first in PATH.
+# python [VERSION]: a Python that has pip, of that version where one is given; another may come first in PATH.
 python() {
   local candidate
   for candidate in python3 /usr/bin/python3; do
-    if "$candidate" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null &&
+    if "$candidate" -c "import sys; sys.exit('${1:-}' not in ('', '%d.%d' % sys.version_info[:2]))" 2>/dev/null &&
        "$candidate" -m pip --version >/dev/null 2>&1; then
       echo "$candidate"
       return
     fi
   done
-  die "no Python 3.11 with pip (Debian 12: apt-get install python3 python3-pip)"
+  return 1
 }
 
 # The two wheels are plain archives of a C++ library and its headers. The wheel holds three copies of the
@@ -69,7 +69,7 @@ install_onednn() {
   [[ $(uname -m) == x86_64 ]] || die "the oneDNN wheels are for x86_64, this machine is $(uname -m)"
   say packages "fetching oneDNN $onednn_version from PyPI"
   local python work log
-  python=$(python)
+  python=$(python) || die "no python3 with pip (Debian: apt-get install python3 python3-pip)"
   mkdir -p .deps
   work=$(mktemp -d .deps/unpack.XXXXXX)
   log=$work/log
@@ -97,9 +97,12 @@ install_onednn() {
 install_into_venv() {
   local requirements=scripts/requirements-$1.txt stamp=.venv/$1.txt log
   cmp -s "$requirements" "$stamp" && return 0
-  say packages "installing $(grep -oE '^[A-Za-z-]+==[0-9.]+' "$requirements" | tr '\n' ' ')into .venv"
   local python
-  python=$(python)
+  if ! python=$(python 3.11); then  # the wheels are pinned for Debian 12's
+    say packages "no Python 3.11 with pip: $requirements left out, what needs it skips"
+    return 0
+  fi
+  say packages "installing $(grep -oE '^[A-Za-z-]+==[0-9.]+' "$requirements" | tr '\n' ' ')into .venv"
   [[ -x .venv/bin/pip ]] || "$python" -m venv .venv || die "cannot make .venv (Debian: apt-get install python3-venv)"
   log=.venv/$1.log
   if ! .venv/bin/pip install --disable-pip-version-check --no-deps --require-hashes --only-binary :all: \

@@ -20,7 +20,7 @@ data::Progress counter(const char* what) {
   };
 }
 
-int make_shapes(const std::string& out, data::MakeShapesOptions options) {
+int draw_shapes(const std::string& out, data::MakeShapesOptions options) {
   options.progress = counter("drawing");
   const data::MakeShapesReport report = data::make_shapes(out, options);
   if (report.already_there) {
@@ -31,7 +31,7 @@ int make_shapes(const std::string& out, data::MakeShapesOptions options) {
   return 0;
 }
 
-int make_records(const std::string& from, const std::string& out, data::MakeTFRecordOptions options) {
+int pack_records(const std::string& from, const std::string& out, data::MakeTFRecordOptions options) {
   options.progress = counter("packing");
   const data::MakeTFRecordReport report = data::make_tfrecord(from, out, options);
   for (const data::UnreadableImage& image : report.unreadable) {
@@ -66,8 +66,8 @@ int dataset_command(const Words& words) {
   records->add_option("--validation_shards", record_options.validation_shards, "0: one per 64 MiB")->capture_default_str();
   records->add_option("--seed", record_options.seed, "of the order of the training records")->capture_default_str();
   if (!parse(app, words)) return 0;
-  if (shapes->parsed()) return make_shapes(out, shape_options);
-  return make_records(from, out, record_options);
+  if (shapes->parsed()) return draw_shapes(out, shape_options);
+  return pack_records(from, out, record_options);
 }
 
 }  // namespace ridgeline::cli

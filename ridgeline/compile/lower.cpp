@@ -7,6 +7,7 @@
 
 #include "ridgeline/compile/layout_groups.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/device/conversion_kernel.h"
 
 namespace ridgeline {
 namespace {
@@ -71,27 +72,49 @@ class Lowering {
     // Conversions run on the CPU: only its library knows blocked layouts.
     if (buffer(current).layout != layout) {
       Device* where = &session_.cpu();
-      if (buffer(current).device != where) current = add_move(LaunchKind::copy, current, where, buffer(current).layout, id);
-      current = add_move(LaunchKind::convert, current, where, layout, id);
+      if (buffer(current).device != where) current = add_copy(current, where, id);
+      current = add_conversion(current, layout, id);
       copies.push_back(current);
     }
     if (buffer(current).device != device) {
-      current = add_move(LaunchKind::copy, current, device, layout, id);
+      current = add_copy(current, device, id);
       copies.push_back(current);
     }
     return current;
   }
 
-  int add_move(LaunchKind kind, int from, Device* device, const Layout& layout, ValueId id) {
-    const int to = add_buffer({.name = buffer(from).name, .device = device, .layout = layout, .type = value(id).type});
+  int add_copy(int from, Device* device, ValueId id) {
+    const int to = add_buffer({.name = buffer(from).name, .device = device, .layout = buffer(from).layout, .type = value(id).type});
     Launch launch;
-    launch.kind = kind;
+    launch.kind = LaunchKind::copy;
     launch.device = buffer(from).device->host_memory() ? device : buffer(from).device;
     launch.inputs = {from};
     launch.outputs = {to};
     launch.node = node_;
     plan_.launches.push_back(std::move(launch));
     return to;
+  }
+
+  int add_conversion(int from, const Layout& layout, ValueId id) {
+    const ValueType& type = value(id).type;
+    const int to = add_buffer({.name = buffer(from).name, .device = buffer(from).device, .layout = layout, .type = type});
+    Launch launch;
+    launch.device = buffer(from).device;
+    launch.kernel = make_conversion_kernel(type, buffer(from).layout, layout);
+    launch.inputs = {from};
+    launch.outputs = {to};
+    launch.scratch = add_scratch(*launch.kernel, launch.device);
+    launch.node = node_;
+    launch.converts = true;
+    plan_.launches.push_back(std::move(launch));
+    return to;
+  }
+
+  // A kernel's workspace, or -1 if it needs none.
+  int add_scratch(const Kernel& kernel, Device* device) {
+    if (kernel.scratch_bytes == 0) return -1;
+    const ValueType bytes{DType::u8, Shape{static_cast<std::int64_t>(kernel.scratch_bytes)}};
+    return add_buffer({.device = device, .type = bytes, .scratch = true});
   }
 
   void lower_node(const Node& node) {
@@ -168,10 +191,7 @@ class Lowering {
       buffer_of(node.outputs[i]) = b;
       launch.outputs.push_back(b);
     }
-    if (kernel->scratch_bytes > 0) {
-      const ValueType bytes{DType::u8, Shape{static_cast<std::int64_t>(kernel->scratch_bytes)}};
-      launch.scratch = add_buffer({.device = device, .type = bytes, .scratch = true});
-    }
+    launch.scratch = add_scratch(*kernel, device);
     launch.kernel = std::move(kernel);
     plan_.launches.push_back(std::move(launch));
   }
@@ -194,7 +214,7 @@ class Lowering {
     for (Return& r : plan_.graph.returns) {
       const int b = buffer_of(r.value);
       if (buffer(b).home == BufferHome::arena && buffer(b).layout.plain()) continue;
-      if (buffer(b).layout.plain()) buffer_of(r.value) = add_move(LaunchKind::copy, b, buffer(b).device, {}, r.value);
+      if (buffer(b).layout.plain()) buffer_of(r.value) = add_copy(b, buffer(b).device, r.value);
       else buffer_of(r.value) = materialize(r.value, &session_.cpu(), {});
     }
   }
@@ -208,7 +228,7 @@ class Lowering {
       if (from == to || writes_in_place(from, to)) continue;
       from = materialize(update.next, buffer(to).device, buffer(to).layout);
       if (buffer(from).home != BufferHome::arena) {
-        from = add_move(LaunchKind::copy, from, buffer(from).device, buffer(from).layout, update.next);
+        from = add_copy(from, buffer(from).device, update.next);
       }
       moves.emplace_back(from, to);
     }

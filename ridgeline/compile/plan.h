@@ -33,8 +33,7 @@ struct Buffer {
 
 enum class LaunchKind {
   kernel,
-  copy,     // buffer to buffer, same layout, possibly between devices
-  convert,  // buffer to buffer, same device, other layout
+  copy,  // buffer to buffer, same layout, possibly between devices
 };
 
 struct Launch {
@@ -45,6 +44,7 @@ struct Launch {
   std::vector<int> outputs;
   int scratch = -1;
   int node = -1;             // of the graph; the launch serves it
+  bool converts = false;     // a change of layout in front of the node, not the node itself
 };
 
 struct Plan {

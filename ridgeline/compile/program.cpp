@@ -10,19 +10,6 @@
 namespace ridgeline {
 namespace {
 
-// Conversion between layouts of one value, through the plain one where both are blocked.
-void convert(const Buffer& from, const void* source, const Buffer& to, void* target) {
-  if (from.layout.plain()) {
-    to.layout.blocked()->from_plain(source, target);
-  } else if (to.layout.plain()) {
-    from.layout.blocked()->to_plain(source, target);
-  } else {
-    Tensor plain(from.type.dtype, from.type.shape);
-    from.layout.blocked()->to_plain(source, plain.raw());
-    to.layout.blocked()->from_plain(plain.raw(), target);
-  }
-}
-
 std::string megabytes(std::size_t bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(bytes) / 1e6);
@@ -128,9 +115,7 @@ bool Program::run() {
     } else {
       const Buffer& from = plan_.buffers[static_cast<std::size_t>(launch.inputs[0])];
       const Buffer& to = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])];
-      if (launch.kind == LaunchKind::convert) {
-        convert(from, inputs[0], to, outputs[0]);
-      } else if (from.device->host_memory()) {
+      if (from.device->host_memory()) {
         to.device->stream().copy_from_host(outputs[0], inputs[0], from.bytes);
       } else if (to.device->host_memory()) {
         from.device->stream().copy_to_host(outputs[0], inputs[0], from.bytes);
@@ -188,12 +173,10 @@ std::vector<LaunchReport> Program::launches() const {
       report.node = node.name;
       report.op = node.op;
       if (!node.where.empty()) report.where = node.where.front().to_string();
-      if (launch.kind == LaunchKind::kernel) report.cost = cost_of(plan_.graph, node);
+      if (launch.kind == LaunchKind::kernel && !launch.converts) report.cost = cost_of(plan_.graph, node);
     }
-    if (launch.kind == LaunchKind::kernel) {
-      report.kernel = launch.kernel->name;
-    } else {
-      report.kernel = launch.kind == LaunchKind::copy ? "copy" : "convert layout";
+    report.kernel = launch.kind == LaunchKind::kernel ? launch.kernel->name : "copy";
+    if (launch.kind == LaunchKind::copy || launch.converts) {
       report.cost.bytes = 2.0 * static_cast<double>(plan_.buffers[static_cast<std::size_t>(launch.inputs[0])].bytes);
       if (report.node.empty()) report.node = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])].name;
     }

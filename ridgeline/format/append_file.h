@@ -1,7 +1,7 @@
 // ridgeline/format/append_file.h
 //
-// A file that only grows: each append is one write to the system, so that a killed process leaves at most one torn piece
-// at the end, and readers see every finished one at once. Owned by a writer of lines or records; one thread.
+// A file that only grows: each append is one write to the system, so that a killed process leaves at most one torn
+// piece at the end, and readers see every finished one at once. Owned by a writer of lines or records; one thread.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // ridgeline/format/event_file.h
 //
-// TensorBoard event files: TFRecords of tensorflow.Event messages (core/util/event.proto, core/framework/summary.proto);
-// here their scalars.
+// TensorBoard event files: TFRecords of tensorflow.Event messages (core/util/event.proto,
+// core/framework/summary.proto); here their scalars.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct ScalarEvent {
 // event_file_name() builds the usual one. One thread.
 class EventFileWriter {
  public:
-  // A new file starts with the version record, stamped `wall_time`. An existing one is continued; a record that a killed
-  // process left torn at its end is cut off, and a file damaged elsewhere is an Error.
+  // A new file starts with the version record, stamped `wall_time`. An existing one is continued; a record that a
+  // killed process left torn at its end is cut off, and a file damaged elsewhere is an Error.
   EventFileWriter(const std::string& path, double wall_time);
 
   struct Scalar {
@@ -54,7 +54,8 @@ struct EventFileContent {
   std::optional<std::string> damage;  // a torn or damaged end, as the reader's message
 };
 
-// Reads simple values and the rank-0 float and double tensors that TensorFlow 2 writes; other summaries are passed over.
+// Reads simple values and the rank-0 float and double tensors that TensorFlow 2 writes; other summaries are passed
+// over.
 EventFileContent read_event_file(const std::string& path);
 
 }  // namespace ridgeline

@@ -52,7 +52,8 @@ class Example {
   std::vector<Feature> features_;
 };
 
-// Builds a serialized Example; keys come out sorted, so equal content gives equal bytes. Setting a key again replaces it.
+// Builds a serialized Example; keys come out sorted, so equal content gives equal bytes. Setting a key again replaces
+// it.
 class ExampleBuilder {
  public:
   ExampleBuilder& bytes(std::string_view key, std::vector<std::string> values);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,10 +22,12 @@ Compression guess_compression(std::span<const std::uint8_t> bytes);
 
 constexpr std::size_t kInflateLimit = std::size_t{8} << 30;
 
-// The content of a gzip file (one or more members) or of one zlib stream. Damaged, truncated or trailing input, or more
-// than `limit` bytes of output, is an Error that starts with "[gzip] `where`" and names the byte of the input.
+// The content of a gzip file (one or more members) or of one zlib stream. Damaged, truncated or trailing input is an
+// Error that starts with "[gzip] `where`" and names the byte of the input; given `damage`, that message goes there
+// instead and what came out before it is returned. More than `limit` bytes of output is always an Error.
 std::vector<std::uint8_t> inflate_bytes(std::span<const std::uint8_t> bytes, Compression kind, std::string_view where,
-                                        std::size_t limit = kInflateLimit);
+                                        std::size_t limit = kInflateLimit,
+                                        std::optional<std::string>* damage = nullptr);
 
 // One gzip member (no name, time 0: equal content gives equal bytes) or one zlib stream. `level` is 0..9.
 std::vector<std::uint8_t> deflate_bytes(std::span<const std::uint8_t> bytes, Compression kind, int level = 6);

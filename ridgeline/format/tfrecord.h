@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ridgeline/core/file.h"
@@ -25,6 +26,13 @@ struct TFRecordOptions {
   // Keep the records before a damaged place instead of refusing the file; damage() then tells what was wrong.
   bool keep_readable_prefix = false;
   std::size_t inflate_limit = kInflateLimit;
+};
+
+// Where and why a file stops being readable.
+struct TFRecordDamage {
+  std::string message;     // as it would have been thrown
+  std::uint64_t byte = 0;  // where the first unreadable record starts
+  bool cut_short = false;  // the file ends inside that record; otherwise it is damaged there
 };
 
 // Owns the map (or the inflated bytes) and the index. Opening checks the length and the length's checksum of every
@@ -43,8 +51,8 @@ class TFRecordFile {
   std::uint64_t length(std::size_t i) const { return offsets_[i + 1] - offsets_[i] - kOverhead; }
   // The data of record i, its checksum verified. Valid as long as the file object (moving it keeps it valid).
   std::span<const std::uint8_t> record(std::size_t i) const;
-  // What keep_readable_prefix cut off, as the message that would have been thrown.
-  const std::optional<std::string>& damage() const { return damage_; }
+  // What keep_readable_prefix left out.
+  const std::optional<TFRecordDamage>& damage() const { return damage_; }
   // The index came from the cache directory.
   bool index_was_cached() const { return index_was_cached_; }
 
@@ -54,14 +62,14 @@ class TFRecordFile {
   std::span<const std::uint8_t> content() const {
     return compression_ == Compression::none ? map_.bytes() : std::span<const std::uint8_t>(inflated_);
   }
-  void build_index(bool keep_readable_prefix);
+  void build_index();
 
   std::string path_;
   Compression compression_ = Compression::none;
   MappedFile map_;
   std::vector<std::uint8_t> inflated_;
   std::vector<std::uint64_t> offsets_;  // of every record, and the end of the last
-  std::optional<std::string> damage_;
+  std::optional<TFRecordDamage> damage_;
   bool index_was_cached_ = false;
 };
 
@@ -76,12 +84,14 @@ class TFRecordWriter {
 
   void write(std::span<const std::uint8_t> data);
   void write(std::string_view data);
-  std::size_t records() const;
+  // Written so far.
+  std::size_t records() const { return records_; }
   void close();
 
  private:
   struct State;
   std::unique_ptr<State> state_;
+  std::size_t records_ = 0;
 };
 
 // One record with its framing, as both writers of this folder append it.

@@ -1,7 +1,7 @@
 // ridgeline/image/image.h
 //
-// Pixels in memory: 8 bits a channel, rows of interleaved channels (HWC). An ImageView borrows, an Image owns. Neither is
-// synchronised: many threads may read one image, one may write it.
+// Pixels in memory: 8 bits a channel, rows of interleaved channels (HWC). An ImageView borrows, an Image owns. Neither
+// is synchronised: many threads may read one image, one may write it.
 #pragma once
 
 #include <cstddef>

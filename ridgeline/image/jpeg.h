@@ -1,8 +1,9 @@
 // ridgeline/image/jpeg.h
 //
 // JPEG to RGB, bit-equal to libjpeg with its accurate integer DCT (ISLOW) and fancy upsampling, and back.
-// Grey becomes three equal channels; CMYK and YCCK are converted as Pillow's convert("RGB") does, with Adobe's inversion;
-// the orientation tag is ignored. A file whose data end early is an error, other warnings of libjpeg are counted.
+// Grey becomes three equal channels; CMYK and YCCK are converted as Pillow's convert("RGB") does, with Adobe's
+// inversion; the orientation tag is ignored. A file whose data end early is an error, other warnings of libjpeg are
+// counted.
 #pragma once
 
 #include <cstdint>

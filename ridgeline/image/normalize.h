@@ -1,7 +1,7 @@
 // ridgeline/image/normalize.h
 //
-// The tail of the input path, u8 to f32: convert, flip, normalise. Defined once; the data workers and the training step's
-// image_tail op both run it, with the same bits. Immutable after construction: any thread may use it.
+// The tail of the input path, u8 to f32: convert, flip, normalise. Defined once; the data workers and the training
+// step's image_tail op both run it, with the same bits. Immutable after construction: any thread may use it.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
 // ridgeline/image/png.h
 //
-// PNG to RGB as Pillow's convert("RGB") gives it: palettes are looked up, grey is repeated, alpha and transparent colours
-// are dropped without blending, 16 bits keep their upper 8 (grey of 16 bits saturates at 255, as in Pillow's mode I).
-// Pure functions: any thread.
+// PNG to RGB as Pillow's convert("RGB") gives it: palettes are looked up, grey is repeated, alpha and transparent
+// colours are dropped without blending, 16 bits keep their upper 8 (grey of 16 bits saturates at 255, as in Pillow's
+// mode I). Pure functions: any thread.
 #pragma once
 
 #include <cstdint>

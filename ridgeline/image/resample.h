@@ -1,8 +1,9 @@
 // ridgeline/image/resample.h
 //
 // Resizing by Pillow's law (src/libImaging/Resample.c): half-pixel centres, a filter that widens when shrinking
-// (antialiasing), weights in double normalised and rounded to 22 bits, first across, then down, with an 8-bit rounded image
-// between. The vector code gives the bits of the plain code. Training and evaluation both use it.
+// (antialiasing), weights in double normalised and rounded to 22 bits, first across, then down, with an 8-bit rounded
+// image between. That is the law of Pillow 9 to 12; Pillow 13 rounds some pixels otherwise. The vector code gives the
+// bits of the plain code. Training and evaluation both use it.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +12,16 @@
 #include <vector>
 
 #include "ridgeline/image/image.h"
+#include "ridgeline/image/resample_passes.h"
 
 namespace ridgeline::image {
 
 enum class Filter {
-  nearest,   // Pillow's: source pixel int((x + 0.5) * scale)
+  nearest,  // Pillow's: source pixel int((x + 0.5) * scale)
   box,
   bilinear,
-  bicubic,   // a = -0.5
-  lanczos,   // three lobes
+  bicubic,       // a = -0.5
+  lanczos,       // three lobes
   tf1_bilinear,  // TensorFlow 1's resize_bilinear: source x * scale, no antialiasing; rounded to nearest for 8 bits
 };
 
@@ -62,8 +64,8 @@ class Resizer {
     bool needed = false;  // false: this axis is copied
     int taps = 0;
     std::vector<int> first, count;
-    std::vector<std::int32_t> weight;     // 22-bit fixed point
-    std::vector<float> fraction;          // tf1_bilinear: the weight of the second position
+    std::vector<std::int32_t> weight;  // 22-bit fixed point
+    std::vector<float> fraction;       // tf1_bilinear: the weight of the second position
   };
 
  private:
@@ -75,6 +77,7 @@ class Resizer {
   Box source_;
   Box window_;
   Axis across_, down_;
+  PairedWeights across_pairs_, down_pairs_;
   std::vector<std::uint8_t> between_;
 };
 

@@ -5,6 +5,7 @@
 // A plain value in SSA form: a node refers to earlier nodes only.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,10 +26,17 @@ enum class Kind : std::uint8_t {
   less, less_equal, equal,  // 1 or 0
   // three arguments: c != 0 ? a : b
   select,
-  // uniform in [0,1) by counter (core/random.h: philox_element): key in `key`, argument 0 is the step,
-  // the element index is the loop's own flat row-major index
+  // uniform in [0,1) by counter (core/random.h: philox_element): key in `key`, argument 0 is the step (an operand,
+  // read as an integer), the element index is the loop's own flat row-major index
   random_uniform,
 };
+
+// How many of a, b, c a term of this kind reads.
+constexpr int arity(Kind kind) {
+  if (kind == Kind::operand || kind == Kind::constant) return 0;
+  if (kind == Kind::random_uniform || kind <= Kind::sin) return 1;
+  return kind == Kind::select ? 3 : 2;
+}
 
 struct Term {
   Kind kind = Kind::constant;
@@ -38,7 +46,11 @@ struct Term {
   std::int32_t operand = -1;
   double value = 0;
   std::uint64_t key = 0;
-  friend bool operator==(const Term&, const Term&) = default;
+  // Bit by bit, so that NaN equals itself and 0 differs from -0.
+  friend bool operator==(const Term& x, const Term& y) {
+    return x.kind == y.kind && x.a == y.a && x.b == y.b && x.c == y.c && x.operand == y.operand && x.key == y.key &&
+           std::bit_cast<std::uint64_t>(x.value) == std::bit_cast<std::uint64_t>(y.value);
+  }
 };
 
 enum class Ending : std::uint8_t {
@@ -58,5 +70,12 @@ struct Expression {
   std::vector<Result> results;
   friend bool operator==(const Expression&, const Expression&) = default;
 };
+
+// The same results with equal terms merged, unused ones dropped, and the terms in the order of a depth-first walk from
+// the first result on: equal computations compare equal. Everything that makes expressions returns this form.
+Expression canonical(const Expression& expression);
+
+// A term that refers forward, an operand out of range, or a step that is no operand is a failed RIDGELINE_CHECK.
+void check(const Expression& expression);
 
 }  // namespace ridgeline::loop

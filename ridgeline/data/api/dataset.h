@@ -1,0 +1,117 @@
+// ridgeline/data/api/dataset.h
+//
+// The C++ front end of the data graph. A Dataset is a value that holds a graph and nothing that runs: every call
+// returns a new Dataset with one node more. Batches come from data::Iterator (runtime/iterator.h).
+//
+//   auto train = data::ImageFolder("flowers/train")
+//       .shuffle()
+//       .map(data::RandomResizedCrop(224), data::RandomHorizontalFlip(), data::Normalize::imagenet())
+//       .batch(128, {.drop_remainder = true});
+//
+// Getters answer from the graph; those that need the number of records open the source's files on first use (shared by
+// copies). Mistakes are Errors at the call that makes them. Distinct objects may be used from distinct threads.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/api/transforms.h"
+#include "ridgeline/data/ir/graph.h"
+
+namespace ridgeline::data {
+
+// size() of a dataset that repeats forever, and the count of such a repeat.
+inline constexpr std::int64_t kForever = -1;
+
+struct ShuffleOptions {
+  std::optional<std::uint64_t> seed = {};  // absent: the graph's
+};
+struct BatchOptions {
+  bool drop_remainder = false;  // false: the last batch is padded with zeros, its column "mask" tells real rows
+};
+struct Hints {
+  int workers = 0;                // 0: one per core
+  std::int64_t memory_limit = 0;  // bytes of prepared batches; 0: the default
+};
+
+class Dataset {
+ public:
+  explicit Dataset(DataGraph graph);
+  static Dataset from_json(const std::string& text);
+
+  // A new random order of all samples in every epoch.
+  Dataset shuffle(ShuffleOptions options = {}) const;
+  // The samples `count` times; every pass is another epoch for shuffles and random transforms below.
+  Dataset repeat(std::int64_t count = kForever) const;
+  Dataset take(std::int64_t count) const;  // the first ones; -1: all
+  Dataset skip(std::int64_t count) const;
+  // Every count-th sample from `index` on: the part of rank `index` of `count`.
+  Dataset shard(std::int64_t count, std::int64_t index) const;
+  Dataset map(std::vector<Transform> transforms) const;
+  template <class... T>
+    requires(std::convertible_to<T, Transform> && ...)
+  Dataset map(T... transforms) const {
+    return map(std::vector<Transform>{static_cast<Transform>(transforms)...});
+  }
+  Dataset batch(std::int64_t size, BatchOptions options = {}) const;
+  // Seed of everything random in the graph that has none of its own.
+  Dataset with_seed(std::uint64_t seed) const;
+  // Tuning, kept with the graph; cannot change results. After batch.
+  Dataset with_hints(Hints hints) const;
+
+  // Rows the consumer sees in one epoch: batches after batch(), samples before. kForever if endless.
+  std::int64_t size() const;
+  // Samples of one epoch, whether batched or not (a dropped remainder does not count). kForever if endless.
+  std::int64_t num_samples() const;
+  std::int64_t batch_size() const;    // 1 before batch()
+  std::int64_t repeat_count() const;  // product of the repeats; kForever if one is endless
+  Schema columns() const;
+  // An Error if the source does not know: TFRecords without the option num_classes.
+  std::int64_t num_classes() const;
+  std::vector<std::string> class_names() const;  // by label; empty if unknown
+  // What is subtracted from stored labels, 0 or 1: TFRecord's answer to label_base auto. 0 for other sources.
+  int label_base() const;
+
+  const DataGraph& graph() const { return graph_; }
+  std::string to_json(int indent = -1) const;
+  std::uint64_t hash() const;
+
+ private:
+  Dataset with(Node node) const;
+  DataGraph graph_;
+};
+
+// Class folders: DIR/<class>/**/*.jpg. Classes sorted by name give labels 0, 1, ... Columns: image bytes, label i32.
+struct ImageFolderOptions {
+  std::vector<std::string> extensions{".jpg", ".jpeg", ".png"};  // lower case; the content decides how to decode
+};
+Dataset ImageFolder(const std::string& dir, ImageFolderOptions options = {});
+
+// TFRecord shards of tf.train.Examples with the slim ImageNet keys (image/encoded, image/class/label,
+// image/object/bbox). Plain, GZIP or ZLIB. Columns: image bytes, label i32.
+enum class LabelBase {
+  automatic,  // 0 if the first shard has a label 0, else 1
+  zero,
+  one,
+};
+// "auto", "0" or "1".
+LabelBase parse_label_base(const std::string& text);
+struct TFRecordOptions {
+  LabelBase label_base = LabelBase::automatic;
+  std::int64_t num_classes = 0;  // a label outside is an Error; 0: unknown, labels are not checked against it
+};
+// `pattern` as of a shell: "imagenet/train-*". Shards in the order of their names.
+Dataset TFRecord(const std::string& pattern, TFRecordOptions options = {});
+Dataset TFRecord(std::vector<std::string> files, TFRecordOptions options = {});
+
+// A pair of idx files (plain or gz): images u8 [N,H,W] or [N,H,W,C], labels u8 or i32 [N]. Opened at once: their extents
+// are part of the schema.
+Dataset Idx(const std::string& images, const std::string& labels);
+
+// Columns in memory, all with the same first extent. A u8 column "image" [N,H,W,C] can be transformed; others pass.
+Dataset InMemory(std::vector<NamedTensor> columns);
+
+}  // namespace ridgeline::data

@@ -1,0 +1,31 @@
+#include "ridgeline/data/api/transforms.h"
+
+namespace ridgeline::data {
+
+Transform RandomResizedCrop(Size size, RandomResizedCropOptions options) {
+  return {"random_resized_crop",
+          {{"size", size.values},
+           {"scale", Reals(options.scale.begin(), options.scale.end())},
+           {"ratio", Reals(options.ratio.begin(), options.ratio.end())},
+           {"interpolation", options.interpolation},
+           {"min_object_covered", options.min_object_covered}},
+          ""};
+}
+
+Transform Resize(Size size, ResizeOptions options) {
+  return {"resize", {{"size", size.values}, {"interpolation", options.interpolation}}, ""};
+}
+
+Transform CenterCrop(Size size) { return {"center_crop", {{"size", size.values}}, ""}; }
+
+Transform RandomCropWithPadding(Size size, std::int64_t padding) {
+  return {"random_crop", {{"size", size.values}, {"padding", padding}}, ""};
+}
+
+Transform RandomHorizontalFlip(double p) { return {"random_horizontal_flip", {{"p", p}}, ""}; }
+
+Transform NormalizeWith(std::vector<double> mean, std::vector<double> std) {
+  return {"normalize", {{"mean", std::move(mean)}, {"std", std::move(std)}}, ""};
+}
+
+}  // namespace ridgeline::data

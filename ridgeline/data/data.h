@@ -1,0 +1,11 @@
+// ridgeline/data/data.h
+//
+// All public headers of the data graph.
+#pragma once
+
+#include "ridgeline/data/api/dataset.h"
+#include "ridgeline/data/api/transforms.h"
+#include "ridgeline/data/ir/graph.h"
+#include "ridgeline/data/make/make_shapes.h"
+#include "ridgeline/data/make/make_tfrecord.h"
+#include "ridgeline/data/runtime/iterator.h"

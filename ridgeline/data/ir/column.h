@@ -1,0 +1,31 @@
+// ridgeline/data/ir/column.h
+//
+// What flows along an edge of the data graph: named columns, known from the graph alone, before anything runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ridgeline/core/dtype.h"
+#include "ridgeline/core/shape.h"
+
+namespace ridgeline::data {
+
+// An extent that differs from sample to sample.
+inline constexpr std::int64_t kVaries = -1;
+
+struct Column {
+  std::string name;
+  DType dtype = DType::u8;
+  Shape shape;  // of one sample; after batch with the batch size in front. kVaries where samples differ
+  friend bool operator==(const Column&, const Column&) = default;
+};
+
+using Schema = std::vector<Column>;
+
+// The column of that name, or null.
+const Column* find_column(const Schema& schema, std::string_view name);
+// "image u8[224,224,3], label i32[]"; "?" for an extent that varies.
+std::string to_string(const Schema& schema);
+
+}  // namespace ridgeline::data

@@ -1,0 +1,65 @@
+// ridgeline/data/ir/graph.h
+//
+// The data graph: nodes with typed arguments, in topological order. A value: copies are independent, passes work on
+// copies, nothing in it runs. Front ends (C++, JSON, command line) only build it. One thread at a time may change it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/ir/column.h"
+#include "ridgeline/data/ir/value.h"
+
+namespace ridgeline::data {
+
+class SourceHandle;  // source/source.h: the opened files behind a source node, shared by copies of the graph
+
+// One operation of a map node.
+struct Transform {
+  std::string op;    // an entry of the transform table
+  Args args;         // complete after DataGraph::add: absent ones take their defaults
+  std::string name;  // stable key of its random numbers; given by DataGraph::add when empty, kept by every pass
+  friend bool operator==(const Transform&, const Transform&) = default;
+};
+
+struct Node {
+  std::string id;  // unique in the graph: "shuffle_1"
+  std::string op;  // an entry of the node table
+  std::vector<std::string> inputs;
+  Args args;
+  std::vector<Transform> operations;  // map only
+  std::string name;                   // as Transform::name
+  // Tuning: workers, memory_limit. Can change speed, never results; not part of the graph hash.
+  std::map<std::string, std::int64_t> hints;
+  std::shared_ptr<SourceHandle> source;  // sources only; not compared, not written
+};
+bool operator==(const Node& a, const Node& b);
+
+struct DataGraph {
+  std::uint64_t seed = 0;
+  std::vector<Node> nodes;  // inputs come before their readers
+  std::vector<std::string> outputs;
+
+  // Appends a node: fills in defaults, checks the arguments, gives id and names, makes it the output. Returns its id.
+  const std::string& add(Node node);
+  const Node& node(const std::string& id) const;
+  Node& node(const std::string& id);
+  // The single output node. A graph without nodes is an Error.
+  const Node& output() const;
+  friend bool operator==(const DataGraph&, const DataGraph&) = default;
+};
+
+// Versioned flat JSON:
+// {"schema":"data-graph","version":1,"seed":0,"nodes":[{"id","op","name","inputs","args","hints"}],"outputs":[...]}
+std::string to_json(const DataGraph& graph, int indent = -1);
+// Unknown versions, ops, keys and values are Errors that name the nearest known one.
+DataGraph graph_from_json(const std::string& text);
+
+// What the samples depend on, apart from the seed: nodes, names and arguments without hints, without places in the
+// file system and without the rank's shard index. Two runs with equal hash, seed and data give the same batches.
+std::uint64_t graph_hash(const DataGraph& graph);
+
+}  // namespace ridgeline::data

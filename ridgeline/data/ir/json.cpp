@@ -1,0 +1,310 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "ridgeline/core/random.h"
+#include "ridgeline/data/ir/base64.h"
+#include "ridgeline/data/ir/graph.h"
+#include "ridgeline/data/ir/names.h"
+#include "ridgeline/data/ir/registry.h"
+#include "ridgeline/data/source/source.h"
+
+namespace ridgeline::data {
+namespace {
+
+using nlohmann::json;
+constexpr int kVersion = 1;
+
+// ---- writing
+
+json tensor_json(const NamedTensor& tensor, bool for_hash) {
+  json out{{"name", tensor.name},
+           {"dtype", std::string(name_of(tensor.values.dtype()))},
+           {"shape", tensor.values.shape().dims()}};
+  // Of the bytes themselves a hash needs no text.
+  const auto content = [&](std::string_view bytes) -> json {
+    return for_hash ? json(hash64(bytes)) : json(to_base64(bytes));
+  };
+  if (tensor.values.dtype() == DType::bytes) {
+    json strings = json::array();
+    for (const std::string& s : tensor.values.string_values()) strings.push_back(content(s));
+    out["base64"] = std::move(strings);
+  } else {
+    out["base64"] = content({static_cast<const char*>(tensor.values.raw()), tensor.values.byte_size()});
+  }
+  return out;
+}
+
+json value_json(const Value& value, bool for_hash) {
+  return std::visit(
+      [&](const auto& v) -> json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, Tensors>) {
+          json out = json::array();
+          for (const NamedTensor& tensor : v) out.push_back(tensor_json(tensor, for_hash));
+          return out;
+        } else {
+          return v;
+        }
+      },
+      value);
+}
+
+// For the hash, without places.
+json args_json(const Args& args, const std::vector<ArgSpec>& specs, bool for_hash) {
+  json out = json::object();
+  for (const auto& [name, value] : args) {
+    const auto spec = std::find_if(specs.begin(), specs.end(), [&](const ArgSpec& s) { return s.name == name; });
+    if (!for_hash || spec == specs.end() || !spec->place) out[name] = value_json(value, for_hash);
+  }
+  return out;
+}
+
+json node_json(const Node& node, bool for_hash) {
+  json out{{"id", node.id},
+           {"op", node.op},
+           {"inputs", node.inputs},
+           {"args", args_json(node.args, node_entry(node.op).args, for_hash)}};
+  out["name"] = node.name;
+  if (node_entry(node.op).kind == NodeKind::map) {
+    json operations = json::array();
+    for (const Transform& t : node.operations) {
+      operations.push_back(
+          {{"op", t.op}, {"name", t.name}, {"args", args_json(t.args, transform_entry(t.op).args, for_hash)}});
+    }
+    out["args"]["operations"] = std::move(operations);
+  }
+  if (!for_hash) out["hints"] = node.hints;
+  return out;
+}
+
+// ---- reading
+
+void check_keys(const json& object, const std::string& what, const std::vector<std::string>& known) {
+  if (!object.is_object()) throw Error(fmt::format("[data graph JSON] {} is not an object", what));
+  for (const auto& [key, value] : object.items()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      const std::string nearest = nearest_name(key, known);
+      throw Error(fmt::format("[data graph JSON] {} has an unknown key '{}'{} (known: {})", what, key,
+                              nearest.empty() ? "" : ": did you mean '" + nearest + "'?", fmt::join(known, ", ")));
+    }
+  }
+}
+
+const json& member(const json& object, const std::string& what, const char* key) {
+  if (!object.contains(key)) throw Error(fmt::format("[data graph JSON] {} has no key '{}'", what, key));
+  return object.at(key);
+}
+
+std::string text_member(const json& object, const std::string& what, const char* key) {
+  const json& value = member(object, what, key);
+  if (!value.is_string()) throw Error(fmt::format("[data graph JSON] '{}' of {} is not a string", key, what));
+  return value.get<std::string>();
+}
+
+std::vector<std::string> texts(const json& value, const std::string& what) {
+  if (!value.is_array() || !std::all_of(value.begin(), value.end(), [](const json& v) { return v.is_string(); })) {
+    throw Error(fmt::format("[data graph JSON] {} is not a list of strings", what));
+  }
+  return value.get<std::vector<std::string>>();
+}
+
+NamedTensor read_tensor(const json& value, const std::string& what) {
+  check_keys(value, what, {"name", "dtype", "shape", "base64"});
+  NamedTensor out;
+  out.name = text_member(value, what, "name");
+  const std::string type = text_member(value, what, "dtype");
+  const std::optional<DType> dtype = parse_dtype(type);
+  if (!dtype) throw Error(fmt::format("[data graph JSON] {} has an unknown dtype '{}'", what, type));
+  const json& dims = member(value, what, "shape");
+  if (!dims.is_array() ||
+      !std::all_of(dims.begin(), dims.end(), [](const json& d) { return d.is_number_unsigned(); })) {
+    throw Error(fmt::format("[data graph JSON] 'shape' of {} is not a list of extents", what));
+  }
+  const Shape shape(dims.get<std::vector<std::int64_t>>());
+  if (*dtype == DType::bytes) {
+    std::vector<std::string> strings = texts(member(value, what, "base64"), "'base64' of " + what);
+    for (std::string& s : strings) s = from_base64(s);
+    if (shape != Shape{static_cast<std::int64_t>(strings.size())})
+      throw Error(fmt::format("[data graph JSON] {} has another number of strings than its shape says", what));
+    out.values = Tensor::strings(std::move(strings));
+    return out;
+  }
+  const std::string bytes = from_base64(text_member(value, what, "base64"));
+  // Extents are multiplied only as long as they can still fit, so that absurd ones cannot overflow.
+  std::uint64_t expected = size_of(*dtype);
+  for (const std::int64_t extent : shape) {
+    if (extent != 0 && expected > bytes.size() / static_cast<std::uint64_t>(extent)) {
+      expected = ~std::uint64_t{0};
+      break;
+    }
+    expected *= static_cast<std::uint64_t>(extent);
+  }
+  if (expected != bytes.size())
+    throw Error(fmt::format("[data graph JSON] {} holds {} bytes, its shape {} needs another number", what,
+                            bytes.size(), shape.to_string()));
+  out.values = Tensor(*dtype, shape);
+  if (!bytes.empty()) std::memcpy(out.values.raw(), bytes.data(), bytes.size());
+  return out;
+}
+
+Value read_value(const json& value, const ArgSpec& spec, const std::string& what) {
+  const auto all = [&](auto test) { return value.is_array() && std::all_of(value.begin(), value.end(), test); };
+  const auto wrong = [&]() -> Error {
+    return Error(fmt::format("[data graph JSON] {} is {}, it must be a {}", what, value.dump(), name_of(spec.type)));
+  };
+  switch (spec.type) {
+    case ArgType::boolean:
+      if (value.is_boolean()) return value.get<bool>();
+      break;
+    case ArgType::integer:
+      if (value.is_number_integer()) return value.get<std::int64_t>();
+      break;
+    case ArgType::real:
+      if (value.is_number()) return value.get<double>();
+      break;
+    case ArgType::text:
+      if (value.is_string()) return value.get<std::string>();
+      break;
+    case ArgType::integers:
+      if (all([](const json& v) { return v.is_number_integer(); })) return value.get<Integers>();
+      break;
+    case ArgType::reals:
+      if (all([](const json& v) { return v.is_number(); })) return value.get<Reals>();
+      break;
+    case ArgType::texts:
+      if (all([](const json& v) { return v.is_string(); })) return value.get<Texts>();
+      break;
+    case ArgType::tensors:
+      if (value.is_array()) {
+        Tensors out;
+        for (const json& tensor : value) out.push_back(read_tensor(tensor, "a tensor of " + what));
+        return out;
+      }
+      break;
+  }
+  throw wrong();
+}
+
+Args read_args(const json& object, const std::string& what, const std::vector<ArgSpec>& specs,
+               bool operations_too = false) {
+  std::vector<std::string> names;
+  for (const ArgSpec& spec : specs) names.push_back(spec.name);
+  if (operations_too) names.push_back("operations");
+  check_keys(object, "'args' of " + what, names);
+  Args args;
+  for (const ArgSpec& spec : specs) {
+    if (object.contains(spec.name))
+      args[spec.name] = read_value(object.at(spec.name), spec, "'" + spec.name + "' of " + what);
+  }
+  return args;
+}
+
+Transform read_transform(const json& object, const std::string& where) {
+  check_keys(object, "an operation of " + where, {"op", "name", "args"});
+  Transform t;
+  t.op = text_member(object, "an operation of " + where, "op");
+  const TransformEntry& entry = transform_entry(t.op);
+  if (object.contains("name")) t.name = text_member(object, "an operation of " + where, "name");
+  t.args = read_args(object.value("args", json::object()), t.op, entry.args);
+  return t;
+}
+
+Node read_node(const json& object) {
+  check_keys(object, "a node", {"id", "op", "name", "inputs", "args", "hints"});
+  Node node;
+  node.id = text_member(object, "a node", "id");
+  const std::string what = "node '" + node.id + "'";
+  node.op = text_member(object, what, "op");
+  const NodeEntry& entry = node_entry(node.op);
+  const bool map = entry.kind == NodeKind::map;
+  if (object.contains("name")) node.name = text_member(object, what, "name");
+  if (object.contains("inputs")) node.inputs = texts(object.at("inputs"), "'inputs' of " + what);
+  const json args = object.value("args", json::object());
+  node.args = read_args(args, what, entry.args, map);
+  if (map) {
+    const json& operations = member(args, "'args' of " + what, "operations");
+    if (!operations.is_array()) throw Error("[data graph JSON] 'operations' of " + what + " is not a list");
+    for (const json& operation : operations) node.operations.push_back(read_transform(operation, what));
+  }
+  const json hints = object.value("hints", json::object());
+  check_keys(hints, "'hints' of " + what, hint_names());
+  for (const auto& [name, value] : hints.items()) {
+    if (!value.is_number_integer())
+      throw Error("[data graph JSON] hint '" + name + "' of " + what + " is not an integer");
+    node.hints[name] = value.get<std::int64_t>();
+  }
+  complete(node);
+  if (entry.kind == NodeKind::source) node.source = std::make_shared<SourceHandle>();
+  return node;
+}
+
+}  // namespace
+
+std::string to_json(const DataGraph& graph, int indent) {
+  json nodes = json::array();
+  for (const Node& node : graph.nodes) nodes.push_back(node_json(node, false));
+  const json out{{"schema", "data-graph"},
+                 {"version", kVersion},
+                 {"seed", graph.seed},
+                 {"nodes", std::move(nodes)},
+                 {"outputs", graph.outputs}};
+  try {
+    return out.dump(indent);
+  } catch (const json::exception& e) {  // JSON is UTF-8; paths need not be
+    throw Error(std::string("[data graph JSON] ") + e.what());
+  }
+}
+
+DataGraph graph_from_json(const std::string& text) {
+  json root;
+  try {
+    root = json::parse(text);
+  } catch (const json::exception& e) {
+    throw Error(std::string("[data graph JSON] ") + e.what());
+  }
+  check_keys(root, "the file", {"schema", "version", "seed", "nodes", "outputs"});
+  if (const json& schema = member(root, "the file", "schema"); schema != "data-graph") {
+    throw Error("[data graph JSON] schema is " + schema.dump() + ", it must be \"data-graph\"");
+  }
+  if (const json& version = member(root, "the file", "version"); version != kVersion) {
+    throw Error(
+        fmt::format("[data graph JSON] version is {}, this program reads version {}", version.dump(), kVersion));
+  }
+  DataGraph graph;
+  const json seed = root.value("seed", json(0u));
+  if (!seed.is_number_unsigned())
+    throw Error("[data graph JSON] seed is " + seed.dump() + ", it must be an integer of at least 0");
+  graph.seed = seed.get<std::uint64_t>();
+  std::set<std::string> ids;
+  const json& nodes = member(root, "the file", "nodes");
+  if (!nodes.is_array()) throw Error("[data graph JSON] 'nodes' is not a list");
+  for (const json& object : nodes) {
+    Node node = read_node(object);
+    for (const std::string& input : node.inputs) {
+      if (!ids.contains(input)) {
+        const std::string nearest = nearest_name(input, {ids.begin(), ids.end()});
+        throw Error(fmt::format("[data graph JSON] node '{}' reads '{}', which is no node above it{}", node.id, input,
+                                nearest.empty() ? "" : ": did you mean '" + nearest + "'?"));
+      }
+    }
+    if (!ids.insert(node.id).second) throw Error("[data graph JSON] two nodes have the id '" + node.id + "'");
+    graph.nodes.push_back(std::move(node));
+  }
+  graph.outputs = texts(member(root, "the file", "outputs"), "'outputs'");
+  for (const std::string& output : graph.outputs) {
+    if (!ids.contains(output)) throw Error("[data graph JSON] 'outputs' names '" + output + "', which is no node");
+  }
+  give_names(graph);
+  return graph;
+}
+
+std::uint64_t graph_hash(const DataGraph& graph) {
+  json nodes = json::array();
+  for (const Node& node : graph.nodes) nodes.push_back(node_json(node, true));
+  return hash64(json{{"version", kVersion}, {"nodes", std::move(nodes)}, {"outputs", graph.outputs}}.dump());
+}
+
+}  // namespace ridgeline::data

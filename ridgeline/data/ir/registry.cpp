@@ -1,0 +1,130 @@
+#include "ridgeline/data/ir/registry.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+namespace ridgeline::data {
+namespace {
+
+template <class Entry>
+const Entry& find_entry(const std::vector<Entry>& table, const std::string& op, std::string_view what) {
+  const auto found = std::find_if(table.begin(), table.end(), [&](const Entry& e) { return e.op == op; });
+  if (found != table.end()) return *found;
+  std::vector<std::string> names;
+  for (const Entry& entry : table) names.push_back(entry.op);
+  const std::string nearest = nearest_name(op, names);
+  throw Error(fmt::format("unknown {} '{}'{} (known: {})", what, op,
+                          nearest.empty() ? "" : ": did you mean '" + nearest + "'?", fmt::join(names, ", ")));
+}
+
+std::string text_of(const Value& value) {
+  return std::visit(
+      [](const auto& v) -> std::string {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, std::string>)
+          return "\"" + v + "\"";
+        else if constexpr (std::is_same_v<T, Tensors>)
+          return fmt::format("{} tensors", v.size());
+        else
+          return fmt::format("{}", v);
+      },
+      value);
+}
+
+void describe(std::string& page, const std::string& op, const std::string& doc, const std::vector<ArgSpec>& args) {
+  page += fmt::format("{}: {}\n", op, doc);
+  for (const ArgSpec& spec : args) {
+    page += fmt::format("  {} ({}{}): {}", spec.name, name_of(spec.type),
+                        spec.fallback ? ", default " + text_of(*spec.fallback) : ", required", spec.doc);
+    if (!spec.allowed.empty()) page += fmt::format(" (one of {})", fmt::join(spec.allowed, ", "));
+    page += "\n";
+  }
+}
+
+}  // namespace
+
+const NodeEntry& node_entry(const std::string& op) { return find_entry(node_table(), op, "node"); }
+const TransformEntry& transform_entry(const std::string& op) { return find_entry(transform_table(), op, "transform"); }
+
+const std::vector<std::string>& hint_names() {
+  static const std::vector<std::string> names{"workers", "memory_limit"};
+  return names;
+}
+
+std::string_view name_of(ArgType type) {
+  constexpr std::array<std::string_view, 8> names{"boolean",          "integer",       "real",          "text",
+                                                  "list of integers", "list of reals", "list of texts", "tensors"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+void complete_args(const std::string& op, const std::vector<ArgSpec>& specs, Args& args) {
+  std::vector<std::string> names;
+  for (const ArgSpec& spec : specs) names.push_back(spec.name);
+  for (const auto& [name, value] : args) {
+    const auto spec = std::find_if(specs.begin(), specs.end(), [&](const ArgSpec& s) { return s.name == name; });
+    if (spec == specs.end()) {
+      const std::string nearest = nearest_name(name, names);
+      throw Error(fmt::format("[{}] unknown argument '{}'{} (known: {})", op, name,
+                              nearest.empty() ? "" : ": did you mean '" + nearest + "'?", fmt::join(names, ", ")));
+    }
+    if (value.index() != static_cast<std::size_t>(spec->type)) {
+      throw Error(fmt::format("[{}] argument '{}' is a {}, it must be a {}", op, name,
+                              name_of(static_cast<ArgType>(value.index())), name_of(spec->type)));
+    }
+    if (const auto* text = std::get_if<std::string>(&value);
+        text && !spec->allowed.empty() &&
+        std::find(spec->allowed.begin(), spec->allowed.end(), *text) == spec->allowed.end()) {
+      const std::string nearest = nearest_name(*text, spec->allowed);
+      throw Error(fmt::format("[{}] unknown {} '{}'{} (allowed: {})", op, name, *text,
+                              nearest.empty() ? "" : ": did you mean '" + nearest + "'?",
+                              fmt::join(spec->allowed, ", ")));
+    }
+  }
+  for (const ArgSpec& spec : specs) {
+    if (args.contains(spec.name)) continue;
+    if (!spec.fallback) throw Error(fmt::format("[{}] argument '{}' is missing: {}", op, spec.name, spec.doc));
+    args.emplace(spec.name, *spec.fallback);
+  }
+}
+
+void complete(Node& node) {
+  const NodeEntry& entry = node_entry(node.op);
+  const std::size_t inputs = entry.kind == NodeKind::source ? 0 : 1;
+  if (node.inputs.size() != inputs) {
+    throw Error(fmt::format("[{}] has {} inputs, it must have {}", node.op, node.inputs.size(), inputs));
+  }
+  if (entry.kind != NodeKind::map && !node.operations.empty()) {
+    throw Error(fmt::format("[{}] has operations; only map can have them", node.op));
+  }
+  for (const auto& [name, value] : node.hints) {
+    if (std::find(hint_names().begin(), hint_names().end(), name) == hint_names().end()) {
+      const std::string nearest = nearest_name(name, hint_names());
+      throw Error(fmt::format("[{}] unknown hint '{}'{} (known: {})", node.op, name,
+                              nearest.empty() ? "" : ": did you mean '" + nearest + "'?",
+                              fmt::join(hint_names(), ", ")));
+    }
+    if (value < 0) throw Error(fmt::format("[{}] hint {} is {}, it must not be negative", node.op, name, value));
+  }
+  complete_args(node.op, entry.args, node.args);
+  if (entry.check) entry.check(node);
+  for (Transform& operation : node.operations) {
+    const TransformEntry& transform = transform_entry(operation.op);
+    complete_args(operation.op, transform.args, operation.args);
+    if (transform.check) transform.check(operation);
+  }
+}
+
+std::string reference_page() {
+  std::string page = "nodes\n";
+  for (const NodeEntry& entry : node_table()) describe(page, entry.op, entry.doc, entry.args);
+  page += "transforms\n";
+  for (const TransformEntry& entry : transform_table()) {
+    describe(page, entry.op, entry.doc + (entry.made_by_pass ? " (made by a pass)" : ""), entry.args);
+  }
+  return page;
+}
+
+}  // namespace ridgeline::data

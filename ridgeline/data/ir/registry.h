@@ -1,0 +1,71 @@
+// ridgeline/data/ir/registry.h
+//
+// What a node or a transform is: one entry each, in the two tables node_table.cpp and transform_table.cpp. Validation,
+// defaults, JSON, hashing and the reference page are driven by the entries; nothing registers itself.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/ir/graph.h"
+
+namespace ridgeline::data {
+
+struct ArgSpec {
+  std::string name;
+  ArgType type;
+  std::string doc;
+  std::optional<Value> fallback = std::nullopt;  // absent: the argument is required
+  std::vector<std::string> allowed = {};         // of a text argument; empty: any
+  bool place = false;                            // where data lies or which rank reads: not part of the graph hash
+};
+
+enum class NodeKind {
+  source,  // no input, makes records
+  order,   // one input; chooses and arranges rows, looks at none
+  map,     // one input; transforms
+  batch,   // one input; rows to batches
+};
+
+struct NodeEntry {
+  std::string op;
+  NodeKind kind;
+  std::string doc;
+  std::vector<ArgSpec> args;
+  // Values that contradict each other or lie outside their range are Errors.
+  std::function<void(const Node&)> check;
+  // Columns it gives for the columns it gets. Errors say what the node cannot take.
+  std::function<Schema(const Node&, const Schema&)> schema;
+  // Rows of one epoch for the rows of its input; kForever in and out. Sources ask their handle.
+  std::function<std::int64_t(const Node&, std::int64_t)> size;
+};
+
+struct TransformEntry {
+  std::string op;
+  std::string doc;
+  std::vector<ArgSpec> args;
+  bool made_by_pass = false;  // no front end offers it; it appears in dumps and may be read back
+  bool needs_pixels = true;   // an encoded image column must be decoded before
+  std::function<void(const Transform&)> check;
+  std::function<Schema(const Transform&, Schema)> schema;
+};
+
+const std::vector<NodeEntry>& node_table();
+const std::vector<TransformEntry>& transform_table();
+// An unknown name is an Error with the nearest and all known ones.
+const NodeEntry& node_entry(const std::string& op);
+const TransformEntry& transform_entry(const std::string& op);
+const std::vector<std::string>& hint_names();
+
+// Fills in defaults; unknown, missing and mistyped arguments and texts outside `allowed` are Errors "[op] ...".
+void complete_args(const std::string& op, const std::vector<ArgSpec>& specs, Args& args);
+// complete_args and the entry's check, for a node with all its operations.
+void complete(Node& node);
+
+std::string_view name_of(ArgType type);
+// The tables as a page of text: every op with its arguments, types, defaults and meaning.
+std::string reference_page();
+
+}  // namespace ridgeline::data

@@ -1,0 +1,45 @@
+// ridgeline/data/ir/value.h
+//
+// Arguments of nodes and transforms: a small closed set of types, so that JSON, equality and hashing need no code
+// per node.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ridgeline/core/tensor.h"
+
+namespace ridgeline::data {
+
+struct NamedTensor {
+  std::string name;
+  Tensor values;  // first extent: the samples
+};
+// Equal names, types, shapes and bytes.
+bool operator==(const NamedTensor& a, const NamedTensor& b);
+
+using Integers = std::vector<std::int64_t>;
+using Reals = std::vector<double>;
+using Texts = std::vector<std::string>;
+using Tensors = std::vector<NamedTensor>;
+using Value = std::variant<bool, std::int64_t, double, std::string, Integers, Reals, Texts, Tensors>;
+
+// The alternatives of Value, in its order.
+enum class ArgType { boolean, integer, real, text, integers, reals, texts, tensors };
+
+using Args = std::map<std::string, Value>;
+
+// The argument of that name and type; it must be there (validation and defaults have run).
+template <class T>
+const T& arg(const Args& args, const std::string& name) {
+  const auto found = args.find(name);
+  RIDGELINE_CHECK(found != args.end(), "argument not set: " + name);
+  const T* value = std::get_if<T>(&found->second);
+  RIDGELINE_CHECK(value != nullptr, "argument of another type: " + name);
+  return *value;
+}
+
+}  // namespace ridgeline::data

@@ -1,0 +1,165 @@
+#include "ridgeline/data/make/make_tfrecord.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/core/permutation.h"
+#include "ridgeline/core/threads.h"
+#include "ridgeline/data/source/class_folders.h"
+#include "ridgeline/format/example.h"
+#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/image/decode.h"
+
+namespace ridgeline::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kShardBytes = 64u << 20;
+constexpr std::size_t kAtATime = 256;  // images held in memory
+
+struct Packed {
+  std::string record;
+  std::string reason;  // why the image is unreadable; empty if it is fine
+};
+
+Packed pack(const ClassFolders::File& file, const std::string& class_name, image::Decoder& decoder) {
+  const std::string bytes = read_file(file.path);
+  const std::span<const std::uint8_t> view(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  image::Header header;
+  try {
+    header = image::read_header(view);
+    decoder.decode(view);
+  } catch (const Error& e) {
+    return {"", e.what()};
+  }
+  const bool grey = header.components == 1, four = header.components == 4;
+  ExampleBuilder example;
+  example.bytes("image/encoded", bytes)
+      .bytes("image/format", header.format == image::Format::png ? "PNG" : "JPEG")
+      .bytes("image/filename", fs::path(file.path).filename().string())
+      .bytes("image/colorspace", grey                                           ? "Grayscale"
+                                 : four && header.format == image::Format::jpeg ? "CMYK"
+                                                                                : "RGB")
+      .int64s("image/channels", header.components)
+      .int64s("image/height", header.height)
+      .int64s("image/width", header.width)
+      .int64s("image/class/label", file.label + 1)
+      .bytes("image/class/text", class_name)
+      .bytes("image/class/synset", class_name);
+  return {example.serialize(), ""};
+}
+
+std::int64_t shards_for(const ClassFolders& found, std::int64_t asked, std::int64_t most) {
+  const auto files = static_cast<std::int64_t>(found.files.size());
+  if (asked > files)
+    throw Error(fmt::format("[make tfrecord] {} shards for {} images: there can be at most one a image", asked, files));
+  if (asked > 0) return asked;
+  std::uintmax_t bytes = 0;
+  for (const ClassFolders::File& file : found.files) bytes += fs::file_size(file.path);
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(bytes / kShardBytes), 1, std::min(most, files));
+}
+
+class Maker {
+ public:
+  Maker(const fs::path& out, const MakeTFRecordOptions& options, MakeTFRecordReport& report, std::int64_t total)
+      : out_(out), options_(options), report_(report), total_(total) {}
+
+  std::int64_t split(const ClassFolders& found, const std::string& name, std::int64_t shards, bool shuffled) {
+    const auto count = static_cast<std::uint64_t>(found.files.size());
+    const Permutation permutation(shuffled ? count : 0, philox_key(options_.seed, "make_tfrecord"), 0);
+    std::vector<const ClassFolders::File*> order;
+    for (std::uint64_t i = 0; i < count; ++i) order.push_back(&found.files[shuffled ? permutation.at(i) : i]);
+    std::int64_t records = 0;
+    for (std::int64_t shard = 0; shard < shards; ++shard) {
+      const std::string path = (out_ / fmt::format("{}-{:05}-of-{:05}", name, shard, shards)).string();
+      const auto begin = order.size() * static_cast<std::size_t>(shard) / static_cast<std::size_t>(shards);
+      const auto end = order.size() * static_cast<std::size_t>(shard + 1) / static_cast<std::size_t>(shards);
+      TFRecordWriter writer(path);
+      for (std::size_t at = begin; at < end; at += kAtATime) {
+        write(writer, found, {order.data() + at, std::min(kAtATime, end - at)});
+      }
+      records += static_cast<std::int64_t>(writer.records());
+      writer.close();
+      report_.files.push_back(path);
+    }
+    if (records == 0)
+      throw Error(fmt::format("[make tfrecord] none of the {} images for {} can be read; the first: {}: {}", count,
+                              name, report_.unreadable.front().file, report_.unreadable.front().reason));
+    return records;
+  }
+
+ private:
+  void write(TFRecordWriter& writer, const ClassFolders& found, std::span<const ClassFolders::File* const> files) {
+    std::vector<Packed> packed(files.size());
+    parallel_for(static_cast<std::int64_t>(files.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+      image::Decoder decoder;
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+        packed[i] = pack(*files[i], found.classes[static_cast<std::size_t>(files[i]->label)], decoder);
+      }
+    });
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      if (packed[i].reason.empty())
+        writer.write(packed[i].record);
+      else
+        report_.unreadable.push_back({files[i]->path, packed[i].reason});
+    }
+    done_ += static_cast<std::int64_t>(files.size());
+    if (options_.progress) options_.progress(done_, total_);
+  }
+
+  fs::path out_;
+  const MakeTFRecordOptions& options_;
+  MakeTFRecordReport& report_;
+  std::int64_t total_, done_ = 0;
+};
+
+void check_out(const fs::path& out) {
+  if (fs::exists(out) && !fs::is_directory(out)) throw Error("[make tfrecord] not a directory: " + out.string());
+  fs::create_directories(out);
+  for (const char* pattern : {"train-*", "validation-*"}) {
+    const std::vector<std::string> there = glob_files((out / pattern).string());
+    if (!there.empty())
+      throw Error("[make tfrecord] " + there[0] + " is there already: choose a folder without " + pattern);
+  }
+}
+
+}  // namespace
+
+MakeTFRecordReport make_tfrecord(const std::string& from_dir, const std::string& out_dir, MakeTFRecordOptions options) {
+  if (options.train_shards < 0 || options.validation_shards < 0)
+    throw Error("[make tfrecord] the number of shards must not be negative");
+  const std::vector<std::string> extensions{".jpg", ".jpeg", ".png"};
+  const fs::path from(from_dir), out(out_dir);
+  MakeTFRecordReport report;
+  try {
+    if (!fs::is_directory(from)) throw Error("[make tfrecord] no such directory: " + from.string());
+    const ClassFolders train = list_class_folders((from / "train").string(), extensions);
+    const bool short_name = fs::exists(from / "val") || !fs::exists(from / "validation");
+    const ClassFolders val = list_class_folders((from / (short_name ? "val" : "validation")).string(), extensions);
+    if (train.classes != val.classes) {
+      for (const std::string& name : val.classes) {
+        if (!std::binary_search(train.classes.begin(), train.classes.end(), name))
+          throw Error("[make tfrecord] class '" + name + "' of validation is not in train");
+      }
+      throw Error(fmt::format("[make tfrecord] train has {} classes, validation {}: they must be the same",
+                              train.classes.size(), val.classes.size()));
+    }
+    report.class_names = train.classes;
+    const std::int64_t train_shards = shards_for(train, options.train_shards, 1024);
+    const std::int64_t validation_shards = shards_for(val, options.validation_shards, 128);
+    check_out(out);
+    Maker maker(out, options, report, static_cast<std::int64_t>(train.files.size() + val.files.size()));
+    report.train_records = maker.split(train, "train", train_shards, true);
+    report.validation_records = maker.split(val, "validation", validation_shards, false);
+  } catch (const fs::filesystem_error& e) {
+    throw Error(fmt::format("[make tfrecord] {}: {}", e.path1().string(), e.code().message()));
+  }
+  return report;
+}
+
+}  // namespace ridgeline::data

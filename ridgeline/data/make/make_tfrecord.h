@@ -1,0 +1,38 @@
+// ridgeline/data/make/make_tfrecord.h
+//
+// Packs class folders FROM/train/<class>/* and FROM/val/<class>/* (or FROM/validation) into sharded TFRecords with the
+// slim ImageNet keys: OUT/train-00000-of-00008, ..., OUT/validation-00000-of-00002. Labels are stored 1-based.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/make/make_shapes.h"
+
+namespace ridgeline::data {
+
+struct MakeTFRecordOptions {
+  std::int64_t train_shards = 0;       // 0: one per 64 MiB of images, at least one, at most 1024
+  std::int64_t validation_shards = 0;  // the same, at most 128
+  std::uint64_t seed = 0;  // training records are shuffled before packing; validation keeps the order of names
+  Progress progress = {};
+};
+struct UnreadableImage {
+  std::string file;
+  std::string reason;
+};
+struct MakeTFRecordReport {
+  std::int64_t train_records = 0;
+  std::int64_t validation_records = 0;
+  std::vector<std::string> class_names;
+  std::vector<std::string> files;
+  std::vector<UnreadableImage> unreadable;  // left out of the shards
+};
+// Each shard is written under a temporary name and renamed. An empty or missing folder, and a val folder with other
+// classes than train, is an Error.
+MakeTFRecordReport make_tfrecord(const std::string& from_dir, const std::string& out_dir,
+                                 MakeTFRecordOptions options = {});
+
+}  // namespace ridgeline::data

@@ -1,0 +1,47 @@
+// ridgeline/data/pass/passes.h
+//
+// The page of passes between the user's graph and the runtime. Each takes a graph and returns another one with the same
+// samples in the same order; prepare() runs them on a copy. A pass can be left out by name, except for those that the
+// runtime cannot do without (required): asking for that, or for an unknown name, is an Error.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/ir/graph.h"
+
+namespace ridgeline::data {
+
+// Every node and argument is known and in range; one chain from a source to one output. Changes nothing.
+DataGraph validate(DataGraph graph);
+// Gives random streams their names where a front end left them empty.
+DataGraph name_ops(DataGraph graph);
+// Checks the columns along the chain and writes down the implicit decode.
+DataGraph resolve_schema(DataGraph graph);
+// Drops repeat(1), skip(0), take(-1), shard(1, 0) and map without operations.
+DataGraph drop_no_ops(DataGraph graph);
+// Moves order nodes below maps, and skip and take below batch, towards the source: no work for rows nobody sees.
+DataGraph push_down(DataGraph graph);
+// Joins adjacent maps: one stage for consecutive per-sample ops.
+DataGraph fuse_chains(DataGraph graph);
+// Takes the trailing flip and normalize off the samples: draw_flip stays, the consumer does the rest (its image tail).
+DataGraph split_tail(DataGraph graph);
+// decode + random_resized_crop and decode + resize + center_crop into one op that decodes a region.
+DataGraph fuse_decode_crop(DataGraph graph);
+// The trailing flip and normalize into one write.
+DataGraph fuse_write(DataGraph graph);
+
+struct Pass {
+  std::string name;
+  DataGraph (*run)(DataGraph);
+  bool required = false;
+};
+// In their order. split_tail is there for raw images only.
+std::vector<Pass> passes(bool raw_images);
+
+// Runs them on a copy. `after` (if any) sees every graph with the name of the pass that made it.
+DataGraph prepare(const DataGraph& graph, bool raw_images, const std::vector<std::string>& disabled = {},
+                  const std::function<void(const std::string&, const DataGraph&)>& after = nullptr);
+
+}  // namespace ridgeline::data

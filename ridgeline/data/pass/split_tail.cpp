@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/names.h"
+#include "ridgeline/data/ir/registry.h"
+#include "ridgeline/data/pass/passes.h"
+#include "ridgeline/data/pass/tail.h"
+
+namespace ridgeline::data {
+namespace {
+
+// A map of its own for graphs without one, so that raw batches always have the column flip.
+Node& add_map(DataGraph& graph) {
+  const std::vector<const Node*> chain = chain_of(graph);
+  std::size_t at = 0;
+  while (at + 1 < chain.size() && node_entry(chain[at + 1]->op).kind != NodeKind::batch) ++at;
+  const std::string below = chain[at]->id;
+  Node map{.id = "map_of_split_tail",
+           .op = "map",
+           .inputs = {below},
+           .args = {},
+           .operations = {},
+           .name = "",
+           .hints = {},
+           .source = nullptr};
+  for (Node& node : graph.nodes) {
+    for (std::string& input : node.inputs) {
+      if (input == below) input = map.id;
+    }
+  }
+  for (std::string& output : graph.outputs) {
+    if (output == below) output = map.id;
+  }
+  const auto position =
+      std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& n) { return n.id == below; }) + 1;
+  return *graph.nodes.insert(position, std::move(map));
+}
+
+}  // namespace
+
+DataGraph split_tail(DataGraph graph) {
+  Node* map = last_map(graph);
+  if (!map) map = &add_map(graph);
+  const Tail tail = cut_tail(graph);
+  Transform draw{"draw_flip", {{"p", 0.0}}, ""};
+  if (tail.flip) {
+    draw.args["p"] = tail.flip->args.at("p");
+    draw.name = tail.flip->name;  // the same stream: the same flips as in the workers
+  }
+  map->operations.push_back(std::move(draw));
+  give_names(graph);
+  const Schema schema = schema_of(graph);
+  const Column* image = find_column(schema, "image");
+  if (image && image->dtype != DType::u8) {
+    throw Error("raw images need Normalize and RandomHorizontalFlip at the end of the transforms; " +
+                to_string(schema) + " is left");
+  }
+  return graph;
+}
+
+}  // namespace ridgeline::data

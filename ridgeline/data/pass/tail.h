@@ -1,0 +1,21 @@
+// ridgeline/data/pass/tail.h
+//
+// The tail of the transforms: at most one random_horizontal_flip and one normalize, in any order, at the end of the
+// chain of maps. Mirroring commutes with a function of single values, so their order does not matter.
+#pragma once
+
+#include <optional>
+
+#include "ridgeline/data/ir/graph.h"
+
+namespace ridgeline::data {
+
+struct Tail {
+  std::optional<Transform> flip, normalize;
+};
+// The last map of the chain, or null.
+Node* last_map(DataGraph& graph);
+// Cuts the tail off the maps, of which some may be left without operations.
+Tail cut_tail(DataGraph& graph);
+
+}  // namespace ridgeline::data

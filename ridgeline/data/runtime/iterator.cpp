@@ -1,0 +1,194 @@
+#include "ridgeline/data/runtime/iterator.h"
+
+#include <fmt/format.h>
+
+#include "ridgeline/core/file.h"
+#include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/runtime/slots.h"
+
+namespace ridgeline::data {
+
+struct Iterator::State {
+  Dataset dataset;
+  IteratorOptions options;
+  bool own_seed = false;  // the caller set one: a state with another is not his
+  std::shared_ptr<const Pipeline> pipeline;
+  std::shared_ptr<WorkerPool> pool;  // null in pull mode
+  std::shared_ptr<SlotRing> ring;
+
+  State(const Dataset& d, IteratorOptions o) : dataset(d), options(std::move(o)), own_seed(options.seed.has_value()) {}
+
+  void check(const IteratorState& state) const;
+  void check_position(const IteratorState& state) const;
+  void compile();
+  void begin();
+  void end();
+};
+
+// Another graph, seed or data would silently give other batches.
+void Iterator::State::check(const IteratorState& state) const {
+  const std::uint64_t hash = dataset.hash();
+  if (state.graph_hash != hash) {
+    throw Error(fmt::format(
+        "[data state] belongs to another data graph: its hash is {:016x}, this graph's is {:016x} (transforms, batch "
+        "size or source differ)",
+        state.graph_hash, hash));
+  }
+  if (own_seed && *options.seed != state.seed) {
+    throw Error(fmt::format("[data state] was saved with seed {}, this run has seed {}", state.seed, *options.seed));
+  }
+}
+
+void Iterator::State::compile() {
+  if (options.start && !own_seed) options.seed = options.start->seed;
+  pipeline = std::make_shared<const Pipeline>(dataset, options);
+  if (!pipeline->batched()) throw Error("[iterator] the graph ends in samples: end it with batch");
+  if (pipeline->batches_per_epoch() == 0) {
+    throw Error(fmt::format("[iterator] no batch to deliver: {} samples, batches of {}{}", pipeline->samples().size(),
+                            pipeline->batch_size(),
+                            pipeline->samples().size() > 0 ? " and the remainder is dropped" : ""));
+  }
+}
+
+void Iterator::State::check_position(const IteratorState& start) const {
+  if (start.records != pipeline->records()) {
+    throw Error(fmt::format("[data state] was saved with {} records, the source has {}: the data has changed",
+                            start.records, pipeline->records()));
+  }
+  const std::int64_t per_epoch = pipeline->batches_per_epoch();
+  if (per_epoch != kForever && start.delivered >= static_cast<std::uint64_t>(per_epoch)) {
+    throw Error(fmt::format("[data state] says {} batches of the epoch are delivered, an epoch has {}", start.delivered,
+                            per_epoch));
+  }
+}
+
+void Iterator::State::begin() {
+  ring = std::make_shared<SlotRing>(pipeline, options, pool);
+  ring->start();
+  if (options.log) {
+    options.log->trace("data", fmt::format("{} workers, {} slots of {} bytes, {} batches per epoch", ring->workers(),
+                                           ring->slots(), ring->slot_bytes(), pipeline->batches_per_epoch()));
+  }
+}
+
+void Iterator::State::end() {
+  if (ring) ring->stop();
+  ring.reset();
+}
+
+Iterator::Iterator(const Dataset& dataset, IteratorOptions options)
+    : state_(std::make_unique<State>(dataset, std::move(options))) {
+  State& s = *state_;
+  if (s.options.workers < 0)
+    throw Error(fmt::format("[iterator] workers is {}, it must not be negative", s.options.workers));
+  if (s.options.memory_limit < 0)
+    throw Error(fmt::format("[iterator] memory_limit is {}, it must not be negative", s.options.memory_limit));
+  if (s.options.epochs < 1 && s.options.epochs != kForever)
+    throw Error(fmt::format("[iterator] epochs is {}, it must be at least 1, or kForever", s.options.epochs));
+  if (s.options.start) s.check(*s.options.start);
+  s.compile();
+  if (s.options.start) s.check_position(*s.options.start);
+  if (!s.options.pull) {
+    int workers = s.options.workers;
+    if (workers == 0) {
+      const auto& hints = batch_node(dataset.graph())->hints;
+      if (const auto hint = hints.find("workers"); hint != hints.end()) workers = static_cast<int>(hint->second);
+    }
+    s.pool = s.options.pool ? s.options.pool : std::make_shared<WorkerPool>(workers, s.options.trace);
+  }
+  s.begin();
+}
+
+Iterator::~Iterator() {
+  if (state_) state_->end();
+}
+Iterator::Iterator(Iterator&&) noexcept = default;
+Iterator& Iterator::operator=(Iterator&& other) noexcept {
+  if (state_) state_->end();
+  state_ = std::move(other.state_);
+  return *this;
+}
+
+std::optional<Batch> Iterator::next() {
+  Slot* slot = state_->ring->next();
+  if (!slot) return std::nullopt;
+  return Batch(std::make_unique<BatchLease>(state_->ring, slot));
+}
+
+IteratorState Iterator::state() const { return state_->ring->state(); }
+void Iterator::save(const std::string& path) const { write_file_atomically(path, state().to_json() + "\n"); }
+void Iterator::restore(const std::string& path) { restore(IteratorState::from_json(read_file(path))); }
+
+void Iterator::restore(const IteratorState& state) {
+  State& s = *state_;
+  s.check(state);
+  s.check_position(state);
+  s.end();
+  s.options.start = state;
+  if (state.seed != s.pipeline->seed()) s.compile();
+  s.begin();
+}
+
+const Schema& Iterator::columns() const { return state_->pipeline->columns(); }
+std::int64_t Iterator::batches_per_epoch() const { return state_->pipeline->batches_per_epoch(); }
+ImageTail Iterator::image_tail() const { return state_->pipeline->tail(); }
+int Iterator::workers() const { return state_->ring->workers(); }
+std::int64_t Iterator::slots() const { return state_->ring->slots(); }
+std::int64_t Iterator::slot_bytes() const { return state_->ring->slot_bytes(); }
+RunStats Iterator::stats() const { return state_->ring->stats(); }
+
+const Tensor& Sample::column(std::string_view name) const {
+  for (const NamedTensor& c : columns) {
+    if (c.name == name) return c.values;
+  }
+  throw Error(fmt::format("[sample] no column '{}'", name));
+}
+
+namespace {
+
+// As delivered: batch by batch where there are batches.
+SampleRef sample_ref(const Pipeline& pipeline, std::uint64_t epoch, std::uint64_t index) {
+  const std::int64_t rows = pipeline.batched() ? pipeline.batches_per_epoch() : pipeline.samples().size();
+  const auto size = static_cast<std::uint64_t>(pipeline.batch_size());
+  if (rows == kForever || index / size < static_cast<std::uint64_t>(rows)) {
+    if (!pipeline.batched()) return pipeline.samples().at(epoch, index);
+    std::vector<SampleRef> refs;
+    pipeline.samples_of(epoch, index / size, refs);
+    if (index % size < refs.size()) return refs[index % size];
+  }
+  throw Error(fmt::format("[replay] there is no sample {}: an epoch has {} {}", index, rows,
+                          pipeline.batched() ? "batches" : "samples"));
+}
+
+}  // namespace
+
+Sample replay(const Dataset& dataset, std::uint64_t epoch, std::uint64_t index, IteratorOptions options) {
+  const Pipeline pipeline(dataset, options);
+  const SampleRef ref = sample_ref(pipeline, epoch, index);
+  Sample sample;
+  sample.record = ref.index;
+  sample.origin = pipeline.stage().source().origin(ref.index);
+  std::vector<void*> row;
+  for (const Column& column : pipeline.stage().columns()) {
+    for (const std::int64_t extent : column.shape) {
+      if (extent == kVaries) throw Error("[replay] samples have no common shape: " + to_string({column}));
+    }
+    sample.columns.push_back(
+        {column.name, column.dtype == DType::bytes ? Tensor::strings({""}) : Tensor(column.dtype, column.shape)});
+    NamedTensor& value = sample.columns.back();
+    row.push_back(column.dtype == DType::bytes ? static_cast<void*>(value.values.string_values().data())
+                                               : value.values.raw());
+  }
+  Scratch scratch;
+  pipeline.stage().run(ref, row, scratch);
+  return sample;
+}
+
+void feed(Iterator& iterator, BatchSink& sink) {
+  while (std::optional<Batch> batch = iterator.next()) {
+    if (!sink.send(std::move(*batch))) break;
+  }
+  sink.finish();
+}
+
+}  // namespace ridgeline::data

@@ -1,0 +1,95 @@
+// ridgeline/data/runtime/iterator.h
+//
+// The consumer's end of a dataset. Owns the compiled pipeline and its batch slots; uses the worker pool it is given or
+// owns one. One thread calls next(); destruction from any state stops the workers within a second.
+//
+//   data::Iterator it(train, {.epochs = data::kForever});
+//   while (auto batch = it.next()) step(batch->image(), batch->label());
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ridgeline/core/log.h"
+#include "ridgeline/core/trace.h"
+#include "ridgeline/data/api/dataset.h"
+#include "ridgeline/data/runtime/allocator.h"
+#include "ridgeline/data/runtime/batch.h"
+#include "ridgeline/data/runtime/state.h"
+#include "ridgeline/data/runtime/stats.h"
+
+namespace ridgeline::data {
+
+class WorkerPool;  // runtime/worker_pool.h
+
+struct IteratorOptions {
+  int workers = 0;                          // 0: the graph's hint, else one per core
+  std::int64_t memory_limit = 0;            // bytes of all batch slots; 0: the graph's hint, else 512 MiB
+  std::int64_t epochs = 1;                  // passes over the dataset; kForever never ends
+  std::optional<std::uint64_t> seed = {};   // instead of the graph's
+  std::optional<IteratorState> start = {};  // go on from here; an Error if it belongs to another graph, seed or data
+  // The border between the graphs: true gives u8 images as cut and resized plus a column "flip", and leaves the
+  // trailing flip and Normalize to the consumer (see image_tail()); false runs them in the workers. Same bits.
+  bool raw_images = false;
+  bool pull = false;                              // no threads: next() does the work itself (the reference in tests)
+  std::vector<std::string> disabled_passes = {};  // by name, see pass/passes.h
+  BatchAllocator* allocator = nullptr;  // memory of the slots; null: 64-byte aligned host memory. Must outlive batches
+  std::shared_ptr<WorkerPool> pool = {};  // shared by several iterators; null: one of its own with `workers` threads
+  Trace* trace = nullptr;
+  Log* log = nullptr;  // component "data"
+};
+
+// What raw_images leaves to the consumer, for the step's image_tail: mirror where "flip" is 1, then normalise.
+struct ImageTail {
+  bool normalize = false;
+  std::vector<double> mean, std;  // per channel, in 0..1 terms as given to Normalize
+  bool flip = false;              // whether any image can be flipped
+};
+
+class Iterator {
+ public:
+  explicit Iterator(const Dataset& dataset, IteratorOptions options = {});
+  ~Iterator();
+  Iterator(Iterator&&) noexcept;
+  Iterator& operator=(Iterator&&) noexcept;
+
+  // The next batch, in an order and with contents that do not depend on workers; nullopt after the last one.
+  // A bad record is thrown here when its batch is due, as the Error the worker met; so again at every later call.
+  std::optional<Batch> next();
+
+  // After the batches that next() has returned so far.
+  IteratorState state() const;
+  // Writes / reads the state as a small JSON file. restore() discards what is prepared and goes on from there.
+  void save(const std::string& path) const;
+  void restore(const std::string& path);
+  void restore(const IteratorState& state);
+
+  const Schema& columns() const;           // of a batch, with "mask" and, in raw form, "flip"
+  std::int64_t batches_per_epoch() const;  // kForever if endless
+  ImageTail image_tail() const;
+  int workers() const;         // threads in use; 0 in pull mode
+  std::int64_t slots() const;  // batches that can be in preparation or lent at one time
+  std::int64_t slot_bytes() const;
+  RunStats stats() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// One sample outside any run: sample `index` in the order of epoch `epoch`, exactly as a run delivers it.
+struct Sample {
+  std::vector<NamedTensor> columns;  // without the batch extent
+  std::uint64_t record = 0;          // of the source
+  std::string origin;                // "train-00000-of-00008: record 12 at byte 25310"
+  const Tensor& column(std::string_view name) const;
+};
+Sample replay(const Dataset& dataset, std::uint64_t epoch, std::uint64_t index, IteratorOptions options = {});
+
+// Sends every remaining batch to `sink` (a device queue) until the data or the sink ends.
+void feed(Iterator& iterator, BatchSink& sink);
+
+}  // namespace ridgeline::data

@@ -1,0 +1,117 @@
+// ridgeline/data/runtime/slots.h
+//
+// The ring between workers and consumer: batch slots with memory allocated once, filled in place by any number of
+// workers, delivered in order, lent out and reused. Held in bytes, not in batches. Epochs follow each other without a
+// border: the next one's batches are prepared as soon as slots are free.
+//
+// Owned by the Iterator and by every Batch that is still lent; stop() detaches it from its workers.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "ridgeline/data/runtime/pipeline.h"
+#include "ridgeline/data/runtime/worker_pool.h"
+
+namespace ridgeline::data {
+
+// One batch in preparation, ready, or lent. Fields are guarded by SlotRing's mutex where not said otherwise.
+struct Slot {
+  enum class State { free, opening, filling, ready, lent } state = State::free;
+  std::uint64_t sequence = 0;  // of this run
+  std::uint64_t epoch = 0, index = 0;
+  bool last_of_epoch = false;
+  std::vector<SampleRef> samples;  // constant while filling
+  std::vector<std::uint64_t> records;
+  std::size_t claimed = 0;  // rows handed out
+  std::size_t done = 0;     // rows finished
+  std::size_t error_row = 0;
+  std::exception_ptr error;  // of the lowest row that failed
+
+  void* memory = nullptr;
+  std::vector<Tensor> columns;  // views of `memory`; each worker writes its own rows
+};
+
+class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<SlotRing> {
+ public:
+  // `pool` null: pull mode. Call start() once it is held by a shared_ptr.
+  SlotRing(std::shared_ptr<const Pipeline> pipeline, const IteratorOptions& options, std::shared_ptr<WorkerPool> pool);
+  ~SlotRing() override;
+
+  void start();
+  // No worker touches the ring afterwards; lent batches stay valid. Within a sample's time.
+  void stop();
+  // The next slot, now lent; null at the end. Throws what a worker met in it.
+  Slot* next();
+  void release(Slot* slot);
+  bool work(int worker) override;
+
+  IteratorState state() const;
+  // The state of a consumer that has finished this batch.
+  IteratorState state_after(std::uint64_t epoch, std::uint64_t index) const;
+  RunStats stats() const;
+  const Pipeline& pipeline() const { return *pipeline_; }
+  int workers() const { return pool_size_; }
+  std::int64_t slots() const { return static_cast<std::int64_t>(slots_.size()); }
+  std::int64_t slot_bytes() const { return static_cast<std::int64_t>(slot_bytes_); }
+
+ private:
+  struct Claim {
+    Slot* slot = nullptr;
+    std::size_t begin = 0, end = 0;
+  };
+  void allocate(std::int64_t memory_limit);
+  void free_slots();
+  bool at_end(std::uint64_t sequence) const { return total_ >= 0 && sequence >= static_cast<std::uint64_t>(total_); }
+  Claim claim(std::unique_lock<std::mutex>& lock);
+  void open(Slot& slot) const;
+  void fill(const Claim& claim, Scratch& scratch);
+  void pad(Slot& slot) const;
+  Slot* wait_for_next(std::unique_lock<std::mutex>& lock);
+
+  std::shared_ptr<const Pipeline> pipeline_;
+  std::shared_ptr<WorkerPool> pool_;
+  int pool_size_ = 0;
+  BatchAllocator* allocator_;
+  Trace* trace_;
+  std::vector<std::unique_ptr<Scratch>> scratch_;  // one a worker
+  std::size_t chunk_ = 1;                          // rows claimed at a time
+  std::vector<Slot> slots_;
+  std::vector<std::size_t> column_bytes_;  // of one row
+  std::size_t slot_bytes_ = 0;
+  std::uint64_t first_epoch_ = 0, first_index_ = 0;
+  std::int64_t total_ = 0;  // batches of this run; kForever
+
+  std::atomic<bool> stopping_{false};
+  mutable std::mutex mutex_;
+  std::condition_variable ready_;  // the slot the consumer waits for
+  std::deque<Slot*> filling_;      // by sequence
+  std::uint64_t next_open_ = 0;    // sequence numbers
+  std::uint64_t next_deliver_ = 0;
+  std::uint64_t wait_ns_ = 0;  // of the consumer
+  std::chrono::steady_clock::time_point began_{};
+  double idle_before_ = 0;
+};
+
+// What a Batch holds: the ring stays as long as a batch of it is lent.
+class BatchLease {
+ public:
+  BatchLease(std::shared_ptr<SlotRing> ring, Slot* slot) : ring_(std::move(ring)), slot_(slot) {}
+  ~BatchLease() { ring_->release(slot_); }
+  BatchLease(const BatchLease&) = delete;
+  BatchLease& operator=(const BatchLease&) = delete;
+  const SlotRing& ring() const { return *ring_; }
+  const Slot& slot() const { return *slot_; }
+
+ private:
+  std::shared_ptr<SlotRing> ring_;
+  Slot* slot_;
+};
+
+}  // namespace ridgeline::data

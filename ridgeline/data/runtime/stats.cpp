@@ -1,0 +1,48 @@
+#include "ridgeline/data/runtime/stats.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ridgeline::data {
+namespace {
+
+// Below this share of the time, waiting is not worth a line.
+constexpr double kNoticeable = 0.05;
+
+}  // namespace
+
+std::string RunStats::advice() const {
+  if (seconds <= 0 || consumer_wait_seconds < kNoticeable * seconds || stages.empty()) return "";
+  const StageStats* slowest = &stages[0];
+  double busy = 0;
+  for (const StageStats& stage : stages) {
+    busy += stage.busy_seconds;
+    if (stage.busy_seconds > slowest->busy_seconds) slowest = &stage;
+  }
+  std::string help = slowest->name == "read"     ? "faster storage, or larger files read in order"
+                     : slowest->name == "decode" ? "more data workers or cores, or images stored smaller"
+                                                 : "more data workers or cores, or a smaller image size";
+  // Workers that wait for slots while the consumer waits for batches: they alternate, the ring is too short.
+  if (worker_wait_seconds > 0.5 * busy) help = "more memory for prepared batches (memory_limit)";
+  return fmt::format(
+      "data: the consumer waited {:.0f} % of the time; {} takes {:.0f} % of the workers' time ({:.0f} us a sample, {} "
+      "workers); what helps: {}",
+      100 * consumer_wait_seconds / seconds, slowest->name, busy > 0 ? 100 * slowest->busy_seconds / busy : 0.0,
+      slowest->ns_per_sample() / 1000, workers, help);
+}
+
+std::string RunStats::to_string() const {
+  std::string text =
+      fmt::format("{:<8} {:>10} {:>10} {:>12} {:>10}\n", "stage", "busy s", "samples", "us/sample", "MB/s");
+  for (const StageStats& stage : stages) {
+    text += fmt::format("{:<8} {:>10.3f} {:>10} {:>12.2f} {:>10.1f}\n", stage.name, stage.busy_seconds, stage.samples,
+                        stage.ns_per_sample() / 1000, stage.bytes_per_second() / 1e6);
+  }
+  text += fmt::format(
+      "{} batches in {:.3f} s, {} workers: consumer waited {:.3f} s for batches, workers {:.3f} s for free slots\n",
+      batches, seconds, workers, consumer_wait_seconds, worker_wait_seconds);
+  return text;
+}
+
+}  // namespace ridgeline::data

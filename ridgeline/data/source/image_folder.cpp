@@ -1,0 +1,35 @@
+#include "ridgeline/core/file.h"
+#include "ridgeline/data/source/class_folders.h"
+#include "ridgeline/data/source/sources.h"
+
+namespace ridgeline::data {
+namespace {
+
+class ImageFolderSource : public Source {
+ public:
+  explicit ImageFolderSource(const Node& node)
+      : found_(list_class_folders(arg<std::string>(node.args, "dir"), arg<Texts>(node.args, "extensions"))) {}
+
+  std::uint64_t size() const override { return found_.files.size(); }
+  Schema schema() const override { return {{"image", DType::bytes, Shape{}}, {"label", DType::i32, Shape{}}}; }
+  void read(std::uint64_t index, Record& record) const override {
+    const ClassFolders::File& file = found_.files.at(index);
+    record.storage = read_file(file.path);
+    record.label = file.label;
+    record.objects.clear();
+    record.columns = {{reinterpret_cast<const std::uint8_t*>(record.storage.data()), record.storage.size()},
+                      {reinterpret_cast<const std::uint8_t*>(&record.label), sizeof record.label}};
+  }
+  std::string origin(std::uint64_t index) const override { return "[image_folder] " + found_.files.at(index).path; }
+  std::int64_t num_classes() const override { return static_cast<std::int64_t>(found_.classes.size()); }
+  std::vector<std::string> class_names() const override { return found_.classes; }
+
+ private:
+  ClassFolders found_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_image_folder(const Node& node) { return std::make_unique<ImageFolderSource>(node); }
+
+}  // namespace ridgeline::data

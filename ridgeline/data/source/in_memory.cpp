@@ -1,0 +1,82 @@
+// Sources whose records lie in memory as tensors: columns given by the user, and idx files, which are small.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ridgeline/data/source/sources.h"
+#include "ridgeline/format/idx.h"
+
+namespace ridgeline::data {
+namespace {
+
+class TensorSource : public Source {
+ public:
+  TensorSource(std::string name, Tensors columns) : name_(std::move(name)), columns_(std::move(columns)) {
+    for (const NamedTensor& column : columns_) {
+      const std::vector<std::int64_t>& dims = column.values.shape().dims();
+      schema_.push_back(
+          {column.name, column.values.dtype(), Shape(std::vector<std::int64_t>(dims.begin() + 1, dims.end()))});
+      if (column.name == "label" && dims.size() == 1 && column.values.dtype() != DType::bytes) {
+        for (std::int64_t i = 0; i < dims[0]; ++i) {
+          num_classes_ = std::max(num_classes_, static_cast<std::int64_t>(column.values.at(i)) + 1);
+        }
+      }
+    }
+  }
+
+  std::uint64_t size() const override { return static_cast<std::uint64_t>(columns_[0].values.shape()[0]); }
+  Schema schema() const override { return schema_; }
+  void read(std::uint64_t index, Record& record) const override {
+    RIDGELINE_CHECK(index < size(), "record outside the source");
+    record.objects.clear();
+    record.columns.clear();
+    for (const NamedTensor& column : columns_) {
+      if (column.values.dtype() == DType::bytes) {
+        const std::string& bytes = column.values.string_values()[index];
+        record.columns.emplace_back(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+      } else {
+        const std::size_t row = column.values.byte_size() / size();
+        record.columns.emplace_back(static_cast<const std::uint8_t*>(column.values.raw()) + index * row, row);
+      }
+    }
+  }
+  std::string origin(std::uint64_t index) const override { return fmt::format("{}: record {}", name_, index); }
+  std::int64_t num_classes() const override { return num_classes_; }
+
+ private:
+  std::string name_;
+  Tensors columns_;
+  Schema schema_;
+  std::int64_t num_classes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_in_memory(const Node& node) {
+  return std::make_unique<TensorSource>("[in_memory]", arg<Tensors>(node.args, "columns"));
+}
+
+std::unique_ptr<Source> open_idx(const Node& node) {
+  const std::string& image_file = arg<std::string>(node.args, "images");
+  const std::string& label_file = arg<std::string>(node.args, "labels");
+  Tensor images = read_idx(image_file);
+  const Tensor stored = read_idx(label_file);
+  const Shape shape = images.shape();
+  if (images.dtype() != DType::u8 || (shape.rank() != 3 && shape.rank() != 4)) {
+    throw Error(fmt::format("[idx] {} holds {}{}, images must be u8 [N,height,width] or [N,height,width,channels]",
+                            image_file, name_of(images.dtype()), shape.to_string()));
+  }
+  if (shape.rank() == 3) images = images.reshaped(Shape{shape[0], shape[1], shape[2], 1});
+  if ((stored.dtype() != DType::u8 && stored.dtype() != DType::i32) || stored.shape() != Shape{shape[0]}) {
+    throw Error(fmt::format("[idx] {} holds {}{}, labels must be u8 or i32 [{}], one for each image of {}", label_file,
+                            name_of(stored.dtype()), stored.shape().to_string(), shape[0], image_file));
+  }
+  Tensor labels(DType::i32, Shape{shape[0]});
+  for (std::int64_t i = 0; i < shape[0]; ++i) {
+    labels.data<std::int32_t>()[i] = static_cast<std::int32_t>(stored.at(i));
+    if (labels.data<std::int32_t>()[i] < 0) throw Error(fmt::format("[idx] {}: label {} is negative", label_file, i));
+  }
+  return std::make_unique<TensorSource>("[idx] " + image_file, Tensors{{"image", images}, {"label", labels}});
+}
+
+}  // namespace ridgeline::data

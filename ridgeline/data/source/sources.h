@@ -1,0 +1,17 @@
+// ridgeline/data/source/sources.h
+//
+// The sources that there are; open_source() chooses by the node's op. Each is immutable once open: any thread may read.
+#pragma once
+
+#include <memory>
+
+#include "ridgeline/data/source/source.h"
+
+namespace ridgeline::data {
+
+std::unique_ptr<Source> open_image_folder(const Node& node);
+std::unique_ptr<Source> open_tfrecord(const Node& node);
+std::unique_ptr<Source> open_idx(const Node& node);
+std::unique_ptr<Source> open_in_memory(const Node& node);
+
+}  // namespace ridgeline::data

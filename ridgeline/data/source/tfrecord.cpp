@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "ridgeline/core/file.h"
+#include "ridgeline/data/source/sources.h"
+#include "ridgeline/format/example.h"
+#include "ridgeline/format/tfrecord.h"
+
+namespace ridgeline::data {
+namespace {
+
+// The slim ImageNet keys that are read.
+constexpr std::string_view kImage = "image/encoded";
+constexpr std::string_view kLabel = "image/class/label";
+constexpr std::string_view kBox = "image/object/bbox/";
+
+// Offsets of files above this size are kept between runs: finding them touches a page a record.
+constexpr std::uintmax_t kIndexWorthKeeping = 64u << 20;
+
+std::string index_directory(const std::string& file) {
+  std::error_code ignored;
+  if (const std::uintmax_t size = std::filesystem::file_size(file, ignored); ignored || size < kIndexWorthKeeping)
+    return "";
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) return std::string(cache) + "/ridgeline";
+  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/ridgeline";
+  return "";
+}
+
+std::vector<std::string> expand(const Texts& patterns) {
+  std::vector<std::string> files;
+  for (const std::string& pattern : patterns) {
+    if (pattern.find_first_of("*?[") == std::string::npos || std::filesystem::exists(pattern)) {
+      files.push_back(pattern);
+      continue;
+    }
+    const std::vector<std::string> found = glob_files(pattern);
+    if (found.empty()) throw Error("[tfrecord] no file matches " + pattern);
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+void require(const Example& example, std::string_view key) {
+  if (example.has(key)) return;
+  std::vector<std::string_view> keys;
+  for (const Example::Feature& feature : example.features()) keys.push_back(feature.key);
+  std::sort(keys.begin(), keys.end());
+  throw Error(
+      fmt::format("no key '{}'; its keys are {} (slim ImageNet records are expected)", key, fmt::join(keys, ", ")));
+}
+
+std::vector<float> box_side(const Example& example, std::string_view side) {
+  const std::string key = std::string(kBox) + std::string(side);
+  const Example::Feature* feature = example.find(key);
+  if (!feature || feature->kind == FeatureKind::none) return {};
+  return example.floats(key);
+}
+
+void read_objects(const Example& example, std::vector<image::ObjectBox>& objects) {
+  objects.clear();
+  const std::vector<float> ymin = box_side(example, "ymin"), xmin = box_side(example, "xmin");
+  const std::vector<float> ymax = box_side(example, "ymax"), xmax = box_side(example, "xmax");
+  if (xmin.size() != ymin.size() || ymax.size() != ymin.size() || xmax.size() != ymin.size()) {
+    throw Error(fmt::format("{}{{ymin,xmin,ymax,xmax}} have different lengths: {}, {}, {}, {}", kBox, ymin.size(),
+                            xmin.size(), ymax.size(), xmax.size()));
+  }
+  for (std::size_t i = 0; i < ymin.size(); ++i) objects.push_back({ymin[i], xmin[i], ymax[i], xmax[i]});
+}
+
+class TFRecordSource : public Source {
+ public:
+  explicit TFRecordSource(const Node& node) : num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
+    starts_.push_back(0);
+    for (const std::string& path : expand(arg<Texts>(node.args, "files"))) {
+      files_.emplace_back(path, ridgeline::TFRecordOptions{.index_cache_directory = index_directory(path)});
+      starts_.push_back(starts_.back() + files_.back().size());
+    }
+    if (size() == 0)
+      throw Error(fmt::format("[tfrecord] no records in {}", fmt::join(arg<Texts>(node.args, "files"), ", ")));
+    const std::string& base = arg<std::string>(node.args, "label_base");
+    label_base_ = base == "auto" ? find_label_base() : base == "1" ? 1 : 0;
+  }
+
+  std::uint64_t size() const override { return starts_.back(); }
+  Schema schema() const override { return {{"image", DType::bytes, Shape{}}, {"label", DType::i32, Shape{}}}; }
+
+  void read(std::uint64_t index, Record& record) const override {
+    const Place place = place_of(index);
+    const std::span<const std::uint8_t> bytes = place.file->record(place.record);
+    try {
+      const Example example(bytes);
+      require(example, kImage);
+      require(example, kLabel);
+      const std::string_view image = example.one_bytes(kImage);
+      record.label = label(example.one_int64(kLabel));
+      read_objects(example, record.objects);
+      record.columns = {{reinterpret_cast<const std::uint8_t*>(image.data()), image.size()},
+                        {reinterpret_cast<const std::uint8_t*>(&record.label), sizeof record.label}};
+    } catch (const Error& e) {
+      throw Error(origin(index) + ": " + e.what(), e.kind());
+    }
+  }
+
+  std::string origin(std::uint64_t index) const override {
+    const Place place = place_of(index);
+    return fmt::format("[tfrecord] {}: record {} at byte {}", place.file->path(), place.record,
+                       place.file->offset(place.record));
+  }
+  std::int64_t num_classes() const override { return num_classes_; }
+  int label_base() const override { return label_base_; }
+
+ private:
+  struct Place {
+    const TFRecordFile* file;
+    std::size_t record;
+  };
+  Place place_of(std::uint64_t index) const {
+    RIDGELINE_CHECK(index < size(), "record outside the source");
+    const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);
+    const std::size_t file = static_cast<std::size_t>(after - starts_.begin()) - 1;
+    return {&files_[file], static_cast<std::size_t>(index - starts_[file])};
+  }
+
+  std::int32_t label(std::int64_t stored) const {
+    const std::int64_t value = stored - label_base_;
+    if (value < 0) {
+      throw Error(fmt::format("label {} is below the label base {} (--label_base=0 if labels start at 0)", stored,
+                              label_base_));
+    }
+    if (num_classes_ > 0 && value >= num_classes_) {
+      throw Error(fmt::format("label {} (stored as {}, label base {}) is outside the {} classes", value, stored,
+                              label_base_, num_classes_));
+    }
+    if (value > INT32_MAX) throw Error(fmt::format("label {} does not fit 32 bits", stored));
+    return static_cast<std::int32_t>(value);
+  }
+
+  // Slim's ImageNet stores 1..1000 with 0 kept for background, its flowers 0..4: a label 0 tells them apart.
+  int find_label_base() const {
+    for (const TFRecordFile& file : files_) {
+      if (file.size() == 0) continue;
+      for (std::size_t i = 0; i < file.size(); ++i) {
+        const std::span<const std::uint8_t> bytes = file.record(i);
+        try {
+          const Example example(bytes);
+          require(example, kLabel);
+          if (example.one_int64(kLabel) == 0) return 0;
+        } catch (const Error& e) {
+          throw Error(fmt::format("[tfrecord] {}: record {} at byte {}: {}", file.path(), i, file.offset(i), e.what()),
+                      e.kind());
+        }
+      }
+      return 1;
+    }
+    return 1;
+  }
+
+  std::vector<TFRecordFile> files_;
+  std::vector<std::uint64_t> starts_;  // first record of each file, and the end
+  std::int64_t num_classes_;
+  int label_base_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_tfrecord(const Node& node) { return std::make_unique<TFRecordSource>(node); }
+
+}  // namespace ridgeline::data

@@ -1,0 +1,33 @@
+// ridgeline/device/cpu/cpu_device.h
+//
+// The host's own processor: its memory is the host's, its stream runs what it is given at once on the calling thread and
+// the compute team, with denormals flushed to zero. Owned by the session. Kernels may be made on any thread; the stream
+// belongs to one thread at a time.
+#pragma once
+
+#include <optional>
+
+#include "ridgeline/device/device.h"
+
+namespace ridgeline {
+
+class CpuDevice final : public Device {
+ public:
+  // The kernel provider that RIDGELINE_KERNELS forces, if any. Errors for unknown values of it or of RIDGELINE_ISA.
+  CpuDevice();
+  // The provider given here, whatever the environment says; nullopt forces none.
+  explicit CpuDevice(std::optional<Provider> forced);
+
+  std::string_view name() const override { return "cpu"; }
+  bool host_memory() const override { return true; }
+  // 64-byte aligned, contents undefined; large blocks start on a huge page and ask for more of them.
+  std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override;
+  Stream& stream() override { return *stream_; }
+  std::vector<KernelEntry> kernels(std::string_view op) const override;
+
+ private:
+  std::optional<Provider> forced_;
+  std::unique_ptr<Stream> stream_;
+};
+
+}  // namespace ridgeline

@@ -1,0 +1,112 @@
+#include "ridgeline/device/cpu/isa.h"
+
+#include <cpuid.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "ridgeline/core/error.h"
+
+namespace ridgeline::device {
+namespace {
+
+constexpr Isa kAll[] = {Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx};
+
+// Tiles need the operating system's help: bits 17 and 18 of XCR0 say that it saves them.
+bool machine_has_amx() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return false;
+  unsigned low = 0, high = 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  constexpr unsigned kTileState = 3u << 17;
+  if ((low & kTileState) != kTileState) return false;
+  constexpr unsigned kAmxBf16 = 1u << 22;
+  constexpr unsigned kAmxTile = 1u << 24;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kAmxBf16) && (d & kAmxTile);
+}
+
+std::vector<Isa> detect() {
+  std::vector<Isa> isas;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2")) {
+    throw Error("this processor has no AVX2 and FMA instructions; Ridgeline needs an x86-64-v3 machine");
+  }
+  isas.push_back(Isa::avx2);
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq") ||
+      !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512cd")) {
+    return isas;
+  }
+  isas.push_back(Isa::avx512);
+  if (!__builtin_cpu_supports("avx512bf16")) return isas;
+  isas.push_back(Isa::avx512_bf16);
+  if (machine_has_amx()) isas.push_back(Isa::amx);
+  return isas;
+}
+
+std::string list_of(std::span<const Isa> isas) {
+  std::string text;
+  for (Isa isa : isas) text += (text.empty() ? "" : ", ") + std::string(name_of(isa));
+  return text;
+}
+
+// Highway has one AVX-512 target for all of ours; bf16 and tile kernels are files of their own.
+void limit_highway(Isa isa) {
+  hwy::SetSupportedTargetsForTest(0);
+  const std::int64_t above = isa == Isa::avx2 ? (HWY_AVX3 | HWY_AVX3_DL) : 0;
+  hwy::SetSupportedTargetsForTest(hwy::SupportedTargets() & ~above);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+Isa choose() {
+  const std::span<const Isa> isas = machine_isas();
+  const char* wanted = std::getenv("RIDGELINE_ISA");
+  Isa isa = isas.back();
+  if (wanted != nullptr && *wanted != '\0') {
+    const auto named = std::find_if(std::begin(kAll), std::end(kAll), [&](Isa i) { return name_of(i) == wanted; });
+    if (named == std::end(kAll)) {
+      throw Error("RIDGELINE_ISA is '" + std::string(wanted) + "' (allowed: " + list_of(kAll) + ")", ErrorKind::usage);
+    }
+    if (std::find(isas.begin(), isas.end(), *named) == isas.end()) {
+      throw Error("RIDGELINE_ISA=" + std::string(wanted) + ", but this machine has only " + list_of(isas), ErrorKind::usage);
+    }
+    isa = *named;
+  }
+  limit_highway(isa);
+  return isa;
+}
+
+std::atomic<Isa>& in_force() {
+  static std::atomic<Isa> isa{choose()};
+  return isa;
+}
+
+}  // namespace
+
+std::string_view name_of(Isa isa) {
+  switch (isa) {
+    case Isa::avx2: return "avx2";
+    case Isa::avx512: return "avx512";
+    case Isa::avx512_bf16: return "avx512_bf16";
+    case Isa::amx: return "amx";
+  }
+  return "";
+}
+
+std::span<const Isa> machine_isas() {
+  static const std::vector<Isa> isas = detect();
+  return isas;
+}
+
+Isa active_isa() { return in_force(); }
+
+void force_isa_for_test(Isa isa) {
+  const std::span<const Isa> isas = machine_isas();
+  RIDGELINE_CHECK(std::find(isas.begin(), isas.end(), isa) != isas.end(), "the machine lacks " + std::string(name_of(isa)));
+  in_force() = isa;
+  limit_highway(isa);
+}
+
+}  // namespace ridgeline::device

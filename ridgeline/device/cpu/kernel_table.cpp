@@ -1,0 +1,102 @@
+// The one list of CPU kernels. For each op, compilation takes the first that accepts; docs/device.md tells which orders
+// were measured.
+#include "ridgeline/device/cpu/kernel_table.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/device/cpu/loop_kernels.h"
+#include "ridgeline/device/cpu/onednn_kernels.h"
+#include "ridgeline/device/cpu/own_kernels.h"
+#include "ridgeline/device/reference_kernel.h"
+
+namespace ridgeline {
+namespace {
+
+using namespace device;
+
+constexpr auto kOwn = Provider::own;
+constexpr auto kLibrary = Provider::library;
+
+constexpr KernelEntry kTable[] = {
+    {"conv2d", "onednn", kLibrary, make_onednn_conv2d},
+    {"conv2d_bwd_data", "onednn", kLibrary, make_onednn_conv2d_bwd_data},
+    {"conv2d_bwd_weights", "onednn", kLibrary, make_onednn_conv2d_bwd_weights},
+    {"dense", "onednn", kLibrary, make_onednn_dense},
+    {"dense_bwd_data", "onednn", kLibrary, make_onednn_dense_bwd_data},
+    {"dense_bwd_weights", "onednn", kLibrary, make_onednn_dense_bwd_weights},
+
+    {"max_pool", "own", kOwn, make_own_max_pool},
+    {"max_pool", "onednn", kLibrary, make_onednn_max_pool},
+    {"max_pool_bwd", "own", kOwn, make_own_max_pool_bwd},
+    {"max_pool_bwd", "onednn", kLibrary, make_onednn_max_pool_bwd},
+    {"avg_pool", "own", kOwn, make_own_avg_pool},
+    {"avg_pool", "onednn", kLibrary, make_onednn_avg_pool},
+    {"avg_pool_bwd", "own", kOwn, make_own_avg_pool_bwd},
+    {"avg_pool_bwd", "onednn", kLibrary, make_onednn_avg_pool_bwd},
+
+    {"lrn", "own", kOwn, make_own_lrn},
+    {"lrn", "onednn", kLibrary, make_onednn_lrn},
+    {"lrn_bwd", "own", kOwn, make_own_lrn_bwd},
+    {"lrn_bwd", "onednn", kLibrary, make_onednn_lrn_bwd},
+    {"batch_norm_train", "own", kOwn, make_own_batch_norm_train},
+    {"batch_norm_train", "onednn", kLibrary, make_onednn_batch_norm_train},
+    {"batch_norm_bwd", "own", kOwn, make_own_batch_norm_bwd},
+    {"batch_norm_bwd", "onednn", kLibrary, make_onednn_batch_norm_bwd},
+    {"batch_norm_eval", "own", kOwn, make_own_batch_norm_eval},
+    {"batch_norm_eval", "onednn", kLibrary, make_onednn_batch_norm_eval},
+
+    {"reduce_sum", "own", kOwn, make_own_reduce},
+    {"reduce_mean", "own", kOwn, make_own_reduce},
+    {"reduce_max", "own", kOwn, make_own_reduce},
+    {"l2_penalty", "own", kOwn, make_own_l2_penalty},
+    {"softmax", "own", kOwn, make_own_softmax},
+    {"softmax_cross_entropy", "own", kOwn, make_own_softmax_cross_entropy},
+    {"softmax_cross_entropy_bwd", "own", kOwn, make_own_softmax_cross_entropy_bwd},
+    {"top_k_accuracy", "own", kOwn, make_own_top_k_accuracy},
+    {"argmax_accuracy", "own", kOwn, make_own_argmax_accuracy},
+
+    {"reshape", "own", kOwn, make_own_reshape},
+    {"flatten", "own", kOwn, make_own_flatten},
+    {"unflatten", "own", kOwn, make_own_unflatten},
+    {"transpose", "own", kOwn, make_own_transpose},
+    {"broadcast_to", "own", kOwn, make_own_broadcast_to},
+    {"pad", "own", kOwn, make_own_pad},
+    {"strided_slice", "own", kOwn, make_own_strided_slice},
+    {"strided_slice_bwd", "own", kOwn, make_own_strided_slice_bwd},
+    {"image_tail", "own", kOwn, make_own_image_tail},
+};
+
+}  // namespace
+
+std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider> forced) {
+  const OpDef* def = find_op(op);
+  if (def == nullptr) return {};
+  std::vector<KernelEntry> entries;
+  if (forced != Provider::reference) {
+    for (const KernelEntry& entry : kTable) {
+      if (entry.op == op) entries.push_back(entry);
+    }
+    for (const KernelEntry& entry : loop_kernels()) {
+      if (entry.op == op) entries.push_back(entry);
+    }
+    const auto is_forced = [&](const KernelEntry& entry) { return entry.provider == forced; };
+    if (forced && std::any_of(entries.begin(), entries.end(), is_forced)) {
+      std::erase_if(entries, [&](const KernelEntry& entry) { return !is_forced(entry); });
+    }
+  }
+  if (def->reference) entries.push_back({def->name, "reference", Provider::reference, make_reference_kernel});
+  return entries;
+}
+
+std::optional<Provider> forced_provider() {
+  const char* name = std::getenv("RIDGELINE_KERNELS");
+  if (name == nullptr || *name == '\0') return std::nullopt;
+  for (const Provider provider : {Provider::reference, Provider::library, Provider::own}) {
+    if (name_of(provider) == name) return provider;
+  }
+  throw Error("RIDGELINE_KERNELS is '" + std::string(name) + "' (allowed: reference, library, own)", ErrorKind::usage);
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,22 @@
+// ridgeline/device/cpu/kernel_table.h
+//
+// The ordered kernel lists of the CPU: one table for all ops, and the switch that forces a provider.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "ridgeline/device/kernel.h"
+
+namespace ridgeline {
+
+// The entries for `op` in the order in which compilation tries them; the op's reference implementation is always last.
+// `forced` keeps only the entries of that provider, where the op has any, and the reference. Provider::reference keeps the
+// reference alone. Empty for an op that does not exist.
+std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider> forced = std::nullopt);
+
+// RIDGELINE_KERNELS=reference|library|own; nullopt when it is not set. An unknown name is an Error.
+std::optional<Provider> forced_provider();
+
+}  // namespace ridgeline

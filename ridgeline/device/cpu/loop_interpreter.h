@@ -1,0 +1,35 @@
+// ridgeline/device/cpu/loop_interpreter.h
+//
+// The block functions of the loop interpreter: one vectorised primitive over one block, for AVX2 and AVX-512 (Highway).
+// Each gives the bits of graph/loop/evaluate.h. Pure functions of their arguments; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ridgeline/device/cpu/loop_program.h"
+
+namespace ridgeline::device {
+
+struct BlockArguments {
+  const float* a = nullptr;  // elements, or one value where the scalar mask says so
+  const float* b = nullptr;
+  const float* c = nullptr;
+  void* to = nullptr;  // may equal a, b or c
+  std::size_t count = 0;
+  // Of loads, uniform and sum:
+  const void* source = nullptr;  // the operand from its first element
+  const LoopOperand* operand = nullptr;
+  std::int64_t first = 0;  // the block's first element in the loop; a multiple of 64
+  std::uint64_t key = 0;
+  std::uint64_t step = 0;
+  double* sum = nullptr;  // where the block's sum goes
+};
+
+using BlockFunction = void (*)(const BlockArguments&);
+
+// For the ISA in force now. Bit k of `scalars`: argument k is one value for all elements (not all of them at once, but
+// for copy, store_bool and sum).
+BlockFunction block_function(LoopOp op, unsigned scalars);
+
+}  // namespace ridgeline::device

@@ -1,0 +1,223 @@
+#include "ridgeline/device/cpu/loop_kernels.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "ridgeline/core/threads.h"
+#include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/device/cpu/loop_interpreter.h"
+#include "ridgeline/device/cpu/loop_program.h"
+#include "ridgeline/graph/loop/evaluate.h"
+#include "ridgeline/graph/op/pointwise.h"
+
+namespace ridgeline::device {
+namespace {
+
+using loop::Expression;
+using loop::Kind;
+
+// Below this many elements one thread is faster than waking the team.
+constexpr std::int64_t kGrain = 16384;
+
+class LoopKernel final : public Kernel {
+ public:
+  LoopKernel(LoopProgram program, std::int64_t elements)
+      : program_(std::move(program)), elements_(elements), scalars_(program_.scalars.size()),
+        steps_(program_.operands.size()) {
+    for (const LoopInstruction& i : program_.code) {
+      const unsigned mask = (i.a.place == LoopSlot::scalar ? 1u : 0u) | (i.b.place == LoopSlot::scalar ? 2u : 0u) |
+                            (i.c.place == LoopSlot::scalar ? 4u : 0u);
+      functions_.push_back(block_function(i.op, mask));
+    }
+    blocks_ = (elements + program_.block - 1) / program_.block;
+    const auto sums = std::count_if(program_.sums.begin(), program_.sums.end(), [](int s) { return s >= 0; });
+    scratch_bytes = static_cast<std::size_t>(sums * blocks_) * sizeof(double);
+    in_place = program_.in_place;
+  }
+
+  void run(const KernelArguments& arguments) override {
+    read_scalars(arguments);
+    const std::int64_t block = program_.block;
+    const std::int64_t grain = (kGrain + block - 1) / block * block;
+    parallel_for(elements_, grain, [&](std::int64_t begin, std::int64_t end) { run_blocks(arguments, begin, end); });
+    for (std::size_t r = 0; r < program_.sums.size(); ++r) {
+      if (program_.sums[r] < 0) continue;
+      const double* parts = static_cast<const double*>(arguments.scratch) + program_.sums[r] * blocks_;
+      *static_cast<float*>(arguments.outputs[r]) = static_cast<float>(std::accumulate(parts, parts + blocks_, 0.0));
+    }
+  }
+
+ private:
+  void read_scalars(const KernelArguments& arguments) {
+    FlushDenormals flush;  // as in the blocks
+    for (std::size_t i = 0; i < program_.operands.size(); ++i) {
+      if (program_.operands[i].access == LoopOperand::step) {
+        steps_[i] = static_cast<std::uint64_t>(*static_cast<const std::int64_t*>(arguments.inputs[i]));
+      }
+    }
+    const auto value = [&](std::int32_t i) { return scalars_[static_cast<std::size_t>(i)]; };
+    for (std::size_t i = 0; i < scalars_.size(); ++i) {
+      const LoopScalar& s = program_.scalars[i];
+      switch (s.kind) {
+        case Kind::constant: scalars_[i] = s.value; break;
+        case Kind::operand: scalars_[i] = read_one(s.operand, arguments); break;
+        default: scalars_[i] = loop::apply_primitive<float>(s.kind, value(s.a), value(s.b), value(s.c));
+      }
+    }
+  }
+
+  float read_one(std::int32_t operand, const KernelArguments& arguments) const {
+    const void* at = arguments.inputs[operand];
+    switch (program_.operands[static_cast<std::size_t>(operand)].dtype) {
+      case DType::f32: return *static_cast<const float*>(at);
+      case DType::i32: return static_cast<float>(*static_cast<const std::int32_t*>(at));
+      default: return static_cast<float>(*static_cast<const std::uint8_t*>(at));  // u8 and bool
+    }
+  }
+
+  void run_blocks(const KernelArguments& arguments, std::int64_t begin, std::int64_t end) const {
+    alignas(64) float buffers[kMaxLoopBufferFloats];
+    const auto place = [&](const LoopSlot& slot, std::int64_t first) -> float* {
+      switch (slot.place) {
+        case LoopSlot::buffer: return buffers + slot.index * program_.block;
+        case LoopSlot::operand: return static_cast<float*>(arguments.inputs[slot.index]) + first;
+        case LoopSlot::result: return static_cast<float*>(arguments.outputs[slot.index]) + first;
+        case LoopSlot::scalar: return const_cast<float*>(scalars_.data()) + slot.index;
+        case LoopSlot::none: break;
+      }
+      return nullptr;
+    };
+    for (std::int64_t first = begin; first < end; first += program_.block) {
+      BlockArguments block;
+      block.count = static_cast<std::size_t>(std::min<std::int64_t>(program_.block, end - first));
+      block.first = first;
+      for (std::size_t k = 0; k < program_.code.size(); ++k) {
+        const LoopInstruction& i = program_.code[k];
+        block.a = place(i.a, first);
+        block.b = place(i.b, first);
+        block.c = place(i.c, first);
+        if (i.op == LoopOp::store_bool) block.to = arguments.outputs[i.to.index];
+        else block.to = place(i.to, first);
+        if (i.operand >= 0) {
+          block.operand = &program_.operands[static_cast<std::size_t>(i.operand)];
+          block.source = arguments.inputs[i.operand];
+          block.step = steps_[static_cast<std::size_t>(i.operand)];
+        }
+        block.key = i.key;
+        if (i.sum >= 0) block.sum = static_cast<double*>(arguments.scratch) + i.sum * blocks_ + first / program_.block;
+        functions_[k](block);
+      }
+    }
+  }
+
+  LoopProgram program_;
+  std::int64_t elements_;
+  std::int64_t blocks_ = 0;
+  std::vector<BlockFunction> functions_;  // by instruction
+  std::vector<float> scalars_;            // of the run in progress
+  std::vector<std::uint64_t> steps_;
+};
+
+std::optional<Refusal> refuse_types(const KernelRequest& request, const Expression& expression,
+                                    std::span<const ValueType> inputs, std::span<const ValueType> results) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (only_a_step(expression, static_cast<int>(i))) continue;
+    const DType t = inputs[i].dtype;
+    const bool whole = t == DType::i32 && (request.def.name == "cast" || request.def.name == "loop");
+    if (t != DType::f32 && t != DType::u8 && t != DType::boolean && !whole) {
+      return Refusal{"operand " + std::to_string(i) + " is " + std::string(name_of(t)) + ": the loop interpreter computes in f32"};
+    }
+  }
+  for (const ValueType& type : results) {
+    if (type.dtype != DType::f32 && type.dtype != DType::boolean) {
+      return Refusal{"a result is " + std::string(name_of(type.dtype)) + ": the loop interpreter gives f32 and bool"};
+    }
+  }
+  return std::nullopt;
+}
+
+// The one blocked layout that all elements of the loop can have, or plain.
+Layout common_layout(const KernelRequest& request, const Expression& expression, const LoopProgram& program) {
+  const auto is_direct = [&](std::size_t i) { return program.operands[i].access == LoopOperand::direct; };
+  for (const LoopOperand& o : program.operands) {
+    const bool follows = o.access == LoopOperand::direct || o.access == LoopOperand::scalar || o.access == LoopOperand::unused;
+    if (!follows) return {};
+  }
+  bool any_direct = false;
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) any_direct = any_direct || is_direct(i);
+  if (!any_direct) return {};
+  std::vector<Layout> votes;
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+    if (is_direct(i) && !request.inputs[i].free) votes.push_back(request.inputs[i].layout);
+  }
+  for (std::size_t r = 0; r < request.outputs.size(); ++r) {
+    if (request.outputs[r].type.dtype != DType::f32) return {};
+    if (votes.empty() && program.sums[r] < 0 && !request.outputs[r].free) votes.push_back(request.outputs[r].layout);
+  }
+  // The layout that most operands have needs fewest conversions; among equals the first operand's.
+  Layout best;
+  std::ptrdiff_t most = 0;
+  for (const Layout& vote : votes) {
+    const auto count = std::count(votes.begin(), votes.end(), vote);
+    if (count > most) {
+      most = count;
+      best = vote;
+    }
+  }
+  if (best.plain()) return {};
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+    const ValueType& type = request.inputs[i].type;
+    if (is_direct(i) && best.bytes(type) != type.bytes() && !keeps_zero(expression, program)) return {};
+  }
+  return best;
+}
+
+}  // namespace
+
+KernelChoice make_loop_kernel(const KernelRequest& request) {
+  if (!request.def.expression) return Refusal{"the op has no loop expression"};
+  Expression expression = request.def.expression(request.node.attributes);
+  expression.operands = static_cast<std::int32_t>(request.inputs.size());  // a loop may leave its last ones unread
+  std::vector<ValueType> inputs;
+  std::vector<ValueType> results;
+  for (const KernelOperand& operand : request.inputs) inputs.push_back(operand.type);
+  for (const KernelOperand& operand : request.outputs) results.push_back(operand.type);
+  if (auto refusal = refuse_types(request, expression, inputs, results)) return *refusal;
+  if (expression.terms.size() > static_cast<std::size_t>(kMaxLoopTerms)) {
+    return Refusal{"a loop of more than " + std::to_string(kMaxLoopTerms) + " terms"};
+  }
+
+  const Shape shape = broadcast_shape(request.def.name, inputs);
+  LoopProgram program = compile_loop(expression, shape, inputs, results);
+  const Layout layout = common_layout(request, expression, program);
+  std::int64_t elements = shape.elements();
+  std::vector<Layout> input_layouts(inputs.size());
+  std::vector<Layout> output_layouts(results.size());
+  if (!layout.plain()) {
+    elements = static_cast<std::int64_t>(layout.blocked()->bytes() / sizeof(float));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (program.operands[i].access == LoopOperand::direct) input_layouts[i] = layout;
+    }
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      if (program.sums[r] < 0) output_layouts[r] = layout;
+    }
+  }
+  auto kernel = std::make_unique<LoopKernel>(std::move(program), elements);
+  kernel->name = "own " + request.def.name + (active_isa() == Isa::avx2 ? " avx2" : " avx512");
+  kernel->input_layouts = std::move(input_layouts);
+  kernel->output_layouts = std::move(output_layouts);
+  return kernel;
+}
+
+std::span<const KernelEntry> loop_kernels() {
+  static const std::vector<KernelEntry> entries = [] {
+    static const std::vector<OpDef> ops = pointwise_ops();  // their names outlive the entries
+    std::vector<KernelEntry> list;
+    for (const OpDef& op : ops) list.push_back({op.name, "loop_interpreter", Provider::own, make_loop_kernel});
+    return list;
+  }();
+  return entries;
+}
+
+}  // namespace ridgeline::device

@@ -1,0 +1,371 @@
+#include "ridgeline/device/cpu/loop_program.h"
+
+#include <algorithm>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/graph/op/pointwise.h"
+
+namespace ridgeline::device {
+namespace {
+
+using loop::Ending;
+using loop::Expression;
+using loop::Kind;
+using loop::Term;
+
+constexpr int kWorkingSet = 24 * 1024;  // bytes of a block's operands, results and buffers: three quarters of a small L1
+
+LoopOp instruction_of(Kind kind) {
+  switch (kind) {
+    case Kind::neg: return LoopOp::neg;
+    case Kind::abs: return LoopOp::abs;
+    case Kind::exp: return LoopOp::exp;
+    case Kind::log: return LoopOp::log;
+    case Kind::sqrt: return LoopOp::sqrt;
+    case Kind::floor: return LoopOp::floor;
+    case Kind::cos: return LoopOp::cos;
+    case Kind::sin: return LoopOp::sin;
+    case Kind::add: return LoopOp::add;
+    case Kind::sub: return LoopOp::sub;
+    case Kind::mul: return LoopOp::mul;
+    case Kind::div: return LoopOp::div;
+    case Kind::max: return LoopOp::max;
+    case Kind::min: return LoopOp::min;
+    case Kind::less: return LoopOp::less;
+    case Kind::less_equal: return LoopOp::less_equal;
+    case Kind::equal: return LoopOp::equal;
+    case Kind::select: return LoopOp::select;
+    case Kind::random_uniform: return LoopOp::uniform;
+    default: RIDGELINE_CHECK(false, "no instruction of its own");
+  }
+}
+
+LoopOperand access_of(const Expression& expression, int index, const ValueType& type, const Shape& loop) {
+  LoopOperand operand;
+  operand.dtype = type.dtype;
+  const bool read = std::any_of(expression.terms.begin(), expression.terms.end(), [&](const Term& t) {
+    return t.kind == Kind::operand && t.operand == index;
+  });
+  if (!read) return operand;
+  if (only_a_step(expression, index)) {
+    operand.access = LoopOperand::step;
+    return operand;
+  }
+  if (type.shape.elements() == 1) {
+    operand.access = LoopOperand::scalar;
+    return operand;
+  }
+  if (type.shape.elements() == loop.elements()) {
+    operand.access = type.dtype == DType::f32   ? LoopOperand::direct
+                     : type.dtype == DType::i32 ? LoopOperand::integers
+                                                : LoopOperand::bytes;
+    return operand;
+  }
+  operand.access = LoopOperand::strided;
+  operand.dims = loop.dims();
+  operand.strides.assign(operand.dims.size(), 0);
+  std::int64_t stride = 1;
+  const int lead = loop.rank() - type.shape.rank();
+  for (int axis = type.shape.rank() - 1; axis >= 0; --axis) {
+    if (type.shape[axis] != 1) operand.strides[static_cast<std::size_t>(axis + lead)] = stride;
+    stride *= type.shape[axis];
+  }
+  if (type.dtype != DType::f32) return operand;
+  // Trailing axes whole, leading ones absent: the same run of elements again and again.
+  int axis = loop.rank() - 1;
+  while (axis >= lead && type.shape[axis - lead] == loop[axis]) operand.period *= loop[axis--];
+  if (operand.period == type.shape.elements()) operand.access = LoopOperand::periodic;
+  return operand;
+}
+
+class Compiler {
+ public:
+  Compiler(const Expression& expression, bool one_element, std::span<const ValueType> results, LoopProgram& program)
+      : expression_(expression), program_(program), results_(results), one_element_(one_element),
+        terms_(expression.terms.size()) {}
+
+  void run() {
+    classify();
+    merge_products();
+    for (std::size_t t = 0; t < terms_.size(); ++t) emit(static_cast<std::int32_t>(t));
+    end_results();
+    choose_in_place();
+    place();
+    choose_block();
+  }
+
+ private:
+  struct TermState {
+    bool scalar = false;    // the same for every element
+    bool merged = false;    // computed inside its only reader
+    int readers = 0;
+    std::int32_t scalar_index = -1;
+    LoopSlot slot;          // where its elements lie
+    int made_by = -1;       // instruction
+    int last_read = -1;     // instruction
+  };
+  // An instruction with terms in the place of slots.
+  struct Draft {
+    LoopInstruction instruction;
+    std::int32_t reads[3] = {-1, -1, -1};
+    std::int32_t makes = -1;
+    int result = -1;  // that it stores
+  };
+
+  const Term& term(std::int32_t t) const { return expression_.terms[static_cast<std::size_t>(t)]; }
+  TermState& state(std::int32_t t) { return terms_[static_cast<std::size_t>(t)]; }
+
+  void classify() {
+    for (std::size_t i = 0; i < terms_.size(); ++i) {
+      const Term& t = expression_.terms[i];
+      const std::int32_t arguments[] = {t.a, t.b, t.c};
+      TermState& s = terms_[i];
+      if (t.kind == Kind::operand) {
+        s.scalar = program_.operands[static_cast<std::size_t>(t.operand)].access == LoopOperand::scalar;
+      } else if (t.kind == Kind::random_uniform) {
+        continue;  // its step is no read of a term
+      } else {
+        s.scalar = true;
+        for (int k = 0; k < arity(t.kind); ++k) s.scalar = s.scalar && state(arguments[k]).scalar;
+      }
+      if (!s.scalar) {
+        for (int k = 0; k < arity(t.kind); ++k) ++state(arguments[k]).readers;
+        continue;
+      }
+      LoopScalar scalar;
+      scalar.kind = t.kind;
+      scalar.operand = t.operand;
+      scalar.value = static_cast<float>(t.value);
+      std::int32_t* const places[] = {&scalar.a, &scalar.b, &scalar.c};
+      for (int k = 0; k < arity(t.kind); ++k) *places[k] = state(arguments[k]).scalar_index;
+      s.scalar_index = static_cast<std::int32_t>(program_.scalars.size());
+      s.slot = {LoopSlot::scalar, s.scalar_index};
+      program_.scalars.push_back(scalar);
+    }
+    for (const loop::Result& r : expression_.results) ++state(r.term).readers;
+  }
+
+  bool mergeable(std::int32_t t) {
+    return term(t).kind == Kind::mul && !state(t).scalar && !state(t).merged && state(t).readers == 1;
+  }
+
+  void merge_products() {
+    merged_.assign(terms_.size(), -1);
+    for (std::size_t i = 0; i < terms_.size(); ++i) {
+      const Term& t = expression_.terms[i];
+      if (terms_[i].scalar || (t.kind != Kind::add && t.kind != Kind::sub)) continue;
+      const std::int32_t product = mergeable(t.a) ? t.a : mergeable(t.b) ? t.b : -1;
+      if (product < 0) continue;
+      state(product).merged = true;
+      merged_[i] = product;
+    }
+  }
+
+  void emit(std::int32_t index) {
+    const Term& t = term(index);
+    TermState& s = state(index);
+    if (s.scalar || s.merged) return;
+    Draft draft;
+    draft.makes = index;
+    if (t.kind == Kind::operand) {
+      const LoopOperand& operand = program_.operands[static_cast<std::size_t>(t.operand)];
+      if (operand.access == LoopOperand::step) return;
+      if (operand.access == LoopOperand::direct) {
+        s.slot = {LoopSlot::operand, t.operand};
+        return;
+      }
+      draft.instruction.op = operand.access == LoopOperand::bytes      ? LoopOp::load_u8
+                             : operand.access == LoopOperand::integers ? LoopOp::load_i32
+                             : operand.access == LoopOperand::periodic ? LoopOp::load_periodic
+                                                                       : LoopOp::load_strided;
+      draft.instruction.operand = t.operand;
+    } else if (t.kind == Kind::random_uniform) {
+      draft.instruction.op = LoopOp::uniform;
+      draft.instruction.key = t.key;
+      draft.instruction.operand = term(t.a).operand;
+    } else if (const std::int32_t product = merged_[static_cast<std::size_t>(index)]; product >= 0) {
+      draft.instruction.op = t.kind == Kind::add ? LoopOp::mul_add : product == t.a ? LoopOp::mul_sub : LoopOp::sub_mul;
+      draft.reads[0] = term(product).a;
+      draft.reads[1] = term(product).b;
+      draft.reads[2] = product == t.a ? t.b : t.a;
+    } else {
+      draft.instruction.op = instruction_of(t.kind);
+      draft.reads[0] = t.a;
+      draft.reads[1] = t.b;
+      draft.reads[2] = t.c;
+    }
+    add(draft);
+  }
+
+  void add(const Draft& draft) {
+    const int at = static_cast<int>(drafts_.size());
+    for (std::int32_t t : draft.reads) {
+      if (t >= 0) state(t).last_read = at;
+    }
+    if (draft.makes >= 0) state(draft.makes).made_by = at;
+    drafts_.push_back(draft);
+  }
+
+  // Sums and conversions first: a copy may overwrite an operand that they read.
+  void end_results() {
+    int sums = 0;
+    for (std::size_t r = 0; r < expression_.results.size(); ++r) {
+      Draft draft;
+      draft.reads[0] = expression_.results[r].term;
+      const bool sum = expression_.results[r].ending == Ending::sum;
+      program_.sums.push_back(sum ? sums++ : -1);
+      if (!sum && results_[r].dtype != DType::boolean) continue;
+      draft.instruction.op = sum ? LoopOp::sum : LoopOp::store_bool;
+      draft.instruction.sum = program_.sums.back();
+      if (!sum) draft.result = static_cast<int>(r);
+      add(draft);
+    }
+  }
+
+  bool is_store(std::size_t r) const {
+    return expression_.results[r].ending == Ending::store && results_[r].dtype == DType::f32;
+  }
+
+  // Result i over operand i where both fit (an update writes over what it replaces), else over the first free one.
+  void choose_in_place() {
+    std::vector<int>& in_place = program_.in_place;
+    in_place.assign(results_.size(), -1);
+    for (std::size_t r = 0; r < results_.size(); ++r) {
+      // A result that is an operand's copy could be overwritten before it is made: such rare loops get memory of their own.
+      if (is_store(r) && state(expression_.results[r].term).slot.place == LoopSlot::operand) return;
+    }
+    std::vector<bool> taken(program_.operands.size(), false);
+    const auto fits = [&](std::size_t operand) {
+      if (operand >= taken.size() || taken[operand]) return false;
+      const LoopOperand& o = program_.operands[operand];
+      return o.access == LoopOperand::direct || (o.access == LoopOperand::scalar && one_element_ && o.dtype == DType::f32);
+    };
+    const auto take = [&](std::size_t r, std::size_t operand) {
+      in_place[r] = static_cast<int>(operand);
+      taken[operand] = true;
+    };
+    for (std::size_t r = 0; r < results_.size(); ++r) {
+      if (is_store(r) && fits(r)) take(r, r);
+    }
+    for (std::size_t r = 0; r < results_.size(); ++r) {
+      for (std::size_t o = 0; is_store(r) && in_place[r] < 0 && o < taken.size(); ++o) {
+        if (fits(o)) take(r, o);
+      }
+    }
+  }
+
+  // True when an instruction after `made` reads the operand whose memory result r may take.
+  bool overwrites_too_early(std::size_t r, int made) {
+    const int operand = program_.in_place[r];
+    if (operand < 0) return false;
+    for (std::size_t t = 0; t < terms_.size(); ++t) {
+      const LoopSlot& slot = terms_[t].slot;
+      if (slot.place == LoopSlot::operand && slot.index == operand && terms_[t].last_read > made) return true;
+    }
+    return false;
+  }
+
+  // Gives every term a place: the result's own memory where that is safe, else a buffer that nobody reads any more.
+  void place() {
+    for (std::size_t r = 0; r < results_.size(); ++r) {
+      if (!is_store(r)) continue;
+      TermState& s = state(expression_.results[r].term);
+      if (s.slot.place == LoopSlot::none && !overwrites_too_early(r, s.made_by)) {
+        s.slot = {LoopSlot::result, static_cast<std::int32_t>(r)};
+        continue;
+      }
+      if (s.slot.place == LoopSlot::result && s.slot.index == static_cast<std::int32_t>(r)) continue;
+      Draft draft;
+      draft.reads[0] = expression_.results[r].term;
+      draft.result = static_cast<int>(r);
+      add(draft);
+    }
+    std::vector<std::int32_t> free;
+    for (std::size_t at = 0; at < drafts_.size(); ++at) {
+      const Draft& draft = drafts_[at];
+      LoopInstruction instruction = draft.instruction;
+      LoopSlot* const places[] = {&instruction.a, &instruction.b, &instruction.c};
+      for (int k = 0; k < 3; ++k) {
+        if (draft.reads[k] >= 0) *places[k] = state(draft.reads[k]).slot;
+      }
+      // Every instruction reads a place before it writes it, so a buffer may be reused at once.
+      for (int k = 0; k < 3; ++k) {
+        if (draft.reads[k] < 0) continue;
+        TermState& s = state(draft.reads[k]);
+        if (s.slot.place == LoopSlot::buffer && s.last_read == static_cast<int>(at)) {
+          free.push_back(s.slot.index);
+          s.last_read = -2;  // freed once, even if read twice here
+        }
+      }
+      if (draft.result >= 0) {
+        instruction.to = {LoopSlot::result, draft.result};
+      } else if (draft.makes >= 0) {
+        TermState& s = state(draft.makes);
+        if (s.slot.place == LoopSlot::none) {
+          if (free.empty()) free.push_back(program_.buffers++);
+          s.slot = {LoopSlot::buffer, free.back()};
+          free.pop_back();
+        }
+        instruction.to = s.slot;
+      }
+      program_.code.push_back(instruction);
+    }
+  }
+
+  void choose_block() {
+    int live = program_.buffers;
+    for (const LoopOperand& o : program_.operands) live += o.access <= LoopOperand::strided ? 1 : 0;
+    for (std::size_t r = 0; r < results_.size(); ++r) live += program_.sums[r] < 0 && program_.in_place[r] < 0 ? 1 : 0;
+    const int fitting = kWorkingSet / 4 / std::max(live, 1) / 64 * 64;
+    program_.block = std::clamp(fitting, 256, 4096);
+    RIDGELINE_CHECK(program_.buffers * program_.block <= kMaxLoopBufferFloats, "a loop needs too many buffers");
+  }
+
+  const Expression& expression_;
+  LoopProgram& program_;
+  std::span<const ValueType> results_;
+  bool one_element_;
+  std::vector<TermState> terms_;
+  std::vector<std::int32_t> merged_;  // by term: the product computed with it
+  std::vector<Draft> drafts_;
+};
+
+}  // namespace
+
+LoopProgram compile_loop(const Expression& expression, const Shape& shape, std::span<const ValueType> operands,
+                         std::span<const ValueType> results) {
+  RIDGELINE_CHECK(expression.terms.size() <= kMaxLoopTerms, "a loop of too many terms");
+  LoopProgram program;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    program.operands.push_back(access_of(expression, static_cast<int>(i), operands[i], shape));
+  }
+  Compiler(expression, shape.elements() == 1, results, program).run();
+  return program;
+}
+
+bool keeps_zero(const Expression& expression, const LoopProgram& program) {
+  std::vector<bool> zero;
+  for (const Term& t : expression.terms) {
+    const auto is_zero = [&](std::int32_t i) { return static_cast<bool>(zero[static_cast<std::size_t>(i)]); };
+    bool z = false;
+    switch (t.kind) {
+      case Kind::operand:
+        z = program.operands[static_cast<std::size_t>(t.operand)].access == LoopOperand::direct;
+        break;
+      case Kind::constant: z = t.value == 0; break;
+      case Kind::neg: case Kind::abs: case Kind::sqrt: case Kind::floor: case Kind::sin: z = is_zero(t.a); break;
+      case Kind::add: case Kind::sub: case Kind::max: case Kind::min: z = is_zero(t.a) && is_zero(t.b); break;
+      case Kind::mul: z = is_zero(t.a) || is_zero(t.b); break;
+      case Kind::div: z = is_zero(t.a) && !is_zero(t.b); break;
+      case Kind::select: z = is_zero(t.b) && is_zero(t.c); break;
+      // 0 < 0 is false, 0 <= 0 and 0 == 0 are not; exp, log, cos and random numbers make something of nothing.
+      case Kind::less: z = is_zero(t.a) && is_zero(t.b); break;
+      default: break;
+    }
+    zero.push_back(z);
+  }
+  return std::all_of(expression.results.begin(), expression.results.end(),
+                     [&](const loop::Result& r) { return static_cast<bool>(zero[static_cast<std::size_t>(r.term)]); });
+}
+
+}  // namespace ridgeline::device

@@ -1,0 +1,27 @@
+// ridgeline/device/simulated/simulated_kernel.h
+//
+// Kernels of the simulated device: the op's reference, together with the sizes that the stream checks addresses against.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "ridgeline/device/kernel.h"
+
+namespace ridgeline {
+
+struct SimulatedKernel final : Kernel {
+  std::shared_ptr<Kernel> reference;  // shared with queued launches, which may outlive the program
+  std::vector<std::size_t> input_bytes;
+  std::vector<std::size_t> output_bytes;
+  // Only the stream may run it, with translated addresses.
+  void run(const KernelArguments& arguments) override;
+};
+
+// The entry function of a device that lacks the DTypes whose bits are set. An entry is a plain function, so there is one
+// for every set of missing types.
+using SimulatedMake = KernelChoice (*)(const KernelRequest&);
+SimulatedMake simulated_make(unsigned missing_dtypes);
+
+}  // namespace ridgeline

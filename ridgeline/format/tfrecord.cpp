@@ -1,0 +1,112 @@
+#include "ridgeline/format/tfrecord.h"
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/format/crc32c.h"
+#include "ridgeline/format/tfrecord_index.h"
+
+namespace ridgeline {
+namespace {
+
+template <class T>
+T load(const std::uint8_t* p) {
+  T value{};
+  std::memcpy(&value, p, sizeof(T));
+  return value;
+}
+
+bool length_checksum_holds(const std::uint8_t* header) {
+  return masked_crc32c({header, 8}) == load<std::uint32_t>(header + 8);
+}
+
+// A plain file proves itself by the checksum of its first length: that length may well look like the magic of gzip.
+Compression compression_of(std::span<const std::uint8_t> file) {
+  if (file.size() >= 12 && length_checksum_holds(file.data())) return Compression::none;
+  return guess_compression(file);
+}
+
+std::string hex(std::uint32_t value) {
+  std::array<char, 11> text{};
+  std::snprintf(text.data(), text.size(), "0x%08x", value);
+  return text.data();
+}
+
+std::string place(const std::string& path, std::size_t record, std::uint64_t byte) {
+  return "[tfrecord] " + path + ": record " + std::to_string(record) + " at byte " + std::to_string(byte) + " ";
+}
+
+}  // namespace
+
+TFRecordFile::TFRecordFile(const std::string& path, const TFRecordOptions& options) : path_(path), map_(path) {
+  compression_ = compression_of(map_.bytes());
+  std::optional<std::string> inflate_damage;
+  if (compression_ != Compression::none) {
+    inflated_ = inflate_bytes(map_.bytes(), compression_, path, options.inflate_limit,
+                              options.keep_readable_prefix ? &inflate_damage : nullptr);
+    map_ = MappedFile();
+  }
+  const bool cache = compression_ == Compression::none && !options.index_cache_directory.empty();
+  if (cache) {
+    if (auto offsets = load_tfrecord_index(options.index_cache_directory, path, map_.bytes().size())) {
+      offsets_ = std::move(*offsets);
+      index_was_cached_ = true;
+      return;
+    }
+  }
+  build_index();
+  if (inflate_damage) damage_ = TFRecordDamage{*inflate_damage, offsets_.back(), true};
+  if (damage_ && !options.keep_readable_prefix) throw Error(damage_->message);
+  if (cache && !damage_) store_tfrecord_index(options.index_cache_directory, path, offsets_);
+}
+
+// Walks from length to length: touches one page a record, reads no data.
+void TFRecordFile::build_index() {
+  const auto bytes = content();
+  offsets_ = {0};
+  while (offsets_.back() < bytes.size()) {
+    const std::uint64_t at = offsets_.back();
+    const std::uint64_t left = bytes.size() - at;
+    const auto damaged = [&](const std::string& problem, bool cut_short) {
+      damage_ = TFRecordDamage{place(path_, size(), at) + problem, at, cut_short};
+    };
+    if (left < 12) {
+      return damaged("is cut short: " + std::to_string(left) + " bytes are left, its header has 12", true);
+    }
+    const std::uint8_t* header = bytes.data() + at;
+    if (!length_checksum_holds(header)) {
+      return damaged("has a wrong checksum of its length (stored " + hex(load<std::uint32_t>(header + 8)) +
+                         ", computed " + hex(masked_crc32c({header, 8})) + ")" +
+                         (at == 0 ? "; is this a TFRecord file?" : ""),
+                     false);
+    }
+    const auto length = load<std::uint64_t>(header);
+    if (left < kOverhead || length > left - kOverhead) {
+      return damaged("is cut short: it has " + std::to_string(length) + " bytes of data, the file ends after " +
+                         std::to_string(left - 12),
+                     true);
+    }
+    offsets_.push_back(at + kOverhead + length);
+  }
+}
+
+std::span<const std::uint8_t> TFRecordFile::record(std::size_t i) const {
+  RIDGELINE_CHECK(i < size(), "record number out of range");
+  const std::uint8_t* header = content().data() + offsets_[i];
+  // Holds by construction, unless the index came from a cache and the file was changed under its old time.
+  if (load<std::uint64_t>(header) != length(i)) {
+    throw Error(place(path_, i, offsets_[i]) + "has another length than the cached index says: the file has changed");
+  }
+  const std::span data(header + 12, static_cast<std::size_t>(length(i)));
+  const auto stored = load<std::uint32_t>(header + 12 + length(i));
+  const std::uint32_t computed = masked_crc32c(data);
+  if (stored != computed) {
+    throw Error(place(path_, i, offsets_[i]) + "has a wrong checksum of its data (stored " + hex(stored) +
+                ", computed " + hex(computed) + ")");
+  }
+  return data;
+}
+
+}  // namespace ridgeline

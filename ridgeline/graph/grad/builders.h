@@ -1,0 +1,17 @@
+// ridgeline/graph/grad/builders.h
+//
+// The gradient rules by family, collected in graph/grad/table.cpp.
+#pragma once
+
+#include <vector>
+
+#include "ridgeline/graph/grad/gradient.h"
+
+namespace ridgeline {
+
+std::vector<GradientRule> pointwise_gradients();
+std::vector<GradientRule> layer_gradients();  // conv2d, dense, pools, lrn, batch_norm
+std::vector<GradientRule> shape_gradients();  // reductions, reshapes, slices
+std::vector<GradientRule> loss_gradients();   // softmax, cross-entropy, penalty, metrics
+
+}  // namespace ridgeline

@@ -1,0 +1,122 @@
+// Gradients of the structured layers: their own backward ops.
+#include "ridgeline/core/error.h"
+#include "ridgeline/graph/grad/builders.h"
+
+namespace ridgeline {
+namespace {
+
+using Ids = std::vector<ValueId>;
+
+Attributes only(const Attributes& from, std::initializer_list<std::string_view> names) {
+  Attributes kept;
+  for (std::string_view name : names) kept.set(std::string(name), *from.find(name));
+  return kept;
+}
+
+// Through the activation that the op applies to its result.
+ValueId through_activation(GradientScope& s, const ForwardOp& op) {
+  if (op.node.attributes.string("activation") == "none") return op.dy();
+  RIDGELINE_CHECK(op.node.attributes.string("activation") == "relu", "unknown activation");
+  return s.apply("relu_grad", {op.y(), op.dy()});
+}
+
+// Gradients by x, w and bias. The bias gradient is a second result of the weight gradient, which reads dy anyway.
+template <class Data, class Weights>
+Ids linear(GradientScope& s, const ForwardOp& op, ValueId dy, std::vector<std::int64_t> bias_axes, Data&& data,
+           Weights&& weights) {
+  Ids results(op.node.inputs.size(), kNoValue);
+  const bool bias = results.size() == 3 && op.wanted[2];
+  if (op.wanted[1]) {
+    const Ids both = weights(dy, bias);
+    results[1] = both[0];
+    if (bias) results[2] = both[1];
+  } else if (bias) {
+    results[2] = s.apply("reduce_sum", {dy}, {{"axes", std::move(bias_axes)}});
+  }
+  if (op.wanted[0]) results[0] = data(dy);
+  return results;
+}
+
+Ids conv2d(GradientScope& s, const ForwardOp& op) {
+  const Attributes window = only(op.node.attributes, {"stride", "pad", "dilation", "groups"});
+  return linear(
+      s, op, through_activation(s, op), {0, 1, 2},
+      [&](ValueId dy) {
+        Attributes attributes = window;
+        attributes.set("input", s.shape(op.x(0)).dims());
+        return s.apply("conv2d_bwd_data", {dy, op.x(1)}, std::move(attributes));
+      },
+      [&](ValueId dy, bool bias) {
+        Attributes attributes = window;
+        const Shape w = s.shape(op.x(1));
+        attributes.set("kernel", std::vector<std::int64_t>{w[1], w[2]});
+        attributes.set("bias", bias);
+        return s.apply_all("conv2d_bwd_weights", {op.x(0), dy}, std::move(attributes));
+      });
+}
+
+Ids dense(GradientScope& s, const ForwardOp& op) {
+  return linear(
+      s, op, through_activation(s, op), {0},
+      [&](ValueId dy) { return s.apply("dense_bwd_data", {dy, op.x(1)}); },
+      [&](ValueId dy, bool bias) { return s.apply_all("dense_bwd_weights", {op.x(0), dy}, {{"bias", bias}}); });
+}
+
+Attributes with_input(const GradientScope& s, const ForwardOp& op) {
+  Attributes attributes = op.node.attributes;
+  attributes.set("input", s.shape(op.x(0)).dims());
+  return attributes;
+}
+
+Ids max_pool(GradientScope& s, const ForwardOp& op) {
+  return {s.apply("max_pool_bwd", {op.dy(), op.y(1)}, with_input(s, op))};
+}
+
+Ids avg_pool(GradientScope& s, const ForwardOp& op) {
+  return {s.apply("avg_pool_bwd", {op.dy()}, with_input(s, op))};
+}
+
+Ids lrn(GradientScope& s, const ForwardOp& op) { return {s.apply("lrn_bwd", {op.x(0), op.dy()}, op.node.attributes)}; }
+
+Ids batch_norm_train(GradientScope& s, const ForwardOp& op) {
+  for (std::size_t i = 1; i < op.gradients.size(); ++i) {
+    if (op.has_dy(i)) {
+      throw Error("[batch_norm_train] \"" + op.node.name + "\": no gradient is defined through the statistics, only through y");
+    }
+  }
+  const Ids all = s.apply_all("batch_norm_bwd", {op.x(0), op.dy(), op.x(1), op.y(1), op.y(2)});
+  return {all[0], all[1], all[2], kNoValue, kNoValue};
+}
+
+// y = (x - mean) * inv_std * gamma + beta with fixed statistics, inv_std = 1 / sqrt(var + epsilon).
+Ids batch_norm_eval(GradientScope& s, const ForwardOp& op) {
+  const Shape channels = s.shape(op.x(1));
+  const DType dtype = s.type(op.x(0)).dtype;
+  const ValueId epsilon = s.constant(op.node.attributes.real("epsilon"), dtype);
+  const ValueId std = s.apply("sqrt", {s.apply("add", {op.x(4), epsilon})});
+  Ids results(5, kNoValue);
+  if (op.wanted[0]) results[0] = s.apply("mul", {op.dy(), s.apply("div", {op.x(1), std})});
+  if (op.wanted[1]) {
+    const ValueId normalised = s.apply("div", {s.apply("sub", {op.x(0), op.x(3)}), std});
+    results[1] = s.unbroadcast(s.apply("mul", {op.dy(), normalised}), channels);
+  }
+  if (op.wanted[2]) results[2] = s.unbroadcast(op.dy(), channels);
+  return results;
+}
+
+}  // namespace
+
+std::vector<GradientRule> layer_gradients() {
+  return {
+      {"conv2d", conv2d},
+      {"dense", dense},
+      {"max_pool", max_pool},
+      {"avg_pool", avg_pool},
+      {"lrn", lrn},
+      // Running statistics enter no y in training and are fixed numbers in evaluation.
+      {"batch_norm_train", batch_norm_train, {true, true, true, false, false}},
+      {"batch_norm_eval", batch_norm_eval, {true, true, true, false, false}},
+  };
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,49 @@
+// The one list of all gradient rules.
+#include <algorithm>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/graph/grad/builders.h"
+
+namespace ridgeline {
+namespace {
+
+GradientRule refuse(std::string_view op, std::string_view reason) { return {op, nullptr, {}, reason}; }
+
+std::vector<GradientRule> make_table() {
+  std::vector<GradientRule> table = {
+      {"image_tail"},  // bytes have no gradient
+      refuse("call", "inline the graph first"),
+      refuse("loop", "differentiate before fusing"),
+      refuse("sgd", "it updates a parameter"),
+      refuse("sgd_momentum", "it updates a parameter"),
+  };
+  constexpr std::string_view second = "gradients of gradients are not defined for this op";
+  for (std::string_view op : {"conv2d_bwd_data", "conv2d_bwd_weights", "dense_bwd_data", "dense_bwd_weights",
+                              "max_pool_bwd", "avg_pool_bwd", "lrn_bwd", "batch_norm_bwd", "softmax_cross_entropy_bwd"}) {
+    table.push_back(refuse(op, second));
+  }
+  for (const auto& family : {pointwise_gradients(), layer_gradients(), shape_gradients(), loss_gradients()}) {
+    table.insert(table.end(), family.begin(), family.end());
+  }
+  std::sort(table.begin(), table.end(), [](const GradientRule& a, const GradientRule& b) { return a.op < b.op; });
+  for (std::size_t i = 1; i < table.size(); ++i) {
+    RIDGELINE_CHECK(table[i - 1].op != table[i].op, "two gradient rules of " + std::string(table[i].op));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::span<const GradientRule> gradient_rules() {
+  static const std::vector<GradientRule> table = make_table();
+  return table;
+}
+
+const GradientRule* find_gradient(std::string_view op) {
+  const std::span<const GradientRule> table = gradient_rules();
+  const auto at = std::lower_bound(table.begin(), table.end(), op,
+                                   [](const GradientRule& rule, std::string_view wanted) { return rule.op < wanted; });
+  return at != table.end() && at->op == op ? &*at : nullptr;
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,117 @@
+// ridgeline/graph/loop/builder.h
+//
+// Writes loop expressions as C++ expressions: max(x, 0), select(y > 0, dy, 0). A Builder owns the terms; an Expr is a
+// handle into it (or a plain number) and must not outlive it. Not for use by several threads.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "ridgeline/graph/loop/expression.h"
+
+namespace ridgeline::loop {
+
+class Builder;
+
+class Expr {
+ public:
+  template <class Number>
+    requires std::integral<Number> || std::floating_point<Number>
+  Expr(Number value) : value_(static_cast<double>(value)) {}  // NOLINT(google-explicit-constructor): numbers mix in
+  Expr(Builder* builder, std::int32_t term) : builder_(builder), term_(term) {}
+
+ private:
+  friend class Builder;
+  Builder* builder_ = nullptr;  // null: the number `value_`
+  std::int32_t term_ = -1;
+  double value_ = 0;
+  friend Expr apply(Kind kind, Expr a);
+  friend Expr apply(Kind kind, Expr a, Expr b);
+  friend Expr apply(Kind kind, Expr a, Expr b, Expr c);
+  friend Expr uniform(Expr step, std::uint64_t key);
+};
+
+class Builder {
+ public:
+  Builder() = default;
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+
+  Expr operand(int index);
+  Expr constant(double value);
+  // Copies an expression's terms with `operands` in the place of its operands; one Expr a result, endings left out.
+  std::vector<Expr> paste(const Expression& expression, std::span<const Expr> operands);
+  // Adds a result; its index.
+  int store(Expr value) { return end(value, Ending::store); }
+  int sum(Expr value) { return end(value, Ending::sum); }
+  // The canonical expression of the results so far over `operands` operands.
+  Expression finish(int operands) const;
+  // Number of terms so far, merged ones counted once only after finish().
+  std::size_t size() const { return terms_.size(); }
+
+ private:
+  friend Expr apply(Kind kind, Expr a);
+  friend Expr apply(Kind kind, Expr a, Expr b);
+  friend Expr apply(Kind kind, Expr a, Expr b, Expr c);
+  friend Expr uniform(Expr step, std::uint64_t key);
+  Expr add(const Term& term);
+  std::int32_t term_of(Expr e);
+  int end(Expr value, Ending ending);
+
+  std::vector<Term> terms_;
+  std::vector<Result> results_;
+};
+
+// At least one argument is a term; a plain number beside it becomes a constant.
+Expr apply(Kind kind, Expr a);
+Expr apply(Kind kind, Expr a, Expr b);
+Expr apply(Kind kind, Expr a, Expr b, Expr c);
+
+inline Expr operator-(Expr x) { return apply(Kind::neg, x); }
+inline Expr abs(Expr x) { return apply(Kind::abs, x); }
+inline Expr exp(Expr x) { return apply(Kind::exp, x); }
+inline Expr log(Expr x) { return apply(Kind::log, x); }
+inline Expr sqrt(Expr x) { return apply(Kind::sqrt, x); }
+inline Expr floor(Expr x) { return apply(Kind::floor, x); }
+inline Expr cos(Expr x) { return apply(Kind::cos, x); }
+inline Expr sin(Expr x) { return apply(Kind::sin, x); }
+inline Expr operator+(Expr x, Expr y) { return apply(Kind::add, x, y); }
+inline Expr operator-(Expr x, Expr y) { return apply(Kind::sub, x, y); }
+inline Expr operator*(Expr x, Expr y) { return apply(Kind::mul, x, y); }
+inline Expr operator/(Expr x, Expr y) { return apply(Kind::div, x, y); }
+// NaN if either is; of equal values (zeros of both signs) the second.
+inline Expr max(Expr x, Expr y) { return apply(Kind::max, x, y); }
+inline Expr min(Expr x, Expr y) { return apply(Kind::min, x, y); }
+// 1 or 0; 0 where a side is NaN.
+inline Expr operator<(Expr x, Expr y) { return apply(Kind::less, x, y); }
+inline Expr operator<=(Expr x, Expr y) { return apply(Kind::less_equal, x, y); }
+inline Expr operator>(Expr x, Expr y) { return apply(Kind::less, y, x); }
+inline Expr operator>=(Expr x, Expr y) { return apply(Kind::less_equal, y, x); }
+inline Expr operator==(Expr x, Expr y) { return apply(Kind::equal, x, y); }
+inline Expr select(Expr c, Expr a, Expr b) { return apply(Kind::select, c, a, b); }
+// In [0, 1), by (key, step, element index); `step` is an operand.
+Expr uniform(Expr step, std::uint64_t key);
+
+// The expression of a C++ function of N Exprs that returns one Expr or a std::vector<Expr>, all stored.
+template <int N, class F>
+Expression define(const F& body) {
+  Builder builder;
+  const auto call = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    // Operands in order, whatever the order of evaluation of arguments.
+    const std::array<Expr, sizeof...(I)> x{builder.operand(static_cast<int>(I))...};
+    return body(x[I]...);
+  };
+  const auto results = call(std::make_index_sequence<N>());
+  if constexpr (std::same_as<std::remove_cvref_t<decltype(results)>, Expr>) {
+    builder.store(results);
+  } else {
+    for (Expr result : results) builder.store(result);
+  }
+  return builder.finish(N);
+}
+
+}  // namespace ridgeline::loop

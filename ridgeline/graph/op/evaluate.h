@@ -1,0 +1,26 @@
+// ridgeline/graph/op/evaluate.h
+//
+// Runs a graph op by op with the plain references: slow, exact, and the oracle for passes, kernels and compilation.
+// Free functions; arguments are borrowed and never written.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ridgeline/core/tensor.h"
+#include "ridgeline/graph/ir/graph.h"
+
+namespace ridgeline {
+
+// Tensors by the names of the graph's arguments. Every argument is needed; other names are Errors.
+using Arguments = std::map<std::string, Tensor, std::less<>>;
+
+// Every value of the graph, by ValueId.
+std::vector<Tensor> evaluate(const Graph& graph, const Arguments& arguments);
+// The returned values, in the graph's order.
+std::vector<Tensor> evaluate_returns(const Graph& graph, const Arguments& arguments);
+// The next version of each updated argument, by its name.
+Arguments evaluate_updates(const Graph& graph, const Arguments& arguments);
+
+}  // namespace ridgeline

@@ -1,0 +1,66 @@
+#include "ridgeline/graph/op/image_tail.h"
+
+#include "ridgeline/graph/op/rules.h"
+#include "ridgeline/image/normalize.h"
+
+namespace ridgeline {
+namespace {
+
+using namespace rules;
+
+std::array<double, 3> three(const Attributes& attributes, std::string_view name) {
+  const Reals& values = attributes.reals(name);
+  if (values.size() != 3) {
+    fail("image_tail", "attribute '" + std::string(name) + "' needs one value for each of the 3 channels");
+  }
+  return {values[0], values[1], values[2]};
+}
+
+std::vector<ValueType> infer(const OpInstance& op) {
+  expect_dtype("image_tail", "image", op.inputs[0], DType::u8);
+  expect_rank("image_tail", "image", op.inputs[0], 4);
+  const Shape& image = op.inputs[0].shape;
+  if (image[3] != 3) fail("image_tail", "image " + image.to_string() + " must have 3 channels");
+  if (op.inputs.size() == 2) {
+    expect_dtype("image_tail", "flip", op.inputs[1], DType::u8);
+    expect_shape("image_tail", "flip", op.inputs[1], Shape{image[0]});
+  }
+  three(op.attributes, "mean");
+  for (double s : three(op.attributes, "std")) {
+    if (!(s > 0)) fail("image_tail", "std=" + to_string(Attribute(op.attributes.reals("std"))) + " must be positive");
+  }
+  return {{DType::f32, image}};
+}
+
+void reference(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  const image::NormalizeTable table(three(op.attributes, "mean"), three(op.attributes, "std"));
+  const Shape& shape = op.inputs[0].shape;
+  const std::uint8_t* pixels = inputs[0].data<std::uint8_t>();
+  float* y = outputs[0].data<float>();
+  for_each_index(shape, [&](std::int64_t at, const Integers& i) {
+    const bool flip = inputs.size() == 2 && inputs[1].data<std::uint8_t>()[i[0]] != 0;
+    const std::int64_t column = flip ? shape[2] - 1 - i[2] : i[2];
+    y[at] = table.at(static_cast<int>(i[3]), pixels[((i[0] * shape[1] + i[1]) * shape[2] + column) * 3 + i[3]]);
+  });
+}
+
+}  // namespace
+
+OpDef image_tail_op() {
+  OpDef def;
+  def.name = "image_tail";
+  def.law =
+      "y = (v - 255*mean) / (255*std) of each byte, rounded once, images mirrored left to right where flip is not 0. image "
+      "u8 [N,H,W,3], flip u8 [N], y f32 [N,H,W,3]";
+  def.operands = {"image", "flip"};
+  def.min_operands = 1;
+  def.max_operands = 2;
+  def.results = {"y"};
+  def.attributes = {required("mean", Reals{0.485, 0.456, 0.406}, "of each channel, as a fraction of 255"),
+                    required("std", Reals{0.229, 0.224, 0.225}, "of each channel, as a fraction of 255")};
+  def.infer = infer;
+  def.reference = reference;
+  return def;
+}
+
+}  // namespace ridgeline

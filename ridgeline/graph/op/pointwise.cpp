@@ -1,0 +1,341 @@
+#include "ridgeline/graph/op/pointwise.h"
+
+#include <algorithm>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/graph/loop/builder.h"
+#include "ridgeline/graph/loop/text.h"
+#include "ridgeline/graph/op/rules.h"
+
+namespace ridgeline {
+namespace {
+
+using loop::Expr;
+using loop::Expression;
+using loop::define;
+using rules::fail;
+using rules::optional;
+using rules::required;
+
+// Which element types an op takes.
+enum class Types { floating, numbers, any };
+
+void expect_types(const std::string& op, const std::string& what, const ValueType& type, Types types) {
+  const DType t = type.dtype;
+  const bool floating = t == DType::f32 || t == DType::f64;
+  const bool number = floating || t == DType::i32 || t == DType::i64;
+  if (types == Types::floating && !floating) fail(op, what + " is " + type.to_string() + "; f32 or f64 is meant");
+  if (types == Types::numbers && !number) fail(op, what + " is " + type.to_string() + "; f32, f64, i32 or i64 is meant");
+  if (t == DType::bytes) fail(op, what + " is a column of byte strings");
+}
+
+// Operands of one dtype among `types`; their broadcast shape, with that dtype or `result`.
+ValueType same_types(const std::string& op, const std::vector<std::string>& names, std::span<const ValueType> inputs,
+                     Types types) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    expect_types(op, names[i], inputs[i], types);
+    if (inputs[i].dtype != inputs[0].dtype) {
+      fail(op, names[0] + " is " + inputs[0].to_string() + " and " + names[i] + " is " + inputs[i].to_string() +
+                   ": one element type is meant (cast one of them)");
+    }
+  }
+  return {inputs[0].dtype, broadcast_shape(op, inputs)};
+}
+
+// Everything that follows from the expression: reference, cost, and the formula where it does not depend on attributes.
+OpDef pointwise(std::string name, std::vector<std::string> operands,
+                std::function<Expression(const Attributes&)> expression) {
+  OpDef def;
+  def.name = std::move(name);
+  def.operands = std::move(operands);
+  def.min_operands = def.max_operands = static_cast<int>(def.operands.size());
+  def.results = {"y"};
+  def.traits = kPointwise;
+  def.expression = std::move(expression);
+  return def;
+}
+
+void finish(OpDef& def) {
+  const auto by_value = [bare = OpDef(def)](const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+    std::vector<ValueType> results;
+    for (const Tensor& t : outputs) results.push_back({t.dtype(), t.shape()});
+    const Expression expression = bare.expression(op.attributes);
+    loop::evaluate(expression, arithmetic_of(bare, expression, op.inputs, results),
+                   broadcast_shape(bare.name, op.inputs), inputs, outputs);
+  };
+  const auto cost = [bare = OpDef(def)](const OpInstance& op, std::span<const ValueType> results) {
+    const Expression expression = bare.expression(op.attributes);
+    const auto computed = std::count_if(expression.terms.begin(), expression.terms.end(),
+                                        [](const loop::Term& t) { return loop::arity(t.kind) > 0; });
+    const auto elements = static_cast<double>(broadcast_shape(bare.name, op.inputs).elements());
+    return Cost{static_cast<double>(computed) * elements, rules::bytes_moved(op, results)};
+  };
+  def.reference = by_value;
+  def.cost = cost;
+}
+
+template <int N, class F>
+OpDef arithmetic(std::string name, std::vector<std::string> operands, Types types, const F& body) {
+  const Expression expression = define<N>(body);
+  OpDef def = pointwise(name, operands, [expression](const Attributes&) { return expression; });
+  def.law = loop::to_string(expression, operands);
+  def.infer = [name, operands, types](const OpInstance& op) -> std::vector<ValueType> {
+    return {same_types(name, operands, op.inputs, types)};
+  };
+  return def;
+}
+
+template <class F>
+OpDef comparison(std::string name, const F& body) {
+  OpDef def = arithmetic<2>(name, {"x", "y"}, Types::any, body);
+  def.infer = [name, operands = def.operands](const OpInstance& op) -> std::vector<ValueType> {
+    return {{DType::boolean, same_types(name, operands, op.inputs, Types::any).shape}};
+  };
+  return def;
+}
+
+OpDef select_op() {
+  OpDef def = arithmetic<3>("select", {"c", "a", "b"}, Types::any, [](Expr c, Expr a, Expr b) { return select(c, a, b); });
+  def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
+    rules::expect_dtype("select", "c", op.inputs[0], DType::boolean);
+    const ValueType values = same_types("select", {"a", "b"}, op.inputs.subspan(1), Types::any);
+    return {{values.dtype, broadcast_shape("select", op.inputs)}};
+  };
+  return def;
+}
+
+OpDef cast_op() {
+  const Expression expression = define<1>([](Expr x) { return x; });
+  OpDef def = pointwise("cast", {"x"}, [expression](const Attributes&) { return expression; });
+  def.law = "x in another element type: integers towards zero and saturating, bool as x != 0";
+  def.attributes = {required("to", DType::f32, "the element type of the result")};
+  def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
+    expect_types("cast", "x", op.inputs[0], Types::any);
+    if (op.attributes.dtype("to") == DType::bytes) fail("cast", "numbers have no form as byte strings");
+    return {{op.attributes.dtype("to"), op.inputs[0].shape}};
+  };
+  return def;
+}
+
+OpDef scale_op() {
+  OpDef def = pointwise("scale", {"x"}, [](const Attributes& attributes) {
+    const double factor = attributes.real("factor");
+    return define<1>([&](Expr x) { return x * factor; });
+  });
+  def.law = "x * factor";
+  def.attributes = {required("factor", 1.0, "what every element is multiplied by")};
+  def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
+    return {same_types("scale", {"x"}, op.inputs, Types::floating)};
+  };
+  return def;
+}
+
+OpDef constant_op() {
+  OpDef def = pointwise("constant", {}, [](const Attributes& attributes) {
+    loop::Builder builder;
+    builder.store(builder.constant(attributes.real("value")));
+    return builder.finish(0);
+  });
+  def.law = "value, a scalar";
+  def.attributes = {required("value", 0.0, "the number"), optional("dtype", DType::f32, "its element type")};
+  def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
+    if (op.attributes.dtype("dtype") == DType::bytes) fail("constant", "a number is no byte string");
+    return {{op.attributes.dtype("dtype"), Shape{}}};
+  };
+  return def;
+}
+
+OpDef dropout_op() {
+  OpDef def = pointwise("dropout", {"x", "step"}, [](const Attributes& attributes) {
+    const double keep = attributes.real("keep_prob");
+    const auto key = static_cast<std::uint64_t>(attributes.integer("key"));
+    // The threshold is rounded to f32, so that the mask is the same whatever the element type.
+    return define<2>([&](Expr x, Expr step) {
+      return select(uniform(step, key) < static_cast<double>(static_cast<float>(keep)), x / keep, 0);
+    });
+  });
+  def.law = "u < keep_prob ? x / keep_prob : 0, u uniform in [0,1) by (key, step, element); its own backward on dy";
+  def.attributes = {required("keep_prob", 0.5, "probability that an element is kept, in (0, 1]"),
+                    required("key", std::int64_t{0}, "Philox key, k0 in the low and k1 in the high 32 bits")};
+  def.traits |= kRandom;
+  def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
+    const ValueType& x = op.inputs[0];
+    // Messages of SEMANTICS section 5, after the op's name.
+    if (!is_floating(x.dtype)) fail("dropout", "x must be a floating point tensor. Got a " + x.to_string());
+    expect_types("dropout", "x", x, Types::floating);
+    if (op.inputs[1] != ValueType{DType::i64, Shape{}}) fail("dropout", "step is " + op.inputs[1].to_string() + "; i64[] is meant");
+    const double keep = op.attributes.real("keep_prob");
+    if (!(keep > 0.0 && keep <= 1.0)) {
+      fail("dropout", "keep_prob must be a float value or a scalar tensor in the range (0, 1], got " +
+                          to_string(Attribute(keep)));
+    }
+    return {x};
+  };
+  return def;
+}
+
+// w, its slots and g alike, lr a floating scalar; the results are the next versions of w and the slots.
+std::vector<ValueType> infer_update(const std::string& op, const std::vector<std::string>& names, const OpInstance& instance) {
+  const std::span<const ValueType> inputs = instance.inputs;
+  expect_types(op, "w", inputs[0], Types::floating);
+  for (std::size_t i = 1; i + 1 < inputs.size(); ++i) {
+    if (inputs[i] != inputs[0]) {
+      fail(op, names[i] + " is " + inputs[i].to_string() + ", w is " + inputs[0].to_string() + ": they must be alike");
+    }
+  }
+  const ValueType& lr = inputs.back();
+  expect_types(op, "lr", lr, Types::floating);
+  if (lr.shape.rank() != 0) fail(op, "lr is " + lr.to_string() + "; a scalar is meant");
+  return std::vector<ValueType>(inputs.size() - 2, inputs[0]);
+}
+
+Expr decayed(Expr w, Expr g, double weight_decay) { return weight_decay == 0 ? g : g + weight_decay * w; }
+
+OpDef sgd_op() {
+  OpDef def = pointwise("sgd", {"w", "g", "lr"}, [](const Attributes& attributes) {
+    return define<3>([&](Expr w, Expr g, Expr lr) { return w - lr * decayed(w, g, attributes.real("weight_decay")); });
+  });
+  def.law = "w' = w - lr * (g + weight_decay * w)";
+  def.results = {"next_w"};
+  def.attributes = {optional("weight_decay", 0.0, "added to the gradient as weight_decay * w")};
+  def.traits |= kUpdate;
+  def.infer = [](const OpInstance& op) { return infer_update("sgd", {"w", "g", "lr"}, op); };
+  return def;
+}
+
+OpDef sgd_momentum_op() {
+  OpDef def = pointwise("sgd_momentum", {"w", "m", "g", "lr"}, [](const Attributes& attributes) {
+    const double momentum = attributes.real("momentum");
+    return define<4>([&](Expr w, Expr m, Expr g, Expr lr) {
+      const Expr step = decayed(w, g, attributes.real("weight_decay"));
+      const Expr a = momentum * m + step;
+      return std::vector<Expr>{w - lr * (attributes.boolean("nesterov") ? step + momentum * a : a), a};
+    });
+  });
+  def.law = "s = g + weight_decay * w; a = momentum * m + s; w' = w - lr * (nesterov ? s + momentum * a : a); m' = a";
+  def.results = {"next_w", "next_m"};
+  def.attributes = {required("momentum", 0.9, "share of the old step that is kept"),
+                    optional("nesterov", false, "whether the step looks ahead"),
+                    optional("weight_decay", 0.0, "added to the gradient as weight_decay * w")};
+  def.traits |= kUpdate;
+  def.infer = [](const OpInstance& op) { return infer_update("sgd_momentum", {"w", "m", "g", "lr"}, op); };
+  return def;
+}
+
+OpDef loop_op() {
+  OpDef def = pointwise("loop", {"x"}, [](const Attributes& attributes) { return loop::parse(attributes.string("expression")); });
+  def.law = "the expression, element by element, in f32";
+  def.min_operands = 0;
+  def.max_operands = -1;
+  def.attributes = {required("expression", std::string("x0"), "a loop expression: see graph/loop/text.h")};
+  def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
+    const Expression expression =
+        loop::parse(op.attributes.string("expression"), static_cast<int>(op.inputs.size()));
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      const ValueType& type = op.inputs[i];
+      if (only_a_step(expression, static_cast<int>(i))) {
+        if (type != ValueType{DType::i64, Shape{}}) fail("loop", "step x" + std::to_string(i) + " is " + type.to_string() + "; i64[] is meant");
+        continue;
+      }
+      if (type.dtype != DType::f32 && type.dtype != DType::u8 && type.dtype != DType::i32 && type.dtype != DType::boolean) {
+        fail("loop", "x" + std::to_string(i) + " is " + type.to_string() + "; f32, u8, i32 or bool is meant");
+      }
+    }
+    const Shape shape = broadcast_shape("loop", op.inputs);
+    std::vector<ValueType> results;
+    for (const loop::Result& result : expression.results) {
+      results.push_back({DType::f32, result.ending == loop::Ending::sum ? Shape{} : shape});
+    }
+    return results;
+  };
+  return def;
+}
+
+}  // namespace
+
+Shape broadcast_shape(std::string_view op, std::span<const ValueType> inputs) {
+  int rank = 0;
+  for (const ValueType& type : inputs) rank = std::max(rank, type.shape.rank());
+  std::vector<std::int64_t> dims(static_cast<std::size_t>(rank), 1);
+  for (const ValueType& type : inputs) {
+    for (int axis = 1; axis <= type.shape.rank(); ++axis) {
+      std::int64_t& extent = dims[static_cast<std::size_t>(rank - axis)];
+      const std::int64_t own = type.shape[-axis];
+      if (own == 1 || own == extent) continue;
+      if (extent != 1) {
+        std::string all;
+        for (const ValueType& t : inputs) all += (all.empty() ? "" : ", ") + t.to_string();
+        fail(op, "operands of shapes " + all + " do not broadcast to one shape");
+      }
+      extent = own;
+    }
+  }
+  return Shape(std::move(dims));
+}
+
+bool only_a_step(const loop::Expression& expression, int index) {
+  bool step = false;
+  for (const loop::Term& term : expression.terms) {
+    const std::int32_t arguments[] = {term.a, term.b, term.c};
+    for (int i = 0; i < loop::arity(term.kind); ++i) {
+      const loop::Term& read = expression.terms[static_cast<std::size_t>(arguments[i])];
+      if (read.kind != loop::Kind::operand || read.operand != index) continue;
+      if (term.kind != loop::Kind::random_uniform) return false;
+      step = true;
+    }
+  }
+  for (const loop::Result& result : expression.results) {
+    const loop::Term& term = expression.terms[static_cast<std::size_t>(result.term)];
+    if (term.kind == loop::Kind::operand && term.operand == index) return false;
+  }
+  return step;
+}
+
+loop::Arithmetic arithmetic_of(const OpDef& def, const loop::Expression& expression, std::span<const ValueType> inputs,
+                               std::span<const ValueType> results) {
+  if (def.name == "loop") return loop::Arithmetic::f32;
+  const auto wide = [](const ValueType& type) {
+    return type.dtype == DType::f64 || type.dtype == DType::i64 || type.dtype == DType::i32;
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (wide(inputs[i]) && !only_a_step(expression, static_cast<int>(i))) return loop::Arithmetic::f64;
+  }
+  return std::any_of(results.begin(), results.end(), wide) ? loop::Arithmetic::f64 : loop::Arithmetic::f32;
+}
+
+std::vector<OpDef> pointwise_ops() {
+  using enum Types;
+  std::vector<OpDef> ops = {
+      arithmetic<2>("add", {"x", "y"}, numbers, [](Expr x, Expr y) { return x + y; }),
+      arithmetic<2>("sub", {"x", "y"}, numbers, [](Expr x, Expr y) { return x - y; }),
+      arithmetic<2>("mul", {"x", "y"}, numbers, [](Expr x, Expr y) { return x * y; }),
+      arithmetic<2>("div", {"x", "y"}, floating, [](Expr x, Expr y) { return x / y; }),
+      arithmetic<2>("maximum", {"x", "y"}, numbers, [](Expr x, Expr y) { return max(x, y); }),
+      arithmetic<2>("minimum", {"x", "y"}, numbers, [](Expr x, Expr y) { return min(x, y); }),
+      arithmetic<1>("neg", {"x"}, numbers, [](Expr x) { return -x; }),
+      arithmetic<1>("abs", {"x"}, numbers, [](Expr x) { return abs(x); }),
+      arithmetic<1>("exp", {"x"}, floating, [](Expr x) { return exp(x); }),
+      arithmetic<1>("log", {"x"}, floating, [](Expr x) { return log(x); }),
+      arithmetic<1>("sqrt", {"x"}, floating, [](Expr x) { return sqrt(x); }),
+      arithmetic<1>("floor", {"x"}, floating, [](Expr x) { return floor(x); }),
+      arithmetic<1>("cos", {"x"}, floating, [](Expr x) { return cos(x); }),
+      arithmetic<1>("sin", {"x"}, floating, [](Expr x) { return sin(x); }),
+      arithmetic<1>("relu", {"x"}, floating, [](Expr x) { return max(x, 0); }),
+      arithmetic<2>("relu_grad", {"y", "dy"}, floating, [](Expr y, Expr dy) { return select(y > 0, dy, 0); }),
+      comparison("less", [](Expr x, Expr y) { return x < y; }),
+      comparison("less_equal", [](Expr x, Expr y) { return x <= y; }),
+      comparison("equal", [](Expr x, Expr y) { return x == y; }),
+      select_op(),
+      cast_op(),
+      scale_op(),
+      constant_op(),
+      dropout_op(),
+      sgd_op(),
+      sgd_momentum_op(),
+      loop_op(),
+  };
+  for (OpDef& op : ops) finish(op);
+  return ops;
+}
+
+}  // namespace ridgeline

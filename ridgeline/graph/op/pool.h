@@ -1,0 +1,16 @@
+// ridgeline/graph/op/pool.h
+//
+// Maximum and average over windows of the two image axes. x [N,H,W,C], y [N,(H+top+bottom-kernel)/stride+1,...,C],
+// sizes rounded down. Padding is narrower than the kernel, so every window holds at least one pixel.
+#pragma once
+
+#include <vector>
+
+#include "ridgeline/graph/ir/op_def.h"
+
+namespace ridgeline {
+
+// max_pool, max_pool_bwd, avg_pool, avg_pool_bwd.
+std::vector<OpDef> pool_ops();
+
+}  // namespace ridgeline

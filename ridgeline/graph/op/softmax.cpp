@@ -1,0 +1,167 @@
+#include "ridgeline/graph/op/softmax.h"
+
+#include <algorithm>
+
+#include "ridgeline/core/math.h"
+#include "ridgeline/graph/op/rules.h"
+
+namespace ridgeline {
+namespace {
+
+using namespace rules;
+
+struct Row {
+  double largest;
+  double log_sum;  // log of sum of exp(x - largest)
+};
+
+// Probabilities of one row into `p`.
+Row softmax_row(const double* x, std::size_t classes, double* p) {
+  double largest = x[0];
+  for (std::size_t k = 1; k < classes; ++k) largest = std::max(largest, x[k]);
+  double sum = 0;
+  for (std::size_t k = 0; k < classes; ++k) sum += p[k] = portable_exp(x[k] - largest);
+  for (std::size_t k = 0; k < classes; ++k) p[k] /= sum;
+  return {largest, portable_log(sum)};
+}
+
+std::vector<ValueType> infer_softmax(const OpInstance& op) {
+  expect_floating("softmax", "x", op.inputs[0]);
+  expect_rank("softmax", "x", op.inputs[0], 2);
+  return {op.inputs[0]};
+}
+
+void reference_softmax(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  const auto classes = static_cast<std::size_t>(op.inputs[0].shape[1]);
+  const std::vector<double> x = widen(inputs[0]);
+  std::vector<double> p(x.size());
+  for (std::size_t at = 0; at < x.size(); at += classes) softmax_row(&x[at], classes, &p[at]);
+  store(p, outputs[0]);
+}
+
+double smoothing_of(std::string_view op, const Attributes& attributes) {
+  const double smoothing = attributes.real("label_smoothing");
+  if (!(smoothing >= 0 && smoothing <= 1)) {
+    fail(op, "label_smoothing=" + to_string(Attribute(smoothing)) + " is outside [0, 1]");
+  }
+  return smoothing;
+}
+
+void expect_rows(std::string_view op, const OpInstance& instance, std::size_t mask) {
+  expect_floating(op, "operand 0", instance.inputs[0]);
+  expect_rank(op, "operand 0", instance.inputs[0], 2);
+  const Shape rows{instance.inputs[0].shape[0]};
+  expect_dtype(op, "labels", instance.inputs[1], DType::i32);
+  expect_shape(op, "labels", instance.inputs[1], rows);
+  if (instance.inputs.size() > mask) {
+    expect_floating(op, "mask", instance.inputs[mask]);
+    expect_shape(op, "mask", instance.inputs[mask], rows);
+  }
+}
+
+std::vector<ValueType> infer_loss(const OpInstance& op) {
+  expect_rows("softmax_cross_entropy", op, 2);
+  smoothing_of("softmax_cross_entropy", op.attributes);
+  return {{op.inputs[0].dtype, Shape{op.inputs[0].shape[0]}}, op.inputs[0]};
+}
+
+void reference_loss(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  const std::int64_t classes = op.inputs[0].shape[1];
+  const auto width = static_cast<std::size_t>(classes);
+  const double smoothing = op.attributes.real("label_smoothing");
+  const std::vector<double> x = widen(inputs[0]);
+  std::vector<double> p(x.size()), loss(x.size() / width, 0.0);
+  for (std::size_t n = 0; n < loss.size(); ++n) {
+    const double* row = &x[n * width];
+    const Row sums = softmax_row(row, width, &p[n * width]);
+    const auto index = static_cast<std::int64_t>(n);
+    if (inputs.size() > 2 && inputs[2].at(index) == 0) continue;
+    const std::int64_t label = label_at("softmax_cross_entropy", inputs[1], index, classes);
+    const auto log_p = [&](std::size_t k) { return row[k] - sums.largest - sums.log_sum; };
+    loss[n] = -(1 - smoothing) * log_p(static_cast<std::size_t>(label));
+    if (smoothing == 0) continue;  // keeps an infinite term of another class out
+    for (std::size_t k = 0; k < width; ++k) loss[n] -= smoothing / static_cast<double>(classes) * log_p(k);
+  }
+  store(loss, outputs[0]);
+  store(p, outputs[1]);
+}
+
+std::vector<ValueType> infer_loss_backward(const OpInstance& op) {
+  constexpr std::string_view name = "softmax_cross_entropy_bwd";
+  expect_rows(name, op, 3);
+  smoothing_of(name, op.attributes);
+  expect_dtype(name, "dloss", op.inputs[2], op.inputs[0].dtype);
+  expect_shape(name, "dloss", op.inputs[2], Shape{op.inputs[0].shape[0]});
+  return {op.inputs[0]};
+}
+
+void reference_loss_backward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  const std::int64_t classes = op.inputs[0].shape[1];
+  const auto width = static_cast<std::size_t>(classes);
+  const double smoothing = op.attributes.real("label_smoothing");
+  std::vector<double> dx = widen(inputs[0]);  // p, row by row replaced
+  const std::vector<double> dloss = widen(inputs[2]);
+  for (std::size_t n = 0; n < dloss.size(); ++n) {
+    double* row = &dx[n * width];
+    const auto index = static_cast<std::int64_t>(n);
+    if (inputs.size() > 3 && inputs[3].at(index) == 0) {
+      std::fill(row, row + width, 0.0);
+      continue;
+    }
+    const auto label = static_cast<std::size_t>(label_at("softmax_cross_entropy", inputs[1], index, classes));
+    for (std::size_t k = 0; k < width; ++k) {
+      const double q = smoothing / static_cast<double>(classes) + (k == label ? 1 - smoothing : 0);
+      row[k] = (row[k] - q) * dloss[n];
+    }
+  }
+  store(dx, outputs[0]);
+}
+
+Cost cost_each(double each, const OpInstance& op, std::span<const ValueType> results) {
+  return {each * static_cast<double>(op.inputs[0].shape.elements()), bytes_moved(op, results)};
+}
+
+}  // namespace
+
+std::vector<OpDef> softmax_ops() {
+  const AttributeSpec smoothing = optional("label_smoothing", 0.0, "weight of the uniform distribution in the target, [0, 1]");
+
+  OpDef softmax;
+  softmax.name = "softmax";
+  softmax.law = "y[n,k] = exp(x[n,k]) / sum over j of exp(x[n,j]); x [N,K]";
+  softmax.operands = {"x"};
+  softmax.min_operands = softmax.max_operands = 1;
+  softmax.results = {"y"};
+  softmax.infer = infer_softmax;
+  softmax.reference = reference_softmax;
+  softmax.cost = [](const OpInstance& op, std::span<const ValueType> results) { return cost_each(4, op, results); };
+
+  OpDef loss;
+  loss.name = "softmax_cross_entropy";
+  loss.law =
+      "p = softmax(logits), loss[n] = -sum over k of q[n,k] * log p[n,k], q = (1 - label_smoothing) * one_hot(labels) + "
+      "label_smoothing / K; loss 0 where the mask is 0. logits [N,K], labels i32 [N], mask [N]";
+  loss.operands = {"logits", "labels", "mask"};
+  loss.min_operands = 2;
+  loss.max_operands = 3;
+  loss.results = {"loss", "probabilities"};
+  loss.attributes = {smoothing};
+  loss.infer = infer_loss;
+  loss.reference = reference_loss;
+  loss.cost = [](const OpInstance& op, std::span<const ValueType> results) { return cost_each(6, op, results); };
+
+  OpDef backward;
+  backward.name = "softmax_cross_entropy_bwd";
+  backward.law = "dlogits[n,k] = (probabilities[n,k] - q[n,k]) * dloss[n], 0 where the mask is 0; q as in softmax_cross_entropy";
+  backward.operands = {"probabilities", "labels", "dloss", "mask"};
+  backward.min_operands = 3;
+  backward.max_operands = 4;
+  backward.results = {"dlogits"};
+  backward.attributes = {smoothing};
+  backward.infer = infer_loss_backward;
+  backward.reference = reference_loss_backward;
+  backward.cost = [](const OpInstance& op, std::span<const ValueType> results) { return cost_each(2, op, results); };
+  return {softmax, loss, backward};
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,121 @@
+#include "ridgeline/image/geometry.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/math.h"
+
+namespace ridgeline::image {
+namespace {
+
+// Python's round(): ties to even, whatever the thread's rounding mode says.
+int round_half_even(double x) {
+  const double floor = std::floor(x);
+  const double rest = x - floor;
+  const auto low = static_cast<std::int64_t>(floor);
+  if (rest != 0.5) return static_cast<int>(rest < 0.5 ? low : low + 1);
+  return static_cast<int>(low % 2 == 0 ? low : low + 1);
+}
+
+// TensorFlow's test (sample_distorted_bounding_box_op.cc): some object of at least one pixel has min_covered of its
+// area inside the crop. Without objects every crop will do.
+bool covers_an_object(Size image, const Box& box, std::span<const ObjectBox> objects, double min_covered) {
+  for (const ObjectBox& o : objects) {
+    const double top = o.ymin * image.height, bottom = o.ymax * image.height;
+    const double left = o.xmin * image.width, right = o.xmax * image.width;
+    const double area = (bottom - top) * (right - left);
+    if (bottom <= top || right <= left || area < 1.0) continue;
+    const double height = std::min<double>(bottom, box.top + box.height) - std::max<double>(top, box.top);
+    const double width = std::min<double>(right, box.left + box.width) - std::max<double>(left, box.left);
+    if (height > 0 && width > 0 && height * width >= min_covered * area) return true;
+  }
+  return objects.empty();
+}
+
+Box centred_fallback(Size image, const CropLaw& law) {
+  const double ratio = static_cast<double>(image.width) / image.height;
+  int height = image.height, width = image.width;
+  if (ratio < law.ratio_low) {
+    height = round_half_even(width / law.ratio_low);
+  } else if (ratio > law.ratio_high) {
+    width = round_half_even(height * law.ratio_high);
+  }
+  height = std::clamp(height, 1, image.height);
+  width = std::clamp(width, 1, image.width);
+  return {(image.height - height) / 2, (image.width - width) / 2, height, width};
+}
+
+void check_size(const char* who, Size size) {
+  if (size.height <= 0 || size.width <= 0) {
+    throw Error(std::string("[") + who + "] sides must be positive, not " + std::to_string(size.height) + "x" +
+                std::to_string(size.width));
+  }
+}
+
+}  // namespace
+
+void check_crop_law(const CropLaw& law) {
+  const bool good = law.scale_low > 0 && law.scale_low <= law.scale_high && law.scale_high <= 1.0 &&
+                    law.ratio_low > 0 && law.ratio_low <= law.ratio_high && std::isfinite(law.ratio_high) &&
+                    law.attempts >= 1 && law.min_object_covered >= 0 && law.min_object_covered <= 1;
+  if (good) return;
+  throw Error(
+      "[random_resized_crop] needs 0 < scale low <= high <= 1, 0 < ratio low <= high, attempts >= 1 and "
+      "min_object_covered from 0 to 1; got scale (" +
+      std::to_string(law.scale_low) + ", " + std::to_string(law.scale_high) + "), ratio (" +
+      std::to_string(law.ratio_low) + ", " + std::to_string(law.ratio_high) + "), attempts " +
+      std::to_string(law.attempts) + ", min_object_covered " + std::to_string(law.min_object_covered));
+}
+
+Box random_resized_crop(Size image, const CropLaw& law, SampleRandom& random, std::span<const ObjectBox> objects) {
+  check_size("random_resized_crop", image);
+  const double area = static_cast<double>(image.height) * image.width;
+  const double log_low = portable_log(law.ratio_low), log_high = portable_log(law.ratio_high);
+  for (int attempt = 0; attempt < law.attempts; ++attempt) {
+    const double target = area * random.uniform(law.scale_low, law.scale_high);
+    const double ratio = portable_exp(random.uniform(log_low, log_high));
+    const int width = round_half_even(std::sqrt(target * ratio));
+    const int height = round_half_even(std::sqrt(target / ratio));
+    if (width <= 0 || width > image.width || height <= 0 || height > image.height) continue;
+    const int top = static_cast<int>(random.integer(0, image.height - height));
+    const int left = static_cast<int>(random.integer(0, image.width - width));
+    const Box box{top, left, height, width};
+    if (covers_an_object(image, box, objects, law.min_object_covered)) return box;
+  }
+  return objects.empty() ? centred_fallback(image, law) : Box{0, 0, image.height, image.width};
+}
+
+Size resized_short_side(Size image, int size) {
+  check_size("resize", image);
+  check_size("resize", {size, size});
+  const bool tall = image.width <= image.height;
+  const int shorter = tall ? image.width : image.height;
+  const int longer = tall ? image.height : image.width;
+  // Python's int(size * long / short): an exact integer product, one rounded division, truncation.
+  const auto scaled = static_cast<double>(static_cast<std::int64_t>(size) * longer) / shorter;
+  if (scaled > 1e9)
+    throw Error("[resize] an image of " + std::to_string(image.height) + "x" + std::to_string(image.width) +
+                " is too narrow for a short side of " + std::to_string(size));
+  const int other = static_cast<int>(scaled);
+  return tall ? Size{other, size} : Size{size, other};
+}
+
+CenterCrop center_crop(Size image, Size crop) {
+  check_size("center_crop", image);
+  check_size("center_crop", crop);
+  CenterCrop result;
+  const int missing_rows = std::max(0, crop.height - image.height);
+  const int missing_columns = std::max(0, crop.width - image.width);
+  result.pad_top = missing_rows / 2;
+  result.pad_bottom = (missing_rows + 1) / 2;
+  result.pad_left = missing_columns / 2;
+  result.pad_right = (missing_columns + 1) / 2;
+  const int height = image.height + missing_rows, width = image.width + missing_columns;
+  result.box = {round_half_even((height - crop.height) / 2.0), round_half_even((width - crop.width) / 2.0), crop.height,
+                crop.width};
+  return result;
+}
+
+}  // namespace ridgeline::image

@@ -1,0 +1,55 @@
+#include "ridgeline/image/pixels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "ridgeline/core/error.h"
+
+namespace ridgeline::image {
+
+ImageView crop(const ImageView& image, Box box) {
+  const bool inside = box.top >= 0 && box.left >= 0 && box.height > 0 && box.width > 0 &&
+                      box.top <= image.height - box.height && box.left <= image.width - box.width;
+  if (!inside) {
+    throw Error("[crop] rows " + std::to_string(box.top) + "+" + std::to_string(box.height) + ", columns " +
+                std::to_string(box.left) + "+" + std::to_string(box.width) + " are not inside an image of " +
+                std::to_string(image.height) + "x" + std::to_string(image.width));
+  }
+  return {image.pixel(box.top, box.left), box.height, box.width, image.channels, image.stride};
+}
+
+Image copy(const ImageView& image) {
+  Image result(image.height, image.width, image.channels);
+  for (int y = 0; y < image.height; ++y) {
+    std::memcpy(result.row(y), image.row(y), static_cast<std::size_t>(result.stride()));
+  }
+  return result;
+}
+
+void flip_horizontal(std::uint8_t* data, int height, int width, int channels, std::ptrdiff_t stride) {
+  for (int y = 0; y < height; ++y) {
+    std::uint8_t* left = data + y * stride;
+    std::uint8_t* right = left + static_cast<std::ptrdiff_t>(width - 1) * channels;
+    for (; left < right; left += channels, right -= channels) std::swap_ranges(left, left + channels, right);
+  }
+}
+
+Image flipped_horizontal(const ImageView& image) {
+  Image result = copy(image);
+  flip_horizontal(result.data(), image.height, image.width, image.channels, result.stride());
+  return result;
+}
+
+Image pad(const ImageView& image, int top, int left, int bottom, int right, std::uint8_t value) {
+  if (top < 0 || left < 0 || bottom < 0 || right < 0) throw Error("[pad] borders must not be negative");
+  Image result(image.height + top + bottom, image.width + left + right, image.channels);
+  std::memset(result.data(), value, result.byte_size());
+  for (int y = 0; y < image.height; ++y) {
+    std::memcpy(result.row(y + top) + static_cast<std::ptrdiff_t>(left) * image.channels, image.row(y),
+                static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.channels));
+  }
+  return result;
+}
+
+}  // namespace ridgeline::image

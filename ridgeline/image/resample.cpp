@@ -1,0 +1,208 @@
+#include "ridgeline/image/resample.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/image/pixels.h"
+#include "ridgeline/image/resample_passes.h"
+#include "ridgeline/image/resample_weights.h"
+
+namespace ridgeline::image {
+namespace {
+
+constexpr std::pair<Filter, std::string_view> kNames[] = {
+    {Filter::nearest, "nearest"}, {Filter::box, "box"},         {Filter::bilinear, "bilinear"},
+    {Filter::bicubic, "bicubic"}, {Filter::lanczos, "lanczos"}, {Filter::tf1_bilinear, "tf1_bilinear"}};
+
+constexpr int kMaxSide = 1 << 20;  // keeps every position exact in float and every index in an int
+
+std::string text(Size size) { return std::to_string(size.height) + "x" + std::to_string(size.width); }
+
+void check_spec(const ResizeSpec& spec, const FloatBox& box, const Box& window) {
+  for (Size size : {spec.in, spec.out}) {
+    if (size.height < 1 || size.width < 1 || size.height > kMaxSide || size.width > kMaxSide) {
+      throw Error("[resize] sides must be 1 to " + std::to_string(kMaxSide) + ", not " + text(size));
+    }
+  }
+  const bool box_good = box.left >= 0 && box.top >= 0 && box.left < box.right && box.top < box.bottom &&
+                        box.right <= static_cast<float>(spec.in.width) &&
+                        box.bottom <= static_cast<float>(spec.in.height);
+  if (!box_good) {
+    throw Error("[resize] the box (left " + std::to_string(box.left) + ", top " + std::to_string(box.top) + ", right " +
+                std::to_string(box.right) + ", bottom " + std::to_string(box.bottom) +
+                ") is empty or not inside an image of " + text(spec.in));
+  }
+  const bool window_good = window.top >= 0 && window.left >= 0 && window.height > 0 && window.width > 0 &&
+                           window.height <= spec.out.height - window.top &&
+                           window.width <= spec.out.width - window.left;
+  if (!window_good) throw Error("[resize] the window is empty or not inside a result of " + text(spec.out));
+}
+
+bool same(const std::optional<FloatBox>& a, const std::optional<FloatBox>& b) {
+  if (!a || !b) return !a && !b;
+  return a->left == b->left && a->top == b->top && a->right == b->right && a->bottom == b->bottom;
+}
+
+// One axis: its weights, and the sources begin..begin+count-1 that they touch; positions become relative to `begin`.
+struct Touched {
+  int begin = 0, count = 0;
+};
+
+Touched prepare_axis(Filter filter, int in, float box_begin, float box_end, int out, int begin, int end,
+                     Resizer::Axis& axis) {
+  axis.needed = in != out || box_begin != 0 || box_end != static_cast<float>(out);
+  if (!axis.needed) return {begin, end - begin};
+  switch (filter) {
+    case Filter::nearest: nearest_positions(in, box_begin, box_end, out, begin, end, axis); break;
+    case Filter::tf1_bilinear: tf1_positions(in, box_begin, box_end, out, begin, end, axis); break;
+    default: antialiased_weights(filter, in, box_begin, box_end, out, begin, end, axis);
+  }
+  int low = in, high = 0;
+  for (std::size_t i = 0; i < axis.first.size(); ++i) {
+    low = std::min(low, axis.first[i]);
+    high = std::max(high, axis.first[i] + axis.count[i]);
+  }
+  for (int& first : axis.first) first -= low;
+  return {low, high - low};
+}
+
+void copy_rows(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) {
+  const auto bytes = static_cast<std::size_t>(part.width) * static_cast<std::size_t>(part.channels);
+  for (int y = 0; y < part.height; ++y) std::memcpy(out + y * out_stride, part.row(y), bytes);
+}
+
+}  // namespace
+
+std::string_view name_of(Filter filter) {
+  for (const auto& [value, name] : kNames) {
+    if (value == filter) return name;
+  }
+  return "unknown";
+}
+
+Filter parse_filter(std::string_view name) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const auto& [value, known] : kNames) {
+    if (known == name) return value;
+    names.emplace_back(known);
+    list += (list.empty() ? "" : ", ") + std::string(known);
+  }
+  const std::string near = nearest_name(name, names);
+  throw Error("[resize] unknown filter '" + std::string(name) + "'" +
+                  (near.empty() ? "" : ": did you mean '" + near + "'?") + " (allowed: " + list + ")",
+              ErrorKind::usage);
+}
+
+void Resizer::prepare(const ResizeSpec& spec) {
+  if (prepared_ && spec.in == spec_.in && spec.out == spec_.out && spec.filter == spec_.filter &&
+      same(spec.box, spec_.box) && spec.window == spec_.window) {
+    return;
+  }
+  prepared_ = false;
+  const FloatBox box =
+      spec.box.value_or(FloatBox{0, 0, static_cast<float>(spec.in.width), static_cast<float>(spec.in.height)});
+  const Box window = spec.window.value_or(Box{0, 0, spec.out.height, spec.out.width});
+  check_spec(spec, box, window);
+  const Touched columns = prepare_axis(spec.filter, spec.in.width, box.left, box.right, spec.out.width, window.left,
+                                       window.left + window.width, across_);
+  const Touched rows = prepare_axis(spec.filter, spec.in.height, box.top, box.bottom, spec.out.height, window.top,
+                                    window.top + window.height, down_);
+  if (spec.filter != Filter::nearest && spec.filter != Filter::tf1_bilinear) {
+    if (across_.needed) across_pairs_ = pair_weights(across_.weight, across_.taps, 4);
+    if (down_.needed) down_pairs_ = pair_weights(down_.weight, down_.taps, 2);
+  }
+  source_ = {rows.begin, columns.begin, rows.count, columns.count};
+  window_ = window;
+  spec_ = spec;
+  prepared_ = true;
+}
+
+void Resizer::run(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) {
+  RIDGELINE_CHECK(prepared_, "prepare() before run()");
+  RIDGELINE_CHECK(part.height == source_.height && part.width == source_.width, "not the part that source() names");
+  RIDGELINE_CHECK(part.channels >= 1 && part.channels <= 4, "1 to 4 channels");
+  if (!across_.needed && !down_.needed) return copy_rows(part, out, out_stride);
+  if (spec_.filter == Filter::nearest) return run_nearest(part, out, out_stride);
+  if (spec_.filter == Filter::tf1_bilinear) return run_tf1(part, out, out_stride);
+
+  ImageView between = part;
+  if (across_.needed) {
+    const std::ptrdiff_t stride = static_cast<std::ptrdiff_t>(window_.width) * part.channels + kRowSlack;
+    between_.resize(static_cast<std::size_t>(stride) * static_cast<std::size_t>(part.height));
+    AcrossRows job{part.data,    part.stride,   part.height,          part.width,           between_.data(),
+                   stride,       window_.width, across_.first.data(), across_.count.data(), across_.weight.data(),
+                   across_.taps, &across_pairs_};
+    if (part.channels == 3) {
+      resample_across_rgb(job);
+    } else {
+      resample_across_plain(job, part.channels, 0, window_.width);
+    }
+    between = {between_.data(), part.height, window_.width, part.channels, stride};
+  }
+  if (!down_.needed) return copy_rows(between, out, out_stride);
+  const auto bytes = static_cast<std::size_t>(window_.width) * static_cast<std::size_t>(part.channels);
+  for (int y = 0; y < window_.height; ++y) {
+    const auto i = static_cast<std::size_t>(y);
+    const std::size_t pairs = i * static_cast<std::size_t>(down_pairs_.pairs);
+    resample_down(between.row(down_.first[i]), between.stride, down_.count[i],
+                  down_.weight.data() + i * static_cast<std::size_t>(down_.taps), down_pairs_.high.data() + pairs,
+                  down_pairs_.low.data() + pairs, bytes, out + y * out_stride);
+  }
+}
+
+void Resizer::run_nearest(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) const {
+  for (int y = 0; y < window_.height; ++y) {
+    const std::uint8_t* in = part.row(down_.needed ? down_.first[static_cast<std::size_t>(y)] : y);
+    std::uint8_t* to = out + y * out_stride;
+    for (int x = 0; x < window_.width; ++x, to += part.channels) {
+      const int from = across_.needed ? across_.first[static_cast<std::size_t>(x)] : x;
+      std::memcpy(to, in + static_cast<std::ptrdiff_t>(from) * part.channels, static_cast<std::size_t>(part.channels));
+    }
+  }
+}
+
+// TensorFlow's legacy ResizeBilinear in float, then rounded to nearest (values are not negative).
+void Resizer::run_tf1(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) const {
+  for (int y = 0; y < window_.height; ++y) {
+    const auto i = static_cast<std::size_t>(y);
+    const int row = down_.needed ? down_.first[i] : y;
+    const float down = down_.needed ? down_.fraction[i] : 0.0f;
+    const std::uint8_t* top = part.row(row);
+    const std::uint8_t* bottom = part.row(std::min(row + 1, part.height - 1));
+    std::uint8_t* to = out + y * out_stride;
+    for (int x = 0; x < window_.width; ++x) {
+      const auto j = static_cast<std::size_t>(x);
+      const int column = across_.needed ? across_.first[j] : x;
+      const float across = across_.needed ? across_.fraction[j] : 0.0f;
+      const int left = column * part.channels, right = std::min(column + 1, part.width - 1) * part.channels;
+      for (int c = 0; c < part.channels; ++c) {
+        const float above = top[left + c] + (static_cast<float>(top[right + c]) - top[left + c]) * across;
+        const float below = bottom[left + c] + (static_cast<float>(bottom[right + c]) - bottom[left + c]) * across;
+        *to++ = static_cast<std::uint8_t>(above + (below - above) * down + 0.5f);
+      }
+    }
+  }
+}
+
+void Resizer::resize(const ImageView& image, const ResizeSpec& spec, std::uint8_t* out, std::ptrdiff_t out_stride) {
+  RIDGELINE_CHECK(image.height == spec.in.height && image.width == spec.in.width, "the spec is for another image");
+  prepare(spec);
+  run(crop(image, source_), out, out_stride);
+}
+
+Image resize(const ImageView& image, const ResizeSpec& spec) {
+  Resizer resizer;
+  resizer.prepare(spec);
+  Image result(resizer.result().height, resizer.result().width, image.channels);
+  resizer.resize(image, spec, result.data(), result.stride());
+  return result;
+}
+
+Image resize(const ImageView& image, Size out, Filter filter) {
+  return resize(image, ResizeSpec{{image.height, image.width}, out, filter, std::nullopt, std::nullopt});
+}
+
+}  // namespace ridgeline::image

@@ -1,0 +1,18 @@
+// ridgeline/image/resample_weights.h
+//
+// The weights of one axis, by Pillow's precompute_coeffs and normalize_coeffs_8bpc. Private to this folder.
+#pragma once
+
+#include "ridgeline/image/resample.h"
+
+namespace ridgeline::image {
+
+// Result positions begin..end-1 of `out`, sources in 0..in-1; the box's borders as Pillow keeps them, in float.
+void antialiased_weights(Filter filter, int in, float box_begin, float box_end, int out, int begin, int end,
+                         Resizer::Axis& axis);
+// Pillow's nearest neighbour: ImagingScaleAffine walks by adding the scale up.
+void nearest_positions(int in, float box_begin, float box_end, int out, int begin, int end, Resizer::Axis& axis);
+// TensorFlow 1: source position x * scale in float, its neighbour, the fraction between.
+void tf1_positions(int in, float box_begin, float box_end, int out, int begin, int end, Resizer::Axis& axis);
+
+}  // namespace ridgeline::image

@@ -1,0 +1,40 @@
+// ridgeline/nn/init.h
+//
+// Laws of initialisation. A law is resolved to its numbers when a parameter is declared, where fan-in and fan-out are
+// known: a constant, a uniform bound or a standard deviation.
+#pragma once
+
+#include <cstdint>
+
+#include "ridgeline/core/shape.h"
+
+namespace ridgeline::nn {
+
+struct Init {
+  enum class Law { constant, uniform, normal };
+  Law law = Law::constant;
+  double amount = 0;  // the constant; the bound b of U(-b,b); the standard deviation of N(0,amount)
+};
+
+// Inputs and outputs of one unit: [K,R,S,C] has R*S*C and R*S*K, [out,in] has in and out.
+struct Fans {
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+};
+Fans fans_of(const Shape& shape);
+
+inline Init constant(double value) { return {Init::Law::constant, value}; }
+inline Init zeros() { return constant(0); }
+inline Init ones() { return constant(1); }
+inline Init normal(double deviation) { return {Init::Law::normal, deviation}; }
+// U(+-sqrt(6 / fan_in)), He et al. 2015.
+Init he_uniform(const Fans& fans);
+// U(+-sqrt(6 / (fan_in + fan_out))), Glorot and Bengio 2010: "xavier".
+Init glorot_uniform(const Fans& fans);
+// U(+-sqrt(1 / fan_in)): variance_scaling(1/3, fan_in, uniform), and PyTorch's default for weights and biases
+// (kaiming_uniform with a = sqrt(5)).
+Init scaled_uniform(const Fans& fans);
+// N(0, sqrt(2 / fan)).
+Init he_normal(std::int64_t fan);
+
+}  // namespace ridgeline::nn

@@ -1,0 +1,18 @@
+// ridgeline/nn/models/table.h
+//
+// One function a model, each in a file of its own; nn/models.cpp lists them by name.
+#pragma once
+
+#include "ridgeline/nn/models.h"
+
+namespace ridgeline::nn {
+
+ModelInfo alexnet_info();
+ModelInfo alexnet_torchvision_info();
+ModelInfo resnet20_info();
+ModelInfo resnet18_info();
+ModelInfo resnet50_info();
+ModelInfo vgg11_info();
+ModelInfo linear_info();
+
+}  // namespace ridgeline::nn

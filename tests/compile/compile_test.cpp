@@ -1,0 +1,278 @@
+// Graph to program: whatever fusion, memory reuse, kernels, layouts or device are chosen, the results are the
+// reference's, the user's graph stays as it is, and parameters advance once a step.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "ridgeline/compile/compile.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/random.h"
+#include "ridgeline/graph/grad/differentiate.h"
+#include "ridgeline/graph/ir/builder.h"
+#include "ridgeline/graph/ir/text.h"
+#include "ridgeline/graph/op/evaluate.h"
+
+namespace ridgeline {
+namespace {
+
+Tensor random_tensor(const ValueType& type, const std::string& name) {
+  Tensor t(type.dtype, type.shape);
+  SampleRandom random(philox_key(7, name), 0, 0);
+  for (std::int64_t i = 0; i < t.elements(); ++i) {
+    t.set(i, type.dtype == DType::i32 ? static_cast<double>(random.integer(0, 4)) : random.normal() * 0.5);
+  }
+  return t;
+}
+
+// conv - relu - pool - conv - relu - flatten - dense - loss, with momentum updates: every layout question of a step.
+Graph small_step(std::int64_t batch = 4) {
+  GraphBuilder b("small_step");
+  const Value x = b.input("images", {DType::f32, {batch, 12, 12, 3}});
+  const Value labels = b.input("labels", {DType::i32, {batch}});
+  const std::vector<Value> w{b.param("w1", {DType::f32, {16, 3, 3, 3}}), b.param("b1", {DType::f32, {16}}),
+                             b.param("w2", {DType::f32, {32, 3, 3, 16}}), b.param("w3", {DType::f32, {5, 6 * 6 * 32}})};
+  std::vector<Value> slots;
+  for (const Value& p : w) slots.push_back(b.state(b.graph().value(p.id()).name + "/momentum", p.type()));
+  const Value count = b.state("global_step", {DType::i64, {}});
+  const std::vector<std::int64_t> pad{1, 1, 1, 1};
+  const std::vector<std::int64_t> two{2, 2};
+  Value h = b.apply("relu", {b.apply("conv2d", {x, w[0], w[1]}, {{"pad", pad}})});
+  h = b.apply("max_pool", {h}, {{"kernel", two}, {"stride", two}});
+  h = b.apply("relu", {b.apply("conv2d", {h, w[2]}, {{"pad", pad}})});
+  h = b.apply("flatten", {h}, {{"order", std::string("chw")}});
+  h = b.apply("dropout", {h, count}, {{"keep_prob", 0.7}, {"key", std::int64_t{1234567}}});
+  const Value logits = b.apply("dense", {h, w[3]});
+  const Value rows = b.apply("softmax_cross_entropy", {logits, labels}, {{"label_smoothing", 0.1}});
+  const Value loss = b.apply("reduce_mean", {rows});
+  const Value penalty = b.apply("l2_penalty", {w[0], w[1], w[2], w[3]}, {{"factor", 0.01}});
+  const Value total = loss + penalty;
+  b.returns("loss", loss);
+  b.returns("total_loss", total);
+  Graph graph = b.finish();
+  std::vector<ValueId> parameters;
+  for (const Value& p : w) parameters.push_back(p.id());
+  const ValueId target = graph.find_return("total_loss");
+  const std::vector<ValueId> gradients = differentiate(graph, target, parameters);
+  GraphBuilder g(std::move(graph));
+  const Value lr = g.constant(0.05);
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    const auto next = g.apply_all("sgd_momentum", std::vector<Value>{g.value(w[i].id()), g.value(slots[i].id()), g.value(gradients[i]), lr},
+                                  {{"momentum", 0.9}, {"nesterov", true}}, {});
+    g.update(g.value(w[i].id()), next[0]);
+    g.update(g.value(slots[i].id()), next[1]);
+  }
+  g.update(g.value(count.id()), g.value(count.id()) + 1);
+  return g.finish();
+}
+
+Arguments random_arguments(const Graph& graph) {
+  Arguments arguments;
+  for (ValueId id : graph.arguments) {
+    const ValueInfo& info = graph.value(id);
+    arguments[info.name] = info.type.dtype == DType::i64 ? Tensor::scalar<std::int64_t>(3) : random_tensor(info.type, info.name);
+  }
+  return arguments;
+}
+
+void expect_close(const Tensor& a, const Tensor& b, double tolerance, const std::string& what) {
+  ASSERT_EQ(a.shape(), b.shape()) << what;
+  double worst = 0;
+  double largest = 1e-30;
+  for (std::int64_t i = 0; i < a.elements(); ++i) {
+    worst = std::max(worst, std::abs(a.at(i) - b.at(i)));
+    largest = std::max(largest, std::abs(b.at(i)));
+  }
+  EXPECT_LE(worst / largest, tolerance) << what;
+}
+
+// Two steps compiled against two steps of the reference.
+void expect_equals_reference(const Graph& graph, Session& session, const CompileOptions& options) {
+  Arguments arguments = random_arguments(graph);
+  for (ValueId id : graph.arguments) {
+    const ValueInfo& info = graph.value(id);
+    if (info.kind != ValueKind::input) session.parameters().set(info.name, arguments[info.name], info.kind);
+  }
+  const auto program = compile(graph, session, options);
+  for (int step = 0; step < 2; ++step) {
+    for (ValueId id : graph.arguments) {
+      const ValueInfo& info = graph.value(id);
+      if (info.kind == ValueKind::input) program->bind(info.name, arguments[info.name]);
+    }
+    const std::vector<Tensor> returns = evaluate_returns(graph, arguments);
+    const Arguments next = evaluate_updates(graph, arguments);
+    ASSERT_TRUE(program->run());
+    for (std::size_t i = 0; i < returns.size(); ++i) {
+      expect_close(program->output(graph.returns[i].name), returns[i], 1e-4, graph.returns[i].name);
+    }
+    for (const auto& [name, value] : next) {
+      expect_close(session.parameters().get(name), value, 1e-4, name + " after step " + std::to_string(step));
+      arguments[name] = value;
+    }
+  }
+}
+
+TEST(Compile, ATrainingStepEqualsTheReferenceWithAndWithoutFusionAndReuse) {
+  const Graph graph = small_step();
+  for (bool fusion : {true, false}) {
+    for (bool reuse : {true, false}) {
+      Session session;
+      CompileOptions options;
+      options.fusion = fusion;
+      options.reuse_memory = reuse;
+      options.verify = true;
+      expect_equals_reference(graph, session, options);
+    }
+  }
+}
+
+TEST(Compile, FusionAndReuseChangeNoBit) {
+  const Graph graph = small_step();
+  std::vector<std::vector<float>> results;
+  for (bool reuse : {true, false}) {
+    Session session;
+    const Arguments arguments = random_arguments(graph);
+    for (ValueId id : graph.arguments) {
+      const ValueInfo& info = graph.value(id);
+      if (info.kind != ValueKind::input) session.parameters().set(info.name, arguments.at(info.name), info.kind);
+    }
+    CompileOptions options;
+    options.reuse_memory = reuse;
+    const auto program = compile(graph, session, options);
+    program->bind("images", arguments.at("images"));
+    program->bind("labels", arguments.at("labels"));
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(program->run());
+    const Tensor w = session.parameters().get("w2");
+    results.emplace_back(w.data<float>(), w.data<float>() + w.elements());
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST(Compile, ReuseTakesLessMemoryThanASumOfAllValues) {
+  Session session;
+  const auto program = compile(small_step(32), session);
+  EXPECT_LT(program->memory().activations_peak, program->memory().activations);
+  EXPECT_GT(program->memory().parameters, std::size_t{6 * 6 * 32 * 5 * 4});
+  EXPECT_NE(program->memory().to_text().find("intermediate values"), std::string::npos);
+}
+
+TEST(Compile, LeavesTheUsersGraphAloneAndGivesIndependentPrograms) {
+  const Graph graph = small_step();
+  const std::string before = to_text(graph);
+  Session session;
+  const auto first = compile(graph, session);
+  const auto second = compile(graph, session);
+  EXPECT_EQ(to_text(graph), before);
+  const Arguments arguments = random_arguments(graph);
+  for (const auto* program : {first.get(), second.get()}) {
+    const_cast<Program*>(program)->bind("images", arguments.at("images"));
+    const_cast<Program*>(program)->bind("labels", arguments.at("labels"));
+  }
+  ASSERT_TRUE(first->run());
+  ASSERT_TRUE(second->run());
+  EXPECT_EQ(session.parameters().get("global_step").data<std::int64_t>()[0], 2);
+}
+
+TEST(Compile, SumOfProductsIsOneLaunchWithFusionAndThreeWithout) {
+  const Graph graph = parse_graph(
+      "graph @sum_of_products(%x: f32[1024], %y: f32[1024], %z: f32[1024]) {\n"
+      "  %0 = mul(%y, %z) : f32[1024]\n"
+      "  %1 = add(%x, %0) : f32[1024]\n"
+      "  %2 = reduce_sum(%1) : f32[]\n"
+      "  return %2 \"sum\"\n"
+      "}\n");
+  Session session;
+  const Arguments arguments = random_arguments(graph);
+  const double expected = evaluate_returns(graph, arguments).front().at(0);
+  for (bool fusion : {true, false}) {
+    CompileOptions options;
+    options.fusion = fusion;
+    const auto program = compile(graph, session, options);
+    EXPECT_EQ(program->launches().size(), fusion ? 1u : 3u);
+    for (const auto& [name, value] : arguments) program->bind(name, value);
+    ASSERT_TRUE(program->run());
+    EXPECT_NEAR(program->output("sum").at(0), expected, 1e-4);
+  }
+}
+
+TEST(Compile, UpdatesThatExchangeTwoStatesDoNotSeeEachOther) {
+  const Graph graph = parse_graph(
+      "graph @swap(%a: state f32[3], %b: state f32[3]) {\n  update %a = %b\n  update %b = %a\n}\n");
+  Session session;
+  session.parameters().set("a", Tensor::of<float>({1, 2, 3}, {3}), ValueKind::state);
+  session.parameters().set("b", Tensor::of<float>({4, 5, 6}, {3}), ValueKind::state);
+  const auto program = compile(graph, session);
+  ASSERT_TRUE(program->run());
+  EXPECT_EQ(session.parameters().get("a").at(0), 4.0);
+  EXPECT_EQ(session.parameters().get("b").at(0), 1.0);
+}
+
+TEST(Compile, SaysWhichInputIsMissingOrOfAnotherShape) {
+  Session session;
+  const auto program = compile(small_step(), session);
+  EXPECT_THROW(program->bind("image", Tensor(DType::f32, {4, 12, 12, 3})), Error);
+  try {
+    program->bind("images", Tensor(DType::f32, {5, 12, 12, 3}));
+    FAIL() << "another batch size was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("f32[4,12,12,3], not f32[5,12,12,3]"), std::string::npos);
+  }
+  EXPECT_THROW(program->run(), Error);
+}
+
+TEST(Compile, AStoppedSessionEndsTheStep) {
+  Session session;
+  const Graph graph = small_step();
+  const Arguments arguments = random_arguments(graph);
+  const auto program = compile(graph, session);
+  program->bind("images", arguments.at("images"));
+  program->bind("labels", arguments.at("labels"));
+  session.stop_flag() = true;
+  EXPECT_FALSE(program->run());
+}
+
+TEST(Compile, WritesOneFilePerPassThatParsesBack) {
+  const std::string directory = ::testing::TempDir() + "/ridgeline_dump_ir";
+  std::filesystem::remove_all(directory);
+  Session session;
+  CompileOptions options;
+  options.dump_directory = directory;
+  compile(small_step(), session, options);
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    ++files;
+    EXPECT_EQ(entry.path().extension(), ".rdg");
+  }
+  EXPECT_EQ(files, 6);
+  std::filesystem::remove_all(directory);
+}
+
+TEST(SimulatedDevice, RunsTheStepBehindCopiesWithTheReferencesResult) {
+  SessionOptions session_options;
+  session_options.device = "simulated";
+  Session session(session_options);
+  expect_equals_reference(small_step(), session, {});
+}
+
+TEST(SimulatedDevice, MovesAMissingOpToTheCpuWithSoftPlacementAndRefusesItWithout) {
+  SessionOptions session_options;
+  session_options.device = "simulated";
+  session_options.simulated.missing_ops = {"max_pool"};
+  Session session(session_options);
+  expect_equals_reference(small_step(), session, {});
+  Session strict(session_options);
+  CompileOptions options;
+  options.soft_placement = false;
+  try {
+    compile(small_step(), strict, options);
+    FAIL() << "the missing op was placed somewhere";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("max_pool"), std::string::npos);
+    EXPECT_NE(text.find("simulated"), std::string::npos);
+    EXPECT_NE(text.find("allow_soft_placement is off"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline

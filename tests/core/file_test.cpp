@@ -1,0 +1,189 @@
+#include "ridgeline/core/file.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "ridgeline/core/atomic_file.h"
+#include "ridgeline/core/error.h"
+
+namespace ridgeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+class File : public ::testing::Test {
+ protected:
+  File() {
+    std::string name = (fs::temp_directory_path() / "ridgeline-file-XXXXXX").string();
+    directory_ = ::mkdtemp(name.data());
+  }
+  ~File() override { fs::remove_all(directory_); }
+
+  std::string path(const std::string& name) const { return (directory_ / name).string(); }
+  std::vector<std::string> names() const {
+    std::vector<std::string> result;
+    for (const auto& entry : fs::directory_iterator(directory_)) result.push_back(entry.path().filename().string());
+    std::sort(result.begin(), result.end());
+    return result;
+  }
+
+  fs::path directory_;
+};
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(File, ReadsBackWhatWasWritten) {
+  for (const std::string& content :
+       {std::string(), std::string("x"), std::string("a\0b\n", 4), std::string(1 << 20, 'q')}) {
+    write_file_atomically(path("f"), content);
+    EXPECT_EQ(read_file(path("f")), content);
+    write_file_atomically(path("f"), "other");
+    EXPECT_EQ(read_file(path("f")), "other");
+  }
+  EXPECT_EQ(names(), std::vector<std::string>{"f"});
+}
+
+TEST_F(File, ReadsFilesThatDoNotKnowTheirSize) {
+  EXPECT_NE(read_file("/proc/self/status").find("VmPeak"), std::string::npos);
+}
+
+TEST_F(File, ErrorsNameThePathAndTheReason) {
+  EXPECT_EQ(message_of([&] { read_file(path("none")); }),
+            "cannot open " + path("none") + ": No such file or directory");
+  EXPECT_EQ(message_of([&] { read_file(directory_.string()); }),
+            "cannot read " + directory_.string() + ": Is a directory");
+  EXPECT_EQ(message_of([&] { MappedFile m(path("none")); }),
+            "cannot open " + path("none") + ": No such file or directory");
+  EXPECT_EQ(message_of([&] { MappedFile m(directory_.string()); }),
+            "cannot read " + directory_.string() + ": Is a directory");
+  EXPECT_EQ(message_of([&] { write_file_atomically(path("no/dir/f"), "x"); }),
+            "cannot create " + path("no/dir/f") + ": No such file or directory");
+}
+
+TEST_F(File, AThrowingWriterLeavesTheOldFile) {
+  write_file_atomically(path("f"), "old");
+  EXPECT_THROW(write_file_atomically(path("f"),
+                                     [](const Sink& sink) {
+                                       sink("half of the new", 15);
+                                       throw std::runtime_error("stopped");
+                                     }),
+               std::runtime_error);
+  EXPECT_EQ(read_file(path("f")), "old");
+  EXPECT_EQ(names(), std::vector<std::string>{"f"});
+}
+
+TEST_F(File, ATargetThatIsADirectoryIsRefusedAndNothingStays) {
+  fs::create_directory(directory_ / "d");
+  EXPECT_EQ(message_of([&] { write_file_atomically(path("d"), "x"); }),
+            "cannot rename to " + path("d") + ": Is a directory");
+  EXPECT_EQ(names(), std::vector<std::string>{"d"});
+}
+
+TEST_F(File, AnAtomicFileShowsOnlyAfterCommit) {
+  write_file_atomically(path("f"), "old");
+  {
+    AtomicFile file(path("f"));
+    file.write("new", 3);
+    EXPECT_EQ(read_file(path("f")), "old");
+    EXPECT_EQ(names().size(), 2u);
+  }
+  EXPECT_EQ(read_file(path("f")), "old");
+  EXPECT_EQ(names(), std::vector<std::string>{"f"});
+  AtomicFile file(path("f"));
+  file.write("ne", 2);
+  file.write("w", 1);
+  file.commit();
+  EXPECT_EQ(read_file(path("f")), "new");
+  EXPECT_THROW(file.commit(), InternalError);
+  EXPECT_EQ(names(), std::vector<std::string>{"f"});
+}
+
+// A limit on the file size fails a write in the middle, as a full disk does. In a child process: limits are its own.
+TEST_F(File, AFullDiskLeavesTheOldFile) {
+  write_file_atomically(path("f"), "old");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{100000, 100000};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(3);
+    try {
+      write_file_atomically(path("f"), std::string(1 << 20, 'n'));
+    } catch (const Error& error) {
+      ::_exit(std::string(error.what()) == "cannot write " + path("f") + ": File too large" ? 0 : 2);
+    }
+    ::_exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "1: no error, 2: another message, 3: no limit";
+  EXPECT_EQ(read_file(path("f")), "old");
+  EXPECT_EQ(names(), std::vector<std::string>{"f"});
+}
+
+TEST_F(File, WritersOfOneFileNeverMix) {
+  std::vector<std::thread> writers;
+  for (char c : {'a', 'b', 'c'}) {
+    writers.emplace_back([this, c] {
+      for (int i = 0; i < 10; ++i) write_file_atomically(path("f"), std::string(50000, c));
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  const std::string content = read_file(path("f"));
+  EXPECT_EQ(content, std::string(50000, content.at(0)));
+  EXPECT_EQ(names(), std::vector<std::string>{"f"});
+}
+
+TEST_F(File, GlobFindsRegularFilesInOrder) {
+  for (const char* name : {"train-00001-of-00002", "train-00000-of-00002", "validation-0", "b.x", "B.x"}) {
+    write_file_atomically(path(name), "");
+  }
+  fs::create_directory(directory_ / "train-dir");
+  EXPECT_EQ(glob_files(path("train-*")),
+            (std::vector<std::string>{path("train-00000-of-00002"), path("train-00001-of-00002")}));
+  EXPECT_EQ(glob_files(path("train-0000[1-9]*")), std::vector<std::string>{path("train-00001-of-00002")});
+  EXPECT_EQ(glob_files(path("?.x")), (std::vector<std::string>{path("B.x"), path("b.x")}));
+  EXPECT_EQ(glob_files(path("validation-0")), std::vector<std::string>{path("validation-0")});
+  EXPECT_TRUE(glob_files(path("nothing-*")).empty());
+}
+
+TEST_F(File, AMapShowsTheBytesAndMoves) {
+  write_file_atomically(path("f"), "hello");
+  write_file_atomically(path("empty"), "");
+  MappedFile a(path("f"));
+  ASSERT_EQ(a.bytes().size(), 5u);
+  EXPECT_EQ(a.bytes()[1], 'e');
+  const std::uint8_t* address = a.bytes().data();
+  MappedFile b(std::move(a));
+  EXPECT_EQ(b.bytes().data(), address);
+  MappedFile c;
+  EXPECT_TRUE(c.bytes().empty());
+  c = std::move(b);
+  EXPECT_EQ(c.bytes().data(), address);
+  EXPECT_EQ(c.path(), path("f"));
+  EXPECT_TRUE(MappedFile(path("empty")).bytes().empty());
+  fs::remove(path("f"));
+  EXPECT_EQ(c.bytes()[4], 'o');  // the map outlives the name
+}
+
+}  // namespace
+}  // namespace ridgeline

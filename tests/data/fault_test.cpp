@@ -1,0 +1,214 @@
+// Bad data and sudden ends.
+#include <chrono>
+#include <thread>
+
+#include "helpers.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/format/example.h"
+#include "ridgeline/format/tfrecord.h"
+
+namespace ridgeline::data::testing {
+namespace {
+
+std::string jpeg_text(std::uint64_t seed) {
+  const std::vector<std::uint8_t> bytes = image::encode_jpeg(picture(40, 50, seed), 90);
+  return {bytes.begin(), bytes.end()};
+}
+
+// Ten records with labels 1..10; the callback may change each before it is written.
+std::string write_records(const std::string& path, const std::function<void(int, ExampleBuilder&)>& change = nullptr) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  TFRecordWriter writer(path);
+  for (int i = 0; i < 10; ++i) {
+    ExampleBuilder example;
+    example.bytes("image/encoded", jpeg_text(static_cast<std::uint64_t>(i))).int64s("image/class/label", i + 1);
+    if (change) change(i, example);
+    writer.write(example.serialize());
+  }
+  writer.close();
+  return path;
+}
+
+Dataset small(const Dataset& source) { return source.map(Resize({8, 8})).batch(2); }
+
+// The message of the first error of a run, and how many batches came before it.
+std::pair<std::string, int> run_to_error(const Dataset& data, IteratorOptions options) {
+  Iterator it(data, std::move(options));
+  int batches = 0;
+  const std::string first = error_of([&] {
+    while (it.next()) ++batches;
+  });
+  EXPECT_EQ(error_of([&] { it.next(); }), first) << "the error stays where it is";
+  return {first, batches};
+}
+
+TEST(Faults, ACorruptJpegIsTheErrorOfItsOwnRecordInOrder) {
+  const TempDir dir;
+  const std::string folder = write_folders(dir / "train", 2, 10);
+  const std::string bad = folder + "/class_a/105.jpg";
+  std::string bytes = read_file(bad);
+  bytes.resize(bytes.size() / 2);
+  write_bytes(bad, bytes.data(), bytes.size());
+  const std::string expected = run_to_error(small(ImageFolder(folder)), {.pull = true}).first;
+  EXPECT_NE(expected.find("[image_folder] " + bad + ": [jpeg]"), std::string::npos) << expected;
+  EXPECT_NE(expected.find("(in decode)"), std::string::npos) << expected;
+  for (const int workers : {1, 2, 7}) {
+    const auto [message, batches] = run_to_error(small(ImageFolder(folder)), {.workers = workers});
+    EXPECT_EQ(message, expected);
+    EXPECT_EQ(batches, 2);  // record 5 lies in the third batch
+  }
+}
+
+TEST(Faults, TheFirstOfSeveralBadRecordsIsReported) {
+  const TempDir dir;
+  const std::string folder = write_folders(dir / "train", 1, 16);
+  for (const char* name : {"103", "104", "112"}) write_bytes(folder + "/class_a/" + name + ".jpg", "no", 2);
+  for (const int workers : {2, 7}) {
+    const auto [message, batches] =
+        run_to_error(ImageFolder(folder).map(Resize({8, 8})).batch(16), {.workers = workers});
+    EXPECT_NE(message.find("/103.jpg: "), std::string::npos) << message;
+    EXPECT_EQ(batches, 0);
+  }
+}
+
+TEST(Faults, AWrongExtensionIsDecidedByContent) {
+  const TempDir dir;
+  const std::string folder = write_folders(dir / "train", 1, 1);
+  const std::string as_jpg = read_file(folder + "/class_a/100.jpg");
+  write_bytes(folder + "/class_a/101.png", as_jpg.data(), as_jpg.size());
+  Iterator it(small(ImageFolder(folder)), {.pull = true});
+  const auto batch = it.next();
+  EXPECT_EQ(std::memcmp(batch->image().raw(), batch->image().data<std::uint8_t>() + 192, 192), 0);
+}
+
+TEST(Faults, FoldersWithoutClassesOrImagesAreNamed) {
+  const TempDir dir;
+  EXPECT_ERROR(ImageFolder(dir / "absent").size(), "no such directory: " + (dir / "absent"));
+  std::filesystem::create_directories(dir / "empty");
+  EXPECT_ERROR(ImageFolder(dir / "empty").size(), "no class folders in " + (dir / "empty"));
+  write_folders(dir / "train", 1, 1);
+  write_bytes(dir / "train/class_b/notes.txt", "x", 1);
+  EXPECT_ERROR(ImageFolder(dir / "train").size(),
+               "no images in class folder " + (dir / "train/class_b") + " (looked for .jpg, .jpeg, .png)");
+  write_bytes(dir / "file", "x", 1);
+  EXPECT_ERROR(ImageFolder(dir / "file").size(), "not a directory");
+}
+
+TEST(Faults, ATruncatedTFRecordNamesFileRecordAndByte) {
+  const TempDir dir;
+  const std::string path = write_records(dir / "train-0");
+  const std::uint64_t offset = TFRecordFile(path).offset(9);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 5);
+  EXPECT_ERROR(TFRecord(path).size(), path + ": record 9 at byte " + std::to_string(offset));
+}
+
+TEST(Faults, AFlippedByteNamesFileRecordAndByte) {
+  const TempDir dir;
+  const std::string path = write_records(dir / "train-0");
+  const std::uint64_t offset = TFRecordFile(path).offset(4);
+  std::string bytes = read_file(path);
+  bytes[offset + 600] ^= 0x10;
+  write_bytes(path, bytes.data(), bytes.size());
+  const auto [message, batches] = run_to_error(small(TFRecord(path, {.label_base = LabelBase::one})), {.workers = 3});
+  EXPECT_NE(message.find(path + ": record 4 at byte " + std::to_string(offset)), std::string::npos) << message;
+  EXPECT_EQ(batches, 2);
+}
+
+TEST(Faults, LabelsOutsideTheClassesNameTheirRecord) {
+  const TempDir dir;
+  const std::string path = write_records(dir / "train-0");
+  const auto message = [&](TFRecordOptions options) {
+    return run_to_error(small(TFRecord(path, options)), {.workers = 2}).first;
+  };
+  EXPECT_NE(message({.num_classes = 9}).find(path + ": record 9 at byte"), std::string::npos)
+      << message({.num_classes = 9});
+  EXPECT_NE(message({.num_classes = 9}).find("label 9 (stored as 10, label base 1) is outside the 9 classes"),
+            std::string::npos);
+  EXPECT_EQ(message({.num_classes = 10}), "");
+  const std::string zero =
+      write_records(dir / "zero-0", [](int i, ExampleBuilder& e) { e.int64s("image/class/label", i); });
+  EXPECT_EQ(TFRecord(zero).label_base(), 0);
+  EXPECT_NE(run_to_error(small(TFRecord(zero, {.label_base = LabelBase::one})), {.pull = true})
+                .first.find("label 0 is below the label base 1"),
+            std::string::npos);
+}
+
+TEST(Faults, MissingAndMistypedKeysNameRecordAndKey) {
+  const TempDir dir;
+  const std::string other = dir / "other-0";
+  {
+    TFRecordWriter writer(other);
+    writer.write(ExampleBuilder().bytes("image", jpeg_text(1)).int64s("label", 1).serialize());
+    writer.close();
+  }
+  EXPECT_ERROR(TFRecord(other).label_base(),
+               "record 0 at byte 0: no key 'image/class/label'; its keys are image, label");
+  EXPECT_ERROR(replay(TFRecord(other, {.label_base = LabelBase::zero}), 0, 0), "no key 'image/encoded'");
+  const std::string typed = write_records(dir / "typed-0", [](int i, ExampleBuilder& e) {
+    if (i == 3) e.floats("image/class/label", {1.0f});
+  });
+  EXPECT_ERROR(replay(TFRecord(typed, {.label_base = LabelBase::one}), 0, 3), "record 3 at byte");
+  const std::string boxes =
+      write_records(dir / "boxes-0", [](int, ExampleBuilder& e) { e.floats("image/object/bbox/ymin", {0.1f}); });
+  EXPECT_ERROR(replay(TFRecord(boxes, {.label_base = LabelBase::one}), 0, 0), "have different lengths: 1, 0, 0, 0");
+}
+
+TEST(Faults, BoundingBoxesSteerTheCrop) {
+  const TempDir dir;
+  const auto box = [](int, ExampleBuilder& e) {
+    e.floats("image/object/bbox/ymin", {0.9f}).floats("image/object/bbox/xmin", {0.9f});
+    e.floats("image/object/bbox/ymax", {1.0f}).floats("image/object/bbox/xmax", {1.0f});
+  };
+  const std::string with = write_records(dir / "with-0", box), without = write_records(dir / "without-0");
+  const auto crops = [](const std::string& path, double covered) {
+    Iterator it(
+        TFRecord(path).map(RandomResizedCrop(8, {.scale = {0.05, 0.3}, .min_object_covered = covered})).batch(10),
+        {.pull = true});
+    return digest(it);
+  };
+  EXPECT_NE(crops(with, 0.5), crops(without, 0.5));
+  EXPECT_EQ(crops(with, 0.0), crops(without, 0.0));
+}
+
+TEST(Faults, AWorkersErrorDoesNotKeepTheIteratorFromEnding) {
+  const TempDir dir;
+  const std::string folder = write_folders(dir / "train", 1, 8);
+  write_bytes(folder + "/class_a/100.jpg", "", 0);
+  Iterator it(small(ImageFolder(folder)), {.workers = 3});
+}
+
+int threads_now() {
+  int count = 0;
+  for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator("/proc/self/task")) ++count;
+  return count;
+}
+
+TEST(Faults, TwoHundredStartsAndStopsMidEpochLeaveNoThread) {
+  const TempDir dir;
+  const Dataset data = ImageFolder(write_folders(dir / "train", 2, 10))
+                           .shuffle()
+                           .map(RandomResizedCrop(16), RandomHorizontalFlip())
+                           .batch(2);
+  const int before = threads_now();
+  for (int i = 0; i < 200; ++i) {
+    Iterator it(data, {.workers = 1 + i % 4, .epochs = kForever});
+    for (int k = 0; k < i % 5; ++k) ASSERT_TRUE(it.next().has_value());
+  }
+  EXPECT_EQ(threads_now(), before);
+}
+
+TEST(Faults, StoppingTakesLessThanASecondFromAnyState) {
+  const Dataset data = rows_in_memory(1000).shuffle().batch(10);
+  for (int state = 0; state < 3; ++state) {
+    auto it = std::make_unique<Iterator>(data, IteratorOptions{.workers = 4, .epochs = kForever});
+    std::optional<Batch> lent;
+    if (state == 1) lent = it->next();                                           // with a batch lent
+    if (state == 2) std::this_thread::sleep_for(std::chrono::milliseconds(30));  // with all slots full
+    const auto begin = std::chrono::steady_clock::now();
+    it.reset();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline::data::testing

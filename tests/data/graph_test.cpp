@@ -1,0 +1,205 @@
+// The IR: tables, JSON, hash, columns and sizes without a run.
+#include <map>
+
+#include "helpers.h"
+#include "ridgeline/data/ir/registry.h"
+#include "ridgeline/data/pass/passes.h"
+
+namespace ridgeline::data::testing {
+namespace {
+
+Tensors sample_tensors() {
+  return {{"image", Tensor::of<std::uint8_t>({0, 1, 2, 3, 4, 5, 6, 255}, Shape{2, 2, 2, 1})},
+          {"label", Tensor::of<std::int32_t>({-1, 70000}, Shape{2})},
+          {"name", Tensor::strings({"", std::string("a\0\xff", 3)})}};
+}
+
+// Arguments other than the defaults, for every node and transform in the tables.
+std::map<std::string, Args> node_args() {
+  return {
+      {"image_folder", {{"dir", std::string("some/dir \"q\"")}, {"extensions", Texts{".png"}}}},
+      {"tfrecord", {{"files", Texts{"a-*", "b"}}, {"label_base", std::string("1")}, {"num_classes", std::int64_t{10}}}},
+      {"idx", {{"images", std::string("i.gz")}, {"labels", std::string("l.gz")}}},
+      {"in_memory", {{"columns", sample_tensors()}}},
+      {"shuffle", {{"seed", std::int64_t{12345678901234}}}},
+      {"repeat", {{"count", std::int64_t{3}}}},
+      {"take", {{"count", std::int64_t{4}}}},
+      {"skip", {{"count", std::int64_t{2}}}},
+      {"shard", {{"count", std::int64_t{8}}, {"index", std::int64_t{5}}}},
+      {"map", {}},
+      {"batch", {{"size", std::int64_t{32}}, {"drop_remainder", true}}}};
+}
+
+std::map<std::string, Args> transform_args() {
+  const Args crop{{"size", Integers{7, 9}},
+                  {"scale", Reals{0.1, 0.3}},
+                  {"ratio", Reals{0.5, 1.0 / 3 + 1}},
+                  {"interpolation", std::string("bicubic")},
+                  {"min_object_covered", 0.25}};
+  return {{"decode", {}},
+          {"random_resized_crop", crop},
+          {"decode_random_resized_crop", crop},
+          {"resize", {{"size", Integers{256}}, {"interpolation", std::string("nearest")}}},
+          {"center_crop", {{"size", Integers{224}}}},
+          {"decode_resize_center_crop",
+           {{"size", Integers{224}}, {"resize", Integers{256, 300}}, {"interpolation", std::string("box")}}},
+          {"random_crop", {{"size", Integers{32}}, {"padding", std::int64_t{4}}}},
+          {"random_horizontal_flip", {{"p", 0.1}}},
+          {"draw_flip", {{"p", 0.3}}},
+          {"normalize", {{"mean", Reals{0.1, 0.2, 0.3}}, {"std", Reals{0.4, 0.5, 0.6}}}},
+          {"write", {{"p", 0.7}, {"mean", Reals{0.5}}, {"std", Reals{0.25}}}}};
+}
+
+TEST(DataGraphJson, EveryRegisteredNodeComesBackEqual) {
+  for (const NodeEntry& entry : node_table()) {
+    ASSERT_TRUE(node_args().contains(entry.op)) << "give arguments for " << entry.op << " in this test";
+    DataGraph graph;
+    graph.seed = 0xffffffffffffffffull;
+    if (entry.kind != NodeKind::source) graph.add({.op = "in_memory", .args = {{"columns", sample_tensors()}}});
+    Node node{.op = entry.op, .args = node_args().at(entry.op)};
+    if (entry.kind != NodeKind::source) node.inputs = {graph.output().id};
+    if (entry.kind == NodeKind::batch) node.hints = {{"workers", 3}, {"memory_limit", 1000}};
+    graph.add(std::move(node));
+    const DataGraph back = graph_from_json(to_json(graph));
+    EXPECT_EQ(back, graph) << to_json(graph, 1);
+    EXPECT_EQ(to_json(back), to_json(graph));
+    EXPECT_EQ(graph_hash(back), graph_hash(graph));
+    EXPECT_EQ(graph_from_json(to_json(graph, 2)), graph);
+  }
+}
+
+TEST(DataGraphJson, EveryRegisteredTransformComesBackEqual) {
+  for (const TransformEntry& entry : transform_table()) {
+    ASSERT_TRUE(transform_args().contains(entry.op)) << "give arguments for " << entry.op << " in this test";
+    DataGraph graph;
+    graph.add({.op = "in_memory", .args = {{"columns", sample_tensors()}}});
+    Node map{.op = "map", .inputs = {graph.output().id}};
+    map.operations = {{entry.op, transform_args().at(entry.op), ""},
+                      {entry.op, transform_args().at(entry.op), "my_name"}};
+    graph.add(std::move(map));
+    EXPECT_EQ(graph.output().operations[0].name, entry.op);
+    const DataGraph back = graph_from_json(to_json(graph));
+    EXPECT_EQ(back, graph);
+    EXPECT_EQ(graph_hash(back), graph_hash(graph));
+  }
+}
+
+TEST(DataGraphJson, GivesTheSameBatches) {
+  const Dataset data =
+      rows_in_memory(20).shuffle().map(RandomCropWithPadding({4, 4}, 1), RandomHorizontalFlip()).batch(3).with_seed(4);
+  const Dataset back = Dataset::from_json(data.to_json());
+  Iterator a(data, {.pull = true}), b(back, {.pull = true});
+  EXPECT_EQ(digest(a), digest(b));
+}
+
+TEST(DataGraphJson, LeavesOutDefaultsOnReadingAndNamesWhatIsMissing) {
+  const std::string text = R"({"schema":"data-graph","version":1,"nodes":[
+      {"id":"a","op":"image_folder","args":{"dir":"d"}},
+      {"id":"b","op":"map","inputs":["a"],"args":{"operations":[{"op":"resize","args":{"size":[8,8]}}]}},
+      {"id":"c","op":"batch","inputs":["b"],"args":{"size":4}}],"outputs":["c"]})";
+  const Dataset data = Dataset::from_json(text);
+  EXPECT_EQ(to_string(data.columns()), "image u8[4,8,8,3], label i32[4], mask u8[4]");
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = text;
+    changed.replace(changed.find(from), from.size(), to);
+    return changed;
+  };
+  EXPECT_ERROR(Dataset::from_json(with("\"version\":1", "\"version\":7")),
+               "version is 7, this program reads version 1");
+  EXPECT_ERROR(Dataset::from_json(with("data-graph", "data-grape")), "schema is \"data-grape\"");
+  EXPECT_ERROR(Dataset::from_json(with("\"nodes\"", "\"node\"")), "unknown key 'node': did you mean 'nodes'?");
+  EXPECT_ERROR(Dataset::from_json(with("image_folder", "image_foldr")),
+               "unknown node 'image_foldr': did you mean 'image_folder'?");
+  EXPECT_ERROR(Dataset::from_json(with("resize", "resise")), "unknown transform 'resise': did you mean 'resize'?");
+  EXPECT_ERROR(Dataset::from_json(with("\"dir\"", "\"dirr\"")), "unknown key 'dirr': did you mean 'dir'?");
+  EXPECT_ERROR(Dataset::from_json(with("\"dir\":\"d\"", "")), "argument 'dir' is missing");
+  EXPECT_ERROR(Dataset::from_json(with("\"size\":4", "\"size\":\"4\"")),
+               "'size' of node 'c' is \"4\", it must be a integer");
+  EXPECT_ERROR(Dataset::from_json(with("\"size\":4", "\"size\":0")), "[batch] size is 0");
+  EXPECT_ERROR(Dataset::from_json(with("[\"b\"]", "[\"bb\"]")), "reads 'bb', which is no node above it");
+  EXPECT_ERROR(Dataset::from_json(with("\"outputs\":[\"c\"]", "\"outputs\":[\"b\"]")), "does not lead to its output");
+  EXPECT_ERROR(Dataset::from_json(with("[8,8]", "[8,8],\"interpolation\":\"bilinar\"")),
+               "unknown interpolation 'bilinar': did you mean 'bilinear'?");
+  EXPECT_ERROR(Dataset::from_json(text.substr(0, 50)), "[data graph JSON]");
+}
+
+TEST(DataGraphHash, LeavesOutHintsPlacesAndTheRank) {
+  const auto make = [](const std::string& dir, int rank, int batch) {
+    return ImageFolder(dir).shuffle().shard(4, rank).map(Resize({8, 8})).batch(batch);
+  };
+  const std::uint64_t hash = make("a", 0, 4).hash();
+  EXPECT_EQ(make("b", 0, 4).hash(), hash);
+  EXPECT_EQ(make("a", 3, 4).hash(), hash);
+  EXPECT_EQ(make("a", 0, 4).with_hints({.workers = 5, .memory_limit = 9}).hash(), hash);
+  EXPECT_EQ(make("a", 0, 4).with_seed(9).hash(), hash);
+  EXPECT_NE(make("a", 0, 5).hash(), hash);
+  EXPECT_NE(ImageFolder("a").shuffle().shard(4, 0).map(Resize({8, 9})).batch(4).hash(), hash);
+  EXPECT_NE(rows_in_memory(3).hash(), rows_in_memory(4).hash());
+}
+
+TEST(Dataset, AnswersFromTheGraph) {
+  const Dataset data = rows_in_memory(23).shuffle().repeat(2).map(Resize({5, 7})).batch(4);
+  EXPECT_EQ(data.size(), 12);
+  EXPECT_EQ(data.num_samples(), 46);
+  EXPECT_EQ(data.batch_size(), 4);
+  EXPECT_EQ(data.repeat_count(), 2);
+  EXPECT_EQ(data.num_classes(), 23);
+  EXPECT_EQ(to_string(data.columns()), "image u8[4,5,7,3], label i32[4], mask u8[4]");
+  EXPECT_EQ(rows_in_memory(23).batch(4, {.drop_remainder = true}).size(), 5);
+  EXPECT_EQ(rows_in_memory(23).batch(4, {.drop_remainder = true}).num_samples(), 20);
+  EXPECT_EQ(rows_in_memory(23).batch(4).skip(2).num_samples(), 15);
+  EXPECT_EQ(rows_in_memory(23).repeat().batch(4).size(), kForever);
+  EXPECT_EQ(rows_in_memory(23).repeat().take(5).repeat_count(), kForever);
+  EXPECT_EQ(ImageFolder("nowhere").map(RandomResizedCrop(9), Normalize::imagenet()).batch(2).columns()[0],
+            (Column{"image", DType::f32, Shape{2, 9, 9, 3}}));  // nothing is opened for it
+}
+
+TEST(Dataset, IsAValueThatCallsDoNotChange) {
+  const Dataset base = rows_in_memory(10);
+  const Dataset batched = base.batch(3);
+  EXPECT_EQ(base.size(), 10);
+  EXPECT_EQ(batched.size(), 4);
+  EXPECT_EQ(base.graph().nodes.size(), 1u);
+  Iterator a(batched, {.pull = true}), b(batched, {.pull = true});
+  EXPECT_EQ(digest(a), digest(b));
+}
+
+TEST(Dataset, RefusesWhatCannotWorkWhereItIsWritten) {
+  const Dataset data = rows_in_memory(10);
+  EXPECT_ERROR(data.batch(0), "[batch] size is 0, it must be at least 1");
+  EXPECT_ERROR(data.batch(2).batch(2), "its input is batched already");
+  EXPECT_ERROR(data.batch(2).map(Resize({2, 2})), "[map] works on samples: put it before batch");
+  EXPECT_ERROR(data.shard(2, 2), "index is 2, it must be below count, which is 2");
+  EXPECT_ERROR(data.take(-2), "[take] count is -2");
+  EXPECT_ERROR(data.repeat(0), "[repeat] count is 0");
+  EXPECT_ERROR(data.map(Resize(0)), "[resize] size is 0");
+  EXPECT_ERROR(data.map(RandomHorizontalFlip(1.5)), "p is 1.5");
+  EXPECT_ERROR(data.map(RandomResizedCrop(8, {.interpolation = "cubic"})),
+               "unknown interpolation 'cubic': did you mean 'bicubic'?");
+  EXPECT_ERROR(data.map(Normalize({0.5}, {0.5})), "mean has 1 numbers, the image has 3 channels");
+  EXPECT_ERROR(data.map(Normalize({0.5, 0.5, 0.5}, {0.5, 0, 0.5})), "std is 0");
+  EXPECT_ERROR(data.map(Normalize::imagenet(), Resize({2, 2})), "put it before Normalize");
+  EXPECT_ERROR(ImageFolder("x").map(Resize(8)).batch(2), "samples have no common shape: image u8[?,?,3]");
+  EXPECT_ERROR(InMemory({{"x", Tensor::zeros(DType::u8, Shape{3})}}).map(Resize({2, 2})), "there is no column 'image'");
+  EXPECT_ERROR(InMemory({{"x", Tensor::zeros(DType::u8, Shape{3})}, {"y", Tensor::zeros(DType::u8, Shape{4})}}),
+               "first extent must be 3");
+  EXPECT_ERROR(Iterator(data), "end it with batch");
+  EXPECT_ERROR(Iterator(data.batch(20, {.drop_remainder = true})), "no batch to deliver: 10 samples, batches of 20");
+  EXPECT_ERROR(ImageFolder("/no/such/place").size(), "no such directory: /no/such/place");
+  EXPECT_ERROR(TFRecord("/no/such/train-*").size(), "no file matches /no/such/train-*");
+  EXPECT_ERROR(parse_label_base("2"), "unknown label_base '2' (allowed: auto, 0, 1)");
+}
+
+TEST(Registry, DocumentsEveryArgument) {
+  const std::string page = reference_page();
+  for (const NodeEntry& entry : node_table())
+    EXPECT_NE(page.find("\n" + entry.op + ": "), std::string::npos) << entry.op;
+  for (const TransformEntry& entry : transform_table())
+    EXPECT_NE(page.find("\n" + entry.op + ": "), std::string::npos) << entry.op;
+  EXPECT_NE(page.find("interpolation (text, default \"bilinear\"): filter of the resampling (one of "),
+            std::string::npos)
+      << page;
+}
+
+}  // namespace
+}  // namespace ridgeline::data::testing

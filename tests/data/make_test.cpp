@@ -1,0 +1,145 @@
+#include <map>
+
+#include "helpers.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/core/threads.h"
+#include "ridgeline/format/example.h"
+#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/image/shapes.h"
+
+namespace ridgeline::data::testing {
+namespace {
+
+// Path below `dir` -> content.
+std::map<std::string, std::string> tree(const std::string& dir) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dir)) {
+    if (entry.is_regular_file())
+      files[std::filesystem::relative(entry.path(), dir).string()] = read_file(entry.path().string());
+  }
+  return files;
+}
+
+TEST(MakeShapes, DrawsClassFoldersThatDependOnTheSeedAlone) {
+  const TempDir dir;
+  std::int64_t last = 0;
+  const MakeShapesReport report =
+      make_shapes(dir / "a", {.seed = 3, .train = 20, .val = 10, .progress = [&](std::int64_t done, std::int64_t of) {
+                                EXPECT_EQ(done, ++last);
+                                EXPECT_EQ(of, 30);
+                              }});
+  EXPECT_EQ(report.written, 30);
+  EXPECT_EQ(last, 30);
+  make_shapes(dir / "b", {.seed = 3, .train = 20, .val = 10});
+  make_shapes(dir / "c", {.seed = 4, .train = 20, .val = 10});
+  EXPECT_EQ(tree(dir / "a"), tree(dir / "b"));
+  EXPECT_NE(tree(dir / "a"), tree(dir / "c"));
+  const Dataset train = ImageFolder(dir / "a/train"), val = ImageFolder(dir / "a/val");
+  EXPECT_EQ(train.size(), 20);
+  EXPECT_EQ(val.size(), 10);
+  std::vector<std::string> names = image::shape_class_names();
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(train.class_names(), names);
+  EXPECT_EQ(val.class_names(), names);
+  EXPECT_FALSE(std::filesystem::exists(dir / "a.partial"));
+}
+
+TEST(MakeShapes, KeepsAnEqualResultAndRefusesAnythingElse) {
+  const TempDir dir;
+  make_shapes(dir / "a", {.train = 10, .val = 10});
+  const auto before = tree(dir / "a");
+  EXPECT_TRUE(make_shapes(dir / "a/", {.train = 10, .val = 10}).already_there);
+  EXPECT_ERROR(make_shapes(dir / "a", {.seed = 1, .train = 10, .val = 10}), "holds shapes of another seed or size");
+  EXPECT_EQ(tree(dir / "a"), before);
+  write_bytes(dir / "mine/thesis.txt", "x", 1);
+  EXPECT_ERROR(make_shapes(dir / "mine", {.train = 10, .val = 10}), "holds other files");
+  std::filesystem::create_directories(dir / "empty");
+  EXPECT_EQ(make_shapes(dir / "empty", {.train = 10, .val = 10}).written, 20);
+  EXPECT_ERROR(make_shapes(dir / "few", {.train = 5, .val = 10}), "each needs at least 10");
+}
+
+TEST(MakeShapes, LeavesNothingBehindWhenItIsStopped) {
+  const TempDir dir;
+  EXPECT_ERROR(make_shapes(dir / "a", {.train = 20,
+                                       .val = 10,
+                                       .progress =
+                                           [](std::int64_t done, std::int64_t) {
+                                             if (done == 5) throw Error("stopped", ErrorKind::interrupted);
+                                           }}),
+               "stopped");
+  EXPECT_FALSE(std::filesystem::exists(dir / "a"));
+  EXPECT_FALSE(std::filesystem::exists(dir / "a.partial"));
+}
+
+TEST(MakeTFRecord, PacksClassFoldersThatReadBackAsTheyWere) {
+  const TempDir dir;
+  write_folders(dir / "from/train", 3, 5);
+  write_folders(dir / "from/val", 3, 2, 7);
+  const MakeTFRecordReport report =
+      make_tfrecord(dir / "from", dir / "out", {.train_shards = 4, .validation_shards = 2});
+  EXPECT_EQ(report.train_records, 15);
+  EXPECT_EQ(report.validation_records, 6);
+  EXPECT_EQ(report.class_names, (std::vector<std::string>{"class_a", "class_b", "class_c"}));
+  EXPECT_TRUE(report.unreadable.empty());
+  EXPECT_EQ(report.files.size(), 6u);
+  EXPECT_TRUE(std::filesystem::exists(dir / "out/train-00003-of-00004"));
+  EXPECT_TRUE(std::filesystem::exists(dir / "out/validation-00001-of-00002"));
+
+  std::map<std::string, std::string> packed;  // "class/file" -> image
+  for (int shard = 0; shard < 4; ++shard) {
+    const TFRecordFile file(dir / ("out/train-0000" + std::to_string(shard) + "-of-00004"));
+    for (std::size_t i = 0; i < file.size(); ++i) {
+      const Example example(file.record(i));
+      const std::string text(example.one_bytes("image/class/text"));
+      EXPECT_EQ(example.one_int64("image/class/label"), text.back() - 'a' + 1);
+      EXPECT_EQ(example.one_bytes("image/class/synset"), text);
+      EXPECT_EQ(example.one_bytes("image/format"), "JPEG");
+      EXPECT_EQ(example.one_bytes("image/colorspace"), "RGB");
+      EXPECT_EQ(example.one_int64("image/channels"), 3);
+      EXPECT_GE(example.one_int64("image/height"), 20);
+      EXPECT_GE(example.one_int64("image/width"), 20);
+      packed[text + "/" + std::string(example.one_bytes("image/filename"))] =
+          std::string(example.one_bytes("image/encoded"));
+    }
+  }
+  EXPECT_EQ(packed, tree(dir / "from/train"));
+
+  // Through the data graph: validation keeps the order of the folders.
+  const Dataset train = TFRecord(dir / "out/train-*", {.num_classes = 3});
+  EXPECT_EQ(train.label_base(), 1);
+  Iterator records(TFRecord(dir / "out/validation-*", {.label_base = LabelBase::one}).map(Resize({9, 9})).batch(3),
+                   {.pull = true});
+  Iterator folders(ImageFolder(dir / "from/val").map(Resize({9, 9})).batch(3), {.pull = true});
+  EXPECT_EQ(digest(records), digest(folders));
+}
+
+TEST(MakeTFRecord, ReportsUnreadableImagesAndLeavesThemOut) {
+  const TempDir dir;
+  write_folders(dir / "from/train", 2, 3);
+  write_folders(dir / "from/val", 2, 2);
+  write_bytes(dir / "from/train/class_b/101.jpg", "GIF89a......", 12);
+  const MakeTFRecordReport report = make_tfrecord(dir / "from", dir / "out");
+  EXPECT_EQ(report.train_records, 5);
+  ASSERT_EQ(report.unreadable.size(), 1u);
+  EXPECT_EQ(report.unreadable[0].file, dir / "from/train/class_b/101.jpg");
+  EXPECT_NE(report.unreadable[0].reason.find("GIF"), std::string::npos);
+  EXPECT_EQ(TFRecord(dir / "out/train-*").size(), 5);
+}
+
+TEST(MakeTFRecord, RefusesWhatCannotBePacked) {
+  const TempDir dir;
+  EXPECT_ERROR(make_tfrecord(dir / "absent", dir / "out"), "no such directory: " + (dir / "absent"));
+  write_folders(dir / "from/train", 2, 3);
+  EXPECT_ERROR(make_tfrecord(dir / "from", dir / "out"), "no such directory: " + (dir / "from/val"));
+  std::filesystem::create_directories(dir / "from/val/class_a");
+  EXPECT_ERROR(make_tfrecord(dir / "from", dir / "out"), "no images in class folder " + (dir / "from/val/class_a"));
+  write_folders(dir / "from/val", 3, 1);
+  EXPECT_ERROR(make_tfrecord(dir / "from", dir / "out"), "class 'class_c' of validation is not in train");
+  std::filesystem::remove_all(dir / "from/val/class_c");
+  EXPECT_ERROR(make_tfrecord(dir / "from", dir / "out", {.train_shards = 7}), "7 shards for 6 images");
+  make_tfrecord(dir / "from", dir / "out");
+  EXPECT_ERROR(make_tfrecord(dir / "from", dir / "out"), "is there already");
+}
+
+}  // namespace
+}  // namespace ridgeline::data::testing

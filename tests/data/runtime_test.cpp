@@ -1,0 +1,229 @@
+// What a run delivers must not depend on how it is run.
+#include <atomic>
+#include <thread>
+
+#include "helpers.h"
+#include "ridgeline/data/runtime/worker_pool.h"
+#include "ridgeline/image/normalize.h"
+
+namespace ridgeline::data::testing {
+namespace {
+
+Dataset training(const std::string& dir) {
+  return ImageFolder(dir)
+      .shuffle()
+      .map(RandomResizedCrop(24), RandomHorizontalFlip(), Normalize::imagenet())
+      .batch(8)
+      .with_seed(5);
+}
+
+TEST(Runtime, ThreeEpochsAreEqualForEveryNumberOfWorkersAndSlotsAndInPullMode) {
+  const TempDir dir;
+  const Dataset data = training(write_folders(dir / "train", 3, 9));  // 27 samples: the last batch is short
+  Iterator reference(data, {.epochs = 3, .pull = true});
+  EXPECT_EQ(reference.workers(), 0);
+  const std::uint64_t expected = digest(reference);
+  EXPECT_EQ(reference.stats().batches, 12u);
+  for (const int workers : {1, 2, 7}) {
+    for (const std::int64_t slots : {1, 2, 8}) {
+      Iterator it(data, {.workers = workers, .memory_limit = slots * reference.slot_bytes(), .epochs = 3});
+      EXPECT_EQ(it.workers(), workers);
+      EXPECT_EQ(it.slots(), slots);
+      EXPECT_EQ(digest(it), expected) << workers << " workers, " << slots << " slots";
+    }
+  }
+  Iterator other(data, {.epochs = 3, .seed = 6, .pull = true});
+  EXPECT_NE(digest(other), expected);
+}
+
+TEST(Runtime, TwoIteratorsShareOnePool) {
+  const TempDir dir;
+  const Dataset data = training(write_folders(dir / "train", 2, 8));
+  Iterator reference(data, {.epochs = 2, .pull = true});
+  const std::uint64_t expected = digest(reference);
+  const auto pool = std::make_shared<WorkerPool>(3);
+  Iterator a(data, {.epochs = 2, .pool = pool}), b(data, {.epochs = 2, .pool = pool});
+  EXPECT_EQ(digest(b), expected);
+  EXPECT_EQ(digest(a), expected);
+}
+
+TEST(Runtime, EpochsFollowEachOtherAndTellTheirPlace) {
+  Iterator it(rows_in_memory(5).batch(2), {.workers = 2, .epochs = 2});
+  EXPECT_EQ(it.batches_per_epoch(), 3);
+  std::vector<std::string> seen;
+  while (const auto batch = it.next()) {
+    std::string text =
+        std::to_string(batch->epoch()) + ":" + std::to_string(batch->index()) + (batch->last_of_epoch() ? "!" : "");
+    for (const std::uint64_t r : batch->records()) text += " " + std::to_string(r);
+    seen.push_back(text);
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"0:0 0 1", "0:1 2 3", "0:2! 4", "1:0 0 1", "1:1 2 3", "1:2! 4"}));
+  EXPECT_FALSE(it.next().has_value());
+}
+
+TEST(Runtime, TheLastPartialBatchIsPaddedWithZerosAndMasked) {
+  Iterator it(rows_in_memory(5).batch(3), {.pull = true});
+  {
+    const auto full = it.next();
+    EXPECT_EQ(full->samples(), 3);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(full->mask().data<std::uint8_t>()[i], 1);
+  }
+  const auto last = it.next();
+  EXPECT_EQ(last->rows(), 3);
+  EXPECT_EQ(last->samples(), 2);
+  EXPECT_EQ(last->label().data<std::int32_t>()[1], 4);
+  EXPECT_EQ(last->mask().data<std::uint8_t>()[1], 1);
+  EXPECT_EQ(last->mask().data<std::uint8_t>()[2], 0);
+  EXPECT_EQ(last->label().data<std::int32_t>()[2], 0);
+  for (int i = 0; i < 72; ++i) EXPECT_EQ(last->image().data<std::uint8_t>()[2 * 72 + i], 0);
+  Iterator dropping(rows_in_memory(5).batch(3, {.drop_remainder = true}), {.pull = true});
+  EXPECT_TRUE(dropping.next().has_value());
+  EXPECT_FALSE(dropping.next().has_value());
+}
+
+TEST(Runtime, RawImagesAndTheImageTailGiveTheBitsOfTheWorkers) {
+  const TempDir dir;
+  const std::string folder = write_folders(dir / "train", 2, 10);
+  for (const bool fused : {true, false}) {
+    std::vector<std::string> off;
+    if (!fused) off = {"fuse_write", "fuse_decode_crop"};
+    Iterator floats(training(folder), {.workers = 2, .epochs = 2, .disabled_passes = off});
+    Iterator raw(training(folder), {.workers = 3, .epochs = 2, .raw_images = true, .disabled_passes = off});
+    const ImageTail tail = raw.image_tail();
+    ASSERT_TRUE(tail.normalize);
+    EXPECT_TRUE(tail.flip);
+    const image::NormalizeTable table({tail.mean[0], tail.mean[1], tail.mean[2]},
+                                      {tail.std[0], tail.std[1], tail.std[2]});
+    int flipped = 0, kept = 0;
+    while (const auto u8 = raw.next()) {
+      const auto f32 = floats.next();
+      ASSERT_EQ(u8->image().dtype(), DType::u8);
+      ASSERT_EQ(f32->image().dtype(), DType::f32);
+      EXPECT_FALSE(f32->has("flip"));
+      std::vector<float> row(24 * 24 * 3);
+      for (std::int64_t i = 0; i < u8->samples(); ++i) {
+        const bool flip = u8->flip().data<std::uint8_t>()[i] != 0;
+        (flip ? flipped : kept) += 1;
+        table.tail({u8->image().data<std::uint8_t>() + i * 24 * 24 * 3, 24, 24, 3, 72}, flip, row.data());
+        EXPECT_EQ(std::memcmp(row.data(), f32->image().data<float>() + i * 24 * 24 * 3, row.size() * sizeof(float)), 0);
+      }
+      EXPECT_EQ(digest(u8->label()), digest(f32->label()));
+    }
+    EXPECT_FALSE(floats.next().has_value());
+    EXPECT_GT(flipped, 8);
+    EXPECT_GT(kept, 8);
+  }
+}
+
+TEST(Runtime, RawImagesWithoutAFlipHaveTheColumnToo) {
+  Iterator it(rows_in_memory(4).batch(2), {.raw_images = true});
+  EXPECT_EQ(to_string(it.columns()), "image u8[2,4,6,3], label i32[2], flip u8[2], mask u8[2]");
+  EXPECT_FALSE(it.image_tail().flip);
+  EXPECT_FALSE(it.image_tail().normalize);
+  EXPECT_EQ(it.next()->flip().data<std::uint8_t>()[1], 0);
+}
+
+TEST(Runtime, EncodedImagesCanBeBatchedAsTheyAre) {
+  const TempDir dir;
+  Iterator it(ImageFolder(write_folders(dir / "train", 2, 3)).batch(4), {.workers = 2});
+  const auto batch = it.next();
+  EXPECT_EQ(batch->image().dtype(), DType::bytes);
+  for (const std::string& bytes : batch->image().string_values()) EXPECT_EQ(bytes.substr(0, 2), "\xff\xd8");
+  const auto last = it.next();
+  EXPECT_EQ(last->image().string_values()[3], "");
+}
+
+TEST(Runtime, ALentBatchOutlivesItsIterator) {
+  std::optional<Batch> batch;
+  {
+    Iterator it(rows_in_memory(8).shuffle().batch(4), {.workers = 2});
+    batch = it.next();
+  }
+  EXPECT_EQ(batch->label().elements(), 4);
+  EXPECT_EQ(static_cast<std::uint64_t>(batch->label().data<std::int32_t>()[2]), batch->records()[2]);
+}
+
+TEST(Runtime, LendingAllSlotsIsAnErrorAndNoDeadlock) {
+  for (const bool pull : {false, true}) {
+    Iterator it(rows_in_memory(100).batch(2), {.workers = 2, .pull = pull});
+    std::vector<Batch> kept;
+    for (std::int64_t i = 0; i < it.slots(); ++i) kept.push_back(std::move(*it.next()));
+    EXPECT_ERROR(it.next(), "batch slots are lent");
+    kept.pop_back();
+    EXPECT_EQ(it.next()->index(), static_cast<std::uint64_t>(it.slots()));
+  }
+  EXPECT_ERROR(Iterator(rows_in_memory(100).batch(2), {.memory_limit = 10}), "memory_limit is 10");
+}
+
+TEST(Runtime, FeedSendsAllBatchesUntilTheSinkHasEnough) {
+  struct Sink : BatchSink {
+    int batches = 0, most;
+    bool finished = false;
+    explicit Sink(int m) : most(m) {}
+    bool send(Batch) override { return ++batches < most; }
+    void finish() override { finished = true; }
+  };
+  Sink all(100), two(2);
+  Iterator a(rows_in_memory(10).batch(2), {.workers = 2}), b(rows_in_memory(10).batch(2), {.workers = 2});
+  feed(a, all);
+  feed(b, two);
+  EXPECT_EQ(all.batches, 5);
+  EXPECT_EQ(two.batches, 2);
+  EXPECT_TRUE(all.finished && two.finished);
+}
+
+TEST(Runtime, SlotMemoryComesFromTheInjectedAllocatorAndGoesBack) {
+  struct Counting : BatchAllocator {
+    int live = 0, made = 0;
+    void* allocate(std::size_t bytes, std::size_t alignment) override {
+      ++live, ++made;
+      return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    }
+    void release(void* memory) override {
+      --live;
+      std::free(memory);
+    }
+  } allocator;
+  {
+    Iterator it(rows_in_memory(10).batch(2), {.workers = 2, .allocator = &allocator});
+    EXPECT_EQ(allocator.made, it.slots());
+    while (it.next()) {
+    }
+    EXPECT_EQ(allocator.made, it.slots());
+  }
+  EXPECT_EQ(allocator.live, 0);
+}
+
+TEST(Runtime, StatisticsCountEverySampleOfEveryPart) {
+  const TempDir dir;
+  Iterator it(training(write_folders(dir / "train", 2, 8)), {.workers = 2, .epochs = 2});
+  while (it.next()) {
+  }
+  const RunStats stats = it.stats();
+  ASSERT_EQ(stats.stages.size(), 3u);
+  EXPECT_EQ(stats.stages[0].name, "read");
+  EXPECT_EQ(stats.stages[1].name, "decode");
+  EXPECT_EQ(stats.stages[2].name, "pixels");
+  for (const StageStats& stage : stats.stages) {
+    EXPECT_EQ(stage.samples, 32u);
+    EXPECT_GT(stage.busy_seconds, 0);
+    EXPECT_GT(stage.bytes, 0u);
+  }
+  EXPECT_EQ(stats.stages[2].bytes, 32u * 24 * 24 * 3 * 4);
+  EXPECT_EQ(stats.batches, 4u);
+}
+
+TEST(Runtime, AdviceNamesTheSlowestPartOnlyWhenTheConsumerStarved) {
+  RunStats stats;
+  stats.stages = {{"read", 1.0, 100, 1}, {"decode", 6.0, 100, 1}, {"pixels", 1.0, 100, 1}};
+  stats.seconds = 10;
+  stats.workers = 2;
+  stats.consumer_wait_seconds = 0.1;
+  EXPECT_EQ(stats.advice(), "");
+  stats.consumer_wait_seconds = 4;
+  EXPECT_NE(stats.advice().find("waited 40 %"), std::string::npos) << stats.advice();
+  EXPECT_NE(stats.advice().find("decode takes 75 %"), std::string::npos) << stats.advice();
+}
+
+}  // namespace
+}  // namespace ridgeline::data::testing

@@ -1,0 +1,125 @@
+#include "ridgeline/device/cpu/cpu_device.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "kernel_testing.h"
+
+namespace ridgeline {
+namespace {
+
+// Sets a variable of the environment for the life of the object.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    had_ = std::getenv(name) != nullptr;
+    setenv(name, value, 1);
+  }
+  ~Environment() {
+    if (had_) setenv(name_, old_.c_str(), 1);
+    else unsetenv(name_);
+  }
+
+ private:
+  const char* name_;
+  std::string old_;
+  bool had_ = false;
+};
+
+TEST(KernelTable, EndsWithTheReferenceForEveryOpAndNamesItsEntriesOnce) {
+  for (const OpDef& def : all_ops()) {
+    const auto entries = cpu_kernels(def.name);
+    if (!def.reference) continue;
+    ASSERT_FALSE(entries.empty()) << def.name;
+    EXPECT_EQ(entries.back().provider, Provider::reference) << def.name;
+    std::set<std::string_view> names;
+    for (const KernelEntry& entry : entries) {
+      EXPECT_TRUE(names.insert(entry.name).second) << def.name << " " << entry.name;
+      EXPECT_EQ(entry.op, def.name);
+    }
+    for (std::size_t i = 0; i + 1 < entries.size(); ++i) EXPECT_NE(entries[i].provider, Provider::reference) << def.name;
+  }
+  EXPECT_TRUE(cpu_kernels("no_such_op").empty());
+}
+
+// Every op that a training step runs has something faster than its reference.
+TEST(KernelTable, OnlyDefinitionsWithoutAKernelOfTheirOwnRestOnTheReference) {
+  for (const OpDef& def : all_ops()) {
+    if (def.has(kCall)) continue;
+    EXPECT_GE(cpu_kernels(def.name).size(), 2u) << def.name;
+  }
+}
+
+TEST(KernelTable, AForcedProviderKeepsItsEntriesAndTheReference) {
+  const auto providers = [](std::string_view op, Provider forced) {
+    std::vector<Provider> list;
+    for (const KernelEntry& entry : cpu_kernels(op, forced)) list.push_back(entry.provider);
+    return list;
+  };
+  using List = std::vector<Provider>;
+  EXPECT_EQ(providers("max_pool", Provider::own), (List{Provider::own, Provider::reference}));
+  EXPECT_EQ(providers("max_pool", Provider::library), (List{Provider::library, Provider::reference}));
+  EXPECT_EQ(providers("max_pool", Provider::reference), (List{Provider::reference}));
+  // An op without an entry of the provider keeps what it has.
+  EXPECT_EQ(providers("conv2d", Provider::own), (List{Provider::library, Provider::reference}));
+  EXPECT_EQ(providers("transpose", Provider::library), (List{Provider::own, Provider::reference}));
+  EXPECT_EQ(providers("conv2d", Provider::reference), (List{Provider::reference}));
+}
+
+TEST(CpuDevice, ReadsTheForcedProviderFromTheEnvironment) {
+  const Environment forced("RIDGELINE_KERNELS", "library");
+  EXPECT_EQ(CpuDevice().kernels("max_pool").front().provider, Provider::library);
+  // The constructor's argument wins.
+  EXPECT_EQ(CpuDevice(Provider::reference).kernels("max_pool").front().provider, Provider::reference);
+}
+
+TEST(CpuDevice, AnUnknownProviderIsAUsageErrorThatListsTheKnownOnes) {
+  const Environment forced("RIDGELINE_KERNELS", "fastest");
+  try {
+    CpuDevice device;
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "RIDGELINE_KERNELS is 'fastest' (allowed: reference, library, own)");
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+  }
+}
+
+TEST(CpuDevice, GivesAlignedHostMemory) {
+  CpuDevice device(std::nullopt);
+  EXPECT_TRUE(device.host_memory());
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{3} << 20}) {
+    const auto memory = device.allocate(bytes);
+    EXPECT_EQ(memory->bytes(), bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory->address()) % 64, 0u);
+    std::memset(memory->address(), 1, bytes);
+  }
+}
+
+TEST(CpuDevice, TheStreamFlushesDenormalsAndLeavesTheCallersSettingAlone) {
+  struct Halve : Kernel {
+    void run(const KernelArguments& a) override { *static_cast<float*>(a.outputs[0]) = *static_cast<volatile float*>(a.inputs[0]) * 0.5f; }
+  };
+  CpuDevice device(std::nullopt);
+  Halve kernel;
+  volatile float smallest = std::numeric_limits<float>::min();
+  float result = 1;
+  void* inputs[] = {const_cast<float*>(&smallest)};
+  void* outputs[] = {&result};
+  device.stream().run(kernel, {inputs, outputs, nullptr});
+  EXPECT_EQ(result, 0.0f);
+  EXPECT_GT(smallest * 0.5f, 0.0f);
+}
+
+TEST(CpuDevice, AKernelsErrorReachesTheCallerAtOnce) {
+  struct Failing : Kernel {
+    void run(const KernelArguments&) override { throw Error("no"); }
+  };
+  CpuDevice device(std::nullopt);
+  Failing kernel;
+  EXPECT_THROW(device.stream().run(kernel, {nullptr, nullptr, nullptr}), Error);
+}
+
+}  // namespace
+}  // namespace ridgeline

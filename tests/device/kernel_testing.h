@@ -1,0 +1,171 @@
+// What kernel tests share: random operands, running one entry of a kernel list on host memory, and comparing with the
+// op's reference.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ridgeline/core/random.h"
+#include "ridgeline/core/tensor.h"
+#include "ridgeline/core/threads.h"
+#include "ridgeline/device/cpu/kernel_table.h"
+
+namespace ridgeline {
+
+inline Tensor random_tensor(const Shape& shape, std::uint64_t seed, double low = -1, double high = 1) {
+  Tensor t(DType::f32, shape);
+  SampleRandom random(philox_key(seed, "kernel tests"), 0, 0);
+  for (std::int64_t i = 0; i < t.elements(); ++i) t.set(i, random.uniform(low, high));
+  return t;
+}
+
+inline Tensor random_labels(std::int64_t rows, std::int64_t classes, std::uint64_t seed) {
+  Tensor t(DType::i32, {rows});
+  SampleRandom random(philox_key(seed, "labels"), 0, 0);
+  for (std::int64_t i = 0; i < rows; ++i) t.data<std::int32_t>()[i] = static_cast<std::int32_t>(random.integer(0, classes - 1));
+  return t;
+}
+
+// 64-byte aligned memory with a pattern behind its end.
+class GuardedBuffer {
+ public:
+  explicit GuardedBuffer(std::size_t bytes) : bytes_(bytes) {
+    data_ = static_cast<unsigned char*>(std::aligned_alloc(64, (bytes + 2 * kGuard) / 64 * 64));
+    std::memset(data_, 0xa5, (bytes + 2 * kGuard) / 64 * 64);
+  }
+  ~GuardedBuffer() { std::free(data_); }
+  GuardedBuffer(GuardedBuffer&& other) noexcept : bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
+  GuardedBuffer(const GuardedBuffer&) = delete;
+  GuardedBuffer& operator=(const GuardedBuffer&) = delete;
+  void* data() { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  bool intact() const {
+    for (std::size_t i = bytes_; i < bytes_ + kGuard; ++i) {
+      if (data_[i] != 0xa5) return false;
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kGuard = 64;
+  std::size_t bytes_;
+  unsigned char* data_;
+};
+
+struct Problem {
+  std::string op;
+  std::vector<Tensor> inputs;
+  Attributes attributes;
+
+  std::vector<ValueType> input_types() const {
+    std::vector<ValueType> types;
+    for (const Tensor& t : inputs) types.push_back({t.dtype(), t.shape()});
+    return types;
+  }
+  Node node() const {
+    Node n;
+    n.op = op;
+    n.name = op + "_under_test";
+    n.attributes = complete_attributes(op_def(op), attributes);
+    return n;
+  }
+  std::vector<ValueType> output_types() const { return infer_types(op_def(op), input_types(), node().attributes, "node"); }
+  std::vector<Tensor> reference() const { return run_reference(op_def(op), inputs, node().attributes, "node"); }
+  // The node outlives the request.
+  KernelRequest request(const Node& n) const {
+    KernelRequest r{op_def(op), n, {}, {}};
+    for (const ValueType& type : input_types()) r.inputs.push_back({type, {}, false});
+    for (const ValueType& type : output_types()) r.outputs.push_back({type, {}, false});
+    return r;
+  }
+};
+
+// Runs a kernel on plain tensors, converting to and from the layouts that it names.
+inline std::vector<Tensor> run_kernel(Kernel& kernel, const Problem& problem) {
+  std::vector<GuardedBuffer> buffers;
+  std::vector<void*> inputs;
+  std::vector<void*> outputs;
+  const auto layout = [](const std::vector<Layout>& layouts, std::size_t i) { return layouts.empty() ? Layout() : layouts[i]; };
+  const auto input_types = problem.input_types();
+  const auto output_types = problem.output_types();
+  for (std::size_t i = 0; i < input_types.size(); ++i) {
+    const Layout l = layout(kernel.input_layouts, i);
+    buffers.emplace_back(l.bytes(input_types[i]));
+    inputs.push_back(buffers.back().data());
+    if (l.plain()) std::memcpy(inputs.back(), problem.inputs[i].raw(), problem.inputs[i].byte_size());
+    else l.blocked()->from_plain(problem.inputs[i].raw(), inputs.back());
+  }
+  for (std::size_t i = 0; i < output_types.size(); ++i) {
+    buffers.emplace_back(layout(kernel.output_layouts, i).bytes(output_types[i]));
+    outputs.push_back(buffers.back().data());
+  }
+  buffers.emplace_back(kernel.scratch_bytes);
+  kernel.run({inputs.data(), outputs.data(), buffers.back().data()});
+  for (const GuardedBuffer& buffer : buffers) EXPECT_TRUE(buffer.intact()) << kernel.name << " wrote behind a buffer";
+  std::vector<Tensor> results;
+  for (std::size_t i = 0; i < output_types.size(); ++i) {
+    Tensor result(output_types[i].dtype, output_types[i].shape);
+    const Layout l = layout(kernel.output_layouts, i);
+    if (l.plain()) std::memcpy(result.raw(), outputs[i], result.byte_size());
+    else l.blocked()->to_plain(outputs[i], result.raw());
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+inline bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape() && std::memcmp(a.raw(), b.raw(), a.byte_size()) == 0;
+}
+
+// Largest difference, as a share of the largest magnitude of `expected`. Types other than f32 must agree exactly.
+inline double difference(const Tensor& got, const Tensor& expected) {
+  if (got.dtype() != DType::f32) return same_bits(got, expected) ? 0 : 1;
+  double largest = 0;
+  double worst = 0;
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    const double a = got.at(i);
+    const double b = expected.at(i);
+    if (std::isnan(a) != std::isnan(b)) return 1;
+    if (std::isnan(a) || a == b) continue;
+    worst = std::max(worst, std::abs(a - b));
+    largest = std::max(largest, std::abs(b));
+  }
+  return worst == 0 ? 0 : worst / std::max(largest, 1e-30);
+}
+
+// Runs every entry of the op's list but the reference on the problem: results within `tolerance` of the reference, and
+// the same bits on a second run. Names of the entries that took it go into `accepted` ("op/entry").
+inline void expect_kernels_agree(const Problem& problem, double tolerance, std::set<std::string>& accepted) {
+  const std::vector<Tensor> expected = problem.reference();
+  const Node node = problem.node();
+  const KernelRequest request = problem.request(node);
+  int took = 0;
+  for (const KernelEntry& entry : cpu_kernels(problem.op)) {
+    if (entry.provider == Provider::reference) continue;
+    KernelChoice choice = entry.make(request);
+    if (const auto* refusal = std::get_if<Refusal>(&choice)) {
+      EXPECT_FALSE(refusal->reason.empty()) << problem.op << " " << entry.name;
+      continue;
+    }
+    ++took;
+    accepted.insert(problem.op + "/" + std::string(entry.name));
+    Kernel& kernel = *std::get<std::unique_ptr<Kernel>>(choice);
+    EXPECT_FALSE(kernel.name.empty());
+    const std::vector<Tensor> got = run_kernel(kernel, problem);
+    const std::vector<Tensor> again = run_kernel(kernel, problem);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_LE(difference(got[i], expected[i]), tolerance)
+          << kernel.name << " result " << i << " on " << problem.inputs[0].shape().to_string();
+      EXPECT_TRUE(same_bits(got[i], again[i])) << kernel.name << " result " << i << ": other bits on the second run";
+    }
+  }
+  EXPECT_GT(took, 0) << "nothing but the reference takes " << problem.op << " on " << problem.inputs[0].shape().to_string();
+}
+
+}  // namespace ridgeline

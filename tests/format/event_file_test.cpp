@@ -1,0 +1,141 @@
+#include "ridgeline/format/event_file.h"
+
+#include <bit>
+#include <limits>
+
+#include "ridgeline/format/protobuf_wire.h"
+#include "ridgeline/format/tfrecord.h"
+#include "tests/format/support.h"
+
+namespace ridgeline {
+namespace {
+
+TEST(EventFile, ReadsWhatItWrites) {
+  const TempFolder folder;
+  const std::string path = folder.file(event_file_name(1700000000, "host"));
+  EXPECT_TRUE(path.ends_with("/events.out.tfevents.1700000000.host"));
+  EventFileWriter writer(path, 1700000000.5);
+  writer.add(0, 1700000001.25, "loss", 6.9f);
+  const std::array<EventFileWriter::Scalar, 2> both{{{"loss", 6.5f}, {"lr", 0.06f}}};
+  writer.add(100, 1700000002, both);
+  writer.add(1LL << 40, 1700000003, "loss", std::numeric_limits<float>::infinity());
+  const EventFileContent content = read_event_file(path);  // the writer is still open: all is there
+  EXPECT_EQ(content.file_version, "brain.Event:2");
+  EXPECT_EQ(content.file_time, 1700000000.5);
+  EXPECT_FALSE(content.damage.has_value());
+  EXPECT_EQ(content.scalars,
+            (std::vector<ScalarEvent>{{1700000001.25, 0, "loss", 6.9f},
+                                      {1700000002, 100, "loss", 6.5f},
+                                      {1700000002, 100, "lr", 0.06f},
+                                      {1700000003, 1LL << 40, "loss", std::numeric_limits<float>::infinity()}}));
+}
+
+TEST(EventFile, ContinuesAnExistingFileAndCutsATornEnd) {
+  const TempFolder folder;
+  const std::string path = folder.file("events.out.tfevents.1.host");
+  EventFileWriter(path, 1).add(1, 2, "a", 3);
+  const std::string whole = read_file(path);
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    put_file(path, std::string_view(whole).substr(0, n));
+    const bool torn = n != 40 && n != 0;  // 40: the version record
+    EXPECT_EQ(read_event_file(path).damage.has_value(), torn) << n;
+    EventFileWriter(path, 1).add(2, 4, "b", 5);
+    const EventFileContent content = read_event_file(path);
+    ASSERT_FALSE(content.damage.has_value()) << *content.damage;
+    ASSERT_EQ(content.file_version, "brain.Event:2");
+    ASSERT_EQ(content.scalars, (std::vector<ScalarEvent>{{4, 2, "b", 5}})) << n;
+  }
+  put_file(path, whole);
+  EventFileWriter(path, 1).add(2, 4, "b", 5);
+  EXPECT_EQ(read_event_file(path).scalars.size(), 2u);
+}
+
+TEST(EventFile, DamagedFileIsNotContinued) {
+  const TempFolder folder;
+  const std::string path = folder.file("events");
+  EventFileWriter(path, 1).add(1, 2, "a", 3);
+  std::string bytes = read_file(path);
+  bytes[3] = 9;
+  put_file(path, bytes);
+  EXPECT_TRUE(contains(error_of([&] { EventFileWriter(path, 1); }), "wrong checksum of its length"));
+  EXPECT_EQ(read_file(path), bytes);
+}
+
+TEST(EventFile, ReadsTheTensorsOfTensorFlow2) {
+  const TempFolder folder;
+  const auto event_with = [](const ProtobufWriter& tensor) {
+    ProtobufWriter value, summary, event;
+    value.bytes(1, "t");
+    value.message(8, tensor);
+    summary.message(1, value);
+    event.f64(1, 10);
+    event.int64(2, 7);
+    event.message(5, summary);
+    return event.buffer();
+  };
+  const float number = 2.5f;
+  ProtobufWriter by_content, by_list, as_double, vector, dim, shape;
+  by_content.varint(1, 1);
+  by_content.bytes(2, "");
+  by_content.bytes(4, {reinterpret_cast<const char*>(&number), 4});
+  by_list.varint(1, 1);
+  by_list.packed(5, std::vector<float>{-1});
+  as_double.varint(1, 2);
+  as_double.f64(6, 0.5);
+  dim.varint(1, 1);
+  shape.message(2, dim);
+  vector.varint(1, 1);
+  vector.message(2, shape);
+  vector.packed(5, std::vector<float>{9});
+  const std::string path = folder.file("events");
+  TFRecordWriter writer(path);
+  for (const auto* tensor : {&by_content, &by_list, &as_double, &vector}) writer.write(event_with(*tensor));
+  writer.close();
+  EXPECT_EQ(read_event_file(path).scalars,
+            (std::vector<ScalarEvent>{{10, 7, "t", 2.5f}, {10, 7, "t", -1}, {10, 7, "t", 0.5f}}));
+}
+
+TEST(EventFile, RecordsThatAreNoEventsAreRefused) {
+  const TempFolder folder;
+  const std::string path = folder.file("events");
+  TFRecordWriter writer(path);
+  writer.write("no event");
+  writer.close();
+  EXPECT_TRUE(contains(error_of([&] { read_event_file(path); }), "[event_file] " + path + ": record 0 is no Event: "));
+}
+
+// Nine files that PyTorch wrote: read, and written again to the same bytes.
+TEST(EventFileRealData, WritesTheSameBytesAsPyTorch) {
+  const std::string runs = pack_path("golden/tensorboard-events/tests/runs");
+  SKIP_WITHOUT(runs);
+  const auto files = glob_files(runs + "/*/*/events.out.tfevents.*");
+  ASSERT_EQ(files.size(), 9u);
+  const TempFolder folder;
+  for (const std::string& path : files) {
+    SCOPED_TRACE(path);
+    const EventFileContent content = read_event_file(path);
+    EXPECT_EQ(content.file_version, "brain.Event:2");
+    EXPECT_FALSE(content.damage.has_value());
+    const std::string copy = folder.file("copy");
+    std::filesystem::remove(copy);
+    EventFileWriter writer(copy, content.file_time);
+    for (const ScalarEvent& s : content.scalars) writer.add(s.step, s.wall_time, s.tag, s.value);
+    EXPECT_EQ(read_file(copy), read_file(path));
+  }
+}
+
+TEST(EventFileRealData, ScalarsOfARunAreThere) {
+  const std::string path = pack_path(
+      "golden/tensorboard-events/tests/runs/strict/run_1/events.out.tfevents.1622543341.janoshs-mbp.lan.86862.0");
+  SKIP_WITHOUT(path);
+  const auto scalars = read_event_file(path).scalars;
+  ASSERT_EQ(scalars.size(), 100u);
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
+    EXPECT_EQ(scalars[i].tag, "strict/foo");
+    EXPECT_EQ(scalars[i].step, static_cast<std::int64_t>(5 * i));
+  }
+  EXPECT_EQ(scalars[0].value, std::bit_cast<float>(0x3fbf8556u));  // as a dump of the file shows it
+}
+
+}  // namespace
+}  // namespace ridgeline

@@ -1,0 +1,51 @@
+// tests/graph/golden_support.h
+//
+// Cases computed by other systems: archives unpacked into a folder of their own, ops run by their references.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ridgeline/core/tensor.h"
+#include "ridgeline/graph/ir/op_def.h"
+
+namespace ridgeline::test {
+
+// A tar.xz of packA/golden unpacked into a temporary folder, removed on destruction. Check ok() first: without
+// RIDGELINE_TEST_DATA, the archive or tar it is false and problem() says which.
+class UnpackedArchive {
+ public:
+  explicit UnpackedArchive(std::string_view name);
+  ~UnpackedArchive();
+  UnpackedArchive(const UnpackedArchive&) = delete;
+  UnpackedArchive& operator=(const UnpackedArchive&) = delete;
+
+  bool ok() const { return problem_.empty(); }
+  const std::string& problem() const { return problem_; }
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+  std::string problem_;
+};
+
+// The results of one op by its reference.
+std::vector<Tensor> run_op(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes = {});
+// The gradients of sum(results[through] * dy) by the operands in `by`, through differentiate().
+std::vector<Tensor> run_gradient(std::string_view op, const std::vector<Tensor>& inputs, const Attributes& attributes,
+                                 const Tensor& dy, const std::vector<int>& by, int through = 0);
+
+Tensor transposed(const Tensor& x, std::vector<std::int64_t> permutation);
+Tensor reshaped(const Tensor& x, Shape shape);
+Tensor to_nhwc(const Tensor& nchw);
+Tensor to_nchw(const Tensor& nhwc);
+
+// Nothing when shapes agree and every element is within absolute + relative * |expected| (equal for integers and bool;
+// NaN equals NaN); else the first difference in words.
+std::optional<std::string> difference(const Tensor& actual, const Tensor& expected, double relative, double absolute);
+
+}  // namespace ridgeline::test

@@ -1,0 +1,126 @@
+"""The rules of the tree, as docs/README.md states them; prints each breach on a line and exits with 1.
+
+    python3 tests/house/house.py ROOT
+
+1. An include points down the list of folders; graph/ and data/ never include each other; inside graph/ the parts
+   come in their own order.
+2. Our files are included by their full path ("ridgeline/core/shape.h"), and the path exists.
+3. JSON, command-line, text and log libraries are included in .cpp files only.
+4. No source has more than 500 lines, unless it is listed below with the reason.
+5. Every folder of ridgeline/ that holds sources has its page in docs/, and the index names it.
+"""
+
+import pathlib
+import re
+import sys
+
+# In the order in which work comes down: a folder may include itself and those after it.
+FOLDERS = ["cli", "train", "nn", "optim", "compile", "device", "comm", "graph", "data", "image", "format", "core"]
+STRANGERS = {("graph", "data"), ("data", "graph")}
+# The same inside graph/, as levels: the op definitions, their expressions and the IR are one level; passes rewrite what
+# they define; gradients come last, so that a program that only infers links none.
+GRAPH_PARTS = {"grad": 0, "pass": 1, "op": 2, "loop": 2, "ir": 2}
+INSIDE_CPP = ("fmt/", "nlohmann/", "spdlog/", "CLI/")
+MAX_LINES = 500
+LONG_FILES = {}  # "path": "reason"
+
+# Highway compiles a file once for each instruction set by including it through this macro.
+INCLUDE = re.compile(r'^\s*#\s*(?:include|define\s+HWY_TARGET_INCLUDE)\s*(["<])([^">]+)[">]')
+
+
+def sources(root, *folders):
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".h", ".cpp") and path.is_file():
+                yield path
+
+
+def includes(path):
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        if match := INCLUDE.match(line):
+            yield number, match[1], match[2]
+
+
+def direction_error(importer, included):
+    """Why a file may not include another, both as paths below ridgeline/; None when it may."""
+    ours, theirs = importer.parts[0], included.parts[0]
+    for folder in (ours, theirs):
+        if folder not in FOLDERS:
+            return f"ridgeline/{folder} is not in the list of folders"
+    if (ours, theirs) in STRANGERS:
+        return f"{ours}/ and {theirs}/ know nothing of each other"
+    if FOLDERS.index(theirs) < FOLDERS.index(ours):
+        return f"{theirs}/ lies above {ours}/"
+    if ours == theirs == "graph" and len(importer.parts) > 2 and len(included.parts) > 2:
+        part, used = importer.parts[1], included.parts[1]
+        for name in (part, used):
+            if name not in GRAPH_PARTS:
+                return f"graph/{name} is not in the list of graph/'s parts"
+        if GRAPH_PARTS[used] < GRAPH_PARTS[part]:
+            return f"graph/{used} lies above graph/{part}"
+    return None
+
+
+def check_includes(root):
+    for path in sources(root, "ridgeline", "tests", "bench", "examples"):
+        inside = path.relative_to(root)
+        ours = inside.parts[0] == "ridgeline"
+        for number, bracket, name in includes(path):
+            where = f"{inside}:{number}"
+            if ours and path.suffix == ".h" and name.startswith(INSIDE_CPP):
+                yield f"{where}: {name} belongs into a .cpp file"
+            if name.startswith("ridgeline/"):
+                if not (root / name).is_file():
+                    yield f"{where}: there is no {name}"
+                elif ours:
+                    error = direction_error(pathlib.PurePath(*inside.parts[1:]), pathlib.PurePath(*name.split("/")[1:]))
+                    if error:
+                        yield f"{where}: includes {name}, but {error}"
+            elif bracket == '"' and ours and (path.parent / name).is_file():
+                yield f"{where}: {name} is included without its full path"
+
+
+def check_lengths(root, allowed):
+    for path in sources(root, "ridgeline", "tests", "bench", "examples"):
+        inside = str(path.relative_to(root))
+        with path.open("rb") as file:
+            lines = sum(1 for _ in file)
+        if lines > MAX_LINES and inside not in allowed:
+            yield f"{inside}: {lines} lines (at most {MAX_LINES}): two subjects in one file?"
+        if lines <= MAX_LINES and inside in allowed:
+            yield f"{inside}: listed as a long file, has {lines} lines: take it off the list"
+    for inside in allowed:
+        if not (root / inside).is_file():
+            yield f"{inside}: listed as a long file, but there is none"
+
+
+def check_pages(root):
+    index = root / "docs" / "README.md"
+    text = index.read_text(encoding="utf-8") if index.is_file() else ""
+    for folder in sorted({path.relative_to(root).parts[1] for path in sources(root, "ridgeline")}):
+        if folder.endswith(".h"):  # the header of all headers
+            continue
+        if not (root / "docs" / f"{folder}.md").is_file():
+            yield f"docs/{folder}.md is missing: ridgeline/{folder} has sources"
+        elif f"({folder}.md)" not in text:
+            yield f"docs/README.md does not name {folder}.md"
+
+
+def breaches(root, long_files=None):
+    root = pathlib.Path(root)
+    yield from check_includes(root)
+    yield from check_lengths(root, LONG_FILES if long_files is None else long_files)
+    yield from check_pages(root)
+
+
+def main(arguments):
+    if len(arguments) != 2 or not (pathlib.Path(arguments[1]) / "ridgeline").is_dir():
+        print("usage: house.py ROOT   (the folder that holds ridgeline/)", file=sys.stderr)
+        return 2
+    found = list(breaches(arguments[1]))
+    print("\n".join(found) if found else "the tree keeps the rules")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,125 @@
+"""The rules of house.py on small made-up trees: each breach is found, and a clean tree passes."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import house  # noqa: E402
+
+
+class House(unittest.TestCase):
+    def setUp(self):
+        self._directory = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self._directory.name)
+        for folder in house.FOLDERS:
+            self.write(f"ridgeline/{folder}/a.h", "#pragma once\n#include <vector>\n")
+            self.write(f"docs/{folder}.md", "page\n")
+        for part in house.GRAPH_PARTS:
+            self.write(f"ridgeline/graph/{part}/a.h", "#pragma once\n")
+        self.write("docs/README.md", "".join(f"[{folder}]({folder}.md)\n" for folder in house.FOLDERS))
+
+    def tearDown(self):
+        self._directory.cleanup()
+
+    def write(self, path, text):
+        path = self.root / path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def found(self, **options):
+        return list(house.breaches(self.root, **options))
+
+    def assert_only(self, *fragments):
+        found = self.found()
+        self.assertEqual(len(found), 1, found)
+        for fragment in fragments:
+            self.assertIn(fragment, found[0])
+
+    def test_a_clean_tree_passes(self):
+        self.assertEqual(self.found(), [])
+
+    def test_every_direction_of_every_pair_of_folders(self):
+        for i, ours in enumerate(house.FOLDERS):
+            for j, theirs in enumerate(house.FOLDERS):
+                self.write(f"ridgeline/{ours}/b.cpp", f'#include "ridgeline/{theirs}/a.h"\n')
+                allowed = i <= j and (ours, theirs) != ("graph", "data")
+                self.assertEqual(self.found() == [], allowed, f"{ours} includes {theirs}")
+                (self.root / f"ridgeline/{ours}/b.cpp").unlink()
+
+    def test_the_two_graphs_are_strangers(self):
+        self.write("ridgeline/graph/ir/b.h", '#include "ridgeline/data/a.h"\n')
+        self.assert_only("ridgeline/graph/ir/b.h:1", "graph/ and data/ know nothing of each other")
+
+    def test_graph_parts_come_in_order(self):
+        self.write("ridgeline/graph/grad/b.cpp", '#include "ridgeline/graph/op/a.h"\n')
+        self.assertEqual(self.found(), [])
+        self.write("ridgeline/graph/ir/b.cpp", '#include "ridgeline/graph/loop/a.h"\n')
+        self.assertEqual(self.found(), [])
+        self.write("ridgeline/graph/pass/b.cpp", '\n  #  include "ridgeline/graph/grad/a.h"\n')
+        self.assert_only("ridgeline/graph/pass/b.cpp:2", "graph/grad lies above graph/pass")
+        self.write("ridgeline/graph/pass/b.cpp", '#include "ridgeline/graph/misc/a.h"\n')
+        self.write("ridgeline/graph/misc/a.h", "")
+        self.assert_only("graph/misc is not in the list")
+
+    def test_angle_brackets_and_highway_targets_count(self):
+        self.write("ridgeline/core/b.cpp", "#include <ridgeline/image/a.h>\n")
+        self.assert_only("image/ lies above core/")
+        self.write("ridgeline/core/b.cpp", '#define HWY_TARGET_INCLUDE "ridgeline/train/a.h"\n')
+        self.assert_only("train/ lies above core/")
+
+    def test_unknown_folders_are_refused(self):
+        self.write("ridgeline/misc/a.h", '#include "ridgeline/core/a.h"\n')
+        self.write("docs/misc.md", "page\n")
+        self.write("docs/README.md", (self.root / "docs/README.md").read_text() + "(misc.md)\n")
+        self.assert_only("ridgeline/misc is not in the list")
+
+    def test_includes_exist_and_carry_their_full_path(self):
+        self.write("ridgeline/core/b.h", '#include "ridgeline/core/none.h"\n')
+        self.assert_only("there is no ridgeline/core/none.h")
+        self.write("ridgeline/core/b.h", '#include "a.h"\n')
+        self.assert_only("a.h is included without its full path")
+        self.write("ridgeline/core/b.h", '#include "hwy/foreach_target.h"\n')
+        self.assertEqual(self.found(), [])
+
+    def test_text_libraries_stay_in_cpp_files(self):
+        for name in ("fmt/format.h", "nlohmann/json.hpp", "spdlog/spdlog.h", "CLI/CLI.hpp"):
+            self.write("ridgeline/core/b.cpp", f"#include <{name}>\n")
+            self.assertEqual(self.found(), [])
+            self.write("ridgeline/core/b.h", f"#include <{name}>\n")
+            self.assert_only(f"ridgeline/core/b.h:1: {name} belongs into a .cpp file")
+            (self.root / "ridgeline/core/b.h").unlink()
+
+    def test_long_files_need_a_reason(self):
+        self.write("ridgeline/core/b.cpp", "\n" * 500)
+        self.assertEqual(self.found(), [])
+        self.write("ridgeline/core/b.cpp", "\n" * 501)
+        self.assert_only("ridgeline/core/b.cpp: 501 lines")
+        self.assertEqual(self.found(long_files={"ridgeline/core/b.cpp": "a table"}), [])
+        self.write("ridgeline/core/b.cpp", "\n")
+        self.assertIn("take it off the list", self.found(long_files={"ridgeline/core/b.cpp": "a table"})[0])
+        self.assertIn("there is none", self.found(long_files={"ridgeline/core/c.cpp": "a table"})[0])
+        self.write("tests/core/b_test.cpp", "\n" * 501)
+        self.assert_only("tests/core/b_test.cpp: 501 lines")
+
+    def test_folders_with_sources_have_a_page_that_the_index_names(self):
+        (self.root / "docs/optim.md").unlink()
+        self.assert_only("docs/optim.md is missing")
+        self.write("docs/optim.md", "page\n")
+        self.write("docs/README.md", "".join(f"({folder}.md)" for folder in house.FOLDERS if folder != "optim"))
+        self.assert_only("docs/README.md does not name optim.md")
+
+    def test_the_program_reports_by_its_exit_status(self):
+        command = [sys.executable, house.__file__, str(self.root)]
+        self.assertEqual(subprocess.run(command, capture_output=True).returncode, 0)
+        self.write("ridgeline/core/b.cpp", '#include "ridgeline/cli/a.h"\n')
+        bad = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(bad.returncode, 1)
+        self.assertIn("ridgeline/core/b.cpp:1: includes ridgeline/cli/a.h, but cli/ lies above core/", bad.stdout)
+        self.assertEqual(subprocess.run(command[:2] + ["/nowhere"], capture_output=True).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,86 @@
+#include <bit>
+#include <cmath>
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/image/normalize.h"
+#include "ridgeline/image/pixels.h"
+#include "support.h"
+
+namespace ridgeline::image {
+namespace {
+
+using test::detailed_image;
+
+TEST(Pixels, CropIsAViewOfTheSamePixels) {
+  const Image image = detailed_image(9, 7, 3);
+  const ImageView part = crop(image, {2, 3, 4, 2});
+  EXPECT_EQ(part.data, image.row(2) + 9);
+  EXPECT_EQ(copy(part).row(3)[5], image.row(5)[14]);
+  EXPECT_THROW(crop(image, {6, 0, 4, 2}), Error);
+}
+
+TEST(Pixels, FlippingMirrorsEveryRowAndTwiceIsNothing) {
+  for (int width : {1, 2, 7, 8}) {
+    const Image image = detailed_image(3, width, 3);
+    const Image flipped = flipped_horizontal(image);
+    for (int x = 0; x < width; ++x) {
+      for (int c = 0; c < 3; ++c) ASSERT_EQ(flipped.row(2)[3 * x + c], image.row(2)[3 * (width - 1 - x) + c]);
+    }
+    EXPECT_EQ(flipped_horizontal(flipped), image);
+  }
+}
+
+TEST(Pixels, PaddingSurroundsTheImage) {
+  const Image image = detailed_image(3, 4, 3);
+  const Image padded = pad(image, 1, 2, 3, 4, 9);
+  EXPECT_EQ(padded.height(), 7);
+  EXPECT_EQ(padded.width(), 10);
+  EXPECT_EQ(copy(crop(padded, {1, 2, 3, 4})), image);
+  EXPECT_EQ(padded.row(0)[0], 9);
+  EXPECT_EQ(padded.row(6)[29], 9);
+}
+
+TEST(Normalize, TheTableIsRoundedOnceFromDouble) {
+  const NormalizeTable table(kImagenetMean, kImagenetStd);
+  for (int c = 0; c < 3; ++c) {
+    for (int v = 0; v < 256; ++v) {
+      const auto i = static_cast<std::size_t>(c);
+      const double exact = (v - 255.0 * kImagenetMean[i]) / (255.0 * kImagenetStd[i]);
+      EXPECT_EQ(table.at(c, static_cast<std::uint8_t>(v)), static_cast<float>(exact));
+    }
+  }
+  EXPECT_THROW(NormalizeTable({0, 0, 0}, {1, 0, 1}), Error);
+}
+
+TEST(Normalize, TheTailIsTheTableOnEveryInstructionSet) {
+  const NormalizeTable table(kImagenetMean, kImagenetStd);
+  for (int width : {1, 5, 16, 33, 128, 129, 300}) {
+    const Image image = detailed_image(4, width, 3);
+    const ImageView part = crop(image, {1, 0, 3, width});
+    for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+      hwy::SetSupportedTargetsForTest(target);
+      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+      for (bool flip : {false, true}) {
+        std::vector<float> out(static_cast<std::size_t>(3 * width * 3), -99.0f);
+        table.tail(part, flip, out.data());
+        for (int y = 0; y < 3; ++y) {
+          for (int x = 0; x < width; ++x) {
+            for (int c = 0; c < 3; ++c) {
+              const int from = flip ? width - 1 - x : x;
+              ASSERT_EQ(out[static_cast<std::size_t>((y * width + x) * 3 + c)], table.at(c, part.pixel(y, from)[c]))
+                  << hwy::TargetName(target);
+            }
+          }
+        }
+      }
+    }
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline::image

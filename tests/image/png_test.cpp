@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/image/pixels.h"
+#include "ridgeline/image/png.h"
+#include "support.h"
+
+namespace ridgeline::image {
+namespace {
+
+using test::detailed_image;
+
+std::string error_of(const std::vector<std::uint8_t>& bytes, DecodeLimits limits = {}) {
+  try {
+    decode_png(bytes, limits);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Png, WhatIsEncodedIsDecoded) {
+  const Image colour = detailed_image(37, 53, 3), grey = detailed_image(20, 31, 1);
+  EXPECT_EQ(decode_png(encode_png(colour)), colour);
+  const Image decoded = decode_png(encode_png(grey));
+  for (int i = 0; i < 20 * 31 * 3; ++i) ASSERT_EQ(decoded.data()[i], grey.data()[i / 3]);
+  EXPECT_THROW(encode_png(detailed_image(3, 3, 4)), Error);
+}
+
+TEST(Png, ATruncatedFileIsAnError) {
+  const auto bytes = encode_png(detailed_image(30, 40, 3));
+  for (std::size_t keep = 8; keep < bytes.size() - 40; keep += 1 + keep / 6) {
+    auto cut = bytes;
+    cut.resize(keep);
+    EXPECT_EQ(error_of(cut).substr(0, 6), "[png] ") << keep;
+  }
+}
+
+TEST(Png, AWrongChecksumIsAnError) {
+  auto bytes = encode_png(detailed_image(30, 40, 3));
+  bytes[20] ^= 1;  // width
+  EXPECT_EQ(error_of(bytes), "[png] IHDR: CRC error");
+}
+
+TEST(Png, AnAbsurdHeaderIsRefused) {
+  EXPECT_EQ(error_of(encode_png(detailed_image(30, 40, 3)), {1199, 10}),
+            "[png] 30x40 pixels are more than the limit of 1199");
+}
+
+TEST(Png, FlippedBytesNeverCrash) {
+  const auto good = encode_png(detailed_image(24, 24, 3));
+  SampleRandom random(philox_key(4, "fuzz"), 0, 0);
+  int errors = 0;
+  for (int i = 0; i < 500; ++i) {
+    auto bad = good;
+    bad[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(bad.size()) - 1))] =
+        static_cast<std::uint8_t>(random.integer(0, 255));
+    errors += !error_of(bad, {1 << 20, 10}).empty();
+  }
+  EXPECT_GT(errors, 300);
+}
+
+}  // namespace
+}  // namespace ridgeline::image

@@ -1,0 +1,48 @@
+// tests/image/support.h
+//
+// What the image tests share: pictures with detail, an independent and plain use of libjpeg, SHA-256, the test data's
+// place.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ridgeline/core/random.h"
+#include "ridgeline/image/image.h"
+
+namespace ridgeline::image::test {
+
+// Smooth areas, edges and noise; a pure function of its arguments.
+Image detailed_image(int height, int width, int channels, std::uint64_t seed = 0);
+
+std::string as_text(std::span<const std::uint8_t> bytes);
+std::vector<std::uint8_t> as_bytes(const std::string& text);
+
+// The whole file through libjpeg's simplest calls with their defaults; `channels` is libjpeg's choice (1, 3 or 4).
+// Fails the test on a libjpeg error.
+Image plain_jpeg(std::span<const std::uint8_t> bytes, bool rgb);
+
+// Encodes through libjpeg with free choice of what encode_jpeg() does not offer.
+struct PlainEncoding {
+  int h = 1, v = 1;  // luma sampling factors
+  bool progressive = false;
+  bool one_scan_each = false;  // not interleaved
+  int restart = 0;
+  bool arithmetic = false;
+  bool cmyk = false;
+  int quality = 85;
+};
+std::vector<std::uint8_t> plain_encode(const Image& image, const PlainEncoding& encoding);
+
+std::string sha256_hex(std::string_view bytes);
+
+// $RIDGELINE_TEST_DATA/packA, or "" when the variable is not set.
+std::string pack_a();
+
+// A Python that can import a Pillow older than 13 (whose faster resize rounds some pixels differently):
+// $RIDGELINE_PYTHON, the checkout's .venv, python3; "" if there is none.
+std::string python_with_pillow();
+
+}  // namespace ridgeline::image::test
