@@ -1,5 +1,6 @@
 #include "ridgeline/cli/arguments.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 

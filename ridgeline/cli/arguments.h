@@ -4,9 +4,13 @@
 // with the nearest known one, and one line an error.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace ridgeline::cli {
 

@@ -1,5 +1,6 @@
 #include "ridgeline/cli/recipe_flags.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <cstdio>

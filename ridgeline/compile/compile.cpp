@@ -5,6 +5,7 @@
 
 #include "ridgeline/compile/lower.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/threads.h"
 #include "ridgeline/graph/ir/text.h"
 #include "ridgeline/graph/ir/verifier.h"
 #include "ridgeline/graph/pass/fuse_epilogue.h"
@@ -54,6 +55,7 @@ class Pipeline {
 }  // namespace
 
 std::unique_ptr<Program> compile(const Graph& graph, Session& session, const CompileOptions& options) {
+  adopt_compute_threads();
   Pipeline pipeline(graph, session, options);
   pipeline.run("inline", inline_calls);
   pipeline.run("simplify", simplify);

@@ -102,6 +102,7 @@ void Program::resolve() {
 
 bool Program::run() {
   if (!state_->resolved) resolve();
+  adopt_compute_threads();
   FlushDenormals flush;
   for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
     if (session_.stop_flag().load(std::memory_order_relaxed)) return false;

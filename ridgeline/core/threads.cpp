@@ -39,6 +39,12 @@ void set_compute_threads(int threads) {
 #endif
 }
 
+void adopt_compute_threads() {
+#if !defined(RIDGELINE_STD_THREADS)
+  omp_set_num_threads(compute_threads());
+#endif
+}
+
 int compute_threads() {
   if (g_threads == 0) set_compute_threads(0);
   return g_threads;

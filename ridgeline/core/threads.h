@@ -18,6 +18,10 @@ int available_cores();
 void set_compute_threads(int threads);
 int compute_threads();
 
+// The kernel library asks OpenMP for its team size, which OpenMP keeps a thread: call this on a thread before it makes or
+// runs the library's kernels.
+void adopt_compute_threads();
+
 // Runs body(begin, end) over [0, n) in contiguous chunks, one a thread, chunk borders multiples of `grain`.
 // The chunks depend on n, grain and the team size alone. An exception of a body is rethrown after the region.
 void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body);

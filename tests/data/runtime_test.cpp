@@ -1,8 +1,6 @@
 // What a run delivers must not depend on how it is run.
-#include <atomic>
-#include <thread>
-
 #include "helpers.h"
+#include "ridgeline/core/file.h"
 #include "ridgeline/data/runtime/worker_pool.h"
 #include "ridgeline/image/normalize.h"
 
@@ -192,6 +190,45 @@ TEST(Runtime, SlotMemoryComesFromTheInjectedAllocatorAndGoesBack) {
     EXPECT_EQ(allocator.made, it.slots());
   }
   EXPECT_EQ(allocator.live, 0);
+}
+
+TEST(Runtime, HintsOfTheGraphAreUsedUnlessTheCallerSaysOtherwise) {
+  const Dataset plain = rows_in_memory(100).batch(10);
+  Iterator reference(plain, {.workers = 1});
+  const Dataset data = plain.with_hints({.workers = 3, .memory_limit = 4 * reference.slot_bytes()});
+  Iterator hinted(data), told(data, {.workers = 2, .memory_limit = 2 * reference.slot_bytes()});
+  EXPECT_EQ(hinted.workers(), 3);
+  EXPECT_EQ(hinted.slots(), 4);
+  EXPECT_EQ(told.workers(), 2);
+  EXPECT_EQ(told.slots(), 2);
+  EXPECT_ERROR(rows_in_memory(5).with_hints({.workers = 1}), "call with_hints after batch");
+}
+
+TEST(Runtime, BatchesSpanThePassesOfARepeatBelowThem) {
+  Iterator it(rows_in_memory(3).repeat().batch(2), {.workers = 2});
+  EXPECT_EQ(it.batches_per_epoch(), kForever);
+  std::vector<std::uint64_t> seen;
+  for (int i = 0; i < 4; ++i) {
+    const auto batch = it.next();
+    EXPECT_EQ(batch->epoch(), 0u);
+    seen.insert(seen.end(), batch->records().begin(), batch->records().end());
+  }
+  EXPECT_EQ(seen, (std::vector<std::uint64_t>{0, 1, 2, 0, 1, 2, 0, 1}));
+  EXPECT_EQ(it.state().delivered, 4u);
+}
+
+TEST(Runtime, ATraceShowsTheWorkersAndTheirWork) {
+  const TempDir dir;
+  Trace trace;
+  {
+    Iterator it(rows_in_memory(100).batch(10), {.workers = 2, .trace = &trace});
+    while (it.next()) {
+    }
+  }
+  trace.write(dir / "trace.json");
+  const std::string text = read_file(dir / "trace.json");
+  EXPECT_NE(text.find("\"fill\""), std::string::npos);
+  EXPECT_NE(text.find("data worker 1"), std::string::npos);
 }
 
 TEST(Runtime, StatisticsCountEverySampleOfEveryPart) {

@@ -1,5 +1,6 @@
 #include "kernel_testing.h"
 #include "ridgeline/device/conversion_kernel.h"
+#include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/onednn_common.h"
 
 namespace ridgeline {
@@ -179,7 +180,11 @@ TEST(Convolution, TheModelsLayersRunOnVectorKernels) {
   layers.push_back({{{8, 224, 224, 3}, 64, {3, 3}, {1, 1}, {1, 1, 1, 1}}, false});
   layers.push_back({{{8, 32, 32, 16}, 16, {3, 3}, {1, 1}, {1, 1, 1, 1}}, true});
   const auto expect_fast = [](const Kernel& kernel, const Shape& image) {
-    EXPECT_FALSE(device::is_slow(kernel.name.substr(kernel.name.rfind(' ') + 1))) << kernel.name << " " << image.to_string();
+    // The AVX2 kernels of the library do not take 11x11 filters over three channels.
+    const bool least = device::active_isa() == device::Isa::avx2 && image[3] == 3;
+    EXPECT_GE(device::speed_of(kernel.name.substr(kernel.name.rfind(' ') + 1)),
+              least ? device::Speed::product : device::Speed::generated)
+        << kernel.name << " " << image.to_string();
   };
   for (const auto& [c, needs_data] : layers) {
     // Shapes alone: the operands' values are not needed here.
@@ -236,6 +241,7 @@ TEST(Dense, TheGradientIsWrittenInTheHomeLayout) {
   EXPECT_TRUE(kernel->output_layouts[0] == home);
   const auto got = run_kernel(*kernel, gradient);
   EXPECT_LE(difference(got[0], gradient.reference()[0]), 1e-5);
+  EXPECT_EQ(kernel->name.find("ref"), std::string::npos) << kernel->name;
   const Problem data{"dense_bwd_data", {random_tensor({32, 128}, 4), random_tensor({128, 256}, 2)}, {}};
   EXPECT_LE(difference(run_kernel(*make_free(data, false, home), data)[0], data.reference()[0]), 1e-5);
 }

@@ -132,9 +132,9 @@ inline double difference(const Tensor& got, const Tensor& expected) {
     const double a = got.at(i);
     const double b = expected.at(i);
     if (std::isnan(a) != std::isnan(b)) return 1;
-    if (std::isnan(a) || a == b) continue;
-    worst = std::max(worst, std::abs(a - b));
-    largest = std::max(largest, std::abs(b));
+    if (std::isnan(a)) continue;
+    if (std::isfinite(b)) largest = std::max(largest, std::abs(b));
+    if (a != b) worst = std::max(worst, std::abs(a - b));
   }
   return worst == 0 ? 0 : worst / std::max(largest, 1e-30);
 }

@@ -39,8 +39,8 @@ void expect_equal(const std::string& op, const std::vector<Tensor>& inputs, cons
     const LoopRun run = run_kernel(op, inputs, attributes, in_place);
     ASSERT_EQ(run.refusal, "") << op;
     for (std::size_t r = 0; r < expected.size(); ++r) {
-      ASSERT_EQ(difference(run.results[r], expected[r]), "") << op << " of " << inputs[0].shape().to_string() << " result " << r
-                                                             << (in_place ? " in place" : "");
+      ASSERT_EQ(difference(run.results[r], expected[r]), "")
+          << op << " of " << inputs[0].shape().to_string() << " result " << r << (in_place ? " in place" : "");
     }
   }
 }
@@ -54,10 +54,12 @@ struct OpCase {
 std::vector<OpCase> op_cases() {
   using enum DType;
   std::vector<OpCase> cases;
-  for (const char* op : {"add", "sub", "mul", "div", "maximum", "minimum", "relu_grad", "less", "less_equal", "equal"}) {
+  for (const char* op :
+       {"add", "sub", "mul", "div", "maximum", "minimum", "relu_grad", "less", "less_equal", "equal"}) {
     cases.push_back({op, {f32, f32}, {}});
   }
-  for (const char* op : {"neg", "abs", "exp", "log", "sqrt", "floor", "cos", "sin", "relu"}) cases.push_back({op, {f32}, {}});
+  for (const char* op : {"neg", "abs", "exp", "log", "sqrt", "floor", "cos", "sin", "relu"})
+    cases.push_back({op, {f32}, {}});
   cases.push_back({"less", {u8, u8}, {}});
   cases.push_back({"equal", {boolean, boolean}, {}});
   cases.push_back({"select", {boolean, f32, f32}, {}});
@@ -72,7 +74,8 @@ std::vector<OpCase> op_cases() {
   cases.push_back({"sgd", {f32, f32, f32}, {{"weight_decay", 1e-4}}});
   for (bool nesterov : {false, true}) {
     for (double decay : {0.0, 1e-4}) {
-      cases.push_back({"sgd_momentum", {f32, f32, f32, f32}, {{"momentum", 0.9}, {"nesterov", nesterov}, {"weight_decay", decay}}});
+      cases.push_back(
+          {"sgd_momentum", {f32, f32, f32, f32}, {{"momentum", 0.9}, {"nesterov", nesterov}, {"weight_decay", decay}}});
     }
   }
   cases.push_back({"loop", {f32, u8, i32}, {{"expression", std::string("x0 * x1 + x2; sum(x2)")}}});
@@ -83,9 +86,12 @@ std::vector<Tensor> operands_of(const OpCase& c, const Shape& shape, unsigned se
   std::vector<Tensor> inputs;
   const bool update = c.op.starts_with("sgd");
   for (std::size_t i = 0; i < c.operands.size(); ++i) {
-    if (c.operands[i] == DType::i64) inputs.push_back(Tensor::scalar<std::int64_t>((std::int64_t{1} << 33) + seed));
-    else if (update && i + 1 == c.operands.size()) inputs.push_back(Tensor::scalar<float>(0.045f));
-    else inputs.push_back(mixed_tensor(c.operands[i], shape, seed * 31 + static_cast<unsigned>(i)));
+    if (c.operands[i] == DType::i64)
+      inputs.push_back(Tensor::scalar<std::int64_t>((std::int64_t{1} << 33) + seed));
+    else if (update && i + 1 == c.operands.size())
+      inputs.push_back(Tensor::scalar<float>(0.045f));
+    else
+      inputs.push_back(mixed_tensor(c.operands[i], shape, seed * 31 + static_cast<unsigned>(i)));
   }
   return inputs;
 }
@@ -116,8 +122,8 @@ TEST_P(LoopKernels, EveryOpHasACaseHere) {
 
 TEST_P(LoopKernels, ScalarsVectorsAndOtherBroadcastsAreRead) {
   const Tensor x = mixed_tensor(DType::f32, {7, 5, 130}, 1);
-  for (const Shape& shape : {Shape{}, Shape{1}, Shape{130}, Shape{5, 130}, Shape{1, 1, 130}, Shape{7, 1, 1}, Shape{5, 1},
-                             Shape{7, 1, 130}, Shape{7, 5, 1}}) {
+  for (const Shape& shape : {Shape{}, Shape{1}, Shape{130}, Shape{5, 130}, Shape{1, 1, 130}, Shape{7, 1, 1},
+                             Shape{5, 1}, Shape{7, 1, 130}, Shape{7, 5, 1}}) {
     const Tensor y = mixed_tensor(DType::f32, shape, 2);
     for (const char* op : {"add", "div", "maximum", "less"}) {
       expect_equal(op, {x, y}, {});
@@ -127,7 +133,10 @@ TEST_P(LoopKernels, ScalarsVectorsAndOtherBroadcastsAreRead) {
   }
   expect_equal("mul", {mixed_tensor(DType::f32, {7, 1}, 4), mixed_tensor(DType::f32, {1, 9}, 5)}, {});
   const Attributes picture{{"expression", std::string("x0 * x1 + x2")}};
-  expect_equal("loop", {mixed_tensor(DType::u8, {4, 300, 3}, 6), mixed_tensor(DType::f32, {3}, 7), mixed_tensor(DType::u8, {4, 1, 1}, 8)}, picture);
+  expect_equal("loop",
+               {mixed_tensor(DType::u8, {4, 300, 3}, 6), mixed_tensor(DType::f32, {3}, 7),
+                mixed_tensor(DType::u8, {4, 1, 1}, 8)},
+               picture);
 }
 
 TEST_P(LoopKernels, OneTensorMayBeTwoOperands) {
@@ -144,15 +153,20 @@ void expect_loop(const loop::Expression& e, const std::vector<Tensor>& inputs) {
     ASSERT_EQ(run.refusal, "");
     for (std::size_t r = 0; r < expected.size(); ++r) {
       if (e.results[r].ending == loop::Ending::store) {
-        ASSERT_EQ(difference(run.results[r], expected[r]), "") << loop::to_string(e) << " result " << r << " in place " << in_place;
+        ASSERT_EQ(difference(run.results[r], expected[r]), "")
+            << loop::to_string(e) << " result " << r << " in place " << in_place;
         continue;
       }
       const float a = run.results[r].data<float>()[0];
       const float b = expected[r].data<float>()[0];
-      if (std::isnan(b)) ASSERT_TRUE(std::isnan(a)) << loop::to_string(e);
-      else if (std::isinf(b)) ASSERT_EQ(a, b);
+      if (std::isnan(b))
+        ASSERT_TRUE(std::isnan(a)) << loop::to_string(e);
+      else if (std::isinf(b))
+        ASSERT_EQ(a, b);
       // The exact sum may be near 0: the bound is one f32 rounding of a sum of this many terms of this size.
-      else ASSERT_NEAR(a, b, std::fabs(b) * 1.3e-7 + 1e-9 * static_cast<double>(inputs[0].elements())) << loop::to_string(e);
+      else
+        ASSERT_NEAR(a, b, std::fabs(b) * 1.3e-7 + 1e-9 * static_cast<double>(inputs[0].elements()))
+            << loop::to_string(e);
     }
   }
 }
@@ -169,14 +183,17 @@ TEST_P(LoopKernels, RandomExpressionsGiveTheReferencesBits) {
     const std::size_t count = 1 + below(30);
     for (std::size_t i = 0; i < count; ++i) {
       using loop::Kind;
-      const auto offset = [](Kind first, std::size_t by) { return static_cast<Kind>(static_cast<std::size_t>(first) + by); };
+      const auto offset = [](Kind first, std::size_t by) {
+        return static_cast<Kind>(static_cast<std::size_t>(first) + by);
+      };
       switch (below(6)) {
         case 0: terms.push_back(loop::apply(offset(Kind::neg, below(8)), any())); break;
         case 1: terms.push_back(loop::apply(offset(Kind::add, below(9)), any(), any())); break;
         case 2: terms.push_back(select(any(), any(), any())); break;
         case 3: terms.push_back(any() * any() + any()); break;
         case 4: terms.push_back(below(2) ? any() - any() * any() : any() * any() - any()); break;
-        default: terms.push_back(below(2) ? b.constant(static_cast<double>(random()) * 1e-9 - 2) : uniform(step, random()));
+        default:
+          terms.push_back(below(2) ? b.constant(static_cast<double>(random()) * 1e-9 - 2) : uniform(step, random()));
       }
     }
     b.store(terms.back());

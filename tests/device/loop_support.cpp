@@ -8,7 +8,8 @@
 
 namespace ridgeline::device {
 
-LoopRun run_kernel(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes, bool in_place) {
+LoopRun run_kernel(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes,
+                   bool in_place) {
   const OpDef& def = op_def(op);
   Node node;
   node.op = op;
@@ -35,7 +36,8 @@ LoopRun run_kernel(const std::string& op, const std::vector<Tensor>& inputs, con
   for (const Tensor& t : inputs) operands.push_back(t.clone());
   if (in_place) {
     for (std::size_t r = 0; r < run.results.size(); ++r) {
-      if (kernel.in_place[r] >= 0) run.results[r] = operands[static_cast<std::size_t>(kernel.in_place[r])].reshaped(run.results[r].shape());
+      if (kernel.in_place[r] >= 0)
+        run.results[r] = operands[static_cast<std::size_t>(kernel.in_place[r])].reshaped(run.results[r].shape());
     }
   }
   std::vector<void*> in;
@@ -47,7 +49,8 @@ LoopRun run_kernel(const std::string& op, const std::vector<Tensor>& inputs, con
   return run;
 }
 
-std::vector<Tensor> run_reference_of(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes) {
+std::vector<Tensor> run_reference_of(const std::string& op, const std::vector<Tensor>& inputs,
+                                     const Attributes& attributes) {
   const OpDef& def = op_def(op);
   return run_reference(def, inputs, complete_attributes(def, attributes), op);
 }
@@ -57,7 +60,8 @@ std::string difference(const Tensor& got, const Tensor& expected) {
   const std::size_t size = size_of(got.dtype());
   for (std::int64_t i = 0; i < got.elements(); ++i) {
     const auto at = static_cast<std::size_t>(i) * size;
-    if (std::memcmp(static_cast<const char*>(got.raw()) + at, static_cast<const char*>(expected.raw()) + at, size) == 0) continue;
+    if (std::memcmp(static_cast<const char*>(got.raw()) + at, static_cast<const char*>(expected.raw()) + at, size) == 0)
+      continue;
     const double a = got.at(i);
     const double b = expected.at(i);
     if (a != a && b != b) continue;

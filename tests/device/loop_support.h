@@ -18,7 +18,8 @@ struct LoopRun {
 // kernel allows.
 LoopRun run_kernel(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes,
                    bool in_place = false);
-std::vector<Tensor> run_reference_of(const std::string& op, const std::vector<Tensor>& inputs, const Attributes& attributes);
+std::vector<Tensor> run_reference_of(const std::string& op, const std::vector<Tensor>& inputs,
+                                     const Attributes& attributes);
 
 // "" when equal bit by bit (NaN equals NaN), else the first difference.
 std::string difference(const Tensor& got, const Tensor& expected);

@@ -16,7 +16,8 @@ namespace {
 Tensor random_tensor(const ValueType& type, std::mt19937& random) {
   Tensor t(type.dtype, type.shape);
   for (std::int64_t i = 0; i < t.elements(); ++i) {
-    t.set(i, type.dtype == DType::f32 ? (static_cast<double>(random()) * 0x1p-32 - 0.4) * 3 : static_cast<double>(random() % 2));
+    t.set(i, type.dtype == DType::f32 ? (static_cast<double>(random()) * 0x1p-32 - 0.4) * 3
+                                      : static_cast<double>(random() % 2));
   }
   return t;
 }
@@ -54,8 +55,10 @@ Graph random_graph(std::mt19937& random) {
       continue;
     }
     switch (below(9)) {
-      case 0: case 1: values.push_back(b.apply(unary[below(9)], {any()})); break;
-      case 2: case 3: values.push_back(b.apply(binary[below(7)], {any(), any()})); break;
+      case 0:
+      case 1: values.push_back(b.apply(unary[below(9)], {any()})); break;
+      case 2:
+      case 3: values.push_back(b.apply(binary[below(7)], {any(), any()})); break;
       case 4: values.push_back(b.apply(binary[below(6)], {any(), odd[below(odd.size())]})); break;
       case 5: {
         const Value c = b.apply(compare[below(3)], {any(), any()});
@@ -71,8 +74,10 @@ Graph random_graph(std::mt19937& random) {
       case 7: values.push_back(b.apply("mul", {any(), b.apply("cast", {mask}, {{"to", DType::f32}})})); break;
       default: {
         const Value sum = b.apply("reduce_sum", {any()});
-        if (below(2)) b.returns("sum" + std::to_string(i), sum);
-        else values.push_back(b.apply("mul", {any(), sum}));
+        if (below(2))
+          b.returns("sum" + std::to_string(i), sum);
+        else
+          values.push_back(b.apply("mul", {any(), sum}));
       }
     }
   }

@@ -47,6 +47,9 @@ OnnxModel read_onnx_model(const std::filesystem::path& path);
 // OutOfScope for element types that no tensor of ours has.
 Tensor read_onnx_tensor(const std::filesystem::path& path);
 
+// TensorProto.DataType by number.
+std::string onnx_type_name(std::int64_t code);
+
 // Whether some op of ours means this op.
 bool knows_onnx_op(const std::string& op);
 // Runs one node by our references; absent operands are undefined tensors. OutOfScope when ours cannot say it.

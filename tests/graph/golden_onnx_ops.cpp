@@ -68,7 +68,7 @@ Tensors cast(const OnnxNode& node, const Tensors& inputs) {
   static const std::map<std::int64_t, DType> types = {{1, DType::f32},     {2, DType::u8},   {6, DType::i32},  {7, DType::i64},
                                                       {9, DType::boolean}, {10, DType::f16}, {11, DType::f64}, {16, DType::bf16}};
   const auto to = types.find(node.integer("to", 0));
-  if (to == types.end()) throw OutOfScope("element type " + std::to_string(node.integer("to", 0)) + " of ONNX");
+  if (to == types.end()) throw OutOfScope("element type " + onnx_type_name(node.integer("to", 0)));
   return run_op("cast", inputs, {{"to", to->second}});
 }
 
@@ -79,7 +79,7 @@ Tensor image_of(const Tensor& x) {
   const Shape& s = x.shape();
   if (s.rank() == 3) return to_nhwc(reshaped(x, {s[0], s[1], 1, s[2]}));
   if (s.rank() == 4) return to_nhwc(x);
-  throw OutOfScope(std::to_string(s.rank() - 2) + " image axes");
+  throw OutOfScope("not one or two image axes");
 }
 Tensor image_back(const Tensor& y, int rank) {
   const Tensor nchw = to_nchw(y);
@@ -120,7 +120,7 @@ Geometry geometry_of(const OnnxNode& node, Integers kernel, Integers sizes, bool
 }
 
 Integers image_sizes(const Tensor& x) {
-  if (x.shape().rank() < 3 || x.shape().rank() > 4) throw OutOfScope(std::to_string(x.shape().rank() - 2) + " image axes");
+  if (x.shape().rank() < 3 || x.shape().rank() > 4) throw OutOfScope("not one or two image axes");
   return {x.shape().begin() + 2, x.shape().end()};
 }
 

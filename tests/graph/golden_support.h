@@ -16,10 +16,10 @@
 namespace ridgeline::test {
 
 // A tar.xz of packA/golden unpacked into a temporary folder, removed on destruction. Check ok() first: without
-// RIDGELINE_TEST_DATA, the archive or tar it is false and problem() says which.
+// RIDGELINE_TEST_DATA, the archive or tar it is false and problem() says which. Members that match `exclude` stay out.
 class UnpackedArchive {
  public:
-  explicit UnpackedArchive(std::string_view name);
+  explicit UnpackedArchive(std::string_view name, std::string_view exclude = "");
   ~UnpackedArchive();
   UnpackedArchive(const UnpackedArchive&) = delete;
   UnpackedArchive& operator=(const UnpackedArchive&) = delete;

@@ -33,7 +33,8 @@ TEST(LoopEvaluate, RoundsEachPrimitiveToTheArithmetic) {
   const Tensor x = f32s({a});
   EXPECT_EQ(run("x0 * x0 - 1", {1}, {x}).data<float>()[0], (a * a) - 1.0f);
   EXPECT_NE(run("x0 * x0 - 1", {1}, {x}).data<float>()[0], std::fma(a, a, -1.0f));
-  EXPECT_EQ(run("x0 * 0.1", {1}, {Tensor::of<double>({3.0}, {1})}, DType::f64, Arithmetic::f64).data<double>()[0], 3.0 * 0.1);
+  EXPECT_EQ(run("x0 * 0.1", {1}, {Tensor::of<double>({3.0}, {1})}, DType::f64, Arithmetic::f64).data<double>()[0],
+            3.0 * 0.1);
 }
 
 TEST(LoopEvaluate, LetsNanThroughMaximumAndMinimum) {
@@ -65,8 +66,8 @@ TEST(LoopEvaluate, ConvertsTowardsZeroAndSaturates) {
   const std::uint8_t expected8[] = {0, 1, 255, 0, 255, 0};
   for (int i = 0; i < 6; ++i) EXPECT_EQ(u8.data<std::uint8_t>()[i], expected8[i]) << i;
   const Tensor i32 = run("x0", {6}, {x}, DType::i32);
-  const std::int32_t expected32[] = {-1, 1, 300, 0, std::numeric_limits<std::int32_t>::max(),
-                                     std::numeric_limits<std::int32_t>::min()};
+  const std::int32_t expected32[] = {
+      -1, 1, 300, 0, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min()};
   for (int i = 0; i < 6; ++i) EXPECT_EQ(i32.data<std::int32_t>()[i], expected32[i]) << i;
   EXPECT_EQ(run("x0", {6}, {x}, DType::i64).data<std::int64_t>()[4], std::numeric_limits<std::int64_t>::max());
   EXPECT_TRUE(run("x0", {6}, {x}, DType::boolean).data<bool>()[3]);
@@ -80,7 +81,8 @@ TEST(LoopEvaluate, DrawsByStepAndElement) {
   const std::int64_t step = (std::int64_t{1} << 40) + 3;
   const Tensor u = run(text.c_str(), {1000}, {Tensor::scalar<std::int64_t>(step)});
   for (int i = 0; i < 1000; ++i) {
-    EXPECT_EQ(u.data<float>()[i], uniform_float(philox_element(key, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(i))));
+    EXPECT_EQ(u.data<float>()[i],
+              uniform_float(philox_element(key, static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(i))));
   }
 }
 
@@ -96,13 +98,16 @@ TEST(LoopEvaluate, SumsInDouble) {
 double error_in_ulps(float got, double exact) {
   const float nearest = static_cast<float>(exact);
   const float above = std::nextafter(std::fabs(nearest), kInf);
-  return std::fabs(static_cast<double>(got) - exact) / (static_cast<double>(above) - std::fabs(static_cast<double>(nearest)));
+  return std::fabs(static_cast<double>(got) - exact) /
+         (static_cast<double>(above) - std::fabs(static_cast<double>(nearest)));
 }
 
 TEST(LoopEvaluate, ExponentialIsWithinAboutOneUnitInTheLastPlace) {
   double worst = 0;
-  for (float x = -87.3f; x < 88.7f; x += 0.00037f) worst = std::max(worst, error_in_ulps(exp_f32(x), std::exp(static_cast<double>(x))));
-  for (float x = -1; x < 1; x += 1.7e-6f) worst = std::max(worst, error_in_ulps(exp_f32(x), std::exp(static_cast<double>(x))));
+  for (float x = -87.3f; x < 88.7f; x += 0.00037f)
+    worst = std::max(worst, error_in_ulps(exp_f32(x), std::exp(static_cast<double>(x))));
+  for (float x = -1; x < 1; x += 1.7e-6f)
+    worst = std::max(worst, error_in_ulps(exp_f32(x), std::exp(static_cast<double>(x))));
   EXPECT_LT(worst, 1.05);
   EXPECT_EQ(exp_f32(0.0f), 1.0f);
   EXPECT_EQ(exp_f32(88.8f), kInf);

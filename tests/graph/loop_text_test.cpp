@@ -19,12 +19,33 @@ std::string error_of(const std::string& text, int operands = -1) {
 }
 
 TEST(LoopText, PrintsPrecedenceWithTheFewestParentheses) {
-  for (const char* text :
-       {"x0 + x1 * x2", "(x0 + x1) * x2", "x0 - (x1 - x2)", "x0 - x1 - x2", "x0 / (x1 * x2)", "-x0 * x1", "-(x0 * x1)",
-        "-(-x0)", "-2 * x0", "-(2)", "-(-2)", "x0 - -2", "max(x0, 0)", "select(0 < x0, x1, 0)", "(x0 < x1) + 1",
-        "x0 <= x1 + 1", "(x0 == x1) == x2", "uniform(x1, 0x123456789abcdef0) * x0", "sum(x0 + x1 * x2)",
-        "t0 = 0.9 * x1 + x2; x0 - x3 * t0; t0", "x0; x0; sum(x0)", "exp(log(sqrt(abs(floor(cos(sin(x0)))))))",
-        "min(x0, inf)", "max(x0, -inf)", "x0 + 1e-05", "x0 * 0.1", "x0 * -0"}) {
+  for (const char* text : {"x0 + x1 * x2",
+                           "(x0 + x1) * x2",
+                           "x0 - (x1 - x2)",
+                           "x0 - x1 - x2",
+                           "x0 / (x1 * x2)",
+                           "-x0 * x1",
+                           "-(x0 * x1)",
+                           "-(-x0)",
+                           "-2 * x0",
+                           "-(2)",
+                           "-(-2)",
+                           "x0 - -2",
+                           "max(x0, 0)",
+                           "select(0 < x0, x1, 0)",
+                           "(x0 < x1) + 1",
+                           "x0 <= x1 + 1",
+                           "(x0 == x1) == x2",
+                           "uniform(x1, 0x123456789abcdef0) * x0",
+                           "sum(x0 + x1 * x2)",
+                           "t0 = 0.9 * x1 + x2; x0 - x3 * t0; t0",
+                           "x0; x0; sum(x0)",
+                           "exp(log(sqrt(abs(floor(cos(sin(x0)))))))",
+                           "min(x0, inf)",
+                           "max(x0, -inf)",
+                           "x0 + 1e-05",
+                           "x0 * 0.1",
+                           "x0 * -0"}) {
     EXPECT_EQ(to_string(parse(text)), text);
   }
 }
@@ -78,11 +99,17 @@ TEST(LoopText, RandomExpressionsParseBackToThemselves) {
     const auto any = [&] { return terms[below(static_cast<std::uint32_t>(terms.size()))]; };
     for (std::uint32_t i = 0, n = 1 + below(25); i < n; ++i) {
       switch (below(4)) {
-        case 0: terms.push_back(apply(static_cast<Kind>(static_cast<int>(Kind::neg) + static_cast<int>(below(8))), any())); break;
-        case 1: terms.push_back(apply(static_cast<Kind>(static_cast<int>(Kind::add) + static_cast<int>(below(9))), any(), any())); break;
+        case 0:
+          terms.push_back(apply(static_cast<Kind>(static_cast<int>(Kind::neg) + static_cast<int>(below(8))), any()));
+          break;
+        case 1:
+          terms.push_back(
+              apply(static_cast<Kind>(static_cast<int>(Kind::add) + static_cast<int>(below(9))), any(), any()));
+          break;
         case 2: terms.push_back(select(any(), any(), any())); break;
-        default: terms.push_back(below(2) ? b.constant((static_cast<double>(random()) - 2e9) * 1e-7)
-                                          : uniform(b.operand(0), random() * 0x100000001ull));
+        default:
+          terms.push_back(below(2) ? b.constant((static_cast<double>(random()) - 2e9) * 1e-7)
+                                   : uniform(b.operand(0), random() * 0x100000001ull));
       }
     }
     b.store(terms.back());

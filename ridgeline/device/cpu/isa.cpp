@@ -35,8 +35,9 @@ std::vector<Isa> detect() {
     throw Error("this processor has no AVX2 and FMA instructions; Ridgeline needs an x86-64-v3 machine");
   }
   isas.push_back(Isa::avx2);
-  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq") ||
-      !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512cd")) {
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+      !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl") ||
+      !__builtin_cpu_supports("avx512cd")) {
     return isas;
   }
   isas.push_back(Isa::avx512);
@@ -70,7 +71,8 @@ Isa choose() {
       throw Error("RIDGELINE_ISA is '" + std::string(wanted) + "' (allowed: " + list_of(kAll) + ")", ErrorKind::usage);
     }
     if (std::find(isas.begin(), isas.end(), *named) == isas.end()) {
-      throw Error("RIDGELINE_ISA=" + std::string(wanted) + ", but this machine has only " + list_of(isas), ErrorKind::usage);
+      throw Error("RIDGELINE_ISA=" + std::string(wanted) + ", but this machine has only " + list_of(isas),
+                  ErrorKind::usage);
     }
     isa = *named;
   }
@@ -104,7 +106,8 @@ Isa active_isa() { return in_force(); }
 
 void force_isa_for_test(Isa isa) {
   const std::span<const Isa> isas = machine_isas();
-  RIDGELINE_CHECK(std::find(isas.begin(), isas.end(), isa) != isas.end(), "the machine lacks " + std::string(name_of(isa)));
+  RIDGELINE_CHECK(std::find(isas.begin(), isas.end(), isa) != isas.end(),
+                  "the machine lacks " + std::string(name_of(isa)));
   in_force() = isa;
   limit_highway(isa);
 }

@@ -1,8 +1,7 @@
 #include "ridgeline/device/cpu/loop_interpreter.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/math.h"
@@ -13,8 +12,10 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ridgeline/device/cpu/loop_interpreter.cpp"
 #include "ridgeline/device/cpu/simd_targets.h"
+
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+
 #include "ridgeline/device/cpu/loop_primitives-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -37,12 +38,16 @@ struct Source {
     if constexpr (kScalar) value = hn::Set(D(), *p);
   }
   HWY_INLINE V load(std::size_t i) const {
-    if constexpr (kScalar) return value;
-    else return hn::LoadU(D(), at + i);
+    if constexpr (kScalar)
+      return value;
+    else
+      return hn::LoadU(D(), at + i);
   }
   HWY_INLINE V load_first(M lanes, std::size_t i) const {
-    if constexpr (kScalar) return value;
-    else return hn::MaskedLoad(lanes, D(), at + i);
+    if constexpr (kScalar)
+      return value;
+    else
+      return hn::MaskedLoad(lanes, D(), at + i);
   }
 };
 
@@ -89,6 +94,25 @@ void map3(const BlockArguments& x) {
   if (i == x.count) return;
   const M rest = hn::FirstN(d, x.count - i);
   hn::BlendedStore(f(a.load_first(rest, i), b.load_first(rest, i), c.load_first(rest, i)), rest, d, to + i);
+}
+
+// a * b + (c * d + e) with scalars b and d; five arguments, hence apart.
+void two_mul_add(const BlockArguments& x) {
+  const D d;
+  const Source<true> b(x.b);
+  const Source<true> s(x.d);
+  float* to = static_cast<float*>(x.to);
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= x.count; i += lanes) {
+    const auto inner = hn::Add(hn::Mul(hn::LoadU(d, x.c + i), s.value), hn::LoadU(d, x.e + i));
+    hn::StoreU(hn::Add(hn::Mul(hn::LoadU(d, x.a + i), b.value), inner), d, to + i);
+  }
+  if (i == x.count) return;
+  const M rest = hn::FirstN(d, x.count - i);
+  const auto first = [&](const float* p) HWY_ATTR { return hn::MaskedLoad(rest, d, p + i); };
+  const auto inner = hn::Add(hn::Mul(first(x.c), s.value), first(x.e));
+  hn::BlendedStore(hn::Add(hn::Mul(first(x.a), b.value), inner), rest, d, to + i);
 }
 
 void load_u8(const BlockArguments& x) {
@@ -251,6 +275,7 @@ BlockFunction choose(LoopOp op, unsigned scalars) {
     case LoopOp::mul_add: return choose3<MulThenAdd>(scalars);
     case LoopOp::mul_sub: return choose3<MulThenSub>(scalars);
     case LoopOp::sub_mul: return choose3<SubProduct>(scalars);
+    case LoopOp::two_mul_add: return two_mul_add;
     case LoopOp::uniform: return uniform;
     case LoopOp::store_bool: return scalars != 0 ? store_bool<1> : store_bool<0>;
     case LoopOp::sum: return scalars != 0 ? sum<1> : sum<0>;

@@ -15,6 +15,8 @@ struct BlockArguments {
   const float* a = nullptr;  // elements, or one value where the scalar mask says so
   const float* b = nullptr;
   const float* c = nullptr;
+  const float* d = nullptr;
+  const float* e = nullptr;
   void* to = nullptr;  // may equal a, b or c
   std::size_t count = 0;
   // Of loads, uniform and sum:
@@ -28,8 +30,8 @@ struct BlockArguments {
 
 using BlockFunction = void (*)(const BlockArguments&);
 
-// For the ISA in force now. Bit k of `scalars`: argument k is one value for all elements (not all of them at once, but
-// for copy, store_bool and sum).
+// For the ISA in force now. Bit k of `scalars`: argument k of a, b, c is one value for all elements (not all of them at
+// once, but for copy, store_bool and sum).
 BlockFunction block_function(LoopOp op, unsigned scalars);
 
 }  // namespace ridgeline::device

@@ -23,7 +23,9 @@ constexpr std::int64_t kGrain = 16384;
 class LoopKernel final : public Kernel {
  public:
   LoopKernel(LoopProgram program, std::int64_t elements)
-      : program_(std::move(program)), elements_(elements), scalars_(program_.scalars.size()),
+      : program_(std::move(program)),
+        elements_(elements),
+        scalars_(program_.scalars.size()),
         steps_(program_.operands.size()) {
     for (const LoopInstruction& i : program_.code) {
       const unsigned mask = (i.a.place == LoopSlot::scalar ? 1u : 0u) | (i.b.place == LoopSlot::scalar ? 2u : 0u) |
@@ -97,8 +99,12 @@ class LoopKernel final : public Kernel {
         block.a = place(i.a, first);
         block.b = place(i.b, first);
         block.c = place(i.c, first);
-        if (i.op == LoopOp::store_bool) block.to = arguments.outputs[i.to.index];
-        else block.to = place(i.to, first);
+        block.d = place(i.d, first);
+        block.e = place(i.e, first);
+        if (i.op == LoopOp::store_bool)
+          block.to = arguments.outputs[i.to.index];
+        else
+          block.to = place(i.to, first);
         if (i.operand >= 0) {
           block.operand = &program_.operands[static_cast<std::size_t>(i.operand)];
           block.source = arguments.inputs[i.operand];
@@ -126,7 +132,8 @@ std::optional<Refusal> refuse_types(const KernelRequest& request, const Expressi
     const DType t = inputs[i].dtype;
     const bool whole = t == DType::i32 && (request.def.name == "cast" || request.def.name == "loop");
     if (t != DType::f32 && t != DType::u8 && t != DType::boolean && !whole) {
-      return Refusal{"operand " + std::to_string(i) + " is " + std::string(name_of(t)) + ": the loop interpreter computes in f32"};
+      return Refusal{"operand " + std::to_string(i) + " is " + std::string(name_of(t)) +
+                     ": the loop interpreter computes in f32"};
     }
   }
   for (const ValueType& type : results) {
@@ -141,7 +148,8 @@ std::optional<Refusal> refuse_types(const KernelRequest& request, const Expressi
 Layout common_layout(const KernelRequest& request, const Expression& expression, const LoopProgram& program) {
   const auto is_direct = [&](std::size_t i) { return program.operands[i].access == LoopOperand::direct; };
   for (const LoopOperand& o : program.operands) {
-    const bool follows = o.access == LoopOperand::direct || o.access == LoopOperand::scalar || o.access == LoopOperand::unused;
+    const bool follows =
+        o.access == LoopOperand::direct || o.access == LoopOperand::scalar || o.access == LoopOperand::unused;
     if (!follows) return {};
   }
   bool any_direct = false;

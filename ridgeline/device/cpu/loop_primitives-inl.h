@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/loop_primitives-inl.h
 //
-// The primitives of loops on vectors of f32, step by step those of graph/loop/evaluate.h and float_math.h. Included once
-// for each vector target.
+// The primitives of loops on vectors of f32, step by step those of graph/loop/evaluate.h and float_math.h. Included
+// once for each vector target.
 #if defined(RIDGELINE_LOOP_PRIMITIVES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIDGELINE_LOOP_PRIMITIVES_INL_H
 #undef RIDGELINE_LOOP_PRIMITIVES_INL_H
@@ -27,11 +27,21 @@ using Floats = hn::Vec<FloatTag>;
 
 HWY_INLINE Floats all_lanes(float value) { return hn::Set(FloatTag(), value); }
 
-struct Copy { HWY_INLINE Floats operator()(Floats x) const { return x; } };
-struct Neg { HWY_INLINE Floats operator()(Floats x) const { return hn::Neg(x); } };
-struct Abs { HWY_INLINE Floats operator()(Floats x) const { return hn::Abs(x); } };
-struct Sqrt { HWY_INLINE Floats operator()(Floats x) const { return hn::Sqrt(x); } };
-struct Floor { HWY_INLINE Floats operator()(Floats x) const { return hn::Floor(x); } };
+struct Copy {
+  HWY_INLINE Floats operator()(Floats x) const { return x; }
+};
+struct Neg {
+  HWY_INLINE Floats operator()(Floats x) const { return hn::Neg(x); }
+};
+struct Abs {
+  HWY_INLINE Floats operator()(Floats x) const { return hn::Abs(x); }
+};
+struct Sqrt {
+  HWY_INLINE Floats operator()(Floats x) const { return hn::Sqrt(x); }
+};
+struct Floor {
+  HWY_INLINE Floats operator()(Floats x) const { return hn::Floor(x); }
+};
 
 struct Exp {
   HWY_INLINE Floats operator()(Floats x) const {
@@ -81,10 +91,18 @@ struct Log {
   }
 };
 
-struct Add { HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::Add(x, y); } };
-struct Sub { HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::Sub(x, y); } };
-struct Mul { HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::Mul(x, y); } };
-struct Div { HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::Div(x, y); } };
+struct Add {
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::Add(x, y); }
+};
+struct Sub {
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::Sub(x, y); }
+};
+struct Mul {
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::Mul(x, y); }
+};
+struct Div {
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::Div(x, y); }
+};
 
 // x where x > y or x is NaN, else y. The processor's own maximum prefers the second operand's NaN only.
 struct Max {

@@ -13,7 +13,8 @@ using loop::Expression;
 using loop::Kind;
 using loop::Term;
 
-constexpr int kWorkingSet = 24 * 1024;  // bytes of a block's operands, results and buffers: three quarters of a small L1
+constexpr int kWorkingSet =
+    24 * 1024;  // bytes of a block's operands, results and buffers: three quarters of a small L1
 
 LoopOp instruction_of(Kind kind) {
   switch (kind) {
@@ -43,9 +44,8 @@ LoopOp instruction_of(Kind kind) {
 LoopOperand access_of(const Expression& expression, int index, const ValueType& type, const Shape& loop) {
   LoopOperand operand;
   operand.dtype = type.dtype;
-  const bool read = std::any_of(expression.terms.begin(), expression.terms.end(), [&](const Term& t) {
-    return t.kind == Kind::operand && t.operand == index;
-  });
+  const bool read = std::any_of(expression.terms.begin(), expression.terms.end(),
+                                [&](const Term& t) { return t.kind == Kind::operand && t.operand == index; });
   if (!read) return operand;
   if (only_a_step(expression, index)) {
     operand.access = LoopOperand::step;
@@ -81,7 +81,10 @@ LoopOperand access_of(const Expression& expression, int index, const ValueType& 
 class Compiler {
  public:
   Compiler(const Expression& expression, bool one_element, std::span<const ValueType> results, LoopProgram& program)
-      : expression_(expression), program_(program), results_(results), one_element_(one_element),
+      : expression_(expression),
+        program_(program),
+        results_(results),
+        one_element_(one_element),
         terms_(expression.terms.size()) {}
 
   void run() {
@@ -96,18 +99,18 @@ class Compiler {
 
  private:
   struct TermState {
-    bool scalar = false;    // the same for every element
-    bool merged = false;    // computed inside its only reader
+    bool scalar = false;  // the same for every element
+    bool merged = false;  // computed inside its only reader
     int readers = 0;
     std::int32_t scalar_index = -1;
-    LoopSlot slot;          // where its elements lie
-    int made_by = -1;       // instruction
-    int last_read = -1;     // instruction
+    LoopSlot slot;       // where its elements lie
+    int made_by = -1;    // instruction
+    int last_read = -1;  // instruction
   };
   // An instruction with terms in the place of slots.
   struct Draft {
     LoopInstruction instruction;
-    std::int32_t reads[3] = {-1, -1, -1};
+    std::int32_t reads[5] = {-1, -1, -1, -1, -1};
     std::int32_t makes = -1;
     int result = -1;  // that it stores
   };
@@ -151,6 +154,7 @@ class Compiler {
 
   void merge_products() {
     merged_.assign(terms_.size(), -1);
+    nested_.assign(terms_.size(), -1);
     for (std::size_t i = 0; i < terms_.size(); ++i) {
       const Term& t = expression_.terms[i];
       if (terms_[i].scalar || (t.kind != Kind::add && t.kind != Kind::sub)) continue;
@@ -158,7 +162,35 @@ class Compiler {
       if (product < 0) continue;
       state(product).merged = true;
       merged_[i] = product;
+      const std::int32_t other = product == t.a ? t.b : t.a;
+      if (t.kind == Kind::add && scaled(product) && nestable(other)) {
+        state(other).merged = true;
+        nested_[i] = other;
+      }
     }
+  }
+
+  // An array times a scalar.
+  bool scaled(std::int32_t product) { return state(term(product).a).scalar != state(term(product).b).scalar; }
+
+  // c * d + e with one reader, d a scalar and e none.
+  bool nestable(std::int32_t t) {
+    const std::int32_t product = merged_[static_cast<std::size_t>(t)];
+    if (product < 0 || term(t).kind != Kind::add || state(t).readers != 1 || nested_[static_cast<std::size_t>(t)] >= 0)
+      return false;
+    return scaled(product) && !state(addend(t)).scalar;
+  }
+
+  // What a merged product is added to.
+  std::int32_t addend(std::int32_t t) const {
+    return merged_[static_cast<std::size_t>(t)] == term(t).a ? term(t).b : term(t).a;
+  }
+
+  // The factors of a scaled product, the array first.
+  void read_scaled(std::int32_t product, std::int32_t* reads) {
+    reads[0] = term(product).a;
+    reads[1] = term(product).b;
+    if (state(reads[0]).scalar) std::swap(reads[0], reads[1]);
   }
 
   void emit(std::int32_t index) {
@@ -183,6 +215,11 @@ class Compiler {
       draft.instruction.op = LoopOp::uniform;
       draft.instruction.key = t.key;
       draft.instruction.operand = term(t.a).operand;
+    } else if (const std::int32_t inner = nested_[static_cast<std::size_t>(index)]; inner >= 0) {
+      draft.instruction.op = LoopOp::two_mul_add;
+      read_scaled(merged_[static_cast<std::size_t>(index)], draft.reads);
+      read_scaled(merged_[static_cast<std::size_t>(inner)], draft.reads + 2);
+      draft.reads[4] = addend(inner);
     } else if (const std::int32_t product = merged_[static_cast<std::size_t>(index)]; product >= 0) {
       draft.instruction.op = t.kind == Kind::add ? LoopOp::mul_add : product == t.a ? LoopOp::mul_sub : LoopOp::sub_mul;
       draft.reads[0] = term(product).a;
@@ -231,14 +268,16 @@ class Compiler {
     std::vector<int>& in_place = program_.in_place;
     in_place.assign(results_.size(), -1);
     for (std::size_t r = 0; r < results_.size(); ++r) {
-      // A result that is an operand's copy could be overwritten before it is made: such rare loops get memory of their own.
+      // A result that is an operand's copy could be overwritten before it is made: such rare loops get memory of their
+      // own.
       if (is_store(r) && state(expression_.results[r].term).slot.place == LoopSlot::operand) return;
     }
     std::vector<bool> taken(program_.operands.size(), false);
     const auto fits = [&](std::size_t operand) {
       if (operand >= taken.size() || taken[operand]) return false;
       const LoopOperand& o = program_.operands[operand];
-      return o.access == LoopOperand::direct || (o.access == LoopOperand::scalar && one_element_ && o.dtype == DType::f32);
+      return o.access == LoopOperand::direct ||
+             (o.access == LoopOperand::scalar && one_element_ && o.dtype == DType::f32);
     };
     const auto take = [&](std::size_t r, std::size_t operand) {
       in_place[r] = static_cast<int>(operand);
@@ -284,12 +323,12 @@ class Compiler {
     for (std::size_t at = 0; at < drafts_.size(); ++at) {
       const Draft& draft = drafts_[at];
       LoopInstruction instruction = draft.instruction;
-      LoopSlot* const places[] = {&instruction.a, &instruction.b, &instruction.c};
-      for (int k = 0; k < 3; ++k) {
+      LoopSlot* const places[] = {&instruction.a, &instruction.b, &instruction.c, &instruction.d, &instruction.e};
+      for (int k = 0; k < 5; ++k) {
         if (draft.reads[k] >= 0) *places[k] = state(draft.reads[k]).slot;
       }
       // Every instruction reads a place before it writes it, so a buffer may be reused at once.
-      for (int k = 0; k < 3; ++k) {
+      for (int k = 0; k < 5; ++k) {
         if (draft.reads[k] < 0) continue;
         TermState& s = state(draft.reads[k]);
         if (s.slot.place == LoopSlot::buffer && s.last_read == static_cast<int>(at)) {
@@ -327,6 +366,7 @@ class Compiler {
   bool one_element_;
   std::vector<TermState> terms_;
   std::vector<std::int32_t> merged_;  // by term: the product computed with it
+  std::vector<std::int32_t> nested_;  // by term: the sum of a product and something computed with it
   std::vector<Draft> drafts_;
 };
 
@@ -353,8 +393,15 @@ bool keeps_zero(const Expression& expression, const LoopProgram& program) {
         z = program.operands[static_cast<std::size_t>(t.operand)].access == LoopOperand::direct;
         break;
       case Kind::constant: z = t.value == 0; break;
-      case Kind::neg: case Kind::abs: case Kind::sqrt: case Kind::floor: case Kind::sin: z = is_zero(t.a); break;
-      case Kind::add: case Kind::sub: case Kind::max: case Kind::min: z = is_zero(t.a) && is_zero(t.b); break;
+      case Kind::neg:
+      case Kind::abs:
+      case Kind::sqrt:
+      case Kind::floor:
+      case Kind::sin: z = is_zero(t.a); break;
+      case Kind::add:
+      case Kind::sub:
+      case Kind::max:
+      case Kind::min: z = is_zero(t.a) && is_zero(t.b); break;
       case Kind::mul: z = is_zero(t.a) || is_zero(t.b); break;
       case Kind::div: z = is_zero(t.a) && !is_zero(t.b); break;
       case Kind::select: z = is_zero(t.b) && is_zero(t.c); break;

@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/loop_program.h
 //
 // A loop expression compiled for the block interpreter: a straight list of instructions, each of which runs over one
-// block of elements that fits the first-level cache. Values that are the same for every element are computed once a run;
-// a product with one reader is merged into the sum or difference that reads it (still two roundings). Made once a
+// block of elements that fits the first-level cache. Values that are the same for every element are computed once a
+// run; a product with one reader is merged into the sum or difference that reads it (still two roundings). Made once a
 // kernel; immutable afterwards.
 #pragma once
 
@@ -18,13 +18,33 @@ namespace ridgeline::device {
 
 enum class LoopOp : std::uint8_t {
   // operand to f32 elements in a buffer
-  load_u8, load_i32, load_periodic, load_strided,
-  copy, neg, abs, exp, log, sqrt, floor, cos, sin,
-  add, sub, mul, div, max, min, less, less_equal, equal,
+  load_u8,
+  load_i32,
+  load_periodic,
+  load_strided,
+  copy,
+  neg,
+  abs,
+  exp,
+  log,
+  sqrt,
+  floor,
+  cos,
+  sin,
+  add,
+  sub,
+  mul,
+  div,
+  max,
+  min,
+  less,
+  less_equal,
+  equal,
   select,
-  mul_add,  // a * b + c
-  mul_sub,  // a * b - c
-  sub_mul,  // c - a * b
+  mul_add,      // a * b + c
+  mul_sub,      // a * b - c
+  sub_mul,      // c - a * b
+  two_mul_add,  // a * b + (c * d + e), b and d scalars: momentum with weight decay
   uniform,
   store_bool,  // a != 0 as a byte
   sum,         // adds the block's sum to the run's partial sums
@@ -39,7 +59,7 @@ struct LoopSlot {
 
 struct LoopInstruction {
   LoopOp op = LoopOp::copy;
-  LoopSlot a, b, c, to;
+  LoopSlot a, b, c, d, e, to;
   std::int32_t operand = -1;  // of loads, and the step of uniform
   std::int32_t sum = -1;      // of sum: the number of the partial sum
   std::uint64_t key = 0;      // of uniform
@@ -80,16 +100,16 @@ struct LoopProgram {
   int block = 0;  // elements; a multiple of 64 that depends on the expression alone
 };
 
-constexpr int kMaxLoopTerms = 128;          // bounds the buffers of a program
+constexpr int kMaxLoopTerms = 128;             // bounds the buffers of a program
 constexpr int kMaxLoopBufferFloats = 1 << 15;  // buffers * block of every program
 
-// `shape`: what the operands broadcast to. Results are f32 or bool (stores), f32 (sums). Operands are f32, u8, bool, i32,
-// or the i64 step. More than kMaxLoopTerms terms are a failed RIDGELINE_CHECK.
+// `shape`: what the operands broadcast to. Results are f32 or bool (stores), f32 (sums). Operands are f32, u8, bool,
+// i32, or the i64 step. More than kMaxLoopTerms terms are a failed RIDGELINE_CHECK.
 LoopProgram compile_loop(const loop::Expression& expression, const Shape& shape, std::span<const ValueType> operands,
                          std::span<const ValueType> results);
 
-// True when the results of a loop over zeros are zeros, whatever its scalars (finite, and not 0 in divisors): the padding
-// of blocked layouts then stays zero.
+// True when the results of a loop over zeros are zeros, whatever its scalars (finite, and not 0 in divisors): the
+// padding of blocked layouts then stays zero.
 bool keeps_zero(const loop::Expression& expression, const LoopProgram& program);
 
 }  // namespace ridgeline::device

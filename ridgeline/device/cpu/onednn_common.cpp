@@ -132,9 +132,10 @@ std::optional<Desc> desc_of(const Layout& layout, const Desc& plain) {
   return blocked->blocked();
 }
 
-bool is_slow(const std::string& implementation) {
-  if (implementation.find("ref") != std::string::npos) return true;
-  return implementation.find("gemm") != std::string::npos && implementation.find("brgemm") == std::string::npos;
+Speed speed_of(const std::string& implementation) {
+  const auto has = [&](const char* part) { return implementation.find(part) != std::string::npos; };
+  if (has("ref")) return Speed::loops;
+  return has("gemm") && !has("brgemm") ? Speed::product : Speed::generated;
 }
 
 dnnl::primitive_attr user_scratchpad() {

@@ -33,8 +33,10 @@ Layout layout_of(const Desc& chosen, const Desc& plain);
 // The descriptor of a layout that a value already has; nullopt for one that is not the library's or of another shape.
 std::optional<Desc> desc_of(const Layout& layout, const Desc& plain);
 
-// True for implementations that are a last resort in the library: plain loops, or im2col and a matrix product.
-bool is_slow(const std::string& implementation);
+// How good an implementation is, from the name that the library gives it: plain loops, im2col and a matrix product, or a
+// kernel generated for the shape.
+enum class Speed { loops, product, generated };
+Speed speed_of(const std::string& implementation);
 
 // Scratch memory of the caller instead of the library's own.
 dnnl::primitive_attr user_scratchpad();
@@ -112,7 +114,7 @@ struct WeightsChoice {
 
 // make(desc) gives a primitive descriptor for weights of that layout (throws or is empty if there is none), weights_of(pd)
 // its weights' descriptor. A free operand gets the library's choice. A fixed one keeps its layout unless that would end
-// in a slow implementation where another layout has a fast one.
+// in a worse kind of implementation than another layout has.
 template <class Make, class WeightsOf>
 auto choose_weights(const KernelOperand& operand, const Desc& plain, const Make& make, const WeightsOf& weights_of) {
   using PrimitiveDesc = decltype(make(plain));
@@ -121,7 +123,7 @@ auto choose_weights(const KernelOperand& operand, const Desc& plain, const Make&
   if (!operand.free) {
     if (const auto fixed = desc_of(operand.layout, plain)) {
       PrimitiveDesc exact = make(*fixed);
-      if (exact && (!is_slow(exact.impl_info_str()) || is_slow(best.impl_info_str()))) {
+      if (exact && speed_of(exact.impl_info_str()) >= speed_of(best.impl_info_str())) {
         return WeightsChoice<PrimitiveDesc>{exact, *fixed};
       }
     }

@@ -9,66 +9,60 @@
 #include "ridgeline/device/cpu/simd_targets.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "ridgeline/device/cpu/for_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows that are summed in f32 before the sums are widened; with C channels they are meant to stay in L1.
+// Rows that are summed in f32 before the sums are widened: 32 rows of four vectors stay in the first-level cache.
 constexpr std::int64_t kBlockRows = 32;
+constexpr int kMostLanes = 4 * HWY_LANES(float);
 
-// Mean and sum of squared deviations of each channel over rows [0, rows) of x [rows, channels]: two passes over each block while it is in cache, blocks joined as in Chan, Golub and LeVeque (1979), in double.
+// Mean and sum of squared deviations of each channel over rows [0, rows) of x [rows, channels]: two passes over each block
+// while it is in cache, blocks joined as in Chan, Golub and LeVeque (1979), in double.
 void add_moments(const float* HWY_RESTRICT x, std::int64_t rows, std::int64_t channels, double* HWY_RESTRICT mean,
                  double* HWY_RESTRICT deviation) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  HWY_ALIGN float means[HWY_LANES(float)];
-  HWY_ALIGN float squares[HWY_LANES(float)];
-  HWY_ALIGN float rests[HWY_LANES(float)];
+  HWY_ALIGN float means[kMostLanes];
+  HWY_ALIGN float rests[kMostLanes];
+  HWY_ALIGN float squares[kMostLanes];
   for (std::int64_t c = 0; c < channels; ++c) mean[c] = deviation[c] = 0;
   for (std::int64_t block = 0; block < rows; block += kBlockRows) {
     const std::int64_t last = std::min(rows, block + kBlockRows);
     const auto count = static_cast<double>(last - block);
-    const double share = count / static_cast<double>(last);              // of the new block in the joined mean
-    const double weight = static_cast<double>(block) * share;            // seen * new / joined
-    // `left` is the mean deviation from the rounded block mean: the mean that rounding lost.
-    auto join = [&](std::int64_t c, float block_mean, double left, double block_squares) {
-      const double delta = static_cast<double>(block_mean) + left - mean[c];
-      mean[c] += delta * share;
-      deviation[c] += block_squares - left * left * count + delta * delta * weight;
-    };
-    std::int64_t c = 0;
-    for (; c + lanes <= channels; c += lanes) {
-      auto sum = hn::Zero(d);
-      for (std::int64_t row = block; row < last; ++row) sum = hn::Add(sum, hn::LoadU(d, x + row * channels + c));
-      const auto m = hn::Mul(sum, hn::Set(d, static_cast<float>(1.0 / count)));
-      auto square = hn::Zero(d);
-      auto rest = hn::Zero(d);
+    const double share = count / static_cast<double>(last);    // of the new block in the joined mean
+    const double weight = static_cast<double>(block) * share;  // seen * new / joined
+    for_four_lanes(channels, [&](auto d, std::int64_t c, auto vectors) HWY_ATTR {
+      constexpr int kVectors = decltype(vectors)::value;
+      const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+      const auto inverse = hn::Set(d, static_cast<float>(1.0 / count));
+      hn::Vec<decltype(d)> sum[kVectors], m[kVectors], rest[kVectors], square[kVectors];
+      for (int k = 0; k < kVectors; ++k) sum[k] = rest[k] = square[k] = hn::Zero(d);
       for (std::int64_t row = block; row < last; ++row) {
-        const auto v = hn::Sub(hn::LoadU(d, x + row * channels + c), m);
-        rest = hn::Add(rest, v);
-        square = hn::MulAdd(v, v, square);
+        const float* at = x + row * channels + c;
+        for (int k = 0; k < kVectors; ++k) sum[k] = hn::Add(sum[k], hn::LoadU(d, at + k * lanes));
       }
-      hn::Store(m, d, means);
-      hn::Store(square, d, squares);
-      hn::Store(rest, d, rests);
-      for (std::int64_t i = 0; i < lanes; ++i) {
-        join(c + i, means[i], static_cast<double>(rests[i]) / count, static_cast<double>(squares[i]));
-      }
-    }
-    for (; c < channels; ++c) {
-      float sum = 0;
-      for (std::int64_t row = block; row < last; ++row) sum += x[row * channels + c];
-      const float m = static_cast<float>(static_cast<double>(sum) / count);
-      float square = 0;
-      double left = 0;
+      for (int k = 0; k < kVectors; ++k) m[k] = hn::Mul(sum[k], inverse);
       for (std::int64_t row = block; row < last; ++row) {
-        const float v = x[row * channels + c] - m;
-        left += static_cast<double>(v);
-        square += v * v;
+        const float* at = x + row * channels + c;
+        for (int k = 0; k < kVectors; ++k) {
+          const auto v = hn::Sub(hn::LoadU(d, at + k * lanes), m[k]);
+          rest[k] = hn::Add(rest[k], v);
+          square[k] = hn::MulAdd(v, v, square[k]);
+        }
       }
-      join(c, m, left / count, static_cast<double>(square));
-    }
+      for (int k = 0; k < kVectors; ++k) {
+        hn::StoreU(m[k], d, means + k * lanes);
+        hn::StoreU(rest[k], d, rests + k * lanes);
+        hn::StoreU(square[k], d, squares + k * lanes);
+      }
+      for (std::int64_t i = 0; i < kVectors * lanes; ++i) {
+        const double left = static_cast<double>(rests[i]) / count;  // of the mean, that its rounding lost
+        const double delta = static_cast<double>(means[i]) + left - mean[c + i];
+        mean[c + i] += delta * share;
+        deviation[c + i] += static_cast<double>(squares[i]) - left * left * count + delta * delta * weight;
+      }
+    });
   }
 }
 
@@ -76,54 +70,49 @@ void add_moments(const float* HWY_RESTRICT x, std::int64_t rows, std::int64_t ch
 void normalise_rows(const float* HWY_RESTRICT x, std::int64_t rows, std::int64_t channels,
                     const float* HWY_RESTRICT mean, const float* HWY_RESTRICT scale, const float* HWY_RESTRICT beta,
                     float* HWY_RESTRICT y) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t row = 0; row < rows; ++row) {
     const float* in = x + row * channels;
     float* out = y + row * channels;
-    std::int64_t c = 0;
-    for (; c + lanes <= channels; c += lanes) {
+    for_lanes(channels, [&](auto d, std::int64_t c) HWY_ATTR {
       const auto v = hn::Sub(hn::LoadU(d, in + c), hn::LoadU(d, mean + c));
       hn::StoreU(hn::MulAdd(v, hn::LoadU(d, scale + c), hn::LoadU(d, beta + c)), d, out + c);
-    }
-    for (; c < channels; ++c) out[c] = (in[c] - mean[c]) * scale[c] + beta[c];
+    });
   }
 }
 
 // sum_dy[c] = sum of dy, sum_dyx[c] = sum of dy * (x - mean).
 void gradient_sums(const float* HWY_RESTRICT x, const float* HWY_RESTRICT dy, std::int64_t rows, std::int64_t channels,
                    const float* HWY_RESTRICT mean, double* HWY_RESTRICT sum_dy, double* HWY_RESTRICT sum_dyx) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  HWY_ALIGN float plain[HWY_LANES(float)];
-  HWY_ALIGN float product[HWY_LANES(float)];
+  HWY_ALIGN float plain[kMostLanes];
+  HWY_ALIGN float product[kMostLanes];
   for (std::int64_t c = 0; c < channels; ++c) sum_dy[c] = sum_dyx[c] = 0;
   for (std::int64_t block = 0; block < rows; block += kBlockRows) {
     const std::int64_t last = std::min(rows, block + kBlockRows);
-    std::int64_t c = 0;
-    for (; c + lanes <= channels; c += lanes) {
-      const auto m = hn::LoadU(d, mean + c);
-      auto s = hn::Zero(d);
-      auto p = hn::Zero(d);
-      for (std::int64_t row = block; row < last; ++row) {
-        const auto g = hn::LoadU(d, dy + row * channels + c);
-        s = hn::Add(s, g);
-        p = hn::MulAdd(g, hn::Sub(hn::LoadU(d, x + row * channels + c), m), p);
+    for_four_lanes(channels, [&](auto d, std::int64_t c, auto vectors) HWY_ATTR {
+      constexpr int kVectors = decltype(vectors)::value;
+      const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+      hn::Vec<decltype(d)> m[kVectors], s[kVectors], p[kVectors];
+      for (int k = 0; k < kVectors; ++k) {
+        m[k] = hn::LoadU(d, mean + c + k * lanes);
+        s[k] = p[k] = hn::Zero(d);
       }
-      hn::Store(s, d, plain);
-      hn::Store(p, d, product);
-      for (std::int64_t i = 0; i < lanes; ++i) {
+      for (std::int64_t row = block; row < last; ++row) {
+        const std::int64_t at = row * channels + c;
+        for (int k = 0; k < kVectors; ++k) {
+          const auto g = hn::LoadU(d, dy + at + k * lanes);
+          s[k] = hn::Add(s[k], g);
+          p[k] = hn::MulAdd(g, hn::Sub(hn::LoadU(d, x + at + k * lanes), m[k]), p[k]);
+        }
+      }
+      for (int k = 0; k < kVectors; ++k) {
+        hn::StoreU(s[k], d, plain + k * lanes);
+        hn::StoreU(p[k], d, product + k * lanes);
+      }
+      for (std::int64_t i = 0; i < kVectors * lanes; ++i) {
         sum_dy[c + i] += static_cast<double>(plain[i]);
         sum_dyx[c + i] += static_cast<double>(product[i]);
       }
-    }
-    for (; c < channels; ++c) {
-      for (std::int64_t row = block; row < last; ++row) {
-        const auto g = static_cast<double>(dy[row * channels + c]);
-        sum_dy[c] += g;
-        sum_dyx[c] += g * static_cast<double>(x[row * channels + c] - mean[c]);
-      }
-    }
+    });
   }
 }
 
@@ -131,17 +120,13 @@ void gradient_sums(const float* HWY_RESTRICT x, const float* HWY_RESTRICT dy, st
 void gradient_rows(const float* HWY_RESTRICT x, const float* HWY_RESTRICT dy, std::int64_t rows, std::int64_t channels,
                    const float* HWY_RESTRICT mean, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
                    const float* HWY_RESTRICT e, float* HWY_RESTRICT dx) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t at = row * channels;
-    std::int64_t c = 0;
-    for (; c + lanes <= channels; c += lanes) {
+    for_lanes(channels, [&](auto d, std::int64_t c) HWY_ATTR {
       const auto v = hn::Sub(hn::LoadU(d, x + at + c), hn::LoadU(d, mean + c));
       const auto offset = hn::MulAdd(v, hn::LoadU(d, b + c), hn::LoadU(d, e + c));
       hn::StoreU(hn::MulAdd(hn::LoadU(d, dy + at + c), hn::LoadU(d, a + c), offset), d, dx + at + c);
-    }
-    for (; c < channels; ++c) dx[at + c] = dy[at + c] * a[c] + ((x[at + c] - mean[c]) * b[c] + e[c]);
+    });
   }
 }
 

@@ -7,6 +7,7 @@
 #include "ridgeline/device/cpu/simd_targets.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "ridgeline/device/cpu/for_lanes-inl.h"
 
 #ifndef RIDGELINE_OWN_LRN_SHAPE
 #define RIDGELINE_OWN_LRN_SHAPE
@@ -40,16 +41,6 @@ HWY_INLINE V power(V s) {
   return hn::Div(hn::Set(hn::DFromV<V>(), 1.0f), hn::Mul(root, hn::Sqrt(root)));
 }
 
-template <class Body>
-HWY_INLINE void for_channels(std::int64_t channels, const Body& body) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t c = 0;
-  for (; c + lanes <= channels; c += lanes) body(d, c);
-  const hn::CappedTag<float, 1> one;
-  for (; c < channels; ++c) body(one, c);
-}
-
 // Sum over the window around channel c; `padded` holds `reach` zeros before channel 0 and after the last.
 template <class D>
 HWY_INLINE hn::Vec<D> window_sum(D d, const float* padded, std::int64_t reach, std::int64_t c) {
@@ -68,11 +59,11 @@ void lrn_pixels(const Lrn& p, const float* HWY_RESTRICT x, float* HWY_RESTRICT y
   for (std::int64_t pixel = begin; pixel < end; ++pixel) {
     const float* in = x + pixel * p.channels;
     float* out = y + pixel * p.channels;
-    for_channels(p.channels, [&](auto d, std::int64_t c) HWY_ATTR {
+    for_lanes(p.channels, [&](auto d, std::int64_t c) HWY_ATTR {
       const auto v = hn::LoadU(d, in + c);
       hn::StoreU(hn::Mul(v, v), d, squares + p.reach + c);
     });
-    for_channels(p.channels, [&](auto d, std::int64_t c) HWY_ATTR {
+    for_lanes(p.channels, [&](auto d, std::int64_t c) HWY_ATTR {
       const auto s = hn::MulAdd(window_sum(d, squares, p.reach, c), hn::Set(d, p.share), hn::Set(d, p.bias));
       hn::StoreU(hn::Mul(hn::LoadU(d, in + c), power(s)), d, out + c);
     });
@@ -90,17 +81,17 @@ void lrn_bwd_pixels(const Lrn& p, const float* HWY_RESTRICT x, const float* HWY_
   clear_margins(ratios, p);
   for (std::int64_t pixel = begin; pixel < end; ++pixel) {
     const std::int64_t at = pixel * p.channels;
-    for_channels(p.channels, [&](auto d, std::int64_t c) HWY_ATTR {
+    for_lanes(p.channels, [&](auto d, std::int64_t c) HWY_ATTR {
       const auto v = hn::LoadU(d, x + at + c);
       hn::StoreU(hn::Mul(v, v), d, squares + p.reach + c);
     });
-    for_channels(p.channels, [&](auto d, std::int64_t c) HWY_ATTR {
+    for_lanes(p.channels, [&](auto d, std::int64_t c) HWY_ATTR {
       const auto s = hn::MulAdd(window_sum(d, squares, p.reach, c), hn::Set(d, p.share), hn::Set(d, p.bias));
       const auto scaled = hn::Mul(hn::LoadU(d, dy + at + c), power(s));
       hn::StoreU(scaled, d, powers + c);
       hn::StoreU(hn::Div(hn::Mul(scaled, hn::LoadU(d, x + at + c)), s), d, ratios + p.reach + c);
     });
-    for_channels(p.channels, [&](auto d, std::int64_t c) HWY_ATTR {
+    for_lanes(p.channels, [&](auto d, std::int64_t c) HWY_ATTR {
       const auto factor = hn::Mul(hn::Set(d, -1.5f * p.share), hn::LoadU(d, x + at + c));
       hn::StoreU(hn::MulAdd(factor, window_sum(d, ratios, p.reach, c), hn::LoadU(d, powers + c)), d, dx + at + c);
     });

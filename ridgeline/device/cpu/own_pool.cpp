@@ -1,7 +1,6 @@
-#include "ridgeline/device/cpu/own_kernels.h"
-
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/own_common.h"
+#include "ridgeline/device/cpu/own_kernels.h"
 #include "ridgeline/device/cpu/pool_geometry.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -9,21 +8,11 @@
 #include "ridgeline/device/cpu/simd_targets.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "ridgeline/device/cpu/for_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Calls body(d, c) for whole vectors of channels, then body(one-lane tag, c) for the rest.
-template <class Body>
-HWY_INLINE void for_channels(std::int64_t channels, const Body& body) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t c = 0;
-  for (; c + lanes <= channels; c += lanes) body(d, c);
-  const hn::CappedTag<float, 1> one;
-  for (; c < channels; ++c) body(one, c);
-}
 
 // Output rows [begin, end) of the N*OH rows.
 void max_pool_rows(const PoolGeometry& p, const float* HWY_RESTRICT x, float* HWY_RESTRICT y, std::uint8_t* HWY_RESTRICT index,
@@ -34,23 +23,35 @@ void max_pool_rows(const PoolGeometry& p, const float* HWY_RESTRICT x, float* HW
     for (std::int64_t ow = 0; ow < p.ow; ++ow) {
       const Taps columns(ow, p.sw, p.left, p.kw, p.w);
       const std::int64_t out = (row * p.ow + ow) * p.c;
-      for_channels(p.c, [&](auto d, std::int64_t c) HWY_ATTR {
+      for_four_lanes(p.c, [&](auto d, std::int64_t c, auto count) HWY_ATTR {
         const hn::RebindToSigned<decltype(d)> di;
         const hn::Rebind<std::uint8_t, decltype(di)> du8;
+        const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
         const float* corner = image + (rows.origin * p.w + columns.origin) * p.c + c;
-        auto best = hn::LoadU(d, corner + (rows.first * p.w + columns.first) * p.c);
-        auto where = hn::Set(di, static_cast<std::int32_t>(rows.first * p.kw + columns.first));
+        const float* first = corner + (rows.first * p.w + columns.first) * p.c;
+        hn::Vec<decltype(d)> best[decltype(count)::value];
+        hn::Vec<decltype(di)> where[decltype(count)::value];
+        for (int k = 0; k < count; ++k) {
+          best[k] = hn::LoadU(d, first + k * lanes);
+          where[k] = hn::Set(di, static_cast<std::int32_t>(rows.first * p.kw + columns.first));
+        }
         for (std::int64_t r = rows.first; r < rows.last; ++r) {
           for (std::int64_t s = columns.first; s < columns.last; ++s) {
-            const auto v = hn::LoadU(d, corner + (r * p.w + s) * p.c);
-            // Greater, or the first NaN: NaN compares false with everything, and once it is the best it stays.
-            const auto wins = hn::AndNot(hn::Le(v, best), hn::Eq(best, best));
-            best = hn::IfThenElse(wins, v, best);
-            where = hn::IfThenElse(hn::RebindMask(di, wins), hn::Set(di, static_cast<std::int32_t>(r * p.kw + s)), where);
+            const float* at = corner + (r * p.w + s) * p.c;
+            const auto here = hn::Set(di, static_cast<std::int32_t>(r * p.kw + s));
+            for (int k = 0; k < count; ++k) {
+              const auto v = hn::LoadU(d, at + k * lanes);
+              // Greater, or the first NaN: NaN compares false with everything, and once it is the best it stays.
+              const auto wins = hn::AndNot(hn::Le(v, best[k]), hn::Eq(best[k], best[k]));
+              best[k] = hn::IfThenElse(wins, v, best[k]);
+              where[k] = hn::IfThenElse(hn::RebindMask(di, wins), here, where[k]);
+            }
           }
         }
-        hn::StoreU(best, d, y + out + c);
-        hn::StoreU(hn::DemoteTo(du8, where), du8, index + out + c);
+        for (int k = 0; k < count; ++k) {
+          hn::StoreU(best[k], d, y + out + c + k * lanes);
+          hn::StoreU(hn::DemoteTo(du8, where[k]), du8, index + out + c + k * lanes);
+        }
       });
     }
   }
@@ -65,21 +66,26 @@ void max_pool_bwd_rows(const PoolGeometry& p, const float* HWY_RESTRICT dy, cons
     const Covering rows(ih, p.sh, p.top, p.kh, p.oh);
     for (std::int64_t iw = 0; iw < p.w; ++iw) {
       const Covering columns(iw, p.sw, p.left, p.kw, p.ow);
-      for_channels(p.c, [&](auto d, std::int64_t c) HWY_ATTR {
+      for_four_lanes(p.c, [&](auto d, std::int64_t c, auto count) HWY_ATTR {
         const hn::RebindToSigned<decltype(d)> di;
         const hn::Rebind<std::uint8_t, decltype(di)> du8;
-        auto sum = hn::Zero(d);
+        const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+        hn::Vec<decltype(d)> sum[decltype(count)::value];
+        for (int k = 0; k < count; ++k) sum[k] = hn::Zero(d);
         for (std::int64_t oh = rows.first; oh < rows.last; ++oh) {
+          const std::int64_t r = ih + p.top - oh * p.sh;
           for (std::int64_t ow = columns.first; ow < columns.last; ++ow) {
-            const std::int64_t r = ih + p.top - oh * p.sh;
             const std::int64_t s = iw + p.left - ow * p.sw;
             const std::int64_t out = (first_output + oh * p.ow + ow) * p.c + c;
-            const auto where = hn::PromoteTo(di, hn::LoadU(du8, index + out));
-            const auto here = hn::Eq(where, hn::Set(di, static_cast<std::int32_t>(r * p.kw + s)));
-            sum = hn::Add(sum, hn::IfThenElseZero(hn::RebindMask(d, here), hn::LoadU(d, dy + out)));
+            const auto wanted = hn::Set(di, static_cast<std::int32_t>(r * p.kw + s));
+            for (int k = 0; k < count; ++k) {
+              const auto where = hn::PromoteTo(di, hn::LoadU(du8, index + out + k * lanes));
+              const auto here = hn::RebindMask(d, hn::Eq(where, wanted));
+              sum[k] = hn::Add(sum[k], hn::IfThenElseZero(here, hn::LoadU(d, dy + out + k * lanes)));
+            }
           }
         }
-        hn::StoreU(sum, d, dx + (row * p.w + iw) * p.c + c);
+        for (int k = 0; k < count; ++k) hn::StoreU(sum[k], d, dx + (row * p.w + iw) * p.c + c + k * lanes);
       });
     }
   }
@@ -93,15 +99,19 @@ void avg_pool_rows(const PoolGeometry& p, bool count_pad, const float* HWY_RESTR
     for (std::int64_t ow = 0; ow < p.ow; ++ow) {
       const Taps columns(ow, p.sw, p.left, p.kw, p.w);
       const auto area = static_cast<float>(count_pad ? p.kh * p.kw : rows.count() * columns.count());
-      for_channels(p.c, [&](auto d, std::int64_t c) HWY_ATTR {
+      for_four_lanes(p.c, [&](auto d, std::int64_t c, auto count) HWY_ATTR {
+        const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
         const float* corner = image + (rows.origin * p.w + columns.origin) * p.c + c;
-        auto sum = hn::Zero(d);
+        hn::Vec<decltype(d)> sum[decltype(count)::value];
+        for (int k = 0; k < count; ++k) sum[k] = hn::Zero(d);
         for (std::int64_t r = rows.first; r < rows.last; ++r) {
           for (std::int64_t s = columns.first; s < columns.last; ++s) {
-            sum = hn::Add(sum, hn::LoadU(d, corner + (r * p.w + s) * p.c));
+            const float* at = corner + (r * p.w + s) * p.c;
+            for (int k = 0; k < count; ++k) sum[k] = hn::Add(sum[k], hn::LoadU(d, at + k * lanes));
           }
         }
-        hn::StoreU(hn::Div(sum, hn::Set(d, area)), d, y + (row * p.ow + ow) * p.c + c);
+        float* out = y + (row * p.ow + ow) * p.c + c;
+        for (int k = 0; k < count; ++k) hn::StoreU(hn::Div(sum[k], hn::Set(d, area)), d, out + k * lanes);
       });
     }
   }
@@ -114,17 +124,20 @@ void avg_pool_bwd_rows(const PoolGeometry& p, bool count_pad, const float* HWY_R
     const Covering rows(row % p.h, p.sh, p.top, p.kh, p.oh);
     for (std::int64_t iw = 0; iw < p.w; ++iw) {
       const Covering columns(iw, p.sw, p.left, p.kw, p.ow);
-      for_channels(p.c, [&](auto d, std::int64_t c) HWY_ATTR {
-        auto sum = hn::Zero(d);
+      for_four_lanes(p.c, [&](auto d, std::int64_t c, auto count) HWY_ATTR {
+        const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+        hn::Vec<decltype(d)> sum[decltype(count)::value];
+        for (int k = 0; k < count; ++k) sum[k] = hn::Zero(d);
         for (std::int64_t oh = rows.first; oh < rows.last; ++oh) {
           const std::int64_t taps = count_pad ? p.kh : Taps(oh, p.sh, p.top, p.kh, p.h).count();
           for (std::int64_t ow = columns.first; ow < columns.last; ++ow) {
             const std::int64_t area = taps * (count_pad ? p.kw : Taps(ow, p.sw, p.left, p.kw, p.w).count());
-            const auto g = hn::LoadU(d, dy + (first_output + oh * p.ow + ow) * p.c + c);
-            sum = hn::Add(sum, hn::Div(g, hn::Set(d, static_cast<float>(area))));
+            const float* at = dy + (first_output + oh * p.ow + ow) * p.c + c;
+            const auto divisor = hn::Set(d, static_cast<float>(area));
+            for (int k = 0; k < count; ++k) sum[k] = hn::Add(sum[k], hn::Div(hn::LoadU(d, at + k * lanes), divisor));
           }
         }
-        hn::StoreU(sum, d, dx + (row * p.w + iw) * p.c + c);
+        for (int k = 0; k < count; ++k) hn::StoreU(sum[k], d, dx + (row * p.w + iw) * p.c + c + k * lanes);
       });
     }
   }

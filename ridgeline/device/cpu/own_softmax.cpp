@@ -11,6 +11,7 @@
 #include "ridgeline/device/cpu/simd_targets.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "ridgeline/device/cpu/for_lanes-inl.h"
 
 #ifndef RIDGELINE_OWN_SOFTMAX_ROW
 #define RIDGELINE_OWN_SOFTMAX_ROW
@@ -49,25 +50,15 @@ HWY_INLINE V exp_not_positive(D d, V x) {
   return hn::IfThenElse(tiny, hn::Zero(d), hn::Mul(p, hn::BitCast(d, exponent)));
 }
 
-template <class Body>
-HWY_INLINE void for_columns(std::int64_t columns, const Body& body) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t c = 0;
-  for (; c + lanes <= columns; c += lanes) body(d, c);
-  const hn::CappedTag<float, 1> one;
-  for (; c < columns; ++c) body(one, c);
-}
-
 // p = softmax(z) of one row.
 SoftmaxRow softmax_row(const float* HWY_RESTRICT z, std::int64_t columns, float* HWY_RESTRICT p) {
   SoftmaxRow row;
   row.largest = z[0];
-  for_columns(columns, [&](auto d, std::int64_t c) HWY_ATTR {
+  for_lanes(columns, [&](auto d, std::int64_t c) HWY_ATTR {
     const float m = hn::GetLane(hn::MaxOfLanes(d, hn::LoadU(d, z + c)));
     if (m > row.largest) row.largest = m;
   });
-  for_columns(columns, [&](auto d, std::int64_t c) HWY_ATTR {
+  for_lanes(columns, [&](auto d, std::int64_t c) HWY_ATTR {
     const auto v = hn::LoadU(d, z + c);
     const auto e = exp_not_positive(d, hn::Sub(v, hn::Set(d, row.largest)));
     hn::StoreU(e, d, p + c);
@@ -75,7 +66,7 @@ SoftmaxRow softmax_row(const float* HWY_RESTRICT z, std::int64_t columns, float*
     row.sum += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, v)));
   });
   const auto scale = static_cast<float>(1.0 / row.sum_exp);
-  for_columns(columns, [&](auto d, std::int64_t c) HWY_ATTR {
+  for_lanes(columns, [&](auto d, std::int64_t c) HWY_ATTR {
     hn::StoreU(hn::Mul(hn::LoadU(d, p + c), hn::Set(d, scale)), d, p + c);
   });
   return row;
@@ -83,7 +74,7 @@ SoftmaxRow softmax_row(const float* HWY_RESTRICT z, std::int64_t columns, float*
 
 // dz = (p - smooth) * g; the label's own column is mended by the caller.
 void cross_entropy_gradient(const float* p, std::int64_t columns, float smooth, float g, float* dz) {
-  for_columns(columns, [&](auto d, std::int64_t c) HWY_ATTR {
+  for_lanes(columns, [&](auto d, std::int64_t c) HWY_ATTR {
     hn::StoreU(hn::Mul(hn::Sub(hn::LoadU(d, p + c), hn::Set(d, smooth)), hn::Set(d, g)), d, dz + c);
   });
 }

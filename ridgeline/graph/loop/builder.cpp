@@ -45,7 +45,8 @@ int Builder::end(Expr value, Ending ending) {
 }
 
 std::vector<Expr> Builder::paste(const Expression& expression, std::span<const Expr> operands) {
-  RIDGELINE_CHECK(operands.size() == static_cast<std::size_t>(expression.operands), "operand count of a pasted expression");
+  RIDGELINE_CHECK(operands.size() == static_cast<std::size_t>(expression.operands),
+                  "operand count of a pasted expression");
   std::vector<std::int32_t> renamed;
   for (Term term : expression.terms) {
     if (term.kind == Kind::operand) {
@@ -58,7 +59,8 @@ std::vector<Expr> Builder::paste(const Expression& expression, std::span<const E
     renamed.push_back(add(term).term_);
   }
   std::vector<Expr> results;
-  for (const Result& result : expression.results) results.emplace_back(this, renamed[static_cast<std::size_t>(result.term)]);
+  for (const Result& result : expression.results)
+    results.emplace_back(this, renamed[static_cast<std::size_t>(result.term)]);
   return results;
 }
 

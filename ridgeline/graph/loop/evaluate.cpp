@@ -38,15 +38,20 @@ void visit_elements(DType dtype, Data* data, const F& f) {
 
 template <class Real, class T>
 Real load(T x) {
-  if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) return static_cast<Real>(to_float(x));
-  else return static_cast<Real>(x);
+  if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>)
+    return static_cast<Real>(to_float(x));
+  else
+    return static_cast<Real>(x);
 }
 
 template <class T, class Real>
 T store(Real x) {
-  if constexpr (std::is_same_v<T, bool>) return x != 0;
-  else if constexpr (std::is_same_v<T, bfloat16>) return to_bfloat16(static_cast<float>(x));
-  else if constexpr (std::is_same_v<T, float16>) return to_float16(static_cast<float>(x));
+  if constexpr (std::is_same_v<T, bool>)
+    return x != 0;
+  else if constexpr (std::is_same_v<T, bfloat16>)
+    return to_bfloat16(static_cast<float>(x));
+  else if constexpr (std::is_same_v<T, float16>)
+    return to_float16(static_cast<float>(x));
   else if constexpr (std::is_integral_v<T>) {
     const double value = static_cast<double>(x);
     if (value != value) return 0;
@@ -55,13 +60,15 @@ T store(Real x) {
     if (value >= above) return std::numeric_limits<T>::max();
     if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
     return static_cast<T>(value);
-  } else return static_cast<T>(x);
+  } else
+    return static_cast<T>(x);
 }
 
 // Walks an operand in the row-major order of the loop.
 class Walker {
  public:
-  Walker(const Shape& operand, const Shape& loop) : dims_(loop.dims()), strides_(dims_.size(), 0), at_(dims_.size(), 0) {
+  Walker(const Shape& operand, const Shape& loop)
+      : dims_(loop.dims()), strides_(dims_.size(), 0), at_(dims_.size(), 0) {
     std::int64_t stride = 1;
     const int lead = loop.rank() - operand.rank();
     for (int axis = operand.rank() - 1; axis >= 0; --axis) {
@@ -90,11 +97,16 @@ class Walker {
 template <class Real>
 class Evaluator {
  public:
-  Evaluator(const Expression& expression, const Shape& shape, std::span<const Tensor> operands, std::span<Tensor> results)
-      : expression_(expression), operands_(operands), results_(results), values_(expression.terms.size()),
+  Evaluator(const Expression& expression, const Shape& shape, std::span<const Tensor> operands,
+            std::span<Tensor> results)
+      : expression_(expression),
+        operands_(operands),
+        results_(results),
+        values_(expression.terms.size()),
         sums_(expression.results.size(), 0.0) {
     for (const Tensor& operand : operands) {
-      walkers_.push_back(operand.shape() == shape ? std::nullopt : std::optional<Walker>(Walker(operand.shape(), shape)));
+      walkers_.push_back(operand.shape() == shape ? std::nullopt
+                                                  : std::optional<Walker>(Walker(operand.shape(), shape)));
     }
   }
 
@@ -141,8 +153,10 @@ class Evaluator {
   static std::uint64_t step_value(const Tensor& step) {
     std::int64_t value = 0;
     visit_elements(step.dtype(), step.raw(), [&](const auto* p) {
-      if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(*p)>>) value = static_cast<std::int64_t>(*p);
-      else value = static_cast<std::int64_t>(load<double>(*p));
+      if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(*p)>>)
+        value = static_cast<std::int64_t>(*p);
+      else
+        value = static_cast<std::int64_t>(load<double>(*p));
     });
     return static_cast<std::uint64_t>(value);
   }

@@ -31,11 +31,15 @@ Real apply_primitive(Kind kind, Real a, Real b, Real c) {
     case Kind::neg: return -a;
     case Kind::abs: return std::fabs(a);
     case Kind::exp:
-      if constexpr (is_float) return exp_f32(a);
-      else return portable_exp(a);
+      if constexpr (is_float)
+        return exp_f32(a);
+      else
+        return portable_exp(a);
     case Kind::log:
-      if constexpr (is_float) return log_f32(a);
-      else return portable_log(a);
+      if constexpr (is_float)
+        return log_f32(a);
+      else
+        return portable_log(a);
     case Kind::sqrt: return std::sqrt(a);
     case Kind::floor: return std::floor(a);
     case Kind::cos: return static_cast<Real>(portable_cos(static_cast<double>(a)));

@@ -20,10 +20,24 @@ enum class Kind : std::uint8_t {
   operand,   // element of operand `operand`
   constant,  // `value`
   // one argument
-  neg, abs, exp, log, sqrt, floor, cos, sin,
+  neg,
+  abs,
+  exp,
+  log,
+  sqrt,
+  floor,
+  cos,
+  sin,
   // two arguments
-  add, sub, mul, div, max, min,
-  less, less_equal, equal,  // 1 or 0
+  add,
+  sub,
+  mul,
+  div,
+  max,
+  min,
+  less,
+  less_equal,
+  equal,  // 1 or 0
   // three arguments: c != 0 ? a : b
   select,
   // uniform in [0,1) by counter (core/random.h: philox_element): key in `key`, argument 0 is the step (an operand,

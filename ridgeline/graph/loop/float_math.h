@@ -2,19 +2,20 @@
 //
 // The law of exp and log in f32: single-precision steps in a fixed order, fused multiply-add where fma() is written.
 // The vector kernels follow it step by step and give the same bits on every machine; results below the smallest normal
-// number are 0, arguments below it count as 0. Errors are below 1.05 (exp) and 1 (log) units in the last place. f32 sine and cosine are the
-// f64 ones of core/math.h, rounded.
+// number are 0, arguments below it count as 0. Errors are below 1.05 (exp) and 1 (log) units in the last place. f32
+// sine and cosine are the f64 ones of core/math.h, rounded.
 #pragma once
 
 namespace ridgeline::loop {
 
 struct ExpLaw {
-  static constexpr float kOverflow = 0x1.62e42ep+6f;   // above: infinity
+  static constexpr float kOverflow = 0x1.62e42ep+6f;    // above: infinity
   static constexpr float kUnderflow = -0x1.5d589ep+6f;  // below: 0
   static constexpr float kLog2E = 0x1.715476p+0f;
   static constexpr float kLn2High = 0x1.62e4p-1f;  // ln 2 in two parts; n * high is exact
   static constexpr float kLn2Low = 0x1.7f7d1cp-20f;
-  // Taylor coefficients of (exp(r) - 1 - r) / r^2, highest first; the first left-out term is below 2^-27 for |r| <= ln(2)/2.
+  // Taylor coefficients of (exp(r) - 1 - r) / r^2, highest first; the first left-out term is below 2^-27 for |r| <=
+  // ln(2)/2.
   static constexpr float kCoefficients[] = {1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f};
 };
 

@@ -15,8 +15,8 @@ constexpr int kMaxDepth = 256;  // of nesting: a bound on the parser's stack
 
 const std::map<std::string_view, Kind>& functions() {
   static const std::map<std::string_view, Kind> table = {
-      {"abs", Kind::abs},     {"exp", Kind::exp}, {"log", Kind::log}, {"sqrt", Kind::sqrt}, {"floor", Kind::floor},
-      {"cos", Kind::cos},     {"sin", Kind::sin}, {"max", Kind::max}, {"min", Kind::min},   {"select", Kind::select}};
+      {"abs", Kind::abs}, {"exp", Kind::exp}, {"log", Kind::log}, {"sqrt", Kind::sqrt}, {"floor", Kind::floor},
+      {"cos", Kind::cos}, {"sin", Kind::sin}, {"max", Kind::max}, {"min", Kind::min},   {"select", Kind::select}};
   return table;
 }
 
@@ -57,9 +57,12 @@ class Parser {
   Expr comparison() {
     if (++depth_ > kMaxDepth) fail("nested too deeply");
     Expr left = sum_of_products();
-    if (take("<=")) left = left <= sum_of_products();
-    else if (take("<")) left = left < sum_of_products();
-    else if (take("==")) left = left == sum_of_products();
+    if (take("<="))
+      left = left <= sum_of_products();
+    else if (take("<"))
+      left = left < sum_of_products();
+    else if (take("=="))
+      left = left == sum_of_products();
     --depth_;
     return left;
   }
@@ -67,18 +70,24 @@ class Parser {
   Expr sum_of_products() {
     Expr left = product();
     while (true) {
-      if (take("+")) left = left + product();
-      else if (take("-")) left = left - product();
-      else return left;
+      if (take("+"))
+        left = left + product();
+      else if (take("-"))
+        left = left - product();
+      else
+        return left;
     }
   }
 
   Expr product() {
     Expr left = signed_value();
     while (true) {
-      if (take("*")) left = left * signed_value();
-      else if (take("/")) left = left / signed_value();
-      else return left;
+      if (take("*"))
+        left = left * signed_value();
+      else if (take("/"))
+        left = left / signed_value();
+      else
+        return left;
     }
   }
 
@@ -135,7 +144,8 @@ class Parser {
     expect("(");
     skip_space();
     const std::string_view name = word();
-    if (name.size() < 2 || name[0] != 'x' || !all_digits(name.substr(1))) fail("the step of uniform must be an operand");
+    if (name.size() < 2 || name[0] != 'x' || !all_digits(name.substr(1)))
+      fail("the step of uniform must be an operand");
     const Expr step = operand(name.substr(1));
     expect(",");
     skip_space();

@@ -97,7 +97,8 @@ class Printer {
     int own = kPrimary;
     switch (term.kind) {
       case Kind::operand:
-        if (static_cast<std::size_t>(term.operand) < names_.size()) return names_[static_cast<std::size_t>(term.operand)];
+        if (static_cast<std::size_t>(term.operand) < names_.size())
+          return names_[static_cast<std::size_t>(term.operand)];
         return "x" + std::to_string(term.operand);
       case Kind::constant:
         text = number_text(term.value);

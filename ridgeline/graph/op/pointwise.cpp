@@ -10,9 +10,9 @@
 namespace ridgeline {
 namespace {
 
+using loop::define;
 using loop::Expr;
 using loop::Expression;
-using loop::define;
 using rules::fail;
 using rules::optional;
 using rules::required;
@@ -25,7 +25,8 @@ void expect_types(const std::string& op, const std::string& what, const ValueTyp
   const bool floating = t == DType::f32 || t == DType::f64;
   const bool number = floating || t == DType::i32 || t == DType::i64;
   if (types == Types::floating && !floating) fail(op, what + " is " + type.to_string() + "; f32 or f64 is meant");
-  if (types == Types::numbers && !number) fail(op, what + " is " + type.to_string() + "; f32, f64, i32 or i64 is meant");
+  if (types == Types::numbers && !number)
+    fail(op, what + " is " + type.to_string() + "; f32, f64, i32 or i64 is meant");
   if (t == DType::bytes) fail(op, what + " is a column of byte strings");
 }
 
@@ -56,7 +57,8 @@ OpDef pointwise(std::string name, std::vector<std::string> operands,
 }
 
 void finish(OpDef& def) {
-  const auto by_value = [bare = OpDef(def)](const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  const auto by_value = [bare = OpDef(def)](const OpInstance& op, std::span<const Tensor> inputs,
+                                            std::span<Tensor> outputs) {
     std::vector<ValueType> results;
     for (const Tensor& t : outputs) results.push_back({t.dtype(), t.shape()});
     const Expression expression = bare.expression(op.attributes);
@@ -95,7 +97,8 @@ OpDef comparison(std::string name, const F& body) {
 }
 
 OpDef select_op() {
-  OpDef def = arithmetic<3>("select", {"c", "a", "b"}, Types::any, [](Expr c, Expr a, Expr b) { return select(c, a, b); });
+  OpDef def =
+      arithmetic<3>("select", {"c", "a", "b"}, Types::any, [](Expr c, Expr a, Expr b) { return select(c, a, b); });
   def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
     rules::expect_dtype("select", "c", op.inputs[0], DType::boolean);
     const ValueType values = same_types("select", {"a", "b"}, op.inputs.subspan(1), Types::any);
@@ -163,11 +166,12 @@ OpDef dropout_op() {
     // Messages of SEMANTICS section 5, after the op's name.
     if (!is_floating(x.dtype)) fail("dropout", "x must be a floating point tensor. Got a " + x.to_string());
     expect_types("dropout", "x", x, Types::floating);
-    if (op.inputs[1] != ValueType{DType::i64, Shape{}}) fail("dropout", "step is " + op.inputs[1].to_string() + "; i64[] is meant");
+    if (op.inputs[1] != ValueType{DType::i64, Shape{}})
+      fail("dropout", "step is " + op.inputs[1].to_string() + "; i64[] is meant");
     const double keep = op.attributes.real("keep_prob");
     if (!(keep > 0.0 && keep <= 1.0)) {
-      fail("dropout", "keep_prob must be a float value or a scalar tensor in the range (0, 1], got " +
-                          to_string(Attribute(keep)));
+      fail("dropout",
+           "keep_prob must be a float value or a scalar tensor in the range (0, 1], got " + to_string(Attribute(keep)));
     }
     return {x};
   };
@@ -175,7 +179,8 @@ OpDef dropout_op() {
 }
 
 // w, its slots and g alike, lr a floating scalar; the results are the next versions of w and the slots.
-std::vector<ValueType> infer_update(const std::string& op, const std::vector<std::string>& names, const OpInstance& instance) {
+std::vector<ValueType> infer_update(const std::string& op, const std::vector<std::string>& names,
+                                    const OpInstance& instance) {
   const std::span<const ValueType> inputs = instance.inputs;
   expect_types(op, "w", inputs[0], Types::floating);
   for (std::size_t i = 1; i + 1 < inputs.size(); ++i) {
@@ -223,21 +228,23 @@ OpDef sgd_momentum_op() {
 }
 
 OpDef loop_op() {
-  OpDef def = pointwise("loop", {"x"}, [](const Attributes& attributes) { return loop::parse(attributes.string("expression")); });
+  OpDef def = pointwise("loop", {"x"},
+                        [](const Attributes& attributes) { return loop::parse(attributes.string("expression")); });
   def.law = "the expression, element by element, in f32";
   def.min_operands = 0;
   def.max_operands = -1;
   def.attributes = {required("expression", std::string("x0"), "a loop expression: see graph/loop/text.h")};
   def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
-    const Expression expression =
-        loop::parse(op.attributes.string("expression"), static_cast<int>(op.inputs.size()));
+    const Expression expression = loop::parse(op.attributes.string("expression"), static_cast<int>(op.inputs.size()));
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       const ValueType& type = op.inputs[i];
       if (only_a_step(expression, static_cast<int>(i))) {
-        if (type != ValueType{DType::i64, Shape{}}) fail("loop", "step x" + std::to_string(i) + " is " + type.to_string() + "; i64[] is meant");
+        if (type != ValueType{DType::i64, Shape{}})
+          fail("loop", "step x" + std::to_string(i) + " is " + type.to_string() + "; i64[] is meant");
         continue;
       }
-      if (type.dtype != DType::f32 && type.dtype != DType::u8 && type.dtype != DType::i32 && type.dtype != DType::boolean) {
+      if (type.dtype != DType::f32 && type.dtype != DType::u8 && type.dtype != DType::i32 &&
+          type.dtype != DType::boolean) {
         fail("loop", "x" + std::to_string(i) + " is " + type.to_string() + "; f32, u8, i32 or bool is meant");
       }
     }

@@ -23,7 +23,10 @@ constexpr std::size_t kMaxOperands = 24;
 class Fuser {
  public:
   explicit Fuser(Graph& graph)
-      : graph_(graph), readers_(graph.values.size()), outside_(graph.values.size(), false), group_(graph.nodes.size(), -1),
+      : graph_(graph),
+        readers_(graph.values.size()),
+        outside_(graph.values.size(), false),
+        group_(graph.nodes.size(), -1),
         overwriting_(graph.nodes.size()) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       for (ValueId id : graph.nodes[i].inputs) readers_[at(id)].push_back(static_cast<int>(i));
@@ -53,13 +56,15 @@ class Fuser {
 
   void run() {
     for (int sink = static_cast<int>(graph_.nodes.size()) - 1; sink >= 0; --sink) {
-      if (group_[static_cast<std::size_t>(sink)] < 0 && (fusable_[static_cast<std::size_t>(sink)] || is_full_sum(sink))) {
+      if (group_[static_cast<std::size_t>(sink)] < 0 &&
+          (fusable_[static_cast<std::size_t>(sink)] || is_full_sum(sink))) {
         grow(sink);
       }
     }
     for (const std::vector<int>& members : groups_) replace(members);
-    graph_.nodes.erase(std::remove_if(graph_.nodes.begin(), graph_.nodes.end(), [](const Node& n) { return n.op.empty(); }),
-                       graph_.nodes.end());
+    graph_.nodes.erase(
+        std::remove_if(graph_.nodes.begin(), graph_.nodes.end(), [](const Node& n) { return n.op.empty(); }),
+        graph_.nodes.end());
     remove_dead_nodes(graph_);
   }
 
@@ -162,7 +167,8 @@ class Fuser {
       }
     }
     // A lone op gains only what its constants cost.
-    const bool constant = std::any_of(last.inputs.begin(), last.inputs.end(), [&](ValueId id) { return constants_.contains(id); });
+    const bool constant =
+        std::any_of(last.inputs.begin(), last.inputs.end(), [&](ValueId id) { return constants_.contains(id); });
     if (members.size() == 1 && !constant) {
       group_[static_cast<std::size_t>(sink)] = -1;
       return;
@@ -215,7 +221,8 @@ class Fuser {
     Builder builder;
     std::map<ValueId, Expr> values;
     const auto operand = [&](ValueId id) {
-      if (const auto constant = constants_.find(id); constant != constants_.end()) return builder.constant(constant->second);
+      if (const auto constant = constants_.find(id); constant != constants_.end())
+        return builder.constant(constant->second);
       const auto found = std::find(loop.operands.begin(), loop.operands.end(), id);
       const auto index = static_cast<int>(found - loop.operands.begin());
       if (found == loop.operands.end()) loop.operands.push_back(id);
@@ -239,8 +246,10 @@ class Fuser {
     }
     for (ValueId id : loop.results) {
       const bool sum = is_full_sum(sink) && id == node(sink).outputs[0];
-      if (sum) builder.sum(values.at(id));
-      else builder.store(values.at(id));
+      if (sum)
+        builder.sum(values.at(id));
+      else
+        builder.store(values.at(id));
     }
     loop.expression = builder.finish(static_cast<int>(loop.operands.size()));
     return loop;
@@ -297,13 +306,13 @@ class Fuser {
   }
 
   Graph& graph_;
-  std::vector<std::vector<int>> readers_;  // by value: the nodes that read it
-  std::vector<bool> outside_;              // by value: returned, or the next version of something
-  std::vector<int> group_;                 // by node: the sink of its group, or -1
+  std::vector<std::vector<int>> readers_;          // by value: the nodes that read it
+  std::vector<bool> outside_;                      // by value: returned, or the next version of something
+  std::vector<int> group_;                         // by node: the sink of its group, or -1
   std::vector<std::vector<ValueId>> overwriting_;  // by node: the arguments whose memory its results take
-  std::map<ValueId, ValueId> replaces_;    // next version -> argument
-  std::map<ValueId, double> constants_;    // f32 scalars known now
-  std::vector<bool> fusable_;              // by node
+  std::map<ValueId, ValueId> replaces_;            // next version -> argument
+  std::map<ValueId, double> constants_;            // f32 scalars known now
+  std::vector<bool> fusable_;                      // by node
   std::vector<std::vector<int>> groups_;
 };
 

@@ -1,0 +1,128 @@
+// bench/kernels.cpp
+//
+// Times every CPU kernel entry of the ops that have more than one, on the shapes of AlexNet and ResNet at batch 32: where
+// the order of the lists in device/cpu/kernel_table.cpp comes from. Prints the shortest of the repetitions, and bytes of
+// operands and results over that time.
+//
+//   build/bench_kernels [repetitions, 15]
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "ridgeline/core/random.h"
+#include "ridgeline/core/threads.h"
+#include "ridgeline/device/cpu/cpu_device.h"
+
+namespace {
+
+using namespace ridgeline;
+using Integers = std::vector<std::int64_t>;
+
+struct Case {
+  std::string op;
+  std::vector<Shape> inputs;
+  Attributes attributes;
+};
+
+std::vector<Case> cases() {
+  const Attributes window{{"kernel", Integers{3, 3}}, {"stride", Integers{2, 2}}};
+  std::vector<Case> list;
+  for (const Shape& image : {Shape{32, 55, 55, 64}, Shape{32, 27, 27, 192}, Shape{32, 112, 112, 64}}) {
+    const Shape pooled{image[0], (image[1] - 3) / 2 + 1, (image[2] - 3) / 2 + 1, image[3]};
+    Attributes backward = window;
+    backward.set("input", image.dims());
+    list.push_back({"max_pool", {image}, window});
+    list.push_back({"max_pool_bwd", {pooled, pooled}, backward});
+    list.push_back({"avg_pool", {image}, window});
+    list.push_back({"avg_pool_bwd", {pooled}, backward});
+  }
+  for (const Shape& x : {Shape{32, 56, 56, 64}, Shape{32, 28, 28, 512}, Shape{32, 7, 7, 2048}}) {
+    const Shape c{x[3]};
+    list.push_back({"batch_norm_train", {x, c, c, c, c}, {}});
+    list.push_back({"batch_norm_bwd", {x, x, c, c, c}, {}});
+    list.push_back({"batch_norm_eval", {x, c, c, c, c}, {}});
+  }
+  list.push_back({"lrn", {{32, 55, 55, 64}}, {}});
+  list.push_back({"lrn_bwd", {{32, 55, 55, 64}, {32, 55, 55, 64}}, {}});
+  return list;
+}
+
+struct Run {
+  std::unique_ptr<Kernel> kernel;
+  std::vector<void*> inputs;
+  std::vector<void*> outputs;
+  void* scratch = nullptr;
+  double best = 1e30;
+};
+
+void measure(CpuDevice& device, const Case& c, int repetitions) {
+  Node node;
+  node.op = c.op;
+  node.name = "measured";
+  node.attributes = complete_attributes(op_def(c.op), c.attributes);
+  std::vector<ValueType> types;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    types.push_back({c.op == "max_pool_bwd" && i == 1 ? DType::u8 : DType::f32, c.inputs[i]});
+  }
+  KernelRequest request{op_def(c.op), node, {}, {}};
+  std::vector<std::unique_ptr<DeviceMemory>> memory;
+  std::vector<void*> inputs;
+  std::vector<void*> outputs;
+  double bytes = 0;
+  SampleRandom random(philox_key(1, c.op), 0, 0);
+  for (const ValueType& type : types) {
+    request.inputs.push_back({type, {}, false});
+    memory.push_back(device.allocate(type.bytes()));
+    inputs.push_back(memory.back()->address());
+    bytes += static_cast<double>(type.bytes());
+    for (std::int64_t i = 0; i < type.shape.elements(); ++i) {
+      if (type.dtype == DType::u8) static_cast<std::uint8_t*>(inputs.back())[i] = static_cast<std::uint8_t>(random.bits() % 9);
+      else static_cast<float*>(inputs.back())[i] = uniform_float(random.bits()) + 0.1f;
+    }
+  }
+  for (const ValueType& type : infer_types(op_def(c.op), types, node.attributes, node.name)) {
+    request.outputs.push_back({type, {}, false});
+    memory.push_back(device.allocate(type.bytes()));
+    outputs.push_back(memory.back()->address());
+    std::memset(outputs.back(), 0, type.bytes());
+    bytes += static_cast<double>(type.bytes());
+  }
+  std::vector<Run> runs;
+  for (const KernelEntry& entry : device.kernels(c.op)) {
+    if (entry.provider == Provider::reference) continue;
+    KernelChoice choice = entry.make(request);
+    if (std::holds_alternative<Refusal>(choice)) continue;
+    Run run{std::move(std::get<std::unique_ptr<Kernel>>(choice)), inputs, outputs};
+    memory.push_back(device.allocate(run.kernel->scratch_bytes));
+    run.scratch = memory.back()->address();
+    runs.push_back(std::move(run));
+  }
+  // In turn, so that what else the machine does hits all alike.
+  for (int repetition = 0; repetition < repetitions; ++repetition) {
+    for (Run& run : runs) {
+      const auto begin = std::chrono::steady_clock::now();
+      device.stream().run(*run.kernel, {run.inputs.data(), run.outputs.data(), run.scratch});
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      run.best = std::min(run.best, took.count());
+    }
+  }
+  for (const Run& run : runs) {
+    std::printf("%-18s %-18s %-44s %8.3f ms %7.1f GB/s\n", c.op.c_str(), c.inputs[0].to_string().c_str(), run.kernel->name.c_str(),
+                run.best * 1e3, bytes / run.best / 1e9);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int repetitions = argc > 1 ? std::atoi(argv[1]) : 15;
+  if (repetitions < 1) {
+    std::fprintf(stderr, "usage: bench_kernels [repetitions, at least 1]\n");
+    return 2;
+  }
+  CpuDevice device(std::nullopt);
+  std::printf("%d threads\n", compute_threads());
+  for (const Case& c : cases()) measure(device, c, repetitions);
+}

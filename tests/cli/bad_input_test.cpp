@@ -1,0 +1,161 @@
+// What the program says to wrong calls and damaged files, as a user meets it: one line that names the flag, file or
+// record and what would be right, and an exit code that is not zero.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "ridgeline/core/file.h"
+#include "ridgeline/data/make/make_shapes.h"
+#include "ridgeline/data/make/make_tfrecord.h"
+
+namespace ridgeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int code = -1;
+  std::string text;  // standard output and error together
+};
+
+Outcome run(const std::string& arguments) {
+  const std::string command = std::string(RIDGELINE_BINARY) + " " + arguments + " 2>&1";
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  Outcome outcome;
+  char buffer[4096];
+  while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) outcome.text += buffer;
+  const int status = ::pclose(pipe);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+const std::string& root() {
+  static const std::string path = [] {
+    const std::string p = ::testing::TempDir() + "/ridgeline_bad_input_" + std::to_string(::getpid());
+    fs::create_directories(p);
+    data::make_shapes(p + "/shapes", {.seed = 1, .train = 40, .val = 20});
+    data::make_tfrecord(p + "/shapes", p + "/records", {.train_shards = 2, .validation_shards = 1});
+    return p;
+  }();
+  return path;
+}
+
+// A short run that would work on good input.
+std::string training(const std::string& data_dir, const std::string& more = "") {
+  static int counter = 0;
+  return "train --model=resnet20 --mode=train --max_epochs=1 --batch_size=8 --num_classes=10 --log_dir=" + root() + "/log" +
+         std::to_string(counter++) + " --data_dir=" + data_dir + " " + more;
+}
+
+void expect(const Outcome& outcome, int code, const std::vector<std::string>& words) {
+  EXPECT_EQ(outcome.code, code) << outcome.text;
+  for (const std::string& word : words) EXPECT_NE(outcome.text.find(word), std::string::npos) << word << " in: " << outcome.text;
+}
+
+TEST(BadInput, GoodInputWorks) {
+  expect(run(training(root() + "/shapes")), 0, {"step:     5"});
+  expect(run(training(root() + "/records")), 0, {"labels: stored from 1"});
+}
+
+TEST(BadInput, FlagsAreRefusedByName) {
+  expect(run("train --baatch_size=3"), 2, {"train: unknown flag --baatch_size (did you mean --batch_size?)"});
+  expect(run("trian"), 2, {"unknown command 'trian' (did you mean train?)"});
+  expect(run("train --mode=fit --data_dir=x"), 2, {"Invalid type of mode: 'fit'", "train_and_evaluate"});
+  expect(run("train --batch_size=many"), 2, {"batch_size", "many"});
+  expect(run("train --batch-size=0 --synthetic"), 2, {"--batch_size=0", "1 or more"});
+  expect(run("train --momentum=1 --synthetic"), 2, {"--momentum=1", "[0, 1)"});
+  expect(run("train --use_nesterov=maybe --synthetic"), 2, {"maybe", "True, False"});
+  expect(run("train --model=alexnett --synthetic"), 1, {"alexnett", "alexnet"});
+  expect(run("train --alexnet_version=zeros --synthetic"), 1, {"zeros", "xavier", "he_uniform", "he_uniform_custom"});
+  expect(run("train --rank_size=8 --synthetic"), 2, {"--rank_size=8", "not supported"});
+  expect(run("train --dtype=tf.float16 --synthetic"), 2, {"tf.float16", "tf.float32"});
+  expect(run("train --image_size=32 --synthetic"), 1, {"[alexnet] image size 32 is too small"});
+  expect(run("train --log=dispach --synthetic --max_train_steps=1 --log_dir=" + root() + "/x"), 2, {"dispach", "dispatch"});
+  expect(run("bench step --precision=fp16"), 2, {"fp16", "fp32"});
+}
+
+TEST(BadInput, DirectoriesAndPatternsAreNamed) {
+  expect(run(training(root() + "/nowhere")), 1, {"no such directory", "/nowhere"});
+  fs::create_directories(root() + "/empty");
+  expect(run(training(root() + "/empty")), 1, {"/empty/train-*"});
+  expect(run("evaluate --model=resnet20 --data_dir=" + root() + "/shapes --checkpoint_dir=" + root() + "/empty"), 1,
+         {"no checkpoint", "/empty"});
+  expect(run(training(root() + "/shapes", "--batch_size=64")), 1, {"40 training records", "--batch_size"});
+  expect(run(training(root() + "/shapes", "--num_classes=3")), 2, {"--num_classes=3", "10 class folders"});
+  expect(run(training(root() + "/records", "--num_classes=4")), 1, {"label", "train-0000", "record"});
+}
+
+// A copy of the records in which one file is changed.
+std::string damaged(const std::string& name, const std::function<void(std::string&)>& change) {
+  const std::string directory = root() + "/" + name;
+  fs::remove_all(directory);
+  fs::copy(root() + "/records", directory);
+  const std::string file = directory + "/train-00001-of-00002";
+  std::string bytes = read_file(file);
+  change(bytes);
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+  return directory;
+}
+
+TEST(BadInput, DamagedRecordsAreNamedWithFileAndByte) {
+  expect(run(training(damaged("cut", [](std::string& b) { b.resize(b.size() - 100); }))), 1,
+         {"train-00001-of-00002", "record", "byte"});
+  expect(run(training(damaged("flipped", [](std::string& b) { b[b.size() / 2] ^= 0x10; }))), 1,
+         {"train-00001-of-00002", "record", "byte", "checksum"});
+}
+
+TEST(BadInput, ACorruptImageIsNamedWithItsReason) {
+  const std::string directory = root() + "/corrupt";
+  fs::remove_all(directory);
+  fs::copy(root() + "/shapes", directory, fs::copy_options::recursive);
+  const fs::path victim = fs::directory_iterator(directory + "/train/circle")->path();
+  const std::string bytes = read_file(victim.string());
+  std::ofstream(victim, std::ios::binary | std::ios::trunc) << bytes.substr(0, bytes.size() / 2);
+  expect(run(training(directory, "--batch_size=40")), 1, {victim.filename().string(), "premature end"});
+  std::ofstream(victim, std::ios::binary | std::ios::trunc) << "GIF89a not a picture";
+  expect(run(training(directory, "--batch_size=40")), 1, {victim.filename().string(), "not a JPEG or PNG"});
+}
+
+TEST(BadInput, CheckpointsCutShortOrOfAnotherModelAreRefused) {
+  const std::string log = root() + "/model";
+  fs::remove_all(log);
+  const std::string base = "--mode=train --max_epochs=1 --batch_size=8 --data_dir=" + root() + "/shapes --log_dir=" + log;
+  expect(run("train --model=resnet20 " + base), 0, {});
+  expect(run("train --model=linear --image_size=32 " + base), 1, {"holds model resnet20, not linear"});
+  expect(run("train --model=resnet20 --seed=2 " + base), 1, {"--seed=1", "--seed=2"});
+  expect(run("evaluate --model=linear --data_dir=" + root() + "/shapes --checkpoint_dir=" + log), 1, {"holds model resnet20"});
+  const std::string file = log + "/model.ckpt-5.safetensors";
+  const std::string bytes = read_file(file);
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes.substr(0, bytes.size() / 2);
+  expect(run("evaluate --model=resnet20 --data_dir=" + root() + "/shapes --checkpoint_dir=" + log), 1,
+         {"model.ckpt-5.safetensors", "cut short"});
+  expect(run("train --model=resnet20 " + base), 0, {"warning", "cut short", "falling back"});
+  expect(run("predict --model=resnet20 --restore_path=" + root() + "/no.safetensors x.jpg"), 1, {"no such file"});
+}
+
+TEST(BadInput, AFullDiskWhileSavingKeepsTheOldCheckpoint) {
+  const std::string log = root() + "/full";
+  fs::remove_all(log);
+  const std::string words = "train --model=resnet20 --mode=train --batch_size=8 --data_dir=" + root() + "/shapes --log_dir=" + log;
+  expect(run(words + " --max_epochs=2 --max_train_steps=5"), 0, {});
+  const std::string before = read_file(log + "/model.ckpt-5.safetensors");
+  // A limit on the size of files stands in for the full disk: the checkpoint is larger, the log is not.
+  const std::string command = "bash -c \"trap '' XFSZ; ulimit -f 512; exec " + std::string(RIDGELINE_BINARY) + " " + words +
+                              " --max_epochs=2 --max_train_steps=10\" 2>&1";
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  std::string text;
+  char buffer[4096];
+  while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) text += buffer;
+  const int status = ::pclose(pipe);
+  EXPECT_EQ(WEXITSTATUS(status), 1) << text;
+  EXPECT_NE(text.find("model.ckpt-10.safetensors"), std::string::npos) << text;
+  EXPECT_EQ(read_file(log + "/model.ckpt-5.safetensors"), before);
+  expect(run(words + " --max_epochs=2 --max_train_steps=10"), 0, {"continuing from", "step 5"});
+}
+
+}  // namespace
+}  // namespace ridgeline

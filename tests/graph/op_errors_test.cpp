@@ -1,0 +1,164 @@
+// What a user reads when operands or attributes do not fit.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/graph/op/evaluate.h"
+#include "tests/graph/golden_support.h"
+
+namespace ridgeline::test {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+ValueType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
+ValueType i32(Shape shape) { return {DType::i32, std::move(shape)}; }
+
+std::string message_of(std::string_view op, const std::vector<ValueType>& inputs, const Attributes& attributes) {
+  try {
+    const OpDef& def = op_def(op);
+    infer_types(def, inputs, complete_attributes(def, attributes), "node");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(OpErrors, SayWhatIsWrongAndWhatIsMeant) {
+  struct Case {
+    const char* op;
+    std::vector<ValueType> inputs;
+    Attributes attributes;
+    const char* message;
+  };
+  const Attributes pool{{"kernel", Integers{3, 3}}, {"stride", Integers{2, 2}}};
+  const Case cases[] = {
+      {"conv2d", {f32({1, 27, 27, 96}), f32({256, 5, 5, 48})}, {}, "[conv2d] weight has 48 input channels, image has 96 with groups=1"},
+      {"conv2d", {f32({1, 27, 27, 96}), f32({255, 5, 5, 48})}, {{"groups", std::int64_t{2}}},
+       "[conv2d] weight has 255 output channels, which groups=2 does not divide"},
+      {"conv2d", {f32({1, 5, 5, 3}), f32({8, 11, 11, 3})}, {},
+       "[conv2d] kernel 11x11 with dilation 1x1 does not fit into the padded image 5x5 (image is [1,5,5,3])"},
+      {"conv2d", {f32({5, 5, 3}), f32({8, 3, 3, 3})}, {}, "[conv2d] image must have rank 4, not f32[5,5,3]"},
+      {"conv2d", {f32({1, 5, 5, 3}), f32({8, 3, 3, 3}), f32({7})}, {}, "[conv2d] bias is f32[7] where shape [8] is meant"},
+      {"conv2d", {f32({1, 5, 5, 3}), {DType::f64, {8, 3, 3, 3}}}, {},
+       "[conv2d] operands f32[1,5,5,3] and f64[8,3,3,3] have different types"},
+      {"conv2d", {i32({1, 5, 5, 3}), f32({8, 3, 3, 3})}, {}, "[conv2d] operand 0 must be floating, not i32[1,5,5,3]"},
+      {"conv2d", {f32({1, 5, 5, 3}), f32({8, 3, 3, 3})}, {{"stride", Integers{1, 0}}},
+       "[conv2d] attribute 'stride' = [1,0]: 2 values of at least 1 are meant"},
+      {"conv2d", {f32({1, 5, 5, 3}), f32({8, 3, 3, 3})}, {{"activation", std::string("gelu")}},
+       "[conv2d] unknown activation 'gelu' (allowed: none, relu)"},
+      {"conv2d", {f32({1, 5, 5, 3})}, {}, "[conv2d] takes 2 to 3 operands, not 1"},
+      {"conv2d", {f32({1, 5, 5, 3}), f32({8, 3, 3, 3})}, {{"strides", Integers{1, 1}}},
+       "[conv2d] has no attribute 'strides' (did you mean stride?)"},
+      {"dense", {f32({2, 9216}), f32({10, 4096})}, {}, "[dense] weight [10,4096] has 4096 inputs, x [2,9216] has 9216 columns"},
+      {"max_pool", {f32({1, 2, 2, 3})}, pool, "[max_pool] kernel 3x3 with dilation 1x1 does not fit into the padded image 2x2 (image is [1,2,2,3])"},
+      {"max_pool", {f32({1, 9, 9, 3})}, {{"kernel", Integers{2, 2}}, {"stride", Integers{2, 2}}, {"pad", Integers{2, 0, 0, 0}}},
+       "[max_pool] pad [2,0,0,0] must be narrower than the kernel [2,2]"},
+      {"max_pool", {f32({1, 99, 99, 3})}, {{"kernel", Integers{16, 16}}, {"stride", Integers{2, 2}}},
+       "[max_pool] kernel 16x16 has more than the 255 positions that a byte index can name"},
+      {"avg_pool", {f32({1, 9, 9, 3})}, {{"stride", Integers{2, 2}}}, "[avg_pool] attribute 'kernel' is required: height and width of the window"},
+      {"lrn", {f32({1, 2, 2, 8})}, {{"size", std::int64_t{4}}}, "[lrn] size=4 must be odd and positive: the window is centred on its channel"},
+      {"batch_norm_train", {f32({1, 3}), f32({3}), f32({3}), f32({3}), f32({3})}, {},
+       "[batch_norm_train] more than one value per channel is needed, x is f32[1,3]"},
+      {"batch_norm_eval", {f32({2, 3}), f32({3}), f32({4}), f32({3}), f32({3})}, {},
+       "[batch_norm_eval] operand 2 is f32[4], x [2,3] has 3 channels"},
+      {"reduce_sum", {f32({2, 3})}, {{"axes", Integers{-1}}}, "[reduce_sum] axis -1 is outside rank 2 (axes count from 0)"},
+      {"reduce_sum", {f32({2, 3})}, {{"axes", Integers{1, 1}}}, "[reduce_sum] axis 1 is named twice"},
+      {"reshape", {f32({2, 3})}, {{"shape", Integers{4, 2}}}, "[reshape] x [2,3] has 6 elements, shape [4,2] has 8"},
+      {"flatten", {f32({1, 2, 2, 3})}, {{"order", std::string("whc")}}, "[flatten] unknown order 'whc' (allowed: hwc, chw)"},
+      {"broadcast_to", {f32({3})}, {{"shape", Integers{3, 2}}}, "[broadcast_to] x [3] does not broadcast to [3,2]"},
+      {"pad", {f32({3})}, {{"low", Integers{-2}}, {"high", Integers{-1}}}, "[pad] low [-2] and high [-1] leave nothing of x [3] along axis 0"},
+      {"strided_slice", {f32({5})}, {{"start", Integers{1}}, {"stride", Integers{2}}, {"size", Integers{3}}},
+       "[strided_slice] start [1], stride [2] and size [3] leave x [5] along axis 0"},
+      {"softmax_cross_entropy", {f32({4, 10}), i32({3})}, {}, "[softmax_cross_entropy] labels is i32[3] where shape [4] is meant"},
+      {"softmax_cross_entropy", {f32({4, 10}), i32({4})}, {{"label_smoothing", 1.5}}, "[softmax_cross_entropy] label_smoothing=1.5 is outside [0, 1]"},
+      {"top_k_accuracy", {f32({4, 10}), i32({4})}, {{"k", std::int64_t{0}}}, "[top_k_accuracy] k=0 must be at least 1"},
+      {"l2_penalty", {}, {{"factor", 1.0}}, "[l2_penalty] takes 1 or more operands, not 0"},
+      {"image_tail", {f32({1, 2, 2, 3})}, {{"mean", std::vector<double>{0, 0, 0}}, {"std", std::vector<double>{1, 1, 1}}},
+       "[image_tail] image must be u8, not f32[1,2,2,3]"},
+      {"image_tail", {{DType::u8, {1, 2, 2, 3}}}, {{"mean", std::vector<double>{0, 0, 0}}, {"std", std::vector<double>{1, 0, 1}}},
+       "[image_tail] std=[1.0,0.0,1.0] must be positive"},
+  };
+  for (const Case& c : cases) EXPECT_EQ(message_of(c.op, c.inputs, c.attributes), c.message);
+}
+
+Tensor labels(std::vector<std::int32_t> values) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  return Tensor::of(values, {count});
+}
+
+TEST(OpErrors, ALabelOutsideTheClassesNamesItsRow) {
+  const Tensor logits = Tensor::zeros(DType::f32, {4, 10});
+  for (const char* op : {"softmax_cross_entropy", "argmax_accuracy"}) {
+    try {
+      run_op(op, {logits, labels({1, 2, 3, 12})});
+      FAIL() << op;
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()), "[" + std::string(op) + "] label 12 of row 3 is outside the 10 classes");
+    }
+  }
+}
+
+TEST(OpErrors, LabelsOfMaskedRowsAreNotRead) {
+  const Tensor logits = Tensor::zeros(DType::f32, {2, 4});
+  const Tensor mask = Tensor::of(std::vector<float>{1, 0}, {2});
+  const auto results = run_op("softmax_cross_entropy", {logits, labels({3, -1}), mask});
+  EXPECT_NEAR(results[0].at(0), 1.3862943611, 1e-6);
+  EXPECT_EQ(results[0].at(1), 0);
+  const Tensor dlogits = run_op("softmax_cross_entropy_bwd", {results[1], labels({3, -1}), Tensor::of(std::vector<float>{1, 1}, {2}), mask})[0];
+  for (std::int64_t k = 4; k < 8; ++k) EXPECT_EQ(dlogits.at(k), 0);
+  EXPECT_EQ(run_op("top_k_accuracy", {logits, labels({3, -1}), mask}, {{"k", std::int64_t{1}}})[0].at(0), 1);
+}
+
+TEST(OpLaws, TiesCountAsTopKHitsAndOnlyTheFirstMaximumIsTheArgmax) {
+  // A row of equal logits, as a final ReLU makes them.
+  const Tensor logits = Tensor::of(std::vector<float>{0, 0, 0, 0, 1, 2, 2, 0}, {2, 4});
+  const auto top = [&](std::int32_t first, std::int32_t second, std::int64_t k) {
+    return run_op("top_k_accuracy", {logits, labels({first, second})}, {{"k", k}})[0].at(0);
+  };
+  EXPECT_EQ(top(3, 2, 1), 2);
+  EXPECT_EQ(top(3, 0, 1), 1);
+  EXPECT_EQ(top(3, 0, 3), 2);
+  const auto argmax = [&](std::int32_t first, std::int32_t second) {
+    return run_op("argmax_accuracy", {logits, labels({first, second})})[0].at(0);
+  };
+  EXPECT_EQ(argmax(0, 1), 2);
+  EXPECT_EQ(argmax(3, 2), 0);
+}
+
+TEST(OpLaws, ARowThatIsNotFiniteIsNoHit) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor logits = Tensor::of(std::vector<float>{nan, 1, nan, nan}, {2, 2});
+  EXPECT_EQ(run_op("argmax_accuracy", {logits, labels({1, 0})})[0].at(0), 0);
+  EXPECT_EQ(run_op("top_k_accuracy", {logits, labels({1, 0})}, {{"k", std::int64_t{2}}})[0].at(0), 0);
+}
+
+TEST(OpLaws, MaximumPoolingTakesTheFirstOfEqualsAndLetsNaNThrough) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x = Tensor::of(std::vector<float>{5, 5, 1, nan, 5, 5, 2, 3}, {1, 2, 4, 1});
+  const auto results = run_op("max_pool", {x}, {{"kernel", Integers{2, 2}}, {"stride", Integers{2, 2}}});
+  EXPECT_EQ(results[0].at(0), 5);
+  EXPECT_EQ(results[1].at(0), 0);
+  EXPECT_TRUE(std::isnan(results[0].at(1)));
+  EXPECT_EQ(results[1].at(1), 1);
+}
+
+TEST(OpLaws, PaddingNeverWinsAMaximum) {
+  const Tensor x = Tensor::of(std::vector<float>{-3, -1, -2, -4}, {1, 2, 2, 1});
+  const auto results = run_op("max_pool", {x}, {{"kernel", Integers{3, 3}}, {"stride", Integers{1, 1}}, {"pad", Integers{1, 1, 1, 1}}});
+  for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(results[0].at(i), -1);
+}
+
+TEST(OpLaws, FlattenInBothOrders) {
+  const Tensor x = Tensor::of(std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7}, {1, 2, 2, 2});
+  const auto row = [&](const char* order) {
+    const Tensor y = run_op("flatten", {x}, {{"order", std::string(order)}})[0];
+    return std::vector<float>(y.span<float>().begin(), y.span<float>().end());
+  };
+  EXPECT_EQ(row("hwc"), (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(row("chw"), (std::vector<float>{0, 2, 4, 6, 1, 3, 5, 7}));
+}
+
+}  // namespace
+}  // namespace ridgeline::test

@@ -1,0 +1,51 @@
+// The lines that people and scripts read.
+#include "ridgeline/train/training_log.h"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "ridgeline/train/trainer.h"
+
+namespace ridgeline::train {
+namespace {
+
+TEST(TrainingLog, StepLinesAreThoseOfTheRecipeToTheLetter) {
+  EXPECT_EQ(to_text(StepLine{700, 0.559, 33558.6, 6.754, 7.786, 0.00671, 3.051382}),
+            "step:   700  epoch:  0.6  FPS:33558.6, loss: 6.754, total_loss: 7.786  lr:0.00671  batch_time:3.051382");
+  EXPECT_EQ(to_text(StepLine{1800, 1.4389, 34176.2, 6.363, 7.371, 0.01727, 2.996241}),
+            "step:  1800  epoch:  1.4  FPS:34176.2, loss: 6.363, total_loss: 7.371  lr:0.01727  batch_time:2.996241");
+  const std::regex pattern(
+      R"(step:\s*\d+  epoch:\s*[\d.]+  FPS:\s*[\d.]+, loss:\s*[\d.]+, total_loss:\s*[\d.]+  lr:[\d.]+  batch_time:[\d.]+)");
+  EXPECT_TRUE(std::regex_match(to_text(StepLine{3, 0.1, 12.5, 2.3, 3.1, 0.06, 120.25}), pattern));
+}
+
+TEST(TrainingLog, EvaluationRowsShowPercentAndTrueUtc) {
+  EXPECT_EQ(to_text(EvaluationRow{187700, 150, 0.6012, 0.8206, 2.57, 49921, 1592485934}),
+            "187700  150.0  60.120   82.06    2.57  2020-06-18 13:12:14");
+  EXPECT_EQ(to_text(EvaluationRow{6300, 1, 0.18502, 0.3933, 4.78, 49921, 1592479125}),
+            " 6300    1.0  18.502   39.33    4.78  2020-06-18 11:18:45");
+}
+
+TEST(LoopPlan, CutsLoopsAtLogCheckpointEvaluationAndTheLastStep) {
+  LoopPlan plan;
+  plan.total_steps = 250;
+  plan.loop = 60;
+  plan.loop_given = true;
+  plan.summary = 100;
+  plan.checkpoint = 130;
+  std::vector<std::int64_t> stops;
+  for (std::int64_t step = 0; step < plan.total_steps; step = plan.next_stop(step)) stops.push_back(plan.next_stop(step));
+  EXPECT_EQ(stops, (std::vector<std::int64_t>{60, 100, 120, 130, 180, 200, 240, 250}));
+  EXPECT_TRUE(plan.logs_at(60));
+  EXPECT_TRUE(plan.logs_at(250));
+  EXPECT_FALSE(plan.logs_at(130));
+  plan.loop_given = false;
+  EXPECT_FALSE(plan.logs_at(60));
+  EXPECT_TRUE(plan.logs_at(100));
+  plan.display = 7;
+  EXPECT_FALSE(plan.logs_at(100));
+}
+
+}  // namespace
+}  // namespace ridgeline::train
