@@ -1,8 +1,8 @@
 // bench/kernels.cpp
 //
-// Times every CPU kernel entry of the ops that have more than one, on the shapes of AlexNet and ResNet at batch 32: where
-// the order of the lists in device/cpu/kernel_table.cpp comes from. Prints the shortest of the repetitions, and bytes of
-// operands and results over that time.
+// Times every CPU kernel entry of the ops that have more than one, on the shapes of AlexNet and ResNet at batch 32:
+// where the order of the lists in device/cpu/kernel_table.cpp comes from. Prints the shortest of the repetitions, and
+// bytes of operands and results over that time.
 //
 //   build/bench_kernels [repetitions, 15]
 #include <chrono>
@@ -78,8 +78,10 @@ void measure(CpuDevice& device, const Case& c, int repetitions) {
     inputs.push_back(memory.back()->address());
     bytes += static_cast<double>(type.bytes());
     for (std::int64_t i = 0; i < type.shape.elements(); ++i) {
-      if (type.dtype == DType::u8) static_cast<std::uint8_t*>(inputs.back())[i] = static_cast<std::uint8_t>(random.bits() % 9);
-      else static_cast<float*>(inputs.back())[i] = uniform_float(random.bits()) + 0.1f;
+      if (type.dtype == DType::u8)
+        static_cast<std::uint8_t*>(inputs.back())[i] = static_cast<std::uint8_t>(random.bits() % 9);
+      else
+        static_cast<float*>(inputs.back())[i] = uniform_float(random.bits()) + 0.1f;
     }
   }
   for (const ValueType& type : infer_types(op_def(c.op), types, node.attributes, node.name)) {
@@ -109,8 +111,8 @@ void measure(CpuDevice& device, const Case& c, int repetitions) {
     }
   }
   for (const Run& run : runs) {
-    std::printf("%-18s %-18s %-44s %8.3f ms %7.1f GB/s\n", c.op.c_str(), c.inputs[0].to_string().c_str(), run.kernel->name.c_str(),
-                run.best * 1e3, bytes / run.best / 1e9);
+    std::printf("%-18s %-18s %-44s %8.3f ms %7.1f GB/s\n", c.op.c_str(), c.inputs[0].to_string().c_str(),
+                run.kernel->name.c_str(), run.best * 1e3, bytes / run.best / 1e9);
   }
 }
 

@@ -150,6 +150,7 @@ void apply_preset(const CLI::App& app, RecipeFlags& f) {
 }  // namespace
 
 void add_recipe_flags(CLI::App& app, RecipeFlags& flags) {
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // scripts append flags to override
   add_data_flags(app, flags);
   add_model_flags(app, flags);
   add_optimization_flags(app, flags);

@@ -7,7 +7,8 @@ namespace {
 
 class ThroughPlain final : public Kernel {
  public:
-  ThroughPlain(const ValueType& type, Layout from, Layout to) : from_(std::move(from)), to_(std::move(to)), bytes_(from_.bytes(type)) {
+  ThroughPlain(const ValueType& type, Layout from, Layout to)
+      : from_(std::move(from)), to_(std::move(to)), bytes_(from_.bytes(type)) {
     if (!from_.plain() && !to_.plain()) scratch_bytes = type.bytes();
   }
 

@@ -8,8 +8,8 @@
 
 namespace ridgeline {
 
-// Converts a value of this type. Equal layouts give a copy. Directly where the layouts know how, else through a plain copy
-// in scratch memory.
+// Converts a value of this type. Equal layouts give a copy. Directly where the layouts know how, else through a plain
+// copy in scratch memory.
 std::unique_ptr<Kernel> make_conversion_kernel(const ValueType& type, const Layout& from, const Layout& to);
 
 }  // namespace ridgeline

@@ -23,8 +23,8 @@ class BlockedLayout {
   virtual bool equals(const BlockedLayout& other) const = 0;
   virtual void to_plain(const void* blocked, void* plain) const = 0;
   virtual void from_plain(const void* plain, void* blocked) const = 0;
-  // Kernels with one operand and one result that convert into this layout (from another one, null for plain), or from it
-  // to the plain one, without allocating. Null when only the two functions above can. See conversion_kernel.h.
+  // Kernels with one operand and one result that convert into this layout (from another one, null for plain), or from
+  // it to the plain one, without allocating. Null when only the two functions above can. See conversion_kernel.h.
   virtual std::unique_ptr<Kernel> make_conversion(const BlockedLayout* from) const;
   virtual std::unique_ptr<Kernel> make_conversion_to_plain() const;
 };

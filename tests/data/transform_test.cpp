@@ -37,13 +37,13 @@ TEST(Transforms, ResizeAndCenterCropAreDecodeResizeAndCrop) {
     const image::CenterCrop crop = image::center_crop(size, {24, 20});
     expect_pixels(pictures.through({Resize(30, {.interpolation = "bicubic"}), CenterCrop({24, 20})}, i),
                   image::copy(image::crop(resized, crop.box)));
-    expect_pixels(pictures.through({Resize({11, 17})}, i), image::resize(whole, {11, 17}));
+    expect_pixels(pictures.through({Resize({11, 17})}, i), image::resize(whole, image::Size{11, 17}));
   }
 }
 
 TEST(Transforms, CenterCropPadsWithZeros) {
   const Pictures pictures;
-  const image::Image small = image::resize(pictures.decoded(1), {10, 15});
+  const image::Image small = image::resize(pictures.decoded(1), image::Size{10, 15});
   const image::CenterCrop crop = image::center_crop({10, 15}, {21, 12});
   const image::Image padded = image::pad(small, crop.pad_top, crop.pad_left, crop.pad_bottom, crop.pad_right);
   expect_pixels(pictures.through({Resize({10, 15}), CenterCrop({21, 12})}, 1),
@@ -60,14 +60,14 @@ TEST(Transforms, RandomResizedCropDrawsByNameEpochAndRecord) {
       const image::Image cropped = image::copy(image::crop(whole, box));
       expect_pixels(
           pictures.through({RandomResizedCrop({16, 12}, {.scale = {0.2, 0.9}, .ratio = {0.5, 2.0}})}, i, epoch),
-          image::resize(cropped, {16, 12}));
+          image::resize(cropped, image::Size{16, 12}));
     }
   }
 }
 
 TEST(Transforms, FlipsDependOnTheirProbability) {
   const Pictures pictures;
-  const image::Image plain = image::resize(pictures.decoded(2), {9, 9});
+  const image::Image plain = image::resize(pictures.decoded(2), image::Size{9, 9});
   expect_pixels(pictures.through({Resize({9, 9}), RandomHorizontalFlip(1.0)}, 2), image::flipped_horizontal(plain));
   expect_pixels(pictures.through({Resize({9, 9}), RandomHorizontalFlip(0.0)}, 2), plain);
   int flipped = 0;
@@ -80,7 +80,7 @@ TEST(Transforms, FlipsDependOnTheirProbability) {
 
 TEST(Transforms, RandomCropTakesAWindowOfThePaddedImage) {
   const Pictures pictures;
-  const image::Image plain = image::resize(pictures.decoded(3), {12, 12});
+  const image::Image plain = image::resize(pictures.decoded(3), image::Size{12, 12});
   const image::Image padded = image::pad(plain, 3, 3, 3, 3);
   bool beyond = false;
   for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
@@ -96,7 +96,7 @@ TEST(Transforms, RandomCropTakesAWindowOfThePaddedImage) {
 
 TEST(Transforms, NormalizeIsTheTableOfTheImageTail) {
   const Pictures pictures;
-  const image::Image plain = image::resize(pictures.decoded(4), {9, 9});
+  const image::Image plain = image::resize(pictures.decoded(4), image::Size{9, 9});
   std::vector<float> wanted(9 * 9 * 3);
   image::NormalizeTable(image::kImagenetMean, image::kImagenetStd).tail(plain, true, wanted.data());
   const Tensor got = pictures.through({Resize({9, 9}), RandomHorizontalFlip(1.0), Normalize::imagenet()}, 4);

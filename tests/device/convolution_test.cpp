@@ -194,15 +194,19 @@ TEST(Convolution, TheModelsLayersRunOnVectorKernels) {
       for (const auto& [name, value] : more) p.attributes.set(name, value);
       return p;
     };
-    const Problem forward = problem("conv2d", {c.image, c.weights(), {c.filters}}, {{"activation", std::string("relu")}});
+    const Problem forward =
+        problem("conv2d", {c.image, c.weights(), {c.filters}}, {{"activation", std::string("relu")}});
     const Shape result = forward.output_types()[0].shape;
     const auto kernel = make_free(forward, true);
     expect_fast(*kernel, c.image);
     const Layout home = kernel->input_layouts[1];
     if (needs_data) {
-      expect_fast(*make_free(problem("conv2d_bwd_data", {result, c.weights()}, {{"input", c.image.dims()}}), false, home), c.image);
+      expect_fast(
+          *make_free(problem("conv2d_bwd_data", {result, c.weights()}, {{"input", c.image.dims()}}), false, home),
+          c.image);
     }
-    expect_fast(*make_free(problem("conv2d_bwd_weights", {c.image, result}, {{"kernel", c.kernel}, {"bias", true}}), false, home),
+    expect_fast(*make_free(problem("conv2d_bwd_weights", {c.image, result}, {{"kernel", c.kernel}, {"bias", true}}),
+                           false, home),
                 c.image);
   }
 }
@@ -226,8 +230,9 @@ TEST(Dense, EveryKernelAgreesWithTheReference) {
     }
     expect_kernels_agree({"dense_bwd_data", {random_tensor({n, k}, 4), random_tensor({k, c}, 2)}, {}}, 1e-5, accepted);
     for (const bool bias : {false, true}) {
-      expect_kernels_agree({"dense_bwd_weights", {random_tensor({n, c}, 1), random_tensor({n, k}, 4)}, {{"bias", bias}}}, 1e-5,
-                           accepted);
+      expect_kernels_agree(
+          {"dense_bwd_weights", {random_tensor({n, c}, 1), random_tensor({n, k}, 4)}, {{"bias", bias}}}, 1e-5,
+          accepted);
     }
   }
   EXPECT_EQ(accepted.size(), 3u);
@@ -236,7 +241,8 @@ TEST(Dense, EveryKernelAgreesWithTheReference) {
 TEST(Dense, TheGradientIsWrittenInTheHomeLayout) {
   const Problem forward{"dense", {random_tensor({32, 256}, 1), random_tensor({128, 256}, 2)}, {}};
   const Layout home = make_free(forward, true)->input_layouts[1];
-  const Problem gradient{"dense_bwd_weights", {random_tensor({32, 256}, 1), random_tensor({32, 128}, 4)}, {{"bias", true}}};
+  const Problem gradient{
+      "dense_bwd_weights", {random_tensor({32, 256}, 1), random_tensor({32, 128}, 4)}, {{"bias", true}}};
   const auto kernel = make_free(gradient, false, home);
   EXPECT_TRUE(kernel->output_layouts[0] == home);
   const auto got = run_kernel(*kernel, gradient);

@@ -18,8 +18,10 @@ class Environment {
     setenv(name, value, 1);
   }
   ~Environment() {
-    if (had_) setenv(name_, old_.c_str(), 1);
-    else unsetenv(name_);
+    if (had_)
+      setenv(name_, old_.c_str(), 1);
+    else
+      unsetenv(name_);
   }
 
  private:
@@ -39,7 +41,8 @@ TEST(KernelTable, EndsWithTheReferenceForEveryOpAndNamesItsEntriesOnce) {
       EXPECT_TRUE(names.insert(entry.name).second) << def.name << " " << entry.name;
       EXPECT_EQ(entry.op, def.name);
     }
-    for (std::size_t i = 0; i + 1 < entries.size(); ++i) EXPECT_NE(entries[i].provider, Provider::reference) << def.name;
+    for (std::size_t i = 0; i + 1 < entries.size(); ++i)
+      EXPECT_NE(entries[i].provider, Provider::reference) << def.name;
   }
   EXPECT_TRUE(cpu_kernels("no_such_op").empty());
 }
@@ -99,7 +102,9 @@ TEST(CpuDevice, GivesAlignedHostMemory) {
 
 TEST(CpuDevice, TheStreamFlushesDenormalsAndLeavesTheCallersSettingAlone) {
   struct Halve : Kernel {
-    void run(const KernelArguments& a) override { *static_cast<float*>(a.outputs[0]) = *static_cast<volatile float*>(a.inputs[0]) * 0.5f; }
+    void run(const KernelArguments& a) override {
+      *static_cast<float*>(a.outputs[0]) = *static_cast<volatile float*>(a.inputs[0]) * 0.5f;
+    }
   };
   CpuDevice device(std::nullopt);
   Halve kernel;

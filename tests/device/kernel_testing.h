@@ -28,7 +28,8 @@ inline Tensor random_tensor(const Shape& shape, std::uint64_t seed, double low =
 inline Tensor random_labels(std::int64_t rows, std::int64_t classes, std::uint64_t seed) {
   Tensor t(DType::i32, {rows});
   SampleRandom random(philox_key(seed, "labels"), 0, 0);
-  for (std::int64_t i = 0; i < rows; ++i) t.data<std::int32_t>()[i] = static_cast<std::int32_t>(random.integer(0, classes - 1));
+  for (std::int64_t i = 0; i < rows; ++i)
+    t.data<std::int32_t>()[i] = static_cast<std::int32_t>(random.integer(0, classes - 1));
   return t;
 }
 
@@ -75,7 +76,9 @@ struct Problem {
     n.attributes = complete_attributes(op_def(op), attributes);
     return n;
   }
-  std::vector<ValueType> output_types() const { return infer_types(op_def(op), input_types(), node().attributes, "node"); }
+  std::vector<ValueType> output_types() const {
+    return infer_types(op_def(op), input_types(), node().attributes, "node");
+  }
   std::vector<Tensor> reference() const { return run_reference(op_def(op), inputs, node().attributes, "node"); }
   // The node outlives the request.
   KernelRequest request(const Node& n) const {
@@ -91,15 +94,19 @@ inline std::vector<Tensor> run_kernel(Kernel& kernel, const Problem& problem) {
   std::vector<GuardedBuffer> buffers;
   std::vector<void*> inputs;
   std::vector<void*> outputs;
-  const auto layout = [](const std::vector<Layout>& layouts, std::size_t i) { return layouts.empty() ? Layout() : layouts[i]; };
+  const auto layout = [](const std::vector<Layout>& layouts, std::size_t i) {
+    return layouts.empty() ? Layout() : layouts[i];
+  };
   const auto input_types = problem.input_types();
   const auto output_types = problem.output_types();
   for (std::size_t i = 0; i < input_types.size(); ++i) {
     const Layout l = layout(kernel.input_layouts, i);
     buffers.emplace_back(l.bytes(input_types[i]));
     inputs.push_back(buffers.back().data());
-    if (l.plain()) std::memcpy(inputs.back(), problem.inputs[i].raw(), problem.inputs[i].byte_size());
-    else l.blocked()->from_plain(problem.inputs[i].raw(), inputs.back());
+    if (l.plain())
+      std::memcpy(inputs.back(), problem.inputs[i].raw(), problem.inputs[i].byte_size());
+    else
+      l.blocked()->from_plain(problem.inputs[i].raw(), inputs.back());
   }
   for (std::size_t i = 0; i < output_types.size(); ++i) {
     buffers.emplace_back(layout(kernel.output_layouts, i).bytes(output_types[i]));
@@ -112,8 +119,10 @@ inline std::vector<Tensor> run_kernel(Kernel& kernel, const Problem& problem) {
   for (std::size_t i = 0; i < output_types.size(); ++i) {
     Tensor result(output_types[i].dtype, output_types[i].shape);
     const Layout l = layout(kernel.output_layouts, i);
-    if (l.plain()) std::memcpy(result.raw(), outputs[i], result.byte_size());
-    else l.blocked()->to_plain(outputs[i], result.raw());
+    if (l.plain())
+      std::memcpy(result.raw(), outputs[i], result.byte_size());
+    else
+      l.blocked()->to_plain(outputs[i], result.raw());
     results.push_back(std::move(result));
   }
   return results;
@@ -165,7 +174,8 @@ inline void expect_kernels_agree(const Problem& problem, double tolerance, std::
       EXPECT_TRUE(same_bits(got[i], again[i])) << kernel.name << " result " << i << ": other bits on the second run";
     }
   }
-  EXPECT_GT(took, 0) << "nothing but the reference takes " << problem.op << " on " << problem.inputs[0].shape().to_string();
+  EXPECT_GT(took, 0) << "nothing but the reference takes " << problem.op << " on "
+                     << problem.inputs[0].shape().to_string();
 }
 
 }  // namespace ridgeline

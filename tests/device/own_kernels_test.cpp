@@ -17,7 +17,7 @@ struct Pooling {
 };
 
 const std::vector<Pooling> kPoolings = {
-    {{2, 9, 9, 16}, {3, 3}, {2, 2}, {0, 0, 0, 0}},  {{1, 8, 7, 5}, {2, 2}, {2, 2}, {0, 0, 0, 0}},
+    {{2, 9, 9, 16}, {3, 3}, {2, 2}, {0, 0, 0, 0}},   {{1, 8, 7, 5}, {2, 2}, {2, 2}, {0, 0, 0, 0}},
     {{2, 11, 12, 33}, {3, 3}, {2, 2}, {1, 1, 1, 1}}, {{3, 6, 6, 64}, {3, 2}, {1, 2}, {1, 0, 0, 1}},
     {{1, 13, 13, 40}, {3, 3}, {3, 3}, {0, 2, 0, 2}}, {{2, 5, 5, 1}, {5, 5}, {1, 1}, {2, 2, 2, 2}},
 };
@@ -32,7 +32,8 @@ TEST(Pooling, TiesGoToTheFirstPositionInEveryKernel) {
   std::set<std::string> accepted;
   for (const Pooling& pool : kPoolings) {
     Problem problem = pool.max();
-    for (std::int64_t i = 0; i < problem.inputs[0].elements(); ++i) problem.inputs[0].set(i, std::floor(2 * problem.inputs[0].at(i)));
+    for (std::int64_t i = 0; i < problem.inputs[0].elements(); ++i)
+      problem.inputs[0].set(i, std::floor(2 * problem.inputs[0].at(i)));
     expect_kernels_agree(problem, 0, accepted);
     problem.inputs[0] = Tensor::zeros(DType::f32, pool.image);
     expect_kernels_agree(problem, 0, accepted);
@@ -87,7 +88,8 @@ TEST(Normalisation, EveryLrnKernelAgreesWithTheReference) {
     for (const double alpha : {1e-4, 0.5}) {
       const Attributes attributes{{"alpha", alpha}, {"size", std::int64_t{5}}, {"bias", 2.0}};
       expect_kernels_agree({"lrn", {random_tensor(shape, 1, -3, 3)}, attributes}, 2e-6, accepted);
-      expect_kernels_agree({"lrn_bwd", {random_tensor(shape, 1, -3, 3), random_tensor(shape, 2)}, attributes}, 5e-6, accepted);
+      expect_kernels_agree({"lrn_bwd", {random_tensor(shape, 1, -3, 3), random_tensor(shape, 2)}, attributes}, 5e-6,
+                           accepted);
     }
   }
   EXPECT_EQ(accepted.size(), 4u);
@@ -95,7 +97,8 @@ TEST(Normalisation, EveryLrnKernelAgreesWithTheReference) {
 
 TEST(Normalisation, EveryBatchNormKernelAgreesWithTheReference) {
   std::set<std::string> accepted;
-  for (const Shape& shape : {Shape{4, 6, 6, 16}, Shape{3, 5, 7, 19}, Shape{7, 1, 1, 64}, Shape{33, 10}, Shape{8, 28, 28, 8}}) {
+  for (const Shape& shape :
+       {Shape{4, 6, 6, 16}, Shape{3, 5, 7, 19}, Shape{7, 1, 1, 64}, Shape{33, 10}, Shape{8, 28, 28, 8}}) {
     const Shape c{shape[-1]};
     const Problem train{"batch_norm_train",
                         {random_tensor(shape, 1, -1, 3), random_tensor(c, 2), random_tensor(c, 3), random_tensor(c, 4),
@@ -103,8 +106,9 @@ TEST(Normalisation, EveryBatchNormKernelAgreesWithTheReference) {
                         {}};
     expect_kernels_agree(train, 1e-5, accepted);
     const auto results = train.reference();
-    expect_kernels_agree({"batch_norm_bwd", {train.inputs[0], random_tensor(shape, 6), train.inputs[1], results[1], results[2]}, {}},
-                         1e-5, accepted);
+    expect_kernels_agree(
+        {"batch_norm_bwd", {train.inputs[0], random_tensor(shape, 6), train.inputs[1], results[1], results[2]}, {}},
+        1e-5, accepted);
     expect_kernels_agree({"batch_norm_eval", train.inputs, {}}, 1e-5, accepted);
   }
   EXPECT_EQ(accepted.size(), 6u);
@@ -131,14 +135,15 @@ TEST(Reductions, EveryKernelAgreesWithTheReference) {
     Shape shape;
     Integers axes;
   };
-  const std::vector<Row> rows = {{{4, 6, 5, 16}, {0, 1, 2}}, {{700, 3}, {0}},         {{513, 130}, {0}},
-                                 {{3, 7, 7, 20}, {1, 2}},    {{40, 3, 3, 64}, {1, 2}}, {{6, 1000}, {1}},
-                                 {{70000}, {}},              {{5, 4, 3}, {}},          {{2, 1, 9, 1, 5}, {0, 2}},
-                                 {{1}, {}},                  {{3, 4}, {0, 1}}};
+  const std::vector<Row> rows = {
+      {{4, 6, 5, 16}, {0, 1, 2}}, {{700, 3}, {0}},  {{513, 130}, {0}}, {{3, 7, 7, 20}, {1, 2}},
+      {{40, 3, 3, 64}, {1, 2}},   {{6, 1000}, {1}}, {{70000}, {}},     {{5, 4, 3}, {}},
+      {{2, 1, 9, 1, 5}, {0, 2}},  {{1}, {}},        {{3, 4}, {0, 1}}};
   for (const std::string op : {"reduce_sum", "reduce_mean", "reduce_max"}) {
     for (const Row& row : rows) {
       for (const bool keep : {false, true}) {
-        expect_kernels_agree({op, {random_tensor(row.shape, 1, -0.5, 1)}, {{"axes", row.axes}, {"keep_dims", keep}}}, 1e-6, accepted);
+        expect_kernels_agree({op, {random_tensor(row.shape, 1, -0.5, 1)}, {{"axes", row.axes}, {"keep_dims", keep}}},
+                             1e-6, accepted);
       }
     }
   }
@@ -166,7 +171,9 @@ TEST(Reductions, ANotANumberIsTheMaximum) {
 TEST(Reductions, TheL2PenaltyAgreesWithTheReference) {
   std::set<std::string> accepted;
   expect_kernels_agree({"l2_penalty", {random_tensor({7}, 1)}, {{"factor", 0.5}}}, 1e-6, accepted);
-  expect_kernels_agree({"l2_penalty", {random_tensor({300, 300}, 1), random_tensor({13}, 2), random_tensor({1, 1030}, 3)}, {{"factor", 1e-4}}},
+  expect_kernels_agree({"l2_penalty",
+                        {random_tensor({300, 300}, 1), random_tensor({13}, 2), random_tensor({1, 1030}, 3)},
+                        {{"factor", 1e-4}}},
                        1e-6, accepted);
   EXPECT_EQ(accepted.size(), 1u);
 }
@@ -175,9 +182,10 @@ TEST(Reductions, TheL2PenaltyAgreesWithTheReference) {
 TEST(Reductions, OwnKernelsGiveTheSameBitsForAnyTeamSize) {
   const Shape shape{9, 30, 31, 24};
   const Shape c{24};
-  const Problem train{"batch_norm_train",
-                      {random_tensor(shape, 1), random_tensor(c, 2), random_tensor(c, 3), random_tensor(c, 4), random_tensor(c, 5)},
-                      {}};
+  const Problem train{
+      "batch_norm_train",
+      {random_tensor(shape, 1), random_tensor(c, 2), random_tensor(c, 3), random_tensor(c, 4), random_tensor(c, 5)},
+      {}};
   const auto statistics = train.reference();
   const std::vector<Problem> problems = {
       {"reduce_sum", {random_tensor(shape, 1)}, {{"axes", Integers{0, 1, 2}}}},
@@ -198,7 +206,8 @@ TEST(Reductions, OwnKernelsGiveTheSameBitsForAnyTeamSize) {
       set_compute_threads(team);
       const auto together = run_kernel(kernel, problem);
       for (std::size_t i = 0; i < alone.size(); ++i) {
-        EXPECT_TRUE(same_bits(alone[i], together[i])) << kernel.name << " result " << i << " with " << team << " threads";
+        EXPECT_TRUE(same_bits(alone[i], together[i]))
+            << kernel.name << " result " << i << " with " << team << " threads";
       }
     }
   }
@@ -223,7 +232,8 @@ TEST(Losses, EveryKernelAgreesWithTheReference) {
         Problem loss{"softmax_cross_entropy", {logits, labels}, attributes};
         if (masked) loss.inputs.push_back(mask_of(rows));
         expect_kernels_agree(loss, 2e-6, accepted);
-        Problem backward{"softmax_cross_entropy_bwd", {loss.reference()[1], labels, random_tensor({rows}, 3)}, attributes};
+        Problem backward{
+            "softmax_cross_entropy_bwd", {loss.reference()[1], labels, random_tensor({rows}, 3)}, attributes};
         if (masked) backward.inputs.push_back(mask_of(rows));
         expect_kernels_agree(backward, 2e-6, accepted);
       }
@@ -318,7 +328,8 @@ TEST(ImageTail, TheKernelGivesTheReferencesBits) {
   std::set<std::string> accepted;
   Tensor image(DType::u8, {3, 5, 7, 3});
   for (std::int64_t i = 0; i < image.elements(); ++i) image.set(i, static_cast<double>(i * 37 % 256));
-  const Attributes attributes{{"mean", std::vector<double>{0.485, 0.456, 0.406}}, {"std", std::vector<double>{0.229, 0.224, 0.225}}};
+  const Attributes attributes{{"mean", std::vector<double>{0.485, 0.456, 0.406}},
+                              {"std", std::vector<double>{0.229, 0.224, 0.225}}};
   expect_kernels_agree({"image_tail", {image}, attributes}, 0, accepted);
   expect_kernels_agree({"image_tail", {image, Tensor::of<std::uint8_t>({1, 0, 1}, {3})}, attributes}, 0, accepted);
 }

@@ -96,11 +96,17 @@ TEST(SimulatedDevice, HostAddressesAreRefused) {
   SimulatedDevice device;
   const auto memory = device.allocate(64);
   float host[16] = {};
-  EXPECT_NE(error_of([&] { device.stream().copy_from_host(host, host, 4); }).find("not an address of the device"), std::string::npos);
-  EXPECT_NE(error_of([&] { device.stream().copy_to_host(host, host, 4); }).find("not an address of the device"), std::string::npos);
-  EXPECT_NE(error_of([&] { device.stream().copy_to_host(memory->address(), memory->address(), 4); }).find("where the host's is meant"),
+  EXPECT_NE(error_of([&] { device.stream().copy_from_host(host, host, 4); }).find("not an address of the device"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { device.stream().copy_from_host(memory->address(), memory->address(), 4); }).find("where the host's is meant"),
+  EXPECT_NE(error_of([&] { device.stream().copy_to_host(host, host, 4); }).find("not an address of the device"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] {
+              device.stream().copy_to_host(memory->address(), memory->address(), 4);
+            }).find("where the host's is meant"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] {
+              device.stream().copy_from_host(memory->address(), memory->address(), 4);
+            }).find("where the host's is meant"),
             std::string::npos);
   const auto kernel = make(device, kAdd);
   const auto x = device.allocate(kAdd.inputs[0].byte_size());
@@ -120,7 +126,8 @@ TEST(SimulatedDevice, ARangeThatLeavesItsBlockIsRefused) {
   EXPECT_EQ(error_of([&] { device.stream().copy_from_host(memory->address(), host, 65); }),
             "[simulated] the target of a copy from the host of 65 bytes at offset 0 leaves its block of 64 bytes");
   device.stream().copy_from_host(static_cast<char*>(memory->address()) + 60, host, 4);
-  EXPECT_NE(error_of([&] { device.stream().copy_from_host(static_cast<char*>(memory->address()) + 61, host, 4); }), "no error");
+  EXPECT_NE(error_of([&] { device.stream().copy_from_host(static_cast<char*>(memory->address()) + 61, host, 4); }),
+            "no error");
 }
 
 TEST(SimulatedDevice, MemoryOfAnotherSimulatedDeviceIsNotItsOwn) {
@@ -128,16 +135,18 @@ TEST(SimulatedDevice, MemoryOfAnotherSimulatedDeviceIsNotItsOwn) {
   SimulatedDevice two;
   const auto memory = one.allocate(64);
   int host = 0;
-  EXPECT_NE(error_of([&] { two.stream().copy_to_host(&host, memory->address(), 4); }).find("not an address of the device"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { two.stream().copy_to_host(&host, memory->address(), 4); }).find("not an address of the device"),
+      std::string::npos);
 }
 
 TEST(SimulatedDevice, AKernelOfAnotherDeviceIsRefused) {
   SimulatedDevice device;
   const CpuDevice cpu(std::nullopt);
   const auto kernel = make(cpu, kAdd);
-  EXPECT_NE(error_of([&] { device.stream().run(*kernel, {nullptr, nullptr, nullptr}); }).find("was made for another device"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { device.stream().run(*kernel, {nullptr, nullptr, nullptr}); }).find("was made for another device"),
+      std::string::npos);
   // Nor may the host run a kernel of the device.
   const auto own = make(device, kAdd);
   EXPECT_NE(error_of([&] { own->run({nullptr, nullptr, nullptr}); }), "no error");

@@ -77,7 +77,9 @@ Attributes window(std::int64_t stride, std::int64_t pad, std::int64_t dilation, 
 void convolution(Golden& golden) {
   const Tensor w = golden.load("conv/convfp32_weight_32_3_3_3.bin", {32, 3, 3, 3});
   const Tensor y = golden.load("conv/convfp32_out_1_28_28_32.bin", {1, 28, 28, 32});
-  expect_close(run_op("conv2d", {golden.load("conv/convfp32_input_1_28_28_3.bin", {1, 28, 28, 3}), w}, window(1, 1, 1, 1))[0], y);
+  expect_close(
+      run_op("conv2d", {golden.load("conv/convfp32_input_1_28_28_3.bin", {1, 28, 28, 3}), w}, window(1, 1, 1, 1))[0],
+      y);
   const Tensor nchw = golden.load("conv/convfp32_input_1_3_28_28.bin", {1, 3, 28, 28});
   expect_close(run_op("conv2d", {to_nhwc(nchw), w}, window(1, 1, 1, 1))[0], y);
 }
@@ -104,7 +106,8 @@ void convolution_with_groups_and_dilation(Golden& golden) {
   const Tensor x = golden.load("conv/convfp32_x_g3_d2_1_28_28_3.bin", {1, 28, 28, 3});
   const Tensor w = golden.load("conv/convfp32_w_g3_d2_18_3_3_3.bin", {18, 3, 3, 1});
   const Tensor dy = golden.load("conv/convfp32_dy_g3_d2_1_26_26_18.bin", {1, 26, 26, 18});
-  expect_close(run_op("conv2d", {x, w}, window(1, 1, 2, 3))[0], golden.load("conv/convfp32_y_g3_d2_1_26_26_18.bin", dy.shape()));
+  expect_close(run_op("conv2d", {x, w}, window(1, 1, 2, 3))[0],
+               golden.load("conv/convfp32_y_g3_d2_1_26_26_18.bin", dy.shape()));
   const auto gradients = run_gradient("conv2d", {x, w}, window(1, 1, 2, 3), dy, {0, 1});
   expect_close(gradients[0], golden.load("conv/convfp32_dx_g3_d2_1_28_28_3.bin", x.shape()));
   expect_close(gradients[1], golden.load("conv/convfp32_dw_g3_d2_18_3_3_3.bin", w.shape()));
@@ -133,7 +136,8 @@ void bias_gradient_is_the_sum_over_pixels(Golden& golden) {
 void dense(Golden& golden) {
   const Tensor x = golden.load("matmul/FcFp32_input1.bin", {20, 80});
   const Tensor w = golden.load("matmul/FcFp32_weight1.bin", {30, 80});
-  expect_close(run_op("dense", {x, w, golden.load("matmul/FcFp32_bias1.bin", {30})})[0], golden.load("matmul/FcFp32_output1.bin", {20, 30}));
+  expect_close(run_op("dense", {x, w, golden.load("matmul/FcFp32_bias1.bin", {30})})[0],
+               golden.load("matmul/FcFp32_output1.bin", {20, 30}));
 }
 
 void matrix_product(Golden& golden) {
@@ -154,7 +158,8 @@ Attributes pool(std::int64_t kernel, std::int64_t stride, std::int64_t pad) {
 
 void pooling(Golden& golden) {
   const Tensor x = golden.load("conv/convfp32_input_1_28_28_3.bin", {1, 28, 28, 3});
-  expect_close(run_op("max_pool", {x}, pool(3, 1, 1))[0], golden.load("pooling/maxpoolingfp32_out_1_28_28_3.bin", x.shape()), 0);
+  expect_close(run_op("max_pool", {x}, pool(3, 1, 1))[0],
+               golden.load("pooling/maxpoolingfp32_out_1_28_28_3.bin", x.shape()), 0);
   Attributes average = pool(3, 1, 1);
   average.set("count_include_pad", false);
   expect_close(run_op("avg_pool", {x}, average)[0], golden.load("pooling/avgpoolingfp32_out_1_28_28_3.bin", x.shape()));
@@ -165,8 +170,8 @@ void maximum_pooling_forward_and_gradient(Golden& golden) {
     const char* name;
     std::int64_t n, stride, size;
   };
-  for (const Case& c : {Case{"1_%_1_28_28_3", 1, 1, 28}, Case{"1_%_3_28_28_3", 3, 1, 28}, Case{"s2_%_3_28_28_3", 3, 2, 14},
-                        Case{"s3_%_3_28_28_3", 3, 3, 10}}) {
+  for (const Case& c : {Case{"1_%_1_28_28_3", 1, 1, 28}, Case{"1_%_3_28_28_3", 3, 1, 28},
+                        Case{"s2_%_3_28_28_3", 3, 2, 14}, Case{"s3_%_3_28_28_3", 3, 3, 10}}) {
     SCOPED_TRACE(c.name);
     const auto file = [&](const char* what) {
       std::string name = std::string("pooling/maxpoolgradfp32_") + c.name + ".bin";
@@ -176,7 +181,8 @@ void maximum_pooling_forward_and_gradient(Golden& golden) {
     const Tensor dy = golden.load(file("dy"), {c.n, c.size, c.size, 3});
     // The file called dx holds the forward result, xgrad the gradient.
     expect_close(run_op("max_pool", {x}, pool(3, c.stride, 1))[0], golden.load(file("dx"), dy.shape()), 0);
-    expect_close(run_gradient("max_pool", {x}, pool(3, c.stride, 1), dy, {0})[0], golden.load(file("xgrad"), x.shape()));
+    expect_close(run_gradient("max_pool", {x}, pool(3, c.stride, 1), dy, {0})[0],
+                 golden.load(file("xgrad"), x.shape()));
   }
   const Tensor x = golden.load("pooling/maxpoolgradfp32_2_x_1_30_30_3.bin", {1, 30, 30, 3});
   const Tensor dy = golden.load("pooling/maxpoolgradfp32_2_dy_1_10_10_3.bin", {1, 10, 10, 3});
@@ -189,8 +195,8 @@ void average_pooling_gradient(Golden& golden) {
     const char* name;
     std::int64_t n, stride, size;
   };
-  for (const Case& c : {Case{"1_%_1_28_28_3", 1, 1, 28}, Case{"1_%_3_28_28_3", 3, 1, 28}, Case{"s2_%_3_28_28_3", 3, 2, 14},
-                        Case{"s3_%_3_28_28_3", 3, 3, 10}}) {
+  for (const Case& c : {Case{"1_%_1_28_28_3", 1, 1, 28}, Case{"1_%_3_28_28_3", 3, 1, 28},
+                        Case{"s2_%_3_28_28_3", 3, 2, 14}, Case{"s3_%_3_28_28_3", 3, 3, 10}}) {
     SCOPED_TRACE(c.name);
     const auto file = [&](const char* what) {
       std::string name = std::string("pooling/avgpoolgradfp32_") + c.name + ".bin";
@@ -261,9 +267,10 @@ void softmax_gradient(Golden& golden) {
 
 void sparse_softmax_cross_entropy(Golden& golden) {
   const Tensor logits = golden.load("operators/sce_fp32_1_y_6_4.bin", {6, 4});
-  const Tensor labels = run_op("cast", {golden.load<std::int64_t>("operators/sce_fp32_1_l_6.bin", {6})}, {{"to", DType::i32}})[0];
-  const Tensor loss = run_op("reduce_mean", {run_op("softmax_cross_entropy", {logits, labels})[0]},
-                             {{"keep_dims", true}})[0];
+  const Tensor labels =
+      run_op("cast", {golden.load<std::int64_t>("operators/sce_fp32_1_l_6.bin", {6})}, {{"to", DType::i32}})[0];
+  const Tensor loss =
+      run_op("reduce_mean", {run_op("softmax_cross_entropy", {logits, labels})[0]}, {{"keep_dims", true}})[0];
   expect_close(loss, golden.load("operators/sce_fp32_1_loss_1.bin", {1}));
   const Tensor sixth = Tensor::of(std::vector<float>(6, 1.0f / 6.0f), {6});
   expect_close(run_gradient("softmax_cross_entropy", {logits, labels}, {}, sixth, {0})[0],
@@ -272,7 +279,8 @@ void sparse_softmax_cross_entropy(Golden& golden) {
 
 void relu_gradient(Golden& golden) {
   const Tensor y = golden.load("activationGrad/relu_y_50.bin", {50});
-  expect_close(run_op("relu_grad", {y, golden.load("activationGrad/relu_yt_50.bin", {50})})[0], golden.load("activationGrad/relu_out_50.bin", {50}), 0);
+  expect_close(run_op("relu_grad", {y, golden.load("activationGrad/relu_yt_50.bin", {50})})[0],
+               golden.load("activationGrad/relu_out_50.bin", {50}), 0);
 }
 
 std::string extents(const Shape& shape) {
@@ -298,12 +306,14 @@ void arithmetic_gradients_with_broadcasting(Golden& golden) {
     const auto stem = [](int number) { return "operators/arithmetic_fp32_" + std::to_string(number) + "_"; };
     // Case 6 divides the row of case 1 by its matrix.
     const bool exchanged = k.number == 6;
-    const std::string first = stem(k.inputs) + (exchanged ? "x2" : "x1"), second = stem(k.inputs) + (exchanged ? "x1" : "x2");
+    const std::string first = stem(k.inputs) + (exchanged ? "x2" : "x1"),
+                      second = stem(k.inputs) + (exchanged ? "x1" : "x2");
     const Tensor x1 = golden.load(first + extents(k.x1) + ".bin", k.x1);
     const Tensor x2 = golden.load(second + extents(k.x2) + ".bin", k.x2);
     const Shape result = run_op("add", {x1, x2})[0].shape();
     const Tensor dy = golden.load(stem(k.number) + "dy" + extents(result) + ".bin", result);
-    const auto gradients = k.swapped ? run_gradient(k.op, {x2, x1}, {}, dy, {1, 0}) : run_gradient(k.op, {x1, x2}, {}, dy, {0, 1});
+    const auto gradients =
+        k.swapped ? run_gradient(k.op, {x2, x1}, {}, dy, {1, 0}) : run_gradient(k.op, {x1, x2}, {}, dy, {0, 1});
     expect_close(gradients[0], golden.load(stem(k.number) + "dx1" + extents(k.x1) + ".bin", k.x1));
     expect_close(gradients[1], golden.load(stem(k.number) + "dx2" + extents(k.x2) + ".bin", k.x2));
   }

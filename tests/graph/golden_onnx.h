@@ -39,7 +39,7 @@ struct OnnxNode {
 struct OnnxModel {
   std::vector<OnnxNode> nodes;
   std::map<std::string, Tensor> constants;
-  std::vector<std::string> inputs;   // without the constants
+  std::vector<std::string> inputs;  // without the constants
   std::vector<std::string> outputs;
 };
 

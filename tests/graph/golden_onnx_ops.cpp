@@ -1,48 +1,22 @@
 // ONNX's ops in terms of ours. ONNX images are NCHW and weights OIHW; ours are NHWC and [K,R,S,C].
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 
-#include "tests/graph/golden_onnx.h"
+#include "tests/graph/golden_onnx_handlers.h"
 #include "tests/graph/golden_support.h"
 
 namespace ridgeline::test {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-using Tensors = std::vector<Tensor>;
-
-bool given(const Tensors& inputs, std::size_t i) { return i < inputs.size() && inputs[i].defined(); }
-
-Integers integers_in(const Tensor& tensor) {
-  Integers values;
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) values.push_back(static_cast<std::int64_t>(tensor.at(i)));
-  return values;
-}
-
-std::int64_t product(const Integers& dims, std::size_t first, std::size_t last) {
-  return std::accumulate(dims.begin() + static_cast<std::ptrdiff_t>(first), dims.begin() + static_cast<std::ptrdiff_t>(last),
-                         std::int64_t{1}, std::multiplies<>());
-}
-
-void expect_elements(const Tensor& x) {
-  if (x.elements() == 0) throw OutOfScope("a tensor without elements");
-}
-
-void expect_dtype_in(const Tensor& x, std::initializer_list<DType> allowed) {
-  if (std::find(allowed.begin(), allowed.end(), x.dtype()) == allowed.end()) {
-    throw OutOfScope("element type " + std::string(name_of(x.dtype())) + " for this op");
-  }
-}
-
 // ---- pointwise
 
-std::function<Tensors(const OnnxNode&, const Tensors&)> pointwise(const char* op) {
+Handler pointwise(const char* op) {
   return [op](const OnnxNode& node, const Tensors& inputs) -> Tensors {
     const std::string name = op;
     for (const Tensor& x : inputs) {
-      if (name == "add" || name == "sub" || name == "mul" || name == "maximum" || name == "minimum" || name == "neg" || name == "abs") {
+      if (name == "add" || name == "sub" || name == "mul" || name == "maximum" || name == "minimum" || name == "neg" ||
+          name == "abs") {
         expect_dtype_in(x, {DType::f32, DType::f64, DType::i32, DType::i64});
       } else if (name == "less" || name == "less_equal" || name == "equal") {
         expect_dtype_in(x, {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8, DType::boolean});
@@ -65,8 +39,9 @@ Tensors greater_or_equal(const OnnxNode& node, const Tensors& inputs) {
 Tensors where(const OnnxNode&, const Tensors& inputs) { return run_op("select", inputs); }
 
 Tensors cast(const OnnxNode& node, const Tensors& inputs) {
-  static const std::map<std::int64_t, DType> types = {{1, DType::f32},     {2, DType::u8},   {6, DType::i32},  {7, DType::i64},
-                                                      {9, DType::boolean}, {10, DType::f16}, {11, DType::f64}, {16, DType::bf16}};
+  static const std::map<std::int64_t, DType> types = {{1, DType::f32},  {2, DType::u8},      {6, DType::i32},
+                                                      {7, DType::i64},  {9, DType::boolean}, {10, DType::f16},
+                                                      {11, DType::f64}, {16, DType::bf16}};
   const auto to = types.find(node.integer("to", 0));
   if (to == types.end()) throw OutOfScope("element type " + onnx_type_name(node.integer("to", 0)));
   return run_op("cast", inputs, {{"to", to->second}});
@@ -130,7 +105,8 @@ Tensors conv(const OnnxNode& node, const Tensors& inputs) {
   const Geometry g = geometry_of(node, kernel, sizes, false);
   Tensors operands = {image_of(inputs[0]), image_of(inputs[1])};  // OIHW to [K,R,S,C] is the same permutation
   if (given(inputs, 2)) operands.push_back(inputs[2]);
-  const Attributes attributes{{"stride", g.stride}, {"pad", g.pad}, {"dilation", g.dilation}, {"groups", node.integer("group", 1)}};
+  const Attributes attributes{
+      {"stride", g.stride}, {"pad", g.pad}, {"dilation", g.dilation}, {"groups", node.integer("group", 1)}};
   return {image_back(run_op("conv2d", operands, attributes)[0], inputs[0].shape().rank())};
 }
 
@@ -167,7 +143,8 @@ Tensors max_pool(const OnnxNode& node, const Tensors& inputs) {
       const std::int64_t column = i % out[3] * g.stride[1] - g.pad[2] + place % g.kernel[1];
       const std::int64_t plane = i / (out[2] * out[3]);
       const bool row_major = node.integer("storage_order", 0) == 0;
-      indices.data<std::int64_t>()[i] = plane * in[2] * in[3] + (row_major ? row * in[3] + column : column * in[2] + row);
+      indices.data<std::int64_t>()[i] =
+          plane * in[2] * in[3] + (row_major ? row * in[3] + column : column * in[2] + row);
     }
   } else if (node.outputs.size() > 1) {
     throw OutOfScope("indices of one image axis");
@@ -175,7 +152,7 @@ Tensors max_pool(const OnnxNode& node, const Tensors& inputs) {
   return {image_back(results[0], rank), indices};
 }
 
-std::function<Tensors(const OnnxNode&, const Tensors&)> global_pool(const char* op) {
+Handler global_pool(const char* op) {
   return [op](const OnnxNode&, const Tensors& inputs) -> Tensors {
     return {to_nchw(run_op(op, {to_nhwc(inputs[0])}, {{"axes", Integers{1, 2}}, {"keep_dims", true}})[0])};
   };
@@ -204,8 +181,10 @@ Tensors batch_norm(const OnnxNode& node, const Tensors& inputs) {
 }
 
 Tensors lrn(const OnnxNode& node, const Tensors& inputs) {
-  const Attributes attributes{{"size", node.integer("size", 1)}, {"alpha", node.real("alpha", 1e-4)},
-                              {"beta", node.real("beta", 0.75)}, {"bias", node.real("bias", 1)}};
+  const Attributes attributes{{"size", node.integer("size", 1)},
+                              {"alpha", node.real("alpha", 1e-4)},
+                              {"beta", node.real("beta", 0.75)},
+                              {"bias", node.real("bias", 1)}};
   return {to_nchw(run_op("lrn", {to_nhwc(inputs[0])}, attributes)[0])};
 }
 
@@ -226,7 +205,8 @@ Tensors gemm(const OnnxNode& node, const Tensors& inputs) {
 }
 
 Tensors matmul(const OnnxNode&, const Tensors& inputs) {
-  if (inputs[0].shape().rank() != 2 || inputs[1].shape().rank() != 2) throw OutOfScope("products of other than two matrices");
+  if (inputs[0].shape().rank() != 2 || inputs[1].shape().rank() != 2)
+    throw OutOfScope("products of other than two matrices");
   return {matrix_product(inputs[0], inputs[1])};
 }
 
@@ -263,7 +243,8 @@ Tensors cross_entropy(const OnnxNode& node, const Tensors& inputs) {
   double count = static_cast<double>(rows);
   if (node.ints.contains("ignore_index")) {
     Tensor mask(DType::f32, {rows});
-    for (std::int64_t i = 0; i < rows; ++i) mask.set(i, labels.at(i) == static_cast<double>(node.ints.at("ignore_index")) ? 0 : 1);
+    for (std::int64_t i = 0; i < rows; ++i)
+      mask.set(i, labels.at(i) == static_cast<double>(node.ints.at("ignore_index")) ? 0 : 1);
     count = run_op("reduce_sum", {mask})[0].at(0);
     operands.push_back(mask);
   }
@@ -273,7 +254,8 @@ Tensors cross_entropy(const OnnxNode& node, const Tensors& inputs) {
   if (reduction != "none") loss = run_op("reduce_sum", {loss})[0];
   if (reduction == "mean") loss = run_op("scale", {loss}, {{"factor", 1 / count}})[0];
   Integers back(permutation.size());
-  for (std::size_t i = 0; i < back.size(); ++i) back[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < back.size(); ++i)
+    back[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
   return {loss, transposed(reshaped(run_op("log", {results[1]})[0], moved.shape()), back)};
 }
 
@@ -286,8 +268,8 @@ Tensors momentum(const OnnxNode& node, const Tensors& inputs) {
                               {"weight_decay", node.real("norm_coefficient", 0)}};
   Tensors next(2 * count);
   for (std::size_t i = 0; i < count; ++i) {
-    const Tensors results =
-        run_op("sgd_momentum", {inputs[2 + i], inputs[2 + 2 * count + i], inputs[2 + count + i], inputs[0]}, attributes);
+    const Tensors results = run_op(
+        "sgd_momentum", {inputs[2 + i], inputs[2 + 2 * count + i], inputs[2 + count + i], inputs[0]}, attributes);
     next[i] = results[0];
     next[count + i] = results[1];
   }
@@ -299,147 +281,55 @@ Tensors dropout(const OnnxNode& node, const Tensors& inputs) {
   if (!given(inputs, 2) || inputs[2].at(0) == 0) throw OutOfScope("dropout of inference is no op here");
   if (ratio != 0) throw OutOfScope("another generator of random numbers");
   if (node.outputs.size() > 1) throw OutOfScope("the mask as a result");
-  return run_op("dropout", {inputs[0], Tensor::scalar<std::int64_t>(0)}, {{"keep_prob", 1.0}, {"key", std::int64_t{1}}});
+  return run_op("dropout", {inputs[0], Tensor::scalar<std::int64_t>(0)},
+                {{"keep_prob", 1.0}, {"key", std::int64_t{1}}});
 }
 
-// ---- shapes
-
-std::function<Tensors(const OnnxNode&, const Tensors&)> reduce(const char* op) {
-  return [op](const OnnxNode& node, const Tensors& inputs) -> Tensors {
-    expect_elements(inputs[0]);
-    expect_dtype_in(inputs[0], {DType::f32, DType::f64});
-    Integers axes = given(inputs, 1) ? integers_in(inputs[1]) : node.integers("axes");
-    if (axes.empty() && node.integer("noop_with_empty_axes", 0) != 0) throw OutOfScope("a reduction over no axis");
-    for (std::int64_t& axis : axes) axis += axis < 0 ? inputs[0].shape().rank() : 0;
-    return run_op(op, {inputs[0]}, {{"axes", axes}, {"keep_dims", node.integer("keepdims", 1) != 0}});
+Handlers make_table() {
+  Handlers table = {
+      {"Add", pointwise("add")},
+      {"Sub", pointwise("sub")},
+      {"Mul", pointwise("mul")},
+      {"Div", pointwise("div")},
+      {"Max", pointwise("maximum")},
+      {"Min", pointwise("minimum")},
+      {"Sum", pointwise("add")},
+      {"Neg", pointwise("neg")},
+      {"Abs", pointwise("abs")},
+      {"Exp", pointwise("exp")},
+      {"Log", pointwise("log")},
+      {"Sqrt", pointwise("sqrt")},
+      {"Floor", pointwise("floor")},
+      {"Cos", pointwise("cos")},
+      {"Sin", pointwise("sin")},
+      {"Relu", pointwise("relu")},
+      {"Less", pointwise("less")},
+      {"LessOrEqual", pointwise("less_equal")},
+      {"Equal", pointwise("equal")},
+      {"Greater", greater},
+      {"GreaterOrEqual", greater_or_equal},
+      {"Where", where},
+      {"Cast", cast},
+      {"Conv", conv},
+      {"AveragePool", average_pool},
+      {"MaxPool", max_pool},
+      {"GlobalAveragePool", global_pool("reduce_mean")},
+      {"GlobalMaxPool", global_pool("reduce_max")},
+      {"BatchNormalization", batch_norm},
+      {"LRN", lrn},
+      {"Gemm", gemm},
+      {"MatMul", matmul},
+      {"Softmax", softmax},
+      {"SoftmaxCrossEntropyLoss", cross_entropy},
+      {"Momentum", momentum},
+      {"Dropout", dropout},
   };
+  table.merge(shape_handlers());
+  return table;
 }
 
-Tensors reshape(const OnnxNode& node, const Tensors& inputs) {
-  Integers dims = given(inputs, 1) ? integers_in(inputs[1]) : node.integers("shape");
-  expect_elements(inputs[0]);
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] == 0 && node.integer("allowzero", 0) == 0) dims[i] = inputs[0].shape()[static_cast<int>(i)];
-  }
-  const std::int64_t known = std::abs(product(dims, 0, dims.size()));
-  for (std::int64_t& d : dims) d = d == -1 ? inputs[0].elements() / known : d;
-  return {reshaped(inputs[0], Shape(dims))};
-}
-
-Tensors flatten(const OnnxNode& node, const Tensors& inputs) {
-  const Integers& dims = inputs[0].shape().dims();
-  const std::int64_t rank = inputs[0].shape().rank();
-  const std::int64_t axis = node.integer("axis", 1) < 0 ? node.integer("axis", 1) + rank : node.integer("axis", 1);
-  // An NCHW image flattened from axis 1 is our flatten in the order chw.
-  if (axis == 1 && rank == 4) return run_op("flatten", {to_nhwc(inputs[0])}, {{"order", std::string("chw")}});
-  const auto at = static_cast<std::size_t>(axis);
-  return {reshaped(inputs[0], {product(dims, 0, at), product(dims, at, dims.size())})};
-}
-
-Tensors squeeze(const OnnxNode& node, const Tensors& inputs) {
-  Integers axes = given(inputs, 1) ? integers_in(inputs[1]) : node.integers("axes");
-  const int rank = inputs[0].shape().rank();
-  for (std::int64_t& axis : axes) axis += axis < 0 ? rank : 0;
-  Integers dims;
-  for (int i = 0; i < rank; ++i) {
-    const bool named = axes.empty() ? inputs[0].shape()[i] == 1 : std::find(axes.begin(), axes.end(), i) != axes.end();
-    if (!named) dims.push_back(inputs[0].shape()[i]);
-  }
-  return {reshaped(inputs[0], Shape(dims))};
-}
-
-Tensors unsqueeze(const OnnxNode& node, const Tensors& inputs) {
-  Integers axes = given(inputs, 1) ? integers_in(inputs[1]) : node.integers("axes");
-  const auto rank = static_cast<std::int64_t>(axes.size()) + inputs[0].shape().rank();
-  for (std::int64_t& axis : axes) axis += axis < 0 ? rank : 0;
-  Integers dims;
-  auto from = inputs[0].shape().begin();
-  for (std::int64_t i = 0; i < rank; ++i) {
-    dims.push_back(std::find(axes.begin(), axes.end(), i) != axes.end() ? 1 : *from++);
-  }
-  return {reshaped(inputs[0], Shape(dims))};
-}
-
-Tensors transpose(const OnnxNode& node, const Tensors& inputs) {
-  Integers reversed(static_cast<std::size_t>(inputs[0].shape().rank()));
-  std::iota(reversed.rbegin(), reversed.rend(), 0);
-  return {transposed(inputs[0], node.integers("perm", reversed))};
-}
-
-// Expand broadcasts both ways: an extent 1 of the wanted shape keeps the tensor's own.
-Tensors expand(const OnnxNode&, const Tensors& inputs) {
-  Integers dims = integers_in(inputs[1]);
-  const Shape& x = inputs[0].shape();
-  for (int back = 1; back <= x.rank(); ++back) {
-    if (static_cast<std::size_t>(back) > dims.size()) dims.insert(dims.begin(), 1);
-    std::int64_t& d = dims[dims.size() - static_cast<std::size_t>(back)];
-    d = std::max(d, x[-back]);
-  }
-  return run_op("broadcast_to", {inputs[0]}, {{"shape", dims}});
-}
-
-Tensors pad(const OnnxNode& node, const Tensors& inputs) {
-  const std::string mode = node.string("mode", "constant");
-  if (mode != "constant") throw OutOfScope("padding by " + mode);
-  expect_dtype_in(inputs[0], {DType::f32, DType::f64});
-  const Integers amounts = given(inputs, 1) ? integers_in(inputs[1]) : node.integers("pads");
-  const double value = given(inputs, 2) ? inputs[2].at(0) : node.real("value", 0);
-  const auto rank = static_cast<std::size_t>(inputs[0].shape().rank());
-  Integers axes(rank), low(rank, 0), high(rank, 0);
-  std::iota(axes.begin(), axes.end(), 0);
-  if (given(inputs, 3)) axes = integers_in(inputs[3]);
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = static_cast<std::size_t>(axes[i] < 0 ? axes[i] + static_cast<std::int64_t>(rank) : axes[i]);
-    low[axis] = amounts[i];
-    high[axis] = amounts[axes.size() + i];
-  }
-  return run_op("pad", {inputs[0]}, {{"low", low}, {"high", high}, {"value", value}});
-}
-
-Tensors slice(const OnnxNode&, const Tensors& inputs) {
-  const Shape& x = inputs[0].shape();
-  const auto rank = static_cast<std::size_t>(x.rank());
-  Integers start(rank, 0), stride(rank, 1), size = x.dims();
-  const Integers starts = integers_in(inputs[1]), ends = integers_in(inputs[2]);
-  Integers axes(starts.size());
-  std::iota(axes.begin(), axes.end(), 0);
-  if (given(inputs, 3)) axes = integers_in(inputs[3]);
-  const Integers steps = given(inputs, 4) ? integers_in(inputs[4]) : Integers(starts.size(), 1);
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    if (steps[i] < 1) throw OutOfScope("a step backwards");
-    const auto axis = static_cast<std::size_t>(axes[i] < 0 ? axes[i] + x.rank() : axes[i]);
-    const std::int64_t extent = x.dims()[axis];
-    const auto clamp = [&](std::int64_t v) { return std::clamp<std::int64_t>(v < 0 ? v + extent : v, 0, extent); };
-    start[axis] = clamp(starts[i]);
-    stride[axis] = steps[i];
-    size[axis] = (clamp(ends[i]) - start[axis] + steps[i] - 1) / steps[i];
-    if (size[axis] < 1) throw OutOfScope("a tensor without elements");
-  }
-  return run_op("strided_slice", {inputs[0]}, {{"start", start}, {"stride", stride}, {"size", size}});
-}
-
-Tensors constant(const OnnxNode& node, const Tensors&) {
-  const auto value = node.tensors.find("value");
-  if (value == node.tensors.end()) throw OutOfScope("a constant that is no tensor");
-  return {value->second};
-}
-
-const std::map<std::string, std::function<Tensors(const OnnxNode&, const Tensors&)>>& handlers() {
-  static const std::map<std::string, std::function<Tensors(const OnnxNode&, const Tensors&)>> table = {
-      {"Add", pointwise("add")}, {"Sub", pointwise("sub")}, {"Mul", pointwise("mul")}, {"Div", pointwise("div")},
-      {"Max", pointwise("maximum")}, {"Min", pointwise("minimum")}, {"Sum", pointwise("add")}, {"Neg", pointwise("neg")},
-      {"Abs", pointwise("abs")}, {"Exp", pointwise("exp")}, {"Log", pointwise("log")}, {"Sqrt", pointwise("sqrt")},
-      {"Floor", pointwise("floor")}, {"Cos", pointwise("cos")}, {"Sin", pointwise("sin")}, {"Relu", pointwise("relu")},
-      {"Less", pointwise("less")}, {"LessOrEqual", pointwise("less_equal")}, {"Equal", pointwise("equal")},
-      {"Greater", greater}, {"GreaterOrEqual", greater_or_equal}, {"Where", where}, {"Cast", cast},
-      {"Conv", conv}, {"AveragePool", average_pool}, {"MaxPool", max_pool},
-      {"GlobalAveragePool", global_pool("reduce_mean")}, {"GlobalMaxPool", global_pool("reduce_max")},
-      {"BatchNormalization", batch_norm}, {"LRN", lrn}, {"Gemm", gemm}, {"MatMul", matmul},
-      {"Softmax", softmax}, {"SoftmaxCrossEntropyLoss", cross_entropy}, {"Momentum", momentum}, {"Dropout", dropout},
-      {"ReduceSum", reduce("reduce_sum")}, {"ReduceMean", reduce("reduce_mean")}, {"ReduceMax", reduce("reduce_max")},
-      {"Reshape", reshape}, {"Flatten", flatten}, {"Squeeze", squeeze}, {"Unsqueeze", unsqueeze},
-      {"Transpose", transpose}, {"Expand", expand}, {"Pad", pad}, {"Slice", slice}, {"Constant", constant},
-  };
+const Handlers& handlers() {
+  static const Handlers table = make_table();
   return table;
 }
 

@@ -150,14 +150,39 @@ T find_or(const Map& map, const std::string& name, T fallback) {
 }  // namespace
 
 std::string onnx_type_name(std::int64_t code) {
-  static const char* const names[] = {"undefined", "f32",    "u8",     "int8",         "uint16",         "int16",      "i32",
-                                      "i64",       "string", "bool",   "f16",          "f64",            "uint32",     "uint64",
-                                      "complex64", "complex128", "bf16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-                                      "uint4",     "int4",   "float4e2m1", "float8e8m0", "uint2",        "int2"};
+  static const char* const names[] = {"undefined",
+                                      "f32",
+                                      "u8",
+                                      "int8",
+                                      "uint16",
+                                      "int16",
+                                      "i32",
+                                      "i64",
+                                      "string",
+                                      "bool",
+                                      "f16",
+                                      "f64",
+                                      "uint32",
+                                      "uint64",
+                                      "complex64",
+                                      "complex128",
+                                      "bf16",
+                                      "float8e4m3fn",
+                                      "float8e4m3fnuz",
+                                      "float8e5m2",
+                                      "float8e5m2fnuz",
+                                      "uint4",
+                                      "int4",
+                                      "float4e2m1",
+                                      "float8e8m0",
+                                      "uint2",
+                                      "int2"};
   return code >= 0 && code < std::ssize(names) ? names[code] : std::to_string(code);
 }
 
-std::int64_t OnnxNode::integer(const std::string& name, std::int64_t fallback) const { return find_or(ints, name, fallback); }
+std::int64_t OnnxNode::integer(const std::string& name, std::int64_t fallback) const {
+  return find_or(ints, name, fallback);
+}
 double OnnxNode::real(const std::string& name, double fallback) const { return find_or(reals, name, fallback); }
 std::string OnnxNode::string(const std::string& name, std::string fallback) const {
   return find_or(strings, name, std::move(fallback));

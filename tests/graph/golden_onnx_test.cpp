@@ -20,7 +20,8 @@ struct Tally {
 
 std::vector<Tensor> read_all(const std::filesystem::path& folder, const std::string& stem, std::size_t count) {
   std::vector<Tensor> tensors;
-  for (std::size_t i = 0; i < count; ++i) tensors.push_back(read_onnx_tensor(folder / (stem + std::to_string(i) + ".pb")));
+  for (std::size_t i = 0; i < count; ++i)
+    tensors.push_back(read_onnx_tensor(folder / (stem + std::to_string(i) + ".pb")));
   return tensors;
 }
 
@@ -60,7 +61,8 @@ Tally run_folder(const std::filesystem::path& root) {
       for (const OnnxNode& node : model.nodes) {
         if (knows_onnx_op(node.op)) continue;
         known = false;
-        EXPECT_TRUE(onnx_ops_without_counterpart().contains(node.op)) << node.op << " is a new op: map it or name it as left out";
+        EXPECT_TRUE(onnx_ops_without_counterpart().contains(node.op))
+            << node.op << " is a new op: map it or name it as left out";
       }
       if (!known) {
         ++tally.other_ops;
@@ -86,8 +88,8 @@ Tally run_folder(const std::filesystem::path& root) {
 }
 
 void print(const char* set, const Tally& tally) {
-  std::cout << set << ": " << tally.agreed << " cases agree, " << tally.left_out << " left out by name, " << tally.other_ops
-            << " of ops without a counterpart\n";
+  std::cout << set << ": " << tally.agreed << " cases agree, " << tally.left_out << " left out by name, "
+            << tally.other_ops << " of ops without a counterpart\n";
 }
 
 TEST(Onnx, NodeTestsAgree) {

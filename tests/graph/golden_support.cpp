@@ -12,7 +12,8 @@ namespace {
 
 // In memory where there is such a file system: the archives hold thousands of small files.
 std::filesystem::path make_folder() {
-  for (const std::filesystem::path& parent : {std::filesystem::path("/dev/shm"), std::filesystem::temp_directory_path()}) {
+  for (const std::filesystem::path& parent :
+       {std::filesystem::path("/dev/shm"), std::filesystem::temp_directory_path()}) {
     std::string pattern = (parent / "ridgeline-golden-XXXXXX").string();
     if (mkdtemp(pattern.data()) != nullptr) return pattern;
   }

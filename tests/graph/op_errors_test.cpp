@@ -1,6 +1,7 @@
 // What a user reads when operands or attributes do not fit.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "ridgeline/core/error.h"
@@ -34,50 +35,109 @@ TEST(OpErrors, SayWhatIsWrongAndWhatIsMeant) {
   };
   const Attributes pool{{"kernel", Integers{3, 3}}, {"stride", Integers{2, 2}}};
   const Case cases[] = {
-      {"conv2d", {f32({1, 27, 27, 96}), f32({256, 5, 5, 48})}, {}, "[conv2d] weight has 48 input channels, image has 96 with groups=1"},
-      {"conv2d", {f32({1, 27, 27, 96}), f32({255, 5, 5, 48})}, {{"groups", std::int64_t{2}}},
+      {"conv2d",
+       {f32({1, 27, 27, 96}), f32({256, 5, 5, 48})},
+       {},
+       "[conv2d] weight has 48 input channels, image has 96 with groups=1"},
+      {"conv2d",
+       {f32({1, 27, 27, 96}), f32({255, 5, 5, 48})},
+       {{"groups", std::int64_t{2}}},
        "[conv2d] weight has 255 output channels, which groups=2 does not divide"},
-      {"conv2d", {f32({1, 5, 5, 3}), f32({8, 11, 11, 3})}, {},
+      {"conv2d",
+       {f32({1, 5, 5, 3}), f32({8, 11, 11, 3})},
+       {},
        "[conv2d] kernel 11x11 with dilation 1x1 does not fit into the padded image 5x5 (image is [1,5,5,3])"},
       {"conv2d", {f32({5, 5, 3}), f32({8, 3, 3, 3})}, {}, "[conv2d] image must have rank 4, not f32[5,5,3]"},
-      {"conv2d", {f32({1, 5, 5, 3}), f32({8, 3, 3, 3}), f32({7})}, {}, "[conv2d] bias is f32[7] where shape [8] is meant"},
-      {"conv2d", {f32({1, 5, 5, 3}), {DType::f64, {8, 3, 3, 3}}}, {},
+      {"conv2d",
+       {f32({1, 5, 5, 3}), f32({8, 3, 3, 3}), f32({7})},
+       {},
+       "[conv2d] bias is f32[7] where shape [8] is meant"},
+      {"conv2d",
+       {f32({1, 5, 5, 3}), {DType::f64, {8, 3, 3, 3}}},
+       {},
        "[conv2d] operands f32[1,5,5,3] and f64[8,3,3,3] have different types"},
       {"conv2d", {i32({1, 5, 5, 3}), f32({8, 3, 3, 3})}, {}, "[conv2d] operand 0 must be floating, not i32[1,5,5,3]"},
-      {"conv2d", {f32({1, 5, 5, 3}), f32({8, 3, 3, 3})}, {{"stride", Integers{1, 0}}},
+      {"conv2d",
+       {f32({1, 5, 5, 3}), f32({8, 3, 3, 3})},
+       {{"stride", Integers{1, 0}}},
        "[conv2d] attribute 'stride' = [1,0]: 2 values of at least 1 are meant"},
-      {"conv2d", {f32({1, 5, 5, 3}), f32({8, 3, 3, 3})}, {{"activation", std::string("gelu")}},
+      {"conv2d",
+       {f32({1, 5, 5, 3}), f32({8, 3, 3, 3})},
+       {{"activation", std::string("gelu")}},
        "[conv2d] unknown activation 'gelu' (allowed: none, relu)"},
       {"conv2d", {f32({1, 5, 5, 3})}, {}, "[conv2d] takes 2 to 3 operands, not 1"},
-      {"conv2d", {f32({1, 5, 5, 3}), f32({8, 3, 3, 3})}, {{"strides", Integers{1, 1}}},
+      {"conv2d",
+       {f32({1, 5, 5, 3}), f32({8, 3, 3, 3})},
+       {{"strides", Integers{1, 1}}},
        "[conv2d] has no attribute 'strides' (did you mean stride?)"},
-      {"dense", {f32({2, 9216}), f32({10, 4096})}, {}, "[dense] weight [10,4096] has 4096 inputs, x [2,9216] has 9216 columns"},
-      {"max_pool", {f32({1, 2, 2, 3})}, pool, "[max_pool] kernel 3x3 with dilation 1x1 does not fit into the padded image 2x2 (image is [1,2,2,3])"},
-      {"max_pool", {f32({1, 9, 9, 3})}, {{"kernel", Integers{2, 2}}, {"stride", Integers{2, 2}}, {"pad", Integers{2, 0, 0, 0}}},
+      {"dense",
+       {f32({2, 9216}), f32({10, 4096})},
+       {},
+       "[dense] weight [10,4096] has 4096 inputs, x [2,9216] has 9216 columns"},
+      {"max_pool",
+       {f32({1, 2, 2, 3})},
+       pool,
+       "[max_pool] kernel 3x3 with dilation 1x1 does not fit into the padded image 2x2 (image is [1,2,2,3])"},
+      {"max_pool",
+       {f32({1, 9, 9, 3})},
+       {{"kernel", Integers{2, 2}}, {"stride", Integers{2, 2}}, {"pad", Integers{2, 0, 0, 0}}},
        "[max_pool] pad [2,0,0,0] must be narrower than the kernel [2,2]"},
-      {"max_pool", {f32({1, 99, 99, 3})}, {{"kernel", Integers{16, 16}}, {"stride", Integers{2, 2}}},
+      {"max_pool",
+       {f32({1, 99, 99, 3})},
+       {{"kernel", Integers{16, 16}}, {"stride", Integers{2, 2}}},
        "[max_pool] kernel 16x16 has more than the 255 positions that a byte index can name"},
-      {"avg_pool", {f32({1, 9, 9, 3})}, {{"stride", Integers{2, 2}}}, "[avg_pool] attribute 'kernel' is required: height and width of the window"},
-      {"lrn", {f32({1, 2, 2, 8})}, {{"size", std::int64_t{4}}}, "[lrn] size=4 must be odd and positive: the window is centred on its channel"},
-      {"batch_norm_train", {f32({1, 3}), f32({3}), f32({3}), f32({3}), f32({3})}, {},
+      {"avg_pool",
+       {f32({1, 9, 9, 3})},
+       {{"stride", Integers{2, 2}}},
+       "[avg_pool] attribute 'kernel' is required: height and width of the window"},
+      {"lrn",
+       {f32({1, 2, 2, 8})},
+       {{"size", std::int64_t{4}}},
+       "[lrn] size=4 must be odd and positive: the window is centred on its channel"},
+      {"batch_norm_train",
+       {f32({1, 3}), f32({3}), f32({3}), f32({3}), f32({3})},
+       {},
        "[batch_norm_train] more than one value per channel is needed, x is f32[1,3]"},
-      {"batch_norm_eval", {f32({2, 3}), f32({3}), f32({4}), f32({3}), f32({3})}, {},
+      {"batch_norm_eval",
+       {f32({2, 3}), f32({3}), f32({4}), f32({3}), f32({3})},
+       {},
        "[batch_norm_eval] operand 2 is f32[4], x [2,3] has 3 channels"},
-      {"reduce_sum", {f32({2, 3})}, {{"axes", Integers{-1}}}, "[reduce_sum] axis -1 is outside rank 2 (axes count from 0)"},
+      {"reduce_sum",
+       {f32({2, 3})},
+       {{"axes", Integers{-1}}},
+       "[reduce_sum] axis -1 is outside rank 2 (axes count from 0)"},
       {"reduce_sum", {f32({2, 3})}, {{"axes", Integers{1, 1}}}, "[reduce_sum] axis 1 is named twice"},
       {"reshape", {f32({2, 3})}, {{"shape", Integers{4, 2}}}, "[reshape] x [2,3] has 6 elements, shape [4,2] has 8"},
-      {"flatten", {f32({1, 2, 2, 3})}, {{"order", std::string("whc")}}, "[flatten] unknown order 'whc' (allowed: hwc, chw)"},
+      {"flatten",
+       {f32({1, 2, 2, 3})},
+       {{"order", std::string("whc")}},
+       "[flatten] unknown order 'whc' (allowed: hwc, chw)"},
       {"broadcast_to", {f32({3})}, {{"shape", Integers{3, 2}}}, "[broadcast_to] x [3] does not broadcast to [3,2]"},
-      {"pad", {f32({3})}, {{"low", Integers{-2}}, {"high", Integers{-1}}}, "[pad] low [-2] and high [-1] leave nothing of x [3] along axis 0"},
-      {"strided_slice", {f32({5})}, {{"start", Integers{1}}, {"stride", Integers{2}}, {"size", Integers{3}}},
+      {"pad",
+       {f32({3})},
+       {{"low", Integers{-2}}, {"high", Integers{-1}}},
+       "[pad] low [-2] and high [-1] leave nothing of x [3] along axis 0"},
+      {"strided_slice",
+       {f32({5})},
+       {{"start", Integers{1}}, {"stride", Integers{2}}, {"size", Integers{3}}},
        "[strided_slice] start [1], stride [2] and size [3] leave x [5] along axis 0"},
-      {"softmax_cross_entropy", {f32({4, 10}), i32({3})}, {}, "[softmax_cross_entropy] labels is i32[3] where shape [4] is meant"},
-      {"softmax_cross_entropy", {f32({4, 10}), i32({4})}, {{"label_smoothing", 1.5}}, "[softmax_cross_entropy] label_smoothing=1.5 is outside [0, 1]"},
+      {"softmax_cross_entropy",
+       {f32({4, 10}), i32({3})},
+       {},
+       "[softmax_cross_entropy] labels is i32[3] where shape [4] is meant"},
+      {"softmax_cross_entropy",
+       {f32({4, 10}), i32({4})},
+       {{"label_smoothing", 1.5}},
+       "[softmax_cross_entropy] label_smoothing=1.5 is outside [0, 1]"},
       {"top_k_accuracy", {f32({4, 10}), i32({4})}, {{"k", std::int64_t{0}}}, "[top_k_accuracy] k=0 must be at least 1"},
       {"l2_penalty", {}, {{"factor", 1.0}}, "[l2_penalty] takes 1 or more operands, not 0"},
-      {"image_tail", {f32({1, 2, 2, 3})}, {{"mean", std::vector<double>{0, 0, 0}}, {"std", std::vector<double>{1, 1, 1}}},
+      {"image_tail",
+       {f32({1, 2, 2, 3})},
+       {{"mean", std::vector<double>{0, 0, 0}}, {"std", std::vector<double>{1, 1, 1}}},
        "[image_tail] image must be u8, not f32[1,2,2,3]"},
-      {"image_tail", {{DType::u8, {1, 2, 2, 3}}}, {{"mean", std::vector<double>{0, 0, 0}}, {"std", std::vector<double>{1, 0, 1}}},
+      {"image_tail",
+       {{DType::u8, {1, 2, 2, 3}}},
+       {{"mean", std::vector<double>{0, 0, 0}}, {"std", std::vector<double>{1, 0, 1}}},
        "[image_tail] std=[1.0,0.0,1.0] must be positive"},
   };
   for (const Case& c : cases) EXPECT_EQ(message_of(c.op, c.inputs, c.attributes), c.message);
@@ -106,7 +166,8 @@ TEST(OpErrors, LabelsOfMaskedRowsAreNotRead) {
   const auto results = run_op("softmax_cross_entropy", {logits, labels({3, -1}), mask});
   EXPECT_NEAR(results[0].at(0), 1.3862943611, 1e-6);
   EXPECT_EQ(results[0].at(1), 0);
-  const Tensor dlogits = run_op("softmax_cross_entropy_bwd", {results[1], labels({3, -1}), Tensor::of(std::vector<float>{1, 1}, {2}), mask})[0];
+  const Tensor dlogits = run_op("softmax_cross_entropy_bwd",
+                                {results[1], labels({3, -1}), Tensor::of(std::vector<float>{1, 1}, {2}), mask})[0];
   for (std::int64_t k = 4; k < 8; ++k) EXPECT_EQ(dlogits.at(k), 0);
   EXPECT_EQ(run_op("top_k_accuracy", {logits, labels({3, -1}), mask}, {{"k", std::int64_t{1}}})[0].at(0), 1);
 }
@@ -146,7 +207,8 @@ TEST(OpLaws, MaximumPoolingTakesTheFirstOfEqualsAndLetsNaNThrough) {
 
 TEST(OpLaws, PaddingNeverWinsAMaximum) {
   const Tensor x = Tensor::of(std::vector<float>{-3, -1, -2, -4}, {1, 2, 2, 1});
-  const auto results = run_op("max_pool", {x}, {{"kernel", Integers{3, 3}}, {"stride", Integers{1, 1}}, {"pad", Integers{1, 1, 1, 1}}});
+  const auto results =
+      run_op("max_pool", {x}, {{"kernel", Integers{3, 3}}, {"stride", Integers{1, 1}}, {"pad", Integers{1, 1, 1, 1}}});
   for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(results[0].at(i), -1);
 }
 

@@ -74,18 +74,36 @@ Attributes with(Attributes attributes, const std::string& name, Attribute value)
 void add_layers(std::vector<OpRow>& rows) {
   const Attributes plain = window({1, 1}, {0, 0, 0, 0}, {1, 1}, 1);
   rows.push_back({"conv2d", {at({2, 5, 6, 3}), at({4, 3, 3, 3})}, {}, {{2, 3, 4, 4}}});
-  rows.push_back({"conv2d", {at({2, 5, 5, 3}), at({4, 3, 3, 3}), at({4})}, window({1, 1}, {1, 1, 1, 1}, {1, 1}, 1), {{2, 5, 5, 4}}});
-  rows.push_back({"conv2d", {at({1, 9, 8, 4}), at({6, 3, 2, 2}), at({6})}, window({2, 3}, {0, 2, 1, 0}, {2, 1}, 2), {{1, 4, 3, 6}}});
-  rows.push_back({"conv2d", {at({1, 6, 6, 3}), at({6, 3, 3, 1})}, window({2, 2}, {1, 1, 1, 1}, {1, 1}, 3), {{1, 3, 3, 6}}});
+  rows.push_back({"conv2d",
+                  {at({2, 5, 5, 3}), at({4, 3, 3, 3}), at({4})},
+                  window({1, 1}, {1, 1, 1, 1}, {1, 1}, 1),
+                  {{2, 5, 5, 4}}});
+  rows.push_back({"conv2d",
+                  {at({1, 9, 8, 4}), at({6, 3, 2, 2}), at({6})},
+                  window({2, 3}, {0, 2, 1, 0}, {2, 1}, 2),
+                  {{1, 4, 3, 6}}});
+  rows.push_back(
+      {"conv2d", {at({1, 6, 6, 3}), at({6, 3, 3, 1})}, window({2, 2}, {1, 1, 1, 1}, {1, 1}, 3), {{1, 3, 3, 6}}});
   rows.push_back({"conv2d", {at({2, 3, 3, 5}), at({2, 1, 1, 5}), at({2})}, plain, {{2, 3, 3, 2}}});
-  rows.push_back({"conv2d", {at({1, 7, 7, 2}), at({3, 5, 5, 2}), at({3})},
-                  with(window({4, 4}, {2, 2, 2, 2}, {1, 1}, 1), "activation", std::string("relu")), {{1, 2, 2, 3}}});
-  rows.push_back({"conv2d_bwd_data", {at({1, 4, 3, 6}), at({6, 3, 2, 2})},
-                  with(window({2, 3}, {0, 2, 1, 0}, {2, 1}, 2), "input", ints({1, 9, 8, 4})), {{1, 9, 8, 4}}, Gradient::refused});
-  rows.push_back({"conv2d_bwd_weights", {at({1, 9, 8, 4}), at({1, 4, 3, 6})},
-                  with(window({2, 3}, {0, 2, 1, 0}, {2, 1}, 2), "kernel", ints({3, 2})), {{6, 3, 2, 2}}, Gradient::refused});
-  rows.push_back({"conv2d_bwd_weights", {at({2, 5, 6, 3}), at({2, 3, 4, 4})},
-                  with(with(plain, "kernel", ints({3, 3})), "bias", true), {{4, 3, 3, 3}, {4}}, Gradient::refused});
+  rows.push_back({"conv2d",
+                  {at({1, 7, 7, 2}), at({3, 5, 5, 2}), at({3})},
+                  with(window({4, 4}, {2, 2, 2, 2}, {1, 1}, 1), "activation", std::string("relu")),
+                  {{1, 2, 2, 3}}});
+  rows.push_back({"conv2d_bwd_data",
+                  {at({1, 4, 3, 6}), at({6, 3, 2, 2})},
+                  with(window({2, 3}, {0, 2, 1, 0}, {2, 1}, 2), "input", ints({1, 9, 8, 4})),
+                  {{1, 9, 8, 4}},
+                  Gradient::refused});
+  rows.push_back({"conv2d_bwd_weights",
+                  {at({1, 9, 8, 4}), at({1, 4, 3, 6})},
+                  with(window({2, 3}, {0, 2, 1, 0}, {2, 1}, 2), "kernel", ints({3, 2})),
+                  {{6, 3, 2, 2}},
+                  Gradient::refused});
+  rows.push_back({"conv2d_bwd_weights",
+                  {at({2, 5, 6, 3}), at({2, 3, 4, 4})},
+                  with(with(plain, "kernel", ints({3, 3})), "bias", true),
+                  {{4, 3, 3, 3}, {4}},
+                  Gradient::refused});
 
   rows.push_back({"dense", {at({3, 5}), at({4, 5})}, {}, {{3, 4}}});
   rows.push_back({"dense", {at({3, 5}), at({4, 5}), at({4})}, {}, {{3, 4}}});
@@ -101,13 +119,20 @@ void add_layers(std::vector<OpRow>& rows) {
   const Attributes padded = pool({3, 2}, {2, 1}, {1, 0, 0, 1});
   rows.push_back({"max_pool", {at({2, 7, 7, 2}, Fill::spread)}, overlapping, {{2, 3, 3, 2}, {2, 3, 3, 2}}});
   rows.push_back({"max_pool", {at({1, 5, 4, 3}, Fill::spread)}, padded, {{1, 2, 4, 3}, {1, 2, 4, 3}}});
-  rows.push_back({"max_pool", {at({1, 6, 5, 3}, Fill::spread)}, pool({2, 2}, {2, 2}, {0, 0, 0, 0}), {{1, 3, 2, 3}, {1, 3, 2, 3}}});
-  rows.push_back({"max_pool_bwd", {at({2, 3, 3, 2}), bytes({2, 3, 3, 2}, 9)}, with(overlapping, "input", ints({2, 7, 7, 2})),
-                  {{2, 7, 7, 2}}, Gradient::refused});
+  rows.push_back(
+      {"max_pool", {at({1, 6, 5, 3}, Fill::spread)}, pool({2, 2}, {2, 2}, {0, 0, 0, 0}), {{1, 3, 2, 3}, {1, 3, 2, 3}}});
+  rows.push_back({"max_pool_bwd",
+                  {at({2, 3, 3, 2}), bytes({2, 3, 3, 2}, 9)},
+                  with(overlapping, "input", ints({2, 7, 7, 2})),
+                  {{2, 7, 7, 2}},
+                  Gradient::refused});
   for (bool include : {true, false}) {
     rows.push_back({"avg_pool", {at({1, 5, 4, 3})}, with(padded, "count_include_pad", include), {{1, 2, 4, 3}}});
-    rows.push_back({"avg_pool_bwd", {at({1, 2, 4, 3})},
-                    with(with(padded, "count_include_pad", include), "input", ints({1, 5, 4, 3})), {{1, 5, 4, 3}}, Gradient::refused});
+    rows.push_back({"avg_pool_bwd",
+                    {at({1, 2, 4, 3})},
+                    with(with(padded, "count_include_pad", include), "input", ints({1, 5, 4, 3})),
+                    {{1, 5, 4, 3}},
+                    Gradient::refused});
   }
   rows.push_back({"avg_pool", {at({2, 7, 7, 2})}, overlapping, {{2, 3, 3, 2}}});
 
@@ -120,8 +145,15 @@ void add_layers(std::vector<OpRow>& rows) {
 
   const OperandSpec c3 = at({3}), v3 = at({3}, Fill::positive);
   rows.push_back({"batch_norm_train", {at({2, 3, 3, 3}), v3, c3, c3, v3}, {}, {{2, 3, 3, 3}, {3}, {3}, {3}, {3}}});
-  rows.push_back({"batch_norm_train", {at({5, 3}), v3, c3, c3, v3}, {{"momentum", 0.3}, {"epsilon", 1e-2}}, {{5, 3}, {3}, {3}, {3}, {3}}});
-  rows.push_back({"batch_norm_bwd", {at({2, 3, 3, 3}), at({2, 3, 3, 3}), v3, c3, v3}, {}, {{2, 3, 3, 3}, {3}, {3}}, Gradient::refused});
+  rows.push_back({"batch_norm_train",
+                  {at({5, 3}), v3, c3, c3, v3},
+                  {{"momentum", 0.3}, {"epsilon", 1e-2}},
+                  {{5, 3}, {3}, {3}, {3}, {3}}});
+  rows.push_back({"batch_norm_bwd",
+                  {at({2, 3, 3, 3}), at({2, 3, 3, 3}), v3, c3, v3},
+                  {},
+                  {{2, 3, 3, 3}, {3}, {3}},
+                  Gradient::refused});
   rows.push_back({"batch_norm_eval", {at({2, 3, 3, 3}), v3, c3, c3, v3}, {}, {{2, 3, 3, 3}}});
 }
 
@@ -136,7 +168,8 @@ void add_shapes(std::vector<OpRow>& rows) {
   rows.push_back({"reshape", {at({2, 6})}, {{"shape", ints({3, 2, 2})}}, {{3, 2, 2}}});
   for (const char* order : {"hwc", "chw"}) {
     rows.push_back({"flatten", {at({2, 2, 3, 4})}, {{"order", std::string(order)}}, {{2, 24}}});
-    rows.push_back({"unflatten", {at({2, 24})}, {{"order", std::string(order)}, {"shape", ints({2, 2, 3, 4})}}, {{2, 2, 3, 4}}});
+    rows.push_back(
+        {"unflatten", {at({2, 24})}, {{"order", std::string(order)}, {"shape", ints({2, 2, 3, 4})}}, {{2, 2, 3, 4}}});
   }
   rows.push_back({"transpose", {at({2, 3, 4, 5})}, {{"permutation", ints({3, 0, 2, 1})}}, {{5, 2, 4, 3}}});
   rows.push_back({"transpose", {at({2, 3})}, {{"permutation", ints({1, 0})}}, {{3, 2}}});
@@ -144,10 +177,14 @@ void add_shapes(std::vector<OpRow>& rows) {
   rows.push_back({"broadcast_to", {at({})}, {{"shape", ints({5})}}, {{5}}});
   rows.push_back({"pad", {at({2, 3})}, {{"low", ints({1, 0})}, {"high", ints({0, 2})}, {"value", 0.5}}, {{3, 5}}});
   rows.push_back({"pad", {at({4, 5})}, {{"low", ints({-1, 2})}, {"high", ints({-1, -3})}}, {{2, 4}}});
-  rows.push_back({"strided_slice", {at({1, 5, 6, 2})},
-                  {{"start", ints({0, 1, 0, 1})}, {"stride", ints({1, 2, 3, 1})}, {"size", ints({1, 2, 2, 1})}}, {{1, 2, 2, 1}}});
-  rows.push_back({"strided_slice_bwd", {at({1, 2, 2, 1})},
-                  {{"start", ints({0, 1, 0, 1})}, {"stride", ints({1, 2, 3, 1})}, {"input", ints({1, 5, 6, 2})}}, {{1, 5, 6, 2}}});
+  rows.push_back({"strided_slice",
+                  {at({1, 5, 6, 2})},
+                  {{"start", ints({0, 1, 0, 1})}, {"stride", ints({1, 2, 3, 1})}, {"size", ints({1, 2, 2, 1})}},
+                  {{1, 2, 2, 1}}});
+  rows.push_back({"strided_slice_bwd",
+                  {at({1, 2, 2, 1})},
+                  {{"start", ints({0, 1, 0, 1})}, {"stride", ints({1, 2, 3, 1})}, {"input", ints({1, 5, 6, 2})}},
+                  {{1, 5, 6, 2}}});
 }
 
 void add_losses(std::vector<OpRow>& rows) {
@@ -157,9 +194,18 @@ void add_losses(std::vector<OpRow>& rows) {
     const Attributes attributes{{"label_smoothing", smoothing}};
     rows.push_back({"softmax_cross_entropy", {logits, labels(4, 5)}, attributes, {{4}, {4, 5}}});
     rows.push_back({"softmax_cross_entropy", {logits, labels(4, 5), mask}, attributes, {{4}, {4, 5}}});
-    rows.push_back({"softmax_cross_entropy", {logits, labels(4, 5), mask}, attributes, {{4}, {4, 5}}, Gradient::checked, {0, 1}});
-    rows.push_back({"softmax_cross_entropy_bwd", {at({4, 5}, Fill::positive), labels(4, 5), at({4})}, attributes, {{4, 5}}, Gradient::refused});
-    rows.push_back({"softmax_cross_entropy_bwd", {at({4, 5}, Fill::positive), labels(4, 5), at({4}), mask}, attributes, {{4, 5}}, Gradient::refused});
+    rows.push_back(
+        {"softmax_cross_entropy", {logits, labels(4, 5), mask}, attributes, {{4}, {4, 5}}, Gradient::checked, {0, 1}});
+    rows.push_back({"softmax_cross_entropy_bwd",
+                    {at({4, 5}, Fill::positive), labels(4, 5), at({4})},
+                    attributes,
+                    {{4, 5}},
+                    Gradient::refused});
+    rows.push_back({"softmax_cross_entropy_bwd",
+                    {at({4, 5}, Fill::positive), labels(4, 5), at({4}), mask},
+                    attributes,
+                    {{4, 5}},
+                    Gradient::refused});
   }
   for (std::int64_t k : {1, 3}) {
     rows.push_back({"top_k_accuracy", {logits, labels(4, 5)}, {{"k", k}}, {{}}, Gradient::none});
@@ -168,7 +214,8 @@ void add_losses(std::vector<OpRow>& rows) {
   rows.push_back({"argmax_accuracy", {logits, labels(4, 5)}, {}, {{}}, Gradient::none});
   rows.push_back({"argmax_accuracy", {logits, labels(4, 5), mask}, {}, {{}}, Gradient::none});
   rows.push_back({"l2_penalty", {at({3, 4}), at({5}), at({2, 1, 2})}, {{"factor", 0.3}}, {{}}});
-  const Attributes imagenet{{"mean", std::vector<double>{0.485, 0.456, 0.406}}, {"std", std::vector<double>{0.229, 0.224, 0.225}}};
+  const Attributes imagenet{{"mean", std::vector<double>{0.485, 0.456, 0.406}},
+                            {"std", std::vector<double>{0.229, 0.224, 0.225}}};
   rows.push_back({"image_tail", {bytes({2, 3, 4, 3}, 256)}, imagenet, {{2, 3, 4, 3}}, Gradient::none});
   rows.push_back({"image_tail", {bytes({2, 3, 4, 3}, 256), bytes({2}, 2)}, imagenet, {{2, 3, 4, 3}}, Gradient::none});
 }
@@ -190,7 +237,8 @@ Tensor make_operand(const OperandSpec& spec, DType floating, std::uint64_t salt)
     double v = 2 * u - 1;
     if (spec.fill == Fill::positive) v = 0.5 + 1.5 * u;
     if (spec.fill == Fill::off_zero) v = v < 0 ? v * 0.8 - 0.2 : v * 0.8 + 0.2;
-    if (spec.fill == Fill::spread) v = 0.1 * static_cast<double>(order[static_cast<std::size_t>(i)] - count / 2) + 0.05 * u;
+    if (spec.fill == Fill::spread)
+      v = 0.1 * static_cast<double>(order[static_cast<std::size_t>(i)] - count / 2) + 0.05 * u;
     if (spec.fill == Fill::integers) v = static_cast<double>(random.integer(0, spec.limit - 1));
     if (spec.fill == Fill::half_mask) v = static_cast<double>(i % 2);
     // Floating values are exact in f32, so that both precisions see the same numbers.

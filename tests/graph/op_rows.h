@@ -13,12 +13,12 @@
 namespace ridgeline::test {
 
 enum class Fill {
-  uniform,     // floating, in (-1, 1)
-  positive,    // floating, in (0.5, 2)
-  off_zero,    // floating, |x| in (0.2, 1)
-  spread,      // floating, no two elements closer than 0.05
-  integers,    // of the operand's type, in [0, limit)
-  half_mask,   // floating, alternately 1 and 0
+  uniform,    // floating, in (-1, 1)
+  positive,   // floating, in (0.5, 2)
+  off_zero,   // floating, |x| in (0.2, 1)
+  spread,     // floating, no two elements closer than 0.05
+  integers,   // of the operand's type, in [0, limit)
+  half_mask,  // floating, alternately 1 and 0
 };
 
 struct OperandSpec {

@@ -18,7 +18,8 @@ namespace {
 
 std::vector<Tensor> operands_of(const OpRow& row, DType floating) {
   std::vector<Tensor> tensors;
-  for (std::size_t i = 0; i < row.operands.size(); ++i) tensors.push_back(make_operand(row.operands[i], floating, i + 1));
+  for (std::size_t i = 0; i < row.operands.size(); ++i)
+    tensors.push_back(make_operand(row.operands[i], floating, i + 1));
   return tensors;
 }
 
@@ -62,7 +63,8 @@ Harness harness_of(const OpRow& row) {
     if (!is_floating(result.dtype())) result = b.apply("cast", {result}, {{"to", floating}});
     const std::string name = "weight" + std::to_string(i);
     const Value weight = b.input(name, result.type());
-    harness.arguments[name] = make_operand({result.shape(), Fill::uniform}, result.dtype(), 100 + static_cast<std::uint64_t>(i));
+    harness.arguments[name] =
+        make_operand({result.shape(), Fill::uniform}, result.dtype(), 100 + static_cast<std::uint64_t>(i));
     const Value term = b.apply("reduce_sum", {b.apply("mul", {result, weight})});
     loss = loss.defined() ? b.apply("add", {loss, term}) : term;
   }
@@ -159,7 +161,8 @@ TEST(OpTable, SingleAndDoublePrecisionAgree) {
     const std::vector<Tensor> wide = run(row, operands_of(row, DType::f64));
     for (std::size_t r = 0; r < narrow.size(); ++r) {
       for (std::int64_t e = 0; e < narrow[r].elements(); ++e) {
-        ASSERT_NEAR(narrow[r].at(e), wide[r].at(e), 1e-5 * (1 + std::abs(wide[r].at(e)))) << "result " << r << " element " << e;
+        ASSERT_NEAR(narrow[r].at(e), wide[r].at(e), 1e-5 * (1 + std::abs(wide[r].at(e))))
+            << "result " << r << " element " << e;
       }
     }
   }

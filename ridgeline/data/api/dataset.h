@@ -84,6 +84,8 @@ class Dataset {
   DataGraph graph_;
 };
 
+// NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
+
 // Class folders: DIR/<class>/**/*.jpg. Classes sorted by name give labels 0, 1, ... Columns: image bytes, label i32.
 struct ImageFolderOptions {
   std::vector<std::string> extensions{".jpg", ".jpeg", ".png"};  // lower case; the content decides how to decode
@@ -107,11 +109,12 @@ struct TFRecordOptions {
 Dataset TFRecord(const std::string& pattern, TFRecordOptions options = {});
 Dataset TFRecord(std::vector<std::string> files, TFRecordOptions options = {});
 
-// A pair of idx files (plain or gz): images u8 [N,H,W] or [N,H,W,C], labels u8 or i32 [N]. Opened at once: their extents
-// are part of the schema.
+// A pair of idx files (plain or gz): images u8 [N,H,W] or [N,H,W,C], labels u8 or i32 [N]. Opened at once: their
+// extents are part of the schema.
 Dataset Idx(const std::string& images, const std::string& labels);
 
 // Columns in memory, all with the same first extent. A u8 column "image" [N,H,W,C] can be transformed; others pass.
 Dataset InMemory(std::vector<NamedTensor> columns);
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace ridgeline::data

@@ -20,6 +20,7 @@ struct Size {
   Size(std::int64_t height, std::int64_t width) : values{height, width} {}
 };
 
+// NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
 struct RandomResizedCropOptions {
   std::array<double, 2> scale{0.08, 1.0};         // share of the area
   std::array<double, 2> ratio{3.0 / 4, 4.0 / 3};  // width over height
@@ -42,6 +43,8 @@ Transform RandomCropWithPadding(Size size, std::int64_t padding);
 Transform RandomHorizontalFlip(double p = 0.5);
 // u8 to f32: (v/255 - mean) / std per channel, by a table of 256 entries (image/).
 Transform NormalizeWith(std::vector<double> mean, std::vector<double> std);
+
+// NOLINTEND(readability-identifier-naming)
 
 // Normalize(mean, std), or Normalize::imagenet() for the usual means and deviations.
 struct Normalize {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -11,7 +12,11 @@ namespace ridgeline::data {
 namespace {
 
 constexpr int kVersion = 1;
-const std::vector<std::string> kKeys{"schema", "version", "graph_hash", "seed", "records", "epoch", "delivered"};
+const std::vector<std::string>& known_keys() {
+  static const std::vector<std::string> keys{"schema",  "version", "graph_hash", "seed",
+                                             "records", "epoch",   "delivered"};
+  return keys;
+}
 
 }  // namespace
 
@@ -32,10 +37,10 @@ IteratorState IteratorState::from_json(const std::string& text) {
   }
   if (!root.is_object()) throw Error("[data state] not an object");
   for (const auto& [key, value] : root.items()) {
-    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
+    if (std::find(known_keys().begin(), known_keys().end(), key) == known_keys().end())
       throw Error("[data state] unknown key '" + key + "'");
   }
-  for (const std::string& key : kKeys) {
+  for (const std::string& key : known_keys()) {
     if (!root.contains(key)) throw Error("[data state] has no key '" + key + "'");
   }
   if (root["schema"] != "data-state")

@@ -21,7 +21,8 @@ class CpuMemory final : public DeviceMemory {
     const std::size_t alignment = bytes >= kHugePage ? kHugePage : 64;
     const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
     address_ = std::aligned_alloc(alignment, rounded);
-    if (address_ == nullptr) throw Error("not enough memory: " + std::to_string(bytes) + " bytes are wanted for the cpu");
+    if (address_ == nullptr)
+      throw Error("not enough memory: " + std::to_string(bytes) + " bytes are wanted for the cpu");
     // Only advice: without huge pages everything works, with more misses of the address cache.
     if (bytes >= kHugePage) madvise(address_, rounded, MADV_HUGEPAGE);
   }

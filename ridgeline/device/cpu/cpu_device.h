@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/cpu_device.h
 //
-// The host's own processor: its memory is the host's, its stream runs what it is given at once on the calling thread and
-// the compute team, with denormals flushed to zero. Owned by the session. Kernels may be made on any thread; the stream
-// belongs to one thread at a time.
+// The host's own processor: its memory is the host's, its stream runs what it is given at once on the calling thread
+// and the compute team, with denormals flushed to zero. Owned by the session. Kernels may be made on any thread; the
+// stream belongs to one thread at a time.
 #pragma once
 
 #include <optional>

@@ -29,15 +29,15 @@ constexpr KernelEntry kTable[] = {
 
     {"max_pool", "own", kOwn, make_own_max_pool},
     {"max_pool", "onednn", kLibrary, make_onednn_max_pool},
-    {"max_pool_bwd", "own", kOwn, make_own_max_pool_bwd},
     {"max_pool_bwd", "onednn", kLibrary, make_onednn_max_pool_bwd},
-    {"avg_pool", "own", kOwn, make_own_avg_pool},
+    {"max_pool_bwd", "own", kOwn, make_own_max_pool_bwd},
     {"avg_pool", "onednn", kLibrary, make_onednn_avg_pool},
+    {"avg_pool", "own", kOwn, make_own_avg_pool},
     {"avg_pool_bwd", "own", kOwn, make_own_avg_pool_bwd},
     {"avg_pool_bwd", "onednn", kLibrary, make_onednn_avg_pool_bwd},
 
-    {"lrn", "own", kOwn, make_own_lrn},
     {"lrn", "onednn", kLibrary, make_onednn_lrn},
+    {"lrn", "own", kOwn, make_own_lrn},
     {"lrn_bwd", "own", kOwn, make_own_lrn_bwd},
     {"lrn_bwd", "onednn", kLibrary, make_onednn_lrn_bwd},
     {"batch_norm_train", "own", kOwn, make_own_batch_norm_train},

@@ -118,7 +118,9 @@ Desc convolution_weights_desc(const Shape& s, std::int64_t groups) {
   return Desc(Dims{groups, s[0] / groups, s[3], s[1], s[2]}, kF32, Dims{s[0] / groups * filter, filter, 1, row, pixel});
 }
 
-Desc any_layout(const Desc& plain) { return Desc(plain.get_dims(), plain.get_data_type(), dnnl::memory::format_tag::any); }
+Desc any_layout(const Desc& plain) {
+  return Desc(plain.get_dims(), plain.get_data_type(), dnnl::memory::format_tag::any);
+}
 
 Layout layout_of(const Desc& chosen, const Desc& plain) {
   if (chosen == plain) return Layout();
@@ -150,7 +152,8 @@ std::size_t OnednnKernel::reserve(std::size_t bytes) {
   return offset;
 }
 
-void OnednnKernel::add(const dnnl::primitive& primitive, const Desc& scratchpad, const std::vector<Argument>& arguments) {
+void OnednnKernel::add(const dnnl::primitive& primitive, const Desc& scratchpad,
+                       const std::vector<Argument>& arguments) {
   Step step{primitive, arguments, {}, {}};
   if (scratchpad.get_size() > 0) {
     step.arguments.push_back({DNNL_ARG_SCRATCHPAD, scratchpad, Argument::scratch, reserve(scratchpad.get_size())});

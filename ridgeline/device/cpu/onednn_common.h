@@ -16,7 +16,8 @@ namespace ridgeline::device {
 
 using Desc = dnnl::memory::desc;
 
-// The CPU engine. The first call limits the library to the ISA in force, which it allows only before its first primitive.
+// The CPU engine. The first call limits the library to the ISA in force, which it allows only before its first
+// primitive.
 const dnnl::engine& onednn_engine();
 
 // [N,H,W,C] as oneDNN's logical (N,C,H,W), or a matrix [N,C], row-major as we store it.
@@ -33,8 +34,8 @@ Layout layout_of(const Desc& chosen, const Desc& plain);
 // The descriptor of a layout that a value already has; nullopt for one that is not the library's or of another shape.
 std::optional<Desc> desc_of(const Layout& layout, const Desc& plain);
 
-// How good an implementation is, from the name that the library gives it: plain loops, im2col and a matrix product, or a
-// kernel generated for the shape.
+// How good an implementation is, from the name that the library gives it: plain loops, im2col and a matrix product, or
+// a kernel generated for the shape.
 enum class Speed { loops, product, generated };
 Speed speed_of(const std::string& implementation);
 
@@ -112,9 +113,9 @@ struct WeightsChoice {
   Desc weights;
 };
 
-// make(desc) gives a primitive descriptor for weights of that layout (throws or is empty if there is none), weights_of(pd)
-// its weights' descriptor. A free operand gets the library's choice. A fixed one keeps its layout unless that would end
-// in a worse kind of implementation than another layout has.
+// make(desc) gives a primitive descriptor for weights of that layout (throws or is empty if there is none),
+// weights_of(pd) its weights' descriptor. A free operand gets the library's choice. A fixed one keeps its layout unless
+// that would end in a worse kind of implementation than another layout has.
 template <class Make, class WeightsOf>
 auto choose_weights(const KernelOperand& operand, const Desc& plain, const Make& make, const WeightsOf& weights_of) {
   using PrimitiveDesc = decltype(make(plain));

@@ -39,7 +39,8 @@ struct Convolution {
     }
     const auto kind = dnnl::prop_kind::forward_training;
     if (bias) {
-      return {onednn_engine(), kind, kDirect, image, weights, vector_desc(filters), result, stride, dilation, low, high, attributes, true};
+      return {onednn_engine(), kind, kDirect, image,      weights, vector_desc(filters), result, stride,
+              dilation,        low,  high,    attributes, true};
     }
     return {onednn_engine(), kind, kDirect, image, weights, result, stride, dilation, low, high, attributes, true};
   }
@@ -47,18 +48,23 @@ struct Convolution {
   dnnl::convolution_forward::primitive_desc hint() const { return forward(any_layout(plain_weights), false, false); }
 
   dnnl::convolution_backward_data::primitive_desc backward_data(const Desc& weights) const {
-    return {onednn_engine(), kDirect, image, weights, result, stride, dilation, low, high, hint(), user_scratchpad(), true};
+    return {onednn_engine(), kDirect,           image, weights, result, stride, dilation, low, high,
+            hint(),          user_scratchpad(), true};
   }
 
   dnnl::convolution_backward_weights::primitive_desc backward_weights(const Desc& weights, bool bias) const {
     dnnl::convolution_backward_weights::primitive_desc desc =
-        bias ? dnnl::convolution_backward_weights::primitive_desc(onednn_engine(), kDirect, image, weights, vector_desc(filters), result,
-                                                                  stride, dilation, low, high, hint(), user_scratchpad(), true)
-             : dnnl::convolution_backward_weights::primitive_desc(onednn_engine(), kDirect, image, weights, result, stride, dilation,
-                                                                  low, high, hint(), user_scratchpad(), true);
-    // uxlfoundation/oneDNN#6035: the strided 1x1 kernels write out of bounds when a group has fewer channels than a block.
+        bias ? dnnl::convolution_backward_weights::primitive_desc(onednn_engine(), kDirect, image, weights,
+                                                                  vector_desc(filters), result, stride, dilation, low,
+                                                                  high, hint(), user_scratchpad(), true)
+             : dnnl::convolution_backward_weights::primitive_desc(onednn_engine(), kDirect, image, weights, result,
+                                                                  stride, dilation, low, high, hint(),
+                                                                  user_scratchpad(), true);
+    // uxlfoundation/oneDNN#6035: the strided 1x1 kernels write out of bounds when a group has fewer channels than a
+    // block.
     const bool strided = stride[0] > 1 || stride[1] > 1;
-    while (desc && strided && group_channels < 16 && std::string(desc.impl_info_str()).find("1x1") != std::string::npos) {
+    while (desc && strided && group_channels < 16 &&
+           std::string(desc.impl_info_str()).find("1x1") != std::string::npos) {
       if (!desc.next_impl()) throw dnnl::error(dnnl_unimplemented, "only a faulty strided 1x1 implementation");
     }
     return desc;
@@ -110,7 +116,8 @@ KernelChoice make_onednn_conv2d_bwd_weights(const KernelRequest& request) {
     const Convolution conv(request, request.inputs[0].type, request.outputs[0].type, request.inputs[1].type);
     const bool bias = request.outputs.size() == 2;
     const auto choice = choose_weights(
-        request.outputs[0], conv.plain_weights, [&](const Desc& weights) { return conv.backward_weights(weights, bias); },
+        request.outputs[0], conv.plain_weights,
+        [&](const Desc& weights) { return conv.backward_weights(weights, bias); },
         [](const auto& desc) { return desc.diff_weights_desc(); });
     auto kernel = std::make_unique<OnednnKernel>("conv2d_bwd_weights", choice.primitive_desc.impl_info_str());
     add_weights_gradient(*kernel, request, conv.plain_weights, choice.weights, [&](const Argument& gradient) {
@@ -118,7 +125,8 @@ KernelChoice make_onednn_conv2d_bwd_weights(const KernelRequest& request) {
                                          {DNNL_ARG_DIFF_DST, conv.result, Argument::input, 1},
                                          gradient};
       if (bias) arguments.push_back({DNNL_ARG_DIFF_BIAS, vector_desc(conv.filters), Argument::output, 1});
-      kernel->add(dnnl::convolution_backward_weights(choice.primitive_desc), choice.primitive_desc.scratchpad_desc(), arguments);
+      kernel->add(dnnl::convolution_backward_weights(choice.primitive_desc), choice.primitive_desc.scratchpad_desc(),
+                  arguments);
     });
     return kernel;
   });

@@ -12,7 +12,10 @@ struct Product {
   std::int64_t outputs;
 
   Product(const ValueType& x_type, const ValueType& w_type, const ValueType& y_type)
-      : x(activation_desc(x_type)), plain_weights(activation_desc(w_type)), y(activation_desc(y_type)), outputs(w_type.shape[0]) {}
+      : x(activation_desc(x_type)),
+        plain_weights(activation_desc(w_type)),
+        y(activation_desc(y_type)),
+        outputs(w_type.shape[0]) {}
 
   dnnl::inner_product_forward::primitive_desc forward(const Desc& weights, bool bias, bool relu) const {
     dnnl::primitive_attr attributes = user_scratchpad();
@@ -43,7 +46,8 @@ KernelChoice make_onednn_dense(const KernelRequest& request) {
     const bool bias = request.inputs.size() == 3;
     const bool relu = request.node.attributes.string("activation") == "relu";
     const auto choice = choose_weights(
-        request.inputs[1], product.plain_weights, [&](const Desc& weights) { return product.forward(weights, bias, relu); },
+        request.inputs[1], product.plain_weights,
+        [&](const Desc& weights) { return product.forward(weights, bias, relu); },
         [](const auto& desc) { return desc.weights_desc(); });
     auto kernel = std::make_unique<OnednnKernel>("dense", choice.primitive_desc.impl_info_str());
     std::vector<Argument> arguments = {{DNNL_ARG_SRC, product.x, Argument::input, 0},
@@ -80,15 +84,16 @@ KernelChoice make_onednn_dense_bwd_weights(const KernelRequest& request) {
     const Product product(request.inputs[0].type, request.outputs[0].type, request.inputs[1].type);
     const bool bias = request.outputs.size() == 2;
     const auto choice = choose_weights(
-        request.outputs[0], product.plain_weights, [&](const Desc& weights) { return product.backward_weights(weights, bias); },
+        request.outputs[0], product.plain_weights,
+        [&](const Desc& weights) { return product.backward_weights(weights, bias); },
         [](const auto& desc) { return desc.diff_weights_desc(); });
     auto kernel = std::make_unique<OnednnKernel>("dense_bwd_weights", choice.primitive_desc.impl_info_str());
     add_weights_gradient(*kernel, request, product.plain_weights, choice.weights, [&](const Argument& gradient) {
-      std::vector<Argument> arguments = {{DNNL_ARG_SRC, product.x, Argument::input, 0},
-                                         {DNNL_ARG_DIFF_DST, product.y, Argument::input, 1},
-                                         gradient};
+      std::vector<Argument> arguments = {
+          {DNNL_ARG_SRC, product.x, Argument::input, 0}, {DNNL_ARG_DIFF_DST, product.y, Argument::input, 1}, gradient};
       if (bias) arguments.push_back({DNNL_ARG_DIFF_BIAS, vector_desc(product.outputs), Argument::output, 1});
-      kernel->add(dnnl::inner_product_backward_weights(choice.primitive_desc), choice.primitive_desc.scratchpad_desc(), arguments);
+      kernel->add(dnnl::inner_product_backward_weights(choice.primitive_desc), choice.primitive_desc.scratchpad_desc(),
+                  arguments);
     });
     return kernel;
   });

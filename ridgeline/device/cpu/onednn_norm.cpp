@@ -43,8 +43,8 @@ std::optional<Refusal> refuse_unless_normable(const KernelRequest& request) {
   return Refusal{"an operand of rank " + std::to_string(rank) + ": this kernel takes [N,H,W,C] or [N,C]"};
 }
 
-// A library kernel with small loops over channels around it (`body` calls it): the library wants variances where our law
-// has inverse deviations.
+// A library kernel with small loops over channels around it (`body` calls it): the library wants variances where our
+// law has inverse deviations.
 template <class Body>
 KernelChoice wrap(std::unique_ptr<OnednnKernel> library, const Body& body) {
   const std::size_t scratch = library->scratch_bytes;
@@ -75,8 +75,8 @@ KernelChoice make_onednn_lrn_bwd(const KernelRequest& request) {
   return onednn_choice(request, [&]() -> KernelChoice {
     const Lrn lrn(request);
     const auto forward = lrn.forward(dnnl::prop_kind::forward_training);
-    const dnnl::lrn_backward::primitive_desc desc(onednn_engine(), kAcross, lrn.x, lrn.x, lrn.x, lrn.size, lrn.alpha, lrn.beta,
-                                                  lrn.bias, forward, user_scratchpad());
+    const dnnl::lrn_backward::primitive_desc desc(onednn_engine(), kAcross, lrn.x, lrn.x, lrn.x, lrn.size, lrn.alpha,
+                                                  lrn.beta, lrn.bias, forward, user_scratchpad());
     auto kernel = std::make_unique<OnednnKernel>("lrn_bwd", desc.impl_info_str());
     const Desc workspace = desc.workspace_desc();
     std::vector<Argument> arguments = {{DNNL_ARG_SRC, lrn.x, Argument::input, 0},
@@ -104,8 +104,9 @@ KernelChoice make_onednn_batch_norm_train(const KernelRequest& request) {
     const double epsilon = request.node.attributes.real("epsilon");
     const Desc x = activation_desc(type);
     const Desc c = vector_desc(channels);
-    const dnnl::batch_normalization_forward::primitive_desc desc(onednn_engine(), dnnl::prop_kind::forward_training, x, x,
-                                                                 static_cast<float>(epsilon), kScaleAndShift, user_scratchpad());
+    const dnnl::batch_normalization_forward::primitive_desc desc(onednn_engine(), dnnl::prop_kind::forward_training, x,
+                                                                 x, static_cast<float>(epsilon), kScaleAndShift,
+                                                                 user_scratchpad());
     auto inner = std::make_unique<OnednnKernel>("batch_norm_train", desc.impl_info_str());
     inner->add(dnnl::batch_normalization_forward(desc), desc.scratchpad_desc(),
                {{DNNL_ARG_SRC, x, Argument::input, 0},
@@ -122,8 +123,10 @@ KernelChoice make_onednn_batch_norm_train(const KernelRequest& request) {
         const auto variance = static_cast<double>(output<float>(a, 2)[i]);
         const double unbiased = count > 1 ? variance * count / (count - 1) : variance;
         output<float>(a, 2)[i] = static_cast<float>(1.0 / std::sqrt(variance + epsilon));
-        output<float>(a, 3)[i] = static_cast<float>((1 - momentum) * static_cast<double>(input<float>(a, 3)[i]) + momentum * mean);
-        output<float>(a, 4)[i] = static_cast<float>((1 - momentum) * static_cast<double>(input<float>(a, 4)[i]) + momentum * unbiased);
+        output<float>(a, 3)[i] =
+            static_cast<float>((1 - momentum) * static_cast<double>(input<float>(a, 3)[i]) + momentum * mean);
+        output<float>(a, 4)[i] =
+            static_cast<float>((1 - momentum) * static_cast<double>(input<float>(a, 4)[i]) + momentum * unbiased);
       }
     });
   });
@@ -137,10 +140,10 @@ KernelChoice make_onednn_batch_norm_bwd(const KernelRequest& request) {
     const Desc x = activation_desc(type);
     const Desc c = vector_desc(channels);
     // With epsilon 0 the variance below is all that the library uses: 1 / inv_std^2.
-    const dnnl::batch_normalization_forward::primitive_desc forward(onednn_engine(), dnnl::prop_kind::forward_training, x, x, 0.0f,
-                                                                    kScaleAndShift, user_scratchpad());
-    const dnnl::batch_normalization_backward::primitive_desc desc(onednn_engine(), dnnl::prop_kind::backward, x, x, x, 0.0f,
-                                                                  kScaleAndShift, forward, user_scratchpad());
+    const dnnl::batch_normalization_forward::primitive_desc forward(onednn_engine(), dnnl::prop_kind::forward_training,
+                                                                    x, x, 0.0f, kScaleAndShift, user_scratchpad());
+    const dnnl::batch_normalization_backward::primitive_desc desc(onednn_engine(), dnnl::prop_kind::backward, x, x, x,
+                                                                  0.0f, kScaleAndShift, forward, user_scratchpad());
     auto inner = std::make_unique<OnednnKernel>("batch_norm_bwd", desc.impl_info_str());
     const std::size_t variance_at = inner->reserve(static_cast<std::size_t>(channels) * sizeof(float));
     inner->add(dnnl::batch_normalization_backward(desc), desc.scratchpad_desc(),
@@ -170,7 +173,8 @@ KernelChoice make_onednn_batch_norm_eval(const KernelRequest& request) {
     const Desc x = activation_desc(type);
     const Desc c = vector_desc(type.shape[-1]);
     const dnnl::batch_normalization_forward::primitive_desc desc(
-        onednn_engine(), dnnl::prop_kind::forward_inference, x, x, static_cast<float>(request.node.attributes.real("epsilon")),
+        onednn_engine(), dnnl::prop_kind::forward_inference, x, x,
+        static_cast<float>(request.node.attributes.real("epsilon")),
         kScaleAndShift | normalization_flags::use_global_stats, user_scratchpad());
     auto kernel = std::make_unique<OnednnKernel>("batch_norm_eval", desc.impl_info_str());
     kernel->add(dnnl::batch_normalization_forward(desc), desc.scratchpad_desc(),

@@ -24,11 +24,21 @@ struct Pooling {
         high{geometry.bottom, geometry.right} {}
 
   dnnl::pooling_forward::primitive_desc forward(dnnl::algorithm algorithm) const {
-    return {onednn_engine(), dnnl::prop_kind::forward_training, algorithm, image, result, stride, kernel, dilation, low, high,
+    return {onednn_engine(),
+            dnnl::prop_kind::forward_training,
+            algorithm,
+            image,
+            result,
+            stride,
+            kernel,
+            dilation,
+            low,
+            high,
             user_scratchpad()};
   }
   dnnl::pooling_backward::primitive_desc backward(dnnl::algorithm algorithm) const {
-    return {onednn_engine(), algorithm, image, result, stride, kernel, dilation, low, high, forward(algorithm), user_scratchpad()};
+    return {onednn_engine(),    algorithm,        image, result, stride, kernel, dilation, low, high,
+            forward(algorithm), user_scratchpad()};
   }
   // The library keeps the position of each maximum in a workspace; it can be our index only as plain bytes.
   bool workspace_is_index(const Desc& workspace) const {
@@ -89,8 +99,9 @@ KernelChoice make_onednn_avg_pool_bwd(const KernelRequest& request) {
     const Pooling pool(request, request.outputs[0].type, request.inputs[0].type);
     const auto desc = pool.backward(average(request));
     auto kernel = std::make_unique<OnednnKernel>("avg_pool_bwd", desc.impl_info_str());
-    kernel->add(dnnl::pooling_backward(desc), desc.scratchpad_desc(),
-                {{DNNL_ARG_DIFF_DST, pool.result, Argument::input, 0}, {DNNL_ARG_DIFF_SRC, pool.image, Argument::output, 0}});
+    kernel->add(
+        dnnl::pooling_backward(desc), desc.scratchpad_desc(),
+        {{DNNL_ARG_DIFF_DST, pool.result, Argument::input, 0}, {DNNL_ARG_DIFF_SRC, pool.image, Argument::output, 0}});
     return kernel;
   });
 }

@@ -50,7 +50,8 @@ KernelChoice make_accuracy(const KernelRequest& request, std::int64_t k) {
                     " is outside the " + std::to_string(scores.classes) + " classes");
       }
       const float* z = input<float>(a, 0) + row * scores.classes;
-      const bool hit = scores.k == 0 ? is_first_maximum(z, scores.classes, label) : is_in_top(z, scores.classes, label, scores.k);
+      const bool hit =
+          scores.k == 0 ? is_first_maximum(z, scores.classes, label) : is_in_top(z, scores.classes, label, scores.k);
       hits += hit && is_finite(z, scores.classes) ? 1 : 0;
     }
     *output<float>(a, 0) = static_cast<float>(hits);

@@ -7,8 +7,10 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ridgeline/device/cpu/own_batch_norm.cpp"
 #include "ridgeline/device/cpu/simd_targets.h"
+
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+
 #include "ridgeline/device/cpu/for_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,8 +21,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::int64_t kBlockRows = 32;
 constexpr int kMostLanes = 4 * HWY_LANES(float);
 
-// Mean and sum of squared deviations of each channel over rows [0, rows) of x [rows, channels]: two passes over each block
-// while it is in cache, blocks joined as in Chan, Golub and LeVeque (1979), in double.
+// Mean and sum of squared deviations of each channel over rows [0, rows) of x [rows, channels]: two passes over each
+// block while it is in cache, blocks joined as in Chan, Golub and LeVeque (1979), in double.
 void add_moments(const float* HWY_RESTRICT x, std::int64_t rows, std::int64_t channels, double* HWY_RESTRICT mean,
                  double* HWY_RESTRICT deviation) {
   HWY_ALIGN float means[kMostLanes];
@@ -149,12 +151,15 @@ struct Norm {
   std::int64_t channels;
   Chunks chunks;
   explicit Norm(const Shape& shape)
-      : rows(shape.elements() / std::max<std::int64_t>(1, shape[-1])), channels(shape[-1]), chunks(rows, 32, 64) {}
+      : rows(shape.elements() / std::max<std::int64_t>(1, shape[-1])), channels(shape[-1]), chunks(rows, 128, 64) {}
   // Two doubles for every chunk and channel, then three floats a channel.
   std::size_t scratch_bytes() const {
-    return static_cast<std::size_t>(channels) * (static_cast<std::size_t>(chunks.count) * 2 * sizeof(double) + 3 * sizeof(float));
+    return static_cast<std::size_t>(channels) *
+           (static_cast<std::size_t>(chunks.count) * 2 * sizeof(double) + 3 * sizeof(float));
   }
-  double* partial(void* scratch, std::int64_t chunk) const { return static_cast<double*>(scratch) + chunk * 2 * channels; }
+  double* partial(void* scratch, std::int64_t chunk) const {
+    return static_cast<double*>(scratch) + chunk * 2 * channels;
+  }
   float* factors(void* scratch, int i) const {
     return reinterpret_cast<float*>(partial(scratch, chunks.count)) + i * channels;
   }
@@ -162,6 +167,13 @@ struct Norm {
 
 // Rows a task gets at least when a pass streams through memory.
 std::int64_t row_grain(const Norm& norm) { return std::max<std::int64_t>(1, 16 * 1024 / norm.channels); }
+
+template <class Finish>
+void for_channels(const Norm& norm, const Finish& finish) {
+  parallel_for(norm.channels, 128, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t c = begin; c < end; ++c) finish(c);
+  });
+}
 
 void train(const Norm& norm, double momentum, double epsilon, const KernelArguments& a) {
   const auto* x = input<float>(a, 0);
@@ -179,7 +191,7 @@ void train(const Norm& norm, double momentum, double epsilon, const KernelArgume
     }
   });
   float* scale = norm.factors(a.scratch, 0);
-  for (std::int64_t c = 0; c < norm.channels; ++c) {
+  const auto finish = [&](std::int64_t c) {
     double m = 0;
     double deviation = 0;
     for (std::int64_t chunk = 0; chunk < norm.chunks.count; ++chunk) {
@@ -200,7 +212,8 @@ void train(const Norm& norm, double momentum, double epsilon, const KernelArgume
     scale[c] = static_cast<float>(inverse * static_cast<double>(gamma[c]));
     new_mean[c] = static_cast<float>((1 - momentum) * static_cast<double>(old_mean[c]) + momentum * m);
     new_var[c] = static_cast<float>((1 - momentum) * static_cast<double>(old_var[c]) + momentum * unbiased);
-  }
+  };
+  for_channels(norm, finish);
   parallel_for(norm.rows, row_grain(norm), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t at = begin * norm.channels;
     HWY_DYNAMIC_DISPATCH(normalise_rows)(x + at, end - begin, norm.channels, mean, scale, beta, y + at);
@@ -222,9 +235,10 @@ void backward(const Norm& norm, const KernelArguments& a) {
       (x + at, dy + at, norm.chunks.end(chunk) - first, norm.channels, mean, partial, partial + norm.channels);
     }
   });
-  float *dy_factor = norm.factors(a.scratch, 0), *x_factor = norm.factors(a.scratch, 1), *offset = norm.factors(a.scratch, 2);
+  float *dy_factor = norm.factors(a.scratch, 0), *x_factor = norm.factors(a.scratch, 1),
+        *offset = norm.factors(a.scratch, 2);
   const auto count = static_cast<double>(norm.rows);
-  for (std::int64_t c = 0; c < norm.channels; ++c) {
+  const auto finish = [&](std::int64_t c) {
     double sum_dy = 0;
     double sum_dyx = 0;
     for (std::int64_t chunk = 0; chunk < norm.chunks.count; ++chunk) {
@@ -239,7 +253,8 @@ void backward(const Norm& norm, const KernelArguments& a) {
     dy_factor[c] = static_cast<float>(scale);
     x_factor[c] = static_cast<float>(-scale * inverse * inverse * sum_dyx / count);
     offset[c] = static_cast<float>(-scale * sum_dy / count);
-  }
+  };
+  for_channels(norm, finish);
   parallel_for(norm.rows, row_grain(norm), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t at = begin * norm.channels;
     HWY_DYNAMIC_DISPATCH(gradient_rows)
@@ -260,7 +275,8 @@ KernelChoice make_own_batch_norm_train(const KernelRequest& request) {
   const Norm norm(request.inputs[0].type.shape);
   const double momentum = request.node.attributes.real("momentum");
   const double epsilon = request.node.attributes.real("epsilon");
-  auto kernel = make_body_kernel(own_name("batch_norm_train"), [=](const KernelArguments& a) { train(norm, momentum, epsilon, a); });
+  auto kernel = make_body_kernel(own_name("batch_norm_train"),
+                                 [=](const KernelArguments& a) { train(norm, momentum, epsilon, a); });
   kernel->scratch_bytes = norm.scratch_bytes();
   return kernel;
 }
@@ -282,11 +298,13 @@ KernelChoice make_own_batch_norm_eval(const KernelRequest& request) {
     const auto *mean = input<float>(a, 3), *variance = input<float>(a, 4);
     auto* scale = static_cast<float*>(a.scratch);
     for (std::int64_t c = 0; c < norm.channels; ++c) {
-      scale[c] = static_cast<float>(static_cast<double>(gamma[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon));
+      scale[c] =
+          static_cast<float>(static_cast<double>(gamma[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon));
     }
     parallel_for(norm.rows, row_grain(norm), [&](std::int64_t begin, std::int64_t end) {
       const std::int64_t at = begin * norm.channels;
-      HWY_DYNAMIC_DISPATCH(normalise_rows)(x + at, end - begin, norm.channels, mean, scale, beta, output<float>(a, 0) + at);
+      HWY_DYNAMIC_DISPATCH(normalise_rows)
+      (x + at, end - begin, norm.channels, mean, scale, beta, output<float>(a, 0) + at);
     });
   });
   kernel->scratch_bytes = static_cast<std::size_t>(norm.channels) * sizeof(float);

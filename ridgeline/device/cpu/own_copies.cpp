@@ -20,9 +20,8 @@ Integers strides_of(const Shape& shape) {
 }
 
 KernelChoice copy_kernel(const KernelRequest& request, StridedCopy copy) {
-  return make_body_kernel("own " + request.def.name, [copy = std::move(copy)](const KernelArguments& a) {
-    copy.run(a.inputs[0], a.outputs[0]);
-  });
+  return make_body_kernel("own " + request.def.name,
+                          [copy = std::move(copy)](const KernelArguments& a) { copy.run(a.inputs[0], a.outputs[0]); });
 }
 
 void fill_zero(void* to, std::int64_t bytes) {
@@ -46,7 +45,8 @@ KernelChoice plain_copy(const KernelRequest& request) {
 
 // y is row-major; element `index` of it lies at sum(index * steps) of x.
 KernelChoice gather(const KernelRequest& request, const Shape& y, Integers steps) {
-  return copy_kernel(request, StridedCopy(y.dims(), std::move(steps), strides_of(y), 0, 0, size_of(request.inputs[0].type.dtype)));
+  return copy_kernel(
+      request, StridedCopy(y.dims(), std::move(steps), strides_of(y), 0, 0, size_of(request.inputs[0].type.dtype)));
 }
 
 }  // namespace
@@ -82,7 +82,8 @@ KernelChoice make_own_broadcast_to(const KernelRequest& request) {
   const Integers strides = strides_of(x);
   Integers steps(static_cast<std::size_t>(y.rank()), 0);
   for (int back = 1; back <= x.rank(); ++back) {
-    if (x[-back] != 1) steps[steps.size() - static_cast<std::size_t>(back)] = strides[strides.size() - static_cast<std::size_t>(back)];
+    if (x[-back] != 1)
+      steps[steps.size() - static_cast<std::size_t>(back)] = strides[strides.size() - static_cast<std::size_t>(back)];
   }
   return gather(request, y, std::move(steps));
 }
@@ -102,7 +103,7 @@ KernelChoice make_own_pad(const KernelRequest& request) {
   bool overlap = true;
   for (int axis = 0; axis < x.rank(); ++axis) {
     const auto a = static_cast<std::size_t>(axis);
-    const std::int64_t first = std::max<std::int64_t>(0, low[a]);        // in y
+    const std::int64_t first = std::max<std::int64_t>(0, low[a]);  // in y
     const std::int64_t last = std::min(y[axis], x[axis] + low[a]);
     overlap = overlap && first < last;
     sizes.push_back(std::max<std::int64_t>(0, last - first));
@@ -146,7 +147,8 @@ struct Slice {
 KernelChoice make_own_strided_slice(const KernelRequest& request) {
   const Slice slice(request.node.attributes, request.inputs[0].type.shape);
   const Shape& y = request.outputs[0].type.shape;
-  return copy_kernel(request, StridedCopy(y.dims(), slice.strides, strides_of(y), slice.offset, 0, size_of(request.inputs[0].type.dtype)));
+  return copy_kernel(request, StridedCopy(y.dims(), slice.strides, strides_of(y), slice.offset, 0,
+                                          size_of(request.inputs[0].type.dtype)));
 }
 
 KernelChoice make_own_strided_slice_bwd(const KernelRequest& request) {

@@ -5,6 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ridgeline/device/cpu/own_l2_penalty.cpp"
 #include "ridgeline/device/cpu/simd_targets.h"
+
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -72,18 +73,20 @@ KernelChoice make_own_l2_penalty(const KernelRequest& request) {
   }
   const double factor = request.node.attributes.real("factor");
   const std::size_t count = pieces.size();
-  auto kernel = make_body_kernel(own_name("l2_penalty"), [pieces = std::move(pieces), factor](const KernelArguments& a) {
-    auto* partial = static_cast<double*>(a.scratch);
-    parallel_for(static_cast<std::int64_t>(pieces.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const Piece& piece = pieces[static_cast<std::size_t>(i)];
-        partial[i] = HWY_DYNAMIC_DISPATCH(sum_of_squares)(input<float>(a, piece.operand) + piece.begin, piece.end - piece.begin);
-      }
-    });
-    double total = 0;
-    for (std::size_t i = 0; i < pieces.size(); ++i) total += partial[i];
-    *output<float>(a, 0) = static_cast<float>(factor * (total / 2));
-  });
+  auto kernel =
+      make_body_kernel(own_name("l2_penalty"), [pieces = std::move(pieces), factor](const KernelArguments& a) {
+        auto* partial = static_cast<double*>(a.scratch);
+        parallel_for(static_cast<std::int64_t>(pieces.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            const Piece& piece = pieces[static_cast<std::size_t>(i)];
+            partial[i] = HWY_DYNAMIC_DISPATCH(sum_of_squares)(input<float>(a, piece.operand) + piece.begin,
+                                                              piece.end - piece.begin);
+          }
+        });
+        double total = 0;
+        for (std::size_t i = 0; i < pieces.size(); ++i) total += partial[i];
+        *output<float>(a, 0) = static_cast<float>(factor * (total / 2));
+      });
   kernel->input_layouts = std::move(layouts);
   kernel->output_layouts.resize(1);
   kernel->scratch_bytes = count * sizeof(double);

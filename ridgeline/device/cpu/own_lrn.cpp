@@ -5,8 +5,10 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ridgeline/device/cpu/own_lrn.cpp"
 #include "ridgeline/device/cpu/simd_targets.h"
+
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+
 #include "ridgeline/device/cpu/for_lanes-inl.h"
 
 #ifndef RIDGELINE_OWN_LRN_SHAPE
@@ -53,7 +55,8 @@ void clear_margins(float* padded, const Lrn& p) {
   for (std::int64_t i = 0; i < p.reach; ++i) padded[i] = padded[p.reach + p.channels + i] = 0;
 }
 
-void lrn_pixels(const Lrn& p, const float* HWY_RESTRICT x, float* HWY_RESTRICT y, std::int64_t begin, std::int64_t end) {
+void lrn_pixels(const Lrn& p, const float* HWY_RESTRICT x, float* HWY_RESTRICT y, std::int64_t begin,
+                std::int64_t end) {
   HWY_ALIGN float squares[kBuffer];
   clear_margins(squares, p);
   for (std::int64_t pixel = begin; pixel < end; ++pixel) {

@@ -6,8 +6,10 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ridgeline/device/cpu/own_pool.cpp"
 #include "ridgeline/device/cpu/simd_targets.h"
+
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+
 #include "ridgeline/device/cpu/for_lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -15,8 +17,8 @@ namespace ridgeline::device::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Output rows [begin, end) of the N*OH rows.
-void max_pool_rows(const PoolGeometry& p, const float* HWY_RESTRICT x, float* HWY_RESTRICT y, std::uint8_t* HWY_RESTRICT index,
-                   std::int64_t begin, std::int64_t end) {
+void max_pool_rows(const PoolGeometry& p, const float* HWY_RESTRICT x, float* HWY_RESTRICT y,
+                   std::uint8_t* HWY_RESTRICT index, std::int64_t begin, std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row) {
     const float* image = x + row / p.oh * p.h * p.w * p.c;
     const Taps rows(row % p.oh, p.sh, p.top, p.kh, p.h);
@@ -156,19 +158,22 @@ HWY_EXPORT(avg_pool_bwd_rows);
 
 KernelChoice make_own_max_pool(const KernelRequest& request) {
   if (auto refusal = refuse_unless_f32(request)) return *refusal;
-  const PoolGeometry p = PoolGeometry::of(request.node.attributes, request.inputs[0].type.shape, request.outputs[0].type.shape);
+  const PoolGeometry p =
+      PoolGeometry::of(request.node.attributes, request.inputs[0].type.shape, request.outputs[0].type.shape);
   if (p.pad_reaches_kernel()) return Refusal{"padding as wide as the kernel: a window may hold no element"};
   if (p.kh * p.kw > 255) return Refusal{"more than 255 positions in a window do not fit the u8 index"};
   return make_body_kernel(own_name("max_pool"), [p](const KernelArguments& a) {
     parallel_for(p.n * p.oh, 1, [&](std::int64_t begin, std::int64_t end) {
-      HWY_DYNAMIC_DISPATCH(max_pool_rows)(p, input<float>(a, 0), output<float>(a, 0), output<std::uint8_t>(a, 1), begin, end);
+      HWY_DYNAMIC_DISPATCH(max_pool_rows)
+      (p, input<float>(a, 0), output<float>(a, 0), output<std::uint8_t>(a, 1), begin, end);
     });
   });
 }
 
 KernelChoice make_own_max_pool_bwd(const KernelRequest& request) {
   if (auto refusal = refuse_unless_f32(request)) return *refusal;
-  const PoolGeometry p = PoolGeometry::of(request.node.attributes, request.outputs[0].type.shape, request.inputs[0].type.shape);
+  const PoolGeometry p =
+      PoolGeometry::of(request.node.attributes, request.outputs[0].type.shape, request.inputs[0].type.shape);
   return make_body_kernel(own_name("max_pool_bwd"), [p](const KernelArguments& a) {
     parallel_for(p.n * p.h, 1, [&](std::int64_t begin, std::int64_t end) {
       HWY_DYNAMIC_DISPATCH(max_pool_bwd_rows)
@@ -179,7 +184,8 @@ KernelChoice make_own_max_pool_bwd(const KernelRequest& request) {
 
 KernelChoice make_own_avg_pool(const KernelRequest& request) {
   if (auto refusal = refuse_unless_f32(request)) return *refusal;
-  const PoolGeometry p = PoolGeometry::of(request.node.attributes, request.inputs[0].type.shape, request.outputs[0].type.shape);
+  const PoolGeometry p =
+      PoolGeometry::of(request.node.attributes, request.inputs[0].type.shape, request.outputs[0].type.shape);
   if (p.pad_reaches_kernel()) return Refusal{"padding as wide as the kernel: a window may hold no element"};
   const bool count_pad = request.node.attributes.boolean("count_include_pad");
   return make_body_kernel(own_name("avg_pool"), [p, count_pad](const KernelArguments& a) {
@@ -191,7 +197,8 @@ KernelChoice make_own_avg_pool(const KernelRequest& request) {
 
 KernelChoice make_own_avg_pool_bwd(const KernelRequest& request) {
   if (auto refusal = refuse_unless_f32(request)) return *refusal;
-  const PoolGeometry p = PoolGeometry::of(request.node.attributes, request.outputs[0].type.shape, request.inputs[0].type.shape);
+  const PoolGeometry p =
+      PoolGeometry::of(request.node.attributes, request.outputs[0].type.shape, request.inputs[0].type.shape);
   if (p.pad_reaches_kernel()) return Refusal{"padding as wide as the kernel: a window may hold no element"};
   const bool count_pad = request.node.attributes.boolean("count_include_pad");
   return make_body_kernel(own_name("avg_pool_bwd"), [p, count_pad](const KernelArguments& a) {

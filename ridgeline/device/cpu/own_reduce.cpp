@@ -9,6 +9,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ridgeline/device/cpu/own_reduce.cpp"
 #include "ridgeline/device/cpu/simd_targets.h"
+
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 

@@ -9,8 +9,10 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ridgeline/device/cpu/own_softmax.cpp"
 #include "ridgeline/device/cpu/simd_targets.h"
+
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+
 #include "ridgeline/device/cpu/for_lanes-inl.h"
 
 #ifndef RIDGELINE_OWN_SOFTMAX_ROW
@@ -30,8 +32,8 @@ HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// exp(x) for x <= 0, within 2 units in the last place; 0 below the smallest normal number. x = n*ln2 + r with ln2 in two
-// parts, a polynomial of degree 6 on |r| <= ln2/2 (Taylor terms: the remainder r^7/7! is below 2^-26), times 2^n.
+// exp(x) for x <= 0, within 2 units in the last place; 0 below the smallest normal number. x = n*ln2 + r with ln2 in
+// two parts, a polynomial of degree 6 on |r| <= ln2/2 (Taylor terms: the remainder r^7/7! is below 2^-26), times 2^n.
 template <class D, class V>
 HWY_INLINE V exp_not_positive(D d, V x) {
   const hn::RebindToSigned<D> di;
@@ -66,9 +68,8 @@ SoftmaxRow softmax_row(const float* HWY_RESTRICT z, std::int64_t columns, float*
     row.sum += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, v)));
   });
   const auto scale = static_cast<float>(1.0 / row.sum_exp);
-  for_lanes(columns, [&](auto d, std::int64_t c) HWY_ATTR {
-    hn::StoreU(hn::Mul(hn::LoadU(d, p + c), hn::Set(d, scale)), d, p + c);
-  });
+  for_lanes(columns, [&](auto d, std::int64_t c)
+                         HWY_ATTR { hn::StoreU(hn::Mul(hn::LoadU(d, p + c), hn::Set(d, scale)), d, p + c); });
   return row;
 }
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "ridgeline/graph/ir/attributes.h"
 #include "ridgeline/core/shape.h"
+#include "ridgeline/graph/ir/attributes.h"
 
 namespace ridgeline::device {
 
@@ -23,8 +23,8 @@ struct PoolGeometry {
     const auto& kernel = attributes.integers("kernel");
     const auto& stride = attributes.integers("stride");
     const auto& pad = attributes.integers("pad");
-    return {input[0], input[1], input[2], input[3], output[1], output[2], kernel[0], kernel[1],
-            stride[0], stride[1], pad[0], pad[1], pad[2], pad[3]};
+    return {input[0],  input[1],  input[2],  input[3], output[1], output[2], kernel[0],
+            kernel[1], stride[0], stride[1], pad[0],   pad[1],    pad[2],    pad[3]};
   }
   // True when some window could lie in the padding alone.
   bool pad_reaches_kernel() const { return std::max(top, bottom) >= kh || std::max(left, right) >= kw; }

@@ -34,7 +34,9 @@ StridedCopy::StridedCopy(std::vector<std::int64_t> sizes, std::vector<std::int64
   };
   columns_ = take([](const Axis& a, const Axis& b) { return a.to < b.to; });
   // A broadcast axis (stride 0) has nothing to gain from tiles.
-  rows_ = take([](const Axis& a, const Axis& b) { return (a.from == 0 ? INT64_MAX : a.from) < (b.from == 0 ? INT64_MAX : b.from); });
+  rows_ = take([](const Axis& a, const Axis& b) {
+    return (a.from == 0 ? INT64_MAX : a.from) < (b.from == 0 ? INT64_MAX : b.from);
+  });
   outer_ = std::move(axes);
   for (const Axis& axis : outer_) outer_count_ *= axis.size;
 }
@@ -81,7 +83,8 @@ void StridedCopy::run_as(const T* from, T* to) const {
   // Rows are cut too, so that one large plane keeps the whole team busy.
   constexpr std::int64_t kRows = 32;
   const std::int64_t bands = (rows_.size + kRows - 1) / kRows;
-  const std::int64_t grain = std::max<std::int64_t>(1, 16 * 1024 / std::max<std::int64_t>(1, columns_.size * std::min(kRows, rows_.size)));
+  const std::int64_t grain =
+      std::max<std::int64_t>(1, 16 * 1024 / std::max<std::int64_t>(1, columns_.size * std::min(kRows, rows_.size)));
   parallel_for(outer_count_ * bands, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t task = begin; task < end; ++task) {
       std::int64_t from_at = from_offset_;
@@ -93,7 +96,8 @@ void StridedCopy::run_as(const T* from, T* to) const {
         rest /= axis->size;
       }
       const std::int64_t first = task % bands * kRows;
-      copy_plane(from + from_at + first * rows_.from, to + to_at + first * rows_.to, std::min(kRows, rows_.size - first));
+      copy_plane(from + from_at + first * rows_.from, to + to_at + first * rows_.to,
+                 std::min(kRows, rows_.size - first));
     }
   });
 }

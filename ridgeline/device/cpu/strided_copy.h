@@ -12,10 +12,11 @@ namespace ridgeline::device {
 
 class StridedCopy {
  public:
-  // For every index of the box `sizes`: to[to_offset + index*to_strides] = from[from_offset + index*from_strides]. Strides
-  // and offsets count elements of `element_size` (1, 2, 4 or 8) bytes. Destinations must be distinct.
-  StridedCopy(std::vector<std::int64_t> sizes, std::vector<std::int64_t> from_strides, std::vector<std::int64_t> to_strides,
-              std::int64_t from_offset, std::int64_t to_offset, std::size_t element_size);
+  // For every index of the box `sizes`: to[to_offset + index*to_strides] = from[from_offset + index*from_strides].
+  // Strides and offsets count elements of `element_size` (1, 2, 4 or 8) bytes. Destinations must be distinct.
+  StridedCopy(std::vector<std::int64_t> sizes, std::vector<std::int64_t> from_strides,
+              std::vector<std::int64_t> to_strides, std::int64_t from_offset, std::int64_t to_offset,
+              std::size_t element_size);
   void run(const void* from, void* to) const;
 
  private:

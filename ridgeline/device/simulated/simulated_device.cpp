@@ -17,8 +17,8 @@
 
 namespace ridgeline {
 
-// The device's address space: for every block a reserved range, whose addresses are given out and cannot be touched, and
-// the bytes behind it. Thread-safe.
+// The device's address space: for every block a reserved range, whose addresses are given out and cannot be touched,
+// and the bytes behind it. Thread-safe.
 class SimulatedDevice::Arena {
  public:
   char* reserve(std::size_t bytes) {
@@ -54,8 +54,8 @@ class SimulatedDevice::Arena {
       const auto offset = static_cast<std::size_t>(wanted - at->first);
       if (offset <= at->second.bytes && bytes <= at->second.bytes - offset) return at->second.store + offset;
       if (offset < at->second.pages) {
-        throw Error("[simulated] " + what + " of " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
-                    " leaves its block of " + std::to_string(at->second.bytes) + " bytes");
+        throw Error("[simulated] " + what + " of " + std::to_string(bytes) + " bytes at offset " +
+                    std::to_string(offset) + " leaves its block of " + std::to_string(at->second.bytes) + " bytes");
       }
     }
     throw Error("[simulated] " + what + " is not an address of the device (a host address?)");

@@ -1,11 +1,11 @@
 // ridgeline/device/simulated/simulated_device.h
 //
-// A device for tests, as strict as a real accelerator. Its addresses are reserved ranges that the host cannot touch (the
-// bytes are kept elsewhere), its stream runs behind on a thread of its own, it may lack ops and element types, and it
-// refuses host addresses where device addresses belong, and the reverse. Kernels are the reference ones.
+// A device for tests, as strict as a real accelerator. Its addresses are reserved ranges that the host cannot touch
+// (the bytes are kept elsewhere), its stream runs behind on a thread of its own, it may lack ops and element types, and
+// it refuses host addresses where device addresses belong, and the reverse. Kernels are the reference ones.
 //
-// Owned by the session. The stream may be fed by one thread at a time. Destroying the device finishes the launch that is
-// running, drops what is queued, and joins; memory must not outlive it.
+// Owned by the session. The stream may be fed by one thread at a time. Destroying the device finishes the launch that
+// is running, drops what is queued, and joins; memory must not outlive it.
 #pragma once
 
 #include <set>
@@ -29,8 +29,8 @@ class SimulatedDevice final : public Device {
   bool host_memory() const override { return false; }
   // Freeing waits for the stream, since queued work may use the memory.
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override;
-  // run() and the copies check addresses at once (an Error) and then only queue the work. copy_from_host takes the bytes
-  // at once; copy_to_host has written them when synchronize() returns. After an error the queued work is dropped;
+  // run() and the copies check addresses at once (an Error) and then only queue the work. copy_from_host takes the
+  // bytes at once; copy_to_host has written them when synchronize() returns. After an error the queued work is dropped;
   // synchronize() throws the error once, and the stream is usable again.
   Stream& stream() override;
   std::vector<KernelEntry> kernels(std::string_view op) const override;

@@ -1,6 +1,7 @@
 // ridgeline/device/simulated/simulated_kernel.h
 //
-// Kernels of the simulated device: the op's reference, together with the sizes that the stream checks addresses against.
+// Kernels of the simulated device: the op's reference, together with the sizes that the stream checks addresses
+// against.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +20,8 @@ struct SimulatedKernel final : Kernel {
   void run(const KernelArguments& arguments) override;
 };
 
-// The entry function of a device that lacks the DTypes whose bits are set. An entry is a plain function, so there is one
-// for every set of missing types.
+// The entry function of a device that lacks the DTypes whose bits are set. An entry is a plain function, so there is
+// one for every set of missing types.
 using SimulatedMake = KernelChoice (*)(const KernelRequest&);
 SimulatedMake simulated_make(unsigned missing_dtypes);
 

@@ -11,7 +11,10 @@ namespace {
 class Differentiation {
  public:
   Differentiation(Graph& graph, ValueId loss, std::span<const ValueId> with_respect_to)
-      : graph_(graph), forward_nodes_(graph.nodes.size()), producer_(producers(graph)), contributions_(graph.values.size()) {
+      : graph_(graph),
+        forward_nodes_(graph.nodes.size()),
+        producer_(producers(graph)),
+        contributions_(graph.values.size()) {
     for (const Node& node : graph.nodes) names_.insert(node.name);
     find_dependents(with_respect_to);
     if (!depends(loss)) return;

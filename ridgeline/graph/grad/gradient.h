@@ -43,9 +43,9 @@ class GradientScope {
 
 // One op of the forward graph, as its builder sees it.
 struct ForwardOp {
-  Node node;                         // a copy: the graph grows while the builder works
-  std::vector<ValueId> gradients;    // of the results; kNoValue where the loss does not depend on them
-  std::vector<bool> wanted;          // by operand: whether its gradient is of use
+  Node node;                       // a copy: the graph grows while the builder works
+  std::vector<ValueId> gradients;  // of the results; kNoValue where the loss does not depend on them
+  std::vector<bool> wanted;        // by operand: whether its gradient is of use
 
   ValueId x(std::size_t i) const { return node.inputs[i]; }
   ValueId y(std::size_t i = 0) const { return node.outputs[i]; }
@@ -63,9 +63,7 @@ struct GradientRule {
   std::vector<bool> flows = {};
   std::string_view refusal = {};  // when not empty: differentiating through the op is an Error with this reason
 
-  bool flows_to(std::size_t operand) const {
-    return build != nullptr && (operand >= flows.size() || flows[operand]);
-  }
+  bool flows_to(std::size_t operand) const { return build != nullptr && (operand >= flows.size() || flows[operand]); }
 };
 
 // All rules, one an op, ordered by name.

@@ -57,8 +57,7 @@ Ids conv2d(GradientScope& s, const ForwardOp& op) {
 
 Ids dense(GradientScope& s, const ForwardOp& op) {
   return linear(
-      s, op, through_activation(s, op), {0},
-      [&](ValueId dy) { return s.apply("dense_bwd_data", {dy, op.x(1)}); },
+      s, op, through_activation(s, op), {0}, [&](ValueId dy) { return s.apply("dense_bwd_data", {dy, op.x(1)}); },
       [&](ValueId dy, bool bias) { return s.apply_all("dense_bwd_weights", {op.x(0), dy}, {{"bias", bias}}); });
 }
 
@@ -72,16 +71,15 @@ Ids max_pool(GradientScope& s, const ForwardOp& op) {
   return {s.apply("max_pool_bwd", {op.dy(), op.y(1)}, with_input(s, op))};
 }
 
-Ids avg_pool(GradientScope& s, const ForwardOp& op) {
-  return {s.apply("avg_pool_bwd", {op.dy()}, with_input(s, op))};
-}
+Ids avg_pool(GradientScope& s, const ForwardOp& op) { return {s.apply("avg_pool_bwd", {op.dy()}, with_input(s, op))}; }
 
 Ids lrn(GradientScope& s, const ForwardOp& op) { return {s.apply("lrn_bwd", {op.x(0), op.dy()}, op.node.attributes)}; }
 
 Ids batch_norm_train(GradientScope& s, const ForwardOp& op) {
   for (std::size_t i = 1; i < op.gradients.size(); ++i) {
     if (op.has_dy(i)) {
-      throw Error("[batch_norm_train] \"" + op.node.name + "\": no gradient is defined through the statistics, only through y");
+      throw Error("[batch_norm_train] \"" + op.node.name +
+                  "\": no gradient is defined through the statistics, only through y");
     }
   }
   const Ids all = s.apply_all("batch_norm_bwd", {op.x(0), op.dy(), op.x(1), op.y(1), op.y(2)});

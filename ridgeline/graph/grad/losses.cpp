@@ -8,8 +8,8 @@ using Ids = std::vector<ValueId>;
 
 // dx = p * (dp - sum over the row of dp * p).
 ValueId through_softmax(GradientScope& s, ValueId p, ValueId dp) {
-  const ValueId sums = s.apply("reduce_sum", {s.apply("mul", {dp, p})},
-                               {{"axes", std::vector<std::int64_t>{1}}, {"keep_dims", true}});
+  const ValueId sums =
+      s.apply("reduce_sum", {s.apply("mul", {dp, p})}, {{"axes", std::vector<std::int64_t>{1}}, {"keep_dims", true}});
   return s.apply("mul", {p, s.apply("sub", {dp, sums})});
 }
 

@@ -1,5 +1,5 @@
-// Gradients of the pointwise ops. Each is a product of pointwise ops again, summed over the axes along which the operand
-// was broadcast.
+// Gradients of the pointwise ops. Each is a product of pointwise ops again, summed over the axes along which the
+// operand was broadcast.
 #include "ridgeline/graph/grad/builders.h"
 
 namespace ridgeline {
@@ -92,12 +92,31 @@ Ids dropout(GradientScope& s, const ForwardOp& op) {
 
 std::vector<GradientRule> pointwise_gradients() {
   return {
-      {"add", add}, {"sub", sub}, {"mul", mul}, {"div", div}, {"maximum", maximum}, {"minimum", minimum},
-      {"neg", neg}, {"abs", abs}, {"exp", exp}, {"log", log}, {"sqrt", sqrt}, {"cos", cos}, {"sin", sin},
-      {"relu", relu}, {"relu_grad", relu_grad, {false, true}}, {"select", select, {false, true, true}},
-      {"cast", cast}, {"scale", scale}, {"dropout", dropout, {true, false}},
+      {"add", add},
+      {"sub", sub},
+      {"mul", mul},
+      {"div", div},
+      {"maximum", maximum},
+      {"minimum", minimum},
+      {"neg", neg},
+      {"abs", abs},
+      {"exp", exp},
+      {"log", log},
+      {"sqrt", sqrt},
+      {"cos", cos},
+      {"sin", sin},
+      {"relu", relu},
+      {"relu_grad", relu_grad, {false, true}},
+      {"select", select, {false, true, true}},
+      {"cast", cast},
+      {"scale", scale},
+      {"dropout", dropout, {true, false}},
       // Flat almost everywhere.
-      {"floor"}, {"less"}, {"less_equal"}, {"equal"}, {"constant"},
+      {"floor"},
+      {"less"},
+      {"less_equal"},
+      {"equal"},
+      {"constant"},
   };
 }
 

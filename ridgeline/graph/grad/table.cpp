@@ -18,8 +18,9 @@ std::vector<GradientRule> make_table() {
       refuse("sgd_momentum", "it updates a parameter"),
   };
   constexpr std::string_view second = "gradients of gradients are not defined for this op";
-  for (std::string_view op : {"conv2d_bwd_data", "conv2d_bwd_weights", "dense_bwd_data", "dense_bwd_weights",
-                              "max_pool_bwd", "avg_pool_bwd", "lrn_bwd", "batch_norm_bwd", "softmax_cross_entropy_bwd"}) {
+  for (std::string_view op :
+       {"conv2d_bwd_data", "conv2d_bwd_weights", "dense_bwd_data", "dense_bwd_weights", "max_pool_bwd", "avg_pool_bwd",
+        "lrn_bwd", "batch_norm_bwd", "softmax_cross_entropy_bwd"}) {
     table.push_back(refuse(op, second));
   }
   for (const auto& family : {pointwise_gradients(), layer_gradients(), shape_gradients(), loss_gradients()}) {

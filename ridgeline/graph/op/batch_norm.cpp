@@ -154,7 +154,8 @@ std::vector<OpDef> batch_norm_ops() {
   OpDef backward;
   backward.name = "batch_norm_bwd";
   backward.law =
-      "xhat = (x - mean) * inv_std; dgamma = sum(dy * xhat), dbeta = sum(dy), dx = gamma * inv_std * (dy - dbeta/m - xhat * "
+      "xhat = (x - mean) * inv_std; dgamma = sum(dy * xhat), dbeta = sum(dy), dx = gamma * inv_std * (dy - dbeta/m - "
+      "xhat * "
       "dgamma/m) for m values a channel";
   backward.operands = {"x", "dy", "gamma", "mean", "inv_std"};
   backward.min_operands = backward.max_operands = 5;

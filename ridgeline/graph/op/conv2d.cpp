@@ -63,8 +63,8 @@ Convolution convolution_of(std::string_view op, const Attributes& attributes, co
                  " with groups=" + std::to_string(conv.groups));
   }
   if (weight[0] % conv.groups != 0) {
-    fail(op, "weight has " + std::to_string(weight[0]) + " output channels, which groups=" +
-                 std::to_string(conv.groups) + " does not divide");
+    fail(op, "weight has " + std::to_string(weight[0]) +
+                 " output channels, which groups=" + std::to_string(conv.groups) + " does not divide");
   }
   conv.window = window_of(op, attributes, weight[1], weight[2]);
   const auto sizes = output_sizes(op, conv.window, image);
@@ -235,7 +235,8 @@ std::vector<OpDef> conv2d_ops() {
 
   OpDef weights;
   weights.name = "conv2d_bwd_weights";
-  weights.law = "dw [K,R,S,C/groups]: the gradient of conv2d by its weight; with bias=true also db[k] = sum of dy over n,h,w";
+  weights.law =
+      "dw [K,R,S,C/groups]: the gradient of conv2d by its weight; with bias=true also db[k] = sum of dy over n,h,w";
   weights.operands = {"x", "dy"};
   weights.min_operands = weights.max_operands = 2;
   weights.results = {"dw", "db"};

@@ -110,8 +110,8 @@ void reference_weights(const OpInstance& op, std::span<const Tensor> inputs, std
   const Shape& x = op.inputs[0].shape;
   const Shape& dy = op.inputs[1].shape;
   const std::vector<double> rows = widen(inputs[1]);
-  store(product({rows, 1, static_cast<std::size_t>(dy[1])}, {widen(inputs[0]), 1, static_cast<std::size_t>(x[1])}, dy[1],
-                x[1], x[0]),
+  store(product({rows, 1, static_cast<std::size_t>(dy[1])}, {widen(inputs[0]), 1, static_cast<std::size_t>(x[1])},
+                dy[1], x[1], x[0]),
         outputs[0]);
   if (outputs.size() == 2) {
     std::vector<double> db(static_cast<std::size_t>(dy[1]), 0.0);

@@ -29,9 +29,9 @@ void run_nodes(const Graph& graph, std::vector<Tensor>& values) {
     const OpDef& def = op_def(node.op);
     std::vector<Tensor> inputs;
     for (ValueId id : node.inputs) inputs.push_back(values[static_cast<std::size_t>(id)]);
-    std::vector<Tensor> results = def.has(kCall)
-                                      ? run_call(graph, node, inputs)
-                                      : run_reference(def, inputs, complete_attributes(def, node.attributes), node.name);
+    std::vector<Tensor> results =
+        def.has(kCall) ? run_call(graph, node, inputs)
+                       : run_reference(def, inputs, complete_attributes(def, node.attributes), node.name);
     RIDGELINE_CHECK(results.size() == node.outputs.size(), "another number of results: " + node.name);
     for (std::size_t i = 0; i < results.size(); ++i) {
       values[static_cast<std::size_t>(node.outputs[i])] = std::move(results[i]);

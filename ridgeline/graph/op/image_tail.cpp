@@ -50,7 +50,8 @@ OpDef image_tail_op() {
   OpDef def;
   def.name = "image_tail";
   def.law =
-      "y = (v - 255*mean) / (255*std) of each byte, rounded once, images mirrored left to right where flip is not 0. image "
+      "y = (v - 255*mean) / (255*std) of each byte, rounded once, images mirrored left to right where flip is not 0. "
+      "image "
       "u8 [N,H,W,3], flip u8 [N], y f32 [N,H,W,3]";
   def.operands = {"image", "flip"};
   def.min_operands = 1;

@@ -32,7 +32,8 @@ double power(double base, double exponent) { return portable_exp(exponent * port
 void window_sums(const double* values, std::int64_t channels, std::int64_t half, double* sums) {
   for (std::int64_t c = 0; c < channels; ++c) {
     double sum = 0;
-    for (std::int64_t d = std::max<std::int64_t>(c - half, 0); d <= std::min(c + half, channels - 1); ++d) sum += values[d];
+    for (std::int64_t d = std::max<std::int64_t>(c - half, 0); d <= std::min(c + half, channels - 1); ++d)
+      sum += values[d];
     sums[c] = sum;
   }
 }
@@ -99,7 +100,8 @@ std::vector<AttributeSpec> lrn_attributes() {
 std::vector<OpDef> lrn_ops() {
   OpDef forward;
   forward.name = "lrn";
-  forward.law = "y[c] = x[c] / (bias + alpha/size * sum of x[d]^2 over the size channels d centred at c)^beta; x [...,C]";
+  forward.law =
+      "y[c] = x[c] / (bias + alpha/size * sum of x[d]^2 over the size channels d centred at c)^beta; x [...,C]";
   forward.operands = {"x"};
   forward.min_operands = forward.max_operands = 1;
   forward.results = {"y"};

@@ -25,14 +25,16 @@ std::vector<ValueType> infer(std::string_view op, const OpInstance& instance) {
 
 // Counts the rows for which is_hit(row of logits, label).
 template <class F>
-void count_hits(std::string_view op, const OpInstance& instance, std::span<const Tensor> inputs, Tensor& hits, F&& is_hit) {
+void count_hits(std::string_view op, const OpInstance& instance, std::span<const Tensor> inputs, Tensor& hits,
+                F&& is_hit) {
   const std::int64_t classes = instance.inputs[0].shape[1];
   const std::vector<double> logits = widen(inputs[0]);
   double count = 0;
   for (std::int64_t n = 0; n < instance.inputs[0].shape[0]; ++n) {
     if (inputs.size() == 3 && inputs[2].at(n) == 0) continue;
     const auto label = static_cast<std::size_t>(label_at(op, inputs[1], n, classes));
-    const std::span<const double> row(&logits[static_cast<std::size_t>(n * classes)], static_cast<std::size_t>(classes));
+    const std::span<const double> row(&logits[static_cast<std::size_t>(n * classes)],
+                                      static_cast<std::size_t>(classes));
     const bool finite = std::all_of(row.begin(), row.end(), [](double v) { return std::isfinite(v); });
     if (finite && is_hit(row, label)) ++count;
   }
@@ -55,7 +57,8 @@ OpDef definition(std::string name) {
 std::vector<OpDef> metric_ops() {
   OpDef top_k = definition("top_k_accuracy");
   top_k.law =
-      "hits f32 [] = the number of rows in which fewer than k logits are greater than the label's (ties count as hits, as "
+      "hits f32 [] = the number of rows in which fewer than k logits are greater than the label's (ties count as hits, "
+      "as "
       "in TensorFlow's in_top_k) and whose mask is not 0";
   top_k.attributes = {required("k", std::int64_t{5}, "how many guesses a row has, at least 1")};
   top_k.infer = [](const OpInstance& op) {

@@ -69,9 +69,7 @@ std::vector<AttributeSpec> window_attributes(std::vector<AttributeSpec> more) {
 }
 
 AttributeSpec input_shape() { return required("input", Integers{1, 55, 55, 96}, "shape of the image, [N,H,W,C]"); }
-AttributeSpec counting() {
-  return optional("count_include_pad", true, "whether padding counts in the divisor");
-}
+AttributeSpec counting() { return optional("count_include_pad", true, "whether padding counts in the divisor"); }
 
 void expect_index_fits(std::string_view op, const Pooling& pool) {
   if (pool.window.kernel[0] * pool.window.kernel[1] > 255) {
@@ -206,7 +204,8 @@ std::vector<OpDef> pool_ops() {
   OpDef maximum;
   maximum.name = "max_pool";
   maximum.law =
-      "y = the largest pixel of each window, index = its position row*kernel_width + column in the window (the first of "
+      "y = the largest pixel of each window, index = its position row*kernel_width + column in the window (the first "
+      "of "
       "equals; a NaN wins, padding never does)";
   maximum.operands = {"x"};
   maximum.min_operands = maximum.max_operands = 1;

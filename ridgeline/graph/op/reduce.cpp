@@ -79,8 +79,10 @@ OpDef definition(std::string name, std::string text, Law law) {
 Shape reduced_shape(const Shape& x, const std::vector<std::int64_t>& axes, bool keep_dims) {
   std::vector<std::int64_t> dims;
   for (int axis = 0; axis < x.rank(); ++axis) {
-    if (!is_reduced(axes, axis)) dims.push_back(x[axis]);
-    else if (keep_dims) dims.push_back(1);
+    if (!is_reduced(axes, axis))
+      dims.push_back(x[axis]);
+    else if (keep_dims)
+      dims.push_back(1);
   }
   return Shape(std::move(dims));
 }

@@ -32,7 +32,8 @@ void expect_shape(std::string_view op, std::string_view what, const ValueType& t
 
 Shape shape_attribute(std::string_view op, std::string_view what, const Integers& dims) {
   for (std::int64_t d : dims) {
-    if (d < 1) fail(op, "attribute '" + std::string(what) + "' = " + Shape(dims).to_string() + " has an extent below 1");
+    if (d < 1)
+      fail(op, "attribute '" + std::string(what) + "' = " + Shape(dims).to_string() + " has an extent below 1");
   }
   return Shape(dims);
 }

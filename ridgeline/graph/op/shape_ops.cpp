@@ -93,7 +93,8 @@ std::vector<ValueType> infer_transpose(const OpInstance& op) {
 void reference_transpose(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const Integers strides = strides_of(op.inputs[0].shape);
   Integers steps;
-  for (std::int64_t axis : op.attributes.integers("permutation")) steps.push_back(strides[static_cast<std::size_t>(axis)]);
+  for (std::int64_t axis : op.attributes.integers("permutation"))
+    steps.push_back(strides[static_cast<std::size_t>(axis)]);
   gather(inputs[0], steps, outputs[0]);
 }
 

@@ -10,8 +10,8 @@ using namespace rules;
 const Integers& one_an_axis(std::string_view op, const Attributes& attributes, std::string_view name, int rank) {
   const Integers& values = attributes.integers(name);
   if (static_cast<int>(values.size()) != rank) {
-    fail(op, "attribute '" + std::string(name) + "' = " + Shape(values).to_string() + " needs one value for each of the " +
-                 std::to_string(rank) + " axes");
+    fail(op, "attribute '" + std::string(name) + "' = " + Shape(values).to_string() +
+                 " needs one value for each of the " + std::to_string(rank) + " axes");
   }
   return values;
 }
@@ -55,7 +55,8 @@ void reference_pad(const OpInstance& op, std::span<const Tensor> inputs, std::sp
 
 // ---- strided_slice: index i of the result is index start + i*stride of x
 
-void expect_inside(std::string_view op, const Integers& start, const Integers& stride, const Shape& size, const Shape& x) {
+void expect_inside(std::string_view op, const Integers& start, const Integers& stride, const Shape& size,
+                   const Shape& x) {
   for (int axis = 0; axis < x.rank(); ++axis) {
     const auto a = static_cast<std::size_t>(axis);
     if (stride[a] < 1) fail(op, "stride " + Shape(stride).to_string() + " must be at least 1");

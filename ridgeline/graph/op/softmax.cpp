@@ -124,7 +124,8 @@ Cost cost_each(double each, const OpInstance& op, std::span<const ValueType> res
 }  // namespace
 
 std::vector<OpDef> softmax_ops() {
-  const AttributeSpec smoothing = optional("label_smoothing", 0.0, "weight of the uniform distribution in the target, [0, 1]");
+  const AttributeSpec smoothing =
+      optional("label_smoothing", 0.0, "weight of the uniform distribution in the target, [0, 1]");
 
   OpDef softmax;
   softmax.name = "softmax";
@@ -139,7 +140,8 @@ std::vector<OpDef> softmax_ops() {
   OpDef loss;
   loss.name = "softmax_cross_entropy";
   loss.law =
-      "p = softmax(logits), loss[n] = -sum over k of q[n,k] * log p[n,k], q = (1 - label_smoothing) * one_hot(labels) + "
+      "p = softmax(logits), loss[n] = -sum over k of q[n,k] * log p[n,k], q = (1 - label_smoothing) * one_hot(labels) "
+      "+ "
       "label_smoothing / K; loss 0 where the mask is 0. logits [N,K], labels i32 [N], mask [N]";
   loss.operands = {"logits", "labels", "mask"};
   loss.min_operands = 2;
@@ -152,7 +154,8 @@ std::vector<OpDef> softmax_ops() {
 
   OpDef backward;
   backward.name = "softmax_cross_entropy_bwd";
-  backward.law = "dlogits[n,k] = (probabilities[n,k] - q[n,k]) * dloss[n], 0 where the mask is 0; q as in softmax_cross_entropy";
+  backward.law =
+      "dlogits[n,k] = (probabilities[n,k] - q[n,k]) * dloss[n], 0 where the mask is 0; q as in softmax_cross_entropy";
   backward.operands = {"probabilities", "labels", "dloss", "mask"};
   backward.min_operands = 3;
   backward.max_operands = 4;

@@ -2,8 +2,8 @@
 //
 // Softmax over the last of two axes, and the cross-entropy of its result with smoothed labels:
 // loss[n] = -sum over k of q[n,k] * log p[n,k], q = (1 - label_smoothing) * one_hot(label) + label_smoothing / K.
-// Computed from logits, largest subtracted. A row whose mask is 0 has loss 0 and no gradient, and its label is not read.
-// logits [N,K], labels i32 [N], mask [N] or absent. Smoothing as Szegedy et al., 2016, and TensorFlow.
+// Computed from logits, largest subtracted. A row whose mask is 0 has loss 0 and no gradient, and its label is not
+// read. logits [N,K], labels i32 [N], mask [N] or absent. Smoothing as Szegedy et al., 2016, and TensorFlow.
 #pragma once
 
 #include <vector>

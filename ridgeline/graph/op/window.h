@@ -38,7 +38,8 @@ struct Window {
 };
 
 // Reads stride, pad (top, bottom, left, right), and dilation where the op has it, and checks their ranges.
-Window window_of(std::string_view op, const Attributes& attributes, std::int64_t kernel_height, std::int64_t kernel_width);
+Window window_of(std::string_view op, const Attributes& attributes, std::int64_t kernel_height,
+                 std::int64_t kernel_width);
 // Output height and width over an image [N,H,W,C]; an Error when the window does not fit.
 std::array<std::int64_t, 2> output_sizes(std::string_view op, const Window& window, const Shape& image);
 
