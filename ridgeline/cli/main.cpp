@@ -7,6 +7,7 @@
 #include "ridgeline/cli/arguments.h"
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/threads.h"
 #include "ridgeline/core/version.h"
 
 namespace {
@@ -58,6 +59,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ridgeline::settle_wait_policy(argv);
   try {
     return run(argc, argv);
   } catch (const Error& error) {
