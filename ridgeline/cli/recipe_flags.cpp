@@ -51,6 +51,7 @@ void add_model_flags(CLI::App& app, RecipeFlags& f) {
   app.add_option("--model", r.model, model_names())->capture_default_str()->group(group);
   app.add_option("--alexnet_version,--version", f.alexnet_version, "initial weights of alexnet: he_uniform (default), xavier, he_uniform_custom")->group(group);
   app.add_option("--final_relu", f.final_relu, "a relu on the logits of alexnet, as the original has: True (default) or False")->group(group);
+  app.add_option("--dropout_keep", f.dropout_keep, "share of units that dropout keeps, in (0, 1]; 0: the model's own")->capture_default_str()->group(group);
   app.add_option("--restore_path,--pretrained", r.restore_path, "start from the weights of this safetensors file")->group(group);
   app.add_option("--restore_exclude", f.restore_exclude, "layers that are not restored for training, by commas")->capture_default_str()->group(group);
   app.add_option("--dtype", f.dtype, "tf.float32")->capture_default_str()->group(group);
@@ -168,6 +169,7 @@ train::Recipe finish_recipe(const CLI::App& app, RecipeFlags& f) {
   r.mode = train::parse_mode(f.mode);
   r.label_base = data::parse_label_base(f.label_base);
   r.model_options.init = f.alexnet_version;
+  if (f.dropout_keep != 0) r.model_options.dropout_keep = f.dropout_keep;
   if (!f.final_relu.empty()) {
     if (f.final_relu != "True" && f.final_relu != "False") {
       throw Error("--final_relu=" + f.final_relu + " (allowed: True, False)", ErrorKind::usage);

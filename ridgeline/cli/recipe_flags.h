@@ -18,6 +18,7 @@ struct RecipeFlags {
   std::string dtype = "tf.float32";
   std::string restore_exclude = "dense_2";
   std::string final_relu;
+  double dropout_keep = 0;
   std::int64_t max_train_steps = 0;
   std::int64_t rank_size = 1;
   std::int64_t group_size = 1;

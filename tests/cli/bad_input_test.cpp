@@ -1,37 +1,24 @@
 // What the program says to wrong calls and damaged files, as a user meets it: one line that names the flag, file or
 // record and what would be right, and an exit code that is not zero.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/data/make/make_tfrecord.h"
+#include "tests/support/program.h"
 
 namespace ridgeline {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Outcome {
-  int code = -1;
-  std::string text;  // standard output and error together
-};
+using testing::Outcome;
 
-Outcome run(const std::string& arguments) {
-  const std::string command = std::string(RIDGELINE_BINARY) + " " + arguments + " 2>&1";
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  Outcome outcome;
-  char buffer[4096];
-  while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) outcome.text += buffer;
-  const int status = ::pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return outcome;
-}
+Outcome run(const std::string& arguments) { return testing::run_shell(std::string(RIDGELINE_BINARY) + " " + arguments); }
 
 const std::string& root() {
   static const std::string path = [] {
@@ -145,14 +132,8 @@ TEST(BadInput, AFullDiskWhileSavingKeepsTheOldCheckpoint) {
   const std::string before = read_file(log + "/model.ckpt-5.safetensors");
   // A limit on the size of files stands in for the full disk: the checkpoint is larger, the log is not.
   const std::string command = "bash -c \"trap '' XFSZ; ulimit -f 512; exec " + std::string(RIDGELINE_BINARY) + " " + words +
-                              " --max_epochs=2 --max_train_steps=10\" 2>&1";
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  std::string text;
-  char buffer[4096];
-  while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) text += buffer;
-  const int status = ::pclose(pipe);
-  EXPECT_EQ(WEXITSTATUS(status), 1) << text;
-  EXPECT_NE(text.find("model.ckpt-10.safetensors"), std::string::npos) << text;
+                              " --max_epochs=2 --max_train_steps=10\"";
+  expect(testing::run_shell(command), 1, {"model.ckpt-10.safetensors"});
   EXPECT_EQ(read_file(log + "/model.ckpt-5.safetensors"), before);
   expect(run(words + " --max_epochs=2 --max_train_steps=10"), 0, {"continuing from", "step 5"});
 }

@@ -1,0 +1,35 @@
+// tests/support/program.h
+//
+// Runs the program `ridgeline` as a user does, for tests that get its path as RIDGELINE_BINARY.
+#pragma once
+
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace ridgeline::testing {
+
+struct Outcome {
+  int code = -1;     // the exit code, or 128 + signal
+  std::string text;  // standard output and error together
+};
+
+inline Outcome run_shell(const std::string& command) {
+  std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  Outcome outcome;
+  char buffer[4096];
+  while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) outcome.text += buffer;
+  const int status = ::pclose(pipe);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+// packA of RIDGELINE_TEST_DATA, or "" where there is none: then a test skips and says so.
+inline std::string pack_a() {
+  const char* data = std::getenv("RIDGELINE_TEST_DATA");
+  return data == nullptr || *data == '\0' ? std::string() : std::string(data) + "/packA";
+}
+
+}  // namespace ridgeline::testing

@@ -1,0 +1,37 @@
+// The embedded data set is no toy: what a linear classifier makes of its pixels stays far below what AlexNet reaches.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "ridgeline/data/make/make_shapes.h"
+#include "ridgeline/train/trainer.h"
+
+namespace ridgeline::train {
+namespace {
+
+TEST(LinearClassifier, StaysUnderSixtyPercentOnTheShapes) {
+  const std::string directory = ::testing::TempDir() + "/ridgeline_linear_" + std::to_string(::getpid());
+  data::make_shapes(directory + "/shapes");
+  Recipe recipe;
+  recipe.model = "linear";
+  recipe.data_dir = directory + "/shapes";
+  recipe.image_size = 64;
+  recipe.batch_size = 64;
+  recipe.max_epochs = 2;
+  recipe.warmup_epochs = 1;
+  recipe.lr = 0.001;
+  recipe.min_area = 0.8;
+  recipe.label_smoothing = 0;
+  recipe.do_checkpoint = false;
+  recipe.log_dir = directory + "/log";
+  const TrainingResult result = train(recipe);
+  ASSERT_TRUE(result.evaluation.has_value());
+  EXPECT_EQ(result.evaluation->rows, 1000);
+  EXPECT_LT(result.evaluation->top_1, 0.60);
+  EXPECT_GT(result.evaluation->top_1, 0.11) << "it has learned nothing: no yardstick";
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace ridgeline::train
