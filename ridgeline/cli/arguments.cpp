@@ -82,7 +82,8 @@ bool parse(CLI::App& app, std::vector<std::string> words) {
     const std::string name = command_name(target);
     if (!flag.starts_with("-")) throw Error(name + ": unexpected argument '" + flag + "'", ErrorKind::usage);
     const std::string near = nearest_name(flag, flag_names(target));
-    throw Error(name + ": unknown flag " + flag + (near.empty() ? "" : " (did you mean " + near + "?)"), ErrorKind::usage);
+    throw Error(name + ": unknown flag " + flag + (near.empty() ? "" : " (did you mean " + near + "?)"),
+                ErrorKind::usage);
   } catch (const CLI::ParseError& error) {
     throw Error(command_name(addressed(app)) + ": " + error.what(), ErrorKind::usage);
   }

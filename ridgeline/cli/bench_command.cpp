@@ -1,5 +1,5 @@
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -38,31 +38,42 @@ int bench_command(const Words& words) {
   step->add_option("--num_classes", recipe.num_classes, "0: the published model's")->capture_default_str();
   step->add_option("--precision", precision, "fp32")->capture_default_str();
   step->add_option("--steps", steps, "timed steps; the median is printed")->capture_default_str();
-  step->add_option("--intra_op_parallelism_threads", recipe.intra_op_parallelism_threads, "compute threads; 0: one per core")->capture_default_str();
+  step->add_option("--intra_op_parallelism_threads", recipe.intra_op_parallelism_threads,
+                   "compute threads; 0: one per core")
+      ->capture_default_str();
   step->add_option("--log", recipe.log, "diagnostics by commas: dispatch, placement, memory, passes");
   add_boolean(*step, "--fusion", recipe.fusion, "merge chains of elementwise ops");
   step->add_flag("--json", json, "print one JSON object");
   step->add_flag("--layers", layers, "print every launch of 0.05 ms or more");
   if (!parse(app, words)) return 0;
   if (precision != "fp32") {
-    throw Error("bench step: --precision=" + precision + " is not supported by this version (allowed: fp32)", ErrorKind::usage);
+    throw Error("bench step: --precision=" + precision + " is not supported by this version (allowed: fp32)",
+                ErrorKind::usage);
   }
   train::check(recipe);
   const train::StepBench bench = train::bench_step(recipe, steps);
   if (json) {
-    const nlohmann::json object{{"model", recipe.model}, {"batch_size", recipe.batch_size},
-                                {"ms_per_step", bench.milliseconds}, {"ms_fastest", bench.fastest},
-                                {"ms_slowest", bench.slowest}, {"steps", bench.steps},
-                                {"images_per_second", bench.images_per_second}, {"gflops", bench.gflops},
-                                {"peak_gflops", bench.peak_gflops}, {"roofline_share", bench.roofline_share},
-                                {"isa", bench.isa}, {"precision", precision}};
+    const nlohmann::json object{{"model", recipe.model},
+                                {"batch_size", recipe.batch_size},
+                                {"ms_per_step", bench.milliseconds},
+                                {"ms_fastest", bench.fastest},
+                                {"ms_slowest", bench.slowest},
+                                {"steps", bench.steps},
+                                {"images_per_second", bench.images_per_second},
+                                {"gflops", bench.gflops},
+                                {"peak_gflops", bench.peak_gflops},
+                                {"roofline_share", bench.roofline_share},
+                                {"isa", bench.isa},
+                                {"precision", precision}};
     fmt::print("{}\n", object.dump());
     return 0;
   }
   if (layers) print_layers(bench);
-  fmt::print("step {:.1f} ms ({:.1f} to {:.1f}, {} steps), {:.1f} images/s, {:.0f} GFLOP/s, {:.2f} of the measured {:.0f} GFLOP/s ({})\n",
-             bench.milliseconds, bench.fastest, bench.slowest, bench.steps, bench.images_per_second, bench.gflops,
-             bench.roofline_share, bench.peak_gflops, bench.isa);
+  fmt::print(
+      "step {:.1f} ms ({:.1f} to {:.1f}, {} steps), {:.1f} images/s, {:.0f} GFLOP/s, {:.2f} of the measured {:.0f} "
+      "GFLOP/s ({})\n",
+      bench.milliseconds, bench.fastest, bench.slowest, bench.steps, bench.images_per_second, bench.gflops,
+      bench.roofline_share, bench.peak_gflops, bench.isa);
   fmt::print("memory: {}\n", bench.memory.to_text());
   return 0;
 }

@@ -1,5 +1,5 @@
-#include <CLI/CLI.hpp>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 
@@ -17,7 +17,8 @@ data::Progress counter(const char* what) {
   if (!::isatty(STDERR_FILENO)) return {};
   return [what](std::int64_t done, std::int64_t of) {
     if (done % 64 != 0 && done != of) return;
-    std::fprintf(stderr, "\r%s %lld/%lld%s", what, static_cast<long long>(done), static_cast<long long>(of), done == of ? "\n" : "");
+    std::fprintf(stderr, "\r%s %lld/%lld%s", what, static_cast<long long>(done), static_cast<long long>(of),
+                 done == of ? "\n" : "");
   };
 }
 
@@ -52,7 +53,8 @@ int dataset_command(const Words& words) {
   CLI::App* make = app.add_subcommand("make", "make a data set");
   make->require_subcommand(1);
   std::string out;
-  CLI::App* shapes = make->add_subcommand("shapes", "draw the embedded data set: ten classes of shapes, JPEG class folders");
+  CLI::App* shapes =
+      make->add_subcommand("shapes", "draw the embedded data set: ten classes of shapes, JPEG class folders");
   data::MakeShapesOptions shape_options;
   shapes->add_option("--out", out, "folder to make")->required();
   shapes->add_option("--seed", shape_options.seed, "another seed, other pictures")->capture_default_str();
@@ -64,7 +66,8 @@ int dataset_command(const Words& words) {
   records->add_option("--from", from, "folder with train/<class>/* and val/<class>/*")->required();
   records->add_option("--out", out, "folder for the shards")->required();
   records->add_option("--train_shards", record_options.train_shards, "0: one per 64 MiB")->capture_default_str();
-  records->add_option("--validation_shards", record_options.validation_shards, "0: one per 64 MiB")->capture_default_str();
+  records->add_option("--validation_shards", record_options.validation_shards, "0: one per 64 MiB")
+      ->capture_default_str();
   records->add_option("--seed", record_options.seed, "of the order of the training records")->capture_default_str();
   if (!parse(app, words)) return 0;
   if (shapes->parsed()) return draw_shapes(out, shape_options);

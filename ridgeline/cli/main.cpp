@@ -22,7 +22,8 @@ struct Command {
 };
 
 constexpr std::array<Command, 6> kCommands{{
-    {"train", "train a model, and continue where an earlier run of the same --log_dir stopped", ridgeline::cli::train_command},
+    {"train", "train a model, and continue where an earlier run of the same --log_dir stopped",
+     ridgeline::cli::train_command},
     {"evaluate", "accuracy and loss of checkpoints on the validation part", ridgeline::cli::evaluate_command},
     {"predict", "the most probable classes of image files", ridgeline::cli::predict_command},
     {"dataset", "make data sets", ridgeline::cli::dataset_command},
@@ -31,7 +32,9 @@ constexpr std::array<Command, 6> kCommands{{
 }};
 
 void print_help(std::FILE* out) {
-  std::fprintf(out, "ridgeline %s: trains image models\n\nusage: ridgeline COMMAND [FLAGS]   (ridgeline COMMAND --help lists the flags)\n\n",
+  std::fprintf(out,
+               "ridgeline %s: trains image models\n\nusage: ridgeline COMMAND [FLAGS]   (ridgeline COMMAND --help "
+               "lists the flags)\n\n",
                ridgeline::kVersion);
   for (const Command& c : kCommands) std::fprintf(out, "  %-10s %s\n", c.name.data(), c.summary.data());
 }
@@ -52,7 +55,8 @@ int run(int argc, char** argv) {
     names.emplace_back(c.name);
   }
   const std::string near = ridgeline::nearest_name(words[0], names);
-  throw Error("unknown command '" + words[0] + "'" + (near.empty() ? " (ridgeline --help lists them)" : " (did you mean " + near + "?)"),
+  throw Error("unknown command '" + words[0] + "'" +
+                  (near.empty() ? " (ridgeline --help lists them)" : " (did you mean " + near + "?)"),
               ErrorKind::usage);
 }
 

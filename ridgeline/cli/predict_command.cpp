@@ -18,7 +18,8 @@ int predict_command(const Words& words) {
   app.add_option("--model", recipe.model, "the model")->capture_default_str();
   app.add_option("--checkpoint_dir", recipe.checkpoint_dir, "use its newest checkpoint")->capture_default_str();
   app.add_option("--restore_path", recipe.restore_path, "use the weights of this safetensors file");
-  app.add_option("--num_classes", recipe.num_classes, "with --restore_path; 0: the published model's")->capture_default_str();
+  app.add_option("--num_classes", recipe.num_classes, "with --restore_path; 0: the published model's")
+      ->capture_default_str();
   app.add_option("--image_size", recipe.image_size, "0: the checkpoint's or the model's own")->capture_default_str();
   app.add_option("--top", top, "classes shown")->capture_default_str();
   app.add_flag("--logits", logits, "show logits, in the order of the classes");
@@ -36,7 +37,8 @@ int predict_command(const Words& words) {
       continue;
     }
     for (std::size_t i = 0; i < std::min(top, classes.size()); ++i) {
-      std::printf("  %6.2f %%  %lld %s\n", 100 * classes[i].probability, static_cast<long long>(classes[i].label), classes[i].name.c_str());
+      std::printf("  %6.2f %%  %lld %s\n", 100 * classes[i].probability, static_cast<long long>(classes[i].label),
+                  classes[i].name.c_str());
     }
   }
   return 0;

@@ -1,7 +1,7 @@
 #include "ridgeline/cli/recipe_flags.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 
@@ -33,15 +33,29 @@ std::string model_names() {
 void add_data_flags(CLI::App& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Data";
-  app.add_option("--data_dir", r.data_dir, "records (train-*, validation-*) or class folders (train/<class>/*, val/<class>/*)")->group(group);
+  app.add_option("--data_dir", r.data_dir,
+                 "records (train-*, validation-*) or class folders (train/<class>/*, val/<class>/*)")
+      ->group(group);
   add_boolean(app, "--synthetic", r.synthetic, "train on random pixels; no --data_dir needed")->group(group);
-  app.add_option("--num_classes", r.num_classes, "0: the number of class folders, 1000 for records")->capture_default_str()->group(group);
-  app.add_option("--image_size", r.image_size, "pixels a side; 0: the model's own")->capture_default_str()->group(group);
-  app.add_option("--label_base", f.label_base, "what record labels start from: auto, 0 or 1")->capture_default_str()->group(group);
+  app.add_option("--num_classes", r.num_classes, "0: the number of class folders, 1000 for records")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--image_size", r.image_size, "pixels a side; 0: the model's own")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--label_base", f.label_base, "what record labels start from: auto, 0 or 1")
+      ->capture_default_str()
+      ->group(group);
   app.add_option("--num_workers", r.num_workers, "data threads; 0: one per core")->capture_default_str()->group(group);
-  app.add_option("--min_area", r.min_area, "smallest share of an image that a training crop covers")->capture_default_str()->group(group);
-  add_boolean(app, "--enable_data_pre_proc", r.enable_data_pre_proc, "flip and normalise in the compiled step instead of the data workers")->group(group);
-  add_boolean(app, "--eval_drop_remainder", r.eval_drop_remainder, "leave out the last partial batch of an evaluation, as the original does")->group(group);
+  app.add_option("--min_area", r.min_area, "smallest share of an image that a training crop covers")
+      ->capture_default_str()
+      ->group(group);
+  add_boolean(app, "--enable_data_pre_proc", r.enable_data_pre_proc,
+              "flip and normalise in the compiled step instead of the data workers")
+      ->group(group);
+  add_boolean(app, "--eval_drop_remainder", r.eval_drop_remainder,
+              "leave out the last partial batch of an evaluation, as the original does")
+      ->group(group);
   add_boolean(app, "--shard", f.shard, "each rank reads its own part of the data")->group(group);
 }
 
@@ -49,11 +63,20 @@ void add_model_flags(CLI::App& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Model";
   app.add_option("--model", r.model, model_names())->capture_default_str()->group(group);
-  app.add_option("--alexnet_version,--version", f.alexnet_version, "initial weights of alexnet: he_uniform (default), xavier, he_uniform_custom")->group(group);
-  app.add_option("--final_relu", f.final_relu, "a relu on the logits of alexnet, as the original has: True (default) or False")->group(group);
-  app.add_option("--dropout_keep", f.dropout_keep, "share of units that dropout keeps, in (0, 1]; 0: the model's own")->capture_default_str()->group(group);
-  app.add_option("--restore_path,--pretrained", r.restore_path, "start from the weights of this safetensors file")->group(group);
-  app.add_option("--restore_exclude", f.restore_exclude, "layers that are not restored for training, by commas")->capture_default_str()->group(group);
+  app.add_option("--alexnet_version,--version", f.alexnet_version,
+                 "initial weights of alexnet: he_uniform (default), xavier, he_uniform_custom")
+      ->group(group);
+  app.add_option("--final_relu", f.final_relu,
+                 "a relu on the logits of alexnet, as the original has: True (default) or False")
+      ->group(group);
+  app.add_option("--dropout_keep", f.dropout_keep, "share of units that dropout keeps, in (0, 1]; 0: the model's own")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--restore_path,--pretrained", r.restore_path, "start from the weights of this safetensors file")
+      ->group(group);
+  app.add_option("--restore_exclude", f.restore_exclude, "layers that are not restored for training, by commas")
+      ->capture_default_str()
+      ->group(group);
   app.add_option("--dtype", f.dtype, "tf.float32")->capture_default_str()->group(group);
 }
 
@@ -61,34 +84,63 @@ void add_optimization_flags(CLI::App& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Optimization";
   app.add_option("--batch_size", r.batch_size, "images a step and rank")->capture_default_str()->group(group);
-  app.add_option("--max_epochs", r.max_epochs, "length of the run and of the learning-rate schedule")->capture_default_str()->group(group);
-  app.add_option("--max_train_steps", f.max_train_steps, "stop here instead of after max_epochs; 0: off")->capture_default_str()->group(group);
+  app.add_option("--max_epochs", r.max_epochs, "length of the run and of the learning-rate schedule")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--max_train_steps", f.max_train_steps, "stop here instead of after max_epochs; 0: off")
+      ->capture_default_str()
+      ->group(group);
   app.add_option("--warmup_epochs", r.warmup_epochs, "epochs of linear warm-up")->capture_default_str()->group(group);
-  app.add_option("--lr", r.lr, "base learning rate (0.06 for 1024 images a step, 0.015 for 256)")->capture_default_str()->group(group);
+  app.add_option("--lr", r.lr, "base learning rate (0.06 for 1024 images a step, 0.015 for 256)")
+      ->capture_default_str()
+      ->group(group);
   app.add_option("--momentum", r.momentum, "in [0, 1)")->capture_default_str()->group(group);
   add_boolean(app, "--use_nesterov", r.use_nesterov, "Nesterov's form of momentum")->group(group);
-  app.add_option("--weight_decay", r.weight_decay, "factor of the L2 penalty over all parameters")->capture_default_str()->group(group);
+  app.add_option("--weight_decay", r.weight_decay, "factor of the L2 penalty over all parameters")
+      ->capture_default_str()
+      ->group(group);
   app.add_option("--label_smoothing", r.label_smoothing, "in [0, 1)")->capture_default_str()->group(group);
-  app.add_option("--seed", r.seed, "of initial weights, data order, augmentation and dropout")->capture_default_str()->group(group);
+  app.add_option("--seed", r.seed, "of initial weights, data order, augmentation and dropout")
+      ->capture_default_str()
+      ->group(group);
 }
 
 void add_loop_flags(CLI::App& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Run";
   app.add_option("--mode", f.mode, "train, evaluate or train_and_evaluate")->capture_default_str()->group(group);
-  app.add_option("--preset", f.preset, "flags by name, before all others: alexnet_1p, alexnet_8p, shapes")->group(group);
-  app.add_option("--iterations_per_loop", r.iterations_per_loop, "steps without the host; 0: an epoch's, at most 100")->capture_default_str()->group(group);
-  app.add_option("--epochs_between_evals", r.epochs_between_evals, "of train_and_evaluate")->capture_default_str()->group(group);
-  app.add_option("--display_every,--display", r.display_every, "log only steps that are a multiple of this")->capture_default_str()->group(group);
-  app.add_option("--save_summary_steps", r.save_summary_steps, "steps between log lines")->capture_default_str()->group(group);
-  app.add_option("--save_checkpoints_steps", r.save_checkpoints_steps, "steps between checkpoints")->capture_default_str()->group(group);
+  app.add_option("--preset", f.preset, "flags by name, before all others: alexnet_1p, alexnet_8p, shapes")
+      ->group(group);
+  app.add_option("--iterations_per_loop", r.iterations_per_loop, "steps without the host; 0: an epoch's, at most 100")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--epochs_between_evals", r.epochs_between_evals, "of train_and_evaluate")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--display_every,--display", r.display_every, "log only steps that are a multiple of this")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--save_summary_steps", r.save_summary_steps, "steps between log lines")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--save_checkpoints_steps", r.save_checkpoints_steps, "steps between checkpoints")
+      ->capture_default_str()
+      ->group(group);
   add_boolean(app, "--do_checkpoint", r.do_checkpoint, "write checkpoints")->group(group);
-  app.add_option("--max_checkpoint_to_save", r.max_checkpoint_to_save, "newest checkpoints that are kept")->capture_default_str()->group(group);
-  app.add_option("--log_dir", r.log_dir, "log, metrics and checkpoints; a run continues from what is there")->capture_default_str()->group(group);
+  app.add_option("--max_checkpoint_to_save", r.max_checkpoint_to_save, "newest checkpoints that are kept")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--log_dir", r.log_dir, "log, metrics and checkpoints; a run continues from what is there")
+      ->capture_default_str()
+      ->group(group);
   app.add_option("--log_name", r.log_name, "file in log_dir")->capture_default_str()->group(group);
   app.add_option("--checkpoint_dir", r.checkpoint_dir, "checkpoints to evaluate")->capture_default_str()->group(group);
-  app.add_option("--rank_size", f.rank_size, "number of processes that train together: 1")->capture_default_str()->group(group);
-  app.add_option("--group_size", f.group_size, "the same, by its name in the README: 1")->capture_default_str()->group(group);
+  app.add_option("--rank_size", f.rank_size, "number of processes that train together: 1")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--group_size", f.group_size, "the same, by its name in the README: 1")
+      ->capture_default_str()
+      ->group(group);
   add_boolean(app, "--debug", f.debug, "no effect, as in the original")->group(group);
   add_boolean(app, "--eval", f.eval, "no effect, as in the original")->group(group);
 }
@@ -96,7 +148,9 @@ void add_loop_flags(CLI::App& app, RecipeFlags& f) {
 void add_execution_flags(CLI::App& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Execution";
-  app.add_option("--intra_op_parallelism_threads", r.intra_op_parallelism_threads, "compute threads; 0: one per core")->capture_default_str()->group(group);
+  app.add_option("--intra_op_parallelism_threads", r.intra_op_parallelism_threads, "compute threads; 0: one per core")
+      ->capture_default_str()
+      ->group(group);
   add_boolean(app, "--fusion", r.fusion, "merge chains of elementwise ops")->group(group);
   app.add_option("--dump_ir", r.dump_ir, "write the graph after every compiler pass into this directory")->group(group);
   app.add_option("--log", r.log, "diagnostics by commas: dispatch, placement, memory, passes, data")->group(group);
@@ -106,8 +160,9 @@ void add_execution_flags(CLI::App& app, RecipeFlags& f) {
 void refuse_unsupported(const RecipeFlags& f) {
   const auto one = [](const char* flag, std::int64_t value) {
     if (value > 1) {
-      throw Error(fmt::format("--{}={}: training on several ranks is not supported by this version (allowed: 1)", flag, value),
-                  ErrorKind::usage);
+      throw Error(
+          fmt::format("--{}={}: training on several ranks is not supported by this version (allowed: 1)", flag, value),
+          ErrorKind::usage);
     }
     if (value < 0) throw Error(fmt::format("--{}={} is out of range (allowed: 1)", flag, value), ErrorKind::usage);
   };
@@ -131,18 +186,19 @@ void apply_preset(const CLI::App& app, RecipeFlags& f) {
     set("--iterations_per_loop", r.iterations_per_loop, 100);
     set("--log_dir", r.log_dir, "./model_1p");
   } else if (f.preset == "alexnet_8p") {
-    throw Error("--preset=alexnet_8p: training on several ranks is not supported by this version (allowed: alexnet_1p, shapes)",
-                ErrorKind::usage);
+    throw Error(
+        "--preset=alexnet_8p: training on several ranks is not supported by this version (allowed: alexnet_1p, shapes)",
+        ErrorKind::usage);
   } else if (f.preset == "shapes") {
     set("--image_size", r.image_size, 64);
     set("--batch_size", r.batch_size, 64);
-    set("--max_epochs", r.max_epochs, 10);
+    set("--max_epochs", r.max_epochs, 6);
     set("--warmup_epochs", r.warmup_epochs, 1);
-    set("--lr", r.lr, 0.02);
-    set("--min_area", r.min_area, 0.6);
+    set("--lr", r.lr, 0.012);
+    set("--label_smoothing", r.label_smoothing, 0.0);
+    set("--min_area", r.min_area, 0.5);
     set("--log_dir", r.log_dir, "runs/shapes");
     set("--final_relu", f.final_relu, "False");
-    set("--epochs_between_evals", r.epochs_between_evals, 100);
   } else {
     throw Error("unknown preset '" + f.preset + "' (allowed: alexnet_1p, alexnet_8p, shapes)", ErrorKind::usage);
   }

@@ -1,5 +1,5 @@
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 
@@ -22,8 +22,8 @@ void print_summary(const train::Recipe& recipe, const train::TrainingResult& res
   std::fprintf(stderr, "metrics  %s   (TensorBoard events beside it)\n", result.metrics_path.c_str());
   if (!result.checkpoint_path.empty()) std::fprintf(stderr, "model    %s\n", result.checkpoint_path.c_str());
   if (!recipe.synthetic && recipe.mode == train::Mode::train) {
-    std::fprintf(stderr, "next     ridgeline evaluate --model=%s --data_dir=%s --checkpoint_dir=%s\n", recipe.model.c_str(),
-                 recipe.data_dir.c_str(), recipe.log_dir.c_str());
+    std::fprintf(stderr, "next     ridgeline evaluate --model=%s --data_dir=%s --checkpoint_dir=%s\n",
+                 recipe.model.c_str(), recipe.data_dir.c_str(), recipe.log_dir.c_str());
   }
 }
 

@@ -11,10 +11,10 @@
 namespace ridgeline {
 
 struct CompileOptions {
-  bool fusion = true;           // merge pointwise chains and epilogues
-  bool reuse_memory = true;     // let values share addresses when their lifetimes do not overlap
-  bool soft_placement = true;   // run ops that the device has no kernel for on the CPU instead of refusing them
-  std::string dump_directory;   // one numbered text file per pass, when not empty
+  bool fusion = true;          // merge pointwise chains and epilogues
+  bool reuse_memory = true;    // let values share addresses when their lifetimes do not overlap
+  bool soft_placement = true;  // run ops that the device has no kernel for on the CPU instead of refusing them
+  std::string dump_directory;  // one numbered text file per pass, when not empty
 #ifdef NDEBUG
   bool verify = false;
 #else

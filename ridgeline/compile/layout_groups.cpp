@@ -15,8 +15,10 @@ LayoutGroups::LayoutGroups(const Graph& graph)
     ValueId first = kNoValue;
     const auto visit = [&](ValueId id) {
       if (graph.value(id).type.shape.rank() == 0) return;
-      if (first == kNoValue) first = id;
-      else if (graph.value(first).type.shape == graph.value(id).type.shape) join(first, id);
+      if (first == kNoValue)
+        first = id;
+      else if (graph.value(first).type.shape == graph.value(id).type.shape)
+        join(first, id);
     };
     for (ValueId id : node.outputs) visit(id);
     for (ValueId id : node.inputs) visit(id);

@@ -84,7 +84,8 @@ class Lowering {
   }
 
   int add_copy(int from, Device* device, ValueId id) {
-    const int to = add_buffer({.name = buffer(from).name, .device = device, .layout = buffer(from).layout, .type = value(id).type});
+    const int to = add_buffer(
+        {.name = buffer(from).name, .device = device, .layout = buffer(from).layout, .type = value(id).type});
     Launch launch;
     launch.kind = LaunchKind::copy;
     launch.device = buffer(from).device->host_memory() ? device : buffer(from).device;
@@ -97,7 +98,8 @@ class Lowering {
 
   int add_conversion(int from, const Layout& layout, ValueId id) {
     const ValueType& type = value(id).type;
-    const int to = add_buffer({.name = buffer(from).name, .device = buffer(from).device, .layout = layout, .type = type});
+    const int to =
+        add_buffer({.name = buffer(from).name, .device = buffer(from).device, .layout = layout, .type = type});
     Launch launch;
     launch.device = buffer(from).device;
     launch.kernel = make_conversion_kernel(type, buffer(from).layout, layout);
@@ -141,8 +143,9 @@ class Lowering {
     }
     std::string where = node.where.empty() ? "" : " (" + node.where.front().to_string() + ")";
     throw Error("op " + node.name + " (" + node.op + ")" + where + " has no kernel on device " +
-                std::string(plan_.devices.front()->name()) + (soft_placement_ ? "" : " and allow_soft_placement is off") +
-                ": " + (refusals.empty() ? "the device does not know the op" : refusals));
+                std::string(plan_.devices.front()->name()) +
+                (soft_placement_ ? "" : " and allow_soft_placement is off") + ": " +
+                (refusals.empty() ? "the device does not know the op" : refusals));
   }
 
   // Parameters and states that no kernel has settled yet may be laid out as the next kernel likes.
@@ -214,8 +217,10 @@ class Lowering {
     for (Return& r : plan_.graph.returns) {
       const int b = buffer_of(r.value);
       if (buffer(b).home == BufferHome::arena && buffer(b).layout.plain()) continue;
-      if (buffer(b).layout.plain()) buffer_of(r.value) = add_copy(b, buffer(b).device, r.value);
-      else buffer_of(r.value) = materialize(r.value, &session_.cpu(), {});
+      if (buffer(b).layout.plain())
+        buffer_of(r.value) = add_copy(b, buffer(b).device, r.value);
+      else
+        buffer_of(r.value) = materialize(r.value, &session_.cpu(), {});
     }
   }
 
@@ -242,7 +247,8 @@ class Lowering {
     }
   }
 
-  // Lets the kernel that makes `from` write into the store's buffer `to`, if it can and nobody reads the old value later.
+  // Lets the kernel that makes `from` write into the store's buffer `to`, if it can and nobody reads the old value
+  // later.
   bool writes_in_place(int from, int to) {
     if (buffer(from).home != BufferHome::arena || buffer(from).device != buffer(to).device ||
         buffer(from).layout != buffer(to).layout) {

@@ -53,8 +53,10 @@ Tensor ParameterStore::get(const std::string& name) const {
   const Entry& e = entry(name);
   Tensor value(e.type.dtype, e.type.shape);
   const std::vector<std::byte> raw = read_device(device_, *e.memory, e.home.bytes(e.type));
-  if (e.home.plain()) std::memcpy(value.raw(), raw.data(), raw.size());
-  else e.home.blocked()->to_plain(raw.data(), value.raw());
+  if (e.home.plain())
+    std::memcpy(value.raw(), raw.data(), raw.size());
+  else
+    e.home.blocked()->to_plain(raw.data(), value.raw());
   return value;
 }
 

@@ -40,11 +40,11 @@ struct Launch {
   LaunchKind kind = LaunchKind::kernel;
   std::unique_ptr<Kernel> kernel;
   Device* device = nullptr;
-  std::vector<int> inputs;   // buffers
+  std::vector<int> inputs;  // buffers
   std::vector<int> outputs;
   int scratch = -1;
-  int node = -1;             // of the graph; the launch serves it
-  bool converts = false;     // a change of layout in front of the node, not the node itself
+  int node = -1;          // of the graph; the launch serves it
+  bool converts = false;  // a change of layout in front of the node, not the node itself
 };
 
 struct Plan {

@@ -46,8 +46,8 @@ void reuse_operands(Plan& plan) {
       const int to = launch.inputs[static_cast<std::size_t>(in_place[result])];
       Buffer& made = plan.buffers[static_cast<std::size_t>(from)];
       Buffer& used = plan.buffers[static_cast<std::size_t>(to)];
-      if (from == to || made.home != BufferHome::arena || used.home != BufferHome::arena || made.device != used.device ||
-          made.bytes != used.bytes || used.last != static_cast<int>(i) ||
+      if (from == to || made.home != BufferHome::arena || used.home != BufferHome::arena ||
+          made.device != used.device || made.bytes != used.bytes || used.last != static_cast<int>(i) ||
           std::count(launch.inputs.begin(), launch.inputs.end(), to) != 1 ||
           std::count(launch.outputs.begin(), launch.outputs.end(), to) != 0) {
         continue;
@@ -101,8 +101,10 @@ MemoryReport plan_memory(Plan& plan, bool reuse) {
   for (const Buffer& b : plan.buffers) {
     if (b.home == BufferHome::input) report.inputs += b.bytes;
     if (b.home == BufferHome::arena && b.first >= 0) {
-      if (b.scratch) report.scratch = std::max(report.scratch, b.bytes);
-      else report.activations += b.bytes;
+      if (b.scratch)
+        report.scratch = std::max(report.scratch, b.bytes);
+      else
+        report.activations += b.bytes;
     }
   }
   for (ValueId id : plan.graph.arguments) {

@@ -22,7 +22,7 @@ struct Program::State {
   std::vector<std::unique_ptr<DeviceMemory>> arenas;  // a device each
   std::map<std::string, Tensor> inputs;               // by argument name
   std::map<std::string, ValueType> input_types;
-  std::vector<std::vector<void*>> input_addresses;    // by launch
+  std::vector<std::vector<void*>> input_addresses;  // by launch
   std::vector<std::vector<void*>> output_addresses;
   std::vector<void*> scratch_addresses;
   std::vector<double> milliseconds;
@@ -134,7 +134,8 @@ bool Program::run() {
       const auto end = std::chrono::steady_clock::now();
       state_->milliseconds[i] = std::chrono::duration<double, std::milli>(end - begin).count();
       if (Trace* trace = session_.trace()) {
-        const std::string& name = launch.node >= 0 ? plan_.graph.nodes[static_cast<std::size_t>(launch.node)].name : "update";
+        const std::string& name =
+            launch.node >= 0 ? plan_.graph.nodes[static_cast<std::size_t>(launch.node)].name : "update";
         trace->record("launch", name, begin, end);
       }
     }

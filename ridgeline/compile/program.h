@@ -20,17 +20,17 @@ struct MemoryReport {
   std::size_t parameters = 0;
   std::size_t states = 0;
   std::size_t inputs = 0;
-  std::size_t activations = 0;        // the sum over all intermediate values
-  std::size_t activations_peak = 0;   // what the arena takes
-  std::size_t scratch = 0;            // the largest launch's workspace
+  std::size_t activations = 0;       // the sum over all intermediate values
+  std::size_t activations_peak = 0;  // what the arena takes
+  std::size_t scratch = 0;           // the largest launch's workspace
   std::string to_text() const;
 };
 
 struct LaunchReport {
-  std::string node;    // name of the node
+  std::string node;  // name of the node
   std::string op;
   std::string kernel;
-  std::string where;   // the user's line
+  std::string where;  // the user's line
   std::string device;
   Cost cost;
   double milliseconds = 0;  // of the last profiled run

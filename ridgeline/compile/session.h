@@ -16,10 +16,10 @@
 namespace ridgeline {
 
 struct SessionOptions {
-  int compute_threads = 0;      // 0: the cores that the process may use
-  std::string device = "cpu";   // "cpu", or "simulated" for tests of placement and copies
+  int compute_threads = 0;     // 0: the cores that the process may use
+  std::string device = "cpu";  // "cpu", or "simulated" for tests of placement and copies
   SimulatedDeviceOptions simulated;
-  std::string log;              // diagnostic components, see core/log.h
+  std::string log;  // diagnostic components, see core/log.h
   bool trace = false;
 };
 

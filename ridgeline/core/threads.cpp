@@ -23,8 +23,9 @@ namespace {
 // The one process-wide setting of this file; see set_compute_threads().
 std::atomic<int> g_threads{0};
 
-// Rounds of waiting before a thread sleeps. Measured in docs/core.md: with data workers on the same cores the default of
-// the library (billions) makes a step three times as slow, and sleeping at once costs a step without workers nothing.
+// Rounds of waiting before a thread sleeps. Measured in docs/core.md: with data workers on the same cores the default
+// of the library (billions) makes a step three times as slow, and sleeping at once costs a step without workers
+// nothing.
 [[maybe_unused]] constexpr const char* kSpinCount = "1000";
 
 constexpr unsigned kFlushBits = 0x8040;  // FTZ and DAZ of MXCSR

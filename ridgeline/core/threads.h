@@ -18,13 +18,14 @@ int available_cores();
 void set_compute_threads(int threads);
 int compute_threads();
 
-// For main(), first of all: threads of the team that wait for each other must not burn the cores that data workers need.
-// OpenMP reads its wait policy when the program is loaded, so the program is started once more with the policy in the
-// environment, unless the user has set one (OMP_WAIT_POLICY or GOMP_SPINCOUNT). Returns where nothing is to be done.
+// For main(), first of all: threads of the team that wait for each other must not burn the cores that data workers
+// need. OpenMP reads its wait policy when the program is loaded, so the program is started once more with the policy in
+// the environment, unless the user has set one (OMP_WAIT_POLICY or GOMP_SPINCOUNT). Returns where nothing is to be
+// done.
 void settle_wait_policy(char** argv);
 
-// The kernel library asks OpenMP for its team size, which OpenMP keeps a thread: call this on a thread before it makes or
-// runs the library's kernels.
+// The kernel library asks OpenMP for its team size, which OpenMP keeps a thread: call this on a thread before it makes
+// or runs the library's kernels.
 void adopt_compute_threads();
 
 // Runs body(begin, end) over [0, n) in contiguous chunks, one a thread, chunk borders multiples of `grain`.

@@ -27,7 +27,7 @@ std::array<float, 3> colour(SampleRandom& random, float brightness) {
 Paint paint(SampleRandom& random, float brightness, int side) {
   Paint p;
   p.base = colour(random, brightness);
-  const float strength = uniform(random, 0.02, 0.09);
+  const float strength = uniform(random, 0.02, 0.08);
   p.tint = colour(random, strength);
   for (float& t : p.tint) t = std::clamp(t, -0.11f, 0.11f);
   p.pattern = static_cast<Pattern>(random.integer(0, kPatterns - 1));
@@ -65,25 +65,27 @@ struct Scene {
 };
 
 Scene compose(int label, SampleRandom& random) {
+  // Sides of at most 4:3: a resize to a square then distorts no more than the crops of training do.
   const auto height = static_cast<int>(random.integer(kMinSide, kMaxSide));
-  const auto width = static_cast<int>(random.integer(kMinSide, kMaxSide));
+  const auto width =
+      static_cast<int>(random.integer(std::max(kMinSide, height * 3 / 4), std::min(kMaxSide, height * 4 / 3)));
   Scene scene{height, width, {}, {}, {}, {height, width}, {height, width}, {height, width}, false, 0, 0};
   const int side = std::min(height, width);
 
-  // The figure is lighter or darker than its ground by chance, and clearly so.
-  const bool lighter = random.bits() & 1;
-  const float contrast = uniform(random, 0.38, 0.6);
-  const float ground = lighter ? uniform(random, 0.1, 0.95 - contrast) : uniform(random, 0.05 + contrast, 0.9);
+  // The figure is clearly lighter than its ground, three times in four, or darker.
+  const bool lighter = random.integer(0, 3) != 0;
+  const float contrast = uniform(random, 0.42, 0.65);
+  const float ground = lighter ? uniform(random, 0.08, 0.95 - contrast) : uniform(random, 0.05 + contrast, 0.92);
   scene.ground = paint(random, ground, side);
   scene.figure = paint(random, lighter ? ground + contrast : ground - contrast, side);
   scene.distractor = paint(random, uniform(random, 0.1, 0.9), side / 2);
 
-  const double radius = side * random.uniform(0.55, 0.9) / 2;
-  // The figure stays inside the middle square less a border of 1/20: a resize of the short side and a centre crop,
-  // which is how networks are evaluated, keep nearly all of it.
-  const double room = std::max(0.0, 0.45 * side - radius);
+  const double radius = side * random.uniform(0.55, 0.82) / 2;
+  // The figure stays inside the middle seven eighths: a resize and a centre crop, which is how networks are evaluated,
+  // keep all of it.
+  const double room = 0.4375 * side - radius;
   const double x = width / 2.0 + random.uniform(-room, room), y = height / 2.0 + random.uniform(-room, room);
-  const double angle = random.uniform(-kTurn / 12, kTurn / 12);
+  const double angle = random.uniform(-kTurn / 18, kTurn / 18);
   const double squash = random.uniform(0.86, 1.0), squash_angle = random.uniform(0, kTurn);
   const Outline outline = placed(shape_outline(label, random), angle, squash, squash_angle, radius, x, y);
   scene.figure_mask.fill(outline);

@@ -39,10 +39,18 @@ std::string information_path(const std::string& checkpoint) {
 }  // namespace
 
 std::string CheckpointInfo::to_json() const {
-  json j{{"format_version", kFormatVersion}, {"model", model}, {"init", init}, {"final_relu", final_relu},
-         {"num_classes", num_classes}, {"image_size", image_size}, {"step", step},
-         {"steps_per_epoch", steps_per_epoch}, {"seed", seed},
-         {"label_base", label_base}, {"class_names", class_names}, {"plan", plan}};
+  json j{{"format_version", kFormatVersion},
+         {"model", model},
+         {"init", init},
+         {"final_relu", final_relu},
+         {"num_classes", num_classes},
+         {"image_size", image_size},
+         {"step", step},
+         {"steps_per_epoch", steps_per_epoch},
+         {"seed", seed},
+         {"label_base", label_base},
+         {"class_names", class_names},
+         {"plan", plan}};
   j["data_state"] = data_state.empty() ? json() : json::parse(data_state);
   return j.dump();
 }
@@ -129,7 +137,8 @@ LoadedCheckpoint load_checkpoint(const CheckpointFile& file) {
   return {file, std::move(info), std::move(tensors)};
 }
 
-std::optional<LoadedCheckpoint> load_newest(const std::string& directory, const std::function<void(std::string)>& warn) {
+std::optional<LoadedCheckpoint> load_newest(const std::string& directory,
+                                            const std::function<void(std::string)>& warn) {
   std::vector<CheckpointFile> files = list_checkpoints(directory);
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     try {

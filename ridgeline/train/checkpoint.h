@@ -18,14 +18,14 @@ namespace ridgeline::train {
 
 struct CheckpointInfo {
   std::string model;
-  std::string init;            // law of initialisation
+  std::string init;  // law of initialisation
   bool final_relu = false;
   std::int64_t num_classes = 0;
   std::int64_t image_size = 0;
   std::int64_t step = 0;
   std::int64_t steps_per_epoch = 1;
   std::uint64_t seed = 0;
-  std::string data_state;      // JSON of the iterator's state; empty with synthetic data
+  std::string data_state;  // JSON of the iterator's state; empty with synthetic data
   int label_base = 0;
   std::vector<std::string> class_names;
   std::string plan = "default";  // which kernels were chosen: a plan file's hash, or "default"

@@ -51,8 +51,9 @@ RunData open_folders(const Recipe& recipe, const DataNeeds& needs) {
   if (needs.validation) {
     const data::Dataset source = data::ImageFolder((root / "val").string());
     if (!names.empty() && source.class_names() != names) {
-      throw Error(fmt::format("the classes in {} ({}) are not those of the training ({}): labels would not mean the same",
-                              (root / "val").string(), fmt::join(source.class_names(), ", "), fmt::join(names, ", ")));
+      throw Error(
+          fmt::format("the classes in {} ({}) are not those of the training ({}): labels would not mean the same",
+                      (root / "val").string(), fmt::join(source.class_names(), ", "), fmt::join(names, ", ")));
     }
     names = source.class_names();
     data.validation_records = source.num_samples();
@@ -63,7 +64,8 @@ RunData open_folders(const Recipe& recipe, const DataNeeds& needs) {
   data.num_classes = recipe.num_classes == 0 ? classes : recipe.num_classes;
   if (data.num_classes < classes) {
     throw Error(fmt::format("--num_classes={} is fewer than the {} class folders of {}", data.num_classes, classes,
-                            recipe.data_dir), ErrorKind::usage);
+                            recipe.data_dir),
+                ErrorKind::usage);
   }
   return data;
 }
@@ -101,7 +103,8 @@ RunData open_records(const Recipe& recipe, const DataNeeds& needs) {
 data::Dataset with_evaluation_transforms(const data::Dataset& source, const Recipe& recipe) {
   const nn::ModelInfo& model = nn::model_named(recipe.model);
   const nn::EvaluationTransform law = nn::evaluation_transform(model, static_cast<int>(side(recipe)));
-  const data::Size resize = law.rule == nn::ResizeRule::exact ? data::Size(law.resize, law.resize) : data::Size(law.resize);
+  const data::Size resize =
+      law.rule == nn::ResizeRule::exact ? data::Size(law.resize, law.resize) : data::Size(law.resize);
   return source.map(data::Resize(resize), data::CenterCrop(law.crop), normalisation(recipe))
       .batch(recipe.batch_size, {.drop_remainder = recipe.eval_drop_remainder});
 }

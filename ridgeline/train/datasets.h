@@ -19,14 +19,14 @@ struct RunData {
   std::int64_t num_classes = 0;
   std::vector<std::string> class_names;  // by label; empty for records
   int label_base = 0;
-  bool records = false;                  // TFRecords
+  bool records = false;  // TFRecords
 };
 
 // Which parts the run needs.
 struct DataNeeds {
   bool training = false;
   bool validation = false;
-  std::optional<int> label_base;  // the answer of the training that made the checkpoint
+  std::optional<int> label_base;         // the answer of the training that made the checkpoint
   std::vector<std::string> class_names;  // likewise: a validation folder with other classes is refused
 };
 

@@ -31,7 +31,8 @@ std::int64_t modified(const std::string& path) {
 
 Recipe adopt_checkpoint(Recipe recipe, const CheckpointInfo& info) {
   if (info.model != recipe.model) {
-    throw Error(fmt::format("the checkpoint holds model {}, not {} (--model={})", info.model, recipe.model, info.model));
+    throw Error(
+        fmt::format("the checkpoint holds model {}, not {} (--model={})", info.model, recipe.model, info.model));
   }
   if (recipe.num_classes == 0) recipe.num_classes = info.num_classes;
   if (recipe.image_size == 0) recipe.image_size = info.image_size;
@@ -47,7 +48,8 @@ std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset
   Program& program = network.evaluation();
   data::Iterator iterator(validation, {.workers = recipe.num_workers,
                                        .raw_images = network.options().images == nn::ImageForm::u8,
-                                       .trace = session.trace(), .log = &session.log()});
+                                       .trace = session.trace(),
+                                       .log = &session.log()});
   double loss = 0;
   double top_1 = 0;
   double top_5 = 0;
@@ -108,7 +110,8 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
   const auto evaluate = [&](std::int64_t step, double epoch, std::int64_t time) {
     auto row = evaluate_once(network, *data.validation, recipe, session, log);
     if (!row) {
-      log.line(fmt::format("Keyboard interrupt, {} of {} checkpoints evaluated", rows.size(), std::max<std::size_t>(files.size(), 1)));
+      log.line(fmt::format("Keyboard interrupt, {} of {} checkpoints evaluated", rows.size(),
+                           std::max<std::size_t>(files.size(), 1)));
       throw Error("interrupted", ErrorKind::interrupted);
     }
     row->step = step;

@@ -20,8 +20,8 @@ std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset
 // What a checkpoint says of its model (classes, image size) where no flag says otherwise; another model is an Error.
 Recipe adopt_checkpoint(Recipe recipe, const CheckpointInfo& info);
 
-// --mode=evaluate: every checkpoint of --checkpoint_dir, or the one file of --restore_path. Returns the rows; prints the
-// block of the recipe. An Error if there is no checkpoint. Interrupted: rows so far are kept and an Error of kind
+// --mode=evaluate: every checkpoint of --checkpoint_dir, or the one file of --restore_path. Returns the rows; prints
+// the block of the recipe. An Error if there is no checkpoint. Interrupted: rows so far are kept and an Error of kind
 // interrupted is thrown after the message.
 std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& recipe);
 

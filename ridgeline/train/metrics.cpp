@@ -11,9 +11,7 @@
 namespace ridgeline::train {
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 // The event file of an earlier run of this directory, or a new name.
 std::string event_path(const std::string& directory) {
@@ -32,8 +30,14 @@ Metrics::Metrics(const std::string& directory)
       events_(std::make_unique<EventFileWriter>(event_path(directory), now())) {}
 
 void Metrics::write(const StepLine& l) {
-  lines_.write({{"kind", std::string("train")}, {"step", l.step}, {"epoch", l.epoch}, {"loss", l.loss},
-                {"total_loss", l.total_loss}, {"lr", l.lr}, {"images_per_second", l.fps}, {"batch_time", l.batch_time},
+  lines_.write({{"kind", std::string("train")},
+                {"step", l.step},
+                {"epoch", l.epoch},
+                {"loss", l.loss},
+                {"total_loss", l.total_loss},
+                {"lr", l.lr},
+                {"images_per_second", l.fps},
+                {"batch_time", l.batch_time},
                 {"time", now()}});
   const std::array<EventFileWriter::Scalar, 4> scalars{{{"loss", static_cast<float>(l.loss)},
                                                         {"total_loss", static_cast<float>(l.total_loss)},
@@ -43,8 +47,14 @@ void Metrics::write(const StepLine& l) {
 }
 
 void Metrics::write(const EvaluationRow& r) {
-  lines_.write({{"kind", std::string("evaluation")}, {"step", r.step}, {"epoch", r.epoch}, {"val-top1acc", r.top_1},
-                {"val-top5acc", r.top_5}, {"val-loss", r.loss}, {"rows", r.rows}, {"time", now()}});
+  lines_.write({{"kind", std::string("evaluation")},
+                {"step", r.step},
+                {"epoch", r.epoch},
+                {"val-top1acc", r.top_1},
+                {"val-top5acc", r.top_5},
+                {"val-loss", r.loss},
+                {"rows", r.rows},
+                {"time", now()}});
   const std::array<EventFileWriter::Scalar, 3> scalars{{{"val-top1acc", static_cast<float>(r.top_1)},
                                                         {"val-top5acc", static_cast<float>(r.top_5)},
                                                         {"val-loss", static_cast<float>(r.loss)}}};

@@ -13,7 +13,8 @@ ValueKind kind_of(const nn::ParameterSpec& spec) { return spec.trainable() ? Val
 
 }  // namespace
 
-Network::Network(Session& session, const Recipe& recipe, std::int64_t num_classes) : session_(session), recipe_(recipe) {
+Network::Network(Session& session, const Recipe& recipe, std::int64_t num_classes)
+    : session_(session), recipe_(recipe) {
   options_.model = &nn::model_named(recipe.model);
   options_.model_options = recipe.model_options;
   options_.model_options.num_classes = num_classes;
@@ -33,7 +34,8 @@ CompileOptions Network::compile_options(const char* part) const {
 
 void Network::declare(const nn::Step& step) {
   for (const nn::ParameterSpec& spec : step.parameters) {
-    const bool known = std::any_of(parameters_.begin(), parameters_.end(), [&](const auto& p) { return p.name == spec.name; });
+    const bool known =
+        std::any_of(parameters_.begin(), parameters_.end(), [&](const auto& p) { return p.name == spec.name; });
     if (known) continue;
     parameters_.push_back(spec);
     session_.parameters().set(spec.name, nn::initialize(spec, recipe_.seed), kind_of(spec));
@@ -41,9 +43,10 @@ void Network::declare(const nn::Step& step) {
 }
 
 void Network::prepare_training(const optim::Schedule& schedule) {
-  const nn::TrainingOptions training{
-      .optimizer = {.momentum = recipe_.momentum, .nesterov = recipe_.use_nesterov, .weight_decay = recipe_.weight_decay},
-      .schedule = schedule};
+  const nn::TrainingOptions training{.optimizer = {.momentum = recipe_.momentum,
+                                                   .nesterov = recipe_.use_nesterov,
+                                                   .weight_decay = recipe_.weight_decay},
+                                     .schedule = schedule};
   const nn::Step step = nn::build_training_step(options_, training);
   declare(step);
   training_ = compile(step.graph, session_, compile_options("training"));
@@ -63,9 +66,7 @@ void Network::prepare_prediction() {
   prediction_ = compile(step.graph, session_, compile_options("prediction"));
 }
 
-std::int64_t Network::global_step() const {
-  return session_.parameters().get(nn::kGlobalStep).data<std::int64_t>()[0];
-}
+std::int64_t Network::global_step() const { return session_.parameters().get(nn::kGlobalStep).data<std::int64_t>()[0]; }
 
 std::vector<NamedTensor> Network::to_file() const {
   std::vector<NamedTensor> tensors;

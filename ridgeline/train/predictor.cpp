@@ -77,10 +77,12 @@ std::vector<ClassProbability> Predictor::predict(const std::string& image_path) 
   std::vector<ClassProbability> classes;
   for (std::int64_t k = 0; k < probabilities.elements(); ++k) {
     const std::string name = static_cast<std::size_t>(k) < state_->class_names.size()
-                                 ? state_->class_names[static_cast<std::size_t>(k)] : std::string();
+                                 ? state_->class_names[static_cast<std::size_t>(k)]
+                                 : std::string();
     classes.push_back({k, name, probabilities.at(k), logits.at(k)});
   }
-  std::stable_sort(classes.begin(), classes.end(), [](const auto& a, const auto& b) { return a.probability > b.probability; });
+  std::stable_sort(classes.begin(), classes.end(),
+                   [](const auto& a, const auto& b) { return a.probability > b.probability; });
   return classes;
 }
 

@@ -20,13 +20,13 @@ Mode parse_mode(const std::string& text);
 struct Recipe {
   // Data.
   std::string data_dir;
-  bool synthetic = false;             // random pixels and labels, no data_dir needed
-  std::int64_t num_classes = 0;       // 0: as many as the class folders, 1000 for records
-  std::int64_t image_size = 0;        // 0: the model's own
+  bool synthetic = false;        // random pixels and labels, no data_dir needed
+  std::int64_t num_classes = 0;  // 0: as many as the class folders, 1000 for records
+  std::int64_t image_size = 0;   // 0: the model's own
   data::LabelBase label_base = data::LabelBase::automatic;
-  int num_workers = 0;                // 0: one per core
-  bool enable_data_pre_proc = true;   // flip and normalisation in the compiled step instead of the data workers
-  double min_area = 0.08;             // smallest share of the image that a training crop covers
+  int num_workers = 0;               // 0: one per core
+  bool enable_data_pre_proc = true;  // flip and normalisation in the compiled step instead of the data workers
+  double min_area = 0.08;            // smallest share of the image that a training crop covers
   bool eval_drop_remainder = false;
 
   // Model.
@@ -63,9 +63,9 @@ struct Recipe {
   // Execution.
   int intra_op_parallelism_threads = 0;
   bool fusion = true;
-  std::string dump_ir;   // directory, one text file per compiler pass
-  std::string log;       // diagnostic components
-  std::string trace;     // file for a Chrome trace
+  std::string dump_ir;  // directory, one text file per compiler pass
+  std::string log;      // diagnostic components
+  std::string trace;    // file for a Chrome trace
 };
 
 // Ranges that need no data: an Error (usage) names the flag, the value and what is allowed.

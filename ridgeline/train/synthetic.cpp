@@ -16,7 +16,8 @@ SyntheticBatch::SyntheticBatch(const nn::StepOptions& options, std::int64_t num_
   } else {
     for (float& pixel : images_.span<float>()) pixel = 4.0f * uniform_float(random.bits()) - 2.0f;
   }
-  for (std::int32_t& label : labels_.span<std::int32_t>()) label = static_cast<std::int32_t>(random.integer(0, num_classes - 1));
+  for (std::int32_t& label : labels_.span<std::int32_t>())
+    label = static_cast<std::int32_t>(random.integer(0, num_classes - 1));
   for (std::uint8_t& flip : flip_.span<std::uint8_t>()) flip = static_cast<std::uint8_t>(random.bits() & 1u);
 }
 

@@ -35,7 +35,9 @@ class Trainer {
  public:
   explicit Trainer(const Recipe& recipe)
       : recipe_(recipe),
-        session_({.compute_threads = recipe.intra_op_parallelism_threads, .log = recipe.log, .trace = !recipe.trace.empty()}),
+        session_({.compute_threads = recipe.intra_op_parallelism_threads,
+                  .log = recipe.log,
+                  .trace = !recipe.trace.empty()}),
         log_(log_path(recipe)),
         metrics_(recipe.log_dir) {}
 
@@ -72,7 +74,8 @@ class Trainer {
     } else {
       data_ = open_data(recipe_, {.training = true, .validation = evaluates, .label_base = {}, .class_names = {}});
     }
-    log_.line(fmt::format("ridgeline {} ({}, {} threads)", kVersion, device::name_of(device::active_isa()), compute_threads()));
+    log_.line(fmt::format("ridgeline {} ({}, {} threads)", kVersion, device::name_of(device::active_isa()),
+                          compute_threads()));
     log_.line(fmt::format("total num_training_sampels: {}", data_.training_records));
     if (evaluates) log_.line(fmt::format("total num_evaluating_sampels: {}", data_.validation_records));
     if (data_.records) {
@@ -82,17 +85,21 @@ class Trainer {
     plan_loop();
     log_.line(fmt::format("training steps: {}", plan_.total_steps));
     network_ = std::make_unique<Network>(session_, recipe_, data_.num_classes);
-    network_->prepare_training(optim::WarmupCosine{.base = recipe_.lr, .steps_per_epoch = steps_per_epoch_,
-                                                   .warmup_epochs = recipe_.warmup_epochs, .epochs = recipe_.max_epochs});
+    network_->prepare_training(optim::WarmupCosine{.base = recipe_.lr,
+                                                   .steps_per_epoch = steps_per_epoch_,
+                                                   .warmup_epochs = recipe_.warmup_epochs,
+                                                   .epochs = recipe_.max_epochs});
     if (recipe_.synthetic) {
       synthetic_ = std::make_unique<SyntheticBatch>(network_->options(), data_.num_classes, recipe_.seed);
     }
     std::optional<data::IteratorState> start = resume();
     if (!recipe_.synthetic) {
-      data_iterator_.emplace(*data_.training,
-                             data::IteratorOptions{.workers = recipe_.num_workers, .epochs = data::kForever, .start = start,
-                                                   .raw_images = recipe_.enable_data_pre_proc, .trace = session_.trace(),
-                                                   .log = &session_.log()});
+      data_iterator_.emplace(*data_.training, data::IteratorOptions{.workers = recipe_.num_workers,
+                                                                    .epochs = data::kForever,
+                                                                    .start = start,
+                                                                    .raw_images = recipe_.enable_data_pre_proc,
+                                                                    .trace = session_.trace(),
+                                                                    .log = &session_.log()});
     }
   }
 
@@ -113,7 +120,8 @@ class Trainer {
     if (newest) {
       const CheckpointInfo& info = newest->info;
       if (info.model != recipe_.model) {
-        throw Error(fmt::format("{} holds model {}, not {}: use another --log_dir", newest->file.path, info.model, recipe_.model));
+        throw Error(fmt::format("{} holds model {}, not {}: use another --log_dir", newest->file.path, info.model,
+                                recipe_.model));
       }
       if (info.num_classes != data_.num_classes) {
         throw Error(fmt::format("{} has {} classes, the run {}: use another --log_dir", newest->file.path,
@@ -130,7 +138,8 @@ class Trainer {
       return data::IteratorState::from_json(info.data_state);
     }
     if (!recipe_.restore_path.empty()) {
-      if (!fs::is_regular_file(recipe_.restore_path)) throw Error("no such file: " + recipe_.restore_path + " (--restore_path)");
+      if (!fs::is_regular_file(recipe_.restore_path))
+        throw Error("no such file: " + recipe_.restore_path + " (--restore_path)");
       const nn::WeightMatch match = network_->load_weights(recipe_.restore_path, recipe_.restore_exclude);
       log_.line(fmt::format("restored {} of {} tensors from {}", match.loaded.size(),
                             match.loaded.size() + match.missing.size() + match.excluded.size(), recipe_.restore_path));
@@ -165,7 +174,7 @@ class Trainer {
   }
 
   std::int64_t loop(std::int64_t step) {
-    double time = 0;                  // of the host calls since the last line
+    double time = 0;  // of the host calls since the last line
     std::int64_t steps_in_line = 0;
     while (step < plan_.total_steps) {
       const std::int64_t stop = plan_.next_stop(step);
@@ -177,7 +186,8 @@ class Trainer {
       if (interrupted()) {
         result_.interrupted = true;
         if (recipe_.do_checkpoint) save(step);
-        log_.line(fmt::format("interrupted after step {}{}", step, recipe_.do_checkpoint ? ", saved " + result_.checkpoint_path : ""));
+        log_.line(fmt::format("interrupted after step {}{}", step,
+                              recipe_.do_checkpoint ? ", saved " + result_.checkpoint_path : ""));
         return step;
       }
       RIDGELINE_CHECK(step == stop, "the loop ended early");
@@ -210,15 +220,17 @@ class Trainer {
     metrics_.write(line);
     result_.last = line;
     if (!std::isfinite(line.loss)) {
-      throw Error(fmt::format("step {}: Invalid loss ({}), terminating training. The learning rate ({}) may be too high.",
-                              step, line.loss, line.lr));
+      throw Error(
+          fmt::format("step {}: Invalid loss ({}), terminating training. The learning rate ({}) may be too high.", step,
+                      line.loss, line.lr));
     }
   }
 
   CheckpointInfo info(std::int64_t step) const {
     CheckpointInfo info;
     info.model = recipe_.model;
-    const nn::ModelOptions options = nn::complete_options(nn::model_named(recipe_.model), network_->options().model_options);
+    const nn::ModelOptions options =
+        nn::complete_options(nn::model_named(recipe_.model), network_->options().model_options);
     info.init = options.init;
     info.final_relu = options.final_relu.value_or(false);
     info.num_classes = data_.num_classes;
@@ -234,7 +246,8 @@ class Trainer {
 
   void save(std::int64_t step) {
     TraceSpan span(session_.trace(), "checkpoint", "save");
-    result_.checkpoint_path = save_checkpoint(recipe_.log_dir, info(step), network_->to_file(), recipe_.max_checkpoint_to_save);
+    result_.checkpoint_path =
+        save_checkpoint(recipe_.log_dir, info(step), network_->to_file(), recipe_.max_checkpoint_to_save);
   }
 
   // False when interrupted.
@@ -249,8 +262,8 @@ class Trainer {
     }
     row->step = step;
     row->epoch = static_cast<double>((step + steps_per_epoch_ - 1) / steps_per_epoch_);
-    row->checkpoint_time = std::chrono::duration_cast<std::chrono::seconds>(
-                               std::chrono::system_clock::now().time_since_epoch()).count();
+    row->checkpoint_time =
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
     log_.line(kEvaluationHeader);
     log_.line(to_text(*row));
     log_.line("Finished evaluation");

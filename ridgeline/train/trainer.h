@@ -15,12 +15,12 @@ namespace ridgeline::train {
 
 struct TrainingResult {
   std::int64_t step = 0;
-  bool interrupted = false;       // the user stopped it; the checkpoint is written
-  StepLine last;                  // of the last log line
+  bool interrupted = false;                 // the user stopped it; the checkpoint is written
+  StepLine last;                            // of the last log line
   std::optional<EvaluationRow> evaluation;  // of the last evaluation
   std::string log_path;
   std::string metrics_path;
-  std::string checkpoint_path;    // empty if none was written
+  std::string checkpoint_path;  // empty if none was written
 };
 
 // --mode=train and train_and_evaluate.
@@ -29,12 +29,12 @@ TrainingResult train(const Recipe& recipe);
 // The steps at which the loop returns to the host.
 struct LoopPlan {
   std::int64_t total_steps = 0;
-  std::int64_t loop = 1;          // iterations_per_loop, resolved
-  bool loop_given = false;        // by the user: then every loop ends in a log line
+  std::int64_t loop = 1;    // iterations_per_loop, resolved
+  bool loop_given = false;  // by the user: then every loop ends in a log line
   std::int64_t summary = 100;
   std::int64_t display = 1;
-  std::int64_t checkpoint = 0;    // 0: none on the way
-  std::int64_t evaluation = 0;    // in steps; 0: none on the way
+  std::int64_t checkpoint = 0;  // 0: none on the way
+  std::int64_t evaluation = 0;  // in steps; 0: none on the way
   // The end of the loop that starts after `step` steps.
   std::int64_t next_stop(std::int64_t step) const;
   bool logs_at(std::int64_t step) const;

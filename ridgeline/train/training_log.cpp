@@ -11,8 +11,9 @@
 namespace ridgeline::train {
 
 std::string to_text(const StepLine& l) {
-  return fmt::format("step:{:6d}  epoch:{:5.1f}  FPS:{:7.1f}, loss:{:6.3f}, total_loss:{:6.3f}  lr:{:7.5f}  batch_time:{:3.6f}",
-                     l.step, l.epoch, l.fps, l.loss, l.total_loss, l.lr, l.batch_time);
+  return fmt::format(
+      "step:{:6d}  epoch:{:5.1f}  FPS:{:7.1f}, loss:{:6.3f}, total_loss:{:6.3f}  lr:{:7.5f}  batch_time:{:3.6f}",
+      l.step, l.epoch, l.fps, l.loss, l.total_loss, l.lr, l.batch_time);
 }
 
 std::string to_text(const EvaluationRow& row) {

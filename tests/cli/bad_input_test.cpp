@@ -18,7 +18,9 @@ namespace fs = std::filesystem;
 
 using testing::Outcome;
 
-Outcome run(const std::string& arguments) { return testing::run_shell(std::string(RIDGELINE_BINARY) + " " + arguments); }
+Outcome run(const std::string& arguments) {
+  return testing::run_shell(std::string(RIDGELINE_BINARY) + " " + arguments);
+}
 
 const std::string& root() {
   static const std::string path = [] {
@@ -34,13 +36,14 @@ const std::string& root() {
 // A short run that would work on good input.
 std::string training(const std::string& data_dir, const std::string& more = "") {
   static int counter = 0;
-  return "train --model=resnet20 --mode=train --max_epochs=1 --batch_size=8 --num_classes=10 --log_dir=" + root() + "/log" +
-         std::to_string(counter++) + " --data_dir=" + data_dir + " " + more;
+  return "train --model=resnet20 --mode=train --max_epochs=1 --batch_size=8 --num_classes=10 --log_dir=" + root() +
+         "/log" + std::to_string(counter++) + " --data_dir=" + data_dir + " " + more;
 }
 
 void expect(const Outcome& outcome, int code, const std::vector<std::string>& words) {
   EXPECT_EQ(outcome.code, code) << outcome.text;
-  for (const std::string& word : words) EXPECT_NE(outcome.text.find(word), std::string::npos) << word << " in: " << outcome.text;
+  for (const std::string& word : words)
+    EXPECT_NE(outcome.text.find(word), std::string::npos) << word << " in: " << outcome.text;
 }
 
 TEST(BadInput, GoodInputWorks) {
@@ -61,7 +64,8 @@ TEST(BadInput, FlagsAreRefusedByName) {
   expect(run("train --rank_size=8 --synthetic"), 2, {"--rank_size=8", "not supported"});
   expect(run("train --dtype=tf.float16 --synthetic"), 2, {"tf.float16", "tf.float32"});
   expect(run("train --image_size=32 --synthetic"), 2, {"[alexnet] image size 32 is too small"});
-  expect(run("train --log=dispach --synthetic --max_train_steps=1 --log_dir=" + root() + "/x"), 2, {"dispach", "dispatch"});
+  expect(run("train --log=dispach --synthetic --max_train_steps=1 --log_dir=" + root() + "/x"), 2,
+         {"dispach", "dispatch"});
   expect(run("bench step --precision=fp16"), 2, {"fp16", "fp32"});
 }
 
@@ -110,11 +114,13 @@ TEST(BadInput, ACorruptImageIsNamedWithItsReason) {
 TEST(BadInput, CheckpointsCutShortOrOfAnotherModelAreRefused) {
   const std::string log = root() + "/model";
   fs::remove_all(log);
-  const std::string base = "--mode=train --max_epochs=1 --batch_size=8 --data_dir=" + root() + "/shapes --log_dir=" + log;
+  const std::string base =
+      "--mode=train --max_epochs=1 --batch_size=8 --data_dir=" + root() + "/shapes --log_dir=" + log;
   expect(run("train --model=resnet20 " + base), 0, {});
   expect(run("train --model=linear --image_size=32 " + base), 1, {"holds model resnet20, not linear"});
   expect(run("train --model=resnet20 --seed=2 " + base), 1, {"--seed=1", "--seed=2"});
-  expect(run("evaluate --model=linear --data_dir=" + root() + "/shapes --checkpoint_dir=" + log), 1, {"holds model resnet20"});
+  expect(run("evaluate --model=linear --data_dir=" + root() + "/shapes --checkpoint_dir=" + log), 1,
+         {"holds model resnet20"});
   const std::string file = log + "/model.ckpt-5.safetensors";
   const std::string bytes = read_file(file);
   std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes.substr(0, bytes.size() / 2);
@@ -127,12 +133,13 @@ TEST(BadInput, CheckpointsCutShortOrOfAnotherModelAreRefused) {
 TEST(BadInput, AFullDiskWhileSavingKeepsTheOldCheckpoint) {
   const std::string log = root() + "/full";
   fs::remove_all(log);
-  const std::string words = "train --model=resnet20 --mode=train --batch_size=8 --data_dir=" + root() + "/shapes --log_dir=" + log;
+  const std::string words =
+      "train --model=resnet20 --mode=train --batch_size=8 --data_dir=" + root() + "/shapes --log_dir=" + log;
   expect(run(words + " --max_epochs=2 --max_train_steps=5"), 0, {});
   const std::string before = read_file(log + "/model.ckpt-5.safetensors");
   // A limit on the size of files stands in for the full disk: the checkpoint is larger, the log is not.
-  const std::string command = "bash -c \"trap '' XFSZ; ulimit -f 512; exec " + std::string(RIDGELINE_BINARY) + " " + words +
-                              " --max_epochs=2 --max_train_steps=10\"";
+  const std::string command = "bash -c \"trap '' XFSZ; ulimit -f 512; exec " + std::string(RIDGELINE_BINARY) + " " +
+                              words + " --max_epochs=2 --max_train_steps=10\"";
   expect(testing::run_shell(command), 1, {"model.ckpt-10.safetensors"});
   EXPECT_EQ(read_file(log + "/model.ckpt-5.safetensors"), before);
   expect(run(words + " --max_epochs=2 --max_train_steps=10"), 0, {"continuing from", "step 5"});

@@ -57,8 +57,9 @@ Graph small_step(std::int64_t batch = 4) {
   GraphBuilder g(std::move(graph));
   const Value lr = g.constant(0.05);
   for (std::size_t i = 0; i < w.size(); ++i) {
-    const auto next = g.apply_all("sgd_momentum", std::vector<Value>{g.value(w[i].id()), g.value(slots[i].id()), g.value(gradients[i]), lr},
-                                  {{"momentum", 0.9}, {"nesterov", true}}, {});
+    const auto next = g.apply_all(
+        "sgd_momentum", std::vector<Value>{g.value(w[i].id()), g.value(slots[i].id()), g.value(gradients[i]), lr},
+        {{"momentum", 0.9}, {"nesterov", true}}, {});
     g.update(g.value(w[i].id()), next[0]);
     g.update(g.value(slots[i].id()), next[1]);
   }
@@ -70,7 +71,8 @@ Arguments random_arguments(const Graph& graph) {
   Arguments arguments;
   for (ValueId id : graph.arguments) {
     const ValueInfo& info = graph.value(id);
-    arguments[info.name] = info.type.dtype == DType::i64 ? Tensor::scalar<std::int64_t>(3) : random_tensor(info.type, info.name);
+    arguments[info.name] =
+        info.type.dtype == DType::i64 ? Tensor::scalar<std::int64_t>(3) : random_tensor(info.type, info.name);
   }
   return arguments;
 }
@@ -196,8 +198,8 @@ TEST(Compile, SumOfProductsIsOneLaunchWithFusionAndThreeWithout) {
 }
 
 TEST(Compile, UpdatesThatExchangeTwoStatesDoNotSeeEachOther) {
-  const Graph graph = parse_graph(
-      "graph @swap(%a: state f32[3], %b: state f32[3]) {\n  update %a = %b\n  update %b = %a\n}\n");
+  const Graph graph =
+      parse_graph("graph @swap(%a: state f32[3], %b: state f32[3]) {\n  update %a = %b\n  update %b = %a\n}\n");
   Session session;
   session.parameters().set("a", Tensor::of<float>({1, 2, 3}, {3}), ValueKind::state);
   session.parameters().set("b", Tensor::of<float>({4, 5, 6}, {3}), ValueKind::state);

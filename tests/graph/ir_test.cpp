@@ -62,11 +62,14 @@ TEST(GraphText, KeepsNamesKindsUpdatesAttributesAndLocations) {
 }
 
 TEST(GraphText, SaysOnWhichLineWhatIsMissing) {
-  EXPECT_NE(error_of([] { parse_graph("graph @g(%x: f32[2]) {\n  %0 = relu(%y) : f32[2]\n}\n", "g.rdg"); }).find("g.rdg line 2"),
+  EXPECT_NE(error_of([] {
+              parse_graph("graph @g(%x: f32[2]) {\n  %0 = relu(%y) : f32[2]\n}\n", "g.rdg");
+            }).find("g.rdg line 2"),
             std::string::npos);
   EXPECT_NE(error_of([] { parse_graph("graph @g(%x: f33[2]) {}"); }).find("f33"), std::string::npos);
-  EXPECT_NE(error_of([] { parse_graph("graph @g(%x: f32[2]) {\n %0 = rellu(%x) : f32[2]\n}"); }).find("did you mean relu"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([] { parse_graph("graph @g(%x: f32[2]) {\n %0 = rellu(%x) : f32[2]\n}"); }).find("did you mean relu"),
+      std::string::npos);
 }
 
 TEST(Builder, NamesTheUsersLineInAShapeError) {

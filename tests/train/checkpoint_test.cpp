@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 class Checkpoint : public ::testing::Test {
  protected:
   void SetUp() override {
-    directory_ = ::testing::TempDir() + "/ridgeline_checkpoint_" + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    directory_ = ::testing::TempDir() + "/ridgeline_checkpoint_" +
+                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
     fs::remove_all(directory_);
   }
   void TearDown() override { fs::remove_all(directory_); }
@@ -97,7 +98,8 @@ TEST_F(Checkpoint, AFullDiskLeavesTheOldOnesAndNoTemporaryFile) {
   EXPECT_EQ(read_file(directory_ + "/model.ckpt-2.safetensors"), before);
   EXPECT_EQ(read_file(directory_ + "/checkpoint"), "model_checkpoint_path: \"model.ckpt-2.safetensors\"\n");
   EXPECT_EQ(list_checkpoints(directory_).size(), 1u);
-  EXPECT_EQ(std::distance(fs::directory_iterator(directory_), fs::directory_iterator()), 3);  // file, information, pointer
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_), fs::directory_iterator()),
+            3);  // file, information, pointer
 }
 
 TEST_F(Checkpoint, WeightsOfAnotherProgramAreNoCheckpoint) {

@@ -48,7 +48,8 @@ void write_cifar_validation(const std::string& pack, const std::string& director
     const std::vector<std::uint8_t> png = image::encode_png(picture);
     char name[32];
     std::snprintf(name, sizeof name, "/%04d.png", i);
-    std::ofstream(folder + name, std::ios::binary).write(reinterpret_cast<const char*>(png.data()), static_cast<std::streamsize>(png.size()));
+    std::ofstream(folder + name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(png.data()), static_cast<std::streamsize>(png.size()));
   }
 }
 
@@ -58,16 +59,19 @@ TEST(KnownAnswers, ResNet20ClassifiesExactly915OfAThousandAndGivesThePublishedLo
   const std::string directory = ::testing::TempDir() + "/ridgeline_cifar_" + std::to_string(::getpid());
   write_cifar_validation(pack, directory);
   const std::string weights = pack + "/derived/resnet20-cifar10.safetensors";
-  const Outcome evaluation = testing::run_shell(std::string(RIDGELINE_BINARY) + " evaluate --model resnet20 --restore_path " +
-                                                weights + " --data_dir " + directory);
+  const Outcome evaluation =
+      testing::run_shell(std::string(RIDGELINE_BINARY) + " evaluate --model resnet20 --restore_path " + weights +
+                         " --data_dir " + directory);
   ASSERT_EQ(evaluation.code, 0) << evaluation.text;
   EXPECT_NE(evaluation.text.find("Validation dataset size: 1000"), std::string::npos) << evaluation.text;
   EXPECT_NE(evaluation.text.find("    0    0.0  91.500  "), std::string::npos) << evaluation.text;
 
-  const Outcome prediction = testing::run_shell(std::string(RIDGELINE_BINARY) + " predict --logits --model resnet20 --restore_path " +
-                                                weights + " " + directory + "/val/3/0000.png");
+  const Outcome prediction =
+      testing::run_shell(std::string(RIDGELINE_BINARY) + " predict --logits --model resnet20 --restore_path " +
+                         weights + " " + directory + "/val/3/0000.png");
   ASSERT_EQ(prediction.code, 0) << prediction.text;
-  constexpr std::array<double, 10> kLogits{-5.3097, -0.4958, 0.8773, 23.7305, -4.1050, 4.4637, -0.2343, -5.4179, -3.7118, -9.8822};
+  constexpr std::array<double, 10> kLogits{-5.3097, -0.4958, 0.8773,  23.7305, -4.1050,
+                                           4.4637,  -0.2343, -5.4179, -3.7118, -9.8822};
   std::istringstream numbers(prediction.text.substr(prediction.text.find('\n') + 1));
   for (double expected : kLogits) {
     double logit = 0;
@@ -81,10 +85,11 @@ TEST(KnownAnswers, RecordsOfPlainGreysAreLearnedToTheLast) {
   const std::string pack = testing::pack_a();
   if (pack.empty()) GTEST_SKIP() << "RIDGELINE_TEST_DATA is not set";
   const std::string log = ::testing::TempDir() + "/ridgeline_greys_" + std::to_string(::getpid());
-  const Outcome outcome = testing::run_shell(
-      std::string(RIDGELINE_BINARY) + " train --model=resnet20 --num_classes=10 --batch_size=32 --max_epochs=12 --warmup_epochs=1" +
-      " --lr=0.05 --epochs_between_evals=100 --save_summary_steps=32 --log_dir=" + log +
-      " --data_dir=" + pack + "/tfrecord/tf-benchmarks-fake-imagenet");
+  const Outcome outcome =
+      testing::run_shell(std::string(RIDGELINE_BINARY) +
+                         " train --model=resnet20 --num_classes=10 --batch_size=32 --max_epochs=12 --warmup_epochs=1" +
+                         " --lr=0.05 --epochs_between_evals=100 --save_summary_steps=32 --log_dir=" + log +
+                         " --data_dir=" + pack + "/tfrecord/tf-benchmarks-fake-imagenet");
   ASSERT_EQ(outcome.code, 0) << outcome.text;
   EXPECT_NE(outcome.text.find("labels: stored from 0 on (--label_base=auto)"), std::string::npos) << outcome.text;
   EXPECT_NE(outcome.text.find("validation: 100.0 % of 128 images"), std::string::npos) << outcome.text;

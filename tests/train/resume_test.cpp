@@ -108,11 +108,20 @@ int run_with_signals(const Recipe& r, const std::vector<std::pair<int, int>>& mi
       const std::string steps = std::to_string(kSteps);
       const std::string workers = std::to_string(r.num_workers);
       const std::string loop = std::to_string(r.iterations_per_loop);
-      const std::vector<std::string> words{RIDGELINE_BINARY, "train", "--model=resnet20", "--mode=train",
-                                           "--data_dir=" + r.data_dir, "--batch_size=8", "--max_epochs=4",
-                                           "--max_train_steps=" + steps, "--warmup_epochs=1", "--num_workers=" + workers,
-                                           "--iterations_per_loop=" + loop, "--save_summary_steps=1000",
-                                           "--save_checkpoints_steps=5", "--log_dir=" + r.log_dir};
+      const std::vector<std::string> words{RIDGELINE_BINARY,
+                                           "train",
+                                           "--model=resnet20",
+                                           "--mode=train",
+                                           "--data_dir=" + r.data_dir,
+                                           "--batch_size=8",
+                                           "--max_epochs=4",
+                                           "--max_train_steps=" + steps,
+                                           "--warmup_epochs=1",
+                                           "--num_workers=" + workers,
+                                           "--iterations_per_loop=" + loop,
+                                           "--save_summary_steps=1000",
+                                           "--save_checkpoints_steps=5",
+                                           "--log_dir=" + r.log_dir};
       std::vector<char*> argv;
       for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
       argv.push_back(nullptr);
@@ -127,7 +136,8 @@ int run_with_signals(const Recipe& r, const std::vector<std::pair<int, int>>& mi
     int status = 0;
     ::waitpid(child, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return runs + 1;
-    const bool expected = (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) || (WIFEXITED(status) && WEXITSTATUS(status) == 130);
+    const bool expected =
+        (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) || (WIFEXITED(status) && WEXITSTATUS(status) == 130);
     EXPECT_TRUE(expected) << "status " << status;
     if (!expected || runs > 20) return -1;
   }

@@ -35,7 +35,8 @@ TEST(LoopPlan, CutsLoopsAtLogCheckpointEvaluationAndTheLastStep) {
   plan.summary = 100;
   plan.checkpoint = 130;
   std::vector<std::int64_t> stops;
-  for (std::int64_t step = 0; step < plan.total_steps; step = plan.next_stop(step)) stops.push_back(plan.next_stop(step));
+  for (std::int64_t step = 0; step < plan.total_steps; step = plan.next_stop(step))
+    stops.push_back(plan.next_stop(step));
   EXPECT_EQ(stops, (std::vector<std::int64_t>{60, 100, 120, 130, 180, 200, 240, 250}));
   EXPECT_TRUE(plan.logs_at(60));
   EXPECT_TRUE(plan.logs_at(250));

@@ -34,8 +34,9 @@ float multiply_add_chains(long iterations, float seed) {
     a10 = hn::MulAdd(a10, factor, addend);
     a11 = hn::MulAdd(a11, factor, addend);
   }
-  const auto sum = hn::Add(hn::Add(hn::Add(a0, a1), hn::Add(a2, a3)),
-                           hn::Add(hn::Add(hn::Add(a4, a5), hn::Add(a6, a7)), hn::Add(hn::Add(a8, a9), hn::Add(a10, a11))));
+  const auto sum =
+      hn::Add(hn::Add(hn::Add(a0, a1), hn::Add(a2, a3)),
+              hn::Add(hn::Add(hn::Add(a4, a5), hn::Add(a6, a7)), hn::Add(hn::Add(a8, a9), hn::Add(a10, a11))));
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
@@ -70,7 +71,8 @@ double measure_f32_peak() {
       sink = sink + HWY_DYNAMIC_DISPATCH(multiply_add_chains)(kIterations, 0.5f + static_cast<float>(thread + run));
     });
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    const double flops = static_cast<double>(kIterations) * static_cast<double>(HWY_DYNAMIC_DISPATCH(flops_of_iteration)());
+    const double flops =
+        static_cast<double>(kIterations) * static_cast<double>(HWY_DYNAMIC_DISPATCH(flops_of_iteration)());
     best = std::max(best, flops * compute_threads() / seconds / 1e9);
   }
   return best;

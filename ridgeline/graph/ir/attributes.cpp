@@ -36,9 +36,7 @@ struct Printer {
   std::string operator()(const std::vector<std::int64_t>& x) const {
     return list_text(x, [](std::int64_t v) { return std::to_string(v); });
   }
-  std::string operator()(const std::vector<double>& x) const {
-    return x.empty() ? "[real]" : list_text(x, real_text);
-  }
+  std::string operator()(const std::vector<double>& x) const { return x.empty() ? "[real]" : list_text(x, real_text); }
 };
 
 }  // namespace

@@ -15,7 +15,8 @@
 namespace ridgeline {
 
 // Integers and reals stay apart: the text form writes 1 and 1.0.
-using Attribute = std::variant<bool, std::int64_t, double, std::string, DType, std::vector<std::int64_t>, std::vector<double>>;
+using Attribute =
+    std::variant<bool, std::int64_t, double, std::string, DType, std::vector<std::int64_t>, std::vector<double>>;
 
 class Attributes {
  public:
@@ -35,7 +36,9 @@ class Attributes {
   double real(std::string_view name) const { return get<double>(name); }
   const std::string& string(std::string_view name) const { return get<std::string>(name); }
   DType dtype(std::string_view name) const { return get<DType>(name); }
-  const std::vector<std::int64_t>& integers(std::string_view name) const { return get<std::vector<std::int64_t>>(name); }
+  const std::vector<std::int64_t>& integers(std::string_view name) const {
+    return get<std::vector<std::int64_t>>(name);
+  }
   const std::vector<double>& reals(std::string_view name) const { return get<std::vector<double>>(name); }
 
   bool empty() const { return items_.empty(); }

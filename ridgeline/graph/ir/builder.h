@@ -34,7 +34,8 @@ class Value {
   ValueId id_ = kNoValue;
 };
 
-// An operand that remembers the line on which it was passed: made implicitly from a Value, so operators have a location.
+// An operand that remembers the line on which it was passed: made implicitly from a Value, so operators have a
+// location.
 struct Located {
   Located(Value v, const std::source_location& at = std::source_location::current())  // NOLINT: implicit on purpose
       : value(v), where(Location::of(at)) {}

@@ -66,9 +66,9 @@ struct Return {
 
 struct Graph {
   std::string name = "main";
-  std::vector<ValueInfo> values;       // by ValueId
-  std::vector<Node> nodes;             // producers before consumers
-  std::vector<ValueId> arguments;      // inputs, parameters and states in the order of declaration
+  std::vector<ValueInfo> values;   // by ValueId
+  std::vector<Node> nodes;         // producers before consumers
+  std::vector<ValueId> arguments;  // inputs, parameters and states in the order of declaration
   std::vector<Update> updates;
   std::vector<Return> returns;
   std::map<std::string, Graph> functions;  // callees of `call` ops, by name

@@ -49,8 +49,10 @@ std::vector<ValueType> infer_types(const OpDef& def, std::span<const ValueType> 
   const int count = static_cast<int>(inputs.size());
   if (count < def.min_operands || (def.max_operands >= 0 && count > def.max_operands)) {
     std::string wanted = std::to_string(def.min_operands);
-    if (def.max_operands < 0) wanted += " or more";
-    else if (def.max_operands != def.min_operands) wanted += " to " + std::to_string(def.max_operands);
+    if (def.max_operands < 0)
+      wanted += " or more";
+    else if (def.max_operands != def.min_operands)
+      wanted += " to " + std::to_string(def.max_operands);
     throw Error("[" + def.name + "] takes " + wanted + " operands, not " + std::to_string(count));
   }
   return def.infer({inputs, complete, node_name});

@@ -39,9 +39,12 @@ class Parser {
   void skip() {
     while (at_ < text_.size()) {
       if (text_[at_] == '\n') ++line_;
-      if (std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
-      else if (text_[at_] == '#') while (at_ < text_.size() && text_[at_] != '\n') ++at_;
-      else break;
+      if (std::isspace(static_cast<unsigned char>(text_[at_])))
+        ++at_;
+      else if (text_[at_] == '#')
+        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+      else
+        break;
     }
   }
   bool accept(char c) {
@@ -136,8 +139,10 @@ class Parser {
     if (!accept(']')) {
       do {
         const Attribute item = number();
-        if (const auto* real = std::get_if<double>(&item)) reals.push_back(*real);
-        else integers.push_back(std::get<std::int64_t>(item));
+        if (const auto* real = std::get_if<double>(&item))
+          reals.push_back(*real);
+        else
+          integers.push_back(std::get<std::int64_t>(item));
       } while (accept(','));
       expect(']');
     }
@@ -241,7 +246,8 @@ class Parser {
         const std::size_t end = text_.find('}', at_);
         if (end == std::string_view::npos) fail("'}'");
         std::string expression(text_.substr(at_, end - at_));
-        while (!expression.empty() && std::isspace(static_cast<unsigned char>(expression.back()))) expression.pop_back();
+        while (!expression.empty() && std::isspace(static_cast<unsigned char>(expression.back())))
+          expression.pop_back();
         at_ = end + 1;
         given.set("expression", expression);
       } else if (!accept('}')) {

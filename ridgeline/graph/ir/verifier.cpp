@@ -37,12 +37,14 @@ void verify_node(const Graph& graph, const Node& node, const std::vector<bool>& 
     results = infer_types(def, inputs, node.attributes, node.name);
   }
   if (results.size() != node.outputs.size()) {
-    fail(graph, &node, "has " + std::to_string(node.outputs.size()) + " results instead of " + std::to_string(results.size()));
+    fail(graph, &node,
+         "has " + std::to_string(node.outputs.size()) + " results instead of " + std::to_string(results.size()));
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     const ValueType& type = graph.value(node.outputs[i]).type;
     if (type != results[i]) {
-      fail(graph, &node, "result " + std::to_string(i) + " is " + type.to_string() + " instead of " + results[i].to_string());
+      fail(graph, &node,
+           "result " + std::to_string(i) + " is " + type.to_string() + " instead of " + results[i].to_string());
     }
   }
 }
@@ -75,20 +77,25 @@ void verify(const Graph& graph) {
     if (op_def(node.op).has(kUpdate)) {
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
         const ValueKind kind = graph.value(node.inputs[i]).kind;
-        if (kind == ValueKind::param || kind == ValueKind::state) overwritten[static_cast<std::size_t>(node.inputs[i])] = &node;
+        if (kind == ValueKind::param || kind == ValueKind::state)
+          overwritten[static_cast<std::size_t>(node.inputs[i])] = &node;
       }
     }
   }
   std::set<ValueId> updated;
   for (const Update& update : graph.updates) {
     const ValueInfo& target = graph.value(update.current);
-    if (target.kind != ValueKind::param && target.kind != ValueKind::state) fail(graph, nullptr, "updates no parameter or state");
-    if (!defined[static_cast<std::size_t>(update.next)]) fail(graph, nullptr, "updates " + target.name + " by an undefined value");
-    if (graph.value(update.next).type != target.type) fail(graph, nullptr, "updates " + target.name + " by another type");
+    if (target.kind != ValueKind::param && target.kind != ValueKind::state)
+      fail(graph, nullptr, "updates no parameter or state");
+    if (!defined[static_cast<std::size_t>(update.next)])
+      fail(graph, nullptr, "updates " + target.name + " by an undefined value");
+    if (graph.value(update.next).type != target.type)
+      fail(graph, nullptr, "updates " + target.name + " by another type");
     if (!updated.insert(update.current).second) fail(graph, nullptr, "updates " + target.name + " twice");
   }
   for (const Return& r : graph.returns) {
-    if (r.value < 0 || static_cast<std::size_t>(r.value) >= defined.size() || !defined[static_cast<std::size_t>(r.value)]) {
+    if (r.value < 0 || static_cast<std::size_t>(r.value) >= defined.size() ||
+        !defined[static_cast<std::size_t>(r.value)]) {
       fail(graph, nullptr, "returns an undefined value");
     }
   }

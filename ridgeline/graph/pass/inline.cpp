@@ -27,13 +27,15 @@ class Inliner {
   }
 
  private:
-  void emit(const Graph& graph, std::map<ValueId, ValueId>& map, const std::string& prefix, const LocationStack& callers) {
+  void emit(const Graph& graph, std::map<ValueId, ValueId>& map, const std::string& prefix,
+            const LocationStack& callers) {
     for (const Node& node : graph.nodes) {
       LocationStack where = node.where;
       where.insert(where.end(), callers.begin(), callers.end());
       if (node.op == "call") {
         const std::string& name = node.attributes.string("function");
-        if (!active_.insert(name).second) throw Error("function @" + name + " calls itself: recursion has no static graph");
+        if (!active_.insert(name).second)
+          throw Error("function @" + name + " calls itself: recursion has no static graph");
         const Graph& callee = source_function(graph, name);
         std::map<ValueId, ValueId> inner;
         for (std::size_t i = 0; i < callee.arguments.size(); ++i) inner[callee.arguments[i]] = map.at(node.inputs[i]);

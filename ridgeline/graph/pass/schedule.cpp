@@ -50,7 +50,8 @@ Graph schedule(Graph graph) {
     ordered.push_back(std::move(graph.nodes[i]));
   }
   if (ordered.size() != count) {
-    throw Error("graph @" + graph.name + " reads a parameter after it must have been updated: no order of its ops is valid");
+    throw Error("graph @" + graph.name +
+                " reads a parameter after it must have been updated: no order of its ops is valid");
   }
   graph.nodes = std::move(ordered);
   return graph;

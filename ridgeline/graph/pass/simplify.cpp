@@ -48,7 +48,8 @@ class Simplifier {
   // A pointwise op on constants alone becomes a constant, computed by its reference.
   void fold(Node& node) const {
     const OpDef& def = op_def(node.op);
-    if (!def.has(kPointwise) || def.has(kRandom) || def.has(kUpdate) || node.inputs.empty() || node.outputs.size() != 1) return;
+    if (!def.has(kPointwise) || def.has(kRandom) || def.has(kUpdate) || node.inputs.empty() || node.outputs.size() != 1)
+      return;
     const ValueType& type = graph_.value(node.outputs.front()).type;
     if (type.shape.rank() != 0 || type.dtype == DType::boolean) return;
     std::vector<Tensor> inputs;
