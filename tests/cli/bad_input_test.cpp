@@ -106,7 +106,7 @@ TEST(BadInput, ACorruptImageIsNamedWithItsReason) {
   const fs::path victim = fs::directory_iterator(directory + "/train/circle")->path();
   const std::string bytes = read_file(victim.string());
   std::ofstream(victim, std::ios::binary | std::ios::trunc) << bytes.substr(0, bytes.size() / 2);
-  expect(run(training(directory, "--batch_size=40")), 1, {victim.filename().string(), "premature end"});
+  expect(run(training(directory, "--batch_size=40")), 1, {victim.filename().string(), "Premature end"});
   std::ofstream(victim, std::ios::binary | std::ios::trunc) << "GIF89a not a picture";
   expect(run(training(directory, "--batch_size=40")), 1, {victim.filename().string(), "not a JPEG or PNG"});
 }
