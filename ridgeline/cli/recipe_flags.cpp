@@ -192,7 +192,7 @@ void apply_preset(const CLI::App& app, RecipeFlags& f) {
   } else if (f.preset == "shapes") {
     set("--image_size", r.image_size, 64);
     set("--batch_size", r.batch_size, 64);
-    set("--max_epochs", r.max_epochs, 6);
+    set("--max_epochs", r.max_epochs, 5);
     set("--warmup_epochs", r.warmup_epochs, 1);
     set("--lr", r.lr, 0.012);
     set("--label_smoothing", r.label_smoothing, 0.0);

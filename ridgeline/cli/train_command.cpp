@@ -21,9 +21,14 @@ void print_summary(const train::Recipe& recipe, const train::TrainingResult& res
   std::fprintf(stderr, "log      %s\n", result.log_path.c_str());
   std::fprintf(stderr, "metrics  %s   (TensorBoard events beside it)\n", result.metrics_path.c_str());
   if (!result.checkpoint_path.empty()) std::fprintf(stderr, "model    %s\n", result.checkpoint_path.c_str());
-  if (!recipe.synthetic && recipe.mode == train::Mode::train) {
-    std::fprintf(stderr, "next     ridgeline evaluate --model=%s --data_dir=%s --checkpoint_dir=%s\n",
+  if (recipe.synthetic || result.interrupted) return;
+  if (recipe.mode == train::Mode::train) {
+    std::fprintf(stderr, "next     build/ridgeline evaluate --model=%s --data_dir=%s --checkpoint_dir=%s\n",
                  recipe.model.c_str(), recipe.data_dir.c_str(), recipe.log_dir.c_str());
+  } else {
+    std::fprintf(stderr,
+                 "next     build/ridgeline train --data_dir=YOUR_FOLDER --model=resnet18 --log_dir=runs/mine   "
+                 "# train/<class>/*.jpg, val/<class>/*.jpg\n");
   }
 }
 

@@ -26,7 +26,7 @@ import torch.nn.functional as F
 import torchvision
 
 DTYPES = {"F32": numpy.float32, "I32": numpy.int32, "I64": numpy.int64}
-DISTURBANCE = 1e-6
+DISTURBANCE = 3e-6
 DISTURBANCES = 3
 JUMP_LIMIT = 1e-4
 DRIFT_LIMIT = 5e-4
