@@ -1,0 +1,79 @@
+// What a run writes: the recipe's lines, numbers that agree with each other, metrics that say the same.
+#include "ridgeline/train/trainer.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <regex>
+#include <sstream>
+
+#include "ridgeline/core/file.h"
+#include "ridgeline/format/event_file.h"
+#include "ridgeline/format/json_lines.h"
+#include "ridgeline/train/checkpoint.h"
+
+namespace ridgeline::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+Recipe synthetic(const std::string& log_dir) {
+  Recipe r;
+  r.synthetic = true;
+  r.mode = Mode::train;
+  r.model = "resnet20";
+  r.num_classes = 10;
+  r.batch_size = 4;
+  r.iterations_per_loop = 3;
+  r.max_train_steps = 7;
+  r.save_checkpoints_steps = 4;
+  r.log_dir = log_dir;
+  return r;
+}
+
+TEST(Trainer, LinesMatchThePatternAndFpsTimesBatchTimeIsTheLoopsImages) {
+  const std::string log_dir = ::testing::TempDir() + "/ridgeline_trainer_" + std::to_string(::getpid());
+  fs::remove_all(log_dir);
+  const TrainingResult result = train(synthetic(log_dir));
+  EXPECT_EQ(result.step, 7);
+  const std::string log = read_file(result.log_path);
+  EXPECT_NE(log.find("training steps: 7\n"), std::string::npos);
+  EXPECT_NE(log.find("Step   Epoch   Speed   Loss   FinLoss   LR\n"), std::string::npos);
+  const std::regex pattern(
+      R"(step:\s*\d+  epoch:\s*[\d.]+  FPS:\s*([\d.]+), loss:\s*[\d.]+, total_loss:\s*[\d.]+  lr:[\d.]+  batch_time:([\d.]+))");
+  int lines = 0;
+  std::istringstream in(log);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("step:")) continue;
+    std::smatch match;
+    ASSERT_TRUE(std::regex_match(line, match, pattern)) << line;
+    EXPECT_NEAR(std::stod(match[1]) * std::stod(match[2]), 4.0 * 3.0, 12.0 * 0.06 / std::stod(match[1]) + 1e-3) << line;
+    ++lines;
+  }
+  EXPECT_EQ(lines, 3);  // after steps 3, 6 and 7; step 4 only saves
+  std::vector<std::int64_t> steps;
+  for (const CheckpointFile& file : list_checkpoints(log_dir)) steps.push_back(file.step);
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{4, 7}));
+  const auto metrics = read_json_lines(result.metrics_path);
+  ASSERT_EQ(metrics.size(), 3u);
+  EXPECT_EQ(std::get<double>(metrics.back().at("loss")), result.last.loss);
+  const std::vector<std::string> events = glob_files(log_dir + "/events.out.tfevents.*");
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(read_event_file(events.front()).scalars.size(), 3u * 4u);
+  fs::remove_all(log_dir);
+}
+
+TEST(Trainer, WithoutCheckpointsNoneIsWritten) {
+  const std::string log_dir = ::testing::TempDir() + "/ridgeline_trainer_none_" + std::to_string(::getpid());
+  fs::remove_all(log_dir);
+  Recipe recipe = synthetic(log_dir);
+  recipe.do_checkpoint = false;
+  recipe.max_train_steps = 2;
+  train(recipe);
+  EXPECT_TRUE(list_checkpoints(log_dir).empty());
+  fs::remove_all(log_dir);
+}
+
+}  // namespace
+}  // namespace ridgeline::train
