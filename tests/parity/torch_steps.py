@@ -26,7 +26,6 @@ import torch.nn.functional as F
 import torchvision
 
 DTYPES = {"F32": numpy.float32, "I32": numpy.int32, "I64": numpy.int64}
-DISTURBANCE = 3e-6
 DISTURBANCES = 3
 JUMP_LIMIT = 1e-4
 DRIFT_LIMIT = 5e-4
@@ -112,8 +111,8 @@ def gradients_of(model, images, labels, recipe):
     return {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
 
 
-def disturbed(model, seed):
-    """In f64, with noise on every element that a layer puts out: several times what f32 rounds away there.
+def disturbed(model, seed, recipe):
+    """In f64, with noise on every element that a layer puts out: more than what f32 rounds away there.
 
     The elements are disturbed one by one, since a change of the parameters would move neighbours in a pool's window
     together and leave their order alone.
@@ -122,7 +121,7 @@ def disturbed(model, seed):
     generator = torch.Generator().manual_seed(seed)
 
     def add_noise(module, inputs, output):
-        size = DISTURBANCE * output.detach().square().mean().sqrt()
+        size = float(recipe["noise"]) * output.detach().square().mean().sqrt()
         return output + size * torch.randn(output.shape, generator=generator, dtype=output.dtype)
 
     for module in model.modules():
@@ -131,17 +130,17 @@ def disturbed(model, seed):
     return model
 
 
-def variants(model, images):
+def variants(model, images, recipe):
     """The same model and batch to within roundings: in f32, and in f64 with noise."""
     yield copy.deepcopy(model), images
     for seed in range(DISTURBANCES):
-        yield disturbed(model, seed), images.double()
+        yield disturbed(model, seed, recipe), images.double()
 
 
 def jumps_of(model, images, labels, recipe):
     """How far the variants' gradients are from those in f64, each as a share of its largest element."""
     exact = gradients_of(copy.deepcopy(model).double(), images.double(), labels, recipe)
-    for variant, batch in variants(model, images):
+    for variant, batch in variants(model, images, recipe):
         for name, gradient in gradients_of(variant, batch, labels, recipe).items():
             yield ((gradient - exact[name]).abs().max() / exact[name].abs().max()).item()
 
@@ -168,7 +167,7 @@ def train(model, images, labels, recipe, after_first=None):
 def drifts_of(model, images, labels, recipe):
     """How far the variants' losses are from those in f64."""
     exact = train(copy.deepcopy(model).double(), images.double(), labels, recipe)
-    for variant, batch in variants(model, images):
+    for variant, batch in variants(model, images, recipe):
         for step, loss in enumerate(train(variant, batch, labels, recipe)):
             yield abs(loss - exact[step])
 
