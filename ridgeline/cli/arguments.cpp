@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <set>
 
 #include "ridgeline/core/error.h"
 
@@ -32,6 +33,26 @@ bool parse_boolean(std::string text) {
   throw CLI::ValidationError("'" + text + "' is no boolean (allowed: True, False)");
 }
 
+constexpr const char* kBoolean = "BOOL";
+
+void collect_booleans(const CLI::App& app, std::set<std::string>& names) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_type_name() != kBoolean) continue;
+    for (const std::string& name : option->get_lnames()) names.insert("--" + name);
+  }
+  for (const CLI::App* sub : app.get_subcommands(nullptr)) collect_booleans(*sub, names);
+}
+
+// A boolean flag without a value means True.
+void complete_booleans(const CLI::App& app, std::vector<std::string>& words) {
+  std::set<std::string> names;
+  collect_booleans(app, names);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool bare = i + 1 == words.size() || words[i + 1].starts_with("-");
+    if (bare && names.contains(words[i])) words[i] += "=True";
+  }
+}
+
 // The app whose flags the words belong to: the deepest subcommand named among them.
 const CLI::App& addressed(const CLI::App& app) {
   for (const CLI::App* sub : app.get_subcommands()) return addressed(*sub);
@@ -57,13 +78,12 @@ CLI::Option* add_boolean(CLI::App& app, const std::string& name, bool& target, c
   return app
       .add_option_function<std::string>(
           name, [&target](const std::string& text) { target = parse_boolean(text); }, help)
-      ->type_name("BOOL")
-      ->expected(0, 1)
-      ->default_str(target ? "True" : "False")
-      ->transform([](std::string text) { return text.empty() ? std::string("True") : text; });
+      ->type_name(kBoolean)
+      ->default_str(target ? "True" : "False");
 }
 
 bool parse(CLI::App& app, std::vector<std::string> words) {
+  complete_booleans(app, words);
   std::reverse(words.begin(), words.end());  // CLI11 takes them so
   try {
     app.parse(words);

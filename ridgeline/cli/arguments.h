@@ -17,7 +17,7 @@ namespace ridgeline::cli {
 // --batch-size and --batch_size become --batch_size; values are left as they are.
 std::vector<std::string> normalize(int argc, char** argv);
 
-// Adds --name=True|False (also true, 1, yes, on).
+// Adds --name=True|False (also true, 1, yes, on; --name alone means True).
 CLI::Option* add_boolean(CLI::App& app, const std::string& name, bool& target, const std::string& help);
 
 // Parses the words after the command's name. An unknown flag, a missing or malformed value is a usage Error.

@@ -49,6 +49,15 @@ void expect(const Outcome& outcome, int code, const std::vector<std::string>& wo
 TEST(BadInput, GoodInputWorks) {
   expect(run(training(root() + "/shapes")), 0, {"step:     5"});
   expect(run(training(root() + "/records")), 0, {"labels: stored from 1"});
+  // Booleans with and without a value, hyphens, and a flag given twice: the last one counts.
+  const std::string synthetic =
+      " --mode=train --model=resnet20 --num-classes=10 --batch_size=4 --max_train_steps=9 "
+      "--max-train-steps 1 --log_dir=" +
+      root() + "/synthetic";
+  expect(run("train --synthetic --do_checkpoint False" + synthetic), 0, {"training steps: 1\n", "step:     1"});
+  expect(run("train --synthetic=True --do-checkpoint=0" + synthetic), 0, {"step:     1"});
+  expect(run("train --synthetic False" + synthetic), 2, {"--data_dir is needed"});
+  expect(run("train --synthetic --debug=False" + synthetic), 0, {"warning: --debug has no effect"});
 }
 
 TEST(BadInput, FlagsAreRefusedByName) {
