@@ -1,7 +1,6 @@
 // What the program says to wrong calls and damaged files, as a user meets it: one line that names the flag, file or
 // record and what would be right, and an exit code that is not zero.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -10,6 +9,7 @@
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/data/make/make_tfrecord.h"
 #include "tests/support/program.h"
+#include "tests/support/temporary_directory.h"
 
 namespace ridgeline {
 namespace {
@@ -24,7 +24,7 @@ Outcome run(const std::string& arguments) {
 
 const std::string& root() {
   static const std::string path = [] {
-    const std::string p = ::testing::TempDir() + "/ridgeline_bad_input_" + std::to_string(::getpid());
+    const std::string p = testing::temporary_directory();
     fs::create_directories(p);
     data::make_shapes(p + "/shapes", {.seed = 1, .train = 40, .val = 20});
     data::make_tfrecord(p + "/shapes", p + "/records", {.train_shards = 2, .validation_shards = 1});

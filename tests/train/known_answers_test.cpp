@@ -1,6 +1,5 @@
 // Whole models against answers that others have published, through the program as a user calls it.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <charconv>
@@ -12,6 +11,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/image/png.h"
 #include "tests/support/program.h"
+#include "tests/support/temporary_directory.h"
 
 namespace ridgeline {
 namespace {
@@ -56,7 +56,7 @@ void write_cifar_validation(const std::string& pack, const std::string& director
 TEST(KnownAnswers, ResNet20ClassifiesExactly915OfAThousandAndGivesThePublishedLogits) {
   const std::string pack = testing::pack_a();
   if (pack.empty()) GTEST_SKIP() << "RIDGELINE_TEST_DATA is not set";
-  const std::string directory = ::testing::TempDir() + "/ridgeline_cifar_" + std::to_string(::getpid());
+  const std::string directory = testing::temporary_directory() + "/cifar";
   write_cifar_validation(pack, directory);
   const std::string weights = pack + "/derived/resnet20-cifar10.safetensors";
   const Outcome evaluation =
@@ -84,7 +84,7 @@ TEST(KnownAnswers, ResNet20ClassifiesExactly915OfAThousandAndGivesThePublishedLo
 TEST(KnownAnswers, RecordsOfPlainGreysAreLearnedToTheLast) {
   const std::string pack = testing::pack_a();
   if (pack.empty()) GTEST_SKIP() << "RIDGELINE_TEST_DATA is not set";
-  const std::string log = ::testing::TempDir() + "/ridgeline_greys_" + std::to_string(::getpid());
+  const std::string log = testing::temporary_directory() + "/greys";
   const Outcome outcome =
       testing::run_shell(std::string(RIDGELINE_BINARY) +
                          " train --model=resnet20 --num_classes=10 --batch_size=32 --max_epochs=12 --warmup_epochs=1" +

@@ -1,17 +1,17 @@
 // The embedded data set is no toy: what a linear classifier makes of its pixels stays far below what AlexNet reaches.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/train/trainer.h"
+#include "tests/support/temporary_directory.h"
 
 namespace ridgeline::train {
 namespace {
 
 TEST(LinearClassifier, StaysUnderSixtyPercentOnTheShapes) {
-  const std::string directory = ::testing::TempDir() + "/ridgeline_linear_" + std::to_string(::getpid());
+  const std::string directory = testing::temporary_directory();
   data::make_shapes(directory + "/shapes");
   Recipe recipe;
   recipe.model = "linear";
@@ -30,7 +30,6 @@ TEST(LinearClassifier, StaysUnderSixtyPercentOnTheShapes) {
   EXPECT_EQ(result.evaluation->rows, 1000);
   EXPECT_LT(result.evaluation->top_1, 0.60);
   EXPECT_GT(result.evaluation->top_1, 0.11) << "it has learned nothing: no yardstick";
-  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/format/json_lines.h"
 #include "ridgeline/train/trainer.h"
+#include "tests/support/temporary_directory.h"
 
 namespace ridgeline::train {
 namespace {
@@ -25,7 +26,7 @@ constexpr std::int64_t kSteps = 24;
 // A small set of drawn images, made once.
 const std::string& images() {
   static const std::string directory = [] {
-    const std::string path = ::testing::TempDir() + "/ridgeline_resume_images_" + std::to_string(::getpid());
+    const std::string path = testing::temporary_directory() + "/images";
     data::make_shapes(path, {.seed = 3, .train = 100, .val = 20});
     return path;
   }();
@@ -50,7 +51,7 @@ Recipe recipe(const std::string& log_dir, int workers, std::int64_t loop) {
 }
 
 std::string directory(const std::string& name) {
-  const std::string path = ::testing::TempDir() + "/ridgeline_resume_" + std::to_string(::getpid()) + "_" + name;
+  const std::string path = testing::temporary_directory() + "/" + name;
   fs::remove_all(path);
   return path;
 }

@@ -2,7 +2,6 @@
 #include "ridgeline/train/trainer.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <regex>
@@ -12,6 +11,7 @@
 #include "ridgeline/format/event_file.h"
 #include "ridgeline/format/json_lines.h"
 #include "ridgeline/train/checkpoint.h"
+#include "tests/support/temporary_directory.h"
 
 namespace ridgeline::train {
 namespace {
@@ -33,7 +33,7 @@ Recipe synthetic(const std::string& log_dir) {
 }
 
 TEST(Trainer, LinesMatchThePatternAndFpsTimesBatchTimeIsTheLoopsImages) {
-  const std::string log_dir = ::testing::TempDir() + "/ridgeline_trainer_" + std::to_string(::getpid());
+  const std::string log_dir = testing::temporary_directory() + "/lines";
   fs::remove_all(log_dir);
   const TrainingResult result = train(synthetic(log_dir));
   EXPECT_EQ(result.step, 7);
@@ -65,7 +65,7 @@ TEST(Trainer, LinesMatchThePatternAndFpsTimesBatchTimeIsTheLoopsImages) {
 }
 
 TEST(Trainer, WithoutCheckpointsNoneIsWritten) {
-  const std::string log_dir = ::testing::TempDir() + "/ridgeline_trainer_none_" + std::to_string(::getpid());
+  const std::string log_dir = testing::temporary_directory() + "/none";
   fs::remove_all(log_dir);
   Recipe recipe = synthetic(log_dir);
   recipe.do_checkpoint = false;
