@@ -31,6 +31,7 @@ class Lowering {
     node_ = -1;
     return_host_copies();
     apply_updates();
+    fix_homes();
     return std::move(plan_);
   }
 
@@ -209,6 +210,16 @@ class Lowering {
       Buffer& b = buffer(buffer_of(member));
       b.layout = session_.parameters().entry(info.name).home;
       b.bytes = b.layout.bytes(b.type);
+    }
+  }
+
+  // What this program reads as plain stays plain: a later program may not move it.
+  void fix_homes() {
+    for (ValueId id : plan_.graph.arguments) {
+      const Buffer& b = buffer(buffer_of(id));
+      if (b.home == BufferHome::store && !session_.parameters().entry(b.name).home_fixed) {
+        session_.parameters().fix_home(b.name, b.layout);
+      }
     }
   }
 

@@ -209,6 +209,20 @@ TEST(Compile, UpdatesThatExchangeTwoStatesDoNotSeeEachOther) {
   EXPECT_EQ(session.parameters().get("b").at(0), 1.0);
 }
 
+TEST(Compile, ALaterProgramDoesNotMoveAParameterThatAnEarlierOneReadsAsPlain) {
+  const Graph pointwise = parse_graph(
+      "graph @scaled(%w2: param f32[32,3,3,16]) {\n  %0 = scale(%w2) {factor=2.0} : f32[32,3,3,16]\n  return %0 \"w\"\n}\n");
+  Session session;
+  const Graph step = small_step();
+  const Tensor w = random_arguments(step).at("w2");
+  session.parameters().set("w2", w);
+  const auto first = compile(pointwise, session);
+  const auto second = compile(step, session);  // its convolution would like the weights in another layout
+  ASSERT_TRUE(first->run());
+  const Tensor scaled = first->output("w");
+  for (std::int64_t i = 0; i < w.elements(); ++i) ASSERT_EQ(scaled.at(i), 2.0 * w.at(i)) << i;
+}
+
 TEST(Compile, SaysWhichInputIsMissingOrOfAnotherShape) {
   Session session;
   const auto program = compile(small_step(), session);
