@@ -20,13 +20,17 @@ std::string megabytes(std::size_t bytes) {
 
 struct Program::State {
   std::vector<std::unique_ptr<DeviceMemory>> arenas;  // a device each
-  std::map<std::string, Tensor> inputs;               // by argument name
-  std::map<std::string, ValueType> input_types;
+  struct Input {
+    ValueType type;
+    Tensor value;                // keeps the memory alive that the launches read
+    std::vector<void**> places;  // in input_addresses
+  };
+  std::map<std::string, Input> inputs;              // by argument name
   std::vector<std::vector<void*>> input_addresses;  // by launch
   std::vector<std::vector<void*>> output_addresses;
   std::vector<void*> scratch_addresses;
   std::vector<double> milliseconds;
-  bool resolved = false;
+  bool bound = false;  // every input has been bound
 };
 
 std::string MemoryReport::to_text() const {
@@ -45,16 +49,25 @@ Program::Program(Session& session, Plan plan, bool reuse_memory)
   }
   for (ValueId id : plan_.graph.arguments) {
     const ValueInfo& info = plan_.graph.value(id);
-    if (info.kind == ValueKind::input) state_->input_types[info.name] = info.type;
+    if (info.kind == ValueKind::input) state_->inputs[info.name].type = info.type;
   }
   const std::size_t count = plan_.launches.size();
   state_->input_addresses.resize(count);
   state_->output_addresses.resize(count);
   state_->scratch_addresses.resize(count, nullptr);
   state_->milliseconds.resize(count, 0.0);
+  // All addresses but those of inputs are known for good: compilation has fixed where parameters lie.
   for (std::size_t i = 0; i < count; ++i) {
-    state_->input_addresses[i].resize(plan_.launches[i].inputs.size());
-    state_->output_addresses[i].resize(plan_.launches[i].outputs.size());
+    const Launch& launch = plan_.launches[i];
+    for (int b : launch.inputs) {
+      state_->input_addresses[i].push_back(is_input(b) ? nullptr : address(b));
+    }
+    for (std::size_t k = 0; k < launch.inputs.size(); ++k) {
+      const Buffer& b = plan_.buffers[static_cast<std::size_t>(launch.inputs[k])];
+      if (b.home == BufferHome::input) state_->inputs.at(b.name).places.push_back(&state_->input_addresses[i][k]);
+    }
+    for (int b : launch.outputs) state_->output_addresses[i].push_back(address(b));
+    if (launch.scratch >= 0) state_->scratch_addresses[i] = address(launch.scratch);
   }
 }
 
@@ -64,45 +77,43 @@ void* Program::address(int index) const {
   const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
   switch (b.home) {
     case BufferHome::store: return session_.parameters().entry(b.name).memory->address();
-    case BufferHome::input: {
-      const auto it = state_->inputs.find(b.name);
-      if (it == state_->inputs.end()) throw Error("input " + b.name + " of the program is not bound");
-      return const_cast<void*>(it->second.raw());  // kernels only read inputs
-    }
+    case BufferHome::input: return const_cast<void*>(state_->inputs.at(b.name).value.raw());  // kernels only read it
     case BufferHome::arena: break;
   }
   const auto device = std::find(plan_.devices.begin(), plan_.devices.end(), b.device) - plan_.devices.begin();
   return static_cast<char*>(state_->arenas[static_cast<std::size_t>(device)]->address()) + b.offset;
 }
 
+bool Program::is_input(int index) const {
+  return plan_.buffers[static_cast<std::size_t>(index)].home == BufferHome::input;
+}
+
 void Program::bind(const std::string& input, const Tensor& value) {
-  const auto it = state_->input_types.find(input);
-  if (it == state_->input_types.end()) {
+  const auto it = state_->inputs.find(input);
+  if (it == state_->inputs.end()) {
     std::vector<std::string> names;
-    for (const auto& [name, type] : state_->input_types) names.push_back(name);
+    for (const auto& [name, known] : state_->inputs) names.push_back(name);
     const std::string near = nearest_name(input, names);
     throw Error("the program has no input " + input + (near.empty() ? "" : " (did you mean " + near + "?)"));
   }
-  const ValueType given{value.dtype(), value.shape()};
-  if (given != it->second) {
-    throw Error("input " + input + " is " + it->second.to_string() + ", not " + given.to_string());
+  State::Input& target = it->second;
+  if (value.dtype() != target.type.dtype || value.shape() != target.type.shape) {
+    const ValueType given{value.dtype(), value.shape()};
+    throw Error("input " + input + " is " + target.type.to_string() + ", not " + given.to_string());
   }
-  state_->inputs.insert_or_assign(input, value);
-  state_->resolved = false;
+  target.value = value;
+  for (void** place : target.places) *place = const_cast<void*>(value.raw());
 }
 
-void Program::resolve() {
-  for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
-    const Launch& launch = plan_.launches[i];
-    for (std::size_t k = 0; k < launch.inputs.size(); ++k) state_->input_addresses[i][k] = address(launch.inputs[k]);
-    for (std::size_t k = 0; k < launch.outputs.size(); ++k) state_->output_addresses[i][k] = address(launch.outputs[k]);
-    if (launch.scratch >= 0) state_->scratch_addresses[i] = address(launch.scratch);
+void Program::check_bound() {
+  for (const auto& [name, input] : state_->inputs) {
+    if (!input.value.defined()) throw Error("input " + name + " of the program is not bound");
   }
-  state_->resolved = true;
+  state_->bound = true;
 }
 
 bool Program::run() {
-  if (!state_->resolved) resolve();
+  if (!state_->bound) check_bound();
   FlushDenormals flush;
   for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
     if (session_.stop_flag().load(std::memory_order_relaxed)) return false;

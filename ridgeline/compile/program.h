@@ -64,7 +64,8 @@ class Program {
  private:
   struct State;
   void* address(int buffer) const;
-  void resolve();
+  bool is_input(int buffer) const;
+  void check_bound();
 
   Session& session_;
   Plan plan_;
