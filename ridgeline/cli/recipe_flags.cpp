@@ -56,7 +56,8 @@ void add_data_flags(CLI::App& app, RecipeFlags& f) {
   add_boolean(app, "--eval_drop_remainder", r.eval_drop_remainder,
               "leave out the last partial batch of an evaluation, as the original does")
       ->group(group);
-  add_boolean(app, "--shard", f.shard, "each rank reads its own part of the data")->group(group);
+  add_boolean(app, "--shard", f.shard, "each rank reads its own part of the data (with one rank, all of it)")
+      ->group(group);
 }
 
 void add_model_flags(CLI::App& app, RecipeFlags& f) {

@@ -211,7 +211,8 @@ TEST(Compile, UpdatesThatExchangeTwoStatesDoNotSeeEachOther) {
 
 TEST(Compile, ALaterProgramDoesNotMoveAParameterThatAnEarlierOneReadsAsPlain) {
   const Graph pointwise = parse_graph(
-      "graph @scaled(%w2: param f32[32,3,3,16]) {\n  %0 = scale(%w2) {factor=2.0} : f32[32,3,3,16]\n  return %0 \"w\"\n}\n");
+      "graph @scaled(%w2: param f32[32,3,3,16]) {\n  %0 = scale(%w2) {factor=2.0} : f32[32,3,3,16]\n  return %0 "
+      "\"w\"\n}\n");
   Session session;
   const Graph step = small_step();
   const Tensor w = random_arguments(step).at("w2");
