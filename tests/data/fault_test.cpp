@@ -189,6 +189,7 @@ TEST(Faults, TwoHundredStartsAndStopsMidEpochLeaveNoThread) {
                            .shuffle()
                            .map(RandomResizedCrop(16), RandomHorizontalFlip())
                            .batch(2);
+  Iterator(data, {.workers = 1});  // a sanitizer starts a thread of its own with the program's first
   const int before = threads_now();
   for (int i = 0; i < 200; ++i) {
     Iterator it(data, {.workers = 1 + i % 4, .epochs = kForever});
