@@ -21,13 +21,51 @@ std::map<std::string, Args> node_args() {
       {"tfrecord", {{"files", Texts{"a-*", "b"}}, {"label_base", std::string("1")}, {"num_classes", std::int64_t{10}}}},
       {"idx", {{"images", std::string("i.gz")}, {"labels", std::string("l.gz")}}},
       {"in_memory", {{"columns", sample_tensors()}}},
-      {"shuffle", {{"seed", std::int64_t{12345678901234}}}},
+      {"shuffle", {{"seed", std::int64_t{12345678901234}}, {"buffer", std::int64_t{7}}}},
       {"repeat", {{"count", std::int64_t{3}}}},
       {"take", {{"count", std::int64_t{4}}}},
       {"skip", {{"count", std::int64_t{2}}}},
       {"shard", {{"count", std::int64_t{8}}, {"index", std::int64_t{5}}}},
-      {"map", {}},
-      {"batch", {{"size", std::int64_t{32}}, {"drop_remainder", true}}}};
+      {"sequential_sampler", {{"start", std::int64_t{1}}, {"count", std::int64_t{1}}}},
+      {"random_sampler", {{"replacement", true}, {"count", std::int64_t{9}}, {"seed", std::int64_t{3}}}},
+      {"subset_sampler", {{"indices", Integers{1, 0, 1}}}},
+      {"subset_random_sampler", {{"indices", Integers{1, 0}}, {"seed", std::int64_t{4}}}},
+      {"weighted_sampler",
+       {{"weights", Reals{0.25, 3}}, {"replacement", false}, {"count", std::int64_t{1}}, {"seed", std::int64_t{5}}}},
+      {"pk_sampler",
+       {{"per_class", std::int64_t{2}},
+        {"classes", std::int64_t{1}},
+        {"shuffle", false},
+        {"replacement", true},
+        {"seed", std::int64_t{6}}}},
+      {"distributed_sampler",
+       {{"num_shards", std::int64_t{2}},
+        {"index", std::int64_t{1}},
+        {"shuffle", false},
+        {"count", std::int64_t{1}},
+        {"seed", std::int64_t{7}},
+        {"offset", std::int64_t{1}},
+        {"even", false}}},
+      {"map", {{"columns", Texts{"image", "name"}}}},
+      {"filter",
+       {{"column", std::string("name")},
+        {"test", std::string("in")},
+        {"values", Reals{}},
+        {"texts", Texts{"a", "b"}},
+        {"function", std::string()}}},
+      {"project", {{"columns", Texts{"label", "image"}}}},
+      {"rename", {{"from", Texts{"label"}}, {"to", Texts{"target"}}}},
+      {"zip", {}},
+      {"concat", {}},
+      {"mix", {{"weights", Reals{1, 2.5}}, {"count", std::int64_t{11}}, {"seed", std::int64_t{8}}}},
+      {"cache", {{"memory_limit", std::int64_t{123}}, {"directory", std::string("some/dir")}}},
+      {"batch", {{"size", std::int64_t{32}}, {"drop_remainder", true}, {"pad", true}}},
+      {"bucket",
+       {{"column", std::string("name")},
+        {"boundaries", Integers{2, 5}},
+        {"sizes", Integers{3, 2, 1}},
+        {"drop_remainder", true},
+        {"pad", true}}}};
 }
 
 std::map<std::string, Args> transform_args() {
@@ -46,6 +84,11 @@ std::map<std::string, Args> transform_args() {
           {"random_crop", {{"size", Integers{32}}, {"padding", std::int64_t{4}}}},
           {"random_horizontal_flip", {{"p", 0.1}}},
           {"draw_flip", {{"p", 0.3}}},
+          {"type_cast", {{"dtype", std::string("i64")}}},
+          {"rescale", {{"scale", 0.5}, {"shift", -1.0}}},
+          {"hwc_to_chw", {}},
+          {"one_hot", {{"classes", std::int64_t{10}}, {"smoothing", 0.1}}},
+          {"function", {{"name", std::string("mine")}, {"dtype", std::string("f32")}, {"shape", Integers{3, -1}}}},
           {"normalize", {{"mean", Reals{0.1, 0.2, 0.3}}, {"std", Reals{0.4, 0.5, 0.6}}}},
           {"write", {{"p", 0.7}, {"mean", Reals{0.5}}, {"std", Reals{0.25}}}}};
 }
@@ -58,6 +101,10 @@ TEST(DataGraphJson, EveryRegisteredNodeComesBackEqual) {
     if (entry.kind != NodeKind::source) graph.add({.op = "in_memory", .args = {{"columns", sample_tensors()}}});
     Node node{.op = entry.op, .args = node_args().at(entry.op)};
     if (entry.kind != NodeKind::source) node.inputs = {graph.output().id};
+    if (entry.kind == NodeKind::join) {
+      graph.add({.op = "in_memory", .args = {{"columns", sample_tensors()}}});
+      node.inputs.push_back(graph.output().id);
+    }
     if (entry.kind == NodeKind::batch) node.hints = {{"workers", 3}, {"memory_limit", 1000}};
     graph.add(std::move(node));
     const DataGraph back = graph_from_json(to_json(graph));

@@ -1,9 +1,7 @@
-#include "ridgeline/data/runtime/order.h"
-
+// Which record is row i of epoch e.
 #include <set>
 
 #include "helpers.h"
-#include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/runtime/pipeline.h"
 
 namespace ridgeline::data::testing {
@@ -13,9 +11,13 @@ namespace {
 std::vector<std::uint64_t> records(const Dataset& dataset, std::uint64_t epoch, std::int64_t most = -1) {
   const Pipeline pipeline(dataset, {});
   std::vector<std::uint64_t> out;
-  const std::int64_t size = most >= 0 ? most : pipeline.samples().size();
-  for (std::int64_t i = 0; i < size; ++i)
-    out.push_back(pipeline.samples().at(epoch, static_cast<std::uint64_t>(i)).index);
+  const Rows& rows = pipeline.rows();
+  Scratch scratch(pipeline.places());
+  std::vector<Cell> cells(rows.schema().size());
+  for (std::uint64_t i = 0; most >= 0 ? i < static_cast<std::uint64_t>(most) : rows.has({epoch, i}); ++i) {
+    scratch.begin();
+    out.push_back(rows.run({epoch, i}, {}, cells.data(), scratch).record);
+  }
   return out;
 }
 

@@ -36,12 +36,12 @@ void expect_catalogue(const Dataset& data, const std::string& prefix, int base) 
   ASSERT_FALSE(rows.empty());
   ASSERT_EQ(data.size(), static_cast<std::int64_t>(rows.size()));
   EXPECT_EQ(data.label_base(), base);
-  const Source& source = source_of(source_node(data.graph()));
+  const Source& source = source_of(*sources_of(data.graph())[0]);
   Record record;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     source.read(i, record);
     EXPECT_EQ(record.label, rows[i].label - base) << rows[i].file << " " << rows[i].record;
-    EXPECT_EQ(record.columns[0].size(), static_cast<std::size_t>(rows[i].image_bytes));
+    EXPECT_EQ(record.cells[0].bytes, static_cast<std::size_t>(rows[i].image_bytes));
     EXPECT_EQ(record.objects.size(), static_cast<std::size_t>(rows[i].boxes));
     EXPECT_NE(source.origin(i).find(rows[i].file + ": record " + std::to_string(rows[i].record)), std::string::npos)
         << source.origin(i);

@@ -10,7 +10,9 @@ namespace {
 // "image_folder | shuffle | map(decode, resize) | batch"
 std::string shape_of(const DataGraph& graph) {
   std::string text;
-  for (const Node* node : chain_of(graph)) {
+  const std::vector<const Node*> trunk = trunk_of(graph);
+  for (auto at = trunk.rbegin(); at != trunk.rend(); ++at) {
+    const Node* node = *at;
     text += (text.empty() ? "" : " | ") + node->op;
     if (node->op == "take" || node->op == "skip") text += " " + std::to_string(arg<std::int64_t>(node->args, "count"));
     if (node->op != "map") continue;

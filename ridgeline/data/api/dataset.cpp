@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <limits>
+#include <algorithm>
 
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/ir/registry.h"
@@ -20,7 +20,8 @@ Node make(std::string op, Args args = {}) {
           .operations = {},
           .name = "",
           .hints = {},
-          .source = nullptr};
+          .source = nullptr,
+          .origin = 0};
 }
 
 Dataset source(Node node) {
@@ -29,12 +30,14 @@ Dataset source(Node node) {
   return Dataset(std::move(graph));
 }
 
-std::int64_t seed_arg(const std::optional<std::uint64_t>& seed) {
-  if (!seed) return -1;
-  if (*seed > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    throw Error(fmt::format("[shuffle] seed is {}, it must be below 2^63", *seed));
-  }
-  return static_cast<std::int64_t>(*seed);
+// One node over the outputs of several graphs, which become one.
+Dataset join(std::string op, const std::vector<Dataset>& inputs, Args args) {
+  if (inputs.size() < 2) throw Error(fmt::format("[{}] has {} inputs, it must have 2 or more", op, inputs.size()));
+  DataGraph graph = inputs[0].graph();
+  Node node = make(std::move(op), std::move(args));
+  for (const Dataset& input : inputs) node.inputs.push_back(graph.absorb(input.graph()));
+  graph.add(std::move(node));
+  return Dataset(std::move(graph));
 }
 
 }  // namespace
@@ -51,7 +54,7 @@ Dataset Dataset::with(Node node) const {
 }
 
 Dataset Dataset::shuffle(ShuffleOptions options) const {
-  return with(make("shuffle", {{"seed", seed_arg(options.seed)}}));
+  return with(make("shuffle", {{"seed", to_seed(options.seed)}, {"buffer", options.buffer}}));
 }
 Dataset Dataset::repeat(std::int64_t count) const { return with(make("repeat", {{"count", count}})); }
 Dataset Dataset::take(std::int64_t count) const { return with(make("take", {{"count", count}})); }
@@ -64,8 +67,47 @@ Dataset Dataset::map(std::vector<Transform> transforms) const {
   node.operations = std::move(transforms);
   return with(std::move(node));
 }
+Dataset Dataset::map_columns(std::vector<std::string> columns, std::vector<Transform> transforms) const {
+  Node node = make("map", {{"columns", std::move(columns)}});
+  node.operations = std::move(transforms);
+  return with(std::move(node));
+}
+Dataset Dataset::filter(const Filter& filter) const {
+  return with(make("filter", {{"column", filter.column},
+                              {"test", filter.test},
+                              {"values", filter.values},
+                              {"texts", filter.texts},
+                              {"function", filter.function}}));
+}
+Dataset Dataset::project(std::vector<std::string> columns) const {
+  return with(make("project", {{"columns", std::move(columns)}}));
+}
+Dataset Dataset::rename(std::vector<std::string> from, std::vector<std::string> to) const {
+  return with(make("rename", {{"from", std::move(from)}, {"to", std::move(to)}}));
+}
+Dataset Dataset::sample(const Sampler& sampler) const { return with(make(sampler.op, sampler.args)); }
+Dataset Dataset::cache(CacheOptions options) const {
+  return with(make("cache", {{"memory_limit", options.memory_limit}, {"directory", std::move(options.directory)}}));
+}
 Dataset Dataset::batch(std::int64_t size, BatchOptions options) const {
-  return with(make("batch", {{"size", size}, {"drop_remainder", options.drop_remainder}}));
+  Node node = make("batch", {{"size", size}, {"drop_remainder", options.drop_remainder}, {"pad", options.pad}});
+  node.operations = std::move(options.operations);
+  return with(std::move(node));
+}
+Dataset Dataset::bucket(const std::string& column, std::vector<std::int64_t> boundaries,
+                        std::vector<std::int64_t> sizes, BucketOptions options) const {
+  return with(make("bucket", {{"column", column},
+                              {"boundaries", std::move(boundaries)},
+                              {"sizes", std::move(sizes)},
+                              {"drop_remainder", options.drop_remainder},
+                              {"pad", options.pad}}));
+}
+
+Dataset zip(const std::vector<Dataset>& inputs) { return join("zip", inputs, {}); }
+Dataset concat(const std::vector<Dataset>& inputs) { return join("concat", inputs, {}); }
+Dataset mix(const std::vector<Dataset>& inputs, std::vector<double> weights, MixOptions options) {
+  return join("mix", inputs,
+              {{"weights", std::move(weights)}, {"count", options.count}, {"seed", to_seed(options.seed)}});
 }
 
 Dataset Dataset::with_seed(std::uint64_t seed) const {
@@ -88,36 +130,38 @@ Dataset Dataset::with_hints(Hints hints) const {
 std::int64_t Dataset::size() const { return rows_of(graph_); }
 
 std::int64_t Dataset::num_samples() const {
-  const std::vector<const Node*> chain = chain_of(graph_);
-  std::size_t batch = 0;
-  while (batch < chain.size() && chain[batch]->op != "batch") ++batch;
-  if (batch == chain.size()) return rows_of(graph_);
-  const std::int64_t batches = rows_of(graph_);
-  if (batches == kForever) return kForever;
+  const Node* batch = batch_node(graph_);
+  const std::map<std::string, std::int64_t> sizes = sizes_of(graph_);
+  const std::int64_t rows = sizes.at(graph_.output().id);
+  if (!batch || rows == kForever) return rows;
+  if (batch->op != "batch" || rows == kUnknown) return kUnknown;
   // Batches above the batch node can be rearranged or repeated, and one of them may be short: count them where they can
   // be told apart, below that node, and otherwise by their number.
   const std::int64_t size = batch_size();
-  const std::int64_t below = rows_after(chain, batch);
-  if (arg<bool>(chain[batch]->args, "drop_remainder") || below == kForever || below % size == 0) return batches * size;
-  if (batch + 1 == chain.size()) return below;
+  const std::int64_t below = sizes.at(batch->inputs[0]);
+  if (batch->id == graph_.output().id) return arg<bool>(batch->args, "drop_remainder") ? rows * size : below;
+  if (arg<bool>(batch->args, "drop_remainder") || below == kForever || below % size == 0) return rows * size;
   const DataGraph pushed = push_down(graph_);
   if (batch_node(pushed)->id == pushed.output().id) return Dataset(pushed).num_samples();
   throw Error(
       "the samples of a dataset whose batches are shuffled, repeated or sharded after batch, with a short last one, "
-      "are "
-      "not counted: put those before batch, or drop the remainder");
+      "are not counted: put those before batch, or drop the remainder");
 }
 
 std::int64_t Dataset::batch_size() const {
   const Node* batch = batch_node(graph_);
+  if (batch && batch->op == "bucket") {
+    const Integers& sizes = arg<Integers>(batch->args, "sizes");
+    return *std::max_element(sizes.begin(), sizes.end());
+  }
   return batch ? arg<std::int64_t>(batch->args, "size") : 1;
 }
 
 std::int64_t Dataset::repeat_count() const {
   std::int64_t product = 1;
-  for (const Node* node : chain_of(graph_)) {
-    if (node->op != "repeat") continue;
-    const std::int64_t count = arg<std::int64_t>(node->args, "count");
+  for (const Node& node : graph_.nodes) {
+    if (node.op != "repeat") continue;
+    const std::int64_t count = arg<std::int64_t>(node.args, "count");
     if (count == kForever) return kForever;
     product *= count;
   }
@@ -126,20 +170,26 @@ std::int64_t Dataset::repeat_count() const {
 
 Schema Dataset::columns() const { return schema_of(graph_); }
 
+// Of several sources, the greatest number that one of them knows.
 std::int64_t Dataset::num_classes() const {
-  const Node& node = source_node(graph_);
-  // TFRecords need not be opened for what their option says.
-  if (node.op == "tfrecord" && arg<std::int64_t>(node.args, "num_classes") > 0)
-    return arg<std::int64_t>(node.args, "num_classes");
-  const std::int64_t classes = node.op == "tfrecord" ? 0 : source_of(node).num_classes();
-  if (classes == 0)
-    throw Error(fmt::format("[{}] the number of classes is not known{}", node.op,
-                            node.op == "tfrecord" ? ": set the option num_classes" : ""));
-  return classes;
+  std::int64_t all = 0;
+  std::string unknown;
+  for (const Node* node : sources_of(graph_)) {
+    // TFRecords need not be opened for what their option says.
+    const bool tfrecord = node->op == "tfrecord";
+    const std::int64_t classes =
+        tfrecord ? arg<std::int64_t>(node->args, "num_classes") : source_of(*node).num_classes();
+    if (classes == 0)
+      unknown = fmt::format("[{}] the number of classes is not known{}", node->op,
+                            tfrecord ? ": set the option num_classes" : "");
+    all = std::max(all, classes);
+  }
+  if (all == 0) throw Error(unknown);
+  return all;
 }
 
-std::vector<std::string> Dataset::class_names() const { return source_of(source_node(graph_)).class_names(); }
-int Dataset::label_base() const { return source_of(source_node(graph_)).label_base(); }
+std::vector<std::string> Dataset::class_names() const { return source_of(*sources_of(graph_)[0]).class_names(); }
+int Dataset::label_base() const { return source_of(*sources_of(graph_)[0]).label_base(); }
 std::string Dataset::to_json(int indent) const { return data::to_json(graph_, indent); }
 std::uint64_t Dataset::hash() const { return graph_hash(graph_); }
 

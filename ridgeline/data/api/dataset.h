@@ -18,19 +18,35 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/data/api/filter.h"
+#include "ridgeline/data/api/samplers.h"
 #include "ridgeline/data/api/transforms.h"
 #include "ridgeline/data/ir/graph.h"
 
 namespace ridgeline::data {
 
-// size() of a dataset that repeats forever, and the count of such a repeat.
-inline constexpr std::int64_t kForever = -1;
-
 struct ShuffleOptions {
   std::optional<std::uint64_t> seed = {};  // absent: the graph's
+  // 0: all rows, each position answered by itself. Else what a shuffle buffer of that many rows gives: for rows whose
+  // number is not known or that have no end.
+  std::int64_t buffer = 0;
 };
 struct BatchOptions {
   bool drop_remainder = false;  // false: the last batch is padded with zeros, its column "mask" tells real rows
+  bool pad = false;             // rows of different shapes are filled with zeros up to the largest of their batch
+  std::vector<Transform> operations = {};  // of whole batches: MixUp, CutMix
+};
+struct BucketOptions {
+  bool drop_remainder = false;  // false: buckets that are not full at the end of an epoch are batches too
+  bool pad = true;
+};
+struct MixOptions {
+  std::int64_t count = -1;                 // rows of an epoch; -1: as many as the inputs have together
+  std::optional<std::uint64_t> seed = {};  // absent: the graph's
+};
+struct CacheOptions {
+  std::int64_t memory_limit = std::int64_t{1} << 30;
+  std::string directory = "";  // where a file is kept for rows beyond it and for later runs; empty: none
 };
 struct Hints {
   int workers = 0;                // 0: one per core
@@ -56,13 +72,28 @@ class Dataset {
   Dataset map(T... transforms) const {
     return map(std::vector<Transform>{static_cast<Transform>(transforms)...});
   }
+  // Transforms of other columns than "image". With several columns every random draw is the same for all of them.
+  Dataset map_columns(std::vector<std::string> columns, std::vector<Transform> transforms) const;
+  // The rows whose column passes a test, see filter.h.
+  Dataset filter(const Filter& filter) const;
+  Dataset project(std::vector<std::string> columns) const;  // these columns in this order
+  Dataset rename(std::vector<std::string> from, std::vector<std::string> to) const;
+  // Rows chosen by more than their position; samplers chain, the lower one's rows feed the upper one.
+  Dataset sample(const Sampler& sampler) const;
+  // Keeps the rows of the first epoch. Nothing random may lie below.
+  Dataset cache(CacheOptions options = {}) const;
   Dataset batch(std::int64_t size, BatchOptions options = {}) const;
+  // Batches of samples of similar length (first extent of `column`; of bytes their number): bucket i holds lengths
+  // below boundaries[i] in batches of sizes[i]; sizes has one more entry, for the longest.
+  Dataset bucket(const std::string& column, std::vector<std::int64_t> boundaries, std::vector<std::int64_t> sizes,
+                 BucketOptions options = {}) const;
   // Seed of everything random in the graph that has none of its own.
   Dataset with_seed(std::uint64_t seed) const;
   // Tuning, kept with the graph; cannot change results. After batch.
   Dataset with_hints(Hints hints) const;
 
-  // Rows the consumer sees in one epoch: batches after batch(), samples before. kForever if endless.
+  // Rows the consumer sees in one epoch: batches after batch(), samples before. kForever if endless, kUnknown below a
+  // filter or a bucket.
   std::int64_t size() const;
   // Samples of one epoch, whether batched or not (a dropped remainder does not count). kForever if endless.
   std::int64_t num_samples() const;
@@ -83,6 +114,12 @@ class Dataset {
   Dataset with(Node node) const;
   DataGraph graph_;
 };
+
+// Several inputs. A dataset that two of them were made from is read once a row where both ask for it.
+Dataset zip(const std::vector<Dataset>& inputs);     // columns side by side; as many rows as the shortest has
+Dataset concat(const std::vector<Dataset>& inputs);  // the rows of one after those of the other
+// Rows in random turns by weight, exactly in every 1000 rows; each input goes through its rows again and again.
+Dataset mix(const std::vector<Dataset>& inputs, std::vector<double> weights, MixOptions options = {});
 
 // NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
 

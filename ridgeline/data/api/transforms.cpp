@@ -24,6 +24,20 @@ Transform RandomCropWithPadding(Size size, std::int64_t padding) {
 
 Transform RandomHorizontalFlip(double p) { return {"random_horizontal_flip", {{"p", p}}, ""}; }
 
+Transform TypeCast(DType dtype) { return {"type_cast", {{"dtype", std::string(name_of(dtype))}}, ""}; }
+Transform Rescale(double scale, double shift) { return {"rescale", {{"scale", scale}, {"shift", shift}}, ""}; }
+Transform HWC2CHW() { return {"hwc_to_chw", {}, ""}; }
+Transform OneHot(std::int64_t classes, double smoothing) {
+  return {"one_hot", {{"classes", classes}, {"smoothing", smoothing}}, ""};
+}
+
+Transform Function(const std::string& name, FunctionOptions options) {
+  Args args{{"name", name}};
+  if (options.dtype) args["dtype"] = std::string(name_of(*options.dtype));
+  if (options.shape) args["shape"] = options.shape->empty() ? Integers{0} : *options.shape;
+  return {"function", std::move(args), ""};
+}
+
 Transform NormalizeWith(std::vector<double> mean, std::vector<double> std) {
   return {"normalize", {{"mean", std::move(mean)}, {"std", std::move(std)}}, ""};
 }

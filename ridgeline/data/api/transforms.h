@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,22 @@ Transform RandomCropWithPadding(Size size, std::int64_t padding);
 Transform RandomHorizontalFlip(double p = 0.5);
 // u8 to f32: (v/255 - mean) / std per channel, by a table of 256 entries (image/).
 Transform NormalizeWith(std::vector<double> mean, std::vector<double> std);
+
+// Another element type. Values that do not fit are an Error.
+Transform TypeCast(DType dtype);
+// To f32: x * scale + shift.
+Transform Rescale(double scale, double shift = 0);
+// [height, width, channels] to [channels, height, width].
+Transform HWC2CHW();
+// A class to f32 [classes]: 1 - smoothing at the class, and smoothing spread over all.
+Transform OneHot(std::int64_t classes, double smoothing = 0);
+
+struct FunctionOptions {
+  std::optional<DType> dtype = {};                      // of the result; absent: unchanged
+  std::optional<std::vector<std::int64_t>> shape = {};  // of the result, -1 for an extent that varies
+};
+// A function of the user's own, by the name that register_function (ir/functions.h) got.
+Transform Function(const std::string& name, FunctionOptions options = {});
 
 // NOLINTEND(readability-identifier-naming)
 

@@ -1,76 +1,144 @@
 #include "ridgeline/data/ir/analysis.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
 #include "ridgeline/data/ir/registry.h"
 
 namespace ridgeline::data {
+namespace {
 
-std::vector<const Node*> chain_of(const DataGraph& graph) {
-  std::vector<const Node*> chain{&graph.output()};
-  std::set<const Node*> seen{chain[0]};
-  while (node_entry(chain.back()->op).kind != NodeKind::source) {
-    const Node* input = &graph.node(chain.back()->inputs.at(0));
-    if (!seen.insert(input).second) throw Error("the data graph has a cycle through '" + input->id + "'");
-    chain.push_back(input);
-  }
-  for (const Node& node : graph.nodes) {
-    if (!seen.contains(&node)) throw Error("node '" + node.id + "' of the data graph does not lead to its output");
-  }
-  std::reverse(chain.begin(), chain.end());
-  return chain;
+NodeKind kind_of(const Node& node) { return node_entry(node.op).kind; }
+
+// Whether a batch node lies at or below `node`.
+bool batched(const DataGraph& graph, const Node& node) {
+  if (kind_of(node) == NodeKind::batch) return true;
+  return std::any_of(node.inputs.begin(), node.inputs.end(),
+                     [&](const std::string& input) { return batched(graph, graph.node(input)); });
 }
 
-const Node& source_node(const DataGraph& graph) { return *chain_of(graph).front(); }
+void check_above_batch(const Node& node) {
+  switch (kind_of(node)) {
+    case NodeKind::order: return;
+    case NodeKind::batch: throw Error(fmt::format("[{}] takes samples, but its input is batched already", node.op));
+    case NodeKind::map: throw Error("[map] works on samples: put it before batch");
+    default: throw Error(fmt::format("[{}] works on samples: put it before batch", node.op));
+  }
+}
+
+std::int64_t shard_share(const Node& node, std::int64_t rows, Share share) {
+  const auto count = arg<std::int64_t>(node.args, "count");
+  return share == Share::fewest ? rows / count : (rows + count - 1) / count;
+}
+
+}  // namespace
+
+void check_structure(const DataGraph& graph) {
+  std::set<std::string> above;  // ids that come before
+  for (const Node& node : graph.nodes) {
+    for (const std::string& input : node.inputs) {
+      if (!above.contains(input)) {
+        throw Error(fmt::format("node '{}' of the data graph reads '{}', which is no node before it", node.id, input));
+      }
+      if (batched(graph, graph.node(input))) check_above_batch(node);
+    }
+    if (!above.insert(node.id).second) throw Error("two nodes of the data graph have the id '" + node.id + "'");
+  }
+  std::set<std::string> used{graph.output().id};
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    if (!used.contains(node->id)) throw Error("node '" + node->id + "' of the data graph does not lead to its output");
+    used.insert(node->inputs.begin(), node->inputs.end());
+  }
+}
+
+std::vector<const Node*> trunk_of(const DataGraph& graph) {
+  std::vector<const Node*> trunk{&graph.output()};
+  while (trunk.back()->inputs.size() == 1) {
+    const Node& input = graph.node(trunk.back()->inputs[0]);
+    if (readers_of(graph, input.id).size() != 1) break;
+    trunk.push_back(&input);
+  }
+  return trunk;
+}
+
+std::vector<const Node*> sources_of(const DataGraph& graph) {
+  std::vector<const Node*> sources;
+  for (const Node& node : graph.nodes) {
+    if (kind_of(node) == NodeKind::source) sources.push_back(&node);
+  }
+  return sources;
+}
 
 const Node* batch_node(const DataGraph& graph) {
-  for (const Node* node : chain_of(graph)) {
-    if (node_entry(node->op).kind == NodeKind::batch) return node;
+  for (const Node& node : graph.nodes) {
+    if (kind_of(node) == NodeKind::batch) return &node;
   }
   return nullptr;
 }
 
-Schema schema_after(const Node& map, Schema schema, std::size_t count) {
+std::vector<const Node*> readers_of(const DataGraph& graph, const std::string& id) {
+  std::vector<const Node*> readers;
+  for (const Node& node : graph.nodes) {
+    if (std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end()) readers.push_back(&node);
+  }
+  return readers;
+}
+
+const std::vector<std::string>& columns_of(const Node& map) {
+  static const std::vector<std::string> none;
+  return map.op == "map" ? arg<Texts>(map.args, "columns") : none;
+}
+
+Schema schema_after(const Node& node, Schema schema, std::size_t count) {
+  const std::vector<std::string>& columns = columns_of(node);
   for (std::size_t i = 0; i < count; ++i) {
-    const Transform& operation = map.operations[i];
+    const Transform& operation = node.operations[i];
     const TransformEntry& entry = transform_entry(operation.op);
-    const Column* image = find_column(schema, "image");
-    if (entry.needs_pixels && image && image->dtype == DType::bytes)
-      schema = transform_entry("decode").schema(operation, schema);
-    schema = entry.schema(operation, std::move(schema));
+    for (const std::string& name : columns) {
+      const Column* column = find_column(schema, name);
+      if (!column)
+        throw Error(fmt::format("[{}] there is no column '{}' among {}", operation.op, name, to_string(schema)));
+      if (entry.needs_pixels && column->dtype == DType::bytes)
+        schema = transform_entry("decode").schema(operation, std::move(schema), {name});
+    }
+    schema = entry.schema(operation, std::move(schema), columns);
   }
   return schema;
 }
 
 std::map<std::string, Schema> schemas_of(const DataGraph& graph) {
   std::map<std::string, Schema> schemas;
-  Schema schema;
-  bool batched = false;
-  for (const Node* node : chain_of(graph)) {
-    const NodeEntry& entry = node_entry(node->op);
-    if (batched && entry.kind == NodeKind::map) throw Error("[map] works on samples: put it before batch");
-    if (batched && entry.kind == NodeKind::batch)
-      throw Error("[batch] takes samples, but its input is batched already");
-    batched |= entry.kind == NodeKind::batch;
-    schema = entry.kind == NodeKind::map ? schema_after(*node, schema, node->operations.size())
-                                         : entry.schema(*node, schema);
-    schemas[node->id] = schema;
+  for (const Node& node : graph.nodes) {
+    const NodeEntry& entry = node_entry(node.op);
+    std::vector<Schema> inputs;
+    for (const std::string& input : node.inputs) inputs.push_back(schemas.at(input));
+    Schema schema = entry.schema(node, inputs);
+    schemas[node.id] = schema_after(node, std::move(schema), node.operations.size());
   }
   return schemas;
 }
 
 Schema schema_of(const DataGraph& graph) { return schemas_of(graph).at(graph.output().id); }
 
-std::int64_t rows_after(const std::vector<const Node*>& chain, std::size_t count) {
-  std::int64_t rows = 0;
-  for (std::size_t i = 0; i < count; ++i) rows = node_entry(chain[i]->op).size(*chain[i], rows);
-  return rows;
+std::map<std::string, std::int64_t> sizes_of(const DataGraph& graph, Share share) {
+  std::map<std::string, std::int64_t> sizes;
+  for (const Node& node : graph.nodes) {
+    std::vector<std::int64_t> inputs;
+    for (const std::string& input : node.inputs) inputs.push_back(sizes.at(input));
+    if (node.op == "shard" && share != Share::own && inputs[0] >= 0) {
+      sizes[node.id] = shard_share(node, inputs[0], share);
+    } else if (kind_of(node) == NodeKind::batch && share == Share::own) {
+      const bool drop = arg<bool>(node.args, "drop_remainder");
+      sizes[node.id] = sizes_of(graph, drop ? Share::fewest : Share::most).at(node.id);
+    } else {
+      sizes[node.id] = node_entry(node.op).size(node, inputs);
+    }
+  }
+  return sizes;
 }
 
-std::int64_t rows_of(const DataGraph& graph) {
-  const std::vector<const Node*> chain = chain_of(graph);
-  return rows_after(chain, chain.size());
-}
+std::int64_t rows_of(const DataGraph& graph) { return sizes_of(graph).at(graph.output().id); }
 
 }  // namespace ridgeline::data

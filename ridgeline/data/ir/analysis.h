@@ -1,7 +1,7 @@
 // ridgeline/data/ir/analysis.h
 //
 // What a graph says about itself without running: columns and rows at every node. Pure functions of the graph, but
-// those that need a number of records open its source.
+// those that need a number of records open its sources.
 #pragma once
 
 #include <map>
@@ -12,20 +12,33 @@
 
 namespace ridgeline::data {
 
-// The nodes from the source to the output. An Error for graphs that are not one chain (no node joins inputs yet).
-std::vector<const Node*> chain_of(const DataGraph& graph);
-const Node& source_node(const DataGraph& graph);
+// An Error unless the graph is what can run: inputs above their readers, every node on a way to the one output, at most
+// one batch node, none of it below a join, and only order nodes above it.
+void check_structure(const DataGraph& graph);
+
+// The nodes from the output down to where the graph branches or begins, output first.
+std::vector<const Node*> trunk_of(const DataGraph& graph);
+// All sources, in the order of the graph.
+std::vector<const Node*> sources_of(const DataGraph& graph);
 // The batch node, or null.
 const Node* batch_node(const DataGraph& graph);
+// Nodes that read `id`.
+std::vector<const Node*> readers_of(const DataGraph& graph, const std::string& id);
 
 // Columns after every node, by id. Errors: a node that cannot take its input.
 std::map<std::string, Schema> schemas_of(const DataGraph& graph);
 Schema schema_of(const DataGraph& graph);
-// Columns after the first `count` operations of a map whose input is `input`; an encoded image is decoded where needed.
-Schema schema_after(const Node& map, Schema input, std::size_t count);
+// Columns after the first `count` operations of a map or batch whose input is `input`; an encoded column is decoded
+// where pixels are needed.
+Schema schema_after(const Node& node, Schema input, std::size_t count);
+// The columns that a map transforms.
+const std::vector<std::string>& columns_of(const Node& map);
 
-// Rows of one epoch after the whole graph, or after its first `count` nodes; kForever if endless.
+// Where rows are shared out by shard, a rank may have one more than another. Batches are counted alike for all: by the
+// rank with the fewest rows where remainders are dropped, else by the one with the most.
+enum class Share { own, fewest, most };
+// Rows of one epoch after every node, by id; kForever or kUnknown.
+std::map<std::string, std::int64_t> sizes_of(const DataGraph& graph, Share share = Share::own);
 std::int64_t rows_of(const DataGraph& graph);
-std::int64_t rows_after(const std::vector<const Node*>& chain, std::size_t count);
 
 }  // namespace ridgeline::data

@@ -1,6 +1,8 @@
 #include "ridgeline/data/ir/graph.h"
 
 #include <algorithm>
+#include <atomic>
+#include <map>
 #include <set>
 
 #include "ridgeline/data/ir/names.h"
@@ -14,20 +16,61 @@ bool operator==(const Node& a, const Node& b) {
          a.name == b.name && a.hints == b.hints;
 }
 
+namespace {
+
+std::string free_id(const DataGraph& graph, const std::string& op) {
+  std::set<std::string> taken;
+  for (const Node& other : graph.nodes) taken.insert(other.id);
+  for (std::size_t number = graph.nodes.size();; ++number) {
+    if (std::string id = op + "_" + std::to_string(number); !taken.contains(id)) return id;
+  }
+}
+
+std::uint64_t next_origin() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
 const std::string& DataGraph::add(Node node) {
   complete(node);
-  if (node.id.empty()) {
-    std::set<std::string> taken;
-    for (const Node& other : nodes) taken.insert(other.id);
-    std::size_t number = nodes.size();
-    do node.id = node.op + "_" + std::to_string(number++);
-    while (taken.contains(node.id));
-  }
+  if (node.id.empty()) node.id = free_id(*this, node.op);
+  if (node.origin == 0) node.origin = next_origin();
   if (node_entry(node.op).kind == NodeKind::source && !node.source) node.source = std::make_shared<SourceHandle>();
   nodes.push_back(std::move(node));
   give_names(*this);
   outputs = {nodes.back().id};
   return nodes.back().id;
+}
+
+std::string DataGraph::absorb(const DataGraph& other) {
+  std::map<std::string, std::string> here;  // ids
+  std::set<std::string> names;
+  for (const Node& node : nodes) {
+    names.insert(node.name);
+    for (const Transform& operation : node.operations) names.insert(operation.name);
+  }
+  for (Node node : other.nodes) {
+    const auto known = std::find_if(nodes.begin(), nodes.end(),
+                                    [&](const Node& n) { return n.origin != 0 && n.origin == node.origin; });
+    if (known != nodes.end()) {
+      here[node.id] = known->id;
+      continue;
+    }
+    const std::string id = node.id;
+    const bool taken = std::any_of(nodes.begin(), nodes.end(), [&](const Node& n) { return n.id == id; });
+    if (taken) node.id = free_id(*this, node.op);
+    here[id] = node.id;
+    for (std::string& input : node.inputs) input = here.at(input);
+    if (names.contains(node.name)) node.name.clear();
+    for (Transform& operation : node.operations) {
+      if (names.contains(operation.name)) operation.name.clear();
+    }
+    nodes.push_back(std::move(node));
+  }
+  give_names(*this);
+  return here.at(other.output().id);
 }
 
 const Node& DataGraph::node(const std::string& id) const {

@@ -15,9 +15,13 @@
 
 namespace ridgeline::data {
 
+// Numbers of rows: of what repeats without end, and of what cannot be told without looking at the rows (filter).
+inline constexpr std::int64_t kForever = -1;
+inline constexpr std::int64_t kUnknown = -2;
+
 class SourceHandle;  // source/source.h: the opened files behind a source node, shared by copies of the graph
 
-// One operation of a map node.
+// One operation of a map node (on samples) or of a batch node (on whole batches).
 struct Transform {
   std::string op;    // an entry of the transform table
   Args args;         // complete after DataGraph::add: absent ones take their defaults
@@ -30,11 +34,13 @@ struct Node {
   std::string op;  // an entry of the node table
   std::vector<std::string> inputs;
   Args args;
-  std::vector<Transform> operations;  // map only
+  std::vector<Transform> operations;  // map and batch only
   std::string name;                   // as Transform::name
   // Tuning: workers, memory_limit. Can change speed, never results; not part of the graph hash.
   std::map<std::string, std::int64_t> hints;
   std::shared_ptr<SourceHandle> source;  // sources only; not compared, not written
+  // Which call made the node: graphs that are joined know a node that both hold. Not compared, not written.
+  std::uint64_t origin = 0;
 };
 bool operator==(const Node& a, const Node& b);
 
@@ -45,6 +51,9 @@ struct DataGraph {
 
   // Appends a node: fills in defaults, checks the arguments, gives id and names, makes it the output. Returns its id.
   const std::string& add(Node node);
+  // Takes over the nodes of `other` that this graph does not hold yet (told by Node::origin), under new ids and names
+  // where theirs are taken. Returns the id of its output here.
+  std::string absorb(const DataGraph& other);
   const Node& node(const std::string& id) const;
   Node& node(const std::string& id);
   // The single output node. A graph without nodes is an Error.

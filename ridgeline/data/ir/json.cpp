@@ -2,8 +2,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "ridgeline/core/random.h"
 #include "ridgeline/data/ir/base64.h"
@@ -68,7 +70,8 @@ json node_json(const Node& node, bool for_hash) {
            {"inputs", node.inputs},
            {"args", args_json(node.args, node_entry(node.op).args, for_hash)}};
   out["name"] = node.name;
-  if (node_entry(node.op).kind == NodeKind::map) {
+  const NodeKind kind = node_entry(node.op).kind;
+  if (kind == NodeKind::map || (kind == NodeKind::batch && !node.operations.empty())) {
     json operations = json::array();
     for (const Transform& t : node.operations) {
       operations.push_back(
@@ -220,11 +223,12 @@ Node read_node(const json& object) {
   node.op = text_member(object, what, "op");
   const NodeEntry& entry = node_entry(node.op);
   const bool map = entry.kind == NodeKind::map;
+  const bool batch = entry.kind == NodeKind::batch;
   if (object.contains("name")) node.name = text_member(object, what, "name");
   if (object.contains("inputs")) node.inputs = texts(object.at("inputs"), "'inputs' of " + what);
   const json args = object.value("args", json::object());
-  node.args = read_args(args, what, entry.args, map);
-  if (map) {
+  node.args = read_args(args, what, entry.args, map || batch);
+  if (map || (batch && args.contains("operations"))) {
     const json& operations = member(args, "'args' of " + what, "operations");
     if (!operations.is_array()) throw Error("[data graph JSON] 'operations' of " + what + " is not a list");
     for (const json& operation : operations) node.operations.push_back(read_transform(operation, what));
@@ -301,9 +305,35 @@ DataGraph graph_from_json(const std::string& text) {
   return graph;
 }
 
-std::uint64_t graph_hash(const DataGraph& graph) {
+namespace {
+
+// Which rank reads which part does not show in what all ranks read together: shards of `count` parts in batches of
+// `size` are written as one part in batches of count * size, if nothing between them depends on the part.
+void fold_shards(DataGraph& graph) {
+  for (Node& batch : graph.nodes) {
+    if (batch.op != "batch") continue;
+    auto& size = std::get<std::int64_t>(batch.args.at("size"));
+    for (Node* node = &graph.node(batch.inputs[0]); node->inputs.size() == 1; node = &graph.node(node->inputs[0])) {
+      if (node->op == "shard") {
+        auto& count = std::get<std::int64_t>(node->args.at("count"));
+        if (size <= std::numeric_limits<std::int64_t>::max() / count) size *= std::exchange(count, 1);
+      }
+      const NodeKind kind = node_entry(node->op).kind;
+      if (node->op != "shard" && kind != NodeKind::map && kind != NodeKind::columns) break;
+    }
+  }
+}
+
+}  // namespace
+
+std::uint64_t graph_hash(const DataGraph& given) {
+  DataGraph graph = given;
+  fold_shards(graph);
   json nodes = json::array();
-  for (const Node& node : graph.nodes) nodes.push_back(node_json(node, true));
+  for (const Node& node : graph.nodes) {
+    // shard(1, 0) does nothing: with and without it the samples are the same.
+    if (node.op != "shard" || arg<std::int64_t>(node.args, "count") != 1) nodes.push_back(node_json(node, true));
+  }
   return hash64(json{{"version", kVersion}, {"nodes", std::move(nodes)}, {"outputs", graph.outputs}}.dump());
 }
 

@@ -92,12 +92,14 @@ void complete_args(const std::string& op, const std::vector<ArgSpec>& specs, Arg
 
 void complete(Node& node) {
   const NodeEntry& entry = node_entry(node.op);
-  const std::size_t inputs = entry.kind == NodeKind::source ? 0 : 1;
-  if (node.inputs.size() != inputs) {
-    throw Error(fmt::format("[{}] has {} inputs, it must have {}", node.op, node.inputs.size(), inputs));
+  const bool join = entry.kind == NodeKind::join;
+  const std::size_t inputs = entry.kind == NodeKind::source ? 0 : join ? 2 : 1;
+  if (node.inputs.size() != inputs && !(join && node.inputs.size() > inputs)) {
+    throw Error(fmt::format("[{}] has {} inputs, it must have {}{}", node.op, node.inputs.size(), inputs,
+                            join ? " or more" : ""));
   }
-  if (entry.kind != NodeKind::map && !node.operations.empty()) {
-    throw Error(fmt::format("[{}] has operations; only map can have them", node.op));
+  if (entry.kind != NodeKind::map && entry.kind != NodeKind::batch && !node.operations.empty()) {
+    throw Error(fmt::format("[{}] has operations; only map and batch can have them", node.op));
   }
   for (const auto& [name, value] : node.hints) {
     if (std::find(hint_names().begin(), hint_names().end(), name) == hint_names().end()) {
@@ -112,6 +114,11 @@ void complete(Node& node) {
   if (entry.check) entry.check(node);
   for (Transform& operation : node.operations) {
     const TransformEntry& transform = transform_entry(operation.op);
+    if (transform.whole_batch != (entry.kind == NodeKind::batch)) {
+      throw Error(fmt::format("[{}] works on {}: it is an operation of {}, not of {}", operation.op,
+                              transform.whole_batch ? "whole batches" : "samples",
+                              transform.whole_batch ? "batch" : "map", node.op));
+    }
     complete_args(operation.op, transform.args, operation.args);
     if (transform.check) transform.check(operation);
   }

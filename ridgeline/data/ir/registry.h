@@ -23,10 +23,14 @@ struct ArgSpec {
 };
 
 enum class NodeKind {
-  source,  // no input, makes records
-  order,   // one input; chooses and arranges rows, looks at none
-  map,     // one input; transforms
-  batch,   // one input; rows to batches
+  source,   // no input, makes records
+  order,    // one input; chooses and arranges rows, looks at none
+  filter,   // one input; leaves rows out by what is in them
+  map,      // one input; transforms columns
+  columns,  // one input; chooses or renames columns
+  join,     // two inputs or more
+  cache,    // one input; keeps its rows
+  batch,    // one input; rows to batches
 };
 
 struct NodeEntry {
@@ -36,10 +40,11 @@ struct NodeEntry {
   std::vector<ArgSpec> args;
   // Values that contradict each other or lie outside their range are Errors.
   std::function<void(const Node&)> check;
-  // Columns it gives for the columns it gets. Errors say what the node cannot take.
-  std::function<Schema(const Node&, const Schema&)> schema;
-  // Rows of one epoch for the rows of its input; kForever in and out. Sources ask their handle.
-  std::function<std::int64_t(const Node&, std::int64_t)> size;
+  // Columns it gives for the columns it gets, one schema an input. Errors say what the node cannot take.
+  std::function<Schema(const Node&, const std::vector<Schema>&)> schema;
+  // Rows of one epoch for the rows of its inputs; kForever and kUnknown in and out. Sources ask their handle.
+  std::function<std::int64_t(const Node&, const std::vector<std::int64_t>&)> size;
+  bool random = false;  // another order or other rows in every epoch: not below a cache
 };
 
 struct TransformEntry {
@@ -47,9 +52,12 @@ struct TransformEntry {
   std::string doc;
   std::vector<ArgSpec> args;
   bool made_by_pass = false;  // no front end offers it; it appears in dumps and may be read back
-  bool needs_pixels = true;   // an encoded image column must be decoded before
+  bool needs_pixels = true;   // an encoded column must be decoded before
+  bool random = false;        // draws random numbers: not below a cache
+  bool whole_batch = false;   // an operation of batch instead of map
   std::function<void(const Transform&)> check;
-  std::function<Schema(const Transform&, Schema)> schema;
+  // Columns after the transform of `columns` (those that the map names; a batch operation names its own).
+  std::function<Schema(const Transform&, Schema, const std::vector<std::string>& columns)> schema;
 };
 
 const std::vector<NodeEntry>& node_table();

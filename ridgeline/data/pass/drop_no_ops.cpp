@@ -1,4 +1,3 @@
-#include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/pass/edit.h"
 #include "ridgeline/data/pass/passes.h"
 

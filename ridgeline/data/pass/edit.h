@@ -1,6 +1,6 @@
 // ridgeline/data/pass/edit.h
 //
-// The two edits that passes make to a chain. They keep ids and names of everything that stays.
+// The two edits that passes make along a chain of single readers. They keep ids and names of everything that stays.
 #pragma once
 
 #include "ridgeline/data/ir/graph.h"

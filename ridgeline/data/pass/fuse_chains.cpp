@@ -3,25 +3,32 @@
 #include "ridgeline/data/pass/passes.h"
 
 namespace ridgeline::data {
+namespace {
+
+// The map right below `node`, if nobody else reads it and both transform the same columns; else null.
+Node* mergeable_input(DataGraph& graph, const Node& node) {
+  if (node.op != "map") return nullptr;
+  Node& input = graph.node(node.inputs[0]);
+  if (input.op != "map" || readers_of(graph, input.id).size() != 1 || columns_of(input) != columns_of(node))
+    return nullptr;
+  return &input;
+}
+
+bool step(DataGraph& graph) {
+  for (const Node& node : graph.nodes) {
+    Node* input = mergeable_input(graph, node);
+    if (!input) continue;
+    input->operations.insert(input->operations.end(), node.operations.begin(), node.operations.end());
+    remove_node(graph, node.id);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 DataGraph fuse_chains(DataGraph graph) {
-  const std::vector<const Node*> chain = chain_of(graph);
-  std::vector<std::pair<std::string, std::string>>
-      pairs;  // {lower, upper}: upper's operations go to the end of lower's
-  std::string lower;
-  for (const Node* node : chain) {
-    if (node->op != "map")
-      lower.clear();
-    else if (lower.empty())
-      lower = node->id;
-    else
-      pairs.emplace_back(lower, node->id);
-  }
-  for (const auto& [into, from] : pairs) {
-    const std::vector<Transform> operations = graph.node(from).operations;
-    std::vector<Transform>& target = graph.node(into).operations;
-    target.insert(target.end(), operations.begin(), operations.end());
-    remove_node(graph, from);
+  while (step(graph)) {
   }
   return graph;
 }

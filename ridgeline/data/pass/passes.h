@@ -13,15 +13,16 @@
 
 namespace ridgeline::data {
 
-// Every node and argument is known and in range; one chain from a source to one output. Changes nothing.
+// Every node and argument is known and in range, and the graph is one that can run. Changes nothing.
 DataGraph validate(DataGraph graph);
 // Gives random streams their names where a front end left them empty.
 DataGraph name_ops(DataGraph graph);
-// Checks the columns along the chain and writes down the implicit decode.
+// Checks the columns at every node and writes down the implicit decode.
 DataGraph resolve_schema(DataGraph graph);
 // Drops repeat(1), skip(0), take(-1), shard(1, 0) and map without operations.
 DataGraph drop_no_ops(DataGraph graph);
-// Moves order nodes below maps, and skip and take below batch, towards the source: no work for rows nobody sees.
+// Moves order nodes below maps, filters below maps of other columns, and skip and take below batch, towards the source:
+// no work for rows nobody sees.
 DataGraph push_down(DataGraph graph);
 // Joins adjacent maps: one stage for consecutive per-sample ops.
 DataGraph fuse_chains(DataGraph graph);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "ridgeline/data/ir/analysis.h"
@@ -9,27 +10,38 @@ namespace ridgeline::data {
 namespace {
 
 // take(n) and skip(n) of batches are take(n * size) and skip(n * size) of samples, also with a short last batch.
+// Batches that are operated on as a whole draw by their number, which must stay.
 bool can_cross_batch(const Node& upper, const Node& batch) {
-  if (upper.op != "take" && upper.op != "skip") return false;
+  if ((upper.op != "take" && upper.op != "skip") || batch.op != "batch" || !batch.operations.empty()) return false;
   const std::int64_t count = arg<std::int64_t>(upper.args, "count");
   return count <= std::numeric_limits<std::int64_t>::max() / arg<std::int64_t>(batch.args, "size");
 }
 
+// A filter by a column that the map leaves alone.
+bool can_cross_map(const Node& filter, const Node& map) {
+  const std::vector<std::string>& columns = columns_of(map);
+  return std::find(columns.begin(), columns.end(), arg<std::string>(filter.args, "column")) == columns.end();
+}
+
 // One exchange, if any is left to make.
 bool step(DataGraph& graph) {
-  for (const Node* node : chain_of(graph)) {
-    if (node_entry(node->op).kind != NodeKind::order) continue;
-    const Node& input = graph.node(node->inputs[0]);
+  for (const Node& node : graph.nodes) {
+    const NodeKind kind = node_entry(node.op).kind;
+    if ((kind != NodeKind::order && kind != NodeKind::filter) || node.op == "pk_sampler") continue;
+    const Node& input = graph.node(node.inputs[0]);
+    if (readers_of(graph, input.id).size() != 1) continue;
     const NodeKind below = node_entry(input.op).kind;
-    if (below == NodeKind::map) {
-      swap_with_input(graph, node->id);
+    const bool over_map = below == NodeKind::map && (kind == NodeKind::order || can_cross_map(node, input));
+    const bool over_columns = below == NodeKind::columns && kind == NodeKind::order;
+    if (over_map || over_columns) {
+      swap_with_input(graph, node.id);
       return true;
     }
-    if (below == NodeKind::batch && can_cross_batch(*node, input)) {
-      Value& count = graph.node(node->id).args.at("count");
+    if (below == NodeKind::batch && kind == NodeKind::order && can_cross_batch(node, input)) {
+      Value& count = graph.node(node.id).args.at("count");
       if (std::get<std::int64_t>(count) > 0)
         count = std::get<std::int64_t>(count) * arg<std::int64_t>(input.args, "size");
-      swap_with_input(graph, node->id);
+      swap_with_input(graph, node.id);
       return true;
     }
   }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/ir/names.h"
 #include "ridgeline/data/ir/registry.h"
@@ -12,10 +14,13 @@ DataGraph resolve_schema(DataGraph graph) {
     for (std::size_t i = 0; i < node.operations.size(); ++i) {
       if (!transform_entry(node.operations[i].op).needs_pixels) continue;
       const Schema before = schema_after(node, schemas.at(node.inputs[0]), i);
-      const Column* image = find_column(before, "image");
-      if (image && image->dtype == DType::bytes) {
-        node.operations.insert(node.operations.begin() + static_cast<std::ptrdiff_t>(i), {"decode", {}, ""});
-      }
+      const auto encoded = [&](const std::string& name) { return find_column(before, name)->dtype == DType::bytes; };
+      const std::vector<std::string>& columns = columns_of(node);
+      const auto count = std::count_if(columns.begin(), columns.end(), encoded);
+      if (count == 0) continue;
+      if (count < static_cast<std::ptrdiff_t>(columns.size()))
+        throw Error("[map] some of its columns are encoded and some are not: decode them in a map of their own");
+      node.operations.insert(node.operations.begin() + static_cast<std::ptrdiff_t>(i), {"decode", {}, ""});
     }
   }
   give_names(graph);

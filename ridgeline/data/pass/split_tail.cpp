@@ -11,23 +11,17 @@ namespace {
 
 // A map of its own for graphs without one, so that raw batches always have the column flip.
 Node& add_map(DataGraph& graph) {
-  const std::vector<const Node*> chain = chain_of(graph);
-  std::size_t at = 0;
-  while (at + 1 < chain.size() && node_entry(chain[at + 1]->op).kind != NodeKind::batch) ++at;
-  const std::string below = chain[at]->id;
+  const Node* batch = batch_node(graph);
+  const std::string below = batch ? batch->inputs[0] : graph.output().id;
   Node map{.id = "map_of_split_tail",
            .op = "map",
            .inputs = {below},
-           .args = {},
+           .args = {{"columns", Texts{"image"}}},
            .operations = {},
            .name = "",
            .hints = {},
            .source = nullptr};
-  for (Node& node : graph.nodes) {
-    for (std::string& input : node.inputs) {
-      if (input == below) input = map.id;
-    }
-  }
+  if (batch) graph.node(batch->id).inputs = {map.id};
   for (std::string& output : graph.outputs) {
     if (output == below) output = map.id;
   }

@@ -1,25 +1,41 @@
 #include "ridgeline/data/pass/tail.h"
 
+#include <algorithm>
+
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/registry.h"
 
 namespace ridgeline::data {
+namespace {
+
+// The maps of the image, from the batch down to where the pixels come from: order nodes and those that only rename or
+// choose other columns lie between them.
+std::vector<std::string> image_maps(const DataGraph& graph) {
+  std::vector<std::string> maps;
+  for (const Node* node : trunk_of(graph)) {
+    const NodeKind kind = node_entry(node->op).kind;
+    if (kind == NodeKind::map) {
+      const std::vector<std::string>& columns = columns_of(*node);
+      if (columns == std::vector<std::string>{"image"}) maps.push_back(node->id);
+      if (columns.size() > 1 && std::find(columns.begin(), columns.end(), "image") != columns.end()) break;
+    } else if (kind != NodeKind::order && kind != NodeKind::filter && kind != NodeKind::batch) {
+      break;
+    }
+  }
+  return maps;
+}
+
+}  // namespace
 
 Node* last_map(DataGraph& graph) {
-  std::string last;
-  for (const Node* node : chain_of(graph)) {
-    if (node->op == "map") last = node->id;
-  }
-  return last.empty() ? nullptr : &graph.node(last);
+  const std::vector<std::string> maps = image_maps(graph);
+  return maps.empty() ? nullptr : &graph.node(maps.front());
 }
 
 Tail cut_tail(DataGraph& graph) {
-  std::vector<std::string> maps;
-  for (const Node* node : chain_of(graph)) {
-    if (node->op == "map") maps.push_back(node->id);
-  }
   Tail tail;
-  for (auto id = maps.rbegin(); id != maps.rend(); ++id) {
-    std::vector<Transform>& operations = graph.node(*id).operations;
+  for (const std::string& id : image_maps(graph)) {
+    std::vector<Transform>& operations = graph.node(id).operations;
     while (!operations.empty()) {
       Transform& last = operations.back();
       std::optional<Transform>* place = last.op == "random_horizontal_flip" ? &tail.flip

@@ -6,7 +6,7 @@ namespace ridgeline::data {
 
 DataGraph validate(DataGraph graph) {
   for (Node& node : graph.nodes) complete(node);
-  chain_of(graph);
+  check_structure(graph);
   return graph;
 }
 

@@ -20,12 +20,12 @@ const Tensor& Batch::column(std::string_view name) const {
   return lease_->slot().columns[static_cast<std::size_t>(column - columns().data())];
 }
 
-std::int64_t Batch::rows() const { return lease_->ring().pipeline().batch_size(); }
+std::int64_t Batch::rows() const { return lease_->slot().capacity; }
 std::int64_t Batch::samples() const { return static_cast<std::int64_t>(lease_->slot().samples.size()); }
 std::uint64_t Batch::epoch() const { return lease_->slot().epoch; }
 std::uint64_t Batch::index() const { return lease_->slot().index; }
 bool Batch::last_of_epoch() const { return lease_->slot().last_of_epoch; }
 const std::vector<std::uint64_t>& Batch::records() const { return lease_->slot().records; }
-IteratorState Batch::state_after() const { return lease_->ring().state_after(epoch(), index()); }
+IteratorState Batch::state_after() const { return lease_->ring().state_after(lease_->slot()); }
 
 }  // namespace ridgeline::data

@@ -36,12 +36,13 @@ class Batch {
   const Tensor& flip() const { return column("flip"); }    // u8 [N]: mirror this image; raw form only
   const Tensor& mask() const { return column("mask"); }    // u8 [N]: 1 for a real row, 0 for padding of the last batch
 
-  std::int64_t rows() const;     // batch size, padding included
-  std::int64_t samples() const;  // real rows; they come first
+  std::int64_t rows() const;  // batch size, padding included
+  std::int64_t samples()
+      const;  // rows that belong to samples; they come first. Of bad ones that are skipped, mask is 0
   std::uint64_t epoch() const;
   std::uint64_t index() const;  // of this batch in its epoch
   bool last_of_epoch() const;
-  // Source record of each real row.
+  // Source record of each of them.
   const std::vector<std::uint64_t>& records() const;
   // The state of a consumer that has finished this batch.
   IteratorState state_after() const;

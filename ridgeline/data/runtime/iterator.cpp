@@ -44,9 +44,8 @@ void Iterator::State::compile() {
   pipeline = std::make_shared<const Pipeline>(dataset, options);
   if (!pipeline->batched()) throw Error("[iterator] the graph ends in samples: end it with batch");
   if (pipeline->batches_per_epoch() == 0) {
-    throw Error(fmt::format("[iterator] no batch to deliver: {} samples, batches of {}{}", pipeline->samples().size(),
-                            pipeline->batch_size(),
-                            pipeline->samples().size() > 0 ? " and the remainder is dropped" : ""));
+    throw Error(fmt::format("[iterator] no batch to deliver: {} samples, batches of {}{}", pipeline->rows().size(),
+                            pipeline->capacity(), pipeline->rows().size() > 0 ? " and the remainder is dropped" : ""));
   }
 }
 
@@ -55,10 +54,9 @@ void Iterator::State::check_position(const IteratorState& start) const {
     throw Error(fmt::format("[data state] was saved with {} records, the source has {}: the data has changed",
                             start.records, pipeline->records()));
   }
-  const std::int64_t per_epoch = pipeline->batches_per_epoch();
-  if (per_epoch != kForever && start.delivered >= static_cast<std::uint64_t>(per_epoch)) {
+  if (!pipeline->has_batch({start.epoch, start.delivered})) {
     throw Error(fmt::format("[data state] says {} batches of the epoch are delivered, an epoch has {}", start.delivered,
-                            per_epoch));
+                            pipeline->count_batches(start.epoch)));
   }
 }
 
@@ -135,6 +133,7 @@ ImageTail Iterator::image_tail() const { return state_->pipeline->tail(); }
 int Iterator::workers() const { return state_->ring->workers(); }
 std::int64_t Iterator::slots() const { return state_->ring->slots(); }
 std::int64_t Iterator::slot_bytes() const { return state_->ring->slot_bytes(); }
+std::int64_t Iterator::bad_samples() const { return state_->ring->bad_samples(); }
 RunStats Iterator::stats() const { return state_->ring->stats(); }
 
 const Tensor& Sample::column(std::string_view name) const {
@@ -147,40 +146,43 @@ const Tensor& Sample::column(std::string_view name) const {
 namespace {
 
 // As delivered: batch by batch where there are batches.
-SampleRef sample_ref(const Pipeline& pipeline, std::uint64_t epoch, std::uint64_t index) {
-  const std::int64_t rows = pipeline.batched() ? pipeline.batches_per_epoch() : pipeline.samples().size();
-  const auto size = static_cast<std::uint64_t>(pipeline.batch_size());
-  if (rows == kForever || index / size < static_cast<std::uint64_t>(rows)) {
-    if (!pipeline.batched()) return pipeline.samples().at(epoch, index);
-    std::vector<SampleRef> refs;
-    pipeline.samples_of(epoch, index / size, refs);
-    if (index % size < refs.size()) return refs[index % size];
+RowAddress address_of(const Pipeline& pipeline, std::uint64_t epoch, std::uint64_t index) {
+  if (!pipeline.batched()) {
+    if (pipeline.rows().has({epoch, index})) return {epoch, index};
+    throw Error(
+        fmt::format("[replay] there is no sample {}: an epoch has {} samples", index, pipeline.rows().count(epoch)));
   }
-  throw Error(fmt::format("[replay] there is no sample {}: an epoch has {} {}", index, rows,
-                          pipeline.batched() ? "batches" : "samples"));
+  // Batches may differ in size (bucket): those before are counted off.
+  std::vector<RowAddress> rows;
+  if (pipeline.batch_node().op == "batch") {
+    const auto size = static_cast<std::uint64_t>(pipeline.capacity());
+    if (pipeline.has_batch({epoch, index / size})) {
+      pipeline.rows_of({epoch, index / size}, rows);
+      if (index % size < rows.size()) return rows[index % size];
+    }
+  } else {
+    std::uint64_t before = 0;
+    for (std::uint64_t batch = 0; pipeline.has_batch({epoch, batch}); ++batch, before += rows.size()) {
+      pipeline.rows_of({epoch, batch}, rows);
+      if (index < before + rows.size()) return rows[index - before];
+    }
+  }
+  throw Error(
+      fmt::format("[replay] there is no sample {}: an epoch has {} batches", index, pipeline.count_batches(epoch)));
 }
 
 }  // namespace
 
 Sample replay(const Dataset& dataset, std::uint64_t epoch, std::uint64_t index, IteratorOptions options) {
   const Pipeline pipeline(dataset, options);
-  const SampleRef ref = sample_ref(pipeline, epoch, index);
-  Sample sample;
-  sample.record = ref.index;
-  sample.origin = pipeline.stage().source().origin(ref.index);
-  std::vector<void*> row;
-  for (const Column& column : pipeline.stage().columns()) {
-    for (const std::int64_t extent : column.shape) {
-      if (extent == kVaries) throw Error("[replay] samples have no common shape: " + to_string({column}));
-    }
-    sample.columns.push_back(
-        {column.name, column.dtype == DType::bytes ? Tensor::strings({""}) : Tensor(column.dtype, column.shape)});
-    NamedTensor& value = sample.columns.back();
-    row.push_back(column.dtype == DType::bytes ? static_cast<void*>(value.values.string_values().data())
-                                               : value.values.raw());
-  }
-  Scratch scratch;
-  pipeline.stage().run(ref, row, scratch);
+  const Rows& rows = pipeline.rows();
+  const RowAddress address = address_of(pipeline, epoch, index);
+  Scratch scratch(pipeline.places());
+  std::vector<Cell> cells(rows.schema().size());
+  scratch.begin();
+  const RowInfo info = rows.run(address, {}, cells.data(), scratch);
+  Sample sample{.columns = {}, .record = info.record, .origin = rows.origin(address)};
+  for (std::size_t i = 0; i < cells.size(); ++i) sample.columns.push_back({rows.schema()[i].name, to_tensor(cells[i])});
   return sample;
 }
 

@@ -17,6 +17,7 @@
 #include "ridgeline/core/trace.h"
 #include "ridgeline/data/api/dataset.h"
 #include "ridgeline/data/runtime/allocator.h"
+#include "ridgeline/data/runtime/bad_samples.h"
 #include "ridgeline/data/runtime/batch.h"
 #include "ridgeline/data/runtime/state.h"
 #include "ridgeline/data/runtime/stats.h"
@@ -36,6 +37,8 @@ struct IteratorOptions {
   bool raw_images = false;
   bool pull = false;                              // no threads: next() does the work itself (the reference in tests)
   std::vector<std::string> disabled_passes = {};  // by name, see pass/passes.h
+  BadSampleOptions bad_samples = {};              // what a sample that cannot be made does
+  bool autotune = false;                          // as few workers as the consumer needs; cannot change results
   BatchAllocator* allocator = nullptr;  // memory of the slots; null: 64-byte aligned host memory. Must outlive batches
   std::shared_ptr<WorkerPool> pool = {};  // shared by several iterators; null: one of its own with `workers` threads
   Trace* trace = nullptr;
@@ -68,11 +71,12 @@ class Iterator {
   void restore(const IteratorState& state);
 
   const Schema& columns() const;           // of a batch, with "mask" and, in raw form, "flip"
-  std::int64_t batches_per_epoch() const;  // kForever if endless
+  std::int64_t batches_per_epoch() const;  // kForever if endless, kUnknown below a filter or a bucket
   ImageTail image_tail() const;
   int workers() const;         // threads in use; 0 in pull mode
   std::int64_t slots() const;  // batches that can be in preparation or lent at one time
   std::int64_t slot_bytes() const;
+  std::int64_t bad_samples() const;  // met so far, among what next() has returned
   RunStats stats() const;
 
  private:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ridgeline/core/permutation.h"
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
@@ -32,6 +33,74 @@ ImageTail tail_between(const DataGraph& before, const DataGraph& after) {
   return tail;
 }
 
+// Builds the tree below batch, each node once.
+class TreeBuilder {
+ public:
+  TreeBuilder(const DataGraph& graph, std::uint64_t seed)
+      : graph_(graph), seed_(seed), schemas_(schemas_of(graph)), sizes_(sizes_of(graph)) {}
+
+  RowsPtr build(const std::string& id) {
+    if (const auto found = built_.find(id); found != built_.end()) return found->second;
+    const Node& node = graph_.node(id);
+    std::vector<RowsPtr> inputs;
+    for (const std::string& input : node.inputs) inputs.push_back(build(input));
+    RowsPtr rows = make(node, std::move(inputs));
+    if (readers_of(graph_, id).size() > 1) rows = make_shared_rows(std::move(rows), places_++);
+    built_[id] = rows;
+    return rows;
+  }
+  int places() const { return places_; }
+
+ private:
+  RowsPtr make(const Node& node, std::vector<RowsPtr> inputs) {
+    const Schema& schema = schemas_.at(node.id);
+    switch (node_entry(node.op).kind) {
+      case NodeKind::source: return make_source_rows(node, places_++);
+      case NodeKind::order: return arrange(node, inputs[0]);
+      case NodeKind::filter: return make_filter_rows(node, inputs[0], places_);
+      case NodeKind::columns: return make_column_rows(node, inputs[0], schema, places_++);
+      case NodeKind::map: {
+        const int first = places_;
+        places_ += static_cast<int>(columns_of(node).size());
+        return make_map_rows(node, inputs[0], schema, first, seed_);
+      }
+      case NodeKind::join: return join(node, std::move(inputs), schema);
+      case NodeKind::cache:
+      case NodeKind::batch: break;
+    }
+    throw InternalError("no rows for node " + node.op);
+  }
+
+  RowsPtr arrange(const Node& node, const RowsPtr& input) {
+    const std::function<std::int64_t(std::uint64_t)> labels = [&](std::uint64_t row) { return label_of(node, row); };
+    auto arrangement = make_arrangement(node, *input, sizes_.at(node.id), seed_, labels);
+    return make_arranged_rows(input, std::move(arrangement));
+  }
+
+  // For pk_sampler, which sits on a source or on samplers of one that are the same in every epoch.
+  std::int64_t label_of(const Node& sampler, std::uint64_t row) const {
+    const Node& input = graph_.node(sampler.inputs[0]);
+    if (node_entry(input.op).kind != NodeKind::source)
+      throw Error(
+          fmt::format("[{}] reads the labels of a source: put it right above one, not above {}", sampler.op, input.op));
+    return source_of(input).label_of(row);
+  }
+
+  RowsPtr join(const Node& node, std::vector<RowsPtr> inputs, const Schema& schema) {
+    const std::int64_t size = sizes_.at(node.id);
+    if (node.op == "zip") return make_zip_rows(std::move(inputs), schema, size);
+    if (node.op == "concat") return make_concat_rows(std::move(inputs), schema, size);
+    return make_mix_rows(node, std::move(inputs), schema, size, seed_);
+  }
+
+  const DataGraph& graph_;
+  std::uint64_t seed_;
+  std::map<std::string, Schema> schemas_;
+  std::map<std::string, std::int64_t> sizes_;
+  std::map<std::string, RowsPtr> built_;
+  int places_ = 0;
+};
+
 }  // namespace
 
 Pipeline::Pipeline(const Dataset& dataset, const IteratorOptions& options)
@@ -44,32 +113,35 @@ Pipeline::Pipeline(const Dataset& dataset, const IteratorOptions& options)
                      if (options.log && options.log->enabled("data"))
                        options.log->trace("data", pass + ": " + to_json(graph));
                    });
-  const std::vector<const Node*> chain = chain_of(graph_);
-  stage_ = std::make_unique<Stage>(graph_, seed_);
-  const std::int64_t rows = rows_after(chain, 1);
-  std::vector<const Node*> below, above;
-  const Node* batch = nullptr;
-  for (const Node* node : chain) {
-    const NodeKind kind = node_entry(node->op).kind;
-    if (kind == NodeKind::batch) batch = node;
-    if (kind == NodeKind::order) (batch ? above : below).push_back(node);
-  }
-  samples_ = std::make_unique<Order>(below, rows, seed_);
+  batch_ = data::batch_node(graph_);
+  TreeBuilder tree(graph_, seed_);
+  rows_ = tree.build(batch_ ? batch_->inputs[0] : graph_.output().id);
+  places_ = tree.places();
   columns_ = schema_of(graph_);
-  if (!batch) return;
-  batch_size_ = arg<std::int64_t>(batch->args, "size");
-  batches_ = std::make_unique<Order>(above, node_entry("batch").size(*batch, samples_->size()), seed_);
+  if (!batch_) return;
+  const std::map<std::string, std::int64_t> sizes = sizes_of(graph_);
+  batches_ = make_batches(*batch_, rows_, sizes.at(batch_->id), places_);
+  batch_operations_ = batch_->operations;
+  const std::vector<const Node*> trunk = trunk_of(graph_);
+  for (auto node = std::find(trunk.rbegin(), trunk.rend(), batch_) + 1; node != trunk.rend(); ++node)
+    above_.push_back(make_arrangement(**node, order(), sizes.at((*node)->id), seed_));
 }
 
-void Pipeline::samples_of(std::uint64_t epoch, std::uint64_t index, std::vector<SampleRef>& refs) const {
-  const SampleRef batch = batches_->at(epoch, index);
-  const auto size = static_cast<std::uint64_t>(batch_size_);
-  const std::uint64_t first = batch.index * size;
-  const std::uint64_t end = samples_->size() == kForever
-                                ? first + size
-                                : std::min(first + size, static_cast<std::uint64_t>(samples_->size()));
-  refs.clear();
-  for (std::uint64_t i = first; i < end; ++i) refs.push_back(samples_->at(batch.epoch, i));
+std::int64_t Pipeline::rows_of(RowAddress batch, std::vector<RowAddress>& rows) const {
+  for (auto arrangement = above_.rbegin(); arrangement != above_.rend(); ++arrangement)
+    batch = (*arrangement)->below(batch);
+  batches_->rows_of(batch, rows);
+  return batches_->capacity_of(batch);
+}
+
+RowAddress Pipeline::replacement(RowAddress row, int attempt) const {
+  std::int64_t rows = rows_->size();
+  if (rows == kForever) rows = static_cast<std::int64_t>(records());  // one pass of what repeats
+  if (rows == kUnknown)
+    throw Error("bad samples cannot be replaced below a filter: the number of rows is not known (use skip)");
+  const auto count = static_cast<std::uint64_t>(rows);
+  const PhiloxKey key = philox_key(seed_, fmt::format("replacement {}", attempt));
+  return {row.epoch, row.position / count * count + Permutation(count, key, row.epoch).at(row.position % count)};
 }
 
 }  // namespace ridgeline::data

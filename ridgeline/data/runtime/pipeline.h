@@ -1,6 +1,6 @@
 // ridgeline/data/runtime/pipeline.h
 //
-// A compiled dataset: the graph after the passes, the order of its rows and the stage that makes one. Immutable and
+// A compiled dataset: the graph after the passes, the tree of its rows, and which of them make a batch. Immutable and
 // shared by all threads of a run; knows nothing of workers, slots or time.
 #pragma once
 
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "ridgeline/data/api/dataset.h"
+#include "ridgeline/data/runtime/arrangement.h"
+#include "ridgeline/data/runtime/batches.h"
 #include "ridgeline/data/runtime/iterator.h"
-#include "ridgeline/data/runtime/order.h"
-#include "ridgeline/data/runtime/stage.h"
 
 namespace ridgeline::data {
 
@@ -22,27 +22,39 @@ class Pipeline {
   const DataGraph& graph() const { return graph_; }  // after the passes
   std::uint64_t hash() const { return hash_; }       // of the user's graph
   std::uint64_t seed() const { return seed_; }
-  std::uint64_t records() const { return stage_->source().size(); }
-  const Stage& stage() const { return *stage_; }
+  std::uint64_t records() const { return rows_->records(); }
   const ImageTail& tail() const { return tail_; }
+  int places() const { return places_; }  // of a Scratch
 
   // Samples of one epoch in their order, before batching.
-  const Order& samples() const { return *samples_; }
+  const Rows& rows() const { return *rows_; }
 
   // The graph ends in batches; the rest asks for that.
   bool batched() const { return batches_ != nullptr; }
-  std::int64_t batch_size() const { return batch_size_; }
-  std::int64_t batches_per_epoch() const { return batches_->size(); }
+  std::int64_t capacity() const { return batches_->capacity(); }     // most rows of a batch
+  std::int64_t batches_per_epoch() const { return order().size(); }  // kForever, kUnknown
+  bool has_batch(RowAddress batch) const { return order().has(batch); }
+  std::int64_t count_batches(std::uint64_t epoch) const { return order().count(epoch); }
   const Schema& columns() const { return columns_; }  // of a batch
-  // The samples of batch `index` of epoch `epoch`.
-  void samples_of(std::uint64_t epoch, std::uint64_t index, std::vector<SampleRef>& refs) const;
+  const std::vector<Transform>& batch_operations() const { return batch_operations_; }
+  const Node& batch_node() const { return *batch_; }
+  // The rows of a batch, and how many it has room for.
+  std::int64_t rows_of(RowAddress batch, std::vector<RowAddress>& rows) const;
+  // Attempt `attempt` (from 1) to find another sample for a bad row, nobody else's place touched: position p of the
+  // epoch reads what a permutation of its own puts there. Needs a known or endless number of rows.
+  RowAddress replacement(RowAddress row, int attempt) const;
 
  private:
+  const Extent& order() const { return above_.empty() ? static_cast<const Extent&>(*batches_) : *above_.back(); }
+
   DataGraph graph_;
   std::uint64_t hash_, seed_;
-  std::unique_ptr<Stage> stage_;
-  std::unique_ptr<Order> samples_, batches_;
-  std::int64_t batch_size_ = 1;
+  int places_ = 0;
+  RowsPtr rows_;
+  std::unique_ptr<const Batches> batches_;
+  std::vector<std::unique_ptr<Arrangement>> above_;  // order nodes of batches, from the batch node upwards
+  const Node* batch_ = nullptr;
+  std::vector<Transform> batch_operations_;
   Schema columns_;
   ImageTail tail_;
 };

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
-
-#include "ridgeline/data/ir/analysis.h"
+#include <span>
+#include <utility>
 
 namespace ridgeline::data {
 namespace {
@@ -17,13 +17,36 @@ constexpr std::int64_t kDefaultMemory = std::int64_t{512} << 20;
 constexpr std::int64_t kMostSlots = 8;
 // Rows that cost little (no image work) are claimed several at a time, so that the lock is not the work.
 constexpr std::size_t kCheapRows = 64;
+// Bad samples in one place that are replaced by others before it is given up.
+constexpr int kMostAttempts = 16;
 
 std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 std::int64_t hint(const Pipeline& pipeline, const char* name) {
-  const Node* batch = batch_node(pipeline.graph());
-  const auto found = batch->hints.find(name);
-  return found == batch->hints.end() ? 0 : found->second;
+  const auto& hints = pipeline.batch_node().hints;
+  const auto found = hints.find(name);
+  return found == hints.end() ? 0 : found->second;
+}
+
+// Copies a dense block into the corner of a larger one.
+void paste(const std::uint8_t* from, std::span<const std::int64_t> dims, std::uint8_t* to,
+           std::span<const std::int64_t> to_dims, std::size_t element) {
+  if (dims.empty()) {
+    std::memcpy(to, from, element);
+    return;
+  }
+  std::size_t inner = element, to_inner = element;
+  for (std::size_t d = 1; d < dims.size(); ++d) {
+    inner *= static_cast<std::size_t>(dims[d]);
+    to_inner *= static_cast<std::size_t>(to_dims[d]);
+  }
+  if (inner == to_inner) {
+    if (dims[0] > 0) std::memcpy(to, from, inner * static_cast<std::size_t>(dims[0]));
+    return;
+  }
+  for (std::int64_t i = 0; i < dims[0]; ++i)
+    paste(from + static_cast<std::size_t>(i) * inner, dims.subspan(1), to + static_cast<std::size_t>(i) * to_inner,
+          to_dims.subspan(1), element);
 }
 
 class HostAllocator : public BatchAllocator {
@@ -46,24 +69,21 @@ SlotRing::SlotRing(std::shared_ptr<const Pipeline> pipeline, const IteratorOptio
     : pipeline_(std::move(pipeline)),
       pool_(std::move(pool)),
       allocator_(options.allocator ? options.allocator : host_allocator()),
-      trace_(options.trace) {
+      trace_(options.trace),
+      policy_(options.bad_samples.policy),
+      epochs_(pipeline_->batches_per_epoch() == kForever ? kForever : options.epochs),
+      position_{pipeline_->hash(), pipeline_->seed(), pipeline_->records(), 0, 0},
+      account_(options.bad_samples, options.log) {
   pool_size_ = pool_ ? pool_->size() : 0;
-  for (int i = 0; i < std::max(1, pool_size_); ++i) scratch_.push_back(std::make_unique<Scratch>());
+  for (int i = 0; i < std::max(1, pool_size_); ++i) scratch_.push_back(std::make_unique<Scratch>(pipeline_->places()));
   bool images = false;
   for (const Node& node : pipeline_->graph().nodes) images |= !node.operations.empty();
   if (!images) chunk_ = kCheapRows;
-
-  const std::int64_t per_epoch = pipeline_->batches_per_epoch();
+  for (const Transform& operation : pipeline_->batch_operations())
+    batch_steps_.push_back(make_batch_step(operation, pipeline_->columns(), pipeline_->seed()));
   if (options.start) {
-    first_epoch_ = options.start->epoch;
-    first_index_ = options.start->delivered;
-  }
-  if (per_epoch == kForever || options.epochs == kForever) {
-    total_ = kForever;
-  } else {
-    total_ =
-        std::max<std::int64_t>(0, options.epochs * per_epoch - static_cast<std::int64_t>(first_epoch_) * per_epoch -
-                                      static_cast<std::int64_t>(first_index_));
+    position_.epoch = next_epoch_ = options.start->epoch;
+    position_.delivered = next_index_ = options.start->delivered;
   }
   const std::int64_t memory = hint(*pipeline_, "memory_limit");
   try {
@@ -72,16 +92,21 @@ SlotRing::SlotRing(std::shared_ptr<const Pipeline> pipeline, const IteratorOptio
     free_slots();
     throw;
   }
+  tuner_ = Tuner(options.autotune, pool_size_, static_cast<int>(slots_.size()));
 }
 
 void SlotRing::allocate(std::int64_t memory_limit) {
-  const std::size_t rows = static_cast<std::size_t>(pipeline_->batch_size());
-  std::vector<std::size_t> offsets;
+  const auto rows = static_cast<std::size_t>(pipeline_->capacity());
   for (const Column& column : pipeline_->columns()) {
-    offsets.push_back(slot_bytes_);
-    const std::size_t bytes = static_cast<std::size_t>(column.shape.elements()) * size_of(column.dtype);
-    column_bytes_.push_back(bytes / rows);
-    slot_bytes_ += aligned(bytes);
+    SlotColumn layout{.offset = slot_bytes_};
+    std::size_t bytes = size_of(column.dtype);
+    for (int d = 1; d < column.shape.rank(); ++d) {
+      layout.padded |= column.shape[d] == kVaries;
+      bytes *= static_cast<std::size_t>(std::max<std::int64_t>(0, column.shape[d]));
+    }
+    layout.row_bytes = layout.padded ? 0 : bytes;
+    slot_bytes_ += aligned(layout.row_bytes * rows);
+    layout_.push_back(layout);
   }
   const std::int64_t fitting = memory_limit / static_cast<std::int64_t>(std::max(slot_bytes_, kAlignment));
   if (fitting < 1) {
@@ -89,15 +114,12 @@ void SlotRing::allocate(std::int64_t memory_limit) {
                             slot_bytes_, memory_limit));
   }
   slots_.resize(static_cast<std::size_t>(std::min(fitting, kMostSlots)));
+  memory_limit_ = memory_limit;
   for (Slot& slot : slots_) {
     slot.memory = allocator_->allocate(std::max(slot_bytes_, kAlignment), kAlignment);
-    for (std::size_t i = 0; i < offsets.size(); ++i) {
-      const Column& column = pipeline_->columns()[i];
-      if (column.dtype == DType::bytes)
-        slot.columns.push_back(Tensor::strings(std::vector<std::string>(rows)));
-      else
-        slot.columns.push_back(Tensor::view(static_cast<char*>(slot.memory) + offsets[i], column.dtype, column.shape));
-    }
+    slot.columns.resize(layout_.size());
+    slot.values.resize(layout_.size());
+    slot.gathered.resize(layout_.size());
   }
 }
 
@@ -135,95 +157,249 @@ SlotRing::Claim SlotRing::claim(std::unique_lock<std::mutex>& lock) {
       slot->claimed = std::min(begin + chunk_, slot->samples.size());
       return {slot, begin, slot->claimed};
     }
-    if (at_end(next_open_)) return {};
-    const auto free =
-        std::find_if(slots_.begin(), slots_.end(), [](const Slot& s) { return s.state == Slot::State::free; });
-    if (free == slots_.end()) return {};
-    free->state = Slot::State::opening;
-    free->sequence = next_open_++;
-    lock.unlock();
-    open(*free);  // may build an epoch's permutation
-    lock.lock();
-    free->state = Slot::State::filling;
-    filling_.insert(
-        std::find_if(filling_.begin(), filling_.end(), [&](const Slot* s) { return s->sequence > free->sequence; }),
-        &*free);
-    if (pool_) {
-      lock.unlock();
-      pool_->wake();  // the others may have gone to sleep while there was nothing to claim
-      lock.lock();
+    if (end_ || opening_) return {};
+    int prepared = 0;
+    Slot* free = nullptr;
+    for (Slot& slot : slots_) {
+      if (slot.state == Slot::State::free && !free) free = &slot;
+      prepared += slot.state != Slot::State::free && slot.state != Slot::State::lent;
     }
+    if (!free || prepared >= tuner_.slots()) return {};
+    open_next(*free, lock);
   }
   return {};
 }
 
-void SlotRing::open(Slot& slot) const {
-  const std::uint64_t position = first_index_ + slot.sequence;
-  if (pipeline_->batches_per_epoch() == kForever) {
-    slot.epoch = first_epoch_;
-    slot.index = position;
-    slot.last_of_epoch = false;
-  } else {
-    const auto per_epoch = static_cast<std::uint64_t>(pipeline_->batches_per_epoch());
-    slot.epoch = first_epoch_ + position / per_epoch;
-    slot.index = position % per_epoch;
-    slot.last_of_epoch = slot.index + 1 == per_epoch;
-  }
-  pipeline_->samples_of(slot.epoch, slot.index, slot.samples);
-  slot.records.clear();
-  for (const SampleRef& sample : slot.samples) slot.records.push_back(sample.index);
-  slot.claimed = slot.done = 0;
-  slot.error_row = slot.samples.size();
+// Finds out which batch comes next and makes the slot ready to be filled. Leaves the lock for that: it may look at rows
+// (filter), or build an epoch's permutation.
+void SlotRing::open_next(Slot& slot, std::unique_lock<std::mutex>& lock) {
+  slot.state = Slot::State::opening;
+  slot.sequence = next_open_;
+  slot.samples.clear();
   slot.error = nullptr;
-  pad(slot);
+  opening_ = true;
+  lock.unlock();
+  bool there = true;
+  try {
+    there = place(slot);
+    if (there) open(slot);
+    if (there && slot.samples.empty()) finish(slot);  // a rank without rows in the last batch
+  } catch (...) {
+    slot.error = std::current_exception();
+    slot.samples.clear();
+  }
+  lock.lock();
+  opening_ = false;
+  if (!there) {
+    slot.state = Slot::State::free;
+    end_ = next_open_;
+    ready_.notify_all();
+    return;
+  }
+  ++next_open_;
+  if (slot.error) end_ = next_open_;
+  slot.state = slot.samples.empty() ? Slot::State::ready : Slot::State::filling;
+  if (slot.state == Slot::State::ready) {
+    ready_.notify_all();
+  } else {
+    filling_.push_back(&slot);
+  }
+  if (!pool_) return;
+  lock.unlock();
+  pool_->wake();  // the others may have gone to sleep while there was nothing to claim
+  lock.lock();
 }
 
-// Rows without a sample are zero; mask (the last column) tells them.
-void SlotRing::pad(Slot& slot) const {
-  const std::size_t real = slot.samples.size(), rows = static_cast<std::size_t>(pipeline_->batch_size());
-  for (std::size_t i = 0; i + 1 < slot.columns.size(); ++i) {
-    if (slot.columns[i].dtype() == DType::bytes) {
-      for (std::size_t row = real; row < rows; ++row) slot.columns[i].string_values()[row].clear();
-    } else if (real < rows) {
-      std::memset(static_cast<char*>(slot.columns[i].raw()) + real * column_bytes_[i], 0,
-                  (rows - real) * column_bytes_[i]);
+// False: the run is over.
+bool SlotRing::place(Slot& slot) {
+  const auto over = [&] { return epochs_ != kForever && next_epoch_ >= static_cast<std::uint64_t>(epochs_); };
+  const auto next_epoch = [&] {
+    ++next_epoch_;
+    next_index_ = 0;
+  };
+  if (over()) return false;
+  if (next_index_ > 0 && !pipeline_->has_batch({next_epoch_, next_index_})) next_epoch();
+  if (over()) return false;
+  if (!pipeline_->has_batch({next_epoch_, next_index_}))
+    throw Error(fmt::format("[iterator] no batch to deliver: epoch {} has none", next_epoch_));
+  slot.epoch = next_epoch_;
+  slot.index = next_index_++;
+  slot.last_of_epoch = !pipeline_->has_batch({slot.epoch, next_index_});
+  if (slot.last_of_epoch) next_epoch();
+  return true;
+}
+
+void SlotRing::open(Slot& slot) const {
+  slot.capacity = pipeline_->rows_of({slot.epoch, slot.index}, slot.samples);
+  slot.records.assign(slot.samples.size(), 0);
+  slot.claimed = slot.done = 0;
+  slot.error_row = slot.samples.size();
+  slot.bad.clear();
+  const auto rows = static_cast<std::size_t>(slot.capacity);
+  for (std::size_t i = 0; i < layout_.size(); ++i) {
+    const Column& column = pipeline_->columns()[i];
+    if (layout_[i].padded) {
+      if (slot.values[i].size() < rows) slot.values[i].resize(rows);
+      continue;
+    }
+    Tensor& tensor = slot.columns[i];
+    if (!tensor.defined() || tensor.shape()[0] != slot.capacity) {
+      std::vector<std::int64_t> dims = column.shape.dims();
+      dims[0] = slot.capacity;
+      tensor = column.dtype == DType::bytes
+                   ? Tensor::strings(std::vector<std::string>(rows))
+                   : Tensor::view(static_cast<char*>(slot.memory) + layout_[i].offset, column.dtype, Shape(dims));
     }
   }
-  auto* mask = slot.columns.back().data<std::uint8_t>();
-  std::fill(mask, mask + real, std::uint8_t{1});
-  std::fill(mask + real, mask + rows, std::uint8_t{0});
+  // Rows without a sample are zero; mask (the last column) tells them.
+  for (std::size_t row = slot.samples.size(); row < rows; ++row) clear_row(slot, row);
+}
+
+void SlotRing::clear_row(Slot& slot, std::size_t row) const {
+  for (std::size_t i = 0; i < layout_.size(); ++i) {
+    if (layout_[i].padded) {
+      slot.values[i][row].bytes.clear();
+      slot.values[i][row].dims.clear();
+    } else if (slot.columns[i].dtype() == DType::bytes) {
+      slot.columns[i].string_values()[row].clear();
+    } else {
+      std::memset(static_cast<char*>(slot.columns[i].raw()) + row * layout_[i].row_bytes, 0, layout_[i].row_bytes);
+    }
+  }
+}
+
+void SlotRing::write_row(Slot& slot, std::size_t row, const std::vector<Cell>& cells) const {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const Cell& cell = cells[i];
+    if (layout_[i].padded) {
+      Slot::Value& value = slot.values[i][row];
+      value.bytes.resize(cell.bytes);
+      copy_cell(cell, value.bytes.data());
+      value.dims.assign(cell.dims.begin(), cell.dims.begin() + cell.rank);
+    } else if (cell.dtype == DType::bytes) {
+      slot.columns[i].string_values()[row].assign(reinterpret_cast<const char*>(cell.data), cell.bytes);
+    } else {
+      auto* place = static_cast<std::uint8_t*>(slot.columns[i].raw()) + row * layout_[i].row_bytes;
+      if (cell.bytes != layout_[i].row_bytes) {
+        throw Error(fmt::format("column {} has {} bytes in this row, by the schema it has {}",
+                                to_string({pipeline_->columns()[i]}), cell.bytes, layout_[i].row_bytes));
+      }
+      if (cell.data != place) copy_cell(cell, place);
+    }
+  }
+  slot.columns.back().data<std::uint8_t>()[row] = 1;
+}
+
+void SlotRing::fill_row(Slot& slot, std::size_t row, Scratch& scratch, std::vector<BadSample>& bad) const {
+  const Rows& rows = pipeline_->rows();
+  const std::size_t columns = layout_.size() - 1;  // without mask
+  std::vector<Cell>& cells = scratch.cells;
+  std::vector<void*>& targets = scratch.targets;
+  cells.resize(columns);
+  targets.resize(columns);
+  for (std::size_t i = 0; i < columns; ++i) {
+    targets[i] =
+        layout_[i].row_bytes ? static_cast<char*>(slot.columns[i].raw()) + row * layout_[i].row_bytes : nullptr;
+  }
+  const auto make = [&](RowAddress address) {
+    scratch.begin();
+    const RowInfo info = rows.run(address, targets, cells.data(), scratch);
+    write_row(slot, row, cells);
+    slot.records[row] = info.record;
+  };
+  RowAddress address = slot.samples[row];
+  for (int attempt = 1;; ++attempt) {
+    try {
+      make(address);
+      return;
+    } catch (const Error& e) {
+      if (policy_ == BadSamplePolicy::raise) throw;
+      const auto* sample = dynamic_cast<const SampleError*>(&e);
+      bad.push_back({slot.epoch, slot.index, row, address.position, sample ? sample->origin() : rows.origin(address),
+                     sample ? sample->op() : "", e.what()});
+      // So many bad ones in a row are no accident of single files.
+      if (policy_ == BadSamplePolicy::replace && attempt == kMostAttempts) throw;
+    }
+    if (policy_ == BadSamplePolicy::skip) break;
+    address = pipeline_->replacement(slot.samples[row], attempt);
+  }
+  clear_row(slot, row);
+}
+
+// Rows of different shapes side by side, each in the upper left corner of the largest.
+void SlotRing::gather(Slot& slot, std::size_t column) const {
+  const std::vector<Slot::Value>& values = slot.values[column];
+  const Column& schema = pipeline_->columns()[column];
+  std::vector<std::int64_t> dims = schema.shape.dims();
+  dims[0] = slot.capacity;
+  for (std::size_t d = 1; d < dims.size(); ++d) {
+    if (dims[d] != kVaries) continue;
+    dims[d] = 0;
+    for (std::size_t row = 0; row < slot.samples.size(); ++row) {
+      if (!values[row].dims.empty()) dims[d] = std::max(dims[d], values[row].dims[d - 1]);
+    }
+  }
+  const Shape shape(dims);
+  const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(schema.dtype);
+  const auto share = static_cast<std::size_t>(memory_limit_) / slots_.size();
+  if (bytes > share) {
+    throw Error(
+        fmt::format("[batch] {} padded to {} takes {} bytes, a batch may have {} (memory_limit {} over {} slots)",
+                    schema.name, shape.to_string(), bytes, share, memory_limit_, slots_.size()));
+  }
+  std::vector<std::uint8_t>& out = slot.gathered[column];
+  out.assign(bytes, 0);
+  const std::size_t row_bytes = bytes / static_cast<std::size_t>(slot.capacity);
+  for (std::size_t row = 0; row < slot.samples.size(); ++row) {
+    if (values[row].dims.empty()) continue;
+    paste(values[row].bytes.data(), values[row].dims, out.data() + row * row_bytes, std::span(dims).subspan(1),
+          size_of(schema.dtype));
+  }
+  slot.columns[column] = Tensor::view(out.data(), schema.dtype, shape);
+}
+
+void SlotRing::finish(Slot& slot) const {
+  for (std::size_t i = 0; i < layout_.size(); ++i) {
+    if (layout_[i].padded) gather(slot, i);
+  }
+  for (const auto& step : batch_steps_)
+    step->run(slot.columns, static_cast<std::int64_t>(slot.samples.size()), slot.epoch, slot.index);
 }
 
 void SlotRing::fill(const Claim& claim, Scratch& scratch) {
   const TraceSpan span(trace_, "data", "fill");
   Slot& slot = *claim.slot;
-  // The stage knows the columns without mask, in the same order.
-  std::vector<void*> row(slot.columns.size() - 1);
   std::size_t failed = slot.samples.size();
   std::exception_ptr error;
-  for (std::size_t r = claim.begin; r < claim.end && !stopping_; ++r) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      row[i] = slot.columns[i].dtype() == DType::bytes
-                   ? static_cast<void*>(&slot.columns[i].string_values()[r])
-                   : static_cast<char*>(slot.columns[i].raw()) + r * column_bytes_[i];
-    }
+  std::vector<BadSample> bad;
+  for (std::size_t row = claim.begin; row < claim.end && !stopping_; ++row) {
     try {
-      pipeline_->stage().run(slot.samples[r], row, scratch);
+      fill_row(slot, row, scratch, bad);
     } catch (...) {
-      failed = r;
+      failed = row;
       error = std::current_exception();
       break;
     }
   }
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (error && failed < slot.error_row) {
     slot.error_row = failed;
     slot.error = error;
   }
+  slot.bad.insert(slot.bad.end(), bad.begin(), bad.end());
   slot.done += claim.end - claim.begin;
   if (slot.done < slot.samples.size()) return;
-  slot.state = Slot::State::ready;
   std::erase(filling_, &slot);
+  if (!slot.error && !stopping_) {
+    lock.unlock();  // nobody else touches a slot that is neither filling nor ready
+    try {
+      finish(slot);
+    } catch (...) {
+      slot.error = std::current_exception();
+    }
+    lock.lock();
+  }
+  slot.state = Slot::State::ready;
   if (slot.sequence == next_deliver_) ready_.notify_one();
 }
 
@@ -231,6 +407,7 @@ bool SlotRing::work(int worker) {
   Claim mine;
   {
     std::unique_lock lock(mutex_);
+    if (worker >= tuner_.workers()) return false;
     mine = claim(lock);
   }
   if (!mine.slot) return false;
@@ -255,9 +432,9 @@ Slot* SlotRing::wait_for_next(std::unique_lock<std::mutex>& lock) {
         slots_.size()));
   }
   if (!pool_) {
-    while (!(slot = find())) {
+    while (!(slot = find()) && !(end_ && next_deliver_ >= *end_)) {
       const Claim mine = claim(lock);
-      RIDGELINE_CHECK(mine.slot != nullptr, "a free slot and nothing to claim");
+      if (!mine.slot) continue;  // the end was found, or a batch without rows
       lock.unlock();
       fill(mine, *scratch_[0]);
       lock.lock();
@@ -266,7 +443,7 @@ Slot* SlotRing::wait_for_next(std::unique_lock<std::mutex>& lock) {
   }
   const TraceSpan span(trace_, "data", "wait for batch");
   const auto begin = std::chrono::steady_clock::now();
-  ready_.wait(lock, [&] { return (slot = find()) != nullptr; });
+  ready_.wait(lock, [&] { return (slot = find()) != nullptr || (end_ && next_deliver_ >= *end_); });
   // The first batch is start-up, not starvation.
   if (next_deliver_ > 0)
     wait_ns_ += static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
@@ -275,12 +452,23 @@ Slot* SlotRing::wait_for_next(std::unique_lock<std::mutex>& lock) {
 
 Slot* SlotRing::next() {
   std::unique_lock lock(mutex_);
-  if (at_end(next_deliver_)) return nullptr;
+  if (end_ && next_deliver_ >= *end_) return nullptr;
   Slot* slot = wait_for_next(lock);
+  if (!slot) return nullptr;
   if (slot->error) std::rethrow_exception(slot->error);  // stays where it is: every later call ends here
+  if (!slot->bad.empty()) {
+    std::sort(slot->bad.begin(), slot->bad.end(), [](const BadSample& a, const BadSample& b) { return a.row < b.row; });
+    account_.add(std::exchange(slot->bad, {}));
+  }
   if (next_deliver_ == 0) began_ = std::chrono::steady_clock::now();
   ++next_deliver_;
+  position_ = state_after(*slot);
   slot->state = Slot::State::lent;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  if (tuner_.delivered(seconds, static_cast<double>(wait_ns_) * 1e-9) && pool_) {
+    lock.unlock();
+    pool_->wake();
+  }
   return slot;
 }
 
@@ -294,9 +482,9 @@ void SlotRing::release(Slot* slot) {
   if (pool) pool->wake();
 }
 
-IteratorState SlotRing::state_after(std::uint64_t epoch, std::uint64_t index) const {
-  IteratorState state{pipeline_->hash(), pipeline_->seed(), pipeline_->records(), epoch, index + 1};
-  if (static_cast<std::int64_t>(state.delivered) == pipeline_->batches_per_epoch()) {
+IteratorState SlotRing::state_after(const Slot& slot) const {
+  IteratorState state{pipeline_->hash(), pipeline_->seed(), pipeline_->records(), slot.epoch, slot.index + 1};
+  if (slot.last_of_epoch) {
     state.epoch += 1;
     state.delivered = 0;
   }
@@ -305,13 +493,7 @@ IteratorState SlotRing::state_after(std::uint64_t epoch, std::uint64_t index) co
 
 IteratorState SlotRing::state() const {
   const std::lock_guard lock(mutex_);
-  IteratorState state{pipeline_->hash(), pipeline_->seed(), pipeline_->records(), first_epoch_,
-                      first_index_ + next_deliver_};
-  if (const std::int64_t per_epoch = pipeline_->batches_per_epoch(); per_epoch != kForever) {
-    state.epoch += state.delivered / static_cast<std::uint64_t>(per_epoch);
-    state.delivered %= static_cast<std::uint64_t>(per_epoch);
-  }
-  return state;
+  return position_;
 }
 
 RunStats SlotRing::stats() const {
@@ -333,7 +515,8 @@ RunStats SlotRing::stats() const {
   stats.consumer_wait_seconds = static_cast<double>(wait_ns_) * 1e-9;
   stats.worker_wait_seconds = pool_ ? pool_->idle_seconds() - idle_before_ : 0;
   stats.batches = next_deliver_;
-  stats.workers = pool_size_;
+  stats.workers = pool_ ? tuner_.workers() : 0;
+  stats.bad_samples = account_.count();
   return stats;
 }
 

@@ -25,7 +25,8 @@ struct RunStats {
   double consumer_wait_seconds = 0;  // next() waited for a batch: training starved
   double worker_wait_seconds = 0;    // summed over workers: all slots full, the consumer is the slower side
   std::uint64_t batches = 0;         // delivered
-  int workers = 0;
+  int workers = 0;                   // that may work now
+  std::int64_t bad_samples = 0;      // skipped or replaced
 
   // One line when the consumer waited for more than a twentieth of the time ("" otherwise): how much, which stage
   // takes most, what would help.

@@ -17,10 +17,11 @@ class ImageFolderSource : public Source {
     record.storage = read_file(file.path);
     record.label = file.label;
     record.objects.clear();
-    record.columns = {{reinterpret_cast<const std::uint8_t*>(record.storage.data()), record.storage.size()},
-                      {reinterpret_cast<const std::uint8_t*>(&record.label), sizeof record.label}};
+    record.cells = {bytes_cell(record.storage.data(), record.storage.size()),
+                    dense_cell(&record.label, DType::i32, {})};
   }
   std::string origin(std::uint64_t index) const override { return "[image_folder] " + found_.files.at(index).path; }
+  std::int64_t label_of(std::uint64_t index) const override { return found_.files.at(index).label; }
   std::int64_t num_classes() const override { return static_cast<std::int64_t>(found_.classes.size()); }
   std::vector<std::string> class_names() const override { return found_.classes; }
 

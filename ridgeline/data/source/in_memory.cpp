@@ -16,6 +16,7 @@ class TensorSource : public Source {
       const std::vector<std::int64_t>& dims = column.values.shape().dims();
       schema_.push_back(
           {column.name, column.values.dtype(), Shape(std::vector<std::int64_t>(dims.begin() + 1, dims.end()))});
+      rows_.push_back(dense_cell(nullptr, column.values.dtype(), schema_.back().shape.dims()));
       if (column.name == "label" && dims.size() == 1 && column.values.dtype() != DType::bytes) {
         for (std::int64_t i = 0; i < dims[0]; ++i) {
           num_classes_ = std::max(num_classes_, static_cast<std::int64_t>(column.values.at(i)) + 1);
@@ -29,14 +30,15 @@ class TensorSource : public Source {
   void read(std::uint64_t index, Record& record) const override {
     RIDGELINE_CHECK(index < size(), "record outside the source");
     record.objects.clear();
-    record.columns.clear();
+    record.cells.clear();
     for (const NamedTensor& column : columns_) {
       if (column.values.dtype() == DType::bytes) {
         const std::string& bytes = column.values.string_values()[index];
-        record.columns.emplace_back(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+        record.cells.push_back(bytes_cell(bytes.data(), bytes.size()));
       } else {
-        const std::size_t row = column.values.byte_size() / size();
-        record.columns.emplace_back(static_cast<const std::uint8_t*>(column.values.raw()) + index * row, row);
+        Cell cell = rows_[record.cells.size()];
+        cell.data = static_cast<const std::uint8_t*>(column.values.raw()) + index * cell.bytes;
+        record.cells.push_back(cell);
       }
     }
   }
@@ -47,6 +49,7 @@ class TensorSource : public Source {
   std::string name_;
   Tensors columns_;
   Schema schema_;
+  std::vector<Cell> rows_;  // what a row of each column looks like
   std::int64_t num_classes_ = 0;
 };
 

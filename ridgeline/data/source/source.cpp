@@ -27,6 +27,16 @@ const Source& SourceHandle::get(const Node& node) {
   return *source_;
 }
 
+std::int64_t Source::label_of(std::uint64_t index) const {
+  const Schema columns = schema();
+  const Column* label = find_column(columns, "label");
+  if (!label || label->shape.rank() != 0 || label->dtype == DType::bytes)
+    throw Error(origin(index) + ": the source has no labels to choose by; its columns are " + to_string(columns));
+  Record record;
+  read(index, record);
+  return static_cast<std::int64_t>(to_tensor(record.cells[static_cast<std::size_t>(label - columns.data())]).at(0));
+}
+
 const Source& source_of(const Node& node) {
   RIDGELINE_CHECK(node.source != nullptr, "a source node without a handle");
   return node.source->get(node);

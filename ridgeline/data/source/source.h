@@ -7,21 +7,22 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "ridgeline/data/ir/graph.h"
+#include "ridgeline/data/source/cell.h"
 #include "ridgeline/image/geometry.h"
 
 namespace ridgeline::data {
 
-// One record on its way into a batch. Belongs to one worker, which reuses it. Columns point into the source's own
-// memory, into `storage` or at `label`, and are valid until the next read.
+// One record on its way into a batch. Belongs to one worker, which reuses it. Cells point into the source's own
+// memory, into `storage`, `numbers` or at `label`, and are valid until the next read.
 struct Record {
-  std::vector<std::span<const std::uint8_t>> columns;  // in the order of the source's schema
+  std::vector<Cell> cells;  // in the order of the source's schema
   std::vector<image::ObjectBox> objects;
   std::string storage;
+  std::vector<std::vector<std::uint8_t>> numbers;
   std::int32_t label = 0;
 };
 
@@ -37,6 +38,9 @@ class Source {
   virtual std::int64_t num_classes() const = 0;  // 0: unknown
   virtual std::vector<std::string> class_names() const { return {}; }
   virtual int label_base() const { return 0; }
+  // The label of a record without the rest of it, for samplers that choose by class. Reads the whole record where the
+  // source has nothing quicker; an Error if it has no column "label" of whole numbers.
+  virtual std::int64_t label_of(std::uint64_t index) const;
 };
 
 // Opens the source of a node. Errors as the constructors of the sources.

@@ -98,8 +98,7 @@ class TFRecordSource : public Source {
       const std::string_view image = example.one_bytes(kImage);
       record.label = label(example.one_int64(kLabel));
       read_objects(example, record.objects);
-      record.columns = {{reinterpret_cast<const std::uint8_t*>(image.data()), image.size()},
-                        {reinterpret_cast<const std::uint8_t*>(&record.label), sizeof record.label}};
+      record.cells = {bytes_cell(image.data(), image.size()), dense_cell(&record.label, DType::i32, {})};
     } catch (const Error& e) {
       throw Error(origin(index) + ": " + e.what(), e.kind());
     }

@@ -1,0 +1,49 @@
+// ridgeline/data/runtime/bad_samples.h
+//
+// What happens to a sample that cannot be made: the rules, and the account of what happened. Decided per row, so that
+// no other sample moves, and accounted in the order of delivery, so that nothing depends on workers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ridgeline/core/log.h"
+
+namespace ridgeline::data {
+
+enum class BadSamplePolicy {
+  raise,    // the Error ends the run when its batch is due
+  skip,     // the row stays empty: zeros, mask 0
+  replace,  // another sample of the epoch takes the row
+};
+// "raise", "skip" or "replace".
+BadSamplePolicy parse_bad_sample_policy(const std::string& text);
+
+struct BadSampleOptions {
+  BadSamplePolicy policy = BadSamplePolicy::raise;
+  std::int64_t budget = 1000;   // bad samples of a run; one more ends it
+  std::string quarantine = "";  // file that gets a JSON line for each; "": none
+};
+
+struct BadSample {
+  std::uint64_t epoch = 0, batch = 0, row = 0, record = 0;
+  std::string origin, op, reason;
+};
+
+// One run's account. Used by the consumer's thread.
+class BadSampleAccount {
+ public:
+  explicit BadSampleAccount(BadSampleOptions options, Log* log) : options_(std::move(options)), log_(log) {}
+  // Counts, logs and writes down. An Error when the budget is spent.
+  void add(const std::vector<BadSample>& samples);
+  std::int64_t count() const { return count_; }
+
+ private:
+  BadSampleOptions options_;
+  Log* log_;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace ridgeline::data

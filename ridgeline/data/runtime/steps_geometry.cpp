@@ -1,0 +1,205 @@
+// Steps that choose and resample pixels.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "ridgeline/data/runtime/step.h"
+#include "ridgeline/image/geometry.h"
+#include "ridgeline/image/pixels.h"
+#include "ridgeline/image/sniff.h"
+
+namespace ridgeline::data {
+namespace {
+
+image::Size to_size(const Integers& size) { return {static_cast<int>(size.front()), static_cast<int>(size.back())}; }
+
+// What Resize(size) makes of an image of size `in`: torchvision's rule for one number.
+image::Size resized(image::Size in, const Integers& size) {
+  return size.size() == 1 ? image::resized_short_side(in, static_cast<int>(size[0])) : to_size(size);
+}
+
+void resize_into(Frame& frame, Scratch& scratch, const image::ResizeSpec& spec) {
+  scratch.resizer.prepare(spec);
+  const image::Size out = scratch.resizer.result();
+  const int channels = frame.view().channels;
+  std::uint8_t* target = frame.output(bytes_of(out, channels));
+  scratch.resizer.run(image::crop(frame.view(), scratch.resizer.source()), target,
+                      static_cast<std::ptrdiff_t>(out.width) * channels);
+  frame.set(packed(target, out, channels));
+}
+
+void decode_whole(Frame& frame, Scratch& scratch) {
+  frame.set(scratch.decoder.decode(frame.encoded()));
+  scratch.lap(Part::decode, bytes_of(size_of(frame.view()), frame.view().channels));
+}
+
+void decode_part(Frame& frame, Scratch& scratch, image::Box box) {
+  frame.set(scratch.decoder.decode_region(frame.encoded(), box));
+  scratch.lap(Part::decode, bytes_of({box.height, box.width}, frame.view().channels));
+}
+
+// The window of `size` whose upper left corner lies at (top, left) of the image, zeros where it reaches beyond.
+void window_into(Frame& frame, int top, int left, image::Size size) {
+  const image::ImageView in = frame.view();
+  const bool inside = top >= 0 && left >= 0 && top + size.height <= in.height && left + size.width <= in.width;
+  if (inside) {
+    frame.set(image::crop(in, {top, left, size.height, size.width}));
+    return;
+  }
+  std::uint8_t* target = frame.output(bytes_of(size, in.channels));
+  std::memset(target, 0, bytes_of(size, in.channels));
+  const int first = std::max(0, -left), last = std::min(size.width, in.width - left);
+  for (int y = 0; y < size.height && first < last; ++y) {
+    if (top + y < 0 || top + y >= in.height) continue;
+    std::memcpy(target + (static_cast<std::ptrdiff_t>(y) * size.width + first) * in.channels,
+                in.pixel(top + y, left + first),
+                static_cast<std::size_t>(last - first) * static_cast<std::size_t>(in.channels));
+  }
+  frame.set(packed(target, size, in.channels));
+}
+
+void center_crop_into(Frame& frame, image::Size size) {
+  const image::CenterCrop crop = image::center_crop(size_of(frame.view()), size);
+  window_into(frame, crop.box.top - crop.pad_top, crop.box.left - crop.pad_left, size);
+}
+
+// ---- geometry
+
+class Decode : public Step {
+ public:
+  void run(Frame& frame, Scratch& scratch) const override { decode_whole(frame, scratch); }
+};
+
+class RandomResizedCropStep : public Step {
+ public:
+  RandomResizedCropStep(const Transform& t, std::uint64_t seed, bool decodes)
+      : key_(philox_key(seed, t.name)),
+        out_(to_size(arg<Integers>(t.args, "size"))),
+        filter_(image::parse_filter(arg<std::string>(t.args, "interpolation"))),
+        decodes_(decodes) {
+    const Reals& scale = arg<Reals>(t.args, "scale");
+    const Reals& ratio = arg<Reals>(t.args, "ratio");
+    law_ = {scale[0], scale[1], ratio[0], ratio[1], 10, arg<double>(t.args, "min_object_covered")};
+  }
+
+  void run(Frame& frame, Scratch& scratch) const override {
+    const image::Size in = decodes_ ? image::read_header(frame.encoded()).size() : size_of(frame.view());
+    SampleRandom random = frame.random(key_);
+    std::span<const image::ObjectBox> objects;
+    if (law_.min_object_covered > 0 && frame.row.objects) objects = *frame.row.objects;
+    const image::Box box = image::random_resized_crop(in, law_, random, objects);
+    if (decodes_)
+      decode_part(frame, scratch, box);
+    else
+      frame.set(image::crop(frame.view(), box));
+    resize_into(frame, scratch, {.in = {box.height, box.width}, .out = out_, .filter = filter_});
+  }
+
+ private:
+  PhiloxKey key_;
+  image::Size out_;
+  image::Filter filter_;
+  image::CropLaw law_;
+  bool decodes_;
+};
+
+class ResizeStep : public Step {
+ public:
+  explicit ResizeStep(const Transform& t)
+      : size_(arg<Integers>(t.args, "size")), filter_(image::parse_filter(arg<std::string>(t.args, "interpolation"))) {}
+  void run(Frame& frame, Scratch& scratch) const override {
+    const image::Size in = size_of(frame.view());
+    resize_into(frame, scratch, {.in = in, .out = resized(in, size_), .filter = filter_});
+  }
+
+ private:
+  Integers size_;
+  image::Filter filter_;
+};
+
+class CenterCropStep : public Step {
+ public:
+  explicit CenterCropStep(const Transform& t) : size_(to_size(arg<Integers>(t.args, "size"))) {}
+  void run(Frame& frame, Scratch&) const override { center_crop_into(frame, size_); }
+
+ private:
+  image::Size size_;
+};
+
+// Decodes the pixels that the resampling of the crop reads, and computes no others.
+class DecodeResizeCenterCrop : public Step {
+ public:
+  explicit DecodeResizeCenterCrop(const Transform& t)
+      : crop_(to_size(arg<Integers>(t.args, "size"))),
+        resize_(arg<Integers>(t.args, "resize")),
+        filter_(image::parse_filter(arg<std::string>(t.args, "interpolation"))) {}
+
+  void run(Frame& frame, Scratch& scratch) const override {
+    const image::Size in = image::read_header(frame.encoded()).size();
+    const image::Size out = resized(in, resize_);
+    if (crop_.height > out.height || crop_.width > out.width) {  // zeros around: the plain way
+      decode_whole(frame, scratch);
+      std::uint8_t* slot = std::exchange(frame.slot, nullptr);
+      resize_into(frame, scratch, {.in = in, .out = out, .filter = filter_});
+      frame.slot = slot;
+      center_crop_into(frame, crop_);
+      return;
+    }
+    const image::CenterCrop crop = image::center_crop(out, crop_);
+    scratch.resizer.prepare({.in = in, .out = out, .filter = filter_, .window = crop.box});
+    decode_part(frame, scratch, scratch.resizer.source());
+    const int channels = frame.view().channels;
+    std::uint8_t* target = frame.output(bytes_of(crop_, channels));
+    scratch.resizer.run(frame.view(), target, static_cast<std::ptrdiff_t>(crop_.width) * channels);
+    frame.set(packed(target, crop_, channels));
+  }
+
+ private:
+  image::Size crop_;
+  Integers resize_;
+  image::Filter filter_;
+};
+
+class RandomCrop : public Step {
+ public:
+  RandomCrop(const Transform& t, std::uint64_t seed)
+      : key_(philox_key(seed, t.name)),
+        size_(to_size(arg<Integers>(t.args, "size"))),
+        padding_(static_cast<int>(arg<std::int64_t>(t.args, "padding"))) {}
+
+  // torchvision's RandomCrop.get_params: the row, then the column, both ends included.
+  void run(Frame& frame, Scratch&) const override {
+    const int spare_rows = frame.view().height + 2 * padding_ - size_.height;
+    const int spare_columns = frame.view().width + 2 * padding_ - size_.width;
+    if (spare_rows < 0 || spare_columns < 0) {
+      throw Error(fmt::format("a crop of {}x{} does not fit into an image of {}x{} with {} pixels of padding",
+                              size_.height, size_.width, frame.view().height, frame.view().width, padding_));
+    }
+    SampleRandom random = frame.random(key_);
+    const int top = static_cast<int>(random.integer(0, spare_rows)) - padding_;
+    const int left = static_cast<int>(random.integer(0, spare_columns)) - padding_;
+    window_into(frame, top, left, size_);
+  }
+
+ private:
+  PhiloxKey key_;
+  image::Size size_;
+  int padding_;
+};
+
+}  // namespace
+
+std::unique_ptr<Step> make_geometry_step(const Transform& t, std::uint64_t seed) {
+  if (t.op == "decode") return std::make_unique<Decode>();
+  if (t.op == "random_resized_crop") return std::make_unique<RandomResizedCropStep>(t, seed, false);
+  if (t.op == "decode_random_resized_crop") return std::make_unique<RandomResizedCropStep>(t, seed, true);
+  if (t.op == "resize") return std::make_unique<ResizeStep>(t);
+  if (t.op == "center_crop") return std::make_unique<CenterCropStep>(t);
+  if (t.op == "decode_resize_center_crop") return std::make_unique<DecodeResizeCenterCrop>(t);
+  if (t.op == "random_crop") return std::make_unique<RandomCrop>(t, seed);
+  return nullptr;
+}
+
+}  // namespace ridgeline::data
