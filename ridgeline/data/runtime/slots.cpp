@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <new>
-#include <span>
 #include <utility>
 
 namespace ridgeline::data {
@@ -17,36 +15,11 @@ constexpr std::int64_t kDefaultMemory = std::int64_t{512} << 20;
 constexpr std::int64_t kMostSlots = 8;
 // Rows that cost little (no image work) are claimed several at a time, so that the lock is not the work.
 constexpr std::size_t kCheapRows = 64;
-// Bad samples in one place that are replaced by others before it is given up.
-constexpr int kMostAttempts = 16;
-
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 std::int64_t hint(const Pipeline& pipeline, const char* name) {
   const auto& hints = pipeline.batch_node().hints;
   const auto found = hints.find(name);
   return found == hints.end() ? 0 : found->second;
-}
-
-// Copies a dense block into the corner of a larger one.
-void paste(const std::uint8_t* from, std::span<const std::int64_t> dims, std::uint8_t* to,
-           std::span<const std::int64_t> to_dims, std::size_t element) {
-  if (dims.empty()) {
-    std::memcpy(to, from, element);
-    return;
-  }
-  std::size_t inner = element, to_inner = element;
-  for (std::size_t d = 1; d < dims.size(); ++d) {
-    inner *= static_cast<std::size_t>(dims[d]);
-    to_inner *= static_cast<std::size_t>(to_dims[d]);
-  }
-  if (inner == to_inner) {
-    if (dims[0] > 0) std::memcpy(to, from, inner * static_cast<std::size_t>(dims[0]));
-    return;
-  }
-  for (std::int64_t i = 0; i < dims[0]; ++i)
-    paste(from + static_cast<std::size_t>(i) * inner, dims.subspan(1), to + static_cast<std::size_t>(i) * to_inner,
-          to_dims.subspan(1), element);
 }
 
 class HostAllocator : public BatchAllocator {
@@ -70,7 +43,7 @@ SlotRing::SlotRing(std::shared_ptr<const Pipeline> pipeline, const IteratorOptio
       pool_(std::move(pool)),
       allocator_(options.allocator ? options.allocator : host_allocator()),
       trace_(options.trace),
-      policy_(options.bad_samples.policy),
+      writer_(*pipeline_, options.bad_samples.policy),
       epochs_(pipeline_->batches_per_epoch() == kForever ? kForever : options.epochs),
       position_{pipeline_->hash(), pipeline_->seed(), pipeline_->records(), 0, 0},
       account_(options.bad_samples, options.log) {
@@ -79,8 +52,6 @@ SlotRing::SlotRing(std::shared_ptr<const Pipeline> pipeline, const IteratorOptio
   bool images = false;
   for (const Node& node : pipeline_->graph().nodes) images |= !node.operations.empty();
   if (!images) chunk_ = kCheapRows;
-  for (const Transform& operation : pipeline_->batch_operations())
-    batch_steps_.push_back(make_batch_step(operation, pipeline_->columns(), pipeline_->seed()));
   if (options.start) {
     position_.epoch = next_epoch_ = options.start->epoch;
     position_.delivered = next_index_ = options.start->delivered;
@@ -96,30 +67,18 @@ SlotRing::SlotRing(std::shared_ptr<const Pipeline> pipeline, const IteratorOptio
 }
 
 void SlotRing::allocate(std::int64_t memory_limit) {
-  const auto rows = static_cast<std::size_t>(pipeline_->capacity());
-  for (const Column& column : pipeline_->columns()) {
-    SlotColumn layout{.offset = slot_bytes_};
-    std::size_t bytes = size_of(column.dtype);
-    for (int d = 1; d < column.shape.rank(); ++d) {
-      layout.padded |= column.shape[d] == kVaries;
-      bytes *= static_cast<std::size_t>(std::max<std::int64_t>(0, column.shape[d]));
-    }
-    layout.row_bytes = layout.padded ? 0 : bytes;
-    slot_bytes_ += aligned(layout.row_bytes * rows);
-    layout_.push_back(layout);
-  }
-  const std::int64_t fitting = memory_limit / static_cast<std::int64_t>(std::max(slot_bytes_, kAlignment));
+  const std::int64_t fitting = memory_limit / static_cast<std::int64_t>(writer_.slot_bytes());
   if (fitting < 1) {
     throw Error(fmt::format("[iterator] one batch takes {} bytes, memory_limit is {}: raise it or make batches smaller",
-                            slot_bytes_, memory_limit));
+                            writer_.slot_bytes(), memory_limit));
   }
   slots_.resize(static_cast<std::size_t>(std::min(fitting, kMostSlots)));
-  memory_limit_ = memory_limit;
+  writer_.set_limit(static_cast<std::size_t>(memory_limit) / slots_.size());
   for (Slot& slot : slots_) {
-    slot.memory = allocator_->allocate(std::max(slot_bytes_, kAlignment), kAlignment);
-    slot.columns.resize(layout_.size());
-    slot.values.resize(layout_.size());
-    slot.gathered.resize(layout_.size());
+    slot.memory = allocator_->allocate(writer_.slot_bytes(), kAlignment);
+    slot.columns.resize(writer_.columns());
+    slot.values.resize(writer_.columns());
+    slot.gathered.resize(writer_.columns());
   }
 }
 
@@ -182,8 +141,8 @@ void SlotRing::open_next(Slot& slot, std::unique_lock<std::mutex>& lock) {
   bool there = true;
   try {
     there = place(slot);
-    if (there) open(slot);
-    if (there && slot.samples.empty()) finish(slot);  // a rank without rows in the last batch
+    if (there) writer_.open(slot);
+    if (there && slot.samples.empty()) writer_.finish(slot);  // a rank without rows in the last batch
   } catch (...) {
     slot.error = std::current_exception();
     slot.samples.clear();
@@ -229,143 +188,6 @@ bool SlotRing::place(Slot& slot) {
   return true;
 }
 
-void SlotRing::open(Slot& slot) const {
-  slot.capacity = pipeline_->rows_of({slot.epoch, slot.index}, slot.samples);
-  slot.records.assign(slot.samples.size(), 0);
-  slot.claimed = slot.done = 0;
-  slot.error_row = slot.samples.size();
-  slot.bad.clear();
-  const auto rows = static_cast<std::size_t>(slot.capacity);
-  for (std::size_t i = 0; i < layout_.size(); ++i) {
-    const Column& column = pipeline_->columns()[i];
-    if (layout_[i].padded) {
-      if (slot.values[i].size() < rows) slot.values[i].resize(rows);
-      continue;
-    }
-    Tensor& tensor = slot.columns[i];
-    if (!tensor.defined() || tensor.shape()[0] != slot.capacity) {
-      std::vector<std::int64_t> dims = column.shape.dims();
-      dims[0] = slot.capacity;
-      tensor = column.dtype == DType::bytes
-                   ? Tensor::strings(std::vector<std::string>(rows))
-                   : Tensor::view(static_cast<char*>(slot.memory) + layout_[i].offset, column.dtype, Shape(dims));
-    }
-  }
-  // Rows without a sample are zero; mask (the last column) tells them.
-  for (std::size_t row = slot.samples.size(); row < rows; ++row) clear_row(slot, row);
-}
-
-void SlotRing::clear_row(Slot& slot, std::size_t row) const {
-  for (std::size_t i = 0; i < layout_.size(); ++i) {
-    if (layout_[i].padded) {
-      slot.values[i][row].bytes.clear();
-      slot.values[i][row].dims.clear();
-    } else if (slot.columns[i].dtype() == DType::bytes) {
-      slot.columns[i].string_values()[row].clear();
-    } else {
-      std::memset(static_cast<char*>(slot.columns[i].raw()) + row * layout_[i].row_bytes, 0, layout_[i].row_bytes);
-    }
-  }
-}
-
-void SlotRing::write_row(Slot& slot, std::size_t row, const std::vector<Cell>& cells) const {
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const Cell& cell = cells[i];
-    if (layout_[i].padded) {
-      Slot::Value& value = slot.values[i][row];
-      value.bytes.resize(cell.bytes);
-      copy_cell(cell, value.bytes.data());
-      value.dims.assign(cell.dims.begin(), cell.dims.begin() + cell.rank);
-    } else if (cell.dtype == DType::bytes) {
-      slot.columns[i].string_values()[row].assign(reinterpret_cast<const char*>(cell.data), cell.bytes);
-    } else {
-      auto* place = static_cast<std::uint8_t*>(slot.columns[i].raw()) + row * layout_[i].row_bytes;
-      if (cell.bytes != layout_[i].row_bytes) {
-        throw Error(fmt::format("column {} has {} bytes in this row, by the schema it has {}",
-                                to_string({pipeline_->columns()[i]}), cell.bytes, layout_[i].row_bytes));
-      }
-      if (cell.data != place) copy_cell(cell, place);
-    }
-  }
-  slot.columns.back().data<std::uint8_t>()[row] = 1;
-}
-
-void SlotRing::fill_row(Slot& slot, std::size_t row, Scratch& scratch, std::vector<BadSample>& bad) const {
-  const Rows& rows = pipeline_->rows();
-  const std::size_t columns = layout_.size() - 1;  // without mask
-  std::vector<Cell>& cells = scratch.cells;
-  std::vector<void*>& targets = scratch.targets;
-  cells.resize(columns);
-  targets.resize(columns);
-  for (std::size_t i = 0; i < columns; ++i) {
-    targets[i] =
-        layout_[i].row_bytes ? static_cast<char*>(slot.columns[i].raw()) + row * layout_[i].row_bytes : nullptr;
-  }
-  const auto make = [&](RowAddress address) {
-    scratch.begin();
-    const RowInfo info = rows.run(address, targets, cells.data(), scratch);
-    write_row(slot, row, cells);
-    slot.records[row] = info.record;
-  };
-  RowAddress address = slot.samples[row];
-  for (int attempt = 1;; ++attempt) {
-    try {
-      make(address);
-      return;
-    } catch (const Error& e) {
-      if (policy_ == BadSamplePolicy::raise) throw;
-      const auto* sample = dynamic_cast<const SampleError*>(&e);
-      bad.push_back({slot.epoch, slot.index, row, address.position, sample ? sample->origin() : rows.origin(address),
-                     sample ? sample->op() : "", e.what()});
-      // So many bad ones in a row are no accident of single files.
-      if (policy_ == BadSamplePolicy::replace && attempt == kMostAttempts) throw;
-    }
-    if (policy_ == BadSamplePolicy::skip) break;
-    address = pipeline_->replacement(slot.samples[row], attempt);
-  }
-  clear_row(slot, row);
-}
-
-// Rows of different shapes side by side, each in the upper left corner of the largest.
-void SlotRing::gather(Slot& slot, std::size_t column) const {
-  const std::vector<Slot::Value>& values = slot.values[column];
-  const Column& schema = pipeline_->columns()[column];
-  std::vector<std::int64_t> dims = schema.shape.dims();
-  dims[0] = slot.capacity;
-  for (std::size_t d = 1; d < dims.size(); ++d) {
-    if (dims[d] != kVaries) continue;
-    dims[d] = 0;
-    for (std::size_t row = 0; row < slot.samples.size(); ++row) {
-      if (!values[row].dims.empty()) dims[d] = std::max(dims[d], values[row].dims[d - 1]);
-    }
-  }
-  const Shape shape(dims);
-  const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(schema.dtype);
-  const auto share = static_cast<std::size_t>(memory_limit_) / slots_.size();
-  if (bytes > share) {
-    throw Error(
-        fmt::format("[batch] {} padded to {} takes {} bytes, a batch may have {} (memory_limit {} over {} slots)",
-                    schema.name, shape.to_string(), bytes, share, memory_limit_, slots_.size()));
-  }
-  std::vector<std::uint8_t>& out = slot.gathered[column];
-  out.assign(bytes, 0);
-  const std::size_t row_bytes = bytes / static_cast<std::size_t>(slot.capacity);
-  for (std::size_t row = 0; row < slot.samples.size(); ++row) {
-    if (values[row].dims.empty()) continue;
-    paste(values[row].bytes.data(), values[row].dims, out.data() + row * row_bytes, std::span(dims).subspan(1),
-          size_of(schema.dtype));
-  }
-  slot.columns[column] = Tensor::view(out.data(), schema.dtype, shape);
-}
-
-void SlotRing::finish(Slot& slot) const {
-  for (std::size_t i = 0; i < layout_.size(); ++i) {
-    if (layout_[i].padded) gather(slot, i);
-  }
-  for (const auto& step : batch_steps_)
-    step->run(slot.columns, static_cast<std::int64_t>(slot.samples.size()), slot.epoch, slot.index);
-}
-
 void SlotRing::fill(const Claim& claim, Scratch& scratch) {
   const TraceSpan span(trace_, "data", "fill");
   Slot& slot = *claim.slot;
@@ -374,7 +196,7 @@ void SlotRing::fill(const Claim& claim, Scratch& scratch) {
   std::vector<BadSample> bad;
   for (std::size_t row = claim.begin; row < claim.end && !stopping_; ++row) {
     try {
-      fill_row(slot, row, scratch, bad);
+      writer_.fill_row(slot, row, scratch, bad);
     } catch (...) {
       failed = row;
       error = std::current_exception();
@@ -393,7 +215,7 @@ void SlotRing::fill(const Claim& claim, Scratch& scratch) {
   if (!slot.error && !stopping_) {
     lock.unlock();  // nobody else touches a slot that is neither filling nor ready
     try {
-      finish(slot);
+      writer_.finish(slot);
     } catch (...) {
       slot.error = std::current_exception();
     }

@@ -11,52 +11,16 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
-#include "ridgeline/data/runtime/bad_samples.h"
-#include "ridgeline/data/runtime/batch_step.h"
-#include "ridgeline/data/runtime/pipeline.h"
+#include "ridgeline/data/runtime/slot_writer.h"
 #include "ridgeline/data/runtime/tuner.h"
 #include "ridgeline/data/runtime/worker_pool.h"
 
 namespace ridgeline::data {
-
-// A column of a batch in a slot.
-struct SlotColumn {
-  std::size_t offset = 0;     // in the slot's memory
-  std::size_t row_bytes = 0;  // of one row; 0 for byte strings and for columns that are padded
-  bool padded = false;        // rows differ in shape: gathered one by one, put together when all are there
-};
-
-// One batch in preparation, ready, or lent. Fields are guarded by SlotRing's mutex where not said otherwise.
-struct Slot {
-  enum class State { free, opening, filling, ready, lent } state = State::free;
-  std::uint64_t sequence = 0;  // of this run
-  std::uint64_t epoch = 0, index = 0;
-  bool last_of_epoch = false;
-  std::int64_t capacity = 0;        // rows of this batch, padding included
-  std::vector<RowAddress> samples;  // constant while filling
-  std::vector<std::uint64_t> records;
-  std::size_t claimed = 0;  // rows handed out
-  std::size_t done = 0;     // rows finished
-  std::size_t error_row = 0;
-  std::exception_ptr error;  // of the lowest row that failed
-  std::vector<BadSample> bad;
-
-  void* memory = nullptr;
-  std::vector<Tensor> columns;  // views of `memory`; each worker writes its own rows
-  // Of padded columns: one value a row, with its extents, and the batch made of them.
-  struct Value {
-    std::vector<std::uint8_t> bytes;
-    std::vector<std::int64_t> dims;
-  };
-  std::vector<std::vector<Value>> values;
-  std::vector<std::vector<std::uint8_t>> gathered;
-};
 
 class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<SlotRing> {
  public:
@@ -79,7 +43,7 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
   const Pipeline& pipeline() const { return *pipeline_; }
   int workers() const { return pool_size_; }
   std::int64_t slots() const { return static_cast<std::int64_t>(slots_.size()); }
-  std::int64_t slot_bytes() const { return static_cast<std::int64_t>(slot_bytes_); }
+  std::int64_t slot_bytes() const { return static_cast<std::int64_t>(writer_.slot_bytes()); }
   std::int64_t bad_samples() const { return account_.count(); }
 
  private:
@@ -92,14 +56,7 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
   Claim claim(std::unique_lock<std::mutex>& lock);
   void open_next(Slot& slot, std::unique_lock<std::mutex>& lock);
   bool place(Slot& slot);
-  void open(Slot& slot) const;
   void fill(const Claim& claim, Scratch& scratch);
-  // One row; what was bad about it goes to `bad`.
-  void fill_row(Slot& slot, std::size_t row, Scratch& scratch, std::vector<BadSample>& bad) const;
-  void write_row(Slot& slot, std::size_t row, const std::vector<Cell>& cells) const;
-  void clear_row(Slot& slot, std::size_t row) const;
-  void finish(Slot& slot) const;
-  void gather(Slot& slot, std::size_t column) const;
   Slot* wait_for_next(std::unique_lock<std::mutex>& lock);
 
   std::shared_ptr<const Pipeline> pipeline_;
@@ -107,14 +64,10 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
   int pool_size_ = 0;
   BatchAllocator* allocator_;
   Trace* trace_;
-  BadSamplePolicy policy_;
-  std::vector<std::unique_ptr<BatchStep>> batch_steps_;
+  SlotWriter writer_;
   std::vector<std::unique_ptr<Scratch>> scratch_;  // one a worker
   std::size_t chunk_ = 1;                          // rows claimed at a time
   std::vector<Slot> slots_;
-  std::vector<SlotColumn> layout_;  // without mask, the last column
-  std::size_t slot_bytes_ = 0;
-  std::int64_t memory_limit_ = 0;
 
   std::atomic<bool> stopping_{false};
   mutable std::mutex mutex_;

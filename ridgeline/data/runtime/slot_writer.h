@@ -1,0 +1,80 @@
+// ridgeline/data/runtime/slot_writer.h
+//
+// What is inside a batch slot: where columns lie, how a row gets there, what happens to bad rows and how rows of
+// different shapes become one block. Knows nothing of workers and order, which are the ring's (slots.h). Immutable:
+// many workers write rows of one slot at a time.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "ridgeline/data/runtime/bad_samples.h"
+#include "ridgeline/data/runtime/batch_step.h"
+#include "ridgeline/data/runtime/pipeline.h"
+
+namespace ridgeline::data {
+
+// A column of a batch in a slot.
+struct SlotColumn {
+  std::size_t offset = 0;     // in the slot's memory
+  std::size_t row_bytes = 0;  // of one row; 0 for byte strings and for columns that are padded
+  bool padded = false;        // rows differ in shape: gathered one by one, put together when all are there
+};
+
+// One batch in preparation, ready, or lent. Fields are guarded by SlotRing's mutex where not said otherwise.
+struct Slot {
+  enum class State { free, opening, filling, ready, lent } state = State::free;
+  std::uint64_t sequence = 0;  // of this run
+  std::uint64_t epoch = 0, index = 0;
+  bool last_of_epoch = false;
+  std::int64_t capacity = 0;        // rows of this batch, padding included
+  std::vector<RowAddress> samples;  // constant while filling
+  std::vector<std::uint64_t> records;
+  std::size_t claimed = 0;  // rows handed out
+  std::size_t done = 0;     // rows finished
+  std::size_t error_row = 0;
+  std::exception_ptr error;  // of the lowest row that failed
+  std::vector<BadSample> bad;
+
+  void* memory = nullptr;
+  std::vector<Tensor> columns;  // views of `memory`; each worker writes its own rows
+  // Of padded columns: one value a row, with its extents, and the batch made of them.
+  struct Value {
+    std::vector<std::uint8_t> bytes;
+    std::vector<std::int64_t> dims;
+  };
+  std::vector<std::vector<Value>> values;
+  std::vector<std::vector<std::uint8_t>> gathered;
+};
+
+class SlotWriter {
+ public:
+  // `pipeline` must outlive it.
+  SlotWriter(const Pipeline& pipeline, BadSamplePolicy policy);
+  std::size_t slot_bytes() const { return slot_bytes_; }
+  std::size_t columns() const { return layout_.size(); }
+  // Most bytes that the padded columns of a batch may take.
+  void set_limit(std::size_t bytes) { limit_ = bytes; }
+
+  // Makes room for batch {slot.epoch, slot.index}: its rows, no row written.
+  void open(Slot& slot) const;
+  // One row; what was bad about it goes to `bad`. Throws under the policy raise.
+  void fill_row(Slot& slot, std::size_t row, Scratch& scratch, std::vector<BadSample>& bad) const;
+  // When all rows are there: padded columns are put together, operations of whole batches run.
+  void finish(Slot& slot) const;
+
+ private:
+  void write_row(Slot& slot, std::size_t row, const std::vector<Cell>& cells) const;
+  void clear_row(Slot& slot, std::size_t row) const;
+  void gather(Slot& slot, std::size_t column) const;
+
+  const Pipeline& pipeline_;
+  BadSamplePolicy policy_;
+  std::vector<SlotColumn> layout_;  // mask is the last column
+  std::vector<std::unique_ptr<BatchStep>> batch_steps_;
+  std::size_t slot_bytes_ = 0;
+  std::size_t limit_ = 0;
+};
+
+}  // namespace ridgeline::data
