@@ -1,5 +1,8 @@
 #include "ridgeline/format/packed.h"
 
+#include <sys/resource.h>
+
+#include <csignal>
 #include <cstring>
 #include <thread>
 
@@ -240,9 +243,30 @@ TEST(Packed, WithoutFinishAnOldFileStays) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }
 
-TEST(Packed, AFullDiskIsAnErrorOfTheRowAndOfTheFile) {
-  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  EXPECT_TRUE(contains(error_of([] { PackedWriter("/proc/nowhere/p", kSchema); }), "cannot create /proc/nowhere/p"));
+TEST(Packed, ADiskThatTakesNoMoreFailsTheRowAndTheFile) {
+  const TempFolder folder;
+  const std::string path = folder.file("p");
+  put_file(path, "old");
+  {
+    PackedWriter writer(path, {{{"x", DType::bytes, {}}}, {}});
+    const std::string row(100'000, 'x');
+    const auto add = [&] { writer.add(std::array<PackedValue, 1>{{{as_bytes(row)}}}); };
+    // No file may grow beyond 250,000 bytes, which stands for a full disk.
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{250'000, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    add();
+    add();
+    const std::string error = error_of(add);
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    EXPECT_TRUE(error.starts_with("cannot write " + path + ": ")) << error;
+    EXPECT_EQ(error_of([&] { writer.finish(); }), "[packed] " + path + ": 1 rows could not be written");
+  }
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_TRUE(contains(error_of([] { PackedWriter("/nowhere/p", kSchema); }), "cannot create /nowhere/p"));
 }
 
 TEST(Packed, EveryCutIsNamed) {
