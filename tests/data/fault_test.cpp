@@ -183,7 +183,14 @@ int threads_now() {
   return count;
 }
 
-TEST(Faults, TwoHundredStartsAndStopsMidEpochLeaveNoThread) {
+std::int64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::int64_t size = 0, resident = 0;
+  file >> size >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+TEST(Faults, AThousandStartsAndStopsMidEpochLeaveNoThreadAndNoMemory) {
   const TempDir dir;
   const Dataset data = ImageFolder(write_folders(dir / "train", 2, 10))
                            .shuffle()
@@ -191,11 +198,14 @@ TEST(Faults, TwoHundredStartsAndStopsMidEpochLeaveNoThread) {
                            .batch(2);
   Iterator(data, {.workers = 1});  // a sanitizer starts a thread of its own with the program's first
   const int before = threads_now();
-  for (int i = 0; i < 200; ++i) {
+  std::int64_t memory = 0;
+  for (int i = 0; i < 1000; ++i) {
+    if (i == 200) memory = resident_bytes();  // what the allocator keeps has settled
     Iterator it(data, {.workers = 1 + i % 4, .epochs = kForever});
     for (int k = 0; k < i % 5; ++k) ASSERT_TRUE(it.next().has_value());
   }
   EXPECT_EQ(threads_now(), before);
+  EXPECT_LT(resident_bytes() - memory, std::int64_t{16} << 20);
 }
 
 TEST(Faults, StoppingTakesLessThanASecondFromAnyState) {

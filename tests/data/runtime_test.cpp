@@ -1,6 +1,7 @@
 // What a run delivers must not depend on how it is run.
 #include "helpers.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/data/runtime/tuner.h"
 #include "ridgeline/data/runtime/worker_pool.h"
 #include "ridgeline/image/normalize.h"
 
@@ -32,6 +33,58 @@ TEST(Runtime, ThreeEpochsAreEqualForEveryNumberOfWorkersAndSlotsAndInPullMode) {
   }
   Iterator other(data, {.epochs = 3, .seed = 6, .pull = true});
   EXPECT_NE(digest(other), expected);
+}
+
+// Graphs with every kind of node: none of them may notice workers, slots, or that workers come and go.
+TEST(Runtime, EveryKindOfNodeIsIndependentOfWorkersAndTuning) {
+  const TempDir dir;
+  const Dataset folder = ImageFolder(write_folders(dir / "train", 3, 7));
+  const Dataset images = folder.map(Resize({10, 9}), RandomHorizontalFlip());
+  const Dataset small = rows_in_memory(19).map(Resize({10, 9}));
+  const std::vector<Dataset> graphs{
+      images.shuffle({.buffer = 6}).batch(4),
+      images.filter(is_in("label", std::vector<double>{0, 2})).shuffle().batch(4, {.drop_remainder = true}),
+      concat({images.shuffle(), small}).shuffle().batch(5),
+      mix({images.shuffle(), small}, {1, 2}, {.count = 40}).batch(6),
+      zip({images, small.rename({"image", "label"}, {"other", "number"}).shuffle()}).batch(4),
+      folder.map(Resize(12)).batch(4, {.pad = true}),
+      folder.bucket("image", {900, 1200}, {2, 3, 4}),
+      folder.map(Resize({10, 9})).cache().shuffle().map(RandomHorizontalFlip()).batch(4).shuffle(),
+      images.sample(PKSampler(2)).batch(3).repeat(2),
+  };
+  for (const Dataset& data : graphs) {
+    Iterator reference(data, {.epochs = 3, .pull = true});
+    const std::uint64_t expected = digest(reference);
+    for (const int workers : {1, 2, 7}) {
+      for (const bool tuned : {false, true}) {
+        Iterator it(data, {.workers = workers, .epochs = 3, .autotune = tuned});
+        EXPECT_EQ(digest(it), expected) << data.to_json() << workers << tuned;
+      }
+    }
+    Iterator narrow(data, {.workers = 3, .memory_limit = 2 * reference.slot_bytes() + 60000, .epochs = 3});
+    EXPECT_EQ(digest(narrow), expected);
+  }
+}
+
+TEST(Runtime, TheTunerTakesWorkersAwayAndGivesThemBack) {
+  Tuner tuner(true, 4, 8);
+  EXPECT_EQ(tuner.slots(), 3);
+  double now = 0, waited = 0;
+  const auto batches = [&](int n, double wait) {
+    for (int i = 0; i < n; ++i) tuner.delivered(now += 1, waited += wait);
+  };
+  batches(32, 0);  // four windows without waiting
+  EXPECT_EQ(tuner.workers(), 3);
+  batches(64, 0);
+  EXPECT_EQ(tuner.workers(), 1);
+  batches(8, 0.5);
+  EXPECT_EQ(tuner.workers(), 2);
+  EXPECT_EQ(tuner.slots(), 4);
+  batches(320, 0);
+  EXPECT_EQ(tuner.workers(), 2) << "never again the number that made it wait";
+  Tuner off(false, 4, 8);
+  EXPECT_EQ(off.slots(), 8);
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(off.delivered(i, i));
 }
 
 TEST(Runtime, TwoIteratorsShareOnePool) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -326,15 +327,28 @@ void fold_shards(DataGraph& graph) {
 
 }  // namespace
 
+// Nodes by their place instead of the ids, which are only names.
 std::uint64_t graph_hash(const DataGraph& given) {
   DataGraph graph = given;
   fold_shards(graph);
   json nodes = json::array();
+  std::map<std::string, std::size_t> places;
   for (const Node& node : graph.nodes) {
     // shard(1, 0) does nothing: with and without it the samples are the same.
-    if (node.op != "shard" || arg<std::int64_t>(node.args, "count") != 1) nodes.push_back(node_json(node, true));
+    if (node.op == "shard" && arg<std::int64_t>(node.args, "count") == 1) {
+      places[node.id] = places.at(node.inputs[0]);
+      continue;
+    }
+    json object = node_json(node, true);
+    object.erase("id");
+    object["inputs"] = json::array();
+    for (const std::string& input : node.inputs) object["inputs"].push_back(places.at(input));
+    places[node.id] = nodes.size();
+    nodes.push_back(std::move(object));
   }
-  return hash64(json{{"version", kVersion}, {"nodes", std::move(nodes)}, {"outputs", graph.outputs}}.dump());
+  json outputs = json::array();
+  for (const std::string& output : graph.outputs) outputs.push_back(places.at(output));
+  return hash64(json{{"version", kVersion}, {"nodes", std::move(nodes)}, {"outputs", std::move(outputs)}}.dump());
 }
 
 }  // namespace ridgeline::data

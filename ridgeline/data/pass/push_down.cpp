@@ -17,21 +17,24 @@ bool can_cross_batch(const Node& upper, const Node& batch) {
   return count <= std::numeric_limits<std::int64_t>::max() / arg<std::int64_t>(batch.args, "size");
 }
 
-// A filter by a column that the map leaves alone.
-bool can_cross_map(const Node& filter, const Node& map) {
+// What looks into a column crosses maps that leave it alone: a filter, and pk_sampler, which looks at the label.
+bool can_cross_map(const Node& node, const Node& map) {
+  const bool filter = node.op == "filter";
+  if (!filter && node.op != "pk_sampler") return true;
+  const std::string column = filter ? arg<std::string>(node.args, "column") : "label";
   const std::vector<std::string>& columns = columns_of(map);
-  return std::find(columns.begin(), columns.end(), arg<std::string>(filter.args, "column")) == columns.end();
+  return std::find(columns.begin(), columns.end(), column) == columns.end();
 }
 
 // One exchange, if any is left to make.
 bool step(DataGraph& graph) {
   for (const Node& node : graph.nodes) {
     const NodeKind kind = node_entry(node.op).kind;
-    if ((kind != NodeKind::order && kind != NodeKind::filter) || node.op == "pk_sampler") continue;
+    if (kind != NodeKind::order && kind != NodeKind::filter) continue;
     const Node& input = graph.node(node.inputs[0]);
     if (readers_of(graph, input.id).size() != 1) continue;
     const NodeKind below = node_entry(input.op).kind;
-    const bool over_map = below == NodeKind::map && (kind == NodeKind::order || can_cross_map(node, input));
+    const bool over_map = below == NodeKind::map && can_cross_map(node, input);
     const bool over_columns = below == NodeKind::columns && kind == NodeKind::order;
     if (over_map || over_columns) {
       swap_with_input(graph, node.id);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ridgeline/core/permutation.h"
 #include "ridgeline/data/ir/analysis.h"
@@ -65,7 +66,7 @@ class TreeBuilder {
         return make_map_rows(node, inputs[0], schema, first, seed_);
       }
       case NodeKind::join: return join(node, std::move(inputs), schema);
-      case NodeKind::cache:
+      case NodeKind::cache: return make_cache_rows(node, inputs[0], places_++, cache_key(node));
       case NodeKind::batch: break;
     }
     throw InternalError("no rows for node " + node.op);
@@ -84,6 +85,21 @@ class TreeBuilder {
       throw Error(
           fmt::format("[{}] reads the labels of a source: put it right above one, not above {}", sampler.op, input.op));
     return source_of(input).label_of(row);
+  }
+
+  // Another graph below, other files or other content of them: another key.
+  std::string cache_key(const Node& node) const {
+    if (arg<std::string>(node.args, "directory").empty()) return "";
+    DataGraph below = graph_;
+    below.outputs = {node.inputs[0]};
+    std::set<std::string> used(below.outputs.begin(), below.outputs.end());
+    for (auto n = graph_.nodes.rbegin(); n != graph_.nodes.rend(); ++n) {
+      if (used.contains(n->id)) used.insert(n->inputs.begin(), n->inputs.end());
+    }
+    std::erase_if(below.nodes, [&](const Node& n) { return !used.contains(n.id); });
+    std::uint64_t key = graph_hash(below);
+    for (const Node* source : sources_of(below)) key = hash64(fmt::format("{}", source_of(*source).fingerprint()), key);
+    return fmt::format("{:016x}", key);
   }
 
   RowsPtr join(const Node& node, std::vector<RowsPtr> inputs, const Schema& schema) {

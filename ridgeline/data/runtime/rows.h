@@ -100,6 +100,8 @@ RowsPtr make_zip_rows(std::vector<RowsPtr> inputs, Schema schema, std::int64_t s
 RowsPtr make_concat_rows(std::vector<RowsPtr> inputs, Schema schema, std::int64_t size);
 RowsPtr make_mix_rows(const Node& node, std::vector<RowsPtr> inputs, Schema schema, std::int64_t size,
                       std::uint64_t seed);
+// `key` names the file: what is below, and the data it is made from.
+RowsPtr make_cache_rows(const Node& node, RowsPtr input, int place, const std::string& key);
 // A node with several readers: a row that two of them ask for is made once.
 RowsPtr make_shared_rows(RowsPtr input, int place);
 

@@ -21,6 +21,11 @@ class ImageFolderSource : public Source {
                     dense_cell(&record.label, DType::i32, {})};
   }
   std::string origin(std::uint64_t index) const override { return "[image_folder] " + found_.files.at(index).path; }
+  std::uint64_t fingerprint() const override {
+    std::vector<std::string> files;
+    for (const ClassFolders::File& file : found_.files) files.push_back(file.path);
+    return fingerprint_of(files);
+  }
   std::int64_t label_of(std::uint64_t index) const override { return found_.files.at(index).label; }
   std::int64_t num_classes() const override { return static_cast<std::int64_t>(found_.classes.size()); }
   std::vector<std::string> class_names() const override { return found_.classes; }

@@ -1,8 +1,10 @@
 #include "ridgeline/data/source/source.h"
 
 #include <array>
+#include <filesystem>
 #include <utility>
 
+#include "ridgeline/core/random.h"
 #include "ridgeline/data/source/sources.h"
 
 namespace ridgeline::data {
@@ -25,6 +27,22 @@ const Source& SourceHandle::get(const Node& node) {
   const std::lock_guard lock(mutex_);
   if (!source_) source_ = open_source(node);
   return *source_;
+}
+
+std::uint64_t fingerprint_of(const std::vector<std::string>& files) {
+  std::uint64_t hash = 0;
+  for (const std::string& file : files) {
+    std::error_code ignored;
+    const auto size = std::filesystem::file_size(file, ignored);
+    const auto time = std::filesystem::last_write_time(file, ignored).time_since_epoch().count();
+    hash = hash64(file + " " + std::to_string(size) + " " + std::to_string(time), hash);
+  }
+  return hash;
+}
+
+std::uint64_t Source::fingerprint() const {
+  const std::uint64_t records = size();
+  return hash64(std::to_string(records) + (records ? origin(0) + origin(records - 1) : ""));
 }
 
 std::int64_t Source::label_of(std::uint64_t index) const {

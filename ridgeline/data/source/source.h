@@ -38,10 +38,15 @@ class Source {
   virtual std::int64_t num_classes() const = 0;  // 0: unknown
   virtual std::vector<std::string> class_names() const { return {}; }
   virtual int label_base() const { return 0; }
+  // What the records are, for caches that outlive a run: of files their names, sizes and times.
+  virtual std::uint64_t fingerprint() const;
   // The label of a record without the rest of it, for samplers that choose by class. Reads the whole record where the
   // source has nothing quicker; an Error if it has no column "label" of whole numbers.
   virtual std::int64_t label_of(std::uint64_t index) const;
 };
+
+// Names, sizes and times of files.
+std::uint64_t fingerprint_of(const std::vector<std::string>& files);
 
 // Opens the source of a node. Errors as the constructors of the sources.
 std::unique_ptr<Source> open_source(const Node& node);

@@ -109,6 +109,11 @@ class TFRecordSource : public Source {
     return fmt::format("[tfrecord] {}: record {} at byte {}", place.file->path(), place.record,
                        place.file->offset(place.record));
   }
+  std::uint64_t fingerprint() const override {
+    std::vector<std::string> files;
+    for (const TFRecordFile& file : files_) files.push_back(file.path());
+    return fingerprint_of(files);
+  }
   std::int64_t num_classes() const override { return num_classes_; }
   int label_base() const override { return label_base_; }
 

@@ -1,0 +1,101 @@
+// Rows that are kept: the same rows, made once; in memory, then in a file that later runs find.
+#include <atomic>
+
+#include "helpers.h"
+
+namespace ridgeline::data::testing {
+namespace {
+
+std::atomic<int>& calls() {
+  static std::atomic<int> count{0};
+  static const bool registered = [] {
+    register_function("counted", [](const Tensor& x) {
+      ++count;
+      return x.clone();
+    });
+    return true;
+  }();
+  (void)registered;
+  return count;
+}
+
+Dataset counted(const std::string& dir, CacheOptions options, bool cached = true) {
+  Dataset data = ImageFolder(dir).map(Resize({12, 10})).map(Function("counted"));
+  if (cached) data = data.cache(options);
+  return data.shuffle().map(RandomHorizontalFlip()).batch(4).with_seed(3);
+}
+
+TEST(Cache, GivesTheSameSamplesAndMakesEachRowOnce) {
+  const TempDir dir;
+  const std::string folder = write_folders(dir / "train", 2, 7);
+  calls() = 0;
+  Iterator plain(counted(folder, {}, false), {.epochs = 3, .pull = true});
+  const std::uint64_t expected = digest(plain);
+  for (const int workers : {1, 3}) {
+    calls() = 0;
+    Iterator it(counted(folder, {}), {.workers = workers, .epochs = 3});
+    EXPECT_EQ(digest(it), expected);
+    EXPECT_EQ(calls(), 14);
+  }
+}
+
+TEST(Cache, BeyondTheMemoryRowsAreMadeAnewOrReadFromTheFile) {
+  const TempDir dir;
+  const std::string folder = write_folders(dir / "train", 2, 7);
+  calls() = 0;
+  Iterator plain(counted(folder, {}, false), {.epochs = 3, .pull = true});
+  const std::uint64_t expected = digest(plain);
+  calls() = 0;
+  Iterator little(counted(folder, {.memory_limit = 2000}), {.workers = 2, .epochs = 3});
+  EXPECT_EQ(digest(little), expected);
+  EXPECT_GT(calls(), 14);
+  EXPECT_LT(calls(), 3 * 14);
+  const CacheOptions filed{.memory_limit = 0, .directory = dir / "cache"};
+  calls() = 0;
+  {
+    Iterator first(counted(folder, filed), {.workers = 2, .epochs = 3});
+    EXPECT_EQ(digest(first), expected);
+    EXPECT_GE(calls(), 14);  // the next epochs begin before the last row of the first is written
+  }
+  calls() = 0;
+  Iterator later(counted(folder, filed), {.workers = 1, .epochs = 3});
+  EXPECT_EQ(digest(later), expected);
+  EXPECT_EQ(calls(), 0);
+}
+
+TEST(Cache, TheFileBelongsToTheGraphAndToTheData) {
+  const TempDir dir;
+  const std::string folder = write_folders(dir / "train", 1, 3);
+  const auto files = [&] {
+    return std::distance(std::filesystem::directory_iterator(dir / "cache"), std::filesystem::directory_iterator());
+  };
+  const auto run = [&](std::int64_t side) {
+    Iterator it(
+        ImageFolder(folder).map(Resize({side, side})).cache({.memory_limit = 0, .directory = dir / "cache"}).batch(3));
+    return digest(it);
+  };
+  const std::uint64_t first = run(8);
+  EXPECT_EQ(files(), 1);
+  EXPECT_EQ(run(8), first);
+  EXPECT_EQ(files(), 1);
+  run(9);
+  EXPECT_EQ(files(), 2);
+  const std::vector<std::uint8_t> other = image::encode_jpeg(picture(30, 30, 99), 90);
+  write_bytes(folder + "/class_a/100.jpg", other.data(), other.size());
+  EXPECT_NE(run(8), first);
+  EXPECT_EQ(files(), 3);
+}
+
+TEST(Cache, ABatchInTheMiddleOfTheFirstEpochLeavesNoFile) {
+  const TempDir dir;
+  const std::string folder = write_folders(dir / "train", 2, 8);
+  {
+    Iterator it(ImageFolder(folder).map(Resize({8, 8})).cache({.directory = dir / "cache"}).batch(2), {.pull = true});
+    EXPECT_TRUE(it.next().has_value());
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(dir / "cache"));
+  EXPECT_ERROR(Iterator(rows_in_memory(5).repeat().cache().batch(2)), "[cache]");
+}
+
+}  // namespace
+}  // namespace ridgeline::data::testing
