@@ -20,7 +20,7 @@ class Looking : public Arrangement {
   }
 
  protected:
-  virtual bool look(RowAddress address) const { return input_.has(below(address)); }
+  virtual bool look(RowAddress address) const { return input_.has(Arrangement::below(address)); }
   virtual std::int64_t look_count(std::uint64_t epoch) const = 0;
   const Extent& input_;
 };
@@ -29,7 +29,7 @@ class Take : public Looking {
  public:
   Take(const Node& node, const Extent& input, std::int64_t size)
       : Looking(input, size), most_(integer(node, "count")) {}
-  RowAddress below(RowAddress address) const override { return address; }
+  RowAddress below(RowAddress address, Memo&) const override { return address; }
 
  private:
   bool look(RowAddress a) const override {
@@ -46,7 +46,7 @@ class Skip : public Looking {
  public:
   Skip(const Extent& input, std::int64_t size, std::int64_t count)
       : Looking(input, size), skipped_(static_cast<std::uint64_t>(count)) {}
-  RowAddress below(RowAddress a) const override { return {a.epoch, a.position + skipped_}; }
+  RowAddress below(RowAddress a, Memo&) const override { return {a.epoch, a.position + skipped_}; }
 
  private:
   std::int64_t look_count(std::uint64_t epoch) const override {
@@ -61,7 +61,7 @@ class Shard : public Looking {
       : Looking(input, size),
         parts_(static_cast<std::uint64_t>(integer(node, "count"))),
         index_(static_cast<std::uint64_t>(integer(node, "index"))) {}
-  RowAddress below(RowAddress a) const override { return {a.epoch, a.position * parts_ + index_}; }
+  RowAddress below(RowAddress a, Memo&) const override { return {a.epoch, a.position * parts_ + index_}; }
 
  private:
   std::int64_t look_count(std::uint64_t epoch) const override {
@@ -77,7 +77,7 @@ class Repeat : public Looking {
       : Looking(input, size), passes_(integer(node, "count")) {}
 
   // An endless repeat has one epoch above it; a repeat of endless rows never comes to its second pass.
-  RowAddress below(RowAddress a) const override {
+  RowAddress below(RowAddress a, Memo&) const override {
     if (input_.size() == kForever) return {first_pass(a.epoch), a.position};
     if (input_.size() == kUnknown) return walk(a);
     const auto rows = static_cast<std::uint64_t>(input_.size());
@@ -115,11 +115,11 @@ class Shuffle : public Looking {
   Shuffle(const Node& node, const Extent& input, std::int64_t size, std::uint64_t seed)
       : Looking(input, size), key_(order_key(node, seed)) {}
 
-  RowAddress below(RowAddress a) const override {
-    const auto permutation = permutations_.get(a.epoch, [&] {
+  RowAddress below(RowAddress a, Memo& memo) const override {
+    const Permutation& permutation = permutations_.get(a.epoch, memo, [&] {
       return std::make_shared<const Permutation>(static_cast<std::uint64_t>(input_.count(a.epoch)), key_, a.epoch);
     });
-    return {a.epoch, permutation->at(a.position)};
+    return {a.epoch, permutation.at(a.position)};
   }
 
  private:
@@ -135,7 +135,7 @@ class BufferShuffle : public Looking {
   BufferShuffle(const Node& node, const Extent& input, std::int64_t size, std::uint64_t seed)
       : Looking(input, size), key_(order_key(node, seed)), buffer_(static_cast<std::size_t>(integer(node, "buffer"))) {}
 
-  RowAddress below(RowAddress a) const override {
+  RowAddress below(RowAddress a, Memo&) const override {
     const auto run = runs_.get(a.epoch, [&] { return std::make_shared<Run>(key_, a.epoch); });
     {
       const std::lock_guard lock(run->mutex);
@@ -180,12 +180,15 @@ class BufferShuffle : public Looking {
 
 class ArrangedRows : public Rows {
  public:
-  ArrangedRows(RowsPtr input, std::unique_ptr<Arrangement> arrangement)
-      : Rows(arrangement->size(), input->schema()), input_(std::move(input)), arrangement_(std::move(arrangement)) {}
+  ArrangedRows(RowsPtr input, std::unique_ptr<Arrangement> arrangement, int place)
+      : Rows(arrangement->size(), input->schema()),
+        input_(std::move(input)),
+        arrangement_(std::move(arrangement)),
+        place_(static_cast<std::size_t>(place)) {}
   bool has(RowAddress a) const override { return arrangement_->has(a); }
   std::int64_t count(std::uint64_t epoch) const override { return arrangement_->count(epoch); }
   RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
-    return input_->run(arrangement_->below(a), targets, cells, scratch);
+    return input_->run(arrangement_->below(a, scratch.work[place_].memo), targets, cells, scratch);
   }
   std::string origin(RowAddress a) const override { return input_->origin(arrangement_->below(a)); }
   std::uint64_t records() const override { return input_->records(); }
@@ -193,6 +196,7 @@ class ArrangedRows : public Rows {
  private:
   RowsPtr input_;
   std::unique_ptr<Arrangement> arrangement_;
+  std::size_t place_;
 };
 
 }  // namespace
@@ -227,8 +231,8 @@ std::unique_ptr<Arrangement> make_arrangement(const Node& node, const Extent& in
   return make_sampler(node, input, size, seed, label_of);
 }
 
-RowsPtr make_arranged_rows(RowsPtr input, std::unique_ptr<Arrangement> arrangement) {
-  return std::make_shared<ArrangedRows>(std::move(input), std::move(arrangement));
+RowsPtr make_arranged_rows(RowsPtr input, std::unique_ptr<Arrangement> arrangement, int place) {
+  return std::make_shared<ArrangedRows>(std::move(input), std::move(arrangement), place);
 }
 
 }  // namespace ridgeline::data

@@ -16,8 +16,12 @@ namespace ridgeline::data {
 class Arrangement : public Extent {
  public:
   using Extent::Extent;
-  // The row of the input; the address must exist.
-  virtual RowAddress below(RowAddress address) const = 0;
+  // The row of the input; the address must exist. `memo` belongs to the calling thread and to this node.
+  virtual RowAddress below(RowAddress address, Memo& memo) const = 0;
+  RowAddress below(RowAddress address) const {
+    Memo memo;
+    return below(address, memo);
+  }
 };
 
 // `input` must outlive it. `size` as ir/analysis says. `label_of` gives the class of a row of the input (pk_sampler).
@@ -45,6 +49,15 @@ class PerEpoch {
     if (recent_.size() == kRecent) recent_.erase(recent_.begin());
     recent_.emplace_back(epoch, make());
     return recent_.back().second;
+  }
+  // The same without the lock where `memo` has it.
+  template <class Make>
+  const T& get(std::uint64_t epoch, Memo& memo, Make make) const {
+    if (!memo.value || memo.epoch != epoch) {
+      memo.value = get(epoch, make);
+      memo.epoch = epoch;
+    }
+    return *static_cast<const T*>(memo.value.get());
   }
 
  private:

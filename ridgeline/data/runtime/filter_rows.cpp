@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "ridgeline/data/ir/functions.h"
 #include "ridgeline/data/runtime/arrangement.h"
@@ -23,7 +24,14 @@ Test comparison(const std::string& test, std::vector<T> values, T (*value_of)(co
   };
 }
 
-double number_of(const Cell& cell) { return to_tensor(cell).at(0); }
+double number_of(const Cell& cell) {
+  if (cell.dtype == DType::i32) {
+    std::int32_t value = 0;
+    std::memcpy(&value, cell.data, sizeof value);
+    return value;
+  }
+  return to_tensor(cell).at(0);
+}
 std::string text_of(const Cell& cell) { return {reinterpret_cast<const char*>(cell.data), cell.bytes}; }
 
 Test test_of(const Node& node) {
@@ -68,7 +76,7 @@ class FilterRows : public Rows {
 
  private:
   struct Epoch {
-    explicit Epoch(int places) : scratch(places) {}
+    explicit Epoch(int places) : scratch(places) { scratch.cheap = true; }
     std::mutex mutex;
     Scratch scratch;
     std::vector<std::uint64_t> passing;  // positions of the input
@@ -85,12 +93,13 @@ class FilterRows : public Rows {
   }
   // Tests rows until the asked one has been found, or there are no more.
   bool find(Epoch& e, RowAddress a) const {
-    std::vector<Cell> cells(schema().size());
+    e.scratch.cells.resize(schema().size());
+    Cell* cells = e.scratch.cells.data();
     while (e.passing.size() <= a.position && input_->has({a.epoch, e.next})) {
       bool passes = true;
       try {
         e.scratch.begin();
-        input_->run({a.epoch, e.next}, {}, cells.data(), e.scratch);
+        input_->run({a.epoch, e.next}, {}, cells, e.scratch);
         passes = test_(cells[column_]);
       } catch (const Error&) {
       }

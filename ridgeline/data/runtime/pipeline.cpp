@@ -75,7 +75,7 @@ class TreeBuilder {
   RowsPtr arrange(const Node& node, const RowsPtr& input) {
     const std::function<std::int64_t(std::uint64_t)> labels = [&](std::uint64_t row) { return label_of(node, row); };
     auto arrangement = make_arrangement(node, *input, sizes_.at(node.id), seed_, labels);
-    return make_arranged_rows(input, std::move(arrangement));
+    return make_arranged_rows(input, std::move(arrangement), places_++);
   }
 
   // For pk_sampler, which sits on a source or on samplers of one that are the same in every epoch.

@@ -92,7 +92,7 @@ using RowsPtr = std::shared_ptr<const Rows>;
 
 class Arrangement;  // runtime/arrangement.h
 RowsPtr make_source_rows(const Node& node, int place);
-RowsPtr make_arranged_rows(RowsPtr input, std::unique_ptr<Arrangement> arrangement);
+RowsPtr make_arranged_rows(RowsPtr input, std::unique_ptr<Arrangement> arrangement, int place);
 RowsPtr make_filter_rows(const Node& node, RowsPtr input, int places);
 RowsPtr make_map_rows(const Node& node, RowsPtr input, Schema schema, int first_place, std::uint64_t seed);
 RowsPtr make_column_rows(const Node& node, RowsPtr input, Schema schema, int place);

@@ -22,7 +22,7 @@ class WithReplacement : public Arrangement {
  public:
   WithReplacement(const Node& node, const Extent& input, std::int64_t size, std::uint64_t seed)
       : Arrangement(size), key_(order_key(node, seed)), last_(input.size() - 1) {}
-  RowAddress below(RowAddress a) const override {
+  RowAddress below(RowAddress a, Memo&) const override {
     SampleRandom random(key_, a.epoch, a.position);
     return {a.epoch, static_cast<std::uint64_t>(random.integer(0, last_))};
   }
@@ -36,10 +36,10 @@ class WithoutReplacement : public Arrangement {
  public:
   WithoutReplacement(const Node& node, const Extent& input, std::int64_t size, std::uint64_t seed)
       : Arrangement(size), key_(order_key(node, seed)), rows_(static_cast<std::uint64_t>(input.size())) {}
-  RowAddress below(RowAddress a) const override {
-    const auto permutation =
-        permutations_.get(a.epoch, [&] { return std::make_shared<const Permutation>(rows_, key_, a.epoch); });
-    return {a.epoch, permutation->at(a.position)};
+  RowAddress below(RowAddress a, Memo& memo) const override {
+    const Permutation& permutation =
+        permutations_.get(a.epoch, memo, [&] { return std::make_shared<const Permutation>(rows_, key_, a.epoch); });
+    return {a.epoch, permutation.at(a.position)};
   }
 
  private:
@@ -54,7 +54,7 @@ class Subset : public Arrangement {
       : Arrangement(size), indices_(arg<Integers>(node.args, "indices")), random_(node.op == "subset_random_sampler") {
     if (random_) key_ = order_key(node, seed);
   }
-  RowAddress below(RowAddress a) const override {
+  RowAddress below(RowAddress a, Memo&) const override {
     std::uint64_t position = a.position;
     if (random_) {
       position = permutations_
@@ -78,7 +78,7 @@ class WeightedWithReplacement : public Arrangement {
     std::partial_sum(sums_.begin(), sums_.end(), sums_.begin());
   }
   // The row in whose part of the summed weights a uniform number falls.
-  RowAddress below(RowAddress a) const override {
+  RowAddress below(RowAddress a, Memo&) const override {
     SampleRandom random(key_, a.epoch, a.position);
     const double x = random.uniform() * sums_.back();
     auto found = std::upper_bound(sums_.begin(), sums_.end(), x);
@@ -97,7 +97,7 @@ class WeightedWithoutReplacement : public Arrangement {
  public:
   WeightedWithoutReplacement(const Node& node, std::int64_t size, std::uint64_t seed)
       : Arrangement(size), key_(order_key(node, seed)), weights_(arg<Reals>(node.args, "weights")) {}
-  RowAddress below(RowAddress a) const override {
+  RowAddress below(RowAddress a, Memo&) const override {
     return {a.epoch, (*tables_.get(a.epoch, [&] { return make(a.epoch); }))[a.position]};
   }
 
@@ -147,7 +147,7 @@ class PerClass : public Arrangement {
 
   bool has(RowAddress a) const override { return a.position < classes_ * per_class_; }
   std::int64_t count(std::uint64_t) const override { return static_cast<std::int64_t>(classes_ * per_class_); }
-  RowAddress below(RowAddress a) const override {
+  RowAddress below(RowAddress a, Memo&) const override {
     const std::uint64_t turn = a.position / per_class_, of_class = a.position % per_class_;
     if (!shuffle_) return {a.epoch, rows_[turn][of_class % rows_[turn].size()]};
     const auto order =
@@ -183,7 +183,7 @@ class Distributed : public Arrangement {
         shuffle_(arg<bool>(node.args, "shuffle")),
         key_(order_key(node, seed)) {}
 
-  RowAddress below(RowAddress a) const override {
+  RowAddress below(RowAddress a, Memo&) const override {
     // Modulo the rows, so that the padded end and an offset's beginning wrap around.
     const std::uint64_t position = (shards_ * (a.position + first_) + index_ + rows_ * shards_ - offset_) % rows_;
     if (!shuffle_) return {a.epoch, position};

@@ -13,8 +13,11 @@ void Counters::add(Part part, std::uint64_t ns, std::uint64_t n, std::uint64_t b
 }
 
 void Scratch::lap(Part part, std::uint64_t bytes) {
+  if (!timed) return;
   const auto now = std::chrono::steady_clock::now();
-  counters.add(part, static_cast<std::uint64_t>(std::chrono::nanoseconds(now - mark).count()), 1, bytes);
+  const std::uint64_t rows = cheap ? kSampled : 1;
+  counters.add(part, static_cast<std::uint64_t>(std::chrono::nanoseconds(now - mark).count()) * rows, rows,
+               bytes * rows);
   mark = now;
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "ridgeline/data/source/source.h"
@@ -27,6 +28,12 @@ struct alignas(64) Counters {
   void add(Part part, std::uint64_t ns, std::uint64_t n, std::uint64_t b);
 };
 
+// What an order node looked up last (a permutation), so that not every row asks for it under a lock.
+struct Memo {
+  std::shared_ptr<const void> value;
+  std::uint64_t epoch = 0;
+};
+
 // The working memory of one node of the tree (its "place").
 struct Workspace {
   Record record;
@@ -36,6 +43,7 @@ struct Workspace {
   std::vector<Cell> cells;
   std::vector<void*> targets;
   std::uint8_t flip = 0;
+  Memo memo;
   // The row that a shared node made last, and for which row of the consumer.
   std::uint64_t serial = 0, epoch = 0, position = 0, row_epoch = 0, row_record = 0;
   const std::vector<image::ObjectBox>* objects = nullptr;
@@ -52,10 +60,15 @@ struct Scratch {
   std::uint64_t serial = 0;  // counts the consumer's rows
   std::chrono::steady_clock::time_point mark;
 
+  // Rows that cost less than a look at the clock: only every 16th is timed and stands for all of them.
+  static constexpr std::uint64_t kSampled = 16;
+  bool cheap = false;
+  bool timed = true;
+
   // At the start of every row.
   void begin() {
-    ++serial;
-    mark = std::chrono::steady_clock::now();
+    timed = ++serial % kSampled == 0 || !cheap;
+    if (timed) mark = std::chrono::steady_clock::now();
   }
   // Charges the time since the last mark to `part`.
   void lap(Part part, std::uint64_t bytes);

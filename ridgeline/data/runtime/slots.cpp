@@ -13,13 +13,24 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::int64_t kDefaultMemory = std::int64_t{512} << 20;
 // More prepared batches than this hide no more: they only touch memory.
 constexpr std::int64_t kMostSlots = 8;
-// Rows that cost little (no image work) are claimed several at a time, so that the lock is not the work.
+// Rows that cost little are claimed several at a time, so that the lock is not the work.
 constexpr std::size_t kCheapRows = 64;
+constexpr std::size_t kCheapRowBytes = 4096;
 
 std::int64_t hint(const Pipeline& pipeline, const char* name) {
   const auto& hints = pipeline.batch_node().hints;
   const auto found = hints.find(name);
   return found == hints.end() ? 0 : found->second;
+}
+
+// Small values and nothing to decode: a row costs less than a lock or a look at the clock.
+bool rows_are_cheap(const Pipeline& pipeline, std::size_t slot_bytes) {
+  for (const Node& node : pipeline.graph().nodes) {
+    for (const Transform& operation : node.operations) {
+      if (operation.op.starts_with("decode") || operation.op == "function") return false;
+    }
+  }
+  return slot_bytes / static_cast<std::size_t>(pipeline.capacity()) < kCheapRowBytes;
 }
 
 class HostAllocator : public BatchAllocator {
@@ -49,9 +60,9 @@ SlotRing::SlotRing(std::shared_ptr<const Pipeline> pipeline, const IteratorOptio
       account_(options.bad_samples, options.log) {
   pool_size_ = pool_ ? pool_->size() : 0;
   for (int i = 0; i < std::max(1, pool_size_); ++i) scratch_.push_back(std::make_unique<Scratch>(pipeline_->places()));
-  bool images = false;
-  for (const Node& node : pipeline_->graph().nodes) images |= !node.operations.empty();
-  if (!images) chunk_ = kCheapRows;
+  const bool cheap = rows_are_cheap(*pipeline_, writer_.slot_bytes());
+  if (cheap) chunk_ = kCheapRows;
+  for (const auto& scratch : scratch_) scratch->cheap = cheap;
   if (options.start) {
     position_.epoch = next_epoch_ = options.start->epoch;
     position_.delivered = next_index_ = options.start->delivered;
