@@ -4,7 +4,9 @@
 #pragma once
 
 #include "ridgeline/data/api/dataset.h"
+#include "ridgeline/data/api/sources.h"
 #include "ridgeline/data/api/transforms.h"
+#include "ridgeline/data/ir/generators.h"
 #include "ridgeline/data/ir/graph.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/data/make/make_tfrecord.h"

@@ -24,12 +24,6 @@ Node make(std::string op, Args args = {}) {
           .origin = 0};
 }
 
-Dataset source(Node node) {
-  DataGraph graph;
-  graph.add(std::move(node));
-  return Dataset(std::move(graph));
-}
-
 // One node over the outputs of several graphs, which become one.
 Dataset join(std::string op, const std::vector<Dataset>& inputs, Args args) {
   if (inputs.size() < 2) throw Error(fmt::format("[{}] has {} inputs, it must have 2 or more", op, inputs.size()));
@@ -192,36 +186,5 @@ std::vector<std::string> Dataset::class_names() const { return source_of(*source
 int Dataset::label_base() const { return source_of(*sources_of(graph_)[0]).label_base(); }
 std::string Dataset::to_json(int indent) const { return data::to_json(graph_, indent); }
 std::uint64_t Dataset::hash() const { return graph_hash(graph_); }
-
-Dataset ImageFolder(const std::string& dir, ImageFolderOptions options) {
-  return source(make("image_folder", {{"dir", dir}, {"extensions", std::move(options.extensions)}}));
-}
-
-LabelBase parse_label_base(const std::string& text) {
-  if (text == "auto") return LabelBase::automatic;
-  if (text == "0") return LabelBase::zero;
-  if (text == "1") return LabelBase::one;
-  throw Error("unknown label_base '" + text + "' (allowed: auto, 0, 1)", ErrorKind::usage);
-}
-
-Dataset TFRecord(const std::string& pattern, TFRecordOptions options) {
-  return TFRecord(std::vector<std::string>{pattern}, options);
-}
-
-Dataset TFRecord(std::vector<std::string> files, TFRecordOptions options) {
-  const char* base = options.label_base == LabelBase::automatic ? "auto"
-                     : options.label_base == LabelBase::zero    ? "0"
-                                                                : "1";
-  return source(
-      make("tfrecord",
-           {{"files", std::move(files)}, {"label_base", std::string(base)}, {"num_classes", options.num_classes}}));
-}
-
-Dataset Idx(const std::string& images, const std::string& labels) {
-  return source(make("idx", {{"images", images}, {"labels", labels}}));
-}
-Dataset InMemory(std::vector<NamedTensor> columns) {
-  return source(make("in_memory", {{"columns", std::move(columns)}}));
-}
 
 }  // namespace ridgeline::data

@@ -3,6 +3,8 @@
 // The C++ front end of the data graph. A Dataset is a value that holds a graph and nothing that runs: every call
 // returns a new Dataset with one node more. Batches come from data::Iterator (runtime/iterator.h).
 //
+// Sources are in api/sources.h.
+//
 //   auto train = data::ImageFolder("flowers/train")
 //       .shuffle()
 //       .map(data::RandomResizedCrop(224), data::RandomHorizontalFlip(), data::Normalize::imagenet())
@@ -120,38 +122,5 @@ Dataset zip(const std::vector<Dataset>& inputs);     // columns side by side; as
 Dataset concat(const std::vector<Dataset>& inputs);  // the rows of one after those of the other
 // Rows in random turns by weight, exactly in every 1000 rows; each input goes through its rows again and again.
 Dataset mix(const std::vector<Dataset>& inputs, std::vector<double> weights, MixOptions options = {});
-
-// NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
-
-// Class folders: DIR/<class>/**/*.jpg. Classes sorted by name give labels 0, 1, ... Columns: image bytes, label i32.
-struct ImageFolderOptions {
-  std::vector<std::string> extensions{".jpg", ".jpeg", ".png"};  // lower case; the content decides how to decode
-};
-Dataset ImageFolder(const std::string& dir, ImageFolderOptions options = {});
-
-// TFRecord shards of tf.train.Examples with the slim ImageNet keys (image/encoded, image/class/label,
-// image/object/bbox). Plain, GZIP or ZLIB. Columns: image bytes, label i32.
-enum class LabelBase {
-  automatic,  // 0 if the first shard has a label 0, else 1
-  zero,
-  one,
-};
-// "auto", "0" or "1".
-LabelBase parse_label_base(const std::string& text);
-struct TFRecordOptions {
-  LabelBase label_base = LabelBase::automatic;
-  std::int64_t num_classes = 0;  // a label outside is an Error; 0: unknown, labels are not checked against it
-};
-// `pattern` as of a shell: "imagenet/train-*". Shards in the order of their names.
-Dataset TFRecord(const std::string& pattern, TFRecordOptions options = {});
-Dataset TFRecord(std::vector<std::string> files, TFRecordOptions options = {});
-
-// A pair of idx files (plain or gz): images u8 [N,H,W] or [N,H,W,C], labels u8 or i32 [N]. Opened at once: their
-// extents are part of the schema.
-Dataset Idx(const std::string& images, const std::string& labels);
-
-// Columns in memory, all with the same first extent. A u8 column "image" [N,H,W,C] can be transformed; others pass.
-Dataset InMemory(std::vector<NamedTensor> columns);
-// NOLINTEND(readability-identifier-naming)
 
 }  // namespace ridgeline::data

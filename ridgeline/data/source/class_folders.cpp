@@ -21,43 +21,62 @@ std::string lower(std::string text) {
 }
 
 // Regular files below `dir` whose name ends in one of the extensions, sorted by path; hidden ones are left out.
-std::vector<std::string> files_below(const fs::path& dir, const std::vector<std::string>& extensions) {
+std::vector<std::string> files_below(const fs::path& dir, const std::vector<std::string>& extensions, bool recursive) {
   std::vector<std::string> files;
-  for (const fs::directory_entry& entry :
-       fs::recursive_directory_iterator(dir, fs::directory_options::follow_directory_symlink)) {
+  const auto look = [&](const fs::directory_entry& entry) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with('.') || !entry.is_regular_file()) continue;
+    if (name.starts_with('.') || !entry.is_regular_file()) return;
     const std::string tail = lower(name);
-    if (std::any_of(extensions.begin(), extensions.end(), [&](const std::string& e) { return tail.ends_with(e); })) {
+    if (std::any_of(extensions.begin(), extensions.end(), [&](const std::string& e) { return tail.ends_with(e); }))
       files.push_back(entry.path().string());
-    }
+  };
+  if (recursive) {
+    for (const auto& entry : fs::recursive_directory_iterator(dir, fs::directory_options::follow_directory_symlink))
+      look(entry);
+  } else {
+    for (const auto& entry : fs::directory_iterator(dir)) look(entry);
   }
   std::sort(files.begin(), files.end());
   return files;
 }
 
+// The folders that are classes.
+std::vector<std::string> class_names(const std::string& dir, const ClassIndexing& indexing) {
+  std::vector<std::string> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(dir)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory() && !name.starts_with('.')) found.push_back(name);
+  }
+  std::sort(found.begin(), found.end());
+  if (found.empty()) throw Error("[image_folder] no class folders in " + dir + " (expected " + dir + "/<class>/*.jpg)");
+  for (const std::string& name : indexing.classes) {
+    if (std::find(found.begin(), found.end(), name) != found.end()) continue;
+    const std::string nearest = nearest_name(name, found);
+    throw Error(fmt::format("[image_folder] {} has no class folder '{}'{}", dir, name,
+                            nearest.empty() ? "" : ": did you mean '" + nearest + "'?"));
+  }
+  return indexing.classes.empty() ? found : indexing.classes;
+}
+
 }  // namespace
 
-ClassFolders list_class_folders(const std::string& dir, const std::vector<std::string>& extensions) {
+ClassFolders list_class_folders(const std::string& dir, const std::vector<std::string>& extensions,
+                                const ClassIndexing& indexing) {
   ClassFolders found;
   try {
     if (!fs::exists(dir)) throw Error("[image_folder] no such directory: " + dir);
     if (!fs::is_directory(dir)) throw Error("[image_folder] not a directory: " + dir);
-    for (const fs::directory_entry& entry : fs::directory_iterator(dir)) {
-      const std::string name = entry.path().filename().string();
-      if (entry.is_directory() && !name.starts_with('.')) found.classes.push_back(name);
-    }
-    std::sort(found.classes.begin(), found.classes.end());
-    if (found.classes.empty())
-      throw Error("[image_folder] no class folders in " + dir + " (expected " + dir + "/<class>/*.jpg)");
-    for (std::size_t label = 0; label < found.classes.size(); ++label) {
-      const fs::path folder = fs::path(dir) / found.classes[label];
-      std::vector<std::string> files = files_below(folder, extensions);
+    found.classes = class_names(dir, indexing);
+    for (std::size_t i = 0; i < found.classes.size(); ++i) {
+      const fs::path folder = fs::path(dir) / found.classes[i];
+      std::vector<std::string> files = files_below(folder, extensions, indexing.recursive);
       if (files.empty()) {
         throw Error(fmt::format("[image_folder] no images in class folder {} (looked for {})", folder.string(),
                                 fmt::join(extensions, ", ")));
       }
-      for (std::string& file : files) found.files.push_back({std::move(file), static_cast<std::int32_t>(label)});
+      const auto label =
+          static_cast<std::int32_t>(indexing.labels.empty() ? static_cast<std::int64_t>(i) : indexing.labels[i]);
+      for (std::string& file : files) found.files.push_back({std::move(file), label});
     }
   } catch (const fs::filesystem_error& e) {
     throw Error(fmt::format("[image_folder] cannot list {}: {}", e.path1().string(), e.code().message()));

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/source/class_folders.h"
 #include "ridgeline/data/source/sources.h"
@@ -8,7 +10,16 @@ namespace {
 class ImageFolderSource : public Source {
  public:
   explicit ImageFolderSource(const Node& node)
-      : found_(list_class_folders(arg<std::string>(node.args, "dir"), arg<Texts>(node.args, "extensions"))) {}
+      : found_(list_class_folders(arg<std::string>(node.args, "dir"), arg<Texts>(node.args, "extensions"),
+                                  {.classes = arg<Texts>(node.args, "classes"),
+                                   .labels = arg<Integers>(node.args, "labels"),
+                                   .recursive = arg<bool>(node.args, "recursive")})) {
+    num_classes_ = static_cast<std::int64_t>(found_.classes.size());
+    for (const std::int64_t label : arg<Integers>(node.args, "labels")) {
+      num_classes_ = std::max(num_classes_, label + 1);
+      named_by_place_ = false;
+    }
+  }
 
   std::uint64_t size() const override { return found_.files.size(); }
   Schema schema() const override { return {{"image", DType::bytes, Shape{}}, {"label", DType::i32, Shape{}}}; }
@@ -27,11 +38,16 @@ class ImageFolderSource : public Source {
     return fingerprint_of(files);
   }
   std::int64_t label_of(std::uint64_t index) const override { return found_.files.at(index).label; }
-  std::int64_t num_classes() const override { return static_cast<std::int64_t>(found_.classes.size()); }
-  std::vector<std::string> class_names() const override { return found_.classes; }
+  std::int64_t num_classes() const override { return num_classes_; }
+  // By label: labels of the user's own may leave gaps, which no list of names can show.
+  std::vector<std::string> class_names() const override {
+    return named_by_place_ ? found_.classes : std::vector<std::string>{};
+  }
 
  private:
   ClassFolders found_;
+  std::int64_t num_classes_ = 0;
+  bool named_by_place_ = true;
 };
 
 }  // namespace

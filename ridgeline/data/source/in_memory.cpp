@@ -43,7 +43,11 @@ class TensorSource : public Source {
     }
   }
   std::string origin(std::uint64_t index) const override { return fmt::format("{}: record {}", name_, index); }
-  std::int64_t num_classes() const override { return num_classes_; }
+  std::int64_t num_classes() const override {
+    return std::max(num_classes_, static_cast<std::int64_t>(class_names_.size()));
+  }
+  std::vector<std::string> class_names() const override { return class_names_; }
+  void set_class_names(std::vector<std::string> names) { class_names_ = std::move(names); }
 
  private:
   std::string name_;
@@ -51,7 +55,23 @@ class TensorSource : public Source {
   Schema schema_;
   std::vector<Cell> rows_;  // what a row of each column looks like
   std::int64_t num_classes_ = 0;
+  std::vector<std::string> class_names_;
 };
+
+// Rows and columns of every picture exchanged.
+Tensor transposed(const Tensor& images) {
+  const Shape& s = images.shape();
+  Tensor out(DType::u8, Shape{s[0], s[2], s[1], s[3]});
+  const auto* from = images.data<std::uint8_t>();
+  auto* to = out.data<std::uint8_t>();
+  for (std::int64_t n = 0; n < s[0]; ++n) {
+    for (std::int64_t y = 0; y < s[2]; ++y) {
+      for (std::int64_t x = 0; x < s[1]; ++x)
+        std::copy_n(from + ((n * s[1] + x) * s[2] + y) * s[3], s[3], to + ((n * s[2] + y) * s[1] + x) * s[3]);
+    }
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -74,12 +94,17 @@ std::unique_ptr<Source> open_idx(const Node& node) {
     throw Error(fmt::format("[idx] {} holds {}{}, labels must be u8 or i32 [{}], one for each image of {}", label_file,
                             name_of(stored.dtype()), stored.shape().to_string(), shape[0], image_file));
   }
+  if (arg<bool>(node.args, "transposed")) images = transposed(images);
+  const auto base = static_cast<std::int32_t>(arg<std::int64_t>(node.args, "label_base"));
   Tensor labels(DType::i32, Shape{shape[0]});
   for (std::int64_t i = 0; i < shape[0]; ++i) {
-    labels.data<std::int32_t>()[i] = static_cast<std::int32_t>(stored.at(i));
-    if (labels.data<std::int32_t>()[i] < 0) throw Error(fmt::format("[idx] {}: label {} is negative", label_file, i));
+    labels.data<std::int32_t>()[i] = static_cast<std::int32_t>(stored.at(i)) - base;
+    if (labels.data<std::int32_t>()[i] < 0)
+      throw Error(fmt::format("[idx] {}: label {} is below {}", label_file, i, base));
   }
-  return std::make_unique<TensorSource>("[idx] " + image_file, Tensors{{"image", images}, {"label", labels}});
+  auto source = std::make_unique<TensorSource>("[idx] " + image_file, Tensors{{"image", images}, {"label", labels}});
+  source->set_class_names(arg<Texts>(node.args, "class_names"));
+  return source;
 }
 
 }  // namespace ridgeline::data

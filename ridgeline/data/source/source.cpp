@@ -5,23 +5,35 @@
 #include <utility>
 
 #include "ridgeline/core/random.h"
+#include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/source/sources.h"
 
 namespace ridgeline::data {
 
 std::unique_ptr<Source> open_source(const Node& node) {
   using Open = std::unique_ptr<Source> (*)(const Node&);
-  static constexpr std::array<std::pair<std::string_view, Open>, 4> table{{
+  static constexpr std::array<std::pair<std::string_view, Open>, 13> table{{
       {"image_folder", open_image_folder},
       {"tfrecord", open_tfrecord},
       {"idx", open_idx},
       {"in_memory", open_in_memory},
+      {"files", open_files},
+      {"example", open_example},
+      {"csv", open_csv},
+      {"json_lines", open_json_lines},
+      {"cifar", open_cifar},
+      {"tar", open_tar},
+      {"packed", open_packed},
+      {"generator", open_generator},
+      {"named", open_named},
   }};
   for (const auto& [op, open] : table) {
     if (op == node.op) return open(node);
   }
   throw InternalError("no reader for source node " + node.op);
 }
+
+void complete_source(Node& node) { complete(node); }
 
 const Source& SourceHandle::get(const Node& node) {
   const std::lock_guard lock(mutex_);

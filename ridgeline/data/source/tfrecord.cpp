@@ -2,10 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 
-#include "ridgeline/core/file.h"
+#include "ridgeline/data/source/patterns.h"
+#include "ridgeline/data/source/several_files.h"
 #include "ridgeline/data/source/sources.h"
 #include "ridgeline/format/example.h"
 #include "ridgeline/format/tfrecord.h"
@@ -17,32 +16,6 @@ namespace {
 constexpr std::string_view kImage = "image/encoded";
 constexpr std::string_view kLabel = "image/class/label";
 constexpr std::string_view kBox = "image/object/bbox/";
-
-// Offsets of files above this size are kept between runs: finding them touches a page a record.
-constexpr std::uintmax_t kIndexWorthKeeping = 64u << 20;
-
-std::string index_directory(const std::string& file) {
-  std::error_code ignored;
-  if (const std::uintmax_t size = std::filesystem::file_size(file, ignored); ignored || size < kIndexWorthKeeping)
-    return "";
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) return std::string(cache) + "/ridgeline";
-  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/ridgeline";
-  return "";
-}
-
-std::vector<std::string> expand(const Texts& patterns) {
-  std::vector<std::string> files;
-  for (const std::string& pattern : patterns) {
-    if (pattern.find_first_of("*?[") == std::string::npos || std::filesystem::exists(pattern)) {
-      files.push_back(pattern);
-      continue;
-    }
-    const std::vector<std::string> found = glob_files(pattern);
-    if (found.empty()) throw Error("[tfrecord] no file matches " + pattern);
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  return files;
-}
 
 void require(const Example& example, std::string_view key) {
   if (example.has(key)) return;
@@ -74,22 +47,19 @@ void read_objects(const Example& example, std::vector<image::ObjectBox>& objects
 class TFRecordSource : public Source {
  public:
   explicit TFRecordSource(const Node& node) : num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
-    starts_.push_back(0);
-    for (const std::string& path : expand(arg<Texts>(node.args, "files"))) {
-      files_.emplace_back(path, ridgeline::TFRecordOptions{.index_cache_directory = index_directory(path)});
-      starts_.push_back(starts_.back() + files_.back().size());
-    }
+    for (const std::string& path : expand_patterns("tfrecord", arg<Texts>(node.args, "files")))
+      files_.add(TFRecordFile(path, ridgeline::TFRecordOptions{.index_cache_directory = index_directory(path)}));
     if (size() == 0)
       throw Error(fmt::format("[tfrecord] no records in {}", fmt::join(arg<Texts>(node.args, "files"), ", ")));
     const std::string& base = arg<std::string>(node.args, "label_base");
     label_base_ = base == "auto" ? find_label_base() : base == "1" ? 1 : 0;
   }
 
-  std::uint64_t size() const override { return starts_.back(); }
+  std::uint64_t size() const override { return files_.size(); }
   Schema schema() const override { return {{"image", DType::bytes, Shape{}}, {"label", DType::i32, Shape{}}}; }
 
   void read(std::uint64_t index, Record& record) const override {
-    const Place place = place_of(index);
+    const auto place = files_.at(index);
     const std::span<const std::uint8_t> bytes = place.file->record(place.record);
     try {
       const Example example(bytes);
@@ -105,30 +75,15 @@ class TFRecordSource : public Source {
   }
 
   std::string origin(std::uint64_t index) const override {
-    const Place place = place_of(index);
+    const auto place = files_.at(index);
     return fmt::format("[tfrecord] {}: record {} at byte {}", place.file->path(), place.record,
                        place.file->offset(place.record));
   }
-  std::uint64_t fingerprint() const override {
-    std::vector<std::string> files;
-    for (const TFRecordFile& file : files_) files.push_back(file.path());
-    return fingerprint_of(files);
-  }
+  std::uint64_t fingerprint() const override { return fingerprint_of(files_.paths()); }
   std::int64_t num_classes() const override { return num_classes_; }
   int label_base() const override { return label_base_; }
 
  private:
-  struct Place {
-    const TFRecordFile* file;
-    std::size_t record;
-  };
-  Place place_of(std::uint64_t index) const {
-    RIDGELINE_CHECK(index < size(), "record outside the source");
-    const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);
-    const std::size_t file = static_cast<std::size_t>(after - starts_.begin()) - 1;
-    return {&files_[file], static_cast<std::size_t>(index - starts_[file])};
-  }
-
   std::int32_t label(std::int64_t stored) const {
     const std::int64_t value = stored - label_base_;
     if (value < 0) {
@@ -145,7 +100,7 @@ class TFRecordSource : public Source {
 
   // Slim's ImageNet stores 1..1000 with 0 kept for background, its flowers 0..4: a label 0 tells them apart.
   int find_label_base() const {
-    for (const TFRecordFile& file : files_) {
+    for (const TFRecordFile& file : files_.files()) {
       if (file.size() == 0) continue;
       for (std::size_t i = 0; i < file.size(); ++i) {
         const std::span<const std::uint8_t> bytes = file.record(i);
@@ -163,8 +118,7 @@ class TFRecordSource : public Source {
     return 1;
   }
 
-  std::vector<TFRecordFile> files_;
-  std::vector<std::uint64_t> starts_;  // first record of each file, and the end
+  SeveralFiles<TFRecordFile> files_;
   std::int64_t num_classes_;
   int label_base_ = 0;
 };

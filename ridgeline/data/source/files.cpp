@@ -1,0 +1,36 @@
+// Whole files: one record a file, its bytes and its path.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ridgeline/core/file.h"
+#include "ridgeline/data/source/patterns.h"
+#include "ridgeline/data/source/sources.h"
+
+namespace ridgeline::data {
+namespace {
+
+class FilesSource : public Source {
+ public:
+  explicit FilesSource(const Node& node) : files_(expand_patterns("files", arg<Texts>(node.args, "files"))) {}
+
+  std::uint64_t size() const override { return files_.size(); }
+  Schema schema() const override { return {{"image", DType::bytes, Shape{}}, {"path", DType::bytes, Shape{}}}; }
+  void read(std::uint64_t index, Record& record) const override {
+    const std::string& path = files_.at(index);
+    record.storage = read_file(path);
+    record.objects.clear();
+    record.cells = {bytes_cell(record.storage.data(), record.storage.size()), bytes_cell(path.data(), path.size())};
+  }
+  std::string origin(std::uint64_t index) const override { return "[files] " + files_.at(index); }
+  std::int64_t num_classes() const override { return 0; }
+  std::uint64_t fingerprint() const override { return fingerprint_of(files_); }
+
+ private:
+  std::vector<std::string> files_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_files(const Node& node) { return std::make_unique<FilesSource>(node); }
+
+}  // namespace ridgeline::data

@@ -1,0 +1,40 @@
+#include "ridgeline/data/source/patterns.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+
+namespace ridgeline::data {
+namespace {
+
+// Offsets of files above this size are kept between runs: finding them touches a page a record.
+constexpr std::uintmax_t kIndexWorthKeeping = 64u << 20;
+
+}  // namespace
+
+std::string index_directory(const std::string& file) {
+  std::error_code ignored;
+  if (const std::uintmax_t size = std::filesystem::file_size(file, ignored); ignored || size < kIndexWorthKeeping)
+    return "";
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) return std::string(cache) + "/ridgeline";
+  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/ridgeline";
+  return "";
+}
+
+std::vector<std::string> expand_patterns(std::string_view op, const std::vector<std::string>& patterns) {
+  std::vector<std::string> files;
+  for (const std::string& pattern : patterns) {
+    if (pattern.find_first_of("*?[") == std::string::npos || std::filesystem::exists(pattern)) {
+      files.push_back(pattern);
+      continue;
+    }
+    const std::vector<std::string> found = glob_files(pattern);
+    if (found.empty()) throw Error("[" + std::string(op) + "] no file matches " + pattern);
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+}  // namespace ridgeline::data

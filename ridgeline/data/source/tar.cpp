@@ -1,0 +1,104 @@
+// Tar archives in WebDataset's layout: the members with one base name are one sample.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "ridgeline/data/source/patterns.h"
+#include "ridgeline/data/source/several_files.h"
+#include "ridgeline/data/source/sources.h"
+#include "ridgeline/format/tar_samples.h"
+
+namespace ridgeline::data {
+namespace {
+
+// SeveralFiles wants a path.
+class Archive : public TarSamples {
+ public:
+  using TarSamples::TarSamples;
+  const std::string& path() const { return archive().path(); }
+};
+
+class TarSource : public Source {
+ public:
+  explicit TarSource(const Node& node)
+      : images_(arg<Texts>(node.args, "image")),
+        label_(arg<std::string>(node.args, "label")),
+        fields_(arg<Texts>(node.args, "fields")),
+        num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
+    for (const std::string& path : expand_patterns("tar", arg<Texts>(node.args, "files")))
+      files_.add(Archive(path, {.index_cache_directory = index_directory(path)}));
+    if (files_.size() == 0) throw Error("[tar] no samples in " + files_.files()[0].path());
+  }
+
+  std::uint64_t size() const override { return files_.size(); }
+  Schema schema() const override {
+    Schema schema;
+    if (!images_.empty()) schema.push_back({"image", DType::bytes, Shape{}});
+    if (!label_.empty()) schema.push_back({"label", DType::i32, Shape{}});
+    for (const std::string& field : fields_) schema.push_back({field, DType::bytes, Shape{}});
+    schema.push_back({"key", DType::bytes, Shape{}});
+    return schema;
+  }
+  void read(std::uint64_t index, Record& record) const override {
+    const auto place = files_.at(index);
+    record.objects.clear();
+    record.cells.clear();
+    if (!images_.empty()) {
+      const auto name = std::find_if(images_.begin(), images_.end(),
+                                     [&](const std::string& field) { return place.file->has(place.record, field); });
+      if (name == images_.end())
+        throw Error(fmt::format("{}: none of its fields is an image ({})", origin(index), fmt::join(images_, ", ")));
+      const auto bytes = place.file->field(place.record, *name);
+      record.cells.push_back(bytes_cell(bytes.data(), bytes.size()));
+    }
+    if (!label_.empty()) {
+      record.label = label(index);
+      record.cells.push_back(dense_cell(&record.label, DType::i32, {}));
+    }
+    for (const std::string& field : fields_) {
+      const auto bytes = place.file->field(place.record, field);
+      record.cells.push_back(bytes_cell(bytes.data(), bytes.size()));
+    }
+    const std::string_view key = place.file->key(place.record);
+    record.cells.push_back(bytes_cell(key.data(), key.size()));
+  }
+  std::string origin(std::uint64_t index) const override {
+    const auto place = files_.at(index);
+    return fmt::format("[tar] {}: sample {} '{}'", place.file->path(), place.record, place.file->key(place.record));
+  }
+  std::int64_t label_of(std::uint64_t index) const override {
+    return label_.empty() ? Source::label_of(index) : label(index);
+  }
+  std::int64_t num_classes() const override { return num_classes_; }
+  std::uint64_t fingerprint() const override { return fingerprint_of(files_.paths()); }
+
+ private:
+  std::int32_t label(std::uint64_t index) const {
+    const auto place = files_.at(index);
+    const auto bytes = place.file->field(place.record, label_);
+    std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
+    std::int32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < 0 ||
+        (num_classes_ > 0 && value >= num_classes_)) {
+      throw Error(fmt::format("{}: field '{}' holds '{}', which is no class{}", origin(index), label_,
+                              text.substr(0, 40), num_classes_ > 0 ? fmt::format(" of {}", num_classes_) : ""));
+    }
+    return value;
+  }
+
+  Texts images_;
+  std::string label_;
+  Texts fields_;
+  std::int64_t num_classes_;
+  SeveralFiles<Archive> files_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_tar(const Node& node) { return std::make_unique<TarSource>(node); }
+
+}  // namespace ridgeline::data
