@@ -77,6 +77,7 @@ std::string article(std::string_view kind) {
 
 std::string unknown_key(const std::string& key, const std::vector<JsonColumn>& columns) {
   std::vector<std::string> keys;
+  keys.reserve(columns.size());
   for (const JsonColumn& column : columns) keys.push_back(column.key);
   std::string message = "unknown key '" + key + "'";
   const std::string near = nearest_name(key, keys);

@@ -45,8 +45,9 @@ std::int32_t label_of(const XmlNode& object, const std::vector<std::string>& cla
 
 AnnotatedBox box_of(const XmlNode& object, const std::string& where) {
   const XmlNode& corners = child(object, "bndbox", where);
-  AnnotatedBox box{.ymin = number(corners, "ymin", where) - 1,
-                   .xmin = number(corners, "xmin", where) - 1,
+  // Some sets count from 0 against the kit: their 0 is the first pixel, too.
+  AnnotatedBox box{.ymin = std::max(number(corners, "ymin", where) - 1, 0.0f),
+                   .xmin = std::max(number(corners, "xmin", where) - 1, 0.0f),
                    .ymax = number(corners, "ymax", where),
                    .xmax = number(corners, "xmax", where)};
   if (!(box.ymax > box.ymin && box.xmax > box.xmin)) fail(where, corners, "a box without area");

@@ -47,6 +47,10 @@ TEST_F(Annotations, VocListsFilesWithLabelsAndBoxes) {
   ASSERT_EQ(first.boxes.size(), 3u);
   EXPECT_EQ(first.boxes[0], (AnnotatedBox{.ymin = 21, .xmin = 0, .ymax = 297, .xmax = 445.5f, .label = 11}));
   EXPECT_TRUE(first.boxes[1].difficult);
+  const std::string zero = "<xmin>0</xmin><ymin>0</ymin><xmax>4</xmax><ymax>9</ymax>";
+  const auto from_zero =
+      parse_voc_annotation("<annotation>" + voc_object("cat", zero) + "</annotation>", voc.class_names, "[voc] f:");
+  EXPECT_EQ(from_zero.boxes.at(0), (AnnotatedBox{.ymin = 0, .xmin = 0, .ymax = 9, .xmax = 4, .label = 7}));
   EXPECT_TRUE(voc.files[1].labels.empty());
   EXPECT_EQ(read_voc(folder_.path(), "train", {.leave_out_difficult = true}).files[0].labels, Labels{11});
   const auto own = read_voc(folder_.path(), "train", {.class_names = {"dog", "aeroplane"}});
