@@ -10,15 +10,6 @@
 namespace ridgeline::image {
 namespace {
 
-// Python's round(): ties to even, whatever the thread's rounding mode says.
-int round_half_even(double x) {
-  const double floor = std::floor(x);
-  const double rest = x - floor;
-  const auto low = static_cast<std::int64_t>(floor);
-  if (rest != 0.5) return static_cast<int>(rest < 0.5 ? low : low + 1);
-  return static_cast<int>(low % 2 == 0 ? low : low + 1);
-}
-
 // TensorFlow's test (sample_distorted_bounding_box_op.cc): some object of at least one pixel has min_covered of its
 // area inside the crop. Without objects every crop will do.
 bool covers_an_object(Size image, const Box& box, std::span<const ObjectBox> objects, double min_covered) {
@@ -55,6 +46,14 @@ void check_size(const char* who, Size size) {
 }
 
 }  // namespace
+
+int round_half_even(double x) {
+  const double floor = std::floor(x);
+  const double rest = x - floor;
+  const auto low = static_cast<std::int64_t>(floor);
+  if (rest != 0.5) return static_cast<int>(rest < 0.5 ? low : low + 1);
+  return static_cast<int>(low % 2 == 0 ? low : low + 1);
+}
 
 void check_crop_law(const CropLaw& law) {
   const bool good = law.scale_low > 0 && law.scale_low <= law.scale_high && law.scale_high <= 1.0 &&

@@ -10,6 +10,9 @@
 
 namespace ridgeline::image {
 
+// Python's round(): ties to even, whatever the thread's rounding mode says. For values within an int.
+int round_half_even(double x);
+
 // An object in an image, in fractions of height and width (the slim ImageNet keys image/object/bbox/*).
 struct ObjectBox {
   float ymin = 0, xmin = 0, ymax = 1, xmax = 1;
