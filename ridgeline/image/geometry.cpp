@@ -86,7 +86,7 @@ Box random_resized_crop(Size image, const CropLaw& law, SampleRandom& random, st
   return objects.empty() ? centred_fallback(image, law) : Box{0, 0, image.height, image.width};
 }
 
-Size resized_short_side(Size image, int size) {
+Size resized_short_side(Size image, int size, SizeRule rule) {
   check_size("resize", image);
   check_size("resize", {size, size});
   const bool tall = image.width <= image.height;
@@ -97,7 +97,11 @@ Size resized_short_side(Size image, int size) {
   if (scaled > 1e9)
     throw Error("[resize] an image of " + std::to_string(image.height) + "x" + std::to_string(image.width) +
                 " is too narrow for a short side of " + std::to_string(size));
-  const int other = static_cast<int>(scaled);
+  int other = static_cast<int>(scaled);
+  if (rule == SizeRule::mindata) {
+    const float ratio = static_cast<float>(longer) / static_cast<float>(shorter);
+    other = static_cast<int>(std::floor(ratio * static_cast<float>(size)));
+  }
   return tall ? Size{other, size} : Size{size, other};
 }
 

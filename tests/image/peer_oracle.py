@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""What OpenCV and torchvision answer, for tests/image. Neither is installed by set-up: a Python that has one is named
+by RIDGELINE_OPENCV_PYTHON or RIDGELINE_TORCH_PYTHON; without them the tests use the vectors kept in tests/data/image.
+
+  peer_oracle.py resize CASES RESULTS   each case: a line "filter height width channels out_height out_width", pixels
+  peer_oracle.py blur CASES RESULTS     each case: a line "blur height width channels kernel_x kernel_y sigma_x sigma_y"
+  peer_oracle.py golden_opencv          prints tests/data/image/opencv_golden.txt
+  peer_oracle.py golden_torch           prints tests/data/image/torch_golden.txt
+  peer_oracle.py golden_policies        prints tests/data/image/policy_golden.txt
+"""
+import sys
+
+import numpy as np
+
+
+def opencv_resize(name, array, out_height, out_width):
+    import cv2
+    cv2.ipp.setUseIPP(False)  # IPP has its own cubic; MindData builds OpenCV without it
+    codes = {"opencv_nearest": cv2.INTER_NEAREST, "opencv_linear": cv2.INTER_LINEAR, "opencv_cubic": cv2.INTER_CUBIC,
+             "opencv_area": cv2.INTER_AREA}
+    return cv2.resize(array, (out_width, out_height), interpolation=codes[name])
+
+
+def torch_resize(name, array, out_height, out_width):
+    import torch
+    from torchvision.transforms import InterpolationMode
+    from torchvision.transforms.v2 import functional
+    mode = InterpolationMode.BICUBIC if name.endswith("bicubic") else InterpolationMode.BILINEAR
+    image = torch.from_numpy(np.ascontiguousarray(array.transpose(2, 0, 1)))
+    out = functional.resize(image, [out_height, out_width], mode, antialias=not name.startswith("torch_"))
+    return out.numpy().transpose(1, 2, 0)
+
+
+def torch_blur(array, kernel, sigma):
+    import torch
+    from torchvision.transforms.v2 import functional
+    image = torch.from_numpy(np.ascontiguousarray(array.transpose(2, 0, 1)))
+    return functional.gaussian_blur(image, kernel, sigma).numpy().transpose(1, 2, 0)
+
+
+def resized(name, array, out_height, out_width):
+    resize = opencv_resize if name.startswith("opencv_") else torch_resize
+    return resize(name, array, out_height, out_width)
+
+
+def pixels(height, width, channels):
+    """The picture of the vectors: tests make the same."""
+    i = np.arange(height * width * channels, dtype=np.int64)
+    return ((i * 73 + i * i * 19 + (i >> 3) * 101) & 255).astype(np.uint8).reshape(height, width, channels)
+
+
+def cases(source):
+    while line := source.readline():
+        name, height, width, channels, *numbers = line.decode().split()
+        shape = int(height), int(width), int(channels)
+        yield name, np.frombuffer(bytearray(source.read(shape[0] * shape[1] * shape[2])), np.uint8).reshape(shape), numbers
+
+
+def golden(names):
+    sizes = [((7, 5), (3, 4)), ((4, 6), (9, 5)), ((12, 16), (2, 3)), ((5, 5), (5, 3)), ((5, 3), (8, 3)),
+             ((1, 1), (2, 3)), ((6, 40), (3, 7)), ((8, 12), (4, 6)), ((9, 12), (3, 4)), ((4, 6), (8, 12)),
+             ((13, 11), (5, 10)), ((10, 9), (12, 4)), ((6, 6), (6, 6))]
+    for name in names:
+        for (height, width), (out_height, out_width) in sizes:
+            for channels in (3, 1):
+                out = resized(name, pixels(height, width, channels), out_height, out_width)
+                print(name, height, width, channels, out_height, out_width, out.tobytes().hex())
+
+
+def main():
+    mode = sys.argv[1]
+    if mode == "golden_opencv":
+        return golden(["opencv_nearest", "opencv_linear", "opencv_cubic", "opencv_area"])
+    if mode == "golden_torch":
+        golden(["torch_bilinear", "torch_bicubic", "bilinear", "bicubic"])
+        for (height, width), kernel, sigma in [((9, 11), (3, 3), (0.8, 0.8)), ((12, 10), (7, 5), (2.0, 0.6)),
+                                               ((8, 8), (9, 9), (1.7, 1.7)), ((6, 30), (23, 1), (3.8, 1.0))]:
+            for channels in (3, 1):
+                out = torch_blur(pixels(height, width, channels), list(kernel), list(sigma))
+                print("blur", height, width, channels, *kernel, *sigma, out.tobytes().hex())
+        return None
+    with open(sys.argv[2], "rb") as source, open(sys.argv[3], "wb") as target:
+        for name, array, numbers in cases(source):
+            if mode == "resize":
+                out = resized(name, array, int(numbers[0]), int(numbers[1]))
+            else:
+                kernel, sigma = [int(n) for n in numbers[:2]], [float(n) for n in numbers[2:]]
+                out = torch_blur(array, kernel, sigma)
+            target.write(np.ascontiguousarray(out).tobytes())
+    return None
+
+
+if __name__ == "__main__":
+    main()
