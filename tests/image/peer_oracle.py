@@ -67,8 +67,39 @@ def golden(names):
                 print(name, height, width, channels, out_height, out_width, out.tobytes().hex())
 
 
+def golden_policies():
+    """torchvision's tables, and its operations on PIL images (needs a Pillow older than 13)."""
+    import torchvision
+    from PIL import Image
+    from torchvision.transforms import autoaugment as auto
+    for policy in auto.AutoAugmentPolicy:
+        for pair in auto.AutoAugment(policy).policies:
+            print("pair", policy.value, *(f"{op} {p} {0 if m is None else m}" for op, p, m in pair))
+    size = (300, 224)
+    for name, bins, space in [("usual", 10, auto.AutoAugment()._augmentation_space(10, size)),
+                              ("usual", 31, auto.RandAugment()._augmentation_space(31, size)),
+                              ("wide", 31, auto.TrivialAugmentWide()._augmentation_space(31))]:
+        for op, (magnitudes, signed) in space.items():
+            values = magnitudes.tolist() if magnitudes.ndim else [0.0] * bins
+            print("space", name, *size, bins, op, int(signed), *values)
+    magnitudes = {"Identity": [0], "ShearX": [0.29, -0.13], "ShearY": [0.99, -0.2], "TranslateX": [3.7, -2.2],
+                  "TranslateY": [5.5, -1.0], "Rotate": [30, -97.5], "Brightness": [0.9, -0.63], "Color": [0.33, -0.99],
+                  "Contrast": [0.5, -0.5], "Sharpness": [0.9, -0.27], "Posterize": [4, 2], "Solarize": [110.5, 0],
+                  "AutoContrast": [0], "Equalize": [0], "Invert": [0]}
+    modes = [(torchvision.transforms.InterpolationMode.NEAREST, None),
+             (torchvision.transforms.InterpolationMode.BILINEAR, [7, 77, 177])]
+    for op, values in magnitudes.items():
+        for i, magnitude in enumerate(values):
+            for sampling, (mode, fill) in enumerate(modes):
+                image = Image.fromarray(pixels(9 + i, 11, 3))
+                out = auto._apply_op(image, op, magnitude, mode, fill)
+                print("apply", op, magnitude, sampling, image.height, image.width, out.tobytes().hex())
+
+
 def main():
     mode = sys.argv[1]
+    if mode == "golden_policies":
+        return golden_policies()
     if mode == "golden_opencv":
         return golden(["opencv_nearest", "opencv_linear", "opencv_cubic", "opencv_area"])
     if mode == "golden_torch":
