@@ -7,6 +7,7 @@ by RIDGELINE_OPENCV_PYTHON or RIDGELINE_TORCH_PYTHON; without them the tests use
   peer_oracle.py golden_opencv          prints tests/data/image/opencv_golden.txt
   peer_oracle.py golden_torch           prints tests/data/image/torch_golden.txt
   peer_oracle.py golden_policies        prints tests/data/image/policy_golden.txt
+  peer_oracle.py golden_mix             prints tests/data/image/mix_golden.txt
 """
 import sys
 
@@ -96,8 +97,42 @@ def golden_policies():
                 print("apply", op, magnitude, sampling, image.height, image.width, out.tobytes().hex())
 
 
+def golden_mix():
+    """v2's MixUp and CutMix with given draws; draws in hexadecimal, values as short as they are exact."""
+    import torch
+    from torchvision.transforms import v2
+    labels = torch.eye(4)[[3, 0, 1]]
+    i = torch.arange(3 * 6 * 7 * 2, dtype=torch.float32)
+    images = ((i * 37 + i * i * 11) % 251 / 251.0).reshape(3, 6, 7, 2).permute(0, 3, 1, 2).contiguous()
+
+    def show(tensor):
+        return " ".join(np.format_float_positional(v, trim="-") for v in tensor.flatten().numpy())
+
+    def nhwc(tensor):
+        return tensor.permute(0, 2, 3, 1).contiguous()
+
+    for lam in (0.0, 1.0, 0.3, 0.7182818284590452):
+        params = {"labels": labels, "batch_size": 3, "lam": lam}
+        mixup = v2.MixUp(num_classes=4)
+        print("mixup", lam.hex(), show(nhwc(mixup.transform(images, params))), show(mixup.transform(labels, params)))
+    for lam, row, column in ((0.5, 3, 3), (0.1, 0, 6), (0.9, 5, 0), (0.0, 2, 2), (1.0, 1, 1)):
+        cutmix = v2.CutMix(num_classes=4)
+        cutmix._dist = type("Fixed", (), {"sample": lambda self, shape: lam})()
+        drawn = iter([torch.tensor([column]), torch.tensor([row])])
+        original, torch.randint = torch.randint, lambda *args, **kwargs: next(drawn)
+        try:
+            params = cutmix.make_params([images])
+        finally:
+            torch.randint = original
+        params.update(labels=labels, batch_size=3)
+        print("cutmix", lam.hex(), row, column, *params["box"], params["lam_adjusted"].hex(),
+              show(nhwc(cutmix.transform(images, params))), show(cutmix.transform(labels, params)))
+
+
 def main():
     mode = sys.argv[1]
+    if mode == "golden_mix":
+        return golden_mix()
     if mode == "golden_policies":
         return golden_policies()
     if mode == "golden_opencv":
