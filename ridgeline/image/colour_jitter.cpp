@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kStepNames[] = {"brightness", "contrast", "saturation", "hue"};
 
-std::array<FactorRange, 4> ranges(const ColourJitterLaw& law) {
+std::array<Interval, 4> ranges(const ColourJitterLaw& law) {
   return {law.brightness, law.contrast, law.saturation, law.hue};
 }
 
@@ -30,7 +30,7 @@ ColourJitterLaw colour_jitter_law(double brightness, double contrast, double sat
   for (const double x : {brightness, contrast, saturation, hue}) {
     if (!(x >= 0)) throw Error("[color_jitter] a single number must not be negative, got " + std::to_string(x));
   }
-  const auto around_one = [](double x) { return FactorRange{std::max(0.0, 1 - x), 1 + x}; };
+  const auto around_one = [](double x) { return Interval{std::max(0.0, 1 - x), 1 + x}; };
   const ColourJitterLaw law{around_one(brightness), around_one(contrast), around_one(saturation), {-hue, hue}};
   check_colour_jitter_law(law);
   return law;
@@ -39,7 +39,7 @@ ColourJitterLaw colour_jitter_law(double brightness, double contrast, double sat
 void check_colour_jitter_law(const ColourJitterLaw& law) {
   for (std::size_t i = 0; i < 4; ++i) {
     const bool hue = i == 3;
-    const FactorRange range = ranges(law)[i];
+    const Interval range = ranges(law)[i];
     const bool good = range.low >= (hue ? -0.5 : 0.0) && range.low <= range.high &&
                       (hue ? range.high <= 0.5 : std::isfinite(range.high));
     if (good) continue;
@@ -55,7 +55,7 @@ ColourJitter draw_colour_jitter(const ColourJitterLaw& law, SampleRandom& random
     std::swap(jitter.order[i], jitter.order[static_cast<std::size_t>(random.integer(0, static_cast<int>(i)))]);
   }
   for (std::size_t i = 0; i < 4; ++i) {
-    const FactorRange range = ranges(law)[i];
+    const Interval range = ranges(law)[i];
     const double neutral = i == 3 ? 0 : 1;
     if (range.low == neutral && range.high == neutral) continue;
     jitter.factor[i] = random.uniform(range.low, range.high);

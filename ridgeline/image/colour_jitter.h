@@ -9,19 +9,15 @@
 
 #include "ridgeline/core/random.h"
 #include "ridgeline/image/image.h"
+#include "ridgeline/image/interval.h"
 
 namespace ridgeline::image {
 
 enum class ColourStep { brightness, contrast, saturation, hue };
 
-struct FactorRange {
-  double low = 1, high = 1;
-};
-
 // Ranges of the factors; one that holds only the neutral factor (1, and 0 for the hue) switches its step off.
 struct ColourJitterLaw {
-  FactorRange brightness, contrast, saturation;
-  FactorRange hue{0, 0};
+  Interval brightness{1, 1}, contrast{1, 1}, saturation{1, 1}, hue{0, 0};
 };
 
 // torchvision's single numbers: 1 - x (at least 0) to 1 + x, the hue from -x to x. An Error for a negative number or a

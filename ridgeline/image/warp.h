@@ -49,9 +49,10 @@ void affine(const ImageView& in, const AffineLaw& law, Sampling sampling, Colour
 // The centre of a result pixel (x, y) lies at (a x + b y + c, d x + e y + f) / (g x + h y + 1) in the source.
 using PerspectiveCoefficients = std::array<double, 8>;
 // Those that bring the result's corner points to the source's: torchvision's perspective(startpoints, endpoints), each
-// {x, y} from top left clockwise. An Error when three of them lie on a line.
-PerspectiveCoefficients perspective_coefficients(const std::array<std::array<double, 2>, 4>& source,
-                                                 const std::array<std::array<double, 2>, 4>& result);
+// {x, y} from top left clockwise. Computed in double, rounded to float as torchvision's are. An Error when three of
+// them lie on a line.
+using Corners = std::array<std::array<double, 2>, 4>;
+PerspectiveCoefficients perspective_coefficients(const Corners& source, const Corners& result);
 void perspective(const ImageView& in, const PerspectiveCoefficients& coefficients, Sampling sampling, Colour fill,
                  std::uint8_t* out);
 

@@ -64,8 +64,7 @@ AffineMatrix affine_matrix(const AffineLaw& law, double centre_x, double centre_
 }
 
 // Eight linear equations: for each pair of points, x' (g x + h y + 1) = a x + b y + c, and the same for y'.
-PerspectiveCoefficients perspective_coefficients(const std::array<std::array<double, 2>, 4>& source,
-                                                 const std::array<std::array<double, 2>, 4>& result) {
+PerspectiveCoefficients perspective_coefficients(const Corners& source, const Corners& result) {
   std::array<std::array<double, 9>, 8> rows{};
   for (std::size_t i = 0; i < 4; ++i) {
     const double x = result[i][0], y = result[i][1], to_x = source[i][0], to_y = source[i][1];
@@ -88,7 +87,7 @@ PerspectiveCoefficients perspective_coefficients(const std::array<std::array<dou
     }
   }
   PerspectiveCoefficients k;
-  for (std::size_t i = 0; i < 8; ++i) k[i] = rows[i][8] / rows[i][i];
+  for (std::size_t i = 0; i < 8; ++i) k[i] = static_cast<float>(rows[i][8] / rows[i][i]);
   return k;
 }
 

@@ -26,12 +26,12 @@ TEST(ColourJitter, SingleNumbersBecomeTorchvisionsRanges) {
   EXPECT_EQ(law.hue.low, -0.1);
   EXPECT_THROW(colour_jitter_law(-0.1, 0, 0, 0), Error);
   EXPECT_THROW(colour_jitter_law(0, 0, 0, 0.6), Error);
-  EXPECT_THROW(check_colour_jitter_law({{1.2, 0.8}, {}, {}, {0, 0}}), Error);
+  EXPECT_THROW(check_colour_jitter_law({{1.2, 0.8}, {1, 1}, {1, 1}, {0, 0}}), Error);
 }
 
 TEST(ColourJitter, FactorsAreUniformAndEveryOrderEquallyLikely) {
   const ColourJitterLaw law = colour_jitter_law(0.4, 0.3, 0.2, 0.1);
-  const std::array<FactorRange, 4> ranges = {law.brightness, law.contrast, law.saturation, law.hue};
+  const std::array<Interval, 4> ranges = {law.brightness, law.contrast, law.saturation, law.hue};
   std::array<std::vector<double>, 4> factors;
   std::map<std::array<ColourStep, 4>, std::int64_t> orders;
   constexpr int n = 24000;

@@ -95,6 +95,16 @@ def golden_policies():
                 image = Image.fromarray(pixels(9 + i, 11, 3))
                 out = auto._apply_op(image, op, magnitude, mode, fill)
                 print("apply", op, magnitude, sampling, image.height, image.width, out.tobytes().hex())
+    from torchvision.transforms import functional
+    for angle, translate, scale, shear in [(33, (2, -1), 1.3, (12, -21)), (-75.5, (0, 0), 0.7, (0, 8)),
+                                           (180, (1, 1), 1, (-30, 0)), (0.1, (-3, 0), 2.5, (0, 0))]:
+        for sampling, mode in enumerate(["nearest", "bilinear", "bicubic"]):
+            image = Image.fromarray(pixels(10, 13, 3))
+            centre = [image.width * 0.5, image.height * 0.5]
+            matrix = functional._get_inverse_affine_matrix(centre, angle, translate, scale, shear)
+            out = functional.affine(image, float(angle), list(translate), scale, list(shear),
+                                    torchvision.transforms.InterpolationMode(mode), [17, 130, 240])
+            print("affine", angle, *translate, scale, *shear, *matrix, sampling, 10, 13, out.tobytes().hex())
 
 
 def golden_mix():
