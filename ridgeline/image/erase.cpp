@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/math.h"
@@ -70,14 +71,19 @@ std::optional<Box> draw_erasing_box(Size image, const ErasingLaw& law, SampleRan
   return std::nullopt;
 }
 
-Box draw_cutout_box(Size image, int side, SampleRandom& random) {
-  if (side < 1 || side > (1 << 20)) {
-    throw Error("[cutout] the side must be 1 to " + std::to_string(1 << 20) + " pixels, not " + std::to_string(side));
+Box draw_cutout_box(Size image, int side, SampleRandom& random, CutoutLaw law) {
+  const bool mindata = law == CutoutLaw::mindata;
+  const int most = mindata ? std::min(image.height, image.width) : 1 << 20;
+  if (side < 1 || side > most) {
+    throw Error("[cutout] the side must be 1 to " + std::to_string(most) + " pixels, not " + std::to_string(side));
   }
-  const int row = static_cast<int>(random.integer(0, image.height - 1));
-  const int column = static_cast<int>(random.integer(0, image.width - 1));
-  const int top = std::max(0, row - side / 2), bottom = std::min(image.height, row + side / 2);
-  const int left = std::max(0, column - side / 2), right = std::min(image.width, column + side / 2);
+  const int low = mindata ? -side : 0, shift = mindata ? 0 : side / 2, length = mindata ? side : 2 * (side / 2);
+  const auto span = [&](int n) {
+    const int begin = static_cast<int>(random.integer(low, mindata ? n : n - 1)) - shift;
+    return std::pair(std::clamp(begin, 0, n), std::clamp(begin + length, 0, n));
+  };
+  const auto [top, bottom] = span(image.height);
+  const auto [left, right] = span(image.width);
   return {top, left, bottom - top, right - left};
 }
 

@@ -24,9 +24,15 @@ void check_erasing_law(const ErasingLaw& law);
 // ten attempts: the image stays. Whether to erase at all (torchvision's p) is the caller's draw before.
 std::optional<Box> draw_erasing_box(Size image, const ErasingLaw& law, SampleRandom& random);
 
-// Cutout: a square of `side` pixels around a pixel drawn uniformly (row, then column), cut off at the borders; it may
-// so have fewer pixels. An odd side loses one, as in the authors' code.
-Box draw_cutout_box(Size image, int side, SampleRandom& random);
+// Where Cutout's square may lie.
+enum class CutoutLaw {
+  centre,   // the authors': around a pixel drawn uniformly; an odd side loses one
+  mindata,  // MindData's CutOut: its upper left corner uniform from -side to the image's height and width, both
+            // included
+};
+// Cutout: a square of `side` pixels, cut off at the borders; it may so have fewer pixels, or none. Draws two integers,
+// the row first. An Error for a side that is not positive, for MindData's law also for one above the image's.
+Box draw_cutout_box(Size image, int side, SampleRandom& random, CutoutLaw law = CutoutLaw::centre);
 
 // Fills a box of an image without gaps between rows, in place. `box` must lie inside; it may be empty.
 void erase(std::uint8_t* data, Size image, int channels, const Box& box, Colour value);

@@ -228,7 +228,7 @@ void OpencvResampler::run_mean(const ImageView& part, std::uint8_t* out, std::pt
     std::uint8_t* to = out;
     for (const int left : across_.first) {
       for (int c = 0; c < part.channels; ++c) {
-        int sum = 0;
+        std::int64_t sum = 0;
         for (int y = 0; y < rows; ++y) {
           const std::uint8_t* p = part.pixel(top + y, left) + c;
           for (int x = 0; x < columns; ++x) sum += p[x * part.channels];

@@ -72,6 +72,24 @@ TEST(Erase, CutoutIsASquareCutOffAtTheBorders) {
   EXPECT_NEAR(whole / double{n}, 25.0 / 40 * 35 / 50, 0.01);
 }
 
+TEST(Erase, MindDatasCutoutDrawsTheCorner) {
+  std::vector<std::int64_t> begin(57);
+  constexpr int n = 57000;
+  for (int i = 0; i < n; ++i) {
+    SampleRandom random = draws(static_cast<std::uint64_t>(i)), replay = random;
+    const Box box = draw_cutout_box({40, 50}, 16, random, CutoutLaw::mindata);
+    const int row = static_cast<int>(replay.integer(-16, 40)), column = static_cast<int>(replay.integer(-16, 50));
+    ++begin[static_cast<std::size_t>(row + 16)];
+    ASSERT_EQ(box.top, std::max(0, row));
+    ASSERT_EQ(box.top + box.height, std::clamp(row + 16, 0, 40));
+    ASSERT_EQ(box.left, std::max(0, column));
+    ASSERT_EQ(box.left + box.width, std::clamp(column + 16, 0, 50));
+  }
+  EXPECT_LT(test::chi_square(begin, std::vector<double>(57, n / 57.0)), 94.5);  // 56 degrees, 0.1 %
+  SampleRandom random = draws(0);
+  EXPECT_THROW(draw_cutout_box({40, 50}, 41, random, CutoutLaw::mindata), Error);
+}
+
 TEST(Erase, FillsTheBoxAndNothingElse) {
   const Image before = test::detailed_image(12, 10, 3);
   Image image = before;
