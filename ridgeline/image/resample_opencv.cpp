@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ridgeline/image/geometry.h"
+#include "ridgeline/image/resample_opencv_passes.h"
 
 namespace ridgeline::image {
 namespace {
@@ -27,14 +28,6 @@ void cubic_weights(float x, float* w) {
   w[1] = ((a + 2) * x - (a + 3)) * x * x + 1;
   w[2] = ((a + 2) * (1 - x) - (a + 3)) * (1 - x) * (1 - x) + 1;
   w[3] = 1.0f - w[0] - w[1] - w[2];
-}
-
-// sum / 2^22, rounded half to even: OpenCV's vector code does so in float, the last few values of a row it rounds half
-// up in whole numbers. This is exact.
-int rounded_cubic(int sum) {
-  const int up = (sum + (1 << 21)) >> 22;
-  const bool tie = (sum & ((1 << 22) - 1)) == 1 << 21;
-  return tie ? up & ~1 : up;
 }
 
 std::uint8_t clipped(int v) { return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v); }
@@ -183,18 +176,9 @@ const std::int32_t* OpencvResampler::weighted_row(const ImageView& part, int row
   std::int32_t* result = weighted_rows_.data() + static_cast<std::size_t>(row % 4) * n;
   if (held_[row % 4] == row) return result;
   held_[row % 4] = row;
-  const std::int32_t* weight = across_.weight.data();
-  std::int32_t* to = result;
-  for (std::size_t x = 0; x < across_.first.size(); ++x, weight += across_.taps) {
-    const std::uint8_t* p = part.pixel(row, across_.first[x]);
-    const int count = across_.count[x];
-    for (int c = 0; c < part.channels; ++c) {
-      std::int32_t sum = 0;
-      // Where the border cuts two taps to one, both weights are that pixel's.
-      for (int k = 0; k < across_.taps; ++k) sum += weight[k] * p[std::min(k, count - 1) * part.channels + c];
-      *to++ = sum;
-    }
-  }
+  opencv_weighted_across({across_.first.data(), across_.count.data(), across_.weight.data(), across_.first.size(),
+                          across_.taps, part.channels},
+                         part.row(row), result);
   return result;
 }
 
@@ -206,18 +190,7 @@ void OpencvResampler::run_weighted(const ImageView& part, std::uint8_t* out, std
     for (int k = 0; k < down_.taps; ++k) {
       rows[k] = weighted_row(part, down_.first[y] + std::min(k, down_.count[y] - 1));
     }
-    if (law_ == Law::linear) {
-      // VResizeLinear for bytes: 16 bits of each product.
-      for (std::size_t i = 0; i < n; ++i) {
-        const int sum = ((w[0] * (rows[0][i] >> 4)) >> 16) + ((w[1] * (rows[1][i] >> 4)) >> 16);
-        out[i] = static_cast<std::uint8_t>((sum + 2) >> 2);
-      }
-    } else {
-      for (std::size_t i = 0; i < n; ++i) {
-        const int sum = w[0] * rows[0][i] + w[1] * rows[1][i] + w[2] * rows[2][i] + w[3] * rows[3][i];
-        out[i] = clipped(rounded_cubic(sum));
-      }
-    }
+    law_ == Law::linear ? opencv_linear_down(rows, w, n, out) : opencv_cubic_down(rows, w, n, out);
   }
 }
 
@@ -267,7 +240,7 @@ void OpencvResampler::run_area(const ImageView& part, std::uint8_t* out, std::pt
     for (int k = 0; k < down_.count[y]; ++k) {
       const float* row = area_row(part, down_.first[y] + k);
       const float share = down_.share[y * static_cast<std::size_t>(down_.taps) + static_cast<std::size_t>(k)];
-      for (std::size_t i = 0; i < n; ++i) sum_[i] += share * row[i];
+      opencv_area_down(row, share, n, sum_.data());
     }
     for (std::size_t i = 0; i < n; ++i) out[i] = clipped(round_half_even(static_cast<double>(sum_[i])));
   }

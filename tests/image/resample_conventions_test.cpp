@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include "every_target.h"
 #include "peer_oracle.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/image/pixels.h"
 #include "ridgeline/image/resample.h"
+#include "ridgeline/image/resample_opencv_passes.h"
 #include "support.h"
 
 namespace ridgeline::image {
@@ -84,13 +86,45 @@ constexpr Filter kOpencv[] = {Filter::opencv_nearest, Filter::opencv_linear, Fil
 constexpr Filter kTorch[] = {Filter::torch_bilinear, Filter::torch_bicubic, Filter::bilinear, Filter::bicubic};
 
 TEST(ResampleConventions, OpencvVectors) {
-  int cases = 0;
-  std::map<Filter, Difference> differences = compare_golden("opencv_golden.txt", cases);
-  EXPECT_EQ(cases, 104);
-  for (const Filter filter : kOpencv) {
-    EXPECT_GT(differences[filter].bytes, 500u);
-    EXPECT_EQ(differences[filter].differing, 0u) << name_of(filter);
-  }
+  test::on_every_target([] {
+    int cases = 0;
+    std::map<Filter, Difference> differences = compare_golden("opencv_golden.txt", cases);
+    EXPECT_EQ(cases, 104);
+    for (const Filter filter : kOpencv) {
+      EXPECT_GT(differences[filter].bytes, 500u);
+      EXPECT_EQ(differences[filter].differing, 0u) << name_of(filter);
+    }
+  });
+}
+
+TEST(ResampleConventions, EveryInstructionSetGivesTheSameBits) {
+  std::vector<test::PeerCase> first;
+  test::on_every_target([&] {
+    const std::vector<test::PeerCase> cases = random_cases(kOpencv, 6, 200);
+    if (first.empty()) first = cases;
+    for (std::size_t i = 0; i < cases.size(); ++i) ASSERT_EQ(cases[i].ours, first[i].ours) << cases[i].line;
+  });
+}
+
+// Exact halves are the one place where the cubic's rounding shows, and rows of any length end in a part of a vector.
+TEST(ResampleConventions, TheCubicRoundsHalvesToEvenOnEveryTarget) {
+  test::on_every_target([] {
+    for (std::size_t n = 1; n < 70; ++n) {
+      std::vector<std::int32_t> rows[4];
+      std::vector<std::uint8_t> expected;
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto half = static_cast<std::int32_t>(i % 40) - 20;  // of 255, around and below 0
+        rows[0].push_back(half * 1024), rows[1].push_back(0), rows[2].push_back(0), rows[3].push_back(0);
+        const int low = half >> 1, rounded = half % 2 == 0 ? low : low % 2 == 0 ? low : low + 1;
+        expected.push_back(static_cast<std::uint8_t>(std::max(0, rounded)));
+      }
+      const std::int32_t* pointers[] = {rows[0].data(), rows[1].data(), rows[2].data(), rows[3].data()};
+      const std::int32_t weight[] = {2048, 0, 0, 0};
+      std::vector<std::uint8_t> out(n + 64, 77);
+      opencv_cubic_down(pointers, weight, n, out.data());
+      for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], i < n ? expected[i] : 77) << n << " " << i;
+    }
+  });
 }
 
 TEST(ResampleConventions, TorchvisionVectorsWithin1Or2) {

@@ -3,9 +3,9 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 #include <unistd.h>
 
+#include "every_target.h"
 #include "peer_oracle.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
@@ -17,22 +17,10 @@ namespace ridgeline::image {
 namespace {
 
 using test::detailed_image;
+using test::on_every_target;
 using test::to_hex;
 
 constexpr Filter kPillowFilters[] = {Filter::nearest, Filter::box, Filter::bilinear, Filter::bicubic, Filter::lanczos};
-
-// Calls `body` under each instruction set that this machine has.
-template <class Body>
-void on_every_target(Body body) {
-  for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    SCOPED_TRACE(hwy::TargetName(target));
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 ResizeSpec random_spec(SampleRandom& random, Filter filter) {
   ResizeSpec spec;
