@@ -13,14 +13,16 @@ namespace ridgeline::image {
 namespace {
 
 std::vector<float> weights(int kernel, double sigma) {
+  const int centre = kernel / 2;
   std::vector<double> value;
   double sum = 0;
   for (int k = 0; k < kernel; ++k) {
-    const double x = (k - (kernel - 1) / 2) / sigma;
+    const double x = (k - centre) / sigma;
     value.push_back(portable_exp(-0.5 * x * x));
     sum += value.back();
   }
   std::vector<float> result;
+  result.reserve(value.size());
   for (const double v : value) result.push_back(static_cast<float>(v / sum));
   return result;
 }

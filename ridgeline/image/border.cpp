@@ -19,7 +19,7 @@ constexpr int kOutside = -1;
 // For each position of the padded side its source, kOutside where the colour shows.
 std::vector<int> sources(BorderMode mode, int before, int n, int after) {
   std::vector<int> result;
-  result.reserve(static_cast<std::size_t>(before + n + after));
+  result.reserve(static_cast<std::size_t>(before) + static_cast<std::size_t>(n) + static_cast<std::size_t>(after));
   for (int i = -before; i < n + after; ++i) {
     const bool inside = i >= 0 && i < n;
     result.push_back(inside ? i : mode == BorderMode::constant ? kOutside : source_position(mode, i, n));

@@ -26,7 +26,7 @@ int mean_luma(const ImageView& in) {
       sum += in.channels == 3 ? static_cast<std::uint64_t>(luma(row + i)) : row[i];
     }
   }
-  return static_cast<int>(static_cast<double>(sum) / (static_cast<double>(in.height) * in.width) + 0.5);
+  return static_cast<int>(std::floor(static_cast<double>(sum) / (static_cast<double>(in.height) * in.width) + 0.5));
 }
 
 void blend_with_constant(const ImageView& in, int constant, float factor, std::uint8_t* out) {

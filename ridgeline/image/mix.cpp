@@ -13,7 +13,8 @@ namespace ridgeline::image {
 namespace {
 
 std::uint8_t mixed(std::uint8_t own, std::uint8_t other, float share, float rest) {
-  return static_cast<std::uint8_t>(static_cast<float>(own) * share + static_cast<float>(other) * rest + 0.5f);
+  const float value = static_cast<float>(own) * share + static_cast<float>(other) * rest + 0.5f;
+  return static_cast<std::uint8_t>(value);
 }
 
 float mixed(float own, float other, float share, float rest) { return other * rest + own * share; }

@@ -64,8 +64,8 @@ PerspectiveCoefficients draw_perspective(double distortion, Size image, SampleRa
     throw Error("[random_perspective] needs at least 2x2 pixels, not " + std::to_string(image.height) + "x" +
                 std::to_string(image.width));
   }
-  const int across = static_cast<int>(distortion * (image.width / 2));
-  const int down = static_cast<int>(distortion * (image.height / 2));
+  const int half_width = image.width / 2, half_height = image.height / 2;
+  const int across = static_cast<int>(distortion * half_width), down = static_cast<int>(distortion * half_height);
   const int right = image.width - 1, bottom = image.height - 1;
   const auto from = [&](int low, int high) { return static_cast<double>(random.integer(low, high)); };
   Corners moved;

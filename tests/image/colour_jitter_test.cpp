@@ -40,11 +40,12 @@ TEST(ColourJitter, FactorsAreUniformAndEveryOrderEquallyLikely) {
     const ColourJitter jitter = draw_colour_jitter(law, random);
     ++orders[jitter.order];
     for (std::size_t k = 0; k < 4; ++k) {
-      factors[k].push_back((jitter.factor[k].value() - ranges[k].low) / (ranges[k].high - ranges[k].low));
+      factors[k].push_back((jitter.factor[k].value_or(-9) - ranges[k].low) / (ranges[k].high - ranges[k].low));
     }
   }
   ASSERT_EQ(orders.size(), 24u);
   std::vector<std::int64_t> counts;
+  counts.reserve(orders.size());
   for (const auto& [order, count] : orders) counts.push_back(count);
   EXPECT_LT(test::chi_square(counts, std::vector<double>(24, n / 24.0)), 49.7);  // 23 degrees, 0.1 %
   for (auto& values : factors) {

@@ -15,7 +15,7 @@ SampleRandom draws(std::uint64_t sample) { return SampleRandom(philox_key(6, "er
 
 TEST(Erase, DrawsAreaAndLogRatioThenRowAndColumn) {
   SampleRandom random = draws(7), replay = draws(7);
-  const Box box = draw_erasing_box({400, 300}, {}, random).value();
+  const Box box = draw_erasing_box({400, 300}, {}, random).value_or(Box{});
   const double target = 120000 * replay.uniform(0.02, 0.33);
   const double ratio = std::exp(replay.uniform(std::log(0.3), std::log(3.3)));
   ASSERT_EQ(box.height, std::lround(std::sqrt(target * ratio)));
@@ -33,7 +33,7 @@ TEST(Erase, AreaAndRatioFollowTheirLaws) {
   constexpr int n = 20000;
   for (int i = 0; i < n; ++i) {
     SampleRandom random = draws(static_cast<std::uint64_t>(i));
-    const Box box = draw_erasing_box({1000, 1000}, law, random).value();
+    const Box box = draw_erasing_box({1000, 1000}, law, random).value_or(Box{});
     share.push_back((box.height * box.width / 1e6 - 0.05) / 0.05);
     ratio.push_back(std::log(static_cast<double>(box.height) / box.width / 0.3) / std::log(3.3 / 0.3));
     ++rows[static_cast<std::size_t>(4 * box.top / (1001 - box.height))];
@@ -79,7 +79,7 @@ TEST(Erase, MindDatasCutoutDrawsTheCorner) {
     SampleRandom random = draws(static_cast<std::uint64_t>(i)), replay = random;
     const Box box = draw_cutout_box({40, 50}, 16, random, CutoutLaw::mindata);
     const int row = static_cast<int>(replay.integer(-16, 40)), column = static_cast<int>(replay.integer(-16, 50));
-    ++begin[static_cast<std::size_t>(row + 16)];
+    ++begin.at(static_cast<std::size_t>(std::int64_t{row} + 16));
     ASSERT_EQ(box.top, std::max(0, row));
     ASSERT_EQ(box.top + box.height, std::clamp(row + 16, 0, 40));
     ASSERT_EQ(box.left, std::max(0, column));
