@@ -10,15 +10,6 @@
 namespace ridgeline::image {
 namespace {
 
-// Python's round(): ties to even, whatever the thread's rounding mode says.
-int round_half_even(double x) {
-  const double floor = std::floor(x);
-  const double rest = x - floor;
-  const auto low = static_cast<std::int64_t>(floor);
-  if (rest != 0.5) return static_cast<int>(rest < 0.5 ? low : low + 1);
-  return static_cast<int>(low % 2 == 0 ? low : low + 1);
-}
-
 // TensorFlow's test (sample_distorted_bounding_box_op.cc): some object of at least one pixel has min_covered of its
 // area inside the crop. Without objects every crop will do.
 bool covers_an_object(Size image, const Box& box, std::span<const ObjectBox> objects, double min_covered) {
@@ -56,6 +47,14 @@ void check_size(const char* who, Size size) {
 
 }  // namespace
 
+int round_half_even(double x) {
+  const double floor = std::floor(x);
+  const double rest = x - floor;
+  const auto low = static_cast<std::int64_t>(floor);
+  if (rest != 0.5) return static_cast<int>(rest < 0.5 ? low : low + 1);
+  return static_cast<int>(low % 2 == 0 ? low : low + 1);
+}
+
 void check_crop_law(const CropLaw& law) {
   const bool good = law.scale_low > 0 && law.scale_low <= law.scale_high && law.scale_high <= 1.0 &&
                     law.ratio_low > 0 && law.ratio_low <= law.ratio_high && std::isfinite(law.ratio_high) &&
@@ -87,7 +86,7 @@ Box random_resized_crop(Size image, const CropLaw& law, SampleRandom& random, st
   return objects.empty() ? centred_fallback(image, law) : Box{0, 0, image.height, image.width};
 }
 
-Size resized_short_side(Size image, int size) {
+Size resized_short_side(Size image, int size, SizeRule rule) {
   check_size("resize", image);
   check_size("resize", {size, size});
   const bool tall = image.width <= image.height;
@@ -98,7 +97,11 @@ Size resized_short_side(Size image, int size) {
   if (scaled > 1e9)
     throw Error("[resize] an image of " + std::to_string(image.height) + "x" + std::to_string(image.width) +
                 " is too narrow for a short side of " + std::to_string(size));
-  const int other = static_cast<int>(scaled);
+  int other = static_cast<int>(scaled);
+  if (rule == SizeRule::mindata) {
+    const float ratio = static_cast<float>(longer) / static_cast<float>(shorter);
+    other = static_cast<int>(std::floor(ratio * static_cast<float>(size)));
+  }
   return tall ? Size{other, size} : Size{size, other};
 }
 

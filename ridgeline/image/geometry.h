@@ -10,6 +10,9 @@
 
 namespace ridgeline::image {
 
+// Python's round(): ties to even, whatever the thread's rounding mode says. For values within an int.
+int round_half_even(double x);
+
 // An object in an image, in fractions of height and width (the slim ImageNet keys image/object/bbox/*).
 struct ObjectBox {
   float ymin = 0, xmin = 0, ymax = 1, xmax = 1;
@@ -33,8 +36,14 @@ void check_crop_law(const CropLaw& law);
 // `attempts` failures the largest centred box within the ratios, or the whole image when objects were given.
 Box random_resized_crop(Size image, const CropLaw& law, SampleRandom& random, std::span<const ObjectBox> objects = {});
 
-// torchvision's Resize(size) with an integer: the short side becomes `size`, the long one int(size * long / short).
-Size resized_short_side(Size image, int size);
+// How the long side is rounded when the short one is given.
+enum class SizeRule {
+  torchvision,  // int(size * long / short) in double
+  mindata,      // floor(float(long / short) * size) in float: one pixel less for some sizes (MindSpore 2)
+};
+
+// Resize with an integer: the short side becomes `size`.
+Size resized_short_side(Size image, int size, SizeRule rule = SizeRule::torchvision);
 
 // torchvision's CenterCrop: offsets round half to even; a side that is too short is padded with zeros first,
 // d/2 before and (d+1)/2 after.

@@ -4,6 +4,7 @@
 // is synchronised: many threads may read one image, one may write it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -24,6 +25,9 @@ struct Size {
   int width = 0;
   friend bool operator==(const Size&, const Size&) = default;
 };
+
+// What pixels outside an image are filled with; grey images use the first value.
+using Colour = std::array<std::uint8_t, 3>;
 
 // Borrowed pixels; `stride` is the distance of two rows in bytes and may exceed width * channels.
 struct ImageView {

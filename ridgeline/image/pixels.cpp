@@ -41,6 +41,17 @@ Image flipped_horizontal(const ImageView& image) {
   return result;
 }
 
+void flip_vertical(const ImageView& in, std::uint8_t* out) {
+  const auto bytes = static_cast<std::size_t>(in.width) * static_cast<std::size_t>(in.channels);
+  const auto out_row = [&](int y) { return out + static_cast<std::size_t>(y) * bytes; };
+  if (in.data == out) {
+    for (int y = 0; y < in.height / 2; ++y)
+      std::swap_ranges(out_row(y), out_row(y) + bytes, out_row(in.height - 1 - y));
+  } else {
+    for (int y = 0; y < in.height; ++y) std::memcpy(out_row(in.height - 1 - y), in.row(y), bytes);
+  }
+}
+
 Image pad(const ImageView& image, int top, int left, int bottom, int right, std::uint8_t value) {
   if (top < 0 || left < 0 || bottom < 0 || right < 0) throw Error("[pad] borders must not be negative");
   Image result(image.height + top + bottom, image.width + left + right, image.channels);

@@ -15,6 +15,8 @@ Image copy(const ImageView& image);
 // Mirrored left to right, in place.
 void flip_horizontal(std::uint8_t* data, int height, int width, int channels, std::ptrdiff_t stride);
 Image flipped_horizontal(const ImageView& image);
+// Mirrored top to bottom; `out` has the input's size without gaps and may be the input itself.
+void flip_vertical(const ImageView& in, std::uint8_t* out);
 // With a border of `value`.
 Image pad(const ImageView& image, int top, int left, int bottom, int right, std::uint8_t value = 0);
 

@@ -12,10 +12,6 @@
 namespace ridgeline::image {
 namespace {
 
-constexpr std::pair<Filter, std::string_view> kNames[] = {
-    {Filter::nearest, "nearest"}, {Filter::box, "box"},         {Filter::bilinear, "bilinear"},
-    {Filter::bicubic, "bicubic"}, {Filter::lanczos, "lanczos"}, {Filter::tf1_bilinear, "tf1_bilinear"}};
-
 constexpr int kMaxSide = 1 << 20;  // keeps every position exact in float and every index in an int
 
 std::string text(Size size) { return std::to_string(size.height) + "x" + std::to_string(size.width); }
@@ -37,6 +33,9 @@ void check_spec(const ResizeSpec& spec, const FloatBox& box, const Box& window) 
   const bool window_good = window.top >= 0 && window.left >= 0 && window.height > 0 && window.width > 0 &&
                            window.height <= spec.out.height - window.top &&
                            window.width <= spec.out.width - window.left;
+  if (spec.box && !is_pillow(spec.filter) && spec.filter != Filter::tf1_bilinear) {
+    throw Error("[resize] " + std::string(name_of(spec.filter)) + " knows no box: crop the image first");
+  }
   if (!window_good) throw Error("[resize] the window is empty or not inside a result of " + text(spec.out));
 }
 
@@ -57,6 +56,8 @@ Touched prepare_axis(Filter filter, int in, float box_begin, float box_end, int 
   switch (filter) {
     case Filter::nearest: nearest_positions(in, box_begin, box_end, out, begin, end, axis); break;
     case Filter::tf1_bilinear: tf1_positions(in, box_begin, box_end, out, begin, end, axis); break;
+    case Filter::torch_bilinear:
+    case Filter::torch_bicubic: torch_weights(filter, in, out, begin, end, axis); break;
     default: antialiased_weights(filter, in, box_begin, box_end, out, begin, end, axis);
   }
   int low = in, high = 0;
@@ -75,27 +76,6 @@ void copy_rows(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stri
 
 }  // namespace
 
-std::string_view name_of(Filter filter) {
-  for (const auto& [value, name] : kNames) {
-    if (value == filter) return name;
-  }
-  return "unknown";
-}
-
-Filter parse_filter(std::string_view name) {
-  std::vector<std::string> names;
-  std::string list;
-  for (const auto& [value, known] : kNames) {
-    if (known == name) return value;
-    names.emplace_back(known);
-    list += (list.empty() ? "" : ", ") + std::string(known);
-  }
-  const std::string near = nearest_name(name, names);
-  throw Error("[resize] unknown filter '" + std::string(name) + "'" +
-                  (near.empty() ? "" : ": did you mean '" + near + "'?") + " (allowed: " + list + ")",
-              ErrorKind::usage);
-}
-
 void Resizer::prepare(const ResizeSpec& spec) {
   if (prepared_ && spec.in == spec_.in && spec.out == spec_.out && spec.filter == spec_.filter &&
       same(spec.box, spec_.box) && spec.window == spec_.window) {
@@ -106,6 +86,13 @@ void Resizer::prepare(const ResizeSpec& spec) {
       spec.box.value_or(FloatBox{0, 0, static_cast<float>(spec.in.width), static_cast<float>(spec.in.height)});
   const Box window = spec.window.value_or(Box{0, 0, spec.out.height, spec.out.width});
   check_spec(spec, box, window);
+  window_ = window;
+  spec_ = spec;
+  if (is_opencv(spec.filter)) {
+    source_ = opencv_.prepare(spec.filter, spec.in, spec.out, window);
+    prepared_ = true;
+    return;
+  }
   const Touched columns = prepare_axis(spec.filter, spec.in.width, box.left, box.right, spec.out.width, window.left,
                                        window.left + window.width, across_);
   const Touched rows = prepare_axis(spec.filter, spec.in.height, box.top, box.bottom, spec.out.height, window.top,
@@ -115,8 +102,6 @@ void Resizer::prepare(const ResizeSpec& spec) {
     if (down_.needed) down_pairs_ = pair_weights(down_.weight, down_.taps, 2);
   }
   source_ = {rows.begin, columns.begin, rows.count, columns.count};
-  window_ = window;
-  spec_ = spec;
   prepared_ = true;
 }
 
@@ -124,6 +109,7 @@ void Resizer::run(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_s
   RIDGELINE_CHECK(prepared_, "prepare() before run()");
   RIDGELINE_CHECK(part.height == source_.height && part.width == source_.width, "not the part that source() names");
   RIDGELINE_CHECK(part.channels >= 1 && part.channels <= 4, "1 to 4 channels");
+  if (is_opencv(spec_.filter)) return opencv_.run(part, out, out_stride);
   if (!across_.needed && !down_.needed) return copy_rows(part, out, out_stride);
   if (spec_.filter == Filter::nearest) return run_nearest(part, out, out_stride);
   if (spec_.filter == Filter::tf1_bilinear) return run_tf1(part, out, out_stride);

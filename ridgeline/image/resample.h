@@ -3,31 +3,20 @@
 // Resizing by Pillow's law (src/libImaging/Resample.c): half-pixel centres, a filter that widens when shrinking
 // (antialiasing), weights in double normalised and rounded to 22 bits, first across, then down, with an 8-bit rounded
 // image between. That is the law of Pillow 9 to 12; Pillow 13 rounds some pixels otherwise. The vector code gives the
-// bits of the plain code. Training and evaluation both use it.
+// bits of the plain code. Training and evaluation both use it. Filters named after another system follow that one's
+// law.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
+#include "ridgeline/image/filter.h"
 #include "ridgeline/image/image.h"
+#include "ridgeline/image/resample_opencv.h"
 #include "ridgeline/image/resample_passes.h"
 
 namespace ridgeline::image {
-
-enum class Filter {
-  nearest,  // Pillow's: source pixel int((x + 0.5) * scale)
-  box,
-  bilinear,
-  bicubic,       // a = -0.5
-  lanczos,       // three lobes
-  tf1_bilinear,  // TensorFlow 1's resize_bilinear: source x * scale, no antialiasing; rounded to nearest for 8 bits
-};
-
-std::string_view name_of(Filter filter);
-// An Error that lists the names for an unknown one.
-Filter parse_filter(std::string_view name);
 
 // A rectangle with fractional borders, as Pillow's resize(box=...).
 struct FloatBox {
@@ -39,6 +28,7 @@ struct ResizeSpec {
   Size out;  // of the whole result
   Filter filter = Filter::bilinear;
   // The part of the source that is stretched over the result (default: all of it). Filters still read pixels around it.
+  // Only Pillow's filters and tf1_bilinear have it.
   std::optional<FloatBox> box = std::nullopt;
   // The part of the result that is wanted (default: all of it): a centre crop after a resize costs only its own pixels.
   std::optional<Box> window = std::nullopt;
@@ -78,6 +68,7 @@ class Resizer {
   Box window_;
   Axis across_, down_;
   PairedWeights across_pairs_, down_pairs_;
+  OpencvResampler opencv_;
   std::vector<std::uint8_t> between_;
 };
 

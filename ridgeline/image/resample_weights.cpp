@@ -16,13 +16,15 @@ double bilinear_filter(double x) {
   return x < 1.0 ? 1.0 - x : 0.0;
 }
 
-double bicubic_filter(double x) {
-  constexpr double a = -0.5;
+double cubic(double x, double a) {
   x = std::fabs(x);
   if (x < 1.0) return ((a + 2.0) * x - (a + 3.0)) * x * x + 1;
   if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * a;
   return 0.0;
 }
+
+double bicubic_filter(double x) { return cubic(x, -0.5); }
+double sharp_cubic(double x) { return cubic(x, -0.75); }  // PyTorch's and OpenCV's
 
 double sinc(double x) {
   if (x == 0.0) return 1.0;
@@ -83,6 +85,31 @@ void antialiased_weights(Filter filter, int in, float box_begin, float box_end, 
     }
     axis.first[i] = first;
     axis.count[i] = count;
+  }
+}
+
+void torch_weights(Filter filter, int in, int out, int begin, int end, Resizer::Axis& axis) {
+  const bool wide = filter == Filter::torch_bicubic;
+  axis.taps = wide ? 4 : 2;
+  const auto n = static_cast<std::size_t>(end - begin), taps = static_cast<std::size_t>(axis.taps);
+  axis.first.resize(n);
+  axis.count.resize(n);
+  axis.weight.assign(n * taps, 0);
+  const double scale = static_cast<double>(in) / out;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double position = scale * (begin + static_cast<int>(i) + 0.5) - 0.5;
+    const int before = static_cast<int>(std::floor(position));
+    const double t = position - before;
+    const int unbound = wide ? before - 1 : before;
+    const int low = std::clamp(unbound, 0, in - 1), high = std::clamp(unbound + axis.taps - 1, 0, in - 1);
+    double weights[4] = {};
+    for (int k = 0; k < axis.taps; ++k) {
+      const double w = wide ? sharp_cubic(k - 1 - t) : k == 0 ? 1.0 - t : t;
+      weights[std::clamp(unbound + k, low, high) - low] += w;
+    }
+    axis.first[i] = low;
+    axis.count[i] = high - low + 1;
+    for (int k = 0; k < axis.count[i]; ++k) axis.weight[i * taps + static_cast<std::size_t>(k)] = to_fixed(weights[k]);
   }
 }
 

@@ -121,6 +121,24 @@ TEST(Resize, ShortSideIsTorchvisionsForEverySize) {
   EXPECT_THROW(resized_short_side({0, 5}, 256), Error);
 }
 
+TEST(Resize, MindDatasLongSideIsSometimesOnePixelShorter) {
+  EXPECT_EQ(resized_short_side({480, 116}, 232, SizeRule::mindata), (Size{959, 232}));
+  int differing = 0;
+  for (int height = 1; height <= 300; ++height) {
+    for (int width = 1; width <= 300; ++width) {
+      const Size ours = resized_short_side({height, width}, 232, SizeRule::mindata);
+      const Size exact = resized_short_side({height, width}, 232);
+      const float ratio = static_cast<float>(std::max(height, width)) / static_cast<float>(std::min(height, width));
+      ASSERT_EQ(std::max(ours.height, ours.width), static_cast<int>(std::floor(ratio * 232.0f)));
+      ASSERT_EQ(std::min(ours.height, ours.width), 232);
+      ASSERT_EQ(ours.height >= ours.width, exact.height >= exact.width);
+      differing += ours != exact;
+    }
+  }
+  EXPECT_GT(differing, 0);
+  EXPECT_LT(differing, 200);
+}
+
 TEST(CenterCrop, OffsetsRoundHalfToEven) {
   EXPECT_EQ(center_crop({227, 225}, {224, 224}).box, (Box{2, 0, 224, 224}));    // 1.5 -> 2, 0.5 -> 0
   EXPECT_EQ(center_crop({229, 231}, {224, 224}).box, (Box{2, 4, 224, 224}));    // 2.5 -> 2, 3.5 -> 4

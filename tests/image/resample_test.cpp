@@ -3,9 +3,10 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 #include <unistd.h>
 
+#include "every_target.h"
+#include "peer_oracle.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/image/pixels.h"
@@ -16,31 +17,10 @@ namespace ridgeline::image {
 namespace {
 
 using test::detailed_image;
+using test::on_every_target;
+using test::to_hex;
 
 constexpr Filter kPillowFilters[] = {Filter::nearest, Filter::box, Filter::bilinear, Filter::bicubic, Filter::lanczos};
-
-std::string to_hex(const Image& image) {
-  std::string hex;
-  for (std::size_t i = 0; i < image.byte_size(); ++i) {
-    constexpr char digits[] = "0123456789abcdef";
-    hex += digits[image.data()[i] >> 4];
-    hex += digits[image.data()[i] & 15];
-  }
-  return hex;
-}
-
-// Calls `body` under each instruction set that this machine has.
-template <class Body>
-void on_every_target(Body body) {
-  for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    SCOPED_TRACE(hwy::TargetName(target));
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 ResizeSpec random_spec(SampleRandom& random, Filter filter) {
   ResizeSpec spec;
@@ -69,10 +49,7 @@ TEST(Resample, GoldenVectorsMadeWithPillow) {
   FloatBox box;
   while (file >> name >> height >> width >> out_height >> out_width >> box.left >> box.top >> box.right >> box.bottom >>
          hex) {
-    Image image(height, width, 3);
-    for (std::size_t i = 0; i < image.byte_size(); ++i) {
-      image.data()[i] = static_cast<std::uint8_t>(i * 73 + i * i * 19 + (i >> 3) * 101);
-    }
+    const Image image = test::golden_picture(height, width, 3);
     ResizeSpec spec{{height, width}, {out_height, out_width}, parse_filter(name), std::nullopt, std::nullopt};
     if (box.right > 0) spec.box = box;
     on_every_target([&] { EXPECT_EQ(to_hex(resize(image, spec)), hex) << name << " " << height << "x" << width; });
@@ -158,9 +135,11 @@ TEST(Resample, ErrorsSayWhatIsWrong) {
     parse_filter("bilinaer");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "[resize] unknown filter 'bilinaer': did you mean 'bilinear'? (allowed: nearest, box, "
-                 "bilinear, bicubic, lanczos, tf1_bilinear)");
+    EXPECT_STREQ(
+        error.what(),
+        "[resize] unknown filter 'bilinaer': did you mean 'bilinear'? (allowed: nearest, box, "
+        "bilinear, bicubic, lanczos, tf1_bilinear, torch_bilinear, torch_bicubic, opencv_nearest, opencv_linear, "
+        "opencv_cubic, opencv_area)");
     EXPECT_EQ(error.kind(), ErrorKind::usage);
   }
   for (Filter filter : kPillowFilters) EXPECT_EQ(parse_filter(name_of(filter)), filter);
