@@ -6,7 +6,6 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/data/api/sources.h"
 
 namespace ridgeline::train {
 namespace {
