@@ -3,7 +3,6 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 #include <unistd.h>
 
 #include "ridgeline/core/error.h"
@@ -16,6 +15,7 @@ namespace ridgeline::image {
 namespace {
 
 using test::detailed_image;
+using test::on_every_target;
 
 constexpr Filter kPillowFilters[] = {Filter::nearest, Filter::box, Filter::bilinear, Filter::bicubic, Filter::lanczos};
 
@@ -27,19 +27,6 @@ std::string to_hex(const Image& image) {
     hex += digits[image.data()[i] & 15];
   }
   return hex;
-}
-
-// Calls `body` under each instruction set that this machine has.
-template <class Body>
-void on_every_target(Body body) {
-  for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    SCOPED_TRACE(hwy::TargetName(target));
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 ResizeSpec random_spec(SampleRandom& random, Filter filter) {
