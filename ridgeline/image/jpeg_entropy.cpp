@@ -46,14 +46,12 @@ HWY_INLINE void refill(Hot& h) {
   h.count |= 56;
 }
 
-// Of an entry: `count` is kept modulo 64 and the length lies in the lowest 6 bits.
-template <class Entry>
-HWY_INLINE void consume(Hot& h, Entry entry) {
-  h.bits <<= entry & 63;
-  h.count -= static_cast<std::uint32_t>(entry);
+HWY_INLINE void consume(Hot& h, unsigned length) {
+  h.bits <<= length & 63;
+  h.count -= length;
 }
 
-// The DC coefficient of the next block. Takes at most 27 bits, which leaves enough for one AC look-up.
+// The DC coefficient of the next block. Leaves at least 56 bits.
 HWY_INLINE bool begin_block(Hot& h, EntropyStream& s) {
   if (HWY_UNLIKELY(h.next > s.limit)) return false;
   const auto index = static_cast<std::size_t>(s.index);
@@ -63,14 +61,15 @@ HWY_INLINE bool begin_block(Hot& h, EntropyStream& s) {
   h.table = plan.ac;
   std::memset(h.block, 0, 64 * sizeof *h.block);
   refill(h);
-  std::uint32_t entry = plan.dc->entry[h.bits >> (64 - kDcLookupBits)];
-  if (HWY_UNLIKELY((entry & 63) == 0)) {
-    entry = long_dc_entry(*plan.dc, h.bits, entry);
-    if ((entry >> 8 & 255) == kBadCode) return false;
+  DcEntry entry = plan.dc->entry[h.bits >> (64 - kDcLookupBits)];
+  if (HWY_UNLIKELY(entry.length == 0)) {
+    entry = beyond_lookup(*plan.dc, h.bits, entry);
+    if (entry.code_length == kBadCode) return false;
   }
-  consume(h, entry);
+  consume(h, entry.length);
+  refill(h);
   std::int32_t& dc = s.dc[static_cast<std::size_t>(plan.component)];
-  dc += static_cast<std::int16_t>(entry >> 16);
+  dc += entry.value;
   if (HWY_UNLIKELY(dc > plan.dc_limit || dc < -plan.dc_limit)) return false;
   h.block[0] = static_cast<std::int16_t>(dc);
   h.place = 0;
@@ -78,10 +77,10 @@ HWY_INLINE bool begin_block(Hot& h, EntropyStream& s) {
 }
 
 // After an entry that reached the block's last place or went beyond. False: stop.
-HWY_INLINE bool end_block(Hot& h, EntropyStream& s, std::uint64_t entry, unsigned first, unsigned second) {
+HWY_INLINE bool end_block(Hot& h, EntropyStream& s, const AcEntry& entry, unsigned first, unsigned second) {
   if (HWY_UNLIKELY(first == 63 && second != 63)) {
     // The second coefficient of the pair belongs to the next block: give its bits back.
-    const std::uint64_t extra = (entry & 63) - (entry >> 40 & 63);
+    const std::uint64_t extra = entry.length - entry.first_length;
     const std::uint64_t position = static_cast<std::uint64_t>(h.next - s.base) * 8 - (h.count & 63) - extra;
     h.next = s.base + (position >> 3);
     h.bits = load_big_endian(h.next) << (position & 7);
@@ -102,16 +101,26 @@ HWY_INLINE bool end_block(Hot& h, EntropyStream& s, std::uint64_t entry, unsigne
   return false;
 }
 
+// Needs kAcLookupBits bits.
 HWY_INLINE bool advance(Hot& h, EntropyStream& s) {
-  std::uint64_t entry = h.table->entry[h.bits >> (64 - kAcLookupBits)];
-  if (HWY_UNLIKELY((entry & 63) == 0)) entry = long_ac_entry(*h.table, h.bits, entry);
-  consume(h, entry);
-  const unsigned first = h.place + (entry >> 8 & 255), second = h.place + (entry >> 32 & 255);
-  h.block[first] = static_cast<std::int16_t>(entry >> 16);
-  h.block[second] = static_cast<std::int16_t>(entry >> 48);
+  const AcEntry* entry = &h.table->entry[h.bits >> (64 - kAcLookupBits)];
+  AcEntry far;
+  const bool beyond = entry->length == 0;
+  if (HWY_UNLIKELY(beyond)) {
+    refill(h);
+    far = beyond_lookup(*h.table, h.bits, *entry);
+    entry = &far;
+    consume(h, entry->length);
+    refill(h);
+  } else {
+    consume(h, entry->length);
+  }
+  const unsigned first = h.place + entry->first, second = h.place + entry->second;
+  h.block[first] = entry->first_value;
+  h.block[second] = entry->second_value;
   h.place = second;
   if (HWY_LIKELY(second < 63)) return true;
-  return end_block(h, s, entry, first, second);
+  return end_block(h, s, *entry, first, second);
 }
 
 void begin(EntropyStream& s) {
@@ -120,35 +129,25 @@ void begin(EntropyStream& s) {
   save(h, s);
 }
 
-// Each look-up takes at most 26 bits: two after each refill.
+// A refill is enough for four look-ups: those that take more bits than the lookup's refill themselves.
 EntropyStream* decode(EntropyStream* first, EntropyStream* second) {
   Hot a = load(*first);
   if (second == nullptr) {
     do {
       refill(a);
-    } while (advance(a, *first) && advance(a, *first));
+    } while (advance(a, *first) && advance(a, *first) && advance(a, *first) && advance(a, *first));
     save(a, *first);
     return first;
   }
   Hot b = load(*second);
-  EntropyStream* stopped = first;
-  while (true) {
+  do {
     refill(a);
     refill(b);
-    if (!advance(a, *first)) break;
-    if (!advance(b, *second)) {
-      stopped = second;
-      break;
-    }
-    if (!advance(a, *first)) break;
-    if (!advance(b, *second)) {
-      stopped = second;
-      break;
-    }
-  }
+  } while (advance(a, *first) && advance(b, *second) && advance(a, *first) && advance(b, *second) &&
+           advance(a, *first) && advance(b, *second) && advance(a, *first) && advance(b, *second));
   save(a, *first);
   save(b, *second);
-  return stopped;
+  return first->failed || first->mcus_left == 0 ? first : second;
 }
 
 }  // namespace ridgeline::image::HWY_NAMESPACE

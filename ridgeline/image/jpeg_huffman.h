@@ -18,7 +18,6 @@ inline constexpr int kDcLookupBits = 10;
 inline constexpr int kAcLookupBits = 11;
 inline constexpr unsigned kEndOfBlock = 128;  // an advance: more than 127 is the end of the block,
 inline constexpr unsigned kBadCode = 64;      // 64 to 127 behind its last place: damaged
-inline constexpr int kMaxSymbolBits = 27;     // a code of 16 bits, a value of 10 (AC) or 11 (DC)
 
 // For codes that the lookup does not hold.
 struct LongCodes {
@@ -27,17 +26,32 @@ struct LongCodes {
   std::array<std::uint8_t, 256> symbol{};
 };
 
-// Entry: bits 0-5 length, 8-15 advance (1 if known), 16-31 value. Length 0: bits 8-15 advance, 16-20 length of the
-// code, 21-24 bits of the value, which lie beyond; all zero: a long code.
+// What the next bits are. Length 0: not in the lookup; then either `code_length` and `value_bits` say how to read the
+// value that lies beyond it, or (code_length 0) the code itself is longer.
+struct DcEntry {
+  std::uint8_t length = 0;
+  std::uint8_t code_length = 0;
+  std::int16_t value = 0;  // or the number of its bits
+};
+
+// One or two coefficients. A single one stands twice, with second == first.
+struct AcEntry {
+  std::uint8_t length = 0;        // of all
+  std::uint8_t first = 0;         // advance to the first coefficient
+  std::int16_t first_value = 0;   // or the number of its bits
+  std::uint8_t second = 0;        // advance to the second, from the same place
+  std::uint8_t first_length = 0;  // or the code's, see above
+  std::int16_t second_value = 0;
+};
+static_assert(sizeof(AcEntry) == 8);
+
 struct DcTable {
-  std::array<std::uint32_t, 1 << kDcLookupBits> entry{};
+  std::array<DcEntry, 1 << kDcLookupBits> entry;
   LongCodes codes;
 };
 
-// Entry: bits 0-5 length of one or two coefficients, 8-15 advance to the first, 16-31 its value, 32-39 advance to the
-// second, 40-45 length of the first, 48-63 value of the second. A single one stands twice. Length 0 as above.
 struct AcTable {
-  std::array<std::uint64_t, 1 << kAcLookupBits> entry{};
+  alignas(64) std::array<AcEntry, 1 << kAcLookupBits> entry;
   LongCodes codes;
 };
 
@@ -45,9 +59,31 @@ struct AcTable {
 bool build(const HuffmanSpec& spec, DcTable& table);
 bool build(const HuffmanSpec& spec, AcTable& table);
 
-// An entry of the same kind for what the lookup does not hold. `bits` holds the next bits from the top.
-std::uint32_t long_dc_entry(const DcTable& table, std::uint64_t bits, std::uint32_t entry);
-std::uint64_t long_ac_entry(const AcTable& table, std::uint64_t bits, std::uint64_t entry);
+// T.81 F.2.2.1, EXTEND, of the `size` bits behind the first `skip` ones; size 1 to 15.
+inline std::int16_t read_value(std::uint64_t bits, unsigned skip, unsigned size) {
+  const auto v = static_cast<std::int32_t>(bits << skip >> (64 - size));
+  const std::int32_t negative = (v >> (size - 1)) - 1;  // all ones or zero
+  return static_cast<std::int16_t>(v + (negative & (1 - (1 << size))));
+}
+
+// Single entries for codes that the lookup does not hold; kBadCode as advance (AC) or code_length (DC) for no code.
+// `bits` holds the next bits from the top.
+DcEntry long_code(const DcTable& table, std::uint64_t bits);
+AcEntry long_code(const AcTable& table, std::uint64_t bits);
+
+// What the lookup does not hold.
+inline DcEntry beyond_lookup(const DcTable& table, std::uint64_t bits, DcEntry entry) {
+  if (entry.code_length == 0) return long_code(table, bits);
+  const auto size = static_cast<unsigned>(entry.value);
+  return {static_cast<std::uint8_t>(entry.code_length + size), 0, read_value(bits, entry.code_length, size)};
+}
+inline AcEntry beyond_lookup(const AcTable& table, std::uint64_t bits, AcEntry entry) {
+  if (entry.first_length == 0) return long_code(table, bits);
+  const auto size = static_cast<unsigned>(entry.first_value);
+  const std::int16_t value = read_value(bits, entry.first_length, size);
+  const auto length = static_cast<std::uint8_t>(entry.first_length + size);
+  return {length, entry.first, value, entry.first, length, value};
+}
 
 // Keeps the tables of recent images: most files use the standard ones. Not thread-safe.
 class HuffmanCache {

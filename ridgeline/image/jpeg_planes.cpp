@@ -1,7 +1,7 @@
 #include "ridgeline/image/jpeg_planes.h"
 
 #include <algorithm>
-#include <cstring>
+#include <new>
 
 #include "ridgeline/image/jpeg_colour.h"
 #include "ridgeline/image/jpeg_entropy.h"
@@ -44,7 +44,8 @@ void JpegRowBlocks::reset(const JpegHeader& header, const JpegRegion& region) {
     }
   }
   if (blocks > capacity_) {
-    coefficients_ = std::make_unique_for_overwrite<std::int16_t[]>(static_cast<std::size_t>(blocks) * 64);
+    coefficients_ = hwy::AllocateAligned<std::int16_t>(static_cast<std::size_t>(blocks) * 64);
+    if (!coefficients_) throw std::bad_alloc();
     last_ = std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(blocks));
     capacity_ = blocks;
   }
@@ -70,7 +71,8 @@ void JpegPlanes::reset(const JpegHeader& header, const JpegRegion& region) {
         kColourSlack;
     if (bytes > plane.capacity) {
       plane.memory.reset();
-      plane.memory = std::make_unique_for_overwrite<std::uint8_t[]>(bytes);
+      plane.memory = hwy::AllocateAligned<std::uint8_t>(bytes);
+      if (!plane.memory) throw std::bad_alloc();
       plane.capacity = bytes;
     }
     plane.first = plane.memory.get() + kMargin;

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <memory>
 
+#include <hwy/aligned_allocator.h>
+
 #include "ridgeline/image/image.h"
 #include "ridgeline/image/jpeg_header.h"
 
@@ -41,7 +43,7 @@ class JpegRowBlocks {
   }
 
  private:
-  std::unique_ptr<std::int16_t[]> coefficients_;
+  hwy::AlignedFreeUniquePtr<std::int16_t[]> coefficients_;  // a block is two cache lines
   std::unique_ptr<std::uint8_t[]> last_;
   std::ptrdiff_t capacity_ = 0;  // blocks
   std::array<std::array<std::ptrdiff_t, 2>, 3> row_{};
@@ -61,7 +63,7 @@ class JpegPlanes {
 
  private:
   struct Plane {
-    std::unique_ptr<std::uint8_t[]> memory;
+    hwy::AlignedFreeUniquePtr<std::uint8_t[]> memory;
     std::size_t capacity = 0;
     std::uint8_t* first = nullptr;  // sample (mcu_rows.begin, mcu_columns.begin)
     std::ptrdiff_t stride = 0;
