@@ -1,5 +1,6 @@
 #include "ridgeline/image/jpeg_idct.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -78,6 +79,9 @@ bool idct_row(const IdctRow& row) {
 
 #else
 
+// Up to here in zigzag order the coefficients lie in the first four rows and columns.
+constexpr int kLastInFourRows = 9;
+
 // One block in each 128 bits: interleaving and packing work inside these and undo each other there (x86, NEON).
 constexpr std::size_t kBytes = HWY_TARGET <= HWY_AVX3 ? 64 : HWY_TARGET <= HWY_AVX2 ? 32 : 16;
 constexpr int kBlocks = static_cast<int>(kBytes / 16);
@@ -127,6 +131,19 @@ HWY_INLINE V16 narrow(Wide v) {
   return hn::ReorderDemote2To(D16(), hn::ShiftRight<kShift>(v.low), hn::ShiftRight<kShift>(v.high));
 }
 
+template <int kShift>
+HWY_INLINE void finish_pass(V16* HWY_RESTRICT v, Wide e0, Wide e1, Wide e2, Wide e3, Wide o0, Wide o1, Wide o2,
+                            Wide o3) {
+  v[0] = narrow<kShift>(e0 + o0);
+  v[7] = narrow<kShift>(e0 - o0);
+  v[1] = narrow<kShift>(e1 + o1);
+  v[6] = narrow<kShift>(e1 - o1);
+  v[2] = narrow<kShift>(e2 + o2);
+  v[5] = narrow<kShift>(e2 - o2);
+  v[3] = narrow<kShift>(e3 + o3);
+  v[4] = narrow<kShift>(e3 - o3);
+}
+
 // The transform across the eight vectors, in place.
 template <int kShift>
 HWY_INLINE void one_pass(V16* HWY_RESTRICT v) {
@@ -146,14 +163,24 @@ HWY_INLINE void one_pass(V16* HWY_RESTRICT v) {
   const Wide o2 = rotate(low53, high53, 16819 - 20995, -20995, y4),
              o1 = rotate(low53, high53, -20995, 25172 - 20995, y3);
 
-  v[0] = narrow<kShift>(e0 + o0);
-  v[7] = narrow<kShift>(e0 - o0);
-  v[1] = narrow<kShift>(e1 + o1);
-  v[6] = narrow<kShift>(e1 - o1);
-  v[2] = narrow<kShift>(e2 + o2);
-  v[5] = narrow<kShift>(e2 - o2);
-  v[3] = narrow<kShift>(e3 + o3);
-  v[4] = narrow<kShift>(e3 - o3);
+  finish_pass<kShift>(v, e0, e1, e2, e3, o0, o1, o2, o3);
+}
+
+// The same when only the first four vectors are not zero: what remains of the sums above.
+template <int kShift>
+HWY_INLINE void one_sparse_pass(V16* HWY_RESTRICT v) {
+  const D16 d16;
+  const V32 half = hn::Set(D32(), 1 << (kShift - 1));
+  const Wide round{half, half};
+  const V16 low02 = hn::InterleaveLower(d16, v[0], v[2]), high02 = hn::InterleaveUpper(d16, v[0], v[2]);
+  const Wide e0 = rotate(low02, high02, 8192, 4433 + 6270, round), e1 = rotate(low02, high02, 8192, 4433, round);
+  const Wide e2 = rotate(low02, high02, 8192, -4433, round), e3 = rotate(low02, high02, 8192, -4433 - 6270, round);
+  const V16 low13 = hn::InterleaveLower(d16, v[1], v[3]), high13 = hn::InterleaveUpper(d16, v[1], v[3]);
+  const Wide o0 = rotate(low13, high13, 12299 - 7373 + 9633 - 3196, 9633);
+  const Wide o1 = rotate(low13, high13, 9633, 25172 - 20995 + 9633 - 16069);
+  const Wide o2 = rotate(low13, high13, 9633 - 3196, 9633 - 20995);
+  const Wide o3 = rotate(low13, high13, 9633 - 7373, 9633 - 16069);
+  finish_pass<kShift>(v, e0, e1, e2, e3, o0, o1, o2, o3);
 }
 
 HWY_INLINE void transpose(V16* HWY_RESTRICT v) {
@@ -161,18 +188,22 @@ HWY_INLINE void transpose(V16* HWY_RESTRICT v) {
   const D32 d32;
   const D64 d64;
   V16 a[8];
+  HWY_UNROLL(4)
   for (int i = 0; i < 4; ++i) {
     a[2 * i] = hn::InterleaveLower(d16, v[2 * i], v[2 * i + 1]);
     a[2 * i + 1] = hn::InterleaveUpper(d16, v[2 * i], v[2 * i + 1]);
   }
   V32 b[8];
+  HWY_UNROLL(2)
   for (int i = 0; i < 2; ++i) {
+    HWY_UNROLL(2)
     for (int k = 0; k < 2; ++k) {
       const V32 x = hn::BitCast(d32, a[4 * i + k]), y = hn::BitCast(d32, a[4 * i + 2 + k]);
       b[4 * i + 2 * k] = hn::InterleaveLower(d32, x, y);
       b[4 * i + 2 * k + 1] = hn::InterleaveUpper(d32, x, y);
     }
   }
+  HWY_UNROLL(4)
   for (int i = 0; i < 4; ++i) {
     const auto x = hn::BitCast(d64, b[i]), y = hn::BitCast(d64, b[4 + i]);
     v[2 * i] = hn::BitCast(d16, hn::InterleaveLower(d64, x, y));
@@ -204,6 +235,7 @@ HWY_INLINE void store_pixels(const V16* HWY_RESTRICT v, std::uint8_t* out, std::
   const V32 right4 = hn::BitCast(d32, hn::InterleaveUpper(d16, c45, c67));
   const V32 rows[4] = {hn::InterleaveLower(d32, left0, right0), hn::InterleaveUpper(d32, left0, right0),
                        hn::InterleaveLower(d32, left4, right4), hn::InterleaveUpper(d32, left4, right4)};
+  HWY_UNROLL(4)
   for (int i = 0; i < 4; ++i) {
     const auto two = hn::BitCast(d64, rows[i]);
     const auto even = hn::LowerHalf(half64, hn::ConcatEven(d64, two, two));
@@ -245,14 +277,28 @@ constexpr FromZigzag kFromZigzag;
 HWY_INLINE void load_blocks(const std::int16_t* in, const Quant& quant, V16* HWY_RESTRICT v) {
   const __m512i top = _mm512_load_si512(kFromZigzag.at), bottom = _mm512_load_si512(kFromZigzag.at + 32);
   __m512i upper[4], lower[4];
-  for (int i = 0; i < 4; ++i, in += 64) {
-    const __m512i a = _mm512_mullo_epi16(_mm512_loadu_si512(in), quant.low);
-    const __m512i b = _mm512_mullo_epi16(_mm512_loadu_si512(in + 32), quant.high);
+  HWY_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    const __m512i a = _mm512_mullo_epi16(_mm512_loadu_si512(in + 64 * i), quant.low);
+    const __m512i b = _mm512_mullo_epi16(_mm512_loadu_si512(in + 64 * i + 32), quant.high);
     upper[i] = _mm512_permutex2var_epi16(a, top, b);
     lower[i] = _mm512_permutex2var_epi16(a, bottom, b);
   }
   exchange(upper, v);
   exchange(lower, v + 4);
+}
+
+// Only the first four rows, from the first half of the zigzag.
+HWY_INLINE void load_sparse_blocks(const std::int16_t* in, const Quant& quant, int, V16* HWY_RESTRICT v) {
+  const __m512i top = _mm512_load_si512(kFromZigzag.at);
+  const __mmask32 in_first_half = _mm512_cmplt_epi16_mask(top, _mm512_set1_epi16(32));
+  __m512i upper[4];
+  HWY_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    const __m512i a = _mm512_mullo_epi16(_mm512_loadu_si512(in + 64 * i), quant.low);
+    upper[i] = _mm512_maskz_permutexvar_epi16(in_first_half, top, a);
+  }
+  exchange(upper, v);
 }
 
 #else
@@ -271,14 +317,27 @@ HWY_INLINE hn::Vec<D> load_row(D d, const std::int16_t* p) {
   }
 }
 
-HWY_INLINE void load_blocks(const std::int16_t* in, Quant quant, V16* HWY_RESTRICT v) {
-  HWY_ALIGN std::int16_t natural[64 * kBlocks];
+// Coefficients 0..last of each block.
+HWY_INLINE void unzigzag(const std::int16_t* in, Quant quant, int last, std::int16_t* natural) {
   for (int i = 0; i < kBlocks; ++i) {
-    for (std::size_t k = 0; k < 64; ++k) {
-      natural[64 * i + kZigzag[k]] = static_cast<std::int16_t>(in[64 * i + static_cast<int>(k)] * quant[k]);
+    for (int k = 0; k <= last; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      natural[64 * i + kZigzag[at]] = static_cast<std::int16_t>(in[64 * i + k] * quant[at]);
     }
   }
+}
+
+HWY_INLINE void load_blocks(const std::int16_t* in, Quant quant, V16* HWY_RESTRICT v) {
+  HWY_ALIGN std::int16_t natural[64 * kBlocks];
+  unzigzag(in, quant, 63, natural);
   for (int y = 0; y < 8; ++y) v[y] = load_row(D16(), natural + 8 * y);
+}
+
+// Only the first four rows.
+HWY_INLINE void load_sparse_blocks(const std::int16_t* in, Quant quant, int last, V16* HWY_RESTRICT v) {
+  HWY_ALIGN std::int16_t natural[64 * kBlocks] = {};
+  unzigzag(in, quant, last, natural);
+  for (int y = 0; y < 4; ++y) v[y] = load_row(D16(), natural + 8 * y);
 }
 
 #endif
@@ -287,20 +346,31 @@ bool idct_row(const IdctRow& row) {
   const D16 d16;
   const Quant quant = load_quant(row.quant);
   const V16 above = hn::Set(d16, 8192), below = hn::Neg(above);
+  const std::ptrdiff_t stride = row.stride;
   for (int i = 0; i < row.count; i += kBlocks) {
-    bool flat = true;
-    for (int k = 0; k < kBlocks; ++k) flat = flat && row.last[i + k] == 0;
-    if (flat) {
+    int last = row.last[i];
+    for (int k = 1; k < kBlocks; ++k) last = std::max<int>(last, row.last[i + k]);
+    if (last == 0) {
       if (!flat_blocks(row, i, kBlocks)) return false;
       continue;
     }
+    const std::int16_t* in = row.coefficients + 64 * static_cast<std::ptrdiff_t>(i);
+    std::uint8_t* out = row.out + 8 * static_cast<std::ptrdiff_t>(i);
     V16 v[8];
-    load_blocks(row.coefficients + 64 * static_cast<std::ptrdiff_t>(i), quant, v);
-    if (!hn::AllTrue(d16, hn::And(hn::Lt(v[0], above), hn::Gt(v[0], below)))) return false;
-    one_pass<11>(v);
-    transpose(v);
-    one_pass<18>(v);
-    store_pixels(v, row.out + 8 * static_cast<std::ptrdiff_t>(i), row.stride);
+    if (last <= kLastInFourRows) {
+      load_sparse_blocks(in, quant, last, v);
+      if (!hn::AllTrue(d16, hn::And(hn::Lt(v[0], above), hn::Gt(v[0], below)))) return false;
+      one_sparse_pass<11>(v);
+      transpose(v);
+      one_sparse_pass<18>(v);
+    } else {
+      load_blocks(in, quant, v);
+      if (!hn::AllTrue(d16, hn::And(hn::Lt(v[0], above), hn::Gt(v[0], below)))) return false;
+      one_pass<11>(v);
+      transpose(v);
+      one_pass<18>(v);
+    }
+    store_pixels(v, out, stride);
   }
   return true;
 }
