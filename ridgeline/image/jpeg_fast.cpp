@@ -87,7 +87,6 @@ std::optional<ImageView> JpegFastDecoder::decode(std::span<const std::uint8_t> b
       if (made && made != known) result = *known;
       if (made == known) made = nullptr;
     } else {
-      made_rows_ = region_.box.top;
       JpegIndex* record = made && indexed ? &result : nullptr;
       good = (known && known->known_rows_ < region_.mcu_rows.end && decode_from(known, record)) ||
              decode_from(nullptr, record);
@@ -225,6 +224,7 @@ bool JpegFastDecoder::ends_properly(const Lane& lane, std::size_t segment) const
 
 // One stream, from the last row before the region that the index knows, or from the start.
 bool JpegFastDecoder::decode_from(const JpegIndex* index, JpegIndex* made) {
+  made_rows_ = region_.box.top;
   Lane& lane = lanes_[0];
   EntropyStream& s = lane.stream;
   const int interval = header_.restart_interval, columns = header_.mcu_columns();

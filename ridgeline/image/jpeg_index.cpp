@@ -1,7 +1,6 @@
 #include "ridgeline/image/jpeg_index.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace ridgeline::image {
 namespace {
@@ -15,9 +14,10 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   return hash ^ hash >> 29;
 }
 
-std::uint64_t load_word(const std::uint8_t* p, std::size_t size) {
+// 8 bytes, the first the lowest.
+std::uint64_t load_word(const std::uint8_t* p) {
   std::uint64_t word = 0;
-  for (std::size_t i = 0; i < size; ++i) word |= std::uint64_t{p[i]} << (8 * i);
+  for (int i = 0; i < 8; ++i) word |= std::uint64_t{p[i]} << (8 * i);
   return word;
 }
 
@@ -108,14 +108,17 @@ std::optional<JpegIndex> JpegIndex::parse(std::span<const std::uint8_t> bytes) {
 std::uint64_t jpeg_fingerprint(std::span<const std::uint8_t> bytes, std::size_t scan_begin) {
   std::uint64_t hash = mix(bytes.size(), scan_begin);
   const std::size_t header = std::min(scan_begin, bytes.size());
-  for (std::size_t at = 0; at < header; at += 8) {
-    hash = mix(hash, load_word(bytes.data() + at, std::min<std::size_t>(8, header - at)));
+  // Four chains: each step waits for the one before, and a header with a thumbnail is long.
+  std::array<std::uint64_t, 4> chain = {1, 2, 3, 4};
+  std::size_t at = 0;
+  for (; at + 32 <= header; at += 32) {
+    for (std::size_t i = 0; i < 4; ++i) chain[i] = mix(chain[i], load_word(bytes.data() + at + 8 * i));
   }
-  // Up to 64 samples: a scan of another picture with this very header and length differs in all of them.
+  for (std::uint64_t part : chain) hash = mix(hash, part);
+  for (; at < header; ++at) hash = mix(hash, bytes[at]);
+  // Up to 64 samples: a scan of another picture with this very header and length differs in nearly all of them.
   const std::size_t scan = bytes.size() - header, stride = std::max<std::size_t>(8, scan / 64);
-  for (std::size_t at = header; at + 8 <= bytes.size(); at += stride) {
-    hash = mix(hash, load_word(bytes.data() + at, 8));
-  }
+  for (at = header; at + 8 <= bytes.size(); at += stride) hash = mix(hash, load_word(bytes.data() + at));
   return hash;
 }
 
