@@ -71,14 +71,17 @@ bool build(const HuffmanSpec& spec, AcTable& table) {
     if (length > kAcLookupBits) return;
     const unsigned rest = kAcLookupBits - length, size = symbol & 15;
     const auto advance = static_cast<std::uint8_t>(advance_of(symbol));
-    for (unsigned i = code << rest; i < (code + 1) << rest; ++i) {
-      if (size > rest) {
-        table.entry[i] = {0, advance, static_cast<std::int16_t>(size), 0, static_cast<std::uint8_t>(length), 0};
-        continue;
-      }
-      const std::int16_t value = value_of(std::uint64_t{i} << (64 - kAcLookupBits), length, size);
+    AcEntry* const begin = table.entry.data() + (code << rest);
+    if (size > rest) {
+      const AcEntry far{0, advance, static_cast<std::int16_t>(size), 0, static_cast<std::uint8_t>(length), 0};
+      std::fill_n(begin, std::size_t{1} << rest, far);
+      return;
+    }
+    const unsigned same = 1u << (rest - size);
+    for (unsigned v = 0; v < 1u << size; ++v) {
+      const std::int16_t value = value_of(std::uint64_t{v} << (63 - size) << 1, 0, size);
       const auto total = static_cast<std::uint8_t>(length + size);
-      table.entry[i] = {total, advance, value, advance, total, value};
+      std::fill_n(begin + v * same, same, AcEntry{total, advance, value, advance, total, value});
     }
   });
   if (!good) return false;
