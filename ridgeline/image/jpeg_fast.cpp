@@ -177,7 +177,9 @@ bool JpegFastDecoder::go_on(Lane& lane, const JpegIndex& index) {
 bool JpegFastDecoder::decode_rows_in_turns(const JpegIndex& index) {
   int next_row = region_.mcu_rows.begin;
   const auto take = [&](Lane& lane) {
-    return next_row >= region_.mcu_rows.end || (begin_row(lane, next_row++, index) && go_on(lane, index));
+    if (next_row >= region_.mcu_rows.end) return true;
+    const int row = next_row++;
+    return begin_row(lane, row, index) && go_on(lane, index);
   };
   auto& [first, second] = lanes_;
   if (!take(first) || !take(second)) return false;

@@ -26,8 +26,8 @@ struct Outcome {
   Image image;
   int warnings = 0;
   friend bool operator==(const Outcome&, const Outcome&) = default;
-  friend void PrintTo(const Outcome& o, std::ostream* out) {
-    *out << o.image.height() << "x" << o.image.width() << " pixels, " << o.warnings << " warnings " << o.error;
+  friend std::ostream& operator<<(std::ostream& out, const Outcome& o) {
+    return out << o.image.height() << "x" << o.image.width() << " pixels, " << o.warnings << " warnings " << o.error;
   }
 };
 
@@ -183,8 +183,8 @@ TEST(JpegFast, DamagedFilesGetLibjpegsVerdictOrPixels) {
         JpegIndex index;
         ASSERT_EQ(outcome(own, bad, nullptr, nullptr, &index), whole) << sampling.first << sampling.second << " " << i;
         by_own += whole.error.empty() && !own.decoded_by_libjpeg();
-        ASSERT_EQ(outcome(own, bad, &box), part) << text(box) << " " << i << " " << sampling.first << sampling.second
-                                                 << " restart " << restart;
+        ASSERT_EQ(outcome(own, bad, &box), part)
+            << text(box) << " " << i << " " << sampling.first << sampling.second << " restart " << restart;
         if (index.empty()) continue;
         ASSERT_EQ(outcome(own, bad, &box, &index), part) << text(box) << " " << i;
       }
