@@ -62,14 +62,14 @@ HWY_INLINE bool begin_block(Hot& h, EntropyStream& s) {
   std::memset(h.block, 0, 64 * sizeof *h.block);
   refill(h);
   DcEntry entry = plan.dc->entry[h.bits >> (64 - kDcLookupBits)];
-  if (HWY_UNLIKELY(entry.length == 0)) {
-    entry = beyond_lookup(*plan.dc, h.bits, entry);
+  if (HWY_UNLIKELY(entry.code_length == 0)) {
+    entry = long_code(*plan.dc, h.bits);
     if (entry.code_length == kBadCode) return false;
   }
-  consume(h, entry.length);
-  refill(h);
   std::int32_t& dc = s.dc[static_cast<std::size_t>(plan.component)];
-  dc += entry.value;
+  dc += read_value(h.bits, entry.code_length, entry.size);
+  consume(h, unsigned{entry.code_length} + entry.size);
+  refill(h);
   if (HWY_UNLIKELY(dc > plan.dc_limit || dc < -plan.dc_limit)) return false;
   h.block[0] = static_cast<std::int16_t>(dc);
   h.place = 0;

@@ -45,10 +45,6 @@ bool find_code(const LongCodes& codes, std::uint64_t bits, unsigned& length, uns
   return true;
 }
 
-std::int16_t value_of(std::uint64_t bits, unsigned length, unsigned size) {
-  return size == 0 ? std::int16_t{0} : read_value(bits, length, size);
-}
-
 }  // namespace
 
 bool build(const HuffmanSpec& spec, DcTable& table) {
@@ -56,12 +52,8 @@ bool build(const HuffmanSpec& spec, DcTable& table) {
   return list_codes(spec, false, table.codes, [&](unsigned size, unsigned code, unsigned length) {
     if (length > kDcLookupBits) return;
     const unsigned rest = kDcLookupBits - length;
-    for (unsigned i = code << rest; i < (code + 1) << rest; ++i) {
-      const auto total = static_cast<std::uint8_t>(length + size);
-      const std::uint64_t bits = std::uint64_t{i} << (64 - kDcLookupBits);
-      table.entry[i] = size <= rest ? DcEntry{total, 0, value_of(bits, length, size)}
-                                    : DcEntry{0, static_cast<std::uint8_t>(length), static_cast<std::int16_t>(size)};
-    }
+    std::fill_n(table.entry.begin() + (code << rest), std::size_t{1} << rest,
+                DcEntry{static_cast<std::uint8_t>(length), static_cast<std::uint8_t>(size)});
   });
 }
 
@@ -79,7 +71,7 @@ bool build(const HuffmanSpec& spec, AcTable& table) {
     }
     const unsigned same = 1u << (rest - size);
     for (unsigned v = 0; v < 1u << size; ++v) {
-      const std::int16_t value = value_of(std::uint64_t{v} << (63 - size) << 1, 0, size);
+      const std::int16_t value = read_value(std::uint64_t{v} << (63 - size) << 1, 0, size);
       const auto total = static_cast<std::uint8_t>(length + size);
       std::fill_n(begin + v * same, same, AcEntry{total, advance, value, advance, total, value});
     }
@@ -102,14 +94,14 @@ bool build(const HuffmanSpec& spec, AcTable& table) {
 
 DcEntry long_code(const DcTable& table, std::uint64_t bits) {
   unsigned length = 0, size = 0;
-  if (!find_code(table.codes, bits, length, size)) return {16, kBadCode, 0};
-  return {static_cast<std::uint8_t>(length + size), 0, value_of(bits, length, size)};
+  if (!find_code(table.codes, bits, length, size)) return {kBadCode, 0};
+  return {static_cast<std::uint8_t>(length), static_cast<std::uint8_t>(size)};
 }
 
 AcEntry long_code(const AcTable& table, std::uint64_t bits) {
   unsigned length = 0, symbol = 0;
   if (!find_code(table.codes, bits, length, symbol)) return {16, kBadCode, 0, kBadCode, 16, 0};
-  const std::int16_t value = value_of(bits, length, symbol & 15);
+  const std::int16_t value = read_value(bits, length, symbol & 15);
   const auto total = static_cast<std::uint8_t>(length + (symbol & 15));
   const auto advance = static_cast<std::uint8_t>(advance_of(symbol));
   return {total, advance, value, advance, total, value};

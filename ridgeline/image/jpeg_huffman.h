@@ -26,15 +26,16 @@ struct LongCodes {
   std::array<std::uint8_t, 256> symbol{};
 };
 
-// What the next bits are. Length 0: not in the lookup; then either `code_length` and `value_bits` say how to read the
-// value that lies beyond it, or (code_length 0) the code itself is longer.
+// A DC code; its value follows it. Values are long as often as not, so that a branch on it would be guessed wrong.
+// Length 0: a longer code.
 struct DcEntry {
-  std::uint8_t length = 0;
   std::uint8_t code_length = 0;
-  std::int16_t value = 0;  // or the number of its bits
+  std::uint8_t size = 0;  // bits of the value
 };
 
-// One or two coefficients. A single one stands twice, with second == first.
+// One or two AC coefficients with their values. A single one stands twice, with second == first. Length 0: not in the
+// lookup; then either `first_length` and `first_value` say how to read the value that lies beyond it, or
+// (first_length 0) the code itself is longer.
 struct AcEntry {
   std::uint8_t length = 0;        // of all
   std::uint8_t first = 0;         // advance to the first coefficient
@@ -59,10 +60,11 @@ struct AcTable {
 bool build(const HuffmanSpec& spec, DcTable& table);
 bool build(const HuffmanSpec& spec, AcTable& table);
 
-// T.81 F.2.2.1, EXTEND, of the `size` bits behind the first `skip` ones; size 1 to 15.
+// T.81 F.2.2.1, EXTEND, of the `size` bits behind the first `skip` ones; size 0 to 15.
 inline std::int16_t read_value(std::uint64_t bits, unsigned skip, unsigned size) {
-  const auto v = static_cast<std::int32_t>(bits << skip >> (64 - size));
-  const std::int32_t negative = (v >> (size - 1)) - 1;  // all ones or zero
+  bits <<= skip;
+  const auto v = static_cast<std::int32_t>(bits >> 1 >> (63 - size));
+  const auto negative = static_cast<std::int32_t>(~static_cast<std::int64_t>(bits) >> 63);  // all ones or zero
   return static_cast<std::int16_t>(v + (negative & (1 - (1 << size))));
 }
 
@@ -72,11 +74,6 @@ DcEntry long_code(const DcTable& table, std::uint64_t bits);
 AcEntry long_code(const AcTable& table, std::uint64_t bits);
 
 // What the lookup does not hold.
-inline DcEntry beyond_lookup(const DcTable& table, std::uint64_t bits, DcEntry entry) {
-  if (entry.code_length == 0) return long_code(table, bits);
-  const auto size = static_cast<unsigned>(entry.value);
-  return {static_cast<std::uint8_t>(entry.code_length + size), 0, read_value(bits, entry.code_length, size)};
-}
 inline AcEntry beyond_lookup(const AcTable& table, std::uint64_t bits, AcEntry entry) {
   if (entry.first_length == 0) return long_code(table, bits);
   const auto size = static_cast<unsigned>(entry.first_value);
