@@ -16,12 +16,14 @@ namespace ridgeline::image {
 // "[decode] not a JPEG or PNG: GIF", "[jpeg] premature end of JPEG file". The caller adds file or record.
 class Decoder {
  public:
-  explicit Decoder(DecodeLimits limits = {}) : limits_(limits), jpeg_(limits) {}
+  explicit Decoder(DecodeLimits limits = {}, JpegPath path = jpeg_path_from_environment())
+      : limits_(limits), jpeg_(limits, path) {}
 
-  // The whole image. The view lives until the next call.
-  ImageView decode(std::span<const std::uint8_t> bytes);
+  // The whole image. The view lives until the next call. About the index see JpegDecoder; a PNG has none.
+  ImageView decode(std::span<const std::uint8_t> bytes, const JpegIndex* known = nullptr, JpegIndex* made = nullptr);
   // The pixels of `box`, equal to those of decode(); for JPEG without decoding the rest.
-  ImageView decode_region(std::span<const std::uint8_t> bytes, Box box);
+  ImageView decode_region(std::span<const std::uint8_t> bytes, Box box, const JpegIndex* known = nullptr,
+                          JpegIndex* made = nullptr);
 
  private:
   DecodeLimits limits_;

@@ -1,6 +1,7 @@
 #include "ridgeline/image/jpeg.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -8,6 +9,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/image/jpeg_error.h"
+#include "ridgeline/image/jpeg_fast.h"
 #include "ridgeline/image/pixels.h"
 
 namespace ridgeline::image {
@@ -72,8 +74,11 @@ struct JpegDecoder::State {
   Box held{};
   bool full = true;
   bool finishing = false;  // all rows are there
+  JpegPath path;
+  JpegFastDecoder fast;
+  bool by_libjpeg = false;
 
-  explicit State(DecodeLimits given) : limits(given) {
+  State(DecodeLimits given, JpegPath chosen) : limits(given), path(chosen) {
     source.init_source = nothing;
     source.fill_input_buffer = file_ended;
     source.skip_input_data = skip_input;
@@ -100,6 +105,7 @@ struct JpegDecoder::State {
   void read_pixels(const Box* wanted);
   void read_row(std::uint8_t* out);
   ImageView decode(std::span<const std::uint8_t> bytes, const Box* wanted);
+  ImageView decode(std::span<const std::uint8_t> bytes, const Box* wanted, const JpegIndex* known, JpegIndex* made);
 };
 
 // A file that ends early is bad at once: libjpeg's own source would invent an end marker and paint the rest grey. Only
@@ -211,16 +217,43 @@ ImageView JpegDecoder::State::decode(std::span<const std::uint8_t> bytes, const 
   return crop(all, {wanted->top - held.top, wanted->left - held.left, wanted->height, wanted->width});
 }
 
-JpegDecoder::JpegDecoder(DecodeLimits limits) : state_(std::make_unique<State>(limits)) {}
+ImageView JpegDecoder::State::decode(std::span<const std::uint8_t> bytes, const Box* wanted, const JpegIndex* known,
+                                     JpegIndex* made) {
+  if (path == JpegPath::own) {
+    if (const auto pixels_of_fast = fast.decode(bytes, wanted, limits.max_pixels, known, made)) {
+      errors.warnings = 0;
+      full = wanted == nullptr;
+      by_libjpeg = false;
+      return *pixels_of_fast;
+    }
+  }
+  if (made) *made = JpegIndex();
+  by_libjpeg = true;
+  return decode(bytes, wanted);
+}
+
+JpegPath jpeg_path_from_environment() {
+  const char* name = std::getenv("RIDGELINE_JPEG");
+  const std::string_view wanted = name ? name : "";
+  if (wanted.empty() || wanted == "own") return JpegPath::own;
+  if (wanted == "libjpeg") return JpegPath::libjpeg;
+  throw Error("RIDGELINE_JPEG: unknown path '" + std::string(wanted) + "' (allowed: own, libjpeg)", ErrorKind::usage);
+}
+
+JpegDecoder::JpegDecoder(DecodeLimits limits, JpegPath path) : state_(std::make_unique<State>(limits, path)) {}
 JpegDecoder::~JpegDecoder() = default;
 JpegDecoder::JpegDecoder(JpegDecoder&&) noexcept = default;
 JpegDecoder& JpegDecoder::operator=(JpegDecoder&&) noexcept = default;
 
-ImageView JpegDecoder::decode(std::span<const std::uint8_t> bytes) { return state_->decode(bytes, nullptr); }
-ImageView JpegDecoder::decode_region(std::span<const std::uint8_t> bytes, Box box) {
-  return state_->decode(bytes, &box);
+ImageView JpegDecoder::decode(std::span<const std::uint8_t> bytes, const JpegIndex* known, JpegIndex* made) {
+  return state_->decode(bytes, nullptr, known, made);
+}
+ImageView JpegDecoder::decode_region(std::span<const std::uint8_t> bytes, Box box, const JpegIndex* known,
+                                     JpegIndex* made) {
+  return state_->decode(bytes, &box, known, made);
 }
 int JpegDecoder::warnings() const { return state_->errors.warnings; }
 bool JpegDecoder::decoded_fully() const { return state_->full; }
+bool JpegDecoder::decoded_by_libjpeg() const { return state_->by_libjpeg; }
 
 }  // namespace ridgeline::image

@@ -27,6 +27,9 @@ class NormalizeTable {
 
  private:
   std::array<float, 3 * 256> table_;
+  // v * scale + offset in f64, rounded to f32, and whether it is the table in every entry.
+  std::array<double, 3> scale_, offset_;
+  bool is_line_ = true;
 };
 
 }  // namespace ridgeline::image

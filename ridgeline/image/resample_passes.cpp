@@ -229,7 +229,9 @@ void resample_down(const std::uint8_t* in, std::ptrdiff_t stride, int count, con
   HWY_DYNAMIC_DISPATCH(down_row)(in, stride, count, weight, high, low, n, out);
 }
 
-void resample_across_rgb(const AcrossRows& job) { HWY_DYNAMIC_DISPATCH(across_rgb)(job); }
+void resample_across_rgb(const AcrossRows& job) {
+  if (!resample_across_rgb_by_16(job)) HWY_DYNAMIC_DISPATCH(across_rgb)(job);
+}
 
 }  // namespace ridgeline::image
 #endif  // HWY_ONCE

@@ -46,6 +46,8 @@ struct AcrossRows {
   const PairedWeights* pairs = nullptr;
 };
 void resample_across_rgb(const AcrossRows& job);
+// The same, where the instruction set and the scale allow; false, and nothing written, where not.
+bool resample_across_rgb_by_16(const AcrossRows& job);
 
 // The plain law, any number of channels, some of the columns or bytes; what the vector code must equal.
 void resample_down_plain(const std::uint8_t* in, std::ptrdiff_t stride, int count, const std::int32_t* weight,

@@ -1,8 +1,10 @@
 // What a run delivers must not depend on how it is run.
 #include "helpers.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/data/runtime/jpeg_indices.h"
 #include "ridgeline/data/runtime/tuner.h"
 #include "ridgeline/data/runtime/worker_pool.h"
+#include "ridgeline/image/decode.h"
 #include "ridgeline/image/normalize.h"
 
 namespace ridgeline::data::testing {
@@ -64,6 +66,39 @@ TEST(Runtime, EveryKindOfNodeIsIndependentOfWorkersAndTuning) {
     Iterator narrow(data, {.workers = 3, .memory_limit = 2 * reference.slot_bytes() + 60000, .epochs = 3});
     EXPECT_EQ(digest(narrow), expected);
   }
+}
+
+TEST(Runtime, IndicesOfJpegsChangeNoPixelWhateverTheirMemory) {
+  const TempDir dir;
+  const Dataset data = training(write_folders(dir / "train", 3, 9));
+  Iterator without(data, {.epochs = 4, .pull = true, .jpeg_index_memory = 0});
+  const std::uint64_t expected = digest(without);
+  for (const std::int64_t memory : {1000, 1 << 20}) {
+    for (const int workers : {1, 3}) {
+      Iterator it(data, {.workers = workers, .epochs = 4, .jpeg_index_memory = memory});
+      EXPECT_EQ(digest(it), expected) << memory;
+    }
+  }
+}
+
+TEST(Runtime, IndicesAreKeptUpToTheirLimitAndOnlyGrow) {
+  const std::vector<std::uint8_t> jpeg = image::encode_jpeg(picture(200, 180, 3), 90);
+  image::Decoder decoder;
+  image::JpegIndex part, whole;
+  decoder.decode_region(jpeg, {0, 0, 60, 180}, nullptr, &part);
+  decoder.decode(jpeg, nullptr, &whole);
+  ASSERT_GT(whole.known_rows(), part.known_rows());
+  JpegIndices indices(static_cast<std::int64_t>(whole.serialize().size()) + 200);
+  EXPECT_TRUE(indices.find(7).empty());
+  indices.keep(7, part);
+  EXPECT_EQ(indices.find(7), part);
+  indices.keep(7, whole);
+  indices.keep(7, part);
+  EXPECT_EQ(indices.find(7), whole);
+  indices.keep(8, whole);
+  EXPECT_TRUE(indices.find(8).empty()) << "no room";
+  EXPECT_EQ(indices.count(), 1);
+  EXPECT_GE(indices.bytes(), static_cast<std::int64_t>(whole.serialize().size()));
 }
 
 TEST(Runtime, TheTunerTakesWorkersAwayAndGivesThemBack) {

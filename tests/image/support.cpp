@@ -91,6 +91,7 @@ std::vector<std::uint8_t> plain_encode(const Image& image, const PlainEncoding& 
   cinfo.comp_info[0].v_samp_factor = encoding.v;
   cinfo.restart_interval = static_cast<unsigned>(encoding.restart);
   cinfo.arith_code = encoding.arithmetic;
+  cinfo.optimize_coding = encoding.own_tables;
   std::vector<jpeg_scan_info> scans;
   if (encoding.progressive) jpeg_simple_progression(&cinfo);
   if (encoding.one_scan_each) {

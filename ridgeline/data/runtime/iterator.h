@@ -38,7 +38,8 @@ struct IteratorOptions {
   bool pull = false;                              // no threads: next() does the work itself (the reference in tests)
   std::vector<std::string> disabled_passes = {};  // by name, see pass/passes.h
   BadSampleOptions bad_samples = {};              // what a sample that cannot be made does
-  bool autotune = false;                          // as few workers as the consumer needs; cannot change results
+  std::int64_t jpeg_index_memory = std::int64_t{256} << 20;  // bytes for the side indices of JPEGs; 0: none
+  bool autotune = false;                // as few workers as the consumer needs; cannot change results
   BatchAllocator* allocator = nullptr;  // memory of the slots; null: 64-byte aligned host memory. Must outlive batches
   std::shared_ptr<WorkerPool> pool = {};  // shared by several iterators; null: one of its own with `workers` threads
   Trace* trace = nullptr;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "ridgeline/data/runtime/jpeg_indices.h"
 #include "ridgeline/data/source/source.h"
 #include "ridgeline/image/decode.h"
 #include "ridgeline/image/resample.h"
@@ -52,6 +53,7 @@ struct Workspace {
 struct Scratch {
   explicit Scratch(int places) : work(static_cast<std::size_t>(places)) {}
   image::Decoder decoder;
+  JpegIndices* indices = nullptr;  // of the run; null: none are made
   image::Resizer resizer;
   Counters counters;
   std::vector<Workspace> work;

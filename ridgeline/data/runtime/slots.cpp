@@ -60,6 +60,11 @@ SlotRing::SlotRing(std::shared_ptr<const Pipeline> pipeline, const IteratorOptio
       account_(options.bad_samples, options.log) {
   pool_size_ = pool_ ? pool_->size() : 0;
   for (int i = 0; i < std::max(1, pool_size_); ++i) scratch_.push_back(std::make_unique<Scratch>(pipeline_->places()));
+  const bool again = std::any_of(pipeline_->graph().nodes.begin(), pipeline_->graph().nodes.end(),
+                                 [](const Node& node) { return node.op == "repeat" || node.op == "mix"; });
+  if (options.jpeg_index_memory > 0 && (epochs_ != 1 || again))
+    indices_ = std::make_unique<JpegIndices>(options.jpeg_index_memory);
+  for (const auto& scratch : scratch_) scratch->indices = indices_.get();
   const bool cheap = rows_are_cheap(*pipeline_, writer_.slot_bytes());
   if (cheap) chunk_ = kCheapRows;
   for (const auto& scratch : scratch_) scratch->cheap = cheap;

@@ -65,6 +65,7 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
   BatchAllocator* allocator_;
   Trace* trace_;
   SlotWriter writer_;
+  std::unique_ptr<JpegIndices> indices_;           // null where no record comes twice
   std::vector<std::unique_ptr<Scratch>> scratch_;  // one a worker
   std::size_t chunk_ = 1;                          // rows claimed at a time
   std::vector<Slot> slots_;

@@ -30,13 +30,28 @@ void resize_into(Frame& frame, Scratch& scratch, const image::ResizeSpec& spec) 
   frame.set(packed(target, out, channels));
 }
 
+// Calls decode(known, made) with the record's index, and keeps what it learned.
+template <class Decode>
+image::ImageView with_index(Frame& frame, Scratch& scratch, Decode decode) {
+  if (!scratch.indices) return decode(nullptr, nullptr);
+  const image::JpegIndex known = scratch.indices->find(frame.row.record);
+  image::JpegIndex made;
+  const image::ImageView view = decode(&known, &made);
+  if (made.known_rows() > known.known_rows()) scratch.indices->keep(frame.row.record, made);
+  return view;
+}
+
 void decode_whole(Frame& frame, Scratch& scratch) {
-  frame.set(scratch.decoder.decode(frame.encoded()));
+  frame.set(with_index(frame, scratch, [&](const image::JpegIndex* known, image::JpegIndex* made) {
+    return scratch.decoder.decode(frame.encoded(), known, made);
+  }));
   scratch.lap(Part::decode, bytes_of(size_of(frame.view()), frame.view().channels));
 }
 
 void decode_part(Frame& frame, Scratch& scratch, image::Box box) {
-  frame.set(scratch.decoder.decode_region(frame.encoded(), box));
+  frame.set(with_index(frame, scratch, [&](const image::JpegIndex* known, image::JpegIndex* made) {
+    return scratch.decoder.decode_region(frame.encoded(), box, known, made);
+  }));
   scratch.lap(Part::decode, bytes_of({box.height, box.width}, frame.view().channels));
 }
 
