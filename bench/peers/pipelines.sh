@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# The input pipeline of ImageNet training, this engine and others in turn on the same machine, and the ratios.
+#
+#     RIDGELINE_TORCH_PYTHON=... RIDGELINE_DALI_PYTHON=... RIDGELINE_TF_PYTHON=... RIDGELINE_MINDSPORE_PYTHON=... \
+#       bench/peers/pipelines.sh DIR [CORES]
+#
+# DIR holds class folders of JPEGs (each file is listed six times through links, so that there is something to shuffle).
+# Systems whose interpreter is not given are left out. CORES: "0" and then "0,1" by default, as taskset takes them.
+# Ours runs four epochs: the first makes the JPEG indices, the later ones use them; the two rates stand apart.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+photos=$(realpath "${1:?the folder with class folders}")
+cores=${2:-"0 0,1"}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for class in "$photos"/*/; do
+  mkdir -p "$work/photos/$(basename "$class")"
+  for file in "$class"*; do
+    for copy in 1 2 3 4 5 6; do
+      name=$(basename "$file")
+      ln -s "$file" "$work/photos/$(basename "$class")/${name%.*}_$copy.jpg"
+    done
+  done
+done
+cat "$photos"/*/* >/dev/null  # into the page cache
+declare -A python=([torchvision-pil]=${RIDGELINE_TORCH_PYTHON:-} [torchvision-tensor]=${RIDGELINE_TORCH_PYTHON:-}
+  [dali-antialias]=${RIDGELINE_DALI_PYTHON:-} [dali]=${RIDGELINE_DALI_PYTHON:-} [tf.data]=${RIDGELINE_TF_PYTHON:-}
+  [mindspore]=${RIDGELINE_MINDSPORE_PYTHON:-})
+for set in $cores; do
+  n=$(tr ',' '\n' <<<"$set" | wc -l)
+  echo "== $n core(s): $set"
+  : >"$work/rows"
+  ours() {
+    taskset -c "$set" build/ridgeline dataset bench --data_dir "$work/photos" --image_size 224 --batch_size 128 \
+      --workers "$n" --epochs "$1" --warmup "$2" --json | tail -1 | sed "s/^{/{\"peer\":\"$3\",/" >>"$work/rows"
+  }
+  ours 1 1 "ridgeline, first epoch"
+  ours 5 8 "ridgeline, later epochs"
+  for peer in torchvision-pil torchvision-tensor dali-antialias dali tf.data mindspore; do
+    [[ -n ${python[$peer]} ]] || continue
+    OMP_NUM_THREADS=1 taskset -c "$set" "${python[$peer]}" bench/peers/pipelines.py "$peer" "$work/photos" \
+      --threads "$n" 2>"$work/error" | grep '^{' >>"$work/rows" || { echo "$peer failed:"; tail -2 "$work/error"; }
+  done
+  python3 - "$work/rows" <<'PY'
+import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+later = next(r["images_per_second"] for r in rows if r["peer"] == "ridgeline, later epochs")
+first = next(r["images_per_second"] for r in rows if r["peer"] == "ridgeline, first epoch")
+print(f"{'':<26}{'images/s':>10}{'ours, first':>13}{'ours, later':>13}")
+for r in rows:
+    rate = r["images_per_second"]
+    print(f"{r['peer']:<26}{rate:>10.0f}{first / rate:>12.2f}x{later / rate:>12.2f}x")
+PY
+done
