@@ -34,7 +34,8 @@ TEST(JpegParts, TheInverseTransformEqualsThePlainLawOnEveryInstructionSet) {
       for (int k = 0; k <= end; ++k) {
         if (k > 0 && random.integer(0, 2) == 0) continue;
         const std::int64_t limit = k == 0 || random.integer(0, 1) ? std::min<std::int64_t>(largest, 400) : largest;
-        coefficients[static_cast<std::size_t>(64 * i + k)] = static_cast<std::int16_t>(random.integer(-limit, limit));
+        coefficients[64 * static_cast<std::size_t>(i) + static_cast<std::size_t>(k)] =
+            static_cast<std::int16_t>(random.integer(-limit, limit));
       }
     }
     const std::ptrdiff_t stride = 8 * (count + kSlack);
