@@ -13,6 +13,12 @@ HWY_BEFORE_NAMESPACE();
 namespace ridgeline::image::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+#if HWY_TARGET == HWY_SCALAR
+
+bool idct_row(const IdctRow& row) { return inverse_dct_plain(row); }
+
+#else
+
 // A block whose only coefficient is the first: both passes in one number.
 HWY_INLINE std::uint8_t flat_pixel(int dc) {
   const int v = ((dc * 4 + 16) >> 5) + 128;
@@ -30,54 +36,6 @@ HWY_INLINE bool flat_blocks(const IdctRow& row, int at, int blocks) {
   }
   return true;
 }
-
-#if HWY_TARGET == HWY_SCALAR
-
-// The law in plain arithmetic.
-constexpr int wrap(int v) { return static_cast<std::int16_t>(v); }
-constexpr int saturate(int v) { return v < -32768 ? -32768 : v > 32767 ? 32767 : v; }
-constexpr int sum32(std::uint32_t a, std::uint32_t b) { return static_cast<int>(a + b); }
-
-void one_pass(int* v, int stride, int shift) {
-  int* const in[8] = {
-      v, v + stride, v + 2 * stride, v + 3 * stride, v + 4 * stride, v + 5 * stride, v + 6 * stride, v + 7 * stride};
-  const int even2 = *in[2] * 4433 + *in[6] * (4433 - 15137), even3 = *in[2] * (4433 + 6270) + *in[6] * 4433;
-  const int even0 = wrap(*in[0] + *in[4]) * 8192, even1 = wrap(*in[0] - *in[4]) * 8192;
-  const int even[4] = {even0 + even3, even1 + even2, even1 - even2, even0 - even3};
-  const int z3 = wrap(*in[7] + *in[3]), z4 = wrap(*in[5] + *in[1]);
-  const int y3 = z3 * (9633 - 16069) + z4 * 9633, y4 = z3 * 9633 + z4 * (9633 - 3196);
-  const int odd[4] = {
-      sum32(*in[7] * -7373 + *in[1] * (12299 - 7373), y4), sum32(*in[5] * -20995 + *in[3] * (25172 - 20995), y3),
-      sum32(*in[5] * (16819 - 20995) + *in[3] * -20995, y4), sum32(*in[7] * (2446 - 7373) + *in[1] * -7373, y3)};
-  for (int i = 0; i < 4; ++i) {
-    const auto a = static_cast<std::uint32_t>(even[i]) + (1u << (shift - 1)), b = static_cast<std::uint32_t>(odd[i]);
-    *in[i] = saturate(static_cast<int>(a + b) >> shift);
-    *in[7 - i] = saturate(static_cast<int>(a - b) >> shift);
-  }
-}
-
-bool idct_row(const IdctRow& row) {
-  for (int i = 0; i < row.count; ++i) {
-    int v[64];
-    for (std::size_t k = 0; k < 64; ++k)
-      v[kZigzag[k]] = wrap(row.coefficients[64 * i + static_cast<int>(k)] * row.quant[k]);
-    for (int x = 0; x < 8; ++x) {
-      if (std::abs(v[x]) > 8191) return false;
-    }
-    for (int x = 0; x < 8; ++x) one_pass(v + x, 8, 11);
-    for (int y = 0; y < 8; ++y) {
-      one_pass(v + 8 * y, 1, 18);
-      std::uint8_t* out = row.out + y * row.stride + 8 * static_cast<std::ptrdiff_t>(i);
-      for (int x = 0; x < 8; ++x) {
-        const int p = v[8 * y + x];
-        out[x] = static_cast<std::uint8_t>((p < -128 ? -128 : p > 127 ? 127 : p) + 128);
-      }
-    }
-  }
-  return true;
-}
-
-#else
 
 // Up to here in zigzag order the coefficients lie in the first four rows and columns.
 constexpr int kLastInFourRows = 9;
@@ -382,6 +340,53 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ridgeline::image {
+
+namespace {
+
+constexpr int wrap(int v) { return static_cast<std::int16_t>(v); }
+constexpr int saturate(int v) { return v < -32768 ? -32768 : v > 32767 ? 32767 : v; }
+constexpr int sum32(std::uint32_t a, std::uint32_t b) { return static_cast<int>(a + b); }
+
+void one_pass(int* v, int stride, int shift) {
+  int* const in[8] = {
+      v, v + stride, v + 2 * stride, v + 3 * stride, v + 4 * stride, v + 5 * stride, v + 6 * stride, v + 7 * stride};
+  const int even2 = *in[2] * 4433 + *in[6] * (4433 - 15137), even3 = *in[2] * (4433 + 6270) + *in[6] * 4433;
+  const int even0 = wrap(*in[0] + *in[4]) * 8192, even1 = wrap(*in[0] - *in[4]) * 8192;
+  const int even[4] = {even0 + even3, even1 + even2, even1 - even2, even0 - even3};
+  const int z3 = wrap(*in[7] + *in[3]), z4 = wrap(*in[5] + *in[1]);
+  const int y3 = z3 * (9633 - 16069) + z4 * 9633, y4 = z3 * 9633 + z4 * (9633 - 3196);
+  const int odd[4] = {
+      sum32(*in[7] * -7373 + *in[1] * (12299 - 7373), y4), sum32(*in[5] * -20995 + *in[3] * (25172 - 20995), y3),
+      sum32(*in[5] * (16819 - 20995) + *in[3] * -20995, y4), sum32(*in[7] * (2446 - 7373) + *in[1] * -7373, y3)};
+  for (int i = 0; i < 4; ++i) {
+    const auto a = static_cast<std::uint32_t>(even[i]) + (1u << (shift - 1)), b = static_cast<std::uint32_t>(odd[i]);
+    *in[i] = saturate(static_cast<int>(a + b) >> shift);
+    *in[7 - i] = saturate(static_cast<int>(a - b) >> shift);
+  }
+}
+
+}  // namespace
+
+bool inverse_dct_plain(const IdctRow& row) {
+  for (int i = 0; i < row.count; ++i) {
+    int v[64];
+    for (std::size_t k = 0; k < 64; ++k)
+      v[kZigzag[k]] = wrap(row.coefficients[64 * i + static_cast<int>(k)] * row.quant[k]);
+    for (int x = 0; x < 8; ++x) {
+      if (std::abs(v[x]) > 8191) return false;
+    }
+    for (int x = 0; x < 8; ++x) one_pass(v + x, 8, 11);
+    for (int y = 0; y < 8; ++y) {
+      one_pass(v + 8 * y, 1, 18);
+      std::uint8_t* out = row.out + y * row.stride + 8 * static_cast<std::ptrdiff_t>(i);
+      for (int x = 0; x < 8; ++x) {
+        const int p = v[8 * y + x];
+        out[x] = static_cast<std::uint8_t>((p < -128 ? -128 : p > 127 ? 127 : p) + 128);
+      }
+    }
+  }
+  return true;
+}
 
 HWY_EXPORT(idct_row);
 
