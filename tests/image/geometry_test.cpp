@@ -139,6 +139,53 @@ TEST(Resize, MindDatasLongSideIsSometimesOnePixelShorter) {
   EXPECT_LT(differing, 200);
 }
 
+// The hashes are torchvision's own (size_golden.py beside this file).
+class Fnv {
+ public:
+  void add(int value) { hash_ = (hash_ ^ static_cast<std::uint32_t>(value)) * 0x100000001b3ull; }
+  std::uint64_t value() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325ull;
+};
+
+TEST(Resize, SizesAreTorchvisionsForAllHeightsAndWidthsUpTo600) {
+  const std::pair<int, std::uint64_t> golden[] = {{64, 0x9ca74d399cd203f3ull},
+                                                  {224, 0x33130d63aa314a0bull},
+                                                  {232, 0x09762ddc9a329459ull},
+                                                  {256, 0x9e66aa87ce488fe5ull},
+                                                  {299, 0xcb70bfd83c475101ull}};
+  for (const auto& [size, expected] : golden) {
+    Fnv hash;
+    for (int height = 1; height <= 600; ++height) {
+      for (int width = 1; width <= 600; ++width) {
+        const Size out = resized_short_side({height, width}, size);
+        hash.add(out.height);
+        hash.add(out.width);
+      }
+    }
+    EXPECT_EQ(hash.value(), expected) << size;
+  }
+}
+
+TEST(CenterCrop, OffsetsAreTorchvisionsForAllLengthsUpTo600) {
+  const std::pair<int, std::uint64_t> golden[] = {{32, 0xdd0b2cfcbf3e51c5ull},
+                                                  {64, 0x389f25965448cea5ull},
+                                                  {224, 0xd5a0160ec38aed45ull},
+                                                  {299, 0x9e5b6b1300b9a5dbull}};
+  for (const auto& [size, expected] : golden) {
+    Fnv hash;
+    for (int length = 1; length <= 600; ++length) {
+      for (const bool vertical : {true, false}) {
+        const CenterCrop crop = center_crop(vertical ? Size{length, 1} : Size{1, length}, {size, size});
+        const int begin = vertical ? crop.box.top - crop.pad_top : crop.box.left - crop.pad_left;
+        for (int i = begin; i < begin + size; ++i) hash.add(i < 0 || i >= length ? -1 : i);
+      }
+    }
+    EXPECT_EQ(hash.value(), expected) << size;
+  }
+}
+
 TEST(CenterCrop, OffsetsRoundHalfToEven) {
   EXPECT_EQ(center_crop({227, 225}, {224, 224}).box, (Box{2, 0, 224, 224}));    // 1.5 -> 2, 0.5 -> 0
   EXPECT_EQ(center_crop({229, 231}, {224, 224}).box, (Box{2, 4, 224, 224}));    // 2.5 -> 2, 3.5 -> 4

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include "every_target.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/image/image.h"
 
@@ -39,19 +40,6 @@ struct PlainEncoding {
   bool own_tables = false;  // Huffman tables made for the image
 };
 std::vector<std::uint8_t> plain_encode(const Image& image, const PlainEncoding& encoding);
-
-// Calls `body` under each instruction set that this machine has.
-template <class Body>
-void on_every_target(Body body) {
-  for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    SCOPED_TRACE(hwy::TargetName(target));
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 std::string sha256_hex(std::string_view bytes);
 
