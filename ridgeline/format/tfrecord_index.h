@@ -1,8 +1,7 @@
 // ridgeline/format/tfrecord_index.h
 //
-// The offset index of a plain TFRecord file, kept on disk between runs. Keyed by the file's absolute path, size and
-// modification time; a stale, foreign or damaged cache file counts as absent, and a directory that cannot be written is
-// no error: the index is built again. Any thread and process may load and store (files are replaced atomically).
+// The offset index of a plain TFRecord file in an index cache (index_cache.h: what is stale or damaged counts as
+// absent, what cannot be written is passed over). Any thread and process may load and store.
 #pragma once
 
 #include <cstdint>

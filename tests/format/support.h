@@ -50,6 +50,9 @@ inline std::string as_text(std::span<const std::uint8_t> bytes) {
 }
 
 inline void put_file(const std::string& path, std::string_view content) {
+  // A new file: some file systems send one that is cut to nothing and written again to the disk at once.
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
   std::ofstream(path, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
 }
 
@@ -75,6 +78,15 @@ inline std::string pack_path(const std::string& relative) {
 
 #define SKIP_WITHOUT(path) \
   if ((path).empty()) GTEST_SKIP() << "RIDGELINE_TEST_DATA does not name the folder of packA"
+
+// Damage of every kind. `use` opens and reads the file at `path`. Cut at each byte, `content` must give an Error that
+// starts with `prefix`, unless whole(n) says that its first n bytes are a file of their own.
+void expect_cuts_are_errors(const std::string& path, std::string_view content, std::string_view prefix,
+                            const std::function<void()>& use, const std::function<bool(std::size_t)>& whole);
+// With one to four bytes changed at random, `use` must return or throw an Error that starts with a bracket: what is
+// tested is that nothing crashes, hangs or reads outside (under the sanitizers). Returns how many files were refused.
+int expect_flips_are_survived(const std::string& path, std::string_view content, const std::function<void()>& use,
+                              int files = 2000);
 
 // FIPS 180-4. The first 16 hexadecimal digits, as in the catalogue.
 std::string sha256_16(std::span<const std::uint8_t> bytes);

@@ -1,0 +1,58 @@
+// ridgeline/format/tar_samples.h
+//
+// Samples of a tar archive after WebDataset's law: members one behind the other whose names agree up to the first dot
+// of the file name are one sample; what follows that dot is the field's name, in lower case. "a/0017.jpg" and
+// "a/0017.cls" are the fields jpg and cls of sample a/0017; "a/0017.seg.png" is its field seg.png.
+// (https://github.com/webdataset/webdataset, "The WebDataset Format".)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ridgeline/format/tar.h"
+
+namespace ridgeline {
+
+// Owns the archive. Passed over, as there: files without a dot, files that begin with one, and those whose path begins
+// with "__" up to a "__" at the end of its first part ("__meta__/..."). A key that comes again later is another sample.
+// Two members of one sample with the same field are an Error that names member and byte. Immutable: any thread may
+// read.
+class TarSamples {
+ public:
+  struct Field {
+    std::string name;        // "jpg"
+    std::size_t member = 0;  // in archive()
+  };
+
+  explicit TarSamples(TarFile archive);
+  explicit TarSamples(const std::string& path, const TarOptions& options = {}) : TarSamples(TarFile(path, options)) {}
+
+  const TarFile& archive() const { return archive_; }
+  std::size_t size() const { return samples_.size() - 1; }
+  std::string_view key(std::size_t i) const;
+  // In the archive's order.
+  std::vector<Field> fields(std::size_t i) const;
+  bool has(std::size_t i, std::string_view field) const;
+  // The content of a field. A missing one is an Error that names sample, byte and the fields that are there.
+  std::span<const std::uint8_t> field(std::size_t i, std::string_view name) const;
+
+ private:
+  std::size_t find(std::size_t i, std::string_view name) const;  // a position in kept_, or its size
+
+  TarFile archive_;
+  std::vector<std::size_t> kept_;     // members that belong to samples
+  std::vector<std::size_t> samples_;  // where each begins in kept_, and the end of the last
+};
+
+// "a/b.c.d" is key "a/b" and field "c.d"; both empty for names that belong to no sample.
+struct TarSampleName {
+  std::string_view key;
+  std::string_view field;
+};
+TarSampleName split_sample_name(std::string_view name);
+
+}  // namespace ridgeline
