@@ -106,6 +106,8 @@ DatasetTool add_dataset_bench(CLI::App& dataset) {
       ->capture_default_str();
   app->add_flag("--pull", iterator.pull, "no workers: the consumer does the work itself, the reference for results");
   app->add_flag("--autotune", iterator.autotune, "as few workers as the consumer needs");
+  app->add_flag("--raw", iterator.raw_images,
+                "leave flip and normalisation to the consumer, as `ridgeline train` does");
   app->add_flag("--hash", flags->options.hash,
                 "SHA-256 over all columns of all batches; its time counts, so do not compare speeds with it");
   app->add_flag("--json", flags->json, "print one JSON object");

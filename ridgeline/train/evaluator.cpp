@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/data/runtime/iterator.h"
+#include "ridgeline/data/runtime/rows.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
 
@@ -37,6 +37,15 @@ std::int64_t modified(const std::string& path) {
 
 }  // namespace
 
+std::optional<data::Batch> next_batch(data::Iterator& iterator, const Recipe& recipe, const char* way_out) {
+  try {
+    return iterator.next();
+  } catch (const data::SampleError& e) {
+    if (recipe.bad_samples.policy != data::BadSamplePolicy::raise) throw;
+    throw Error(fmt::format("{} (--bad_samples={} goes on without it)", e.what(), way_out), e.kind());
+  }
+}
+
 Recipe adopt_checkpoint(Recipe recipe, const CheckpointInfo& info) {
   if (info.model != recipe.model) {
     throw Error(
@@ -65,7 +74,7 @@ std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset
   double rows = 0;
   const auto begin = Clock::now();
   const std::int64_t total = validation.num_samples();
-  while (auto batch = iterator.next()) {
+  while (auto batch = next_batch(iterator, recipe, "skip")) {
     if (interrupted()) return std::nullopt;
     program.bind("images", batch->image());
     program.bind("labels", batch->label());

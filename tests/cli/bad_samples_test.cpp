@@ -80,12 +80,13 @@ TEST(BadSamples, TrainingReplacesThemAndEvaluationLeavesThemOut) {
   const std::string evaluate =
       "evaluate --model=resnet20 --batch_size=8 --data_dir=" + root() + "/shapes --checkpoint_dir=" + log;
   expect(run(evaluate + " --bad_samples=skip"), 0, {"bad samples: 1 of 20 validation images left out"});
-  expect(run(evaluate), 1, {"val/circle/bad.jpg", "Premature end"});
+  expect(run(evaluate), 1, {"val/circle/bad.jpg", "Premature end", "(--bad_samples=skip goes on without it)"});
   expect(run(evaluate + " --bad_samples=skip --bad_sample_budget=0"), 1, {"more than 0 bad samples"});
 }
 
 TEST(BadSamples, TrainingRaisesByDefaultAndRefusesToSkip) {
-  expect(run("train --mode=train" + words("raised")), 1, {"train/circle/bad.jpg", "Premature end"});
+  expect(run("train --mode=train" + words("raised")), 1,
+         {"train/circle/bad.jpg", "Premature end", "(--bad_samples=replace goes on without it)"});
   expect(run("train --mode=train --bad_samples=skip" + words("skipped")), 2,
          {"--bad_samples=skip", "no mask", "raise, replace"});
   expect(run("train --mode=train --bad_samples=drop" + words("dropped")), 2, {"drop", "raise, skip, replace"});

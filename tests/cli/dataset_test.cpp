@@ -10,6 +10,7 @@
 #include "ridgeline/data/tool/data_dir.h"
 #include "ridgeline/format/packed.h"
 #include "ridgeline/image/decode.h"
+#include "ridgeline/train/datasets.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -103,6 +104,7 @@ TEST(DatasetTools, BenchGivesTheNumbersAndTheSameDigestByEveryWay) {
   EXPECT_EQ(digest(dataset(words + "/shapes --autotune")), report["sha256"]);
   EXPECT_NE(digest(dataset(words + "/shapes --seed=5")), report["sha256"]);
   EXPECT_NE(digest(dataset(words + "/shapes --no_normalize")), report["sha256"]);
+  EXPECT_NE(digest(dataset(words + "/shapes --raw")), report["sha256"]);
   EXPECT_NE(digest(dataset(words + "/shapes --eval")), report["sha256"]);
 
   // The exported graph is the same graph.
@@ -135,6 +137,17 @@ TEST(DatasetTools, ExportWritesWhatTheApiWrites) {
                     .batch(16)
                     .to_json(2) +
                 "\n");
+  // With a model, what `ridgeline train` runs.
+  train::Recipe recipe;
+  recipe.data_dir = dir;
+  recipe.model = "resnet20";
+  recipe.batch_size = 8;
+  recipe.seed = 4;
+  recipe.min_area = 0.25;
+  const train::RunData run = train::open_data(recipe, {.training = true, .validation = true});
+  const std::string flags = " --model=resnet20 --batch_size=8 --seed=4 --min_area=0.25 --data_dir=" + dir;
+  EXPECT_EQ(dataset("export-json" + flags).text, run.training->to_json(2) + "\n");
+  EXPECT_EQ(dataset("export-json --eval" + flags).text, run.validation->to_json(2) + "\n");
   // A model's own law: its exact resize, its mean.
   expect(dataset("export-json --model=alexnet --eval --data_dir=" + dir), 0, {"\"size\": 128", "\"center_crop\""});
   expect(dataset("export-json --model=alexnett --data_dir=" + dir), 2, {"alexnett"});

@@ -174,6 +174,14 @@ TEST(Inspect, ReadsRecordsAsFarAsTheyGo) {
   EXPECT_TRUE(has_note(report, "train: 2 of the labels 3 to 7 do not occur")) << notes(report);
   EXPECT_TRUE(has_note(report, "val: labels start from 0")) << notes(report);
   EXPECT_TRUE(has_note(report, "train lacks 1 labels of val, such as 0")) << notes(report);
+
+  bytes = read_file(dir / "set/validation-00000-of-00001");
+  bytes[bytes.size() / 4] ^= 1;
+  write_bytes(dir / "flipped/validation-0", bytes.data(), bytes.size());
+  const std::vector<BrokenItem> flipped = inspect(dir / "flipped").parts[0].broken;
+  ASSERT_EQ(flipped.size(), 2u);
+  EXPECT_EQ(flipped[0].place, "validation-0: record 0 at byte 0");
+  EXPECT_TRUE(flipped[0].reason.starts_with("has a wrong checksum")) << flipped[0].reason;
   write_bytes(dir / "junk/train-0", "no records at all here, only text", 33);
   EXPECT_EQ(inspect(dir / "junk").broken(), 1);
 }

@@ -16,9 +16,7 @@ namespace fs = std::filesystem;
 std::vector<std::string> matches(const fs::path& dir, std::initializer_list<const char*> patterns) {
   std::vector<std::string> files;
   for (const char* pattern : patterns) {
-    for (std::string& file : glob_files((dir / pattern).string())) {
-      if (!file.ends_with(".json") && !file.ends_with(".txt")) files.push_back(std::move(file));
-    }
+    for (std::string& file : glob_files((dir / pattern).string())) files.push_back(std::move(file));
   }
   std::sort(files.begin(), files.end());
   files.erase(std::unique(files.begin(), files.end()), files.end());

@@ -32,8 +32,8 @@ struct DataPart {
 // All parts, training first. A directory that is missing or holds nothing of the above is an Error that says what was
 // looked for.
 std::vector<DataPart> find_parts(const std::string& dir);
-// The part of that name: "train", "val", or "" for the training part, or the only one. "all" is for tools that take
-// several. Any other name is a usage Error, a part that is not there an Error that lists those that are.
+// The part of that name: "train", "val", or "" for the training part. A directory that does not tell parts apart is all
+// training. Any other name is a usage Error, a part that is not there an Error that lists those that are.
 DataPart find_part(const std::string& dir, const std::string& split);
 
 struct OpenOptions {

@@ -60,10 +60,7 @@ class FileItems : public Items {
   void read(std::int64_t index, Item& item) const override {
     const Found& found = found_[static_cast<std::size_t>(index)];
     item = Item{};
-    if (found.label >= 0) {
-      item.label = found.label;
-      item.class_name = class_names[static_cast<std::size_t>(found.label)];
-    }
+    if (found.label >= 0) item.label = found.label;
     item.extension = lower_extension(found.path);
     item.file = MappedFile(found.path);
     item.bytes = item.file.bytes();
@@ -129,6 +126,17 @@ class ShardItems : public Items {
   std::vector<std::int64_t> starts_{0};
 };
 
+// The record's bytes. An Error without the place, which the caller knows.
+std::span<const std::uint8_t> checked(const TFRecordFile& file, std::size_t record) {
+  try {
+    return file.record(record);
+  } catch (const Error& e) {
+    const std::string what = e.what(), place = fmt::format("at byte {} ", file.offset(record));
+    const std::size_t at = what.find(place);
+    throw Error(at == std::string::npos ? what : what.substr(at + place.size()));
+  }
+}
+
 class RecordItems : public ShardItems<TFRecordFile> {
  public:
   explicit RecordItems(const DataPart& part) {
@@ -145,7 +153,7 @@ class RecordItems : public ShardItems<TFRecordFile> {
   void read(std::int64_t index, Item& item) const override {
     const auto [file, record] = at(index);
     item = Item{};
-    const Example example(file->record(record));
+    const Example example(checked(*file, record));
     if (example.has("image/class/label")) item.label = example.one_int64("image/class/label");
     if (const auto* text = example.find("image/class/text"); text && text->kind == FeatureKind::bytes)
       item.class_name = std::string(example.one_bytes("image/class/text"));
@@ -181,8 +189,6 @@ class PackedItems : public ShardItems<PackedFile> {
         std::int32_t label = 0;
         std::memcpy(&label, file->row(row, i).bytes.data(), sizeof label);
         item.label = label;
-        if (label >= 0 && static_cast<std::size_t>(label) < class_names.size())
-          item.class_name = class_names[static_cast<std::size_t>(label)];
       }
       if (column.name != "image") continue;
       if (column.dtype != DType::bytes) throw Error("the column 'image' holds pixels, not an encoded image");

@@ -20,7 +20,7 @@ namespace ridgeline::data {
 struct Item {
   std::span<const std::uint8_t> bytes;
   std::optional<std::int64_t> label;  // as stored
-  std::string class_name;             // "" if unknown
+  std::string class_name;             // where it stands in the record and not in Items::class_names
   std::string extension;              // of its file, lower case: ".jpg"; "" for records
   MappedFile file;                    // what `bytes` lies in, for files
 };
