@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/format/class_names.h"
 
 namespace ridgeline {
 namespace {
@@ -66,29 +67,6 @@ void CifarFile::read(std::size_t i, std::span<std::uint8_t> pixels) const {
     pixels[3 * p + 1] = red[p + kPlane];
     pixels[3 * p + 2] = red[p + 2 * kPlane];
   }
-}
-
-std::vector<std::string> read_class_names(const std::string& path, std::size_t expected) {
-  const std::string content = read_file(path);
-  std::vector<std::string> names;
-  for (std::size_t at = 0; at < content.size();) {
-    const std::size_t end = std::min(content.find('\n', at), content.size());
-    const std::string_view line = std::string_view(content).substr(at, end - at);
-    const std::size_t last = line.find_last_not_of(" \t\r");
-    if (last != std::string_view::npos) {
-      const std::size_t first = line.find_first_not_of(" \t\r");
-      names.emplace_back(line.substr(first, last - first + 1));
-      if (names.back().find('\0') != std::string::npos) {
-        throw Error("[class_names] " + path + ": the name at byte " + std::to_string(at) + " holds a NUL");
-      }
-    }
-    at = end + 1;
-  }
-  if (expected != 0 && names.size() != expected) {
-    throw Error("[class_names] " + path + ": " + std::to_string(names.size()) + " names, " + std::to_string(expected) +
-                " are expected");
-  }
-  return names;
 }
 
 std::vector<std::string> cifar_class_names(const std::string& directory, CifarKind kind) {

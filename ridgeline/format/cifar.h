@@ -45,10 +45,6 @@ class CifarFile {
   CifarKind kind_;
 };
 
-// Names of classes, one a line, as in batches.meta.txt, fine_label_names.txt and coarse_label_names.txt; blank lines
-// are passed over. Another number of names than `expected` (if that is not 0) is an Error "[class_names] FILE: ...".
-std::vector<std::string> read_class_names(const std::string& path, std::size_t expected = 0);
-
 // The names from the files beside the data; empty where the file is not there.
 std::vector<std::string> cifar_class_names(const std::string& directory, CifarKind kind);
 std::vector<std::string> cifar_coarse_names(const std::string& directory);

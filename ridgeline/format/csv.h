@@ -30,7 +30,7 @@ struct CsvOptions {
 class CsvFile;
 
 // One row's fields, unquoted. Belongs to one worker, which reuses it; fields point into the file's map or into the row,
-// and are valid until the row is read again.
+// and are valid until the row is read again or the file object goes or moves.
 class CsvRow {
  public:
   std::size_t size() const { return fields_.size(); }

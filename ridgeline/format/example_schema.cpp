@@ -129,8 +129,7 @@ bool is_integer(ExampleType type) { return type <= ExampleType::uint64 || type =
   fail(column, "the record holds " + std::string(kind) + ", which make no " + std::string(name_of(column.type)));
 }
 
-Tensor from_fallback(const ExampleColumn& column) {
-  const ExampleValues& values = *column.fallback;
+Tensor from_fallback(const ExampleColumn& column, const ExampleValues& values) {
   const bool open = std::any_of(column.shape.begin(), column.shape.end(), [](std::int64_t n) { return n < 0; });
   // One number, or one text, stands for all.
   const auto spread = [&](auto list) {
@@ -185,7 +184,7 @@ ExampleSchema::ExampleSchema(std::vector<ExampleColumn> columns, std::optional<s
       if (extent > 0) elements *= extent;
     }
     if (open > 1) fail(column, "more than one extent of " + column.shape.to_string() + " is -1");
-    if (column.fallback) from_fallback(column);  // a default that does not fit is found here
+    if (column.fallback) from_fallback(column, *column.fallback);  // a default that does not fit is found here
   }
 }
 
@@ -203,7 +202,8 @@ Tensor ExampleSchema::read(const Example& example, std::size_t index) const {
   RIDGELINE_CHECK(index < columns_.size(), "column number out of range");
   const ExampleColumn& column = columns_[index];
   const Example::Feature* feature = example.find(column.key);
-  if (column.fallback && (feature == nullptr || feature->kind == FeatureKind::none)) return from_fallback(column);
+  if (column.fallback && (feature == nullptr || feature->kind == FeatureKind::none))
+    return from_fallback(column, *column.fallback);
   if (column.type == ExampleType::text) return from_strings(column, example.bytes(column.key));
   if (column.type == ExampleType::uint8 && (feature == nullptr || feature->kind != FeatureKind::int64s)) {
     return from_bytes(column, example.bytes(column.key));

@@ -14,6 +14,7 @@ constexpr int kTypes = static_cast<int>(ExampleType::text) + 1;
 
 std::vector<std::string> type_names() {
   std::vector<std::string> names;
+  names.reserve(kTypes);
   for (int i = 0; i < kTypes; ++i) names.emplace_back(name_of(static_cast<ExampleType>(i)));
   return names;
 }

@@ -77,6 +77,7 @@ std::string article(std::string_view kind) {
 
 std::string unknown_key(const std::string& key, const std::vector<JsonColumn>& columns) {
   std::vector<std::string> keys;
+  keys.reserve(columns.size());
   for (const JsonColumn& column : columns) keys.push_back(column.key);
   std::string message = "unknown key '" + key + "'";
   const std::string near = nearest_name(key, keys);
@@ -109,8 +110,7 @@ JsonRowsFile::JsonRowsFile(const std::string& path, std::vector<JsonColumn> colu
 std::vector<JsonColumn> JsonRowsFile::infer(const std::string& path) {
   const JsonRowsFile file(path, {}, {.allow_unknown_keys = true});
   if (file.size() == 0) throw Error("[json_rows] " + path + ": the file has no rows");
-  const JsonValue first = parse_json(file.text(0), file.place(0) + "the line", {.first_byte = file.offset(0)});
-  if (first.object() == nullptr) throw Error(file.place(0) + "the line is no object");
+  const JsonValue first = file.parse(0);
   std::vector<JsonColumn> columns;
   for (const JsonMember& member : *first.object()) {
     const auto kind = kind_of(member.value);
@@ -123,10 +123,21 @@ std::vector<JsonColumn> JsonRowsFile::infer(const std::string& path) {
   return columns;
 }
 
+// The place is made for errors only: finding a line's number is a walk.
+JsonValue JsonRowsFile::parse(std::size_t i) const {
+  JsonValue line;
+  try {
+    line = parse_json(text(i), "the line", {.first_byte = rows_[i]});
+  } catch (const Error& e) {
+    throw Error(place(i) + e.what());
+  }
+  if (line.object() == nullptr) throw Error(place(i) + "the line is no object");
+  return line;
+}
+
 void JsonRowsFile::read(std::size_t i, std::vector<JsonCell>& cells) const {
   RIDGELINE_CHECK(i < rows_.size(), "row number out of range");
-  const JsonValue line = parse_json(text(i), place(i) + "the line", {.first_byte = rows_[i]});
-  if (line.object() == nullptr) throw Error(place(i) + "the line is no object");
+  const JsonValue line = parse(i);
   cells.resize(columns_.size());
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const JsonColumn& column = columns_[c];

@@ -15,6 +15,8 @@
 
 namespace ridgeline {
 
+class JsonValue;
+
 enum class JsonKind : std::uint8_t { integer, real, text, integers, reals, texts };
 // "integer", "array of reals", ...
 std::string_view name_of(JsonKind kind);
@@ -57,6 +59,7 @@ class JsonRowsFile {
   std::size_t line(std::size_t i) const;
 
  private:
+  JsonValue parse(std::size_t i) const;
   std::string place(std::size_t i) const;
 
   MappedFile map_;

@@ -155,8 +155,6 @@ void append(std::string& out, const JsonValue& value) {
 
 }  // namespace
 
-JsonValue::JsonValue(Object value) : value_(std::move(value)) {}
-
 bool JsonValue::as_double(double& number) const {
   if (const auto* whole = integer()) {
     number = static_cast<double>(*whole);

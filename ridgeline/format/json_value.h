@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,13 +21,13 @@ class JsonValue {
   using Array = std::vector<JsonValue>;
   using Object = std::vector<JsonMember>;
 
-  JsonValue() = default;
-  JsonValue(bool value) : value_(value) {}
-  JsonValue(std::int64_t value) : value_(value) {}
-  JsonValue(double value) : value_(value) {}
-  JsonValue(std::string value) : value_(std::move(value)) {}
-  JsonValue(const char* value) : value_(std::string(value)) {}
-  JsonValue(Array value) : value_(std::move(value)) {}
+  JsonValue();
+  JsonValue(bool value);
+  JsonValue(std::int64_t value);
+  JsonValue(double value);
+  JsonValue(std::string value);
+  JsonValue(const char* value);
+  JsonValue(Array value);
   JsonValue(Object value);
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
@@ -55,6 +56,16 @@ struct JsonMember {
   std::string key;
   JsonValue value;
 };
+
+// Behind JsonMember: what makes a value may have to destroy it.
+inline JsonValue::JsonValue() = default;
+inline JsonValue::JsonValue(bool value) : value_(value) {}
+inline JsonValue::JsonValue(std::int64_t value) : value_(value) {}
+inline JsonValue::JsonValue(double value) : value_(value) {}
+inline JsonValue::JsonValue(std::string value) : value_(std::move(value)) {}
+inline JsonValue::JsonValue(const char* value) : value_(std::string(value)) {}
+inline JsonValue::JsonValue(Array value) : value_(std::move(value)) {}
+inline JsonValue::JsonValue(Object value) : value_(std::move(value)) {}
 
 struct JsonOptions {
   int max_depth = 64;

@@ -22,11 +22,10 @@ std::span<const std::uint8_t> as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// The bytes of a row: the words, then the columns in their places.
-std::vector<std::uint8_t> row_of(const PackedSchema& schema, std::span<const PackedValue> values,
-                                 const std::string& where) {
+// The bytes of a row: the words, then the columns in their places. The caller puts the row's name before errors.
+std::vector<std::uint8_t> row_of(const PackedSchema& schema, std::span<const PackedValue> values) {
   if (values.size() != schema.columns.size()) {
-    throw Error(where + " has " + std::to_string(values.size()) + " values, the schema has " +
+    throw Error(" has " + std::to_string(values.size()) + " values, the schema has " +
                 std::to_string(schema.columns.size()) + " columns");
   }
   std::vector<std::uint64_t> words;
@@ -34,33 +33,32 @@ std::vector<std::uint8_t> row_of(const PackedSchema& schema, std::span<const Pac
   for (std::size_t c = 0; c < values.size(); ++c) {
     const PackedColumn& column = schema.columns[c];
     const PackedValue& value = values[c];
-    const std::string what = where + ", column '" + column.name + "': ";
+    const auto fail = [&](const std::string& problem) { throw Error(", column '" + column.name + "': " + problem); };
     if (column.dtype == DType::bytes) {
       words.push_back(value.bytes.size());
     } else {
       const auto rank = static_cast<std::size_t>(column.extents.rank());
       if (value.extents.size() != rank && !(column.fixed() && value.extents.empty())) {
-        throw Error(what + std::to_string(value.extents.size()) + " extents are given, the schema has " +
-                    column.extents.to_string());
+        fail(std::to_string(value.extents.size()) + " extents are given, the schema has " + column.extents.to_string());
       }
       std::uint64_t wanted = size_of(column.dtype);
       for (std::size_t axis = 0; axis < rank; ++axis) {
         const std::int64_t declared = column.extents[static_cast<int>(axis)];
         const std::int64_t extent = value.extents.empty() ? declared : value.extents[axis];
         if (extent < 0 || (declared >= 0 && extent != declared)) {
-          throw Error(what + "extent " + std::to_string(axis) + " is " + std::to_string(extent) + ", the schema has " +
-                      column.extents.to_string());
+          fail("extent " + std::to_string(axis) + " is " + std::to_string(extent) + ", the schema has " +
+               column.extents.to_string());
         }
         if (declared < 0) words.push_back(static_cast<std::uint64_t>(extent));
         // Compared before it is multiplied: given extents may be any numbers.
         if (extent > 0 && wanted > (std::uint64_t{1} << 62) / static_cast<std::uint64_t>(extent)) {
-          throw Error(what + "the product of its extents overflows");
+          fail("the product of its extents overflows");
         }
         wanted *= static_cast<std::uint64_t>(extent);
       }
       if (value.bytes.size() != wanted) {
-        throw Error(what + std::to_string(value.bytes.size()) + " bytes are given, its extents and type make " +
-                    std::to_string(wanted));
+        fail(std::to_string(value.bytes.size()) + " bytes are given, its extents and type make " +
+             std::to_string(wanted));
       }
     }
     size = packed_layout::column_place(size, value.bytes.size(), size_of(column.dtype)) + value.bytes.size();
@@ -142,8 +140,12 @@ void PackedWriter::finish() {
 }
 
 std::size_t PackedWriter::State::put(std::optional<std::size_t> wanted, std::span<const PackedValue> values) {
-  const std::string name = wanted ? where(*wanted) : "[packed] " + file.path() + ": the next row";
-  const std::vector<std::uint8_t> row = row_of(schema, values, name);
+  std::vector<std::uint8_t> row;
+  try {
+    row = row_of(schema, values);
+  } catch (const Error& e) {
+    throw Error((wanted ? where(*wanted) : "[packed] " + file.path() + ": the next row") + e.what());
+  }
   TableEntry entry{.at = 0, .bytes = row.size(), .crc = crc32c(row)};
   std::size_t index = 0;
   {

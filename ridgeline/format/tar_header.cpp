@@ -89,6 +89,10 @@ Sums sums_of(std::span<const std::uint8_t> block) {
   return sums;
 }
 
+[[noreturn]] void fail_pax(const std::string& problem, std::size_t at) {
+  throw Error("a pax record " + problem + ", at byte " + std::to_string(at) + " of its header");
+}
+
 }  // namespace
 
 bool tar_checksum_holds(std::span<const std::uint8_t> block) {
@@ -141,27 +145,25 @@ std::string make_tar_header(std::string_view name, std::uint64_t size, char type
 PaxRecords parse_pax(std::string_view content) {
   PaxRecords records;
   for (std::size_t at = 0; at < content.size();) {
-    const auto fail = [&](const std::string& problem) {
-      throw Error("a pax record " + problem + ", at byte " + std::to_string(at) + " of its header");
-    };
     const std::string_view rest = content.substr(at);
     const std::size_t blank = rest.find(' ');
     const auto length = parse_whole<std::uint64_t>(rest.substr(0, std::min(blank, rest.size())));
     if (blank == std::string_view::npos || !length || *length > rest.size() || *length < blank + 3) {
-      fail("has a wrong length");
+      fail_pax("has a wrong length", at);
     }
     const std::string_view record = rest.substr(blank + 1, static_cast<std::size_t>(*length) - blank - 1);
     const std::size_t equals = record.find('=');
-    if (record.back() != '\n' || equals == std::string_view::npos) fail("is not KEY=VALUE on a line");
+    if (record.back() != '\n' || equals == std::string_view::npos) fail_pax("is not KEY=VALUE on a line", at);
     const std::string_view key = record.substr(0, equals);
     const std::string_view value = record.substr(equals + 1, record.size() - equals - 2);
     if (key == "path") {
-      if (value.empty() || value.find('\0') != std::string_view::npos) fail("has a path that is empty or holds a NUL");
+      if (value.empty() || value.find('\0') != std::string_view::npos)
+        fail_pax("has a path that is empty or holds a NUL", at);
       records.path = std::string(value);
     } else if (key == "size") {
       const auto size = parse_whole<std::uint64_t>(value);
-      if (!size) fail("has a size that is no number");
-      records.size = *size;
+      if (!size) fail_pax("has a size that is no number", at);
+      records.size = size;
     } else if (key.starts_with("GNU.sparse.")) {
       records.sparse = true;
     }

@@ -17,10 +17,10 @@
 
 namespace ridgeline {
 
-// Owns the archive. Passed over, as there: files without a dot, files that begin with one, and those whose path begins
-// with "__" up to a "__" at the end of its first part ("__meta__/..."). A key that comes again later is another sample.
-// Two members of one sample with the same field are an Error that names member and byte. Immutable: any thread may
-// read.
+// Owns the archive. Passed over: files without a dot, those whose path begins with a part like "__meta__", and, other
+// than there, every file whose own name begins with a dot (WebDataset makes "d/._1.jpg" the field _1.jpg of a sample
+// "d/"). A key that comes again later is another sample. Two members of one sample with the same field are an Error
+// that names member and byte. Immutable: any thread may read.
 class TarSamples {
  public:
   struct Field {

@@ -1,5 +1,6 @@
 #include "ridgeline/format/cifar.h"
 
+#include "ridgeline/format/class_names.h"
 #include "tests/format/support.h"
 
 namespace ridgeline {
