@@ -43,6 +43,7 @@ Json to_json(const data::PartReport& p) {
            {"misnamed", p.misnamed},
            {"not_read", p.not_read},
            {"labels_missing", p.labels_missing},
+           {"label_base", p.label_base},
            {"classes", Json::array()},
            {"broken", Json::array()}};
   for (const data::ClassCount& c : p.classes)
@@ -106,7 +107,7 @@ void print_part(const data::PartReport& p) {
 void print_text(const data::InspectReport& report) {
   for (const data::PartReport& part : report.parts) print_part(part);
   if (!report.duplicates.empty()) {
-    fmt::print("equal images: {} groups\n", report.duplicates.size());
+    fmt::print("equal images: {} {}\n", report.duplicates.size(), report.duplicates.size() == 1 ? "group" : "groups");
     for (std::size_t i = 0; i < std::min(kShownDuplicates, report.duplicates.size()); ++i)
       fmt::print("  {}\n", fmt::join(report.duplicates[i], " = "));
     if (report.duplicates.size() > kShownDuplicates) fmt::print("  ... (--json lists all)\n");

@@ -172,7 +172,7 @@ TEST(Inspect, ReadsRecordsAsFarAsTheyGo) {
   EXPECT_EQ(train.classes[0].count, 4);  // the broken record's label counts
   EXPECT_TRUE(has_note(report, "train: labels start from 3")) << notes(report);
   EXPECT_TRUE(has_note(report, "train: 2 of the labels 3 to 7 do not occur")) << notes(report);
-  EXPECT_TRUE(has_note(report, "val: labels start from 0")) << notes(report);
+  EXPECT_TRUE(has_note(report, "val: labels start from 0, below the base 1")) << notes(report);
   EXPECT_TRUE(has_note(report, "train lacks 1 labels of val, such as 0")) << notes(report);
 
   bytes = read_file(dir / "set/validation-00000-of-00001");
@@ -182,6 +182,14 @@ TEST(Inspect, ReadsRecordsAsFarAsTheyGo) {
   ASSERT_EQ(flipped.size(), 2u);
   EXPECT_EQ(flipped[0].place, "validation-0: record 0 at byte 0");
   EXPECT_TRUE(flipped[0].reason.starts_with("has a wrong checksum")) << flipped[0].reason;
+  // A label 0 in the first file alone is what --label_base=auto looks for; training says so, too.
+  write_records(dir / "zero/train-0", {0, 1});
+  write_records(dir / "zero/train-1", {1, 2});
+  EXPECT_TRUE(has_note(inspect(dir / "zero"), "--label_base=auto sees it"));
+  EXPECT_EQ(TFRecord(dir / "zero/train-*").label_base(), 0);
+  std::filesystem::rename(dir / "zero/train-0", dir / "zero/train-2");
+  EXPECT_TRUE(has_note(inspect(dir / "zero"), "give --label_base=0"));
+  EXPECT_EQ(TFRecord(dir / "zero/train-*").label_base(), 1);
   write_bytes(dir / "junk/train-0", "no records at all here, only text", 33);
   EXPECT_EQ(inspect(dir / "junk").broken(), 1);
 }

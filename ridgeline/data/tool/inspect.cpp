@@ -165,6 +165,11 @@ class Inspector {
     r.records = part.items->size();
     r.not_read = part.items->not_read;
     r.not_read_example = part.items->not_read_example;
+    if (r.layout == Layout::records) {
+      const auto end = part.findings.begin() + part.items->first_file;
+      r.label_base =
+          std::any_of(part.findings.begin(), end, [](const Finding& f) { return f.has_label && f.label == 0; }) ? 0 : 1;
+    }
     std::map<std::int64_t, std::int64_t> labels;
     for (std::size_t label = 0; label < part.items->class_names.size(); ++label)
       labels[static_cast<std::int64_t>(label)] = 0;

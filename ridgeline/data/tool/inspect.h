@@ -53,6 +53,7 @@ struct PartReport {
   std::int64_t not_read = 0;  // files that training passes over: other extensions, or beside the class folders
   std::string not_read_example;
   std::int64_t labels_missing = 0;  // records without a readable label
+  int label_base = 0;               // of records: what --label_base=auto takes it for, by their first file
 };
 
 struct InspectReport {

@@ -27,11 +27,11 @@ void note_labels(const PartReport& part, std::vector<std::string>& notes) {
                       "classes 1 to {} "
                       "stay empty",
                       part.name, first, first - 1));
-    } else if (first == 0) {
-      notes.push_back(fmt::format(
-          "{}: labels start from 0 (slim ImageNet counts from 1); --label_base=auto sees it in the first file that has "
-          "a label 0 among the training records",
-          part.name));
+    } else if (first == 0 && part.name != "val") {
+      notes.push_back(fmt::format("{}: labels start from 0 (slim ImageNet counts from 1); {}", part.name,
+                                  part.label_base == 0 ? "--label_base=auto sees it"
+                                                       : "--label_base=auto sees none in the first file and takes 1: "
+                                                         "give --label_base=0"));
     }
   }
   const std::int64_t span = last - first + 1, missing = span - static_cast<std::int64_t>(part.classes.size());
@@ -84,6 +84,10 @@ void note_parts(const PartReport& train, const PartReport& val, std::vector<std:
     notes.push_back(fmt::format("{} lacks {} {} of {}, such as {}", in.name, lacking.size(),
                                 names ? "classes" : "labels", of.name, lacking.front()));
   };
+  if (train.layout == Layout::records && !val.classes.empty() && val.classes.front().label < train.label_base) {
+    notes.push_back(fmt::format("val: labels start from {}, below the base {} that --label_base=auto takes from train",
+                                val.classes.front().label, train.label_base));
+  }
   missing(train, val);
   missing(val, train);
   if (names && keys(train) != keys(val))

@@ -43,8 +43,8 @@ class FileItems : public Items {
       if (name.starts_with('.')) continue;
       if (entry.is_directory()) {
         class_names.push_back(name);
-      } else if (not_read++ == 0) {
-        not_read_example = below(entry.path().string(), root_);
+      } else {
+        pass_over(entry.path());
       }
     }
     std::sort(class_names.begin(), class_names.end());
@@ -88,14 +88,19 @@ class FileItems : public Items {
       const std::string extension = lower_extension(at->path());
       if (std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end()) {
         paths.push_back(at->path().string());
-      } else if (not_read++ == 0) {
-        not_read_example = below(at->path().string(), root_);
+      } else {
+        pass_over(at->path());
       }
     }
     if (error) faults.push_back({below(dir, root_) + "/", "cannot be listed: " + error.message()});
     std::sort(paths.begin(), paths.end());
     files += static_cast<std::int64_t>(paths.size());
     for (std::string& path : paths) found_.push_back({std::move(path), label});
+  }
+
+  void pass_over(const fs::path& path) {
+    std::string place = below(path.string(), root_);
+    if (not_read++ == 0 || place < not_read_example) not_read_example = std::move(place);
   }
 
   std::string root_;
@@ -111,6 +116,7 @@ class ShardItems : public Items {
  protected:
   void add(File file) {
     starts_.push_back(starts_.back() + static_cast<std::int64_t>(file.size()));
+    if (first_file == 0) first_file = static_cast<std::int64_t>(file.size());
     files_.push_back(std::move(file));
     ++files;
   }
