@@ -63,7 +63,8 @@ void note_files(const PartReport& part, std::vector<std::string>& notes) {
         fmt::format("{}: {} files are passed over, the first is {} (read are .jpg, .jpeg and .png in class folders)",
                     part.name, part.not_read, part.not_read_example));
   }
-  if (part.layout == Layout::loose_files) notes.push_back("there are no class folders: training needs <class>/*.jpg");
+  if (part.layout == Layout::loose_files)
+    notes.emplace_back("there are no class folders: training needs <class>/*.jpg");
 }
 
 // Classes of validation that training does not know, and the other way round.
@@ -91,7 +92,7 @@ void note_parts(const PartReport& train, const PartReport& val, std::vector<std:
   missing(train, val);
   missing(val, train);
   if (names && keys(train) != keys(val))
-    notes.push_back("training refuses a validation part with other class folders: labels would not mean the same");
+    notes.emplace_back("training refuses a validation part with other class folders: labels would not mean the same");
 }
 
 }  // namespace

@@ -149,7 +149,8 @@ class RecordItems : public ShardItems<TFRecordFile> {
     for (const std::string& path : part.files) {
       try {
         TFRecordFile file(path, {.keep_readable_prefix = true});
-        if (file.damage()) faults.push_back({name_of(path), file.damage()->message});
+        if (const std::optional<TFRecordDamage>& damage = file.damage(); damage)
+          faults.push_back({name_of(path), damage->message});
         add(std::move(file));
       } catch (const Error& e) {
         faults.push_back({name_of(path), e.what()});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "ridgeline/data/ir/analysis.h"
@@ -85,7 +86,8 @@ image::Image to_picture(const Tensor& values, bool& stretched) {
       for (std::int64_t c = 0; c < 3; ++c) {
         const std::int64_t channel = std::min(c, depth - 1);
         const std::int64_t at = first ? (channel * height + y) * width + x : (y * width + x) * depth + channel;
-        picture.row(static_cast<int>(y))[3 * x + c] = static_cast<std::uint8_t>((values.at(at) - low) * scale + 0.5);
+        picture.row(static_cast<int>(y))[3 * x + c] =
+            static_cast<std::uint8_t>(std::lround((values.at(at) - low) * scale));
       }
     }
   }
