@@ -59,6 +59,24 @@ const CLI::App& addressed(const CLI::App& app) {
   return app;
 }
 
+// Words that no flag and no subcommand took: the first is refused by name with the nearest known one.
+void refuse_extras(const CLI::App& app) {
+  const CLI::App& target = addressed(app);
+  const std::vector<std::string> extras = app.remaining(true);
+  if (extras.empty()) return;
+  const std::string word = extras.front().substr(0, extras.front().find('='));
+  std::vector<std::string> names = flag_names(target);
+  std::string what = "unknown flag " + word;
+  if (!word.starts_with("-")) {
+    names.clear();
+    for (const CLI::App* sub : target.get_subcommands(nullptr)) names.push_back(sub->get_name());
+    what = (names.empty() ? "unexpected argument '" : "unknown subcommand '") + word + "'";
+  }
+  const std::string near = nearest_name(word, names);
+  throw Error(command_name(target) + ": " + what + (near.empty() ? "" : " (did you mean " + near + "?)"),
+              ErrorKind::usage);
+}
+
 }  // namespace
 
 std::vector<std::string> normalize(int argc, char** argv) {
@@ -94,17 +112,10 @@ bool parse(CLI::App& app, std::vector<std::string> words) {
   } catch (const CLI::CallForAllHelp&) {
     std::cout << app.help("", CLI::AppFormatMode::All);
     return false;
-  } catch (const CLI::ExtrasError&) {
-    const CLI::App& target = addressed(app);
-    std::vector<std::string> extras = app.remaining(true);
-    const std::string word = extras.empty() ? "" : extras.front();
-    const std::string flag = word.substr(0, word.find('='));
-    const std::string name = command_name(target);
-    if (!flag.starts_with("-")) throw Error(name + ": unexpected argument '" + flag + "'", ErrorKind::usage);
-    const std::string near = nearest_name(flag, flag_names(target));
-    throw Error(name + ": unknown flag " + flag + (near.empty() ? "" : " (did you mean " + near + "?)"),
-                ErrorKind::usage);
   } catch (const CLI::ParseError& error) {
+    // A mistyped word is also why something required is missing: it comes first.
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error))
+      refuse_extras(app);
     throw Error(command_name(addressed(app)) + ": " + error.what(), ErrorKind::usage);
   }
 }

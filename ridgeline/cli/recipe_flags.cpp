@@ -56,6 +56,7 @@ void add_data_flags(CLI::App& app, RecipeFlags& f) {
   add_boolean(app, "--eval_drop_remainder", r.eval_drop_remainder,
               "leave out the last partial batch of an evaluation, as the original does")
       ->group(group);
+  add_bad_sample_flags(app, f.bad_samples, group);
   add_boolean(app, "--shard", f.shard, "each rank reads its own part of the data (with one rank, all of it)")
       ->group(group);
 }
@@ -225,6 +226,7 @@ train::Recipe finish_recipe(const CLI::App& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   r.mode = train::parse_mode(f.mode);
   r.label_base = data::parse_label_base(f.label_base);
+  r.bad_samples = finish_bad_sample_flags(app, f.bad_samples);
   r.model_options.init = f.alexnet_version;
   if (f.dropout_keep != 0) r.model_options.dropout_keep = f.dropout_keep;
   if (!f.final_relu.empty()) {

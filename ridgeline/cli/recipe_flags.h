@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ridgeline/cli/arguments.h"
+#include "ridgeline/cli/bad_sample_flags.h"
 #include "ridgeline/train/recipe.h"
 
 namespace ridgeline::cli {
@@ -15,6 +16,7 @@ struct RecipeFlags {
   std::string preset;
   std::string alexnet_version;
   std::string label_base = "auto";
+  BadSampleFlags bad_samples;
   std::string dtype = "tf.float32";
   std::string restore_exclude = "dense_2";
   std::string final_relu;

@@ -16,18 +16,8 @@ std::int64_t side(const Recipe& recipe) {
   return recipe.image_size == 0 ? nn::model_named(recipe.model).image_size : recipe.image_size;
 }
 
-data::Normalize normalisation(const Recipe& recipe) {
-  const nn::ModelInfo& model = nn::model_named(recipe.model);
-  return {{model.mean.begin(), model.mean.end()}, {model.std.begin(), model.std.end()}};
-}
-
 data::Dataset with_training_transforms(const data::Dataset& source, const Recipe& recipe) {
-  const std::int64_t size = side(recipe);
-  return source.with_seed(recipe.seed)
-      .shuffle()
-      .map(data::RandomResizedCrop(size, {.scale = {recipe.min_area, 1.0}}), data::RandomHorizontalFlip(),
-           normalisation(recipe))
-      .batch(recipe.batch_size, {.drop_remainder = true});
+  return data::training_pipeline(source, pipeline_of(recipe));
 }
 
 void check_training_size(std::int64_t records, const Recipe& recipe) {
@@ -100,13 +90,23 @@ RunData open_records(const Recipe& recipe, const DataNeeds& needs) {
 
 }  // namespace
 
-data::Dataset with_evaluation_transforms(const data::Dataset& source, const Recipe& recipe) {
+data::StandardPipeline pipeline_of(const Recipe& recipe) {
   const nn::ModelInfo& model = nn::model_named(recipe.model);
   const nn::EvaluationTransform law = nn::evaluation_transform(model, static_cast<int>(side(recipe)));
-  const data::Size resize =
-      law.rule == nn::ResizeRule::exact ? data::Size(law.resize, law.resize) : data::Size(law.resize);
-  return source.map(data::Resize(resize), data::CenterCrop(law.crop), normalisation(recipe))
-      .batch(recipe.batch_size, {.drop_remainder = recipe.eval_drop_remainder});
+  data::StandardPipeline pipeline{.image_size = law.crop,
+                                  .batch_size = recipe.batch_size,
+                                  .mean = {model.mean.begin(), model.mean.end()},
+                                  .std = {model.std.begin(), model.std.end()},
+                                  .seed = recipe.seed,
+                                  .min_area = recipe.min_area,
+                                  .resize = {law.resize},
+                                  .drop_remainder = recipe.eval_drop_remainder};
+  if (law.rule == nn::ResizeRule::exact) pipeline.resize.push_back(law.resize);
+  return pipeline;
+}
+
+data::Dataset with_evaluation_transforms(const data::Dataset& source, const Recipe& recipe) {
+  return data::evaluation_pipeline(source, pipeline_of(recipe));
 }
 
 RunData open_data(const Recipe& recipe, const DataNeeds& needs) {

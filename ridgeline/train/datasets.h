@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ridgeline/data/api/dataset.h"
+#include "ridgeline/data/tool/standard_pipeline.h"
 #include "ridgeline/train/recipe.h"
 
 namespace ridgeline::train {
@@ -32,6 +33,9 @@ struct DataNeeds {
 
 // Errors name the directory and the pattern that was looked for.
 RunData open_data(const Recipe& recipe, const DataNeeds& needs);
+
+// What training and evaluation do to images, as the recipe and its model say.
+data::StandardPipeline pipeline_of(const Recipe& recipe);
 
 // What evaluation does to the images of `source`: the model's resize and central crop, normalisation, batches.
 data::Dataset with_evaluation_transforms(const data::Dataset& source, const Recipe& recipe);

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/data/runtime/iterator.h"
+#include "ridgeline/data/runtime/rows.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
 
@@ -16,10 +16,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// 1 for the rows that count: neither padding nor bad samples that were left out.
 Tensor mask_of(const data::Batch& batch) {
   Tensor mask(DType::f32, Shape{batch.rows()});
-  for (std::int64_t i = 0; i < batch.rows(); ++i) mask.data<float>()[i] = i < batch.samples() ? 1.0f : 0.0f;
+  const auto* real = batch.mask().data<std::uint8_t>();
+  for (std::int64_t i = 0; i < batch.rows(); ++i) mask.data<float>()[i] = real[i] != 0 ? 1.0f : 0.0f;
   return mask;
+}
+
+// See Recipe::bad_samples.
+data::BadSampleOptions without_replacing(data::BadSampleOptions options) {
+  if (options.policy == data::BadSamplePolicy::replace) options.policy = data::BadSamplePolicy::skip;
+  return options;
 }
 
 std::int64_t modified(const std::string& path) {
@@ -28,6 +36,15 @@ std::int64_t modified(const std::string& path) {
 }
 
 }  // namespace
+
+std::optional<data::Batch> next_batch(data::Iterator& iterator, const Recipe& recipe, const char* way_out) {
+  try {
+    return iterator.next();
+  } catch (const data::SampleError& e) {
+    if (recipe.bad_samples.policy != data::BadSamplePolicy::raise) throw;
+    throw Error(fmt::format("{} (--bad_samples={} goes on without it)", e.what(), way_out), e.kind());
+  }
+}
 
 Recipe adopt_checkpoint(Recipe recipe, const CheckpointInfo& info) {
   if (info.model != recipe.model) {
@@ -48,6 +65,7 @@ std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset
   Program& program = network.evaluation();
   data::Iterator iterator(validation, {.workers = recipe.num_workers,
                                        .raw_images = network.options().images == nn::ImageForm::u8,
+                                       .bad_samples = without_replacing(recipe.bad_samples),
                                        .trace = session.trace(),
                                        .log = &session.log()});
   double loss = 0;
@@ -56,7 +74,7 @@ std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset
   double rows = 0;
   const auto begin = Clock::now();
   const std::int64_t total = validation.num_samples();
-  while (auto batch = iterator.next()) {
+  while (auto batch = next_batch(iterator, recipe, "skip")) {
     if (interrupted()) return std::nullopt;
     program.bind("images", batch->image());
     program.bind("labels", batch->label());
@@ -70,12 +88,22 @@ std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     log.progress("evaluating", static_cast<std::int64_t>(rows), total, rows / seconds);
   }
+  if (rows == 0 && iterator.bad_samples() > 0) {
+    throw Error(
+        fmt::format("none of the {} validation images can be used: see the first of them with "
+                    "--bad_samples=raise",
+                    iterator.bad_samples()));
+  }
   if (rows == 0) throw Error("the validation part has no full batch (--eval_drop_remainder needs at least one)");
   EvaluationRow row;
   row.top_1 = top_1 / rows;
   row.top_5 = top_5 / rows;
   row.loss = loss / rows;
   row.rows = static_cast<std::int64_t>(rows);
+  row.bad_samples = iterator.bad_samples();
+  if (row.bad_samples > 0) {
+    log.line(fmt::format("bad samples: {} of {} validation images left out", row.bad_samples, total));
+  }
   return row;
 }
 

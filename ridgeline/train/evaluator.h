@@ -4,6 +4,7 @@
 // evaluation of a directory of checkpoints in the order of their steps.
 #pragma once
 
+#include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/datasets.h"
 #include "ridgeline/train/metrics.h"
@@ -16,6 +17,9 @@ namespace ridgeline::train {
 // step, epoch and time.
 std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset& validation, const Recipe& recipe,
                                            Session& session, TrainingLog& log);
+
+// iterator.next(); the Error of a bad sample gets a hint at the policy `way_out` that would go on.
+std::optional<data::Batch> next_batch(data::Iterator& iterator, const Recipe& recipe, const char* way_out);
 
 // What a checkpoint says of its model (classes, image size) where no flag says otherwise; another model is an Error.
 Recipe adopt_checkpoint(Recipe recipe, const CheckpointInfo& info);

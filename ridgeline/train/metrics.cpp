@@ -54,11 +54,20 @@ void Metrics::write(const EvaluationRow& r) {
                 {"val-top5acc", r.top_5},
                 {"val-loss", r.loss},
                 {"rows", r.rows},
+                {"bad_samples", r.bad_samples},
                 {"time", now()}});
   const std::array<EventFileWriter::Scalar, 3> scalars{{{"val-top1acc", static_cast<float>(r.top_1)},
                                                         {"val-top5acc", static_cast<float>(r.top_5)},
                                                         {"val-loss", static_cast<float>(r.loss)}}};
   events_->add(r.step, now(), scalars);
+}
+
+void Metrics::write_bad_samples(std::int64_t step, double epoch, std::int64_t count) {
+  lines_.write({{"kind", std::string("bad_samples")},
+                {"step", step},
+                {"epoch", epoch},
+                {"bad_samples", count},
+                {"time", now()}});
 }
 
 }  // namespace ridgeline::train

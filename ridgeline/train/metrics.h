@@ -18,6 +18,8 @@ class Metrics {
   explicit Metrics(const std::string& directory);
   void write(const StepLine& line);
   void write(const EvaluationRow& row);
+  // Bad samples of the training so far, replaced by others.
+  void write_bad_samples(std::int64_t step, double epoch, std::int64_t count);
   const std::string& path() const { return path_; }
 
  private:

@@ -41,6 +41,14 @@ void check(const Recipe& r) {
   require(r.intra_op_parallelism_threads >= 0, "intra_op_parallelism_threads", r.intra_op_parallelism_threads,
           "0 (automatic) or more");
   require(r.min_area > 0 && r.min_area <= 1, "min_area", r.min_area, "(0, 1]");
+  require(r.bad_samples.budget >= 0, "bad_sample_budget", r.bad_samples.budget, "0 or more");
+  if (r.bad_samples.policy == data::BadSamplePolicy::skip && r.mode != Mode::evaluate) {
+    throw Error(
+        "--bad_samples=skip: the training step has no mask, an empty row would be learned as a black image (allowed "
+        "for "
+        "training: raise, replace)",
+        ErrorKind::usage);
+  }
   const nn::ModelInfo& model = nn::model_named(r.model);
   nn::check_image_size(model, r.image_size == 0 ? model.image_size : r.image_size);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ridgeline/data/api/sources.h"
+#include "ridgeline/data/runtime/bad_samples.h"
 #include "ridgeline/nn/models.h"
 
 namespace ridgeline::train {
@@ -28,6 +29,9 @@ struct Recipe {
   bool enable_data_pre_proc = true;  // flip and normalisation in the compiled step instead of the data workers
   double min_area = 0.08;            // smallest share of the image that a training crop covers
   bool eval_drop_remainder = false;
+  // Of the training, and of each evaluation anew. Training cannot skip: its step has no mask. An evaluation leaves bad
+  // samples out under skip and under replace, as another image in their place would count twice.
+  data::BadSampleOptions bad_samples;
 
   // Model.
   std::string model = "alexnet";

@@ -54,7 +54,10 @@ class Trainer {
     result_.step = step;
     result_.log_path = log_path(recipe_);
     result_.metrics_path = metrics_.path();
-    if (data_iterator_) report_data();
+    if (data_iterator_) {
+      report_bad_samples(step);
+      report_data();
+    }
     if (session_.trace()) session_.trace()->write(recipe_.trace);
     return result_;
   }
@@ -98,6 +101,7 @@ class Trainer {
                                                                     .epochs = data::kForever,
                                                                     .start = start,
                                                                     .raw_images = recipe_.enable_data_pre_proc,
+                                                                    .bad_samples = recipe_.bad_samples,
                                                                     .trace = session_.trace(),
                                                                     .log = &session_.log()});
     }
@@ -164,7 +168,7 @@ class Trainer {
     batch_.reset();
     {
       TraceSpan wait(session_.trace(), "wait", "next batch");
-      batch_ = data_iterator_->next();
+      batch_ = next_batch(*data_iterator_, recipe_, "replace");
     }
     RIDGELINE_CHECK(batch_.has_value(), "an endless data set ended");
     program.bind("images", batch_->image());
@@ -196,6 +200,7 @@ class Trainer {
         time = 0;
         steps_in_line = 0;
       }
+      if (data_iterator_ && step / steps_per_epoch_ > (step - done) / steps_per_epoch_) report_bad_samples(step);
       const double rate = time > 0 ? static_cast<double>(recipe_.batch_size * steps_in_line) / time : result_.last.fps;
       log_.progress("training", step, plan_.total_steps, rate);
       const bool last = step == plan_.total_steps;
@@ -273,6 +278,17 @@ class Trainer {
     return true;
   }
 
+  // After each epoch and at the end, where there are new ones.
+  void report_bad_samples(std::int64_t step) {
+    const std::int64_t count = data_iterator_->bad_samples();
+    if (count == bad_samples_reported_) return;
+    bad_samples_reported_ = count;
+    const std::string& list = recipe_.bad_samples.quarantine;
+    log_.line(fmt::format("bad samples: {} replaced so far (at most {}: --bad_sample_budget){}", count,
+                          recipe_.bad_samples.budget, list.empty() ? "" : ", listed in " + list));
+    metrics_.write_bad_samples(step, static_cast<double>(step) / static_cast<double>(steps_per_epoch_), count);
+  }
+
   void report_data() {
     const std::string advice = data_iterator_->stats().advice();
     if (!advice.empty()) log_.line(advice);
@@ -286,6 +302,7 @@ class Trainer {
   LoopPlan plan_;
   std::int64_t steps_per_epoch_ = 1;
   std::int64_t evaluated_at_ = -1;
+  std::int64_t bad_samples_reported_ = 0;
   std::unique_ptr<Network> network_;
   std::unique_ptr<SyntheticBatch> synthetic_;
   std::optional<data::Iterator> data_iterator_;

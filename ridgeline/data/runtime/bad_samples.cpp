@@ -1,6 +1,9 @@
 #include "ridgeline/data/runtime/bad_samples.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/format/json_lines.h"
@@ -15,6 +18,15 @@ BadSamplePolicy parse_bad_sample_policy(const std::string& text) {
   throw Error(fmt::format("unknown bad_samples '{}'{} (allowed: raise, skip, replace)", text,
                           nearest.empty() ? "" : ": did you mean '" + nearest + "'?"),
               ErrorKind::usage);
+}
+
+BadSampleAccount::BadSampleAccount(BadSampleOptions options, Log* log) : options_(std::move(options)), log_(log) {
+  if (options_.policy == BadSamplePolicy::raise || options_.quarantine.empty()) return;
+  const std::filesystem::path file(options_.quarantine);
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  const bool there = std::filesystem::exists(file);
+  if (::access((there ? file : folder).c_str(), W_OK) != 0 || std::filesystem::is_directory(file))
+    throw Error("cannot write " + options_.quarantine + " (--quarantine)");
 }
 
 void BadSampleAccount::add(const std::vector<BadSample>& samples) {

@@ -35,7 +35,8 @@ struct BadSample {
 // One run's account. Used by the consumer's thread.
 class BadSampleAccount {
  public:
-  explicit BadSampleAccount(BadSampleOptions options, Log* log) : options_(std::move(options)), log_(log) {}
+  // An Error if the quarantine file's folder is not there or cannot be written to: better now than at night.
+  BadSampleAccount(BadSampleOptions options, Log* log);
   // Counts, logs and writes down. An Error when the budget is spent.
   void add(const std::vector<BadSample>& samples);
   std::int64_t count() const { return count_; }

@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "ridgeline/cli/bad_sample_flags.h"
+#include "ridgeline/cli/dataset_tools.h"
+#include "ridgeline/cli/pipeline_flags.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/log.h"
+#include "ridgeline/data/tool/bench.h"
+
+namespace ridgeline::cli {
+namespace {
+
+struct BenchFlags {
+  PipelineFlags pipeline;
+  BadSampleFlags bad_samples;
+  data::BenchOptions options;
+  bool json = false;
+};
+
+void print_json(const data::BenchReport& r) {
+  nlohmann::ordered_json out;
+  out["images_per_second"] = r.images_per_second;
+  if (!r.sha256.empty()) out["sha256"] = r.sha256;
+  out["peak_bytes"] = r.slot_bytes;
+  out["peak_rss_bytes"] = r.rss_bytes;
+  out["slots"] = r.slots;
+  out["seconds"] = r.seconds;
+  out["batches"] = r.batches;
+  out["samples"] = r.samples;
+  out["workers"] = r.workers;
+  out["consumer_wait_seconds"] = r.stats.consumer_wait_seconds;
+  out["bad_samples"] = r.bad_samples;
+  out["advice"] = r.stats.advice();
+  out["stages"] = nlohmann::ordered_json::array();
+  for (const data::StageStats& stage : r.stats.stages) {
+    out["stages"].push_back({{"name", stage.name},
+                             {"busy_seconds", stage.busy_seconds},
+                             {"samples", stage.samples},
+                             {"us_per_sample", stage.ns_per_sample() / 1000},
+                             {"bytes_per_second", stage.bytes_per_second()}});
+  }
+  fmt::print("{}\n", out.dump());
+}
+
+void print_table(const data::BenchReport& r) {
+  fmt::print("{:.1f} images/s: {} images in {} batches in {:.3f} s, {}\n", r.images_per_second, r.samples, r.batches,
+             r.seconds,
+             r.workers == 0   ? "pulled by the consumer"
+             : r.workers == 1 ? "1 worker"
+                              : fmt::format("{} workers", r.workers));
+  fmt::print("{}", r.stats.to_string());
+  fmt::print("memory: {:.1f} MB in {} batch slots, largest resident size of the process {:.1f} MB\n",
+             static_cast<double>(r.slot_bytes) / 1e6, r.slots, static_cast<double>(r.rss_bytes) / 1e6);
+  if (r.bad_samples > 0) fmt::print("bad samples: {}\n", r.bad_samples);
+  if (!r.sha256.empty()) fmt::print("sha256 {}\n", r.sha256);
+  if (const std::string advice = r.stats.advice(); !advice.empty()) fmt::print("{}\n", advice);
+}
+
+int run_bench(const CLI::App& app, const BenchFlags& flags) {
+  data::BenchOptions options = flags.options;
+  const auto at_least = [](const char* flag, std::int64_t value, std::int64_t least) {
+    if (value < least)
+      throw Error(fmt::format("--{}={} is out of range (allowed: {} or more)", flag, value, least), ErrorKind::usage);
+  };
+  at_least("workers", options.iterator.workers, 0);
+  at_least("epochs", options.iterator.epochs, 1);
+  at_least("warmup", options.warmup, 0);
+  at_least("memory_limit", options.iterator.memory_limit, 0);
+  if (options.iterator.pull && (options.iterator.workers != 0 || options.iterator.autotune))
+    throw Error("--pull runs without workers: leave out --workers and --autotune", ErrorKind::usage);
+  options.iterator.bad_samples = finish_bad_sample_flags(app, flags.bad_samples);
+  Log log;
+  options.iterator.log = &log;
+  const data::Dataset dataset = dataset_of(app, flags.pipeline);
+  if (const data::Progress count = counter("images")) {
+    options.progress = [count](std::int64_t done, std::int64_t of) {
+      if (of > 0) count(done, of);
+    };
+  }
+  const data::BenchReport report = data::bench(dataset, options);
+  if (flags.json) {
+    print_json(report);
+  } else {
+    print_table(report);
+  }
+  return 0;
+}
+
+}  // namespace
+
+DatasetTool add_dataset_bench(CLI::App& dataset) {
+  auto flags = std::make_shared<BenchFlags>();
+  CLI::App* app = dataset.add_subcommand(
+      "bench", "time the data engine alone: by default random resized crop, flip, normalise, as in training");
+  data::IteratorOptions& iterator = flags->options.iterator;
+  app->add_option("--workers", iterator.workers, "data threads; 0: one per core")->capture_default_str();
+  app->add_option("--epochs", iterator.epochs, "passes over the data")->capture_default_str();
+  app->add_option("--warmup", flags->options.warmup,
+                  "batches before the clock starts; 0: the whole run is timed, its start included")
+      ->capture_default_str();
+  app->add_option("--memory_limit", iterator.memory_limit, "bytes of prepared batches; 0: 512 MiB")
+      ->capture_default_str();
+  app->add_flag("--pull", iterator.pull, "no workers: the consumer does the work itself, the reference for results");
+  app->add_flag("--autotune", iterator.autotune, "as few workers as the consumer needs");
+  app->add_flag("--raw", iterator.raw_images,
+                "leave flip and normalisation to the consumer, as `ridgeline train` does");
+  app->add_flag("--hash", flags->options.hash,
+                "SHA-256 over all columns of all batches; its time counts, so do not compare speeds with it");
+  app->add_flag("--json", flags->json, "print one JSON object");
+  add_pipeline_flags(*app, flags->pipeline);
+  add_bad_sample_flags(*app, flags->bad_samples, "Bad samples");
+  return {app, [app, flags] { return run_bench(*app, *flags); }};
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,68 @@
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+
+#include "ridgeline/cli/dataset_tools.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/data/make/make_shapes.h"
+#include "ridgeline/data/make/make_tfrecord.h"
+
+namespace ridgeline::cli {
+namespace {
+
+int draw_shapes(const std::string& out, data::MakeShapesOptions options) {
+  options.progress = counter("drawing");
+  const data::MakeShapesReport report = data::make_shapes(out, options);
+  if (report.already_there) {
+    std::printf("%s already holds this data set\n", out.c_str());
+  } else {
+    std::printf("%lld JPEGs drawn into %s\n", static_cast<long long>(report.written), out.c_str());
+  }
+  return 0;
+}
+
+int pack_records(const std::string& from, const std::string& out, data::MakeTFRecordOptions options) {
+  options.progress = counter("packing");
+  const data::MakeTFRecordReport report = data::make_tfrecord(from, out, options);
+  for (const data::UnreadableImage& image : report.unreadable) {
+    std::fprintf(stderr, "left out %s: %s\n", image.file.c_str(), image.reason.c_str());
+  }
+  std::printf("%lld training and %lld validation records of %zu classes in %zu files in %s\n",
+              static_cast<long long>(report.train_records), static_cast<long long>(report.validation_records),
+              report.class_names.size(), report.files.size(), out.c_str());
+  return 0;
+}
+
+struct MakeFlags {
+  std::string out, from;
+  data::MakeShapesOptions shapes;
+  data::MakeTFRecordOptions records;
+};
+
+}  // namespace
+
+DatasetTool add_dataset_make(CLI::App& dataset) {
+  auto flags = std::make_shared<MakeFlags>();
+  CLI::App* make = dataset.add_subcommand("make", "make a data set");
+  make->require_subcommand(1);
+  CLI::App* shapes =
+      make->add_subcommand("shapes", "draw the embedded data set: ten classes of shapes, JPEG class folders");
+  shapes->add_option("--out", flags->out, "folder to make")->required();
+  shapes->add_option("--seed", flags->shapes.seed, "another seed, other pictures")->capture_default_str();
+  shapes->add_option("--train", flags->shapes.train, "training images")->capture_default_str();
+  shapes->add_option("--val", flags->shapes.val, "validation images")->capture_default_str();
+  CLI::App* records = make->add_subcommand("tfrecord", "pack class folders into sharded slim ImageNet TFRecords");
+  records->add_option("--from", flags->from, "folder with train/<class>/* and val/<class>/*")->required();
+  records->add_option("--out", flags->out, "folder for the shards")->required();
+  records->add_option("--train_shards", flags->records.train_shards, "0: one per 64 MiB")->capture_default_str();
+  records->add_option("--validation_shards", flags->records.validation_shards, "0: one per 64 MiB")
+      ->capture_default_str();
+  records->add_option("--seed", flags->records.seed, "of the order of the training records")->capture_default_str();
+  return {make, [flags, shapes] {
+            if (shapes->parsed()) return draw_shapes(flags->out, flags->shapes);
+            return pack_records(flags->from, flags->out, flags->records);
+          }};
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+#include "ridgeline/cli/dataset_tools.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/data/tool/pack.h"
+
+namespace ridgeline::cli {
+namespace {
+
+struct PackFlags {
+  std::string data_dir, out;
+  std::string label_base = "auto";
+  data::PackOptions options;
+};
+
+int run_pack(const CLI::App& app, const PackFlags& flags) {
+  data::PackOptions options = flags.options;
+  if (options.short_side == 0 && app.get_option("--quality")->count() > 0)
+    throw Error("--quality has no effect without --short_side: images are stored as they are", ErrorKind::usage);
+  if (options.workers < 0) throw Error("--workers must not be negative", ErrorKind::usage);
+  options.source.label_base = data::parse_label_base(flags.label_base);
+  options.progress = counter("packing");
+  const data::PackReport report = data::pack(flags.data_dir, flags.out, options);
+  for (const data::UnreadableImage& image : report.unreadable)
+    fmt::print(stderr, "left out {}: {}\n", image.file, image.reason);
+  if (report.objects_dropped > 0)
+    fmt::print(stderr, "note: {} records have bounding boxes, which are not stored: crops will not mind them\n",
+               report.objects_dropped);
+  fmt::print("{}: {} images, {} of them resized, {:.1f} MB of {:.1f} MB{}\n", flags.out, report.records, report.resized,
+             static_cast<double>(report.bytes_out) / 1e6, static_cast<double>(report.bytes_in) / 1e6,
+             report.unreadable.empty() ? "" : fmt::format(", {} left out", report.unreadable.size()));
+  return 0;
+}
+
+}  // namespace
+
+DatasetTool add_dataset_pack(CLI::App& dataset) {
+  auto flags = std::make_shared<PackFlags>();
+  CLI::App* app = dataset.add_subcommand(
+      "pack", "pack images and labels into one file, as they are or smaller; broken images are left out and named");
+  app->add_option(
+         "--data_dir", flags->data_dir,
+         "records (train-*, validation-*) or class folders (train/<class>/*, val/<class>/*, or <class>/* alone)")
+      ->required();
+  app->add_option("--out", flags->out, "file to write: train.ridge, val.ridge or another name in .ridge")->required();
+  app->add_option("--split", flags->options.split, "train or val; the training part if not given");
+  app->add_option("--short_side", flags->options.short_side,
+                  "images whose shorter side is longer are resized to this and stored as JPEG; 0: all as they are")
+      ->capture_default_str();
+  app->add_option("--quality", flags->options.quality, "of those JPEGs, 1 to 100")->capture_default_str();
+  app->add_option("--label_base", flags->label_base, "what record labels start from: auto, 0 or 1")
+      ->capture_default_str();
+  app->add_option("--num_classes", flags->options.source.num_classes,
+                  "record labels outside are errors; 0: not checked")
+      ->capture_default_str();
+  app->add_option("--workers", flags->options.workers, "threads; 0: one per core")->capture_default_str();
+  return {app, [app, flags] { return run_pack(*app, *flags); }};
+}
+
+}  // namespace ridgeline::cli

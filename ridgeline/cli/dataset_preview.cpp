@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+#include "ridgeline/cli/dataset_tools.h"
+#include "ridgeline/cli/pipeline_flags.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/data/tool/preview.h"
+#include "ridgeline/image/jpeg.h"
+#include "ridgeline/image/png.h"
+
+namespace ridgeline::cli {
+namespace {
+
+constexpr int kJpegQuality = 95;
+
+struct PreviewFlags {
+  PipelineFlags pipeline;
+  data::PreviewOptions options;
+  std::string out;
+};
+
+int run_preview(const CLI::App& app, const PreviewFlags& flags) {
+  const bool jpeg = flags.out.ends_with(".jpg") || flags.out.ends_with(".jpeg");
+  if (!jpeg && !flags.out.ends_with(".png"))
+    throw Error("--out=" + flags.out + ": the name must end in .png or .jpg", ErrorKind::usage);
+  const data::Preview preview = data::preview(dataset_of(app, flags.pipeline), flags.options);
+  const std::vector<std::uint8_t> bytes =
+      jpeg ? image::encode_jpeg(preview.sheet, kJpegQuality) : image::encode_png(preview.sheet);
+  write_file_atomically(flags.out, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  std::size_t broken = 0;
+  for (const data::PreviewCell& cell : preview.cells) {
+    if (cell.problem.empty()) continue;
+    ++broken;
+    fmt::print(stderr, "sample {}: {}\n", cell.index, cell.problem);
+  }
+  fmt::print("{}: {} samples from {} of epoch {}, {} x {} pixels{}{}\n", flags.out, preview.cells.size(),
+             flags.options.start, flags.options.epoch, preview.sheet.width(), preview.sheet.height(),
+             preview.stretched ? ", each stretched to its own range" : "",
+             broken > 0 ? fmt::format(", {} broken", broken) : "");
+  return 0;
+}
+
+}  // namespace
+
+DatasetTool add_dataset_preview(CLI::App& dataset) {
+  auto flags = std::make_shared<PreviewFlags>();
+  CLI::App* app = dataset.add_subcommand("preview", "draw a contact sheet of augmented samples, as training sees them");
+  app->add_option("--out", flags->out, "picture to write, .png or .jpg")->required();
+  app->add_option("--rows", flags->options.rows, "of the sheet")->capture_default_str();
+  app->add_option("--columns", flags->options.columns, "of the sheet")->capture_default_str();
+  app->add_option("--epoch", flags->options.epoch, "other epochs, other order and augmentation")->capture_default_str();
+  app->add_option("--start", flags->options.start, "the first sample's place in the order of the epoch")
+      ->capture_default_str();
+  app->add_flag("--original", flags->options.original, "the undistorted image left of each sample");
+  add_pipeline_flags(*app, flags->pipeline, {.batch_size = false});
+  return {app, [app, flags] { return run_preview(*app, *flags); }};
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,118 @@
+#include "ridgeline/cli/pipeline_flags.h"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/data/tool/data_dir.h"
+#include "ridgeline/train/datasets.h"
+
+namespace ridgeline::cli {
+namespace {
+
+bool given(const CLI::App& app, const char* flag) {
+  const CLI::Option* option = app.get_option_no_throw(flag);
+  return option != nullptr && option->count() > 0;
+}
+
+void at_least_one(const char* flag, std::int64_t value) {
+  if (value < 1)
+    throw Error(fmt::format("--{}={} is out of range (allowed: 1 or more)", flag, value), ErrorKind::usage);
+}
+
+// An evaluation reads the validation part where there is one.
+std::string split_of(const PipelineFlags& flags) {
+  if (!flags.split.empty() || !flags.eval) return flags.split;
+  for (const data::DataPart& part : data::find_parts(flags.data_dir)) {
+    if (part.name == "val") return "val";
+  }
+  return "";
+}
+
+data::Dataset source_of(const PipelineFlags& flags) {
+  return data::open_source(flags.data_dir, split_of(flags),
+                           {.label_base = data::parse_label_base(flags.label_base), .num_classes = flags.num_classes});
+}
+
+data::StandardPipeline pipeline_of(const CLI::App& app, const PipelineFlags& flags) {
+  data::StandardPipeline pipeline = flags.pipeline;
+  at_least_one("image_size", pipeline.image_size);
+  at_least_one("batch_size", pipeline.batch_size);
+  if (!(pipeline.min_area > 0 && pipeline.min_area <= 1))
+    throw Error(fmt::format("--min_area={} is out of range (allowed: (0, 1])", pipeline.min_area), ErrorKind::usage);
+  if (!flags.model.empty()) {
+    train::Recipe recipe;
+    recipe.model = flags.model;
+    recipe.image_size = given(app, "--image_size") ? pipeline.image_size : 0;
+    recipe.batch_size = pipeline.batch_size;
+    recipe.seed = pipeline.seed;
+    recipe.min_area = pipeline.min_area;
+    train::check(recipe);
+    pipeline = train::pipeline_of(recipe);
+  }
+  pipeline.normalize = !flags.no_normalize;
+  return pipeline;
+}
+
+}  // namespace
+
+void add_pipeline_flags(CLI::App& app, PipelineFlags& f, PipelineFlagSet set) {
+  const char* group = "Pipeline";
+  app.add_option("--data_dir", f.data_dir,
+                 "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/*, or <class>/* alone)")
+      ->group(group);
+  app.add_option("--split", f.split, "train or val; the training part (with --eval the validation part) if not given")
+      ->group(group);
+  if (set.graph) {
+    app.add_option("--graph", f.graph,
+                   "a data graph from this JSON file (see export-json) instead of the pipeline of the flags below; "
+                   "--data_dir gives it other data")
+        ->group(group);
+  }
+  app.add_option("--image_size", f.pipeline.image_size, "pixels a side")->capture_default_str()->group(group);
+  if (set.batch_size) {
+    app.add_option("--batch_size", f.pipeline.batch_size, "images a batch")->capture_default_str()->group(group);
+  } else {
+    f.pipeline.batch_size = 1;
+  }
+  app.add_option("--seed", f.pipeline.seed, "of order and augmentation")->capture_default_str()->group(group);
+  app.add_option("--min_area", f.pipeline.min_area, "smallest share of an image that a random crop covers")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--model", f.model, "normalise and resize as this model wants it; ImageNet's mean if not given")
+      ->group(group);
+  app.add_flag("--eval", f.eval, "the evaluation pipeline: resize, central crop")->group(group);
+  app.add_flag("--no_normalize", f.no_normalize, "leave images as bytes of 0 to 255")->group(group);
+  app.add_option("--label_base", f.label_base, "what record labels start from: auto, 0 or 1")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--num_classes", f.num_classes, "record labels outside are errors; 0: not checked")
+      ->capture_default_str()
+      ->group(group);
+}
+
+data::Dataset dataset_of(const CLI::App& app, const PipelineFlags& flags) {
+  if (flags.graph.empty()) {
+    if (flags.data_dir.empty()) {
+      const bool alone = app.get_option_no_throw("--graph") == nullptr;
+      throw Error(alone ? "--data_dir is needed" : "--data_dir or --graph is needed", ErrorKind::usage);
+    }
+    const data::StandardPipeline pipeline = pipeline_of(app, flags);
+    const data::Dataset source = source_of(flags);
+    return flags.eval ? data::evaluation_pipeline(source, pipeline) : data::training_pipeline(source, pipeline);
+  }
+  for (const char* flag : {"--image_size", "--batch_size", "--min_area", "--model", "--eval", "--no_normalize"}) {
+    if (given(app, flag))
+      throw Error(fmt::format("{} has no effect with --graph: the graph says it", flag), ErrorKind::usage);
+  }
+  for (const char* flag : {"--split", "--label_base", "--num_classes"}) {
+    if (given(app, flag) && flags.data_dir.empty())
+      throw Error(fmt::format("{} has no effect on the data of a graph: give --data_dir, too", flag), ErrorKind::usage);
+  }
+  data::Dataset dataset = data::read_graph(flags.graph);
+  if (!flags.data_dir.empty()) dataset = data::with_source(dataset, source_of(flags));
+  if (given(app, "--seed")) dataset = dataset.with_seed(flags.pipeline.seed);
+  return dataset;
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,32 @@
+// ridgeline/cli/pipeline_flags.h
+//
+// Which data graph a tool works on: the standard training or evaluation pipeline over a data directory, by flags, or a
+// graph from a file.
+#pragma once
+
+#include <string>
+
+#include "ridgeline/cli/arguments.h"
+#include "ridgeline/data/tool/standard_pipeline.h"
+
+namespace ridgeline::cli {
+
+struct PipelineFlags {
+  std::string data_dir, split, graph, model;
+  std::string label_base = "auto";
+  std::int64_t num_classes = 0;
+  data::StandardPipeline pipeline;
+  bool eval = false;
+  bool no_normalize = false;
+};
+
+struct PipelineFlagSet {
+  bool graph = true;       // --graph
+  bool batch_size = true;  // --batch_size; without it batches are of one sample
+};
+void add_pipeline_flags(CLI::App& app, PipelineFlags& flags, PipelineFlagSet set = {});
+// The dataset that they say. With a graph from a file, flags that would have no effect are refused; --data_dir gives it
+// other data, --seed another seed.
+data::Dataset dataset_of(const CLI::App& app, const PipelineFlags& flags);
+
+}  // namespace ridgeline::cli

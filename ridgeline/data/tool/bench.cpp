@@ -1,0 +1,81 @@
+#include "ridgeline/data/tool/bench.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <chrono>
+
+#include "ridgeline/core/sha256.h"
+
+namespace ridgeline::data {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+// The bytes of every column in the order of the schema; a byte string after its length.
+void digest_batch(const Batch& batch, Sha256& sha) {
+  for (const Column& column : batch.columns()) {
+    const Tensor& values = batch.column(column.name);
+    if (values.dtype() != DType::bytes) {
+      sha.update(values.raw(), values.byte_size());
+      continue;
+    }
+    for (const std::string& text : values.string_values()) {
+      const std::uint64_t size = text.size();
+      sha.update(&size, sizeof size).update(text);
+    }
+  }
+}
+
+std::int64_t real_rows(const Batch& batch) {
+  std::int64_t rows = 0;
+  for (const std::uint8_t real : batch.mask().span<std::uint8_t>()) rows += real;
+  return rows;
+}
+
+}  // namespace
+
+BenchReport bench(const Dataset& dataset, const BenchOptions& options) {
+  if (options.warmup < 0)
+    throw Error(fmt::format("--warmup={} is out of range (allowed: 0 or more)", options.warmup), ErrorKind::usage);
+  if (dataset.size() == kForever) throw Error("[bench] the graph has no end: leave repeat out, give --epochs");
+  BenchReport report;
+  Sha256 sha;
+  Clock::time_point begin = Clock::now();
+  Iterator iterator(dataset, options.iterator);
+  const std::int64_t samples = dataset.num_samples();
+  const std::int64_t expected = samples < 0 ? samples : samples * options.iterator.epochs;
+  std::int64_t seen = 0, batches = 0;
+  while (const std::optional<Batch> batch = iterator.next()) {
+    const std::int64_t rows = real_rows(*batch);
+    seen += rows;
+    if (options.hash) digest_batch(*batch, sha);
+    if (++batches > options.warmup) {
+      ++report.batches;
+      report.samples += rows;
+    } else if (batches == options.warmup) {
+      begin = Clock::now();
+    }
+    if (options.progress) options.progress(seen, expected);
+  }
+  report.seconds = seconds_since(begin);
+  if (report.batches == 0) {
+    throw Error(fmt::format("--warmup={}: the run has only {} batches, none is left to time", options.warmup, batches),
+                ErrorKind::usage);
+  }
+  report.images_per_second = static_cast<double>(report.samples) / report.seconds;
+  if (options.hash) report.sha256 = sha.hex();
+  report.slots = iterator.slots();
+  report.slot_bytes = iterator.slots() * iterator.slot_bytes();
+  report.bad_samples = iterator.bad_samples();
+  report.workers = iterator.workers();
+  report.stats = iterator.stats();
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  report.rss_bytes = std::int64_t{usage.ru_maxrss} * 1024;
+  return report;
+}
+
+}  // namespace ridgeline::data

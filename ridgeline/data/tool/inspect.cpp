@@ -1,0 +1,288 @@
+#include "ridgeline/data/tool/inspect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <tuple>
+
+#include "ridgeline/core/random.h"
+#include "ridgeline/data/tool/for_each.h"
+#include "ridgeline/data/tool/inspect_notes.h"
+#include "ridgeline/data/tool/items.h"
+#include "ridgeline/image/decode.h"
+
+namespace ridgeline::data {
+namespace {
+
+// What tells most files apart without reading them whole.
+constexpr std::size_t kPrefix = 4096;
+
+// What one look at an item found. As small as it can be: a data set has millions.
+struct Finding {
+  std::int32_t height = 0, width = 0;
+  std::int64_t label = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t hash = 0;  // of the first kPrefix bytes, or of all
+  image::Format format = image::Format::other;
+  std::uint8_t components = 0;
+  bool has_label = false, readable = false, broken = false, misnamed = false;
+};
+
+// One part under work.
+struct Part {
+  DataPart part;
+  std::unique_ptr<Items> items;
+  std::vector<Finding> findings;
+  std::map<std::int64_t, std::string> broken;  // by item
+  std::map<std::int64_t, std::string> names;   // of classes, by label
+  PartReport report;
+};
+
+std::uint64_t hash_of(std::span<const std::uint8_t> bytes, std::size_t most = SIZE_MAX) {
+  return hash64({reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), most)});
+}
+
+std::string colour_of(const Finding& f) {
+  if (f.components == 1) return f.format == image::Format::png ? "grey or palette" : "grey";
+  if (f.components == 3) return "colour";
+  if (f.components == 4) return f.format == image::Format::png ? "with alpha" : "CMYK";
+  return fmt::format("{} components", f.components);
+}
+
+Spread spread_of(std::vector<double> values) {
+  if (values.empty()) return {};
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  const double median = *middle;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return {*least, median, *most};
+}
+
+template <class Get>
+Spread spread_over(const std::vector<Finding>& findings, Get get) {
+  std::vector<double> values;
+  for (const Finding& f : findings) {
+    if (!f.broken) values.push_back(static_cast<double>(get(f)));
+  }
+  return spread_of(std::move(values));
+}
+
+class Inspector {
+ public:
+  Inspector(std::string dir, const InspectOptions& options) : dir_(std::move(dir)), options_(options) {}
+
+  InspectReport run() {
+    const auto begin = std::chrono::steady_clock::now();
+    open();
+    look();
+    for (Part& part : parts_) summarize(part);
+    find_duplicates();
+    for (Part& part : parts_) report_.parts.push_back(std::move(part.report));
+    report_.dir = dir_;
+    report_.deep = options_.deep;
+    report_.notes = notes_on(report_);
+    report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return std::move(report_);
+  }
+
+ private:
+  void open() {
+    std::vector<DataPart> found;
+    if (options_.split == "all") {
+      found = find_parts(dir_);
+    } else {
+      found = {find_part(dir_, options_.split)};
+    }
+    for (DataPart& part : found) {
+      Part p{.part = std::move(part), .items = nullptr, .findings = {}, .broken = {}, .names = {}, .report = {}};
+      p.items = list_items(p.part, dir_);
+      p.findings.resize(static_cast<std::size_t>(p.items->size()));
+      total_ += p.items->size();
+      parts_.push_back(std::move(p));
+    }
+  }
+
+  // The item with that number over all parts.
+  std::pair<Part*, std::int64_t> at(std::int64_t index) {
+    for (Part& part : parts_) {
+      if (index < part.items->size()) return {&part, index};
+      index -= part.items->size();
+    }
+    throw InternalError("an item outside the parts");
+  }
+
+  void look() {
+    std::vector<image::Decoder> decoders(static_cast<std::size_t>(worker_count(options_.workers)));
+    std::mutex mutex;
+    for_each(
+        total_, options_.workers,
+        [&](std::int64_t index, int worker) {
+          const auto [part, i] = at(index);
+          Item item;
+          Finding& finding = part->findings[static_cast<std::size_t>(i)];
+          std::string reason;
+          try {
+            look_at(*part, i, item, finding, decoders[static_cast<std::size_t>(worker)]);
+          } catch (const Error& e) {
+            reason = e.what();
+            finding.broken = true;
+          }
+          finding.has_label = item.label.has_value();
+          finding.label = item.label.value_or(0);
+          if (reason.empty() && !(item.label && !item.class_name.empty())) return;
+          const std::lock_guard lock(mutex);
+          if (!reason.empty()) part->broken[i] = std::move(reason);
+          if (item.label && !item.class_name.empty()) part->names.try_emplace(*item.label, item.class_name);
+        },
+        options_.progress);
+  }
+
+  void look_at(const Part& part, std::int64_t i, Item& item, Finding& finding, image::Decoder& decoder) const {
+    part.items->read(i, item);
+    finding.readable = true;
+    finding.bytes = item.bytes.size();
+    finding.hash = hash_of(item.bytes, options_.deep ? SIZE_MAX : kPrefix);
+    const image::Header header = image::read_header(item.bytes);
+    finding.format = header.format;
+    finding.height = header.height;
+    finding.width = header.width;
+    finding.components = static_cast<std::uint8_t>(header.components);
+    const bool png = header.format == image::Format::png;
+    finding.misnamed = png ? item.extension == ".jpg" || item.extension == ".jpeg" : item.extension == ".png";
+    if (options_.deep) decoder.decode(item.bytes);
+    if (!item.label && part.part.layout == Layout::records) throw Error("no key 'image/class/label'");
+  }
+
+  void summarize(Part& part) {
+    PartReport& r = part.report;
+    r.name = part.part.name;
+    r.layout = part.part.layout;
+    r.files = part.items->files;
+    r.records = part.items->size();
+    r.not_read = part.items->not_read;
+    r.not_read_example = part.items->not_read_example;
+    if (r.layout == Layout::records) {
+      const auto end = part.findings.begin() + part.items->first_file;
+      r.label_base =
+          std::any_of(part.findings.begin(), end, [](const Finding& f) { return f.has_label && f.label == 0; }) ? 0 : 1;
+    }
+    std::map<std::int64_t, std::int64_t> labels;
+    for (std::size_t label = 0; label < part.items->class_names.size(); ++label)
+      labels[static_cast<std::int64_t>(label)] = 0;
+    for (std::size_t i = 0; i < part.findings.size(); ++i) {
+      const Finding& f = part.findings[i];
+      r.bytes += static_cast<std::int64_t>(f.bytes);
+      if (f.has_label) {
+        ++labels[f.label];
+      } else {
+        ++r.labels_missing;
+      }
+      if (f.broken) continue;
+      ++r.formats[f.format == image::Format::png ? "PNG" : "JPEG"];
+      ++r.colours[colour_of(f)];
+      if (f.misnamed && r.misnamed++ == 0) r.misnamed_example = part.items->place(static_cast<std::int64_t>(i));
+    }
+    for (const auto& [label, count] : labels) {
+      const auto index = static_cast<std::size_t>(label);
+      std::string name =
+          label >= 0 && index < part.items->class_names.size() ? part.items->class_names[index] : part.names[label];
+      r.classes.push_back({label, std::move(name), count});
+    }
+    r.record_bytes = spread_over(part.findings, [](const Finding& f) { return f.bytes; });
+    r.height = spread_over(part.findings, [](const Finding& f) { return f.height; });
+    r.width = spread_over(part.findings, [](const Finding& f) { return f.width; });
+    r.megapixels =
+        spread_over(part.findings, [](const Finding& f) { return static_cast<double>(f.height) * f.width / 1e6; });
+    if (part.items->size() == 0 && part.items->faults.empty()) r.broken.push_back({part.part.dir, "no images in it"});
+    for (const ListingFault& fault : part.items->faults) r.broken.push_back({fault.place, fault.reason});
+    for (auto& [i, reason] : part.broken) r.broken.push_back({part.items->place(i), std::move(reason)});
+  }
+
+  // Equal sizes and beginnings first; only those are read whole.
+  void find_duplicates() {
+    struct Key {
+      std::uint64_t bytes, hash;
+      std::int64_t index;
+      bool same(const Key& other) const { return bytes == other.bytes && hash == other.hash; }
+    };
+    std::vector<Key> keys;
+    std::int64_t index = 0;
+    for (const Part& part : parts_) {
+      for (const Finding& f : part.findings) {
+        if (f.readable && f.bytes > 0) keys.push_back({f.bytes, f.hash, index});
+        ++index;
+      }
+    }
+    const auto group = [&] {
+      std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+        return std::tie(a.bytes, a.hash, a.index) < std::tie(b.bytes, b.hash, b.index);
+      });
+      std::vector<Key> several;
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        if ((i > 0 && keys[i].same(keys[i - 1])) || (i + 1 < keys.size() && keys[i].same(keys[i + 1])))
+          several.push_back(keys[i]);
+      }
+      keys = std::move(several);
+    };
+    group();
+    if (!options_.deep) {
+      for_each(static_cast<std::int64_t>(keys.size()), options_.workers, [&](std::int64_t k, int) {
+        Key& key = keys[static_cast<std::size_t>(k)];
+        const auto [part, i] = at(key.index);
+        Item item;
+        try {
+          part->items->read(i, item);
+          key.hash = hash_of(item.bytes);
+        } catch (const Error&) {
+          key.hash = static_cast<std::uint64_t>(key.index);  // gone meanwhile: equal to nothing
+        }
+      });
+      group();
+    }
+    std::vector<std::pair<std::int64_t, std::vector<std::string>>> groups;  // by their first item
+    for (std::size_t i = 0; i < keys.size();) {
+      std::vector<std::string> places;
+      const Part* first = at(keys[i].index).first;
+      const std::int64_t begin = keys[i].index;
+      bool across = false;
+      const Key key = keys[i];
+      for (; i < keys.size() && keys[i].same(key); ++i) {
+        const auto [part, item] = at(keys[i].index);
+        places.push_back(part->items->place(item));
+        across |= part != first;
+      }
+      if (across) ++report_.duplicates_across_parts;
+      groups.emplace_back(begin, std::move(places));
+    }
+    std::sort(groups.begin(), groups.end());
+    for (auto& [begin, places] : groups) report_.duplicates.push_back(std::move(places));
+  }
+
+  std::string dir_;
+  const InspectOptions& options_;
+  std::vector<Part> parts_;
+  std::int64_t total_ = 0;
+  InspectReport report_;
+};
+
+}  // namespace
+
+std::int64_t InspectReport::broken() const {
+  std::int64_t count = 0;
+  for (const PartReport& part : parts) count += static_cast<std::int64_t>(part.broken.size());
+  return count;
+}
+
+InspectReport inspect(const std::string& dir, const InspectOptions& options) {
+  try {
+    return Inspector(dir, options).run();
+  } catch (const std::filesystem::filesystem_error& e) {
+    throw Error(fmt::format("cannot list {}: {}", e.path1().string(), e.code().message()));
+  }
+}
+
+}  // namespace ridgeline::data

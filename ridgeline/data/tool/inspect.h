@@ -1,0 +1,74 @@
+// ridgeline/data/tool/inspect.h
+//
+// What a data directory holds and what is wrong with it: counts, classes, sizes, formats, broken files and records,
+// equal images. Survives anything that lies there. Reads headers, or with `deep` decodes every image.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/tool/data_dir.h"
+
+namespace ridgeline::data {
+
+struct InspectOptions {
+  std::string split = "all";  // train, val or all
+  bool deep = false;
+  int workers = 0;  // 0: one per core
+  std::function<void(std::int64_t, std::int64_t)> progress = {};
+};
+
+// Of the images that are not broken; all 0 if there are none. The median is the upper one of two.
+struct Spread {
+  double min = 0, median = 0, max = 0;
+};
+
+struct ClassCount {
+  std::int64_t label = 0;  // as stored; for class folders as given by the order of their names
+  std::string name;        // "" if unknown
+  std::int64_t count = 0;  // broken records with a readable label included
+};
+
+struct BrokenItem {
+  std::string place;  // "val/n0123/x.jpg", "train-00003-of-00008: record 12 at byte 25310"
+  std::string reason;
+};
+
+struct PartReport {
+  std::string name;
+  Layout layout = Layout::class_folders;
+  std::int64_t files = 0;    // that were read
+  std::int64_t records = 0;  // images: files, or records in them
+  std::int64_t bytes = 0;    // of the images, as stored
+  Spread record_bytes, height, width, megapixels;
+  std::map<std::string, std::int64_t> formats;  // "JPEG", "PNG"
+  std::map<std::string, std::int64_t> colours;  // "colour", "grey", "grey or palette", "CMYK", "with alpha"
+  std::vector<ClassCount> classes;              // by label
+  std::vector<BrokenItem> broken;               // in the order of the data
+  std::int64_t misnamed = 0;                    // images whose file name ends in another format's extension
+  std::string misnamed_example;
+  std::int64_t not_read = 0;  // files that training passes over: other extensions, or beside the class folders
+  std::string not_read_example;
+  std::int64_t labels_missing = 0;  // records without a readable label
+  int label_base = 0;               // of records: what --label_base=auto takes it for, by their first file
+};
+
+struct InspectReport {
+  std::string dir;
+  bool deep = false;
+  std::vector<PartReport> parts;
+  // Places with the same bytes, in the order of the data; across parts, too.
+  std::vector<std::vector<std::string>> duplicates;
+  std::int64_t duplicates_across_parts = 0;  // groups that are in more than one part
+  std::vector<std::string> notes;            // sentences about what matters for training
+  double seconds = 0;
+  std::int64_t broken() const;
+};
+
+// Errors: a directory that is missing or holds no data, an unknown or absent split.
+InspectReport inspect(const std::string& dir, const InspectOptions& options = {});
+
+}  // namespace ridgeline::data

@@ -1,0 +1,115 @@
+#include "ridgeline/data/tool/inspect_notes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace ridgeline::data {
+namespace {
+
+// A class with so many times the images of another is worth a sentence: the loss hardly sees the small one.
+constexpr std::int64_t kUnequal = 10;
+
+std::string label_text(const ClassCount& c) {
+  return c.name.empty() ? fmt::format("label {}", c.label) : fmt::format("{} (label {})", c.name, c.label);
+}
+
+void note_labels(const PartReport& part, std::vector<std::string>& notes) {
+  if (part.classes.empty()) return;
+  const std::int64_t first = part.classes.front().label, last = part.classes.back().label;
+  if (part.layout == Layout::records) {
+    if (first < 0) {
+      notes.push_back(fmt::format("{}: labels start from {}: training refuses those below 0", part.name, first));
+    } else if (first > 1) {
+      notes.push_back(
+          fmt::format("{}: labels start from {}, not from 0 or 1: --label_base=auto takes them to start from 1, and "
+                      "classes 1 to {} "
+                      "stay empty",
+                      part.name, first, first - 1));
+    } else if (first == 0 && part.name != "val") {
+      notes.push_back(fmt::format("{}: labels start from 0 (slim ImageNet counts from 1); {}", part.name,
+                                  part.label_base == 0 ? "--label_base=auto sees it"
+                                                       : "--label_base=auto sees none in the first file and takes 1: "
+                                                         "give --label_base=0"));
+    }
+  }
+  const std::int64_t span = last - first + 1, missing = span - static_cast<std::int64_t>(part.classes.size());
+  if (missing > 0) {
+    notes.push_back(fmt::format("{}: {} of the labels {} to {} do not occur", part.name, missing, first, last));
+  }
+}
+
+void note_balance(const PartReport& part, std::vector<std::string>& notes) {
+  const ClassCount *least = nullptr, *most = nullptr;
+  for (const ClassCount& c : part.classes) {
+    if (c.count == 0) continue;
+    if (!least || c.count < least->count) least = &c;
+    if (!most || c.count > most->count) most = &c;
+  }
+  if (least && most->count >= kUnequal * least->count) {
+    notes.push_back(fmt::format("{}: very unequal classes: {} images of {}, {} of {}", part.name, most->count,
+                                label_text(*most), least->count, label_text(*least)));
+  }
+}
+
+void note_files(const PartReport& part, std::vector<std::string>& notes) {
+  if (part.misnamed > 0) {
+    notes.push_back(fmt::format("{}: {} images are not what their names say, the first is {} (read all the same)",
+                                part.name, part.misnamed, part.misnamed_example));
+  }
+  if (part.not_read > 0) {
+    notes.push_back(
+        fmt::format("{}: {} files are passed over, the first is {} (read are .jpg, .jpeg and .png in class folders)",
+                    part.name, part.not_read, part.not_read_example));
+  }
+  if (part.layout == Layout::loose_files)
+    notes.emplace_back("there are no class folders: training needs <class>/*.jpg");
+}
+
+// Classes of validation that training does not know, and the other way round.
+void note_parts(const PartReport& train, const PartReport& val, std::vector<std::string>& notes) {
+  const bool names = train.layout == Layout::class_folders;
+  const auto keys = [&](const PartReport& part) {
+    std::set<std::string> out;
+    for (const ClassCount& c : part.classes) out.insert(names ? c.name : std::to_string(c.label));
+    return out;
+  };
+  const auto missing = [&](const PartReport& in, const PartReport& of) {
+    const std::set<std::string> have = keys(in);
+    std::vector<std::string> lacking;
+    for (const std::string& key : keys(of)) {
+      if (!have.contains(key)) lacking.push_back(key);
+    }
+    if (lacking.empty()) return;
+    notes.push_back(fmt::format("{} lacks {} {} of {}, such as {}", in.name, lacking.size(),
+                                names ? "classes" : "labels", of.name, lacking.front()));
+  };
+  if (train.layout == Layout::records && !val.classes.empty() && val.classes.front().label < train.label_base) {
+    notes.push_back(fmt::format("val: labels start from {}, below the base {} that --label_base=auto takes from train",
+                                val.classes.front().label, train.label_base));
+  }
+  missing(train, val);
+  missing(val, train);
+  if (names && keys(train) != keys(val))
+    notes.emplace_back("training refuses a validation part with other class folders: labels would not mean the same");
+}
+
+}  // namespace
+
+std::vector<std::string> notes_on(const InspectReport& report) {
+  std::vector<std::string> notes;
+  for (const PartReport& part : report.parts) {
+    note_labels(part, notes);
+    note_balance(part, notes);
+    note_files(part, notes);
+  }
+  if (report.parts.size() == 2) note_parts(report.parts[0], report.parts[1], notes);
+  if (report.duplicates_across_parts > 0) {
+    notes.push_back(fmt::format("{} images are in training and in validation: the accuracy will look better than it is",
+                                report.duplicates_across_parts));
+  }
+  return notes;
+}
+
+}  // namespace ridgeline::data

@@ -1,0 +1,223 @@
+#include "ridgeline/data/tool/items.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+
+#include "ridgeline/format/example.h"
+#include "ridgeline/format/packed.h"
+#include "ridgeline/format/tfrecord.h"
+
+namespace ridgeline::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Those that ImageFolder reads.
+constexpr std::array<std::string_view, 3> kExtensions{".jpg", ".jpeg", ".png"};
+
+std::string lower_extension(const fs::path& path) {
+  std::string extension = path.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return extension;
+}
+
+std::string below(const std::string& path, const std::string& root) {
+  const fs::path relative = fs::path(path).lexically_relative(root);
+  return relative.empty() || *relative.begin() == ".." ? path : relative.string();
+}
+
+class FileItems : public Items {
+ public:
+  FileItems(const DataPart& part, std::string root) : root_(std::move(root)) {
+    if (part.layout == Layout::loose_files) {
+      list(part.dir, -1, false);
+      return;
+    }
+    for (const fs::directory_entry& entry : fs::directory_iterator(part.dir)) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with('.')) continue;
+      if (entry.is_directory()) {
+        class_names.push_back(name);
+      } else {
+        pass_over(entry.path());
+      }
+    }
+    std::sort(class_names.begin(), class_names.end());
+    for (std::size_t label = 0; label < class_names.size(); ++label) {
+      const std::size_t before = found_.size();
+      const std::string dir = (fs::path(part.dir) / class_names[label]).string();
+      list(dir, static_cast<std::int32_t>(label), true);
+      if (found_.size() == before) faults.push_back({below(dir, root_) + "/", "no images in class folder"});
+    }
+  }
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(found_.size()); }
+  void read(std::int64_t index, Item& item) const override {
+    const Found& found = found_[static_cast<std::size_t>(index)];
+    item = Item{};
+    if (found.label >= 0) item.label = found.label;
+    item.extension = lower_extension(found.path);
+    item.file = MappedFile(found.path);
+    item.bytes = item.file.bytes();
+  }
+  std::string place(std::int64_t index) const override {
+    return below(found_[static_cast<std::size_t>(index)].path, root_);
+  }
+
+ private:
+  struct Found {
+    std::string path;
+    std::int32_t label;
+  };
+
+  // As list_class_folders does, but what cannot be listed is a fault and no end.
+  void list(const std::string& dir, std::int32_t label, bool recursive) {
+    std::vector<std::string> paths;
+    std::error_code error;
+    const auto options =
+        fs::directory_options::follow_directory_symlink | fs::directory_options::skip_permission_denied;
+    for (fs::recursive_directory_iterator at(dir, options, error), end; !error && at != end; at.increment(error)) {
+      if (!recursive) at.disable_recursion_pending();
+      std::error_code ignored;
+      if (at->path().filename().string().starts_with('.') || !at->is_regular_file(ignored)) continue;
+      const std::string extension = lower_extension(at->path());
+      if (std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end()) {
+        paths.push_back(at->path().string());
+      } else {
+        pass_over(at->path());
+      }
+    }
+    if (error) faults.push_back({below(dir, root_) + "/", "cannot be listed: " + error.message()});
+    std::sort(paths.begin(), paths.end());
+    files += static_cast<std::int64_t>(paths.size());
+    for (std::string& path : paths) found_.push_back({std::move(path), label});
+  }
+
+  void pass_over(const fs::path& path) {
+    std::string place = below(path.string(), root_);
+    if (not_read++ == 0 || place < not_read_example) not_read_example = std::move(place);
+  }
+
+  std::string root_;
+  std::vector<Found> found_;
+};
+
+// Rows of several files, one after the other.
+template <class File>
+class ShardItems : public Items {
+ public:
+  std::int64_t size() const override { return starts_.back(); }
+
+ protected:
+  void add(File file) {
+    starts_.push_back(starts_.back() + static_cast<std::int64_t>(file.size()));
+    if (first_file == 0) first_file = static_cast<std::int64_t>(file.size());
+    files_.push_back(std::move(file));
+    ++files;
+  }
+  std::pair<const File*, std::size_t> at(std::int64_t index) const {
+    const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);
+    const auto file = static_cast<std::size_t>(after - starts_.begin()) - 1;
+    return {&files_[file], static_cast<std::size_t>(index - starts_[file])};
+  }
+  static std::string name_of(const std::string& path) { return fs::path(path).filename().string(); }
+
+ private:
+  std::vector<File> files_;
+  std::vector<std::int64_t> starts_{0};
+};
+
+// The record's bytes. An Error without the place, which the caller knows.
+std::span<const std::uint8_t> checked(const TFRecordFile& file, std::size_t record) {
+  try {
+    return file.record(record);
+  } catch (const Error& e) {
+    const std::string what = e.what(), place = fmt::format("at byte {} ", file.offset(record));
+    const std::size_t at = what.find(place);
+    throw Error(at == std::string::npos ? what : what.substr(at + place.size()));
+  }
+}
+
+class RecordItems : public ShardItems<TFRecordFile> {
+ public:
+  explicit RecordItems(const DataPart& part) {
+    for (const std::string& path : part.files) {
+      try {
+        TFRecordFile file(path, {.keep_readable_prefix = true});
+        if (const std::optional<TFRecordDamage>& damage = file.damage(); damage)
+          faults.push_back({name_of(path), damage->message});
+        add(std::move(file));
+      } catch (const Error& e) {
+        faults.push_back({name_of(path), e.what()});
+      }
+    }
+  }
+  void read(std::int64_t index, Item& item) const override {
+    const auto [file, record] = at(index);
+    item = Item{};
+    const Example example(checked(*file, record));
+    if (example.has("image/class/label")) item.label = example.one_int64("image/class/label");
+    if (const auto* text = example.find("image/class/text"); text && text->kind == FeatureKind::bytes)
+      item.class_name = std::string(example.one_bytes("image/class/text"));
+    const std::string_view bytes = example.one_bytes("image/encoded");
+    item.bytes = {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
+  }
+  std::string place(std::int64_t index) const override {
+    const auto [file, record] = at(index);
+    return fmt::format("{}: record {} at byte {}", name_of(file->path()), record, file->offset(record));
+  }
+};
+
+class PackedItems : public ShardItems<PackedFile> {
+ public:
+  explicit PackedItems(const DataPart& part) {
+    for (const std::string& path : part.files) {
+      try {
+        PackedFile file(path);
+        file.schema().column("image");
+        if (class_names.empty()) class_names = file.schema().class_names;
+        add(std::move(file));
+      } catch (const Error& e) {
+        faults.push_back({name_of(path), e.what()});
+      }
+    }
+  }
+  void read(std::int64_t index, Item& item) const override {
+    const auto [file, row] = at(index);
+    item = Item{};
+    for (std::size_t i = 0; i < file->schema().columns.size(); ++i) {
+      const PackedColumn& column = file->schema().columns[i];
+      if (column.name == "label" && column.dtype == DType::i32 && column.extents.rank() == 0) {
+        std::int32_t label = 0;
+        std::memcpy(&label, file->row(row, i).bytes.data(), sizeof label);
+        item.label = label;
+      }
+      if (column.name != "image") continue;
+      if (column.dtype != DType::bytes) throw Error("the column 'image' holds pixels, not an encoded image");
+      item.bytes = file->row(row, i).bytes;
+    }
+  }
+  std::string place(std::int64_t index) const override {
+    const auto [file, row] = at(index);
+    return fmt::format("{}: row {}", name_of(file->path()), row);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Items> list_items(const DataPart& part, const std::string& root) {
+  switch (part.layout) {
+    case Layout::class_folders:
+    case Layout::loose_files: return std::make_unique<FileItems>(part, root);
+    case Layout::records: return std::make_unique<RecordItems>(part);
+    case Layout::packed: return std::make_unique<PackedItems>(part);
+  }
+  throw InternalError("a layout without items");
+}
+
+}  // namespace ridgeline::data

@@ -1,0 +1,52 @@
+// ridgeline/data/tool/items.h
+//
+// The images of one part of a data directory as tools meet them: one after the other, the broken ones too, without the
+// rules by which training refuses a folder. Immutable once listed; any thread may read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ridgeline/core/file.h"
+#include "ridgeline/data/tool/data_dir.h"
+
+namespace ridgeline::data {
+
+// One image's bytes and what its surroundings say of it.
+struct Item {
+  std::span<const std::uint8_t> bytes;
+  std::optional<std::int64_t> label;  // as stored
+  std::string class_name;             // where it stands in the record and not in Items::class_names
+  std::string extension;              // of its file, lower case: ".jpg"; "" for records
+  MappedFile file;                    // what `bytes` lies in, for files
+};
+
+// Something that is not an image but wrong all the same.
+struct ListingFault {
+  std::string place, reason;
+};
+
+class Items {
+ public:
+  virtual ~Items() = default;
+  virtual std::int64_t size() const = 0;
+  // An Error for what cannot be read; `item` then has what is known of it.
+  virtual void read(std::int64_t index, Item& item) const = 0;
+  virtual std::string place(std::int64_t index) const = 0;
+
+  std::int64_t files = 0;
+  std::vector<std::string> class_names;  // by label; empty if unknown
+  std::vector<ListingFault> faults;      // damaged shards, empty class folders
+  std::int64_t not_read = 0;             // files that training passes over by their names
+  std::string not_read_example;          // the first by name
+  std::int64_t first_file = 0;           // items of the first file that has some, where files hold several
+};
+
+// `root` is what places are given relative to.
+std::unique_ptr<Items> list_items(const DataPart& part, const std::string& root);
+
+}  // namespace ridgeline::data

@@ -1,0 +1,38 @@
+// ridgeline/data/tool/pack.h
+//
+// Packs one part of a data directory into one of Ridgeline's own files (format/packed.h): encoded images and labels in
+// the order of the source, class names, and where they came from. On demand images are stored smaller, once for all
+// epochs. The file appears under its name when it is complete.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/make/make_tfrecord.h"
+#include "ridgeline/data/tool/data_dir.h"
+
+namespace ridgeline::data {
+
+struct PackOptions {
+  std::string split;            // train or val; "": the training part, or the only one
+  OpenOptions source = {};      // of records
+  std::int64_t short_side = 0;  // larger images are resized (bilinear, Pillow's law) and stored as JPEG; 0: all as is
+  int quality = 95;             // of those JPEGs, 1 to 100
+  int workers = 0;              // 0: one per core
+  Progress progress = {};
+};
+
+struct PackReport {
+  std::int64_t records = 0;
+  std::int64_t resized = 0;
+  std::int64_t bytes_in = 0, bytes_out = 0;  // of the images
+  std::int64_t objects_dropped = 0;          // records with bounding boxes, which the file does not keep
+  std::vector<UnreadableImage> unreadable;   // left out; every image is decoded to find out
+};
+
+// Columns: image (bytes), label (i32, from 0). Errors: as open_source; a file that is there already; no readable image.
+PackReport pack(const std::string& dir, const std::string& out, const PackOptions& options = {});
+
+}  // namespace ridgeline::data

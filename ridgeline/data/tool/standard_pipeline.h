@@ -1,0 +1,40 @@
+// ridgeline/data/tool/standard_pipeline.h
+//
+// The two pipelines of image classification, from records to batches: what `ridgeline train` and `evaluate` run and
+// what the tools show, time and export. Values in, a graph out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/api/dataset.h"
+
+namespace ridgeline::data {
+
+struct StandardPipeline {
+  std::int64_t image_size = 224;
+  std::int64_t batch_size = 128;
+  bool normalize = true;
+  std::vector<double> mean{0.485, 0.456, 0.406};  // ImageNet's, of pixels in 0..1
+  std::vector<double> std{0.229, 0.224, 0.225};
+  // Training.
+  std::uint64_t seed = 1;
+  double min_area = 0.08;  // smallest share of an image that a crop covers
+  // Evaluation. resize: one number for the shorter side, two for both; empty: the shorter side to 256 for an image size
+  // of 224, and in proportion for others.
+  std::vector<std::int64_t> resize = {};
+  bool drop_remainder = false;
+};
+
+// shuffle, random resized crop, horizontal flip, normalise, full batches.
+Dataset training_pipeline(const Dataset& source, const StandardPipeline& options);
+// resize, central crop, normalise, batches of which the last is padded unless drop_remainder.
+Dataset evaluation_pipeline(const Dataset& source, const StandardPipeline& options);
+
+// A dataset from a graph file (data/ir/graph.h). Errors name the file.
+Dataset read_graph(const std::string& file);
+// The same graph over other data: the one source node becomes that of `source`. Several sources are an Error.
+Dataset with_source(const Dataset& dataset, const Dataset& source);
+
+}  // namespace ridgeline::data

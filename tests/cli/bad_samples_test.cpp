@@ -1,0 +1,101 @@
+// Training and evaluation over data with a damaged image: what each policy does, counts and lists.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "ridgeline/core/file.h"
+#include "ridgeline/data/make/make_shapes.h"
+#include "ridgeline/format/json_lines.h"
+#include "tests/support/program.h"
+#include "tests/support/temporary_directory.h"
+
+namespace ridgeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+using testing::Outcome;
+
+void expect(const Outcome& outcome, int code, const std::vector<std::string>& words) {
+  EXPECT_EQ(outcome.code, code) << outcome.text;
+  for (const std::string& word : words)
+    EXPECT_NE(outcome.text.find(word), std::string::npos) << word << " in: " << outcome.text;
+}
+
+Outcome run(const std::string& arguments) {
+  return testing::run_shell(std::string(RIDGELINE_BINARY) + " " + arguments);
+}
+
+// 40 training and 20 validation images, one of each cut short.
+const std::string& root() {
+  static const std::string path = [] {
+    const std::string p = testing::temporary_directory() + "/bad_samples";
+    data::make_shapes(p + "/shapes", {.seed = 1, .train = 40, .val = 20});
+    for (const char* part : {"train", "val"}) {
+      const std::string victim = p + "/shapes/" + part + "/circle/bad.jpg";
+      fs::rename(*fs::directory_iterator(p + "/shapes/" + part + "/circle"), victim);
+      write_file_atomically(victim, read_file(victim).substr(0, 700));
+    }
+    return p;
+  }();
+  return path;
+}
+
+// Lines of a kind in the metrics of a run.
+std::vector<std::map<std::string, JsonScalar>> metrics(const std::string& log_dir, const std::string& kind) {
+  std::vector<std::map<std::string, JsonScalar>> lines;
+  for (auto& line : read_json_lines(log_dir + "/metrics.jsonl")) {
+    if (std::get<std::string>(line.at("kind")) == kind) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::string words(const std::string& name) {
+  return " --model=resnet20 --batch_size=8 --max_epochs=2 --warmup_epochs=0 --epochs_between_evals=2 --data_dir=" +
+         root() + "/shapes --log_dir=" + root() + "/" + name + " ";
+}
+
+TEST(BadSamples, TrainingReplacesThemAndEvaluationLeavesThemOut) {
+  const std::string log = root() + "/replaced", list = root() + "/replaced.jsonl";
+  const Outcome outcome = run("train" + words("replaced") + "--bad_samples=replace --quarantine=" + list);
+  // An epoch is five batches of all 40 images: the bad one is met once in each.
+  expect(outcome, 0,
+         {"bad samples: 1 replaced so far", "bad samples: 2 replaced so far", list,
+          "bad samples: 1 of 20 validation images left out", "validation: "});
+  EXPECT_NE(outcome.text.find("of 19 images"), std::string::npos) << outcome.text;
+  const auto quarantined = read_json_lines(list);
+  ASSERT_EQ(quarantined.size(), 3u);  // two epochs of training, one evaluation
+  EXPECT_NE(std::get<std::string>(quarantined[0].at("origin")).find("train/circle/bad.jpg"), std::string::npos);
+  EXPECT_NE(std::get<std::string>(quarantined[2].at("origin")).find("val/circle/bad.jpg"), std::string::npos);
+  EXPECT_NE(std::get<std::string>(quarantined[0].at("reason")).find("Premature end"), std::string::npos);
+  const auto counts = metrics(log, "bad_samples");
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(std::get<std::int64_t>(counts[0].at("step")), 5);
+  EXPECT_EQ(std::get<std::int64_t>(counts[1].at("bad_samples")), 2);
+  const auto evaluations = metrics(log, "evaluation");
+  ASSERT_EQ(evaluations.size(), 1u);
+  EXPECT_EQ(std::get<std::int64_t>(evaluations[0].at("rows")), 19);
+  EXPECT_EQ(std::get<std::int64_t>(evaluations[0].at("bad_samples")), 1);
+
+  const std::string evaluate =
+      "evaluate --model=resnet20 --batch_size=8 --data_dir=" + root() + "/shapes --checkpoint_dir=" + log;
+  expect(run(evaluate + " --bad_samples=skip"), 0, {"bad samples: 1 of 20 validation images left out"});
+  expect(run(evaluate), 1, {"val/circle/bad.jpg", "Premature end", "(--bad_samples=skip goes on without it)"});
+  expect(run(evaluate + " --bad_samples=skip --bad_sample_budget=0"), 1, {"more than 0 bad samples"});
+}
+
+TEST(BadSamples, TrainingRaisesByDefaultAndRefusesToSkip) {
+  expect(run("train --mode=train" + words("raised")), 1,
+         {"train/circle/bad.jpg", "Premature end", "(--bad_samples=replace goes on without it)"});
+  expect(run("train --mode=train --bad_samples=skip" + words("skipped")), 2,
+         {"--bad_samples=skip", "no mask", "raise, replace"});
+  expect(run("train --mode=train --bad_samples=drop" + words("dropped")), 2, {"drop", "raise, skip, replace"});
+  expect(run("train --mode=train --bad_sample_budget=3" + words("budget")), 2, {"--bad_sample_budget needs"});
+  expect(run("train --mode=train --bad_samples=replace --bad_sample_budget=0" + words("zero")), 1,
+         {"more than 0 bad samples"});
+  expect(run("train --mode=train --bad_samples=replace --quarantine=" + root() + "/no/such/list" + words("nolist")), 1,
+         {"cannot write", "/no/such/list"});
+}
+
+}  // namespace
+}  // namespace ridgeline

@@ -1,0 +1,228 @@
+// The tools of `ridgeline dataset` as a user meets them: what they print and write, how they end, what they refuse.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "ridgeline/core/file.h"
+#include "ridgeline/data/make/make_shapes.h"
+#include "ridgeline/data/make/make_tfrecord.h"
+#include "ridgeline/data/tool/data_dir.h"
+#include "ridgeline/format/packed.h"
+#include "ridgeline/image/decode.h"
+#include "ridgeline/train/datasets.h"
+#include "tests/support/program.h"
+#include "tests/support/temporary_directory.h"
+
+namespace ridgeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+using nlohmann::json;
+using testing::Outcome;
+
+// `ridgeline dataset ARGUMENTS`.
+Outcome dataset(const std::string& arguments) {
+  return testing::run_shell(std::string(RIDGELINE_BINARY) + " dataset " + arguments);
+}
+
+const std::string& root() {
+  static const std::string path = [] {
+    const std::string p = testing::temporary_directory() + "/tools";
+    fs::create_directories(p);
+    data::make_shapes(p + "/shapes", {.seed = 1, .train = 40, .val = 20});
+    data::make_tfrecord(p + "/shapes", p + "/records", {.train_shards = 2, .validation_shards = 1});
+    return p;
+  }();
+  return path;
+}
+
+// Shapes with one training image cut short.
+std::string corrupt(const std::string& name) {
+  const std::string directory = root() + "/" + name;
+  fs::remove_all(directory);
+  fs::copy(root() + "/shapes", directory, fs::copy_options::recursive);
+  const std::string victim = fs::directory_iterator(directory + "/train/circle")->path();
+  write_file_atomically(victim, read_file(victim).substr(0, 700));
+  return directory;
+}
+
+void expect(const Outcome& outcome, int code, const std::vector<std::string>& words) {
+  EXPECT_EQ(outcome.code, code) << outcome.text;
+  for (const std::string& word : words)
+    EXPECT_NE(outcome.text.find(word), std::string::npos) << word << " in: " << outcome.text;
+}
+
+TEST(DatasetTools, HelpNamesThemAndTheirFlags) {
+  expect(dataset("--help"), 0, {"make", "inspect", "preview", "bench", "pack", "export-json"});
+  expect(dataset("bench --help"), 0, {"--data_dir", "--graph", "--hash", "--bad_samples", "--warmup"});
+  expect(dataset("inspct --data_dir=x"), 2, {"unknown subcommand 'inspct' (did you mean inspect?)"});
+  expect(dataset("inspect --data_dirr=x"), 2, {"unknown flag --data_dirr (did you mean --data_dir?)"});
+}
+
+TEST(DatasetTools, InspectEndsWithOneIfSomethingIsBroken) {
+  const Outcome good = dataset("inspect --deep --json --data_dir=" + root() + "/shapes");
+  ASSERT_EQ(good.code, 0) << good.text;
+  const json report = json::parse(good.text);
+  EXPECT_EQ(report["broken"], 0);
+  EXPECT_EQ(report["parts"][0]["records"], 40);
+  EXPECT_EQ(report["parts"][1]["records"], 20);
+  EXPECT_EQ(report["parts"][0]["classes"].size(), 10u);
+  expect(dataset("inspect --data_dir=" + root() + "/records"), 0, {"train: 40 images in 2 files (TFRecords"});
+
+  const std::string broken = corrupt("inspected");
+  const std::string list = root() + "/broken.txt";
+  expect(dataset("inspect --deep --data_dir=" + broken + " --list=" + list), 1,
+         {"broken: 1", "train/circle/", "Premature end", "val: 20 images"});
+  const std::string lines = read_file(list);
+  EXPECT_TRUE(lines.starts_with("train/circle/")) << lines;
+  EXPECT_NE(lines.find("\t"), std::string::npos) << lines;
+  expect(dataset("inspect --data_dir=" + root() + "/nowhere"), 1, {"no such directory"});
+  expect(dataset("inspect --split=test --data_dir=" + root() + "/shapes"), 2, {"unknown split 'test'"});
+  expect(dataset("inspect --list=" + root() + "/no/such/list --data_dir=" + root() + "/shapes"), 1, {"/no/such"});
+}
+
+TEST(DatasetTools, BenchGivesTheNumbersAndTheSameDigestByEveryWay) {
+  const std::string words = "bench --json --hash --image_size=32 --batch_size=8 --epochs=2 --data_dir=" + root();
+  const Outcome outcome = dataset(words + "/shapes --workers=2");
+  ASSERT_EQ(outcome.code, 0) << outcome.text;
+  const json report = json::parse(outcome.text);
+  EXPECT_EQ(report["batches"], 10);
+  EXPECT_EQ(report["samples"], 80);
+  EXPECT_EQ(report["workers"], 2);
+  EXPECT_GT(report["images_per_second"], 0);
+  EXPECT_EQ(report["sha256"].get<std::string>().size(), 64u);
+  for (const char* key : {"peak_bytes", "peak_rss_bytes", "seconds", "consumer_wait_seconds", "advice", "bad_samples"})
+    EXPECT_TRUE(report.contains(key)) << key;
+  ASSERT_FALSE(report["stages"].empty());
+  for (const char* key : {"name", "busy_seconds", "samples", "us_per_sample", "bytes_per_second"})
+    EXPECT_TRUE(report["stages"][0].contains(key)) << key;
+  const auto digest = [](const Outcome& o) { return json::parse(o.text)["sha256"]; };
+  EXPECT_EQ(digest(dataset(words + "/shapes --pull")), report["sha256"]);
+  EXPECT_EQ(digest(dataset(words + "/shapes --workers=3 --memory_limit=200000")), report["sha256"]);
+  EXPECT_EQ(digest(dataset(words + "/shapes --autotune")), report["sha256"]);
+  EXPECT_NE(digest(dataset(words + "/shapes --seed=5")), report["sha256"]);
+  EXPECT_NE(digest(dataset(words + "/shapes --no_normalize")), report["sha256"]);
+  EXPECT_NE(digest(dataset(words + "/shapes --raw")), report["sha256"]);
+  EXPECT_NE(digest(dataset(words + "/shapes --eval")), report["sha256"]);
+
+  // The exported graph is the same graph.
+  const std::string graph = root() + "/graph.json";
+  expect(dataset("export-json --image_size=32 --batch_size=8 --data_dir=" + root() + "/shapes --out=" + graph), 0, {});
+  EXPECT_EQ(digest(dataset("bench --json --hash --epochs=2 --graph=" + graph)), report["sha256"]);
+  EXPECT_EQ(digest(dataset("bench --json --hash --epochs=2 --split=train --graph=" + graph + " --data_dir=" + root() +
+                           "/shapes")),
+            report["sha256"]);
+  EXPECT_NE(digest(dataset("bench --json --hash --epochs=2 --graph=" + graph + " --data_dir=" + root() + "/records")),
+            report["sha256"]);
+  expect(dataset("bench --image_size=32 --batch_size=8 --data_dir=" + root() + "/shapes"), 0,
+         {"images/s: 40 images in 5 batches", "us/sample", "memory:"});
+}
+
+TEST(DatasetTools, ExportWritesWhatTheApiWrites) {
+  const std::string dir = root() + "/shapes";
+  const std::string words = "export-json --image_size=64 --batch_size=16 --data_dir=" + dir;
+  EXPECT_EQ(dataset(words).text,
+            data::ImageFolder(dir + "/train")
+                    .with_seed(1)
+                    .shuffle()
+                    .map(data::RandomResizedCrop(64), data::RandomHorizontalFlip(), data::Normalize::imagenet())
+                    .batch(16, {.drop_remainder = true})
+                    .to_json(2) +
+                "\n");
+  EXPECT_EQ(dataset(words + " --eval").text,
+            data::ImageFolder(dir + "/val")
+                    .map(data::Resize(73), data::CenterCrop(64), data::Normalize::imagenet())
+                    .batch(16)
+                    .to_json(2) +
+                "\n");
+  // With a model, what `ridgeline train` runs.
+  train::Recipe recipe;
+  recipe.data_dir = dir;
+  recipe.model = "resnet20";
+  recipe.batch_size = 8;
+  recipe.seed = 4;
+  recipe.min_area = 0.25;
+  const train::RunData run = train::open_data(recipe, {.training = true, .validation = true});
+  const std::string flags = " --model=resnet20 --batch_size=8 --seed=4 --min_area=0.25 --data_dir=" + dir;
+  EXPECT_EQ(dataset("export-json" + flags).text, run.training->to_json(2) + "\n");
+  EXPECT_EQ(dataset("export-json --eval" + flags).text, run.validation->to_json(2) + "\n");
+  // A model's own law: its exact resize, its mean.
+  expect(dataset("export-json --model=alexnet --eval --data_dir=" + dir), 0, {"\"size\": 128", "\"center_crop\""});
+  expect(dataset("export-json --model=alexnett --data_dir=" + dir), 2, {"alexnett"});
+  expect(dataset("export-json --data_dir=" + dir + " --out=" + root() + "/no/such/g.json"), 1, {"/no/such"});
+  expect(dataset("export-json"), 2, {"--data_dir is needed"});
+  expect(dataset("export-json --batch_size=0 --data_dir=" + dir), 2, {"--batch_size=0", "1 or more"});
+}
+
+TEST(DatasetTools, GraphFilesAreCheckedAndFlagsWithoutEffectRefused) {
+  const std::string graph = root() + "/checked.json";
+  write_file_atomically(graph, R"({"schema":"data-graph","version":1,"seed":0,"nodes":[],"outputz":[]})");
+  expect(dataset("bench --graph=" + graph), 1, {"checked.json", "outputz", "outputs"});
+  expect(dataset("bench --graph=" + root() + "/none.json"), 1, {"none.json"});
+  expect(dataset("bench --image_size=9 --graph=" + graph), 2, {"--image_size has no effect with --graph"});
+  expect(dataset("bench --split=val --graph=" + graph), 2, {"--split", "--data_dir"});
+  expect(dataset("bench"), 2, {"--data_dir or --graph is needed"});
+  const std::string good = "bench --image_size=16 --batch_size=8 --data_dir=" + root() + "/shapes";
+  expect(dataset(good + " --pull --workers=2"), 2, {"--pull runs without workers"});
+  expect(dataset(good + " --quarantine=x"), 2, {"--quarantine needs --bad_samples=skip or replace"});
+  expect(dataset(good + " --bad_samples=ignore"), 2, {"ignore", "raise, skip, replace"});
+  expect(dataset(good + " --epochs=0"), 2, {"--epochs=0"});
+  expect(dataset(good + " --memory_limit=10"), 1, {"memory_limit"});
+}
+
+TEST(DatasetTools, BenchGoesOnWithoutBadSamplesOnDemand) {
+  const std::string list = root() + "/quarantine.jsonl";
+  const std::string words =
+      "bench --json --eval --split=train --image_size=16 --batch_size=8 --data_dir=" + corrupt("benched");
+  expect(dataset(words), 1, {"Premature end", "circle"});
+  const Outcome skipped = dataset(words + " --bad_samples=skip --quarantine=" + list);
+  ASSERT_EQ(skipped.code, 0) << skipped.text;
+  const json report = json::parse(skipped.text.substr(skipped.text.find('{')));
+  EXPECT_EQ(report["samples"], 39);
+  EXPECT_EQ(report["bad_samples"], 1);
+  EXPECT_NE(read_file(list).find("train/circle/"), std::string::npos);
+  expect(dataset(words + " --bad_samples=replace --bad_sample_budget=0"), 1, {"more than 0 bad samples"});
+  expect(dataset(words + " --bad_samples=skip --quarantine=" + root() + "/no/such/list"), 1, {"cannot write", "list"});
+}
+
+TEST(DatasetTools, PreviewDrawsTheSamePictureAgain) {
+  const std::string words = "preview --image_size=48 --rows=2 --columns=3 --data_dir=" + root() + "/shapes --out=";
+  const std::string a = root() + "/a.png", b = root() + "/b.png", c = root() + "/c.png", d = root() + "/d.jpg";
+  expect(dataset(words + a), 0, {"a.png: 6 samples from 0 of epoch 0"});
+  expect(dataset(words + b), 0, {});
+  expect(dataset(words + c + " --epoch=1 --start=7"), 0, {"from 7 of epoch 1"});
+  EXPECT_EQ(read_file(a), read_file(b));
+  EXPECT_NE(read_file(a), read_file(c));
+  expect(dataset(words + d + " --original"), 0, {});
+  const auto size = [](const std::string& path) {
+    const std::string bytes = read_file(path);
+    const image::Image image = image::decode({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    return std::pair(image.height(), image.width());
+  };
+  EXPECT_EQ(size(a), std::pair(4 + 2 * (48 + 11 + 4), 4 + 3 * (48 + 4)));
+  EXPECT_EQ(size(d), std::pair(4 + 2 * (48 + 11 + 4), 4 + 3 * (97 + 4)));
+  expect(dataset(words + root() + "/x.gif"), 2, {".png or .jpg"});
+  expect(dataset(words + root() + "/no/such/x.png"), 1, {"/no/such"});
+  expect(dataset(words + a + " --start=40"), 1, {"there is no sample 40"});
+  expect(dataset(words + a + " --rows=0"), 2, {"--rows=0"});
+  // A small part, and one with a broken image, which is named.
+  expect(dataset("preview --eval --split=train --rows=5 --image_size=16 --data_dir=" + corrupt("previewed") +
+                 " --out=" + a),
+         0, {"40 samples", "1 broken", "Premature end"});
+}
+
+TEST(DatasetTools, PackWritesOneFile) {
+  const std::string out = root() + "/train.ridge";
+  const std::string words = "pack --data_dir=" + corrupt("packed") + " --out=";
+  expect(dataset(words + out + " --short_side=64 --quality=90"), 0, {"39 images", "1 left out", "Premature end"});
+  EXPECT_EQ(PackedFile(out).size(), 39u);
+  expect(dataset(words + out), 1, {"is there already"});
+  expect(dataset(words + root() + "/x.ridge --quality=90"), 2, {"--quality has no effect without --short_side"});
+  expect(dataset(words + root() + "/x.bin"), 2, {".ridge"});
+  expect(dataset("inspect --data_dir=" + root()), 0, {"train: 39 images in 1 file (packed file"});
+}
+
+}  // namespace
+}  // namespace ridgeline
