@@ -6,6 +6,7 @@
 #include "ridgeline/data/api/dataset.h"
 #include "ridgeline/data/api/transforms.h"
 #include "ridgeline/data/ir/graph.h"
+#include "ridgeline/data/ir/minddata_json.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/data/make/make_tfrecord.h"
 #include "ridgeline/data/runtime/iterator.h"
