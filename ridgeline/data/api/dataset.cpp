@@ -42,7 +42,7 @@ Dataset join(std::string op, const std::vector<Dataset>& inputs, Args args) {
 
 }  // namespace
 
-Dataset::Dataset(DataGraph graph) : graph_(validate(std::move(graph))) { schema_of(graph_); }
+Dataset::Dataset(DataGraph graph) : graph_(cache_legality(validate(std::move(graph)))) { schema_of(graph_); }
 
 Dataset Dataset::from_json(const std::string& text) { return Dataset(graph_from_json(text)); }
 
