@@ -5,6 +5,7 @@
 
 #include "ridgeline/cli/arguments.h"
 #include "ridgeline/cli/commands.h"
+#include "ridgeline/cli/dataset_show_command.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/data/make/make_tfrecord.h"
@@ -48,7 +49,7 @@ int pack_records(const std::string& from, const std::string& out, data::MakeTFRe
 }  // namespace
 
 int dataset_command(const Words& words) {
-  CLI::App app("make data sets", "dataset");
+  CLI::App app("make data sets, show data graphs", "dataset");
   app.require_subcommand(1);
   CLI::App* make = app.add_subcommand("make", "make a data set");
   make->require_subcommand(1);
@@ -69,7 +70,10 @@ int dataset_command(const Words& words) {
   records->add_option("--validation_shards", record_options.validation_shards, "0: one per 64 MiB")
       ->capture_default_str();
   records->add_option("--seed", record_options.seed, "of the order of the training records")->capture_default_str();
+  ShowOptions show;
+  CLI::App* shows = add_dataset_show(app, show);
   if (!parse(app, words)) return 0;
+  if (shows->parsed()) return run_dataset_show(show);
   if (shapes->parsed()) return draw_shapes(out, shape_options);
   return pack_records(from, out, record_options);
 }

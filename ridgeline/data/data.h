@@ -5,6 +5,7 @@
 
 #include "ridgeline/data/api/dataset.h"
 #include "ridgeline/data/api/transforms.h"
+#include "ridgeline/data/ir/draw.h"
 #include "ridgeline/data/ir/graph.h"
 #include "ridgeline/data/ir/minddata_json.h"
 #include "ridgeline/data/make/make_shapes.h"
