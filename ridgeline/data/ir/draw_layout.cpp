@@ -92,7 +92,7 @@ class Placer {
   // Pulls every item towards the middle of its neighbours, as far as the order allows.
   void settle_positions() {
     for (auto& layer : layers_) spread(layer);
-    for (int round = 0; round < 24; ++round) {
+    for (int round = 0; round < 120; ++round) {
       for (std::size_t k = 0; k < layers_.size(); ++k) {
         auto& layer = layers_[round % 2 == 0 ? k : layers_.size() - 1 - k];
         for (const std::size_t item : layer) {
@@ -149,6 +149,7 @@ class Placer {
     }
     Layout layout{.width = right - left, .height = y - kBend, .boxes = {}, .arrows = {}};
     for (const auto& route : routes_) layout.arrows.push_back(arrow(route, left, top, bend));
+    end_side_by_side(layout.arrows);
     layout.boxes = std::move(boxes_);
     return layout;
   }
@@ -164,12 +165,24 @@ class Placer {
       out.points.push_back({passing.middle - left, top[passing.layer]});
       out.points.push_back({passing.middle - left, bend[passing.layer]});
     }
-    // Arrows into one box end side by side, in the order of its inputs.
-    const LayoutBox& to = boxes_[route.back()];
-    const auto input = std::find(to.inputs.begin(), to.inputs.end(), route.front()) - to.inputs.begin();
-    const double share = (static_cast<double>(input) + 0.5) / static_cast<double>(to.inputs.size());
-    out.points.push_back({to.x + to.width * share, to.y});
     return out;
+  }
+
+  // Arrows into one box end side by side, in the order in which they come, so that they do not cross.
+  void end_side_by_side(std::vector<LayoutArrow>& arrows) const {
+    for (std::size_t box = 0; box < boxes_.size(); ++box) {
+      std::vector<LayoutArrow*> into;
+      for (LayoutArrow& arrow : arrows) {
+        if (arrow.to == box) into.push_back(&arrow);
+      }
+      std::stable_sort(into.begin(), into.end(), [](const LayoutArrow* a, const LayoutArrow* b) {
+        return a->points.back().x < b->points.back().x;
+      });
+      for (std::size_t i = 0; i < into.size(); ++i) {
+        const double share = (static_cast<double>(i) + 0.5) / static_cast<double>(into.size());
+        into[i]->points.push_back({boxes_[box].x + boxes_[box].width * share, boxes_[box].y});
+      }
+    }
   }
 
   std::vector<LayoutBox> boxes_;

@@ -1,4 +1,7 @@
 // MindData's nodes of one input, and what has no counterpart on either side.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <map>
 
 #include "ridgeline/data/ir/minddata_forms.h"
@@ -9,6 +12,16 @@ namespace {
 using Law = MindDataLaw;
 
 const Value kNoTexts = Texts{};
+
+void describe(std::string& page, const std::vector<MindDataForm>& forms) {
+  for (const MindDataForm& form : forms) {
+    std::vector<std::string> keys;
+    for (const MindDataField& field : form.fields) {
+      if (!field.key.empty()) keys.push_back(field.key);
+    }
+    page += fmt::format("  {} = {}({})\n", form.name, form.op, fmt::join(keys, ", "));
+  }
+}
 
 }  // namespace
 
@@ -62,6 +75,20 @@ std::string refusal_of_ours(const std::string& op) {
   };
   const auto found = reasons.find(op);
   return found == reasons.end() ? "MindData has no node like it" : found->second;
+}
+
+std::string minddata_page() {
+  std::string page = "nodes\n";
+  describe(page, minddata_nodes());
+  page +=
+      "  Map = map(input_columns, operations)\n  Zip = zip()\n  Concat = concat()\n"
+      "  ImageFolderDataset = image_folder(dataset_dir, extensions, sampler)\n"
+      "  MnistDataset = idx(dataset_dir, usage, sampler)\n"
+      "  TFRecordDataset = tfrecord(dataset_files, num_samples, shuffle)\nsamplers\n";
+  describe(page, minddata_samplers());
+  page += "operations\n";
+  describe(page, minddata_operations());
+  return page;
 }
 
 }  // namespace ridgeline::data

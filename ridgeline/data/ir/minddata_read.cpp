@@ -440,16 +440,6 @@ class Reader {
   DataGraph graph_;
 };
 
-void describe(std::string& page, const std::vector<MindDataForm>& forms) {
-  for (const MindDataForm& form : forms) {
-    std::vector<std::string> keys;
-    for (const MindDataField& field : form.fields) {
-      if (!field.key.empty()) keys.push_back(field.key);
-    }
-    page += fmt::format("  {} = {}({})\n", form.name, form.op, fmt::join(keys, ", "));
-  }
-}
-
 }  // namespace
 
 DataGraph from_minddata_json(const std::string& text, const MindDataOptions& options) {
@@ -464,20 +454,6 @@ DataGraph from_minddata_json(const std::string& text, const MindDataOptions& opt
     root = json(root.at("tree"));
   }
   return Reader(options).read(root);
-}
-
-std::string minddata_page() {
-  std::string page = "nodes\n";
-  describe(page, minddata_nodes());
-  page +=
-      "  Map = map(input_columns, operations)\n  Zip = zip()\n  Concat = concat()\n"
-      "  ImageFolderDataset = image_folder(dataset_dir, extensions, sampler)\n"
-      "  MnistDataset = idx(dataset_dir, usage, sampler)\n"
-      "  TFRecordDataset = tfrecord(dataset_files, num_samples, shuffle)\nsamplers\n";
-  describe(page, minddata_samplers());
-  page += "operations\n";
-  describe(page, minddata_operations());
-  return page;
 }
 
 }  // namespace ridgeline::data
