@@ -11,7 +11,7 @@ namespace {
 
 using Law = MindDataLaw;
 
-const Value kNoTexts = Texts{};
+Value no_texts() { return Texts{}; }
 
 void describe(std::string& page, const std::vector<MindDataForm>& forms) {
   for (const MindDataForm& form : forms) {
@@ -32,8 +32,8 @@ const std::vector<MindDataForm>& minddata_nodes() {
        {{"batch_size", "size"},
         {"drop_remainder", "drop_remainder"},
         {"", "pad", Law::same, false, "MindData does not write the padding of a batch down"},
-        {"input_columns", "", Law::same, kNoTexts, "columns of a per_batch_map, which is Python", true},
-        {"output_columns", "", Law::same, kNoTexts, "columns of a per_batch_map, which is Python", true}}},
+        {"input_columns", "", Law::same, no_texts(), "columns of a per_batch_map, which is Python", true},
+        {"output_columns", "", Law::same, no_texts(), "columns of a per_batch_map, which is Python", true}}},
       {"Repeat", "repeat", {{"count", "count"}}},
       {"Skip", "skip", {{"count", "count"}}},
       {"Take", "take", {{"count", "count", Law::count_or_all}}},

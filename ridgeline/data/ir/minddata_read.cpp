@@ -61,6 +61,7 @@ std::string MindDataReader::node(const MindDataTree& given, int depth) {
   if (op_type == "Rename" && children[0].has("op_type") && children[0].get<std::string>("op_type") == "TFRecordDataset")
     return renamed_tfrecord(object, children[0], depth);
   std::vector<std::string> inputs;
+  inputs.reserve(children.size());
   for (const MindDataTree& child : children) inputs.push_back(node(child, depth + 1));
   if (op_type == "Map") return map(object, inputs[0]);
   if (many) return join(object, op_type, std::move(inputs));

@@ -11,7 +11,10 @@ namespace {
 using Law = MindDataLaw;
 
 // Tuning of MindData's own, in any node: checked, not taken over.
-const std::vector<std::string> kTuning{"num_parallel_workers", "connector_queue_size"};
+const std::vector<std::string>& tuning() {
+  static const std::vector<std::string> keys{"num_parallel_workers", "connector_queue_size"};
+  return keys;
+}
 
 }  // namespace
 
@@ -61,7 +64,7 @@ Value MindDataReader::value(const MindDataTree& object, const MindDataField& fie
     }
     case Law::filter: {
       const auto mode = object.get<std::int64_t>(key);
-      const std::string filter = minddata_filter(mode, options_.pixels, spec.allowed);
+      std::string filter = minddata_filter(mode, options_.pixels, spec.allowed);
       if (!filter.empty()) return filter;
       throw object.wrong(fmt::format("{} {} is {}", key, mode,
                                      mode < 0 || mode > 4
@@ -70,7 +73,8 @@ Value MindDataReader::value(const MindDataTree& object, const MindDataField& fie
                                            "Pillow's filter of that name, or use PILCUBIC"));
     }
     case Law::dtype: {
-      const std::string name = object.get<std::string>(key), dtype = dtype_of_minddata(name);
+      const std::string name = object.get<std::string>(key);
+      std::string dtype = dtype_of_minddata(name);
       if (dtype.empty()) throw object.wrong(fmt::format("no element type here is '{}'", name));
       return dtype;
     }
@@ -84,8 +88,8 @@ Args MindDataReader::fields(const MindDataTree& object, const MindDataForm& form
     if (!field.key.empty()) around.push_back(field.key);
   }
   if (node) {
-    around.insert(around.end(), kTuning.begin(), kTuning.end());
-    for (const std::string& key : kTuning) {
+    around.insert(around.end(), tuning().begin(), tuning().end());
+    for (const std::string& key : tuning()) {
       if (object.has(key) && object.get<std::int64_t>(key) < 1)
         throw object.wrong(fmt::format("{} is {}, it must be positive", key, object.text_of(key)));
     }
