@@ -23,6 +23,7 @@ DatasetTool add_dataset_preview(CLI::App& dataset);
 DatasetTool add_dataset_bench(CLI::App& dataset);
 DatasetTool add_dataset_export(CLI::App& dataset);
 DatasetTool add_dataset_pack(CLI::App& dataset);
+DatasetTool add_dataset_show(CLI::App& dataset);
 
 // A counter on a terminal, nothing elsewhere. Any thread, one at a time.
 data::Progress counter(const char* what);

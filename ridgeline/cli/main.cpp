@@ -26,7 +26,7 @@ constexpr std::array<Command, 6> kCommands{{
      ridgeline::cli::train_command},
     {"evaluate", "accuracy and loss of checkpoints on the validation part", ridgeline::cli::evaluate_command},
     {"predict", "the most probable classes of image files", ridgeline::cli::predict_command},
-    {"dataset", "make, inspect, preview, pack data sets; time the data engine", ridgeline::cli::dataset_command},
+    {"dataset", "make, inspect, preview, pack data sets; show and time pipelines", ridgeline::cli::dataset_command},
     {"info", "models, machine, checkpoints", ridgeline::cli::info_command},
     {"bench", "time the compiled step against the machine's limit", ridgeline::cli::bench_command},
 }};

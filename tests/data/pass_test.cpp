@@ -114,6 +114,73 @@ TEST(Validate, ChecksEveryArgumentAgain) {
   EXPECT_ERROR(validate(graph), "argument 'size' is a real, it must be a integer");
 }
 
+TEST(CacheLegality, RefusesWhatIsNotTheSameInEveryEpoch) {
+  const Dataset sized = kFolder.map(Resize({8, 8}));
+  EXPECT_NO_THROW(sized.skip(1).cache().shuffle().map(RandomHorizontalFlip()).repeat(2).batch(2));
+  EXPECT_NO_THROW(kFolder.sample(DistributedSampler(2, 0, {.shuffle = false})).cache());
+  EXPECT_ERROR(sized.shuffle().cache(), "[cache] 'cache_3' cannot keep what lies below it: 'shuffle_2' (shuffle)");
+  EXPECT_ERROR(kFolder.sample(RandomSampler()).map(Resize({8, 8})).cache(), "gives other rows in every epoch");
+  EXPECT_ERROR(kFolder.sample(DistributedSampler(2, 0)).cache(), "gives other rows in every epoch");
+  EXPECT_ERROR(sized.repeat(2).cache(), "'repeat_2' repeats rows");
+  EXPECT_ERROR(sized.map(RandomHorizontalFlip()).skip(1).cache(), "'random_horizontal_flip' of 'map_2' draws random");
+  EXPECT_ERROR(sized.cache().cache(), "'cache_2' is a cache already");
+  EXPECT_ERROR(mix({sized, sized}, {1, 1}).cache(), "(mix) gives other rows");
+  EXPECT_ERROR(concat({sized, sized.map(RandomHorizontalFlip())}).cache(), "draws random numbers");
+  const DataGraph graph = sized.cache().graph();
+  EXPECT_TRUE(cache_legality(graph) == graph);
+}
+
+Dataset three_columns() {
+  return InMemory({{"a", Tensor::of<std::int32_t>({1, 2, 3}, Shape{3})},
+                   {"b", Tensor::of<std::int32_t>({4, 5, 6}, Shape{3})},
+                   {"c", Tensor::of<std::int32_t>({7, 8, 9}, Shape{3})}});
+}
+
+TEST(ProjectSource, LetsTheSourceGiveFewerColumns) {
+  const Dataset data = three_columns();
+  const auto after = [](const Dataset& d) { return project_source(d.graph()); };
+  DataGraph graph = after(data.shuffle().map_columns({"b"}, {TypeCast(DType::i64)}).project({"b", "c"}).batch(2));
+  EXPECT_EQ(shape_of(graph), "in_memory | shuffle | map(type_cast) | batch");
+  EXPECT_EQ(arg<Tensors>(graph.nodes[0].args, "columns").size(), 2u);
+  EXPECT_EQ(to_string(schema_of(graph)), "b i64[2], c i32[2], mask u8[2]");
+  graph = after(data.project({"c", "a"}));  // stays for the order
+  EXPECT_EQ(shape_of(graph), "in_memory | project");
+  EXPECT_EQ(to_string(schema_of(graph)), "c i32[], a i32[]");
+  EXPECT_EQ(arg<Tensors>(graph.nodes[0].args, "columns").size(), 2u);
+}
+
+TEST(ProjectSource, LeavesAloneWhatLooksAtOtherColumns) {
+  const Dataset data = three_columns();
+  for (const Dataset& kept :
+       {data.filter(compare("a", "less", 3)).project({"b"}),
+        data.map_columns({"a"}, {TypeCast(DType::i64)}).project({"b"}), data.rename({"a"}, {"x"}).project({"b"}),
+        zip({data.project({"a"}), data.project({"b"})}),  // two read the source
+        kFolder.project({"label"})}) {
+    EXPECT_TRUE(project_source(kept.graph()) == kept.graph()) << kept.to_json(1);
+  }
+  const Dataset filtered = data.filter(compare("b", "less", 6)).project({"b"});
+  EXPECT_EQ(shape_of(project_source(filtered.graph())), "in_memory | filter");
+}
+
+TEST(ProjectSource, KeepsTheSamples) {
+  const Dataset data = three_columns();
+  for (const Dataset& projected : {data.shuffle().project({"b", "c"}).batch(2), data.project({"c", "a"}).batch(2)}) {
+    Iterator whole(projected, {.pull = true, .disabled_passes = {"project_source"}}), less(projected, {.pull = true});
+    EXPECT_EQ(digest(less), digest(whole));
+    Iterator again(data.batch(3), {.pull = true});  // shares nothing that the pass made
+    EXPECT_EQ(again.next()->column("a").data<std::int32_t>()[2], 3);
+  }
+}
+
+TEST(Passes, HaveAPageWithAnExampleForAllThatChangeSomething) {
+  const std::string page = passes_page();
+  for (const Pass& pass : passes(true)) {
+    EXPECT_NE(page.find(pass.name + (pass.required ? ": " : " (can be left out): ")), std::string::npos) << page;
+    EXPECT_FALSE(pass.doc.empty()) << pass.name;
+    EXPECT_EQ(pass.before.empty(), pass.name == "validate" || pass.name == "cache_legality") << pass.name;
+  }
+}
+
 TEST(Prepare, RefusesToLeaveOutWhatItDoesNotKnowOrCannotDoWithout) {
   const DataGraph graph = kFolder.batch(2).graph();
   EXPECT_ERROR(prepare(graph, false, {"fuse_writ"}), "unknown data pass 'fuse_writ': did you mean 'fuse_write'?");

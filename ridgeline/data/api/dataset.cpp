@@ -36,7 +36,7 @@ Dataset join(std::string op, const std::vector<Dataset>& inputs, Args args) {
 
 }  // namespace
 
-Dataset::Dataset(DataGraph graph) : graph_(validate(std::move(graph))) { schema_of(graph_); }
+Dataset::Dataset(DataGraph graph) : graph_(cache_legality(validate(std::move(graph)))) { schema_of(graph_); }
 
 Dataset Dataset::from_json(const std::string& text) { return Dataset(graph_from_json(text)); }
 
@@ -65,6 +65,17 @@ Dataset Dataset::map_columns(std::vector<std::string> columns, std::vector<Trans
   Node node = make("map", {{"columns", std::move(columns)}});
   node.operations = std::move(transforms);
   return with(std::move(node));
+}
+Dataset Dataset::with_callbacks(std::vector<std::shared_ptr<DataCallback>> callbacks) const {
+  Dataset copy = *this;
+  for (const Node* at : trunk_of(copy.graph_)) {
+    if (at->op != "map") continue;
+    Node& map = copy.graph_.node(at->id);
+    map.callbacks.insert(map.callbacks.end(), callbacks.begin(), callbacks.end());
+    complete(map);
+    return copy;
+  }
+  throw Error("callbacks hang on a map: call with_callbacks after map");
 }
 Dataset Dataset::filter(const Filter& filter) const {
   return with(make("filter", {{"column", filter.column},

@@ -76,6 +76,8 @@ class Dataset {
   }
   // Transforms of other columns than "image". With several columns every random draw is the same for all of them.
   Dataset map_columns(std::vector<std::string> columns, std::vector<Transform> transforms) const;
+  // Functions of the user's own that a run calls around its batches (ir/callback.h), kept at the last map.
+  Dataset with_callbacks(std::vector<std::shared_ptr<DataCallback>> callbacks) const;
   // The rows whose column passes a test, see filter.h.
   Dataset filter(const Filter& filter) const;
   Dataset project(std::vector<std::string> columns) const;  // these columns in this order

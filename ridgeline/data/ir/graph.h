@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/data/ir/callback.h"
 #include "ridgeline/data/ir/column.h"
 #include "ridgeline/data/ir/value.h"
 
@@ -41,6 +42,8 @@ struct Node {
   std::shared_ptr<SourceHandle> source;  // sources only; not compared, not written
   // Which call made the node: graphs that are joined know a node that both hold. Not compared, not written.
   std::uint64_t origin = 0;
+  // Of map nodes only. Not compared, not part of the hash; JSON shows their step sizes, reading makes none.
+  std::vector<std::shared_ptr<DataCallback>> callbacks = {};
 };
 bool operator==(const Node& a, const Node& b);
 
@@ -63,6 +66,7 @@ struct DataGraph {
 
 // Versioned flat JSON:
 // {"schema":"data-graph","version":1,"seed":0,"nodes":[{"id","op","name","inputs","args","hints"}],"outputs":[...]}
+// A node with callbacks also has "callback", their step sizes: checked, but not made into anything on reading.
 std::string to_json(const DataGraph& graph, int indent = -1);
 // Unknown versions, ops, keys and values are Errors that name the nearest known one.
 DataGraph graph_from_json(const std::string& text);

@@ -81,6 +81,11 @@ json node_json(const Node& node, bool for_hash) {
     out["args"]["operations"] = std::move(operations);
   }
   if (!for_hash) out["hints"] = node.hints;
+  if (!for_hash && !node.callbacks.empty()) {
+    out["callback"] = json::array();
+    for (const std::shared_ptr<DataCallback>& callback : node.callbacks)
+      out["callback"].push_back(callback->step_size());
+  }
   return out;
 }
 
@@ -217,7 +222,7 @@ Transform read_transform(const json& object, const std::string& where) {
 }
 
 Node read_node(const json& object) {
-  check_keys(object, "a node", {"id", "op", "name", "inputs", "args", "hints"});
+  check_keys(object, "a node", {"id", "op", "name", "inputs", "args", "hints", "callback"});
   Node node;
   node.id = text_member(object, "a node", "id");
   const std::string what = "node '" + node.id + "'";
@@ -240,6 +245,13 @@ Node read_node(const json& object) {
     if (!value.is_number_integer())
       throw Error("[data graph JSON] hint '" + name + "' of " + what + " is not an integer");
     node.hints[name] = value.get<std::int64_t>();
+  }
+  if (object.contains("callback")) {  // code, which JSON cannot carry: the reader of the file sees that there was some
+    const json& steps = object.at("callback");
+    if (!map || !steps.is_array() || !std::all_of(steps.begin(), steps.end(), [](const json& step) {
+          return step.is_number_integer() && step.get<std::int64_t>() > 0;
+        }))
+      throw Error("[data graph JSON] 'callback' of " + what + " must be step sizes of a map: integers of at least 1");
   }
   complete(node);
   if (entry.kind == NodeKind::source) node.source = std::make_shared<SourceHandle>();

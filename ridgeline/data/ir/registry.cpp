@@ -101,6 +101,11 @@ void complete(Node& node) {
   if (entry.kind != NodeKind::map && entry.kind != NodeKind::batch && !node.operations.empty()) {
     throw Error(fmt::format("[{}] has operations; only map and batch can have them", node.op));
   }
+  if (entry.kind != NodeKind::map && !node.callbacks.empty())
+    throw Error(fmt::format("[{}] has callbacks; only map can have them", node.op));
+  for (const std::shared_ptr<DataCallback>& callback : node.callbacks) {
+    if (!callback) throw Error(fmt::format("[{}] a callback is null", node.op));
+  }
   for (const auto& [name, value] : node.hints) {
     if (std::find(hint_names().begin(), hint_names().end(), name) == hint_names().end()) {
       const std::string nearest = nearest_name(name, hint_names());

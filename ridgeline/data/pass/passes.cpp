@@ -9,13 +9,47 @@ namespace ridgeline::data {
 
 std::vector<Pass> passes(bool raw_images) {
   std::vector<Pass> list{
-      {"validate", validate, true}, {"name_ops", name_ops, true}, {"resolve_schema", resolve_schema, true},
-      {"drop_no_ops", drop_no_ops}, {"push_down", push_down},     {"fuse_chains", fuse_chains},
+      {"validate", validate, true, "every node and argument is known and in range, and the graph is one that can run"},
+      {"name_ops", name_ops, true, "gives random streams their names where a front end left them empty",
+       "map(random_horizontal_flip, random_horizontal_flip)",
+       "map(random_horizontal_flip, random_horizontal_flip named random_horizontal_flip_1)"},
+      {"resolve_schema", resolve_schema, true, "checks the columns at every node and writes down the implicit decode",
+       "image_folder | map(resize)", "image_folder | map(decode, resize)"},
+      {"cache_legality", cache_legality, true,
+       "an Error where something random or repeating, or another cache, lies below a cache"},
+      {"drop_no_ops", drop_no_ops, false, "drops repeat(1), skip(0), take(-1), shard(1, 0) and maps without operations",
+       "image_folder | repeat 1 | skip 0 | batch", "image_folder | batch"},
+      {"push_down", push_down, false,
+       "moves order nodes below maps, filters below maps of other columns, and skip and take below batch: no work for "
+       "rows nobody sees",
+       "image_folder | map(resize) | shuffle | batch 4 | take 3",
+       "image_folder | shuffle | take 12 | map(resize) | batch 4"},
+      {"project_source", project_source, false,
+       "lets a source that offers it give only the columns that a project keeps",
+       "in_memory(image, label) | shuffle | project label", "in_memory(label) | shuffle"},
+      {"fuse_chains", fuse_chains, false, "joins adjacent maps of the same columns",
+       "image_folder | map(resize) | map(normalize)", "image_folder | map(resize, normalize)"},
   };
-  if (raw_images) list.push_back({"split_tail", split_tail, true});
-  list.push_back({"fuse_decode_crop", fuse_decode_crop});
-  list.push_back({"fuse_write", fuse_write});
+  if (raw_images) {
+    list.push_back({"split_tail", split_tail, true,
+                    "for raw images: takes the trailing flip and normalize off the samples; the consumer does them",
+                    "map(resize, random_horizontal_flip, normalize)", "map(resize, draw_flip)"});
+  }
+  list.push_back({"fuse_decode_crop", fuse_decode_crop, false,
+                  "decode and a crop into one op that decodes only the region the crop reads",
+                  "map(decode, random_resized_crop)", "map(decode_random_resized_crop)"});
+  list.push_back({"fuse_write", fuse_write, false, "the trailing flip and normalize into one write into the batch",
+                  "map(resize, random_horizontal_flip, normalize)", "map(resize, write)"});
   return list;
+}
+
+std::string passes_page() {
+  std::string page;
+  for (const Pass& pass : passes(true)) {
+    page += fmt::format("{}{}: {}\n", pass.name, pass.required ? "" : " (can be left out)", pass.doc);
+    if (!pass.before.empty()) page += fmt::format("  before  {}\n  after   {}\n", pass.before, pass.after);
+  }
+  return page;
 }
 
 DataGraph prepare(const DataGraph& graph, bool raw_images, const std::vector<std::string>& disabled,

@@ -19,11 +19,16 @@ DataGraph validate(DataGraph graph);
 DataGraph name_ops(DataGraph graph);
 // Checks the columns at every node and writes down the implicit decode.
 DataGraph resolve_schema(DataGraph graph);
+// An Error where something random or repeating, or another cache, lies below a cache. Changes nothing.
+DataGraph cache_legality(DataGraph graph);
 // Drops repeat(1), skip(0), take(-1), shard(1, 0) and map without operations.
 DataGraph drop_no_ops(DataGraph graph);
 // Moves order nodes below maps, filters below maps of other columns, and skip and take below batch, towards the source:
 // no work for rows nobody sees.
 DataGraph push_down(DataGraph graph);
+// Lets a source give fewer columns where a project leaves the others out, if the source offers it (argument "columns")
+// and nothing between looks at them.
+DataGraph project_source(DataGraph graph);
 // Joins adjacent maps: one stage for consecutive per-sample ops.
 DataGraph fuse_chains(DataGraph graph);
 // Takes the trailing flip and normalize off the samples: draw_flip stays, the consumer does the rest (its image tail).
@@ -37,9 +42,13 @@ struct Pass {
   std::string name;
   DataGraph (*run)(DataGraph);
   bool required = false;
+  std::string doc, before, after;  // what it does, and an example; empty where it changes nothing
 };
 // In their order. split_tail is there for raw images only.
 std::vector<Pass> passes(bool raw_images);
+
+// All passes as a page of text: name, whether it can be left out, what it does, before and after.
+std::string passes_page();
 
 // Runs them on a copy. `after` (if any) sees every graph with the name of the pass that made it.
 DataGraph prepare(const DataGraph& graph, bool raw_images, const std::vector<std::string>& disabled = {},

@@ -4,6 +4,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/runtime/callbacks.h"
 #include "ridgeline/data/runtime/slots.h"
 
 namespace ridgeline::data {
@@ -15,14 +16,22 @@ struct Iterator::State {
   std::shared_ptr<const Pipeline> pipeline;
   std::shared_ptr<WorkerPool> pool;  // null in pull mode
   std::shared_ptr<SlotRing> ring;
+  Callbacks callbacks;
+  std::exception_ptr failure;  // of a callback: the run is over
+  IteratorState stopped_at;    // there
 
-  State(const Dataset& d, IteratorOptions o) : dataset(d), options(std::move(o)), own_seed(options.seed.has_value()) {}
+  State(const Dataset& d, IteratorOptions o)
+      : dataset(d), options(std::move(o)), own_seed(options.seed.has_value()), callbacks(d.graph()) {}
 
   void check(const IteratorState& state) const;
   void check_position(const IteratorState& state) const;
   void compile();
   void begin();
   void end();
+  std::optional<Batch> take();
+  std::optional<Batch> take_with_callbacks();
+  template <class F>
+  void call(const IteratorState& position, F&& callback);
 };
 
 // Another graph, seed or data would silently give other batches.
@@ -107,13 +116,45 @@ Iterator& Iterator::operator=(Iterator&& other) noexcept {
   return *this;
 }
 
-std::optional<Batch> Iterator::next() {
-  Slot* slot = state_->ring->next();
+std::optional<Batch> Iterator::State::take() {
+  Slot* slot = ring->next();
   if (!slot) return std::nullopt;
-  return Batch(std::make_unique<BatchLease>(state_->ring, slot));
+  return Batch(std::make_unique<BatchLease>(ring, slot));
 }
 
-IteratorState Iterator::state() const { return state_->ring->state(); }
+// Where it throws, the run is over, and `position` is where it stood.
+template <class F>
+void Iterator::State::call(const IteratorState& position, F&& callback) {
+  try {
+    callback();
+  } catch (...) {
+    failure = std::current_exception();
+    stopped_at = position;
+    ring->stop();
+    throw;
+  }
+}
+
+std::optional<Batch> Iterator::State::take_with_callbacks() {
+  if (failure) std::rethrow_exception(failure);
+  const IteratorState before = ring->state();
+  call(before, [&] { callbacks.finish_step(); });
+  std::optional<Batch> batch = take();
+  // A batch whose step cannot begin is not delivered: `before` is the state that leads to it again.
+  call(before, [&] {
+    if (batch)
+      callbacks.start_step(batch->epoch(), batch->index(), batch->last_of_epoch());
+    else
+      callbacks.finish_run();
+  });
+  return batch;
+}
+
+std::optional<Batch> Iterator::next() {
+  return state_->callbacks.empty() ? state_->take() : state_->take_with_callbacks();
+}
+
+IteratorState Iterator::state() const { return state_->failure ? state_->stopped_at : state_->ring->state(); }
 void Iterator::save(const std::string& path) const { write_file_atomically(path, state().to_json() + "\n"); }
 void Iterator::restore(const std::string& path) { restore(IteratorState::from_json(read_file(path))); }
 
@@ -123,6 +164,8 @@ void Iterator::restore(const IteratorState& state) {
   s.check_position(state);
   s.end();
   s.options.start = state;
+  s.failure = nullptr;
+  s.callbacks.restart();
   if (state.seed != s.pipeline->seed()) s.compile();
   s.begin();
 }

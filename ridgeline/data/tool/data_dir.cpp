@@ -126,7 +126,7 @@ Dataset open_source(const std::string& dir, const std::string& split, const Open
       if (part.name == "val") return TFRecord((fs::path(dir) / "validation-*").string(), records);
       return TFRecord(part.files, records);
     }
-    case Layout::packed: throw Error("[packed] " + part.files[0] + ": this version has no source for packed files");
+    case Layout::packed: return Packed(part.files);
     case Layout::loose_files: break;
   }
   throw Error(fmt::format("{} has images but no class folders: training needs {}/<class>/*.jpg", part.dir, part.dir));

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/data/api/dataset.h"
+#include "ridgeline/data/api/sources.h"
 
 namespace ridgeline::data {
 

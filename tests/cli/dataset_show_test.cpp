@@ -1,0 +1,100 @@
+// `dataset show` as a user calls it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "ridgeline/core/file.h"
+#include "ridgeline/data/data.h"
+#include "tests/support/program.h"
+#include "tests/support/temporary_directory.h"
+
+namespace ridgeline {
+namespace {
+
+using testing::Outcome;
+
+Outcome show(const std::string& arguments) {
+  return testing::run_shell(std::string(RIDGELINE_BINARY) + " dataset show " + arguments);
+}
+
+bool says(const Outcome& outcome, const std::string& part) { return outcome.text.find(part) != std::string::npos; }
+
+// Two forms of one graph: the engine's own and MindData's.
+struct Graphs {
+  std::string dir = testing::temporary_directory();
+  data::Dataset dataset = data::ImageFolder("no/such/folder")
+                              .map(data::Resize({8, 9}, {.interpolation = "bicubic"}))
+                              .map(data::RandomHorizontalFlip(), data::Normalize::imagenet())
+                              .repeat(1)
+                              .batch(4);
+  std::string own = dir + "/own.json", minddata = dir + "/minddata.json";
+  Graphs() {
+    std::filesystem::create_directories(dir);
+    write_file_atomically(own, dataset.to_json());
+    write_file_atomically(minddata, data::to_minddata_json(dataset.graph(), 4));
+  }
+};
+
+TEST(DatasetShow, PrintsTheGraphBeforeAndAfterThePasses) {
+  const Graphs graphs;
+  for (const std::string& file : {graphs.own, graphs.minddata}) {
+    const Outcome both = show("--graph " + file);
+    EXPECT_EQ(both.code, 0) << both.text;
+    EXPECT_TRUE(says(both, "before the passes\nbatch_4: batch(size=4) -> image f32[4,8,9,3]")) << both.text;
+    EXPECT_TRUE(says(both, "drop_no_ops, fuse_chains, fuse_write\n")) << both.text;
+    EXPECT_TRUE(says(both, "repeat(count=1)"));
+  }
+  const Outcome after = show("--graph " + graphs.own + " --after --disable_pass fuse_chains --disable_pass fuse_write");
+  EXPECT_TRUE(says(after, "after the passes: changed by resolve_schema, drop_no_ops\n")) << after.text;
+  EXPECT_FALSE(says(after, "before the passes"));
+  EXPECT_FALSE(says(after, "repeat("));
+  const Outcome before = show("--graph " + graphs.own + " --before");
+  EXPECT_FALSE(says(before, "after the passes")) << before.text;
+  EXPECT_TRUE(says(show("--graph " + graphs.own + " --after --raw_images"), "draw_flip")) << before.text;
+}
+
+TEST(DatasetShow, DrawsAndTranslates) {
+  const Graphs graphs;
+  const std::string svg = graphs.dir + "/graph.svg";
+  EXPECT_EQ(show("--graph " + graphs.own + " --svg " + svg).code, 0);
+  const std::string drawing = read_file(svg);
+  EXPECT_TRUE(drawing.starts_with("<svg ")) << drawing;
+  for (const char* part : {"before the passes", "after the passes", "changed by resolve_schema", "no/such/folder"})
+    EXPECT_NE(drawing.find(part), std::string::npos) << part;
+  const Outcome tree = show("--graph " + graphs.own + " --minddata");
+  EXPECT_TRUE(says(tree, "\"op_type\": \"ImageFolderDataset\"")) << tree.text;
+  // The two front ends give one graph.
+  const Outcome own = show("--graph " + graphs.minddata + " --json");
+  EXPECT_TRUE(data::graph_from_json(own.text) ==
+              data::from_minddata_json(data::to_minddata_json(graphs.dataset.graph())))
+      << own.text;
+}
+
+TEST(DatasetShow, ShowsTheGraphOfATraining) {
+  const Graphs graphs;
+  data::make_shapes(graphs.dir + "/shapes", {.seed = 1, .train = 20, .val = 10});
+  const Outcome train = show("--data_dir " + graphs.dir + "/shapes --batch_size 6 --image_size 32");
+  EXPECT_TRUE(says(train, "batch(size=6, drop_remainder) -> image f32[6,32,32,3], label i32[6], mask u8[6]; 3 batches"))
+      << train.text;
+  const Outcome evaluation = show("--data_dir " + graphs.dir + "/shapes --batch_size 6 --evaluation");
+  EXPECT_TRUE(says(evaluation, "decode_resize_center_crop")) << evaluation.text;
+  EXPECT_TRUE(says(evaluation, "10 rows")) << evaluation.text;
+}
+
+TEST(DatasetShow, SaysWhatIsWrongWithACall) {
+  const Graphs graphs;
+  EXPECT_EQ(show("").code, 2);
+  EXPECT_TRUE(says(show(""), "give one of --graph and --data_dir"));
+  EXPECT_TRUE(says(show("--graph " + graphs.own + " --before --after"), "give one of --before, --after and --both"));
+  EXPECT_TRUE(says(show("--graph " + graphs.own + " --pixels opencv --minddata"), "allowed: exact, pillow"));
+  EXPECT_TRUE(says(show("--graph " + graphs.own + " --disable_pass fuse_chain"), "did you mean 'fuse_chains'?"));
+  EXPECT_TRUE(says(show("--graph " + graphs.dir + "/none.json"), "none.json"));
+  EXPECT_TRUE(says(show("--graph " + graphs.own + " --open_files"), "no such directory: no/such/folder"));
+  write_file_atomically(graphs.dir + "/bad.json", "{\"op_type\":\"Bacth\",\"children\":[]}");
+  const Outcome bad = show("--graph " + graphs.dir + "/bad.json");
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_TRUE(says(bad, "bad.json: [MindData JSON] unknown op_type 'Bacth': did you mean 'Batch'?")) << bad.text;
+}
+
+}  // namespace
+}  // namespace ridgeline

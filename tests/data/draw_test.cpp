@@ -1,0 +1,145 @@
+// Drawings of data graphs: what they say, and that nothing lies on anything else.
+#include "ridgeline/data/ir/draw.h"
+
+#include <algorithm>
+#include <regex>
+
+#include "helpers.h"
+#include "ridgeline/data/ir/callback.h"
+#include "ridgeline/data/ir/draw_layout.h"
+#include "ridgeline/data/pass/passes.h"
+
+namespace ridgeline::data::testing {
+namespace {
+
+// Two branches of one folder, joined by rows and by columns, with a long way round.
+Dataset diamond() {
+  const Dataset folder = ImageFolder("flowers/train");
+  const Dataset images = folder.map(Resize({8, 9}), RandomHorizontalFlip()), ids = folder.project({"label"});
+  const Dataset renamed = ids.rename({"label"}, {"again"});
+  return zip({images, renamed.shuffle({.seed = 7}), rows_in_memory(5).project({"label"}).rename({"label"}, {"third"})})
+      .batch(2, {.drop_remainder = true});
+}
+
+TEST(DrawText, TellsArgumentsColumnsAndSharing) {
+  EXPECT_EQ(
+      to_text(diamond().graph()),
+      R"(batch_9: batch(size=2, drop_remainder) -> image u8[2,8,9,3], label i32[2], again i32[2], third i32[2], mask u8[2]
+  zip_8: zip -> image u8[8,9,3], label i32[], again i32[], third i32[]
+    map_1: map -> image u8[8,9,3], label i32[]
+        resize(size=[8, 9])
+        random_horizontal_flip
+      image_folder_0: image_folder(dir="flowers/train") -> image bytes[], label i32[]
+    shuffle_3: shuffle(seed=7) -> again i32[]
+      rename_2: rename(from=["label"], to=["again"]) -> again i32[]
+        project_1: project(columns=["label"]) -> label i32[]
+          image_folder_0: image_folder, as above
+    rename_7: rename(from=["label"], to=["third"]) -> third i32[]
+      project_6: project(columns=["label"]) -> label i32[]
+        in_memory_0: in_memory(columns=[image u8[5,4,6,3], label i32[5]]) -> image u8[4,6,3], label i32[]
+)");
+}
+
+TEST(DrawText, OpensFilesOnlyIfItMay) {
+  const TempDir dir;
+  const Dataset data = ImageFolder(write_folders(dir / "train", 2, 3)).map(Resize({8, 8})).batch(4);
+  EXPECT_EQ(to_text(data.graph()).find("rows"), std::string::npos);
+  const std::string open = to_text(data.graph(), {.open_files = true});
+  EXPECT_NE(open.find("label i32[]; 6 rows"), std::string::npos) << open;
+  EXPECT_NE(open.find("mask u8[4]; 2 batches"), std::string::npos) << open;
+  // Where the columns themselves are only in files, nothing is said of them.
+  DataGraph idx;
+  idx.add({.op = "idx", .args = {{"images", std::string("/none")}, {"labels", std::string("/none")}}});
+  idx.add({.op = "take", .inputs = {idx.output().id}, .args = {{"count", std::int64_t{3}}}});
+  EXPECT_EQ(to_text(idx), "take_1: take(count=3)\n  idx_0: idx(images=\"/none\", labels=\"/none\")\n");
+  EXPECT_ERROR(to_text(idx, {.open_files = true}), "/none");
+}
+
+TEST(DrawText, CutsLongListsAndNamesStreams) {
+  const auto callback = std::make_shared<DataCallback>(5);
+  const Dataset data = ImageFolder("x")
+                           .sample(SubsetSampler({1, 2, 3, 4, 5, 6, 7, 8}))
+                           .map(RandomHorizontalFlip(), RandomHorizontalFlip(0.25))
+                           .with_callbacks({callback});
+  const std::string text = to_text(data.graph());
+  EXPECT_NE(text.find("indices=[1, 2, 3, 4, 5, 6, ... 8 in all]"), std::string::npos) << text;
+  EXPECT_NE(text.find("random_horizontal_flip(p=0.25) named random_horizontal_flip_1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("callback every 5 steps"), std::string::npos) << text;
+  EXPECT_NE(to_text(rows_in_memory(3).repeat().graph()).find("; endless"), std::string::npos);
+}
+
+TEST(DrawSvg, ShowsEveryNodeOperationAndColumnAndEscapes) {
+  const Dataset data = ImageFolder("a<b>&\"c\"\x01\xff").map(Resize({8, 9}), Normalize::imagenet()).batch(2);
+  const DataGraph after = prepare(data.graph(), false);
+  const std::string svg = to_svg({{.title = "before", .graph = data.graph()},
+                                  {.title = "after", .graph = after, .notes = {"changed by fuse_write"}}});
+  for (const char* part :
+       {"image_folder", ">map<", "· resize(size=[8, 9])", "· normalize(mean=[0.485, 0.456, 0.406]",
+        "image f32[2,8,9,3]", "mask u8[2]", ">before<", ">after<", "changed by fuse_write", "· decode"})
+    EXPECT_NE(svg.find(part), std::string::npos) << part;
+  EXPECT_NE(svg.find("a&lt;b&gt;&amp;&quot;c&quot;??"), std::string::npos) << svg;
+  EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+  EXPECT_EQ(svg.find('\x01'), std::string::npos);
+  // Every element that is opened is closed.
+  for (const std::string name : {"g", "text", "svg", "defs", "marker"}) {
+    const auto count = [&](const std::regex& what) {
+      return std::distance(std::sregex_iterator(svg.begin(), svg.end(), what), std::sregex_iterator());
+    };
+    EXPECT_EQ(count(std::regex("<" + name + "[ >]")), count(std::regex("</" + name + ">"))) << name;
+  }
+}
+
+struct Rectangle {
+  double left, top, right, bottom;
+  bool meets(const Rectangle& other) const {
+    return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+  }
+};
+
+TEST(DrawLayout, KeepsBoxesLabelsAndArrowsApart) {
+  SampleRandom random(philox_key(3, "layout"), 0, 0);
+  for (int trial = 0; trial < 60; ++trial) {
+    std::vector<LayoutBox> boxes(static_cast<std::size_t>(random.integer(1, 14)));
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      boxes[i].width = static_cast<double>(random.integer(30, 300));
+      boxes[i].height = static_cast<double>(random.integer(20, 90));
+      boxes[i].label_width = static_cast<double>(random.integer(0, 250));
+      boxes[i].label_height = static_cast<double>(random.integer(0, 60));
+      for (std::size_t input = 0; input < i; ++input) {
+        if (random.integer(0, 3) == 0) boxes[i].inputs.push_back(input);
+      }
+    }
+    const Layout layout = place(boxes);
+    std::vector<Rectangle> taken;
+    for (const LayoutBox& b : layout.boxes) {
+      taken.push_back({b.x, b.y, b.x + b.width, b.y + b.height});
+      if (b.label_width > 0 && b.label_height > 0) {
+        const double left = b.x + b.width / 2 + 1;
+        taken.push_back({left, b.y + b.height, left + b.label_width, b.y + b.height + b.label_height});
+      }
+      EXPECT_GE(b.x, -1e-6);
+      EXPECT_LE(b.x + b.width, layout.width + 1e-6);
+      EXPECT_LE(b.y + b.height, layout.height + 1e-6);
+    }
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      for (std::size_t j = i + 1; j < taken.size(); ++j) EXPECT_FALSE(taken[i].meets(taken[j])) << trial;
+    }
+    std::size_t arrows = 0;
+    for (const LayoutBox& b : layout.boxes) arrows += b.inputs.size();
+    EXPECT_EQ(layout.arrows.size(), arrows);
+    for (const LayoutArrow& arrow : layout.arrows) {
+      for (std::size_t k = 0; k + 1 < arrow.points.size(); k += 2) {  // the vertical runs; a line has no width
+        const Rectangle run{arrow.points[k].x, arrow.points[k].y + 0.5, arrow.points[k].x, arrow.points[k + 1].y - 0.5};
+        EXPECT_EQ(arrow.points[k].x, arrow.points[k + 1].x);
+        for (const Rectangle& other : taken)
+          EXPECT_FALSE(run.left > other.left && run.left < other.right && run.top < other.bottom &&
+                       other.top < run.bottom)
+              << trial;
+      }
+      EXPECT_LT(layout.boxes[arrow.from].y + layout.boxes[arrow.from].height, layout.boxes[arrow.to].y);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline::data::testing
