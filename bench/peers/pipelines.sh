@@ -6,7 +6,7 @@
 #
 # DIR holds class folders of JPEGs (each file is listed six times through links, so that there is something to shuffle).
 # Systems whose interpreter is not given are left out. CORES: "0" and then "0,1" by default, as taskset takes them.
-# Ours runs four epochs: the first makes the JPEG indices, the later ones use them; the two rates stand apart.
+# IMAGES (1536) are timed three times in each peer. Ours runs six epochs: the first makes the JPEG indices, the later ones use them; the two rates stand apart.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 photos=$(realpath "${1:?the folder with class folders}")
@@ -39,7 +39,7 @@ for set in $cores; do
   for peer in torchvision-pil torchvision-tensor dali-antialias dali tf.data mindspore; do
     [[ -n ${python[$peer]} ]] || continue
     OMP_NUM_THREADS=1 taskset -c "$set" "${python[$peer]}" bench/peers/pipelines.py "$peer" "$work/photos" \
-      --threads "$n" 2>"$work/error" | grep '^{' >>"$work/rows" || { echo "$peer failed:"; tail -2 "$work/error"; }
+      --threads "$n" --images "${IMAGES:-1536}" 2>"$work/error" | grep '^{' >>"$work/rows" || { echo "$peer failed:"; tail -2 "$work/error"; }
   done
   python3 - "$work/rows" <<'PY'
 import json, sys

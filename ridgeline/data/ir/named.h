@@ -3,17 +3,17 @@
 // What users register under a name. Entries are never removed or replaced, so references to them stay valid.
 #pragma once
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <map>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "ridgeline/core/error.h"
-
 namespace ridgeline::data {
+
+// "no predicate 'x' is registered (registered: a, b)"
+[[noreturn]] void refuse_unknown(const char* what, const std::string& name, const std::vector<std::string>& known);
+// For an empty name, or one that is taken.
+[[noreturn]] void refuse_name(const char* what, const std::string& name);
 
 template <class T>
 class Named {
@@ -21,17 +21,14 @@ class Named {
   explicit Named(const char* what) : what_(what) {}
   void add(const std::string& name, T value) {
     const std::lock_guard lock(mutex_);
-    if (name.empty()) throw Error(fmt::format("a {} needs a name", what_));
-    if (!entries_.emplace(name, std::move(value)).second)
-      throw Error(fmt::format("there is already a {} '{}'", what_, name));
+    if (name.empty() || !entries_.emplace(name, std::move(value)).second) refuse_name(what_, name);
   }
   const T& get(const std::string& name) const {
     const std::lock_guard lock(mutex_);
     if (const auto found = entries_.find(name); found != entries_.end()) return found->second;
     std::vector<std::string> names;
     for (const auto& [known, value] : entries_) names.push_back(known);
-    throw Error(fmt::format("no {} '{}' is registered (registered: {})", what_, name,
-                            names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+    refuse_unknown(what_, name, names);
   }
 
  private:
