@@ -101,6 +101,29 @@ TEST(ManifestSources, ABadRowIsTheErrorOfItsOwnRow) {
             "[files] " + (dir / "a.jpg") + ": cannot open " + (dir / "a.jpg") + ": No such file or directory");
 }
 
+// As samplers that choose by class do.
+TEST(ManifestSources, LabelsAreReadWithoutTheImages) {
+  const TempDir dir;
+  write_text(dir / "a.csv", "file,label\nno.jpg,1\nno.jpg,0\nno.jpg,1\n");
+  write_text(dir / "a.jsonl", "{\"file\":\"no.jpg\",\"label\":1}\n{\"file\":\"no.jpg\",\"label\":0}\n");
+  const ManifestOptions options{.columns = {"file", "label:i32"}, .image = "file", .num_classes = 2};
+  const auto sum = [](const Dataset& data) {
+    const Source& source = source_of(data.graph().output());
+    std::int64_t all = 0;
+    for (std::uint64_t i = 0; i < source.size(); ++i) all += read_label(source, i);
+    return all;
+  };
+  EXPECT_EQ(sum(Csv(dir / "a.csv", {.manifest = options})), 2);
+  EXPECT_EQ(sum(JsonLines(dir / "a.jsonl", options)), 1);
+  write_text(dir / "b.csv", "file,label\nno.jpg,1\nno.jpg,2\n");
+  write_text(dir / "b.jsonl", "{\"file\":\"no.jpg\",\"label\":3}\n");
+  EXPECT_ERROR(sum(Csv(dir / "b.csv", {.manifest = options})),
+               "[csv] " + (dir / "b.csv") + ": row 1, line 3: label 2 is outside the 2 classes");
+  EXPECT_ERROR(sum(JsonLines(dir / "b.jsonl", options)),
+               "[json_lines] " + (dir / "b.jsonl") + ": row 0, line 1: label 3 is outside the 2 classes");
+  EXPECT_ERROR(sum(Files({dir / "a.csv"})), "[files] " + (dir / "a.csv") + ": the source has no labels");
+}
+
 TEST(ManifestSources, ContradictionsAreErrorsAtTheCall) {
   EXPECT_ERROR(Csv("absent", {.manifest = {.columns = {"a:i16"}}}), "[csv] column 'a:i16' is not NAME:TYPE");
   EXPECT_ERROR(Csv("absent", {.manifest = {.columns = {"a:i32[]"}}}), "a field holds one value, no list");

@@ -3,13 +3,9 @@
 // What users register under a name. Entries are never removed or replaced, so references to them stay valid.
 #pragma once
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <map>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "ridgeline/core/error.h"
 
@@ -21,17 +17,17 @@ class Named {
   explicit Named(const char* what) : what_(what) {}
   void add(const std::string& name, T value) {
     const std::lock_guard lock(mutex_);
-    if (name.empty()) throw Error(fmt::format("a {} needs a name", what_));
+    if (name.empty()) throw Error(std::string("a ") + what_ + " needs a name");
     if (!entries_.emplace(name, std::move(value)).second)
-      throw Error(fmt::format("there is already a {} '{}'", what_, name));
+      throw Error(std::string("there is already a ") + what_ + " '" + name + "'");
   }
   const T& get(const std::string& name) const {
     const std::lock_guard lock(mutex_);
     if (const auto found = entries_.find(name); found != entries_.end()) return found->second;
-    std::vector<std::string> names;
-    for (const auto& [known, value] : entries_) names.push_back(known);
-    throw Error(fmt::format("no {} '{}' is registered (registered: {})", what_, name,
-                            names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+    std::string known;
+    for (const auto& [other, value] : entries_) known += (known.empty() ? "" : ", ") + other;
+    throw Error(std::string("no ") + what_ + " '" + name +
+                "' is registered (registered: " + (known.empty() ? "none" : known) + ")");
   }
 
  private:

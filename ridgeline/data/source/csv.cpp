@@ -54,7 +54,9 @@ class CsvSource : public Source {
   // Without the image.
   std::int64_t label_of(std::uint64_t index) const override {
     if (manifest_.label() == Manifest::kNone) return Source::label_of(index);
-    return file_.row(index).i64(places_[manifest_.label()]);
+    const std::int64_t label = file_.row(index).i64(places_[manifest_.label()]);
+    manifest_.check_label(label);
+    return label;
   }
   std::int64_t num_classes() const override { return manifest_.num_classes(); }
   std::uint64_t fingerprint() const override {

@@ -74,7 +74,9 @@ class JsonLinesSource : public Source {
   // Without the image.
   std::int64_t label_of(std::uint64_t index) const override {
     if (manifest_.label() == Manifest::kNone) return Source::label_of(index);
-    return std::get<std::int64_t>(file_.row(index)[place_of("label")]);
+    const std::int64_t label = std::get<std::int64_t>(file_.row(index)[place_of("label")]);
+    manifest_.check_label(label);
+    return label;
   }
   std::int64_t num_classes() const override { return manifest_.num_classes(); }
   std::uint64_t fingerprint() const override {

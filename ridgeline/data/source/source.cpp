@@ -18,6 +18,17 @@ std::string_view behind_op(std::string_view message) {
   return end == std::string_view::npos ? message : message.substr(end + 2);
 }
 
+template <class F>
+auto with_origin(const Source& source, std::uint64_t index, F&& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    const std::string origin = source.origin(index);
+    if (behind_op(e.what()).starts_with(behind_op(origin))) throw;
+    throw Error(origin + ": " + e.what(), e.kind());
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Source> open_source(const Node& node) {
@@ -62,13 +73,10 @@ Schema SourceHandle::schema(const Node& node) {
 }
 
 void read_record(const Source& source, std::uint64_t index, Record& record) {
-  try {
-    source.read(index, record);
-  } catch (const Error& e) {
-    const std::string origin = source.origin(index);
-    if (behind_op(e.what()).starts_with(behind_op(origin))) throw;
-    throw Error(origin + ": " + e.what(), e.kind());
-  }
+  with_origin(source, index, [&] { source.read(index, record); });
+}
+std::int64_t read_label(const Source& source, std::uint64_t index) {
+  return with_origin(source, index, [&] { return source.label_of(index); });
 }
 
 std::uint64_t fingerprint_of(const std::vector<std::string>& files) {
@@ -100,7 +108,7 @@ std::int64_t Source::label_of(std::uint64_t index) const {
   const Schema columns = schema();
   const Column* label = find_column(columns, "label");
   if (!label || label->shape.rank() != 0 || label->dtype == DType::bytes)
-    throw Error(origin(index) + ": the source has no labels to choose by; its columns are " + to_string(columns));
+    throw Error("the source has no labels to choose by; its columns are " + to_string(columns));
   Record record;
   read_record(*this, index, record);
   return static_cast<std::int64_t>(to_tensor(record.cells[static_cast<std::size_t>(label - columns.data())]).at(0));

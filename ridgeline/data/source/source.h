@@ -75,6 +75,8 @@ class Source {
 
 // source.read(); Errors begin with the record's origin.
 void read_record(const Source& source, std::uint64_t index, Record& record);
+// source.label_of(), likewise.
+std::int64_t read_label(const Source& source, std::uint64_t index);
 
 // Names, sizes and times of files.
 std::uint64_t fingerprint_of(const std::vector<std::string>& files);
