@@ -38,16 +38,23 @@ std::string_view CsvRow::text(std::size_t column) const {
 
 std::int64_t CsvRow::i64(std::size_t column) const {
   if (const auto value = parse_i64(text(column))) return *value;
-  throw Error("[csv] " + file_->path() + ": row " + std::to_string(row_) + ", line " +
-              std::to_string(file_->line(row_)) + ", column '" + file_->columns_[column] + "': " + shown(text(column)) +
-              " is no integer of 64 bits");
+  fail(column, "no integer of 64 bits");
 }
 
 float CsvRow::f32(std::size_t column) const {
   if (const auto value = parse_f32(text(column))) return *value;
+  fail(column, "no number that a float holds");
+}
+
+double CsvRow::f64(std::size_t column) const {
+  if (const auto value = parse_f64(text(column))) return *value;
+  fail(column, "no number that a double holds");
+}
+
+void CsvRow::fail(std::size_t column, const char* problem) const {
   throw Error("[csv] " + file_->path() + ": row " + std::to_string(row_) + ", line " +
               std::to_string(file_->line(row_)) + ", column '" + file_->columns_[column] + "': " + shown(text(column)) +
-              " is no number that a float holds");
+              " is " + problem);
 }
 
 CsvFile::CsvFile(const std::string& path, const CsvOptions& options) : map_(path), delimiter_(options.delimiter) {

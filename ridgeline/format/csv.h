@@ -38,9 +38,11 @@ class CsvRow {
   // Errors: "[csv] FILE: row 3, line 5, column 'label': 'cat' is no integer". Blanks around a number do not matter.
   std::int64_t i64(std::size_t column) const;
   float f32(std::size_t column) const;
+  double f64(std::size_t column) const;
 
  private:
   friend class CsvFile;
+  [[noreturn]] void fail(std::size_t column, const char* problem) const;
   struct Field {
     std::size_t begin;
     std::size_t size;

@@ -73,8 +73,8 @@ std::vector<std::uint8_t> inflate_bytes(std::span<const std::uint8_t> bytes, Com
     consumed += offered_in - z.avail_in;
     const std::size_t got = offered_out - z.avail_out;
     if (room == 0 && got > 0) {
-      throw Error("[gzip] " + std::string(where) + ": the content is larger than the limit of " +
-                  std::to_string(limit) + " bytes");
+      throw InflateLimitError("[gzip] " + std::string(where) + ": the content is larger than the limit of " +
+                              std::to_string(limit) + " bytes");
     }
     produced += got;
 

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ridgeline/core/error.h"
+
 namespace ridgeline {
 
 enum class Compression { none, gzip, zlib };
@@ -20,11 +22,18 @@ enum class Compression { none, gzip, zlib };
 // Two bytes are a weak sign: a caller that knows more of its format asks that first.
 Compression guess_compression(std::span<const std::uint8_t> bytes);
 
-constexpr std::size_t kInflateLimit = std::size_t{8} << 30;
+constexpr std::size_t kInflateLimit = std::size_t{4} << 30;
+
+// More came out than was allowed: for callers who know what to do about it.
+class InflateLimitError : public Error {
+ public:
+  using Error::Error;
+};
 
 // The content of a gzip file (one or more members) or of one zlib stream. Damaged, truncated or trailing input is an
 // Error that starts with "[gzip] `where`" and names the byte of the input; given `damage`, that message goes there
-// instead and what came out before it is returned. More than `limit` bytes of output is always an Error.
+// instead and what came out before it is returned. More than `limit` bytes of output is always an
+// InflateLimitError.
 std::vector<std::uint8_t> inflate_bytes(std::span<const std::uint8_t> bytes, Compression kind, std::string_view where,
                                         std::size_t limit = kInflateLimit,
                                         std::optional<std::string>* damage = nullptr);

@@ -42,4 +42,7 @@ inline std::optional<float> parse_f32(std::string_view text) {
   return std::nullopt;
 }
 
+// As parse_f32, for doubles; too small for one is nullopt.
+inline std::optional<double> parse_f64(std::string_view text) { return parse_whole<double>(without_blanks(text)); }
+
 }  // namespace ridgeline

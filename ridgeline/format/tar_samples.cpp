@@ -81,8 +81,8 @@ std::span<const std::uint8_t> TarSamples::field(std::size_t i, std::string_view 
   const std::size_t found = find(i, name);
   if (found < kept_.size()) return archive_.member(kept_[found]);
   std::string message = "[tar] " + archive_.path() + ": sample " + std::to_string(i) + " ('" + std::string(key(i)) +
-                        "') at byte " + std::to_string(archive_.header_offset(kept_[samples_[i]])) + " has no field '" +
-                        std::string(name) + "' (it has:";
+                        "') at byte " + std::to_string(offset(i)) + " has no field '" + std::string(name) +
+                        "' (it has:";
   for (const Field& field : fields(i)) message += " " + field.name;
   throw Error(message + ")");
 }

@@ -34,6 +34,8 @@ class TarSamples {
   const TarFile& archive() const { return archive_; }
   std::size_t size() const { return samples_.size() - 1; }
   std::string_view key(std::size_t i) const;
+  // Where the header of its first member lies.
+  std::uint64_t offset(std::size_t i) const { return archive_.header_offset(kept_[samples_[i]]); }
   // In the archive's order.
   std::vector<Field> fields(std::size_t i) const;
   bool has(std::size_t i, std::string_view field) const;

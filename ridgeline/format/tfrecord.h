@@ -25,6 +25,7 @@ struct TFRecordOptions {
   std::string index_cache_directory;
   // Keep the records before a damaged place instead of refusing the file; damage() then tells what was wrong.
   bool keep_readable_prefix = false;
+  // Of a compressed file, which is held in memory inflated; more is an InflateLimitError.
   std::size_t inflate_limit = kInflateLimit;
 };
 
@@ -45,6 +46,8 @@ class TFRecordFile {
   const std::string& path() const { return path_; }
   Compression compression() const { return compression_; }
   std::size_t size() const { return offsets_.size() - 1; }
+  // Memory that the content of a compressed file takes; 0 for plain ones.
+  std::size_t inflated_bytes() const { return inflated_.size(); }
   // Where record i starts (its length field).
   std::uint64_t offset(std::size_t i) const { return offsets_[i]; }
   // Bytes of data of record i.

@@ -119,5 +119,16 @@ TEST(Csv, EveryCutIsAFileOfItsOwnOrNamed) {
   EXPECT_GT(expect_flips_are_survived(path, whole, use), 500);
 }
 
+TEST(Csv, DoublesKeepAllTheirDigits) {
+  const TempFolder folder;
+  put_file(folder.file("a.csv"), "x\n0.1\n 1e300 \n1e400\n");
+  const CsvFile file(folder.file("a.csv"));
+  EXPECT_EQ(file.row(0).f64(0), 0.1);
+  EXPECT_EQ(file.row(1).f64(0), 1e300);
+  EXPECT_TRUE(contains(error_of([&] { static_cast<void>(file.row(1).f32(0)); }), "is no number that a float holds"));
+  EXPECT_TRUE(contains(error_of([&] { static_cast<void>(file.row(2).f64(0)); }),
+                       "row 2, line 4, column 'x': '1e400' is no number that a double holds"));
+}
+
 }  // namespace
 }  // namespace ridgeline

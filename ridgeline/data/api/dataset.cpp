@@ -7,7 +7,7 @@
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
-#include "ridgeline/data/source/source.h"
+#include "ridgeline/data/source/known.h"
 
 namespace ridgeline::data {
 namespace {
@@ -180,21 +180,19 @@ std::int64_t Dataset::num_classes() const {
   std::int64_t all = 0;
   std::string unknown;
   for (const Node* node : sources_of(graph_)) {
-    // TFRecords need not be opened for what their option says.
-    const bool tfrecord = node->op == "tfrecord";
-    const std::int64_t classes =
-        tfrecord ? arg<std::int64_t>(node->args, "num_classes") : source_of(*node).num_classes();
+    const std::int64_t classes = classes_of(*node).count;
     if (classes == 0)
       unknown = fmt::format("[{}] the number of classes is not known{}", node->op,
-                            tfrecord ? ": set the option num_classes" : "");
+                            node->args.contains("num_classes") ? ": set the option num_classes" : "");
     all = std::max(all, classes);
   }
   if (all == 0) throw Error(unknown);
   return all;
 }
 
-std::vector<std::string> Dataset::class_names() const { return source_of(*sources_of(graph_)[0]).class_names(); }
-int Dataset::label_base() const { return source_of(*sources_of(graph_)[0]).label_base(); }
+std::vector<std::string> Dataset::class_names() const { return classes_of(*sources_of(graph_)[0]).names; }
+ClassIndexing Dataset::class_indexing() const { return classes_of(*sources_of(graph_)[0]).indexing; }
+int Dataset::label_base() const { return label_base_of(*sources_of(graph_)[0]); }
 std::string Dataset::to_json(int indent) const { return data::to_json(graph_, indent); }
 std::uint64_t Dataset::hash() const { return graph_hash(graph_); }
 

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ridgeline/data/api/filter.h"
@@ -104,10 +105,14 @@ class Dataset {
   std::int64_t batch_size() const;    // 1 before batch()
   std::int64_t repeat_count() const;  // product of the repeats; kForever if one is endless
   Schema columns() const;
-  // An Error if the source does not know: TFRecords without the option num_classes.
+  // One more than the greatest label. An Error if the source does not know: records and manifests without the option
+  // num_classes.
   std::int64_t num_classes() const;
-  std::vector<std::string> class_names() const;  // by label; empty if unknown
-  // What is subtracted from stored labels, 0 or 1: TFRecord's answer to label_base auto. 0 for other sources.
+  // By label; empty if unknown, and where labels leave gaps. Of several sources, of the first.
+  std::vector<std::string> class_names() const;
+  // Names and labels, by label; shows gaps, too.
+  std::vector<std::pair<std::string, std::int64_t>> class_indexing() const;
+  // What is subtracted from stored labels: the option label_base, and TFRecord's answer to "auto". 0 for other sources.
   int label_base() const;
 
   const DataGraph& graph() const { return graph_; }

@@ -5,6 +5,13 @@
 namespace ridgeline::data {
 namespace {
 
+Args with_record_files(Args args, const RecordFileOptions& options) {
+  args["file_shards"] = options.file_shards;
+  args["file_shard"] = options.file_shard;
+  args["inflate_limit"] = options.inflate_limit;
+  return args;
+}
+
 Dataset source(std::string op, Args args) {
   Node node;
   node.op = std::move(op);
@@ -39,8 +46,10 @@ Dataset TFRecord(std::vector<std::string> files, TFRecordOptions options) {
   const char* base = options.label_base == LabelBase::automatic ? "auto"
                      : options.label_base == LabelBase::zero    ? "0"
                                                                 : "1";
-  return source("tfrecord",
-                {{"files", std::move(files)}, {"label_base", std::string(base)}, {"num_classes", options.num_classes}});
+  return source("tfrecord", with_record_files({{"files", std::move(files)},
+                                               {"label_base", std::string(base)},
+                                               {"num_classes", options.num_classes}},
+                                              options.record_files));
 }
 
 Dataset Idx(const std::string& images, const std::string& labels, IdxOptions options) {
@@ -55,16 +64,21 @@ Dataset InMemory(std::vector<NamedTensor> columns) { return source("in_memory", 
 Dataset Files(std::vector<std::string> patterns) { return source("files", {{"files", std::move(patterns)}}); }
 
 Dataset Examples(std::vector<std::string> files, ExamplesOptions options) {
-  return source(
-      "example",
-      {{"files", std::move(files)}, {"schema", std::move(options.schema)}, {"columns", std::move(options.columns)}});
+  return source("example", with_record_files({{"files", std::move(files)},
+                                              {"schema", std::move(options.schema)},
+                                              {"columns", std::move(options.columns)},
+                                              {"label", std::move(options.label)},
+                                              {"label_base", options.label_base},
+                                              {"num_classes", options.num_classes}},
+                                             options.record_files));
 }
 
 Dataset JsonLines(const std::string& file, ManifestOptions options) {
   return source("json_lines", {{"file", file},
                                {"columns", std::move(options.columns)},
                                {"image", std::move(options.image)},
-                               {"root", std::move(options.root)}});
+                               {"root", std::move(options.root)},
+                               {"num_classes", options.num_classes}});
 }
 
 Dataset Csv(const std::string& file, CsvOptions options) {
@@ -72,6 +86,7 @@ Dataset Csv(const std::string& file, CsvOptions options) {
                         {"columns", std::move(options.manifest.columns)},
                         {"image", std::move(options.manifest.image)},
                         {"root", std::move(options.manifest.root)},
+                        {"num_classes", options.manifest.num_classes},
                         {"delimiter", std::string(1, options.delimiter)},
                         {"header", options.header}});
 }

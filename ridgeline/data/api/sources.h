@@ -1,7 +1,7 @@
 // ridgeline/data/api/sources.h
 //
 // Where records come from. Each function makes a Dataset of one node; files are opened when something asks for their
-// content. Mistakes in the arguments are Errors at the call.
+// content; columns that the arguments tell need none. Mistakes in the arguments are Errors at the call.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,17 @@ struct ImageFolderOptions {
 };
 Dataset ImageFolder(const std::string& dir, ImageFolderOptions options = {});
 
+// How files of records are shared out and held.
+struct RecordFileOptions {
+  // Sharding by file: every file_shards-th file from file_shard on, no other is opened. Parts are as unequal as the
+  // files. Dataset::shard shares out rows instead: parts are equal to a row, a shuffle below it mixes all files, and a
+  // run goes on with another number of ranks (a state of a sharded-by-file run belongs to its number of parts).
+  std::int64_t file_shards = 1;
+  std::int64_t file_shard = 0;
+  // Compressed files are held in memory inflated: the bytes of all of them together. Beyond is an Error.
+  std::int64_t inflate_limit = std::int64_t{4} << 30;
+};
+
 // TFRecord shards of tf.train.Examples with the slim ImageNet keys (image/encoded, image/class/label,
 // image/object/bbox). Plain, GZIP or ZLIB. Columns: image bytes, label i32.
 enum class LabelBase {
@@ -36,6 +47,7 @@ LabelBase parse_label_base(const std::string& text);
 struct TFRecordOptions {
   LabelBase label_base = LabelBase::automatic;
   std::int64_t num_classes = 0;  // a label outside is an Error; 0: unknown, labels are not checked against it
+  RecordFileOptions record_files = {};
 };
 // `pattern` as of a shell: "imagenet/train-*". Shards in the order of their names.
 Dataset TFRecord(const std::string& pattern, TFRecordOptions options = {});
@@ -58,6 +70,10 @@ Dataset Files(std::vector<std::string> patterns);
 struct ExamplesOptions {
   std::string schema = "";                // JSON file with types and shapes; empty: as the first record shows them
   std::vector<std::string> columns = {};  // that are read; empty: all
+  std::string label = "";                 // the column of these that holds the class: comes as label, i32; empty: none
+  std::int64_t label_base = 0;            // subtracted from stored labels
+  std::int64_t num_classes = 0;           // labels outside are errors; 0: unknown
+  RecordFileOptions record_files = {};
 };
 // tf.train.Examples of any keys in TFRecord files: typed columns.
 Dataset Examples(std::vector<std::string> files, ExamplesOptions options = {});
@@ -67,6 +83,7 @@ struct ManifestOptions {
   std::vector<std::string> columns = {};  // empty: CSV all as bytes, JSON as the first line shows them
   std::string image = "";                 // column that names an image file: its bytes become the column image
   std::string root = "";                  // folder that image files are relative to; empty: the manifest's
+  std::int64_t num_classes = 0;           // labels outside (column label) are errors; 0: unknown
 };
 Dataset JsonLines(const std::string& file, ManifestOptions options = {});
 struct CsvOptions {

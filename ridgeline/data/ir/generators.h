@@ -14,11 +14,13 @@
 
 namespace ridgeline::data {
 
-// Rows by index: any order, from several threads. One tensor a column, of the declared dtype and extents.
+// Rows by index: any order, from several threads. One tensor a column, of the declared dtype and extents. What the
+// functions of generators throw becomes the error of the row they were asked for.
 struct Generator {
   Schema schema;
   std::int64_t rows = 0;
   std::function<std::vector<Tensor>(std::int64_t index)> row;
+  std::uint64_t version = 0;  // another one where the rows are others: caches that outlive a run go by it
 };
 void register_generator(const std::string& name, Generator generator);
 
@@ -31,6 +33,7 @@ struct StreamGenerator {
   std::int64_t rows = 0;  // how many there are: positions must be known
   std::function<std::function<std::vector<Tensor>()>()> open;
   std::int64_t window = 4096;
+  std::uint64_t version = 0;  // as above
 };
 void register_stream(const std::string& name, StreamGenerator generator);
 

@@ -84,7 +84,7 @@ class TreeBuilder {
     if (node_entry(input.op).kind != NodeKind::source)
       throw Error(
           fmt::format("[{}] reads the labels of a source: put it right above one, not above {}", sampler.op, input.op));
-    return source_of(input).label_of(row);
+    return read_label(source_of(input), row);
   }
 
   // Another graph below, other files or other content of them: another key.

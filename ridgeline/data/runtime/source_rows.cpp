@@ -14,11 +14,8 @@ class SourceRows : public Rows {
   RowInfo run(RowAddress a, Targets, Cell* cells, Scratch& scratch) const override {
     Record& record = scratch.work[place_].record;
     try {
-      source_.read(a.position, record);
-    } catch (const SampleError&) {
-      throw;
+      read_record(source_, a.position, record);
     } catch (const Error& e) {
-      // Sources name the record in their messages.
       throw SampleError(e.what(), source_.origin(a.position), "", e.kind());
     }
     std::size_t bytes = 0;

@@ -6,9 +6,12 @@
 #include "ridgeline/data/source/several_files.h"
 #include "ridgeline/data/source/sources.h"
 #include "ridgeline/format/cifar.h"
+#include "ridgeline/format/class_names.h"
 
 namespace ridgeline::data {
 namespace {
+
+const std::vector<std::int64_t> kExtents{kCifarSide, kCifarSide, 3};
 
 class CifarSource : public Source {
  public:
@@ -19,21 +22,18 @@ class CifarSource : public Source {
       files_.add(CifarFile(path, kind));
     const std::string directory = std::filesystem::path(files_.files()[0].path()).parent_path().string();
     names_ = coarse_ ? cifar_coarse_names(directory) : cifar_class_names(directory, kind);
+    if (names_.empty()) names_ = known_class_names(coarse_ ? "cifar100_coarse" : hundred_ ? "cifar100" : "cifar10");
   }
 
   std::uint64_t size() const override { return files_.size(); }
-  Schema schema() const override {
-    constexpr auto kSide = static_cast<std::int64_t>(kCifarSide);
-    return {{"image", DType::u8, Shape{kSide, kSide, 3}}, {"label", DType::i32, Shape{}}};
-  }
+  Schema schema() const override { return {{"image", DType::u8, Shape(kExtents)}, {"label", DType::i32, Shape{}}}; }
   void read(std::uint64_t index, Record& record) const override {
     const auto place = files_.at(index);
     record.objects.clear();
     record.label = label(place);
     record.storage.resize(kCifarImageBytes);
     place.file->read(place.record, {reinterpret_cast<std::uint8_t*>(record.storage.data()), kCifarImageBytes});
-    record.cells = {dense_cell(record.storage.data(), DType::u8, schema()[0].shape.dims()),
-                    dense_cell(&record.label, DType::i32, {})};
+    record.cells = {dense_cell(record.storage.data(), DType::u8, kExtents), dense_cell(&record.label, DType::i32, {})};
   }
   std::string origin(std::uint64_t index) const override {
     const auto place = files_.at(index);

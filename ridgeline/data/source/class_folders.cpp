@@ -41,7 +41,7 @@ std::vector<std::string> files_below(const fs::path& dir, const std::vector<std:
 }
 
 // The folders that are classes.
-std::vector<std::string> class_names(const std::string& dir, const ClassIndexing& indexing) {
+std::vector<std::string> class_names(const std::string& dir, const ClassFolderOptions& options) {
   std::vector<std::string> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(dir)) {
     const std::string name = entry.path().filename().string();
@@ -49,33 +49,33 @@ std::vector<std::string> class_names(const std::string& dir, const ClassIndexing
   }
   std::sort(found.begin(), found.end());
   if (found.empty()) throw Error("[image_folder] no class folders in " + dir + " (expected " + dir + "/<class>/*.jpg)");
-  for (const std::string& name : indexing.classes) {
+  for (const std::string& name : options.classes) {
     if (std::find(found.begin(), found.end(), name) != found.end()) continue;
     const std::string nearest = nearest_name(name, found);
     throw Error(fmt::format("[image_folder] {} has no class folder '{}'{}", dir, name,
                             nearest.empty() ? "" : ": did you mean '" + nearest + "'?"));
   }
-  return indexing.classes.empty() ? found : indexing.classes;
+  return options.classes.empty() ? found : options.classes;
 }
 
 }  // namespace
 
 ClassFolders list_class_folders(const std::string& dir, const std::vector<std::string>& extensions,
-                                const ClassIndexing& indexing) {
+                                const ClassFolderOptions& options) {
   ClassFolders found;
   try {
     if (!fs::exists(dir)) throw Error("[image_folder] no such directory: " + dir);
     if (!fs::is_directory(dir)) throw Error("[image_folder] not a directory: " + dir);
-    found.classes = class_names(dir, indexing);
+    found.classes = class_names(dir, options);
     for (std::size_t i = 0; i < found.classes.size(); ++i) {
       const fs::path folder = fs::path(dir) / found.classes[i];
-      std::vector<std::string> files = files_below(folder, extensions, indexing.recursive);
+      std::vector<std::string> files = files_below(folder, extensions, options.recursive);
       if (files.empty()) {
         throw Error(fmt::format("[image_folder] no images in class folder {} (looked for {})", folder.string(),
                                 fmt::join(extensions, ", ")));
       }
       const auto label =
-          static_cast<std::int32_t>(indexing.labels.empty() ? static_cast<std::int64_t>(i) : indexing.labels[i]);
+          static_cast<std::int32_t>(options.labels.empty() ? static_cast<std::int64_t>(i) : options.labels[i]);
       for (std::string& file : files) found.files.push_back({std::move(file), label});
     }
   } catch (const fs::filesystem_error& e) {

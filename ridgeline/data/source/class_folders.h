@@ -19,7 +19,7 @@ struct ClassFolders {
 };
 
 // Which folders are classes and what their labels are.
-struct ClassIndexing {
+struct ClassFolderOptions {
   std::vector<std::string> classes = {};  // only these folders; empty: all, sorted
   std::vector<std::int64_t> labels = {};  // one a class; empty: 0, 1, ...
   bool recursive = true;                  // files in folders below the class's, too
@@ -28,6 +28,6 @@ struct ClassIndexing {
 // Files below each class folder whose lower-cased name ends in one of `extensions`; hidden ones are left out, links are
 // followed. A missing directory, one without class folders, and a class without files are Errors that name the path.
 ClassFolders list_class_folders(const std::string& dir, const std::vector<std::string>& extensions,
-                                const ClassIndexing& indexing = {});
+                                const ClassFolderOptions& options = {});
 
 }  // namespace ridgeline::data

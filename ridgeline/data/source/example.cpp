@@ -1,102 +1,65 @@
 // tf.train.Examples with typed columns, by a schema file or as the first record shows them.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
 
-#include "ridgeline/data/source/patterns.h"
-#include "ridgeline/data/source/several_files.h"
+#include "ridgeline/data/source/example_columns.h"
+#include "ridgeline/data/source/record_files.h"
 #include "ridgeline/data/source/sources.h"
-#include "ridgeline/format/example_schema.h"
-#include "ridgeline/format/tfrecord.h"
 
 namespace ridgeline::data {
 namespace {
 
+std::string place_in(const SeveralFiles<TFRecordFile>& files, std::uint64_t index) {
+  const auto place = files.at(index);
+  return fmt::format("[example] {}: record {} at byte {}", place.file->path(), place.record,
+                     place.file->offset(place.record));
+}
+
+ExampleSchema layout_of(const Node& node, const SeveralFiles<TFRecordFile>& files) {
+  if (const std::string& file = arg<std::string>(node.args, "schema"); !file.empty()) return ExampleSchema::read(file);
+  const auto first = files.at(0);
+  const auto bytes = first.file->record(first.record);
+  try {
+    return ExampleSchema::infer(Example(bytes));
+  } catch (const Error& e) {
+    throw Error(place_in(files, 0) + ": " + e.what(), e.kind());
+  }
+}
+
 class ExampleSource : public Source {
  public:
-  explicit ExampleSource(const Node& node) : layout_({}) {
-    for (const std::string& path : expand_patterns("example", arg<Texts>(node.args, "files")))
-      files_.add(TFRecordFile(path, ridgeline::TFRecordOptions{.index_cache_directory = index_directory(path)}));
-    if (files_.size() == 0)
-      throw Error(fmt::format("[example] no records in {}", fmt::join(arg<Texts>(node.args, "files"), ", ")));
-    const std::string& file = arg<std::string>(node.args, "schema");
-    layout_ = file.empty() ? inferred() : ExampleSchema::read(file);
-    size_ = layout_.rows() ? std::min(files_.size(), static_cast<std::uint64_t>(*layout_.rows())) : files_.size();
-    choose(arg<Texts>(node.args, "columns"));
+  explicit ExampleSource(const Node& node)
+      : files_(open_record_files(node)),
+        columns_(node, layout_of(node, files_)),
+        size_(files_.size()),
+        num_classes_(arg<std::int64_t>(node.args, "num_classes")),
+        label_base_(static_cast<int>(arg<std::int64_t>(node.args, "label_base"))) {
+    if (const auto rows = columns_.layout().rows()) size_ = std::min(size_, static_cast<std::uint64_t>(*rows));
   }
 
   std::uint64_t size() const override { return size_; }
-  Schema schema() const override { return schema_; }
+  Schema schema() const override { return columns_.schema(); }
   void read(std::uint64_t index, Record& record) const override {
     const auto place = files_.at(index);
-    record.objects.clear();
-    record.cells.clear();
-    record.numbers.resize(columns_.size());
-    try {
-      const Example example(place.file->record(place.record));
-      for (std::size_t i = 0; i < columns_.size(); ++i) {
-        const Tensor value = layout_.read(example, columns_[i]);
-        const bool text = value.dtype() == DType::bytes;
-        const std::string* string = text ? value.string_values().data() : nullptr;
-        const auto* data = text ? reinterpret_cast<const std::uint8_t*>(string->data())
-                                : static_cast<const std::uint8_t*>(value.raw());
-        std::vector<std::uint8_t>& kept = record.numbers[i];
-        kept.assign(data, data + (text ? string->size() : value.byte_size()));
-        record.cells.push_back(text ? bytes_cell(kept.data(), kept.size())
-                                    : dense_cell(kept.data(), value.dtype(), value.shape().dims()));
-      }
-    } catch (const Error& e) {
-      throw Error(origin(index) + ": " + e.what(), e.kind());
-    }
+    columns_.read(place.file->record(place.record), record);
   }
-  std::string origin(std::uint64_t index) const override {
+  std::string origin(std::uint64_t index) const override { return place_in(files_, index); }
+  std::int64_t label_of(std::uint64_t index) const override {
+    if (!columns_.has_label()) return Source::label_of(index);
     const auto place = files_.at(index);
-    return fmt::format("[example] {}: record {} at byte {}", place.file->path(), place.record,
-                       place.file->offset(place.record));
+    return columns_.label(place.file->record(place.record));
   }
-  std::int64_t num_classes() const override { return 0; }
+  std::int64_t num_classes() const override { return num_classes_; }
+  int label_base() const override { return label_base_; }
   std::uint64_t fingerprint() const override { return fingerprint_of(files_.paths()); }
 
  private:
-  ExampleSchema inferred() const {
-    const auto first = files_.at(0);
-    try {
-      return ExampleSchema::infer(Example(first.file->record(first.record)));
-    } catch (const Error& e) {
-      throw Error(origin(0) + ": " + e.what(), e.kind());
-    }
-  }
-
-  void choose(const Texts& names) {
-    const std::vector<ExampleColumn>& all = layout_.columns();
-    std::vector<std::string> keys;
-    for (const ExampleColumn& column : all) keys.push_back(column.key);
-    for (const std::string& name : names.empty() ? keys : names) {
-      const auto found = std::find(keys.begin(), keys.end(), name);
-      if (found == keys.end()) {
-        const std::string nearest = nearest_name(name, keys);
-        throw Error(fmt::format("[example] there is no column '{}'{} (columns: {})", name,
-                                nearest.empty() ? "" : ": did you mean '" + nearest + "'?", fmt::join(keys, ", ")));
-      }
-      columns_.push_back(static_cast<std::size_t>(found - keys.begin()));
-      const ExampleColumn& column = all[columns_.back()];
-      const DType dtype = stored_dtype(column.type);
-      if (dtype == DType::bytes && column.shape.rank() != 0)
-        throw Error(
-            fmt::format("[example] column '{}' is a list of byte strings: only single ones can be rows "
-                        "(leave it out with columns)",
-                        name));
-      schema_.push_back({name, dtype, column.shape});
-    }
-  }
-
   SeveralFiles<TFRecordFile> files_;
-  ExampleSchema layout_;
-  std::vector<std::size_t> columns_;  // of the layout
-  Schema schema_;
-  std::uint64_t size_ = 0;
+  ExampleColumns columns_;
+  std::uint64_t size_;
+  std::int64_t num_classes_;
+  int label_base_;
 };
 
 }  // namespace

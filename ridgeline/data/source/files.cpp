@@ -1,9 +1,6 @@
 // Whole files: one record a file, its bytes and its path.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include "ridgeline/core/file.h"
 #include "ridgeline/data/source/patterns.h"
+#include "ridgeline/data/source/read_into.h"
 #include "ridgeline/data/source/sources.h"
 
 namespace ridgeline::data {
@@ -17,12 +14,11 @@ class FilesSource : public Source {
   Schema schema() const override { return {{"image", DType::bytes, Shape{}}, {"path", DType::bytes, Shape{}}}; }
   void read(std::uint64_t index, Record& record) const override {
     const std::string& path = files_.at(index);
-    record.storage = read_file(path);
+    read_file_into(path, record.storage);
     record.objects.clear();
     record.cells = {bytes_cell(record.storage.data(), record.storage.size()), bytes_cell(path.data(), path.size())};
   }
   std::string origin(std::uint64_t index) const override { return "[files] " + files_.at(index); }
-  std::int64_t num_classes() const override { return 0; }
   std::uint64_t fingerprint() const override { return fingerprint_of(files_); }
 
  private:

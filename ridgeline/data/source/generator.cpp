@@ -6,39 +6,54 @@
 #include <map>
 #include <mutex>
 
+#include "ridgeline/core/random.h"
 #include "ridgeline/data/source/sources.h"
 
 namespace ridgeline::data {
 namespace {
 
-// Copies a row into the record, after a look whether it is what was declared.
-void put_row(const std::vector<Tensor>& row, const Schema& schema, const std::string& origin, Record& record) {
+// The row that a record's cells point into.
+struct Values : Record::Work {
+  std::vector<Tensor> row;
+};
+
+// Takes a row over into the record, after a look whether it is what was declared.
+void put_row(std::vector<Tensor> row, const Schema& schema, Record& record) {
   if (row.size() != schema.size())
-    throw Error(fmt::format("{}: {} columns, {} are declared", origin, row.size(), schema.size()));
+    throw Error(fmt::format("the row has {} columns, {} are declared", row.size(), schema.size()));
+  std::vector<Tensor>& kept = record.work_as<Values>().row = std::move(row);
   record.objects.clear();
   record.cells.clear();
-  record.numbers.resize(row.size());
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const Tensor& value = row[i];
-    std::vector<std::uint8_t>& kept = record.numbers[i];
-    if (value.defined() && value.dtype() == DType::bytes && schema[i].dtype == DType::bytes) {
-      const std::string& text = value.string_values().at(0);
-      kept.assign(text.begin(), text.end());
-      record.cells.push_back(bytes_cell(kept.data(), kept.size()));
-      continue;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const Tensor& value = kept[i];
+    bool right = value.defined() && value.dtype() == schema[i].dtype;
+    if (right && value.dtype() == DType::bytes) {
+      right = value.string_values().size() == 1;
+      if (right) record.cells.push_back(bytes_cell(value.string_values()[0].data(), value.string_values()[0].size()));
+    } else if (right) {
+      const std::vector<std::int64_t>& dims = value.shape().dims();
+      right = value.shape().rank() == schema[i].shape.rank();
+      for (int d = 0; right && d < value.shape().rank(); ++d)
+        right = schema[i].shape[d] == kVaries || schema[i].shape[d] == value.shape()[d];
+      if (right) record.cells.push_back(dense_cell(value.raw(), value.dtype(), dims));
     }
-    const std::vector<std::int64_t> dims = value.defined() ? value.shape().dims() : std::vector<std::int64_t>{};
-    bool right = value.defined() && value.dtype() == schema[i].dtype && value.shape().rank() == schema[i].shape.rank();
-    for (std::size_t d = 0; right && d < dims.size(); ++d)
-      right = schema[i].shape[static_cast<int>(d)] == kVaries || schema[i].shape[static_cast<int>(d)] == dims[d];
     if (!right) {
-      throw Error(fmt::format("{}: column {} is declared, {}{} was given", origin, to_string({schema[i]}),
+      throw Error(fmt::format("column {} is declared, {}{} was given", to_string({schema[i]}),
                               value.defined() ? name_of(value.dtype()) : "nothing",
                               value.defined() ? value.shape().to_string() : ""));
     }
-    const auto* data = static_cast<const std::uint8_t*>(value.raw());
-    kept.assign(data, data + value.byte_size());
-    record.cells.push_back(dense_cell(kept.data(), value.dtype(), dims));
+  }
+}
+
+// Runs the user's code: whatever it throws is an Error about the row.
+template <class F>
+auto ask(F&& f) {
+  try {
+    return f();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw Error(fmt::format("the generator threw: {}", e.what()));
   }
 }
 
@@ -49,10 +64,12 @@ class GeneratorSource : public Source {
   std::uint64_t size() const override { return static_cast<std::uint64_t>(generator_.rows); }
   Schema schema() const override { return generator_.schema; }
   void read(std::uint64_t index, Record& record) const override {
-    put_row(generator_.row(static_cast<std::int64_t>(index)), generator_.schema, origin(index), record);
+    put_row(ask([&] { return generator_.row(static_cast<std::int64_t>(index)); }), generator_.schema, record);
   }
   std::string origin(std::uint64_t index) const override { return fmt::format("[generator] {}: row {}", name_, index); }
-  std::int64_t num_classes() const override { return 0; }
+  std::uint64_t fingerprint() const override {
+    return hash64(fmt::format("{} {} {}", name_, generator_.rows, generator_.version));
+  }
 
  private:
   std::string name_;
@@ -64,11 +81,11 @@ class StreamSource : public Source {
   explicit StreamSource(const Node& node) : name_(arg<std::string>(node.args, "name")), stream_(stream_named(name_)) {}
   std::uint64_t size() const override { return static_cast<std::uint64_t>(stream_.rows); }
   Schema schema() const override { return stream_.schema; }
-  void read(std::uint64_t index, Record& record) const override {
-    put_row(row(index), stream_.schema, origin(index), record);
-  }
+  void read(std::uint64_t index, Record& record) const override { put_row(row(index), stream_.schema, record); }
   std::string origin(std::uint64_t index) const override { return fmt::format("[stream] {}: row {}", name_, index); }
-  std::int64_t num_classes() const override { return 0; }
+  std::uint64_t fingerprint() const override {
+    return hash64(fmt::format("{} {} {}", name_, stream_.rows, stream_.version));
+  }
 
  private:
   std::vector<Tensor> row(std::uint64_t index) const {
@@ -78,29 +95,34 @@ class StreamSource : public Source {
       kept_.erase(found);
       return row;
     }
-    if (!next_row_ || index < next_) {
-      next_row_ = stream_.open();
-      next_ = 0;
-      kept_.clear();
-    }
-    while (true) {
-      std::vector<Tensor> row = next_row_();
-      if (row.empty()) {
-        next_row_ = nullptr;
-        throw Error(
-            fmt::format("{}: the stream ends after {} rows, {} are declared", origin(index), next_, stream_.rows));
+    if (index < next_) close();
+    try {
+      if (!next_row_) next_row_ = ask(stream_.open);
+      while (true) {
+        std::vector<Tensor> row = ask(next_row_);
+        if (row.empty())
+          throw Error(fmt::format("the stream ends after {} rows, {} are declared", next_, stream_.rows));
+        if (next_++ == index) return row;
+        kept_.emplace(next_ - 1, std::move(row));
+        if (static_cast<std::int64_t>(kept_.size()) > stream_.window) kept_.erase(kept_.begin());
       }
-      if (next_++ == index) return row;
-      kept_.emplace(next_ - 1, std::move(row));
-      if (static_cast<std::int64_t>(kept_.size()) > stream_.window) kept_.erase(kept_.begin());
+    } catch (...) {
+      // Where a stream stands after an error is not known: another row begins again.
+      close();
+      throw;
     }
+  }
+  void close() const {
+    next_row_ = nullptr;
+    next_ = 0;
+    kept_.clear();
   }
 
   std::string name_;
   const StreamGenerator& stream_;
   mutable std::mutex mutex_;
   mutable std::function<std::vector<Tensor>()> next_row_;
-  mutable std::uint64_t next_ = 0;
+  mutable std::uint64_t next_ = 0;                             // of the row that it gives next
   mutable std::map<std::uint64_t, std::vector<Tensor>> kept_;  // passed over, by index
 };
 

@@ -1,7 +1,6 @@
-#include <algorithm>
-
-#include "ridgeline/core/file.h"
 #include "ridgeline/data/source/class_folders.h"
+#include "ridgeline/data/source/known.h"
+#include "ridgeline/data/source/read_into.h"
 #include "ridgeline/data/source/sources.h"
 
 namespace ridgeline::data {
@@ -13,19 +12,14 @@ class ImageFolderSource : public Source {
       : found_(list_class_folders(arg<std::string>(node.args, "dir"), arg<Texts>(node.args, "extensions"),
                                   {.classes = arg<Texts>(node.args, "classes"),
                                    .labels = arg<Integers>(node.args, "labels"),
-                                   .recursive = arg<bool>(node.args, "recursive")})) {
-    num_classes_ = static_cast<std::int64_t>(found_.classes.size());
-    for (const std::int64_t label : arg<Integers>(node.args, "labels")) {
-      num_classes_ = std::max(num_classes_, label + 1);
-      named_by_place_ = false;
-    }
-  }
+                                   .recursive = arg<bool>(node.args, "recursive")})),
+        given_(known_classes(node)) {}
 
   std::uint64_t size() const override { return found_.files.size(); }
   Schema schema() const override { return {{"image", DType::bytes, Shape{}}, {"label", DType::i32, Shape{}}}; }
   void read(std::uint64_t index, Record& record) const override {
     const ClassFolders::File& file = found_.files.at(index);
-    record.storage = read_file(file.path);
+    read_file_into(file.path, record.storage);
     record.label = file.label;
     record.objects.clear();
     record.cells = {bytes_cell(record.storage.data(), record.storage.size()),
@@ -38,16 +32,16 @@ class ImageFolderSource : public Source {
     return fingerprint_of(files);
   }
   std::int64_t label_of(std::uint64_t index) const override { return found_.files.at(index).label; }
-  std::int64_t num_classes() const override { return num_classes_; }
-  // By label: labels of the user's own may leave gaps, which no list of names can show.
-  std::vector<std::string> class_names() const override {
-    return named_by_place_ ? found_.classes : std::vector<std::string>{};
+  std::int64_t num_classes() const override {
+    return given_ ? given_->count : static_cast<std::int64_t>(found_.classes.size());
   }
+  // By label: labels of the user's own may leave gaps, which no list of names can show.
+  std::vector<std::string> class_names() const override { return given_ ? given_->names : found_.classes; }
+  ClassIndexing class_indexing() const override { return given_ ? given_->indexing : Source::class_indexing(); }
 
  private:
   ClassFolders found_;
-  std::int64_t num_classes_ = 0;
-  bool named_by_place_ = true;
+  std::optional<KnownClasses> given_;  // by the arguments classes and labels
 };
 
 }  // namespace

@@ -3,15 +3,24 @@
 
 #include <algorithm>
 
+#include "ridgeline/core/random.h"
 #include "ridgeline/data/source/sources.h"
 #include "ridgeline/format/idx.h"
 
 namespace ridgeline::data {
 namespace {
 
+// What is known of columns that were read from files.
+struct Facts {
+  std::vector<std::string> files = {};
+  std::vector<std::string> class_names = {};
+  int label_base = 0;
+};
+
 class TensorSource : public Source {
  public:
-  TensorSource(std::string name, Tensors columns) : name_(std::move(name)), columns_(std::move(columns)) {
+  TensorSource(std::string name, Tensors columns, Facts facts = {})
+      : name_(std::move(name)), columns_(std::move(columns)), facts_(std::move(facts)) {
     for (const NamedTensor& column : columns_) {
       const std::vector<std::int64_t>& dims = column.values.shape().dims();
       schema_.push_back(
@@ -44,18 +53,34 @@ class TensorSource : public Source {
   }
   std::string origin(std::uint64_t index) const override { return fmt::format("{}: record {}", name_, index); }
   std::int64_t num_classes() const override {
-    return std::max(num_classes_, static_cast<std::int64_t>(class_names_.size()));
+    return std::max(num_classes_, static_cast<std::int64_t>(facts_.class_names.size()));
   }
-  std::vector<std::string> class_names() const override { return class_names_; }
-  void set_class_names(std::vector<std::string> names) { class_names_ = std::move(names); }
+  std::vector<std::string> class_names() const override { return facts_.class_names; }
+  int label_base() const override { return facts_.label_base; }
+  std::uint64_t fingerprint() const override {
+    return facts_.files.empty() ? hash_of_values() : fingerprint_of(facts_.files);
+  }
 
  private:
+  std::uint64_t hash_of_values() const {
+    std::uint64_t hash = 0;
+    for (const NamedTensor& column : columns_) {
+      hash = hash64(column.name + " " + std::string(name_of(column.values.dtype())), hash);
+      if (column.values.dtype() == DType::bytes) {
+        for (const std::string& text : column.values.string_values()) hash = hash64(text, hash);
+      } else {
+        hash = hash64({static_cast<const char*>(column.values.raw()), column.values.byte_size()}, hash);
+      }
+    }
+    return hash;
+  }
+
   std::string name_;
   Tensors columns_;
   Schema schema_;
   std::vector<Cell> rows_;  // what a row of each column looks like
   std::int64_t num_classes_ = 0;
-  std::vector<std::string> class_names_;
+  Facts facts_;
 };
 
 // Rows and columns of every picture exchanged.
@@ -100,11 +125,13 @@ std::unique_ptr<Source> open_idx(const Node& node) {
   for (std::int64_t i = 0; i < shape[0]; ++i) {
     labels.data<std::int32_t>()[i] = static_cast<std::int32_t>(stored.at(i)) - base;
     if (labels.data<std::int32_t>()[i] < 0)
-      throw Error(fmt::format("[idx] {}: label {} is below {}", label_file, i, base));
+      throw Error(fmt::format("[idx] {}: record {} has the label {}, below the label base {}", label_file, i,
+                              stored.at(i), base));
   }
-  auto source = std::make_unique<TensorSource>("[idx] " + image_file, Tensors{{"image", images}, {"label", labels}});
-  source->set_class_names(arg<Texts>(node.args, "class_names"));
-  return source;
+  return std::make_unique<TensorSource>(
+      "[idx] " + image_file, Tensors{{"image", images}, {"label", labels}},
+      Facts{
+          .files = {image_file, label_file}, .class_names = arg<Texts>(node.args, "class_names"), .label_base = base});
 }
 
 }  // namespace ridgeline::data

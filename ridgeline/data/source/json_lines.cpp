@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <algorithm>
 
 #include "ridgeline/data/source/manifest_rows.h"
 #include "ridgeline/data/source/sources.h"
@@ -36,60 +36,81 @@ std::vector<ManifestColumn> manifest_columns(const std::vector<JsonColumn>& infe
   return columns;
 }
 
+struct Cells : Record::Work {
+  std::vector<JsonCell> cells;
+};
+
 class JsonLinesSource : public Source {
  public:
-  explicit JsonLinesSource(const Node& node)
-      : columns_(parse_manifest_columns("json_lines", arg<Texts>(node.args, "columns"))),
-        file_(arg<std::string>(node.args, "file"), json_columns(arg<std::string>(node.args, "file"), columns_),
+  JsonLinesSource(const Node& node, const std::vector<ManifestColumn>& declared)
+      : file_(arg<std::string>(node.args, "file"), json_columns(arg<std::string>(node.args, "file"), declared),
               {.allow_unknown_keys = true}),
-        image_(arg<std::string>(node.args, "image")),
-        root_(arg<std::string>(node.args, "root")) {
-    if (root_.empty()) root_ = std::filesystem::path(file_.path()).parent_path().string();
-    if (columns_.empty()) columns_ = manifest_columns(file_.columns());
-    schema_ = manifest_schema("json_lines", columns_, image_);
-  }
+        manifest_(node, declared.empty() ? manifest_columns(file_.columns()) : declared) {}
 
   std::uint64_t size() const override { return file_.size(); }
-  Schema schema() const override { return schema_; }
+  Schema schema() const override { return manifest_.schema(); }
   void read(std::uint64_t index, Record& record) const override {
-    thread_local std::vector<JsonCell> cells;
+    std::vector<JsonCell>& cells = record.work_as<Cells>().cells;
     file_.read(index, cells);
-    ManifestRow out(record, columns_.size());
-    std::string image;
-    std::size_t column = 0;
+    ManifestRow out(manifest_, record);
     for (const JsonCell& cell : cells) {
-      if (std::holds_alternative<std::vector<std::string>>(cell)) continue;
-      const ManifestColumn& wanted = columns_[column++];
       if (const auto* text = std::get_if<std::string>(&cell)) {
         out.text(*text);
-        if (wanted.name == image_) image = *text;
       } else if (const auto* whole = std::get_if<std::int64_t>(&cell)) {
-        out.number(static_cast<double>(*whole), *whole, wanted.dtype);
+        out.whole(*whole);
       } else if (const auto* real = std::get_if<double>(&cell)) {
-        out.number(*real, 0, wanted.dtype);
+        out.real(*real);
       } else if (const auto* wholes = std::get_if<std::vector<std::int64_t>>(&cell)) {
-        out.list(*wholes, wanted.dtype);
-      } else {
-        out.list(std::get<std::vector<double>>(cell), wanted.dtype);
-      }
+        out.list(*wholes);
+      } else if (const auto* reals = std::get_if<std::vector<double>>(&cell)) {
+        out.list(*reals);
+      }  // lists of texts are no column
     }
-    if (!image_.empty()) out.image(root_, image);
+    out.finish();
   }
   std::string origin(std::uint64_t index) const override {
     return fmt::format("[json_lines] {}: row {}, line {}", file_.path(), index, file_.line(index));
   }
-  std::int64_t num_classes() const override { return 0; }
-  std::uint64_t fingerprint() const override { return fingerprint_of({file_.path()}); }
+  // Without the image.
+  std::int64_t label_of(std::uint64_t index) const override {
+    if (manifest_.label() == Manifest::kNone) return Source::label_of(index);
+    const std::int64_t label = std::get<std::int64_t>(file_.row(index)[place_of("label")]);
+    manifest_.check_label(label);
+    return label;
+  }
+  std::int64_t num_classes() const override { return manifest_.num_classes(); }
+  std::uint64_t fingerprint() const override {
+    std::vector<std::string> files{file_.path()};
+    if (manifest_.image() != Manifest::kNone) {
+      const std::size_t place = place_of(manifest_.columns()[manifest_.image()].name);
+      for (std::size_t i = 0; i < file_.size(); ++i) {
+        try {
+          files.push_back(manifest_.image_path(std::get<std::string>(file_.row(i)[place])));
+        } catch (const Error&) {
+          // A row that cannot be read has no image; the manifest's own time tells when it is mended.
+        }
+      }
+    }
+    return fingerprint_of(files);
+  }
 
  private:
-  std::vector<ManifestColumn> columns_;
+  // In the file's columns: lists of texts may lie between ours.
+  std::size_t place_of(const std::string& name) const {
+    const auto& all = file_.columns();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const JsonColumn& c) { return c.key == name; });
+    return static_cast<std::size_t>(found - all.begin());
+  }
+
   JsonRowsFile file_;
-  std::string image_, root_;
-  Schema schema_;
+  Manifest manifest_;
 };
 
 }  // namespace
 
-std::unique_ptr<Source> open_json_lines(const Node& node) { return std::make_unique<JsonLinesSource>(node); }
+std::unique_ptr<Source> open_json_lines(const Node& node) {
+  return std::make_unique<JsonLinesSource>(node,
+                                           parse_manifest_columns("json_lines", arg<Texts>(node.args, "columns")));
+}
 
 }  // namespace ridgeline::data

@@ -3,27 +3,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cmath>
 #include <filesystem>
 
-#include "ridgeline/core/file.h"
+#include "ridgeline/data/source/read_into.h"
 
 namespace ridgeline::data {
 namespace {
 
-void put(std::vector<std::uint8_t>& out, double value, std::int64_t whole, DType dtype) {
-  const auto append = [&](auto x) {
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&x);
-    out.insert(out.end(), bytes, bytes + sizeof x);
-  };
-  switch (dtype) {
-    case DType::f32: append(static_cast<float>(value)); break;
-    case DType::f64: append(value); break;
-    case DType::i64: append(whole); break;
-    default:
-      if (whole < INT32_MIN || whole > INT32_MAX) throw Error(fmt::format("{} does not fit i32", whole));
-      append(static_cast<std::int32_t>(whole));
-  }
+template <class T>
+void append(std::vector<std::uint8_t>& out, T x) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(&x);
+  out.insert(out.end(), bytes, bytes + sizeof x);
+}
+
+void put(std::vector<std::uint8_t>& out, const ManifestColumn& column, double value) {
+  if (column.dtype == DType::f64) return append(out, value);
+  const auto narrow = static_cast<float>(value);
+  if (std::isinf(narrow) && std::isfinite(value))
+    throw Error(fmt::format("column '{}': {} does not fit f32", column.name, value));
+  append(out, narrow);
+}
+
+void put(std::vector<std::uint8_t>& out, const ManifestColumn& column, std::int64_t value) {
+  if (column.dtype == DType::i64) return append(out, value);
+  if (value < INT32_MIN || value > INT32_MAX)
+    throw Error(fmt::format("column '{}': {} does not fit i32", column.name, value));
+  append(out, static_cast<std::int32_t>(value));
 }
 
 }  // namespace
@@ -69,11 +75,35 @@ Schema manifest_schema(const std::string& op, const std::vector<ManifestColumn>&
   return schema;
 }
 
-ManifestRow::ManifestRow(Record& record, std::size_t columns) : record_(record) {
+Manifest::Manifest(const Node& node, std::vector<ManifestColumn> columns)
+    : columns_(std::move(columns)),
+      schema_(manifest_schema(node.op, columns_, arg<std::string>(node.args, "image"))),
+      root_(arg<std::string>(node.args, "root")),
+      num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
+  if (root_.empty()) root_ = std::filesystem::path(arg<std::string>(node.args, "file")).parent_path().string();
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const ManifestColumn& column = columns_[i];
+    if (column.name == arg<std::string>(node.args, "image")) image_ = i;
+    if (column.name == "label" && !column.list && (column.dtype == DType::i32 || column.dtype == DType::i64))
+      label_ = i;
+  }
+  if (num_classes_ > 0 && label_ == kNone)
+    throw Error(fmt::format("[{}] num_classes needs a column label:i32 (or i64) to check", node.op));
+}
+
+void Manifest::check_label(std::int64_t label) const {
+  if (num_classes_ > 0 && (label < 0 || label >= num_classes_))
+    throw Error(fmt::format("label {} is outside the {} classes", label, num_classes_));
+}
+
+std::string Manifest::image_path(std::string_view name) const { return (std::filesystem::path(root_) / name).string(); }
+
+ManifestRow::ManifestRow(const Manifest& manifest, Record& record) : manifest_(manifest), record_(record) {
   record_.objects.clear();
   record_.cells.clear();
-  record_.numbers.resize(columns);
+  record_.numbers.resize(manifest_.columns().size());
   for (auto& numbers : record_.numbers) numbers.clear();
+  if (manifest_.image() != Manifest::kNone) record_.cells.push_back(bytes_cell(nullptr, 0));  // finish() fills it in
 }
 
 void ManifestRow::text(std::string_view value) {
@@ -82,24 +112,40 @@ void ManifestRow::text(std::string_view value) {
   record_.cells.push_back(bytes_cell(kept.data(), kept.size()));
 }
 
-void ManifestRow::number(double value, std::int64_t whole, DType dtype) {
+void ManifestRow::whole(std::int64_t value) {
+  if (used_ == manifest_.label()) manifest_.check_label(value);
+  const ManifestColumn& of = column();
   std::vector<std::uint8_t>& kept = next();
-  put(kept, value, whole, dtype);
-  record_.cells.push_back(dense_cell(kept.data(), dtype, {}));
+  put(kept, of, value);
+  record_.cells.push_back(dense_cell(kept.data(), of.dtype, {}));
 }
 
-template <class T>
-void ManifestRow::list(const std::vector<T>& values, DType dtype) {
+void ManifestRow::real(double value) {
+  const ManifestColumn& of = column();
   std::vector<std::uint8_t>& kept = next();
-  for (const T x : values) put(kept, static_cast<double>(x), static_cast<std::int64_t>(x), dtype);
-  record_.cells.push_back(dense_cell(kept.data(), dtype, {static_cast<std::int64_t>(values.size())}));
+  put(kept, of, value);
+  record_.cells.push_back(dense_cell(kept.data(), of.dtype, {}));
 }
-template void ManifestRow::list(const std::vector<std::int64_t>&, DType);
-template void ManifestRow::list(const std::vector<double>&, DType);
 
-void ManifestRow::image(const std::string& root, const std::string& path) {
-  record_.storage = read_file((std::filesystem::path(root) / path).string());
-  record_.cells.insert(record_.cells.begin(), bytes_cell(record_.storage.data(), record_.storage.size()));
+void ManifestRow::list(const std::vector<std::int64_t>& values) {
+  const ManifestColumn& of = column();
+  std::vector<std::uint8_t>& kept = next();
+  for (const std::int64_t x : values) put(kept, of, x);
+  record_.cells.push_back(dense_cell(kept.data(), of.dtype, {static_cast<std::int64_t>(values.size())}));
+}
+
+void ManifestRow::list(const std::vector<double>& values) {
+  const ManifestColumn& of = column();
+  std::vector<std::uint8_t>& kept = next();
+  for (const double x : values) put(kept, of, x);
+  record_.cells.push_back(dense_cell(kept.data(), of.dtype, {static_cast<std::int64_t>(values.size())}));
+}
+
+void ManifestRow::finish() {
+  if (manifest_.image() == Manifest::kNone) return;
+  const std::vector<std::uint8_t>& name = record_.numbers[manifest_.image()];
+  read_file_into(manifest_.image_path({reinterpret_cast<const char*>(name.data()), name.size()}), record_.storage);
+  record_.cells[0] = bytes_cell(record_.storage.data(), record_.storage.size());
 }
 
 }  // namespace ridgeline::data

@@ -1,10 +1,11 @@
 // ridgeline/data/source/manifest_rows.h
 //
 // What CSV and JSON-lines manifests have in common: columns with a declared type, of which one may name an image file,
-// whose bytes become the column "image".
+// whose bytes become the column "image", and one may be the class.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ridgeline/data/source/source.h"
@@ -23,19 +24,49 @@ std::vector<ManifestColumn> parse_manifest_columns(const std::string& op, const 
 // The columns as a schema; where `image` names one, it comes first, as the bytes of that file.
 Schema manifest_schema(const std::string& op, const std::vector<ManifestColumn>& columns, const std::string& image);
 
-// Appends cells to a record whose values lie in its `numbers`.
+// The arguments root, image and num_classes of a manifest's node, over its columns. Immutable.
+class Manifest {
+ public:
+  // With num_classes there must be a column label of one integer; that and what manifest_schema refuses are Errors.
+  Manifest(const Node& node, std::vector<ManifestColumn> columns);
+
+  const std::vector<ManifestColumn>& columns() const { return columns_; }
+  const Schema& schema() const { return schema_; }
+  std::int64_t num_classes() const { return num_classes_; }
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  // Places in columns(); kNone where there is none.
+  std::size_t label() const { return label_; }
+  std::size_t image() const { return image_; }
+  // Labels outside num_classes are Errors.
+  void check_label(std::int64_t label) const;
+  // Below the root unless the name is absolute.
+  std::string image_path(std::string_view name) const;
+
+ private:
+  std::vector<ManifestColumn> columns_;
+  Schema schema_;
+  std::string root_;
+  std::size_t image_ = kNone, label_ = kNone;
+  std::int64_t num_classes_ = 0;
+};
+
+// Fills a record, column by column in the manifest's order; the values lie in the record's `numbers`.
 class ManifestRow {
  public:
-  explicit ManifestRow(Record& record, std::size_t columns);
+  ManifestRow(const Manifest& manifest, Record& record);
   void text(std::string_view value);
-  void number(double value, std::int64_t whole, DType dtype);
-  template <class T>
-  void list(const std::vector<T>& values, DType dtype);
-  // The image file itself, first of the cells. A path that is not absolute lies below `root`.
-  void image(const std::string& root, const std::string& path);
+  void whole(std::int64_t value);
+  void real(double value);
+  void list(const std::vector<std::int64_t>& values);
+  void list(const std::vector<double>& values);
+  // Behind the last column: reads the image file.
+  void finish();
 
  private:
   std::vector<std::uint8_t>& next() { return record_.numbers[used_++]; }
+  const ManifestColumn& column() const { return manifest_.columns()[used_]; }
+
+  const Manifest& manifest_;
   Record& record_;
   std::size_t used_ = 0;
 };

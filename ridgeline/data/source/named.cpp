@@ -2,7 +2,7 @@
 // annotations.
 #include <fmt/format.h>
 
-#include "ridgeline/core/file.h"
+#include "ridgeline/data/source/read_into.h"
 #include "ridgeline/data/source/sources.h"
 #include "ridgeline/format/class_names.h"
 #include "ridgeline/format/dataset_recipes.h"
@@ -28,7 +28,7 @@ class AnnotatedSource : public Source {
   }
   void read(std::uint64_t index, Record& record) const override {
     const AnnotatedFile& file = found_.files.at(index);
-    record.storage = read_file(file.path);
+    read_file_into(file.path, record.storage);
     record.label = static_cast<std::int32_t>(label_of(index));
     record.cells = {bytes_cell(record.storage.data(), record.storage.size()),
                     dense_cell(&record.label, DType::i32, {})};

@@ -12,6 +12,10 @@
 namespace ridgeline::data {
 namespace {
 
+struct Fields : Record::Work {
+  std::vector<PackedField> fields;
+};
+
 class PackedSource : public Source {
  public:
   explicit PackedSource(const Node& node) {
@@ -26,7 +30,11 @@ class PackedSource : public Source {
     for (std::size_t i = 0; i < stored.columns.size(); ++i) {
       if (wanted.empty()) columns_.push_back(i);
     }
-    for (const std::string& name : wanted) columns_.push_back(stored.column(name));
+    for (const std::string& name : wanted) {
+      columns_.push_back(stored.column(name));
+      if (std::count(wanted.begin(), wanted.end(), name) > 1)
+        throw Error(fmt::format("[packed] the column '{}' is wanted twice", name));
+    }
     for (const std::size_t i : columns_)
       schema_.push_back({stored.columns[i].name, stored.columns[i].dtype, stored.columns[i].extents});
   }
@@ -34,7 +42,7 @@ class PackedSource : public Source {
   std::uint64_t size() const override { return files_.size(); }
   Schema schema() const override { return schema_; }
   void read(std::uint64_t index, Record& record) const override {
-    thread_local std::vector<PackedField> fields;
+    std::vector<PackedField>& fields = record.work_as<Fields>().fields;
     const auto place = files_.at(index);
     place.file->read(place.record, fields);
     record.objects.clear();

@@ -6,9 +6,30 @@
 
 #include "ridgeline/core/random.h"
 #include "ridgeline/data/ir/registry.h"
+#include "ridgeline/data/source/known.h"
 #include "ridgeline/data/source/sources.h"
 
 namespace ridgeline::data {
+namespace {
+
+// Readers of files have their own op in front: "[tfrecord] F: record 3" is the origin "[example] F: record 3".
+std::string_view behind_op(std::string_view message) {
+  const std::size_t end = message.starts_with('[') ? message.find("] ") : std::string_view::npos;
+  return end == std::string_view::npos ? message : message.substr(end + 2);
+}
+
+template <class F>
+auto with_origin(const Source& source, std::uint64_t index, F&& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    const std::string origin = source.origin(index);
+    if (behind_op(e.what()).starts_with(behind_op(origin))) throw;
+    throw Error(origin + ": " + e.what(), e.kind());
+  }
+}
+
+}  // namespace
 
 std::unique_ptr<Source> open_source(const Node& node) {
   using Open = std::unique_ptr<Source> (*)(const Node&);
@@ -41,6 +62,23 @@ const Source& SourceHandle::get(const Node& node) {
   return *source_;
 }
 
+Schema SourceHandle::schema(const Node& node) {
+  const std::lock_guard lock(mutex_);
+  if (!schema_ && !source_) schema_ = known_schema(node);
+  if (!schema_) {
+    if (!source_) source_ = open_source(node);
+    schema_ = source_->schema();
+  }
+  return *schema_;
+}
+
+void read_record(const Source& source, std::uint64_t index, Record& record) {
+  with_origin(source, index, [&] { source.read(index, record); });
+}
+std::int64_t read_label(const Source& source, std::uint64_t index) {
+  return with_origin(source, index, [&] { return source.label_of(index); });
+}
+
 std::uint64_t fingerprint_of(const std::vector<std::string>& files) {
   std::uint64_t hash = 0;
   for (const std::string& file : files) {
@@ -57,19 +95,33 @@ std::uint64_t Source::fingerprint() const {
   return hash64(std::to_string(records) + (records ? origin(0) + origin(records - 1) : ""));
 }
 
+ClassIndexing Source::class_indexing() const {
+  ClassIndexing indexing;
+  for (std::string& name : class_names()) {
+    const auto label = static_cast<std::int64_t>(indexing.size());
+    indexing.emplace_back(std::move(name), label);
+  }
+  return indexing;
+}
+
 std::int64_t Source::label_of(std::uint64_t index) const {
   const Schema columns = schema();
   const Column* label = find_column(columns, "label");
   if (!label || label->shape.rank() != 0 || label->dtype == DType::bytes)
-    throw Error(origin(index) + ": the source has no labels to choose by; its columns are " + to_string(columns));
+    throw Error("the source has no labels to choose by; its columns are " + to_string(columns));
   Record record;
-  read(index, record);
+  read_record(*this, index, record);
   return static_cast<std::int64_t>(to_tensor(record.cells[static_cast<std::size_t>(label - columns.data())]).at(0));
 }
 
 const Source& source_of(const Node& node) {
   RIDGELINE_CHECK(node.source != nullptr, "a source node without a handle");
   return node.source->get(node);
+}
+
+Schema source_schema(const Node& node) {
+  RIDGELINE_CHECK(node.source != nullptr, "a source node without a handle");
+  return node.source->schema(node);
 }
 
 }  // namespace ridgeline::data

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ridgeline/data/ir/graph.h"
@@ -17,26 +19,52 @@
 namespace ridgeline::data {
 
 // One record on its way into a batch. Belongs to one worker, which reuses it. Cells point into the source's own
-// memory, into `storage`, `numbers` or at `label`, and are valid until the next read.
+// memory, into `storage`, `numbers`, `work` or at `label`, and are valid until the next read.
 struct Record {
+  // What a source keeps from read to read (a parsed row, tensors), of a type of its own.
+  struct Work {
+    Work() = default;
+    virtual ~Work() = default;
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+  };
+  template <class T>
+  T& work_as() {
+    auto* mine = dynamic_cast<T*>(work.get());
+    if (mine == nullptr) {
+      auto made = std::make_unique<T>();
+      mine = made.get();
+      work = std::move(made);
+    }
+    return *mine;
+  }
+
   std::vector<Cell> cells;  // in the order of the source's schema
   std::vector<image::ObjectBox> objects;
   std::string storage;
   std::vector<std::vector<std::uint8_t>> numbers;
   std::int32_t label = 0;
+  std::unique_ptr<Work> work;
 };
+
+// Names of classes and their labels, by label.
+using ClassIndexing = std::vector<std::pair<std::string, std::int64_t>>;
 
 class Source {
  public:
   virtual ~Source() = default;
   virtual std::uint64_t size() const = 0;
   virtual Schema schema() const = 0;
+  // Messages of its Errors need not say which record it was, see read_record().
   virtual void read(std::uint64_t index, Record& record) const = 0;
-  // "train-00000-of-00008: record 12 at byte 25310"
+  // "[tfrecord] train-00000-of-00008: record 12 at byte 25310"
   virtual std::string origin(std::uint64_t index) const = 0;
 
-  virtual std::int64_t num_classes() const = 0;  // 0: unknown
-  virtual std::vector<std::string> class_names() const { return {}; }
+  // One more than the greatest label there can be; 0: unknown.
+  virtual std::int64_t num_classes() const { return 0; }
+  virtual std::vector<std::string> class_names() const { return {}; }  // by label, without gaps
+  // As class_names(), but labels may leave gaps.
+  virtual ClassIndexing class_indexing() const;
   virtual int label_base() const { return 0; }
   // What the records are, for caches that outlive a run: of files their names, sizes and times.
   virtual std::uint64_t fingerprint() const;
@@ -44,6 +72,11 @@ class Source {
   // source has nothing quicker; an Error if it has no column "label" of whole numbers.
   virtual std::int64_t label_of(std::uint64_t index) const;
 };
+
+// source.read(); Errors begin with the record's origin.
+void read_record(const Source& source, std::uint64_t index, Record& record);
+// source.label_of(), likewise.
+std::int64_t read_label(const Source& source, std::uint64_t index);
 
 // Names, sizes and times of files.
 std::uint64_t fingerprint_of(const std::vector<std::string>& files);
@@ -55,12 +88,17 @@ std::unique_ptr<Source> open_source(const Node& node);
 class SourceHandle {
  public:
   const Source& get(const Node& node);
+  // Without opening files that the arguments make unnecessary (source/known.h).
+  Schema schema(const Node& node);
 
  private:
   std::mutex mutex_;
   std::unique_ptr<Source> source_;
+  std::optional<Schema> schema_;
 };
 // The opened source of a source node of a graph.
 const Source& source_of(const Node& node);
+// Its columns.
+Schema source_schema(const Node& node);
 
 }  // namespace ridgeline::data

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ridgeline/data/source/known.h"
 #include "ridgeline/data/source/patterns.h"
 #include "ridgeline/data/source/several_files.h"
 #include "ridgeline/data/source/sources.h"
@@ -26,21 +27,15 @@ class TarSource : public Source {
       : images_(arg<Texts>(node.args, "image")),
         label_(arg<std::string>(node.args, "label")),
         fields_(arg<Texts>(node.args, "fields")),
-        num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
+        num_classes_(arg<std::int64_t>(node.args, "num_classes")),
+        schema_(*known_schema(node)) {
     for (const std::string& path : expand_patterns("tar", arg<Texts>(node.args, "files")))
       files_.add(Archive(path, {.index_cache_directory = index_directory(path)}));
     if (files_.size() == 0) throw Error("[tar] no samples in " + files_.files()[0].path());
   }
 
   std::uint64_t size() const override { return files_.size(); }
-  Schema schema() const override {
-    Schema schema;
-    if (!images_.empty()) schema.push_back({"image", DType::bytes, Shape{}});
-    if (!label_.empty()) schema.push_back({"label", DType::i32, Shape{}});
-    for (const std::string& field : fields_) schema.push_back({field, DType::bytes, Shape{}});
-    schema.push_back({"key", DType::bytes, Shape{}});
-    return schema;
-  }
+  Schema schema() const override { return schema_; }
   void read(std::uint64_t index, Record& record) const override {
     const auto place = files_.at(index);
     record.objects.clear();
@@ -49,7 +44,7 @@ class TarSource : public Source {
       const auto name = std::find_if(images_.begin(), images_.end(),
                                      [&](const std::string& field) { return place.file->has(place.record, field); });
       if (name == images_.end())
-        throw Error(fmt::format("{}: none of its fields is an image ({})", origin(index), fmt::join(images_, ", ")));
+        throw Error(fmt::format("none of its fields is an image ({})", fmt::join(images_, ", ")));
       const auto bytes = place.file->field(place.record, *name);
       record.cells.push_back(bytes_cell(bytes.data(), bytes.size()));
     }
@@ -66,7 +61,8 @@ class TarSource : public Source {
   }
   std::string origin(std::uint64_t index) const override {
     const auto place = files_.at(index);
-    return fmt::format("[tar] {}: sample {} '{}'", place.file->path(), place.record, place.file->key(place.record));
+    return fmt::format("[tar] {}: sample {} ('{}') at byte {}", place.file->path(), place.record,
+                       place.file->key(place.record), place.file->offset(place.record));
   }
   std::int64_t label_of(std::uint64_t index) const override {
     return label_.empty() ? Source::label_of(index) : label(index);
@@ -84,8 +80,8 @@ class TarSource : public Source {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || value < 0 ||
         (num_classes_ > 0 && value >= num_classes_)) {
-      throw Error(fmt::format("{}: field '{}' holds '{}', which is no class{}", origin(index), label_,
-                              text.substr(0, 40), num_classes_ > 0 ? fmt::format(" of {}", num_classes_) : ""));
+      throw Error(fmt::format("field '{}' holds '{}', which is no class{}", label_, text.substr(0, 40),
+                              num_classes_ > 0 ? fmt::format(" of {}", num_classes_) : ""));
     }
     return value;
   }
@@ -94,6 +90,7 @@ class TarSource : public Source {
   std::string label_;
   Texts fields_;
   std::int64_t num_classes_;
+  Schema schema_;
   SeveralFiles<Archive> files_;
 };
 

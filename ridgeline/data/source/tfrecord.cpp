@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "ridgeline/data/source/patterns.h"
-#include "ridgeline/data/source/several_files.h"
+#include "ridgeline/data/source/known.h"
+#include "ridgeline/data/source/record_files.h"
 #include "ridgeline/data/source/sources.h"
 #include "ridgeline/format/example.h"
 #include "ridgeline/format/tfrecord.h"
@@ -46,13 +46,10 @@ void read_objects(const Example& example, std::vector<image::ObjectBox>& objects
 
 class TFRecordSource : public Source {
  public:
-  explicit TFRecordSource(const Node& node) : num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
-    for (const std::string& path : expand_patterns("tfrecord", arg<Texts>(node.args, "files")))
-      files_.add(TFRecordFile(path, ridgeline::TFRecordOptions{.index_cache_directory = index_directory(path)}));
-    if (size() == 0)
-      throw Error(fmt::format("[tfrecord] no records in {}", fmt::join(arg<Texts>(node.args, "files"), ", ")));
-    const std::string& base = arg<std::string>(node.args, "label_base");
-    label_base_ = base == "auto" ? find_label_base() : base == "1" ? 1 : 0;
+  explicit TFRecordSource(const Node& node)
+      : files_(open_record_files(node)), num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
+    const auto known = known_label_base(node);
+    label_base_ = known ? *known : find_label_base();
   }
 
   std::uint64_t size() const override { return files_.size(); }
@@ -61,17 +58,13 @@ class TFRecordSource : public Source {
   void read(std::uint64_t index, Record& record) const override {
     const auto place = files_.at(index);
     const std::span<const std::uint8_t> bytes = place.file->record(place.record);
-    try {
-      const Example example(bytes);
-      require(example, kImage);
-      require(example, kLabel);
-      const std::string_view image = example.one_bytes(kImage);
-      record.label = label(example.one_int64(kLabel));
-      read_objects(example, record.objects);
-      record.cells = {bytes_cell(image.data(), image.size()), dense_cell(&record.label, DType::i32, {})};
-    } catch (const Error& e) {
-      throw Error(origin(index) + ": " + e.what(), e.kind());
-    }
+    const Example example(bytes);
+    require(example, kImage);
+    require(example, kLabel);
+    const std::string_view image = example.one_bytes(kImage);
+    record.label = label(example.one_int64(kLabel));
+    read_objects(example, record.objects);
+    record.cells = {bytes_cell(image.data(), image.size()), dense_cell(&record.label, DType::i32, {})};
   }
 
   std::string origin(std::uint64_t index) const override {
