@@ -14,8 +14,10 @@ bool contains(const Texts& names, const std::string& name) {
 }
 
 // A source offers to give fewer columns by its argument "columns": a list of names (empty: all), or the columns
-// themselves where they are held in memory.
-bool can_choose(const Node& source) { return source.args.contains("columns"); }
+// themselves where they are held in memory. Those of manifests are declarations, of which one may name the image file.
+bool can_choose(const Node& source) {
+  return source.args.contains("columns") && source.op != "csv" && source.op != "json_lines";
+}
 
 // Makes it give those of its columns that are in `kept`, in its own order, which is returned.
 Texts choose(Node& source, const Texts& kept) {
