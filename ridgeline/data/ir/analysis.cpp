@@ -100,7 +100,7 @@ Schema schema_after(const Node& node, Schema schema, std::size_t count) {
       const Column* column = find_column(schema, name);
       if (!column)
         throw Error(fmt::format("[{}] there is no column '{}' among {}", operation.op, name, to_string(schema)));
-      if (entry.needs_pixels && column->dtype == DType::bytes)
+      if (needs_pixels(operation) && column->dtype == DType::bytes)
         schema = transform_entry("decode").schema(operation, std::move(schema), {name});
     }
     schema = entry.schema(operation, std::move(schema), columns);

@@ -26,8 +26,9 @@ struct Transform {
   std::string op;    // an entry of the transform table
   Args args;         // complete after DataGraph::add: absent ones take their defaults
   std::string name;  // stable key of its random numbers; given by DataGraph::add when empty, kept by every pass
-  friend bool operator==(const Transform&, const Transform&) = default;
+  std::vector<Transform> operations = {};  // of those that are made of others (random_apply, compose, ...)
 };
+bool operator==(const Transform& a, const Transform& b);
 
 struct Node {
   std::string id;  // unique in the graph: "shuffle_1"

@@ -9,8 +9,13 @@ namespace ridgeline::data {
 
 std::vector<Pass> passes(bool raw_images) {
   std::vector<Pass> list{
-      {"validate", validate, true}, {"name_ops", name_ops, true}, {"resolve_schema", resolve_schema, true},
-      {"drop_no_ops", drop_no_ops}, {"push_down", push_down},     {"fuse_chains", fuse_chains},
+      {"validate", validate, true},
+      {"name_ops", name_ops, true},
+      {"flatten_compose", flatten_compose, true},
+      {"resolve_schema", resolve_schema, true},
+      {"drop_no_ops", drop_no_ops},
+      {"push_down", push_down},
+      {"fuse_chains", fuse_chains},
   };
   if (raw_images) list.push_back({"split_tail", split_tail, true});
   list.push_back({"fuse_decode_crop", fuse_decode_crop});

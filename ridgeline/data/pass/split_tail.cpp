@@ -33,6 +33,11 @@ Node& add_map(DataGraph& graph) {
 }  // namespace
 
 DataGraph split_tail(DataGraph graph) {
+  if (const Node* batch = batch_node(graph); batch && !batch->operations.empty()) {
+    throw Error("[" + batch->operations[0].op +
+                "] mixes finished images, but raw images are flipped and normalised by the consumer: leave out "
+                "raw_images");
+  }
   Node* map = last_map(graph);
   if (!map) map = &add_map(graph);
   const Tail tail = cut_tail(graph);
