@@ -4,6 +4,7 @@
 #include "helpers.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
+#include "transform_args.h"
 
 namespace ridgeline::data::testing {
 namespace {
@@ -14,7 +15,7 @@ Tensors sample_tensors() {
           {"name", Tensor::strings({"", std::string("a\0\xff", 3)})}};
 }
 
-// Arguments other than the defaults, for every node and transform in the tables.
+// Arguments other than the defaults, for every node in the table.
 std::map<std::string, Args> node_args() {
   return {
       {"image_folder",
@@ -101,116 +102,6 @@ std::map<std::string, Args> node_args() {
         {"sizes", Integers{3, 2, 1}},
         {"drop_remainder", true},
         {"pad", true}}}};
-}
-
-std::map<std::string, Args> transform_args() {
-  const std::string bicubic = "bicubic";
-  const Args crop{{"size", Integers{7, 9}},
-                  {"scale", Reals{0.1, 0.3}},
-                  {"ratio", Reals{0.5, 1.0 / 3 + 1}},
-                  {"interpolation", std::string("bicubic")},
-                  {"min_object_covered", 0.25}};
-  return {
-      {"decode", {}},
-      {"random_resized_crop", crop},
-      {"decode_random_resized_crop", crop},
-      {"resize",
-       {{"size", Integers{256}},
-        {"interpolation", std::string("opencv_linear")},
-        {"size_rule", std::string("mindata")}}},
-      {"center_crop", {{"size", Integers{224}}}},
-      {"decode_resize_center_crop",
-       {{"size", Integers{224}},
-        {"resize", Integers{256, 300}},
-        {"interpolation", std::string("box")},
-        {"size_rule", std::string("mindata")}}},
-      {"random_crop",
-       {{"size", Integers{32}}, {"padding", std::int64_t{4}}, {"pad_if_needed", true}, {"fill", Integers{1, 2, 3}}}},
-      {"crop", {{"top", std::int64_t{-1}}, {"left", std::int64_t{2}}, {"size", Integers{3, 4}}, {"fill", Integers{9}}}},
-      {"random_vertical_flip", {{"p", 0.2}}},
-      {"rotate",
-       {{"angle", 12.5}, {"interpolation", bicubic}, {"expand", true}, {"center", Reals{1, 2}}, {"fill", Integers{7}}}},
-      {"random_rotation",
-       {{"degrees", Reals{-10, 20}},
-        {"interpolation", bicubic},
-        {"expand", true},
-        {"center", Reals{1, 2}},
-        {"fill", Integers{7}}}},
-      {"affine",
-       {{"angle", 1.0},
-        {"translate", Reals{2, 3}},
-        {"scale", 0.5},
-        {"shear", Reals{4, 5}},
-        {"interpolation", bicubic},
-        {"center", Reals{1, 2}},
-        {"fill", Integers{7}}}},
-      {"random_affine",
-       {{"degrees", Reals{10}},
-        {"translate", Reals{0.1, 0.2}},
-        {"scale", Reals{0.5, 2}},
-        {"shear", Reals{-1, 1, -2, 2}},
-        {"interpolation", bicubic},
-        {"center", Reals{1, 2}},
-        {"fill", Integers{7}}}},
-      {"random_perspective",
-       {{"distortion_scale", 0.25}, {"p", 0.75}, {"interpolation", bicubic}, {"fill", Integers{7}}}},
-      {"pad", {{"padding", Integers{1, 2, 3, 4}}, {"padding_mode", std::string("reflect")}, {"fill", Integers{7}}}},
-      {"clip_boxes", {{"min_area", 4.0}, {"min_share", 0.5}}},
-      {"color_jitter",
-       {{"brightness", Reals{0.4}},
-        {"contrast", Reals{0.5, 2}},
-        {"saturation", Reals{0.1}},
-        {"hue", Reals{-0.1, 0.2}}}},
-      {"adjust_brightness", {{"factor", 1.5}}},
-      {"adjust_contrast", {{"factor", 1.5}}},
-      {"adjust_saturation", {{"factor", 1.5}}},
-      {"adjust_sharpness", {{"factor", 1.5}}},
-      {"adjust_hue", {{"factor", -0.25}}},
-      {"invert", {}},
-      {"posterize", {{"bits", std::int64_t{3}}}},
-      {"solarize", {{"threshold", 100.5}}},
-      {"autocontrast", {}},
-      {"equalize", {}},
-      {"grayscale", {{"channels", std::int64_t{3}}}},
-      {"random_grayscale", {{"p", 0.3}}},
-      {"random_invert", {{"p", 0.3}}},
-      {"random_posterize", {{"bits", std::int64_t{3}}, {"p", 0.3}}},
-      {"random_solarize", {{"threshold", 100.5}, {"p", 0.3}}},
-      {"random_autocontrast", {{"p", 0.3}}},
-      {"random_equalize", {{"p", 0.3}}},
-      {"random_sharpness", {{"factor", Reals{0.1, 1.9}}, {"p", 0.3}}},
-      {"gaussian_blur", {{"kernel_size", Integers{3, 5}}, {"sigma", Reals{0.5}}}},
-      {"random_erasing",
-       {{"p", 0.3}, {"scale", Reals{0.1, 0.2}}, {"ratio", Reals{1, 2}}, {"value", Reals{1, 2, 3}}, {"noise", true}}},
-      {"cutout",
-       {{"length", std::int64_t{3}},
-        {"num_patches", std::int64_t{2}},
-        {"law", std::string("mindata")},
-        {"fill", Integers{7}}}},
-      {"auto_augment", {{"policy", std::string("svhn")}, {"interpolation", bicubic}, {"fill", Integers{7}}}},
-      {"rand_augment",
-       {{"num_ops", std::int64_t{3}},
-        {"magnitude", std::int64_t{4}},
-        {"num_magnitude_bins", std::int64_t{11}},
-        {"interpolation", bicubic},
-        {"fill", Integers{7}}}},
-      {"trivial_augment_wide",
-       {{"num_magnitude_bins", std::int64_t{11}}, {"interpolation", bicubic}, {"fill", Integers{7}}}},
-      {"compose", {}},
-      {"random_apply", {{"p", 0.3}}},
-      {"random_choice", {{"weights", Reals{1, 2}}}},
-      {"random_order", {}},
-      {"mixup", {{"alpha", 0.2}}},
-      {"cutmix", {{"alpha", 0.3}}},
-      {"random_horizontal_flip", {{"p", 0.1}}},
-      {"draw_flip", {{"p", 0.3}}},
-      {"type_cast", {{"dtype", std::string("i64")}}},
-      {"rescale", {{"scale", 0.5}, {"shift", -1.0}}},
-      {"hwc_to_chw", {}},
-      {"one_hot", {{"classes", std::int64_t{10}}, {"smoothing", 0.1}}},
-      {"function", {{"name", std::string("mine")}, {"dtype", std::string("f32")}, {"shape", Integers{3, -1}}}},
-      {"normalize", {{"mean", Reals{0.1, 0.2, 0.3}}, {"std", Reals{0.4, 0.5, 0.6}}}},
-      {"write", {{"p", 0.7}, {"mean", Reals{0.5}}, {"std", Reals{0.25}}}}};
 }
 
 TEST(DataGraphJson, EveryRegisteredNodeComesBackEqual) {

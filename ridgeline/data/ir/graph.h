@@ -64,6 +64,7 @@ struct DataGraph {
 
 // Versioned flat JSON:
 // {"schema":"data-graph","version":1,"seed":0,"nodes":[{"id","op","name","inputs","args","hints"}],"outputs":[...]}
+// Operations are an entry "operations" of args, in nodes as in operations that hold others: [{"op","name","args"}].
 std::string to_json(const DataGraph& graph, int indent = -1);
 // Unknown versions, ops, keys and values are Errors that name the nearest known one.
 DataGraph graph_from_json(const std::string& text);
