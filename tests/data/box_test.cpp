@@ -198,6 +198,29 @@ TEST(Boxes, SeveralColumnsDrawTheSame) {
   EXPECT_NEAR(replay(data.map_columns({"mask"}, {RandomHorizontalFlip(1)}), 0, 0).column("boxes").at(1), 0.6, 1e-6);
 }
 
+TEST(Boxes, SteerTheCropFromWhereAFlipHasLeftThem) {
+  const Dataset data = framed(6).with_seed(3);
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const Tensor before = replay(data, 0, i).column("boxes");
+    std::vector<image::ObjectBox> boxes;
+    for (std::int64_t k = 0; k < 2; ++k) {
+      const auto side = [&](std::int64_t s) { return static_cast<float>(before.at(k * 4 + s)); };
+      boxes.push_back({side(0), side(1), side(2), side(3)});
+    }
+    image::flip_boxes_horizontal(boxes);
+    SampleRandom random(philox_key(3, "random_resized_crop"), 0, i);
+    const image::Box box =
+        image::random_resized_crop({kSide, kSide}, {.scale_high = 0.4, .min_object_covered = 0.9}, random, boxes);
+    image::crop_boxes(boxes, {kSide, kSide}, box);
+    const Tensor after = replay(data.map(RandomHorizontalFlip(1),
+                                         RandomResizedCrop(20, {.scale = {0.08, 0.4}, .min_object_covered = 0.9})),
+                                0, i)
+                             .column("boxes");
+    EXPECT_EQ(after.at(1), static_cast<double>(boxes[0].xmin));
+    EXPECT_EQ(after.at(6), static_cast<double>(boxes[1].ymax));
+  }
+}
+
 TEST(Boxes, AMaskIsResizedInAMapOfItsOwn) {
   Tensor images(DType::u8, Shape{4, 30, 20, 3}), masks(DType::u8, Shape{4, 30, 20, 1});
   for (std::int64_t i = 0; i < masks.elements(); ++i) {
