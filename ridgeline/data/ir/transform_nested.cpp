@@ -16,11 +16,11 @@ Schema after_all(const Transform& t, Schema schema, const Columns& columns) {
   return schema;
 }
 
-Schema random_apply_schema(const Transform& t, Schema schema, const Columns& columns) {
+Schema random_apply_schema(const Transform& t, const Schema& schema, const Columns& columns) {
   return common_schema(t, schema, after_all(t, schema, columns));
 }
 
-Schema random_choice_schema(const Transform& t, Schema schema, const Columns& columns) {
+Schema random_choice_schema(const Transform& t, const Schema& schema, const Columns& columns) {
   Schema result = after(t.operations[0], schema, columns);
   for (const Transform& operation : t.operations) result = common_schema(t, result, after(operation, schema, columns));
   return result;
