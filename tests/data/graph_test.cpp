@@ -4,6 +4,7 @@
 #include "helpers.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
+#include "transform_args.h"
 
 namespace ridgeline::data::testing {
 namespace {
@@ -14,7 +15,7 @@ Tensors sample_tensors() {
           {"name", Tensor::strings({"", std::string("a\0\xff", 3)})}};
 }
 
-// Arguments other than the defaults, for every node and transform in the tables.
+// Arguments other than the defaults, for every node in the table.
 std::map<std::string, Args> node_args() {
   return {
       {"image_folder",
@@ -120,31 +121,6 @@ std::map<std::string, Args> node_args() {
         {"pad", true}}}};
 }
 
-std::map<std::string, Args> transform_args() {
-  const Args crop{{"size", Integers{7, 9}},
-                  {"scale", Reals{0.1, 0.3}},
-                  {"ratio", Reals{0.5, 1.0 / 3 + 1}},
-                  {"interpolation", std::string("bicubic")},
-                  {"min_object_covered", 0.25}};
-  return {{"decode", {}},
-          {"random_resized_crop", crop},
-          {"decode_random_resized_crop", crop},
-          {"resize", {{"size", Integers{256}}, {"interpolation", std::string("nearest")}}},
-          {"center_crop", {{"size", Integers{224}}}},
-          {"decode_resize_center_crop",
-           {{"size", Integers{224}}, {"resize", Integers{256, 300}}, {"interpolation", std::string("box")}}},
-          {"random_crop", {{"size", Integers{32}}, {"padding", std::int64_t{4}}}},
-          {"random_horizontal_flip", {{"p", 0.1}}},
-          {"draw_flip", {{"p", 0.3}}},
-          {"type_cast", {{"dtype", std::string("i64")}}},
-          {"rescale", {{"scale", 0.5}, {"shift", -1.0}}},
-          {"hwc_to_chw", {}},
-          {"one_hot", {{"classes", std::int64_t{10}}, {"smoothing", 0.1}}},
-          {"function", {{"name", std::string("mine")}, {"dtype", std::string("f32")}, {"shape", Integers{3, -1}}}},
-          {"normalize", {{"mean", Reals{0.1, 0.2, 0.3}}, {"std", Reals{0.4, 0.5, 0.6}}}},
-          {"write", {{"p", 0.7}, {"mean", Reals{0.5}}, {"std", Reals{0.25}}}}};
-}
-
 TEST(DataGraphJson, EveryRegisteredNodeComesBackEqual) {
   for (const NodeEntry& entry : node_table()) {
     ASSERT_TRUE(node_args().contains(entry.op)) << "give arguments for " << entry.op << " in this test";
@@ -173,10 +149,16 @@ TEST(DataGraphJson, EveryRegisteredTransformComesBackEqual) {
     DataGraph graph;
     graph.add({.op = "in_memory", .args = {{"columns", sample_tensors()}}});
     Node map{.op = "map", .inputs = {graph.output().id}};
-    map.operations = {{entry.op, transform_args().at(entry.op), ""},
-                      {entry.op, transform_args().at(entry.op), "my_name"}};
+    if (entry.whole_batch) map = {.op = "batch", .inputs = {graph.output().id}, .args = {{"size", std::int64_t{2}}}};
+    Transform t{entry.op, transform_args().at(entry.op), ""}, named{entry.op, t.args, "my_name"};
+    if (entry.nests) t.operations = named.operations = {RandomInvert(), Compose({RandomInvert()})};
+    map.operations = {t, named};
     graph.add(std::move(map));
     EXPECT_EQ(graph.output().operations[0].name, entry.op);
+    // Every argument has another value than the default, so that none can be lost unseen.
+    for (const ArgSpec& spec : entry.args)
+      EXPECT_TRUE(!spec.fallback || graph.output().operations[0].args.at(spec.name) != *spec.fallback)
+          << entry.op << " " << spec.name;
     const DataGraph back = graph_from_json(to_json(graph));
     EXPECT_EQ(back, graph);
     EXPECT_EQ(graph_hash(back), graph_hash(graph));

@@ -1,7 +1,5 @@
 // What each transform does to a picture, against the functions of image/ called one by one.
-#include "helpers.h"
-#include "ridgeline/core/file.h"
-#include "ridgeline/image/decode.h"
+#include "pictures.h"
 #include "ridgeline/image/geometry.h"
 #include "ridgeline/image/normalize.h"
 #include "ridgeline/image/pixels.h"
@@ -9,24 +7,6 @@
 
 namespace ridgeline::data::testing {
 namespace {
-
-// One folder of six pictures, decoded whole.
-struct Pictures {
-  TempDir dir;
-  std::string folder = write_folders(dir / "train", 1, 6);
-  image::Image decoded(std::uint64_t i) const {
-    const std::string bytes = read_file(folder + "/class_a/" + std::to_string(100 + i) + ".jpg");
-    return image::decode({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
-  }
-  Tensor through(std::vector<Transform> transforms, std::uint64_t i, std::uint64_t epoch = 0) const {
-    return replay(ImageFolder(folder).map(std::move(transforms)).with_seed(3), epoch, i).column("image");
-  }
-};
-
-void expect_pixels(const Tensor& got, const image::Image& wanted) {
-  ASSERT_EQ(got.shape(), (Shape{wanted.height(), wanted.width(), 3}));
-  EXPECT_EQ(std::memcmp(got.raw(), wanted.data(), wanted.byte_size()), 0);
-}
 
 TEST(Transforms, ResizeAndCenterCropAreDecodeResizeAndCrop) {
   const Pictures pictures;

@@ -13,13 +13,28 @@ Transform RandomResizedCrop(Size size, RandomResizedCropOptions options) {
 }
 
 Transform Resize(Size size, ResizeOptions options) {
-  return {"resize", {{"size", size.values}, {"interpolation", options.interpolation}}, ""};
+  return {"resize",
+          {{"size", size.values}, {"interpolation", options.interpolation}, {"size_rule", options.size_rule}},
+          ""};
 }
 
 Transform CenterCrop(Size size) { return {"center_crop", {{"size", size.values}}, ""}; }
 
 Transform RandomCropWithPadding(Size size, std::int64_t padding) {
   return {"random_crop", {{"size", size.values}, {"padding", padding}}, ""};
+}
+
+Transform RandomCrop(Size size, RandomCropOptions options) {
+  return {"random_crop",
+          {{"size", size.values},
+           {"padding", options.padding},
+           {"pad_if_needed", options.pad_if_needed},
+           {"fill", options.fill.values}},
+          ""};
+}
+
+Transform Crop(std::int64_t top, std::int64_t left, Size size, CropOptions options) {
+  return {"crop", {{"top", top}, {"left", left}, {"size", size.values}, {"fill", options.fill.values}}, ""};
 }
 
 Transform RandomHorizontalFlip(double p) { return {"random_horizontal_flip", {{"p", p}}, ""}; }

@@ -2,6 +2,10 @@
 //
 // Transforms for Dataset::map. Each function only describes: it returns an entry for the graph. Decoding of an
 // encoded image column needs no transform of its own, it happens where the first pixels are needed.
+//
+// Here: crops, sizes and values. geometry_transforms.h turns, warps and pads, colour_transforms.h changes colours and
+// erases, policy_transforms.h augments automatically and mixes batches, nested_transforms.h makes transforms of others.
+// Names, arguments and defaults are torchvision's unless said otherwise.
 #pragma once
 
 #include <array>
@@ -10,16 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/data/api/colour_transforms.h"
+#include "ridgeline/data/api/geometry_transforms.h"
+#include "ridgeline/data/api/nested_transforms.h"
+#include "ridgeline/data/api/policy_transforms.h"
 #include "ridgeline/data/ir/graph.h"
 
 namespace ridgeline::data {
-
-// One number means a square (or, for Resize, the shorter side); two mean height and width.
-struct Size {
-  std::vector<std::int64_t> values;
-  Size(std::int64_t side) : values{side} {}  // NOLINT(google-explicit-constructor): Resize(256) should read so
-  Size(std::int64_t height, std::int64_t width) : values{height, width} {}
-};
 
 // NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
 struct RandomResizedCropOptions {
@@ -33,7 +34,8 @@ struct RandomResizedCropOptions {
 Transform RandomResizedCrop(Size size, RandomResizedCropOptions options = {});
 
 struct ResizeOptions {
-  std::string interpolation = "bilinear";
+  std::string interpolation = "bilinear";  // a name of image/filter.h
+  std::string size_rule = "torchvision";   // or "mindata": how the longer side is rounded
 };
 // One number: the shorter side becomes that long and the ratio is kept; two: exactly height and width.
 Transform Resize(Size size, ResizeOptions options = {});
@@ -41,6 +43,17 @@ Transform Resize(Size size, ResizeOptions options = {});
 Transform CenterCrop(Size size);
 // A random window after adding `padding` zero pixels on all sides.
 Transform RandomCropWithPadding(Size size, std::int64_t padding);
+struct RandomCropOptions {
+  std::int64_t padding = 0;    // on all sides
+  bool pad_if_needed = false;  // pads a side that is too short, on both ends
+  Fill fill = {};
+};
+Transform RandomCrop(Size size, RandomCropOptions options = {});
+struct CropOptions {
+  Fill fill = {};
+};
+// The window of `size` at row `top` and column `left`; it may reach beyond the image.
+Transform Crop(std::int64_t top, std::int64_t left, Size size, CropOptions options = {});
 Transform RandomHorizontalFlip(double p = 0.5);
 // u8 to f32: (v/255 - mean) / std per channel, by a table of 256 entries (image/).
 Transform NormalizeWith(std::vector<double> mean, std::vector<double> std);

@@ -13,7 +13,7 @@
 namespace ridgeline::data {
 
 // An Error unless the graph is what can run: inputs above their readers, every node on a way to the one output, at most
-// one batch node, none of it below a join, and only order nodes above it.
+// one batch node, none of it below a join, and only order nodes above it; nothing random below a cache.
 void check_structure(const DataGraph& graph);
 
 // The nodes from the output down to where the graph branches or begins, output first.

@@ -11,6 +11,10 @@
 
 namespace ridgeline::data {
 
+bool operator==(const Transform& a, const Transform& b) {
+  return a.op == b.op && a.args == b.args && a.name == b.name && a.operations == b.operations;
+}
+
 bool operator==(const Node& a, const Node& b) {
   return a.id == b.id && a.op == b.op && a.inputs == b.inputs && a.args == b.args && a.operations == b.operations &&
          a.name == b.name && a.hints == b.hints;
@@ -23,6 +27,20 @@ std::string free_id(const DataGraph& graph, const std::string& op) {
   for (const Node& other : graph.nodes) taken.insert(other.id);
   for (std::size_t number = graph.nodes.size();; ++number) {
     if (std::string id = op + "_" + std::to_string(number); !taken.contains(id)) return id;
+  }
+}
+
+void collect_names(const std::vector<Transform>& operations, std::set<std::string>& names) {
+  for (const Transform& operation : operations) {
+    names.insert(operation.name);
+    collect_names(operation.operations, names);
+  }
+}
+
+void clear_taken(std::vector<Transform>& operations, const std::set<std::string>& names) {
+  for (Transform& operation : operations) {
+    if (names.contains(operation.name)) operation.name.clear();
+    clear_taken(operation.operations, names);
   }
 }
 
@@ -49,7 +67,7 @@ std::string DataGraph::absorb(const DataGraph& other) {
   std::set<std::string> names;
   for (const Node& node : nodes) {
     names.insert(node.name);
-    for (const Transform& operation : node.operations) names.insert(operation.name);
+    collect_names(node.operations, names);
   }
   for (Node node : other.nodes) {
     const auto known = std::find_if(nodes.begin(), nodes.end(),
@@ -64,9 +82,7 @@ std::string DataGraph::absorb(const DataGraph& other) {
     here[id] = node.id;
     for (std::string& input : node.inputs) input = here.at(input);
     if (names.contains(node.name)) node.name.clear();
-    for (Transform& operation : node.operations) {
-      if (names.contains(operation.name)) operation.name.clear();
-    }
+    clear_taken(node.operations, names);
     nodes.push_back(std::move(node));
   }
   give_names(*this);

@@ -27,8 +27,9 @@ struct Transform {
   std::string op;    // an entry of the transform table
   Args args;         // complete after DataGraph::add: absent ones take their defaults
   std::string name;  // stable key of its random numbers; given by DataGraph::add when empty, kept by every pass
-  friend bool operator==(const Transform&, const Transform&) = default;
+  std::vector<Transform> operations = {};  // of those that are made of others (random_apply, compose, ...)
 };
+bool operator==(const Transform& a, const Transform& b);
 
 struct Node {
   std::string id;  // unique in the graph: "shuffle_1"
@@ -67,6 +68,7 @@ struct DataGraph {
 // Versioned flat JSON:
 // {"schema":"data-graph","version":1,"seed":0,"nodes":[{"id","op","name","inputs","args","hints"}],"outputs":[...]}
 // A node with callbacks also has "callback", their step sizes: checked, but not made into anything on reading.
+// Operations are an entry "operations" of args, in nodes as in operations that hold others: [{"op","name","args"}].
 std::string to_json(const DataGraph& graph, int indent = -1);
 // Unknown versions, ops, keys and values are Errors that name the nearest known one.
 DataGraph graph_from_json(const std::string& text);

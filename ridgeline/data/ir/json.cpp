@@ -65,6 +65,17 @@ json args_json(const Args& args, const std::vector<ArgSpec>& specs, bool for_has
   return out;
 }
 
+json operations_json(const std::vector<Transform>& operations, bool for_hash) {
+  json out = json::array();
+  for (const Transform& t : operations) {
+    const TransformEntry& entry = transform_entry(t.op);
+    json args = args_json(t.args, entry.args, for_hash);
+    if (entry.nests) args["operations"] = operations_json(t.operations, for_hash);
+    out.push_back({{"op", t.op}, {"name", t.name}, {"args", std::move(args)}});
+  }
+  return out;
+}
+
 json node_json(const Node& node, bool for_hash) {
   json out{{"id", node.id},
            {"op", node.op},
@@ -72,14 +83,8 @@ json node_json(const Node& node, bool for_hash) {
            {"args", args_json(node.args, node_entry(node.op).args, for_hash)}};
   out["name"] = node.name;
   const NodeKind kind = node_entry(node.op).kind;
-  if (kind == NodeKind::map || (kind == NodeKind::batch && !node.operations.empty())) {
-    json operations = json::array();
-    for (const Transform& t : node.operations) {
-      operations.push_back(
-          {{"op", t.op}, {"name", t.name}, {"args", args_json(t.args, transform_entry(t.op).args, for_hash)}});
-    }
-    out["args"]["operations"] = std::move(operations);
-  }
+  if (kind == NodeKind::map || (kind == NodeKind::batch && !node.operations.empty()))
+    out["args"]["operations"] = operations_json(node.operations, for_hash);
   if (!for_hash) out["hints"] = node.hints;
   if (!for_hash && !node.callbacks.empty()) {
     out["callback"] = json::array();
@@ -211,14 +216,31 @@ Args read_args(const json& object, const std::string& what, const std::vector<Ar
   return args;
 }
 
-Transform read_transform(const json& object, const std::string& where) {
+// Operations hold operations; a file must not be able to exhaust the stack.
+constexpr int kDeepest = 16;
+
+std::vector<Transform> read_operations(const json& args, const std::string& what, int depth);
+
+Transform read_transform(const json& object, const std::string& where, int depth) {
   check_keys(object, "an operation of " + where, {"op", "name", "args"});
   Transform t;
   t.op = text_member(object, "an operation of " + where, "op");
   const TransformEntry& entry = transform_entry(t.op);
   if (object.contains("name")) t.name = text_member(object, "an operation of " + where, "name");
-  t.args = read_args(object.value("args", json::object()), t.op, entry.args);
+  const json args = object.value("args", json::object());
+  t.args = read_args(args, t.op, entry.args, entry.nests);
+  if (entry.nests) t.operations = read_operations(args, t.op, depth + 1);
   return t;
+}
+
+std::vector<Transform> read_operations(const json& args, const std::string& what, int depth) {
+  if (depth > kDeepest)
+    throw Error(fmt::format("[data graph JSON] operations lie more than {} deep in each other", kDeepest));
+  const json& list = member(args, "'args' of " + what, "operations");
+  if (!list.is_array()) throw Error("[data graph JSON] 'operations' of " + what + " is not a list");
+  std::vector<Transform> operations;
+  for (const json& operation : list) operations.push_back(read_transform(operation, what, depth));
+  return operations;
 }
 
 Node read_node(const json& object) {
@@ -234,11 +256,7 @@ Node read_node(const json& object) {
   if (object.contains("inputs")) node.inputs = texts(object.at("inputs"), "'inputs' of " + what);
   const json args = object.value("args", json::object());
   node.args = read_args(args, what, entry.args, map || batch);
-  if (map || (batch && args.contains("operations"))) {
-    const json& operations = member(args, "'args' of " + what, "operations");
-    if (!operations.is_array()) throw Error("[data graph JSON] 'operations' of " + what + " is not a list");
-    for (const json& operation : operations) node.operations.push_back(read_transform(operation, what));
-  }
+  if (map || (batch && args.contains("operations"))) node.operations = read_operations(args, what, 0);
   const json hints = object.value("hints", json::object());
   check_keys(hints, "'hints' of " + what, hint_names());
   for (const auto& [name, value] : hints.items()) {

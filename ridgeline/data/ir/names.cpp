@@ -3,22 +3,46 @@
 #include <set>
 
 namespace ridgeline::data {
+namespace {
 
-void give_names(DataGraph& graph) {
-  std::set<std::string> taken;
-  for (const Node& node : graph.nodes) {
-    taken.insert(node.name);
-    for (const Transform& operation : node.operations) taken.insert(operation.name);
+// Names in use, and the next free one for an op. Operations come before those that they hold.
+class Names {
+ public:
+  void take(const std::string& name) { taken_.insert(name); }
+  void take(const std::vector<Transform>& operations) {
+    for (const Transform& operation : operations) {
+      take(operation.name);
+      take(operation.operations);
+    }
   }
-  const auto give = [&](const std::string& op, std::string& name) {
+  void give(const std::string& op, std::string& name) {
     if (!name.empty()) return;
     name = op;
-    for (int k = 1; taken.contains(name); ++k) name = op + "_" + std::to_string(k);
-    taken.insert(name);
-  };
+    for (int k = 1; taken_.contains(name); ++k) name = op + "_" + std::to_string(k);
+    taken_.insert(name);
+  }
+  void give(std::vector<Transform>& operations) {
+    for (Transform& operation : operations) {
+      give(operation.op, operation.name);
+      give(operation.operations);
+    }
+  }
+
+ private:
+  std::set<std::string> taken_;
+};
+
+}  // namespace
+
+void give_names(DataGraph& graph) {
+  Names names;
+  for (const Node& node : graph.nodes) {
+    names.take(node.name);
+    names.take(node.operations);
+  }
   for (Node& node : graph.nodes) {
-    give(node.op, node.name);
-    for (Transform& operation : node.operations) give(operation.op, operation.name);
+    names.give(node.op, node.name);
+    names.give(node.operations);
   }
 }
 

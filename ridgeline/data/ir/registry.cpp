@@ -90,6 +90,32 @@ void complete_args(const std::string& op, const std::vector<ArgSpec>& specs, Arg
   }
 }
 
+namespace {
+
+void complete(Transform& operation, const Node& node, bool whole_batch) {
+  const TransformEntry& entry = transform_entry(operation.op);
+  if (!entry.nests && entry.whole_batch != whole_batch) {
+    throw Error(fmt::format("[{}] works on {}: it is an operation of {}, not of {}", operation.op,
+                            entry.whole_batch ? "whole batches" : "samples", entry.whole_batch ? "batch" : "map",
+                            node.op));
+  }
+  complete_args(operation.op, entry.args, operation.args);
+  if (!entry.nests && !operation.operations.empty())
+    throw Error(fmt::format("[{}] is not made of operations, but has some", operation.op));
+  if (entry.nests && operation.operations.empty()) throw Error(fmt::format("[{}] has no operations", operation.op));
+  for (Transform& inner : operation.operations) {
+    const TransformEntry& known = transform_entry(inner.op);
+    if (known.made_by_pass || inner.op == "decode") {
+      throw Error(fmt::format("[{}] cannot hold {}{}", operation.op, inner.op,
+                              inner.op == "decode" ? ": images are decoded before it" : ", which only passes make"));
+    }
+    complete(inner, node, whole_batch);
+  }
+  if (entry.check) entry.check(operation);
+}
+
+}  // namespace
+
 void complete(Node& node) {
   const NodeEntry& entry = node_entry(node.op);
   const bool join = entry.kind == NodeKind::join;
@@ -117,16 +143,28 @@ void complete(Node& node) {
   }
   complete_args(node.op, entry.args, node.args);
   if (entry.check) entry.check(node);
-  for (Transform& operation : node.operations) {
-    const TransformEntry& transform = transform_entry(operation.op);
-    if (transform.whole_batch != (entry.kind == NodeKind::batch)) {
-      throw Error(fmt::format("[{}] works on {}: it is an operation of {}, not of {}", operation.op,
-                              transform.whole_batch ? "whole batches" : "samples",
-                              transform.whole_batch ? "batch" : "map", node.op));
-    }
-    complete_args(operation.op, transform.args, operation.args);
-    if (transform.check) transform.check(operation);
-  }
+  for (Transform& operation : node.operations) complete(operation, node, entry.kind == NodeKind::batch);
+}
+
+namespace {
+
+template <class Test>
+bool any_in(const Transform& transform, Test test) {
+  if (test(transform_entry(transform.op))) return true;
+  return std::any_of(transform.operations.begin(), transform.operations.end(),
+                     [&](const Transform& inner) { return any_in(inner, test); });
+}
+
+}  // namespace
+
+bool needs_pixels(const Transform& transform) {
+  return any_in(transform, [](const TransformEntry& e) { return e.needs_pixels && !e.nests; });
+}
+bool is_random(const Transform& transform) {
+  return any_in(transform, [](const TransformEntry& e) { return e.random; });
+}
+bool works_on_batches(const Transform& transform) {
+  return any_in(transform, [](const TransformEntry& e) { return e.whole_batch; });
 }
 
 std::string reference_page() {
@@ -134,7 +172,11 @@ std::string reference_page() {
   for (const NodeEntry& entry : node_table()) describe(page, entry.op, entry.doc, entry.args);
   page += "transforms\n";
   for (const TransformEntry& entry : transform_table()) {
-    describe(page, entry.op, entry.doc + (entry.made_by_pass ? " (made by a pass)" : ""), entry.args);
+    const char* note = entry.made_by_pass  ? " (made by a pass)"
+                       : entry.nests       ? " (holds operations)"
+                       : entry.whole_batch ? " (operation of batch)"
+                                           : "";
+    describe(page, entry.op, entry.doc + note, entry.args);
   }
   return page;
 }

@@ -55,6 +55,7 @@ struct TransformEntry {
   bool needs_pixels = true;   // an encoded column must be decoded before
   bool random = false;        // draws random numbers: not below a cache
   bool whole_batch = false;   // an operation of batch instead of map
+  bool nests = false;         // made of other operations, and of samples or of whole batches as these are
   std::function<void(const Transform&)> check;
   // Columns after the transform of `columns` (those that the map names; a batch operation names its own).
   std::function<Schema(const Transform&, Schema, const std::vector<std::string>& columns)> schema;
@@ -66,6 +67,11 @@ const std::vector<TransformEntry>& transform_table();
 const NodeEntry& node_entry(const std::string& op);
 const TransformEntry& transform_entry(const std::string& op);
 const std::vector<std::string>& hint_names();
+
+// TransformEntry's flags of an operation, looked up in what it is made of where it nests.
+bool needs_pixels(const Transform& transform);
+bool is_random(const Transform& transform);
+bool works_on_batches(const Transform& transform);
 
 // Fills in defaults; unknown, missing and mistyped arguments and texts outside `allowed` are Errors "[op] ...".
 void complete_args(const std::string& op, const std::vector<ArgSpec>& specs, Args& args);

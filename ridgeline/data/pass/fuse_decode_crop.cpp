@@ -24,7 +24,8 @@ DataGraph fuse_decode_crop(DataGraph graph) {
         fused.push_back({"decode_resize_center_crop",
                          {{"size", ops[i + 2].args.at("size")},
                           {"resize", ops[i + 1].args.at("size")},
-                          {"interpolation", ops[i + 1].args.at("interpolation")}},
+                          {"interpolation", ops[i + 1].args.at("interpolation")},
+                          {"size_rule", ops[i + 1].args.at("size_rule")}},
                          ops[i + 2].name});
         i += 3;
       } else {

@@ -13,6 +13,8 @@ std::vector<Pass> passes(bool raw_images) {
       {"name_ops", name_ops, true, "gives random streams their names where a front end left them empty",
        "map(random_horizontal_flip, random_horizontal_flip)",
        "map(random_horizontal_flip, random_horizontal_flip named random_horizontal_flip_1)"},
+      {"flatten_compose", flatten_compose, true, "the operations of a compose, in its place",
+       "map(compose(resize, normalize))", "map(resize, normalize)"},
       {"resolve_schema", resolve_schema, true, "checks the columns at every node and writes down the implicit decode",
        "image_folder | map(resize)", "image_folder | map(decode, resize)"},
       {"cache_legality", cache_legality, true,

@@ -17,6 +17,8 @@ namespace ridgeline::data {
 DataGraph validate(DataGraph graph);
 // Gives random streams their names where a front end left them empty.
 DataGraph name_ops(DataGraph graph);
+// Puts the operations of a compose in its place in map or batch, so that later passes see them.
+DataGraph flatten_compose(DataGraph graph);
 // Checks the columns at every node and writes down the implicit decode.
 DataGraph resolve_schema(DataGraph graph);
 // An Error where something random or repeating, or another cache, lies below a cache. Changes nothing.

@@ -12,7 +12,7 @@ DataGraph resolve_schema(DataGraph graph) {
   for (Node& node : graph.nodes) {
     if (node.inputs.empty()) continue;
     for (std::size_t i = 0; i < node.operations.size(); ++i) {
-      if (!transform_entry(node.operations[i].op).needs_pixels) continue;
+      if (!needs_pixels(node.operations[i])) continue;
       const Schema before = schema_after(node, schemas.at(node.inputs[0]), i);
       const auto encoded = [&](const std::string& name) { return find_column(before, name)->dtype == DType::bytes; };
       const std::vector<std::string>& columns = columns_of(node);

@@ -33,9 +33,21 @@ Node& add_map(DataGraph& graph) {
 }  // namespace
 
 DataGraph split_tail(DataGraph graph) {
+  if (const Node* batch = batch_node(graph); batch && !batch->operations.empty()) {
+    throw Error("[" + batch->operations[0].op +
+                "] mixes finished images, but raw images are flipped and normalised by the consumer: leave out "
+                "raw_images");
+  }
   Node* map = last_map(graph);
   if (!map) map = &add_map(graph);
   const Tail tail = cut_tail(graph);
+  // Looked at before draw_flip asks for pixels, whose error would not say why.
+  const Schema schema = schemas_of(graph).at(map->id);
+  if (const Column* image = find_column(schema, "image");
+      image && image->dtype != DType::u8 && image->dtype != DType::bytes) {
+    throw Error("raw images need Normalize and RandomHorizontalFlip at the end of the transforms; " +
+                to_string(schema) + " is left");
+  }
   Transform draw{"draw_flip", {{"p", 0.0}}, ""};
   if (tail.flip) {
     draw.args["p"] = tail.flip->args.at("p");
@@ -43,12 +55,6 @@ DataGraph split_tail(DataGraph graph) {
   }
   map->operations.push_back(std::move(draw));
   give_names(graph);
-  const Schema schema = schema_of(graph);
-  const Column* image = find_column(schema, "image");
-  if (image && image->dtype != DType::u8) {
-    throw Error("raw images need Normalize and RandomHorizontalFlip at the end of the transforms; " +
-                to_string(schema) + " is left");
-  }
   return graph;
 }
 

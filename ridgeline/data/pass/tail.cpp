@@ -8,12 +8,22 @@
 namespace ridgeline::data {
 namespace {
 
+bool names_boxes(const std::string& column) { return column == "boxes" || column == "box_labels"; }
+
+// Whether the node looks at boxes, which a flip below it must have turned already.
+bool reads_boxes(const Node& node) {
+  if (node.op == "filter") return names_boxes(arg<std::string>(node.args, "column"));
+  const std::vector<std::string>& columns = columns_of(node);
+  return std::any_of(columns.begin(), columns.end(), names_boxes);
+}
+
 // The maps of the image, from the batch down to where the pixels come from: order nodes and those that only rename or
 // choose other columns lie between them.
 std::vector<std::string> image_maps(const DataGraph& graph) {
   std::vector<std::string> maps;
   for (const Node* node : trunk_of(graph)) {
     const NodeKind kind = node_entry(node->op).kind;
+    if (reads_boxes(*node)) break;
     if (kind == NodeKind::map) {
       const std::vector<std::string>& columns = columns_of(*node);
       if (columns == std::vector<std::string>{"image"}) maps.push_back(node->id);

@@ -27,9 +27,18 @@ class MapRows : public Rows {
       if (steps_.back().step->writes()) last_writer_ = steps_.size() - 1;
     }
     flip_ = this->schema().size() > input_->schema().size();  // draw_flip's column, the last one
+    const std::vector<std::string>& names = columns_of(node);
+    const auto image = std::find(names.begin(), names.end(), "image");
+    if (image == names.end()) return;
+    image_ = image - names.begin();
     const Column* boxes = find_column(this->schema(), "boxes");
-    if (boxes && boxes->dtype == DType::f32 && boxes->shape.rank() == 2 && boxes->shape[1] == 4)
-      boxes_ = boxes - this->schema().data();
+    const auto changed = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    if (!boxes || changed("boxes") || boxes->dtype != DType::f32 || boxes->shape.rank() != 2 || boxes->shape[1] != 4)
+      return;
+    boxes_ = boxes - this->schema().data();
+    const Column* labels = find_column(this->schema(), "box_labels");
+    if (labels && !changed("box_labels") && labels->dtype == DType::i32 && labels->shape.rank() == 1)
+      box_labels_ = labels - this->schema().data();
   }
 
   bool has(RowAddress a) const override { return input_->has(a); }
@@ -44,17 +53,13 @@ class MapRows : public Rows {
     if (!targets.empty()) std::copy_n(targets.begin(), given, work.targets.begin());
     for (const Target& column : columns_) work.targets[column.index] = nullptr;
     RowInfo info = input_->run(a, work.targets, cells, scratch);
-    if (boxes_ >= 0) {
-      take_boxes(cells[boxes_], work.boxes);
-      info.objects = &work.boxes;
-    }
     work.flip = 0;
     const std::string* op = nullptr;
     try {
       for (std::size_t i = 0; i < columns_.size(); ++i) {
         const std::size_t index = columns_[i].index;
         Frame frame{.cell = cells[index], .row = info, .work = &scratch.work[place_ + i]};
-        if (boxes_ >= 0 && i == 0) frame.boxes = &work.boxes;
+        if (image_ >= 0) take_boxes(cells, info, frame);
         frame.slot_bytes = columns_[i].bytes;
         for (std::size_t k = 0; k < steps_.size(); ++k) {
           op = &steps_[k].op;
@@ -70,7 +75,10 @@ class MapRows : public Rows {
       throw SampleError(origin + ": " + e.what() + (op ? " (in " + *op + ")" : ""), origin, op ? *op : "", e.kind());
     }
     if (flip_) cells[schema().size() - 1] = dense_cell(&work.flip, DType::u8, {});
-    if (boxes_ >= 0) cells[boxes_] = put_boxes(work);
+    if (image_ < 0) return info;
+    Workspace& of_image = scratch.work[place_ + static_cast<std::size_t>(image_)];
+    if (boxes_ >= 0) put_boxes(of_image, cells);
+    if (boxes_ >= 0 || info.objects) info.objects = &of_image.boxes;
     return info;
   }
 
@@ -83,19 +91,39 @@ class MapRows : public Rows {
     std::unique_ptr<Step> step;
   };
 
-  static void take_boxes(const Cell& cell, std::vector<image::ObjectBox>& boxes) {
-    boxes.resize(static_cast<std::size_t>(cell.dims[0]));
-    const auto* values = reinterpret_cast<const float*>(cell.data);
-    for (std::size_t i = 0; i < boxes.size(); ++i)
-      boxes[i] = {values[4 * i], values[4 * i + 1], values[4 * i + 2], values[4 * i + 3]};
+  // Every column carries boxes of its own through the steps, so that draws that go by them are the same for all.
+  void take_boxes(const Cell* cells, const RowInfo& info, Frame& frame) const {
+    std::vector<image::ObjectBox>& boxes = frame.work->boxes;
+    if (boxes_ >= 0) {
+      const Cell& cell = cells[boxes_];
+      boxes.resize(static_cast<std::size_t>(cell.dims[0]));
+      const auto* values = reinterpret_cast<const float*>(cell.data);
+      for (std::size_t i = 0; i < boxes.size(); ++i)
+        boxes[i] = {values[4 * i], values[4 * i + 1], values[4 * i + 2], values[4 * i + 3]};
+    } else if (info.objects) {
+      boxes = *info.objects;
+    } else {
+      return;
+    }
+    frame.boxes = &boxes;
+    frame.row.objects = &boxes;
+    if (box_labels_ < 0) return;
+    const Cell& cell = cells[box_labels_];
+    std::vector<std::int32_t>& labels = frame.work->box_labels;
+    labels.resize(static_cast<std::size_t>(cell.dims[0]));
+    if (labels.size() != boxes.size())
+      throw Error(std::to_string(boxes.size()) + " boxes have " + std::to_string(labels.size()) + " box_labels");
+    copy_cell(cell, labels.data());
+    frame.box_labels = &labels;
   }
-  static Cell put_boxes(Workspace& work) {
+  void put_boxes(Workspace& work, Cell* cells) const {
     work.box_values.clear();
     for (const image::ObjectBox& box : work.boxes) {
-      for (const double side : {box.ymin, box.xmin, box.ymax, box.xmax})
-        work.box_values.push_back(static_cast<float>(side));
+      for (const float side : {box.ymin, box.xmin, box.ymax, box.xmax}) work.box_values.push_back(side);
     }
-    return dense_cell(work.box_values.data(), DType::f32, {static_cast<std::int64_t>(work.boxes.size()), 4});
+    const auto count = static_cast<std::int64_t>(work.boxes.size());
+    cells[boxes_] = dense_cell(work.box_values.data(), DType::f32, {count, 4});
+    if (box_labels_ >= 0) cells[box_labels_] = dense_cell(work.box_labels.data(), DType::i32, {count});
   }
 
   RowsPtr input_;
@@ -104,7 +132,8 @@ class MapRows : public Rows {
   std::vector<Named> steps_;
   std::size_t last_writer_ = 0;
   bool flip_ = false;
-  std::ptrdiff_t boxes_ = -1;
+  // The image among the map's columns, whose geometry boxes follow, and the columns of the row; -1: none.
+  std::ptrdiff_t image_ = -1, boxes_ = -1, box_labels_ = -1;
 };
 
 }  // namespace
@@ -123,6 +152,12 @@ std::unique_ptr<Step> make_step(const Transform& transform, std::uint64_t seed) 
   if (auto step = make_geometry_step(transform, seed)) return step;
   if (auto step = make_tail_step(transform, seed)) return step;
   if (auto step = make_value_step(transform)) return step;
+  if (auto step = make_warp_step(transform, seed)) return step;
+  if (auto step = make_colour_step(transform, seed)) return step;
+  if (auto step = make_erase_step(transform, seed)) return step;
+  if (auto step = make_policy_step(transform, seed)) return step;
+  if (auto step = make_nested_step(transform, seed)) return step;
+  if (auto step = make_box_step(transform)) return step;
   throw InternalError("no step for transform " + transform.op);
 }
 

@@ -40,7 +40,8 @@ struct Workspace {
   Record record;
   std::vector<std::uint8_t> buffers[2];  // values between steps, in turn
   std::vector<image::ObjectBox> boxes;   // carried through the steps of a map
-  std::vector<float> box_values;         // the same as a column
+  std::vector<std::int32_t> box_labels;  // beside them
+  std::vector<float> box_values;         // the boxes as a column
   std::vector<Cell> cells;
   std::vector<void*> targets;
   std::uint8_t flip = 0;
@@ -55,6 +56,7 @@ struct Scratch {
   image::Decoder decoder;
   JpegIndices* indices = nullptr;  // of the run; null: none are made
   image::Resizer resizer;
+  image::Image spare;  // between the operations of one step
   Counters counters;
   std::vector<Workspace> work;
   std::vector<Cell> cells;  // the row that is being made

@@ -24,11 +24,14 @@ std::int64_t hint(const Pipeline& pipeline, const char* name) {
 }
 
 // Small values and nothing to decode: a row costs less than a lock or a look at the clock.
+bool is_costly(const Transform& operation) {
+  return operation.op.starts_with("decode") || operation.op == "function" ||
+         std::any_of(operation.operations.begin(), operation.operations.end(), is_costly);
+}
+
 bool rows_are_cheap(const Pipeline& pipeline, std::size_t slot_bytes) {
   for (const Node& node : pipeline.graph().nodes) {
-    for (const Transform& operation : node.operations) {
-      if (operation.op.starts_with("decode") || operation.op == "function") return false;
-    }
+    if (std::any_of(node.operations.begin(), node.operations.end(), is_costly)) return false;
   }
   return slot_bytes / static_cast<std::size_t>(pipeline.capacity()) < kCheapRowBytes;
 }

@@ -14,8 +14,9 @@ namespace ridgeline::data {
 // One value on its way through the steps.
 struct Frame {
   Cell cell;
-  RowInfo row;                                     // the counter of random draws, and the record's objects
-  std::vector<image::ObjectBox>* boxes = nullptr;  // carried along by geometric steps; null: none
+  RowInfo row;                                      // the counter of random draws, and the record's objects
+  std::vector<image::ObjectBox>* boxes = nullptr;   // carried along by geometric steps; null: none
+  std::vector<std::int32_t>* box_labels = nullptr;  // beside the boxes; null: none
   Workspace* work = nullptr;
   std::uint8_t* slot = nullptr;  // where the value ends; set while the last writing step runs
   std::size_t slot_bytes = 0;
@@ -44,6 +45,12 @@ std::unique_ptr<Step> make_step(const Transform& transform, std::uint64_t seed);
 std::unique_ptr<Step> make_geometry_step(const Transform& transform, std::uint64_t seed);
 std::unique_ptr<Step> make_tail_step(const Transform& transform, std::uint64_t seed);
 std::unique_ptr<Step> make_value_step(const Transform& transform);
+std::unique_ptr<Step> make_warp_step(const Transform& transform, std::uint64_t seed);
+std::unique_ptr<Step> make_colour_step(const Transform& transform, std::uint64_t seed);
+std::unique_ptr<Step> make_erase_step(const Transform& transform, std::uint64_t seed);
+std::unique_ptr<Step> make_policy_step(const Transform& transform, std::uint64_t seed);
+std::unique_ptr<Step> make_nested_step(const Transform& transform, std::uint64_t seed);
+std::unique_ptr<Step> make_box_step(const Transform& transform);
 
 // ---- what geometric steps share
 
@@ -54,6 +61,12 @@ inline std::size_t bytes_of(image::Size size, int channels) {
 }
 inline image::ImageView packed(const std::uint8_t* data, image::Size size, int channels) {
   return {data, size.height, size.width, channels, static_cast<std::ptrdiff_t>(size.width) * channels};
+}
+
+// One value for all channels, or three.
+inline image::Colour colour_of(const Integers& fill) {
+  const auto at = [&](std::size_t i) { return static_cast<std::uint8_t>(fill[i]); };
+  return {at(0), at(fill.size() / 2), at(fill.size() - 1)};
 }
 
 }  // namespace ridgeline::data

@@ -3,16 +3,20 @@
 #include <cstring>
 
 #include "ridgeline/data/runtime/step.h"
+#include "ridgeline/image/boxes.h"
 #include "ridgeline/image/normalize.h"
 #include "ridgeline/image/pixels.h"
 
 namespace ridgeline::data {
 namespace {
 
+// The boxes are flipped here, the pixels by the caller (or by the consumer of raw images).
 bool draw_flip(PhiloxKey key, double p, const Frame& frame) {
   if (p <= 0) return false;
   SampleRandom random = frame.random(key);
-  return random.uniform() < p;
+  const bool flip = random.uniform() < p;
+  if (flip && frame.boxes) image::flip_boxes_horizontal(*frame.boxes);
+  return flip;
 }
 
 class DrawFlip : public Step {
