@@ -98,10 +98,12 @@ TEST(Cache, ABatchInTheMiddleOfTheFirstEpochLeavesNoFile) {
   }
   EXPECT_TRUE(std::filesystem::is_empty(dir / "cache"));
   EXPECT_ERROR(Iterator(rows_in_memory(5).repeat().cache().batch(2)), "[cache]");
-  EXPECT_ERROR(Iterator(rows_in_memory(5).map(RandomInvert()).cache().batch(2)), "[cache] 'random_invert' lies below");
+  EXPECT_ERROR(Iterator(rows_in_memory(5).map(RandomInvert()).cache().batch(2)),
+               "'random_invert' of 'map_1' draws random numbers");
   EXPECT_ERROR(Iterator(rows_in_memory(5).map(Compose({RandomInvert()})).take(3).cache().batch(2)),
-               "'compose' lies below");
-  EXPECT_ERROR(Iterator(rows_in_memory(5).shuffle().cache().batch(2)), "'shuffle' lies below");
+               "'compose' of 'map_1' draws random numbers");
+  EXPECT_ERROR(Iterator(rows_in_memory(5).shuffle().cache().batch(2)),
+               "'shuffle_1' (shuffle) gives other rows in every epoch");
   EXPECT_EQ(rows_in_memory(5).map(Compose({Invert()})).cache().batch(2).size(), 3);
 }
 

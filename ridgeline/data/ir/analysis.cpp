@@ -28,18 +28,6 @@ void check_above_batch(const Node& node) {
   }
 }
 
-// The first thing at or below the node that gives other rows in another epoch; "" if there is none.
-std::string random_below(const DataGraph& graph, const Node& node) {
-  if (node_entry(node.op).random) return node.name;
-  for (const Transform& operation : node.operations) {
-    if (is_random(operation)) return operation.name;
-  }
-  for (const std::string& input : node.inputs) {
-    if (std::string found = random_below(graph, graph.node(input)); !found.empty()) return found;
-  }
-  return "";
-}
-
 std::int64_t shard_share(const Node& node, std::int64_t rows, Share share) {
   const auto count = arg<std::int64_t>(node.args, "count");
   return share == Share::fewest ? rows / count : (rows + count - 1) / count;
@@ -56,8 +44,6 @@ void check_structure(const DataGraph& graph) {
       }
       if (batched(graph, graph.node(input))) check_above_batch(node);
     }
-    if (const std::string found = kind_of(node) == NodeKind::cache ? random_below(graph, node) : ""; !found.empty())
-      throw Error(fmt::format("[cache] '{}' lies below it and draws anew in every epoch: put it above cache", found));
     if (!above.insert(node.id).second) throw Error("two nodes of the data graph have the id '" + node.id + "'");
   }
   std::set<std::string> used{graph.output().id};

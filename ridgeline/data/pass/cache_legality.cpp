@@ -15,7 +15,7 @@ std::string obstacle(const DataGraph& graph, const Node& node) {
     return fmt::format("'{}' repeats rows, which would be kept once for every pass: put it above", node.id);
   if (entry.kind == NodeKind::cache) return fmt::format("'{}' is a cache already", node.id);
   for (const Transform& t : node.operations) {
-    if (transform_entry(t.op).random)
+    if (is_random(t))
       return fmt::format("'{}' of '{}' draws random numbers, whose first draw would be kept for ever", t.op, node.id);
   }
   for (const std::string& input : node.inputs) {
