@@ -37,7 +37,7 @@ void BadSampleAccount::add(const std::vector<BadSample>& samples) {
           .write({{"epoch", static_cast<std::int64_t>(s.epoch)},
                   {"batch", static_cast<std::int64_t>(s.batch)},
                   {"row", static_cast<std::int64_t>(s.row)},
-                  {"record", static_cast<std::int64_t>(s.record)},
+                  {"position", static_cast<std::int64_t>(s.position)},
                   {"origin", s.origin},
                   {"op", s.op},
                   {"reason", s.reason}});

@@ -28,7 +28,8 @@ struct BadSampleOptions {
 };
 
 struct BadSample {
-  std::uint64_t epoch = 0, batch = 0, row = 0, record = 0;
+  std::uint64_t epoch = 0, batch = 0, row = 0;
+  std::uint64_t position = 0;  // in the order of the epoch; which record it is, `origin` says
   std::string origin, op, reason;
 };
 
