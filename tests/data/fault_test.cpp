@@ -205,7 +205,12 @@ TEST(Faults, AThousandStartsAndStopsMidEpochLeaveNoThreadAndNoMemory) {
     for (int k = 0; k < i % 5; ++k) ASSERT_TRUE(it.next().has_value());
   }
   EXPECT_EQ(threads_now(), before);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  // Sanitizers hold freed memory back; the address sanitizer reports leaks by itself.
   EXPECT_LT(resident_bytes() - memory, std::int64_t{16} << 20);
+#else
+  (void)memory;
+#endif
 }
 
 TEST(Faults, StoppingTakesLessThanASecondFromAnyState) {
