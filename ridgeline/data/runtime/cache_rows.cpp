@@ -56,7 +56,7 @@ class CacheRows : public Rows {
   RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
     Workspace& work = scratch.work[place_];
     if (const Kept* row = kept_[a.position].load(std::memory_order_acquire)) return lend(*row, a, cells);
-    if (const auto file = file_.load()) return read(*file, a, cells, work);
+    if (const PackedFile* file = file_.load(std::memory_order_acquire)) return read(*file, a, cells, work);
     // Whatever is below does not depend on the epoch (cache_legality).
     const RowInfo info = input_->run({0, a.position}, targets, cells, scratch);
     keep(a.position, info, cells);
@@ -68,11 +68,17 @@ class CacheRows : public Rows {
  private:
   bool open() {
     if (!std::filesystem::exists(path_)) return false;
-    auto file = std::make_shared<const PackedFile>(path_);
+    auto file = std::make_unique<const PackedFile>(path_);
     if (file->size() != static_cast<std::size_t>(size()) || file->schema() != file_schema(schema()))
       throw Error(fmt::format("[cache] {} holds other rows than this graph makes: remove it", path_));
-    file_ = std::move(file);
+    publish(std::move(file));
     return true;
+  }
+
+  // Once in the life of the object.
+  void publish(std::unique_ptr<const PackedFile> file) const {
+    opened_ = std::move(file);
+    file_.store(opened_.get(), std::memory_order_release);
   }
 
   static RowInfo lend(const Kept& row, RowAddress a, Cell* cells) {
@@ -155,7 +161,7 @@ class CacheRows : public Rows {
     writer_->add(position, values);
     if (++done_ < size()) return;
     writer_->finish(static_cast<std::size_t>(size()));
-    file_ = std::make_shared<const PackedFile>(path_);
+    publish(std::make_unique<const PackedFile>(path_));
   }
 
   RowsPtr input_;
@@ -167,7 +173,8 @@ class CacheRows : public Rows {
   std::unique_ptr<PackedWriter> writer_;
   mutable std::vector<std::atomic<bool>> written_;
   mutable std::atomic<std::int64_t> done_{0};
-  mutable std::atomic<std::shared_ptr<const PackedFile>> file_;
+  mutable std::unique_ptr<const PackedFile> opened_;
+  mutable std::atomic<const PackedFile*> file_{nullptr};  // opened_, for those who did not open it
 };
 
 }  // namespace
