@@ -61,6 +61,20 @@ void AtomicFile::write(const void* data, std::size_t size) {
   }
 }
 
+void AtomicFile::write_at(std::uint64_t place, const void* data, std::size_t size) {
+  auto* from = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t n = ::pwrite(fd_, from, size, static_cast<off_t>(place));
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      fail("write", path_);
+    }
+    from += n;
+    place += static_cast<std::uint64_t>(n);
+    size -= static_cast<std::size_t>(n);
+  }
+}
+
 void AtomicFile::commit() {
   RIDGELINE_CHECK(fd_ >= 0, "commit() is called once");
   if (::fsync(fd_) != 0) fail("write", path_);

@@ -1,11 +1,12 @@
 // ridgeline/core/atomic_file.h
 //
 // A new file that appears under its name only when it is complete: written under a temporary name in the same
-// directory, synced, renamed. Owned by the writer of one file; one thread. write_file_atomically (file.h) is the form
-// for callers that have the content at hand.
+// directory, synced, renamed. Owned by the writer of one file; one thread, but for write_at(). write_file_atomically
+// (file.h) is the form for callers that have the content at hand.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace ridgeline {
@@ -19,7 +20,11 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   const std::string& path() const { return path_; }
+  // Behind what was written so far.
   void write(const void* data, std::size_t size);
+  // At any place, from any thread, also at the same time; the places must not overlap. What nobody writes reads as
+  // zeros. Does not move the place of write().
+  void write_at(std::uint64_t place, const void* data, std::size_t size);
   // Syncs, renames over path(), syncs the directory. Once, last.
   void commit();
 

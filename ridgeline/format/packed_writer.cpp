@@ -4,12 +4,12 @@
 #include <optional>
 #include <utility>
 
+#include "ridgeline/core/atomic_file.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/format/crc32c.h"
 #include "ridgeline/format/json_value.h"
 #include "ridgeline/format/packed.h"
 #include "ridgeline/format/packed_layout.h"
-#include "ridgeline/format/placed_file.h"
 
 namespace ridgeline {
 
@@ -92,7 +92,7 @@ struct PackedWriter::State {
   void finish(std::size_t rows, Missing missing);
 
   const PackedSchema schema;
-  PlacedFile file;
+  AtomicFile file;
   std::string texts;  // schema and metadata, with the zeros up to the first row
   std::size_t schema_bytes;
   std::size_t texts_bytes = 0;

@@ -98,6 +98,24 @@ TEST_F(File, ATargetThatIsADirectoryIsRefusedAndNothingStays) {
   EXPECT_EQ(names(), std::vector<std::string>{"d"});
 }
 
+TEST_F(File, AnAtomicFileIsWrittenAtAnyPlaceFromAnyThread) {
+  AtomicFile file(path("f"));
+  std::vector<std::thread> threads;
+  for (int i = 7; i >= 0; --i) {
+    threads.emplace_back([&file, i] {
+      const std::string text(100, static_cast<char>('a' + i));
+      file.write_at(static_cast<std::uint64_t>(i) * 101, text.data(), text.size());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(std::filesystem::exists(path("f")));
+  file.commit();
+  std::string expected;
+  for (int i = 0; i < 8; ++i)
+    expected += std::string(100, static_cast<char>('a' + i)) + (i < 7 ? std::string(1, '\0') : "");
+  EXPECT_EQ(read_file(path("f")), expected);
+}
+
 TEST_F(File, AnAtomicFileShowsOnlyAfterCommit) {
   write_file_atomically(path("f"), "old");
   {
