@@ -85,6 +85,16 @@ TEST(Elastic, AnotherGlobalBatchOrShuffleWithinTheRankIsAnotherRun) {
   EXPECT_EQ(one.hash(), rows_in_memory(40).shuffle().batch(8).hash());
   EXPECT_EQ(one.hash(), rows_in_memory(40).shuffle().shard(4, 3).batch(2).hash());
   EXPECT_NE(one.hash(), rows_in_memory(40).shuffle().shard(2, 1).batch(8).hash());
+  // Mixed samples have partners of their own rank: other ranks, other batches.
+  const auto mixed = [](std::int64_t ranks) {
+    return rows_in_memory(40)
+        .shuffle()
+        .shard(ranks, 0)
+        .map_columns({"label"}, {OneHot(40)})
+        .batch(8 / ranks, {.operations = {MixUp()}})
+        .hash();
+  };
+  EXPECT_NE(mixed(1), mixed(2));
   EXPECT_NE(rows_in_memory(40).shard(2, 1).shuffle().batch(4).hash(), rows_in_memory(40).shuffle().batch(8).hash());
   EXPECT_NE(rows_in_memory(40).shard(2, 1).shuffle().batch(4).hash(),
             rows_in_memory(40).shard(4, 1).shuffle().batch(2).hash());

@@ -339,10 +339,11 @@ DataGraph graph_from_json(const std::string& text) {
 namespace {
 
 // Which rank reads which part does not show in what all ranks read together: shards of `count` parts in batches of
-// `size` are written as one part in batches of count * size, if nothing between them depends on the part.
+// `size` are written as one part in batches of count * size, if nothing between them depends on the part, and nothing
+// mixes the samples of a batch: a mixed sample's partner is one of its rank.
 void fold_shards(DataGraph& graph) {
   for (Node& batch : graph.nodes) {
-    if (batch.op != "batch") continue;
+    if (batch.op != "batch" || !batch.operations.empty()) continue;
     auto& size = std::get<std::int64_t>(batch.args.at("size"));
     for (Node* node = &graph.node(batch.inputs[0]); node->inputs.size() == 1; node = &graph.node(node->inputs[0])) {
       if (node->op == "shard") {
