@@ -97,6 +97,7 @@ TEST(BadSamples, BeyondTheBudgetTheyEndTheRunAtTheSamePlace) {
     Iterator it(data, {.workers = workers, .bad_samples = {.policy = BadSamplePolicy::skip, .budget = 2}});
     EXPECT_TRUE(it.next() && it.next());
     EXPECT_ERROR(it.next(), "more than 2 bad samples, the last one: ");
+    EXPECT_ERROR(it.next(), "more than 2 bad samples, the last one: ");
   }
 }
 

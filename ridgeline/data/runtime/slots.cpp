@@ -23,12 +23,12 @@ std::int64_t hint(const Pipeline& pipeline, const char* name) {
   return found == hints.end() ? 0 : found->second;
 }
 
-// Small values and nothing to decode: a row costs less than a lock or a look at the clock.
 bool is_costly(const Transform& operation) {
   return operation.op.starts_with("decode") || operation.op == "function" ||
          std::any_of(operation.operations.begin(), operation.operations.end(), is_costly);
 }
 
+// Small values and nothing to decode: a row costs less than a lock or a look at the clock.
 bool rows_are_cheap(const Pipeline& pipeline, std::size_t slot_bytes) {
   for (const Node& node : pipeline.graph().nodes) {
     if (std::any_of(node.operations.begin(), node.operations.end(), is_costly)) return false;
@@ -299,7 +299,12 @@ Slot* SlotRing::next() {
   if (slot->error) std::rethrow_exception(slot->error);  // stays where it is: every later call ends here
   if (!slot->bad.empty()) {
     std::sort(slot->bad.begin(), slot->bad.end(), [](const BadSample& a, const BadSample& b) { return a.row < b.row; });
-    account_.add(std::exchange(slot->bad, {}));
+    try {
+      account_.add(std::exchange(slot->bad, {}));
+    } catch (...) {
+      slot->error = std::current_exception();  // the budget stays spent at every later call
+      throw;
+    }
   }
   if (next_deliver_ == 0) began_ = std::chrono::steady_clock::now();
   ++next_deliver_;
