@@ -79,6 +79,35 @@ void line_row(const double* HWY_RESTRICT scale, const double* HWY_RESTRICT offse
   for (; i < n; ++i) out[i] = static_cast<float>(in[i] * scale[i % 3] + offset[i % 3]);
 }
 
+// line_row to three planes.
+void line_planar_row(const double* HWY_RESTRICT scale, const double* HWY_RESTRICT offset,
+                     const std::uint8_t* HWY_RESTRICT in, std::size_t width, float* HWY_RESTRICT out,
+                     std::size_t plane) {
+  std::size_t x = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<double> d64;
+  const hn::Rebind<float, decltype(d64)> df;
+  const hn::Rebind<std::int32_t, decltype(d64)> di;
+  const hn::Rebind<std::uint8_t, decltype(d64)> du8;
+  const std::size_t lanes = hn::Lanes(d64);
+  const auto plane_of = [&](int c, std::size_t at, auto v) HWY_ATTR {
+    const auto wide = hn::PromoteTo(d64, hn::PromoteTo(di, v));
+    const auto line = hn::Add(hn::Mul(wide, hn::Set(d64, scale[c])), hn::Set(d64, offset[c]));
+    hn::StoreU(hn::DemoteTo(df, line), df, out + static_cast<std::size_t>(c) * plane + at);
+  };
+  for (; x + lanes <= width; x += lanes) {
+    auto red = hn::Zero(du8), green = red, blue = red;
+    hn::LoadInterleaved3(du8, in + 3 * x, red, green, blue);
+    plane_of(0, x, red);
+    plane_of(1, x, green);
+    plane_of(2, x, blue);
+  }
+#endif
+  for (; x < width; ++x) {
+    for (std::size_t c = 0; c < 3; ++c) out[c * plane + x] = static_cast<float>(in[3 * x + c] * scale[c] + offset[c]);
+  }
+}
+
 // The `pixels` RGB pixels before `end`, the last one first. Writes up to one byte behind them.
 void mirror(const std::uint8_t* HWY_RESTRICT end, std::size_t pixels, std::uint8_t* HWY_RESTRICT out) {
 #if HWY_TARGET != HWY_SCALAR
@@ -106,6 +135,7 @@ namespace ridgeline::image {
 
 HWY_EXPORT(table_row);
 HWY_EXPORT(line_row);
+HWY_EXPORT(line_planar_row);
 HWY_EXPORT(mirror);
 
 NormalizeTable::NormalizeTable(const std::array<double, 3>& mean, const std::array<double, 3>& std) {
@@ -126,30 +156,51 @@ NormalizeTable::NormalizeTable(const std::array<double, 3>& mean, const std::arr
   }
 }
 
+namespace {
+
+// Calls use(pixels, width, at) for the row's parts from left to right; mirrored ones lie in a buffer of their own.
+template <class Use>
+void for_parts(const std::uint8_t* in, std::size_t width, bool flip, Use&& use) {
+  if (!flip) return use(in, width, std::size_t{0});
+  constexpr std::size_t kChunk = 128;
+  std::array<std::uint8_t, 3 * kChunk + 1> mirrored;
+  for (std::size_t x = 0; x < width; x += kChunk) {
+    const std::size_t count = std::min(kChunk, width - x);
+    HWY_DYNAMIC_DISPATCH(mirror)(in + 3 * (width - x), count, mirrored.data());
+    use(mirrored.data(), count, x);
+  }
+}
+
+}  // namespace
+
+void NormalizeTable::row(const std::uint8_t* in, std::size_t width, bool flip, float* out) const {
+  for_parts(in, width, flip, [&](const std::uint8_t* part, std::size_t count, std::size_t at) {
+    if (is_line_) {
+      HWY_DYNAMIC_DISPATCH(line_row)(scale_.data(), offset_.data(), part, 3 * count, out + 3 * at);
+    } else {
+      HWY_DYNAMIC_DISPATCH(table_row)(table_.data(), part, 3 * count, out + 3 * at);
+    }
+  });
+}
+
+void NormalizeTable::planar_row(const std::uint8_t* in, std::size_t width, bool flip, float* out,
+                                std::size_t plane) const {
+  for_parts(in, width, flip, [&](const std::uint8_t* part, std::size_t count, std::size_t at) {
+    if (is_line_) {
+      HWY_DYNAMIC_DISPATCH(line_planar_row)(scale_.data(), offset_.data(), part, count, out + at, plane);
+      return;
+    }
+    for (int c = 0; c < 3; ++c) {
+      float* to = out + static_cast<std::size_t>(c) * plane + at;
+      for (std::size_t x = 0; x < count; ++x) to[x] = this->at(c, part[3 * x + static_cast<std::size_t>(c)]);
+    }
+  });
+}
+
 void NormalizeTable::tail(const ImageView& image, bool flip, float* out) const {
   RIDGELINE_CHECK(image.channels == 3, "the tail takes RGB");
-  const std::size_t n = static_cast<std::size_t>(image.width) * 3;
-  const auto convert = [&](const std::uint8_t* in, std::size_t count, float* to) {
-    if (is_line_) {
-      HWY_DYNAMIC_DISPATCH(line_row)(scale_.data(), offset_.data(), in, count, to);
-    } else {
-      HWY_DYNAMIC_DISPATCH(table_row)(table_.data(), in, count, to);
-    }
-  };
-  for (int y = 0; y < image.height; ++y, out += n) {
-    const std::uint8_t* in = image.row(y);
-    if (!flip) {
-      convert(in, n, out);
-      continue;
-    }
-    constexpr std::size_t kChunk = 3 * 128;
-    std::array<std::uint8_t, kChunk + 1> mirrored;
-    for (std::size_t i = 0; i < n; i += kChunk) {
-      const std::size_t count = std::min(kChunk, n - i);
-      HWY_DYNAMIC_DISPATCH(mirror)(in + n - i, count / 3, mirrored.data());
-      convert(mirrored.data(), count, out + i);
-    }
-  }
+  const auto width = static_cast<std::size_t>(image.width);
+  for (int y = 0; y < image.height; ++y) row(image.row(y), width, flip, out + static_cast<std::size_t>(y) * 3 * width);
 }
 
 }  // namespace ridgeline::image

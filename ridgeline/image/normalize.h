@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "ridgeline/image/image.h"
@@ -24,6 +25,10 @@ class NormalizeTable {
   float at(int channel, std::uint8_t v) const { return table_[static_cast<std::size_t>(channel) * 256 + v]; }
   // u8 HWC (3 channels) to f32 HWC without gaps, mirrored left to right when `flip`. out: height * width * 3.
   void tail(const ImageView& image, bool flip, float* out) const;
+  // One row of it: width * 3 values.
+  void row(const std::uint8_t* in, std::size_t width, bool flip, float* out) const;
+  // The same row to three planes (CHW): channel c goes to out[c * plane] and after.
+  void planar_row(const std::uint8_t* in, std::size_t width, bool flip, float* out, std::size_t plane) const;
 
  private:
   std::array<float, 3 * 256> table_;

@@ -105,38 +105,68 @@ void Resizer::prepare(const ResizeSpec& spec) {
   prepared_ = true;
 }
 
-void Resizer::run(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) {
+void Resizer::check(const ImageView& part) const {
   RIDGELINE_CHECK(prepared_, "prepare() before run()");
   RIDGELINE_CHECK(part.height == source_.height && part.width == source_.width, "not the part that source() names");
   RIDGELINE_CHECK(part.channels >= 1 && part.channels <= 4, "1 to 4 channels");
+}
+
+void Resizer::run(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) {
+  check(part);
   if (is_opencv(spec_.filter)) return opencv_.run(part, out, out_stride);
-  if (!across_.needed && !down_.needed) return copy_rows(part, out, out_stride);
+  if (copies()) return copy_rows(part, out, out_stride);
   if (spec_.filter == Filter::nearest) return run_nearest(part, out, out_stride);
   if (spec_.filter == Filter::tf1_bilinear) return run_tf1(part, out, out_stride);
-
-  ImageView between = part;
-  if (across_.needed) {
-    const std::ptrdiff_t stride = static_cast<std::ptrdiff_t>(window_.width) * part.channels + kRowSlack;
-    between_.resize(static_cast<std::size_t>(stride) * static_cast<std::size_t>(part.height));
-    AcrossRows job{part.data,    part.stride,   part.height,          part.width,           between_.data(),
-                   stride,       window_.width, across_.first.data(), across_.count.data(), across_.weight.data(),
-                   across_.taps, &across_pairs_};
-    if (part.channels == 3) {
-      resample_across_rgb(job);
-    } else {
-      resample_across_plain(job, part.channels, 0, window_.width);
-    }
-    between = {between_.data(), part.height, window_.width, part.channels, stride};
-  }
+  const ImageView between = run_across(part);
   if (!down_.needed) return copy_rows(between, out, out_stride);
-  const auto bytes = static_cast<std::size_t>(window_.width) * static_cast<std::size_t>(part.channels);
-  for (int y = 0; y < window_.height; ++y) {
-    const auto i = static_cast<std::size_t>(y);
-    const std::size_t pairs = i * static_cast<std::size_t>(down_pairs_.pairs);
-    resample_down(between.row(down_.first[i]), between.stride, down_.count[i],
-                  down_.weight.data() + i * static_cast<std::size_t>(down_.taps), down_pairs_.high.data() + pairs,
-                  down_pairs_.low.data() + pairs, bytes, out + y * out_stride);
+  for (int y = 0; y < window_.height; ++y) run_down(between, y, out + y * out_stride);
+}
+
+void Resizer::run(const ImageView& part, RowSink& sink) {
+  check(part);
+  const std::ptrdiff_t stride = static_cast<std::ptrdiff_t>(window_.width) * part.channels;
+  const bool two_passes = !is_opencv(spec_.filter) && spec_.filter != Filter::nearest &&
+                          spec_.filter != Filter::tf1_bilinear && down_.needed;
+  if (two_passes) {
+    const ImageView between = run_across(part);
+    row_.resize(static_cast<std::size_t>(stride));
+    for (int y = 0; y < window_.height; ++y) {
+      run_down(between, y, row_.data());
+      sink.take(y, row_.data());
+    }
+    return;
   }
+  ImageView whole = part;
+  if (is_opencv(spec_.filter) || !copies()) {
+    row_.resize(static_cast<std::size_t>(stride) * static_cast<std::size_t>(window_.height));
+    run(part, row_.data(), stride);
+    whole = {row_.data(), window_.height, window_.width, part.channels, stride};
+  }
+  for (int y = 0; y < window_.height; ++y) sink.take(y, whole.row(y));
+}
+
+ImageView Resizer::run_across(const ImageView& part) {
+  if (!across_.needed) return part;
+  const std::ptrdiff_t stride = static_cast<std::ptrdiff_t>(window_.width) * part.channels + kRowSlack;
+  between_.resize(static_cast<std::size_t>(stride) * static_cast<std::size_t>(part.height));
+  const AcrossRows job{part.data,    part.stride,   part.height,          part.width,           between_.data(),
+                       stride,       window_.width, across_.first.data(), across_.count.data(), across_.weight.data(),
+                       across_.taps, &across_pairs_};
+  if (part.channels == 3) {
+    resample_across_rgb(job);
+  } else {
+    resample_across_plain(job, part.channels, 0, window_.width);
+  }
+  return {between_.data(), part.height, window_.width, part.channels, stride};
+}
+
+void Resizer::run_down(const ImageView& between, int y, std::uint8_t* out) const {
+  const auto i = static_cast<std::size_t>(y);
+  const std::size_t pairs = i * static_cast<std::size_t>(down_pairs_.pairs);
+  resample_down(between.row(down_.first[i]), between.stride, down_.count[i],
+                down_.weight.data() + i * static_cast<std::size_t>(down_.taps), down_pairs_.high.data() + pairs,
+                down_pairs_.low.data() + pairs,
+                static_cast<std::size_t>(between.width) * static_cast<std::size_t>(between.channels), out);
 }
 
 void Resizer::run_nearest(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) const {

@@ -34,6 +34,14 @@ struct ResizeSpec {
   std::optional<Box> window = std::nullopt;
 };
 
+// Takes the rows of a result one after the other, while they are in cache.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  // width * channels bytes, valid during the call.
+  virtual void take(int y, const std::uint8_t* row) = 0;
+};
+
 // Not thread-safe; reuses its buffers from call to call.
 class Resizer {
  public:
@@ -45,6 +53,8 @@ class Resizer {
   Size result() const { return {window_.height, window_.width}; }
   // `part` is the rectangle source() of the image, 1 to 4 channels; writes result() rows of width * channels bytes.
   void run(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride);
+  // The same pixels, row by row from the top.
+  void run(const ImageView& part, RowSink& sink);
 
   // prepare and run on a whole image.
   void resize(const ImageView& image, const ResizeSpec& spec, std::uint8_t* out, std::ptrdiff_t out_stride);
@@ -59,6 +69,11 @@ class Resizer {
   };
 
  private:
+  void check(const ImageView& part) const;
+  bool copies() const { return !across_.needed && !down_.needed; }
+  // Pillow's law and torch's: the image after the first pass, and one row of the second.
+  ImageView run_across(const ImageView& part);
+  void run_down(const ImageView& between, int y, std::uint8_t* out) const;
   void run_nearest(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) const;
   void run_tf1(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) const;
 
@@ -69,7 +84,7 @@ class Resizer {
   Axis across_, down_;
   PairedWeights across_pairs_, down_pairs_;
   OpencvResampler opencv_;
-  std::vector<std::uint8_t> between_;
+  std::vector<std::uint8_t> between_, row_;
 };
 
 // Of a whole image, for single uses.

@@ -65,16 +65,23 @@ TEST(Normalize, TheTailIsTheTableOnEveryInstructionSet) {
       const ImageView part = crop(image, {1, 0, 3, width});
       test::on_every_target([&] {
         for (bool flip : {false, true}) {
-          std::vector<float> out(static_cast<std::size_t>(3 * width * 3), -99.0f);
+          const std::size_t plane = static_cast<std::size_t>(3 * width) + 7;  // wider than an image of 3 rows needs
+          std::vector<float> out(static_cast<std::size_t>(3 * width * 3), -99.0f), planes(3 * plane, -99.0f);
           table.tail(part, flip, out.data());
+          for (int y = 0; y < 3; ++y)
+            table.planar_row(part.row(y), static_cast<std::size_t>(width), flip, planes.data() + y * width, plane);
           for (int y = 0; y < 3; ++y) {
             for (int x = 0; x < width; ++x) {
               for (int c = 0; c < 3; ++c) {
                 const int from = flip ? width - 1 - x : x;
-                ASSERT_EQ(out[static_cast<std::size_t>((y * width + x) * 3 + c)], table.at(c, part.pixel(y, from)[c]));
+                const float expected = table.at(c, part.pixel(y, from)[c]);
+                ASSERT_EQ(out[static_cast<std::size_t>((y * width + x) * 3 + c)], expected);
+                ASSERT_EQ(planes[static_cast<std::size_t>(c) * plane + static_cast<std::size_t>(y * width + x)],
+                          expected);
               }
             }
           }
+          for (std::size_t c = 1; c <= 3; ++c) ASSERT_EQ(planes[c * plane - 1], -99.0f);  // nothing behind a row
         }
       });
     }

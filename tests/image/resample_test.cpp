@@ -96,6 +96,32 @@ TEST(Resample, AWindowEqualsThatPartOfTheWholeResult) {
   }
 }
 
+TEST(Resample, GivesTheSamePixelsRowByRow) {
+  struct Rows : RowSink {
+    Image image;
+    int next = 0;
+    void take(int y, const std::uint8_t* row) override {
+      ASSERT_EQ(y, next++);
+      std::copy_n(row, image.stride(), image.row(y));
+    }
+  };
+  Resizer resizer;
+  for (const Filter filter : all_filters()) {
+    for (const int channels : {1, 3}) {
+      const Image in = detailed_image(31, 44, channels);
+      for (const Size out : {Size{17, 23}, Size{31, 23}, Size{17, 44}, Size{31, 44}, Size{50, 60}}) {
+        const ResizeSpec spec{{31, 44}, out, filter, std::nullopt, Box{2, 3, out.height - 4, out.width - 5}};
+        resizer.prepare(spec);
+        Rows rows;
+        rows.image.reset(resizer.result().height, resizer.result().width, channels);
+        resizer.run(crop(in, resizer.source()), rows);
+        EXPECT_EQ(rows.next, out.height - 4);
+        EXPECT_EQ(rows.image, resize(in, spec)) << name_of(filter) << ' ' << out.height << 'x' << out.width;
+      }
+    }
+  }
+}
+
 TEST(Resample, WritesNothingBeyondTheRowsOfItsResult) {
   const Image image = detailed_image(40, 50, 3);
   for (Filter filter : {Filter::nearest, Filter::bilinear, Filter::tf1_bilinear}) {
