@@ -70,6 +70,7 @@ int run_bench(const CLI::App& app, const BenchFlags& flags) {
   at_least("epochs", options.iterator.epochs, 1);
   at_least("warmup", options.warmup, 0);
   at_least("memory_limit", options.iterator.memory_limit, 0);
+  at_least("slots", options.iterator.slots, 0);
   if (options.iterator.pull && (options.iterator.workers != 0 || options.iterator.autotune))
     throw Error("--pull runs without workers: leave out --workers and --autotune", ErrorKind::usage);
   options.iterator.bad_samples = finish_bad_sample_flags(app, flags.bad_samples);
@@ -103,6 +104,8 @@ DatasetTool add_dataset_bench(CLI::App& dataset) {
                   "batches before the clock starts; 0: the whole run is timed, its start included")
       ->capture_default_str();
   app->add_option("--memory_limit", iterator.memory_limit, "bytes of prepared batches; 0: 512 MiB")
+      ->capture_default_str();
+  app->add_option("--slots", iterator.slots, "most batches that are prepared at one time; 0: as memory_limit allows")
       ->capture_default_str();
   app->add_flag("--pull", iterator.pull, "no workers: the consumer does the work itself, the reference for results");
   app->add_flag("--autotune", iterator.autotune, "as few workers as the consumer needs");

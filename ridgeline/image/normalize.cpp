@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/image/pixels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ridgeline/image/normalize.cpp"
@@ -108,25 +109,6 @@ void line_planar_row(const double* HWY_RESTRICT scale, const double* HWY_RESTRIC
   }
 }
 
-// The `pixels` RGB pixels before `end`, the last one first. Writes up to one byte behind them.
-void mirror(const std::uint8_t* HWY_RESTRICT end, std::size_t pixels, std::uint8_t* HWY_RESTRICT out) {
-#if HWY_TARGET != HWY_SCALAR
-  // Five pixels lie in the upper 15 of 16 bytes, so the load begins one byte early: the first pixels are done below.
-  const hn::FixedTag<std::uint8_t, 16> d;
-  alignas(16) static constexpr std::uint8_t kFive[16] = {13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0};
-  const auto order = hn::Load(d, kFive);
-  for (; pixels > 5; pixels -= 5, end -= 15, out += 15) {
-    hn::StoreU(hn::TableLookupBytes(hn::LoadU(d, end - 16), order), d, out);
-  }
-#endif
-  for (; pixels > 0; --pixels, out += 3) {
-    end -= 3;
-    out[0] = end[0];
-    out[1] = end[1];
-    out[2] = end[2];
-  }
-}
-
 }  // namespace ridgeline::image::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -136,7 +118,6 @@ namespace ridgeline::image {
 HWY_EXPORT(table_row);
 HWY_EXPORT(line_row);
 HWY_EXPORT(line_planar_row);
-HWY_EXPORT(mirror);
 
 NormalizeTable::NormalizeTable(const std::array<double, 3>& mean, const std::array<double, 3>& std) {
   for (std::size_t c = 0; c < 3; ++c) {
@@ -163,10 +144,10 @@ template <class Use>
 void for_parts(const std::uint8_t* in, std::size_t width, bool flip, Use&& use) {
   if (!flip) return use(in, width, std::size_t{0});
   constexpr std::size_t kChunk = 128;
-  std::array<std::uint8_t, 3 * kChunk + 1> mirrored;
+  std::array<std::uint8_t, 3 * kChunk> mirrored;
   for (std::size_t x = 0; x < width; x += kChunk) {
     const std::size_t count = std::min(kChunk, width - x);
-    HWY_DYNAMIC_DISPATCH(mirror)(in + 3 * (width - x), count, mirrored.data());
+    mirror_rgb(in + 3 * (width - x - count), count, mirrored.data());
     use(mirrored.data(), count, x);
   }
 }

@@ -6,7 +6,46 @@
 
 #include "ridgeline/core/error.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ridgeline/image/pixels.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace ridgeline::image::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+void mirror(const std::uint8_t* HWY_RESTRICT in, std::size_t pixels, std::uint8_t* HWY_RESTRICT out) {
+  const std::uint8_t* end = in + 3 * pixels;
+#if HWY_TARGET != HWY_SCALAR
+  // Five pixels lie in the upper 15 of 16 bytes, so the load begins one byte early and the store ends one byte late:
+  // the first pixels are done below.
+  const hn::FixedTag<std::uint8_t, 16> d;
+  alignas(16) static constexpr std::uint8_t kFive[16] = {13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0};
+  const auto order = hn::Load(d, kFive);
+  for (; pixels > 5; pixels -= 5, end -= 15, out += 15) {
+    hn::StoreU(hn::TableLookupBytes(hn::LoadU(d, end - 16), order), d, out);
+  }
+#endif
+  for (; pixels > 0; --pixels, out += 3) {
+    end -= 3;
+    out[0] = end[0];
+    out[1] = end[1];
+    out[2] = end[2];
+  }
+}
+
+}  // namespace ridgeline::image::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace ridgeline::image {
+
+HWY_EXPORT(mirror);
+
+void mirror_rgb(const std::uint8_t* in, std::size_t pixels, std::uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(mirror)(in, pixels, out);
+}
 
 ImageView crop(const ImageView& image, Box box) {
   const bool inside = box.top >= 0 && box.left >= 0 && box.height > 0 && box.width > 0 &&
@@ -64,3 +103,4 @@ Image pad(const ImageView& image, int top, int left, int bottom, int right, std:
 }
 
 }  // namespace ridgeline::image
+#endif  // HWY_ONCE

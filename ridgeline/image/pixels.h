@@ -3,6 +3,7 @@
 // Moving pixels without changing them. Pure functions: any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "ridgeline/image/image.h"
@@ -12,6 +13,8 @@ namespace ridgeline::image {
 // A view of a part; `box` must lie inside.
 ImageView crop(const ImageView& image, Box box);
 Image copy(const ImageView& image);
+// One row of RGB pixels, the last one first; `out` lies elsewhere.
+void mirror_rgb(const std::uint8_t* in, std::size_t pixels, std::uint8_t* out);
 // Mirrored left to right, in place.
 void flip_horizontal(std::uint8_t* data, int height, int width, int channels, std::ptrdiff_t stride);
 Image flipped_horizontal(const ImageView& image);

@@ -41,11 +41,21 @@ TEST(DatasetShow, PrintsTheGraphBeforeAndAfterThePasses) {
     const Outcome both = show("--graph " + file);
     EXPECT_EQ(both.code, 0) << both.text;
     EXPECT_TRUE(says(both, "before the passes\nbatch_4: batch(size=4) -> image f32[4,8,9,3]")) << both.text;
-    EXPECT_TRUE(says(both, "drop_no_ops, fuse_chains, fuse_write\n")) << both.text;
+    EXPECT_TRUE(says(both,
+                     "drop_no_ops, fuse_chains, fuse_write, fuse_resize, write_slots, plan_memory, "
+                     "choose_workers\n"))
+        << both.text;
+    EXPECT_TRUE(
+        says(both, "      resize_write\n      > resize(size=[8, 9], interpolation=\"bicubic\")\n      > write("))
+        << both.text;
+    EXPECT_TRUE(says(both, "    hint slots=8\n")) << both.text;
     EXPECT_TRUE(says(both, "repeat(count=1)"));
   }
-  const Outcome after = show("--graph " + graphs.own + " --after --disable_pass fuse_chains --disable_pass fuse_write");
+  const Outcome after =
+      show("--graph " + graphs.own + " --after --disable_pass fuse_chains --disable_pass fuse_write " +
+           "--disable_pass write_slots --disable_pass plan_memory --disable_pass choose_workers");
   EXPECT_TRUE(says(after, "after the passes: changed by resolve_schema, drop_no_ops\n")) << after.text;
+  EXPECT_FALSE(says(after, "hint"));
   EXPECT_FALSE(says(after, "before the passes"));
   EXPECT_FALSE(says(after, "repeat("));
   const Outcome before = show("--graph " + graphs.own + " --before");

@@ -133,7 +133,9 @@ TEST(DataGraphJson, EveryRegisteredNodeComesBackEqual) {
       graph.add({.op = "in_memory", .args = {{"columns", sample_tensors()}}});
       node.inputs.push_back(graph.output().id);
     }
-    if (entry.kind == NodeKind::batch) node.hints = {{"workers", 3}, {"memory_limit", 1000}};
+    for (const HintSpec& hint : hint_table()) {
+      if (hint.kind == entry.kind) node.hints[hint.name] = 1000;
+    }
     graph.add(std::move(node));
     const DataGraph back = graph_from_json(to_json(graph));
     EXPECT_EQ(back, graph) << to_json(graph, 1);
@@ -151,7 +153,11 @@ TEST(DataGraphJson, EveryRegisteredTransformComesBackEqual) {
     Node map{.op = "map", .inputs = {graph.output().id}};
     if (entry.whole_batch) map = {.op = "batch", .inputs = {graph.output().id}, .args = {{"size", std::int64_t{2}}}};
     Transform t{entry.op, transform_args().at(entry.op), ""}, named{entry.op, t.args, "my_name"};
-    if (entry.nests) t.operations = named.operations = {RandomInvert(), Compose({RandomInvert()})};
+    if (entry.op == "resize_write") {
+      t.operations = named.operations = {Resize(8), {"write", transform_args().at("write"), ""}};
+    } else if (entry.nests) {
+      t.operations = named.operations = {RandomInvert(), Compose({RandomInvert()})};
+    }
     map.operations = {t, named};
     graph.add(std::move(map));
     EXPECT_EQ(graph.output().operations[0].name, entry.op);

@@ -2,10 +2,23 @@
 #include "ridgeline/data/pass/passes.h"
 
 #include "helpers.h"
+#include "ridgeline/core/threads.h"
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/pass/batch_plan.h"
+#include "ridgeline/image/filter.h"
 
 namespace ridgeline::data::testing {
 namespace {
+
+// "resize, resize_write(resize, write)"
+std::string list_of(const std::vector<Transform>& operations) {
+  std::string text;
+  for (const Transform& t : operations) {
+    text += (text.empty() ? "" : ", ") + t.op;
+    if (!t.operations.empty()) text += "(" + list_of(t.operations) + ")";
+  }
+  return text;
+}
 
 // "image_folder | shuffle | map(decode, resize) | batch"
 std::string shape_of(const DataGraph& graph) {
@@ -15,10 +28,7 @@ std::string shape_of(const DataGraph& graph) {
     const Node* node = *at;
     text += (text.empty() ? "" : " | ") + node->op;
     if (node->op == "take" || node->op == "skip") text += " " + std::to_string(arg<std::int64_t>(node->args, "count"));
-    if (node->op != "map") continue;
-    text += "(";
-    for (const Transform& t : node->operations) text += (text.back() == '(' ? "" : ", ") + t.op;
-    text += ")";
+    if (node->op == "map") text += "(" + list_of(node->operations) + ")";
   }
   return text;
 }
@@ -84,6 +94,169 @@ TEST(FuseWrite, JoinsTheTrailingFlipAndNormalizeInAnyOrder) {
   }
   EXPECT_EQ(shape_of(fuse_write(kFolder.map(RandomHorizontalFlip(), Resize({8, 8})).graph())),
             "image_folder | map(random_horizontal_flip, resize)");
+}
+
+TEST(FuseWrite, TakesAChangeOfLayoutAtTheEnd) {
+  const Dataset data = kFolder.map(Resize({8, 8}), RandomHorizontalFlip(0.3), Normalize::imagenet(), HWC2CHW());
+  const DataGraph fused = fuse_write(data.graph());
+  EXPECT_EQ(shape_of(fused), "image_folder | map(resize, write)");
+  EXPECT_EQ(arg<std::string>(fused.output().operations[1].args, "layout"), "chw");
+  EXPECT_EQ(to_string(schema_of(fused)), to_string(schema_of(data.graph())));
+  EXPECT_EQ(to_string(schema_of(fused)), "image f32[3,8,8], label i32[]");
+  EXPECT_EQ(shape_of(fuse_write(kFolder.map(Resize({8, 8}), HWC2CHW()).graph())), "image_folder | map(resize, write)");
+  // One in the middle stays, with what lies before it.
+  const Dataset middle = kFolder.map(Resize({8, 8}), Normalize::imagenet(), HWC2CHW(), TypeCast(DType::bf16));
+  EXPECT_EQ(shape_of(fuse_write(middle.graph())), "image_folder | map(resize, normalize, hwc_to_chw, type_cast)");
+}
+
+TEST(FuseResize, JoinsAResizeAndTheWriteAfterIt) {
+  const auto fused = [](const Dataset& data) {
+    return shape_of(fuse_resize(fuse_write(fuse_decode_crop(resolve_schema(data.graph())))));
+  };
+  EXPECT_EQ(fused(kFolder.map(RandomResizedCrop(8), RandomHorizontalFlip(), Normalize::imagenet())),
+            "image_folder | map(resize_write(decode_random_resized_crop, write))");
+  EXPECT_EQ(fused(kFolder.map(Resize(10), CenterCrop(8), Normalize::imagenet(), HWC2CHW())),
+            "image_folder | map(resize_write(decode_resize_center_crop, write))");
+  EXPECT_EQ(fused(kFolder.map(Resize({8, 8}), Normalize::imagenet())),
+            "image_folder | map(decode, resize_write(resize, write))");
+  EXPECT_EQ(fused(kFolder.map(Resize({8, 8}), RandomInvert(), Normalize::imagenet())),
+            "image_folder | map(decode, resize, random_invert, write)");
+}
+
+TEST(FuseResize, GivesTheSameBitsForEveryFilterLayoutAndChannel) {
+  const TempDir dir;
+  const Dataset folder = ImageFolder(write_folders(dir / "train", 2, 6)), rows = rows_in_memory(6);
+  std::vector<Dataset> all;
+  for (const image::Filter filter : image::all_filters()) {
+    const std::string name(image::name_of(filter));
+    for (const bool planes : {false, true}) {
+      std::vector<Transform> tail{RandomHorizontalFlip(), Normalize::imagenet()};
+      if (planes) tail.push_back(HWC2CHW());
+      all.push_back(folder.map(RandomResizedCrop(16, {.interpolation = name})).map(tail));
+      all.push_back(folder.map(Resize({30, 25}, {.interpolation = name})).map(tail));
+      tail.erase(tail.begin() + 1);  // bytes
+      all.push_back(folder.map(Resize(20, {.interpolation = name}), CenterCrop({18, 17})).map(tail));
+      all.push_back(folder.map(Resize(20, {.interpolation = name}), CenterCrop({30, 9})).map(tail));  // padded
+    }
+  }
+  const Dataset grey = folder.map(Resize({30, 25}), Grayscale());
+  all.push_back(grey.map(Resize({8, 9}), RandomHorizontalFlip(), Normalize({0.5}, {0.25}), HWC2CHW()));
+  all.push_back(grey.map(Resize({8, 9}), RandomHorizontalFlip(), HWC2CHW()));
+  all.push_back(folder.map(Resize({8, 9}), HWC2CHW()));
+  all.push_back(rows.map(Resize({9, 7}), RandomHorizontalFlip()));
+  all.push_back(rows.map(Normalize::imagenet(), RandomHorizontalFlip(), HWC2CHW()));
+  all.push_back(rows.map(Rescale(0.5, 1), RandomHorizontalFlip(), HWC2CHW()));
+  for (const Dataset& data : all) {
+    const Dataset batches = data.batch(4);
+    Iterator plain(batches, {.epochs = 2, .pull = true, .disabled_passes = {"fuse_write", "fuse_decode_crop"}});
+    Iterator written(batches, {.epochs = 2, .pull = true, .disabled_passes = {"fuse_resize"}});
+    Iterator by_rows(batches, {.epochs = 2, .pull = true});
+    const std::uint64_t expected = digest(plain);
+    EXPECT_EQ(digest(written), expected) << data.to_json(1);
+    EXPECT_EQ(digest(by_rows), expected) << data.to_json(1);
+  }
+}
+
+TEST(FuseResize, CarriesBoxesAsBefore) {
+  const Tensor pixels = Tensor::of<std::uint8_t>(std::vector<std::uint8_t>(4 * 6 * 8 * 3, 9), Shape{4, 6, 8, 3});
+  const Tensor boxes =
+      Tensor::of<float>({0, .1f, .5f, .6f, 0, .2f, .4f, .9f, .3f, 0, 1, 1, .5f, .5f, .7f, .8f}, Shape{4, 1, 4});
+  const Dataset data = InMemory({{"image", pixels}, {"boxes", boxes}})
+                           .map(RandomResizedCrop(5), RandomHorizontalFlip(), Normalize::imagenet())
+                           .batch(2);
+  Iterator plain(data, {.epochs = 3, .pull = true, .disabled_passes = {"fuse_resize"}}),
+      by_rows(data, {.epochs = 3, .pull = true});
+  EXPECT_EQ(digest(by_rows), digest(plain));
+}
+
+// The ids of the nodes with the hint.
+std::vector<std::string> marked(const DataGraph& graph) {
+  std::vector<std::string> ids;
+  for (const Node& node : graph.nodes) {
+    if (node.hints.contains("write_slots")) ids.push_back(node.id);
+  }
+  return ids;
+}
+
+TEST(WriteSlots, MarksTheLastMapOfEveryColumnOfFixedSize) {
+  using Ids = std::vector<std::string>;
+  const auto after = [](const Dataset& data) { return marked(write_slots(data.graph())); };
+  const Dataset sized = kFolder.map(Resize({8, 8}));
+  EXPECT_EQ(after(sized.shuffle().map_columns({"label"}, {TypeCast(DType::i64)}).batch(2)), (Ids{"map_1", "map_3"}));
+  EXPECT_EQ(after(sized.map(RandomHorizontalFlip()).batch(2)), Ids{"map_2"});
+  EXPECT_EQ(after(sized.rename({"image"}, {"pixels"}).project({"pixels"}).batch(2)), Ids{"map_1"});
+  EXPECT_EQ(after(sized.project({"label"}).batch(2)), Ids{});
+  EXPECT_EQ(after(kFolder.map(Resize(8)).batch(2, {.pad = true})), Ids{});  // the widths differ
+  EXPECT_EQ(after(sized), Ids{});                                           // no batch
+  EXPECT_EQ(after(concat({sized, kFolder.map(Resize({8, 8}))}).batch(2)), (Ids{"map_1", "map_2"}));
+  // Both inputs of zip read the map, which keeps its row for them.
+  EXPECT_EQ(after(zip({sized.project({"image"}), sized.project({"label"})}).batch(2)), Ids{});
+  DataGraph stale = sized.map(RandomHorizontalFlip()).batch(2).graph();
+  stale.node("map_1").hints["write_slots"] = 1;
+  EXPECT_EQ(marked(write_slots(stale)), Ids{"map_2"});
+}
+
+TEST(WriteSlots, KeepsTheSamples) {
+  const TempDir dir;
+  const Dataset folder = ImageFolder(write_folders(dir / "train", 2, 6));
+  const Dataset sized = folder.map(Resize({8, 8}));
+  for (const Dataset& data :
+       {sized.batch(3), sized.rename({"image"}, {"pixels"}).batch(3), sized.cache().shuffle().batch(3),
+        zip({sized.project({"image"}), sized.rename({"image", "label"}, {"again", "number"})}).batch(3),
+        concat({sized, folder.map(Resize({8, 8}), RandomInvert())}).batch(3),
+        sized.map_columns({"label"}, {TypeCast(DType::i64), OneHot(5)}).batch(3)}) {
+    Iterator copied(data, {.epochs = 2, .pull = true, .disabled_passes = {"write_slots"}});
+    Iterator in_place(data, {.workers = 2, .epochs = 2});
+    EXPECT_EQ(digest(in_place), digest(copied)) << data.to_json(1);
+  }
+}
+
+std::int64_t hint(const DataGraph& graph, const char* name) { return batch_node(graph)->hints.at(name); }
+
+TEST(PlanMemory, SaysHowManyBatchesFit) {
+  const Dataset data = rows_in_memory(100).batch(10);
+  Iterator it(data, {.pull = true});
+  const std::int64_t bytes = it.slot_bytes();
+  const auto slots = [&](Hints hints) { return hint(plan_memory(data.with_hints(hints).graph()), "slots"); };
+  EXPECT_EQ(slots({}), 8);
+  EXPECT_EQ(slots({.memory_limit = 3 * bytes}), 3);
+  EXPECT_EQ(slots({.memory_limit = 4 * bytes - 1}), 3);
+  EXPECT_EQ(slots({.memory_limit = 3 * bytes, .slots = 2}), 2);
+  EXPECT_EQ(slots({.slots = 20}), 20);
+  EXPECT_EQ(slots({.memory_limit = 3 * bytes, .slots = 20}), 3);
+  EXPECT_ERROR(slots({.memory_limit = bytes - 1}), "[batch] one batch takes " + std::to_string(bytes) +
+                                                       " bytes, memory_limit is " + std::to_string(bytes - 1));
+  const DataGraph rows = rows_in_memory(3).graph();
+  EXPECT_TRUE(plan_memory(rows) == rows);
+  Iterator unplanned(data, {.disabled_passes = {"plan_memory"}}), told(data, {.slots = 5});
+  EXPECT_EQ(unplanned.slots(), 2);
+  EXPECT_EQ(told.slots(), 5);
+}
+
+TEST(ChooseWorkers, GoesByTheCostOfARowAndThePiecesOfWork) {
+  const auto plan = [](const Dataset& data) { return choose_workers(plan_memory(resolve_schema(data.graph()))); };
+  const DataGraph cheap = plan(rows_in_memory(100).batch(10));
+  EXPECT_EQ(hint(cheap, "rows_at_once"), 64);
+  EXPECT_EQ(hint(cheap, "workers"), std::min(8, available_cores()));  // a batch is one piece
+  EXPECT_EQ(hint(plan(rows_in_memory(100).batch(10).with_hints({.slots = 1})), "workers"), 1);
+  EXPECT_EQ(hint(plan(rows_in_memory(100).batch(10).with_hints({.workers = 7, .slots = 1})), "workers"), 7);
+  // A decode is dear however small its result, and so is what is large.
+  for (const Dataset& dear : {kFolder.map(Resize({4, 4})).batch(100), rows_in_memory(3).map(Resize({64, 64})).batch(2),
+                              rows_in_memory(3).map_columns({"label"}, {Function("of_pass_test")}).batch(2)})
+    EXPECT_EQ(hint(plan(dear), "rows_at_once"), 1) << dear.to_json(1);
+  Iterator unplanned(rows_in_memory(100).batch(10), {.disabled_passes = {"choose_workers"}});
+  EXPECT_EQ(unplanned.workers(), 1);
+  Iterator told(rows_in_memory(100).batch(10), {.workers = 3, .disabled_passes = {"choose_workers"}});
+  EXPECT_EQ(told.workers(), 3);
+}
+
+TEST(Hints, BelongToTheirKindOfNode) {
+  DataGraph graph = kFolder.map(Resize({8, 8})).batch(2).graph();
+  graph.node("map_1").hints["workers"] = 2;
+  EXPECT_ERROR(validate(graph), "[map] cannot have the hint workers: it is one of batch and bucket");
+  graph = kFolder.batch(2).graph();
+  graph.node("batch_1").hints["worker"] = 2;
+  EXPECT_ERROR(validate(graph), "[batch] unknown hint 'worker': did you mean 'workers'?");
 }
 
 TEST(SplitTail, LeavesFlipAndNormalizeToTheConsumer) {
@@ -224,6 +397,8 @@ TEST(Prepare, GivesTheSameSamplesWithAnyPassLeftOut) {
       }
       Iterator plain(data, {.epochs = 2, .raw_images = raw, .pull = true, .disabled_passes = every});
       EXPECT_EQ(digest(plain), expected);
+      Iterator threads(data, {.workers = 3, .epochs = 2, .raw_images = raw, .disabled_passes = every});
+      EXPECT_EQ(digest(threads), expected);
     }
   }
 }

@@ -117,7 +117,8 @@ inline std::map<std::string, Args> transform_args() {
       {"one_hot", {{"classes", std::int64_t{10}}, {"smoothing", 0.1}}},
       {"function", {{"name", std::string("mine")}, {"dtype", std::string("f32")}, {"shape", Integers{3, -1}}}},
       {"normalize", {{"mean", Reals{0.1, 0.2, 0.3}}, {"std", Reals{0.4, 0.5, 0.6}}}},
-      {"write", {{"p", 0.7}, {"mean", Reals{0.5}}, {"std", Reals{0.25}}}}};
+      {"write", {{"p", 0.7}, {"mean", Reals{0.5}}, {"std", Reals{0.25}}, {"layout", std::string("chw")}}},
+      {"resize_write", {}}};
 }
 
 }  // namespace ridgeline::data::testing

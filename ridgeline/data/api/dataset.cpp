@@ -126,8 +126,8 @@ Dataset Dataset::with_hints(Hints hints) const {
   const Node* batch = batch_node(copy.graph_);
   if (!batch) throw Error("hints belong to batches: call with_hints after batch");
   Node& node = copy.graph_.node(batch->id);
-  node.hints["workers"] = hints.workers;
-  node.hints["memory_limit"] = hints.memory_limit;
+  node.hints = {{"workers", hints.workers}, {"memory_limit", hints.memory_limit}, {"slots", hints.slots}};
+  std::erase_if(node.hints, [](const auto& hint) { return hint.second == 0; });
   complete(node);
   return copy;
 }

@@ -63,6 +63,15 @@ std::string operation(const Transform& t) {
   return out;
 }
 
+// Those that an operation is made of follow it, one "> " for every level.
+void list_operations(const std::vector<Transform>& operations, const std::string& level,
+                     std::vector<std::string>& out) {
+  for (const Transform& t : operations) {
+    out.push_back(level + operation(t));
+    list_operations(t.operations, level + "> ", out);
+  }
+}
+
 // Asks a rule of a node; nothing where the answer lies in files that must not be opened. Sources then have no handle to
 // open them by, which source_of() notices.
 template <class F>
@@ -100,7 +109,7 @@ std::map<std::string, NodeFacts> facts_of(const DataGraph& given, const DrawOpti
     const NodeEntry& entry = node_entry(node.op);
     NodeFacts facts;
     facts.arguments = arguments(node.args, entry.args);
-    for (const Transform& t : node.operations) facts.operations.push_back(operation(t));
+    list_operations(node.operations, "", facts.operations);
     for (const auto& [name, value] : node.hints) facts.extras.push_back(fmt::format("hint {}={}", name, value));
     for (const std::shared_ptr<DataCallback>& callback : node.callbacks)
       facts.extras.push_back(fmt::format("callback every {} steps", callback->step_size()));

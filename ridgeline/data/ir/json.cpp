@@ -258,7 +258,7 @@ Node read_node(const json& object) {
   node.args = read_args(args, what, entry.args, map || batch);
   if (map || (batch && args.contains("operations"))) node.operations = read_operations(args, what, 0);
   const json hints = object.value("hints", json::object());
-  check_keys(hints, "'hints' of " + what, hint_names());
+  if (!hints.is_object()) throw Error("[data graph JSON] 'hints' of " + what + " is not an object");
   for (const auto& [name, value] : hints.items()) {
     if (!value.is_number_integer())
       throw Error("[data graph JSON] hint '" + name + "' of " + what + " is not an integer");

@@ -49,9 +49,31 @@ void describe(std::string& page, const std::string& op, const std::string& doc, 
 const NodeEntry& node_entry(const std::string& op) { return find_entry(node_table(), op, "node"); }
 const TransformEntry& transform_entry(const std::string& op) { return find_entry(transform_table(), op, "transform"); }
 
-const std::vector<std::string>& hint_names() {
-  static const std::vector<std::string> names{"workers", "memory_limit"};
-  return names;
+const std::vector<HintSpec>& hint_table() {
+  static const std::vector<HintSpec> table{
+      {"workers", NodeKind::batch, "threads that make rows; 0: one per core"},
+      {"memory_limit", NodeKind::batch, "bytes of prepared batches; 0: 512 MiB"},
+      {"slots", NodeKind::batch, "most batches that are prepared or lent at one time; 0: 8"},
+      {"rows_at_once", NodeKind::batch, "rows that a worker takes at a time", true},
+      {"write_slots", NodeKind::map, "1: the last step writes its value into the batch's memory", true}};
+  return table;
+}
+
+void check_hint(const Node& node, const std::string& name, std::int64_t value) {
+  const auto known =
+      std::find_if(hint_table().begin(), hint_table().end(), [&](const HintSpec& h) { return h.name == name; });
+  if (known == hint_table().end()) {
+    std::vector<std::string> names;
+    for (const HintSpec& hint : hint_table()) names.push_back(hint.name);
+    const std::string nearest = nearest_name(name, names);
+    throw Error(fmt::format("[{}] unknown hint '{}'{} (known: {})", node.op, name,
+                            nearest.empty() ? "" : ": did you mean '" + nearest + "'?", fmt::join(names, ", ")));
+  }
+  if (node_entry(node.op).kind != known->kind) {
+    throw Error(fmt::format("[{}] cannot have the hint {}: it is one of {}", node.op, name,
+                            known->kind == NodeKind::map ? "map" : "batch and bucket"));
+  }
+  if (value < 0) throw Error(fmt::format("[{}] hint {} is {}, it must not be negative", node.op, name, value));
 }
 
 std::string_view name_of(ArgType type) {
@@ -105,7 +127,7 @@ void complete(Transform& operation, const Node& node, bool whole_batch) {
   if (entry.nests && operation.operations.empty()) throw Error(fmt::format("[{}] has no operations", operation.op));
   for (Transform& inner : operation.operations) {
     const TransformEntry& known = transform_entry(inner.op);
-    if (known.made_by_pass || inner.op == "decode") {
+    if ((known.made_by_pass && !entry.made_by_pass) || inner.op == "decode") {
       throw Error(fmt::format("[{}] cannot hold {}{}", operation.op, inner.op,
                               inner.op == "decode" ? ": images are decoded before it" : ", which only passes make"));
     }
@@ -132,15 +154,7 @@ void complete(Node& node) {
   for (const std::shared_ptr<DataCallback>& callback : node.callbacks) {
     if (!callback) throw Error(fmt::format("[{}] a callback is null", node.op));
   }
-  for (const auto& [name, value] : node.hints) {
-    if (std::find(hint_names().begin(), hint_names().end(), name) == hint_names().end()) {
-      const std::string nearest = nearest_name(name, hint_names());
-      throw Error(fmt::format("[{}] unknown hint '{}'{} (known: {})", node.op, name,
-                              nearest.empty() ? "" : ": did you mean '" + nearest + "'?",
-                              fmt::join(hint_names(), ", ")));
-    }
-    if (value < 0) throw Error(fmt::format("[{}] hint {} is {}, it must not be negative", node.op, name, value));
-  }
+  for (const auto& [name, value] : node.hints) check_hint(node, name, value);
   complete_args(node.op, entry.args, node.args);
   if (entry.check) entry.check(node);
   for (Transform& operation : node.operations) complete(operation, node, entry.kind == NodeKind::batch);
@@ -158,10 +172,14 @@ bool any_in(const Transform& transform, Test test) {
 }  // namespace
 
 bool needs_pixels(const Transform& transform) {
+  if (transform.op == "resize_write") return needs_pixels(transform.operations.front());  // which may decode
   return any_in(transform, [](const TransformEntry& e) { return e.needs_pixels && !e.nests; });
 }
 bool is_random(const Transform& transform) {
   return any_in(transform, [](const TransformEntry& e) { return e.random; });
+}
+bool is_costly(const Transform& transform) {
+  return any_in(transform, [](const TransformEntry& e) { return e.costly; });
 }
 bool works_on_batches(const Transform& transform) {
   return any_in(transform, [](const TransformEntry& e) { return e.whole_batch; });
@@ -170,6 +188,9 @@ bool works_on_batches(const Transform& transform) {
 std::string reference_page() {
   std::string page = "nodes\n";
   for (const NodeEntry& entry : node_table()) describe(page, entry.op, entry.doc, entry.args);
+  page += "hints\n";
+  for (const HintSpec& hint : hint_table())
+    page += fmt::format("  {}: {}{}\n", hint.name, hint.doc, hint.made_by_pass ? " (made by a pass)" : "");
   page += "transforms\n";
   for (const TransformEntry& entry : transform_table()) {
     const char* note = entry.made_by_pass  ? " (made by a pass)"

@@ -51,11 +51,13 @@ struct TransformEntry {
   std::string op;
   std::string doc;
   std::vector<ArgSpec> args;
-  bool made_by_pass = false;  // no front end offers it; it appears in dumps and may be read back
-  bool needs_pixels = true;   // an encoded column must be decoded before
-  bool random = false;        // draws random numbers: not below a cache
-  bool whole_batch = false;   // an operation of batch instead of map
-  bool nests = false;         // made of other operations, and of samples or of whole batches as these are
+  bool made_by_pass = false;    // no front end offers it; it appears in dumps and may be read back
+  bool needs_pixels = true;     // an encoded column must be decoded before
+  bool random = false;          // draws random numbers: not below a cache
+  bool whole_batch = false;     // an operation of batch instead of map
+  bool nests = false;           // made of other operations, and of samples or of whole batches as these are
+  bool costly = false;          // takes much longer than a lock, whatever the size of its value
+  bool ends_in_resize = false;  // and can hand over its rows one by one
   std::function<void(const Transform&)> check;
   // Columns after the transform of `columns` (those that the map names; a batch operation names its own).
   std::function<Schema(const Transform&, Schema, const std::vector<std::string>& columns)> schema;
@@ -66,12 +68,23 @@ const std::vector<TransformEntry>& transform_table();
 // An unknown name is an Error with the nearest and all known ones.
 const NodeEntry& node_entry(const std::string& op);
 const TransformEntry& transform_entry(const std::string& op);
-const std::vector<std::string>& hint_names();
+
+// What tunes a node: graphs run without, at another speed.
+struct HintSpec {
+  std::string name;
+  NodeKind kind;  // of the nodes that may have it
+  std::string doc;
+  bool made_by_pass = false;  // no front end offers it; a pass writes it anew
+};
+const std::vector<HintSpec>& hint_table();
+// An unknown name, a node of another kind, or a negative value is an Error.
+void check_hint(const Node& node, const std::string& name, std::int64_t value);
 
 // TransformEntry's flags of an operation, looked up in what it is made of where it nests.
 bool needs_pixels(const Transform& transform);
 bool is_random(const Transform& transform);
 bool works_on_batches(const Transform& transform);
+bool is_costly(const Transform& transform);
 
 // Fills in defaults; unknown, missing and mistyped arguments and texts outside `allowed` are Errors "[op] ...".
 void complete_args(const std::string& op, const std::vector<ArgSpec>& specs, Args& args);

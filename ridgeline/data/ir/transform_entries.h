@@ -62,6 +62,7 @@ Column pixels_or_floats_of(const Transform& t, const Column& column);
 Column crop_schema(const Transform& t, const Column& column);  // to the argument size
 Column decode_schema(const Transform& t, const Column& column);
 Column normalize_schema(const Transform& t, const Column& column);
+Column hwc_to_chw_schema(const Transform& t, const Column& column);
 // Extents that differ between columns of the same type vary; an Error for other differences.
 Schema common_schema(const Transform& t, const Schema& a, const Schema& b);
 

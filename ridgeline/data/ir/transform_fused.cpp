@@ -15,8 +15,21 @@ Column flip_schema(const Transform& t, const Column& column) { return image_of(t
 
 Column decode_crop_schema(const Transform& t, const Column& column) { return crop_schema(t, decode_schema(t, column)); }
 
-Column write_schema(const Transform& t, const Column& column) {
-  return arg<Reals>(t.args, "mean").empty() ? flip_schema(t, column) : normalize_schema(t, column);
+Column write_schema(const Transform& t, const Column& given) {
+  const Column column = arg<Reals>(t.args, "mean").empty() ? flip_schema(t, given) : normalize_schema(t, given);
+  return arg<std::string>(t.args, "layout") == "chw" ? hwc_to_chw_schema(t, column) : column;
+}
+
+void check_resize_write(const Transform& t) {
+  const std::vector<Transform>& inner = t.operations;
+  if (inner.size() == 2 && transform_entry(inner[0].op).ends_in_resize && inner[1].op == "write") return;
+  throw Error("[resize_write] is made of two operations: one that ends in a resize, and write");
+}
+
+Schema resize_write_schema(const Transform& t, Schema schema, const Columns& columns) {
+  for (const Transform& operation : t.operations)
+    schema = transform_entry(operation.op).schema(operation, std::move(schema), columns);
+  return schema;
 }
 
 Schema draw_flip_schema(const Transform& t, Schema schema, const Columns& columns) {
@@ -36,6 +49,8 @@ std::vector<TransformEntry> fused_entries() {
        .made_by_pass = true,
        .needs_pixels = false,
        .random = true,
+       .costly = true,
+       .ends_in_resize = true,
        .check = check_crop,
        .schema = each(decode_crop_schema)},
       {.op = "decode_resize_center_crop",
@@ -46,6 +61,8 @@ std::vector<TransformEntry> fused_entries() {
                 size_rule_arg()},
        .made_by_pass = true,
        .needs_pixels = false,
+       .costly = true,
+       .ends_in_resize = true,
        .check =
            [](const Transform& t) {
              check_size(t);
@@ -60,15 +77,27 @@ std::vector<TransformEntry> fused_entries() {
        .check = check_probability,
        .schema = draw_flip_schema},
       {.op = "write",
-       .doc = "flip and normalize in one pass over the pixels, straight into the batch",
+       .doc = "flip, normalize and channels first in one pass over the pixels",
        .args =
            {{.name = "p", .type = ArgType::real, .doc = "probability of the flip; 0: none", .fallback = 0.0},
             {.name = "mean", .type = ArgType::reals, .doc = "as normalize; empty: pixels stay u8", .fallback = Reals{}},
-            {.name = "std", .type = ArgType::reals, .doc = "as normalize", .fallback = Reals{}}},
+            {.name = "std", .type = ArgType::reals, .doc = "as normalize", .fallback = Reals{}},
+            {.name = "layout",
+             .type = ArgType::text,
+             .doc = "channels last or first",
+             .fallback = std::string("hwc"),
+             .allowed = {"hwc", "chw"}}},
        .made_by_pass = true,
        .random = true,
        .check = check_write,
        .schema = each(write_schema)},
+      {.op = "resize_write",
+       .doc = "an operation that ends in a resize, whose rows go through a write while they are in cache",
+       .args = {},
+       .made_by_pass = true,
+       .nests = true,
+       .check = check_resize_write,
+       .schema = resize_write_schema},
   };
 }
 

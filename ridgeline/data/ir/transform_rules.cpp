@@ -207,6 +207,12 @@ Column crop_schema(const Transform& t, const Column& given) {
   return column;
 }
 
+Column hwc_to_chw_schema(const Transform& t, const Column& given) {
+  Column column = image_of(t, given, true);
+  column.shape = Shape{given.shape[2], given.shape[0], given.shape[1]};
+  return column;
+}
+
 Column normalize_schema(const Transform& t, const Column& given) {
   Column column = image_of(t, given);
   const std::size_t channels = arg<Reals>(t.args, "mean").size();

@@ -24,12 +24,6 @@ Column rescale_schema(const Transform& t, const Column& given) {
   return column;
 }
 
-Column hwc_to_chw_schema(const Transform& t, const Column& given) {
-  Column column = image_of(t, given, true);
-  column.shape = Shape{given.shape[2], given.shape[0], given.shape[1]};
-  return column;
-}
-
 void check_one_hot(const Transform& t) {
   if (arg<std::int64_t>(t.args, "classes") < 1)
     throw Error(fmt::format("[one_hot] classes is {}, it must be positive", arg<std::int64_t>(t.args, "classes")));
@@ -110,6 +104,7 @@ std::vector<TransformEntry> value_entries() {
                  .doc = "of its result, -1 for an extent that varies; empty: unchanged, [0]: a single number",
                  .fallback = Integers{}}},
        .needs_pixels = false,
+       .costly = true,
        .check = check_function,
        .schema = each(function_schema)},
   };

@@ -6,9 +6,13 @@ namespace ridgeline::data {
 DataGraph fuse_write(DataGraph graph) {
   Node* map = last_map(graph);
   if (!map) return graph;
-  const Tail tail = cut_tail(graph);
-  if (!tail.flip && !tail.normalize) return graph;
-  Transform write{"write", {{"p", 0.0}, {"mean", Reals{}}, {"std", Reals{}}}, ""};
+  const Tail tail = cut_tail(graph, true);
+  if (!tail.flip && !tail.normalize && !tail.layout) return graph;
+  Transform write{
+      "write",
+      {{"p", 0.0}, {"mean", Reals{}}, {"std", Reals{}}, {"layout", std::string(tail.layout ? "chw" : "hwc")}},
+      ""};
+  if (tail.layout) write.name = tail.layout->name;
   if (tail.normalize) {
     write.args["mean"] = tail.normalize->args.at("mean");
     write.args["std"] = tail.normalize->args.at("std");

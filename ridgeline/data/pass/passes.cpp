@@ -40,8 +40,21 @@ std::vector<Pass> passes(bool raw_images) {
   list.push_back({"fuse_decode_crop", fuse_decode_crop, false,
                   "decode and a crop into one op that decodes only the region the crop reads",
                   "map(decode, random_resized_crop)", "map(decode_random_resized_crop)"});
-  list.push_back({"fuse_write", fuse_write, false, "the trailing flip and normalize into one write into the batch",
-                  "map(resize, random_horizontal_flip, normalize)", "map(resize, write)"});
+  list.push_back({"fuse_write", fuse_write, false, "the trailing flip, normalize and hwc_to_chw into one write",
+                  "map(resize, random_horizontal_flip, normalize, hwc_to_chw)", "map(resize, write)"});
+  list.push_back({"fuse_resize", fuse_resize, false,
+                  "a resize and the write after it: rows go through both while they are in cache",
+                  "map(decode_random_resized_crop, write)", "map(resize_write(decode_random_resized_crop, write))"});
+  list.push_back({"write_slots", write_slots, false,
+                  "the last step of a map makes its value in the batch's memory; without, rows are copied there",
+                  "map(resize, write) | batch", "map(resize, write) write_slots=1 | batch"});
+  list.push_back({"plan_memory", plan_memory, false,
+                  "how many batches of this size are prepared in memory_limit; without, two, whatever they take",
+                  "batch 128 memory_limit=536870912", "batch 128 memory_limit=536870912 slots=6"});
+  list.push_back({"choose_workers", choose_workers, false,
+                  "one worker a core, but no more than pieces of work, and several rows at a time where they cost "
+                  "little; without, one worker (unless told otherwise) and one row",
+                  "in_memory | batch 128 slots=8", "in_memory | batch 128 slots=8 workers=16 rows_at_once=64"});
   return list;
 }
 

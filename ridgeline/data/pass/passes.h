@@ -37,8 +37,16 @@ DataGraph fuse_chains(DataGraph graph);
 DataGraph split_tail(DataGraph graph);
 // decode + random_resized_crop and decode + resize + center_crop into one op that decodes a region.
 DataGraph fuse_decode_crop(DataGraph graph);
-// The trailing flip and normalize into one write.
+// The trailing flip, normalize and hwc_to_chw into one write.
 DataGraph fuse_write(DataGraph graph);
+// A resize and the write after it into one op that works row by row.
+DataGraph fuse_resize(DataGraph graph);
+// Hint write_slots: the maps whose last step makes a value in its place in the batch, so that nothing copies it.
+DataGraph write_slots(DataGraph graph);
+// Hint slots: how many batches fit memory_limit. An Error where none does.
+DataGraph plan_memory(DataGraph graph);
+// Hints workers (unless given) and rows_at_once, by what rows cost and how many pieces of work there are.
+DataGraph choose_workers(DataGraph graph);
 
 struct Pass {
   std::string name;

@@ -42,7 +42,7 @@ Node* last_map(DataGraph& graph) {
   return maps.empty() ? nullptr : &graph.node(maps.front());
 }
 
-Tail cut_tail(DataGraph& graph) {
+Tail cut_tail(DataGraph& graph, bool layout_too) {
   Tail tail;
   for (const std::string& id : image_maps(graph)) {
     std::vector<Transform>& operations = graph.node(id).operations;
@@ -51,6 +51,7 @@ Tail cut_tail(DataGraph& graph) {
       std::optional<Transform>* place = last.op == "random_horizontal_flip" ? &tail.flip
                                         : last.op == "normalize"            ? &tail.normalize
                                                                             : nullptr;
+      if (last.op == "hwc_to_chw" && layout_too && !tail.flip && !tail.normalize) place = &tail.layout;
       if (!place || place->has_value()) return tail;
       *place = std::move(last);
       operations.pop_back();

@@ -90,17 +90,14 @@ Iterator::Iterator(const Dataset& dataset, IteratorOptions options)
     throw Error(fmt::format("[iterator] workers is {}, it must not be negative", s.options.workers));
   if (s.options.memory_limit < 0)
     throw Error(fmt::format("[iterator] memory_limit is {}, it must not be negative", s.options.memory_limit));
+  if (s.options.slots < 0) throw Error(fmt::format("[iterator] slots is {}, it must not be negative", s.options.slots));
   if (s.options.epochs < 1 && s.options.epochs != kForever)
     throw Error(fmt::format("[iterator] epochs is {}, it must be at least 1, or kForever", s.options.epochs));
   if (s.options.start) s.check(*s.options.start);
   s.compile();
   if (s.options.start) s.check_position(*s.options.start);
   if (!s.options.pull) {
-    int workers = s.options.workers;
-    if (workers == 0) {
-      const auto& hints = batch_node(dataset.graph())->hints;
-      if (const auto hint = hints.find("workers"); hint != hints.end()) workers = static_cast<int>(hint->second);
-    }
+    const int workers = plan_of(s.pipeline->batch_node()).workers;
     s.pool = s.options.pool ? s.options.pool : std::make_shared<WorkerPool>(workers, s.options.trace);
   }
   s.begin();
@@ -217,6 +214,7 @@ RowAddress address_of(const Pipeline& pipeline, std::uint64_t epoch, std::uint64
 }  // namespace
 
 Sample replay(const Dataset& dataset, std::uint64_t epoch, std::uint64_t index, IteratorOptions options) {
+  options.disabled_passes.push_back("plan_memory");  // no batch is made
   const Pipeline pipeline(dataset, options);
   const Rows& rows = pipeline.rows();
   const RowAddress address = address_of(pipeline, epoch, index);

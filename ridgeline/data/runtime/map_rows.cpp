@@ -18,13 +18,16 @@ class MapRows : public Rows {
       : Rows(input->size(), std::move(schema)),
         input_(std::move(input)),
         place_(static_cast<std::size_t>(first_place)) {
+    const bool in_slot = node.hints.contains("write_slots");
     for (const std::string& name : columns_of(node)) {
       const Column* column = find_column(this->schema(), name);
       columns_.push_back({static_cast<std::size_t>(column - this->schema().data()), fixed_bytes(*column)});
     }
     for (const Transform& operation : node.operations) {
-      steps_.push_back({operation.op, make_step(operation, seed)});
-      if (steps_.back().step->writes()) last_writer_ = steps_.size() - 1;
+      // What can go wrong in resize_write is what it resizes, which is the user's own operation.
+      const bool fused = operation.op == "resize_write";
+      steps_.push_back({fused ? operation.operations[0].op : operation.op, make_step(operation, seed)});
+      if (in_slot && steps_.back().step->writes()) writer_ = steps_.size();
     }
     flip_ = this->schema().size() > input_->schema().size();  // draw_flip's column, the last one
     const std::vector<std::string>& names = columns_of(node);
@@ -63,7 +66,7 @@ class MapRows : public Rows {
         frame.slot_bytes = columns_[i].bytes;
         for (std::size_t k = 0; k < steps_.size(); ++k) {
           op = &steps_[k].op;
-          if (k == last_writer_ && !targets.empty() && frame.slot_bytes > 0)
+          if (k + 1 == writer_ && !targets.empty() && frame.slot_bytes > 0)
             frame.slot = static_cast<std::uint8_t*>(targets[index]);
           steps_[k].step->run(frame, scratch);
         }
@@ -130,7 +133,7 @@ class MapRows : public Rows {
   std::size_t place_;  // and one more for every further column
   std::vector<Target> columns_;
   std::vector<Named> steps_;
-  std::size_t last_writer_ = 0;
+  std::size_t writer_ = 0;  // counted from 1: the step that writes into the batch; 0: none
   bool flip_ = false;
   // The image among the map's columns, whose geometry boxes follow, and the columns of the row; -1: none.
   std::ptrdiff_t image_ = -1, boxes_ = -1, box_labels_ = -1;
@@ -139,7 +142,7 @@ class MapRows : public Rows {
 }  // namespace
 
 std::uint8_t* Frame::output(std::size_t bytes) {
-  if (slot) {
+  if (slot && !tail) {
     RIDGELINE_CHECK(bytes == slot_bytes, "the last step writes another size than the schema says");
     return slot;
   }
@@ -156,6 +159,7 @@ std::unique_ptr<Step> make_step(const Transform& transform, std::uint64_t seed) 
   if (auto step = make_colour_step(transform, seed)) return step;
   if (auto step = make_erase_step(transform, seed)) return step;
   if (auto step = make_policy_step(transform, seed)) return step;
+  if (auto step = make_resize_write_step(transform, seed)) return step;
   if (auto step = make_nested_step(transform, seed)) return step;
   if (auto step = make_box_step(transform)) return step;
   throw InternalError("no step for transform " + transform.op);

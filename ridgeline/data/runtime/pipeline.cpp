@@ -117,12 +117,23 @@ class TreeBuilder {
   int places_ = 0;
 };
 
+// The graph with what the caller wants instead of its hints.
+DataGraph tuned(DataGraph graph, const IteratorOptions& options) {
+  const Node* batch = data::batch_node(graph);
+  if (!batch) return graph;
+  std::map<std::string, std::int64_t>& hints = graph.node(batch->id).hints;
+  if (options.workers > 0) hints["workers"] = options.workers;
+  if (options.memory_limit > 0) hints["memory_limit"] = options.memory_limit;
+  if (options.slots > 0) hints["slots"] = options.slots;
+  return graph;
+}
+
 }  // namespace
 
 Pipeline::Pipeline(const Dataset& dataset, const IteratorOptions& options)
     : hash_(dataset.hash()), seed_(options.seed.value_or(dataset.graph().seed)) {
   DataGraph before;
-  graph_ = prepare(dataset.graph(), options.raw_images, options.disabled_passes,
+  graph_ = prepare(tuned(dataset.graph(), options), options.raw_images, options.disabled_passes,
                    [&](const std::string& pass, const DataGraph& graph) {
                      if (pass == "split_tail") tail_ = tail_between(before, graph);
                      before = graph;

@@ -5,15 +5,13 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <utility>
 
 namespace ridgeline::data {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
 // Bad samples in one place that are replaced by others before it is given up.
 constexpr int kMostAttempts = 16;
-
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 // Copies a dense block into the corner of a larger one.
 void paste(const std::uint8_t* from, std::span<const std::int64_t> dims, std::uint8_t* to,
@@ -39,19 +37,11 @@ void paste(const std::uint8_t* from, std::span<const std::int64_t> dims, std::ui
 }  // namespace
 
 SlotWriter::SlotWriter(const Pipeline& pipeline, BadSamplePolicy policy) : pipeline_(pipeline), policy_(policy) {
-  const auto rows = static_cast<std::size_t>(pipeline_.capacity());
-  for (const Column& column : pipeline_.columns()) {
-    SlotColumn layout{.offset = slot_bytes_};
-    std::size_t bytes = size_of(column.dtype);
-    for (int d = 1; d < column.shape.rank(); ++d) {
-      layout.padded |= column.shape[d] == kVaries;
-      bytes *= static_cast<std::size_t>(std::max<std::int64_t>(0, column.shape[d]));
-    }
-    layout.row_bytes = layout.padded ? 0 : bytes;
-    slot_bytes_ += aligned(layout.row_bytes * rows);
-    layout_.push_back(layout);
-  }
-  slot_bytes_ = std::max(slot_bytes_, kAlignment);
+  SlotLayout layout = slot_layout(pipeline_.columns(), pipeline_.capacity());
+  layout_ = std::move(layout.columns);
+  bytes_ = layout.bytes;
+  const BatchPlan plan = plan_of(pipeline_.batch_node());
+  padded_limit_ = static_cast<std::size_t>(plan.memory_limit / plan.slots);
   for (const Transform& operation : pipeline_.batch_operations())
     batch_steps_.push_back(make_batch_step(operation, pipeline_.columns(), pipeline_.seed()));
 }
@@ -168,9 +158,9 @@ void SlotWriter::gather(Slot& slot, std::size_t column) const {
   }
   const Shape shape(dims);
   const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(schema.dtype);
-  if (bytes > limit_) {
+  if (bytes > padded_limit_) {
     throw Error(fmt::format("[batch] {} padded to {} takes {} bytes, a batch may have {} (memory_limit over the slots)",
-                            schema.name, shape.to_string(), bytes, limit_));
+                            schema.name, shape.to_string(), bytes, padded_limit_));
   }
   std::vector<std::uint8_t>& out = slot.gathered[column];
   out.assign(bytes, 0);

@@ -9,18 +9,12 @@
 #include <memory>
 #include <vector>
 
+#include "ridgeline/data/pass/batch_plan.h"
 #include "ridgeline/data/runtime/bad_samples.h"
 #include "ridgeline/data/runtime/batch_step.h"
 #include "ridgeline/data/runtime/pipeline.h"
 
 namespace ridgeline::data {
-
-// A column of a batch in a slot.
-struct SlotColumn {
-  std::size_t offset = 0;     // in the slot's memory
-  std::size_t row_bytes = 0;  // of one row; 0 for byte strings and for columns that are padded
-  bool padded = false;        // rows differ in shape: gathered one by one, put together when all are there
-};
 
 // One batch in preparation, ready, or lent. Fields are guarded by SlotRing's mutex where not said otherwise.
 struct Slot {
@@ -52,10 +46,8 @@ class SlotWriter {
  public:
   // `pipeline` must outlive it.
   SlotWriter(const Pipeline& pipeline, BadSamplePolicy policy);
-  std::size_t slot_bytes() const { return slot_bytes_; }
+  std::size_t slot_bytes() const { return bytes_; }
   std::size_t columns() const { return layout_.size(); }
-  // Most bytes that the padded columns of a batch may take.
-  void set_limit(std::size_t bytes) { limit_ = bytes; }
 
   // Makes room for batch {slot.epoch, slot.index}: its rows, no row written.
   void open(Slot& slot) const;
@@ -73,8 +65,8 @@ class SlotWriter {
   BadSamplePolicy policy_;
   std::vector<SlotColumn> layout_;  // mask is the last column
   std::vector<std::unique_ptr<BatchStep>> batch_steps_;
-  std::size_t slot_bytes_ = 0;
-  std::size_t limit_ = 0;
+  std::size_t bytes_ = 0;
+  std::size_t padded_limit_ = 0;  // most bytes that a padded column of a batch may take
 };
 
 }  // namespace ridgeline::data

@@ -9,39 +9,12 @@
 namespace ridgeline::data {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
-constexpr std::int64_t kDefaultMemory = std::int64_t{512} << 20;
-// More prepared batches than this hide no more: they only touch memory.
-constexpr std::int64_t kMostSlots = 8;
-// Rows that cost little are claimed several at a time, so that the lock is not the work.
-constexpr std::size_t kCheapRows = 64;
-constexpr std::size_t kCheapRowBytes = 4096;
-
-std::int64_t hint(const Pipeline& pipeline, const char* name) {
-  const auto& hints = pipeline.batch_node().hints;
-  const auto found = hints.find(name);
-  return found == hints.end() ? 0 : found->second;
-}
-
-bool is_costly(const Transform& operation) {
-  return operation.op.starts_with("decode") || operation.op == "function" ||
-         std::any_of(operation.operations.begin(), operation.operations.end(), is_costly);
-}
-
-// Small values and nothing to decode: a row costs less than a lock or a look at the clock.
-bool rows_are_cheap(const Pipeline& pipeline, std::size_t slot_bytes) {
-  for (const Node& node : pipeline.graph().nodes) {
-    if (std::any_of(node.operations.begin(), node.operations.end(), is_costly)) return false;
-  }
-  return slot_bytes / static_cast<std::size_t>(pipeline.capacity()) < kCheapRowBytes;
-}
-
 class HostAllocator : public BatchAllocator {
  public:
   void* allocate(std::size_t bytes, std::size_t alignment) override {
     return ::operator new(bytes, std::align_val_t(alignment));
   }
-  void release(void* memory) override { ::operator delete(memory, std::align_val_t(kAlignment)); }
+  void release(void* memory) override { ::operator delete(memory, std::align_val_t(kSlotAlignment)); }
 };
 
 BatchAllocator* host_allocator() {
@@ -68,16 +41,15 @@ SlotRing::SlotRing(std::shared_ptr<const Pipeline> pipeline, const IteratorOptio
   if (options.jpeg_index_memory > 0 && (epochs_ != 1 || again))
     indices_ = std::make_unique<JpegIndices>(options.jpeg_index_memory);
   for (const auto& scratch : scratch_) scratch->indices = indices_.get();
-  const bool cheap = rows_are_cheap(*pipeline_, writer_.slot_bytes());
-  if (cheap) chunk_ = kCheapRows;
-  for (const auto& scratch : scratch_) scratch->cheap = cheap;
+  const BatchPlan plan = plan_of(pipeline_->batch_node());
+  rows_at_once_ = static_cast<std::size_t>(plan.rows_at_once);
+  for (const auto& scratch : scratch_) scratch->cheap = rows_at_once_ > 1;
   if (options.start) {
     position_.epoch = next_epoch_ = options.start->epoch;
     position_.delivered = next_index_ = options.start->delivered;
   }
-  const std::int64_t memory = hint(*pipeline_, "memory_limit");
   try {
-    allocate(options.memory_limit > 0 ? options.memory_limit : memory > 0 ? memory : kDefaultMemory);
+    allocate(plan.slots);
   } catch (...) {
     free_slots();
     throw;
@@ -85,16 +57,10 @@ SlotRing::SlotRing(std::shared_ptr<const Pipeline> pipeline, const IteratorOptio
   tuner_ = Tuner(options.autotune, pool_size_, static_cast<int>(slots_.size()));
 }
 
-void SlotRing::allocate(std::int64_t memory_limit) {
-  const std::int64_t fitting = memory_limit / static_cast<std::int64_t>(writer_.slot_bytes());
-  if (fitting < 1) {
-    throw Error(fmt::format("[iterator] one batch takes {} bytes, memory_limit is {}: raise it or make batches smaller",
-                            writer_.slot_bytes(), memory_limit));
-  }
-  slots_.resize(static_cast<std::size_t>(std::min(fitting, kMostSlots)));
-  writer_.set_limit(static_cast<std::size_t>(memory_limit) / slots_.size());
+void SlotRing::allocate(std::int64_t slots) {
+  slots_.resize(static_cast<std::size_t>(slots));
   for (Slot& slot : slots_) {
-    slot.memory = allocator_->allocate(writer_.slot_bytes(), kAlignment);
+    slot.memory = allocator_->allocate(writer_.slot_bytes(), kSlotAlignment);
     slot.columns.resize(writer_.columns());
     slot.values.resize(writer_.columns());
     slot.gathered.resize(writer_.columns());
@@ -132,7 +98,7 @@ SlotRing::Claim SlotRing::claim(std::unique_lock<std::mutex>& lock) {
     for (Slot* slot : filling_) {
       if (slot->claimed == slot->samples.size()) continue;
       const std::size_t begin = slot->claimed;
-      slot->claimed = std::min(begin + chunk_, slot->samples.size());
+      slot->claimed = std::min(begin + rows_at_once_, slot->samples.size());
       return {slot, begin, slot->claimed};
     }
     if (end_ || opening_) return {};

@@ -51,7 +51,7 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
     Slot* slot = nullptr;
     std::size_t begin = 0, end = 0;
   };
-  void allocate(std::int64_t memory_limit);
+  void allocate(std::int64_t slots);
   void free_slots();
   Claim claim(std::unique_lock<std::mutex>& lock);
   void open_next(Slot& slot, std::unique_lock<std::mutex>& lock);
@@ -67,7 +67,7 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
   SlotWriter writer_;
   std::unique_ptr<JpegIndices> indices_;           // null where no record comes twice
   std::vector<std::unique_ptr<Scratch>> scratch_;  // one a worker
-  std::size_t chunk_ = 1;                          // rows claimed at a time
+  std::size_t rows_at_once_ = 1;                   // that a worker claims
   std::vector<Slot> slots_;
 
   std::atomic<bool> stopping_{false};

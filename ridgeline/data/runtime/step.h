@@ -11,6 +11,16 @@
 
 namespace ridgeline::data {
 
+struct Frame;
+
+// What takes the rows of a resize as they are made (resize_write): the image between the two steps is never in memory.
+class RowTail {
+ public:
+  virtual ~RowTail() = default;
+  // Runs the prepared resizer on `part` and makes frame.cell of its rows. Clears frame.tail.
+  virtual void resample(Frame& frame, image::Resizer& resizer, const image::ImageView& part) const = 0;
+};
+
 // One value on its way through the steps.
 struct Frame {
   Cell cell;
@@ -20,6 +30,7 @@ struct Frame {
   Workspace* work = nullptr;
   std::uint8_t* slot = nullptr;  // where the value ends; set while the last writing step runs
   std::size_t slot_bytes = 0;
+  const RowTail* tail = nullptr;  // takes what the resize at the end of the step gives, and the slot; null: nothing
   int turn = 0;
 
   image::ImageView view() const { return view_of(cell); }
@@ -51,6 +62,7 @@ std::unique_ptr<Step> make_erase_step(const Transform& transform, std::uint64_t 
 std::unique_ptr<Step> make_policy_step(const Transform& transform, std::uint64_t seed);
 std::unique_ptr<Step> make_nested_step(const Transform& transform, std::uint64_t seed);
 std::unique_ptr<Step> make_box_step(const Transform& transform);
+std::unique_ptr<Step> make_resize_write_step(const Transform& transform, std::uint64_t seed);
 
 // ---- what geometric steps share
 

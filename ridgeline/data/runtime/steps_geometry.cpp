@@ -32,14 +32,18 @@ class SizeLaw {
   image::SizeRule rule_;
 };
 
+// `part` is what the prepared resizer reads.
+void resample(Frame& frame, image::Resizer& resizer, const image::ImageView& part) {
+  if (frame.tail) return frame.tail->resample(frame, resizer, part);
+  const image::Size out = resizer.result();
+  std::uint8_t* target = frame.output(bytes_of(out, part.channels));
+  resizer.run(part, target, static_cast<std::ptrdiff_t>(out.width) * part.channels);
+  frame.set(packed(target, out, part.channels));
+}
+
 void resize_into(Frame& frame, Scratch& scratch, const image::ResizeSpec& spec) {
   scratch.resizer.prepare(spec);
-  const image::Size out = scratch.resizer.result();
-  const int channels = frame.view().channels;
-  std::uint8_t* target = frame.output(bytes_of(out, channels));
-  scratch.resizer.run(image::crop(frame.view(), scratch.resizer.source()), target,
-                      static_cast<std::ptrdiff_t>(out.width) * channels);
-  frame.set(packed(target, out, channels));
+  resample(frame, scratch.resizer, image::crop(frame.view(), scratch.resizer.source()));
 }
 
 // Calls decode(known, made) with the record's index, and keeps what it learned.
@@ -179,9 +183,12 @@ class DecodeResizeCenterCrop : public Step {
     const image::Size out = resize_.of(in);
     if (crop_.height > out.height || crop_.width > out.width) {  // zeros around: the plain way
       decode_whole(frame, scratch);
+      // This resize is not the end.
       std::uint8_t* slot = std::exchange(frame.slot, nullptr);
+      const RowTail* tail = std::exchange(frame.tail, nullptr);
       resize_into(frame, scratch, {.in = in, .out = out, .filter = filter_});
       frame.slot = slot;
+      frame.tail = tail;
       center_crop_into(frame, crop_);
       return;
     }
@@ -189,10 +196,7 @@ class DecodeResizeCenterCrop : public Step {
     if (frame.boxes) image::crop_boxes(*frame.boxes, out, crop.box);
     scratch.resizer.prepare({.in = in, .out = out, .filter = filter_, .window = crop.box});
     decode_part(frame, scratch, scratch.resizer.source());
-    const int channels = frame.view().channels;
-    std::uint8_t* target = frame.output(bytes_of(crop_, channels));
-    scratch.resizer.run(frame.view(), target, static_cast<std::ptrdiff_t>(crop_.width) * channels);
-    frame.set(packed(target, crop_, channels));
+    resample(frame, scratch.resizer, frame.view());
   }
 
  private:

@@ -75,34 +75,6 @@ class Rescale : public Step {
   float scale_, shift_;
 };
 
-class HwcToChw : public Step {
- public:
-  void run(Frame& frame, Scratch&) const override {
-    const Cell in = frame.cell;
-    std::uint8_t* out = frame.output(in.bytes);
-    if (in.dtype == DType::f32)
-      move<float>(in, reinterpret_cast<float*>(out));
-    else
-      move<std::uint8_t>(in, out);
-    frame.cell = dense_cell(out, in.dtype, {in.dims[2], in.dims[0], in.dims[1]});
-  }
-
- private:
-  template <class T>
-  static void move(const Cell& in, T* out) {
-    const std::int64_t height = in.dims[0], width = in.dims[1], channels = in.dims[2];
-    const std::ptrdiff_t stride =
-        in.row_bytes ? in.row_bytes : width * channels * static_cast<std::ptrdiff_t>(sizeof(T));
-    for (std::int64_t y = 0; y < height; ++y) {
-      const T* row = reinterpret_cast<const T*>(in.data + y * stride);
-      for (std::int64_t c = 0; c < channels; ++c) {
-        T* to = out + (c * height + y) * width;
-        for (std::int64_t x = 0; x < width; ++x) to[x] = row[x * channels + c];
-      }
-    }
-  }
-};
-
 class OneHot : public Step {
  public:
   explicit OneHot(const Transform& t) : classes_(arg<std::int64_t>(t.args, "classes")) {
@@ -177,7 +149,6 @@ class UserFunction : public Step {
 std::unique_ptr<Step> make_value_step(const Transform& t) {
   if (t.op == "type_cast") return std::make_unique<TypeCast>(t);
   if (t.op == "rescale") return std::make_unique<Rescale>(t);
-  if (t.op == "hwc_to_chw") return std::make_unique<HwcToChw>();
   if (t.op == "one_hot") return std::make_unique<OneHot>(t);
   if (t.op == "function") return std::make_unique<UserFunction>(t);
   return nullptr;

@@ -1,0 +1,52 @@
+#include "ridgeline/data/pass/batch_plan.h"
+
+#include <algorithm>
+
+#include "ridgeline/data/ir/registry.h"
+
+namespace ridgeline::data {
+namespace {
+
+constexpr std::int64_t kDefaultMemory = std::int64_t{512} << 20;
+
+std::size_t aligned(std::size_t bytes) { return (bytes + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment; }
+
+// 0 stands for what is chosen without the hint.
+std::int64_t hint_or(const Node& node, const char* name, std::int64_t otherwise) {
+  const auto found = node.hints.find(name);
+  return found == node.hints.end() || found->second == 0 ? otherwise : found->second;
+}
+
+}  // namespace
+
+SlotLayout slot_layout(const Schema& columns, std::int64_t rows) {
+  SlotLayout layout;
+  for (const Column& column : columns) {
+    SlotColumn place{.offset = layout.bytes};
+    std::size_t bytes = size_of(column.dtype);
+    for (int d = 1; d < column.shape.rank(); ++d) {
+      place.padded |= column.shape[d] == kVaries;
+      bytes *= static_cast<std::size_t>(std::max<std::int64_t>(0, column.shape[d]));
+    }
+    place.row_bytes = place.padded ? 0 : bytes;
+    layout.bytes += aligned(place.row_bytes * static_cast<std::size_t>(rows));
+    layout.columns.push_back(place);
+  }
+  layout.bytes = std::max(layout.bytes, kSlotAlignment);
+  return layout;
+}
+
+std::int64_t batch_capacity(const Node& batch) {
+  if (batch.op == "batch") return arg<std::int64_t>(batch.args, "size");
+  const Integers& sizes = arg<Integers>(batch.args, "sizes");
+  return *std::max_element(sizes.begin(), sizes.end());
+}
+
+BatchPlan plan_of(const Node& batch) {
+  return {.memory_limit = hint_or(batch, "memory_limit", kDefaultMemory),
+          .slots = hint_or(batch, "slots", 2),
+          .workers = static_cast<int>(hint_or(batch, "workers", 1)),
+          .rows_at_once = hint_or(batch, "rows_at_once", 1)};
+}
+
+}  // namespace ridgeline::data

@@ -1,0 +1,32 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/pass/batch_plan.h"
+#include "ridgeline/data/pass/passes.h"
+
+namespace ridgeline::data {
+namespace {
+
+// More prepared batches than this hide no more: they only touch memory.
+constexpr std::int64_t kMostSlots = 8;
+
+}  // namespace
+
+DataGraph plan_memory(DataGraph graph) {
+  const Node* found = batch_node(graph);
+  if (!found) return graph;
+  Node& batch = graph.node(found->id);
+  const auto bytes =
+      static_cast<std::int64_t>(slot_layout(schemas_of(graph).at(batch.id), batch_capacity(batch)).bytes);
+  const std::int64_t limit = plan_of(batch).memory_limit, wanted = batch.hints["slots"];
+  if (limit < bytes) {
+    throw Error(fmt::format("[{}] one batch takes {} bytes, memory_limit is {}: raise it or make batches smaller",
+                            batch.op, bytes, limit));
+  }
+  batch.hints["slots"] = std::min(limit / bytes, wanted > 0 ? wanted : kMostSlots);
+  return graph;
+}
+
+}  // namespace ridgeline::data
