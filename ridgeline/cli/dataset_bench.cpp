@@ -107,6 +107,9 @@ DatasetTool add_dataset_bench(CLI::App& dataset) {
       ->capture_default_str();
   app->add_option("--slots", iterator.slots, "most batches that are prepared at one time; 0: as memory_limit allows")
       ->capture_default_str();
+  app->add_option("--disable_pass", iterator.disabled_passes,
+                  "leave this pass out, to see what it is worth; may be given several times")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app->add_flag("--pull", iterator.pull, "no workers: the consumer does the work itself, the reference for results");
   app->add_flag("--autotune", iterator.autotune, "as few workers as the consumer needs");
   app->add_flag("--raw", iterator.raw_images,

@@ -190,6 +190,9 @@ class ArrangedRows : public Rows {
   RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
     return input_->run(arrangement_->below(a, scratch.work[place_].memo), targets, cells, scratch);
   }
+  void prefetch(RowAddress a, Scratch& scratch) const override {
+    input_->prefetch(arrangement_->below(a, scratch.work[place_].memo), scratch);
+  }
   std::string origin(RowAddress a) const override { return input_->origin(arrangement_->below(a)); }
   std::uint64_t records() const override { return input_->records(); }
 

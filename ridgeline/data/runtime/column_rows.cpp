@@ -31,6 +31,7 @@ class ColumnRows : public Rows {
     for (std::size_t i = 0; i < from_.size(); ++i) cells[i] = work.cells[from_[i]];
     return info;
   }
+  void prefetch(RowAddress a, Scratch& scratch) const override { input_->prefetch(a, scratch); }
   std::string origin(RowAddress a) const override { return input_->origin(a); }
   std::uint64_t records() const override { return input_->records(); }
 

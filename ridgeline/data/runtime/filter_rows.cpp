@@ -96,6 +96,7 @@ class FilterRows : public Rows {
     e.scratch.cells.resize(schema().size());
     Cell* cells = e.scratch.cells.data();
     while (e.passing.size() <= a.position && input_->has({a.epoch, e.next})) {
+      if (e.next % kAhead == 0) bring_near(e, a.epoch);
       bool passes = true;
       try {
         e.scratch.begin();
@@ -109,6 +110,15 @@ class FilterRows : public Rows {
     return a.position < e.passing.size();
   }
 
+  void bring_near(Epoch& e, std::uint64_t epoch) const {
+    try {
+      for (std::uint64_t i = e.next; i < e.next + kAhead && input_->has({epoch, i}); ++i)
+        input_->prefetch({epoch, i}, e.scratch);
+    } catch (const Error&) {  // met again where the row is made
+    }
+  }
+
+  static constexpr std::uint64_t kAhead = 64;  // rows
   RowsPtr input_;
   Test test_;
   std::size_t column_;

@@ -48,6 +48,7 @@ class MapRows : public Rows {
   std::int64_t count(std::uint64_t epoch) const override { return input_->count(epoch); }
   std::string origin(RowAddress a) const override { return input_->origin(a); }
   std::uint64_t records() const override { return input_->records(); }
+  void prefetch(RowAddress a, Scratch& scratch) const override { input_->prefetch(a, scratch); }
 
   RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
     Workspace& work = scratch.work[place_];

@@ -77,6 +77,8 @@ class Rows : public Extent {
 
   // Makes one row: a cell for every column of the schema. `targets` is empty or has one entry a column.
   virtual RowInfo run(RowAddress address, Targets targets, Cell* cells, Scratch& scratch) const = 0;
+  // Brings what run() will read nearer where it lies in memory; for rows so cheap that a cache miss is their cost.
+  virtual void prefetch(RowAddress, Scratch&) const {}
   // "train-00000-of-00008: record 12 at byte 25310": what the row is made from.
   virtual std::string origin(RowAddress address) const = 0;
   // RowInfo::record is below this.

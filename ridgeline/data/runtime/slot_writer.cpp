@@ -107,6 +107,13 @@ void SlotWriter::write_row(Slot& slot, std::size_t row, const std::vector<Cell>&
   slot.columns.back().data<std::uint8_t>()[row] = 1;
 }
 
+void SlotWriter::prefetch(const Slot& slot, std::size_t begin, std::size_t end, Scratch& scratch) const {
+  try {
+    for (std::size_t row = begin; row < end; ++row) pipeline_.rows().prefetch(slot.samples[row], scratch);
+  } catch (const Error&) {  // met again where the row is made
+  }
+}
+
 void SlotWriter::fill_row(Slot& slot, std::size_t row, Scratch& scratch, std::vector<BadSample>& bad) const {
   const Rows& rows = pipeline_.rows();
   const std::size_t columns = layout_.size() - 1;  // without mask

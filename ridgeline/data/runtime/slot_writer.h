@@ -51,6 +51,8 @@ class SlotWriter {
 
   // Makes room for batch {slot.epoch, slot.index}: its rows, no row written.
   void open(Slot& slot) const;
+  // Before rows begin to end - 1 are filled, where they are cheap.
+  void prefetch(const Slot& slot, std::size_t begin, std::size_t end, Scratch& scratch) const;
   // One row; what was bad about it goes to `bad`. Throws under the policy raise.
   void fill_row(Slot& slot, std::size_t row, Scratch& scratch, std::vector<BadSample>& bad) const;
   // When all rows are there: padded columns are put together, operations of whole batches run.

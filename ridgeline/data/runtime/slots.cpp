@@ -179,6 +179,7 @@ void SlotRing::fill(const Claim& claim, Scratch& scratch) {
   std::size_t failed = slot.samples.size();
   std::exception_ptr error;
   std::vector<BadSample> bad;
+  if (claim.end - claim.begin > 1) writer_.prefetch(slot, claim.begin, claim.end, scratch);
   for (std::size_t row = claim.begin; row < claim.end && !stopping_; ++row) {
     try {
       writer_.fill_row(slot, row, scratch, bad);

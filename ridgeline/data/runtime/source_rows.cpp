@@ -26,6 +26,7 @@ class SourceRows : public Rows {
     scratch.lap(Part::read, bytes);
     return {a.epoch, a.position, &record.objects};
   }
+  void prefetch(RowAddress a, Scratch&) const override { source_.prefetch(a.position); }
   std::string origin(RowAddress a) const override { return source_.origin(a.position); }
   std::uint64_t records() const override { return source_.size(); }
 

@@ -51,6 +51,12 @@ class TensorSource : public Source {
       }
     }
   }
+  void prefetch(std::uint64_t index) const override {
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i].values.dtype() != DType::bytes)
+        __builtin_prefetch(static_cast<const std::uint8_t*>(columns_[i].values.raw()) + index * rows_[i].bytes);
+    }
+  }
   std::string origin(std::uint64_t index) const override { return fmt::format("{}: record {}", name_, index); }
   std::int64_t num_classes() const override {
     return std::max(num_classes_, static_cast<std::int64_t>(facts_.class_names.size()));
