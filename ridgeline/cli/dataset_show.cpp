@@ -10,7 +10,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/data.h"
-#include "ridgeline/data/ir/draw.h"
+#include "ridgeline/data/draw/draw.h"
 #include "ridgeline/data/pass/passes.h"
 #include "ridgeline/train/datasets.h"
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/data/runtime/rows.h"
+#include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
 

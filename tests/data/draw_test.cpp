@@ -1,12 +1,12 @@
 // Drawings of data graphs: what they say, and that nothing lies on anything else.
-#include "ridgeline/data/ir/draw.h"
+#include "ridgeline/data/draw/draw.h"
 
 #include <algorithm>
 #include <regex>
 
 #include "helpers.h"
+#include "ridgeline/data/draw/layout.h"
 #include "ridgeline/data/ir/callback.h"
-#include "ridgeline/data/ir/draw_layout.h"
 #include "ridgeline/data/pass/passes.h"
 
 namespace ridgeline::data::testing {

@@ -1,11 +1,11 @@
 // MindData's serialised trees, both ways.
-#include "ridgeline/data/ir/minddata_json.h"
+#include "ridgeline/data/minddata/json.h"
 
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "helpers.h"
-#include "ridgeline/data/ir/minddata_forms.h"
+#include "ridgeline/data/minddata/forms.h"
 #include "ridgeline/data/pass/passes.h"
 
 namespace ridgeline::data::testing {

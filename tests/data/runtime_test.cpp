@@ -1,7 +1,7 @@
 // What a run delivers must not depend on how it is run.
 #include "helpers.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/data/runtime/jpeg_indices.h"
+#include "ridgeline/data/runtime/rows/jpeg_indices.h"
 #include "ridgeline/data/runtime/tuner.h"
 #include "ridgeline/data/runtime/worker_pool.h"
 #include "ridgeline/image/decode.h"

@@ -1,7 +1,7 @@
 // ridgeline/data/ir/registry.h
 //
-// What a node or a transform is: one entry each, in the two tables node_table.cpp and transform_table.cpp. Validation,
-// defaults, JSON, hashing and the reference page are driven by the entries; nothing registers itself.
+// What a node or a transform is: one entry each, in the two tables nodes/table.cpp and transforms/table.cpp.
+// Validation, defaults, JSON, hashing and the reference page are driven by the entries; nothing registers itself.
 #pragma once
 
 #include <functional>

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "ridgeline/data/ir/registry.h"
-#include "ridgeline/data/runtime/nested_plan.h"
+#include "ridgeline/data/runtime/steps/nested_plan.h"
 #include "ridgeline/image/mix.h"
 
 namespace ridgeline::data {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ridgeline/data/runtime/arrangement.h"
+#include "ridgeline/data/runtime/rows/arrangement.h"
 
 namespace ridgeline::data {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "ridgeline/data/runtime/rows.h"
+#include "ridgeline/data/runtime/rows/rows.h"
 
 namespace ridgeline::data {
 

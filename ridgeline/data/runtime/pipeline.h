@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "ridgeline/data/api/dataset.h"
-#include "ridgeline/data/runtime/arrangement.h"
 #include "ridgeline/data/runtime/batches.h"
 #include "ridgeline/data/runtime/iterator.h"
+#include "ridgeline/data/runtime/rows/arrangement.h"
 
 namespace ridgeline::data {
 

@@ -1,0 +1,37 @@
+// ridgeline/data/draw/layout.h
+//
+// Places boxes in layers (after Sugiyama: layers, order within them by barycentres, then positions), in pixels with y
+// downwards. Arrows that pass a layer get a place in it, so that they run between boxes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ridgeline::data {
+
+struct LayoutBox {
+  double width = 0, height = 0;              // of the box
+  double label_width = 0, label_height = 0;  // of the text under it, beside the arrow that leaves at its middle
+  std::vector<std::size_t> inputs;           // boxes that it reads; all come before it
+  double x = 0, y = 0;                       // result: left upper corner
+};
+
+struct LayoutPoint {
+  double x = 0, y = 0;
+};
+
+struct LayoutArrow {
+  std::size_t from = 0, to = 0;
+  std::vector<LayoutPoint> points;  // pairs of a vertical run's ends; between the runs it bends
+};
+
+struct Layout {
+  double width = 0, height = 0;
+  std::vector<LayoutBox> boxes;
+  std::vector<LayoutArrow> arrows;
+};
+
+// Boxes, labels and vertical runs of arrows do not overlap.
+Layout place(std::vector<LayoutBox> boxes);
+
+}  // namespace ridgeline::data

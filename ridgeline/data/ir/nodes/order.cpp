@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ridgeline/data/ir/nodes/entries.h"
+
+namespace ridgeline::data {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+void check_shuffle(const Node& node) {
+  at_least(node, "seed", -1);
+  at_least(node, "buffer", 0);
+}
+
+std::int64_t shuffle_size(const Node& node, const Sizes& rows) {
+  if (rows[0] == kForever && arg<std::int64_t>(node.args, "buffer") == 0)
+    throw Error("[shuffle] cannot permute endless rows: put shuffle before repeat, or give it a buffer");
+  return rows[0];
+}
+
+std::int64_t repeat_size(const Node& node, const Sizes& rows) {
+  const std::int64_t count = arg<std::int64_t>(node.args, "count");
+  if (rows[0] == kForever || (count == kForever && rows[0] != 0)) return kForever;
+  if (rows[0] == kUnknown) return kUnknown;
+  return count == kForever ? 0 : rows[0] * count;
+}
+
+void check_count(const Node& node) {
+  const std::int64_t count = arg<std::int64_t>(node.args, "count");
+  if (count < -1 || (node.op == "repeat" && count == 0)) {
+    throw Error(fmt::format("[{}] count is {}, it must be {} or more, or -1 for {}", node.op, count,
+                            node.op == "repeat" ? 1 : 0, node.op == "repeat" ? "ever" : "all"));
+  }
+}
+
+std::int64_t take_size(const Node& node, const Sizes& rows) {
+  const std::int64_t count = arg<std::int64_t>(node.args, "count");
+  if (count == -1 || rows[0] == kUnknown) return count == 0 ? 0 : rows[0];
+  return rows[0] == kForever ? count : std::min(rows[0], count);
+}
+
+std::int64_t skip_size(const Node& node, const Sizes& rows) {
+  return rows[0] < 0 ? rows[0] : std::max<std::int64_t>(0, rows[0] - arg<std::int64_t>(node.args, "count"));
+}
+
+std::int64_t shard_size(const Node& node, const Sizes& rows) {
+  const std::int64_t count = arg<std::int64_t>(node.args, "count");
+  const std::int64_t index = arg<std::int64_t>(node.args, "index");
+  return rows[0] < 0 ? rows[0] : rows[0] > index ? (rows[0] - index - 1) / count + 1 : 0;
+}
+
+void check_shard(const Node& node) {
+  const std::int64_t count = at_least(node, "count", 1);
+  const std::int64_t index = at_least(node, "index", 0);
+  if (index >= count)
+    throw Error(fmt::format("[shard] index is {}, it must be below count, which is {}", index, count));
+}
+
+}  // namespace
+
+std::vector<NodeEntry> order_entries() {
+  return {
+      {.op = "shuffle",
+       .kind = NodeKind::order,
+       .doc = "a new random order of all rows in every epoch; with a buffer, of those near each other",
+       .args = {seed_arg(),
+                {.name = "buffer",
+                 .type = ArgType::integer,
+                 .doc = "rows that are mixed at a time, as a shuffle buffer; 0: all",
+                 .fallback = std::int64_t{0}}},
+       .check = check_shuffle,
+       .schema = same_schema,
+       .size = shuffle_size,
+       .random = true},
+      {.op = "repeat",
+       .kind = NodeKind::order,
+       .doc = "the rows several times; each pass is an epoch of its own for what is below",
+       .args =
+           {{.name = "count", .type = ArgType::integer, .doc = "passes; -1: for ever", .fallback = std::int64_t{-1}}},
+       .check = check_count,
+       .schema = same_schema,
+       .size = repeat_size},
+      {.op = "take",
+       .kind = NodeKind::order,
+       .doc = "the first rows",
+       .args = {{.name = "count", .type = ArgType::integer, .doc = "rows; -1: all"}},
+       .check = check_count,
+       .schema = same_schema,
+       .size = take_size},
+      {.op = "skip",
+       .kind = NodeKind::order,
+       .doc = "all but the first rows",
+       .args = {{.name = "count", .type = ArgType::integer, .doc = "rows left out"}},
+       .check = [](const Node& node) { at_least(node, "count", 0); },
+       .schema = same_schema,
+       .size = skip_size},
+      {.op = "shard",
+       .kind = NodeKind::order,
+       .doc = "every count-th row from index on",
+       .args = {{.name = "count", .type = ArgType::integer, .doc = "parts"},
+                {.name = "index", .type = ArgType::integer, .doc = "this part, from 0", .place = true}},
+       .check = check_shard,
+       .schema = same_schema,
+       .size = shard_size},
+  };
+}
+
+}  // namespace ridgeline::data

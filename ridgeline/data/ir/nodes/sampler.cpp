@@ -1,0 +1,232 @@
+// Samplers: order nodes that choose records by more than their position. Each takes the rows of what is below, so that
+// chains (a child sampler) are chains of nodes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ridgeline/data/ir/nodes/entries.h"
+
+namespace ridgeline::data {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+ArgSpec count_arg(const char* doc) {
+  return {.name = "count", .type = ArgType::integer, .doc = doc, .fallback = std::int64_t{-1}};
+}
+ArgSpec replacement_arg(bool fallback) {
+  return {.name = "replacement",
+          .type = ArgType::boolean,
+          .doc = "whether a row may come more than once in an epoch",
+          .fallback = fallback};
+}
+
+void known(const Node& node, std::int64_t rows) {
+  if (rows < 0)
+    throw Error(fmt::format("[{}] needs a known number of rows, not {}", node.op,
+                            rows == kForever ? "endless ones" : "those that a filter leaves"));
+}
+
+std::int64_t chosen(const Node& node, const Sizes& rows) {
+  known(node, rows[0]);
+  const auto count = arg<std::int64_t>(node.args, "count");
+  if (count == -1) return rows[0];
+  if (rows[0] == 0) return 0;
+  return arg<bool>(node.args, "replacement") ? count : std::min(count, rows[0]);
+}
+
+void check_random(const Node& node) {
+  at_least(node, "count", -1);
+  at_least(node, "seed", -1);
+}
+
+void check_indices(const Node& node) {
+  const Integers& indices = arg<Integers>(node.args, "indices");
+  if (indices.empty()) throw Error(fmt::format("[{}] indices is empty", node.op));
+  for (const std::int64_t i : indices) {
+    if (i < 0) throw Error(fmt::format("[{}] index {} is negative", node.op, i));
+  }
+  if (node.args.contains("seed")) at_least(node, "seed", -1);
+}
+
+std::int64_t subset_size(const Node& node, const Sizes& rows) {
+  known(node, rows[0]);
+  const Integers& indices = arg<Integers>(node.args, "indices");
+  const std::int64_t greatest = *std::max_element(indices.begin(), indices.end());
+  if (greatest >= rows[0]) throw Error(fmt::format("[{}] index {} is outside the {} rows", node.op, greatest, rows[0]));
+  return static_cast<std::int64_t>(indices.size());
+}
+
+// The messages are those of MindData's WeightedRandomSampler.
+void check_weights(const Node& node) {
+  check_random(node);
+  const Reals& weights = arg<Reals>(node.args, "weights");
+  if (weights.empty()) throw Error("[weighted_sampler] weights vector must not be empty");
+  double sum = 0;
+  for (const double w : weights) {
+    if (!(w >= 0) || w > 1e300)
+      throw Error(
+          fmt::format("[weighted_sampler] weights vector must not contain negative numbers or such that are "
+                      "not finite, got: {}",
+                      w));
+    sum += w;
+  }
+  if (sum == 0) throw Error("[weighted_sampler] elements of weights vector must not be all zero");
+}
+
+std::int64_t weighted_size(const Node& node, const Sizes& rows) {
+  known(node, rows[0]);
+  const Reals& weights = arg<Reals>(node.args, "weights");
+  if (static_cast<std::int64_t>(weights.size()) != rows[0]) {
+    throw Error(fmt::format("[weighted_sampler] has {} weights for {} rows", weights.size(), rows[0]));
+  }
+  if (arg<bool>(node.args, "replacement")) return chosen(node, rows);
+  const auto positive = std::count_if(weights.begin(), weights.end(), [](double w) { return w > 0; });
+  const auto count = arg<std::int64_t>(node.args, "count");
+  return count == -1 ? positive : std::min<std::int64_t>(count, positive);
+}
+
+void check_pk(const Node& node) {
+  at_least(node, "per_class", 1);
+  at_least(node, "classes", -1);
+  at_least(node, "seed", -1);
+  if (arg<std::int64_t>(node.args, "classes") == 0)
+    throw Error("[pk_sampler] classes is 0, it must be at least 1, or -1 for all");
+}
+
+void check_distributed(const Node& node) {
+  const std::int64_t shards = at_least(node, "num_shards", 1);
+  const std::int64_t index = at_least(node, "index", 0);
+  const std::int64_t offset = at_least(node, "offset", -1);
+  check_random(node);
+  if (index >= shards)
+    throw Error(
+        fmt::format("[distributed_sampler] index is {}, it must be below num_shards, which is {}", index, shards));
+  if (offset > shards)
+    throw Error(
+        fmt::format("[distributed_sampler] offset is {}, it should be no more than num_shards: {}", offset, shards));
+}
+
+// MindData: with even_dist every rank has ceil(n / shards) rows, the last ones wrapped around; else the first ranks
+// have one more.
+std::int64_t distributed_size(const Node& node, const Sizes& rows) {
+  known(node, rows[0]);
+  const auto shards = arg<std::int64_t>(node.args, "num_shards"), index = arg<std::int64_t>(node.args, "index");
+  const auto count = arg<std::int64_t>(node.args, "count");
+  const auto offset = std::max<std::int64_t>(0, arg<std::int64_t>(node.args, "offset"));
+  if (rows[0] == 0) return 0;
+  std::int64_t size = 0;
+  if (arg<bool>(node.args, "even")) {
+    size = (rows[0] + offset + shards - 1) / shards;
+  } else {
+    // Rows offset.. of the padded sequence: positions shards * k + index - offset that lie in [0, n).
+    const std::int64_t first = index < offset ? 1 : 0;
+    const std::int64_t last = rows[0] - 1 + offset - index;  // shards * k must not exceed it
+    size = last < 0 ? 0 : last / shards + 1 - first;
+  }
+  return count == -1 ? size : std::min(size, count);
+}
+
+}  // namespace
+
+std::vector<NodeEntry> sampler_entries() {
+  return {
+      {.op = "sequential_sampler",
+       .kind = NodeKind::order,
+       .doc = "rows from start on",
+       .args = {{.name = "start", .type = ArgType::integer, .doc = "first row", .fallback = std::int64_t{0}},
+                count_arg("rows; -1: all that follow")},
+       .check =
+           [](const Node& node) {
+             at_least(node, "start", 0);
+             at_least(node, "count", -1);
+           },
+       .schema = same_schema,
+       .size =
+           [](const Node& node, const Sizes& rows) {
+             known(node, rows[0]);
+             const auto start = arg<std::int64_t>(node.args, "start"), count = arg<std::int64_t>(node.args, "count");
+             if (start > 0 && start >= rows[0])
+               throw Error(fmt::format("[sequential_sampler] start is {}, there are {} rows", start, rows[0]));
+             return count == -1 ? rows[0] - start : std::min(count, rows[0] - start);
+           }},
+      {.op = "random_sampler",
+       .kind = NodeKind::order,
+       .doc = "rows in random order, with or without replacement",
+       .args = {replacement_arg(false), count_arg("rows of an epoch; -1: as many as there are"), seed_arg()},
+       .check = check_random,
+       .schema = same_schema,
+       .size = chosen,
+       .random = true},
+      {.op = "subset_sampler",
+       .kind = NodeKind::order,
+       .doc = "the named rows in their order",
+       .args = {{.name = "indices", .type = ArgType::integers, .doc = "rows, from 0"}},
+       .check = check_indices,
+       .schema = same_schema,
+       .size = subset_size},
+      {.op = "subset_random_sampler",
+       .kind = NodeKind::order,
+       .doc = "the named rows in random order",
+       .args = {{.name = "indices", .type = ArgType::integers, .doc = "rows, from 0"}, seed_arg()},
+       .check = check_indices,
+       .schema = same_schema,
+       .size = subset_size,
+       .random = true},
+      {.op = "weighted_sampler",
+       .kind = NodeKind::order,
+       .doc = "rows drawn with the probability of their weight",
+       .args = {{.name = "weights", .type = ArgType::reals, .doc = "one a row; not negative, not all zero"},
+                replacement_arg(true),
+                count_arg("rows of an epoch; -1: as many as there are"),
+                seed_arg()},
+       .check = check_weights,
+       .schema = same_schema,
+       .size = weighted_size,
+       .random = true},
+      {.op = "pk_sampler",
+       .kind = NodeKind::order,
+       .doc = "P classes, K rows of each: for losses over pairs. Reads the labels of the source below it",
+       .args = {{.name = "per_class", .type = ArgType::integer, .doc = "K, rows of a class"},
+                {.name = "classes",
+                 .type = ArgType::integer,
+                 .doc = "P, classes of an epoch; -1: all",
+                 .fallback = std::int64_t{-1}},
+                {.name = "shuffle",
+                 .type = ArgType::boolean,
+                 .doc = "random classes and rows; false: the first ones in order",
+                 .fallback = true},
+                replacement_arg(true),
+                seed_arg()},
+       .check = check_pk,
+       .schema = same_schema,
+       .size =
+           [](const Node& node, const Sizes& rows) {
+             known(node, rows[0]);
+             return rows[0] == 0 ? 0 : kUnknown;  // by the labels
+           },
+       .random = true},
+      {.op = "distributed_sampler",
+       .kind = NodeKind::order,
+       .doc = "the part of one rank, by MindData's law: position num_shards * i + index - offset",
+       .args = {{.name = "num_shards", .type = ArgType::integer, .doc = "parts"},
+                {.name = "index", .type = ArgType::integer, .doc = "this part, from 0", .place = true},
+                {.name = "shuffle", .type = ArgType::boolean, .doc = "a random order first", .fallback = true},
+                count_arg("rows; -1: all of the part"),
+                seed_arg(),
+                {.name = "offset",
+                 .type = ArgType::integer,
+                 .doc = "rank that gets the first row; -1: 0",
+                 .fallback = std::int64_t{-1}},
+                {.name = "even",
+                 .type = ArgType::boolean,
+                 .doc = "equal parts, the first rows once more where needed",
+                 .fallback = true}},
+       .check = check_distributed,
+       .schema = same_schema,
+       .size = distributed_size,
+       .random = true},
+  };
+}
+
+}  // namespace ridgeline::data

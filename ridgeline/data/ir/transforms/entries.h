@@ -1,0 +1,69 @@
+// ridgeline/data/ir/transforms/entries.h
+//
+// The parts that the table of transforms is put together from, one a family, and what their entries share: arguments,
+// checks and schema rules. Pure functions; errors begin with "[op]".
+#pragma once
+
+#include "ridgeline/data/ir/registry.h"
+
+namespace ridgeline::data {
+
+std::vector<TransformEntry> geometry_entries();  // decode, crops, resize, flips
+std::vector<TransformEntry> warp_entries();      // rotations, affine, perspective, pad
+std::vector<TransformEntry> colour_entries();
+std::vector<TransformEntry> random_colour_entries();
+std::vector<TransformEntry> erase_entries();
+std::vector<TransformEntry> policy_entries();
+std::vector<TransformEntry> value_entries();   // normalize, casts, one_hot, function
+std::vector<TransformEntry> nested_entries();  // made of other operations
+std::vector<TransformEntry> batch_operation_entries();
+std::vector<TransformEntry> box_entries();
+std::vector<TransformEntry> fused_entries();  // made by passes
+
+// ---- arguments
+
+ArgSpec size_arg(const char* doc = "[side] or [height, width]");
+ArgSpec filter_arg();    // every name of image::all_filters()
+ArgSpec sampling_arg();  // of warps: nearest, bilinear, bicubic; default nearest
+ArgSpec size_rule_arg();
+ArgSpec fill_arg();
+ArgSpec p_arg(double fallback = 0.5);
+std::vector<ArgSpec> crop_args();
+
+// ---- checks
+
+void check_size(const Transform& t, const char* name = "size");
+void check_probability(const Transform& t);
+void check_fill(const Transform& t, const char* name = "fill");
+void check_crop(const Transform& t);
+void check_normalize(const Transform& t);
+// An Error unless the number of values is one of `allowed`.
+void check_count(const Transform& t, const std::string& name, std::initializer_list<std::size_t> allowed);
+// An Error unless all values are finite and not below `least`.
+void check_reals(const Transform& t, const std::string& name, double least);
+void check_between(const Transform& t, const std::string& name, double value, double low, double high);
+
+// ---- schema rules
+
+using Columns = std::vector<std::string>;
+using Rule = std::function<Column(const Transform&, const Column&)>;
+using SchemaRule = std::function<Schema(const Transform&, Schema, const Columns&)>;
+
+// The rule for all columns that the map names.
+SchemaRule each(Rule rule);
+// The same for operations that move pixels in a way that boxes cannot follow: an Error where image has boxes.
+SchemaRule each_without_boxes(Rule rule);
+
+// u8 (or f32) [height, width, channels], else an Error.
+Column image_of(const Transform& t, const Column& column, bool floats_too = false);
+// The same with 1 or 3 channels, which the pixel operations take.
+Column pixels_of(const Transform& t, const Column& column);
+Column pixels_or_floats_of(const Transform& t, const Column& column);
+Column crop_schema(const Transform& t, const Column& column);  // to the argument size
+Column decode_schema(const Transform& t, const Column& column);
+Column normalize_schema(const Transform& t, const Column& column);
+Column hwc_to_chw_schema(const Transform& t, const Column& column);
+// Extents that differ between columns of the same type vary; an Error for other differences.
+Schema common_schema(const Transform& t, const Schema& a, const Schema& b);
+
+}  // namespace ridgeline::data

@@ -1,0 +1,245 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "ridgeline/data/ir/transforms/entries.h"
+#include "ridgeline/image/filter.h"
+#include "ridgeline/image/geometry.h"
+#include "ridgeline/image/warp.h"
+
+namespace ridgeline::data {
+
+// ---- arguments
+
+ArgSpec size_arg(const char* doc) { return {.name = "size", .type = ArgType::integers, .doc = doc}; }
+
+ArgSpec filter_arg() {
+  std::vector<std::string> names;
+  for (const image::Filter filter : image::all_filters()) names.emplace_back(image::name_of(filter));
+  return {.name = "interpolation",
+          .type = ArgType::text,
+          .doc = "filter of the resampling",
+          .fallback = std::string("bilinear"),
+          .allowed = std::move(names)};
+}
+
+ArgSpec sampling_arg() {
+  return {.name = "interpolation",
+          .type = ArgType::text,
+          .doc = "how pixels between pixels are looked up",
+          .fallback = std::string("nearest"),
+          .allowed = {"nearest", "bilinear", "bicubic"}};
+}
+
+ArgSpec size_rule_arg() {
+  return {.name = "size_rule",
+          .type = ArgType::text,
+          .doc = "how the longer side is rounded where only the shorter is given",
+          .fallback = std::string("torchvision"),
+          .allowed = {"torchvision", "mindata"}};
+}
+
+ArgSpec fill_arg() {
+  return {.name = "fill",
+          .type = ArgType::integers,
+          .doc = "colour of pixels from outside the image: 1 value or 3, 0 to 255",
+          .fallback = Integers{0}};
+}
+
+ArgSpec p_arg(double fallback) {
+  return {.name = "p", .type = ArgType::real, .doc = "probability", .fallback = fallback};
+}
+
+std::vector<ArgSpec> crop_args() {
+  return {size_arg(),
+          {.name = "scale",
+           .type = ArgType::reals,
+           .doc = "least and greatest share of the area",
+           .fallback = Reals{0.08, 1.0}},
+          {.name = "ratio",
+           .type = ArgType::reals,
+           .doc = "least and greatest width over height",
+           .fallback = Reals{3.0 / 4, 4.0 / 3}},
+          filter_arg(),
+          {.name = "min_object_covered",
+           .type = ArgType::real,
+           .doc = "share of one of a record's bounding boxes that a crop must contain; 0 ignores boxes",
+           .fallback = 0.1}};
+}
+
+// ---- checks
+
+void check_size(const Transform& t, const char* name) {
+  const Integers& size = arg<Integers>(t.args, name);
+  if (size.empty() || size.size() > 2)
+    throw Error(fmt::format("[{}] {} has {} numbers, it must have 1 or 2", t.op, name, size.size()));
+  for (const std::int64_t side : size) {
+    if (side < 1 || side > 65535) throw Error(fmt::format("[{}] {} is {}, sides must be 1 to 65535", t.op, name, side));
+  }
+}
+
+void check_probability(const Transform& t) {
+  const double p = arg<double>(t.args, "p");
+  if (!(p >= 0 && p <= 1)) throw Error(fmt::format("[{}] p is {}, it must be between 0 and 1", t.op, p));
+}
+
+void check_normalize(const Transform& t) {
+  const Reals& mean = arg<Reals>(t.args, "mean");
+  const Reals& std = arg<Reals>(t.args, "std");
+  if (mean.size() != std.size() || (mean.size() != 1 && mean.size() != 3)) {
+    throw Error(
+        fmt::format("[{}] mean has {} and std {} numbers, both must have 1 or 3", t.op, mean.size(), std.size()));
+  }
+  for (const double m : mean) {
+    if (!std::isfinite(m)) throw Error(fmt::format("[{}] mean is not finite", t.op));
+  }
+  for (const double s : std) {
+    if (!(s > 0) || !std::isfinite(s)) throw Error(fmt::format("[{}] std is {}, it must be positive", t.op, s));
+  }
+}
+
+void check_crop(const Transform& t) {
+  check_size(t);
+  const Reals& scale = arg<Reals>(t.args, "scale");
+  const Reals& ratio = arg<Reals>(t.args, "ratio");
+  const double covered = arg<double>(t.args, "min_object_covered");
+  if (scale.size() != 2) throw Error(fmt::format("[{}] scale has {} numbers, it must have 2", t.op, scale.size()));
+  if (ratio.size() != 2) throw Error(fmt::format("[{}] ratio has {} numbers, it must have 2", t.op, ratio.size()));
+  if (!(covered >= 0 && covered <= 1))
+    throw Error(fmt::format("[{}] min_object_covered is {}, it must be between 0 and 1", t.op, covered));
+  image::check_crop_law({scale[0], scale[1], ratio[0], ratio[1], 10, covered});
+}
+
+void check_fill(const Transform& t, const char* name) {
+  check_count(t, name, {1, 3});
+  for (const std::int64_t value : arg<Integers>(t.args, name)) {
+    if (value < 0 || value > 255) throw Error(fmt::format("[{}] {} is {}, colours are 0 to 255", t.op, name, value));
+  }
+}
+
+void check_count(const Transform& t, const std::string& name, std::initializer_list<std::size_t> allowed) {
+  const Value& value = t.args.at(name);
+  const std::size_t count =
+      std::holds_alternative<Integers>(value) ? std::get<Integers>(value).size() : std::get<Reals>(value).size();
+  if (std::find(allowed.begin(), allowed.end(), count) != allowed.end()) return;
+  throw Error(fmt::format("[{}] {} has {} numbers, it must have {}", t.op, name, count, fmt::join(allowed, " or ")));
+}
+
+void check_reals(const Transform& t, const std::string& name, double least) {
+  for (const double value : arg<Reals>(t.args, name)) {
+    if (!(value >= least) || !std::isfinite(value)) {
+      throw Error(std::isfinite(least) ? fmt::format("[{}] {} is {}, it must be at least {}", t.op, name, value, least)
+                                       : fmt::format("[{}] {} is {}, it must be finite", t.op, name, value));
+    }
+  }
+}
+
+void check_between(const Transform& t, const std::string& name, double value, double low, double high) {
+  if (!(value >= low && value <= high))
+    throw Error(fmt::format("[{}] {} is {}, it must be {} to {}", t.op, name, value, low, high));
+}
+
+// ---- schema rules
+
+SchemaRule each(Rule rule) {
+  return [rule = std::move(rule)](const Transform& t, Schema schema, const Columns& columns) {
+    for (const std::string& name : columns) {
+      const auto found = std::find_if(schema.begin(), schema.end(), [&](const Column& c) { return c.name == name; });
+      if (found == schema.end())
+        throw Error(fmt::format("[{}] there is no column '{}' among {}", t.op, name, to_string(schema)));
+      *found = rule(t, *found);
+    }
+    return schema;
+  };
+}
+
+SchemaRule each_without_boxes(Rule rule) {
+  return [inner = each(std::move(rule))](const Transform& t, Schema schema, const Columns& columns) {
+    if (find_column(schema, "boxes") && std::find(columns.begin(), columns.end(), "image") != columns.end()) {
+      throw Error(
+          fmt::format("[{}] cannot carry the boxes along: project the columns without boxes, or rename them", t.op));
+    }
+    return inner(t, std::move(schema), columns);
+  };
+}
+
+Column image_of(const Transform& t, const Column& column, bool floats_too) {
+  const bool pixels = column.dtype == DType::u8 || (floats_too && column.dtype == DType::f32);
+  if (!pixels || column.shape.rank() != 3) {
+    throw Error(fmt::format("[{}] needs an image u8[height,width,channels]{}, it gets {}{}", t.op,
+                            floats_too ? " or f32" : "", to_string({column}),
+                            column.dtype == DType::f32 ? " (put it before Normalize)" : ""));
+  }
+  return column;
+}
+
+namespace {
+
+Column with_pixels(const Transform& t, Column image) {
+  if (const std::int64_t channels = image.shape[2]; channels != 1 && channels != 3) {
+    throw Error(fmt::format("[{}] needs an image with 1 or 3 channels in the last place, it gets {}", t.op,
+                            to_string({image})));
+  }
+  return image;
+}
+
+}  // namespace
+
+Column pixels_of(const Transform& t, const Column& column) { return with_pixels(t, image_of(t, column)); }
+Column pixels_or_floats_of(const Transform& t, const Column& column) {
+  return with_pixels(t, image_of(t, column, true));
+}
+
+Column decode_schema(const Transform& t, const Column& column) {
+  if (column.dtype != DType::bytes)
+    throw Error(fmt::format("[{}] needs a column of encoded bytes, it gets {}", t.op, to_string({column})));
+  return {column.name, DType::u8, Shape{kVaries, kVaries, 3}};
+}
+
+Column crop_schema(const Transform& t, const Column& given) {
+  Column column = image_of(t, given);
+  const Integers& size = arg<Integers>(t.args, "size");
+  column.shape = Shape{size.front(), size.back(), column.shape[2]};
+  return column;
+}
+
+Column hwc_to_chw_schema(const Transform& t, const Column& given) {
+  Column column = image_of(t, given, true);
+  column.shape = Shape{given.shape[2], given.shape[0], given.shape[1]};
+  return column;
+}
+
+Column normalize_schema(const Transform& t, const Column& given) {
+  Column column = image_of(t, given);
+  const std::size_t channels = arg<Reals>(t.args, "mean").size();
+  if (column.shape[2] != static_cast<std::int64_t>(channels)) {
+    throw Error(fmt::format("[{}] mean has {} numbers, the image has {} channels", t.op, channels, column.shape[2]));
+  }
+  column.dtype = DType::f32;
+  return column;
+}
+
+Schema common_schema(const Transform& t, const Schema& a, const Schema& b) {
+  bool same = a.size() == b.size();
+  Schema schema = a;
+  for (std::size_t i = 0; same && i < a.size(); ++i) {
+    same = a[i].name == b[i].name && a[i].dtype == b[i].dtype && a[i].shape.rank() == b[i].shape.rank();
+    if (!same) break;
+    std::vector<std::int64_t> dims = a[i].shape.dims();
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      if (dims[d] != b[i].shape.dims()[d]) dims[d] = kVaries;
+    }
+    schema[i].shape = Shape(std::move(dims));
+  }
+  if (!same) {
+    throw Error(fmt::format("[{}] gives different columns with its operations and without or by another one: {} and {}",
+                            t.op, to_string(a), to_string(b)));
+  }
+  return schema;
+}
+
+}  // namespace ridgeline::data

@@ -1,0 +1,51 @@
+// ridgeline/data/minddata/json.h
+//
+// MindData's serialised dataset trees (MindSpore, ccsrc/minddata/dataset/engine/serdes.cc), read and written. A node is
+// an object of its arguments, "op_type" and "children"; samplers hang on their source, operations in their map:
+//
+//   {"children":[{"callback":[],"children":[...],"input_columns":["image"],"op_type":"Map","operations":[
+//     {"tensor_op_name":"Decode","tensor_op_params":{"rgb":true}}],...}],"count":2,"op_type":"Repeat"}
+//
+// What comes back from a tree that was written gives the same samples: writing reads its own result back and compares.
+// What one side cannot say is an Error with the reason. Not part of a tree on either side: the graph's seed (MindData
+// sets it in the process; seeds of single nodes are refused where MindData has none), hints, and what callbacks do
+// (their step sizes are written, as MindData does, and not made into anything on reading).
+//
+// Same graph, same law; other random numbers: MindData draws from Mersenne twisters, this engine from (seed, epoch,
+// row). And these differences of type: labels are i32 here (MindData: as the source has them), OneHot gives f32.
+#pragma once
+
+#include <string>
+
+#include "ridgeline/data/ir/graph.h"
+
+namespace ridgeline::data {
+
+// MindData's Resize and crops resample by OpenCV's law (LINEAR, NEAREST, CUBIC, AREA) or by Pillow's (PILCUBIC).
+enum class MindDataPixels {
+  exact,   // the filters with the same law: PILCUBIC is bicubic, LINEAR is opencv_linear, ...; others are Errors
+  pillow,  // also Pillow's filter in place of OpenCV's: LINEAR is bilinear, NEAREST nearest, CUBIC bicubic, AREA box
+};
+
+enum class MindDataRelease {
+  current,
+  r1_3,  // nodes without connector_queue_size, ImageFolder without recursive: the form of slides and files of 2021
+};
+
+struct MindDataOptions {
+  MindDataPixels pixels = MindDataPixels::exact;
+  MindDataRelease release = MindDataRelease::current;  // that is written; both are read
+};
+
+// The tree of a graph that ends in one node and in which nothing is read twice. `indent` -1: one line. Keys are sorted.
+// Asks the columns at every node, so idx files are opened; Decode is written where it is implicit here.
+std::string to_minddata_json(const DataGraph& graph, int indent = -1, const MindDataOptions& options = {});
+
+// An unknown op_type, sampler_name, tensor_op_name or key is an Error with the nearest known one; a missing key is
+// "Failed to find <key>". Opens no files. Also takes what AutoTune writes, the tree under "tree".
+DataGraph from_minddata_json(const std::string& text, const MindDataOptions& options = {});
+
+// Every node, sampler and operation that can be read and written, with its keys: a page of text.
+std::string minddata_page();
+
+}  // namespace ridgeline::data

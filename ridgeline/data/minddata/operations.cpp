@@ -1,0 +1,144 @@
+// MindData's operations, one entry each.
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "ridgeline/data/minddata/forms.h"
+
+namespace ridgeline::data {
+namespace {
+
+using Law = MindDataLaw;
+
+MindDataField attempts() { return {"max_attempts", "", Law::same, std::int64_t{10}, "a crop is tried 10 times here"}; }
+
+struct Mode {
+  std::int64_t mode;
+  const char* exact;
+  const char* pillow;
+};
+// InterpolationMode of MindSpore's include/dataset/constants.h.
+constexpr std::array<Mode, 5> kModes{{{0, "opencv_linear", "bilinear"},
+                                      {1, "opencv_nearest", "nearest"},
+                                      {2, "opencv_cubic", "bicubic"},
+                                      {3, "opencv_area", "box"},
+                                      {4, "bicubic", "bicubic"}}};
+
+struct Type {
+  const char* minddata;
+  const char* ours;
+};
+constexpr std::array<Type, 8> kTypes{{{"float64", "f64"},
+                                      {"float32", "f32"},
+                                      {"float16", "f16"},
+                                      {"bfloat16", "bf16"},
+                                      {"uint8", "u8"},
+                                      {"int32", "i32"},
+                                      {"int64", "i64"},
+                                      {"bool", "bool"}}};
+
+}  // namespace
+
+const std::vector<MindDataForm>& minddata_operations() {
+  static const std::vector<MindDataForm> forms{
+      {"Decode", "decode", {{"rgb", "", Law::same, true, "images are decoded to RGB here"}}},
+      {"Resize", "resize", {{"size", "size"}, {"interpolation", "interpolation", Law::filter}}},
+      {"CenterCrop", "center_crop", {{"size", "size"}}},
+      {"RandomCrop",
+       "random_crop",
+       {{"size", "size"},
+        {"padding", "padding", Law::four_sides},
+        {"pad_if_needed", "", Law::same, false, "images are padded by `padding` alone here"},
+        {"fill_value", "", Law::same, Integers{0, 0, 0}, "padding is black here"},
+        {"padding_mode", "", Law::same, std::int64_t{0}, "padding is constant here"}}},
+      // min_object_covered concerns boxes, which only TFRecords have: minddata_write.cpp settles it.
+      {"RandomResizedCrop",
+       "random_resized_crop",
+       {{"size", "size"},
+        {"scale", "scale", Law::real32},
+        {"ratio", "ratio", Law::real32},
+        {"interpolation", "interpolation", Law::filter},
+        attempts()}},
+      // Reads as decode and random_resized_crop, which are written one by one.
+      {"RandomCropDecodeResize",
+       "decode_random_resized_crop",
+       {{"size", "size"},
+        {"scale", "scale", Law::real32},
+        {"ratio", "ratio", Law::real32},
+        {"interpolation", "interpolation", Law::filter},
+        attempts()}},
+      {"RandomHorizontalFlip", "random_horizontal_flip", {{"prob", "p", Law::real32}}},
+      {"Normalize",
+       "normalize",
+       {{"mean", "mean", Law::times_255},
+        {"std", "std", Law::times_255},
+        {"is_hwc", "", Law::same, true, "Normalize takes [height,width,channels] here", true, false}}},
+      {"HwcToChw", "hwc_to_chw", {}},
+      {"Rescale", "rescale", {{"rescale", "scale", Law::real32}, {"shift", "shift", Law::real32}}},
+      {"TypeCast", "type_cast", {{"data_type", "dtype", Law::dtype}}},
+      {"OneHot",
+       "one_hot",
+       {{"num_classes", "classes"},
+        {"", "smoothing", Law::same, 0.0, "MindData's OneHot does not smooth in the releases that write it down"},
+        {"smoothing_rate", "", Law::same, 0.0, "use OneHot(classes, smoothing), whose law differs", true, false}}},
+  };
+  return forms;
+}
+
+std::string minddata_filter(std::int64_t mode, MindDataPixels pixels, const std::vector<std::string>& allowed) {
+  for (const Mode& m : kModes) {
+    if (m.mode != mode) continue;
+    if (std::find(allowed.begin(), allowed.end(), m.exact) != allowed.end() && pixels == MindDataPixels::exact)
+      return m.exact;
+    return pixels == MindDataPixels::pillow ? m.pillow : "";
+  }
+  return "";
+}
+
+std::int64_t minddata_mode(const std::string& filter, MindDataPixels pixels) {
+  for (const Mode& m : kModes) {
+    if (filter == m.exact) return m.mode;
+  }
+  for (const Mode& m : kModes) {
+    if (filter == m.pillow && pixels == MindDataPixels::pillow) return m.mode;
+  }
+  return -1;
+}
+
+std::string minddata_dtype(const std::string& dtype) {
+  const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& t) { return dtype == t.ours; });
+  return found == kTypes.end() ? "" : found->minddata;
+}
+std::string dtype_of_minddata(const std::string& name) {
+  const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& t) { return name == t.minddata; });
+  return found == kTypes.end() ? "" : found->ours;
+}
+
+double shortest_of_float(double value) {
+  const auto single = static_cast<float>(value);
+  if (static_cast<double>(single) != value || !std::isfinite(value)) return value;
+  const std::string text = fmt::format("{}", single);  // the shortest that gives this float
+  double decimal = value;
+  std::from_chars(text.data(), text.data() + text.size(), decimal);
+  return decimal;
+}
+
+double share_of_255(double value) {
+  // Known as a float only: a widened one has many digits, 85.0 was written by hand.
+  const bool single =
+      static_cast<double>(static_cast<float>(value)) == value && fmt::format("{}", std::abs(value)).size() > 11;
+  for (int digits = 1; digits <= 17; ++digits) {
+    const std::string text = fmt::format("{:.{}g}", value / 255, digits);
+    double share = 0;
+    std::from_chars(text.data(), text.data() + text.size(), share);
+    if (share * 255 == value || (single && static_cast<float>(share * 255) == static_cast<float>(value))) return share;
+  }
+  return value / 255;
+}
+
+}  // namespace ridgeline::data

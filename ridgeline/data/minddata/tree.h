@@ -1,0 +1,48 @@
+// ridgeline/data/minddata/tree.h
+//
+// One object of a MindData file, with the checks that all its readers share. A value; copies share the file's contents.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/ir/registry.h"
+
+namespace ridgeline::data {
+
+class MindDataTree {
+ public:
+  // The root of a file; of AutoTune's files what is under "tree". An Error unless it is an object.
+  static MindDataTree parse(const std::string& text);
+
+  // The same under the name that Errors should use.
+  MindDataTree called(std::string what) const;
+  Error wrong(const std::string& message) const;
+
+  bool has(const std::string& key) const;
+  // An Error for a key that is not known, with the nearest.
+  void check_keys(const std::vector<std::string>& known) const;
+  // The value of a key. Errors: "Failed to find <key>"; a value of another type.
+  Value value(const std::string& key, ArgType type) const;
+  template <class T>
+  T get(const std::string& key) const {
+    return std::get<T>(value(key, static_cast<ArgType>(Value(T{}).index())));
+  }
+  // A list of objects, an object (null stands for an empty one), and whether it is one without keys.
+  std::vector<MindDataTree> list(const std::string& key) const;
+  MindDataTree object(const std::string& key) const;
+  bool empty() const;
+  // The value of a key that is there, as it was written.
+  std::string text_of(const std::string& key) const;
+
+ private:
+  MindDataTree(std::shared_ptr<const void> json, std::string what);
+  std::shared_ptr<const void> json_;  // of the JSON library's type, which headers do not see
+  std::string what_;
+};
+
+// ": did you mean 'x'? (known: ...)"
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& known);
+
+}  // namespace ridgeline::data

@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+
+#include "ridgeline/data/runtime/rows/rows.h"
+#include "ridgeline/format/packed.h"
+
+namespace ridgeline::data {
+namespace {
+
+// Besides the columns, a kept row knows its record and that record's objects: what random transforms above go by.
+constexpr std::string_view kRecord = " record", kObjects = " objects";
+
+PackedSchema file_schema(const Schema& schema) {
+  PackedSchema packed;
+  for (const Column& column : schema)
+    packed.columns.push_back({column.name, column.dtype, column.dtype == DType::bytes ? Shape{} : column.shape});
+  packed.columns.push_back({std::string(kRecord), DType::i64, Shape{}});
+  packed.columns.push_back({std::string(kObjects), DType::f32, Shape{-1, 4}});
+  return packed;
+}
+
+// A row in memory: one block, cells by offset.
+struct Kept {
+  std::vector<std::uint8_t> bytes;
+  std::vector<Cell> cells;  // data is set when they are lent
+  std::vector<std::size_t> offsets;
+  std::vector<image::ObjectBox> objects;
+  std::uint64_t record = 0;
+};
+
+class CacheRows : public Rows {
+ public:
+  CacheRows(const Node& node, RowsPtr input, int place, const std::string& key)
+      : Rows(input->size(), input->schema()),
+        input_(std::move(input)),
+        place_(static_cast<std::size_t>(place)),
+        memory_limit_(arg<std::int64_t>(node.args, "memory_limit")) {
+    if (size() < 0) throw Error("[cache] needs a known number of rows: nothing endless and no filter below it");
+    kept_ = std::vector<std::atomic<const Kept*>>(static_cast<std::size_t>(size()));
+    const std::string& directory = arg<std::string>(node.args, "directory");
+    if (directory.empty()) return;
+    std::filesystem::create_directories(directory);
+    path_ = (std::filesystem::path(directory) / ("cache-" + key + ".ridge")).string();
+    if (open()) return;
+    writer_ = std::make_unique<PackedWriter>(path_, file_schema(schema()));
+    written_ = std::vector<std::atomic<bool>>(static_cast<std::size_t>(size()));
+  }
+  ~CacheRows() override {
+    for (const auto& row : kept_) delete row.load();
+  }
+
+  RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
+    Workspace& work = scratch.work[place_];
+    if (const Kept* row = kept_[a.position].load(std::memory_order_acquire)) return lend(*row, a, cells);
+    if (const PackedFile* file = file_.load(std::memory_order_acquire)) return read(*file, a, cells, work);
+    // Whatever is below does not depend on the epoch (cache_legality).
+    const RowInfo info = input_->run({0, a.position}, targets, cells, scratch);
+    keep(a.position, info, cells);
+    return {a.epoch, info.record, info.objects};
+  }
+  std::string origin(RowAddress a) const override { return input_->origin({0, a.position}); }
+  std::uint64_t records() const override { return input_->records(); }
+
+ private:
+  bool open() {
+    if (!std::filesystem::exists(path_)) return false;
+    auto file = std::make_unique<const PackedFile>(path_);
+    if (file->size() != static_cast<std::size_t>(size()) || file->schema() != file_schema(schema()))
+      throw Error(fmt::format("[cache] {} holds other rows than this graph makes: remove it", path_));
+    publish(std::move(file));
+    return true;
+  }
+
+  // Once in the life of the object.
+  void publish(std::unique_ptr<const PackedFile> file) const {
+    opened_ = std::move(file);
+    file_.store(opened_.get(), std::memory_order_release);
+  }
+
+  static RowInfo lend(const Kept& row, RowAddress a, Cell* cells) {
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      cells[i] = row.cells[i];
+      cells[i].data = row.bytes.data() + row.offsets[i];
+    }
+    return {a.epoch, row.record, &row.objects};
+  }
+
+  RowInfo read(const PackedFile& file, RowAddress a, Cell* cells, Workspace& work) const {
+    const std::vector<PackedField> fields = file.row(a.position);
+    const std::size_t columns = schema().size();
+    for (std::size_t i = 0; i < columns; ++i) {
+      const std::span<const std::uint8_t> bytes = fields[i].bytes;
+      cells[i] = schema()[i].dtype == DType::bytes
+                     ? bytes_cell(bytes.data(), bytes.size())
+                     : dense_cell(bytes.data(), schema()[i].dtype, fields[i].extents.dims());
+    }
+    std::int64_t record = 0;
+    std::memcpy(&record, fields[columns].bytes.data(), sizeof record);
+    const auto* sides = reinterpret_cast<const float*>(fields[columns + 1].bytes.data());
+    work.boxes.resize(fields[columns + 1].bytes.size() / (4 * sizeof(float)));
+    for (std::size_t i = 0; i < work.boxes.size(); ++i)
+      work.boxes[i] = {sides[4 * i], sides[4 * i + 1], sides[4 * i + 2], sides[4 * i + 3]};
+    return {a.epoch, static_cast<std::uint64_t>(record), &work.boxes};
+  }
+
+  void keep(std::uint64_t position, const RowInfo& info, const Cell* cells) const {
+    std::size_t bytes = sizeof(Kept);
+    for (std::size_t i = 0; i < schema().size(); ++i) bytes += cells[i].bytes + sizeof(Cell) + 8;
+    if (writer_) write(position, info, cells);
+    if (used_.fetch_add(static_cast<std::int64_t>(bytes)) + static_cast<std::int64_t>(bytes) > memory_limit_) {
+      used_.fetch_sub(static_cast<std::int64_t>(bytes));
+      return;
+    }
+    auto row = std::make_unique<Kept>();
+    for (std::size_t i = 0; i < schema().size(); ++i) {
+      row->offsets.push_back(row->bytes.size());
+      row->cells.push_back(cells[i]);
+      row->cells.back().row_bytes = 0;
+      row->bytes.resize((row->bytes.size() + cells[i].bytes + 15) / 16 * 16);
+    }
+    for (std::size_t i = 0; i < schema().size(); ++i) copy_cell(cells[i], row->bytes.data() + row->offsets[i]);
+    if (info.objects) row->objects = *info.objects;
+    row->record = info.record;
+    const Kept* none = nullptr;
+    if (kept_[position].compare_exchange_strong(none, row.get(), std::memory_order_acq_rel)) {
+      row.release();
+    } else {
+      used_.fetch_sub(static_cast<std::int64_t>(bytes));  // another worker was first
+    }
+  }
+
+  // Rows come in the order in which they are first needed. The file appears when the last one is there.
+  void write(std::uint64_t position, const RowInfo& info, const Cell* cells) const {
+    if (written_[position].exchange(true)) return;
+    std::vector<std::vector<std::uint8_t>> dense(schema().size());
+    std::vector<PackedValue> values;
+    for (std::size_t i = 0; i < schema().size(); ++i) {
+      const Cell& cell = cells[i];
+      std::span<const std::uint8_t> bytes{cell.data, cell.bytes};
+      if (cell.row_bytes != 0) {
+        dense[i].resize(cell.bytes);
+        copy_cell(cell, dense[i].data());
+        bytes = dense[i];
+      }
+      values.push_back({bytes, {cell.dims.data(), static_cast<std::size_t>(cell.rank)}});
+    }
+    const auto record = static_cast<std::int64_t>(info.record);
+    values.push_back({{reinterpret_cast<const std::uint8_t*>(&record), sizeof record}, {}});
+    const std::size_t objects = info.objects ? info.objects->size() : 0;
+    std::vector<float> sides;
+    for (std::size_t i = 0; i < objects; ++i) {
+      const image::ObjectBox& box = (*info.objects)[i];
+      sides.insert(sides.end(), {box.ymin, box.xmin, box.ymax, box.xmax});
+    }
+    const std::int64_t extents[]{static_cast<std::int64_t>(objects), 4};
+    values.push_back({{reinterpret_cast<const std::uint8_t*>(sides.data()), sides.size() * sizeof(float)}, extents});
+    writer_->add(position, values);
+    if (++done_ < size()) return;
+    writer_->finish(static_cast<std::size_t>(size()));
+    publish(std::make_unique<const PackedFile>(path_));
+  }
+
+  RowsPtr input_;
+  std::size_t place_;
+  std::int64_t memory_limit_;
+  mutable std::vector<std::atomic<const Kept*>> kept_;
+  mutable std::atomic<std::int64_t> used_{0};
+  std::string path_;
+  std::unique_ptr<PackedWriter> writer_;
+  mutable std::vector<std::atomic<bool>> written_;
+  mutable std::atomic<std::int64_t> done_{0};
+  mutable std::unique_ptr<const PackedFile> opened_;
+  mutable std::atomic<const PackedFile*> file_{nullptr};  // opened_, for those who did not open it
+};
+
+}  // namespace
+
+RowsPtr make_cache_rows(const Node& node, RowsPtr input, int place, const std::string& key) {
+  return std::make_shared<CacheRows>(node, std::move(input), place, key);
+}
+
+}  // namespace ridgeline::data

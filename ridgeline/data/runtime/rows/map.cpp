@@ -1,0 +1,173 @@
+#include <algorithm>
+
+#include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/runtime/steps/step.h"
+
+namespace ridgeline::data {
+namespace {
+
+std::size_t fixed_bytes(const Column& column) {
+  std::size_t bytes = size_of(column.dtype);
+  for (const std::int64_t extent : column.shape) bytes *= extent == kVaries ? 0 : static_cast<std::size_t>(extent);
+  return bytes;
+}
+
+class MapRows : public Rows {
+ public:
+  MapRows(const Node& node, RowsPtr input, Schema schema, int first_place, std::uint64_t seed)
+      : Rows(input->size(), std::move(schema)),
+        input_(std::move(input)),
+        place_(static_cast<std::size_t>(first_place)) {
+    const bool in_slot = node.hints.contains("write_slots");
+    for (const std::string& name : columns_of(node)) {
+      const Column* column = find_column(this->schema(), name);
+      columns_.push_back({static_cast<std::size_t>(column - this->schema().data()), fixed_bytes(*column)});
+    }
+    for (const Transform& operation : node.operations) {
+      // What can go wrong in resize_write is what it resizes, which is the user's own operation.
+      const bool fused = operation.op == "resize_write";
+      steps_.push_back({fused ? operation.operations[0].op : operation.op, make_step(operation, seed)});
+      if (in_slot && steps_.back().step->writes()) writer_ = steps_.size();
+    }
+    flip_ = this->schema().size() > input_->schema().size();  // draw_flip's column, the last one
+    const std::vector<std::string>& names = columns_of(node);
+    const auto image = std::find(names.begin(), names.end(), "image");
+    if (image == names.end()) return;
+    image_ = image - names.begin();
+    const Column* boxes = find_column(this->schema(), "boxes");
+    const auto changed = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    if (!boxes || changed("boxes") || boxes->dtype != DType::f32 || boxes->shape.rank() != 2 || boxes->shape[1] != 4)
+      return;
+    boxes_ = boxes - this->schema().data();
+    const Column* labels = find_column(this->schema(), "box_labels");
+    if (labels && !changed("box_labels") && labels->dtype == DType::i32 && labels->shape.rank() == 1)
+      box_labels_ = labels - this->schema().data();
+  }
+
+  bool has(RowAddress a) const override { return input_->has(a); }
+  std::int64_t count(std::uint64_t epoch) const override { return input_->count(epoch); }
+  std::string origin(RowAddress a) const override { return input_->origin(a); }
+  std::uint64_t records() const override { return input_->records(); }
+  void prefetch(RowAddress a, Scratch& scratch) const override { input_->prefetch(a, scratch); }
+
+  RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
+    Workspace& work = scratch.work[place_];
+    const std::size_t given = input_->schema().size();
+    work.targets.assign(given, nullptr);
+    if (!targets.empty()) std::copy_n(targets.begin(), given, work.targets.begin());
+    for (const Target& column : columns_) work.targets[column.index] = nullptr;
+    RowInfo info = input_->run(a, work.targets, cells, scratch);
+    work.flip = 0;
+    const std::string* op = nullptr;
+    try {
+      for (std::size_t i = 0; i < columns_.size(); ++i) {
+        const std::size_t index = columns_[i].index;
+        Frame frame{.cell = cells[index], .row = info, .work = &scratch.work[place_ + i]};
+        if (image_ >= 0) take_boxes(cells, info, frame);
+        frame.slot_bytes = columns_[i].bytes;
+        for (std::size_t k = 0; k < steps_.size(); ++k) {
+          op = &steps_[k].op;
+          if (k + 1 == writer_ && !targets.empty() && frame.slot_bytes > 0)
+            frame.slot = static_cast<std::uint8_t*>(targets[index]);
+          steps_[k].step->run(frame, scratch);
+        }
+        cells[index] = frame.cell;
+        scratch.lap(Part::pixels, frame.cell.bytes);
+      }
+    } catch (const Error& e) {
+      const std::string origin = input_->origin(a);
+      throw SampleError(origin + ": " + e.what() + (op ? " (in " + *op + ")" : ""), origin, op ? *op : "", e.kind());
+    }
+    if (flip_) cells[schema().size() - 1] = dense_cell(&work.flip, DType::u8, {});
+    if (image_ < 0) return info;
+    Workspace& of_image = scratch.work[place_ + static_cast<std::size_t>(image_)];
+    if (boxes_ >= 0) put_boxes(of_image, cells);
+    if (boxes_ >= 0 || info.objects) info.objects = &of_image.boxes;
+    return info;
+  }
+
+ private:
+  struct Target {
+    std::size_t index, bytes;
+  };
+  struct Named {
+    std::string op;
+    std::unique_ptr<Step> step;
+  };
+
+  // Every column carries boxes of its own through the steps, so that draws that go by them are the same for all.
+  void take_boxes(const Cell* cells, const RowInfo& info, Frame& frame) const {
+    std::vector<image::ObjectBox>& boxes = frame.work->boxes;
+    if (boxes_ >= 0) {
+      const Cell& cell = cells[boxes_];
+      boxes.resize(static_cast<std::size_t>(cell.dims[0]));
+      const auto* values = reinterpret_cast<const float*>(cell.data);
+      for (std::size_t i = 0; i < boxes.size(); ++i)
+        boxes[i] = {values[4 * i], values[4 * i + 1], values[4 * i + 2], values[4 * i + 3]};
+    } else if (info.objects) {
+      boxes = *info.objects;
+    } else {
+      return;
+    }
+    frame.boxes = &boxes;
+    frame.row.objects = &boxes;
+    if (box_labels_ < 0) return;
+    const Cell& cell = cells[box_labels_];
+    std::vector<std::int32_t>& labels = frame.work->box_labels;
+    labels.resize(static_cast<std::size_t>(cell.dims[0]));
+    if (labels.size() != boxes.size())
+      throw Error(std::to_string(boxes.size()) + " boxes have " + std::to_string(labels.size()) + " box_labels");
+    copy_cell(cell, labels.data());
+    frame.box_labels = &labels;
+  }
+  void put_boxes(Workspace& work, Cell* cells) const {
+    work.box_values.clear();
+    for (const image::ObjectBox& box : work.boxes) {
+      for (const float side : {box.ymin, box.xmin, box.ymax, box.xmax}) work.box_values.push_back(side);
+    }
+    const auto count = static_cast<std::int64_t>(work.boxes.size());
+    cells[boxes_] = dense_cell(work.box_values.data(), DType::f32, {count, 4});
+    if (box_labels_ >= 0) cells[box_labels_] = dense_cell(work.box_labels.data(), DType::i32, {count});
+  }
+
+  RowsPtr input_;
+  std::size_t place_;  // and one more for every further column
+  std::vector<Target> columns_;
+  std::vector<Named> steps_;
+  std::size_t writer_ = 0;  // counted from 1: the step that writes into the batch; 0: none
+  bool flip_ = false;
+  // The image among the map's columns, whose geometry boxes follow, and the columns of the row; -1: none.
+  std::ptrdiff_t image_ = -1, boxes_ = -1, box_labels_ = -1;
+};
+
+}  // namespace
+
+std::uint8_t* Frame::output(std::size_t bytes) {
+  if (slot && !tail) {
+    RIDGELINE_CHECK(bytes == slot_bytes, "the last step writes another size than the schema says");
+    return slot;
+  }
+  std::vector<std::uint8_t>& buffer = work->buffers[turn ^= 1];
+  if (buffer.size() < bytes) buffer.resize(bytes);
+  return buffer.data();
+}
+
+std::unique_ptr<Step> make_step(const Transform& transform, std::uint64_t seed) {
+  if (auto step = make_geometry_step(transform, seed)) return step;
+  if (auto step = make_tail_step(transform, seed)) return step;
+  if (auto step = make_value_step(transform)) return step;
+  if (auto step = make_warp_step(transform, seed)) return step;
+  if (auto step = make_colour_step(transform, seed)) return step;
+  if (auto step = make_erase_step(transform, seed)) return step;
+  if (auto step = make_policy_step(transform, seed)) return step;
+  if (auto step = make_resize_write_step(transform, seed)) return step;
+  if (auto step = make_nested_step(transform, seed)) return step;
+  if (auto step = make_box_step(transform)) return step;
+  throw InternalError("no step for transform " + transform.op);
+}
+
+RowsPtr make_map_rows(const Node& node, RowsPtr input, Schema schema, int first_place, std::uint64_t seed) {
+  return std::make_shared<MapRows>(node, std::move(input), std::move(schema), first_place, seed);
+}
+
+}  // namespace ridgeline::data

@@ -1,0 +1,110 @@
+// ridgeline/data/runtime/rows/rows.h
+//
+// The compiled form of a graph below batch: a tree of Rows, each of which answers for row `position` of epoch `epoch`
+// without having gone through the rows before it. Positions are arithmetic (runtime/rows/arrangement.h) wherever the
+// graph allows; where it does not (filter), an index of the epoch grows as far as it is asked for. That is why every
+// position can be restored and every sample replayed.
+//
+// Rows are immutable but for such indices, which guard themselves: any thread may ask. What changes during a row is in
+// the caller's Scratch.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/ir/graph.h"
+#include "ridgeline/data/runtime/rows/scratch.h"
+#include "ridgeline/data/source/source.h"
+
+namespace ridgeline::data {
+
+// A row (or batch) of one epoch. Below a repeat, every pass is an epoch.
+struct RowAddress {
+  std::uint64_t epoch = 0;
+  std::uint64_t position = 0;
+  friend bool operator==(const RowAddress&, const RowAddress&) = default;
+};
+
+// Something that has rows or batches to count.
+class Extent {
+ public:
+  // `size`: rows of every epoch; kForever; or kUnknown, and then has() and count() look.
+  explicit Extent(std::int64_t size) : size_(size) {}
+  virtual ~Extent() = default;
+  std::int64_t size() const { return size_; }
+  virtual bool has(RowAddress address) const;
+  // Rows of this epoch, counted if they must be. Not for endless ones.
+  virtual std::int64_t count(std::uint64_t epoch) const;
+
+ private:
+  std::int64_t size_;
+};
+
+// What random draws and reports about a row go by: the record it was made from, in its own epoch. Joins number the
+// records of their inputs one after the other.
+struct RowInfo {
+  std::uint64_t epoch = 0;
+  std::uint64_t record = 0;
+  const std::vector<image::ObjectBox>* objects = nullptr;  // of the record; may be null
+};
+
+// A bad record, or a transform that could not work on it. The message is the whole story; the parts go into the list
+// of quarantined samples.
+class SampleError : public Error {
+ public:
+  // `op`: "" where the record could not even be read.
+  SampleError(const std::string& message, std::string origin, std::string op = "", ErrorKind kind = ErrorKind::failure)
+      : Error(message, kind), origin_(std::move(origin)), op_(std::move(op)) {}
+  const std::string& origin() const { return origin_; }
+  const std::string& op() const { return op_; }
+
+ private:
+  std::string origin_, op_;
+};
+
+// Where the columns of a row should end: null, or memory of the size that the schema says. A wish: who makes a column
+// anew writes it there and lets the cell point at it; the caller copies what is elsewhere.
+using Targets = std::span<void* const>;
+
+class Rows : public Extent {
+ public:
+  Rows(std::int64_t size, Schema schema) : Extent(size), schema_(std::move(schema)) {}
+  const Schema& schema() const { return schema_; }
+
+  // Makes one row: a cell for every column of the schema. `targets` is empty or has one entry a column.
+  virtual RowInfo run(RowAddress address, Targets targets, Cell* cells, Scratch& scratch) const = 0;
+  // Brings what run() will read nearer where it lies in memory; for rows so cheap that a cache miss is their cost.
+  virtual void prefetch(RowAddress, Scratch&) const {}
+  // "train-00000-of-00008: record 12 at byte 25310": what the row is made from.
+  virtual std::string origin(RowAddress address) const = 0;
+  // RowInfo::record is below this.
+  virtual std::uint64_t records() const = 0;
+
+ private:
+  Schema schema_;
+};
+
+// ---- the nodes, one file each
+
+using RowsPtr = std::shared_ptr<const Rows>;
+
+class Arrangement;  // runtime/rows/arrangement.h
+RowsPtr make_source_rows(const Node& node, int place);
+RowsPtr make_arranged_rows(RowsPtr input, std::unique_ptr<Arrangement> arrangement, int place);
+RowsPtr make_filter_rows(const Node& node, RowsPtr input, int places);
+RowsPtr make_map_rows(const Node& node, RowsPtr input, Schema schema, int first_place, std::uint64_t seed);
+RowsPtr make_column_rows(const Node& node, RowsPtr input, Schema schema, int place);
+RowsPtr make_zip_rows(std::vector<RowsPtr> inputs, Schema schema, std::int64_t size);
+RowsPtr make_concat_rows(std::vector<RowsPtr> inputs, Schema schema, std::int64_t size);
+RowsPtr make_mix_rows(const Node& node, std::vector<RowsPtr> inputs, Schema schema, std::int64_t size,
+                      std::uint64_t seed);
+// `key` names the file: what is below, and the data it is made from.
+RowsPtr make_cache_rows(const Node& node, RowsPtr input, int place, const std::string& key);
+// A node with several readers: a row that two of them ask for is made once.
+RowsPtr make_shared_rows(RowsPtr input, int place);
+
+}  // namespace ridgeline::data

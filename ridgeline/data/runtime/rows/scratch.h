@@ -1,0 +1,81 @@
+// ridgeline/data/runtime/rows/scratch.h
+//
+// What one thread needs while it makes rows: decoders, buffers for what lies between two steps, counters. Never shared
+// by two threads at a time.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ridgeline/data/runtime/rows/jpeg_indices.h"
+#include "ridgeline/data/source/source.h"
+#include "ridgeline/image/decode.h"
+#include "ridgeline/image/resample.h"
+
+namespace ridgeline::data {
+
+// The parts of the work that are timed apart.
+enum class Part { read, decode, pixels };
+inline constexpr int kParts = 3;
+
+// Written by one thread, read by any: plain stores, no lock.
+struct alignas(64) Counters {
+  std::atomic<std::uint64_t> nanoseconds[kParts]{};
+  std::atomic<std::uint64_t> samples[kParts]{};
+  std::atomic<std::uint64_t> bytes[kParts]{};
+  void add(Part part, std::uint64_t ns, std::uint64_t n, std::uint64_t b);
+};
+
+// What an order node looked up last (a permutation), so that not every row asks for it under a lock.
+struct Memo {
+  std::shared_ptr<const void> value;
+  std::uint64_t epoch = 0;
+};
+
+// The working memory of one node of the tree (its "place").
+struct Workspace {
+  Record record;
+  std::vector<std::uint8_t> buffers[2];  // values between steps, in turn
+  std::vector<image::ObjectBox> boxes;   // carried through the steps of a map
+  std::vector<std::int32_t> box_labels;  // beside them
+  std::vector<float> box_values;         // the boxes as a column
+  std::vector<Cell> cells;
+  std::vector<void*> targets;
+  std::uint8_t flip = 0;
+  Memo memo;
+  // The row that a shared node made last, and for which row of the consumer.
+  std::uint64_t serial = 0, epoch = 0, position = 0, row_epoch = 0, row_record = 0;
+  const std::vector<image::ObjectBox>* objects = nullptr;
+};
+
+struct Scratch {
+  explicit Scratch(int places) : work(static_cast<std::size_t>(places)) {}
+  image::Decoder decoder;
+  JpegIndices* indices = nullptr;  // of the run; null: none are made
+  image::Resizer resizer;
+  image::Image spare;  // between the operations of one step
+  Counters counters;
+  std::vector<Workspace> work;
+  std::vector<Cell> cells;  // the row that is being made
+  std::vector<void*> targets;
+  std::uint64_t serial = 0;  // counts the consumer's rows
+  std::chrono::steady_clock::time_point mark;
+
+  // Rows that cost less than a look at the clock: only every 16th is timed and stands for all of them.
+  static constexpr std::uint64_t kSampled = 16;
+  bool cheap = false;
+  bool timed = true;
+
+  // At the start of every row.
+  void begin() {
+    timed = ++serial % kSampled == 0 || !cheap;
+    if (timed) mark = std::chrono::steady_clock::now();
+  }
+  // Charges the time since the last mark to `part`.
+  void lap(Part part, std::uint64_t bytes);
+};
+
+}  // namespace ridgeline::data
