@@ -17,8 +17,9 @@ class House(unittest.TestCase):
         for folder in house.FOLDERS:
             self.write(f"ridgeline/{folder}/a.h", "#pragma once\n#include <vector>\n")
             self.write(f"docs/{folder}.md", "page\n")
-        for part in house.GRAPH_PARTS:
-            self.write(f"ridgeline/graph/{part}/a.h", "#pragma once\n")
+        for folder, parts in house.PARTS.items():
+            for part in parts:
+                self.write(f"ridgeline/{folder}/{part}/a.h", "#pragma once\n")
         self.write("docs/README.md", "".join(f"[{folder}]({folder}.md)\n" for folder in house.FOLDERS))
 
     def tearDown(self):
@@ -63,6 +64,13 @@ class House(unittest.TestCase):
         self.write("ridgeline/graph/pass/b.cpp", '#include "ridgeline/graph/misc/a.h"\n')
         self.write("ridgeline/graph/misc/a.h", "")
         self.assert_only("graph/misc is not in the list")
+
+    def test_the_parts_of_data_have_an_order(self):
+        self.write("ridgeline/data/runtime/b.cpp", '#include "ridgeline/data/pass/a.h"\n')
+        self.write("ridgeline/data/ir/b.cpp", '#include "ridgeline/data/source/a.h"\n')
+        self.assertEqual(self.found(), [])
+        self.write("ridgeline/data/pass/b.cpp", '#include "ridgeline/data/runtime/a.h"\n')
+        self.assert_only("ridgeline/data/pass/b.cpp:1", "data/runtime lies above data/pass")
 
     def test_angle_brackets_and_highway_targets_count(self):
         self.write("ridgeline/core/b.cpp", "#include <ridgeline/image/a.h>\n")
