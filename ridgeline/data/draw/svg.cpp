@@ -90,11 +90,12 @@ struct Card {
 
 Card card_of(const Node& node, const NodeFacts& facts) {
   Card card{.node = &node, .lines = {}, .label = {}};
-  for (const auto* texts : {&facts.arguments, &facts.operations, &facts.extras}) {
-    for (const std::string& text : *texts) {
-      for (std::string& line : wrap(texts == &facts.operations ? "· " + text : text)) card.lines.push_back(line);
-    }
-  }
+  const auto add = [&](const std::string& text) {
+    for (std::string& line : wrap(text)) card.lines.push_back(line);
+  };
+  for (const std::string& text : facts.arguments) add(text);
+  for (const std::string& text : facts.operations) add((text.starts_with('>') ? "  " : "· ") + text);
+  for (const std::string& text : facts.extras) add(text);
   if (facts.schema) {
     for (const Column& column : *facts.schema) card.label.push_back(to_string({column}));
   }
