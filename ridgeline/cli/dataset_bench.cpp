@@ -103,7 +103,7 @@ DatasetTool add_dataset_bench(CLI::App& dataset) {
   app->add_option("--warmup", flags->options.warmup,
                   "batches before the clock starts; 0: the whole run is timed, its start included")
       ->capture_default_str();
-  app->add_option("--memory_limit", iterator.memory_limit, "bytes of prepared batches; 0: 512 MiB")
+  app->add_option("--memory_limit", iterator.memory_limit, "bytes of prepared batches; 0: 512 MiB, or two batches if that is more")
       ->capture_default_str();
   app->add_option("--slots", iterator.slots, "most batches that are prepared at one time; 0: as memory_limit allows")
       ->capture_default_str();

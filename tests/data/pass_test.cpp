@@ -223,6 +223,11 @@ TEST(PlanMemory, SaysHowManyBatchesFit) {
   EXPECT_EQ(slots({.memory_limit = 4 * bytes - 1}), 3);
   EXPECT_EQ(slots({.memory_limit = 3 * bytes, .slots = 2}), 2);
   EXPECT_EQ(slots({.slots = 20}), 20);
+  // Two batches are planned however large they are, unless somebody says otherwise.
+  const Dataset large = kFolder.map(Resize({1024, 1024})).batch(200);
+  EXPECT_EQ(hint(plan_memory(large.graph()), "slots"), 2);
+  EXPECT_ERROR(plan_memory(large.with_hints({.memory_limit = std::int64_t{512} << 20}).graph()),
+               "[batch] one batch takes 629");
   EXPECT_EQ(slots({.memory_limit = 3 * bytes, .slots = 20}), 3);
   EXPECT_ERROR(slots({.memory_limit = bytes - 1}), "[batch] one batch takes " + std::to_string(bytes) +
                                                        " bytes, memory_limit is " + std::to_string(bytes - 1));

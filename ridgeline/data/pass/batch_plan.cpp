@@ -7,7 +7,7 @@
 namespace ridgeline::data {
 namespace {
 
-constexpr std::int64_t kDefaultMemory = std::int64_t{512} << 20;
+constexpr std::int64_t kUnplannedMemory = std::int64_t{512} << 20;
 
 std::size_t aligned(std::size_t bytes) { return (bytes + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment; }
 
@@ -43,7 +43,7 @@ std::int64_t batch_capacity(const Node& batch) {
 }
 
 BatchPlan plan_of(const Node& batch) {
-  return {.memory_limit = hint_or(batch, "memory_limit", kDefaultMemory),
+  return {.memory_limit = hint_or(batch, "memory_limit", kUnplannedMemory),
           .slots = hint_or(batch, "slots", 2),
           .workers = static_cast<int>(hint_or(batch, "workers", 1)),
           .rows_at_once = hint_or(batch, "rows_at_once", 1)};

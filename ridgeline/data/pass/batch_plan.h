@@ -32,12 +32,12 @@ SlotLayout slot_layout(const Schema& columns, std::int64_t rows);
 std::int64_t batch_capacity(const Node& batch);
 
 struct BatchPlan {
-  std::int64_t memory_limit = 0;  // bytes of all slots, and of the padded columns of all batches in them
+  std::int64_t memory_limit = 0;  // bytes of all slots; and of the padded columns of all batches in them
   std::int64_t slots = 0;         // batches that are prepared or lent at one time
   int workers = 0;
   std::int64_t rows_at_once = 0;  // rows that a worker takes at a time
 };
-// Not planned: two slots whatever they take, one worker, one row at a time.
+// Not planned: two slots whatever they take (padded columns up to 512 MiB), one worker, one row at a time.
 BatchPlan plan_of(const Node& batch);
 
 }  // namespace ridgeline::data

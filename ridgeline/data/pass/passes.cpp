@@ -50,7 +50,7 @@ std::vector<Pass> passes(bool raw_images) {
                   "map(resize, write) | batch", "map(resize, write) write_slots=1 | batch"});
   list.push_back({"plan_memory", plan_memory, false,
                   "how many batches of this size are prepared in memory_limit; without, two, whatever they take",
-                  "batch 128 memory_limit=536870912", "batch 128 memory_limit=536870912 slots=6"});
+                  "batch 128", "batch 128 memory_limit=536870912 slots=6"});
   list.push_back({"choose_workers", choose_workers, false,
                   "one worker a core, but no more than pieces of work, and several rows at a time where they cost "
                   "little; without, one worker (unless told otherwise) and one row",

@@ -9,8 +9,9 @@
 namespace ridgeline::data {
 namespace {
 
-// More prepared batches than this hide no more: they only touch memory.
-constexpr std::int64_t kMostSlots = 8;
+// Where nobody says: enough for one batch that is used and one that is prepared, however large they are; and more
+// prepared batches than kMostSlots hide no more, they only touch memory.
+constexpr std::int64_t kDefaultMemory = std::int64_t{512} << 20, kLeastSlots = 2, kMostSlots = 8;
 
 }  // namespace
 
@@ -20,12 +21,13 @@ DataGraph plan_memory(DataGraph graph) {
   Node& batch = graph.node(found->id);
   const auto bytes =
       static_cast<std::int64_t>(slot_layout(schemas_of(graph).at(batch.id), batch_capacity(batch)).bytes);
-  const std::int64_t limit = plan_of(batch).memory_limit, wanted = batch.hints["slots"];
+  std::int64_t &limit = batch.hints["memory_limit"], &slots = batch.hints["slots"];
+  if (limit == 0) limit = std::max(kDefaultMemory, kLeastSlots * bytes);
   if (limit < bytes) {
     throw Error(fmt::format("[{}] one batch takes {} bytes, memory_limit is {}: raise it or make batches smaller",
                             batch.op, bytes, limit));
   }
-  batch.hints["slots"] = std::min(limit / bytes, wanted > 0 ? wanted : kMostSlots);
+  slots = std::min(limit / bytes, slots > 0 ? slots : kMostSlots);
   return graph;
 }
 
