@@ -71,6 +71,7 @@ int run_bench(const CLI::App& app, const BenchFlags& flags) {
   at_least("warmup", options.warmup, 0);
   at_least("memory_limit", options.iterator.memory_limit, 0);
   at_least("slots", options.iterator.slots, 0);
+  at_least("jpeg_index_memory", options.iterator.jpeg_index_memory, -1);
   if (options.iterator.pull && (options.iterator.workers != 0 || options.iterator.autotune))
     throw Error("--pull runs without workers: leave out --workers and --autotune", ErrorKind::usage);
   options.iterator.bad_samples = finish_bad_sample_flags(app, flags.bad_samples);
@@ -103,9 +104,14 @@ DatasetTool add_dataset_bench(CLI::App& dataset) {
   app->add_option("--warmup", flags->options.warmup,
                   "batches before the clock starts; 0: the whole run is timed, its start included")
       ->capture_default_str();
-  app->add_option("--memory_limit", iterator.memory_limit, "bytes of prepared batches; 0: 512 MiB, or two batches if that is more")
+  app->add_option("--memory_limit", iterator.memory_limit,
+                  "bytes of prepared batches; 0: 512 MiB, or two batches if that is more")
       ->capture_default_str();
   app->add_option("--slots", iterator.slots, "most batches that are prepared at one time; 0: as memory_limit allows")
+      ->capture_default_str();
+  app->add_option("--jpeg_index_memory", iterator.jpeg_index_memory,
+                  "bytes for the indices that let later epochs skip to their crops; 0: none; -1: a sixteenth of the "
+                  "memory there is")
       ->capture_default_str();
   app->add_option("--disable_pass", iterator.disabled_passes,
                   "leave this pass out, to see what it is worth; may be given several times")

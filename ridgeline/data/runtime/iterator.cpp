@@ -90,6 +90,10 @@ Iterator::Iterator(const Dataset& dataset, IteratorOptions options)
     throw Error(fmt::format("[iterator] workers is {}, it must not be negative", s.options.workers));
   if (s.options.memory_limit < 0)
     throw Error(fmt::format("[iterator] memory_limit is {}, it must not be negative", s.options.memory_limit));
+  if (s.options.jpeg_index_memory < -1)
+    throw Error(
+        fmt::format("[iterator] jpeg_index_memory is {}, it must be a number of bytes, 0 (none) or -1 (a share)",
+                    s.options.jpeg_index_memory));
   if (s.options.slots < 0) throw Error(fmt::format("[iterator] slots is {}, it must not be negative", s.options.slots));
   if (s.options.epochs < 1 && s.options.epochs != kForever)
     throw Error(fmt::format("[iterator] epochs is {}, it must be at least 1, or kForever", s.options.epochs));

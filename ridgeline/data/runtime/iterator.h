@@ -39,7 +39,9 @@ struct IteratorOptions {
   bool pull = false;                              // no threads: next() does the work itself (the reference in tests)
   std::vector<std::string> disabled_passes = {};  // by name, see pass/passes.h
   BadSampleOptions bad_samples = {};              // what a sample that cannot be made does
-  std::int64_t jpeg_index_memory = std::int64_t{256} << 20;  // bytes for the side indices of JPEGs; 0: none
+  // Bytes for the side indices of JPEGs that come more than once, some 2 KB each; 0: none; -1: a sixteenth of the
+  // memory that this process may use. Taken only as indices are made.
+  std::int64_t jpeg_index_memory = -1;
   bool autotune = false;                // as few workers as the consumer needs; cannot change results
   BatchAllocator* allocator = nullptr;  // memory of the slots; null: 64-byte aligned host memory. Must outlive batches
   std::shared_ptr<WorkerPool> pool = {};  // shared by several iterators; null: one of its own with `workers` threads

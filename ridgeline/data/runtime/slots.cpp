@@ -6,6 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "ridgeline/core/memory.h"
+
 namespace ridgeline::data {
 namespace {
 
@@ -38,8 +40,8 @@ SlotRing::SlotRing(std::shared_ptr<const Pipeline> pipeline, const IteratorOptio
   for (int i = 0; i < std::max(1, pool_size_); ++i) scratch_.push_back(std::make_unique<Scratch>(pipeline_->places()));
   const bool again = std::any_of(pipeline_->graph().nodes.begin(), pipeline_->graph().nodes.end(),
                                  [](const Node& node) { return node.op == "repeat" || node.op == "mix"; });
-  if (options.jpeg_index_memory > 0 && (epochs_ != 1 || again))
-    indices_ = std::make_unique<JpegIndices>(options.jpeg_index_memory);
+  const std::int64_t index_memory = options.jpeg_index_memory < 0 ? available_memory() / 16 : options.jpeg_index_memory;
+  if (index_memory > 0 && (epochs_ != 1 || again)) indices_ = std::make_unique<JpegIndices>(index_memory);
   for (const auto& scratch : scratch_) scratch->indices = indices_.get();
   const BatchPlan plan = plan_of(pipeline_->batch_node());
   rows_at_once_ = static_cast<std::size_t>(plan.rows_at_once);

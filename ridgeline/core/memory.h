@@ -1,0 +1,18 @@
+// ridgeline/core/memory.h
+//
+// How much memory there is to use.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ridgeline {
+
+// Bytes of memory that this process may use: the machine's, or less where a control group says so. At least 1.
+std::int64_t available_memory();
+
+// The least limit of the process's control groups (version 1 or 2) and those around them; the largest number where
+// there is none. Files are looked for below `root`, which tests put in place of "".
+std::int64_t control_group_memory(const std::string& root);
+
+}  // namespace ridgeline
