@@ -6,10 +6,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ridgeline/core/random.h"
@@ -17,6 +21,20 @@
 #include "ridgeline/image/jpeg.h"
 
 namespace ridgeline::data::testing {
+
+// Threads of this process: the least of a few counts, since one that has been joined may stay in the list for a moment.
+// A sanitizer starts one of its own with the program's first, so there is one before the first count.
+inline int threads_now() {
+  std::thread([] {}).join();
+  int least = std::numeric_limits<int>::max();
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    int count = 0;
+    for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator("/proc/self/task")) ++count;
+    least = std::min(least, count);
+  }
+  return least;
+}
 
 // A folder of its own that is gone at the end.
 class TempDir {
