@@ -5,7 +5,7 @@
 
 namespace ridgeline {
 
-Session::Session(SessionOptions options) {
+Session::Session(const SessionOptions& options) {
   if (!options.log.empty()) log_.enable(options.log);
   if (options.trace) trace_ = std::make_unique<Trace>();
   set_compute_threads(options.compute_threads);

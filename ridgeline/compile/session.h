@@ -25,7 +25,7 @@ struct SessionOptions {
 
 class Session {
  public:
-  explicit Session(SessionOptions options = {});
+  explicit Session(const SessionOptions& options = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

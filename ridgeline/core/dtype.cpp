@@ -2,6 +2,9 @@
 
 #include <array>
 #include <cmath>
+#include <string>
+
+#include "ridgeline/core/error.h"
 
 namespace ridgeline {
 namespace {
@@ -33,6 +36,12 @@ std::optional<DType> parse_dtype(std::string_view name) {
     if (row.name == name) return row.type;
   }
   return std::nullopt;
+}
+
+DType dtype_named(std::string_view name) {
+  const std::optional<DType> type = parse_dtype(name);
+  if (!type) throw InternalError("no element type '" + std::string(name) + "'");
+  return *type;
 }
 
 float to_float(float16 x) {

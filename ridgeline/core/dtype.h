@@ -45,6 +45,8 @@ std::size_t size_of(DType type);
 std::string_view name_of(DType type);
 // The inverse of name_of; nullopt for an unknown name.
 std::optional<DType> parse_dtype(std::string_view name);
+// For names that have been checked; an InternalError for an unknown one.
+DType dtype_named(std::string_view name);
 inline bool is_floating(DType t) { return t == DType::f64 || t == DType::f32 || t == DType::bf16 || t == DType::f16; }
 
 template <class T>

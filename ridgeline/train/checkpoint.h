@@ -31,7 +31,10 @@ struct CheckpointInfo {
   std::string plan = "default";  // which kernels were chosen: a plan file's hash, or "default"
 
   // Whole epochs done.
-  double epoch() const { return static_cast<double>(step / steps_per_epoch); }
+  double epoch() const {
+    const std::int64_t whole = step / steps_per_epoch;
+    return static_cast<double>(whole);
+  }
   std::string to_json() const;
   static CheckpointInfo from_json(const std::string& text, const std::string& path);
 };

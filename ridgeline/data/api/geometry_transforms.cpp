@@ -17,13 +17,13 @@ Args rotation_args(const RotationOptions& options) {
 
 Transform RandomVerticalFlip(double p) { return {"random_vertical_flip", {{"p", p}}, ""}; }
 
-Transform Rotate(double angle, RotationOptions options) {
+Transform Rotate(double angle, const RotationOptions& options) {
   Args args = rotation_args(options);
   args["angle"] = angle;
   return {"rotate", std::move(args), ""};
 }
 
-Transform RandomRotation(Range degrees, RotationOptions options) {
+Transform RandomRotation(Range degrees, const RotationOptions& options) {
   Args args = rotation_args(options);
   args["degrees"] = degrees.values;
   return {"random_rotation", std::move(args), ""};

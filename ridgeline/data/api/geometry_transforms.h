@@ -24,9 +24,9 @@ struct RotationOptions {
   Fill fill = {};
 };
 // By `angle` degrees, against the clock.
-Transform Rotate(double angle, RotationOptions options = {});
+Transform Rotate(double angle, const RotationOptions& options = {});
 // From -most to most, or from least to most degrees.
-Transform RandomRotation(Range degrees, RotationOptions options = {});
+Transform RandomRotation(Range degrees, const RotationOptions& options = {});
 
 struct AffineOptions {
   double angle = 0;                       // degrees, with the clock

@@ -58,9 +58,9 @@ json value_json(const Value& value, bool for_hash) {
 // For the hash, without places.
 json args_json(const Args& args, const std::vector<ArgSpec>& specs, bool for_hash) {
   json out = json::object();
-  for (const auto& [name, value] : args) {
-    const auto spec = std::find_if(specs.begin(), specs.end(), [&](const ArgSpec& s) { return s.name == name; });
-    if (!for_hash || spec == specs.end() || !spec->place) out[name] = value_json(value, for_hash);
+  for (const Args::value_type& given : args) {
+    const auto spec = std::find_if(specs.begin(), specs.end(), [&](const ArgSpec& s) { return s.name == given.first; });
+    if (!for_hash || spec == specs.end() || !spec->place) out[given.first] = value_json(given.second, for_hash);
   }
   return out;
 }
@@ -206,7 +206,7 @@ Args read_args(const json& object, const std::string& what, const std::vector<Ar
                bool operations_too = false) {
   std::vector<std::string> names;
   for (const ArgSpec& spec : specs) names.push_back(spec.name);
-  if (operations_too) names.push_back("operations");
+  if (operations_too) names.emplace_back("operations");
   check_keys(object, "'args' of " + what, names);
   Args args;
   for (const ArgSpec& spec : specs) {

@@ -85,7 +85,9 @@ std::string_view name_of(ArgType type) {
 void complete_args(const std::string& op, const std::vector<ArgSpec>& specs, Args& args) {
   std::vector<std::string> names;
   for (const ArgSpec& spec : specs) names.push_back(spec.name);
-  for (const auto& [name, value] : args) {
+  for (const Args::value_type& given : args) {
+    const std::string& name = given.first;
+    const Value& value = given.second;
     const auto spec = std::find_if(specs.begin(), specs.end(), [&](const ArgSpec& s) { return s.name == name; });
     if (spec == specs.end()) {
       const std::string nearest = nearest_name(name, names);

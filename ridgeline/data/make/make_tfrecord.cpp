@@ -130,7 +130,8 @@ void check_out(const fs::path& out) {
 
 }  // namespace
 
-MakeTFRecordReport make_tfrecord(const std::string& from_dir, const std::string& out_dir, MakeTFRecordOptions options) {
+MakeTFRecordReport make_tfrecord(const std::string& from_dir, const std::string& out_dir,
+                                 const MakeTFRecordOptions& options) {
   if (options.train_shards < 0 || options.validation_shards < 0)
     throw Error("[make tfrecord] the number of shards must not be negative");
   const std::vector<std::string> extensions{".jpg", ".jpeg", ".png"};

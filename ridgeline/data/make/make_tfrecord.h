@@ -33,6 +33,6 @@ struct MakeTFRecordReport {
 // Each shard is written under a temporary name and renamed. An empty or missing folder, and a val folder with other
 // classes than train, is an Error.
 MakeTFRecordReport make_tfrecord(const std::string& from_dir, const std::string& out_dir,
-                                 MakeTFRecordOptions options = {});
+                                 const MakeTFRecordOptions& options = {});
 
 }  // namespace ridgeline::data

@@ -20,7 +20,7 @@ void remove_node(DataGraph& graph, const std::string& id) {
 }
 
 void swap_with_input(DataGraph& graph, const std::string& id) {
-  const std::string upper = id;
+  const std::string upper = id;  // NOLINT(performance-unnecessary-copy-initialization): `id` may live in the node
   const std::string lower = graph.node(upper).inputs.at(0);
   redirect(graph, upper, lower);  // readers of upper now read lower; lower's own inputs do not name upper
   graph.node(upper).inputs = graph.node(lower).inputs;

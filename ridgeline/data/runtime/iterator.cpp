@@ -43,9 +43,9 @@ void Iterator::State::check(const IteratorState& state) const {
         "size or source differ)",
         state.graph_hash, hash));
   }
-  if (own_seed && *options.seed != state.seed) {
-    throw Error(fmt::format("[data state] was saved with seed {}, this run has seed {}", state.seed, *options.seed));
-  }
+  const std::uint64_t seed = options.seed.value_or(state.seed);
+  if (own_seed && seed != state.seed)
+    throw Error(fmt::format("[data state] was saved with seed {}, this run has seed {}", state.seed, seed));
 }
 
 void Iterator::State::compile() {
@@ -218,7 +218,7 @@ RowAddress address_of(const Pipeline& pipeline, std::uint64_t epoch, std::uint64
 }  // namespace
 
 Sample replay(const Dataset& dataset, std::uint64_t epoch, std::uint64_t index, IteratorOptions options) {
-  options.disabled_passes.push_back("plan_memory");  // no batch is made
+  options.disabled_passes.emplace_back("plan_memory");  // no batch is made
   const Pipeline pipeline(dataset, options);
   const Rows& rows = pipeline.rows();
   const RowAddress address = address_of(pipeline, epoch, index);

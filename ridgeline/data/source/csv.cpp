@@ -16,7 +16,7 @@ CsvOptions options_of(const Node& node, const std::vector<ManifestColumn>& colum
 }
 
 // All columns, as texts, where none are declared.
-std::vector<ManifestColumn> or_all(std::vector<ManifestColumn> declared, const CsvFile& file) {
+std::vector<ManifestColumn> or_all(const std::vector<ManifestColumn>& declared, const CsvFile& file) {
   return declared.empty() ? parse_manifest_columns("csv", file.columns()) : declared;
 }
 

@@ -51,7 +51,7 @@ std::vector<ManifestColumn> parse_manifest_columns(const std::string& op, const 
                       "[] for lists",
                       op, text));
     }
-    column.dtype = *parse_dtype(type);
+    column.dtype = dtype_named(type);
     columns.push_back(std::move(column));
   }
   return columns;

@@ -67,7 +67,8 @@ LoopOperand access_of(const Expression& expression, int index, const ValueType& 
   std::int64_t stride = 1;
   const int lead = loop.rank() - type.shape.rank();
   for (int axis = type.shape.rank() - 1; axis >= 0; --axis) {
-    if (type.shape[axis] != 1) operand.strides[static_cast<std::size_t>(axis + lead)] = stride;
+    if (type.shape[axis] != 1)
+      operand.strides[static_cast<std::size_t>(axis) + static_cast<std::size_t>(lead)] = stride;
     stride *= type.shape[axis];
   }
   if (type.dtype != DType::f32) return operand;
@@ -297,9 +298,8 @@ class Compiler {
   bool overwrites_too_early(std::size_t r, int made) {
     const int operand = program_.in_place[r];
     if (operand < 0) return false;
-    for (std::size_t t = 0; t < terms_.size(); ++t) {
-      const LoopSlot& slot = terms_[t].slot;
-      if (slot.place == LoopSlot::operand && slot.index == operand && terms_[t].last_read > made) return true;
+    for (const TermState& term : terms_) {
+      if (term.slot.place == LoopSlot::operand && term.slot.index == operand && term.last_read > made) return true;
     }
     return false;
   }
@@ -328,9 +328,9 @@ class Compiler {
         if (draft.reads[k] >= 0) *places[k] = state(draft.reads[k]).slot;
       }
       // Every instruction reads a place before it writes it, so a buffer may be reused at once.
-      for (int k = 0; k < 5; ++k) {
-        if (draft.reads[k] < 0) continue;
-        TermState& s = state(draft.reads[k]);
+      for (const auto read : draft.reads) {
+        if (read < 0) continue;
+        TermState& s = state(read);
         if (s.slot.place == LoopSlot::buffer && s.last_read == static_cast<int>(at)) {
           free.push_back(s.slot.index);
           s.last_read = -2;  // freed once, even if read twice here

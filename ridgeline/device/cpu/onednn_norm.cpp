@@ -115,7 +115,8 @@ KernelChoice make_onednn_batch_norm_train(const KernelRequest& request) {
                 {DNNL_ARG_DST, x, Argument::output, 0},
                 {DNNL_ARG_MEAN, c, Argument::output, 1},
                 {DNNL_ARG_VARIANCE, c, Argument::output, 2}});  // made the inverse deviation below
-    const double count = static_cast<double>(type.shape.elements() / channels);
+    const std::int64_t rows = type.shape.elements() / channels;
+    const auto count = static_cast<double>(rows);
     return wrap(std::move(inner), [=](OnednnKernel& library, const KernelArguments& a) {
       library.run(a);
       for (std::int64_t i = 0; i < channels; ++i) {

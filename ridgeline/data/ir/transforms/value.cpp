@@ -12,7 +12,7 @@ ArgSpec std_arg() { return {.name = "std", .type = ArgType::reals, .doc = "per c
 Column type_cast_schema(const Transform& t, const Column& given) {
   if (given.dtype == DType::bytes) throw Error("[type_cast] byte strings have no element type: " + to_string({given}));
   Column column = given;
-  column.dtype = *parse_dtype(arg<std::string>(t.args, "dtype"));
+  column.dtype = dtype_named(arg<std::string>(t.args, "dtype"));
   return column;
 }
 
@@ -51,7 +51,7 @@ Column function_schema(const Transform& t, const Column& given) {
   Column column = given;
   const std::string& dtype = arg<std::string>(t.args, "dtype");
   const Integers& shape = arg<Integers>(t.args, "shape");
-  if (!dtype.empty()) column.dtype = *parse_dtype(dtype);
+  if (!dtype.empty()) column.dtype = dtype_named(dtype);
   if (shape == Integers{0})
     column.shape = Shape{};
   else if (!shape.empty())

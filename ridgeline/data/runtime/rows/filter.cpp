@@ -102,7 +102,7 @@ class FilterRows : public Rows {
         e.scratch.begin();
         input_->run({a.epoch, e.next}, {}, cells, e.scratch);
         passes = test_(cells[column_]);
-      } catch (const Error&) {
+      } catch (const Error&) {  // met again where the row is made
       }
       if (passes) e.passing.push_back(e.next);
       ++e.next;

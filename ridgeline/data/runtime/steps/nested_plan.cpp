@@ -5,7 +5,7 @@
 
 namespace ridgeline::data {
 
-NestedPlan::NestedPlan(const Transform& t) : kind_(Kind::compose), count_(t.operations.size()) {
+NestedPlan::NestedPlan(const Transform& t) : count_(t.operations.size()) {
   if (t.op == "random_apply") {
     kind_ = Kind::apply;
     p_ = arg<double>(t.args, "p");

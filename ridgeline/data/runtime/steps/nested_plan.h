@@ -21,7 +21,7 @@ class NestedPlan {
 
  private:
   enum class Kind { compose, apply, choice, order };
-  Kind kind_;
+  Kind kind_ = Kind::compose;
   std::size_t count_;
   double p_ = 1;
   std::vector<double> ends_;  // of the choices' shares, rising to 1

@@ -23,7 +23,7 @@ Cell written(const void* data, DType dtype, const Cell& like) {
 
 class TypeCast : public Step {
  public:
-  explicit TypeCast(const Transform& t) : dtype_(*parse_dtype(arg<std::string>(t.args, "dtype"))) {}
+  explicit TypeCast(const Transform& t) : dtype_(dtype_named(arg<std::string>(t.args, "dtype"))) {}
   void run(Frame& frame, Scratch&) const override {
     if (frame.cell.dtype == dtype_) return;
     const Tensor from = to_tensor(frame.cell);
@@ -120,7 +120,7 @@ class UserFunction : public Step {
  private:
   // What it promised in its arguments is what later columns were planned by.
   void check(const Tensor& result, const Cell& in) const {
-    const DType dtype = dtype_.empty() ? in.dtype : *parse_dtype(dtype_);
+    const DType dtype = dtype_.empty() ? in.dtype : dtype_named(dtype_);
     bool right = result.defined() && result.dtype() == dtype;
     if (right && dtype != DType::bytes) {
       std::vector<std::int64_t> wanted(in.dims.begin(), in.dims.begin() + in.rank);
