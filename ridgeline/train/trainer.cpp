@@ -266,7 +266,8 @@ class Trainer {
       return false;
     }
     row->step = step;
-    row->epoch = static_cast<double>((step + steps_per_epoch_ - 1) / steps_per_epoch_);
+    const std::int64_t epoch = (step + steps_per_epoch_ - 1) / steps_per_epoch_;
+    row->epoch = static_cast<double>(epoch);
     row->checkpoint_time =
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
     log_.line(kEvaluationHeader);

@@ -52,7 +52,9 @@ class OnednnKernel final : public Kernel {
     std::size_t at;  // operand or result number; scratch: offset in bytes
   };
 
-  OnednnKernel(const std::string& op, const std::string& implementation) { name = "onednn " + op + " " + implementation; }
+  OnednnKernel(const std::string& op, const std::string& implementation) {
+    name = "onednn " + op + " " + implementation;
+  }
   // 64-byte aligned room in the scratch memory.
   std::size_t reserve(std::size_t bytes);
   // `scratchpad` is what the primitive's descriptor asks for.

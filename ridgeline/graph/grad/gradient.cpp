@@ -5,7 +5,8 @@
 
 namespace ridgeline {
 
-std::vector<ValueId> GradientScope::apply_all(std::string_view op, std::vector<ValueId> inputs, Attributes attributes) {
+std::vector<ValueId> GradientScope::apply_all(std::string_view op, std::vector<ValueId> inputs,
+                                              const Attributes& attributes) {
   const OpDef& def = op_def(op);
   Node node;
   node.op = def.name;

@@ -22,9 +22,9 @@ class GradientScope {
       : graph_(graph), names_(names), name_(std::move(name)), where_(std::move(where)) {}
 
   // Adds a node named "<name>/grad" (made unique) at the forward op's location; its results have kind grad.
-  std::vector<ValueId> apply_all(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {});
-  ValueId apply(std::string_view op, std::vector<ValueId> inputs, Attributes attributes = {}) {
-    return apply_all(op, std::move(inputs), std::move(attributes)).front();
+  std::vector<ValueId> apply_all(std::string_view op, std::vector<ValueId> inputs, const Attributes& attributes = {});
+  ValueId apply(std::string_view op, std::vector<ValueId> inputs, const Attributes& attributes = {}) {
+    return apply_all(op, std::move(inputs), attributes).front();
   }
   ValueId constant(double value, DType dtype) { return apply("constant", {}, {{"value", value}, {"dtype", dtype}}); }
 

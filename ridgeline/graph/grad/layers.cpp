@@ -44,14 +44,14 @@ Ids conv2d(GradientScope& s, const ForwardOp& op) {
       [&](ValueId dy) {
         Attributes attributes = window;
         attributes.set("input", s.shape(op.x(0)).dims());
-        return s.apply("conv2d_bwd_data", {dy, op.x(1)}, std::move(attributes));
+        return s.apply("conv2d_bwd_data", {dy, op.x(1)}, attributes);
       },
       [&](ValueId dy, bool bias) {
         Attributes attributes = window;
         const Shape w = s.shape(op.x(1));
         attributes.set("kernel", std::vector<std::int64_t>{w[1], w[2]});
         attributes.set("bias", bias);
-        return s.apply_all("conv2d_bwd_weights", {op.x(0), dy}, std::move(attributes));
+        return s.apply_all("conv2d_bwd_weights", {op.x(0), dy}, attributes);
       });
 }
 

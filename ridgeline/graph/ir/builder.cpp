@@ -146,20 +146,20 @@ Value number_like(const Located& x, double number) {
 
 }  // namespace
 
-Value operator+(Located x, Located y) { return binary("add", x, y); }
-Value operator-(Located x, Located y) { return binary("sub", x, y); }
-Value operator*(Located x, Located y) { return binary("mul", x, y); }
-Value operator/(Located x, Located y) { return binary("div", x, y); }
-Value operator+(Located x, double y) { return binary("add", x, {number_like(x, y)}); }
-Value operator-(Located x, double y) { return binary("sub", x, {number_like(x, y)}); }
-Value operator*(Located x, double y) { return binary("mul", x, {number_like(x, y)}); }
-Value operator/(Located x, double y) { return binary("div", x, {number_like(x, y)}); }
-Value operator-(double x, Located y) {
+Value operator+(const Located& x, const Located& y) { return binary("add", x, y); }
+Value operator-(const Located& x, const Located& y) { return binary("sub", x, y); }
+Value operator*(const Located& x, const Located& y) { return binary("mul", x, y); }
+Value operator/(const Located& x, const Located& y) { return binary("div", x, y); }
+Value operator+(const Located& x, double y) { return binary("add", x, {number_like(x, y)}); }
+Value operator-(const Located& x, double y) { return binary("sub", x, {number_like(x, y)}); }
+Value operator*(const Located& x, double y) { return binary("mul", x, {number_like(x, y)}); }
+Value operator/(const Located& x, double y) { return binary("div", x, {number_like(x, y)}); }
+Value operator-(double x, const Located& y) {
   return y.value.builder().apply_at(y.where, "sub", {number_like(y, x), y.value});
 }
-Value operator*(double x, Located y) {
+Value operator*(double x, const Located& y) {
   return y.value.builder().apply_at(y.where, "mul", {number_like(y, x), y.value});
 }
-Value operator-(Located x) { return x.value.builder().apply_at(x.where, "neg", {x.value}); }
+Value operator-(const Located& x) { return x.value.builder().apply_at(x.where, "neg", {x.value}); }
 
 }  // namespace ridgeline

@@ -111,16 +111,16 @@ class GraphBuilder {
 std::string numbered_name(const std::string& base, int n);
 
 // Arithmetic on values; a number becomes a scalar constant of the other operand's type.
-Value operator+(Located x, Located y);
-Value operator-(Located x, Located y);
-Value operator*(Located x, Located y);
-Value operator/(Located x, Located y);
-Value operator+(Located x, double y);
-Value operator-(Located x, double y);
-Value operator*(Located x, double y);
-Value operator/(Located x, double y);
-Value operator-(double x, Located y);
-Value operator*(double x, Located y);
-Value operator-(Located x);
+Value operator+(const Located& x, const Located& y);
+Value operator-(const Located& x, const Located& y);
+Value operator*(const Located& x, const Located& y);
+Value operator/(const Located& x, const Located& y);
+Value operator+(const Located& x, double y);
+Value operator-(const Located& x, double y);
+Value operator*(const Located& x, double y);
+Value operator/(const Located& x, double y);
+Value operator-(double x, const Located& y);
+Value operator*(double x, const Located& y);
+Value operator-(const Located& x);
 
 }  // namespace ridgeline

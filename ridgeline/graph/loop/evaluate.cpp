@@ -56,7 +56,8 @@ T store(Real x) {
     const double value = static_cast<double>(x);
     if (value != value) return 0;
     // The largest i64 is no double: compare with the next power of two.
-    constexpr double above = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2.0;
+    constexpr T half = std::numeric_limits<T>::max() / 2 + 1;
+    constexpr double above = static_cast<double>(half) * 2.0;
     if (value >= above) return std::numeric_limits<T>::max();
     if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
     return static_cast<T>(value);

@@ -55,7 +55,8 @@ void reference_train(const OpInstance& op, std::span<const Tensor> inputs, std::
   const std::vector<double> x = widen(inputs[0]), gamma = widen(inputs[1]), beta = widen(inputs[2]);
   std::vector<double> running_mean = widen(inputs[3]), running_var = widen(inputs[4]);
   const std::size_t channels = gamma.size();
-  const double count = static_cast<double>(x.size() / channels);
+  const std::size_t rows = x.size() / channels;
+  const auto count = static_cast<double>(rows);
   const double momentum = op.attributes.real("momentum");
   const double epsilon = op.attributes.real("epsilon");
   std::vector<double> mean = channel_sums(x.size(), channels, [&](std::size_t i) { return x[i]; });
@@ -93,7 +94,8 @@ void reference_backward(const OpInstance&, std::span<const Tensor> inputs, std::
   const std::vector<double> x = widen(inputs[0]), dy = widen(inputs[1]), gamma = widen(inputs[2]);
   const std::vector<double> mean = widen(inputs[3]), inv_std = widen(inputs[4]);
   const std::size_t channels = gamma.size();
-  const double count = static_cast<double>(x.size() / channels);
+  const std::size_t rows = x.size() / channels;
+  const auto count = static_cast<double>(rows);
   const auto xhat = [&](std::size_t i) { return (x[i] - mean[i % channels]) * inv_std[i % channels]; };
   const std::vector<double> dbeta = channel_sums(x.size(), channels, [&](std::size_t i) { return dy[i]; });
   const std::vector<double> dgamma = channel_sums(x.size(), channels, [&](std::size_t i) { return dy[i] * xhat(i); });

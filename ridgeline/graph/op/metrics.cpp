@@ -41,7 +41,7 @@ void count_hits(std::string_view op, const OpInstance& instance, std::span<const
   hits.set(0, count);
 }
 
-OpDef definition(std::string name) {
+OpDef definition(const std::string& name) {
   OpDef def;
   def.name = name;
   def.operands = {"logits", "labels", "mask"};

@@ -78,7 +78,7 @@ void finish(OpDef& def) {
 
 template <int N, class F>
 OpDef arithmetic(std::string name, std::vector<std::string> operands, Types types, const F& body) {
-  const Expression expression = define<N>(body);
+  Expression expression = define<N>(body);
   OpDef def = pointwise(name, operands, [expression](const Attributes&) { return expression; });
   def.law = loop::to_string(expression, operands);
   def.infer = [name, operands, types](const OpInstance& op) -> std::vector<ValueType> {
@@ -108,7 +108,7 @@ OpDef select_op() {
 }
 
 OpDef cast_op() {
-  const Expression expression = define<1>([](Expr x) { return x; });
+  Expression expression = define<1>([](Expr x) { return x; });
   OpDef def = pointwise("cast", {"x"}, [expression](const Attributes&) { return expression; });
   def.law = "x in another element type: integers towards zero and saturating, bool as x != 0";
   def.attributes = {required("to", DType::f32, "the element type of the result")};

@@ -54,7 +54,7 @@ void reference(Law law, const OpInstance& op, std::span<const Tensor> inputs, st
   store(y, outputs[0]);
 }
 
-OpDef definition(std::string name, std::string text, Law law) {
+OpDef definition(const std::string& name, std::string text, Law law) {
   OpDef def;
   def.name = name;
   def.law = std::move(text);

@@ -1,6 +1,7 @@
 #include "ridgeline/graph/op/shape_ops.h"
 
 #include <cstring>
+#include <numeric>
 
 #include "ridgeline/graph/op/rules.h"
 
@@ -22,9 +23,7 @@ void reference_copy(const OpInstance&, std::span<const Tensor> inputs, std::span
 // Element `index` of the result is element sum(index * steps) of x.
 void gather(const Tensor& x, const Integers& steps, Tensor& y) {
   for_each_index(y.shape(), [&](std::int64_t at, const Integers& index) {
-    std::int64_t from = 0;
-    for (std::size_t axis = 0; axis < index.size(); ++axis) from += index[axis] * steps[axis];
-    copy_element(x, from, y, at);
+    copy_element(x, std::inner_product(index.begin(), index.end(), steps.begin(), std::int64_t{0}), y, at);
   });
 }
 

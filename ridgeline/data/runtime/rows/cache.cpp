@@ -127,7 +127,7 @@ class CacheRows : public Rows {
     row->record = info.record;
     const Kept* none = nullptr;
     if (kept_[position].compare_exchange_strong(none, row.get(), std::memory_order_acq_rel)) {
-      (void)row.release();  // kept_ owns it from here on
+      [[maybe_unused]] const Kept* owned = row.release();  // by kept_ from here on
     } else {
       used_.fetch_sub(static_cast<std::int64_t>(bytes));  // another worker was first
     }
