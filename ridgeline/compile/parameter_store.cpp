@@ -63,8 +63,7 @@ Tensor ParameterStore::get(const std::string& name) const {
 const ParameterStore::Entry& ParameterStore::entry(const std::string& name) const {
   const auto it = entries_.find(name);
   if (it == entries_.end()) {
-    const std::string near = nearest_name(name, names());
-    throw Error("no parameter named " + name + (near.empty() ? "" : " (did you mean " + near + "?)"));
+    throw Error("no parameter named " + name + did_you_mean(name, names()));
   }
   return it->second;
 }

@@ -93,8 +93,7 @@ void Program::bind(const std::string& input, const Tensor& value) {
   if (it == state_->inputs.end()) {
     std::vector<std::string> names;
     for (const auto& [name, known] : state_->inputs) names.push_back(name);
-    const std::string near = nearest_name(input, names);
-    throw Error("the program has no input " + input + (near.empty() ? "" : " (did you mean " + near + "?)"));
+    throw Error("the program has no input " + input + did_you_mean(input, names));
   }
   State::Input& target = it->second;
   if (value.dtype() != target.type.dtype || value.shape() != target.type.shape) {

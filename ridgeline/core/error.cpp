@@ -44,4 +44,9 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
   return name;
 }
 
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::string near = nearest_name(word, candidates);
+  return near.empty() ? "" : ": did you mean '" + near + "'?";
+}
+
 }  // namespace ridgeline

@@ -41,8 +41,10 @@ class InternalError : public std::logic_error {
     if (!(condition)) ::ridgeline::check_failed(#condition, message, std::source_location::current()); \
   } while (false)
 
-// "did you mean --batch_size?" helper: the candidate nearest to `word` by edit distance, or "" when none is near
+// The candidate nearest to `word` by edit distance, or "" when none is near
 // (distance above a third of the word's length, at least 2).
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
+// ": did you mean 'batch_size'?" for the end of a message, or "" when none is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace ridgeline

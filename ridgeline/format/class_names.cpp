@@ -104,9 +104,7 @@ std::vector<std::string> known_class_names(std::string_view set) {
     }
     return names;
   }
-  const std::string near = nearest_name(set, sets);
-  throw Error("[class_names] no names of '" + std::string(set) + "' are known" +
-              (near.empty() ? "" : ": did you mean '" + near + "'?"));
+  throw Error("[class_names] no names of '" + std::string(set) + "' are known" + did_you_mean(set, sets));
 }
 
 }  // namespace ridgeline

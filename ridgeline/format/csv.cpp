@@ -170,8 +170,7 @@ std::size_t CsvFile::column(std::string_view name) const {
   const auto found = std::find(columns_.begin(), columns_.end(), name);
   if (found != columns_.end()) return static_cast<std::size_t>(found - columns_.begin());
   std::string message = "[csv] " + path() + ": no column '" + std::string(name) + "'";
-  const std::string near = nearest_name(name, columns_);
-  if (!near.empty()) message += ": did you mean '" + near + "'?";
+  message += did_you_mean(name, columns_);
   message += " (the columns are:";
   for (const std::string& c : columns_) message += " " + c;
   throw Error(message + ")");

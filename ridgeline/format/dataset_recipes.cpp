@@ -155,8 +155,7 @@ const DatasetRecipe& dataset_recipe(std::string_view name) {
     names.push_back(recipe.name);
   }
   std::string message = "[recipe] unknown data set '" + std::string(name) + "'";
-  const std::string near = nearest_name(name, names);
-  if (!near.empty()) message += ": did you mean '" + near + "'?";
+  message += did_you_mean(name, names);
   message += " (known are:";
   for (const std::string& n : names) message += " " + n;
   throw Error(message + ")", ErrorKind::usage);

@@ -104,8 +104,7 @@ const Example::Feature& Example::get(std::string_view key, FeatureKind kind) con
     keys.reserve(features_.size());
     for (const Feature& f : features_) keys.emplace_back(f.key);
     std::string message = "[example] no feature '" + std::string(key) + "'";
-    const std::string near = nearest_name(key, keys);
-    if (!near.empty()) message += ": did you mean '" + near + "'?";
+    message += did_you_mean(key, keys);
     message += " (the record has:";
     for (const std::string& k : keys) message += " " + k;
     throw Error(message + ")");

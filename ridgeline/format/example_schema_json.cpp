@@ -22,8 +22,7 @@ std::vector<std::string> type_names() {
 void check_keys(const JsonValue& object, const std::vector<std::string>& allowed, const std::string& where) {
   for (const JsonMember& member : *object.object()) {
     if (std::find(allowed.begin(), allowed.end(), member.key) != allowed.end()) continue;
-    const std::string near = nearest_name(member.key, allowed);
-    throw Error(where + "unknown key '" + member.key + "'" + (near.empty() ? "" : ": did you mean '" + near + "'?"));
+    throw Error(where + "unknown key '" + member.key + "'" + did_you_mean(member.key, allowed));
   }
 }
 

@@ -80,8 +80,7 @@ std::string unknown_key(const std::string& key, const std::vector<JsonColumn>& c
   keys.reserve(columns.size());
   for (const JsonColumn& column : columns) keys.push_back(column.key);
   std::string message = "unknown key '" + key + "'";
-  const std::string near = nearest_name(key, keys);
-  if (!near.empty()) message += ": did you mean '" + near + "'?";
+  message += did_you_mean(key, keys);
   message += " (the columns are:";
   for (const std::string& k : keys) message += " " + k;
   return message + ")";

@@ -52,8 +52,7 @@ std::size_t PackedSchema::column(std::string_view name) const {
     names.push_back(columns[i].name);
   }
   std::string message = "[packed] no column '" + std::string(name) + "'";
-  const std::string near = nearest_name(name, names);
-  if (!near.empty()) message += ": did you mean '" + near + "'?";
+  message += did_you_mean(name, names);
   message += " (the columns are:";
   for (const std::string& n : names) message += " " + n;
   throw Error(message + ")");

@@ -37,8 +37,7 @@ std::int32_t label_of(const XmlNode& object, const std::vector<std::string>& cla
   const XmlNode& name = child(object, "name", where);
   const auto found = std::find(class_names.begin(), class_names.end(), name.text);
   if (found == class_names.end()) {
-    const std::string near = nearest_name(name.text, class_names);
-    fail(where, name, "unknown class '" + name.text + "'" + (near.empty() ? "" : ": did you mean '" + near + "'?"));
+    fail(where, name, "unknown class '" + name.text + "'" + did_you_mean(name.text, class_names));
   }
   return static_cast<std::int32_t>(found - class_names.begin());
 }

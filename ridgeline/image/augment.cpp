@@ -25,9 +25,9 @@ Augment parse_augment(std::string_view name) {
     if (kNames[i] == name) return static_cast<Augment>(i);
     list += (list.empty() ? "" : ", ") + std::string(kNames[i]);
   }
-  const std::string near = nearest_name(name, std::vector<std::string>(kNames.begin(), kNames.end()));
   throw Error("[augment] unknown operation '" + std::string(name) + "'" +
-                  (near.empty() ? "" : ": did you mean '" + near + "'?") + " (allowed: " + list + ")",
+                  did_you_mean(name, std::vector<std::string>(kNames.begin(), kNames.end())) + " (allowed: " + list +
+                  ")",
               ErrorKind::usage);
 }
 

@@ -82,9 +82,8 @@ AutoAugmentPolicy parse_auto_augment_policy(std::string_view name) {
     if (name_of(policy) == name) return policy;
     names.emplace_back(name_of(policy));
   }
-  const std::string near = nearest_name(name, names);
-  throw Error("[auto_augment] unknown policy '" + std::string(name) + "'" +
-                  (near.empty() ? "" : ": did you mean '" + near + "'?") + " (allowed: imagenet, cifar10, svhn)",
+  throw Error("[auto_augment] unknown policy '" + std::string(name) + "'" + did_you_mean(name, names) +
+                  " (allowed: imagenet, cifar10, svhn)",
               ErrorKind::usage);
 }
 

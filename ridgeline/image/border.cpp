@@ -42,9 +42,7 @@ BorderMode parse_border_mode(std::string_view name) {
     if (known == name) return value;
     names.emplace_back(known);
   }
-  const std::string near = nearest_name(name, names);
-  throw Error("[pad] unknown mode '" + std::string(name) + "'" +
-                  (near.empty() ? "" : ": did you mean '" + near + "'?") +
+  throw Error("[pad] unknown mode '" + std::string(name) + "'" + did_you_mean(name, names) +
                   " (allowed: constant, edge, reflect, symmetric)",
               ErrorKind::usage);
 }

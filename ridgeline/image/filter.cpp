@@ -47,10 +47,9 @@ Filter parse_filter(std::string_view name) {
     names.emplace_back(known);
     list += (list.empty() ? "" : ", ") + std::string(known);
   }
-  const std::string near = nearest_name(name, names);
-  throw Error("[resize] unknown filter '" + std::string(name) + "'" +
-                  (near.empty() ? "" : ": did you mean '" + near + "'?") + " (allowed: " + list + ")",
-              ErrorKind::usage);
+  throw Error(
+      "[resize] unknown filter '" + std::string(name) + "'" + did_you_mean(name, names) + " (allowed: " + list + ")",
+      ErrorKind::usage);
 }
 
 }  // namespace ridgeline::image

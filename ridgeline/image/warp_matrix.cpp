@@ -29,9 +29,8 @@ Sampling parse_sampling(std::string_view name) {
     if (known == name) return value;
     names.emplace_back(known);
   }
-  const std::string near = nearest_name(name, names);
-  throw Error("[affine] unknown sampling '" + std::string(name) + "'" +
-                  (near.empty() ? "" : ": did you mean '" + near + "'?") + " (allowed: nearest, bilinear, bicubic)",
+  throw Error("[affine] unknown sampling '" + std::string(name) + "'" + did_you_mean(name, names) +
+                  " (allowed: nearest, bilinear, bicubic)",
               ErrorKind::usage);
 }
 

@@ -43,10 +43,9 @@ const ModelInfo& model_named(std::string_view name) {
     names.emplace_back(model.name);
     views.push_back(model.name);
   }
-  const std::string near = nearest_name(name, names);
-  throw Error("unknown model '" + std::string(name) + "'" + (near.empty() ? "" : ": did you mean '" + near + "'?") +
-                  " (allowed: " + listed(views) + ")",
-              ErrorKind::usage);
+  throw Error(
+      "unknown model '" + std::string(name) + "'" + did_you_mean(name, names) + " (allowed: " + listed(views) + ")",
+      ErrorKind::usage);
 }
 
 int smallest_image_size(const ModelInfo& model) {

@@ -36,6 +36,8 @@ TEST(NearestName, FindsTheOneMeant) {
   EXPECT_EQ(nearest_name("batchsize", flags), "batch_size");
   EXPECT_EQ(nearest_name("iteration_per_lop", flags), "iterations_per_loop");
   EXPECT_EQ(nearest_name("logdir", flags), "log_dir");
+  EXPECT_EQ(did_you_mean("logdir", flags), ": did you mean 'log_dir'?");
+  EXPECT_EQ(did_you_mean("entirely_else", flags), "");
   EXPECT_EQ(nearest_name("lr", flags), "lr");
 }
 

@@ -201,8 +201,12 @@ TEST(DataGraphJson, LeavesOutDefaultsOnReadingAndNamesWhatIsMissing) {
   EXPECT_ERROR(Dataset::from_json(with("\"dir\"", "\"dirr\"")), "unknown key 'dirr': did you mean 'dir'?");
   EXPECT_ERROR(Dataset::from_json(with("\"dir\":\"d\"", "")), "argument 'dir' is missing");
   EXPECT_ERROR(Dataset::from_json(with("\"size\":4", "\"size\":\"4\"")),
-               "'size' of node 'c' is \"4\", it must be a integer");
+               "'size' of node 'c' is \"4\", it must be an integer");
   EXPECT_ERROR(Dataset::from_json(with("\"size\":4", "\"size\":0")), "[batch] size is 0");
+  EXPECT_ERROR(Dataset::from_json(with("\"size\":4", "\"size\":18446744073709551615")),
+               "'size' of node 'c' is 18446744073709551615, it must be an integer");
+  EXPECT_ERROR(Dataset::from_json(with("\"inputs\":[\"b\"]", "\"hints\":{\"workers\":1.5},\"inputs\":[\"b\"]")),
+               "hint 'workers' of node 'c' is 1.5, it must be an integer");
   EXPECT_ERROR(Dataset::from_json(with("[\"b\"]", "[\"bb\"]")), "reads 'bb', which is no node above it");
   EXPECT_ERROR(Dataset::from_json(with("\"outputs\":[\"c\"]", "\"outputs\":[\"b\"]")), "does not lead to its output");
   EXPECT_ERROR(Dataset::from_json(with("[8,8]", "[8,8],\"interpolation\":\"bilinar\"")),

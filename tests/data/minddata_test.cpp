@@ -384,7 +384,7 @@ TEST(MindDataJson, SaysWhatIsWrongWithATree) {
   EXPECT_ERROR(with("\"op_type\": \"Repeat\"", "\"op_type\": \"GeneratorDataset\"")(), "runs a Python generator");
   EXPECT_ERROR(with("\"op_type\": \"Repeat\"", "\"op_type\": \"Zip\"")(), "has 1 children, it must have 2 or more");
   EXPECT_ERROR(with("\"batch_size\": 2", "\"batch_size\": 0")(), "[batch] size is 0");
-  EXPECT_ERROR(with("\"count\": 1,", "\"count\": 18446744073709551615,")(), "it must be a integer");
+  EXPECT_ERROR(with("\"count\": 1,", "\"count\": 18446744073709551615,")(), "it must be an integer");
   std::string deep = kTalk;
   for (int i = 0; i < 2000; ++i) deep = "{\"children\":[" + deep + "],\"count\":1,\"op_type\":\"Repeat\"}";
   EXPECT_ERROR(from_minddata_json(deep, kPillow), "the tree is too deep");

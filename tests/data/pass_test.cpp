@@ -289,7 +289,7 @@ TEST(Validate, ChecksEveryArgumentAgain) {
   graph.nodes[1].args["size"] = std::int64_t{-1};
   EXPECT_ERROR(validate(graph), "[batch] size is -1");
   graph.nodes[1].args["size"] = 2.0;
-  EXPECT_ERROR(validate(graph), "argument 'size' is a real, it must be a integer");
+  EXPECT_ERROR(validate(graph), "argument 'size' is a real, it must be an integer");
 }
 
 TEST(CacheLegality, RefusesWhatIsNotTheSameInEveryEpoch) {

@@ -68,7 +68,7 @@ TEST(GraphText, SaysOnWhichLineWhatIsMissing) {
             std::string::npos);
   EXPECT_NE(error_of([] { parse_graph("graph @g(%x: f33[2]) {}"); }).find("f33"), std::string::npos);
   EXPECT_NE(
-      error_of([] { parse_graph("graph @g(%x: f32[2]) {\n %0 = rellu(%x) : f32[2]\n}"); }).find("did you mean relu"),
+      error_of([] { parse_graph("graph @g(%x: f32[2]) {\n %0 = rellu(%x) : f32[2]\n}"); }).find("did you mean 'relu'"),
       std::string::npos);
 }
 

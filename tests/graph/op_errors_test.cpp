@@ -69,7 +69,7 @@ TEST(OpErrors, SayWhatIsWrongAndWhatIsMeant) {
       {"conv2d",
        {f32({1, 5, 5, 3}), f32({8, 3, 3, 3})},
        {{"strides", Integers{1, 1}}},
-       "[conv2d] has no attribute 'strides' (did you mean stride?)"},
+       "[conv2d] has no attribute 'strides': did you mean 'stride'?"},
       {"dense",
        {f32({2, 9216}), f32({10, 4096})},
        {},

@@ -99,6 +99,8 @@ class House(unittest.TestCase):
             self.write("ridgeline/core/b.h", f"#include <{name}>\n")
             self.assert_only(f"ridgeline/core/b.h:1: {name} belongs into a .cpp file")
             (self.root / "ridgeline/core/b.h").unlink()
+        self.write("ridgeline/core/b.h", "#include <nlohmann/json_fwd.hpp>\n")
+        self.assertEqual(self.found(), [])
 
     def test_long_files_need_a_reason(self):
         self.write("ridgeline/core/b.cpp", "\n" * 500)

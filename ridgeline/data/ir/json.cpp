@@ -13,6 +13,7 @@
 #include "ridgeline/data/ir/graph.h"
 #include "ridgeline/data/ir/names.h"
 #include "ridgeline/data/ir/registry.h"
+#include "ridgeline/data/ir/value_json.h"
 #include "ridgeline/data/source/source.h"
 
 namespace ridgeline::data {
@@ -100,9 +101,8 @@ void check_keys(const json& object, const std::string& what, const std::vector<s
   if (!object.is_object()) throw Error(fmt::format("[data graph JSON] {} is not an object", what));
   for (const auto& [key, value] : object.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      const std::string nearest = nearest_name(key, known);
       throw Error(fmt::format("[data graph JSON] {} has an unknown key '{}'{} (known: {})", what, key,
-                              nearest.empty() ? "" : ": did you mean '" + nearest + "'?", fmt::join(known, ", ")));
+                              did_you_mean(key, known), fmt::join(known, ", ")));
     }
   }
 }
@@ -164,42 +164,14 @@ NamedTensor read_tensor(const json& value, const std::string& what) {
   return out;
 }
 
-Value read_value(const json& value, const ArgSpec& spec, const std::string& what) {
-  const auto all = [&](auto test) { return value.is_array() && std::all_of(value.begin(), value.end(), test); };
-  const auto wrong = [&]() -> Error {
-    return Error(fmt::format("[data graph JSON] {} is {}, it must be a {}", what, value.dump(), name_of(spec.type)));
-  };
-  switch (spec.type) {
-    case ArgType::boolean:
-      if (value.is_boolean()) return value.get<bool>();
-      break;
-    case ArgType::integer:
-      if (value.is_number_integer()) return value.get<std::int64_t>();
-      break;
-    case ArgType::real:
-      if (value.is_number()) return value.get<double>();
-      break;
-    case ArgType::text:
-      if (value.is_string()) return value.get<std::string>();
-      break;
-    case ArgType::integers:
-      if (all([](const json& v) { return v.is_number_integer(); })) return value.get<Integers>();
-      break;
-    case ArgType::reals:
-      if (all([](const json& v) { return v.is_number(); })) return value.get<Reals>();
-      break;
-    case ArgType::texts:
-      if (all([](const json& v) { return v.is_string(); })) return value.get<Texts>();
-      break;
-    case ArgType::tensors:
-      if (value.is_array()) {
-        Tensors out;
-        for (const json& tensor : value) out.push_back(read_tensor(tensor, "a tensor of " + what));
-        return out;
-      }
-      break;
+Value read_value(const json& value, ArgType type, const std::string& what) {
+  if (type == ArgType::tensors && value.is_array()) {
+    Tensors out;
+    for (const json& tensor : value) out.push_back(read_tensor(tensor, "a tensor of " + what));
+    return out;
   }
-  throw wrong();
+  if (std::optional<Value> read = value_from_json(value, type)) return *std::move(read);
+  throw Error(fmt::format("[data graph JSON] {} is {}, it must be {}", what, value.dump(), name_with_article(type)));
 }
 
 Args read_args(const json& object, const std::string& what, const std::vector<ArgSpec>& specs,
@@ -211,7 +183,7 @@ Args read_args(const json& object, const std::string& what, const std::vector<Ar
   Args args;
   for (const ArgSpec& spec : specs) {
     if (object.contains(spec.name))
-      args[spec.name] = read_value(object.at(spec.name), spec, "'" + spec.name + "' of " + what);
+      args[spec.name] = read_value(object.at(spec.name), spec.type, "'" + spec.name + "' of " + what);
   }
   return args;
 }
@@ -259,11 +231,8 @@ Node read_node(const json& object) {
   if (map || (batch && args.contains("operations"))) node.operations = read_operations(args, what, 0);
   const json hints = object.value("hints", json::object());
   if (!hints.is_object()) throw Error("[data graph JSON] 'hints' of " + what + " is not an object");
-  for (const auto& [name, value] : hints.items()) {
-    if (!value.is_number_integer())
-      throw Error("[data graph JSON] hint '" + name + "' of " + what + " is not an integer");
-    node.hints[name] = value.get<std::int64_t>();
-  }
+  for (const auto& [name, value] : hints.items())
+    node.hints[name] = std::get<std::int64_t>(read_value(value, ArgType::integer, "hint '" + name + "' of " + what));
   if (object.contains("callback")) {  // code, which JSON cannot carry: the reader of the file sees that there was some
     const json& steps = object.at("callback");
     if (!map || !steps.is_array() || !std::all_of(steps.begin(), steps.end(), [](const json& step) {
@@ -320,9 +289,8 @@ DataGraph graph_from_json(const std::string& text) {
     Node node = read_node(object);
     for (const std::string& input : node.inputs) {
       if (!ids.contains(input)) {
-        const std::string nearest = nearest_name(input, {ids.begin(), ids.end()});
         throw Error(fmt::format("[data graph JSON] node '{}' reads '{}', which is no node above it{}", node.id, input,
-                                nearest.empty() ? "" : ": did you mean '" + nearest + "'?"));
+                                did_you_mean(input, {ids.begin(), ids.end()})));
       }
     }
     if (!ids.insert(node.id).second) throw Error("[data graph JSON] two nodes have the id '" + node.id + "'");

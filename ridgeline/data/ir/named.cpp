@@ -8,9 +8,7 @@
 namespace ridgeline::data {
 
 void refuse_unknown(const char* what, const std::string& name, const std::vector<std::string>& known) {
-  const std::string nearest = nearest_name(name, known);
-  throw Error(fmt::format("no {} '{}' is registered{} (registered: {})", what, name,
-                          nearest.empty() ? "" : ": did you mean '" + nearest + "'?",
+  throw Error(fmt::format("no {} '{}' is registered{} (registered: {})", what, name, did_you_mean(name, known),
                           known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
 }
 

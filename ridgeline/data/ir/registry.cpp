@@ -15,9 +15,7 @@ const Entry& find_entry(const std::vector<Entry>& table, const std::string& op, 
   if (found != table.end()) return *found;
   std::vector<std::string> names;
   for (const Entry& entry : table) names.push_back(entry.op);
-  const std::string nearest = nearest_name(op, names);
-  throw Error(fmt::format("unknown {} '{}'{} (known: {})", what, op,
-                          nearest.empty() ? "" : ": did you mean '" + nearest + "'?", fmt::join(names, ", ")));
+  throw Error(fmt::format("unknown {} '{}'{} (known: {})", what, op, did_you_mean(op, names), fmt::join(names, ", ")));
 }
 
 std::string text_of(const Value& value) {
@@ -65,9 +63,8 @@ void check_hint(const Node& node, const std::string& name, std::int64_t value) {
   if (known == hint_table().end()) {
     std::vector<std::string> names;
     for (const HintSpec& hint : hint_table()) names.push_back(hint.name);
-    const std::string nearest = nearest_name(name, names);
-    throw Error(fmt::format("[{}] unknown hint '{}'{} (known: {})", node.op, name,
-                            nearest.empty() ? "" : ": did you mean '" + nearest + "'?", fmt::join(names, ", ")));
+    throw Error(fmt::format("[{}] unknown hint '{}'{} (known: {})", node.op, name, did_you_mean(name, names),
+                            fmt::join(names, ", ")));
   }
   if (node_entry(node.op).kind != known->kind) {
     throw Error(fmt::format("[{}] cannot have the hint {}: it is one of {}", node.op, name,
@@ -82,6 +79,12 @@ std::string_view name_of(ArgType type) {
   return names[static_cast<std::size_t>(type)];
 }
 
+std::string name_with_article(ArgType type) {
+  const std::string name(name_of(type));
+  if (type == ArgType::tensors) return name;
+  return (type == ArgType::integer ? "an " : "a ") + name;
+}
+
 void complete_args(const std::string& op, const std::vector<ArgSpec>& specs, Args& args) {
   std::vector<std::string> names;
   for (const ArgSpec& spec : specs) names.push_back(spec.name);
@@ -90,21 +93,18 @@ void complete_args(const std::string& op, const std::vector<ArgSpec>& specs, Arg
     const Value& value = given.second;
     const auto spec = std::find_if(specs.begin(), specs.end(), [&](const ArgSpec& s) { return s.name == name; });
     if (spec == specs.end()) {
-      const std::string nearest = nearest_name(name, names);
-      throw Error(fmt::format("[{}] unknown argument '{}'{} (known: {})", op, name,
-                              nearest.empty() ? "" : ": did you mean '" + nearest + "'?", fmt::join(names, ", ")));
+      throw Error(fmt::format("[{}] unknown argument '{}'{} (known: {})", op, name, did_you_mean(name, names),
+                              fmt::join(names, ", ")));
     }
     if (value.index() != static_cast<std::size_t>(spec->type)) {
-      throw Error(fmt::format("[{}] argument '{}' is a {}, it must be a {}", op, name,
-                              name_of(static_cast<ArgType>(value.index())), name_of(spec->type)));
+      throw Error(fmt::format("[{}] argument '{}' is {}, it must be {}", op, name,
+                              name_with_article(static_cast<ArgType>(value.index())), name_with_article(spec->type)));
     }
     if (const auto* text = std::get_if<std::string>(&value);
         text && !spec->allowed.empty() &&
         std::find(spec->allowed.begin(), spec->allowed.end(), *text) == spec->allowed.end()) {
-      const std::string nearest = nearest_name(*text, spec->allowed);
       throw Error(fmt::format("[{}] unknown {} '{}'{} (allowed: {})", op, name, *text,
-                              nearest.empty() ? "" : ": did you mean '" + nearest + "'?",
-                              fmt::join(spec->allowed, ", ")));
+                              did_you_mean(*text, spec->allowed), fmt::join(spec->allowed, ", ")));
     }
   }
   for (const ArgSpec& spec : specs) {

@@ -92,6 +92,8 @@ void complete_args(const std::string& op, const std::vector<ArgSpec>& specs, Arg
 void complete(Node& node);
 
 std::string_view name_of(ArgType type);
+// "an integer", for messages.
+std::string name_with_article(ArgType type);
 // The tables as a page of text: every op with its arguments, types, defaults and meaning.
 std::string reference_page();
 

@@ -24,7 +24,8 @@ const MindDataForm& form_named(const std::vector<MindDataForm>& forms, const std
     if (form.name == name) return form;
     names.push_back(form.name);
   }
-  throw Error(fmt::format("[MindData JSON] unknown {} '{}'{}", kind, name, did_you_mean(name, names)));
+  throw Error(fmt::format("[MindData JSON] unknown {} '{}'{} (known: {})", kind, name, did_you_mean(name, names),
+                          fmt::join(names, ", ")));
 }
 
 Value MindDataReader::value(const MindDataTree& object, const MindDataField& field, const ArgSpec& spec) const {

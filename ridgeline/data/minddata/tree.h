@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -37,12 +38,9 @@ class MindDataTree {
   std::string text_of(const std::string& key) const;
 
  private:
-  MindDataTree(std::shared_ptr<const void> json, std::string what);
-  std::shared_ptr<const void> json_;  // of the JSON library's type, which headers do not see
+  MindDataTree(std::shared_ptr<const nlohmann::json> json, std::string what);
+  std::shared_ptr<const nlohmann::json> json_;
   std::string what_;
 };
-
-// ": did you mean 'x'? (known: ...)"
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& known);
 
 }  // namespace ridgeline::data

@@ -77,9 +77,8 @@ DataGraph prepare(const DataGraph& graph, bool raw_images, const std::vector<std
       if (!pass.required) names.push_back(pass.name);
     }
     if (found == list.end()) {
-      const std::string nearest = nearest_name(name, names);
-      throw Error(fmt::format("unknown data pass '{}'{} (can be left out: {})", name,
-                              nearest.empty() ? "" : ": did you mean '" + nearest + "'?", fmt::join(names, ", ")));
+      throw Error(fmt::format("unknown data pass '{}'{} (can be left out: {})", name, did_you_mean(name, names),
+                              fmt::join(names, ", ")));
     }
     if (found->required)
       throw Error(fmt::format("data pass '{}' cannot be left out (those that can: {})", name, fmt::join(names, ", ")));

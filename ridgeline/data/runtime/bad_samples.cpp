@@ -14,9 +14,8 @@ BadSamplePolicy parse_bad_sample_policy(const std::string& text) {
   if (text == "raise") return BadSamplePolicy::raise;
   if (text == "skip") return BadSamplePolicy::skip;
   if (text == "replace") return BadSamplePolicy::replace;
-  const std::string nearest = nearest_name(text, {"raise", "skip", "replace"});
   throw Error(fmt::format("unknown bad_samples '{}'{} (allowed: raise, skip, replace)", text,
-                          nearest.empty() ? "" : ": did you mean '" + nearest + "'?"),
+                          did_you_mean(text, {"raise", "skip", "replace"})),
               ErrorKind::usage);
 }
 

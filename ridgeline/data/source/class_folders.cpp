@@ -51,9 +51,7 @@ std::vector<std::string> class_names(const std::string& dir, const ClassFolderOp
   if (found.empty()) throw Error("[image_folder] no class folders in " + dir + " (expected " + dir + "/<class>/*.jpg)");
   for (const std::string& name : options.classes) {
     if (std::find(found.begin(), found.end(), name) != found.end()) continue;
-    const std::string nearest = nearest_name(name, found);
-    throw Error(fmt::format("[image_folder] {} has no class folder '{}'{}", dir, name,
-                            nearest.empty() ? "" : ": did you mean '" + nearest + "'?"));
+    throw Error(fmt::format("[image_folder] {} has no class folder '{}'{}", dir, name, did_you_mean(name, found)));
   }
   return options.classes.empty() ? found : options.classes;
 }

@@ -28,9 +28,8 @@ ExampleColumns::ExampleColumns(const Node& node, ExampleSchema layout)
 void ExampleColumns::add(const std::string& name, const std::vector<std::string>& keys) {
   const auto found = std::find(keys.begin(), keys.end(), name);
   if (found == keys.end()) {
-    const std::string nearest = nearest_name(name, keys);
-    throw Error(fmt::format("[example] there is no column '{}'{} (columns: {})", name,
-                            nearest.empty() ? "" : ": did you mean '" + nearest + "'?", fmt::join(keys, ", ")));
+    throw Error(fmt::format("[example] there is no column '{}'{} (columns: {})", name, did_you_mean(name, keys),
+                            fmt::join(keys, ", ")));
   }
   if (find_column(schema_, name)) throw Error(fmt::format("[example] the column '{}' is wanted twice", name));
   const auto place = static_cast<std::size_t>(found - keys.begin());

@@ -8,8 +8,7 @@ const OpDef& op_def(std::string_view name) {
   if (const OpDef* def = find_op(name)) return *def;
   std::vector<std::string> names;
   for (const OpDef& def : all_ops()) names.push_back(def.name);
-  const std::string near = nearest_name(name, names);
-  throw Error("unknown op '" + std::string(name) + "'" + (near.empty() ? "" : " (did you mean " + near + "?)"));
+  throw Error("unknown op '" + std::string(name) + "'" + did_you_mean(name, names));
 }
 
 Attributes complete_attributes(const OpDef& def, const Attributes& given) {
@@ -36,9 +35,7 @@ Attributes complete_attributes(const OpDef& def, const Attributes& given) {
     if (!complete.has(name)) {
       std::vector<std::string> names;
       for (const AttributeSpec& spec : def.attributes) names.push_back(spec.name);
-      const std::string near = nearest_name(name, names);
-      throw Error("[" + def.name + "] has no attribute '" + name + "'" +
-                  (near.empty() ? "" : " (did you mean " + near + "?)"));
+      throw Error("[" + def.name + "] has no attribute '" + name + "'" + did_you_mean(name, names));
     }
   }
   return complete;

@@ -17,9 +17,8 @@ const Column& column_named(const Node& node, const Schema& schema, const std::st
   if (column) return *column;
   std::vector<std::string> names;
   for (const Column& c : schema) names.push_back(c.name);
-  const std::string nearest = nearest_name(name, names);
-  throw Error(fmt::format("[{}] there is no column '{}'{} among {}", node.op, name,
-                          nearest.empty() ? "" : ": did you mean '" + nearest + "'?", to_string(schema)));
+  throw Error(fmt::format("[{}] there is no column '{}'{} among {}", node.op, name, did_you_mean(name, names),
+                          to_string(schema)));
 }
 
 void check_map(const Node& node) {
