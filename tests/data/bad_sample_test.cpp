@@ -122,5 +122,16 @@ TEST(BadSamples, ThatFailAFilterAreMetWhereTheyAreMade) {
   EXPECT_EQ(it.bad_samples(), 1);
 }
 
+TEST(BadSamples, AreReplacedBelowAFilterToo) {
+  const TempDir dir;
+  const Dataset data = ImageFolder(folder_with_bad(dir / "bad", {5})).map(Resize({8, 8}));
+  register_predicate("any image at all", [](const Tensor&) { return true; });
+  Iterator it(data.filter(passes("image", "any image at all")).batch(12),
+              {.bad_samples = {.policy = BadSamplePolicy::replace}});
+  const auto batch = it.next();
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(batch->mask().data<std::uint8_t>()[i], 1);
+  EXPECT_EQ(it.bad_samples(), 1);
+}
+
 }  // namespace
 }  // namespace ridgeline::data::testing

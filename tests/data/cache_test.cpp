@@ -1,5 +1,8 @@
 // Rows that are kept: the same rows, made once; in memory, then in a file that later runs find.
+#include <sys/resource.h>
+
 #include <atomic>
+#include <csignal>
 
 #include "helpers.h"
 
@@ -105,6 +108,38 @@ TEST(Cache, ABatchInTheMiddleOfTheFirstEpochLeavesNoFile) {
   EXPECT_ERROR(Iterator(rows_in_memory(5).shuffle().cache().batch(2)),
                "'shuffle_1' (shuffle) gives other rows in every epoch");
   EXPECT_EQ(rows_in_memory(5).map(Compose({Invert()})).cache().batch(2).size(), 3);
+}
+
+TEST(Cache, WithoutRoomForItsFileLosesNoRow) {
+  calls() = 0;
+  const TempDir dir;
+  const std::string folder = write_folders(dir / "train", 2, 7);
+  Iterator plain(counted(folder, {}, false), {.epochs = 2, .pull = true});
+  const std::uint64_t expected = digest(plain);
+  // No file may grow beyond 1,500 bytes, which stands for a full disk.
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1'500, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  calls() = 0;
+  std::uint64_t got = 0;
+  std::string log;
+  {
+    Log warnings;
+    ::testing::internal::CaptureStderr();
+    Iterator it(counted(folder, {.directory = dir / "cache"}),
+                {.workers = 1, .epochs = 2, .bad_samples = {.policy = BadSamplePolicy::skip}, .log = &warnings});
+    got = digest(it);
+    EXPECT_EQ(it.bad_samples(), 0);
+    log = ::testing::internal::GetCapturedStderr();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(got, expected);
+  EXPECT_EQ(calls(), 14) << "the memory keeps them";
+  EXPECT_NE(log.find("the cache goes on without its file: cannot write "), std::string::npos) << log;
+  EXPECT_TRUE(std::filesystem::is_empty(dir / "cache"));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Nodes with several inputs, and those that look into rows.
+#include <atomic>
 #include <map>
 #include <set>
+#include <stdexcept>
 
 #include "helpers.h"
 
@@ -45,6 +47,34 @@ TEST(Zip, ANodeWithTwoReadersMakesEachRowOnce) {
   EXPECT_EQ(data.graph().nodes.size(), 6u);  // in_memory, shuffle, map, rename, zip, batch
   EXPECT_EQ(values(data), values(data, "y"));
   EXPECT_EQ(calls, 2 * 20);
+}
+
+TEST(Zip, ReadersOfOneNodeMayAskForDifferentRows) {
+  register_function("same", [](const Tensor& x) { return x.clone(); });
+  const Dataset shared = numbers(20).map_columns({"x"}, {Function("same")});
+  const auto named = [](const Dataset& data, const char* name) { return data.rename({"x"}, {name}); };
+  const Dataset data =
+      zip({named(shared, "a"), named(shared.shuffle(), "b"), named(shared.skip(1), "c"), named(shared, "d")}).batch(4);
+  for (const int workers : {1, 3}) {
+    EXPECT_EQ(values(data, "a", {.workers = workers, .epochs = 2}), values(numbers(19).batch(4), "x", {.epochs = 2}));
+    EXPECT_EQ(values(data, "d", {.workers = workers}), values(numbers(19).batch(4)));
+    EXPECT_EQ(values(data, "c", {.workers = workers}), values(numbers(19, 1).batch(4)));
+    EXPECT_EQ(values(data, "b", {.workers = workers}), values(shared.shuffle().take(19).batch(4)));
+  }
+}
+
+TEST(Zip, AShuffledPictureLeavesTheFirstReadersAlone) {
+  const TempDir dir;
+  const Dataset files = ImageFolder(write_folders(dir / "train", 3, 4));
+  const Dataset again = files.map(Resize({9, 8})).rename({"image", "label"}, {"other", "other_label"});
+  Iterator alone(files.map(Resize({8, 9})).batch(12), {.pull = true});
+  Iterator shuffled(again.shuffle().batch(12), {.pull = true});
+  const auto first = alone.next(), second = shuffled.next();
+  Iterator both(zip({files.map(Resize({8, 9})), again.shuffle()}).batch(12), {.pull = true});
+  const auto batch = both.next();
+  for (const char* column : {"image", "label"}) EXPECT_EQ(digest(batch->column(column)), digest(first->column(column)));
+  for (const char* column : {"other", "other_label"})
+    EXPECT_EQ(digest(batch->column(column)), digest(second->column(column)));
 }
 
 TEST(Concat, FollowsOneInputByTheOther) {
@@ -115,6 +145,40 @@ TEST(Filter, LeavesRowsOutWhereverItStands) {
   EXPECT_ERROR(Iterator(ten.filter(passes("x", "is_even")).batch(2)), "no predicate 'is_even' is registered");
   Iterator none(ten.filter(compare("x", "less", -1)).batch(2));
   EXPECT_ERROR(none.next(), "no batch to deliver: epoch 0 has none");
+}
+
+TEST(Filter, ARepeatLooksAtEachPassOnce) {
+  static std::atomic<int> tests{0};
+  register_predicate("counted_even", [](const Tensor& x) { return ++tests, static_cast<int>(x.at(0)) % 2 == 0; });
+  const Dataset evens = numbers(10).filter(passes("x", "counted_even"));
+  V expected;
+  for (int pass = 0; pass < 12; ++pass) expected.insert(expected.end(), {0, 2, 4, 6, 8});
+  EXPECT_EQ(values(evens.repeat(12).batch(7), "x", {.pull = true}), expected);
+  EXPECT_EQ(tests, 12 * 10);
+  Iterator endless(evens.repeat().batch(5), {.pull = true});
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(endless.next()->column("x").data<std::int32_t>()[4], 8);
+  EXPECT_LE(tests, 2 * 12 * 10 + 10);
+  EXPECT_ERROR(Iterator(numbers(10).filter(compare("x", "less", -1)).repeat().batch(2), {.pull = true}).next(),
+               "[repeat] its input has no rows");
+}
+
+TEST(Filter, WhatThePredicateThrowsIsTheErrorOfItsRow) {
+  register_predicate("throws_at_5", [](const Tensor& x) {
+    if (x.at(0) == 5) throw std::runtime_error("no five");
+    return true;
+  });
+  register_function("throws_at_6", [](const Tensor& x) {
+    if (x.at(0) == 6) throw 6;
+    return x.clone();
+  });
+  // The shuffle's index is built where rows are brought near: outside of any row.
+  const Dataset data = numbers(100).filter(passes("x", "throws_at_5")).shuffle({.buffer = 100});
+  EXPECT_EQ(values(data.batch(4)).size(), 100u);  // the test failed, the row is good
+  const Dataset six = numbers(10).map_columns({"x"}, {Function("throws_at_6")}).batch(5);
+  Iterator it(six);
+  EXPECT_TRUE(it.next());
+  EXPECT_ERROR(it.next(), "record 6: function 'throws_at_6' threw: something that is no std::exception (in function)");
+  EXPECT_EQ(values(six, "x", {.bad_samples = {.policy = BadSamplePolicy::skip}}).size(), 10u);
 }
 
 TEST(Filter, EpochsOfUnknownLengthFollowEachOther) {

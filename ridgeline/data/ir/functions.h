@@ -5,8 +5,10 @@
 // state: what they answer may depend on their argument alone, or runs could not be repeated.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "ridgeline/core/tensor.h"
 
@@ -19,6 +21,21 @@ void register_predicate(const std::string& name, Predicate predicate);
 // A transform of one value (transform "function"): must return the dtype and shape that its arguments declare.
 using SampleFunction = std::function<Tensor(const Tensor&)>;
 void register_function(const std::string& name, SampleFunction function);
+
+// Runs the user's code: whatever it throws is an Error of the row it works on, "WHO threw: ...".
+template <class F>
+auto call_user(std::string_view who, F&& code) {
+  const auto threw = [&](const std::string& reason) { return Error(std::string(who) + " threw: " + reason); };
+  try {
+    return code();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw threw(e.what());
+  } catch (...) {
+    throw threw("something that is no std::exception");
+  }
+}
 
 // An unknown name is an Error with the registered ones.
 const Predicate& predicate_named(const std::string& name);

@@ -1,6 +1,7 @@
 #include "ridgeline/data/runtime/batches.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "ridgeline/data/runtime/rows/arrangement.h"
 
@@ -56,28 +57,22 @@ class BucketBatches : public Batches {
         places_(places) {}
 
   bool has(RowAddress batch) const override {
-    const auto found = epoch(batch.epoch);
-    const std::lock_guard lock(found->mutex);
-    return find(*found, batch);
+    return use(batch.epoch, [&](Epoch& index) { return find(index, batch); });
   }
   std::int64_t count(std::uint64_t e) const override {
-    const auto found = epoch(e);
-    const std::lock_guard lock(found->mutex);
-    find(*found, {e, ~std::uint64_t{0}});
-    return static_cast<std::int64_t>(found->batches.size());
+    return use(e, [&](Epoch& index) {
+      find(index, {e, ~std::uint64_t{0}});
+      return static_cast<std::int64_t>(index.batches.size());
+    });
   }
   void rows_of(RowAddress batch, std::vector<RowAddress>& rows) const override {
-    const auto found = epoch(batch.epoch);
-    const std::lock_guard lock(found->mutex);
-    RIDGELINE_CHECK(find(*found, batch), "a batch beyond the end of the buckets");
     rows.clear();
-    for (const std::uint64_t position : found->batches[batch.position].rows) rows.push_back({batch.epoch, position});
+    use(batch.epoch, [&](Epoch& index) {
+      for (const std::uint64_t position : found(index, batch).rows) rows.push_back({batch.epoch, position});
+    });
   }
   std::int64_t capacity_of(RowAddress batch) const override {
-    const auto found = epoch(batch.epoch);
-    const std::lock_guard lock(found->mutex);
-    RIDGELINE_CHECK(find(*found, batch), "a batch beyond the end of the buckets");
-    return sizes_[found->batches[batch.position].bucket];
+    return use(batch.epoch, [&](Epoch& index) { return sizes_[found(index, batch).bucket]; });
   }
   std::int64_t capacity() const override { return *std::max_element(sizes_.begin(), sizes_.end()); }
 
@@ -95,8 +90,15 @@ class BucketBatches : public Batches {
     std::uint64_t next = 0;
     bool ended = false;
   };
-  std::shared_ptr<Epoch> epoch(std::uint64_t e) const {
-    return epochs_.get(e, [&] { return std::make_shared<Epoch>(places_, sizes_.size()); });
+  template <class F>
+  std::invoke_result_t<F, Epoch&> use(std::uint64_t e, F&& f) const {
+    const auto index = epochs_.get(e, [&] { return std::make_shared<Epoch>(places_, sizes_.size()); });
+    const std::lock_guard lock(index->mutex);
+    return f(*index);
+  }
+  const Batch& found(Epoch& index, RowAddress batch) const {
+    RIDGELINE_CHECK(find(index, batch), "a batch beyond the end of the buckets");
+    return index.batches[batch.position];
   }
 
   std::int64_t length(Epoch& e, RowAddress row) const {

@@ -37,16 +37,20 @@ ImageTail tail_between(const DataGraph& before, const DataGraph& after) {
 // Builds the tree below batch, each node once.
 class TreeBuilder {
  public:
-  TreeBuilder(const DataGraph& graph, std::uint64_t seed)
-      : graph_(graph), seed_(seed), schemas_(schemas_of(graph)), sizes_(sizes_of(graph)) {}
+  TreeBuilder(const DataGraph& graph, std::uint64_t seed, Log* log)
+      : graph_(graph), seed_(seed), log_(log), schemas_(schemas_of(graph)), sizes_(sizes_of(graph)) {}
 
   RowsPtr build(const std::string& id) {
     if (const auto found = built_.find(id); found != built_.end()) return found->second;
     const Node& node = graph_.node(id);
+    const int first = places_;
     std::vector<RowsPtr> inputs;
     for (const std::string& input : node.inputs) inputs.push_back(build(input));
     RowsPtr rows = make(node, std::move(inputs));
-    if (readers_of(graph_, id).size() > 1) rows = make_shared_rows(std::move(rows), places_++);
+    if (readers_of(graph_, id).size() > 1) {
+      const int place = places_++;
+      rows = make_shared_rows(std::move(rows), first, place);
+    }
     built_[id] = rows;
     return rows;
   }
@@ -66,7 +70,7 @@ class TreeBuilder {
         return make_map_rows(node, inputs[0], schema, first, seed_);
       }
       case NodeKind::join: return join(node, std::move(inputs), schema);
-      case NodeKind::cache: return make_cache_rows(node, inputs[0], places_++, cache_key(node));
+      case NodeKind::cache: return make_cache_rows(node, inputs[0], places_++, cache_key(node), log_);
       case NodeKind::batch: break;
     }
     throw InternalError("no rows for node " + node.op);
@@ -111,6 +115,7 @@ class TreeBuilder {
 
   const DataGraph& graph_;
   std::uint64_t seed_;
+  Log* log_;
   std::map<std::string, Schema> schemas_;
   std::map<std::string, std::int64_t> sizes_;
   std::map<std::string, RowsPtr> built_;
@@ -141,7 +146,7 @@ Pipeline::Pipeline(const Dataset& dataset, const IteratorOptions& options)
                        options.log->trace("data", pass + ": " + to_json(graph));
                    });
   batch_ = data::batch_node(graph_);
-  TreeBuilder tree(graph_, seed_);
+  TreeBuilder tree(graph_, seed_, options.log);
   rows_ = tree.build(batch_ ? batch_->inputs[0] : graph_.output().id);
   places_ = tree.places();
   columns_ = schema_of(graph_);
@@ -164,8 +169,7 @@ std::int64_t Pipeline::rows_of(RowAddress batch, std::vector<RowAddress>& rows) 
 RowAddress Pipeline::replacement(RowAddress row, int attempt) const {
   std::int64_t rows = rows_->size();
   if (rows == kForever) rows = static_cast<std::int64_t>(records());  // one pass of what repeats
-  if (rows == kUnknown)
-    throw Error("bad samples cannot be replaced below a filter: the number of rows is not known (use skip)");
+  if (rows == kUnknown) rows = rows_->count(row.epoch);
   const auto count = static_cast<std::uint64_t>(rows);
   const PhiloxKey key = philox_key(seed_, fmt::format("replacement {}", attempt));
   return {row.epoch, row.position / count * count + Permutation(count, key, row.epoch).at(row.position % count)};

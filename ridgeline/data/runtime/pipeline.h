@@ -41,7 +41,7 @@ class Pipeline {
   // The rows of a batch, and how many it has room for.
   std::int64_t rows_of(RowAddress batch, std::vector<RowAddress>& rows) const;
   // Attempt `attempt` (from 1) to find another sample for a bad row, nobody else's place touched: position p of the
-  // epoch reads what a permutation of its own puts there. Needs a known or endless number of rows.
+  // epoch reads what a permutation of its own puts there.
   RowAddress replacement(RowAddress row, int attempt) const;
 
  private:

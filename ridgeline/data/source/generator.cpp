@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "ridgeline/core/random.h"
+#include "ridgeline/data/ir/functions.h"
 #include "ridgeline/data/source/sources.h"
 
 namespace ridgeline::data {
@@ -45,18 +46,6 @@ void put_row(std::vector<Tensor> row, const Schema& schema, Record& record) {
   }
 }
 
-// Runs the user's code: whatever it throws is an Error about the row.
-template <class F>
-auto ask(F&& f) {
-  try {
-    return f();
-  } catch (const Error&) {
-    throw;
-  } catch (const std::exception& e) {
-    throw Error(fmt::format("the generator threw: {}", e.what()));
-  }
-}
-
 class GeneratorSource : public Source {
  public:
   explicit GeneratorSource(const Node& node)
@@ -64,7 +53,8 @@ class GeneratorSource : public Source {
   std::uint64_t size() const override { return static_cast<std::uint64_t>(generator_.rows); }
   Schema schema() const override { return generator_.schema; }
   void read(std::uint64_t index, Record& record) const override {
-    put_row(ask([&] { return generator_.row(static_cast<std::int64_t>(index)); }), generator_.schema, record);
+    put_row(call_user("the generator", [&] { return generator_.row(static_cast<std::int64_t>(index)); }),
+            generator_.schema, record);
   }
   std::string origin(std::uint64_t index) const override { return fmt::format("[generator] {}: row {}", name_, index); }
   std::uint64_t fingerprint() const override {
@@ -97,9 +87,9 @@ class StreamSource : public Source {
     }
     if (index < next_) close();
     try {
-      if (!next_row_) next_row_ = ask(stream_.open);
+      if (!next_row_) next_row_ = call_user("the generator", stream_.open);
       while (true) {
-        std::vector<Tensor> row = ask(next_row_);
+        std::vector<Tensor> row = call_user("the generator", next_row_);
         if (row.empty())
           throw Error(fmt::format("the stream ends after {} rows, {} are declared", next_, stream_.rows));
         if (next_++ == index) return row;

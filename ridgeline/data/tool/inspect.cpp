@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "ridgeline/core/random.h"
-#include "ridgeline/data/tool/for_each.h"
+#include "ridgeline/data/runtime/for_each.h"
 #include "ridgeline/data/tool/inspect_notes.h"
 #include "ridgeline/data/tool/items.h"
 #include "ridgeline/image/decode.h"

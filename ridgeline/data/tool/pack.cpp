@@ -8,8 +8,8 @@
 
 #include "ridgeline/core/version.h"
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/runtime/for_each.h"
 #include "ridgeline/data/source/source.h"
-#include "ridgeline/data/tool/for_each.h"
 #include "ridgeline/format/packed.h"
 #include "ridgeline/image/decode.h"
 #include "ridgeline/image/resample.h"

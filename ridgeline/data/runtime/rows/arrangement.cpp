@@ -77,9 +77,9 @@ class Repeat : public Looking {
       : Looking(input, size), passes_(integer(node, "count")) {}
 
   // An endless repeat has one epoch above it; a repeat of endless rows never comes to its second pass.
-  RowAddress below(RowAddress a, Memo&) const override {
+  RowAddress below(RowAddress a, Memo& memo) const override {
     if (input_.size() == kForever) return {first_pass(a.epoch), a.position};
-    if (input_.size() == kUnknown) return walk(a);
+    if (input_.size() == kUnknown) return walk(a, ends_.get(a.epoch, memo, make_ends));
     const auto rows = static_cast<std::uint64_t>(input_.size());
     return {first_pass(a.epoch) + a.position / rows, a.position % rows};
   }
@@ -88,25 +88,43 @@ class Repeat : public Looking {
   std::uint64_t first_pass(std::uint64_t epoch) const {
     return passes_ == kForever ? 0 : epoch * static_cast<std::uint64_t>(passes_);
   }
-  // Passes of different lengths: those before the row are counted.
-  RowAddress walk(RowAddress a) const {
-    std::uint64_t pass = 0;
-    for (int empty = 0; passes_ == kForever || pass < static_cast<std::uint64_t>(passes_); ++pass) {
-      const RowAddress there{first_pass(a.epoch) + pass, a.position};
-      if (input_.has(there)) return there;
+  // Passes of different lengths: where each one ends, as far as they have been counted. What is in a pass is dear to
+  // find out, so it is asked once.
+  struct Ends {
+    mutable std::mutex mutex;
+    mutable std::vector<std::uint64_t> ends;
+  };
+  static std::shared_ptr<const Ends> make_ends() { return std::make_shared<const Ends>(); }
+
+  RowAddress walk(RowAddress a, const Ends& known) const {
+    while (true) {
+      std::uint64_t pass = 0, begin = 0;
+      bool counted = false;
+      {
+        const std::lock_guard lock(known.mutex);
+        const auto end = std::upper_bound(known.ends.begin(), known.ends.end(), a.position);
+        pass = static_cast<std::uint64_t>(end - known.ends.begin());
+        begin = pass == 0 ? 0 : *(end - 1);
+        counted = end != known.ends.end();
+        if (!counted && passes_ == kForever && pass >= 3 && begin == (pass == 3 ? 0 : *(end - 4)))
+          throw Error("[repeat] its input has no rows: it would repeat for ever");
+      }
+      if (passes_ != kForever && pass >= static_cast<std::uint64_t>(passes_))
+        return {first_pass(a.epoch) + static_cast<std::uint64_t>(passes_) - 1, ~std::uint64_t{0}};
+      const RowAddress there{first_pass(a.epoch) + pass, a.position - begin};
+      if (counted || input_.has(there)) return there;
       const auto rows = static_cast<std::uint64_t>(input_.count(there.epoch));
-      empty = rows == 0 ? empty + 1 : 0;
-      if (empty == 3 && passes_ == kForever) throw Error("[repeat] its input has no rows: it would repeat for ever");
-      a.position -= rows;
+      const std::lock_guard lock(known.mutex);
+      if (known.ends.size() == pass) known.ends.push_back(begin + rows);  // another thread may have been here
     }
-    return {first_pass(a.epoch) + pass - 1, ~std::uint64_t{0}};
   }
   std::int64_t look_count(std::uint64_t epoch) const override {
-    std::int64_t rows = 0;
-    for (std::int64_t pass = 0; pass < passes_; ++pass)
-      rows += input_.count(first_pass(epoch) + static_cast<std::uint64_t>(pass));
-    return rows;
+    const std::shared_ptr<const Ends> known = ends_.get(epoch, make_ends);
+    walk({epoch, ~std::uint64_t{0}}, *known);
+    const std::lock_guard lock(known->mutex);
+    return static_cast<std::int64_t>(known->ends.back());
   }
+  PerEpoch<const Ends> ends_;
   std::int64_t passes_;
 };
 
@@ -188,10 +206,10 @@ class ArrangedRows : public Rows {
   bool has(RowAddress a) const override { return arrangement_->has(a); }
   std::int64_t count(std::uint64_t epoch) const override { return arrangement_->count(epoch); }
   RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
-    return input_->run(arrangement_->below(a, scratch.work[place_].memo), targets, cells, scratch);
+    return input_->run(arrangement_->below(a, scratch.at(place_).memo), targets, cells, scratch);
   }
   void prefetch(RowAddress a, Scratch& scratch) const override {
-    input_->prefetch(arrangement_->below(a, scratch.work[place_].memo), scratch);
+    input_->prefetch(arrangement_->below(a, scratch.at(place_).memo), scratch);
   }
   std::string origin(RowAddress a) const override { return input_->origin(arrangement_->below(a)); }
   std::uint64_t records() const override { return input_->records(); }

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "ridgeline/data/runtime/rows/rows.h"
-#include "ridgeline/format/packed.h"
+#include "ridgeline/data/source/packed_cells.h"
 
 namespace ridgeline::data {
 namespace {
@@ -15,9 +15,7 @@ namespace {
 constexpr std::string_view kRecord = " record", kObjects = " objects";
 
 PackedSchema file_schema(const Schema& schema) {
-  PackedSchema packed;
-  for (const Column& column : schema)
-    packed.columns.push_back({column.name, column.dtype, column.dtype == DType::bytes ? Shape{} : column.shape});
+  PackedSchema packed{packed_columns(schema), {}};
   packed.columns.push_back({std::string(kRecord), DType::i64, Shape{}});
   packed.columns.push_back({std::string(kObjects), DType::f32, Shape{-1, 4}});
   return packed;
@@ -34,9 +32,10 @@ struct Kept {
 
 class CacheRows : public Rows {
  public:
-  CacheRows(const Node& node, RowsPtr input, int place, const std::string& key)
+  CacheRows(const Node& node, RowsPtr input, int place, const std::string& key, Log* log)
       : Rows(input->size(), input->schema()),
         input_(std::move(input)),
+        log_(log),
         place_(static_cast<std::size_t>(place)),
         memory_limit_(arg<std::int64_t>(node.args, "memory_limit")) {
     if (size() < 0) throw Error("[cache] needs a known number of rows: nothing endless and no filter below it");
@@ -54,7 +53,7 @@ class CacheRows : public Rows {
   }
 
   RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
-    Workspace& work = scratch.work[place_];
+    Workspace& work = scratch.at(place_);
     if (const Kept* row = kept_[a.position].load(std::memory_order_acquire)) return lend(*row, a, cells);
     if (const PackedFile* file = file_.load(std::memory_order_acquire)) return read(*file, a, cells, work);
     // Whatever is below does not depend on the epoch (cache_legality).
@@ -108,21 +107,26 @@ class CacheRows : public Rows {
   }
 
   void keep(std::uint64_t position, const RowInfo& info, const Cell* cells) const {
-    std::size_t bytes = sizeof(Kept);
-    for (std::size_t i = 0; i < schema().size(); ++i) bytes += cells[i].bytes + sizeof(Cell) + 8;
-    if (writer_) write(position, info, cells);
+    if (writer_ && !write_failed_) try_to_write(position, info, cells);
+    std::size_t block = 0;
+    for (std::size_t i = 0; i < schema().size(); ++i) block += aligned(cells[i].bytes);
+    const std::size_t bytes = sizeof(Kept) + block + schema().size() * (sizeof(Cell) + sizeof(std::size_t)) +
+                              (info.objects ? info.objects->size() * sizeof(image::ObjectBox) : 0);
     if (used_.fetch_add(static_cast<std::int64_t>(bytes)) + static_cast<std::int64_t>(bytes) > memory_limit_) {
       used_.fetch_sub(static_cast<std::int64_t>(bytes));
       return;
     }
     auto row = std::make_unique<Kept>();
-    for (std::size_t i = 0; i < schema().size(); ++i) {
-      row->offsets.push_back(row->bytes.size());
-      row->cells.push_back(cells[i]);
-      row->cells.back().row_bytes = 0;
-      row->bytes.resize((row->bytes.size() + cells[i].bytes + 15) / 16 * 16);
+    row->bytes.resize(block);
+    row->cells.assign(cells, cells + schema().size());
+    row->offsets.reserve(schema().size());
+    std::size_t offset = 0;
+    for (Cell& cell : row->cells) {
+      copy_cell(cell, row->bytes.data() + offset);
+      cell.row_bytes = 0;
+      row->offsets.push_back(offset);
+      offset += aligned(cell.bytes);
     }
-    for (std::size_t i = 0; i < schema().size(); ++i) copy_cell(cells[i], row->bytes.data() + row->offsets[i]);
     if (info.objects) row->objects = *info.objects;
     row->record = info.record;
     const Kept* none = nullptr;
@@ -133,21 +137,21 @@ class CacheRows : public Rows {
     }
   }
 
+  // Without a file (a full disk) the run is only slower: no row is lost.
+  void try_to_write(std::uint64_t position, const RowInfo& info, const Cell* cells) const {
+    try {
+      write(position, info, cells);
+    } catch (const Error& e) {
+      if (!write_failed_.exchange(true) && log_)
+        log_->warning(fmt::format("the cache goes on without its file: {}", e.what()));
+    }
+  }
+
   // Rows come in the order in which they are first needed. The file appears when the last one is there.
   void write(std::uint64_t position, const RowInfo& info, const Cell* cells) const {
     if (written_[position].exchange(true)) return;
-    std::vector<std::vector<std::uint8_t>> dense(schema().size());
-    std::vector<PackedValue> values;
-    for (std::size_t i = 0; i < schema().size(); ++i) {
-      const Cell& cell = cells[i];
-      std::span<const std::uint8_t> bytes{cell.data, cell.bytes};
-      if (cell.row_bytes != 0) {
-        dense[i].resize(cell.bytes);
-        copy_cell(cell, dense[i].data());
-        bytes = dense[i];
-      }
-      values.push_back({bytes, {cell.dims.data(), static_cast<std::size_t>(cell.rank)}});
-    }
+    std::vector<std::vector<std::uint8_t>> dense;
+    std::vector<PackedValue> values = packed_values({cells, schema().size()}, dense);
     const auto record = static_cast<std::int64_t>(info.record);
     values.push_back({{reinterpret_cast<const std::uint8_t*>(&record), sizeof record}, {}});
     const std::size_t objects = info.objects ? info.objects->size() : 0;
@@ -164,7 +168,10 @@ class CacheRows : public Rows {
     publish(std::make_unique<const PackedFile>(path_));
   }
 
+  static std::size_t aligned(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
+
   RowsPtr input_;
+  Log* log_;
   std::size_t place_;
   std::int64_t memory_limit_;
   mutable std::vector<std::atomic<const Kept*>> kept_;
@@ -173,14 +180,15 @@ class CacheRows : public Rows {
   std::unique_ptr<PackedWriter> writer_;
   mutable std::vector<std::atomic<bool>> written_;
   mutable std::atomic<std::int64_t> done_{0};
+  mutable std::atomic<bool> write_failed_{false};
   mutable std::unique_ptr<const PackedFile> opened_;
   mutable std::atomic<const PackedFile*> file_{nullptr};  // opened_, for those who did not open it
 };
 
 }  // namespace
 
-RowsPtr make_cache_rows(const Node& node, RowsPtr input, int place, const std::string& key) {
-  return std::make_shared<CacheRows>(node, std::move(input), place, key);
+RowsPtr make_cache_rows(const Node& node, RowsPtr input, int place, const std::string& key, Log* log) {
+  return std::make_shared<CacheRows>(node, std::move(input), place, key, log);
 }
 
 }  // namespace ridgeline::data

@@ -22,7 +22,7 @@ class ColumnRows : public Rows {
   std::int64_t count(std::uint64_t epoch) const override { return input_->count(epoch); }
 
   RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
-    Workspace& work = scratch.work[place_];
+    Workspace& work = scratch.at(place_);
     const std::size_t columns = input_->schema().size();
     work.cells.resize(columns);
     work.targets.assign(columns, nullptr);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "ridgeline/data/ir/functions.h"
 #include "ridgeline/data/runtime/rows/arrangement.h"
@@ -37,8 +38,11 @@ std::string text_of(const Cell& cell) { return {reinterpret_cast<const char*>(ce
 Test test_of(const Node& node) {
   const std::string& test = arg<std::string>(node.args, "test");
   if (test == "function") {
-    const Predicate& predicate = predicate_named(arg<std::string>(node.args, "function"));
-    return [&predicate](const Cell& cell) { return predicate(to_tensor(cell)); };
+    const std::string& name = arg<std::string>(node.args, "function");
+    const Predicate& predicate = predicate_named(name);
+    return [&predicate, who = "predicate '" + name + "'"](const Cell& cell) {
+      return call_user(who, [&] { return predicate(to_tensor(cell)); });
+    };
   }
   if (const Texts& texts = arg<Texts>(node.args, "texts"); !texts.empty())
     return comparison<std::string>(test, texts, text_of);
@@ -58,15 +62,13 @@ class FilterRows : public Rows {
         places_(places) {}
 
   bool has(RowAddress a) const override {
-    const auto found = epoch(a.epoch);
-    const std::lock_guard lock(found->mutex);
-    return find(*found, a);
+    return use(a.epoch, [&](Epoch& index) { return find(index, a); });
   }
   std::int64_t count(std::uint64_t e) const override {
-    const auto found = epoch(e);
-    const std::lock_guard lock(found->mutex);
-    find(*found, {e, ~std::uint64_t{0}});
-    return static_cast<std::int64_t>(found->passing.size());
+    return use(e, [&](Epoch& index) {
+      find(index, {e, ~std::uint64_t{0}});
+      return static_cast<std::int64_t>(index.passing.size());
+    });
   }
   RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
     return input_->run(below(a), targets, cells, scratch);
@@ -82,14 +84,17 @@ class FilterRows : public Rows {
     std::vector<std::uint64_t> passing;  // positions of the input
     std::uint64_t next = 0;              // to be tested
   };
-  std::shared_ptr<Epoch> epoch(std::uint64_t e) const {
-    return epochs_.get(e, [&] { return std::make_shared<Epoch>(places_); });
+  template <class F>
+  std::invoke_result_t<F, Epoch&> use(std::uint64_t e, F&& f) const {
+    const auto index = epochs_.get(e, [&] { return std::make_shared<Epoch>(places_); });
+    const std::lock_guard lock(index->mutex);
+    return f(*index);
   }
   RowAddress below(RowAddress a) const {
-    const auto found = epoch(a.epoch);
-    const std::lock_guard lock(found->mutex);
-    RIDGELINE_CHECK(find(*found, a), "a row beyond those that pass the filter");
-    return {a.epoch, found->passing[a.position]};
+    return use(a.epoch, [&](Epoch& index) {
+      RIDGELINE_CHECK(find(index, a), "a row beyond those that pass the filter");
+      return RowAddress{a.epoch, index.passing[a.position]};
+    });
   }
   // Tests rows until the asked one has been found, or there are no more.
   bool find(Epoch& e, RowAddress a) const {

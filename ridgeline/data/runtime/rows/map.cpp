@@ -51,7 +51,7 @@ class MapRows : public Rows {
   void prefetch(RowAddress a, Scratch& scratch) const override { input_->prefetch(a, scratch); }
 
   RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
-    Workspace& work = scratch.work[place_];
+    Workspace& work = scratch.at(place_);
     const std::size_t given = input_->schema().size();
     work.targets.assign(given, nullptr);
     if (!targets.empty()) std::copy_n(targets.begin(), given, work.targets.begin());
@@ -62,7 +62,7 @@ class MapRows : public Rows {
     try {
       for (std::size_t i = 0; i < columns_.size(); ++i) {
         const std::size_t index = columns_[i].index;
-        Frame frame{.cell = cells[index], .row = info, .work = &scratch.work[place_ + i]};
+        Frame frame{.cell = cells[index], .row = info, .work = &scratch.at(place_ + i)};
         if (image_ >= 0) take_boxes(cells, info, frame);
         frame.slot_bytes = columns_[i].bytes;
         for (std::size_t k = 0; k < steps_.size(); ++k) {
@@ -80,7 +80,7 @@ class MapRows : public Rows {
     }
     if (flip_) cells[schema().size() - 1] = dense_cell(&work.flip, DType::u8, {});
     if (image_ < 0) return info;
-    Workspace& of_image = scratch.work[place_ + static_cast<std::size_t>(image_)];
+    Workspace& of_image = scratch.at(place_ + static_cast<std::size_t>(image_));
     if (boxes_ >= 0) put_boxes(of_image, cells);
     if (boxes_ >= 0 || info.objects) info.objects = &of_image.boxes;
     return info;

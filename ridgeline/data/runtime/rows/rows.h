@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/core/log.h"
 #include "ridgeline/data/ir/graph.h"
 #include "ridgeline/data/runtime/rows/scratch.h"
 #include "ridgeline/data/source/source.h"
@@ -102,9 +103,11 @@ RowsPtr make_zip_rows(std::vector<RowsPtr> inputs, Schema schema, std::int64_t s
 RowsPtr make_concat_rows(std::vector<RowsPtr> inputs, Schema schema, std::int64_t size);
 RowsPtr make_mix_rows(const Node& node, std::vector<RowsPtr> inputs, Schema schema, std::int64_t size,
                       std::uint64_t seed);
-// `key` names the file: what is below, and the data it is made from.
-RowsPtr make_cache_rows(const Node& node, RowsPtr input, int place, const std::string& key);
-// A node with several readers: a row that two of them ask for is made once.
-RowsPtr make_shared_rows(RowsPtr input, int place);
+// `key` names the file: what is below, and the data it is made from. `log` (may be null) hears of a file that cannot be
+// written.
+RowsPtr make_cache_rows(const Node& node, RowsPtr input, int place, const std::string& key, Log* log);
+// A node with several readers: a row that two of them ask for is made once. `first`: of the places that the nodes below
+// use, which end at `place`.
+RowsPtr make_shared_rows(RowsPtr input, int first, int place);
 
 }  // namespace ridgeline::data

@@ -147,28 +147,37 @@ class PerClass : public Arrangement {
 
   bool has(RowAddress a) const override { return a.position < classes_ * per_class_; }
   std::int64_t count(std::uint64_t) const override { return static_cast<std::int64_t>(classes_ * per_class_); }
-  RowAddress below(RowAddress a, Memo&) const override {
+  RowAddress below(RowAddress a, Memo& memo) const override {
     const std::uint64_t turn = a.position / per_class_, of_class = a.position % per_class_;
     if (!shuffle_) return {a.epoch, rows_[turn][of_class % rows_[turn].size()]};
-    const auto order =
-        orders_.get(a.epoch, [&] { return std::make_shared<const Permutation>(rows_.size(), key_, a.epoch); });
-    const Table& rows = rows_[order->at(turn)];
+    const Order& order = orders_.get(a.epoch, memo, [&] { return order_of(a.epoch); });
+    const Table& rows = rows_[order.classes.at(turn)];
+    if (!replacement_) return {a.epoch, rows[order.within[turn].at(of_class)]};
     const std::uint64_t draw = (turn + 1) << 32;  // apart from the permutation's own counters
-    if (!replacement_) {
-      const Permutation within(rows.size(), philox_key(hash64("class", key_.k0), std::to_string(key_.k1)),
-                               a.epoch * rows_.size() + order->at(turn));
-      return {a.epoch, rows[within.at(of_class)]};
-    }
     SampleRandom random(key_, a.epoch, draw + of_class);
     return {a.epoch, rows[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(rows.size()) - 1))]};
   }
 
  private:
+  struct Order {
+    Permutation classes;
+    std::vector<Permutation> within;  // of each turn's class; none with replacement
+  };
+  std::shared_ptr<const Order> order_of(std::uint64_t epoch) const {
+    auto order = std::make_shared<Order>(Order{Permutation(rows_.size(), key_, epoch), {}});
+    const PhiloxKey key = philox_key(hash64("class", key_.k0), std::to_string(key_.k1));
+    for (std::uint64_t turn = 0; turn < classes_ && !replacement_; ++turn) {
+      const std::uint64_t of = order->classes.at(turn);
+      order->within.emplace_back(rows_[of].size(), key, epoch * rows_.size() + of);
+    }
+    return order;
+  }
+
   PhiloxKey key_;
   std::size_t per_class_, classes_ = 0;
   bool shuffle_, replacement_;
   std::vector<Table> rows_;  // of each class, by label
-  PerEpoch<const Permutation> orders_;
+  PerEpoch<const Order> orders_;
 };
 
 class Distributed : public Arrangement {

@@ -35,7 +35,19 @@ struct Memo {
   std::uint64_t epoch = 0;
 };
 
-// The working memory of one node of the tree (its "place").
+struct Workspace;
+
+// A row that a node with several readers has made, for which row of the consumer. Readers that ask for different rows
+// at one time (one of them through a shuffle) have their cells in memory apart: `below`, instead of the places of the
+// nodes below, for all but the first.
+struct SharedRow {
+  std::uint64_t serial = 0, epoch = 0, position = 0, row_epoch = 0, row_record = 0;
+  const std::vector<image::ObjectBox>* objects = nullptr;
+  std::vector<Cell> cells;
+  std::vector<std::unique_ptr<Workspace>> below;
+};
+
+// The working memory of one node of the tree (its "place"). Cells point into it: it never moves.
 struct Workspace {
   Record record;
   std::vector<std::uint8_t> buffers[2];  // values between steps, in turn
@@ -46,20 +58,21 @@ struct Workspace {
   std::vector<void*> targets;
   std::uint8_t flip = 0;
   Memo memo;
-  // The row that a shared node made last, and for which row of the consumer.
-  std::uint64_t serial = 0, epoch = 0, position = 0, row_epoch = 0, row_record = 0;
-  const std::vector<image::ObjectBox>* objects = nullptr;
+  std::vector<SharedRow> shared;
 };
 
 struct Scratch {
-  explicit Scratch(int places) : work(static_cast<std::size_t>(places)) {}
+  explicit Scratch(int places) {
+    for (int i = 0; i < places; ++i) work.push_back(std::make_unique<Workspace>());
+  }
+  Workspace& at(std::size_t place) { return *work[place]; }
   image::Decoder decoder;
   JpegIndices* indices = nullptr;  // of the run; null: none are made
   image::Resizer resizer;
   image::Image spare;  // between the operations of one step
   Counters counters;
-  std::vector<Workspace> work;
-  std::vector<Cell> cells;  // the row that is being made
+  std::vector<std::unique_ptr<Workspace>> work;  // by place
+  std::vector<Cell> cells;                       // the row that is being made
   std::vector<void*> targets;
   std::uint64_t serial = 0;  // counts the consumer's rows
   std::chrono::steady_clock::time_point mark;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ridgeline/data/runtime/rows/rows.h"
 
 namespace ridgeline::data {
@@ -12,7 +14,7 @@ class SourceRows : public Rows {
         place_(static_cast<std::size_t>(place)) {}
 
   RowInfo run(RowAddress a, Targets, Cell* cells, Scratch& scratch) const override {
-    Record& record = scratch.work[place_].record;
+    Record& record = scratch.at(place_).record;
     try {
       read_record(source_, a.position, record);
     } catch (const Error& e) {
@@ -36,42 +38,73 @@ class SourceRows : public Rows {
   std::size_t place_;
 };
 
-// Two readers of one row: the first makes it, the second finds it. Its buffers lie in the places of the nodes below,
-// which nobody else writes.
+// Readers of one row: the first makes it, the others find it. Whoever asks for another row, while the first reader's is
+// still in use, has it made in other workspaces.
 class SharedRows : public Rows {
  public:
-  SharedRows(RowsPtr input, int place)
-      : Rows(input->size(), input->schema()), input_(std::move(input)), place_(static_cast<std::size_t>(place)) {}
+  SharedRows(RowsPtr input, int first, int place)
+      : Rows(input->size(), input->schema()),
+        input_(std::move(input)),
+        first_(static_cast<std::size_t>(first)),
+        place_(static_cast<std::size_t>(place)) {}
   bool has(RowAddress a) const override { return input_->has(a); }
   std::int64_t count(std::uint64_t epoch) const override { return input_->count(epoch); }
 
   RowInfo run(RowAddress a, Targets, Cell* cells, Scratch& scratch) const override {
-    Workspace& work = scratch.work[place_];
-    if (work.serial != scratch.serial || work.epoch != a.epoch || work.position != a.position) {
-      work.serial = 0;  // if it fails
-      work.cells.resize(schema().size());
-      const RowInfo info = input_->run(a, {}, work.cells.data(), scratch);
-      work.row_epoch = info.epoch;
-      work.row_record = info.record;
-      work.objects = info.objects;
-      work.epoch = a.epoch;
-      work.position = a.position;
-      work.serial = scratch.serial;
-    }
-    std::copy(work.cells.begin(), work.cells.end(), cells);
-    return {work.row_epoch, work.row_record, work.objects};
+    std::vector<SharedRow>& rows = scratch.at(place_).shared;
+    std::size_t i = 0;  // those in use come first
+    while (i < rows.size() && rows[i].serial == scratch.serial &&
+           (rows[i].epoch != a.epoch || rows[i].position != a.position))
+      ++i;
+    if (i == rows.size()) rows.emplace_back();
+    if (rows[i].serial != scratch.serial) make(a, i, scratch);
+    const SharedRow& row = rows[i];
+    std::copy(row.cells.begin(), row.cells.end(), cells);
+    return {row.row_epoch, row.row_record, row.objects};
   }
   std::string origin(RowAddress a) const override { return input_->origin(a); }
   std::uint64_t records() const override { return input_->records(); }
 
  private:
+  void make(RowAddress a, std::size_t i, Scratch& scratch) const {
+    SharedRow& row = scratch.at(place_).shared[i];
+    row.serial = 0;  // if it fails
+    row.cells.resize(schema().size());
+    RowInfo info;
+    if (i == 0) {
+      info = input_->run(a, {}, row.cells.data(), scratch);
+    } else {
+      for (std::size_t k = row.below.size(); k < place_ - first_; ++k)
+        row.below.push_back(std::make_unique<Workspace>());
+      swap_below(row, scratch);
+      try {
+        info = input_->run(a, {}, row.cells.data(), scratch);
+      } catch (...) {
+        swap_below(row, scratch);
+        throw;
+      }
+      swap_below(row, scratch);
+    }
+    row.row_epoch = info.epoch;
+    row.row_record = info.record;
+    row.objects = info.objects;
+    row.epoch = a.epoch;
+    row.position = a.position;
+    row.serial = scratch.serial;
+  }
+  void swap_below(SharedRow& row, Scratch& scratch) const {
+    std::swap_ranges(row.below.begin(), row.below.end(), scratch.work.begin() + static_cast<std::ptrdiff_t>(first_));
+  }
+
   RowsPtr input_;
-  std::size_t place_;
+  std::size_t first_, place_;  // the places of the nodes below are [first, place)
 };
 
 }  // namespace
 
 RowsPtr make_source_rows(const Node& node, int place) { return std::make_shared<SourceRows>(node, place); }
-RowsPtr make_shared_rows(RowsPtr input, int place) { return std::make_shared<SharedRows>(std::move(input), place); }
+RowsPtr make_shared_rows(RowsPtr input, int first, int place) {
+  return std::make_shared<SharedRows>(std::move(input), first, place);
+}
 
 }  // namespace ridgeline::data

@@ -100,11 +100,12 @@ class UserFunction : public Step {
  public:
   explicit UserFunction(const Transform& t)
       : name_(arg<std::string>(t.args, "name")),
+        who_("function '" + name_ + "'"),
         function_(function_named(name_)),
         dtype_(arg<std::string>(t.args, "dtype")),
         shape_(arg<Integers>(t.args, "shape")) {}
   void run(Frame& frame, Scratch&) const override {
-    const Tensor result = function_(to_tensor(frame.cell));
+    const Tensor result = call_user(who_, [&] { return function_(to_tensor(frame.cell)); });
     check(result, frame.cell);
     if (result.dtype() == DType::bytes) {
       const std::string& text = result.string_values().at(0);
@@ -138,7 +139,7 @@ class UserFunction : public Step {
                             result.defined() ? result.shape().to_string() : ""));
   }
 
-  std::string name_;
+  std::string name_, who_;
   const SampleFunction& function_;
   std::string dtype_;
   Integers shape_;

@@ -1,4 +1,4 @@
-// ridgeline/data/tool/for_each.h
+// ridgeline/data/runtime/for_each.h
 //
 // A loop over many independent pieces of work of unequal length, on threads of its own that take one after the other.
 #pragma once

@@ -1,4 +1,4 @@
-#include "ridgeline/data/tool/for_each.h"
+#include "ridgeline/data/runtime/for_each.h"
 
 #include <algorithm>
 #include <atomic>
