@@ -74,5 +74,52 @@ TEST(DeviceQueue, ABatchIsAViewOfItsSlotAndOutlivesTheQueue) {
   EXPECT_EQ(kept->label().data<std::int32_t>()[4], 4);
 }
 
+TEST(DeviceQueue, WaitsForABatchThatIsStillHeld) {
+  // Three slots, two in the queue: the receiver has the old batch while it takes the new one.
+  DeviceQueue queue(rows_in_memory(60).batch(2), {.workers = 1, .slots = 3});
+  queue.send();
+  std::optional<Batch> batch;
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    batch = queue.receive();
+    ASSERT_TRUE(batch);
+    EXPECT_EQ(batch->index(), i);
+    if (i < 28) wait_until([&] { return queue.waiting() == 2; });
+  }
+  EXPECT_FALSE(queue.receive());
+}
+
+TEST(DeviceQueue, HoldingEverySlotIsAnErrorThatReleasingMends) {
+  DeviceQueue queue(rows_in_memory(60).batch(2), {.workers = 2, .slots = 4});
+  queue.send();
+  std::vector<Batch> held;
+  for (int i = 0; i < 4; ++i) held.push_back(std::move(*queue.receive()));
+  EXPECT_ERROR(queue.receive(), "all 4 batch slots are held: release a Batch");
+  queue.stop();  // the sender rests where it waits for a slot
+  queue.resume();
+  held.erase(held.begin());
+  EXPECT_EQ(queue.receive()->index(), 4u);
+}
+
+TEST(DeviceQueue, EndsWhileItsSenderWaits) {
+  std::vector<Batch> held;
+  {
+    DeviceQueue queue(rows_in_memory(60).batch(2), {.workers = 2, .slots = 3});
+    queue.send();
+    for (int i = 0; i < 3; ++i) held.push_back(std::move(*queue.receive()));
+  }
+  EXPECT_EQ(held[2].index(), 2u);
+  register_function("slow", [](const Tensor& x) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return x.clone();
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    DeviceQueue queue(rows_in_memory(2000).map_columns({"label"}, {Function("slow")}).batch(1000), {.workers = 1});
+    queue.send();
+    wait_until([&] { return queue.stats().stages.size() > 0; });
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << "a batch takes 20";
+}
+
 }  // namespace
 }  // namespace ridgeline::data::testing

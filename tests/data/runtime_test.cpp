@@ -1,4 +1,7 @@
 // What a run delivers must not depend on how it is run.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "helpers.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/runtime/rows/jpeg_indices.h"
@@ -241,22 +244,39 @@ TEST(Runtime, LendingAllSlotsIsAnErrorAndNoDeadlock) {
   EXPECT_ERROR(Iterator(rows_in_memory(100).batch(2), {.memory_limit = 10}), "memory_limit is 10");
 }
 
-TEST(Runtime, FeedSendsAllBatchesUntilTheSinkHasEnough) {
-  struct Sink : BatchSink {
-    int batches = 0, most;
-    bool finished = false;
-    explicit Sink(int m) : most(m) {}
-    bool send(Batch) override { return ++batches < most; }
-    void finish() override { finished = true; }
-  };
-  Sink all(100), two(2);
-  Iterator a(rows_in_memory(10).batch(2), {.workers = 2}), b(rows_in_memory(10).batch(2), {.workers = 2});
-  feed(a, all);
-  feed(b, two);
-  EXPECT_EQ(all.batches, 5);
-  EXPECT_EQ(two.batches, 2);
-  EXPECT_TRUE(all.finished && two.finished);
+TEST(Runtime, TheTunerLeavesNoSlotUnusedThatTheConsumerNeeds) {
+  Iterator it(rows_in_memory(100).batch(2), {.workers = 2, .autotune = true});
+  ASSERT_EQ(it.slots(), 8);
+  std::vector<Batch> kept;
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    // Until the workers rest: of the three batches that they may prepare, as many as there are slots.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    kept.push_back(std::move(*it.next()));
+    EXPECT_EQ(kept.back().index(), i);
+  }
 }
+
+// A limit on addresses leaves room for some stacks only; sanitizers need addresses of their own.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(Runtime, WorkersThatCannotBeStartedAreAnError) {
+  const auto start = [] {
+    std::int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const auto limit = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE)) + (rlim_t{256} << 20);
+    const rlimit addresses{limit, limit};
+    ::setrlimit(RLIMIT_AS, &addresses);
+    try {
+      const WorkerPool pool(2000);
+    } catch (const Error& e) {
+      std::fputs(e.what(), stderr);
+      std::_Exit(7);
+    }
+    std::_Exit(0);
+  };
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(start(), ::testing::ExitedWithCode(7), "only [0-9]+ of 2000 threads could be started: ");
+}
+#endif
 
 TEST(Runtime, SlotMemoryComesFromTheInjectedAllocatorAndGoesBack) {
   struct Counting : BatchAllocator {

@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include "helpers.h"
 
 namespace ridgeline::data::testing {
@@ -65,6 +67,57 @@ TEST(State, TakesTheSavedSeedUnlessTheCallerHasAnother) {
   EXPECT_EQ(digest(restored), rest);
   EXPECT_ERROR(Iterator(data, {.seed = 78, .start = state, .pull = true}),
                "was saved with seed 77, this run has seed 78");
+}
+
+// How many rows pass depends on the seed: a position is looked at in the run that it belongs to.
+TEST(State, OfAnotherSeedIsCheckedAgainstItsOwnEpoch) {
+  Tensor column(DType::i32, Shape{400});
+  for (int i = 0; i < 400; ++i) column.data<std::int32_t>()[i] = i;
+  const Dataset data = InMemory({{"x", column}}).shuffle().take(100).filter(compare("x", "less", 200)).batch(1);
+  const auto batches = [&](std::uint64_t seed) {
+    Iterator it(data, {.seed = seed, .pull = true});
+    std::uint64_t count = 0;
+    while (it.next()) ++count;
+    return count;
+  };
+  std::uint64_t longest = 1, shortest = 1;
+  for (std::uint64_t seed = 2; seed < 9; ++seed) {
+    if (batches(seed) > batches(longest)) longest = seed;
+    if (batches(seed) < batches(shortest)) shortest = seed;
+  }
+  ASSERT_LT(batches(shortest), batches(longest));
+  Iterator saved(data, {.seed = longest, .pull = true});
+  for (std::uint64_t i = 0; i < batches(shortest) + 1 && i + 1 < batches(longest); ++i) saved.next();
+  const IteratorState state = saved.state();
+  const Dataset other = data.with_seed(shortest);
+  Iterator restored(other, {.pull = true});
+  restored.restore(state);
+  EXPECT_EQ(digest(restored), digest(saved));
+  EXPECT_ERROR(restored.restore(IteratorState{state.graph_hash, shortest, state.records, 0, state.delivered}),
+               "an epoch has");
+}
+
+TEST(State, ARestoreThatFailsSaysSoAtEveryCall) {
+  struct Failing : BatchAllocator {
+    bool fails = false;
+    void* allocate(std::size_t bytes, std::size_t alignment) override {
+      if (fails) throw Error("no pinned memory left");
+      return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    }
+    void release(void* memory) override { std::free(memory); }
+  } allocator;
+  Iterator it(rows_in_memory(20).batch(2), {.workers = 1, .allocator = &allocator});
+  it.next();
+  const IteratorState state = it.state();
+  it.next();
+  allocator.fails = true;
+  EXPECT_ERROR(it.restore(state), "no pinned memory left");
+  EXPECT_EQ(it.state(), state);
+  EXPECT_ERROR(it.next(), "no pinned memory left");
+  EXPECT_ERROR(it.stats(), "no pinned memory left");
+  allocator.fails = false;
+  it.restore(state);
+  EXPECT_EQ(it.next()->index(), 1u);
 }
 
 TEST(State, OfAnotherGraphOrOtherDataIsRefused) {

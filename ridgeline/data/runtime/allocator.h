@@ -1,14 +1,12 @@
 // ridgeline/data/runtime/allocator.h
 //
-// What a session injects into the data runtime: memory for batch slots (pinned where there is a device) and a queue
-// that takes finished batches. The data graph knows no device.
+// What a session injects into the data runtime: memory for batch slots (pinned where there is a device). The data graph
+// knows no device.
 #pragma once
 
 #include <cstddef>
 
 namespace ridgeline::data {
-
-class Batch;
 
 // Called while an Iterator is built and when the last of its batches is gone; from one thread at a time.
 class BatchAllocator {
@@ -16,15 +14,6 @@ class BatchAllocator {
   virtual ~BatchAllocator() = default;
   virtual void* allocate(std::size_t bytes, std::size_t alignment) = 0;
   virtual void release(void* memory) = 0;
-};
-
-class BatchSink {
- public:
-  virtual ~BatchSink() = default;
-  // Takes the batch; blocks while the queue is full. False: the receiver wants no more.
-  virtual bool send(Batch batch) = 0;
-  // No more batches will come.
-  virtual void finish() = 0;
 };
 
 }  // namespace ridgeline::data

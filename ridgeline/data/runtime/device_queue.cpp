@@ -20,6 +20,7 @@ DeviceQueue::~DeviceQueue() {
     queue_.clear();
   }
   changed_.notify_all();
+  iterator_.stop();
   if (sender_.joinable()) sender_.join();
 }
 
@@ -34,8 +35,18 @@ void DeviceQueue::run() {
     resting_ = true;
     changed_.notify_all();
     changed_.wait(lock, [&] { return closing_ || (!stopped_ && static_cast<std::int64_t>(queue_.size()) < depth_); });
-    resting_ = false;
     if (closing_) break;
+    // Nobody else lends: a slot that is there now stays until next().
+    starved_ = !iterator_.has_room();
+    if (starved_) {
+      changed_.notify_all();
+      lock.unlock();
+      iterator_.wait_for_room();
+      lock.lock();
+      starved_ = false;
+      continue;
+    }
+    resting_ = false;
     lock.unlock();
     std::optional<Batch> batch;
     std::exception_ptr error;
@@ -77,10 +88,15 @@ std::optional<Batch> DeviceQueue::receive() {
   {
     std::unique_lock lock(mutex_);
     if (!sender_.joinable()) throw Error("[device queue] nothing is sent yet: call send() first");
-    changed_.wait(lock, [&] { return !queue_.empty() || ended_ || (stopped_ && resting_); });
+    const auto all_held = [&] { return starved_ && !iterator_.has_room(); };
+    changed_.wait(lock, [&] { return !queue_.empty() || ended_ || (stopped_ && resting_) || all_held(); });
     if (queue_.empty()) {
       if (error_) std::rethrow_exception(error_);
       if (ended_) return std::nullopt;
+      if (all_held()) {
+        throw Error(fmt::format("[device queue] all {} batch slots are held: release a Batch before the next receive()",
+                                iterator_.slots()));
+      }
       throw Error("[device queue] is stopped and empty: call resume()");
     }
     batch = std::move(queue_.front());

@@ -9,7 +9,8 @@
 //   queue.send();                                  // starts the thread
 //   while (auto batch = queue.receive()) step(*batch);
 //
-// send(), stop() and resume() are called by one thread, receive() by one (the same or another).
+// send(), stop() and resume() are called by one thread, receive() by one (the same or another). A batch may be released
+// by any thread; while every slot is held, the sender waits.
 #pragma once
 
 #include <condition_variable>
@@ -42,7 +43,8 @@ class DeviceQueue {
   void resume();
 
   // The next batch; waits for it. nullopt at the end of the data. An Error of the data is thrown here, at its batch.
-  // While stopped, an empty queue is an Error: nobody would fill it.
+  // While stopped, an empty queue is an Error: nobody would fill it. So it is while every slot is held by batches
+  // received before: release one first.
   std::optional<Batch> receive();
 
   std::int64_t waiting() const;  // batches in the queue
@@ -64,6 +66,7 @@ class DeviceQueue {
   IteratorState received_;
   std::int64_t sent_ = 0;
   bool stopped_ = false, resting_ = false, ended_ = false, closing_ = false;
+  bool starved_ = false;  // the sender waits for a slot
   std::thread sender_;
 };
 

@@ -12,22 +12,22 @@ namespace ridgeline::data {
 struct Iterator::State {
   Dataset dataset;
   IteratorOptions options;
-  bool own_seed = false;  // the caller set one: a state with another is not his
   std::shared_ptr<const Pipeline> pipeline;
   std::shared_ptr<WorkerPool> pool;  // null in pull mode
   std::shared_ptr<SlotRing> ring;
   Callbacks callbacks;
-  std::exception_ptr failure;  // of a callback: the run is over
+  std::exception_ptr failure;  // of a callback, or of a restart: the run is over
   IteratorState stopped_at;    // there
 
-  State(const Dataset& d, IteratorOptions o)
-      : dataset(d), options(std::move(o)), own_seed(options.seed.has_value()), callbacks(d.graph()) {}
+  State(const Dataset& d, IteratorOptions o) : dataset(d), options(std::move(o)), callbacks(d.graph()) {}
 
   void check(const IteratorState& state) const;
-  void check_position(const IteratorState& state) const;
-  void compile();
+  static void check_position(const IteratorState& state, const Pipeline& pipeline);
+  // With the seed of `start`, unless the caller set one.
+  std::shared_ptr<const Pipeline> compile(const std::optional<IteratorState>& start);
   void begin();
   void end();
+  SlotRing& running() const;  // throws what ended the run if it could not go on
   std::optional<Batch> take();
   std::optional<Batch> take_with_callbacks();
   template <class F>
@@ -43,29 +43,31 @@ void Iterator::State::check(const IteratorState& state) const {
         "size or source differ)",
         state.graph_hash, hash));
   }
-  const std::uint64_t seed = options.seed.value_or(state.seed);
-  if (own_seed && seed != state.seed)
-    throw Error(fmt::format("[data state] was saved with seed {}, this run has seed {}", state.seed, seed));
+  // The caller set one: a state with another is not his.
+  if (options.seed && *options.seed != state.seed)
+    throw Error(fmt::format("[data state] was saved with seed {}, this run has seed {}", state.seed, *options.seed));
 }
 
-void Iterator::State::compile() {
-  if (options.start && !own_seed) options.seed = options.start->seed;
-  pipeline = std::make_shared<const Pipeline>(dataset, options);
+std::shared_ptr<const Pipeline> Iterator::State::compile(const std::optional<IteratorState>& start) {
+  IteratorOptions seeded = options;
+  if (start) seeded.seed = start->seed;  // checked: the caller's, if he set one
+  auto pipeline = std::make_shared<const Pipeline>(dataset, seeded);
   if (!pipeline->batched()) throw Error("[iterator] the graph ends in samples: end it with batch");
   if (pipeline->batches_per_epoch() == 0) {
     throw Error(fmt::format("[iterator] no batch to deliver: {} samples, batches of {}{}", pipeline->rows().size(),
                             pipeline->capacity(), pipeline->rows().size() > 0 ? " and the remainder is dropped" : ""));
   }
+  return pipeline;
 }
 
-void Iterator::State::check_position(const IteratorState& start) const {
-  if (start.records != pipeline->records()) {
+void Iterator::State::check_position(const IteratorState& start, const Pipeline& pipeline) {
+  if (start.records != pipeline.records()) {
     throw Error(fmt::format("[data state] was saved with {} records, the source has {}: the data has changed",
-                            start.records, pipeline->records()));
+                            start.records, pipeline.records()));
   }
-  if (!pipeline->has_batch({start.epoch, start.delivered})) {
+  if (!pipeline.has_batch({start.epoch, start.delivered})) {
     throw Error(fmt::format("[data state] says {} batches of the epoch are delivered, an epoch has {}", start.delivered,
-                            pipeline->count_batches(start.epoch)));
+                            pipeline.count_batches(start.epoch)));
   }
 }
 
@@ -83,6 +85,11 @@ void Iterator::State::end() {
   ring.reset();
 }
 
+SlotRing& Iterator::State::running() const {
+  if (!ring) std::rethrow_exception(failure);
+  return *ring;
+}
+
 Iterator::Iterator(const Dataset& dataset, IteratorOptions options)
     : state_(std::make_unique<State>(dataset, std::move(options))) {
   State& s = *state_;
@@ -98,8 +105,8 @@ Iterator::Iterator(const Dataset& dataset, IteratorOptions options)
   if (s.options.epochs < 1 && s.options.epochs != kForever)
     throw Error(fmt::format("[iterator] epochs is {}, it must be at least 1, or kForever", s.options.epochs));
   if (s.options.start) s.check(*s.options.start);
-  s.compile();
-  if (s.options.start) s.check_position(*s.options.start);
+  s.pipeline = s.compile(s.options.start);
+  if (s.options.start) s.check_position(*s.options.start, *s.pipeline);
   if (!s.options.pull) {
     const int workers = plan_of(s.pipeline->batch_node()).workers;
     s.pool = s.options.pool ? s.options.pool : std::make_shared<WorkerPool>(workers, s.options.trace);
@@ -118,7 +125,7 @@ Iterator& Iterator::operator=(Iterator&& other) noexcept {
 }
 
 std::optional<Batch> Iterator::State::take() {
-  Slot* slot = ring->next();
+  Slot* slot = running().next();
   if (!slot) return std::nullopt;
   return Batch(std::make_unique<BatchLease>(ring, slot));
 }
@@ -145,7 +152,7 @@ std::optional<Batch> Iterator::State::take_with_callbacks() {
   call(before, [&] {
     if (batch)
       callbacks.start_step(batch->epoch(), batch->index(), batch->last_of_epoch());
-    else
+    else if (!ring->stopped())
       callbacks.finish_run();
   });
   return batch;
@@ -162,23 +169,34 @@ void Iterator::restore(const std::string& path) { restore(IteratorState::from_js
 void Iterator::restore(const IteratorState& state) {
   State& s = *state_;
   s.check(state);
-  s.check_position(state);
+  const std::shared_ptr<const Pipeline> pipeline = state.seed == s.pipeline->seed() ? s.pipeline : s.compile(state);
+  s.check_position(state, *pipeline);
   s.end();
+  s.pipeline = pipeline;
   s.options.start = state;
   s.failure = nullptr;
   s.callbacks.restart();
-  if (state.seed != s.pipeline->seed()) s.compile();
-  s.begin();
+  try {
+    s.begin();
+  } catch (...) {
+    s.failure = std::current_exception();
+    s.stopped_at = state;
+    throw;
+  }
 }
 
 const Schema& Iterator::columns() const { return state_->pipeline->columns(); }
 std::int64_t Iterator::batches_per_epoch() const { return state_->pipeline->batches_per_epoch(); }
 ImageTail Iterator::image_tail() const { return state_->pipeline->tail(); }
-int Iterator::workers() const { return state_->ring->workers(); }
-std::int64_t Iterator::slots() const { return state_->ring->slots(); }
-std::int64_t Iterator::slot_bytes() const { return state_->ring->slot_bytes(); }
-std::int64_t Iterator::bad_samples() const { return state_->ring->bad_samples(); }
-RunStats Iterator::stats() const { return state_->ring->stats(); }
+int Iterator::workers() const { return state_->running().workers(); }
+std::int64_t Iterator::slots() const { return state_->running().slots(); }
+std::int64_t Iterator::slot_bytes() const { return state_->running().slot_bytes(); }
+std::int64_t Iterator::bad_samples() const { return state_->running().bad_samples(); }
+RunStats Iterator::stats() const { return state_->running().stats(); }
+
+bool Iterator::has_room() const { return state_->running().has_room(); }
+void Iterator::wait_for_room() { state_->running().wait_for_room(); }
+void Iterator::stop() { state_->running().stop(); }
 
 const Tensor& Sample::column(std::string_view name) const {
   for (const NamedTensor& c : columns) {
@@ -229,13 +247,6 @@ Sample replay(const Dataset& dataset, std::uint64_t epoch, std::uint64_t index, 
   Sample sample{.columns = {}, .record = info.record, .origin = rows.origin(address)};
   for (std::size_t i = 0; i < cells.size(); ++i) sample.columns.push_back({rows.schema()[i].name, to_tensor(cells[i])});
   return sample;
-}
-
-void feed(Iterator& iterator, BatchSink& sink) {
-  while (std::optional<Batch> batch = iterator.next()) {
-    if (!sink.send(std::move(*batch))) break;
-  }
-  sink.finish();
 }
 
 }  // namespace ridgeline::data

@@ -84,6 +84,10 @@ class Iterator {
   RunStats stats() const;
 
  private:
+  friend class DeviceQueue;  // whose batches are released by other threads than the one that calls next()
+  bool has_room() const;     // not every slot is lent
+  void wait_for_room();      // returns at stop(), too
+  void stop();               // for good: next() ends wherever it waits
   struct State;
   std::unique_ptr<State> state_;
 };
@@ -96,8 +100,5 @@ struct Sample {
   const Tensor& column(std::string_view name) const;
 };
 Sample replay(const Dataset& dataset, std::uint64_t epoch, std::uint64_t index, IteratorOptions options = {});
-
-// Sends every remaining batch to `sink` (a device queue) until the data or the sink ends.
-void feed(Iterator& iterator, BatchSink& sink);
 
 }  // namespace ridgeline::data

@@ -86,7 +86,11 @@ void SlotRing::start() {
 }
 
 void SlotRing::stop() {
-  stopping_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  ready_.notify_all();
   if (!pool_) return;
   pool_->remove(this);
   const std::lock_guard lock(mutex_);
@@ -236,13 +240,13 @@ Slot* SlotRing::wait_for_next(std::unique_lock<std::mutex>& lock) {
   };
   Slot* slot = find();
   if (slot) return slot;
-  if (std::all_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.state == Slot::State::lent; })) {
+  if (all_lent()) {
     throw Error(fmt::format(
         "[iterator] all {} batch slots are lent: destroy a Batch before asking for the next, or raise memory_limit",
         slots_.size()));
   }
   if (!pool_) {
-    while (!(slot = find()) && !(end_ && next_deliver_ >= *end_)) {
+    while (!stopping_ && !(slot = find()) && !(end_ && next_deliver_ >= *end_)) {
       const Claim mine = claim(lock);
       if (!mine.slot) continue;  // the end was found, or a batch without rows
       lock.unlock();
@@ -253,7 +257,7 @@ Slot* SlotRing::wait_for_next(std::unique_lock<std::mutex>& lock) {
   }
   const TraceSpan span(trace_, "data", "wait for batch");
   const auto begin = std::chrono::steady_clock::now();
-  ready_.wait(lock, [&] { return (slot = find()) != nullptr || (end_ && next_deliver_ >= *end_); });
+  ready_.wait(lock, [&] { return stopping_ || (slot = find()) != nullptr || (end_ && next_deliver_ >= *end_); });
   // The first batch is start-up, not starvation.
   if (next_deliver_ > 0)
     wait_ns_ += static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
@@ -262,7 +266,7 @@ Slot* SlotRing::wait_for_next(std::unique_lock<std::mutex>& lock) {
 
 Slot* SlotRing::next() {
   std::unique_lock lock(mutex_);
-  if (end_ && next_deliver_ >= *end_) return nullptr;
+  if (stopping_ || (end_ && next_deliver_ >= *end_)) return nullptr;
   Slot* slot = wait_for_next(lock);
   if (!slot) return nullptr;
   if (slot->error) std::rethrow_exception(slot->error);  // stays where it is: every later call ends here
@@ -280,9 +284,12 @@ Slot* SlotRing::next() {
   position_ = state_after(*slot);
   slot->state = Slot::State::lent;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
-  if (tuner_.delivered(seconds, static_cast<double>(wait_ns_) * 1e-9) && pool_) {
+  const bool tuned = tuner_.delivered(seconds, static_cast<double>(wait_ns_) * 1e-9);
+  // Where not all slots may be prepared at a time, this one's leave lets the workers begin another.
+  if (pool_ && (tuned || tuner_.slots() < slots())) {
+    const std::shared_ptr<WorkerPool> pool = pool_;
     lock.unlock();
-    pool_->wake();
+    pool->wake();
   }
   return slot;
 }
@@ -294,7 +301,20 @@ void SlotRing::release(Slot* slot) {
     slot->state = Slot::State::free;
     pool = pool_;
   }
+  ready_.notify_all();
   if (pool) pool->wake();
+}
+
+bool SlotRing::all_lent() const {
+  return std::all_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.state == Slot::State::lent; });
+}
+bool SlotRing::has_room() const {
+  const std::lock_guard lock(mutex_);
+  return !all_lent();
+}
+void SlotRing::wait_for_room() {
+  std::unique_lock lock(mutex_);
+  ready_.wait(lock, [&] { return stopping_ || !all_lent(); });
 }
 
 IteratorState SlotRing::state_after(const Slot& slot) const {

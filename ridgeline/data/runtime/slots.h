@@ -29,10 +29,14 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
   ~SlotRing() override;
 
   void start();
-  // No worker touches the ring afterwards; lent batches stay valid. Within a sample's time.
+  // No worker touches the ring afterwards; lent batches stay valid, a next() on another thread ends. Within a sample's
+  // time.
   void stop();
-  // The next slot, now lent; null at the end. Throws what a worker met in it.
+  // The next slot, now lent; null at the end. Throws what a worker met in it, and where every slot is lent.
   Slot* next();
+  bool stopped() const { return stopping_; }
+  bool has_room() const;  // not every slot is lent
+  void wait_for_room();   // until then, or until it is stopped
   void release(Slot* slot);
   bool work(int worker) override;
 
@@ -56,6 +60,7 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
   Claim claim(std::unique_lock<std::mutex>& lock);
   void open_next(Slot& slot, std::unique_lock<std::mutex>& lock);
   bool place(Slot& slot);
+  bool all_lent() const;
   void fill(const Claim& claim, Scratch& scratch);
   Slot* wait_for_next(std::unique_lock<std::mutex>& lock);
 
@@ -72,7 +77,7 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
 
   std::atomic<bool> stopping_{false};
   mutable std::mutex mutex_;
-  std::condition_variable ready_;  // the slot the consumer waits for
+  std::condition_variable ready_;  // the slot the consumer waits for, or any that came back
   std::deque<Slot*> filling_;      // by sequence
   // The next batch to open. One worker at a time opens: epochs end where the pipeline says so.
   bool opening_ = false;

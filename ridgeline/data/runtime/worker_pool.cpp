@@ -1,5 +1,6 @@
 #include "ridgeline/data/runtime/worker_pool.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <system_error>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
@@ -26,10 +28,18 @@ void lower_priority() {
 
 WorkerPool::WorkerPool(int threads, Trace* trace) : trace_(trace) {
   const int count = threads > 0 ? threads : available_cores();
-  for (int i = 0; i < count; ++i) threads_.emplace_back([this, i] { run(i); });
+  try {
+    for (int i = 0; i < count; ++i) threads_.emplace_back([this, i] { run(i); });
+  } catch (const std::system_error& e) {
+    const std::size_t started = threads_.size();
+    join();
+    throw Error(fmt::format("[workers] only {} of {} threads could be started: {}", started, count, e.what()));
+  }
 }
 
-WorkerPool::~WorkerPool() {
+WorkerPool::~WorkerPool() { join(); }
+
+void WorkerPool::join() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;

@@ -49,6 +49,7 @@ class WorkerPool {
     bool leaving = false;
   };
   void run(int worker);
+  void join();
 
   std::mutex mutex_;
   std::condition_variable work_;  // wake(), add() and the end
