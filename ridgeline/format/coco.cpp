@@ -95,6 +95,7 @@ AnnotatedFiles read_coco(const std::string& path, const std::string& image_direc
       {reinterpret_cast<const char*>(map.bytes().data()), map.bytes().size()}, where + " the file",
       {.ignored_keys = {"segmentation", "info", "licenses", "keypoints", "coco_url", "flickr_url", "date_captured"}});
   AnnotatedFiles found;
+  found.annotations = {path};
   const auto labels = read_categories(root, where, found.class_names);
   std::unordered_map<std::int64_t, std::size_t> places;
   List images(root, "images", where);

@@ -28,6 +28,7 @@ AnnotatedFiles read_flowers102(const std::string& root, const std::string& split
   const auto labels = read_matlab_integers(labels_file, "labels");
   AnnotatedFiles found;
   found.class_names = known_class_names("flowers102");
+  found.annotations = {sets, labels_file};
   for (const std::int64_t id : ids) {
     if (id < 1 || id > static_cast<std::int64_t>(labels.size())) {
       throw Error("[flowers102] " + sets + ": image " + std::to_string(id) + " is not among the " +

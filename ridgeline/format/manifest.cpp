@@ -59,6 +59,7 @@ AnnotatedFiles read_manifest(const std::string& path, const ManifestOptions& opt
   std::vector<std::vector<std::string>> names;  // of each file that is kept
   AnnotatedFiles found;
   found.class_names = options.class_names;
+  found.annotations = {path};
   std::size_t line_number = 0;
   std::uint64_t counted = 0;  // bytes before which lines were counted
   for (std::size_t i = 0; i < lines.size(); ++i) {

@@ -98,8 +98,11 @@ AnnotatedFiles read_voc(const std::string& root, const std::string& split, const
   const std::filesystem::path folder(root);
   AnnotatedFiles found;
   found.class_names = options.class_names.empty() ? known_class_names("voc") : options.class_names;
-  for (const std::string& id : read_list((folder / "ImageSets" / "Main" / (split + ".txt")).string())) {
+  const std::string list = (folder / "ImageSets" / "Main" / (split + ".txt")).string();
+  found.annotations = {list};
+  for (const std::string& id : read_list(list)) {
     const std::string xml = (folder / "Annotations" / (id + ".xml")).string();
+    found.annotations.push_back(xml);
     AnnotatedFile file =
         parse_voc_annotation(read_file(xml), found.class_names, "[voc] " + xml + ":", options.leave_out_difficult);
     file.path = (folder / "JPEGImages" / (id + ".jpg")).string();

@@ -69,6 +69,11 @@ inline void expect_laws(const Dataset& source, std::int64_t records) {
 
 inline std::uint64_t fingerprint(const Dataset& data) { return source_of(data.graph().output()).fingerprint(); }
 
+// The same file, an hour younger.
+inline void touch(const std::string& path) {
+  std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::hours(1));
+}
+
 // `make` opens the data anew; `change` changes it.
 template <class Make, class Change>
 void expect_fingerprint_follows(Make&& make, Change&& change) {

@@ -138,7 +138,6 @@ TEST(ManifestSources, ContradictionsAreErrorsAtTheCall) {
 TEST(ManifestSources, FingerprintsFollowManifestsAndImages) {
   const TempDir dir;
   write_manifests(dir, ImageFolder(write_folders(dir / "train", 1, 3)));
-  const auto touch = [&](const std::string& path) { write_text(path, read_file(path) + " \n"); };
   const auto csv = [&] { return Csv(dir / "rows.csv", {.manifest = {.columns = {"file"}, .image = "file"}}); };
   const auto json = [&] { return JsonLines(dir / "rows.jsonl", {.columns = {"file"}, .image = "file"}); };
   const auto files = [&] { return Files({dir / "train/*/*.jpg"}); };
@@ -149,6 +148,7 @@ TEST(ManifestSources, FingerprintsFollowManifestsAndImages) {
   expect_fingerprint_follows(files, [&] { touch(picture); });
   expect_fingerprint_follows(folders, [&] { touch(picture); });
   expect_fingerprint_follows(json, [&] { touch(dir / "rows.jsonl"); });
+  expect_fingerprint_follows(csv, [&] { touch(dir / "rows.csv"); });
   expect_fingerprint_follows(csv, [&] { write_text(dir / "rows.csv", "file\n"); });
 }
 

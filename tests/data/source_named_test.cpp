@@ -70,8 +70,7 @@ TEST(NamedSets, IdxFilesMayLieOnTheirSideAndCountFromOne) {
   expect_fingerprint_follows(make, [&] {
     write_text(dir / "emnist-letters-train-labels-idx1-ubyte", big_endian(0x801) + big_endian(2) + "\x01\x02\x03");
     std::filesystem::resize_file(dir / "emnist-letters-train-labels-idx1-ubyte", 10);
-    std::filesystem::last_write_time(dir / "emnist-letters-train-labels-idx1-ubyte",
-                                     std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
+    touch(dir / "emnist-letters-train-labels-idx1-ubyte");
   });
   EXPECT_ERROR(Idx(dir / "emnist-letters-train-images-idx3-ubyte", dir / "emnist-letters-train-labels-idx1-ubyte",
                    {.label_base = 2}),
@@ -114,6 +113,10 @@ TEST(NamedSets, FlowersJoinTheirMatlabFiles) {
   EXPECT_EQ(number_of(rows[1], "label"), 4);
   EXPECT_EQ(text_of(rows[1], "image"), first);
   EXPECT_EQ(data.class_names(), source_of(data.graph().output()).class_names());
+  const auto make = [&] { return NamedSet("flowers102", "train", dir.path()); };
+  expect_fingerprint_follows(make, [&] { write_jpeg(dir / "jpg/image_00001.jpg", 21, 20, 1); });
+  for (const char* file : {"setid.mat", "imagelabels.mat"})
+    expect_fingerprint_follows(make, [&] { touch(dir / file); });
   std::filesystem::remove(dir / "jpg/image_00001.jpg");
   const std::string path = dir / "jpg/image_00001.jpg";
   EXPECT_EQ(run_error(data, 1), "[flowers102] " + path + ": cannot open " + path + ": No such file or directory");
@@ -131,6 +134,8 @@ TEST(NamedSets, ManifestsChooseByUsage) {
   expect_laws(data, 2);
   EXPECT_EQ(number_of(rows_of(data)[0], "label"), 1);
   EXPECT_EQ(data.class_names(), (std::vector<std::string>{"cat", "dog"}));
+  expect_fingerprint_follows([&] { return NamedSet("manifest", "train", dir / "m.manifest"); },
+                             [&] { touch(dir / "m.manifest"); });
 }
 
 TEST(NamedSets, BoxesOfVocAndCocoAreFractions) {
@@ -157,6 +162,10 @@ TEST(NamedSets, BoxesOfVocAndCocoAreFractions) {
   EXPECT_EQ(rows[1].at("box_labels").data<std::int32_t>()[1], 11);
   EXPECT_EQ(voc.num_classes(), 20);
   EXPECT_EQ(voc.class_names(), source_of(voc.graph().output()).class_names());
+  for (const char* file : {"ImageSets/Main/train.txt", "Annotations/y.xml", "JPEGImages/x.jpg"}) {
+    expect_fingerprint_follows([&] { return NamedSet("voc", "train", dir / "voc"); },
+                               [&] { touch(dir / ("voc/" + std::string(file))); });
+  }
 
   write_text(dir / "coco/annotations/instances_val2017.json",
              R"({"images":[{"id":1,"file_name":"a.jpg","width":40,"height":80},{"id":2,"file_name":"b.jpg"}],
@@ -169,6 +178,8 @@ TEST(NamedSets, BoxesOfVocAndCocoAreFractions) {
   EXPECT_EQ(coco.class_names(), (std::vector<std::string>{"car", "train"}));
   EXPECT_EQ(run_error(coco, 1), "[coco] " + (dir / "coco/val2017/b.jpg") + ": the annotation has no label");
   EXPECT_FLOAT_EQ(rows_of(coco.take(1))[0].at("boxes").data<float>()[2], 60.f / 80);
+  expect_fingerprint_follows([&] { return NamedSet("coco", "val", dir / "coco"); },
+                             [&] { touch(dir / "coco/annotations/instances_val2017.json"); });
 }
 
 TEST(NamedSets, MnistAsItIsPublished) {

@@ -53,6 +53,29 @@ TEST(RecordSources, TFRecordsAndExamplesKeepTheLaws) {
   }
 }
 
+// A default that the schema file gives is a value of the rows.
+TEST(RecordSources, AnotherSchemaFileIsOtherRowsForTheCache) {
+  const TempDir dir;
+  write_records(dir / "a", 0, 3);
+  const auto schema = [&](int fallback) {
+    write_text(dir / "schema.json", R"({"columns":{"absent":{"type":"int64","rank":1,"shape":[1],"default":)" +
+                                        std::to_string(fallback) + "}}}");
+  };
+  const auto make = [&] { return Examples({dir / "a"}, {.schema = dir / "schema.json"}); };
+  schema(7);
+  expect_fingerprint_follows(make, [&] { touch(dir / "a"); });
+  const auto cached = [&] {
+    Iterator it(make().cache({.directory = dir / "kept"}).project({"absent"}).batch(3), {.pull = true});
+    return static_cast<std::int64_t>(it.next()->column("absent").at(0));
+  };
+  EXPECT_EQ(cached(), 7);
+  expect_fingerprint_follows(make, [&] {
+    schema(8);
+    touch(dir / "schema.json");
+  });
+  EXPECT_EQ(cached(), 8);
+}
+
 TEST(RecordSources, ABadRecordIsTheErrorOfItsOwnRow) {
   const TempDir dir;
   write_records(dir / "a", 0, 6);

@@ -31,6 +31,7 @@ class ExampleSource : public Source {
  public:
   explicit ExampleSource(const Node& node)
       : files_(open_record_files(node)),
+        schema_file_(arg<std::string>(node.args, "schema")),
         columns_(node, layout_of(node, files_)),
         size_(files_.size()),
         num_classes_(arg<std::int64_t>(node.args, "num_classes")),
@@ -51,11 +52,15 @@ class ExampleSource : public Source {
     return columns_.label(place.file->record(place.record));
   }
   std::int64_t num_classes() const override { return num_classes_; }
-  int label_base() const override { return label_base_; }
-  std::uint64_t fingerprint() const override { return fingerprint_of(files_.paths()); }
+  std::uint64_t fingerprint() const override {
+    std::vector<std::string> files = files_.paths();
+    if (!schema_file_.empty()) files.push_back(schema_file_);
+    return fingerprint_of(files);
+  }
 
  private:
   SeveralFiles<TFRecordFile> files_;
+  std::string schema_file_;
   ExampleColumns columns_;
   std::uint64_t size_;
   std::int64_t num_classes_;

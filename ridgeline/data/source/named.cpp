@@ -46,7 +46,7 @@ class AnnotatedSource : public Source {
   std::int64_t num_classes() const override { return static_cast<std::int64_t>(found_.class_names.size()); }
   std::vector<std::string> class_names() const override { return found_.class_names; }
   std::uint64_t fingerprint() const override {
-    std::vector<std::string> files;
+    std::vector<std::string> files = found_.annotations;
     for (const AnnotatedFile& file : found_.files) files.push_back(file.path);
     return fingerprint_of(files);
   }
