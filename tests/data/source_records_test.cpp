@@ -233,6 +233,28 @@ TEST(RecordSources, TarAndPackedFaultsAreTheirRows) {
   EXPECT_TRUE(fault.starts_with("[packed] " + (dir / "b.ridge") + ": row 2 at byte " + std::to_string(at))) << fault;
 }
 
+TEST(RecordSources, ARowThatWasNeverPackedIsABadSample) {
+  const TempDir dir;
+  std::filesystem::create_directories(dir.path());
+  PackedWriter writer(dir / "a.ridge", {.columns = {{"n", DType::i64, {}}}, .class_names = {}});
+  for (const std::int64_t i : {0, 1, 3, 4}) {
+    const PackedValue values[] = {{.bytes = {reinterpret_cast<const std::uint8_t*>(&i), sizeof i}}};
+    writer.add(static_cast<std::size_t>(i), values);
+  }
+  writer.finish(5, PackedWriter::Missing::allowed);
+  const Dataset data = Packed({dir / "a.ridge"});
+  EXPECT_EQ(run_error(data, 2), "[packed] " + (dir / "a.ridge") + ": row 2 was never written");
+  EXPECT_EQ(source_of(data.graph().output()).origin(2), "[packed] " + (dir / "a.ridge") + ": row 2");
+  for (const BadSamplePolicy policy : {BadSamplePolicy::skip, BadSamplePolicy::replace}) {
+    Iterator it(data.batch(5), {.pull = true, .bad_samples = {.policy = policy}});
+    const auto batch = it.next();
+    ASSERT_TRUE(batch);
+    EXPECT_EQ(it.bad_samples(), 1);
+    EXPECT_EQ(batch->mask().at(2), policy == BadSamplePolicy::skip ? 0 : 1);
+    EXPECT_EQ(batch->column("n").at(3), 3);
+  }
+}
+
 // The values of MindSpore's golden/tfrecord_files_basic.npz.
 TEST(RecordSources, AllTypesOfMindSporeArriveInBatches) {
   REQUIRE_PACK();

@@ -56,8 +56,9 @@ class PackedSource : public Source {
   }
   std::string origin(std::uint64_t index) const override {
     const auto place = files_.at(index);
-    return fmt::format("[packed] {}: row {} at byte {}", place.file->path(), place.record,
-                       place.file->offset(place.record));
+    const std::string row = fmt::format("[packed] {}: row {}", place.file->path(), place.record);
+    if (!place.file->has(place.record)) return row;  // never written, it lies nowhere
+    return row + fmt::format(" at byte {}", place.file->offset(place.record));
   }
   std::int64_t num_classes() const override { return static_cast<std::int64_t>(class_names().size()); }
   std::vector<std::string> class_names() const override { return files_.files()[0].schema().class_names; }

@@ -59,7 +59,8 @@ class Source {
   virtual void read(std::uint64_t index, Record& record) const = 0;
   // Of sources that hold their records in memory: brings one nearer, see Rows::prefetch().
   virtual void prefetch(std::uint64_t) const {}
-  // "[tfrecord] train-00000-of-00008: record 12 at byte 25310"
+  // "[tfrecord] train-00000-of-00008: record 12 at byte 25310". Does not throw, however bad the record is: it is asked
+  // for where an error is handled.
   virtual std::string origin(std::uint64_t index) const = 0;
 
   // One more than the greatest label there can be; 0: unknown.
