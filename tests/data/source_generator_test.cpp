@@ -91,6 +91,37 @@ TEST(Streams, OneReaderGoesThroughEachEpochOnce) {
   }
 }
 
+// A row is looked at before it is made.
+TEST(Streams, AFilterAndABucketAskForNoRowTwice) {
+  const auto life = std::make_shared<Life>();
+  register_stream("tested", stream(life, 60, 60, 24));
+  const Dataset data = FromStream("tested");
+  Iterator filtered(data.filter(compare("n", "greater_equal", 10)).batch(6, {.pad = true}), {.pull = true});
+  EXPECT_EQ(numbers(filtered), count_from(10, 60));
+  EXPECT_EQ(life->rows, 60);
+  Iterator bucketed(data.bucket("list", {1, 2}, {4, 4, 4}), {.pull = true});
+  std::vector<std::int64_t> all = numbers(bucketed);
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(all, count_from(0, 60));
+  EXPECT_EQ(life->rows, 120);
+  EXPECT_EQ(life->opened, 2);
+}
+
+TEST(Streams, MayFillOneBufferAgainAndAgain) {
+  const auto open = [] {
+    return [buffer = Tensor(DType::i64, Shape{}), next = std::int64_t{0}]() mutable -> std::vector<Tensor> {
+      buffer.data<std::int64_t>()[0] = next++;
+      return {buffer};
+    };
+  };
+  register_stream("one buffer", {.schema = {{"n", DType::i64, Shape{}}}, .rows = 30, .open = open, .window = 30});
+  Iterator it(FromStream("one buffer").shuffle({.buffer = 8}).batch(7, {.pad = true}), {.pull = true});
+  std::vector<std::int64_t> all = numbers(it);
+  EXPECT_NE(all, count_from(0, 30));
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(all, count_from(0, 30));
+}
+
 TEST(Streams, RestoringInTheMiddleBeginsAgain) {
   const auto life = std::make_shared<Life>();
   register_stream("restored", stream(life, 20, 20, 4));

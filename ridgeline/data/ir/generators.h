@@ -14,8 +14,9 @@
 
 namespace ridgeline::data {
 
-// Rows by index: any order, from several threads. One tensor a column, of the declared dtype and extents. What the
-// functions of generators throw becomes the error of the row they were asked for.
+// Rows by index: any order, from several threads. One tensor a column, of the declared dtype and extents; what was
+// returned is not changed any more, since rows are in use side by side. What the functions of generators throw becomes
+// the error of the row they were asked for.
 struct Generator {
   Schema schema;
   std::int64_t rows = 0;
@@ -25,9 +26,10 @@ struct Generator {
 void register_generator(const std::string& name, Generator generator);
 
 // Rows that come one after the other. `open` begins at the first row, again and again with the same rows; the function
-// it returns gives the next row, and none after the last. One thread at a time. Rows that are asked for out of order
-// (a shuffle with a buffer, several workers) are kept, up to `window`; one that is no longer there is found by opening
-// the stream again.
+// it returns gives the next row, and none after the last. One thread at a time; rows are copied, it may fill the same
+// memory again. Rows that are asked for out of order (a shuffle with a buffer, several workers) or twice (a filter, a
+// bucket) are kept: up to `window`, those that were delivered up to a sixteenth of the memory there is. One that is no
+// longer there is found by opening the stream again.
 struct StreamGenerator {
   Schema schema;
   std::int64_t rows = 0;  // how many there are: positions must be known

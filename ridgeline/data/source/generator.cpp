@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <deque>
 #include <map>
 #include <mutex>
+#include <utility>
 
+#include "ridgeline/core/memory.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/data/ir/functions.h"
 #include "ridgeline/data/source/sources.h"
@@ -78,23 +81,33 @@ class StreamSource : public Source {
   }
 
  private:
-  std::vector<Tensor> row(std::uint64_t index) const {
+  using Row = std::vector<Tensor>;
+  struct Kept {
+    Row row;
+    bool delivered = false;
+  };
+
+  Row row(std::uint64_t index) const {
     const std::lock_guard lock(mutex_);
     if (const auto found = kept_.find(index); found != kept_.end()) {
-      std::vector<Tensor> row = std::move(found->second);
-      kept_.erase(found);
+      Row row = found->second.row;
+      if (!std::exchange(found->second.delivered, true)) delivered(index, row);
       return row;
     }
     if (index < next_) close();
     try {
       if (!next_row_) next_row_ = call_user("the generator", stream_.open);
       while (true) {
-        std::vector<Tensor> row = call_user("the generator", next_row_);
+        Row row = call_user("the generator", next_row_);
         if (row.empty())
           throw Error(fmt::format("the stream ends after {} rows, {} are declared", next_, stream_.rows));
-        if (next_++ == index) return row;
-        kept_.emplace(next_ - 1, std::move(row));
-        if (static_cast<std::int64_t>(kept_.size()) > stream_.window) kept_.erase(kept_.begin());
+        // The stream may fill the same memory again for its next row.
+        for (Tensor& value : row) value = value.clone();
+        const bool wanted = next_++ == index;
+        kept_.emplace(next_ - 1, Kept{row, wanted});
+        if (wanted) delivered(index, row);
+        if (static_cast<std::int64_t>(kept_.size()) > stream_.window) let_go();
+        if (wanted) return row;
       }
     } catch (...) {
       // Where a stream stands after an error is not known: another row begins again.
@@ -102,18 +115,50 @@ class StreamSource : public Source {
       throw;
     }
   }
+  // A filter and a bucket look at a row before it is made, so a delivered one is asked for again soon.
+  void delivered(std::uint64_t index, const Row& row) const {
+    delivered_.push_back(index);
+    delivered_bytes_ += bytes_of(row);
+    while (delivered_bytes_ > delivered_limit_) let_go();
+  }
+  // The row that was delivered first, or of those that were not the lowest.
+  void let_go() const {
+    const auto row = delivered_.empty() ? kept_.begin() : kept_.find(delivered_.front());
+    if (row->second.delivered) {
+      delivered_bytes_ -= bytes_of(row->second.row);
+      delivered_.pop_front();
+    }
+    kept_.erase(row);
+  }
+  static std::int64_t bytes_of(const Row& row) {
+    std::size_t bytes = 0;
+    for (const Tensor& value : row) {
+      if (value.dtype() != DType::bytes) {
+        bytes += value.byte_size();
+      } else if (value.defined()) {
+        for (const std::string& text : value.string_values()) bytes += text.size();
+      }
+    }
+    return static_cast<std::int64_t>(bytes);
+  }
   void close() const {
     next_row_ = nullptr;
     next_ = 0;
     kept_.clear();
+    delivered_.clear();
+    delivered_bytes_ = 0;
   }
 
   std::string name_;
   const StreamGenerator& stream_;
   mutable std::mutex mutex_;
   mutable std::function<std::vector<Tensor>()> next_row_;
-  mutable std::uint64_t next_ = 0;                             // of the row that it gives next
-  mutable std::map<std::uint64_t, std::vector<Tensor>> kept_;  // passed over, by index
+  mutable std::uint64_t next_ = 0;               // of the row that it gives next
+  mutable std::map<std::uint64_t, Kept> kept_;   // by index: passed over, or delivered
+  mutable std::deque<std::uint64_t> delivered_;  // those of kept_, in their order
+  mutable std::int64_t delivered_bytes_ = 0;
+  // A stream that is read in order would do without them: a sixteenth of the memory, as for JPEG indices.
+  const std::int64_t delivered_limit_ = available_memory() / 16;
 };
 
 }  // namespace
