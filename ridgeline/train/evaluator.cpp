@@ -37,11 +37,12 @@ std::int64_t modified(const std::string& path) {
 
 }  // namespace
 
-std::optional<data::Batch> next_batch(data::Iterator& iterator, const Recipe& recipe, const char* way_out) {
+std::optional<data::Batch> next_batch(data::Iterator& iterator, const Recipe& recipe) {
   try {
     return iterator.next();
   } catch (const data::SampleError& e) {
     if (recipe.bad_samples.policy != data::BadSamplePolicy::raise) throw;
+    const char* way_out = recipe.mode == Mode::evaluate ? "skip" : "replace";  // see Recipe::bad_samples
     throw Error(fmt::format("{} (--bad_samples={} goes on without it)", e.what(), way_out), e.kind());
   }
 }
@@ -74,7 +75,7 @@ std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset
   double rows = 0;
   const auto begin = Clock::now();
   const std::int64_t total = validation.num_samples();
-  while (auto batch = next_batch(iterator, recipe, "skip")) {
+  while (auto batch = next_batch(iterator, recipe)) {
     if (interrupted()) return std::nullopt;
     program.bind("images", batch->image());
     program.bind("labels", batch->label());

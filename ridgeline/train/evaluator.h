@@ -18,8 +18,8 @@ namespace ridgeline::train {
 std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset& validation, const Recipe& recipe,
                                            Session& session, TrainingLog& log);
 
-// iterator.next(); the Error of a bad sample gets a hint at the policy `way_out` that would go on.
-std::optional<data::Batch> next_batch(data::Iterator& iterator, const Recipe& recipe, const char* way_out);
+// iterator.next(); the Error of a bad sample gets a hint at the policy under which the recipe's mode would go on.
+std::optional<data::Batch> next_batch(data::Iterator& iterator, const Recipe& recipe);
 
 // What a checkpoint says of its model (classes, image size) where no flag says otherwise; another model is an Error.
 Recipe adopt_checkpoint(Recipe recipe, const CheckpointInfo& info);

@@ -168,7 +168,7 @@ class Trainer {
     batch_.reset();
     {
       TraceSpan wait(session_.trace(), "wait", "next batch");
-      batch_ = next_batch(*data_iterator_, recipe_, "replace");
+      batch_ = next_batch(*data_iterator_, recipe_);
     }
     RIDGELINE_CHECK(batch_.has_value(), "an endless data set ended");
     program.bind("images", batch_->image());

@@ -84,6 +84,18 @@ TEST(BadSamples, TrainingReplacesThemAndEvaluationLeavesThemOut) {
   expect(run(evaluate + " --bad_samples=skip --bad_sample_budget=0"), 1, {"more than 0 bad samples"});
 }
 
+// What the message advises must be allowed in the mode it is met in.
+TEST(BadSamples, ABadValidationImageOfATrainingRunIsToBeReplaced) {
+  const std::string data = root() + "/only_val";
+  fs::copy(root() + "/shapes", data, fs::copy_options::recursive);
+  fs::remove(data + "/train/circle/bad.jpg");
+  const std::string train = "train" + words("only_val") + "--data_dir=" + data;
+  expect(run(train), 1, {"val/circle/bad.jpg", "(--bad_samples=replace goes on without it)"});
+  fs::remove_all(root() + "/only_val_log");
+  expect(run(train + " --log_dir=" + root() + "/only_val_log --bad_samples=replace"), 0,
+         {"bad samples: 1 of 20 validation images left out"});
+}
+
 TEST(BadSamples, TrainingRaisesByDefaultAndRefusesToSkip) {
   expect(run("train --mode=train" + words("raised")), 1,
          {"train/circle/bad.jpg", "Premature end", "(--bad_samples=replace goes on without it)"});
