@@ -46,18 +46,25 @@ std::vector<std::uint8_t> inflate_bytes(std::span<const std::uint8_t> bytes, Com
   std::vector<std::uint8_t> out;
   std::size_t consumed = 0;
   std::size_t produced = 0;
+  // Limits count memory: nothing is kept beside the content.
+  const auto content = [&] {
+    out.resize(produced);
+    out.shrink_to_fit();
+    return std::move(out);
+  };
   const auto finish = [&](const std::string& problem) {
     const std::string message =
         "[gzip] " + std::string(where) + ": " + problem + " at byte " + std::to_string(consumed);
     if (damage == nullptr) throw Error(message);
     *damage = message;
-    out.resize(produced);
-    return std::move(out);
+    return content();
   };
 
   while (true) {
     if (produced == out.size() && produced < limit) {
-      out.resize(std::min(limit, std::max<std::size_t>({out.size() * 2, bytes.size() * 3, 4096})));
+      const std::size_t room = std::min(limit, std::max<std::size_t>({out.size() * 2, bytes.size() * 3, 4096}));
+      out.reserve(room);  // resize() alone takes twice the old size where less is wanted
+      out.resize(room);
     }
     // At the limit one spare byte is offered: the end of the stream is fine there, one byte more is not.
     const std::size_t room = std::min(out.size() - produced, kPiece);
@@ -91,8 +98,7 @@ std::vector<std::uint8_t> inflate_bytes(std::span<const std::uint8_t> bytes, Com
     }
     if (consumed == bytes.size() && got < offered_out) return finish("the compressed data is cut short");
   }
-  out.resize(produced);
-  return out;
+  return content();
 }
 
 std::vector<std::uint8_t> deflate_bytes(std::span<const std::uint8_t> bytes, Compression kind, int level) {

@@ -33,7 +33,7 @@ class InflateLimitError : public Error {
 // The content of a gzip file (one or more members) or of one zlib stream. Damaged, truncated or trailing input is an
 // Error that starts with "[gzip] `where`" and names the byte of the input; given `damage`, that message goes there
 // instead and what came out before it is returned. More than `limit` bytes of output is always an
-// InflateLimitError.
+// InflateLimitError. The result takes no more memory than its size.
 std::vector<std::uint8_t> inflate_bytes(std::span<const std::uint8_t> bytes, Compression kind, std::string_view where,
                                         std::size_t limit = kInflateLimit,
                                         std::optional<std::string>* damage = nullptr);

@@ -19,7 +19,9 @@ TEST(Gzip, RoundTripsBothContainersAndIsRecognised) {
       const auto bytes = some_bytes(n);
       const auto packed = deflate_bytes(bytes, kind);
       EXPECT_EQ(guess_compression(packed), kind);
-      EXPECT_EQ(inflate_bytes(packed, kind, "here"), bytes);
+      const auto inflated = inflate_bytes(packed, kind, "here");
+      EXPECT_EQ(inflated, bytes);
+      EXPECT_EQ(inflated.capacity(), n);
     }
   }
   EXPECT_EQ(guess_compression(as_bytes("plain text")), Compression::none);
@@ -50,6 +52,7 @@ TEST(Gzip, ReturnsWhatCameBeforeTheDamageWhenAsked) {
   const auto part = inflate_bytes(packed, Compression::gzip, "f.gz", kInflateLimit, &damage);
   ASSERT_TRUE(damage.has_value());
   EXPECT_GT(part.size(), 10000u);
+  EXPECT_EQ(part.capacity(), part.size());
   EXPECT_TRUE(std::equal(part.begin(), part.end(), bytes.begin()));
 }
 
