@@ -73,6 +73,23 @@ TEST(ManifestSources, UndeclaredColumnsAreFoundInTheFile) {
   EXPECT_ERROR(JsonLines(dir / "a.jsonl", {.columns = {"name"}, .num_classes = 3}), "num_classes needs a column label");
 }
 
+// As pandas writes the index, and with colons.
+TEST(ManifestSources, NamesInAHeaderAreNoDeclarations) {
+  const TempDir dir;
+  write_text(dir / "a.csv", ",time:start,label:i32\n0,1.5,cat\n1,2.5,dog\n");
+  const Dataset all = Csv(dir / "a.csv");
+  EXPECT_EQ(to_string(all.columns()), to_string(Schema{{"", DType::bytes, Shape{}},
+                                                       {"time:start", DType::bytes, Shape{}},
+                                                       {"label:i32", DType::bytes, Shape{}}}));
+  expect_laws(all, 2);
+  EXPECT_EQ(text_of(rows_of(all)[1], "label:i32"), "dog");
+  EXPECT_EQ(text_of(rows_of(all)[1], ""), "1");
+  const Dataset declared = Csv(dir / "a.csv", {.manifest = {.columns = {"time:start:f32", "label:i32:bytes"}}});
+  EXPECT_EQ(rows_of(declared)[0].at("time:start").at(0), 1.5);
+  EXPECT_EQ(text_of(rows_of(declared)[0], "label:i32"), "cat");
+  EXPECT_ERROR(Csv("absent", {.manifest = {.columns = {":i32"}}}), "[csv] column ':i32' is not NAME:TYPE");
+}
+
 TEST(ManifestSources, ABadRowIsTheErrorOfItsOwnRow) {
   const TempDir dir;
   write_text(dir / "a.csv", "file,label\na.jpg,1\nb.jpg,2\nc.jpg,cat\nd.jpg,4\n");

@@ -15,9 +15,12 @@ CsvOptions options_of(const Node& node, const std::vector<ManifestColumn>& colum
   return options;
 }
 
-// All columns, as texts, where none are declared.
-std::vector<ManifestColumn> or_all(const std::vector<ManifestColumn>& declared, const CsvFile& file) {
-  return declared.empty() ? parse_manifest_columns("csv", file.columns()) : declared;
+// All columns, as texts, where none are declared. A header's names are names, whatever they hold.
+std::vector<ManifestColumn> or_all(std::vector<ManifestColumn> declared, const CsvFile& file) {
+  if (declared.empty()) {
+    for (const std::string& name : file.columns()) declared.push_back({.name = name});
+  }
+  return declared;
 }
 
 struct Row : Record::Work {

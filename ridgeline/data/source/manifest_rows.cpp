@@ -37,8 +37,9 @@ void put(std::vector<std::uint8_t>& out, const ManifestColumn& column, std::int6
 std::vector<ManifestColumn> parse_manifest_columns(const std::string& op, const std::vector<std::string>& texts) {
   std::vector<ManifestColumn> columns;
   for (const std::string& text : texts) {
-    ManifestColumn column{.name = text.substr(0, text.find(':'))};
-    std::string type = text.find(':') == std::string::npos ? "bytes" : text.substr(text.find(':') + 1);
+    const std::size_t colon = text.rfind(':');
+    ManifestColumn column{.name = text.substr(0, colon)};
+    std::string type = colon == std::string::npos ? "bytes" : text.substr(colon + 1);
     if (type.ends_with("[]")) {
       column.list = true;
       type.resize(type.size() - 2);
@@ -81,9 +82,10 @@ Manifest::Manifest(const Node& node, std::vector<ManifestColumn> columns)
       root_(arg<std::string>(node.args, "root")),
       num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
   if (root_.empty()) root_ = std::filesystem::path(arg<std::string>(node.args, "file")).parent_path().string();
+  const std::string& image = arg<std::string>(node.args, "image");  // empty: none, but a header may have empty names
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const ManifestColumn& column = columns_[i];
-    if (column.name == arg<std::string>(node.args, "image")) image_ = i;
+    if (!image.empty() && column.name == image) image_ = i;
     if (column.name == "label" && !column.list && (column.dtype == DType::i32 || column.dtype == DType::i64))
       label_ = i;
   }

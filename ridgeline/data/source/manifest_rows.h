@@ -18,7 +18,7 @@ struct ManifestColumn {
   bool list = false;  // any number of values
 };
 
-// "label:i32", "box:f32[]", "file" (bytes). Errors name the op and the text.
+// "label:i32", "box:f32[]", "file" (bytes); in "time:start:i64" the last colon counts. Errors name the op and the text.
 std::vector<ManifestColumn> parse_manifest_columns(const std::string& op, const std::vector<std::string>& texts);
 
 // The columns as a schema; where `image` names one, it comes first, as the bytes of that file.
