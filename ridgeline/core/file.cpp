@@ -34,26 +34,29 @@ struct Descriptor {
 }  // namespace
 
 std::string read_file(const std::string& path) {
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  std::string content;
+  read_file_into(path, content);
+  return content;
+}
+
+void read_file_into(const std::string& path, std::string& content) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0) fail("open", path);
   struct stat info {};
   if (::fstat(file.fd, &info) != 0) fail("stat", path);
   if (S_ISDIR(info.st_mode)) fail("read", path, EISDIR);
   // One byte more than the size, so that the read that fills it sees the end; pipes and /proc say 0 and grow.
-  std::string content(static_cast<std::size_t>(info.st_size) + 1, '\0');
+  content.resize(static_cast<std::size_t>(info.st_size) + 1);
   std::size_t done = 0;
   while (true) {
     if (done == content.size()) content.resize(2 * content.size() + 4096);
     const ssize_t n = ::read(file.fd, content.data() + done, content.size() - done);
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      fail("read", path);
-    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("read", path);
     if (n == 0) break;
     done += static_cast<std::size_t>(n);
   }
   content.resize(done);
-  return content;
 }
 
 void write_file_atomically(const std::string& path, const std::function<void(const Sink&)>& write) {

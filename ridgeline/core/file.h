@@ -15,6 +15,8 @@
 namespace ridgeline {
 
 std::string read_file(const std::string& path);
+// `content` becomes the file's bytes and keeps its capacity, for readers of many files.
+void read_file_into(const std::string& path, std::string& content);
 
 // Writes to a temporary name in the same directory, syncs, renames over `path`, syncs the directory.
 // On any failure the temporary file is removed and an existing `path` keeps its old content.

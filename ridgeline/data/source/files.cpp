@@ -1,6 +1,7 @@
 // Whole files: one record a file, its bytes and its path.
+#include "ridgeline/core/file.h"
+#include "ridgeline/data/source/known.h"
 #include "ridgeline/data/source/patterns.h"
-#include "ridgeline/data/source/read_into.h"
 #include "ridgeline/data/source/sources.h"
 
 namespace ridgeline::data {

@@ -1,6 +1,6 @@
+#include "ridgeline/core/file.h"
 #include "ridgeline/data/source/class_folders.h"
 #include "ridgeline/data/source/known.h"
-#include "ridgeline/data/source/read_into.h"
 #include "ridgeline/data/source/sources.h"
 
 namespace ridgeline::data {

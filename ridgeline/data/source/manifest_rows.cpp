@@ -6,7 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "ridgeline/data/source/read_into.h"
+#include "ridgeline/core/file.h"
 
 namespace ridgeline::data {
 namespace {

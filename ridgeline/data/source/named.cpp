@@ -2,7 +2,8 @@
 // annotations.
 #include <fmt/format.h>
 
-#include "ridgeline/data/source/read_into.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/data/source/known.h"
 #include "ridgeline/data/source/sources.h"
 #include "ridgeline/format/class_names.h"
 #include "ridgeline/format/dataset_recipes.h"
