@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "ridgeline/data/source/known.h"
 #include "ridgeline/data/source/patterns.h"
 #include "ridgeline/data/source/several_files.h"
 #include "ridgeline/data/source/sources.h"
@@ -11,12 +12,12 @@
 namespace ridgeline::data {
 namespace {
 
-const std::vector<std::int64_t> kExtents{kCifarSide, kCifarSide, 3};
-
 class CifarSource : public Source {
  public:
   explicit CifarSource(const Node& node)
-      : hundred_(arg<std::string>(node.args, "kind") == "cifar100"), coarse_(arg<bool>(node.args, "coarse")) {
+      : hundred_(arg<std::string>(node.args, "kind") == "cifar100"),
+        coarse_(arg<bool>(node.args, "coarse")),
+        schema_(known_schema(node).value_or(Schema{})) {
     const CifarKind kind = hundred_ ? CifarKind::cifar100 : CifarKind::cifar10;
     for (const std::string& path : expand_patterns("cifar", arg<Texts>(node.args, "files")))
       files_.add(CifarFile(path, kind));
@@ -26,14 +27,15 @@ class CifarSource : public Source {
   }
 
   std::uint64_t size() const override { return files_.size(); }
-  Schema schema() const override { return {{"image", DType::u8, Shape(kExtents)}, {"label", DType::i32, Shape{}}}; }
+  Schema schema() const override { return schema_; }
   void read(std::uint64_t index, Record& record) const override {
     const auto place = files_.at(index);
     record.objects.clear();
     record.label = label(place);
     record.storage.resize(kCifarImageBytes);
     place.file->read(place.record, {reinterpret_cast<std::uint8_t*>(record.storage.data()), kCifarImageBytes});
-    record.cells = {dense_cell(record.storage.data(), DType::u8, kExtents), dense_cell(&record.label, DType::i32, {})};
+    record.cells = {dense_cell(record.storage.data(), DType::u8, schema_[0].shape.dims()),
+                    dense_cell(&record.label, DType::i32, {})};
   }
   std::string origin(std::uint64_t index) const override {
     const auto place = files_.at(index);
@@ -50,6 +52,7 @@ class CifarSource : public Source {
     return coarse_ ? place.file->coarse_label(place.record) : place.file->label(place.record);
   }
   bool hundred_, coarse_;
+  Schema schema_;
   SeveralFiles<CifarFile> files_;
   std::vector<std::string> names_;
 };

@@ -34,8 +34,7 @@ class ExampleSource : public Source {
         schema_file_(arg<std::string>(node.args, "schema")),
         columns_(node, layout_of(node, files_)),
         size_(files_.size()),
-        num_classes_(arg<std::int64_t>(node.args, "num_classes")),
-        label_base_(static_cast<int>(arg<std::int64_t>(node.args, "label_base"))) {
+        num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
     if (const auto rows = columns_.layout().rows()) size_ = std::min(size_, static_cast<std::uint64_t>(*rows));
   }
 
@@ -64,7 +63,6 @@ class ExampleSource : public Source {
   ExampleColumns columns_;
   std::uint64_t size_;
   std::int64_t num_classes_;
-  int label_base_;
 };
 
 }  // namespace

@@ -9,10 +9,12 @@ namespace {
 
 class FilesSource : public Source {
  public:
-  explicit FilesSource(const Node& node) : files_(expand_patterns("files", arg<Texts>(node.args, "files"))) {}
+  explicit FilesSource(const Node& node)
+      : files_(expand_patterns("files", arg<Texts>(node.args, "files"))),
+        schema_(known_schema(node).value_or(Schema{})) {}
 
   std::uint64_t size() const override { return files_.size(); }
-  Schema schema() const override { return {{"image", DType::bytes, Shape{}}, {"path", DType::bytes, Shape{}}}; }
+  Schema schema() const override { return schema_; }
   void read(std::uint64_t index, Record& record) const override {
     const std::string& path = files_.at(index);
     read_file_into(path, record.storage);
@@ -24,6 +26,7 @@ class FilesSource : public Source {
 
  private:
   std::vector<std::string> files_;
+  Schema schema_;
 };
 
 }  // namespace

@@ -13,10 +13,11 @@ class ImageFolderSource : public Source {
                                   {.classes = arg<Texts>(node.args, "classes"),
                                    .labels = arg<Integers>(node.args, "labels"),
                                    .recursive = arg<bool>(node.args, "recursive")})),
-        given_(known_classes(node)) {}
+        given_(known_classes(node)),
+        schema_(known_schema(node).value_or(Schema{})) {}
 
   std::uint64_t size() const override { return found_.files.size(); }
-  Schema schema() const override { return {{"image", DType::bytes, Shape{}}, {"label", DType::i32, Shape{}}}; }
+  Schema schema() const override { return schema_; }
   void read(std::uint64_t index, Record& record) const override {
     const ClassFolders::File& file = found_.files.at(index);
     read_file_into(file.path, record.storage);
@@ -42,6 +43,7 @@ class ImageFolderSource : public Source {
  private:
   ClassFolders found_;
   std::optional<KnownClasses> given_;  // by the arguments classes and labels
+  Schema schema_;
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ridgeline/core/random.h"
+#include "ridgeline/data/source/known.h"
 #include "ridgeline/data/source/sources.h"
 #include "ridgeline/format/idx.h"
 
@@ -14,19 +14,20 @@ namespace {
 struct Facts {
   std::vector<std::string> files = {};
   std::vector<std::string> class_names = {};
-  int label_base = 0;
 };
 
 class TensorSource : public Source {
  public:
   TensorSource(std::string name, Tensors columns, Facts facts = {})
-      : name_(std::move(name)), columns_(std::move(columns)), facts_(std::move(facts)) {
+      : name_(std::move(name)),
+        columns_(std::move(columns)),
+        schema_(columns_as_schema(columns_)),
+        facts_(std::move(facts)) {
     for (const NamedTensor& column : columns_) {
       const std::vector<std::int64_t>& dims = column.values.shape().dims();
-      schema_.push_back(
-          {column.name, column.values.dtype(), Shape(std::vector<std::int64_t>(dims.begin() + 1, dims.end()))});
-      rows_.push_back(dense_cell(nullptr, column.values.dtype(), schema_.back().shape.dims()));
-      if (column.name == "label" && dims.size() == 1 && column.values.dtype() != DType::bytes) {
+      rows_.push_back(dense_cell(nullptr, column.values.dtype(), schema_[rows_.size()].shape.dims()));
+      if (column.name == "label" && dims.size() == 1 && column.values.dtype() != DType::bytes &&
+          !is_floating(column.values.dtype())) {
         for (std::int64_t i = 0; i < dims[0]; ++i) {
           num_classes_ = std::max(num_classes_, static_cast<std::int64_t>(column.values.at(i)) + 1);
         }
@@ -62,25 +63,12 @@ class TensorSource : public Source {
     return std::max(num_classes_, static_cast<std::int64_t>(facts_.class_names.size()));
   }
   std::vector<std::string> class_names() const override { return facts_.class_names; }
-  int label_base() const override { return facts_.label_base; }
+  // Values that are the node's arguments are in the graph's hash.
   std::uint64_t fingerprint() const override {
-    return facts_.files.empty() ? hash_of_values() : fingerprint_of(facts_.files);
+    return facts_.files.empty() ? Source::fingerprint() : fingerprint_of(facts_.files);
   }
 
  private:
-  std::uint64_t hash_of_values() const {
-    std::uint64_t hash = 0;
-    for (const NamedTensor& column : columns_) {
-      hash = hash64(column.name + " " + std::string(name_of(column.values.dtype())), hash);
-      if (column.values.dtype() == DType::bytes) {
-        for (const std::string& text : column.values.string_values()) hash = hash64(text, hash);
-      } else {
-        hash = hash64({static_cast<const char*>(column.values.raw()), column.values.byte_size()}, hash);
-      }
-    }
-    return hash;
-  }
-
   std::string name_;
   Tensors columns_;
   Schema schema_;
@@ -126,18 +114,18 @@ std::unique_ptr<Source> open_idx(const Node& node) {
                             name_of(stored.dtype()), stored.shape().to_string(), shape[0], image_file));
   }
   if (arg<bool>(node.args, "transposed")) images = transposed(images);
-  const auto base = static_cast<std::int32_t>(arg<std::int64_t>(node.args, "label_base"));
+  const std::int64_t base = arg<std::int64_t>(node.args, "label_base");
   Tensor labels(DType::i32, Shape{shape[0]});
   for (std::int64_t i = 0; i < shape[0]; ++i) {
-    labels.data<std::int32_t>()[i] = static_cast<std::int32_t>(stored.at(i)) - base;
-    if (labels.data<std::int32_t>()[i] < 0)
+    const std::int64_t label = static_cast<std::int64_t>(stored.at(i)) - base;
+    if (label < 0)
       throw Error(fmt::format("[idx] {}: record {} has the label {}, below the label base {}", label_file, i,
                               stored.at(i), base));
+    labels.data<std::int32_t>()[i] = static_cast<std::int32_t>(label);
   }
   return std::make_unique<TensorSource>(
       "[idx] " + image_file, Tensors{{"image", images}, {"label", labels}},
-      Facts{
-          .files = {image_file, label_file}, .class_names = arg<Texts>(node.args, "class_names"), .label_base = base});
+      Facts{.files = {image_file, label_file}, .class_names = arg<Texts>(node.args, "class_names")});
 }
 
 }  // namespace ridgeline::data

@@ -4,6 +4,7 @@
 
 #include "ridgeline/data/source/example_columns.h"
 #include "ridgeline/data/source/manifest_rows.h"
+#include "ridgeline/format/cifar.h"
 #include "ridgeline/format/class_names.h"
 #include "ridgeline/format/dataset_recipes.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 const Column kEncodedImage{"image", DType::bytes, Shape{}};
 const Column kLabel{"label", DType::i32, Shape{}};
+const Schema kCifar{{"image", DType::u8, Shape{kCifarSide, kCifarSide, 3}}, kLabel};
 
 std::optional<Schema> manifest(const Node& node) {
   const Texts& columns = arg<Texts>(node.args, "columns");
@@ -34,21 +36,11 @@ std::optional<Schema> example(const Node& node) {
   return ExampleColumns(node, ExampleSchema::read(file)).schema();
 }
 
-Schema in_memory(const Node& node) {
-  Schema schema;
-  for (const NamedTensor& column : arg<Tensors>(node.args, "columns")) {
-    const std::vector<std::int64_t>& dims = column.values.shape().dims();
-    schema.push_back(
-        {column.name, column.values.dtype(), Shape(std::vector<std::int64_t>(dims.begin() + 1, dims.end()))});
-  }
-  return schema;
-}
-
 std::optional<Schema> named(const Node& node) {
   switch (dataset_recipe(arg<std::string>(node.args, "set")).reader) {
     case RecipeReader::idx: return std::nullopt;  // the extents of the pictures
     case RecipeReader::cifar10:
-    case RecipeReader::cifar100: return Schema{{"image", DType::u8, Shape{32, 32, 3}}, kLabel};
+    case RecipeReader::cifar100: return kCifar;
     default: break;
   }
   Schema schema{kEncodedImage, kLabel};
@@ -84,14 +76,24 @@ std::optional<KnownClasses> folders(const Node& node) {
 
 }  // namespace
 
+Schema columns_as_schema(const Tensors& columns) {
+  Schema schema;
+  for (const NamedTensor& column : columns) {
+    const std::vector<std::int64_t>& dims = column.values.shape().dims();
+    schema.push_back(
+        {column.name, column.values.dtype(), Shape(std::vector<std::int64_t>(dims.begin() + 1, dims.end()))});
+  }
+  return schema;
+}
+
 std::optional<Schema> known_schema(const Node& node) {
   if (node.op == "tfrecord" || node.op == "image_folder") return Schema{kEncodedImage, kLabel};
   if (node.op == "files") return Schema{kEncodedImage, {"path", DType::bytes, Shape{}}};
-  if (node.op == "cifar") return Schema{{"image", DType::u8, Shape{32, 32, 3}}, kLabel};
+  if (node.op == "cifar") return kCifar;
   if (node.op == "csv" || node.op == "json_lines") return manifest(node);
   if (node.op == "tar") return tar(node);
   if (node.op == "example") return example(node);
-  if (node.op == "in_memory") return in_memory(node);
+  if (node.op == "in_memory") return columns_as_schema(arg<Tensors>(node.args, "columns"));
   if (node.op == "named") return named(node);
   return std::nullopt;  // packed and idx hold theirs; a generator's source opens no file
 }

@@ -14,6 +14,8 @@ namespace ridgeline::data {
 
 // Reads at most the schema file of an `example` node.
 std::optional<Schema> known_schema(const Node& node);
+// The first extent counts the rows.
+Schema columns_as_schema(const Tensors& columns);
 
 struct KnownClasses {
   std::int64_t count = 0;          // as Source::num_classes

@@ -15,18 +15,14 @@ namespace {
 
 class AnnotatedSource : public Source {
  public:
-  AnnotatedSource(std::string set, AnnotatedFiles found, bool boxes)
-      : set_(std::move(set)), found_(std::move(found)), boxes_(boxes) {}
+  AnnotatedSource(const Node& node, AnnotatedFiles found)
+      : set_(arg<std::string>(node.args, "set")),
+        found_(std::move(found)),
+        boxes_(arg<bool>(node.args, "boxes")),
+        schema_(known_schema(node).value_or(Schema{})) {}
 
   std::uint64_t size() const override { return found_.files.size(); }
-  Schema schema() const override {
-    Schema schema{{"image", DType::bytes, Shape{}}, {"label", DType::i32, Shape{}}};
-    if (boxes_) {
-      schema.push_back({"boxes", DType::f32, Shape{kVaries, 4}});
-      schema.push_back({"box_labels", DType::i32, Shape{kVaries}});
-    }
-    return schema;
-  }
+  Schema schema() const override { return schema_; }
   void read(std::uint64_t index, Record& record) const override {
     const AnnotatedFile& file = found_.files.at(index);
     read_file_into(file.path, record.storage);
@@ -85,6 +81,7 @@ class AnnotatedSource : public Source {
   std::string set_;
   AnnotatedFiles found_;
   bool boxes_;
+  Schema schema_;
 };
 
 // A source node of another kind, complete, over the recipe's files.
@@ -99,15 +96,14 @@ std::unique_ptr<Source> delegate(const char* op, Args args) {
 std::unique_ptr<Source> open_named(const Node& node) {
   const DatasetRecipe& recipe = dataset_recipe(arg<std::string>(node.args, "set"));
   const std::string &split = arg<std::string>(node.args, "split"), &root = arg<std::string>(node.args, "root");
-  const bool boxes = arg<bool>(node.args, "boxes");
   switch (recipe.reader) {
     case RecipeReader::class_folders:
     case RecipeReader::cifar10:
     case RecipeReader::cifar100:
     case RecipeReader::idx:
-      if (boxes) throw Error(fmt::format("[named] {} has no boxes", recipe.name));
+      if (arg<bool>(node.args, "boxes")) throw Error(fmt::format("[named] {} has no boxes", recipe.name));
       break;
-    default: return std::make_unique<AnnotatedSource>(recipe.name, read_annotated_split(recipe, split, root), boxes);
+    default: return std::make_unique<AnnotatedSource>(node, read_annotated_split(recipe, split, root));
   }
   const RecipeFiles found = find_recipe_files(recipe, split, root);
   if (recipe.reader == RecipeReader::class_folders) return delegate("image_folder", {{"dir", found.files.at(0)}});

@@ -68,6 +68,7 @@ class Source {
   virtual std::vector<std::string> class_names() const { return {}; }  // by label, without gaps
   // As class_names(), but labels may leave gaps.
   virtual ClassIndexing class_indexing() const;
+  // Only asked where the arguments do not tell it (known_label_base).
   virtual int label_base() const { return 0; }
   // What the records are, for caches that outlive a run: of files their names, sizes and times.
   virtual std::uint64_t fingerprint() const;

@@ -47,13 +47,15 @@ void read_objects(const Example& example, std::vector<image::ObjectBox>& objects
 class TFRecordSource : public Source {
  public:
   explicit TFRecordSource(const Node& node)
-      : files_(open_record_files(node)), num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
+      : files_(open_record_files(node)),
+        schema_(known_schema(node).value_or(Schema{})),
+        num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
     const auto known = known_label_base(node);
     label_base_ = known ? *known : find_label_base();
   }
 
   std::uint64_t size() const override { return files_.size(); }
-  Schema schema() const override { return {{"image", DType::bytes, Shape{}}, {"label", DType::i32, Shape{}}}; }
+  Schema schema() const override { return schema_; }
 
   void read(std::uint64_t index, Record& record) const override {
     const auto place = files_.at(index);
@@ -112,6 +114,7 @@ class TFRecordSource : public Source {
   }
 
   SeveralFiles<TFRecordFile> files_;
+  Schema schema_;
   std::int64_t num_classes_;
   int label_base_ = 0;
 };
