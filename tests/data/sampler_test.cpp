@@ -93,6 +93,9 @@ TEST(Samplers, PKTakesKRowsOfPClasses) {
   for (std::size_t i = 0; i < unique.size(); i += 2) EXPECT_NE(unique[i], unique[i + 1]);
   EXPECT_ERROR(records(data.sample(PKSampler(3, {.replacement = false}))), "class 7 has 2 rows, per_class is 3");
   EXPECT_ERROR(records(data.sample(PKSampler(1, {.classes = 4}))), "classes is 4, the source has 3");
+  const Dataset real = InMemory({{"label", Tensor::of<float>({0, 2.7f}, Shape{2})}});
+  EXPECT_ERROR(records(real.sample(PKSampler(1))), "the source has no labels to choose by");
+  EXPECT_ERROR(real.num_classes(), "the number of classes is not known");
   EXPECT_ERROR(records(data.shuffle().sample(PKSampler(1))), "put it right above one, not above shuffle");
 }
 

@@ -75,6 +75,9 @@ TEST(NamedSets, IdxFilesMayLieOnTheirSideAndCountFromOne) {
   EXPECT_ERROR(Idx(dir / "emnist-letters-train-images-idx3-ubyte", dir / "emnist-letters-train-labels-idx1-ubyte",
                    {.label_base = 2}),
                "record 0 has the label 1, below the label base 2");
+  const auto based = [&](std::int64_t base) { return Idx(dir / "i", dir / "l", {.label_base = base}); };
+  EXPECT_ERROR(based(std::int64_t{1} << 32), "[idx] label_base is 4294967296, labels have 32 bits");
+  EXPECT_ERROR(based(-1), "[idx] label_base is -1, it must be at least 0");
 }
 
 TEST(NamedSets, CifarsRecordsBothWays) {

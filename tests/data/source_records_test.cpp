@@ -98,6 +98,7 @@ TEST(RecordSources, ABadRecordIsTheErrorOfItsOwnRow) {
   EXPECT_ERROR(Examples({dir / "a"}, {.columns = {"x", "x"}}), "the column 'x' is wanted twice");
   EXPECT_ERROR(Examples({dir / "a"}, {.label = "name"}), "the label must be one integer");
   EXPECT_ERROR(Examples({dir / "a"}, {.label_base = 1}), "need label");
+  EXPECT_ERROR(Examples({dir / "a"}, {.label = "image/class/label", .label_base = -1}), "label_base is -1");
 }
 
 TEST(ShardingByFile, EveryFileBelongsToOnePart) {

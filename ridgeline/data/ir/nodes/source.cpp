@@ -61,6 +61,7 @@ std::vector<NodeEntry> file_source_entries() {
            [](const Node& node) {
              not_empty(node, "images");
              not_empty(node, "labels");
+             check_label_base(node);
            },
        .schema = columns_of_source,
        .size = records_of_source},

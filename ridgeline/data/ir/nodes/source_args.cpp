@@ -30,6 +30,11 @@ void check_files(const Node& node) {
   if (arg<Texts>(node.args, "files").empty()) throw Error(fmt::format("[{}] files is empty", node.op));
 }
 
+void check_label_base(const Node& node) {
+  if (const std::int64_t base = at_least(node, "label_base", 0); base > INT32_MAX)
+    throw Error(fmt::format("[{}] label_base is {}, labels have 32 bits", node.op, base));
+}
+
 Schema columns_of_source(const Node& node, const std::vector<Schema>&) { return source_schema(node); }
 std::int64_t records_of_source(const Node& node, const std::vector<std::int64_t>&) {
   return static_cast<std::int64_t>(source_of(node).size());

@@ -21,6 +21,8 @@ ArgSpec num_classes_arg();
 
 // files is not empty.
 void check_files(const Node& node);
+// label_base, a whole number, is one that labels of 32 bits can have.
+void check_label_base(const Node& node);
 
 // The schema and size rules of every source.
 Schema columns_of_source(const Node& node, const std::vector<Schema>& inputs);
