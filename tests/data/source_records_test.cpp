@@ -104,10 +104,11 @@ TEST(RecordSources, ABadRecordIsTheErrorOfItsOwnRow) {
 TEST(ShardingByFile, EveryFileBelongsToOnePart) {
   const TempDir dir;
   for (int i = 0; i < 5; ++i) write_records(dir / ("a-" + std::to_string(i)), 10 * i, i + 1);
+  write_text(dir / "schema.json", R"({"columns":{"name":{"type":"string","rank":0}}})");
   std::multiset<std::string> names;
   for (std::int64_t part = 0; part < 2; ++part) {
-    const Dataset data =
-        Examples({dir / "a-*"}, {.columns = {"name"}, .record_files = {.file_shards = 2, .file_shard = part}});
+    const Dataset data = Examples(
+        {dir / "a-*"}, {.schema = dir / "schema.json", .record_files = {.file_shards = 2, .file_shard = part}});
     expect_laws(data, part == 0 ? 1 + 3 + 5 : 2 + 4);
     for (const Row& row : rows_of(data)) names.insert(text_of(row, "name"));
   }
@@ -141,6 +142,8 @@ TEST(ShardingByFile, APartCannotGoOnAsAnother) {
   EXPECT_ERROR(part_of(5, 0).size(), "4 files cannot be shared out to 5 file_shards");
   EXPECT_ERROR(part_of(2, 2), "file_shard is 2, it must be below file_shards, which is 2");
   EXPECT_ERROR(TFRecord(dir / "a-*", {.record_files = {.file_shards = 2}}), "label_base auto looks at the first file");
+  EXPECT_ERROR(Examples({dir / "a-*"}, {.columns = {"x"}, .record_files = {.file_shards = 2}}),
+               "[example] without a schema the types are those of the first record, which only one part has");
 }
 
 TEST(InflateLimit, HoldsForAllCompressedFilesTogetherAndNamesTheOneTooMany) {

@@ -38,7 +38,10 @@ void check_tfrecord(const Node& node) {
 
 void check_example(const Node& node) {
   check_record_files(node);
-  at_least(node, "label_base", 0);
+  if (arg<std::int64_t>(node.args, "file_shards") > 1 && arg<std::string>(node.args, "schema").empty())
+    throw Error(
+        "[example] without a schema the types are those of the first record, which only one part has: give one");
+  check_label_base(node);
   const bool asks = arg<std::int64_t>(node.args, "label_base") != 0 || arg<std::int64_t>(node.args, "num_classes") != 0;
   if (asks && arg<std::string>(node.args, "label").empty())
     throw Error("[example] label_base and num_classes need label, the column that holds the class");
