@@ -1,5 +1,4 @@
 #include "support.h"
-#include "ridgeline/core/sha256.h"
 
 #include <array>
 #include <bit>
