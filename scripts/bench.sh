@@ -8,5 +8,15 @@ for model in alexnet alexnet_torchvision; do
 done
 if cmake --build --preset release --target help | grep -q '^benchmarks:'; then
   cmake --build --preset release --target benchmarks -j "$(nproc)"
-  for program in build/bench_*; do [[ -x $program ]] && "$program"; done
+  photos=${RIDGELINE_TEST_DATA:-}/packA/imagenet-fullsize
+  for program in build/bench_*; do
+    [[ -f $program && -x $program ]] || continue
+    if [[ $program != build/bench_decode ]]; then
+      "$program"
+    elif [[ -d $photos ]]; then
+      "$program" "$photos"
+    else
+      echo "$program needs a folder of photos: RIDGELINE_TEST_DATA names none with packA/imagenet-fullsize"
+    fi
+  done
 fi
