@@ -7,27 +7,28 @@ import struct
 import sys
 
 
+def varint(data, at):
+    """The number at a place, and the place behind it."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
 def fields(data):
     """The fields of a protocol buffer message: number, value (bytes or int)."""
     at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
     while at < len(data):
-        key = varint()
+        key, at = varint(data, at)
         if key & 7 == 0:
-            yield key >> 3, varint()
+            value, at = varint(data, at)
+            yield key >> 3, value
         elif key & 7 == 2:
-            size = varint()
+            size, at = varint(data, at)
             yield key >> 3, data[at : at + size]
             at += size
         else:
@@ -41,7 +42,7 @@ def example(data):
         features[pair[1].decode()] = pair[2]
     image = dict(fields(dict(fields(features.get("image/encoded") or features["image"]))[1]))[1]
     label = dict(fields(dict(fields(features.get("image/class/label") or features["label"]))[3]))[1]
-    return image, label if isinstance(label, int) else label[0]
+    return image, label if isinstance(label, int) else varint(label, 0)[0]
 
 
 out, count = sys.argv[1], 0
