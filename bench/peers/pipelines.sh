@@ -4,10 +4,17 @@
 #     RIDGELINE_TORCH_PYTHON=... RIDGELINE_DALI_PYTHON=... RIDGELINE_TF_PYTHON=... RIDGELINE_MINDSPORE_PYTHON=... \
 #       bench/peers/pipelines.sh DIR [CORES]
 #
-# DIR holds class folders of JPEGs (each file is listed six times through links, so that there is something to shuffle).
-# Systems whose interpreter is not given are left out. CORES: "0" and then "0,1" by default, as taskset takes them.
-# IMAGES (1536) are timed three times in each peer. Ours runs one epoch alone, start-up included, for which it makes no
-# JPEG indices; and five epochs, of which the first, which makes them, is not timed. The two rates stand apart.
+# DIR holds class folders of JPEGs (each file is listed six times through links, so that there is something to shuffle),
+# in all at least 256 links, two batches. Systems whose interpreter is not given are left out. CORES: "0" and then "0,1"
+# by default, as taskset takes them. IMAGES (1536) are timed three times in each peer. Ours runs three times one epoch
+# alone, for which it makes no JPEG indices; and three times five epochs, of which the first, which makes them, is not
+# timed. The two rates stand apart. Medians count, and nowhere start-up or the first batch.
+#
+# Large photos: the three of 4032x2268 in packA, taken 50 times.
+#
+#     python bench/peers/records_to_folders.py OUT \
+#       $(yes PACKA/tfrecord/mindspore-3-images/train-0000-of-0001.data | head -n 50)
+#     IMAGES=128 bench/peers/pipelines.sh OUT 0,1
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 photos=$(realpath "${1:?the folder with class folders}")
@@ -24,6 +31,7 @@ for class in "$photos"/*/; do
   done
 done
 cat "$photos"/*/* >/dev/null  # into the page cache
+epoch=$((($(find "$work/photos" -type l | wc -l) + 127) / 128))  # batches; the last is one of the next epoch if short
 declare -A python=([torchvision-pil]=${RIDGELINE_TORCH_PYTHON:-} [torchvision-tensor]=${RIDGELINE_TORCH_PYTHON:-}
   [dali-antialias]=${RIDGELINE_DALI_PYTHON:-} [dali]=${RIDGELINE_DALI_PYTHON:-} [tf.data]=${RIDGELINE_TF_PYTHON:-}
   [mindspore]=${RIDGELINE_MINDSPORE_PYTHON:-})
@@ -32,24 +40,28 @@ for set in $cores; do
   echo "== $n core(s): $set"
   : >"$work/rows"
   ours() {
-    taskset -c "$set" build/ridgeline dataset bench --data_dir "$work/photos" --image_size 224 --batch_size 128 \
-      --workers "$n" --epochs "$1" --warmup "$2" --json | tail -1 | sed "s/^{/{\"peer\":\"$3\",/" >>"$work/rows"
+    for _ in 1 2 3; do
+      taskset -c "$set" build/ridgeline dataset bench --data_dir "$work/photos" --image_size 224 --batch_size 128 \
+        --workers "$n" --epochs "$1" --warmup "$2" --json | tail -1 | sed "s/^{/{\"peer\":\"$3\",/" >>"$work/rows"
+    done
   }
   ours 1 1 "ridgeline, one epoch"
-  ours 5 8 "ridgeline, later epochs"
+  ours 5 "$epoch" "ridgeline, later epochs"
   for peer in torchvision-pil torchvision-tensor dali-antialias dali tf.data mindspore; do
     [[ -n ${python[$peer]} ]] || continue
     OMP_NUM_THREADS=1 taskset -c "$set" "${python[$peer]}" bench/peers/pipelines.py "$peer" "$work/photos" \
       --threads "$n" --images "${IMAGES:-1536}" 2>"$work/error" | grep '^{' >>"$work/rows" || { echo "$peer failed:"; tail -2 "$work/error"; }
   done
   python3 - "$work/rows" <<'PY'
-import json, sys
-rows = [json.loads(line) for line in open(sys.argv[1])]
-later = next(r["images_per_second"] for r in rows if r["peer"] == "ridgeline, later epochs")
-one = next(r["images_per_second"] for r in rows if r["peer"] == "ridgeline, one epoch")
+import json, statistics, sys
+runs = {}
+for line in open(sys.argv[1]):
+    row = json.loads(line)
+    runs.setdefault(row["peer"], []).append(row["images_per_second"])
+rates = {peer: statistics.median(values) for peer, values in runs.items()}
+one, later = rates["ridgeline, one epoch"], rates["ridgeline, later epochs"]
 print(f"{'':<26}{'images/s':>10}{'ours, one':>13}{'ours, later':>13}")
-for r in rows:
-    rate = r["images_per_second"]
-    print(f"{r['peer']:<26}{rate:>10.0f}{one / rate:>12.2f}x{later / rate:>12.2f}x")
+for peer, rate in rates.items():
+    print(f"{peer:<26}{rate:>10.0f}{one / rate:>12.2f}x{later / rate:>12.2f}x")
 PY
 done
