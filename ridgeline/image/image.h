@@ -26,6 +26,12 @@ struct Size {
   friend bool operator==(const Size&, const Size&) = default;
 };
 
+// Whether a box has pixels and all of them belong to an image of this size.
+constexpr bool inside(const Box& box, Size image) {
+  return box.top >= 0 && box.left >= 0 && box.height > 0 && box.width > 0 && box.height <= image.height - box.top &&
+         box.width <= image.width - box.left;
+}
+
 // What pixels outside an image are filled with; grey images use the first value.
 using Colour = std::array<std::uint8_t, 3>;
 

@@ -167,10 +167,7 @@ void JpegDecoder::State::read_row(std::uint8_t* out) {
 void JpegDecoder::State::read_pixels(const Box* wanted) {
   const int height = static_cast<int>(cinfo.output_height), width = static_cast<int>(cinfo.output_width);
   held = {0, 0, height, width};
-  if (wanted && (wanted->top < 0 || wanted->left < 0 || wanted->height <= 0 || wanted->width <= 0 ||
-                 wanted->height > height - wanted->top || wanted->width > width - wanted->left)) {
-    return;  // crop() in decode() reports it
-  }
+  if (wanted && !inside(*wanted, {height, width})) return;  // crop() in decode() reports it
   full = !wanted || !region_is_exact(cinfo);
   if (!full) {
     // Fancy upsampling looks one chroma sample beyond, and what libjpeg puts in place of a sample that it did not

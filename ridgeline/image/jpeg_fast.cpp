@@ -13,12 +13,6 @@ constexpr std::size_t kReadAhead = 64;
 // Positions in an index are 32 bits.
 constexpr std::size_t kMaxBytes = std::size_t{1} << 31;
 
-// The box fits the image. Otherwise libjpeg's path reports it.
-bool inside(const Box& box, const JpegHeader& header) {
-  return box.top >= 0 && box.left >= 0 && box.height > 0 && box.width > 0 && box.height <= header.height - box.top &&
-         box.width <= header.width - box.left;
-}
-
 }  // namespace
 
 bool JpegFastDecoder::prepare(std::span<const std::uint8_t> bytes, const Box* wanted, std::int64_t max_pixels) {
@@ -30,7 +24,7 @@ bool JpegFastDecoder::prepare(std::span<const std::uint8_t> bytes, const Box* wa
   // Two samples of chroma or less libjpeg repeats instead of interpolating.
   if (header_.component[0].h == 2 && header_.chroma_width() <= 2) return false;
   const Box box = wanted ? *wanted : Box{0, 0, header_.height, header_.width};
-  if (!inside(box, header_)) return false;
+  if (!inside(box, {header_.height, header_.width})) return false;  // libjpeg's path reports it
   region_ = jpeg_region(header_, box);
 
   std::array<EntropyStream::Block, kMaxBlocksInMcu> blocks;
@@ -110,7 +104,7 @@ void JpegFastDecoder::plan(Lane& lane, int stop) {
       for (int h = 0; h < component.h; ++h, ++at) {
         const std::ptrdiff_t block =
             lane.blocks.row(c, v) + (lane.column - region_.mcu_columns.begin) * component.h + h;
-        s.to[at] = stored ? lane.blocks.coefficients() + block * 64 : lane.blocks.scratch();
+        s.to[at] = stored ? lane.blocks.coefficients() + block * 64 : lane.blocks.coefficients();
         s.step[at] = stored ? component.h * 64 : 0;
       }
     }

@@ -34,9 +34,8 @@ class JpegRowBlocks {
  public:
   // Clears the slack: its contents must not look like damage.
   void reset(const JpegHeader& header, const JpegRegion& region);
-  std::int16_t* coefficients() { return coefficients_.get(); }
+  std::int16_t* coefficients() { return coefficients_.get(); }  // the first block is scratch
   std::uint8_t* last() { return last_.get(); }
-  std::int16_t* scratch() { return coefficients_.get(); }
   // Block row `v` of a component: its first block.
   std::ptrdiff_t row(int component, int v) const {
     return row_[static_cast<std::size_t>(component)][static_cast<std::size_t>(v)];

@@ -48,9 +48,7 @@ void mirror_rgb(const std::uint8_t* in, std::size_t pixels, std::uint8_t* out) {
 }
 
 ImageView crop(const ImageView& image, Box box) {
-  const bool inside = box.top >= 0 && box.left >= 0 && box.height > 0 && box.width > 0 &&
-                      box.top <= image.height - box.height && box.left <= image.width - box.width;
-  if (!inside) {
+  if (!inside(box, {image.height, image.width})) {
     throw Error("[crop] rows " + std::to_string(box.top) + "+" + std::to_string(box.height) + ", columns " +
                 std::to_string(box.left) + "+" + std::to_string(box.width) + " are not inside an image of " +
                 std::to_string(image.height) + "x" + std::to_string(image.width));

@@ -30,13 +30,11 @@ void check_spec(const ResizeSpec& spec, const FloatBox& box, const Box& window) 
                 std::to_string(box.right) + ", bottom " + std::to_string(box.bottom) +
                 ") is empty or not inside an image of " + text(spec.in));
   }
-  const bool window_good = window.top >= 0 && window.left >= 0 && window.height > 0 && window.width > 0 &&
-                           window.height <= spec.out.height - window.top &&
-                           window.width <= spec.out.width - window.left;
   if (spec.box && !is_pillow(spec.filter) && spec.filter != Filter::tf1_bilinear) {
     throw Error("[resize] " + std::string(name_of(spec.filter)) + " knows no box: crop the image first");
   }
-  if (!window_good) throw Error("[resize] the window is empty or not inside a result of " + text(spec.out));
+  if (!inside(window, spec.out))
+    throw Error("[resize] the window is empty or not inside a result of " + text(spec.out));
 }
 
 bool same(const std::optional<FloatBox>& a, const std::optional<FloatBox>& b) {
@@ -97,12 +95,16 @@ void Resizer::prepare(const ResizeSpec& spec) {
                                        window.left + window.width, across_);
   const Touched rows = prepare_axis(spec.filter, spec.in.height, box.top, box.bottom, spec.out.height, window.top,
                                     window.top + window.height, down_);
-  if (spec.filter != Filter::nearest && spec.filter != Filter::tf1_bilinear) {
+  if (two_passes()) {
     if (across_.needed) across_pairs_ = pair_weights(across_.weight, across_.taps, 4);
     if (down_.needed) down_pairs_ = pair_weights(down_.weight, down_.taps, 2);
   }
   source_ = {rows.begin, columns.begin, rows.count, columns.count};
   prepared_ = true;
+}
+
+bool Resizer::two_passes() const {
+  return !is_opencv(spec_.filter) && spec_.filter != Filter::nearest && spec_.filter != Filter::tf1_bilinear;
 }
 
 void Resizer::check(const ImageView& part) const {
@@ -125,9 +127,7 @@ void Resizer::run(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_s
 void Resizer::run(const ImageView& part, RowSink& sink) {
   check(part);
   const std::ptrdiff_t stride = static_cast<std::ptrdiff_t>(window_.width) * part.channels;
-  const bool two_passes = !is_opencv(spec_.filter) && spec_.filter != Filter::nearest &&
-                          spec_.filter != Filter::tf1_bilinear && down_.needed;
-  if (two_passes) {
+  if (two_passes() && down_.needed) {
     const ImageView between = run_across(part);
     row_.resize(static_cast<std::size_t>(stride));
     for (int y = 0; y < window_.height; ++y) {

@@ -71,6 +71,7 @@ class Resizer {
  private:
   void check(const ImageView& part) const;
   bool copies() const { return !across_.needed && !down_.needed; }
+  bool two_passes() const;  // by weights: Pillow's law and torch's
   // Pillow's law and torch's: the image after the first pass, and one row of the second.
   ImageView run_across(const ImageView& part);
   void run_down(const ImageView& between, int y, std::uint8_t* out) const;
