@@ -206,16 +206,17 @@ bool JpegFastDecoder::restart(Lane& lane, std::size_t& segment) {
   return true;
 }
 
-// Behind the last row of the region: with the image's last row, the end marker and nothing before it; otherwise data
-// enough that libjpeg would not meet the file's end.
+// Behind the last row of the region: with the image's last row, the end marker and nothing before it; otherwise an end
+// marker somewhere, beyond which libjpeg does not read, or data enough that it would not meet the file's end.
 bool JpegFastDecoder::ends_properly(const Lane& lane, std::size_t segment) const {
   const auto& begins = lane.data.segments();
   const bool last = segment + 1 == begins.size();
   const std::uint64_t end = std::uint64_t{last ? lane.data.size() : begins[segment + 1]} * 8;
   const std::uint64_t position = lane.stream.position();
   if (position > end) return false;
-  if (region_.mcu_rows.end < header_.mcu_rows()) return position / 8 + kReadAhead <= lane.data.size();
-  return last && lane.data.marker() == 0xd9 && end - position < 8;
+  const bool marked = lane.data.marker() == 0xd9;
+  if (region_.mcu_rows.end < header_.mcu_rows()) return marked || position / 8 + kReadAhead <= lane.data.size();
+  return last && marked && end - position < 8;
 }
 
 // One stream, from the last row before the region that the index knows, or from the start.

@@ -212,7 +212,32 @@ TEST(JpegFast, FilesCutAtEveryByteGetLibjpegsVerdict) {
         longer.insert(longer.end(), tail.begin(), tail.end());
         longer.insert(longer.end(), {0xff, 0xd9});
         ASSERT_EQ(outcome(own, longer, nullptr), outcome(libjpeg, longer, nullptr));
+        for (const Box& box : boxes) ASSERT_EQ(outcome(own, longer, &box), outcome(libjpeg, longer, &box)) << text(box);
       }
+    }
+  }
+}
+
+// Little data behind the region are no cut file where the end marker is there.
+TEST(JpegFast, ARegionAboveAFlatBottomIsNotLeftToLibjpeg) {
+  JpegDecoder own({}, JpegPath::own), libjpeg({}, JpegPath::libjpeg);
+  for (const auto& sampling : kSamplings) {
+    for (int restart : {0, 2}) {
+      PlainEncoding e;
+      const bool grey = sampling.first == 0;
+      if (!grey) std::tie(e.h, e.v) = sampling;
+      e.restart = restart;
+      Image image = detailed_image(64, 32, grey ? 1 : 3);
+      std::fill(image.row(24), image.row(64), std::uint8_t{128});
+      const Bytes bytes = plain_encode(image, e);
+      const Box box{0, 3, 20, 25};
+      JpegIndex index;
+      const Outcome part = outcome(libjpeg, bytes, &box);
+      ASSERT_EQ(outcome(own, bytes, &box, nullptr, &index), part);
+      EXPECT_FALSE(own.decoded_by_libjpeg()) << sampling.first << sampling.second << " restart " << restart;
+      EXPECT_EQ(index.empty(), restart > 0);
+      ASSERT_EQ(outcome(own, bytes, &box, &index), part);
+      EXPECT_FALSE(own.decoded_by_libjpeg());
     }
   }
 }
