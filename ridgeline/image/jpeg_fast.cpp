@@ -65,7 +65,8 @@ bool JpegFastDecoder::fits(const JpegIndex& index) const {
   return index.known_rows_ > 0 && index.fingerprint_ == fingerprint_ && index.columns_ == index_columns_ &&
          index.known_rows_ <= header_.mcu_rows() &&
          index.entries_.size() ==
-             static_cast<std::size_t>(index.known_rows_) * static_cast<std::size_t>(index_columns_);
+             static_cast<std::size_t>(index.known_rows_) * static_cast<std::size_t>(index_columns_) &&
+         index.at(0, 0) == JpegIndex::Entry{static_cast<std::uint32_t>(header_.scan_begin), 0, {}};
 }
 
 std::optional<ImageView> JpegFastDecoder::decode(std::span<const std::uint8_t> bytes, const Box* wanted,
@@ -164,6 +165,8 @@ bool JpegFastDecoder::go_on(Lane& lane, const JpegIndex& index) {
     std::size_t cursor = 0;
     const std::uint64_t position = lane.stream.position();
     if (lane.data.file_position(position >> 3, cursor) != next.byte || (position & 7) != next.bit) return false;
+    const auto components = static_cast<std::size_t>(header_.components);
+    if (!std::equal(next.dc.begin(), next.dc.begin() + components, lane.stream.dc.begin())) return false;
   }
   return planes_.transform(lane.row, lane.blocks);
 }

@@ -274,7 +274,7 @@ TEST(JpegFast, ADamagedIndexNeverCrashesAndAWrongPlaceIsNoticedInAWholeDecode) {
       ++parsed;
       JpegIndex made;
       const ImageView again = own.decode(bytes, &*read, &made);
-      ASSERT_EQ(again.height, whole.height());
+      ASSERT_EQ(copy(again), whole) << i;
       own.decode_region(bytes, random_box(random, 130, 210), &*read);
       ASSERT_FALSE(own.decoded_by_libjpeg());
     }
