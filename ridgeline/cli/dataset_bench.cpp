@@ -34,6 +34,8 @@ void print_json(const data::BenchReport& r) {
   out["workers"] = r.workers;
   out["consumer_wait_seconds"] = r.stats.consumer_wait_seconds;
   out["bad_samples"] = r.bad_samples;
+  out["jpeg_indices"] = r.stats.jpeg_indices;
+  out["jpeg_index_bytes"] = r.stats.jpeg_index_bytes;
   out["advice"] = r.stats.advice();
   out["stages"] = nlohmann::ordered_json::array();
   for (const data::StageStats& stage : r.stats.stages) {

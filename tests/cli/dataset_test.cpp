@@ -93,7 +93,8 @@ TEST(DatasetTools, BenchGivesTheNumbersAndTheSameDigestByEveryWay) {
   EXPECT_EQ(report["workers"], 2);
   EXPECT_GT(report["images_per_second"], 0);
   EXPECT_EQ(report["sha256"].get<std::string>().size(), 64u);
-  for (const char* key : {"peak_bytes", "peak_rss_bytes", "seconds", "consumer_wait_seconds", "advice", "bad_samples"})
+  for (const char* key : {"peak_bytes", "peak_rss_bytes", "seconds", "consumer_wait_seconds", "advice", "bad_samples",
+                          "jpeg_indices", "jpeg_index_bytes"})
     EXPECT_TRUE(report.contains(key)) << key;
   ASSERT_FALSE(report["stages"].empty());
   for (const char* key : {"name", "busy_seconds", "samples", "us_per_sample", "bytes_per_second"})

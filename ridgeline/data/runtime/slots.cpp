@@ -352,6 +352,10 @@ RunStats SlotRing::stats() const {
   stats.batches = next_deliver_;
   stats.workers = pool_ ? tuner_.workers() : 0;
   stats.bad_samples = account_.count();
+  if (indices_) {
+    stats.jpeg_indices = indices_->count();
+    stats.jpeg_index_bytes = indices_->bytes();
+  }
   return stats;
 }
 

@@ -42,6 +42,8 @@ std::string RunStats::to_string() const {
   text += fmt::format(
       "{} batches in {:.3f} s, {} workers: consumer waited {:.3f} s for batches, workers {:.3f} s for free slots\n",
       batches, seconds, workers, consumer_wait_seconds, worker_wait_seconds);
+  if (jpeg_indices > 0)
+    text += fmt::format("{} JPEG indices of {:.1f} MB\n", jpeg_indices, static_cast<double>(jpeg_index_bytes) / 1e6);
   return text;
 }
 

@@ -27,6 +27,8 @@ struct RunStats {
   std::uint64_t batches = 0;         // delivered
   int workers = 0;                   // that may work now
   std::int64_t bad_samples = 0;      // skipped or replaced
+  std::int64_t jpeg_indices = 0;     // kept, and the memory that they take
+  std::int64_t jpeg_index_bytes = 0;
 
   // One line when the consumer waited for more than a twentieth of the time ("" otherwise): how much, which stage
   // takes most, what would help.
