@@ -56,8 +56,7 @@ class CacheRows : public Rows {
     Workspace& work = scratch.at(place_);
     if (const Kept* row = kept_[a.position].load(std::memory_order_acquire)) return lend(*row, a, cells);
     if (const PackedFile* file = file_.load(std::memory_order_acquire)) return read(*file, a, cells, work);
-    // Whatever is below does not depend on the epoch (cache_legality).
-    const RowInfo info = input_->run({0, a.position}, targets, cells, scratch);
+    const RowInfo info = make(a.position, targets, cells, scratch);
     keep(a.position, info, cells);
     return {a.epoch, info.record, info.objects};
   }
@@ -72,6 +71,18 @@ class CacheRows : public Rows {
       throw Error(fmt::format("[cache] {} holds other rows than this graph makes: remove it", path_));
     publish(std::move(file));
     return true;
+  }
+
+  // Whatever is below does not depend on the epoch (cache_legality). A row that will be kept is not made again: the
+  // decoder shall leave no index for it.
+  RowInfo make(std::uint64_t position, Targets targets, Cell* cells, Scratch& scratch) const {
+    struct Lent {
+      Scratch& scratch;
+      JpegIndices* indices;
+      ~Lent() { scratch.indices = indices; }
+    } lent{scratch, scratch.indices};
+    if (!full_.load(std::memory_order_relaxed)) scratch.indices = nullptr;
+    return input_->run({0, position}, targets, cells, scratch);
   }
 
   // Once in the life of the object.
@@ -114,6 +125,7 @@ class CacheRows : public Rows {
                               (info.objects ? info.objects->size() * sizeof(image::ObjectBox) : 0);
     if (used_.fetch_add(static_cast<std::int64_t>(bytes)) + static_cast<std::int64_t>(bytes) > memory_limit_) {
       used_.fetch_sub(static_cast<std::int64_t>(bytes));
+      if (!writer_) full_.store(true, std::memory_order_relaxed);
       return;
     }
     auto row = std::make_unique<Kept>();
@@ -176,6 +188,7 @@ class CacheRows : public Rows {
   std::int64_t memory_limit_;
   mutable std::vector<std::atomic<const Kept*>> kept_;
   mutable std::atomic<std::int64_t> used_{0};
+  mutable std::atomic<bool> full_{false};  // a row was not kept: it will be made again
   std::string path_;
   std::unique_ptr<PackedWriter> writer_;
   mutable std::vector<std::atomic<bool>> written_;
