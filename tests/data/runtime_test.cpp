@@ -76,12 +76,56 @@ TEST(Runtime, IndicesOfJpegsChangeNoPixelWhateverTheirMemory) {
   const Dataset data = training(write_folders(dir / "train", 3, 9));
   Iterator without(data, {.epochs = 4, .pull = true, .jpeg_index_memory = 0});
   const std::uint64_t expected = digest(without);
+  EXPECT_EQ(without.stats().jpeg_indices, 0);
   for (const std::int64_t memory : {1000, 1 << 20}) {
     for (const int workers : {1, 3}) {
       Iterator it(data, {.workers = workers, .epochs = 4, .jpeg_index_memory = memory});
       EXPECT_EQ(digest(it), expected) << memory;
+      const RunStats stats = it.stats();
+      EXPECT_GT(stats.jpeg_indices, 0);
+      EXPECT_GT(stats.jpeg_index_bytes, 0);
+      EXPECT_LE(stats.jpeg_index_bytes, memory);
+      if (memory == 1000) {
+        EXPECT_LT(stats.jpeg_indices, 27);
+      } else {
+        EXPECT_EQ(stats.jpeg_indices, 27);
+      }
     }
   }
+  Iterator once(data, {.workers = 1});
+  digest(once);
+  EXPECT_EQ(once.stats().jpeg_indices, 0);
+}
+
+// Indices that a run of three epochs keeps, and the digest of its batches.
+std::pair<std::int64_t, std::uint64_t> indices_of(const Dataset& data, std::int64_t memory = -1) {
+  Iterator it(data, {.workers = 2, .epochs = 3, .jpeg_index_memory = memory});
+  const std::uint64_t of_batches = digest(it);
+  return {it.stats().jpeg_indices, of_batches};
+}
+
+// Both inputs of a join count their records from 0, and so do two columns of a row.
+TEST(Runtime, EveryFileHasAnIndexOfItsOwn) {
+  const TempDir dir;
+  const Dataset one = ImageFolder(write_folders(dir / "one", 2, 4, 1));
+  const Dataset other = ImageFolder(write_folders(dir / "other", 1, 7, 50));
+  const Dataset joined = concat({one.map(RandomResizedCrop(24)), other.map(RandomResizedCrop(24))}).batch(5);
+  EXPECT_EQ(indices_of(joined), (std::pair{std::int64_t{15}, indices_of(joined, 0).second}));
+  const Dataset pairs = zip({one, other.rename({"image", "label"}, {"second", "number"})})
+                            .map_columns({"image", "second"}, {Resize({9, 9})})
+                            .batch(3);
+  EXPECT_EQ(indices_of(pairs), (std::pair{std::int64_t{14}, indices_of(pairs, 0).second}));
+}
+
+TEST(Runtime, RowsThatACacheKeepsLeaveNoIndices) {
+  const TempDir dir;
+  const Dataset images = ImageFolder(write_folders(dir / "train", 2, 4)).map(Resize({9, 9}));
+  const auto cached = [&](const CacheOptions& options) {
+    return indices_of(images.cache(options).map(RandomHorizontalFlip()).batch(3)).first;
+  };
+  EXPECT_EQ(cached({}), 0);
+  EXPECT_EQ(cached({.memory_limit = 0, .directory = dir / "cache"}), 0);
+  EXPECT_GT(cached({.memory_limit = 0}), 0) << "made again in every epoch";
 }
 
 TEST(Runtime, IndicesAreKeptUpToTheirLimitAndOnlyGrow) {
@@ -92,14 +136,15 @@ TEST(Runtime, IndicesAreKeptUpToTheirLimitAndOnlyGrow) {
   decoder.decode(jpeg, nullptr, &whole);
   ASSERT_GT(whole.known_rows(), part.known_rows());
   JpegIndices indices(static_cast<std::int64_t>(whole.serialize().size()) + 200);
-  EXPECT_TRUE(indices.find(7).empty());
-  indices.keep(7, part);
-  EXPECT_EQ(indices.find(7), part);
-  indices.keep(7, whole);
-  indices.keep(7, part);
-  EXPECT_EQ(indices.find(7), whole);
-  indices.keep(8, whole);
-  EXPECT_TRUE(indices.find(8).empty()) << "no room";
+  EXPECT_TRUE(indices.find(0, 7).empty());
+  indices.keep(0, 7, part);
+  EXPECT_TRUE(indices.find(1, 7).empty()) << "another column";
+  EXPECT_EQ(indices.find(0, 7), part);
+  indices.keep(0, 7, whole);
+  indices.keep(0, 7, part);
+  EXPECT_EQ(indices.find(0, 7), whole);
+  indices.keep(0, 8, whole);
+  EXPECT_TRUE(indices.find(0, 8).empty()) << "no room";
   EXPECT_EQ(indices.count(), 1);
   EXPECT_GE(indices.bytes(), static_cast<std::int64_t>(whole.serialize().size()));
 }

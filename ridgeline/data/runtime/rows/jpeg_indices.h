@@ -20,10 +20,11 @@ namespace ridgeline::data {
 class JpegIndices {
  public:
   explicit JpegIndices(std::int64_t memory_limit) : memory_limit_(memory_limit) {}
-  // The index of a record; empty where there is none.
-  image::JpegIndex find(std::uint64_t record) const;
+  // The index of the file in a column of a map (`place`: that of its workspace) for a record as that map numbers them;
+  // empty where there is none. A number alone names no file: the inputs of a join each begin with 0.
+  image::JpegIndex find(std::size_t place, std::uint64_t record) const;
   // Keeps an index that knows more rows than the one before.
-  void keep(std::uint64_t record, const image::JpegIndex& index);
+  void keep(std::size_t place, std::uint64_t record, const image::JpegIndex& index);
   std::int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   std::int64_t count() const;
 
@@ -33,8 +34,9 @@ class JpegIndices {
   static constexpr std::int64_t kOverhead = 64;  // of an entry of a map
   struct Part {
     mutable std::mutex mutex;
-    std::unordered_map<std::uint64_t, std::vector<std::uint8_t>> records;
+    std::unordered_map<std::uint64_t, std::vector<std::uint8_t>> files;
   };
+  static std::uint64_t key(std::size_t place, std::uint64_t record) { return std::uint64_t{place} << 48 ^ record; }
   std::int64_t memory_limit_;
   std::atomic<std::int64_t> bytes_{0};
   std::array<Part, kParts> parts_;

@@ -62,7 +62,7 @@ class MapRows : public Rows {
     try {
       for (std::size_t i = 0; i < columns_.size(); ++i) {
         const std::size_t index = columns_[i].index;
-        Frame frame{.cell = cells[index], .row = info, .work = &scratch.at(place_ + i)};
+        Frame frame{.cell = cells[index], .row = info, .place = place_ + i, .work = &scratch.at(place_ + i)};
         if (image_ >= 0) take_boxes(cells, info, frame);
         frame.slot_bytes = columns_[i].bytes;
         for (std::size_t k = 0; k < steps_.size(); ++k) {

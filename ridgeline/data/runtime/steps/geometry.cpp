@@ -46,27 +46,26 @@ void resize_into(Frame& frame, Scratch& scratch, const image::ResizeSpec& spec) 
   resample(frame, scratch.resizer, image::crop(frame.view(), scratch.resizer.source()));
 }
 
-// Calls decode(known, made) with the record's index, and keeps what it learned.
+// Calls decode(index) with what is known of the file, and keeps what it learned.
 template <class Decode>
 image::ImageView with_index(Frame& frame, Scratch& scratch, Decode decode) {
-  if (!scratch.indices) return decode(nullptr, nullptr);
-  const image::JpegIndex known = scratch.indices->find(frame.row.record);
-  image::JpegIndex made;
-  const image::ImageView view = decode(&known, &made);
-  if (made.known_rows() > known.known_rows()) scratch.indices->keep(frame.row.record, made);
+  if (!scratch.indices) return decode(nullptr);
+  image::JpegIndex index = scratch.indices->find(frame.place, frame.row.record);
+  const int known_rows = index.known_rows();
+  const image::ImageView view = decode(&index);
+  if (index.known_rows() > known_rows) scratch.indices->keep(frame.place, frame.row.record, index);
   return view;
 }
 
 void decode_whole(Frame& frame, Scratch& scratch) {
-  frame.set(with_index(frame, scratch, [&](const image::JpegIndex* known, image::JpegIndex* made) {
-    return scratch.decoder.decode(frame.encoded(), known, made);
-  }));
+  frame.set(with_index(frame, scratch,
+                       [&](image::JpegIndex* index) { return scratch.decoder.decode(frame.encoded(), index, index); }));
   scratch.lap(Part::decode, bytes_of(size_of(frame.view()), frame.view().channels));
 }
 
 void decode_part(Frame& frame, Scratch& scratch, image::Box box) {
-  frame.set(with_index(frame, scratch, [&](const image::JpegIndex* known, image::JpegIndex* made) {
-    return scratch.decoder.decode_region(frame.encoded(), box, known, made);
+  frame.set(with_index(frame, scratch, [&](image::JpegIndex* index) {
+    return scratch.decoder.decode_region(frame.encoded(), box, index, index);
   }));
   scratch.lap(Part::decode, bytes_of({box.height, box.width}, frame.view().channels));
 }
