@@ -172,15 +172,17 @@ bool JpegFastDecoder::go_on(Lane& lane, const JpegIndex& index) {
 }
 
 bool JpegFastDecoder::decode_rows_in_turns(const JpegIndex& index) {
-  int next_row = region_.mcu_rows.begin;
+  int next_row = region_.mcu_rows.begin, finished = next_row;
+  // A lane without work takes the next row if there is room for its samples.
   const auto take = [&](Lane& lane) {
-    if (next_row >= region_.mcu_rows.end) return true;
+    if (lane.active || next_row >= std::min(region_.mcu_rows.end, JpegPlanes::room(finished))) return true;
     const int row = next_row++;
     return begin_row(lane, row, index) && go_on(lane, index);
   };
   auto& [first, second] = lanes_;
-  if (!take(first) || !take(second)) return false;
-  while (first.active || second.active) {
+  while (true) {
+    if (!take(first) || !take(second)) return false;
+    if (!first.active && !second.active) return true;
     EntropyStream* stopped = first.active && second.active
                                  ? decode_mcus(&first.stream, &second.stream)
                                  : decode_mcus(&(first.active ? first : second).stream, nullptr);
@@ -188,14 +190,12 @@ bool JpegFastDecoder::decode_rows_in_turns(const JpegIndex& index) {
     Lane& lane = stopped == &first.stream ? first : second;
     if (!go_on(lane, index)) return false;
     if (lane.active) continue;
-    if (!take(lane)) return false;
-    int finished = next_row;
+    finished = next_row;
     for (const Lane& other : lanes_) {
       if (other.active) finished = std::min(finished, other.row);
     }
     make_rows(finished);
   }
-  return true;
 }
 
 // At a restart marker no whole byte may be left over, as libjpeg would warn of it.

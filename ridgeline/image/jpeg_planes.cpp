@@ -61,14 +61,14 @@ void JpegRowBlocks::reset(const JpegHeader& header, const JpegRegion& region) {
 void JpegPlanes::reset(const JpegHeader& header, const JpegRegion& region) {
   header_ = &header;
   region_ = region;
-  const int rows = region.mcu_rows.end - region.mcu_rows.begin;
+  const int rows = std::min(kMcuRows, region.mcu_rows.end - region.mcu_rows.begin);
   const int columns = region.mcu_columns.end - region.mcu_columns.begin;
   for (int c = 0; c < header.components; ++c) {
     Plane& plane = plane_[static_cast<std::size_t>(c)];
     plane.stride = (kMargin + columns * 8 * factor(header, c, true) + 32 + 63) / 64 * 64;
+    plane.rows = rows * 8 * factor(header, c, false);
     const std::size_t bytes =
-        static_cast<std::size_t>(plane.stride) * static_cast<std::size_t>(rows * 8 * factor(header, c, false)) +
-        kColourSlack;
+        static_cast<std::size_t>(plane.stride) * static_cast<std::size_t>(plane.rows) + kColourSlack;
     if (bytes > plane.capacity) {
       plane.memory.reset();
       plane.memory = hwy::AllocateAligned<std::uint8_t>(bytes);
@@ -101,8 +101,7 @@ bool JpegPlanes::transform(int mcu_row, JpegRowBlocks& blocks) {
     }
     for (int k = 0; k < v; ++k) {
       const std::ptrdiff_t first = blocks.row(c, k) + columns.begin;
-      const int y = ((mcu_row - region_.mcu_rows.begin) * v + k) * 8;
-      std::uint8_t* out = plane.first + y * plane.stride;
+      std::uint8_t* out = plane.row(((mcu_row - region_.mcu_rows.begin) * v + k) * 8);
       const IdctRow row{blocks.coefficients() + first * 64,
                         blocks.last() + first,
                         header.component[static_cast<std::size_t>(c)].quant.data(),
@@ -132,7 +131,7 @@ int JpegPlanes::ready_rows(int mcu_row) const {
 const std::uint8_t* JpegPlanes::chroma(int component, int row, int column) const {
   const Plane& plane = plane_[static_cast<std::size_t>(component)];
   row = std::clamp(row, 0, header_->chroma_height() - 1);
-  return plane.first + (row - region_.mcu_rows.begin * 8) * plane.stride + (column - region_.mcu_columns.begin * 8);
+  return plane.row(row - region_.mcu_rows.begin * 8) + (column - region_.mcu_columns.begin * 8);
 }
 
 // Chroma under row y, from the column of the box's left side, or the one before where that is odd.
@@ -153,7 +152,7 @@ void JpegPlanes::make_rows(int begin, int end, std::uint8_t* out, std::ptrdiff_t
   const Plane& luma = plane_[0];
   const auto n = static_cast<std::size_t>(region_.box.width);
   for (int y = begin; y < end; ++y) {
-    const std::uint8_t* light = luma.first + (y - region_.mcu_rows.begin * header.mcu_height()) * luma.stride +
+    const std::uint8_t* light = luma.row(y - region_.mcu_rows.begin * header.mcu_height()) +
                                 (region_.box.left - region_.mcu_columns.begin * header.mcu_width());
     std::uint8_t* rgb = out + (y - region_.box.top) * stride;
     if (header.components == 1) {

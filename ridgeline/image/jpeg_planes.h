@@ -1,7 +1,8 @@
 // ridgeline/image/jpeg_planes.h
 //
 // From coefficients to RGB rows for one region of an image: the planes of samples between inverse DCT and colour, with
-// one sample of chroma around the region. Private to this folder.
+// one sample of chroma around the region. They hold a few MCU rows: a decoder that has seen a large photo keeps little
+// more memory than its pixels. Private to this folder.
 #pragma once
 
 #include <array>
@@ -52,6 +53,9 @@ class JpegRowBlocks {
 class JpegPlanes {
  public:
   void reset(const JpegHeader& header, const JpegRegion& region);
+  // The MCU rows, in any order, that may be transformed while `finished` is the first one that is not, and make_rows()
+  // has made the rows up to ready_rows(finished): those before the result.
+  static int room(int finished) { return finished - 1 + kMcuRows; }
   // Inverse DCT of one MCU row. False for coefficients that libjpeg shall judge (see inverse_dct).
   bool transform(int mcu_row, JpegRowBlocks& blocks);
   // The first row of the box that cannot be made when the MCU rows before `mcu_row` are transformed.
@@ -61,11 +65,17 @@ class JpegPlanes {
   void make_rows(int begin, int end, std::uint8_t* out, std::ptrdiff_t stride);
 
  private:
+  // MCU rows in memory, as a ring: the one before the first unfinished row, whose last pixels wait for it, and enough
+  // others that of two rows decoded in turns the short ones seldom wait for a long one.
+  static constexpr int kMcuRows = 8;
   struct Plane {
     hwy::AlignedFreeUniquePtr<std::uint8_t[]> memory;
     std::size_t capacity = 0;
-    std::uint8_t* first = nullptr;  // sample (mcu_rows.begin, mcu_columns.begin)
+    std::uint8_t* first = nullptr;  // the ring's first row, at column mcu_columns.begin
     std::ptrdiff_t stride = 0;
+    int rows = 0;  // of samples, in the ring
+    // Row `y` of samples, counted from mcu_rows.begin.
+    std::uint8_t* row(int y) const { return first + y % rows * stride; }
   };
   const std::uint8_t* chroma(int component, int row, int column) const;
   void make_chroma(int component, int y, std::uint8_t* out) const;

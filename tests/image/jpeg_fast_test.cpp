@@ -218,6 +218,30 @@ TEST(JpegFast, FilesCutAtEveryByteGetLibjpegsVerdict) {
   }
 }
 
+// With an index two rows are decoded in turns: here the first takes as long as many others.
+TEST(JpegFast, ARowMuchLongerThanTheOthersChangesNothing) {
+  JpegDecoder own({}, JpegPath::own), libjpeg({}, JpegPath::libjpeg);
+  for (const auto& sampling : kSamplings) {
+    for (const int noisy : {0, 150, 391}) {
+      PlainEncoding e;
+      const bool grey = sampling.first == 0;
+      if (!grey) std::tie(e.h, e.v) = sampling;
+      e.quality = 98;
+      Image image = detailed_image(400, 300, grey ? 1 : 3);
+      std::fill(image.row(0), image.row(noisy), std::uint8_t{90});
+      std::fill(image.row(noisy + 8), image.row(399) + image.stride(), std::uint8_t{40});
+      const Bytes bytes = plain_encode(image, e);
+      JpegIndex index;
+      const Image whole = copy(own.decode(bytes, nullptr, &index));
+      ASSERT_EQ(whole, copy(libjpeg.decode(bytes)));
+      ASSERT_EQ(copy(own.decode(bytes, &index)), whole) << sampling.first << sampling.second << " " << noisy;
+      ASSERT_FALSE(own.decoded_by_libjpeg());
+      const Box box{3, 20, 390, 250};
+      ASSERT_EQ(copy(own.decode_region(bytes, box, &index)), copy(crop(whole, box)));
+    }
+  }
+}
+
 // Little data behind the region are no cut file where the end marker is there.
 TEST(JpegFast, ARegionAboveAFlatBottomIsNotLeftToLibjpeg) {
   JpegDecoder own({}, JpegPath::own), libjpeg({}, JpegPath::libjpeg);
