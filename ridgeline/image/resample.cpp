@@ -95,11 +95,12 @@ void Resizer::prepare(const ResizeSpec& spec) {
                                        window.left + window.width, across_);
   const Touched rows = prepare_axis(spec.filter, spec.in.height, box.top, box.bottom, spec.out.height, window.top,
                                     window.top + window.height, down_);
-  if (two_passes()) {
-    if (across_.needed) across_pairs_ = pair_weights(across_.weight, across_.taps, 4);
-    if (down_.needed) down_pairs_ = pair_weights(down_.weight, down_.taps, 2);
-  }
   source_ = {rows.begin, columns.begin, rows.count, columns.count};
+  if (two_passes() && across_.needed) {
+    across_pairs_ = pair_weights(across_.weight, across_.taps, 4);
+    plan_across_by_16(columns_across());
+  }
+  if (two_passes() && down_.needed) down_pairs_ = pair_weights(down_.weight, down_.taps, 2);
   prepared_ = true;
 }
 
@@ -145,13 +146,28 @@ void Resizer::run(const ImageView& part, RowSink& sink) {
   for (int y = 0; y < window_.height; ++y) sink.take(y, whole.row(y));
 }
 
+// The pass across but for its rows.
+AcrossRows Resizer::columns_across() {
+  return {.in_width = source_.width,
+          .out_width = window_.width,
+          .first = across_.first.data(),
+          .count = across_.count.data(),
+          .weight = across_.weight.data(),
+          .taps = across_.taps,
+          .pairs = &across_pairs_,
+          .by_16 = &across_by_16_};
+}
+
 ImageView Resizer::run_across(const ImageView& part) {
   if (!across_.needed) return part;
   const std::ptrdiff_t stride = static_cast<std::ptrdiff_t>(window_.width) * part.channels + kRowSlack;
   between_.resize(static_cast<std::size_t>(stride) * static_cast<std::size_t>(part.height));
-  const AcrossRows job{part.data,    part.stride,   part.height,          part.width,           between_.data(),
-                       stride,       window_.width, across_.first.data(), across_.count.data(), across_.weight.data(),
-                       across_.taps, &across_pairs_};
+  AcrossRows job = columns_across();
+  job.in = part.data;
+  job.in_stride = part.stride;
+  job.rows = part.height;
+  job.out = between_.data();
+  job.out_stride = stride;
   if (part.channels == 3) {
     resample_across_rgb(job);
   } else {

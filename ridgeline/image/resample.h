@@ -72,6 +72,7 @@ class Resizer {
   void check(const ImageView& part) const;
   bool copies() const { return !across_.needed && !down_.needed; }
   bool two_passes() const;  // by weights: Pillow's law and torch's
+  AcrossRows columns_across();
   // Pillow's law and torch's: the image after the first pass, and one row of the second.
   ImageView run_across(const ImageView& part);
   void run_down(const ImageView& between, int y, std::uint8_t* out) const;
@@ -84,6 +85,7 @@ class Resizer {
   Box window_;
   Axis across_, down_;
   PairedWeights across_pairs_, down_pairs_;
+  AcrossBy16 across_by_16_;
   OpencvResampler opencv_;
   std::vector<std::uint8_t> between_, row_;
 };

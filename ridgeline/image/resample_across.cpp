@@ -1,7 +1,6 @@
 // The across pass of the resizer for AVX-512: sixteen result pixels at a time, whose source pixels are brought together
 // by permutations of a row of four-byte pixels.
 #include <algorithm>
-#include <vector>
 
 #include "ridgeline/image/resample_passes.h"
 
@@ -15,22 +14,13 @@ namespace ridgeline::image::HWY_NAMESPACE {
 
 #if HWY_TARGET <= HWY_AVX3
 
-constexpr int kLanes = 16;
-
-// Sixteen result columns: each half has a window of 32 source pixels, in which a column's first pixel is at place[i].
-struct Block {
-  alignas(64) std::int32_t place[kLanes];
-  int begin[2];      // source pixel where each half's window begins
-  bool one_window;   // the first half's holds all
-  int pairs;         // of taps
-  std::size_t from;  // its weights: for each pair 16 high words, then 16 low ones
-};
+constexpr int kLanes = AcrossBlock::kColumns;
 
 // False where a window is too small: when shrinking by more than four.
-bool make_blocks(const AcrossRows& job, std::vector<Block>& blocks, std::vector<std::uint32_t>& weights) {
+bool make_blocks(const AcrossRows& job, AcrossBy16& plan) {
   const int last = job.out_width - 1;
   for (int x0 = 0; x0 < job.out_width; x0 += kLanes) {
-    Block block;
+    AcrossBlock block;
     block.begin[0] = job.first[x0];
     block.begin[1] = job.first[std::min(x0 + kLanes / 2, last)];
     block.one_window = job.first[std::min(x0 + kLanes - 1, last)] - block.begin[0] < 32;
@@ -43,19 +33,28 @@ bool make_blocks(const AcrossRows& job, std::vector<Block>& blocks, std::vector<
       taps = std::max(taps, job.count[x]);
     }
     block.pairs = (taps + 1) / 2;
-    block.from = weights.size();
+    block.from = plan.weights.size();
     for (int pair = 0; pair < block.pairs; ++pair) {
       for (const auto* half : {&job.pairs->high, &job.pairs->low}) {
         for (int i = 0; i < kLanes; ++i) {
           const int x = std::min(x0 + i, last);
-          weights.push_back((*half)[static_cast<std::size_t>(x) * static_cast<std::size_t>(job.pairs->pairs) +
-                                    static_cast<std::size_t>(pair)]);
+          plan.weights.push_back((*half)[static_cast<std::size_t>(x) * static_cast<std::size_t>(job.pairs->pairs) +
+                                         static_cast<std::size_t>(pair)]);
         }
       }
     }
-    blocks.push_back(block);
+    plan.blocks.push_back(block);
   }
   return true;
+}
+
+void plan_by_16(const AcrossRows& job) {
+  AcrossBy16& plan = *job.by_16;
+  plan.blocks.clear();
+  plan.weights.clear();
+  plan.fits = make_blocks(job, plan);
+  // Windows and taps reach behind the row's end; weights are zero there.
+  if (plan.fits) plan.row.resize(static_cast<std::size_t>(job.in_width + job.taps + 4 * kLanes));
 }
 
 // Three bytes a pixel to four.
@@ -94,7 +93,7 @@ HWY_INLINE __m512i finish(const Sums& sums) {
 }
 
 template <bool kOneWindow>
-HWY_INLINE void one_block(const Block& block, const std::uint32_t* row, const std::uint32_t* weights,
+HWY_INLINE void one_block(const AcrossBlock& block, const std::uint32_t* row, const std::uint32_t* weights,
                           std::uint8_t* out) {
   const __m512i place = _mm512_load_si512(block.place), byte = _mm512_set1_epi32(0xff);
   const __m512i zero = _mm512_setzero_si512();
@@ -125,19 +124,18 @@ HWY_INLINE void one_block(const Block& block, const std::uint32_t* row, const st
 }
 
 bool across_by_16(const AcrossRows& job) {
-  std::vector<Block> blocks;
-  std::vector<std::uint32_t> weights;
-  if (!make_blocks(job, blocks, weights)) return false;
-  // Windows and taps reach behind the row's end; weights are zero there.
-  std::vector<std::uint32_t> row(static_cast<std::size_t>(job.in_width + job.taps + 4 * kLanes));
+  AcrossBy16& plan = *job.by_16;
+  if (!plan.fits) return false;
+  std::uint32_t* row = plan.row.data();
+  const std::uint32_t* weights = plan.weights.data();
   for (int y = 0; y < job.rows; ++y) {
-    widen_row(job.in + y * job.in_stride, job.in_width, row.data());
+    widen_row(job.in + y * job.in_stride, job.in_width, row);
     std::uint8_t* out = job.out + y * job.out_stride;
-    for (const Block& block : blocks) {
+    for (const AcrossBlock& block : plan.blocks) {
       if (block.one_window) {
-        one_block<true>(block, row.data(), weights.data() + block.from, out);
+        one_block<true>(block, row, weights + block.from, out);
       } else {
-        one_block<false>(block, row.data(), weights.data() + block.from, out);
+        one_block<false>(block, row, weights + block.from, out);
       }
       out += 3 * kLanes;
     }
@@ -147,6 +145,7 @@ bool across_by_16(const AcrossRows& job) {
 
 #else
 
+void plan_by_16(const AcrossRows& job) { job.by_16->fits = false; }
 bool across_by_16(const AcrossRows&) { return false; }
 
 #endif
@@ -157,8 +156,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ridgeline::image {
 
+HWY_EXPORT(plan_by_16);
 HWY_EXPORT(across_by_16);
 
+void plan_across_by_16(const AcrossRows& job) { HWY_DYNAMIC_DISPATCH(plan_by_16)(job); }
 bool resample_across_rgb_by_16(const AcrossRows& job) { return HWY_DYNAMIC_DISPATCH(across_by_16)(job); }
 
 }  // namespace ridgeline::image

@@ -29,6 +29,24 @@ PairedWeights pair_weights(const std::vector<std::int32_t>& weight, int taps, in
 void resample_down(const std::uint8_t* in, std::ptrdiff_t stride, int count, const std::int32_t* weight,
                    const std::uint32_t* high, const std::uint32_t* low, std::size_t n, std::uint8_t* out);
 
+// What the across pass for AVX-512 works by: sixteen result columns in two halves, each with a window of 32 source
+// pixels in which a column's first pixel is at place[i].
+struct AcrossBlock {
+  static constexpr int kColumns = 16;
+  alignas(64) std::int32_t place[kColumns];
+  int begin[2];      // source pixel where each half's window begins
+  bool one_window;   // the first half's holds all
+  int pairs;         // of taps
+  std::size_t from;  // its weights: for each pair 16 high words, then 16 low ones
+};
+// Made once for the weights of a resize; keeps its memory from one to the next.
+struct AcrossBy16 {
+  bool fits = false;  // false: another instruction set, or windows that are too small
+  std::vector<AcrossBlock> blocks;
+  std::vector<std::uint32_t> weights;
+  std::vector<std::uint32_t> row;  // working memory: a source row in four-byte pixels
+};
+
 // RGB rows across: out[y][x] from in[y] pixels first[x] + 0..count[x]-1. Rows of `out` need kRowSlack bytes behind
 // them. `weight` has `taps` places a position; the pairs are padded to whole groups of 4 taps.
 struct AcrossRows {
@@ -44,9 +62,12 @@ struct AcrossRows {
   const std::int32_t* weight = nullptr;
   int taps = 0;
   const PairedWeights* pairs = nullptr;
+  AcrossBy16* by_16 = nullptr;
 };
+// Makes `job.by_16` for the columns of `job`: widths, first, count, taps and pairs; its rows are not looked at.
+void plan_across_by_16(const AcrossRows& job);
 void resample_across_rgb(const AcrossRows& job);
-// The same, where the instruction set and the scale allow; false, and nothing written, where not.
+// The same, where there is such a plan and the instruction set is still the one; false, and nothing written, where not.
 bool resample_across_rgb_by_16(const AcrossRows& job);
 
 // The plain law, any number of channels, some of the columns or bytes; what the vector code must equal.
