@@ -174,7 +174,7 @@ bool any_in(const Transform& transform, Test test) {
 }  // namespace
 
 bool needs_pixels(const Transform& transform) {
-  if (transform.op == "resize_write") return needs_pixels(transform.operations.front());  // which may decode
+  if (transform_entry(transform.op).fused_sequence) return needs_pixels(transform.operations.front());
   return any_in(transform, [](const TransformEntry& e) { return e.needs_pixels && !e.nests; });
 }
 bool is_random(const Transform& transform) {

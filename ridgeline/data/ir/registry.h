@@ -56,6 +56,8 @@ struct TransformEntry {
   bool random = false;          // draws random numbers: not below a cache
   bool whole_batch = false;     // an operation of batch instead of map
   bool nests = false;           // made of other operations, and of samples or of whole batches as these are
+  bool fused_sequence = false;  // nests, and a step of its own runs them as one; the first decides what it takes and is
+                                // named in errors
   bool costly = false;          // takes much longer than a lock, whatever the size of its value
   bool ends_in_resize = false;  // and can hand over its rows one by one
   std::function<void(const Transform&)> check;

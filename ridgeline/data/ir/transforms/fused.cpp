@@ -96,6 +96,7 @@ std::vector<TransformEntry> fused_entries() {
        .args = {},
        .made_by_pass = true,
        .nests = true,
+       .fused_sequence = true,
        .check = check_resize_write,
        .schema = resize_write_schema},
   };

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/runtime/steps/step.h"
 
 namespace ridgeline::data {
@@ -24,8 +25,7 @@ class MapRows : public Rows {
       columns_.push_back({static_cast<std::size_t>(column - this->schema().data()), fixed_bytes(*column)});
     }
     for (const Transform& operation : node.operations) {
-      // What can go wrong in resize_write is what it resizes, which is the user's own operation.
-      const bool fused = operation.op == "resize_write";
+      const bool fused = transform_entry(operation.op).fused_sequence;
       steps_.push_back({fused ? operation.operations[0].op : operation.op, make_step(operation, seed)});
       if (in_slot && steps_.back().step->writes()) writer_ = steps_.size();
     }

@@ -70,7 +70,8 @@ class ClipBoxes : public Step {
 }  // namespace
 
 std::unique_ptr<Step> make_nested_step(const Transform& t, std::uint64_t seed) {
-  return transform_entry(t.op).nests ? std::make_unique<Nested>(t, seed) : nullptr;
+  const TransformEntry& entry = transform_entry(t.op);
+  return entry.nests && !entry.fused_sequence ? std::make_unique<Nested>(t, seed) : nullptr;
 }
 
 std::unique_ptr<Step> make_box_step(const Transform& t) {
