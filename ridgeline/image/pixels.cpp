@@ -1,6 +1,5 @@
 #include "ridgeline/image/pixels.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -64,40 +63,9 @@ Image copy(const ImageView& image) {
   return result;
 }
 
-void flip_horizontal(std::uint8_t* data, int height, int width, int channels, std::ptrdiff_t stride) {
-  for (int y = 0; y < height; ++y) {
-    std::uint8_t* left = data + y * stride;
-    std::uint8_t* right = left + static_cast<std::ptrdiff_t>(width - 1) * channels;
-    for (; left < right; left += channels, right -= channels) std::swap_ranges(left, left + channels, right);
-  }
-}
-
-Image flipped_horizontal(const ImageView& image) {
-  Image result = copy(image);
-  flip_horizontal(result.data(), image.height, image.width, image.channels, result.stride());
-  return result;
-}
-
 void flip_vertical(const ImageView& in, std::uint8_t* out) {
   const auto bytes = static_cast<std::size_t>(in.width) * static_cast<std::size_t>(in.channels);
-  const auto out_row = [&](int y) { return out + static_cast<std::size_t>(y) * bytes; };
-  if (in.data == out) {
-    for (int y = 0; y < in.height / 2; ++y)
-      std::swap_ranges(out_row(y), out_row(y) + bytes, out_row(in.height - 1 - y));
-  } else {
-    for (int y = 0; y < in.height; ++y) std::memcpy(out_row(in.height - 1 - y), in.row(y), bytes);
-  }
-}
-
-Image pad(const ImageView& image, int top, int left, int bottom, int right, std::uint8_t value) {
-  if (top < 0 || left < 0 || bottom < 0 || right < 0) throw Error("[pad] borders must not be negative");
-  Image result(image.height + top + bottom, image.width + left + right, image.channels);
-  std::memset(result.data(), value, result.byte_size());
-  for (int y = 0; y < image.height; ++y) {
-    std::memcpy(result.row(y + top) + static_cast<std::ptrdiff_t>(left) * image.channels, image.row(y),
-                static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.channels));
-  }
-  return result;
+  for (int y = in.height - 1; y >= 0; --y, out += bytes) std::memcpy(out, in.row(y), bytes);
 }
 
 }  // namespace ridgeline::image

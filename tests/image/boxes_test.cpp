@@ -72,7 +72,7 @@ TEST(Boxes, StayAroundTheirObjectThroughCropsPadsAndFlips) {
 
     boxes = {m.box};
     flip_boxes_horizontal(boxes);
-    expect_around(boxes[0], flipped_horizontal(m.image), 1e-4);
+    expect_around(boxes[0], test::flipped_horizontal(m.image), 1e-4);
     boxes = {m.box};
     flip_boxes_vertical(boxes);
     flip_vertical(m.image, out.data());

@@ -68,7 +68,7 @@ TEST(Dali, CropMirrorAndNormalizeAreOurs) {
   ASSERT_EQ(input.size(), 10u * 22u * 3u);
   const ImageView image{input.data(), 10, 22, 3, 66};
   const ImageView part = crop(image, {2, 8, 6, 11});
-  const Image cut = copy(part), mirrored = flipped_horizontal(part);
+  const Image cut = copy(part), mirrored = test::flipped_horizontal(part);
   const auto bytes = [](const Image& pixels) {
     return std::vector<std::uint8_t>(pixels.data(), pixels.data() + pixels.byte_size());
   };

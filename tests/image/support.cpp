@@ -1,5 +1,6 @@
 #include "support.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdio>
@@ -43,6 +44,15 @@ Image detailed_image(int height, int width, int channels, std::uint64_t seed) {
     }
   }
   return image;
+}
+
+Image flipped_horizontal(const ImageView& image) {
+  Image result(image.height, image.width, image.channels);
+  for (int y = 0; y < image.height; ++y) {
+    for (int x = 0; x < image.width; ++x)
+      std::copy_n(image.pixel(y, image.width - 1 - x), image.channels, result.row(y) + x * image.channels);
+  }
+  return result;
 }
 
 std::string as_text(std::span<const std::uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }

@@ -21,6 +21,9 @@ namespace ridgeline::image::test {
 // Smooth areas, edges and noise; a pure function of its arguments.
 Image detailed_image(int height, int width, int channels, std::uint64_t seed = 0);
 
+// Mirrored left to right, pixel by pixel.
+Image flipped_horizontal(const ImageView& image);
+
 std::string as_text(std::span<const std::uint8_t> bytes);
 std::vector<std::uint8_t> as_bytes(const std::string& text);
 

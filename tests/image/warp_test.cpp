@@ -162,15 +162,13 @@ TEST(Warp, ErrorsSayWhatIsAllowed) {
   for (const Sampling sampling : kSamplings) EXPECT_EQ(parse_sampling(name_of(sampling)), sampling);
 }
 
-TEST(FlipVertical, EqualsPillowAlsoInPlace) {
+TEST(FlipVertical, EqualsPillow) {
   SampleRandom random(philox_key(4, "warp"), 0, 0);
   test::PixelOracle oracle;
   for (int i = 0; i < 20; ++i) {
     const Image image = random_image(random, i);
-    Image out(image.height(), image.width(), image.channels()), place = image;
+    Image out(image.height(), image.width(), image.channels());
     flip_vertical(image, out.data());
-    flip_vertical(place, place.data());
-    EXPECT_EQ(place, out);
     oracle.add("flip_vertical", image, {}, std::move(out));
   }
   oracle.compare();

@@ -1,10 +1,10 @@
 // Steps that move pixels: rotations, warps, borders, the flip from top to bottom.
-#include <cstring>
 #include <optional>
 
 #include "ridgeline/data/runtime/steps/step.h"
 #include "ridgeline/image/border.h"
 #include "ridgeline/image/boxes.h"
+#include "ridgeline/image/pixels.h"
 #include "ridgeline/image/rotate.h"
 #include "ridgeline/image/warp_draw.h"
 
@@ -165,11 +165,9 @@ class RandomVerticalFlip : public Step {
     if (!(random.uniform() < p_)) return;
     if (frame.boxes) image::flip_boxes_vertical(*frame.boxes);
     const Cell in = frame.cell;
-    const auto rows = static_cast<std::size_t>(in.dims[0]), row = in.bytes / rows;
-    const std::ptrdiff_t stride = in.row_bytes ? in.row_bytes : static_cast<std::ptrdiff_t>(row);
+    const auto rows = static_cast<int>(in.dims[0]), row = static_cast<int>(in.bytes / static_cast<std::size_t>(rows));
     std::uint8_t* out = frame.output(in.bytes);
-    for (std::size_t y = 0; y < rows; ++y)
-      std::memcpy(out + (rows - 1 - y) * row, in.data + static_cast<std::ptrdiff_t>(y) * stride, row);
+    image::flip_vertical({in.data, rows, row, 1, in.row_bytes ? in.row_bytes : row}, out);
     frame.cell.data = out;
     frame.cell.row_bytes = 0;
   }
