@@ -125,7 +125,7 @@ class CacheRows : public Rows {
                               (info.objects ? info.objects->size() * sizeof(image::ObjectBox) : 0);
     if (used_.fetch_add(static_cast<std::int64_t>(bytes)) + static_cast<std::int64_t>(bytes) > memory_limit_) {
       used_.fetch_sub(static_cast<std::int64_t>(bytes));
-      if (!writer_) full_.store(true, std::memory_order_relaxed);
+      if (!writer_ || write_failed_) full_.store(true, std::memory_order_relaxed);
       return;
     }
     auto row = std::make_unique<Kept>();
