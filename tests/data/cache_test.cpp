@@ -92,6 +92,23 @@ TEST(Cache, TheFileBelongsToTheGraphAndToTheData) {
   EXPECT_EQ(files(), 3);
 }
 
+TEST(Cache, EveryRankReadsItsOwnRows) {
+  const TempDir dir;
+  const Dataset folder = ImageFolder(write_folders(dir / "train", 2, 5));
+  const auto part = [&](bool sampler, std::int64_t rank) {
+    return sampler ? folder.sample(DistributedSampler(2, rank, {.shuffle = false})) : folder.shard(2, rank);
+  };
+  for (const bool sampler : {false, true}) {
+    for (const std::int64_t rank : {0, 1, 0}) {
+      const Dataset rows = part(sampler, rank).map(Resize({8, 8}));
+      Iterator plain(rows.batch(4), {.pull = true});
+      Iterator cached(rows.cache({.memory_limit = 0, .directory = dir / "cache"}).batch(4), {.pull = true});
+      EXPECT_EQ(digest(cached), digest(plain)) << rank;
+    }
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir / "cache"), {}), 4);
+}
+
 TEST(Cache, ABatchInTheMiddleOfTheFirstEpochLeavesNoFile) {
   const TempDir dir;
   const std::string folder = write_folders(dir / "train", 2, 8);

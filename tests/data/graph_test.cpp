@@ -226,6 +226,12 @@ TEST(DataGraphHash, LeavesOutHintsPlacesAndTheRank) {
   EXPECT_NE(make("a", 0, 5).hash(), hash);
   EXPECT_NE(ImageFolder("a").shuffle().shard(4, 0).map(Resize({8, 9})).batch(4).hash(), hash);
   EXPECT_NE(rows_in_memory(3).hash(), rows_in_memory(4).hash());
+  // Of a part, the rank's rows: without places still.
+  const auto part = [&](const std::string& dir, int rank) {
+    return graph_hash(make(dir, rank, 4).graph(), HashOf::part);
+  };
+  EXPECT_EQ(part("a", 1), part("b", 1));
+  EXPECT_NE(part("a", 1), part("a", 2));
 }
 
 TEST(Dataset, AnswersFromTheGraph) {

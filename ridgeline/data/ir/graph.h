@@ -73,8 +73,10 @@ std::string to_json(const DataGraph& graph, int indent = -1);
 // Unknown versions, ops, keys and values are Errors that name the nearest known one.
 DataGraph graph_from_json(const std::string& text);
 
-// What the samples depend on, apart from the seed: nodes, names and arguments without hints, without places in the
-// file system and without the rank's shard index. Two runs with equal hash, seed and data give the same batches.
-std::uint64_t graph_hash(const DataGraph& graph);
+// What the samples depend on, apart from the seed: nodes, names and arguments without hints and without places in the
+// file system. Of a run, also without the rank's shard index: two runs with equal hash, seed and data give the same
+// batches. Of a part, with it: equal hash, seed and data give the same rows.
+enum class HashOf { run, part };
+std::uint64_t graph_hash(const DataGraph& graph, HashOf of = HashOf::run);
 
 }  // namespace ridgeline::data

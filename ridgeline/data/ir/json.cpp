@@ -24,13 +24,16 @@ constexpr int kVersion = 1;
 
 // ---- writing
 
-json tensor_json(const NamedTensor& tensor, bool for_hash) {
+// What the JSON is for: to be read again, or one of the two hashes.
+enum class Form { file, hash_of_run, hash_of_part };
+
+json tensor_json(const NamedTensor& tensor, Form form) {
   json out{{"name", tensor.name},
            {"dtype", std::string(name_of(tensor.values.dtype()))},
            {"shape", tensor.values.shape().dims()}};
   // Of the bytes themselves a hash needs no text.
   const auto content = [&](std::string_view bytes) -> json {
-    return for_hash ? json(hash64(bytes)) : json(to_base64(bytes));
+    return form == Form::file ? json(to_base64(bytes)) : json(hash64(bytes));
   };
   if (tensor.values.dtype() == DType::bytes) {
     json strings = json::array();
@@ -42,12 +45,12 @@ json tensor_json(const NamedTensor& tensor, bool for_hash) {
   return out;
 }
 
-json value_json(const Value& value, bool for_hash) {
+json value_json(const Value& value, Form form) {
   return std::visit(
       [&](const auto& v) -> json {
         if constexpr (std::is_same_v<std::decay_t<decltype(v)>, Tensors>) {
           json out = json::array();
-          for (const NamedTensor& tensor : v) out.push_back(tensor_json(tensor, for_hash));
+          for (const NamedTensor& tensor : v) out.push_back(tensor_json(tensor, form));
           return out;
         } else {
           return v;
@@ -56,38 +59,42 @@ json value_json(const Value& value, bool for_hash) {
       value);
 }
 
-// For the hash, without places.
-json args_json(const Args& args, const std::vector<ArgSpec>& specs, bool for_hash) {
+// What the hash in question leaves out.
+bool left_out(const ArgSpec& spec, Form form) {
+  return form != Form::file && (spec.place || (spec.part && form == Form::hash_of_run));
+}
+
+json args_json(const Args& args, const std::vector<ArgSpec>& specs, Form form) {
   json out = json::object();
   for (const Args::value_type& given : args) {
     const auto spec = std::find_if(specs.begin(), specs.end(), [&](const ArgSpec& s) { return s.name == given.first; });
-    if (!for_hash || spec == specs.end() || !spec->place) out[given.first] = value_json(given.second, for_hash);
+    if (spec == specs.end() || !left_out(*spec, form)) out[given.first] = value_json(given.second, form);
   }
   return out;
 }
 
-json operations_json(const std::vector<Transform>& operations, bool for_hash) {
+json operations_json(const std::vector<Transform>& operations, Form form) {
   json out = json::array();
   for (const Transform& t : operations) {
     const TransformEntry& entry = transform_entry(t.op);
-    json args = args_json(t.args, entry.args, for_hash);
-    if (entry.nests) args["operations"] = operations_json(t.operations, for_hash);
+    json args = args_json(t.args, entry.args, form);
+    if (entry.nests) args["operations"] = operations_json(t.operations, form);
     out.push_back({{"op", t.op}, {"name", t.name}, {"args", std::move(args)}});
   }
   return out;
 }
 
-json node_json(const Node& node, bool for_hash) {
+json node_json(const Node& node, Form form) {
   json out{{"id", node.id},
            {"op", node.op},
            {"inputs", node.inputs},
-           {"args", args_json(node.args, node_entry(node.op).args, for_hash)}};
+           {"args", args_json(node.args, node_entry(node.op).args, form)}};
   out["name"] = node.name;
   const NodeKind kind = node_entry(node.op).kind;
   if (kind == NodeKind::map || (kind == NodeKind::batch && !node.operations.empty()))
-    out["args"]["operations"] = operations_json(node.operations, for_hash);
-  if (!for_hash) out["hints"] = node.hints;
-  if (!for_hash && !node.callbacks.empty()) {
+    out["args"]["operations"] = operations_json(node.operations, form);
+  if (form == Form::file) out["hints"] = node.hints;
+  if (form == Form::file && !node.callbacks.empty()) {
     out["callback"] = json::array();
     for (const std::shared_ptr<DataCallback>& callback : node.callbacks)
       out["callback"].push_back(callback->step_size());
@@ -249,7 +256,7 @@ Node read_node(const json& object) {
 
 std::string to_json(const DataGraph& graph, int indent) {
   json nodes = json::array();
-  for (const Node& node : graph.nodes) nodes.push_back(node_json(node, false));
+  for (const Node& node : graph.nodes) nodes.push_back(node_json(node, Form::file));
   const json out{{"schema", "data-graph"},
                  {"version", kVersion},
                  {"seed", graph.seed},
@@ -327,9 +334,10 @@ void fold_shards(DataGraph& graph) {
 }  // namespace
 
 // Nodes by their place instead of the ids, which are only names.
-std::uint64_t graph_hash(const DataGraph& given) {
+std::uint64_t graph_hash(const DataGraph& given, HashOf of) {
   DataGraph graph = given;
-  fold_shards(graph);
+  if (of == HashOf::run) fold_shards(graph);
+  const Form form = of == HashOf::run ? Form::hash_of_run : Form::hash_of_part;
   json nodes = json::array();
   std::map<std::string, std::size_t> places;
   for (const Node& node : graph.nodes) {
@@ -338,7 +346,7 @@ std::uint64_t graph_hash(const DataGraph& given) {
       places[node.id] = places.at(node.inputs[0]);
       continue;
     }
-    json object = node_json(node, true);
+    json object = node_json(node, form);
     object.erase("id");
     object["inputs"] = json::array();
     for (const std::string& input : node.inputs) object["inputs"].push_back(places.at(input));

@@ -19,7 +19,8 @@ struct ArgSpec {
   std::string doc;
   std::optional<Value> fallback = std::nullopt;  // absent: the argument is required
   std::vector<std::string> allowed = {};         // of a text argument; empty: any
-  bool place = false;                            // where data lies or which rank reads: not part of the graph hash
+  bool place = false;                            // where data lies: not part of the graph hash
+  bool part = false;                             // which rank reads: part of the hash of its rows alone
 };
 
 enum class NodeKind {

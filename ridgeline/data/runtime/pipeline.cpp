@@ -91,7 +91,7 @@ class TreeBuilder {
     return read_label(source_of(input), row);
   }
 
-  // Another graph below, other files or other content of them: another key.
+  // Another graph below, another rank's part, other files or other content of them: another key.
   std::string cache_key(const Node& node) const {
     if (arg<std::string>(node.args, "directory").empty()) return "";
     DataGraph below = graph_;
@@ -101,7 +101,7 @@ class TreeBuilder {
       if (used.contains(n->id)) used.insert(n->inputs.begin(), n->inputs.end());
     }
     std::erase_if(below.nodes, [&](const Node& n) { return !used.contains(n.id); });
-    std::uint64_t key = graph_hash(below);
+    std::uint64_t key = graph_hash(below, HashOf::part);
     for (const Node* source : sources_of(below)) key = hash64(fmt::format("{}", source_of(*source).fingerprint()), key);
     return fmt::format("{:016x}", key);
   }

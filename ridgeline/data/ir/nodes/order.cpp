@@ -100,7 +100,7 @@ std::vector<NodeEntry> order_entries() {
        .kind = NodeKind::order,
        .doc = "every count-th row from index on",
        .args = {{.name = "count", .type = ArgType::integer, .doc = "parts"},
-                {.name = "index", .type = ArgType::integer, .doc = "this part, from 0", .place = true}},
+                {.name = "index", .type = ArgType::integer, .doc = "this part, from 0", .part = true}},
        .check = check_shard,
        .schema = same_schema,
        .size = shard_size},

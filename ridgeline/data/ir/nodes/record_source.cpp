@@ -12,7 +12,7 @@ std::vector<ArgSpec> record_file_args(std::vector<ArgSpec> others) {
   others.insert(others.begin(), files_arg());
   others.push_back(count_arg("file_shards", "sharding by file: parts that the files are shared out to", 1));
   ArgSpec part = count_arg("file_shard", "the part that is read: every file_shards-th file from this one on");
-  part.place = true;
+  part.part = true;
   others.push_back(std::move(part));
   ArgSpec limit = count_arg("inflate_limit", "bytes of memory that the content of all compressed files may take",
                             static_cast<std::int64_t>(kInflateLimit));

@@ -210,7 +210,7 @@ std::vector<NodeEntry> sampler_entries() {
        .kind = NodeKind::order,
        .doc = "the part of one rank, by MindData's law: position num_shards * i + index - offset",
        .args = {{.name = "num_shards", .type = ArgType::integer, .doc = "parts"},
-                {.name = "index", .type = ArgType::integer, .doc = "this part, from 0", .place = true},
+                {.name = "index", .type = ArgType::integer, .doc = "this part, from 0", .part = true},
                 {.name = "shuffle", .type = ArgType::boolean, .doc = "a random order first", .fallback = true},
                 count_arg("rows; -1: all of the part"),
                 seed_arg(),
