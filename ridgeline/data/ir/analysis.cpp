@@ -91,6 +91,16 @@ const std::vector<std::string>& columns_of(const Node& map) {
   return map.op == "map" ? arg<Texts>(map.args, "columns") : none;
 }
 
+bool follows_image(const std::string& column) { return column == "boxes" || column == "box_labels"; }
+
+bool touches(const Node& map, const std::string& column) {
+  const std::vector<std::string>& columns = columns_of(map);
+  const auto names = [&](const std::string& name) {
+    return std::find(columns.begin(), columns.end(), name) != columns.end();
+  };
+  return names(column) || (follows_image(column) && names("image"));
+}
+
 Schema schema_after(const Node& node, Schema schema, std::size_t count) {
   const std::vector<std::string>& columns = columns_of(node);
   for (std::size_t i = 0; i < count; ++i) {

@@ -33,6 +33,10 @@ Schema schema_of(const DataGraph& graph);
 Schema schema_after(const Node& node, Schema input, std::size_t count);
 // The columns that a map transforms.
 const std::vector<std::string>& columns_of(const Node& map);
+// boxes and box_labels, which follow the geometry of the column image beside them.
+bool follows_image(const std::string& column);
+// Whether what a map makes of its columns depends on the column, or the other way round.
+bool touches(const Node& map, const std::string& column);
 
 // Where rows are shared out by shard, a rank may have one more than another. Batches are counted alike for all: by the
 // rank with the fewest rows where remainders are dropped, else by the one with the most.

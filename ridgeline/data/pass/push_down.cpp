@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <limits>
 
 #include "ridgeline/data/ir/analysis.h"
@@ -17,16 +16,11 @@ bool can_cross_batch(const Node& upper, const Node& batch) {
   return count <= std::numeric_limits<std::int64_t>::max() / arg<std::int64_t>(batch.args, "size");
 }
 
-// What looks into a column crosses maps that leave it alone: a filter, and pk_sampler, which looks at the label. Boxes
-// follow the geometry of the column image.
+// What looks into a column crosses maps that leave it alone: a filter, and pk_sampler, which looks at the label.
 bool can_cross_map(const Node& node, const Node& map) {
   const bool filter = node.op == "filter";
   if (!filter && node.op != "pk_sampler") return true;
-  const std::string column = filter ? arg<std::string>(node.args, "column") : "label";
-  const std::vector<std::string>& columns = columns_of(map);
-  const bool of_image = column == "boxes" || column == "box_labels";
-  if (of_image && std::find(columns.begin(), columns.end(), "image") != columns.end()) return false;
-  return std::find(columns.begin(), columns.end(), column) == columns.end();
+  return !touches(map, filter ? arg<std::string>(node.args, "column") : "label");
 }
 
 // One exchange, if any is left to make.

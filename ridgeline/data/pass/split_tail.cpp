@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "ridgeline/data/ir/analysis.h"
-#include "ridgeline/data/ir/names.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
 #include "ridgeline/data/pass/tail.h"
@@ -54,8 +53,7 @@ DataGraph split_tail(DataGraph graph) {
     draw.name = tail.flip->name;  // the same stream: the same flips as in the workers
   }
   map->operations.push_back(std::move(draw));
-  give_names(graph);
-  return graph;
+  return resolve_schema(std::move(graph));  // draw_flip needs pixels, which perhaps nothing before it did
 }
 
 }  // namespace ridgeline::data

@@ -8,22 +8,24 @@
 namespace ridgeline::data {
 namespace {
 
-bool names_boxes(const std::string& column) { return column == "boxes" || column == "box_labels"; }
-
-// Whether the node looks at boxes, which a flip below it must have turned already.
-bool reads_boxes(const Node& node) {
-  if (node.op == "filter") return names_boxes(arg<std::string>(node.args, "column"));
+// Whether the node looks at what the tail of a map below it changes: a filter at finished images, or anything at boxes,
+// which a flip must have turned already.
+bool reads_tail(const Node& node) {
+  if (node.op == "filter") {
+    const std::string& column = arg<std::string>(node.args, "column");
+    return column == "image" || follows_image(column);
+  }
   const std::vector<std::string>& columns = columns_of(node);
-  return std::any_of(columns.begin(), columns.end(), names_boxes);
+  return std::any_of(columns.begin(), columns.end(), follows_image);
 }
 
-// The maps of the image, from the batch down to where the pixels come from: order nodes and those that only rename or
-// choose other columns lie between them.
+// The maps of the image, from the batch down to where the pixels come from: order nodes, filters by other columns and
+// maps of other columns lie between them.
 std::vector<std::string> image_maps(const DataGraph& graph) {
   std::vector<std::string> maps;
   for (const Node* node : trunk_of(graph)) {
     const NodeKind kind = node_entry(node->op).kind;
-    if (reads_boxes(*node)) break;
+    if (reads_tail(*node)) break;
     if (kind == NodeKind::map) {
       const std::vector<std::string>& columns = columns_of(*node);
       if (columns == std::vector<std::string>{"image"}) maps.push_back(node->id);
