@@ -109,6 +109,32 @@ TEST(FuseWrite, TakesAChangeOfLayoutAtTheEnd) {
   EXPECT_EQ(shape_of(fuse_write(middle.graph())), "image_folder | map(resize, normalize, hwc_to_chw, type_cast)");
 }
 
+bool is_f32(const Tensor& image) { return image.dtype() == DType::f32; }
+
+// A filter by the image: only what it gets tells whether a pass brought something past it.
+Filter by_f32_images() {
+  static const bool registered = [] {
+    register_predicate("f32_images", is_f32);
+    return true;
+  }();
+  (void)registered;
+  return passes("image", "f32_images");
+}
+
+TEST(FuseWrite, StopsAtAFilterThatLooksAtTheImage) {
+  const Dataset mapped = rows_in_memory(6).map(Resize({8, 8}), RandomHorizontalFlip(), Normalize::imagenet());
+  const Dataset data = mapped.filter(by_f32_images()).map(HWC2CHW()).batch(4);
+  EXPECT_EQ(shape_of(fuse_write(data.graph())),
+            "in_memory | map(resize, random_horizontal_flip, normalize) | filter | map(write) | batch");
+  Iterator reference(data, {.pull = true, .disabled_passes = {"fuse_write"}}), it(data, {.pull = true});
+  EXPECT_EQ(digest(it), digest(reference));
+  // By the label it does not matter.
+  EXPECT_EQ(shape_of(fuse_write(mapped.filter(compare("label", "less", 3)).map(HWC2CHW()).batch(4).graph())),
+            "in_memory | map(resize) | filter | map(write) | batch");
+  for (const Dataset& raw : {data, mapped.filter(by_f32_images()).batch(4)})
+    EXPECT_ERROR(Iterator(raw, {.raw_images = true}), "raw images need Normalize and RandomHorizontalFlip at the end");
+}
+
 TEST(FuseResize, JoinsAResizeAndTheWriteAfterIt) {
   const auto fused = [](const Dataset& data) {
     return shape_of(fuse_resize(fuse_write(fuse_decode_crop(resolve_schema(data.graph())))));
@@ -273,6 +299,19 @@ TEST(SplitTail, LeavesFlipAndNormalizeToTheConsumer) {
             "in_memory | shuffle | map(draw_flip) | batch | shard");
 }
 
+TEST(SplitTail, DecodesWhatNothingElseDoes) {
+  register_function("bytes_as_they_are", [](const Tensor& x) { return x.clone(); });
+  const TempDir dir;
+  const Dataset folder = ImageFolder(write_folders(dir / "train", 1, 4));
+  for (const Dataset& data : {folder, folder.map(Function("bytes_as_they_are")), folder.map(RandomHorizontalFlip())}) {
+    Iterator raw(data.batch(4, {.pad = true}), {.raw_images = true, .pull = true});
+    const Batch images = *raw.next();
+    EXPECT_EQ(images.column("image").dtype(), DType::u8);
+    EXPECT_EQ(images.column("image").shape()[3], 3);
+    EXPECT_GE(images.column("image").shape()[1], 20);
+  }
+}
+
 TEST(NameOps, NamesByOpAndCountAndKeepsGivenNames) {
   DataGraph graph = kFolder.shuffle().shuffle().map(RandomHorizontalFlip(), RandomHorizontalFlip()).graph();
   EXPECT_EQ(graph.nodes[2].name, "shuffle_1");
@@ -308,48 +347,6 @@ TEST(CacheLegality, RefusesWhatIsNotTheSameInEveryEpoch) {
   EXPECT_TRUE(cache_legality(graph) == graph);
 }
 
-Dataset three_columns() {
-  return InMemory({{"a", Tensor::of<std::int32_t>({1, 2, 3}, Shape{3})},
-                   {"b", Tensor::of<std::int32_t>({4, 5, 6}, Shape{3})},
-                   {"c", Tensor::of<std::int32_t>({7, 8, 9}, Shape{3})}});
-}
-
-TEST(ProjectSource, LetsTheSourceGiveFewerColumns) {
-  const Dataset data = three_columns();
-  const auto after = [](const Dataset& d) { return project_source(d.graph()); };
-  DataGraph graph = after(data.shuffle().map_columns({"b"}, {TypeCast(DType::i64)}).project({"b", "c"}).batch(2));
-  EXPECT_EQ(shape_of(graph), "in_memory | shuffle | map(type_cast) | batch");
-  EXPECT_EQ(arg<Tensors>(graph.nodes[0].args, "columns").size(), 2u);
-  EXPECT_EQ(to_string(schema_of(graph)), "b i64[2], c i32[2], mask u8[2]");
-  graph = after(data.project({"c", "a"}));  // stays for the order
-  EXPECT_EQ(shape_of(graph), "in_memory | project");
-  EXPECT_EQ(to_string(schema_of(graph)), "c i32[], a i32[]");
-  EXPECT_EQ(arg<Tensors>(graph.nodes[0].args, "columns").size(), 2u);
-}
-
-TEST(ProjectSource, LeavesAloneWhatLooksAtOtherColumns) {
-  const Dataset data = three_columns();
-  for (const Dataset& kept :
-       {data.filter(compare("a", "less", 3)).project({"b"}),
-        data.map_columns({"a"}, {TypeCast(DType::i64)}).project({"b"}), data.rename({"a"}, {"x"}).project({"b"}),
-        zip({data.project({"a"}), data.project({"b"})}),  // two read the source
-        kFolder.project({"label"})}) {
-    EXPECT_TRUE(project_source(kept.graph()) == kept.graph()) << kept.to_json(1);
-  }
-  const Dataset filtered = data.filter(compare("b", "less", 6)).project({"b"});
-  EXPECT_EQ(shape_of(project_source(filtered.graph())), "in_memory | filter");
-}
-
-TEST(ProjectSource, KeepsTheSamples) {
-  const Dataset data = three_columns();
-  for (const Dataset& projected : {data.shuffle().project({"b", "c"}).batch(2), data.project({"c", "a"}).batch(2)}) {
-    Iterator whole(projected, {.pull = true, .disabled_passes = {"project_source"}}), less(projected, {.pull = true});
-    EXPECT_EQ(digest(less), digest(whole));
-    Iterator again(data.batch(3), {.pull = true});  // shares nothing that the pass made
-    EXPECT_EQ(again.next()->column("a").data<std::int32_t>()[2], 3);
-  }
-}
-
 TEST(Passes, HaveAPageWithAnExampleForAllThatChangeSomething) {
   const std::string page = passes_page();
   for (const Pass& pass : passes(true)) {
@@ -375,7 +372,15 @@ TEST(Prepare, WorksOnACopy) {
 TEST(Prepare, GivesTheSameSamplesWithAnyPassLeftOut) {
   const TempDir dir;
   const Dataset folder = ImageFolder(write_folders(dir / "train", 2, 8));
+  Tensor boxes(DType::f32, Shape{16, 1, 4});
+  for (std::int64_t i = 0; i < boxes.elements(); ++i)
+    boxes.data<float>()[i] = (i % 4 < 2 ? 0.1f : 0.5f) + static_cast<float>(i % 13) * 0.03f;
+  const Tensor images = Tensor::of<std::uint8_t>(std::vector<std::uint8_t>(16 * 20 * 30 * 3, 7), Shape{16, 20, 30, 3});
+  const Dataset boxed =
+      InMemory({{"image", images}, {"boxes", boxes}, {"label", Tensor::zeros(DType::i32, Shape{16})}});
   const std::vector<Dataset> all{
+      boxed.map(RandomResizedCrop(8)).project({"image", "label"}).batch(2),  // boxes steer the crop
+      boxed.map(ClipBoxes()).project({"label", "image"}).batch(3),
       folder.repeat(1)
           .map(RandomResizedCrop(16))
           .shuffle()

@@ -19,42 +19,62 @@ bool can_choose(const Node& source) {
   return source.args.contains("columns") && source.op != "csv" && source.op != "json_lines";
 }
 
-// Makes it give those of its columns that are in `kept`, in its own order, which is returned.
-Texts choose(Node& source, const Texts& kept) {
-  Texts wanted;
-  for (const Column& column : node_entry(source.op).schema(source, {})) {
-    if (contains(kept, column.name)) wanted.push_back(column.name);
+// Arguments name columns as they are stored; of `example` the class has a name of its own there, and goes with all that
+// is asked about it where no column label is wanted.
+Texts stored_names(Node& source, Texts wanted) {
+  if (!source.args.contains("label") || arg<std::string>(source.args, "label").empty()) return wanted;
+  const auto label = std::find(wanted.begin(), wanted.end(), "label");
+  if (label != wanted.end()) {
+    *label = arg<std::string>(source.args, "label");
+    return wanted;
   }
-  Value& columns = source.args.at("columns");
-  Value before = columns;
-  if (Tensors* tensors = std::get_if<Tensors>(&columns))
-    std::erase_if(*tensors, [&](const NamedTensor& tensor) { return !contains(wanted, tensor.name); });
-  else
-    columns = wanted;
-  // Copies of the graph share what is opened for the old argument.
-  if (columns != before) source.source = std::make_shared<SourceHandle>();
+  for (const ArgSpec& spec : node_entry(source.op).args) {
+    if (spec.name == "label" || spec.name == "label_base" || spec.name == "num_classes")
+      source.args.at(spec.name) = *spec.fallback;
+  }
   return wanted;
 }
 
-// Whether `project` may as well lie below: what makes, changes or tests no column that it drops.
-bool can_cross(const Node& project, const Node& below) {
+// Makes it give those of its columns that are in `kept`, in its own order, which is returned.
+Texts choose(Node& source, const Texts& kept) {
+  const Schema schema = node_entry(source.op).schema(source, {});
+  Texts wanted;
+  for (const Column& column : schema) {
+    if (contains(kept, column.name)) wanted.push_back(column.name);
+  }
+  if (wanted.size() == schema.size()) return wanted;
+  // Copies of the graph share what is opened for the old arguments.
+  auto handle = std::make_shared<SourceHandle>(source);
+  if (Tensors* tensors = std::get_if<Tensors>(&source.args.at("columns")))
+    std::erase_if(*tensors, [&](const NamedTensor& tensor) { return !contains(wanted, tensor.name); });
+  else
+    source.args.at("columns") = stored_names(source, wanted);
+  source.source = std::move(handle);
+  return wanted;
+}
+
+// Whether `project` may as well lie below, where the columns are `schema`: what makes, changes or tests no column that
+// it drops, and goes by none.
+bool can_cross(const Node& project, const Node& below, const Schema& schema) {
   const Texts& kept = arg<Texts>(project.args, "columns");
   switch (node_entry(below.op).kind) {
     case NodeKind::order: return below.op != "pk_sampler";  // reads labels
     case NodeKind::filter: return contains(kept, arg<std::string>(below.args, "column"));
     case NodeKind::map:
-      return std::all_of(columns_of(below).begin(), columns_of(below).end(),
-                         [&](const std::string& column) { return contains(kept, column); });
+      return std::all_of(schema.begin(), schema.end(), [&](const Column& column) {
+        return contains(kept, column.name) || !touches(below, column.name);
+      });
     default: return false;
   }
 }
 
 // The source that `project` can be brought down to, or null. Nobody else may read it or what lies between.
 Node* reachable_source(DataGraph& graph, const Node& project) {
+  const std::map<std::string, Schema> schemas = schemas_of(graph);
   for (Node* below = &graph.node(project.inputs[0]);; below = &graph.node(below->inputs[0])) {
     if (readers_of(graph, below->id).size() != 1) return nullptr;
     if (node_entry(below->op).kind == NodeKind::source) return can_choose(*below) ? below : nullptr;
-    if (!can_cross(project, *below)) return nullptr;
+    if (below->inputs.size() != 1 || !can_cross(project, *below, schemas.at(below->inputs[0]))) return nullptr;
   }
 }
 

@@ -58,17 +58,19 @@ void complete_source(Node& node) { complete(node); }
 
 const Source& SourceHandle::get(const Node& node) {
   const std::lock_guard lock(mutex_);
-  if (!source_) source_ = open_source(node);
+  return opened(node);
+}
+
+// Under the lock.
+const Source& SourceHandle::opened(const Node& node) {
+  if (!source_) source_ = whole_ ? source_of(*whole_).choose(node) : open_source(node);
   return *source_;
 }
 
 Schema SourceHandle::schema(const Node& node) {
   const std::lock_guard lock(mutex_);
   if (!schema_ && !source_) schema_ = known_schema(node);
-  if (!schema_) {
-    if (!source_) source_ = open_source(node);
-    schema_ = source_->schema();
-  }
+  if (!schema_) schema_ = opened(node).schema();
   return *schema_;
 }
 
@@ -94,6 +96,8 @@ std::uint64_t Source::fingerprint() const {
   const std::uint64_t records = size();
   return hash64(std::to_string(records) + (records ? origin(0) + origin(records - 1) : ""));
 }
+
+std::unique_ptr<Source> Source::choose(const Node& node) const { return open_source(node); }
 
 ClassIndexing Source::class_indexing() const {
   ClassIndexing indexing;

@@ -72,6 +72,9 @@ class Source {
   virtual int label_base() const { return 0; }
   // What the records are, for caches that outlive a run: of files their names, sizes and times.
   virtual std::uint64_t fingerprint() const;
+  // Of sources with the argument "columns": the records of this one with the columns that `node` names, sharing what is
+  // open where that is worth it.
+  virtual std::unique_ptr<Source> choose(const Node& node) const;
   // The label of a record without the rest of it, for samplers that choose by class. Reads the whole record where the
   // source has nothing quicker; an Error if it has no column "label" of whole numbers.
   virtual std::int64_t label_of(std::uint64_t index) const;
@@ -91,11 +94,17 @@ std::unique_ptr<Source> open_source(const Node& node);
 // The source of one node, opened on first use and shared by all copies of the graph. Any thread.
 class SourceHandle {
  public:
+  SourceHandle() = default;
+  // Of a node that gives fewer of the columns of `whole`, whose files both read.
+  explicit SourceHandle(Node whole) : whole_(std::move(whole)) {}
   const Source& get(const Node& node);
   // Without opening files that the arguments make unnecessary (source/known.h).
   Schema schema(const Node& node);
 
  private:
+  const Source& opened(const Node& node);
+
+  std::optional<Node> whole_;
   std::mutex mutex_;
   std::unique_ptr<Source> source_;
   std::optional<Schema> schema_;
