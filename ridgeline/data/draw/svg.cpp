@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ridgeline/core/utf8.h"
 #include "ridgeline/data/draw/facts.h"
 #include "ridgeline/data/draw/layout.h"
 #include "ridgeline/data/ir/registry.h"
@@ -19,25 +20,20 @@ constexpr std::size_t kWrap = 52;  // characters of a line in a box
 std::string escape(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t length = lead < 0x80                   ? 1
-                               : lead >= 0xf0 && lead < 0xf5 ? 4
-                               : lead >= 0xe0                ? 3
-                               : lead >= 0xc2                ? 2
-                                                             : 0;
-    bool whole = length > 0 && lead < 0xf5 && i + length <= text.size() && (lead >= 0x20 || lead == '\t');
-    for (std::size_t k = 1; whole && k < length; ++k) whole = (static_cast<unsigned char>(text[i + k]) & 0xc0) == 0x80;
-    if (!whole) {
+    const std::size_t length = utf8_length(std::string_view(text).substr(i));
+    const std::string_view character = std::string_view(text).substr(i, length);
+    const bool control = length == 1 && static_cast<unsigned char>(text[i]) < 0x20 && text[i] != '\t';
+    if (length == 0 || control || character == "\xef\xbf\xbe" || character == "\xef\xbf\xbf") {  // U+FFFE, U+FFFF
       out += '?';
-      ++i;
+      i += std::max<std::size_t>(1, length);
       continue;
     }
-    switch (lead) {
+    switch (text[i]) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;
       case '>': out += "&gt;"; break;
       case '"': out += "&quot;"; break;
-      default: out += text.substr(i, length);
+      default: out += character;
     }
     i += length;
   }

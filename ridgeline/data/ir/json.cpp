@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ridgeline/core/random.h"
+#include "ridgeline/core/utf8.h"
 #include "ridgeline/data/ir/base64.h"
 #include "ridgeline/data/ir/graph.h"
 #include "ridgeline/data/ir/names.h"
@@ -27,8 +28,13 @@ constexpr int kVersion = 1;
 // What the JSON is for: to be read again, or one of the two hashes.
 enum class Form { file, hash_of_run, hash_of_part };
 
+// Paths and class names are bytes and need not be UTF-8, as JSON must be: a hash then takes theirs.
+json text_json(const std::string& text, Form form) {
+  return form == Form::file || is_utf8(text) ? json(text) : json(hash64(text));
+}
+
 json tensor_json(const NamedTensor& tensor, Form form) {
-  json out{{"name", tensor.name},
+  json out{{"name", text_json(tensor.name, form)},
            {"dtype", std::string(name_of(tensor.values.dtype()))},
            {"shape", tensor.values.shape().dims()}};
   // Of the bytes themselves a hash needs no text.
@@ -52,6 +58,12 @@ json value_json(const Value& value, Form form) {
           json out = json::array();
           for (const NamedTensor& tensor : v) out.push_back(tensor_json(tensor, form));
           return out;
+        } else if constexpr (std::is_same_v<std::decay_t<decltype(v)>, Texts>) {
+          json out = json::array();
+          for (const std::string& text : v) out.push_back(text_json(text, form));
+          return out;
+        } else if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>) {
+          return text_json(v, form);
         } else {
           return v;
         }
@@ -79,7 +91,7 @@ json operations_json(const std::vector<Transform>& operations, Form form) {
     const TransformEntry& entry = transform_entry(t.op);
     json args = args_json(t.args, entry.args, form);
     if (entry.nests) args["operations"] = operations_json(t.operations, form);
-    out.push_back({{"op", t.op}, {"name", t.name}, {"args", std::move(args)}});
+    out.push_back({{"op", t.op}, {"name", text_json(t.name, form)}, {"args", std::move(args)}});
   }
   return out;
 }
@@ -89,7 +101,7 @@ json node_json(const Node& node, Form form) {
            {"op", node.op},
            {"inputs", node.inputs},
            {"args", args_json(node.args, node_entry(node.op).args, form)}};
-  out["name"] = node.name;
+  out["name"] = text_json(node.name, form);
   const NodeKind kind = node_entry(node.op).kind;
   if (kind == NodeKind::map || (kind == NodeKind::batch && !node.operations.empty()))
     out["args"]["operations"] = operations_json(node.operations, form);
