@@ -55,6 +55,13 @@ TEST(DrawText, OpensFilesOnlyIfItMay) {
   EXPECT_ERROR(to_text(idx, {.open_files = true}), "/none");
 }
 
+TEST(DrawText, ReadsNoSchemaFileUnlessItMay) {
+  DataGraph graph;
+  graph.add({.op = "example", .args = {{"files", Texts{"x"}}, {"schema", std::string("/none.json")}}});
+  EXPECT_EQ(to_text(graph), "example_0: example(files=[\"x\"], schema=\"/none.json\")\n");
+  EXPECT_ERROR(to_text(graph, {.open_files = true}), "no file matches x");
+}
+
 TEST(DrawText, CutsLongListsAndNamesStreams) {
   const auto callback = std::make_shared<DataCallback>(5);
   const Dataset data = ImageFolder("x")
@@ -87,6 +94,11 @@ TEST(DrawSvg, ShowsEveryNodeOperationAndColumnAndEscapes) {
     };
     EXPECT_EQ(count(std::regex("<" + name + "[ >]")), count(std::regex("</" + name + ">"))) << name;
   }
+}
+
+TEST(DrawSvg, HoldsOnlyCharactersThatXmlTakes) {
+  const std::string svg = to_svg(ImageFolder("\xed\xa0\x80|\xe0\x80\x80|\xef\xbf\xbe|\xc3\xa9").graph());
+  EXPECT_NE(svg.find("???|???|?|\xc3\xa9"), std::string::npos) << svg;
 }
 
 struct Rectangle {

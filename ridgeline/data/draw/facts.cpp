@@ -7,6 +7,7 @@
 
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/ir/registry.h"
+#include "ridgeline/data/source/source.h"
 
 namespace ridgeline::data {
 namespace {
@@ -73,13 +74,13 @@ void list_operations(const std::vector<Transform>& operations, const std::string
 }
 
 // Asks a rule of a node; nothing where the answer lies in files that must not be opened. Sources then have no handle to
-// open them by, which source_of() notices.
+// open them by.
 template <class F>
 auto unless_in_files(bool open_files, F&& ask) -> std::optional<decltype(ask())> {
   if (open_files) return ask();
   try {
     return ask();
-  } catch (const InternalError&) {
+  } catch (const NotOpened&) {
     return std::nullopt;
   }
 }

@@ -31,9 +31,8 @@ Schema tar(const Node& node) {
 }
 
 std::optional<Schema> example(const Node& node) {
-  const std::string& file = arg<std::string>(node.args, "schema");
-  if (file.empty()) return std::nullopt;
-  return ExampleColumns(node, ExampleSchema::read(file)).schema();
+  if (!schema_is_in_a_file(node)) return std::nullopt;
+  return ExampleColumns(node, ExampleSchema::read(arg<std::string>(node.args, "schema"))).schema();
 }
 
 std::optional<Schema> named(const Node& node) {
@@ -96,6 +95,10 @@ std::optional<Schema> known_schema(const Node& node) {
   if (node.op == "in_memory") return columns_as_schema(arg<Tensors>(node.args, "columns"));
   if (node.op == "named") return named(node);
   return std::nullopt;  // packed and idx hold theirs; a generator's source opens no file
+}
+
+bool schema_is_in_a_file(const Node& node) {
+  return node.op == "example" && !arg<std::string>(node.args, "schema").empty();
 }
 
 std::optional<KnownClasses> known_classes(const Node& node) {

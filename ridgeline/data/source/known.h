@@ -14,6 +14,8 @@ namespace ridgeline::data {
 
 // Reads at most the schema file of an `example` node.
 std::optional<Schema> known_schema(const Node& node);
+// Whether known_schema() reads it.
+bool schema_is_in_a_file(const Node& node);
 // The first extent counts the rows.
 Schema columns_as_schema(const Tensors& columns);
 

@@ -29,6 +29,11 @@ auto with_origin(const Source& source, std::uint64_t index, F&& f) {
   }
 }
 
+SourceHandle& handle_of(const Node& node) {
+  if (!node.source) throw NotOpened("a source node without a handle: " + node.op);
+  return *node.source;
+}
+
 }  // namespace
 
 std::unique_ptr<Source> open_source(const Node& node) {
@@ -118,17 +123,13 @@ std::int64_t Source::label_of(std::uint64_t index) const {
   return static_cast<std::int64_t>(to_tensor(record.cells[static_cast<std::size_t>(label - columns.data())]).at(0));
 }
 
-const Source& source_of(const Node& node) {
-  RIDGELINE_CHECK(node.source != nullptr, "a source node without a handle");
-  return node.source->get(node);
-}
+const Source& source_of(const Node& node) { return handle_of(node).get(node); }
 
 Schema source_schema(const Node& node) {
-  if (!node.source) {  // a graph that must open nothing (drawings)
+  if (!node.source && !schema_is_in_a_file(node)) {
     if (std::optional<Schema> known = known_schema(node)) return *known;
   }
-  RIDGELINE_CHECK(node.source != nullptr, "a source node without a handle");
-  return node.source->schema(node);
+  return handle_of(node).schema(node);
 }
 
 }  // namespace ridgeline::data

@@ -109,9 +109,14 @@ class SourceHandle {
   std::unique_ptr<Source> source_;
   std::optional<Schema> schema_;
 };
-// The opened source of a source node of a graph.
+// What only files tell of a node without a handle, as drawings make them for graphs whose files must not be opened.
+class NotOpened : public InternalError {
+ public:
+  using InternalError::InternalError;
+};
+// The opened source of a source node of a graph. Throws NotOpened.
 const Source& source_of(const Node& node);
-// Its columns.
+// Its columns. Throws NotOpened.
 Schema source_schema(const Node& node);
 
 }  // namespace ridgeline::data
