@@ -99,6 +99,34 @@ TEST(Concat, RecordsOfItsInputsDrawApart) {
   EXPECT_EQ(batch->records()[73], 73u);
 }
 
+TEST(Joins, KnowANodeThatWasNotChangedSince) {
+  struct Counter : DataCallback {
+    void step_begin(const CallbackInfo&) override { ++calls; }
+    int calls = 0;
+  };
+  const auto counter = std::make_shared<Counter>();
+  const Dataset base = zip({numbers(6), numbers(6, 10, "y")}).map_columns({"x"}, {TypeCast(DType::i32)});
+  const Dataset both =
+      zip({base.project({"x"}), base.with_callbacks({counter}).project({"y"}), base.rename({"x", "y"}, {"p", "q"})});
+  EXPECT_EQ(both.graph().nodes.size(), 8u);  // two sources, zip, map, project, project, rename, zip
+  EXPECT_EQ(values(both.batch(2), "y"), (V{10, 11, 12, 13, 14, 15}));
+  EXPECT_EQ(counter->calls, 3);
+
+  const Dataset first = numbers(6).take(2).skip(1);
+  DataGraph edited = first.graph();
+  edited.node("take_1").args["count"] = std::int64_t{4};
+  EXPECT_EQ(values(concat({first, Dataset(edited)}).batch(4)), (V{1, 1, 2, 3}));
+  EXPECT_EQ(concat({first, Dataset(edited)}).graph().nodes.size(), 6u);  // the source once
+}
+
+TEST(Joins, HaveOneSeed) {
+  const Dataset a = numbers(3), b = numbers(3, 5);
+  EXPECT_EQ(concat({a.with_seed(7), b}).graph().seed, 7u);
+  EXPECT_EQ(concat({a.with_seed(7), b.with_seed(7)}).graph().seed, 7u);
+  EXPECT_ERROR(concat({a, b.with_seed(7)}), "[concat] has one seed, 0 of its first input: 7 of another one would be");
+  EXPECT_ERROR(mix({a.with_seed(3), b.with_seed(7)}, {1, 1}), "[mix] has one seed, 3 of its first input");
+}
+
 TEST(Mix, KeepsTheWeightsInEveryThousandRowsAndGoesOnInTheNextEpoch) {
   const Dataset data = mix({numbers(100), numbers(10, 1000)}, {3, 1}, {.count = 2000});
   const std::vector<std::int32_t> rows = values(data.batch(100));

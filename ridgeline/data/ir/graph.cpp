@@ -44,9 +44,30 @@ void clear_taken(std::vector<Transform>& operations, const std::set<std::string>
   }
 }
 
+// Names aside, which absorb() gives anew where they are taken.
+bool same_operations(const std::vector<Transform>& a, const std::vector<Transform>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Transform& x, const Transform& y) {
+    return x.op == y.op && x.args == y.args && same_operations(x.operations, y.operations);
+  });
+}
+
+// Whether both are the same node of two graphs: made by one call, and not changed in one of them since.
+bool same_node(const Node& a, const Node& b) {
+  return a.origin != 0 && a.origin == b.origin && a.op == b.op && a.inputs == b.inputs && a.args == b.args &&
+         same_operations(a.operations, b.operations);
+}
+
 std::uint64_t next_origin() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;
+}
+
+// Callbacks see no samples: a node that has them in one graph only is the same node.
+using Callbacks = std::vector<std::shared_ptr<DataCallback>>;
+void add_callbacks(const Callbacks& from, Callbacks& to) {
+  for (const std::shared_ptr<DataCallback>& callback : from) {
+    if (std::find(to.begin(), to.end(), callback) == to.end()) to.push_back(callback);
+  }
 }
 
 }  // namespace
@@ -70,17 +91,17 @@ std::string DataGraph::absorb(const DataGraph& other) {
     collect_names(node.operations, names);
   }
   for (Node node : other.nodes) {
-    const auto known = std::find_if(nodes.begin(), nodes.end(),
-                                    [&](const Node& n) { return n.origin != 0 && n.origin == node.origin; });
+    for (std::string& input : node.inputs) input = here.at(input);
+    const auto known = std::find_if(nodes.begin(), nodes.end(), [&](const Node& n) { return same_node(n, node); });
     if (known != nodes.end()) {
       here[node.id] = known->id;
+      add_callbacks(node.callbacks, known->callbacks);
       continue;
     }
     const std::string id = node.id;
     const bool taken = std::any_of(nodes.begin(), nodes.end(), [&](const Node& n) { return n.id == id; });
     if (taken) node.id = free_id(*this, node.op);
     here[id] = node.id;
-    for (std::string& input : node.inputs) input = here.at(input);
     if (names.contains(node.name)) node.name.clear();
     clear_taken(node.operations, names);
     nodes.push_back(std::move(node));

@@ -55,8 +55,9 @@ struct DataGraph {
 
   // Appends a node: fills in defaults, checks the arguments, gives id and names, makes it the output. Returns its id.
   const std::string& add(Node node);
-  // Takes over the nodes of `other` that this graph does not hold yet (told by Node::origin), under new ids and names
-  // where theirs are taken. Returns the id of its output here.
+  // Takes over the nodes of `other` that this graph does not hold yet, under new ids and names where theirs are taken.
+  // A node is held already if the same call made it (Node::origin) and neither it nor what lies below was changed
+  // since; its callbacks are joined. Returns the id of its output here.
   std::string absorb(const DataGraph& other);
   const Node& node(const std::string& id) const;
   Node& node(const std::string& id);
