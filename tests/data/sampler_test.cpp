@@ -75,6 +75,29 @@ TEST(Samplers, WeightsAreCheckedAsByMindData) {
   EXPECT_ERROR(data.sample(WeightedRandomSampler({1, 1, 1})).size(), "has 3 weights for 2 rows");
 }
 
+TEST(Samplers, AboveAShardCountTheBatchesOfEveryRank) {
+  const Dataset nine = rows_in_memory(9);  // 5 rows and 4
+  const std::vector<double> weights[] = {{1, 1, 1, 1, 1}, {1, 1, 1, 1}};
+  for (const std::int64_t rank : {0, 1}) {
+    const Dataset part = nine.shard(2, rank);
+    for (const bool replacement : {true, false}) {
+      const Dataset sampled = part.sample(WeightedRandomSampler(weights[rank], {.replacement = replacement}));
+      EXPECT_EQ(sampled.size(), 5 - rank);
+      EXPECT_EQ(sampled.batch(2).size(), 3);
+      EXPECT_EQ(sampled.batch(2, {.drop_remainder = true}).size(), 2);
+      Iterator it(sampled.batch(2), {.pull = true});
+      std::int64_t batches = 0, rows = 0;
+      for (; const auto batch = it.next(); ++batches) rows += batch->samples();
+      EXPECT_EQ(batches, 3);
+      EXPECT_EQ(rows, 5 - rank);
+    }
+    EXPECT_ERROR(part.sample(WeightedRandomSampler(weights[1 - rank])).batch(2).size(), "weights for");
+  }
+  // The last row of the longer part, where the others have none.
+  EXPECT_EQ(nine.shard(2, 0).sample(SequentialSampler(4)).batch(1, {.drop_remainder = true}).size(), 0);
+  EXPECT_EQ(nine.shard(2, 0).sample(SubsetSampler({4})).batch(1, {.drop_remainder = true}).size(), 1);
+}
+
 TEST(Samplers, PKTakesKRowsOfPClasses) {
   Tensor labels = Tensor::of<std::int32_t>({5, 7, 5, 9, 7, 5, 9, 9, 9}, Shape{9});
   const Dataset data = InMemory({{"label", labels}});

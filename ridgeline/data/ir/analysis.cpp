@@ -5,19 +5,13 @@
 #include <algorithm>
 #include <set>
 
+#include "ridgeline/data/ir/count.h"
 #include "ridgeline/data/ir/registry.h"
 
 namespace ridgeline::data {
 namespace {
 
 NodeKind kind_of(const Node& node) { return node_entry(node.op).kind; }
-
-// Whether a batch node lies at or below `node`.
-bool batched(const DataGraph& graph, const Node& node) {
-  if (kind_of(node) == NodeKind::batch) return true;
-  return std::any_of(node.inputs.begin(), node.inputs.end(),
-                     [&](const std::string& input) { return batched(graph, graph.node(input)); });
-}
 
 void check_above_batch(const Node& node) {
   switch (kind_of(node)) {
@@ -30,20 +24,23 @@ void check_above_batch(const Node& node) {
 
 std::int64_t shard_share(const Node& node, std::int64_t rows, Share share) {
   const auto count = arg<std::int64_t>(node.args, "count");
-  return share == Share::fewest ? rows / count : (rows + count - 1) / count;
+  return share == Share::fewest ? rows / count : parts_of(rows, count);
 }
 
 }  // namespace
 
 void check_structure(const DataGraph& graph) {
-  std::set<std::string> above;  // ids that come before
+  std::set<std::string> above, batched;  // ids that come before, and those of them whose rows are batches
   for (const Node& node : graph.nodes) {
     for (const std::string& input : node.inputs) {
       if (!above.contains(input)) {
         throw Error(fmt::format("node '{}' of the data graph reads '{}', which is no node before it", node.id, input));
       }
-      if (batched(graph, graph.node(input))) check_above_batch(node);
+      if (!batched.contains(input)) continue;
+      check_above_batch(node);
+      batched.insert(node.id);
     }
+    if (kind_of(node) == NodeKind::batch) batched.insert(node.id);
     if (!above.insert(node.id).second) throw Error("two nodes of the data graph have the id '" + node.id + "'");
   }
   std::set<std::string> used{graph.output().id};
@@ -110,7 +107,7 @@ Schema schema_after(const Node& node, Schema schema, std::size_t count) {
       const Column* column = find_column(schema, name);
       if (!column)
         throw Error(fmt::format("[{}] there is no column '{}' among {}", operation.op, name, to_string(schema)));
-      if (needs_pixels(operation) && column->dtype == DType::bytes)
+      if (needs_pixels(operation, name) && column->dtype == DType::bytes)
         schema = transform_entry("decode").schema(operation, std::move(schema), {name});
     }
     schema = entry.schema(operation, std::move(schema), columns);
@@ -143,7 +140,9 @@ std::map<std::string, std::int64_t> sizes_of(const DataGraph& graph, Share share
       const bool drop = arg<bool>(node.args, "drop_remainder");
       sizes[node.id] = sizes_of(graph, drop ? Share::fewest : Share::most).at(node.id);
     } else {
-      sizes[node.id] = node_entry(node.op).size(node, inputs);
+      const NodeEntry& entry = node_entry(node.op);
+      if (share == Share::own && entry.check_rows) entry.check_rows(node, inputs);
+      sizes[node.id] = entry.size(node, inputs);
     }
   }
   return sizes;

@@ -3,6 +3,7 @@
 // What flows along an edge of the data graph: named columns, known from the graph alone, before anything runs.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ using Schema = std::vector<Column>;
 
 // The column of that name, or null.
 const Column* find_column(const Schema& schema, std::string_view name);
+// The columns that hold rows of both: extents that differ vary. nullopt: other differences.
+std::optional<Schema> common_columns(const Schema& a, const Schema& b);
 // "image u8[224,224,3], label i32[]"; "?" for an extent that varies.
 std::string to_string(const Schema& schema);
 

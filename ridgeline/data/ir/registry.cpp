@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace ridgeline::data {
 namespace {
@@ -85,6 +86,19 @@ std::string name_with_article(ArgType type) {
   return (type == ArgType::integer ? "an " : "a ") + name;
 }
 
+namespace {
+
+// No rule takes infinity or what is no number, and JSON has neither.
+void check_finite(const std::string& op, const std::string& name, const Value& value) {
+  const auto check = [&](double number) {
+    if (!std::isfinite(number)) throw Error(fmt::format("[{}] {} must be finite, it is {}", op, name, number));
+  };
+  if (const auto* number = std::get_if<double>(&value)) check(*number);
+  if (const auto* numbers = std::get_if<Reals>(&value)) std::for_each(numbers->begin(), numbers->end(), check);
+}
+
+}  // namespace
+
 void complete_args(const std::string& op, const std::vector<ArgSpec>& specs, Args& args) {
   std::vector<std::string> names;
   for (const ArgSpec& spec : specs) names.push_back(spec.name);
@@ -100,6 +114,7 @@ void complete_args(const std::string& op, const std::vector<ArgSpec>& specs, Arg
       throw Error(fmt::format("[{}] argument '{}' is {}, it must be {}", op, name,
                               name_with_article(static_cast<ArgType>(value.index())), name_with_article(spec->type)));
     }
+    check_finite(op, name, value);
     if (const auto* text = std::get_if<std::string>(&value);
         text && !spec->allowed.empty() &&
         std::find(spec->allowed.begin(), spec->allowed.end(), *text) == spec->allowed.end()) {
@@ -173,9 +188,11 @@ bool any_in(const Transform& transform, Test test) {
 
 }  // namespace
 
-bool needs_pixels(const Transform& transform) {
-  if (transform_entry(transform.op).fused_sequence) return needs_pixels(transform.operations.front());
-  return any_in(transform, [](const TransformEntry& e) { return e.needs_pixels && !e.nests; });
+bool needs_pixels(const Transform& transform, const std::string& column) {
+  if (transform_entry(transform.op).fused_sequence) return needs_pixels(transform.operations.front(), column);
+  return any_in(transform, [&](const TransformEntry& e) {
+    return e.needs_pixels && !e.nests && (!e.any_value || column == "image");
+  });
 }
 bool is_random(const Transform& transform) {
   return any_in(transform, [](const TransformEntry& e) { return e.random; });

@@ -45,6 +45,9 @@ struct NodeEntry {
   std::function<Schema(const Node&, const std::vector<Schema>&)> schema;
   // Rows of one epoch for the rows of its inputs; kForever and kUnknown in and out. Sources ask their handle.
   std::function<std::int64_t(const Node&, const std::vector<std::int64_t>&)> size;
+  // Arguments that do not go with the rows of the inputs are Errors. Asked of a rank's own rows only: the size rule is
+  // also asked about ranks with a row more or less, for which the arguments may be others.
+  std::function<void(const Node&, const std::vector<std::int64_t>&)> check_rows = nullptr;
   bool random = false;  // another order or other rows in every epoch: not below a cache
 };
 
@@ -54,6 +57,7 @@ struct TransformEntry {
   std::vector<ArgSpec> args;
   bool made_by_pass = false;    // no front end offers it; it appears in dumps and may be read back
   bool needs_pixels = true;     // an encoded column must be decoded before
+  bool any_value = false;       // pixels or others: only the column image is taken for an encoded one
   bool random = false;          // draws random numbers: not below a cache
   bool whole_batch = false;     // an operation of batch instead of map
   bool nests = false;           // made of other operations, and of samples or of whole batches as these are
@@ -84,7 +88,7 @@ const std::vector<HintSpec>& hint_table();
 void check_hint(const Node& node, const std::string& name, std::int64_t value);
 
 // TransformEntry's flags of an operation, looked up in what it is made of where it nests.
-bool needs_pixels(const Transform& transform);
+bool needs_pixels(const Transform& transform, const std::string& column);
 bool is_random(const Transform& transform);
 bool works_on_batches(const Transform& transform);
 bool is_costly(const Transform& transform);

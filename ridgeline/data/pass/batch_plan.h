@@ -37,7 +37,9 @@ struct BatchPlan {
   int workers = 0;
   std::int64_t rows_at_once = 0;  // rows that a worker takes at a time
 };
-// Not planned: two slots whatever they take (padded columns up to 512 MiB), one worker, one row at a time.
+// Where nobody says: enough for one batch that is used and one that is prepared, however large they are.
+inline constexpr std::int64_t kDefaultMemory = std::int64_t{512} << 20, kLeastSlots = 2;
+// Not planned: kLeastSlots whatever they take (padded columns up to kDefaultMemory), one worker, one row at a time.
 BatchPlan plan_of(const Node& batch);
 
 }  // namespace ridgeline::data

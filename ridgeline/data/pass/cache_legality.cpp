@@ -1,13 +1,17 @@
 #include <fmt/format.h>
 
+#include <set>
+
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
 
 namespace ridgeline::data {
 namespace {
 
-// Why the rows at or below `node` are not the same in every epoch, or not rows of one; "" if they are.
-std::string obstacle(const DataGraph& graph, const Node& node) {
+// Why the rows at or below `node` are not the same in every epoch, or not rows of one; "" if they are. Nodes in `seen`
+// were looked at before.
+std::string obstacle(const DataGraph& graph, const Node& node, std::set<std::string>& seen) {
+  if (!seen.insert(node.id).second) return "";
   const NodeEntry& entry = node_entry(node.op);
   if (entry.random && !(node.args.contains("shuffle") && !arg<bool>(node.args, "shuffle")))
     return fmt::format("'{}' ({}) gives other rows in every epoch", node.id, node.op);
@@ -19,7 +23,7 @@ std::string obstacle(const DataGraph& graph, const Node& node) {
       return fmt::format("'{}' of '{}' draws random numbers, whose first draw would be kept for ever", t.op, node.id);
   }
   for (const std::string& input : node.inputs) {
-    if (std::string found = obstacle(graph, graph.node(input)); !found.empty()) return found;
+    if (std::string found = obstacle(graph, graph.node(input), seen); !found.empty()) return found;
   }
   return "";
 }
@@ -29,7 +33,8 @@ std::string obstacle(const DataGraph& graph, const Node& node) {
 DataGraph cache_legality(DataGraph graph) {
   for (const Node& node : graph.nodes) {
     if (node_entry(node.op).kind != NodeKind::cache) continue;
-    const std::string found = obstacle(graph, graph.node(node.inputs[0]));
+    std::set<std::string> seen;
+    const std::string found = obstacle(graph, graph.node(node.inputs[0]), seen);
     if (!found.empty()) throw Error(fmt::format("[cache] '{}' cannot keep what lies below it: {}", node.id, found));
   }
   return graph;

@@ -2,6 +2,7 @@
 
 #include "ridgeline/core/threads.h"
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/count.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/batch_plan.h"
 #include "ridgeline/data/pass/passes.h"
@@ -32,8 +33,8 @@ DataGraph choose_workers(DataGraph graph) {
   std::int64_t& workers = batch.hints["workers"];
   if (workers > 0) return graph;
   // Never more than there are pieces of work in all prepared batches.
-  const std::int64_t pieces = plan_of(batch).slots * ((batch_capacity(batch) + at_once - 1) / at_once);
-  workers = std::min<std::int64_t>(available_cores(), pieces);
+  const std::int64_t cores = available_cores(), pieces = parts_of(batch_capacity(batch), at_once);
+  workers = std::min(cores, std::min(cores, plan_of(batch).slots) * std::min(cores, pieces));
   return graph;
 }
 

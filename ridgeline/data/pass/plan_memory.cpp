@@ -9,9 +9,8 @@
 namespace ridgeline::data {
 namespace {
 
-// Where nobody says: enough for one batch that is used and one that is prepared, however large they are; and more
-// prepared batches than kMostSlots hide no more, they only touch memory.
-constexpr std::int64_t kDefaultMemory = std::int64_t{512} << 20, kLeastSlots = 2, kMostSlots = 8;
+// More prepared batches than these hide no more, they only touch memory.
+constexpr std::int64_t kMostSlots = 8;
 
 }  // namespace
 

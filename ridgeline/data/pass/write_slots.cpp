@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/ir/registry.h"
@@ -15,8 +16,8 @@ class Marker {
   // `columns` of the rows of `id` end in the batch as they are there.
   void mark(const std::string& id, const Texts& columns) {
     Node& node = graph_.node(id);
-    // What several read is kept for all of them.
-    if (columns.empty() || readers_of(graph_, id).size() > 1) return;
+    // What several read is kept for all of them; one may read it twice.
+    if (columns.empty() || readers_of(graph_, id).size() > 1 || !marked_.emplace(id, columns).second) return;
     switch (node_entry(node.op).kind) {
       case NodeKind::source:
       case NodeKind::batch: return;
@@ -61,6 +62,7 @@ class Marker {
 
   DataGraph& graph_;
   std::map<std::string, Schema> schemas_;
+  std::set<std::pair<std::string, Texts>> marked_;
 };
 
 }  // namespace

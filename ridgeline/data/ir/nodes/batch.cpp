@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ridgeline/data/ir/count.h"
 #include "ridgeline/data/ir/nodes/entries.h"
 
 namespace ridgeline::data {
@@ -37,7 +38,7 @@ Schema batch_schema(const Node& node, const std::vector<Schema>& inputs) {
 std::int64_t batch_size(const Node& node, const Sizes& rows) {
   const std::int64_t size = arg<std::int64_t>(node.args, "size");
   if (rows[0] < 0) return rows[0];
-  return arg<bool>(node.args, "drop_remainder") ? rows[0] / size : (rows[0] + size - 1) / size;
+  return arg<bool>(node.args, "drop_remainder") ? rows[0] / size : parts_of(rows[0], size);
 }
 
 void check_bucket(const Node& node) {

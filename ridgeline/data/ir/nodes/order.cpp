@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ridgeline/data/ir/count.h"
 #include "ridgeline/data/ir/nodes/entries.h"
 
 namespace ridgeline::data {
@@ -24,7 +25,7 @@ std::int64_t repeat_size(const Node& node, const Sizes& rows) {
   const std::int64_t count = arg<std::int64_t>(node.args, "count");
   if (rows[0] == kForever || (count == kForever && rows[0] != 0)) return kForever;
   if (rows[0] == kUnknown) return kUnknown;
-  return count == kForever ? 0 : rows[0] * count;
+  return count == kForever ? 0 : rows_product(node.op, rows[0], count);
 }
 
 void check_count(const Node& node) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ridgeline/data/ir/count.h"
 #include "ridgeline/data/ir/nodes/entries.h"
 
 namespace ridgeline::data {
@@ -128,25 +129,16 @@ std::int64_t zip_size(const Node&, const Sizes& rows) {
 Schema common_schema(const Node& node, const std::vector<Schema>& inputs) {
   Schema schema = inputs[0];
   for (const Schema& input : inputs) {
-    bool same = input.size() == schema.size();
-    for (std::size_t i = 0; same && i < input.size(); ++i) {
-      same = input[i].name == schema[i].name && input[i].dtype == schema[i].dtype &&
-             input[i].shape.rank() == schema[i].shape.rank();
-      if (!same) break;
-      std::vector<std::int64_t> dims = schema[i].shape.dims();
-      for (std::size_t d = 0; d < dims.size(); ++d) {
-        if (dims[d] != input[i].shape.dims()[d]) dims[d] = kVaries;
-      }
-      schema[i].shape = Shape(std::move(dims));
-    }
-    if (!same)
+    std::optional<Schema> common = common_columns(schema, input);
+    if (!common)
       throw Error(fmt::format("[{}] its inputs have different columns: {} and {}", node.op, to_string(inputs[0]),
                               to_string(input)));
+    schema = *std::move(common);
   }
   return schema;
 }
 
-std::int64_t concat_size(const Node&, const Sizes& rows) {
+std::int64_t concat_size(const Node& node, const Sizes& rows) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] == kForever && i + 1 < rows.size())
@@ -154,7 +146,7 @@ std::int64_t concat_size(const Node&, const Sizes& rows) {
     if (rows[i] == kForever || sum == kUnknown || rows[i] == kUnknown)
       sum = rows[i] == kForever ? kForever : kUnknown;
     else
-      sum += rows[i];
+      sum = rows_sum(node.op, sum, rows[i]);
   }
   return sum;
 }
@@ -175,14 +167,17 @@ void check_mix(const Node& node) {
   at_least(node, "seed", -1);
 }
 
-std::int64_t mix_size(const Node& node, const Sizes& rows) {
-  const auto count = arg<std::int64_t>(node.args, "count");
-  std::int64_t sum = 0;
+void check_mixed_rows(const Node&, const Sizes& rows) {
   for (const std::int64_t n : rows) {
     if (n == kUnknown || n == 0) throw Error("[mix] every input needs a known number of rows that is not 0");
-    sum = n == kForever || sum == kForever ? kForever : sum + n;
   }
-  return count == -1 ? sum : count;
+}
+
+std::int64_t mix_size(const Node& node, const Sizes& rows) {
+  if (const auto count = arg<std::int64_t>(node.args, "count"); count != -1) return count;
+  std::int64_t sum = 0;
+  for (const std::int64_t n : rows) sum = n == kForever || sum == kForever ? kForever : rows_sum(node.op, sum, n);
+  return sum;
 }
 
 }  // namespace
@@ -254,6 +249,7 @@ std::vector<NodeEntry> row_entries() {
        .check = check_mix,
        .schema = common_schema,
        .size = mix_size,
+       .check_rows = check_mixed_rows,
        .random = true},
       {.op = "cache",
        .kind = NodeKind::cache,

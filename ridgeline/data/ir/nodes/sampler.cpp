@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ridgeline/data/ir/count.h"
 #include "ridgeline/data/ir/nodes/entries.h"
 
 namespace ridgeline::data {
@@ -49,12 +50,15 @@ void check_indices(const Node& node) {
   if (node.args.contains("seed")) at_least(node, "seed", -1);
 }
 
-std::int64_t subset_size(const Node& node, const Sizes& rows) {
+void check_subset_rows(const Node& node, const Sizes& rows) {
   known(node, rows[0]);
   const Integers& indices = arg<Integers>(node.args, "indices");
   const std::int64_t greatest = *std::max_element(indices.begin(), indices.end());
   if (greatest >= rows[0]) throw Error(fmt::format("[{}] index {} is outside the {} rows", node.op, greatest, rows[0]));
-  return static_cast<std::int64_t>(indices.size());
+}
+
+std::int64_t subset_size(const Node& node, const Sizes&) {
+  return static_cast<std::int64_t>(arg<Integers>(node.args, "indices").size());
 }
 
 // The messages are those of MindData's WeightedRandomSampler.
@@ -74,16 +78,20 @@ void check_weights(const Node& node) {
   if (sum == 0) throw Error("[weighted_sampler] elements of weights vector must not be all zero");
 }
 
-std::int64_t weighted_size(const Node& node, const Sizes& rows) {
+void check_weighted_rows(const Node& node, const Sizes& rows) {
   known(node, rows[0]);
-  const Reals& weights = arg<Reals>(node.args, "weights");
-  if (static_cast<std::int64_t>(weights.size()) != rows[0]) {
-    throw Error(fmt::format("[weighted_sampler] has {} weights for {} rows", weights.size(), rows[0]));
-  }
+  const std::size_t weights = arg<Reals>(node.args, "weights").size();
+  if (static_cast<std::int64_t>(weights) != rows[0])
+    throw Error(fmt::format("[weighted_sampler] has {} weights for {} rows", weights, rows[0]));
+}
+
+// Without replacement rows of weight 0 do not come. A row more, which only another rank has, counts as one that comes.
+std::int64_t weighted_size(const Node& node, const Sizes& rows) {
   if (arg<bool>(node.args, "replacement")) return chosen(node, rows);
-  const auto positive = std::count_if(weights.begin(), weights.end(), [](double w) { return w > 0; });
+  const Reals& weights = arg<Reals>(node.args, "weights");
+  const std::int64_t positive = std::max<std::int64_t>(0, rows[0] - std::count(weights.begin(), weights.end(), 0.0));
   const auto count = arg<std::int64_t>(node.args, "count");
-  return count == -1 ? positive : std::min<std::int64_t>(count, positive);
+  return count == -1 ? positive : std::min(count, positive);
 }
 
 void check_pk(const Node& node) {
@@ -117,11 +125,11 @@ std::int64_t distributed_size(const Node& node, const Sizes& rows) {
   if (rows[0] == 0) return 0;
   std::int64_t size = 0;
   if (arg<bool>(node.args, "even")) {
-    size = (rows[0] + offset + shards - 1) / shards;
+    size = parts_of(rows_sum(node.op, rows[0], offset), shards);
   } else {
     // Rows offset.. of the padded sequence: positions shards * k + index - offset that lie in [0, n).
     const std::int64_t first = index < offset ? 1 : 0;
-    const std::int64_t last = rows[0] - 1 + offset - index;  // shards * k must not exceed it
+    const std::int64_t last = rows_sum(node.op, rows[0] - 1, offset) - index;  // shards * k must not exceed it
     size = last < 0 ? 0 : last / shards + 1 - first;
   }
   return count == -1 ? size : std::min(size, count);
@@ -144,11 +152,16 @@ std::vector<NodeEntry> sampler_entries() {
        .schema = same_schema,
        .size =
            [](const Node& node, const Sizes& rows) {
-             known(node, rows[0]);
              const auto start = arg<std::int64_t>(node.args, "start"), count = arg<std::int64_t>(node.args, "count");
+             const std::int64_t rest = std::max<std::int64_t>(0, rows[0] - start);
+             return count == -1 ? rest : std::min(count, rest);
+           },
+       .check_rows =
+           [](const Node& node, const Sizes& rows) {
+             known(node, rows[0]);
+             const auto start = arg<std::int64_t>(node.args, "start");
              if (start > 0 && start >= rows[0])
                throw Error(fmt::format("[sequential_sampler] start is {}, there are {} rows", start, rows[0]));
-             return count == -1 ? rows[0] - start : std::min(count, rows[0] - start);
            }},
       {.op = "random_sampler",
        .kind = NodeKind::order,
@@ -164,7 +177,8 @@ std::vector<NodeEntry> sampler_entries() {
        .args = {{.name = "indices", .type = ArgType::integers, .doc = "rows, from 0"}},
        .check = check_indices,
        .schema = same_schema,
-       .size = subset_size},
+       .size = subset_size,
+       .check_rows = check_subset_rows},
       {.op = "subset_random_sampler",
        .kind = NodeKind::order,
        .doc = "the named rows in random order",
@@ -172,6 +186,7 @@ std::vector<NodeEntry> sampler_entries() {
        .check = check_indices,
        .schema = same_schema,
        .size = subset_size,
+       .check_rows = check_subset_rows,
        .random = true},
       {.op = "weighted_sampler",
        .kind = NodeKind::order,
@@ -183,6 +198,7 @@ std::vector<NodeEntry> sampler_entries() {
        .check = check_weights,
        .schema = same_schema,
        .size = weighted_size,
+       .check_rows = check_weighted_rows,
        .random = true},
       {.op = "pk_sampler",
        .kind = NodeKind::order,

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "ridgeline/data/ir/transforms/entries.h"
 
@@ -18,8 +17,7 @@ ArgSpec alpha_arg() {
 
 void check_alpha(const Transform& t) {
   const double alpha = arg<double>(t.args, "alpha");
-  if (!(alpha > 0) || !std::isfinite(alpha))
-    throw Error(fmt::format("[{}] alpha is {}, it must be positive", t.op, alpha));
+  if (alpha <= 0) throw Error(fmt::format("[{}] alpha is {}, it must be positive", t.op, alpha));
 }
 
 Schema mixed_schema(const Transform& t, Schema schema, const Columns&) {
@@ -53,8 +51,7 @@ Schema cutmix_schema(const Transform& t, Schema schema, const Columns& columns) 
 
 void check_clip_boxes(const Transform& t) {
   const double area = arg<double>(t.args, "min_area");
-  if (!(area >= 0) || !std::isfinite(area))
-    throw Error(fmt::format("[{}] min_area is {}, it must be at least 0", t.op, area));
+  if (area < 0) throw Error(fmt::format("[{}] min_area is {}, it must be at least 0", t.op, area));
   check_between(t, "min_share", arg<double>(t.args, "min_share"), 0, 1);
 }
 

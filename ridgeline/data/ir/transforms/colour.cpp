@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "ridgeline/data/ir/transforms/entries.h"
@@ -21,8 +20,7 @@ ArgSpec threshold_arg() {
 
 void check_factor(const Transform& t) {
   const double factor = arg<double>(t.args, "factor");
-  if (!(factor >= 0) || !std::isfinite(factor))
-    throw Error(fmt::format("[{}] factor is {}, it must be at least 0", t.op, factor));
+  if (factor < 0) throw Error(fmt::format("[{}] factor is {}, it must be at least 0", t.op, factor));
 }
 void check_hue(const Transform& t) { check_between(t, "factor", arg<double>(t.args, "factor"), -0.5, 0.5); }
 void check_bits(const Transform& t) {

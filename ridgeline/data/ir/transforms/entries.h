@@ -39,7 +39,7 @@ void check_crop(const Transform& t);
 void check_normalize(const Transform& t);
 // An Error unless the number of values is one of `allowed`.
 void check_count(const Transform& t, const std::string& name, std::initializer_list<std::size_t> allowed);
-// An Error unless all values are finite and not below `least`.
+// An Error unless all values are at least `least`.
 void check_reals(const Transform& t, const std::string& name, double least);
 void check_between(const Transform& t, const std::string& name, double value, double low, double high);
 
@@ -59,10 +59,13 @@ Column image_of(const Transform& t, const Column& column, bool floats_too = fals
 // The same with 1 or 3 channels, which the pixel operations take.
 Column pixels_of(const Transform& t, const Column& column);
 Column pixels_or_floats_of(const Transform& t, const Column& column);
+Column flip_schema(const Transform& t, const Column& column);
 Column crop_schema(const Transform& t, const Column& column);  // to the argument size
 Column decode_schema(const Transform& t, const Column& column);
 Column normalize_schema(const Transform& t, const Column& column);
 Column hwc_to_chw_schema(const Transform& t, const Column& column);
+// Its operations one after the other.
+Schema after_all(const Transform& t, Schema schema, const Columns& columns);
 // Extents that differ between columns of the same type vary; an Error for other differences.
 Schema common_schema(const Transform& t, const Schema& a, const Schema& b);
 

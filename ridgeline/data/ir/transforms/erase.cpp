@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "ridgeline/data/ir/transforms/entries.h"
 #include "ridgeline/image/erase.h"
@@ -15,7 +14,6 @@ void check_random_erasing(const Transform& t) {
   check_count(t, "scale", {2});
   check_count(t, "ratio", {2});
   check_count(t, "value", {1, 3});
-  check_reals(t, "value", -std::numeric_limits<double>::infinity());
   const Reals &scale = arg<Reals>(t.args, "scale"), &ratio = arg<Reals>(t.args, "ratio");
   image::check_erasing_law({scale[0], scale[1], ratio[0], ratio[1]});
 }

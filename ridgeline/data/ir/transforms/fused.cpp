@@ -11,8 +11,6 @@ void check_write(const Transform& t) {
   if (!arg<Reals>(t.args, "mean").empty() || !arg<Reals>(t.args, "std").empty()) check_normalize(t);
 }
 
-Column flip_schema(const Transform& t, const Column& column) { return image_of(t, column, true); }
-
 Column decode_crop_schema(const Transform& t, const Column& column) { return crop_schema(t, decode_schema(t, column)); }
 
 Column write_schema(const Transform& t, const Column& given) {
@@ -24,12 +22,6 @@ void check_resize_write(const Transform& t) {
   const std::vector<Transform>& inner = t.operations;
   if (inner.size() == 2 && transform_entry(inner[0].op).ends_in_resize && inner[1].op == "write") return;
   throw Error("[resize_write] is made of two operations: one that ends in a resize, and write");
-}
-
-Schema resize_write_schema(const Transform& t, Schema schema, const Columns& columns) {
-  for (const Transform& operation : t.operations)
-    schema = transform_entry(operation.op).schema(operation, std::move(schema), columns);
-  return schema;
 }
 
 Schema draw_flip_schema(const Transform& t, Schema schema, const Columns& columns) {
@@ -98,7 +90,7 @@ std::vector<TransformEntry> fused_entries() {
        .nests = true,
        .fused_sequence = true,
        .check = check_resize_write,
-       .schema = resize_write_schema},
+       .schema = after_all},
   };
 }
 

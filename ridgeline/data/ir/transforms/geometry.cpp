@@ -42,8 +42,6 @@ Column resize_schema(const Transform& t, const Column& given) {
   return column;
 }
 
-Column flip_schema(const Transform& t, const Column& column) { return image_of(t, column, true); }
-
 }  // namespace
 
 std::vector<TransformEntry> geometry_entries() {

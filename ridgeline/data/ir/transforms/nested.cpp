@@ -11,11 +11,6 @@ Schema after(const Transform& operation, Schema schema, const Columns& columns) 
   return transform_entry(operation.op).schema(operation, std::move(schema), columns);
 }
 
-Schema after_all(const Transform& t, Schema schema, const Columns& columns) {
-  for (const Transform& operation : t.operations) schema = after(operation, std::move(schema), columns);
-  return schema;
-}
-
 Schema random_apply_schema(const Transform& t, const Schema& schema, const Columns& columns) {
   return common_schema(t, schema, after_all(t, schema, columns));
 }
@@ -45,7 +40,7 @@ void check_random_choice(const Transform& t) {
   }
   double sum = 0;
   for (const double w : weights) {
-    if (!(w >= 0) || !std::isfinite(w)) throw Error(fmt::format("[{}] weight {} is negative or not finite", t.op, w));
+    if (w < 0) throw Error(fmt::format("[{}] weight {} is negative", t.op, w));
     sum += w;
   }
   if (!weights.empty() && !(sum > 0 && std::isfinite(sum)))

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "ridgeline/data/ir/transforms/entries.h"
@@ -40,7 +39,7 @@ void check_blur(const Transform& t) {
       throw Error(fmt::format("[{}] kernel_size is {}, sides must be odd and 1 to 1023", t.op, side));
   }
   for (const double s : sigma) {
-    if (!(s > 0) || !std::isfinite(s)) throw Error(fmt::format("[{}] sigma is {}, it must be positive", t.op, s));
+    if (s <= 0) throw Error(fmt::format("[{}] sigma is {}, it must be positive", t.op, s));
   }
   if (sigma.front() > sigma.back())
     throw Error(fmt::format("[{}] sigma goes from {} down to {}", t.op, sigma[0], sigma[1]));

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -94,11 +93,8 @@ void check_normalize(const Transform& t) {
     throw Error(
         fmt::format("[{}] mean has {} and std {} numbers, both must have 1 or 3", t.op, mean.size(), std.size()));
   }
-  for (const double m : mean) {
-    if (!std::isfinite(m)) throw Error(fmt::format("[{}] mean is not finite", t.op));
-  }
   for (const double s : std) {
-    if (!(s > 0) || !std::isfinite(s)) throw Error(fmt::format("[{}] std is {}, it must be positive", t.op, s));
+    if (s <= 0) throw Error(fmt::format("[{}] std is {}, it must be positive", t.op, s));
   }
 }
 
@@ -131,10 +127,7 @@ void check_count(const Transform& t, const std::string& name, std::initializer_l
 
 void check_reals(const Transform& t, const std::string& name, double least) {
   for (const double value : arg<Reals>(t.args, name)) {
-    if (!(value >= least) || !std::isfinite(value)) {
-      throw Error(std::isfinite(least) ? fmt::format("[{}] {} is {}, it must be at least {}", t.op, name, value, least)
-                                       : fmt::format("[{}] {} is {}, it must be finite", t.op, name, value));
-    }
+    if (value < least) throw Error(fmt::format("[{}] {} is {}, it must be at least {}", t.op, name, value, least));
   }
 }
 
@@ -200,6 +193,8 @@ Column decode_schema(const Transform& t, const Column& column) {
   return {column.name, DType::u8, Shape{kVaries, kVaries, 3}};
 }
 
+Column flip_schema(const Transform& t, const Column& column) { return image_of(t, column, true); }
+
 Column crop_schema(const Transform& t, const Column& given) {
   Column column = image_of(t, given);
   const Integers& size = arg<Integers>(t.args, "size");
@@ -223,23 +218,16 @@ Column normalize_schema(const Transform& t, const Column& given) {
   return column;
 }
 
-Schema common_schema(const Transform& t, const Schema& a, const Schema& b) {
-  bool same = a.size() == b.size();
-  Schema schema = a;
-  for (std::size_t i = 0; same && i < a.size(); ++i) {
-    same = a[i].name == b[i].name && a[i].dtype == b[i].dtype && a[i].shape.rank() == b[i].shape.rank();
-    if (!same) break;
-    std::vector<std::int64_t> dims = a[i].shape.dims();
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-      if (dims[d] != b[i].shape.dims()[d]) dims[d] = kVaries;
-    }
-    schema[i].shape = Shape(std::move(dims));
-  }
-  if (!same) {
-    throw Error(fmt::format("[{}] gives different columns with its operations and without or by another one: {} and {}",
-                            t.op, to_string(a), to_string(b)));
-  }
+Schema after_all(const Transform& t, Schema schema, const Columns& columns) {
+  for (const Transform& operation : t.operations)
+    schema = transform_entry(operation.op).schema(operation, std::move(schema), columns);
   return schema;
+}
+
+Schema common_schema(const Transform& t, const Schema& a, const Schema& b) {
+  if (std::optional<Schema> common = common_columns(a, b)) return *std::move(common);
+  throw Error(fmt::format("[{}] gives different columns with its operations and without or by another one: {} and {}",
+                          t.op, to_string(a), to_string(b)));
 }
 
 }  // namespace ridgeline::data

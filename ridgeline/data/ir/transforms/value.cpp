@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "ridgeline/data/ir/transforms/entries.h"
 
 namespace ridgeline::data {
@@ -10,7 +12,9 @@ ArgSpec mean_arg() { return {.name = "mean", .type = ArgType::reals, .doc = "per
 ArgSpec std_arg() { return {.name = "std", .type = ArgType::reals, .doc = "per channel, as a share of 255; positive"}; }
 
 Column type_cast_schema(const Transform& t, const Column& given) {
-  if (given.dtype == DType::bytes) throw Error("[type_cast] byte strings have no element type: " + to_string({given}));
+  if (given.dtype == DType::bytes)
+    throw Error(fmt::format("[{}] byte strings have no element type: {} (an encoded image needs decode before it)",
+                            t.op, to_string({given})));
   Column column = given;
   column.dtype = dtype_named(arg<std::string>(t.args, "dtype"));
   return column;
@@ -25,8 +29,8 @@ Column rescale_schema(const Transform& t, const Column& given) {
 }
 
 void check_one_hot(const Transform& t) {
-  if (arg<std::int64_t>(t.args, "classes") < 1)
-    throw Error(fmt::format("[one_hot] classes is {}, it must be positive", arg<std::int64_t>(t.args, "classes")));
+  if (const auto classes = arg<std::int64_t>(t.args, "classes"); classes < 1 || classes > INT32_MAX)
+    throw Error(fmt::format("[one_hot] classes is {}, it must be positive and fit 32 bits", classes));
   const double smoothing = arg<double>(t.args, "smoothing");
   if (!(smoothing >= 0 && smoothing < 1))
     throw Error(fmt::format("[one_hot] smoothing is {}, it must be at least 0 and below 1", smoothing));
@@ -41,9 +45,12 @@ Column one_hot_schema(const Transform& t, const Column& given) {
 void check_function(const Transform& t) {
   if (arg<std::string>(t.args, "name").empty()) throw Error("[function] name is empty");
   const Integers& shape = arg<Integers>(t.args, "shape");
+  std::int64_t most = std::numeric_limits<std::int64_t>::max() / 8;  // values of 8 bytes
   for (const std::int64_t extent : shape) {
     if (extent < -1 || (extent == 0 && shape.size() > 1) || shape.size() > 4)
       throw Error("[function] shape must have at most 4 extents, positive or -1; [0] stands for a single number");
+    if (extent > most) throw Error("[function] shape has more values than can be counted");
+    if (extent > 0) most /= extent;
   }
 }
 
@@ -74,11 +81,13 @@ std::vector<TransformEntry> value_entries() {
                  .type = ArgType::text,
                  .doc = "of the result",
                  .allowed = {"f64", "f32", "bf16", "f16", "u8", "i32", "i64", "bool"}}},
+       .any_value = true,
        .schema = each(type_cast_schema)},
       {.op = "rescale",
        .doc = "to f32: x * scale + shift",
        .args = {{.name = "scale", .type = ArgType::real, .doc = "factor"},
                 {.name = "shift", .type = ArgType::real, .doc = "added after", .fallback = 0.0}},
+       .any_value = true,
        .schema = each(rescale_schema)},
       {.op = "hwc_to_chw", .doc = "channels first", .args = {}, .schema = each(hwc_to_chw_schema)},
       {.op = "one_hot",
