@@ -1,4 +1,6 @@
 // The IR: tables, JSON, hash, columns and sizes without a run.
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "helpers.h"
@@ -234,6 +236,59 @@ TEST(DataGraphHash, LeavesOutHintsPlacesAndTheRank) {
   EXPECT_NE(part("a", 1), part("a", 2));
 }
 
+TEST(DataGraphHash, TakesTheBytesOfWhatIsNoUtf8) {
+  const Dataset rows = InMemory({{"key", Tensor::strings({"a", "b"})}});
+  const auto hash = [&](const std::string& key) {
+    return rows.filter(is_in("key", std::vector<std::string>{key})).hash();
+  };
+  EXPECT_EQ(hash("\xff"), hash("\xff"));
+  EXPECT_NE(hash("\xff"), hash("\xfe"));
+  EXPECT_NO_THROW(ImageFolder("x", {.classes = {"caf\xe9"}}).hash());
+  EXPECT_ERROR(rows.filter(is_in("key", std::vector<std::string>{"\xff"})).to_json(), "[data graph JSON]");
+}
+
+TEST(DataGraph, RefusesNumbersThatAreNotFinite) {
+  const Dataset rows = rows_in_memory(3);
+  EXPECT_ERROR(rows.filter(compare("label", "less", INFINITY)), "[filter] values must be finite, it is inf");
+  EXPECT_ERROR(rows.map(Rescale(NAN, 0)), "[rescale] scale must be finite, it is nan");
+  EXPECT_ERROR(rows.map(Rescale(1, -INFINITY)), "[rescale] shift must be finite, it is -inf");
+}
+
+TEST(DataGraph, RefusesWhatCannotBeCounted) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const Dataset two = rows_in_memory(2);
+  EXPECT_ERROR(two.repeat(kMost).size(), "[repeat] has more rows than can be counted");
+  EXPECT_ERROR(two.repeat(kMost).repeat(3).repeat_count(), "[repeat] has more rows than can be counted");
+  const Dataset half = two.repeat(kMost / 3);
+  EXPECT_ERROR(concat({half, half}).size(), "[concat] has more rows than can be counted");
+  EXPECT_ERROR(mix({half, half}, {1, 1}).size(), "[mix] has more rows than can be counted");
+  EXPECT_EQ(half.shard(2, 0).batch(kMost).size(), 1);
+  const Dataset labels = two.map_columns({"label"}, {OneHot(7)}).project({"label"});
+  EXPECT_ERROR(Iterator(labels.batch(std::int64_t{1} << 61), {.pull = true}), "more bytes than can be counted: label");
+  EXPECT_ERROR(two.map_columns({"label"}, {OneHot(std::int64_t{1} << 62)}), "[one_hot] classes is 4611686018427387904");
+  EXPECT_ERROR(two.map(Function("f", {.shape = std::vector<std::int64_t>{kMost / 2, 100}})),
+               "[function] shape has more values than can be counted");
+}
+
+TEST(DataGraph, IsWalkedOnceHoweverManyWaysThereAre) {
+  Dataset data = rows_in_memory(1).map(Invert());
+  for (int i = 0; i < 40; ++i) data = concat({data, data});
+  EXPECT_EQ(data.size(), std::int64_t{1} << 40);
+  EXPECT_NO_THROW(prepare(data.cache().batch(2).graph(), false));
+}
+
+TEST(Dataset, CountsTheSamplesOfThisRank) {
+  const Dataset nine = rows_in_memory(9);
+  EXPECT_EQ(nine.shard(2, 1).batch(4).size(), 2);  // as rank 0
+  EXPECT_EQ(nine.shard(2, 1).batch(4).take(5).num_samples(), 4);
+  EXPECT_EQ(nine.shard(2, 0).batch(4).take(5).num_samples(), 5);
+  EXPECT_EQ(rows_in_memory(10).batch(4).repeat(1).num_samples(), 10);
+  EXPECT_EQ(rows_in_memory(8).batch(4).repeat(3).num_samples(), 24);
+  EXPECT_ERROR(rows_in_memory(10).batch(4).shuffle().num_samples(), "are not counted");
+  EXPECT_EQ(rows_in_memory(10).batch(4).shuffle().num_samples_if_known(), kUnknown);
+  EXPECT_EQ(rows_in_memory(8).batch(4).shuffle().num_samples_if_known(), 8);
+}
+
 TEST(Dataset, AnswersFromTheGraph) {
   const Dataset data = rows_in_memory(23).shuffle().repeat(2).map(Resize({5, 7})).batch(4);
   EXPECT_EQ(data.size(), 12);
@@ -280,6 +335,10 @@ TEST(Dataset, RefusesWhatCannotWorkWhereItIsWritten) {
   EXPECT_ERROR(InMemory({{"x", Tensor::zeros(DType::u8, Shape{3})}}).map(Resize({2, 2})), "there is no column 'image'");
   EXPECT_ERROR(InMemory({{"x", Tensor::zeros(DType::u8, Shape{3})}, {"y", Tensor::zeros(DType::u8, Shape{4})}}),
                "first extent must be 3");
+  EXPECT_ERROR(InMemory({{"x", Tensor::strings({"a"})}}).map_columns({"x"}, {TypeCast(DType::f32)}),
+               "[type_cast] byte strings have no element type: x bytes[]");
+  EXPECT_ERROR(InMemory({{"x", Tensor::strings({"a"})}}).map_columns({"x"}, {Rescale(1, 0)}), "takes u8 or f32");
+  EXPECT_NO_THROW(ImageFolder("x").map(TypeCast(DType::f32)));  // an image is decoded for it
   EXPECT_ERROR(Iterator(data), "end it with batch");
   EXPECT_ERROR(Iterator(data.batch(20, {.drop_remainder = true})), "no batch to deliver: 10 samples, batches of 20");
   EXPECT_ERROR(ImageFolder("/no/such/place").size(), "no such directory: /no/such/place");

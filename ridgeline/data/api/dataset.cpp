@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/count.h"
 #include "ridgeline/data/ir/registry.h"
+#include "ridgeline/data/pass/batch_plan.h"
 #include "ridgeline/data/pass/passes.h"
 #include "ridgeline/data/source/known.h"
 
@@ -29,7 +31,14 @@ Dataset join(std::string op, const std::vector<Dataset>& inputs, Args args) {
   if (inputs.size() < 2) throw Error(fmt::format("[{}] has {} inputs, it must have 2 or more", op, inputs.size()));
   DataGraph graph = inputs[0].graph();
   Node node = make(std::move(op), std::move(args));
-  for (const Dataset& input : inputs) node.inputs.push_back(graph.absorb(input.graph()));
+  for (const Dataset& input : inputs) {
+    if (const std::uint64_t seed = input.graph().seed; seed != 0 && seed != graph.seed)
+      throw Error(
+          fmt::format("[{}] has one seed, {} of its first input: {} of another one would be lost, give the seed "
+                      "to the result",
+                      node.op, graph.seed, seed));
+    node.inputs.push_back(graph.absorb(input.graph()));
+  }
   graph.add(std::move(node));
   return Dataset(std::move(graph));
 }
@@ -134,32 +143,42 @@ Dataset Dataset::with_hints(Hints hints) const {
 
 std::int64_t Dataset::size() const { return rows_of(graph_); }
 
-std::int64_t Dataset::num_samples() const {
-  const Node* batch = batch_node(graph_);
-  const std::map<std::string, std::int64_t> sizes = sizes_of(graph_);
-  const std::int64_t rows = sizes.at(graph_.output().id);
+namespace {
+
+// nullopt where the number of batches does not tell that of samples.
+std::optional<std::int64_t> samples_of(const DataGraph& graph) {
+  const Node* batch = batch_node(graph);
+  const std::map<std::string, std::int64_t> sizes = sizes_of(graph);
+  const std::int64_t rows = sizes.at(graph.output().id);
   if (!batch || rows == kForever) return rows;
   if (batch->op != "batch" || rows == kUnknown) return kUnknown;
   // Batches above the batch node can be rearranged or repeated, and one of them may be short: count them where they can
   // be told apart, below that node, and otherwise by their number.
-  const std::int64_t size = batch_size();
-  const std::int64_t below = sizes.at(batch->inputs[0]);
-  if (batch->id == graph_.output().id) return arg<bool>(batch->args, "drop_remainder") ? rows * size : below;
-  if (arg<bool>(batch->args, "drop_remainder") || below == kForever || below % size == 0) return rows * size;
-  const DataGraph pushed = push_down(graph_);
-  if (batch_node(pushed)->id == pushed.output().id) return Dataset(pushed).num_samples();
+  const std::int64_t size = batch_capacity(*batch), below = sizes.at(batch->inputs[0]);
+  const bool drop = arg<bool>(batch->args, "drop_remainder");
+  if (batch->id == graph.output().id && !drop) return below;
+  // Where ranks share rows out, one may have fewer than its batches hold.
+  const auto full = [&] { return rows_product(batch->op, sizes.at(batch->id), size) == below; };
+  if (drop || below == kForever || full()) return rows_product(batch->op, rows, size);
+  const DataGraph pushed = push_down(drop_no_ops(graph));
+  if (batch_node(pushed)->id == pushed.output().id) return samples_of(pushed);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::int64_t Dataset::num_samples() const {
+  if (const auto samples = samples_of(graph_)) return *samples;
   throw Error(
       "the samples of a dataset whose batches are shuffled, repeated or sharded after batch, with a short last one, "
       "are not counted: put those before batch, or drop the remainder");
 }
 
+std::int64_t Dataset::num_samples_if_known() const { return samples_of(graph_).value_or(kUnknown); }
+
 std::int64_t Dataset::batch_size() const {
   const Node* batch = batch_node(graph_);
-  if (batch && batch->op == "bucket") {
-    const Integers& sizes = arg<Integers>(batch->args, "sizes");
-    return *std::max_element(sizes.begin(), sizes.end());
-  }
-  return batch ? arg<std::int64_t>(batch->args, "size") : 1;
+  return batch ? batch_capacity(*batch) : 1;
 }
 
 std::int64_t Dataset::repeat_count() const {
@@ -168,7 +187,7 @@ std::int64_t Dataset::repeat_count() const {
     if (node.op != "repeat") continue;
     const std::int64_t count = arg<std::int64_t>(node.args, "count");
     if (count == kForever) return kForever;
-    product *= count;
+    product = rows_product(node.op, product, count);
   }
   return product;
 }

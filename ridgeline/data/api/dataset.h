@@ -93,7 +93,8 @@ class Dataset {
   // below boundaries[i] in batches of sizes[i]; sizes has one more entry, for the longest.
   Dataset bucket(const std::string& column, std::vector<std::int64_t> boundaries, std::vector<std::int64_t> sizes,
                  BucketOptions options = {}) const;
-  // Seed of everything random in the graph that has none of its own.
+  // Seed of everything random in the graph that has none of its own. A graph has one: zip, concat and mix take that of
+  // their first input, and an Error is another one that a further input was given.
   Dataset with_seed(std::uint64_t seed) const;
   // Tuning, kept with the graph; cannot change results. After batch.
   Dataset with_hints(Hints hints) const;
@@ -102,9 +103,11 @@ class Dataset {
   // filter or a bucket.
   std::int64_t size() const;
   // Samples of one epoch, whether batched or not (a dropped remainder does not count). kForever if endless.
+  // An Error where batches are shuffled, repeated or sharded after batch() and one of them is short.
   std::int64_t num_samples() const;
-  std::int64_t batch_size() const;    // 1 before batch()
-  std::int64_t repeat_count() const;  // product of the repeats; kForever if one is endless
+  std::int64_t num_samples_if_known() const;  // kUnknown instead of that Error
+  std::int64_t batch_size() const;            // 1 before batch()
+  std::int64_t repeat_count() const;          // product of the repeats; kForever if one is endless
   Schema columns() const;
   // One more than the greatest label. An Error if the source does not know: records and manifests without the option
   // num_classes.
