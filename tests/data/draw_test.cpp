@@ -59,7 +59,7 @@ TEST(DrawText, ReadsNoSchemaFileUnlessItMay) {
   DataGraph graph;
   graph.add({.op = "example", .args = {{"files", Texts{"x"}}, {"schema", std::string("/none.json")}}});
   EXPECT_EQ(to_text(graph), "example_0: example(files=[\"x\"], schema=\"/none.json\")\n");
-  EXPECT_ERROR(to_text(graph, {.open_files = true}), "no file matches x");
+  EXPECT_ERROR(to_text(graph, {.open_files = true}), "cannot open x");
 }
 
 TEST(DrawText, CutsLongListsAndNamesStreams) {
