@@ -375,7 +375,9 @@ TEST(Prepare, GivesTheSameSamplesWithAnyPassLeftOut) {
   Tensor boxes(DType::f32, Shape{16, 1, 4});
   for (std::int64_t i = 0; i < boxes.elements(); ++i)
     boxes.data<float>()[i] = (i % 4 < 2 ? 0.1f : 0.5f) + static_cast<float>(i % 13) * 0.03f;
-  const Tensor images = Tensor::of<std::uint8_t>(std::vector<std::uint8_t>(16 * 20 * 30 * 3, 7), Shape{16, 20, 30, 3});
+  Tensor images(DType::u8, Shape{16, 20, 30, 3});
+  for (std::int64_t i = 0; i < images.elements(); ++i)
+    images.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * 7 + i / 90 * 5);
   const Dataset boxed =
       InMemory({{"image", images}, {"boxes", boxes}, {"label", Tensor::zeros(DType::i32, Shape{16})}});
   const std::vector<Dataset> all{
