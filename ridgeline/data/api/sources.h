@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ridgeline/data/api/dataset.h"
+#include "ridgeline/data/source/class_folders.h"
 
 namespace ridgeline::data {
 
@@ -16,8 +17,8 @@ namespace ridgeline::data {
 
 // Class folders: DIR/<class>/**/*.jpg. Classes sorted by name give labels 0, 1, ... Columns: image bytes, label i32.
 struct ImageFolderOptions {
-  std::vector<std::string> extensions{".jpg", ".jpeg", ".png"};  // lower case; the content decides how to decode
-  bool recursive = true;                                         // folders below a class's, too
+  std::vector<std::string> extensions = image_extensions();  // lower case; the content decides how to decode
+  bool recursive = true;                                     // folders below a class's, too
   // Class indexing: only these folders, with these labels (empty: 0, 1, ... in their order).
   std::vector<std::string> classes = {};
   std::vector<std::int64_t> labels = {};

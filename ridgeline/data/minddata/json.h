@@ -38,14 +38,15 @@ struct MindDataOptions {
 };
 
 // The tree of a graph that ends in one node and in which nothing is read twice. `indent` -1: one line. Keys are sorted.
-// Asks the columns at every node, so idx files are opened; Decode is written where it is implicit here.
+// Decode is written where it is implicit here. Opens files where the answer lies in them: idx files for their extents,
+// class folders to see that none holds folders of images (MindData reads files right in a class folder only).
 std::string to_minddata_json(const DataGraph& graph, int indent = -1, const MindDataOptions& options = {});
+
+// Whether a text is such a tree: its nodes have the key "op_type". False for what is no JSON.
+bool is_minddata_json(const std::string& text);
 
 // An unknown op_type, sampler_name, tensor_op_name or key is an Error with the nearest known one; a missing key is
 // "Failed to find <key>". Opens no files. Also takes what AutoTune writes, the tree under "tree".
 DataGraph from_minddata_json(const std::string& text, const MindDataOptions& options = {});
-
-// Every node, sampler and operation that can be read and written, with its keys: a page of text.
-std::string minddata_page();
 
 }  // namespace ridgeline::data

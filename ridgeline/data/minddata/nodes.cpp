@@ -1,7 +1,4 @@
 // MindData's nodes of one input, and what has no counterpart on either side.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <map>
 
 #include "ridgeline/data/minddata/forms.h"
@@ -12,16 +9,6 @@ namespace {
 using Law = MindDataLaw;
 
 Value no_texts() { return Texts{}; }
-
-void describe(std::string& page, const std::vector<MindDataForm>& forms) {
-  for (const MindDataForm& form : forms) {
-    std::vector<std::string> keys;
-    for (const MindDataField& field : form.fields) {
-      if (!field.key.empty()) keys.push_back(field.key);
-    }
-    page += fmt::format("  {} = {}({})\n", form.name, form.op, fmt::join(keys, ", "));
-  }
-}
 
 }  // namespace
 
@@ -48,6 +35,21 @@ const std::vector<MindDataForm>& minddata_nodes() {
   return forms;
 }
 
+const std::vector<std::string>& minddata_sources() {
+  static const std::vector<std::string> names{"ImageFolderDataset", "MnistDataset", "Cifar10Dataset",
+                                              "TFRecordDataset"};
+  return names;
+}
+
+std::vector<std::string> cifar10_files(const std::string& dir, const std::string& usage) {
+  std::vector<std::string> files;
+  if (usage == "train" || usage == "all") {
+    for (const char* part : {"1", "2", "3", "4", "5"}) files.push_back(dir + "/data_batch_" + part + ".bin");
+  }
+  if (usage == "test" || usage == "all") files.push_back(dir + "/test_batch.bin");
+  return files;
+}
+
 std::string minddata_refusal(const std::string& op_type) {
   static const std::map<std::string, std::string> reasons{
       {"Transfer", "sending to a device is the trainer's work: read the tree below it"},
@@ -56,8 +58,7 @@ std::string minddata_refusal(const std::string& op_type) {
       {"GeneratorDataset", "it runs a Python generator"},
       {"Generator", "it runs a Python generator"},
       {"SyncWait", "it waits for Python code"},
-      {"Cifar10Dataset", "no source here reads CIFAR's binary files by that node"},
-      {"Cifar100Dataset", "no source here reads CIFAR's binary files by that node"},
+      {"Cifar100Dataset", "it delivers coarse and fine labels side by side: use Cifar, which delivers one of them"},
       {"MindDataset", "no source here reads MindRecord"},
   };
   const auto found = reasons.find(op_type);
@@ -75,20 +76,6 @@ std::string refusal_of_ours(const std::string& op) {
   };
   const auto found = reasons.find(op);
   return found == reasons.end() ? "MindData has no node like it" : found->second;
-}
-
-std::string minddata_page() {
-  std::string page = "nodes\n";
-  describe(page, minddata_nodes());
-  page +=
-      "  Map = map(input_columns, operations)\n  Zip = zip()\n  Concat = concat()\n"
-      "  ImageFolderDataset = image_folder(dataset_dir, extensions, sampler)\n"
-      "  MnistDataset = idx(dataset_dir, usage, sampler)\n"
-      "  TFRecordDataset = tfrecord(dataset_files, num_samples, shuffle)\nsamplers\n";
-  describe(page, minddata_samplers());
-  page += "operations\n";
-  describe(page, minddata_operations());
-  return page;
 }
 
 }  // namespace ridgeline::data

@@ -47,16 +47,22 @@ constexpr std::array<Type, 8> kTypes{{{"float64", "f64"},
 const std::vector<MindDataForm>& minddata_operations() {
   static const std::vector<MindDataForm> forms{
       {"Decode", "decode", {{"rgb", "", Law::same, true, "images are decoded to RGB here"}}},
-      {"Resize", "resize", {{"size", "size"}, {"interpolation", "interpolation", Law::filter}}},
+      // size_rule concerns one number only: the reader leaves it out for two.
+      {"Resize",
+       "resize",
+       {{"size", "size"},
+        {"interpolation", "interpolation", Law::filter},
+        {"", "size_rule", Law::same, std::string("mindata"),
+         "MindData rounds the longer side: set size_rule to mindata"}}},
       {"CenterCrop", "center_crop", {{"size", "size"}}},
       {"RandomCrop",
        "random_crop",
        {{"size", "size"},
         {"padding", "padding", Law::four_sides},
-        {"pad_if_needed", "", Law::same, false, "images are padded by `padding` alone here"},
-        {"fill_value", "", Law::same, Integers{0, 0, 0}, "padding is black here"},
+        {"pad_if_needed", "pad_if_needed"},
+        {"fill_value", "fill", Law::colour},
         {"padding_mode", "", Law::same, std::int64_t{0}, "padding is constant here"}}},
-      // min_object_covered concerns boxes, which only TFRecords have: minddata_write.cpp settles it.
+      // min_object_covered concerns boxes, which only TFRecords have: settle() sees to it.
       {"RandomResizedCrop",
        "random_resized_crop",
        {{"size", "size"},
@@ -90,12 +96,9 @@ const std::vector<MindDataForm>& minddata_operations() {
   return forms;
 }
 
-std::string minddata_filter(std::int64_t mode, MindDataPixels pixels, const std::vector<std::string>& allowed) {
+std::string minddata_filter(std::int64_t mode, MindDataPixels pixels) {
   for (const Mode& m : kModes) {
-    if (m.mode != mode) continue;
-    if (std::find(allowed.begin(), allowed.end(), m.exact) != allowed.end() && pixels == MindDataPixels::exact)
-      return m.exact;
-    return pixels == MindDataPixels::pillow ? m.pillow : "";
+    if (m.mode == mode) return pixels == MindDataPixels::pillow ? m.pillow : m.exact;
   }
   return "";
 }
@@ -117,6 +120,11 @@ std::string minddata_dtype(const std::string& dtype) {
 std::string dtype_of_minddata(const std::string& name) {
   const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& t) { return name == t.minddata; });
   return found == kTypes.end() ? "" : found->ours;
+}
+
+Integers short_colour(Integers colour) {
+  if (colour.size() == 3 && colour[0] == colour[1] && colour[1] == colour[2]) colour.resize(1);
+  return colour;
 }
 
 double shortest_of_float(double value) {

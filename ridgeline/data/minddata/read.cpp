@@ -11,7 +11,8 @@ namespace ridgeline::data {
 namespace {
 
 bool is_source(const std::string& op_type) {
-  return op_type == "ImageFolderDataset" || op_type == "MnistDataset" || op_type == "TFRecordDataset";
+  const std::vector<std::string>& names = minddata_sources();
+  return std::find(names.begin(), names.end(), op_type) != names.end();
 }
 
 const MindDataForm& known_node(const std::string& op_type) {
@@ -19,8 +20,8 @@ const MindDataForm& known_node(const std::string& op_type) {
     if (form.name == op_type) return form;
   }
   std::vector<MindDataForm> forms = minddata_nodes();
-  for (const char* name : {"Map", "Zip", "Concat", "ImageFolderDataset", "MnistDataset", "TFRecordDataset"})
-    forms.push_back({name, "", {}});
+  for (const char* name : {"Map", "Zip", "Concat"}) forms.push_back({name, "", {}});
+  for (const std::string& name : minddata_sources()) forms.push_back({name, "", {}});
   form_named(forms, op_type, "op_type");
   throw InternalError("no form of a node");
 }
@@ -52,6 +53,7 @@ std::string MindDataReader::node(const MindDataTree& given, int depth) {
     if (!children.empty()) throw object.wrong("has children, but is a source");
     return op_type == "ImageFolderDataset" ? image_folder(object)
            : op_type == "MnistDataset"     ? mnist(object)
+           : op_type == "Cifar10Dataset"   ? cifar10(object)
                                            : tfrecord(object, {});
   }
   const bool many = op_type == "Zip" || op_type == "Concat";
@@ -80,7 +82,7 @@ std::string MindDataReader::map(const MindDataTree& object, const std::string& i
   Texts columns = object.get<Texts>("input_columns");
   const Texts output = object.get<Texts>("output_columns");
   // MindData's first operation takes the first column where none is named.
-  if (columns.empty()) columns = {schemas_of(graph_).at(input).at(0).name};
+  if (columns.empty()) columns = {first_column(input)};
   if (!output.empty() && output != columns)
     throw object.wrong(fmt::format("output_columns is [{}]: operations keep their columns [{}] here (use Rename)",
                                    fmt::join(output, ", "), fmt::join(columns, ", ")));
@@ -92,14 +94,25 @@ std::string MindDataReader::map(const MindDataTree& object, const std::string& i
   return project.empty() ? id : graph_.add({.op = "project", .inputs = {id}, .args = {{"columns", project}}});
 }
 
+std::string MindDataReader::first_column(const std::string& id) const {
+  const Node& node = graph_.node(id);
+  if (node.inputs.empty()) return "image";  // of every source that is read here
+  if (node.op == "project") return arg<Texts>(node.args, "columns").at(0);
+  std::string name = first_column(node.inputs[0]);
+  if (node.op != "rename") return name;
+  const Texts &from = arg<Texts>(node.args, "from"), &to = arg<Texts>(node.args, "to");
+  const auto at = static_cast<std::size_t>(std::find(from.begin(), from.end(), name) - from.begin());
+  return at < std::min(from.size(), to.size()) ? to[at] : name;
+}
+
 void MindDataReader::operation(const MindDataTree& object, std::vector<Transform>& to) const {
   const std::string name = object.called("an operation").get<std::string>("tensor_op_name");
   if (object.has("python_module"))
     throw object.called(name).wrong("is Python (" + object.text_of("python_module") + "), which cannot be read");
   object.called("operation " + name).check_keys({"tensor_op_name", "tensor_op_params"});
   const MindDataForm& form = form_named(minddata_operations(), name, "tensor_op_name");
-  const Args args =
-      fields(object.called(name).object("tensor_op_params").called(name), form, transform_entry(form.op).args);
+  Args args = fields(object.called(name).object("tensor_op_params").called(name), form, transform_entry(form.op).args);
+  if (form.op == "resize" && arg<Integers>(args, "size").size() == 2) args.erase("size_rule");
   if (form.op == "decode_random_resized_crop") {
     to.push_back({"decode", {}, ""});
     to.push_back({"random_resized_crop", args, ""});

@@ -1,4 +1,4 @@
-// Values of MindData's as ours, by the laws of minddata_forms.h.
+// Values of MindData's as ours, by the laws of forms.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,15 +63,18 @@ Value MindDataReader::value(const MindDataTree& object, const MindDataField& fie
         throw object.wrong(fmt::format("{} is {}: all sides have the same padding here", key, object.text_of(key)));
       return sides[0];
     }
+    case Law::colour: {
+      const Integers colour = object.get<Integers>(key);
+      if (colour.size() != 1 && colour.size() != 3)
+        throw object.wrong(fmt::format("{} is {}: a colour has 1 value or 3", key, object.text_of(key)));
+      return short_colour(colour);
+    }
     case Law::filter: {
       const auto mode = object.get<std::int64_t>(key);
-      std::string filter = minddata_filter(mode, options_.pixels, spec.allowed);
+      std::string filter = minddata_filter(mode, options_.pixels);
       if (!filter.empty()) return filter;
-      throw object.wrong(fmt::format("{} {} is {}", key, mode,
-                                     mode < 0 || mode > 4
-                                         ? "none of 0 (LINEAR), 1 (NEAREST), 2 (CUBIC), 3 (AREA), 4 (PILCUBIC)"
-                                         : "OpenCV's, which no filter here equals: read it with pixels=pillow for "
-                                           "Pillow's filter of that name, or use PILCUBIC"));
+      throw object.wrong(
+          fmt::format("{} {} is none of 0 (LINEAR), 1 (NEAREST), 2 (CUBIC), 3 (AREA), 4 (PILCUBIC)", key, mode));
     }
     case Law::dtype: {
       const std::string name = object.get<std::string>(key);
@@ -98,8 +101,10 @@ Args MindDataReader::fields(const MindDataTree& object, const MindDataForm& form
   object.check_keys(around);
   Args args;
   for (const MindDataField& field : form.fields) {
-    if (field.key.empty() || (field.optional && !object.has(field.key))) continue;
-    if (!field.arg.empty()) {
+    if (field.optional && !object.has(field.key)) continue;
+    if (field.key.empty()) {
+      if (field.only) args[field.arg] = *field.only;
+    } else if (!field.arg.empty()) {
       const auto spec = std::find_if(specs.begin(), specs.end(), [&](const ArgSpec& s) { return s.name == field.arg; });
       RIDGELINE_CHECK(spec != specs.end(), "no argument " + field.arg);
       args[field.arg] = value(object, field, *spec);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/minddata/reader.h"
 
 namespace ridgeline::data {
@@ -64,11 +65,16 @@ std::string MindDataReader::image_folder(const MindDataTree& object) {
        {"extensions", ""},
        {"decode", ""},
        {"class_indexing", ""},
-       {"recursive", "", Law::same, false, "folders in a class folder belong to the class here", true}}};
+       {"recursive", "", Law::same, false, "folders in a class folder would be classes of their own", true}}};
   Args args = fields(object, form, node_entry("image_folder").args, {"op_type", "children", "sampler"}, true);
-  if (!object.object("class_indexing").empty())
-    throw object.wrong("class_indexing is " + object.text_of("class_indexing") +
-                       ": classes are numbered in the order of their names here");
+  args["recursive"] = false;  // MindData reads the files right in a class folder
+  const MindDataTree indexing = object.object("class_indexing");
+  if (!indexing.empty()) {
+    Integers labels;
+    for (const std::string& name : indexing.keys()) labels.push_back(indexing.get<std::int64_t>(name));
+    args["classes"] = indexing.keys();  // sorted, as MindData takes them
+    args["labels"] = labels;
+  }
   Texts extensions;
   for (std::string extension : object.get<Texts>("extensions")) {
     std::transform(extension.begin(), extension.end(), extension.begin(),
@@ -95,6 +101,18 @@ std::string MindDataReader::mnist(const MindDataTree& object) {
   return sampler(object.object("sampler"), id);
 }
 
+std::string MindDataReader::cifar10(const MindDataTree& object) {
+  fields(object, {"Cifar10Dataset", "cifar", {{"dataset_dir", ""}, {"usage", ""}}}, {},
+         {"op_type", "children", "sampler"}, true);
+  const std::string dir = object.get<std::string>("dataset_dir"), usage = object.get<std::string>("usage");
+  const Texts files = cifar10_files(dir, usage);
+  if (files.empty()) throw object.wrong("usage is '" + usage + "', it must be train, test or all");
+  if (dir.find_first_of("*?[") != std::string::npos)
+    throw object.wrong("dataset_dir: " + dir + " would be a pattern here");
+  const std::string id = graph_.add({.op = "cifar", .args = {{"files", files}}});
+  return sampler(object.object("sampler"), id);
+}
+
 std::string MindDataReader::tfrecord(const MindDataTree& object, std::vector<std::string> names) {
   const Texts keys{"image/encoded", "image/class/label"};
   const char* shards = "records are shared out by DistributedSampler of other sources, or Dataset::shard, here";
@@ -111,11 +129,16 @@ std::string MindDataReader::tfrecord(const MindDataTree& object, std::vector<std
        {"shard_id", "", Law::same, std::int64_t{0}, shards},
        {"shard_equal_rows", "", Law::same, false, shards},
        {"schema_file_path", "", Law::same, std::string(), "the columns of slim ImageNet records are known here"},
-       {"compression_type", "", Law::same, std::string(), "files tell their compression here", true}}};
+       {"compression_type", "", Law::same, std::nullopt, "", true}}};
   Args args = fields(object, form, node_entry("tfrecord").args, {"op_type", "children"}, true);
   for (const std::string& file : arg<Texts>(args, "files")) {
     if (file.find_first_of("*?[") != std::string::npos)
       throw object.wrong("dataset_files: " + file + " would be a pattern here");
+  }
+  if (object.has("compression_type")) {  // files tell it here
+    const std::string type = object.get<std::string>("compression_type");
+    if (type != "" && type != "GZIP" && type != "ZLIB")
+      throw object.wrong("compression_type is '" + type + "', it must be GZIP, ZLIB or empty");
   }
   args["label_base"] = std::string("0");
   const auto shuffle = object.get<std::int64_t>("shuffle");

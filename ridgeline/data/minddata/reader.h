@@ -18,21 +18,24 @@ class MindDataReader {
 
  private:
   // Each adds nodes, with all below them, and returns the id of the upper one.
-  // minddata_read.cpp
+  // read.cpp
   std::string node(const MindDataTree& given, int depth);
   std::string map(const MindDataTree& object, const std::string& input);
   std::string join(const MindDataTree& object, const std::string& op_type, std::vector<std::string> inputs);
   void operation(const MindDataTree& object, std::vector<Transform>& to) const;
-  // minddata_read_sources.cpp
+  // The name of the first column of a node's rows.
+  std::string first_column(const std::string& id) const;
+  // read_sources.cpp
   std::string image_folder(const MindDataTree& object);
   std::string mnist(const MindDataTree& object);
+  std::string cifar10(const MindDataTree& object);
   // `names`: what its columns image/encoded and image/class/label are called; empty: just so.
   std::string tfrecord(const MindDataTree& object, std::vector<std::string> names);
   std::string renamed_tfrecord(const MindDataTree& rename, const MindDataTree& records, int depth);
   // The nodes of a sampler over `id`, child first. `depth` 0: the source's own.
   std::string sampler(const MindDataTree& given, std::string id, int depth = 0);
 
-  // minddata_read_fields.cpp: the arguments that the form's keys stand for. `around`: keys that the caller reads.
+  // read_fields.cpp: the arguments that the form's keys stand for. `around`: keys that the caller reads.
   // Tuning keys are allowed where `node`.
   Args fields(const MindDataTree& object, const MindDataForm& form, const std::vector<ArgSpec>& specs,
               std::vector<std::string> around = {}, bool node = false) const;

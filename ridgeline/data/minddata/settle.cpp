@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <numeric>
 
 #include "ridgeline/data/ir/registry.h"
+#include "ridgeline/data/minddata/forms.h"
 #include "ridgeline/data/pass/passes.h"
+#include "ridgeline/data/source/class_folders.h"
 
 namespace ridgeline::data {
 namespace {
@@ -19,6 +23,30 @@ const Node& without_no_ops(const DataGraph& graph, const Node* node) {
          arg<std::int64_t>(node->args, "count") == -1)
     node = &graph.node(node->inputs[0]);
   return *node;
+}
+
+// Classes without labels count from 0. `recursive` is settled to false, which is MindData's law, where it changes
+// nothing.
+void settle_folder(Node& node) {
+  const Texts& classes = arg<Texts>(node.args, "classes");
+  Integers& labels = std::get<Integers>(node.args.at("labels"));
+  if (labels.empty()) {
+    labels.resize(classes.size());
+    std::iota(labels.begin(), labels.end(), 0);
+  }
+  if (!arg<bool>(node.args, "recursive")) return;
+  const std::string& dir = arg<std::string>(node.args, "dir");
+  const char* law = "MindData reads the files right in a class folder only: set recursive to false to leave others out";
+  if (!std::filesystem::is_directory(dir))
+    throw refusal("image_folder",
+                  fmt::format("there is no {} here to see whether class folders hold folders. {}", dir, law));
+  const ClassFolders found = list_class_folders(dir, arg<Texts>(node.args, "extensions"), {.classes = classes});
+  for (const ClassFolders::File& file : found.files) {
+    const std::string& name = found.classes[static_cast<std::size_t>(file.label)];
+    if (std::filesystem::path(file.path).parent_path() != std::filesystem::path(dir) / name)
+      throw refusal("image_folder", fmt::format("{} lies in a folder in a class folder. {}", file.path, law));
+  }
+  node.args["recursive"] = false;
 }
 
 std::string difference(const DataGraph& a, const Node& above_a, const DataGraph& b, const Node& above_b) {
@@ -51,8 +79,11 @@ DataGraph settle(const DataGraph& given) {
   DataGraph graph = resolve_schema(validate(given));
   const bool boxes = has_boxes(graph);
   for (Node& node : graph.nodes) {
+    if (node.op == "image_folder") settle_folder(node);
     if (node.op == "distributed_sampler" && !arg<bool>(node.args, "shuffle")) node.args["seed"] = std::int64_t{-1};
     for (Transform& t : node.operations) {
+      if (t.op == "resize" && arg<Integers>(t.args, "size").size() == 2) t.args["size_rule"] = std::string("mindata");
+      if (t.op == "random_crop") t.args["fill"] = short_colour(arg<Integers>(t.args, "fill"));
       const auto covered = t.args.find("min_object_covered");
       if (covered == t.args.end()) continue;
       if (!boxes) covered->second = 0.0;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ridgeline/data/ir/value_json.h"
+#include "ridgeline/data/minddata/json.h"
 
 namespace ridgeline::data {
 namespace {
@@ -41,6 +42,11 @@ MindDataTree MindDataTree::parse(const std::string& text) {
   return tree.object("tree");
 }
 
+bool is_minddata_json(const std::string& text) {
+  const json root = json::parse(text, nullptr, false);
+  return root.is_object() && (root.contains("op_type") || root.contains("tree"));
+}
+
 MindDataTree MindDataTree::called(std::string what) const { return {json_, std::move(what)}; }
 
 Error MindDataTree::wrong(const std::string& message) const {
@@ -48,6 +54,11 @@ Error MindDataTree::wrong(const std::string& message) const {
 }
 
 bool MindDataTree::has(const std::string& key) const { return json_->contains(key); }
+std::vector<std::string> MindDataTree::keys() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json_->items()) keys.push_back(key);
+  return keys;
+}
 bool MindDataTree::empty() const { return json_->empty(); }
 std::string MindDataTree::text_of(const std::string& key) const { return json_->at(key).dump(); }
 

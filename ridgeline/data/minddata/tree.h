@@ -34,6 +34,7 @@ class MindDataTree {
   std::vector<MindDataTree> list(const std::string& key) const;
   MindDataTree object(const std::string& key) const;
   bool empty() const;
+  std::vector<std::string> keys() const;
   // The value of a key that is there, as it was written.
   std::string text_of(const std::string& key) const;
 

@@ -10,6 +10,7 @@
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/minddata/forms.h"
 #include "ridgeline/data/minddata/settle.h"
+#include "ridgeline/data/source/class_folders.h"
 
 namespace ridgeline::data {
 namespace {
@@ -71,6 +72,10 @@ class Writer {
         return count == -1 && field.law == Law::count ? 0 : count;
       }
       case Law::four_sides: return Integers(4, std::get<std::int64_t>(ours));
+      case Law::colour: {
+        const Integers& colour = std::get<Integers>(ours);
+        return colour.size() == 1 ? Integers(3, colour[0]) : colour;
+      }
       case Law::filter: {
         const std::string& filter = std::get<std::string>(ours);
         const std::int64_t mode = minddata_mode(filter, options_.pixels);
@@ -238,8 +243,11 @@ class Writer {
       out["dataset_dir"] = arg<std::string>(node.args, "dir");
       out["decode"] = false;
       out["class_indexing"] = json::object();
+      const Texts& classes = arg<Texts>(node.args, "classes");
+      const Integers& labels = arg<Integers>(node.args, "labels");
+      for (std::size_t i = 0; i < classes.size(); ++i) out["class_indexing"][classes[i]] = labels[i];
       // MindData's empty list takes every file; ours stands for those that can be decoded.
-      out["extensions"] = extensions == default_extensions() ? Texts{} : extensions;
+      out["extensions"] = extensions == image_extensions() ? Texts{} : extensions;
       if (options_.release == MindDataRelease::current) out["recursive"] = false;
       return out;
     }
@@ -260,14 +268,21 @@ class Writer {
                     "MnistDataset reads train-images-idx3-ubyte and train-labels-idx1-ubyte (or t10k-...) of one "
                     "folder, not other names or compressed files");
     }
-    throw refusal(node.op, refusal_of_ours(node.op));
-  }
-
-  static const Texts& default_extensions() {
-    for (const ArgSpec& spec : node_entry("image_folder").args) {
-      if (spec.name == "extensions" && spec.fallback) return std::get<Texts>(*spec.fallback);
+    if (node.op == "cifar") {
+      const Texts& files = arg<Texts>(node.args, "files");
+      const std::string dir = std::filesystem::path(files.front()).parent_path().string();
+      for (const char* usage : {"train", "test", "all"}) {
+        if (arg<std::string>(node.args, "kind") != "cifar10" || files != cifar10_files(dir, usage)) continue;
+        out["op_type"] = "Cifar10Dataset";
+        out["dataset_dir"] = dir;
+        out["usage"] = usage;
+        return out;
+      }
+      throw refusal("cifar",
+                    "Cifar10Dataset reads data_batch_1.bin to data_batch_5.bin, test_batch.bin or all six of one "
+                    "folder, not other files and not CIFAR-100, which has two labels there");
     }
-    throw InternalError("image_folder has no extensions");
+    throw refusal(node.op, refusal_of_ours(node.op));
   }
 
   // Its columns have the names of the Examples' keys in MindData: a Rename gives ours.

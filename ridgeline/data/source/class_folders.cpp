@@ -58,6 +58,11 @@ std::vector<std::string> class_names(const std::string& dir, const ClassFolderOp
 
 }  // namespace
 
+const std::vector<std::string>& image_extensions() {
+  static const std::vector<std::string> extensions{".jpg", ".jpeg", ".png"};
+  return extensions;
+}
+
 ClassFolders list_class_folders(const std::string& dir, const std::vector<std::string>& extensions,
                                 const ClassFolderOptions& options) {
   ClassFolders found;

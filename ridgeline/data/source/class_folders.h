@@ -9,6 +9,9 @@
 
 namespace ridgeline::data {
 
+// Ends of the names of files that are images, in lower case: what ImageFolder and the tools read.
+const std::vector<std::string>& image_extensions();
+
 struct ClassFolders {
   struct File {
     std::string path;

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "ridgeline/data/ir/nodes/source_args.h"
+#include "ridgeline/data/source/class_folders.h"
 #include "ridgeline/format/dataset_recipes.h"
 
 namespace ridgeline::data {
@@ -33,7 +34,7 @@ std::vector<NodeEntry> file_source_entries() {
        .kind = NodeKind::source,
        .doc = "class folders DIR/<class>/**/*; sorted classes give labels 0, 1, ...",
        .args = {place_arg("dir", "folder that holds one folder a class"),
-                texts_arg("extensions", "lower-case ends of the file names that are read", {".jpg", ".jpeg", ".png"}),
+                texts_arg("extensions", "lower-case ends of the file names that are read", image_extensions()),
                 flag_arg("recursive", "files in folders below a class folder, too", true),
                 texts_arg("classes", "class folders in the order of their labels; empty: all, sorted"),
                 {.name = "labels",
