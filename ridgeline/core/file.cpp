@@ -69,6 +69,15 @@ void write_file_atomically(const std::string& path, std::string_view content) {
   write_file_atomically(path, [&](const Sink& sink) { sink(content.data(), content.size()); });
 }
 
+std::string glob_escape(std::string_view path) {
+  std::string pattern;
+  for (const char c : path) {
+    if (std::string_view("*?[]\\").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
 std::vector<std::string> glob_files(const std::string& pattern) {
   glob_t found{};
   std::vector<std::string> paths;

@@ -27,6 +27,8 @@ void write_file_atomically(const std::string& path, const std::function<void(con
 
 // The regular files that match a shell pattern (`*`, `?`, `[...]`), sorted by name.
 std::vector<std::string> glob_files(const std::string& pattern);
+// The pattern that only this path matches: for folders whose names have such characters.
+std::string glob_escape(std::string_view path);
 
 // A read-only memory map of a whole file. Movable; unmaps at the end. Any thread may read.
 class MappedFile {

@@ -176,6 +176,7 @@ TEST_F(File, GlobFindsRegularFilesInOrder) {
     write_file_atomically(path(name), "");
   }
   fs::create_directory(directory_ / "train-dir");
+  EXPECT_EQ(glob_escape("a[1]*?\\b"), "a\\[1\\]\\*\\?\\\\b");
   EXPECT_EQ(glob_files(path("train-*")),
             (std::vector<std::string>{path("train-00000-of-00002"), path("train-00001-of-00002")}));
   EXPECT_EQ(glob_files(path("train-0000[1-9]*")), std::vector<std::string>{path("train-00001-of-00002")});

@@ -3,6 +3,7 @@
 #include "helpers.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/threads.h"
+#include "ridgeline/data/tool/data_dir.h"
 #include "ridgeline/format/example.h"
 #include "ridgeline/format/tfrecord.h"
 #include "ridgeline/image/shapes.h"
@@ -124,6 +125,50 @@ TEST(MakeTFRecord, ReportsUnreadableImagesAndLeavesThemOut) {
   EXPECT_EQ(report.unreadable[0].file, dir / "from/train/class_b/101.jpg");
   EXPECT_NE(report.unreadable[0].reason.find("GIF"), std::string::npos);
   EXPECT_EQ(TFRecord(dir / "out/train-*").size(), 5);
+}
+
+TEST(MakeTFRecord, LeavesNoShardsWhenItFailsOrIsStopped) {
+  const TempDir dir;
+  write_folders(dir / "from/train", 2, 8);
+  write_folders(dir / "from/val", 1, 1);
+  write_bytes(dir / "from/train/class_a/100.jpg", "GIF89a", 6);
+  write_bytes(dir / "from/val/class_a/100.jpg", "GIF89a", 6);
+  write_bytes(dir / "from/val/class_b/100.jpg", "GIF89a", 6);
+  EXPECT_ERROR(make_tfrecord(dir / "from", dir / "out"),
+               "none of the 2 images for validation can be read; the first: " + (dir / "from/val/class_a/100.jpg"));
+  EXPECT_TRUE(std::filesystem::is_empty(dir / "out"));
+  write_folders(dir / "from/val", 2, 1);
+  const auto stop = [](std::int64_t done, std::int64_t) {
+    if (done > 6) throw Error("stopped", ErrorKind::interrupted);
+  };
+  EXPECT_ERROR(make_tfrecord(dir / "from", dir / "out", {.train_shards = 8, .progress = stop}), "stopped");
+  EXPECT_TRUE(std::filesystem::is_empty(dir / "out"));
+  // What a run that was killed left is in nobody's way.
+  write_bytes(dir / "out/.partial/train-00000-of-00008", "x", 1);
+  make_tfrecord(dir / "from", dir / "out");
+  EXPECT_EQ(tree(dir / "out").size(), 2u);
+}
+
+TEST(MakeTFRecord, LeavesOutAFileThatIsGoneWhenItsTurnComes) {
+  const TempDir dir;
+  write_folders(dir / "from/train", 1, 3);
+  write_folders(dir / "from/val", 1, 2);
+  const std::string gone = dir / "from/val/class_a/101.jpg";
+  const MakeTFRecordReport report = make_tfrecord(
+      dir / "from", dir / "out", {.progress = [&](std::int64_t, std::int64_t) { std::filesystem::remove(gone); }});
+  EXPECT_EQ(report.validation_records, 1);
+  ASSERT_EQ(report.unreadable.size(), 1u);
+  EXPECT_EQ(report.unreadable[0].file, gone);
+}
+
+TEST(MakeTFRecord, WritesIntoFoldersWhoseNamesLookLikePatterns) {
+  const TempDir dir;
+  write_folders(dir / "from/train", 2, 3);
+  write_folders(dir / "from/val", 2, 1);
+  make_tfrecord(dir / "from", dir / "r[1]");
+  EXPECT_ERROR(make_tfrecord(dir / "from", dir / "r[1]"), "is there already");
+  EXPECT_EQ(open_source(dir / "r[1]").size(), 6);
+  EXPECT_EQ(open_source(dir / "r[1]", "val").size(), 2);
 }
 
 TEST(MakeTFRecord, RefusesWhatCannotBePacked) {

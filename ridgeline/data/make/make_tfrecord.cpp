@@ -28,10 +28,11 @@ struct Packed {
 };
 
 Packed pack(const ClassFolders::File& file, const std::string& class_name, image::Decoder& decoder) {
-  const std::string bytes = read_file(file.path);
-  const std::span<const std::uint8_t> view(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  std::string bytes;
   image::Header header;
   try {
+    bytes = read_file(file.path);
+    const std::span<const std::uint8_t> view(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
     header = image::read_header(view);
     decoder.decode(view);
   } catch (const Error& e) {
@@ -64,33 +65,53 @@ std::int64_t shards_for(const ClassFolders& found, std::int64_t asked, std::int6
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(bytes / kShardBytes), 1, std::min(most, files));
 }
 
+// The shards lie in a hidden folder of the output until publish(): a run that ends before leaves none.
 class Maker {
  public:
   Maker(const fs::path& out, const MakeTFRecordOptions& options, MakeTFRecordReport& report, std::int64_t total)
-      : out_(out), options_(options), report_(report), total_(total) {}
+      : out_(out), staged_(out / ".partial"), options_(options), report_(report), total_(total) {
+    fs::remove_all(staged_);  // of a run that was killed
+    fs::create_directories(staged_);
+  }
+  ~Maker() {
+    std::error_code ignored;
+    fs::remove_all(staged_, ignored);
+  }
+  Maker(const Maker&) = delete;
+  Maker& operator=(const Maker&) = delete;
 
   std::int64_t split(const ClassFolders& found, const std::string& name, std::int64_t shards, bool shuffled) {
     const auto count = static_cast<std::uint64_t>(found.files.size());
     const Permutation permutation(shuffled ? count : 0, philox_key(options_.seed, "make_tfrecord"), 0);
     std::vector<const ClassFolders::File*> order;
     for (std::uint64_t i = 0; i < count; ++i) order.push_back(&found.files[shuffled ? permutation.at(i) : i]);
+    const std::size_t unreadable = report_.unreadable.size();
     std::int64_t records = 0;
     for (std::int64_t shard = 0; shard < shards; ++shard) {
-      const std::string path = (out_ / fmt::format("{}-{:05}-of-{:05}", name, shard, shards)).string();
+      const std::string file = fmt::format("{}-{:05}-of-{:05}", name, shard, shards);
       const auto begin = order.size() * static_cast<std::size_t>(shard) / static_cast<std::size_t>(shards);
       const auto end = order.size() * static_cast<std::size_t>(shard + 1) / static_cast<std::size_t>(shards);
-      TFRecordWriter writer(path);
+      TFRecordWriter writer((staged_ / file).string());
       for (std::size_t at = begin; at < end; at += kAtATime) {
         write(writer, found, {order.data() + at, std::min(kAtATime, end - at)});
       }
       records += static_cast<std::int64_t>(writer.records());
       writer.close();
-      report_.files.push_back(path);
+      files_.push_back(file);
     }
-    if (records == 0)
+    if (records == 0) {
+      const UnreadableImage& first = report_.unreadable.at(unreadable);
       throw Error(fmt::format("[make tfrecord] none of the {} images for {} can be read; the first: {}: {}", count,
-                              name, report_.unreadable.front().file, report_.unreadable.front().reason));
+                              name, first.file, first.reason));
+    }
     return records;
+  }
+
+  void publish() {
+    for (const std::string& file : files_) {
+      report_.files.push_back((out_ / file).string());
+      fs::rename(staged_ / file, out_ / file);
+    }
   }
 
  private:
@@ -112,7 +133,8 @@ class Maker {
     if (options_.progress) options_.progress(done_, total_);
   }
 
-  fs::path out_;
+  fs::path out_, staged_;
+  std::vector<std::string> files_;
   const MakeTFRecordOptions& options_;
   MakeTFRecordReport& report_;
   std::int64_t total_, done_ = 0;
@@ -122,7 +144,7 @@ void check_out(const fs::path& out) {
   if (fs::exists(out) && !fs::is_directory(out)) throw Error("[make tfrecord] not a directory: " + out.string());
   fs::create_directories(out);
   for (const char* pattern : {"train-*", "validation-*"}) {
-    const std::vector<std::string> there = glob_files((out / pattern).string());
+    const std::vector<std::string> there = glob_files((fs::path(glob_escape(out.string())) / pattern).string());
     if (!there.empty())
       throw Error("[make tfrecord] " + there[0] + " is there already: choose a folder without " + pattern);
   }
@@ -134,7 +156,7 @@ MakeTFRecordReport make_tfrecord(const std::string& from_dir, const std::string&
                                  const MakeTFRecordOptions& options) {
   if (options.train_shards < 0 || options.validation_shards < 0)
     throw Error("[make tfrecord] the number of shards must not be negative");
-  const std::vector<std::string> extensions{".jpg", ".jpeg", ".png"};
+  const std::vector<std::string>& extensions = image_extensions();
   const fs::path from(from_dir), out(out_dir);
   MakeTFRecordReport report;
   try {
@@ -157,6 +179,7 @@ MakeTFRecordReport make_tfrecord(const std::string& from_dir, const std::string&
     Maker maker(out, options, report, static_cast<std::int64_t>(train.files.size() + val.files.size()));
     report.train_records = maker.split(train, "train", train_shards, true);
     report.validation_records = maker.split(val, "validation", validation_shards, false);
+    maker.publish();
   } catch (const fs::filesystem_error& e) {
     throw Error(fmt::format("[make tfrecord] {}: {}", e.path1().string(), e.code().message()));
   }

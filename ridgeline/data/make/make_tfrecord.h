@@ -30,8 +30,8 @@ struct MakeTFRecordReport {
   std::vector<std::string> files;
   std::vector<UnreadableImage> unreadable;  // left out of the shards
 };
-// Each shard is written under a temporary name and renamed. An empty or missing folder, and a val folder with other
-// classes than train, is an Error.
+// Shards appear when all of them are written: a run that fails or is stopped leaves none. An empty or missing folder,
+// and a val folder with other classes than train, is an Error.
 MakeTFRecordReport make_tfrecord(const std::string& from_dir, const std::string& out_dir,
                                  const MakeTFRecordOptions& options = {});
 

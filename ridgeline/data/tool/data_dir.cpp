@@ -13,10 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string pattern_in(const fs::path& dir, const char* pattern) {
+  return (fs::path(glob_escape(dir.string())) / pattern).string();
+}
+
 std::vector<std::string> matches(const fs::path& dir, std::initializer_list<const char*> patterns) {
   std::vector<std::string> files;
   for (const char* pattern : patterns) {
-    for (std::string& file : glob_files((dir / pattern).string())) files.push_back(std::move(file));
+    for (std::string& file : glob_files(pattern_in(dir, pattern))) files.push_back(std::move(file));
   }
   std::sort(files.begin(), files.end());
   files.erase(std::unique(files.begin(), files.end()), files.end());
@@ -45,17 +49,23 @@ bool has_entries(const fs::path& dir, bool folders) {
   return false;
 }
 
-// Class folders, or images that lie there without.
+// Class folders, or images that lie there without. Folders train and val are parts and never classes.
 std::vector<DataPart> parts_of_folders(const fs::path& dir) {
   std::vector<DataPart> parts;
   const auto add = [&](const char* name, const fs::path& folder) {
-    if (!fs::is_directory(folder)) return;
-    if (has_entries(folder, true)) parts.push_back({name, Layout::class_folders, folder.string(), {}});
+    if (has_entries(folder, true)) {
+      parts.push_back({name, Layout::class_folders, folder.string(), {}});
+    } else if (has_entries(folder, false)) {
+      parts.push_back({name, Layout::loose_files, folder.string(), {}});
+    }
+    return !parts.empty() && parts.back().name == name;
   };
-  add("train", dir / "train");
-  add("val", dir / "val");
+  for (const char* name : {"train", "val"}) {
+    if (fs::is_directory(dir / name) && !add(name, dir / name))
+      throw Error(fmt::format("{} holds no data: looked for {}/<class>/* (images)", (dir / name).string(),
+                              (dir / name).string()));
+  }
   if (parts.empty()) add("all", dir);
-  if (parts.empty() && has_entries(dir, false)) parts.push_back({"all", Layout::loose_files, dir.string(), {}});
   return parts;
 }
 
@@ -96,16 +106,17 @@ DataPart find_part(const std::string& dir, const std::string& split) {
     throw Error("unknown split '" + split + "' (--split; allowed: train, val)", ErrorKind::usage);
   }
   const std::vector<DataPart> parts = find_parts(dir);
-  if (split.empty() || parts[0].name == "all") {
-    if (split == "val") throw Error(dir + " does not tell parts apart: there is no validation part (--split)");
+  if (parts[0].name == "all") {
+    if (split == "val") throw Error(dir + " does not tell parts apart: there is no validation part");
     return parts[0];
   }
-  std::vector<std::string> names;
+  const std::string wanted = split.empty() ? "train" : split;
+  std::vector<std::string> there;
   for (const DataPart& part : parts) {
-    if (part.name == split) return part;
-    names.push_back(part.name);
+    if (part.name == wanted) return part;
+    there.push_back(fmt::format("{} as {}", part.name, name_of(part.layout)));
   }
-  throw Error(fmt::format("{} has no part '{}' (--split; there: {})", dir, split, fmt::join(names, ", ")));
+  throw Error(fmt::format("{} has no part '{}' (there: {})", dir, wanted, fmt::join(there, ", ")));
 }
 
 Dataset open_source(const std::string& dir, const std::string& split, const OpenOptions& options) {
@@ -122,8 +133,8 @@ Dataset open_source(const std::string& dir, const std::string& split, const Open
         }
       }
       // The pattern and not the files, so that graphs of one folder are the same text when shards are added.
-      if (part.name == "train") return TFRecord((fs::path(dir) / "train-*").string(), records);
-      if (part.name == "val") return TFRecord((fs::path(dir) / "validation-*").string(), records);
+      if (part.name == "train") return TFRecord(pattern_in(dir, "train-*"), records);
+      if (part.name == "val") return TFRecord(pattern_in(dir, "validation-*"), records);
       return TFRecord(part.files, records);
     }
     case Layout::packed: return Packed(part.files);

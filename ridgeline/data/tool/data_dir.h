@@ -1,7 +1,8 @@
 // ridgeline/data/tool/data_dir.h
 //
 // What lies in a data directory, decided in one place for all tools: TFRecord shards (train-*, validation-*), class
-// folders (train/<class>/*, val/<class>/*, or <class>/* alone), packed files (*.ridge). Looks at names, opens nothing.
+// folders (train/<class>/*, val/<class>/*, or <class>/* alone), packed files (*.ridge). Where several lie side by side,
+// packed files are taken, then shards. Looks at names, opens nothing.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +31,11 @@ struct DataPart {
 };
 
 // All parts, training first. A directory that is missing or holds nothing of the above is an Error that says what was
-// looked for.
+// looked for; so is an empty folder train or val.
 std::vector<DataPart> find_parts(const std::string& dir);
 // The part of that name: "train", "val", or "" for the training part. A directory that does not tell parts apart is all
-// training. Any other name is a usage Error, a part that is not there an Error that lists those that are.
+// training; one with validation alone has none. Any other name is a usage Error, a part that is not there an Error that
+// lists those that are.
 DataPart find_part(const std::string& dir, const std::string& split);
 
 struct OpenOptions {
