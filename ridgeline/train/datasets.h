@@ -1,7 +1,6 @@
 // ridgeline/train/datasets.h
 //
-// From --data_dir to the two datasets of a run. A directory with train-* files holds slim ImageNet TFRecords
-// (train-*, validation-*); one with a folder train/ or val/ holds class folders.
+// From --data_dir to the two datasets of a run. What the directory holds is decided in data/tool/data_dir.h.
 #pragma once
 
 #include <optional>
@@ -18,7 +17,7 @@ struct RunData {
   std::int64_t training_records = 0;
   std::int64_t validation_records = 0;
   std::int64_t num_classes = 0;
-  std::vector<std::string> class_names;  // by label; empty for records
+  std::vector<std::string> class_names;  // by label; empty where the data do not tell
   int label_base = 0;
   bool records = false;  // TFRecords
 };
@@ -31,7 +30,7 @@ struct DataNeeds {
   std::vector<std::string> class_names;  // likewise: a validation folder with other classes is refused
 };
 
-// Errors name the directory and the pattern that was looked for.
+// Errors name the directory and what was looked for.
 RunData open_data(const Recipe& recipe, const DataNeeds& needs);
 
 // What training and evaluation do to images, as the recipe and its model say.
