@@ -93,18 +93,25 @@ void TFRecordFile::build_index() {
 }
 
 std::span<const std::uint8_t> TFRecordFile::record(std::size_t i) const {
+  std::string fault;
+  if (const auto data = record(i, fault)) return *data;
+  throw Error(place(path_, i, offsets_[i]) + fault);
+}
+
+std::optional<std::span<const std::uint8_t>> TFRecordFile::record(std::size_t i, std::string& fault) const {
   RIDGELINE_CHECK(i < size(), "record number out of range");
   const std::uint8_t* header = content().data() + offsets_[i];
   // Holds by construction, unless the index came from a cache and the file was changed under its old time.
   if (load<std::uint64_t>(header) != length(i)) {
-    throw Error(place(path_, i, offsets_[i]) + "has another length than the cached index says: the file has changed");
+    fault = "has another length than the cached index says: the file has changed";
+    return std::nullopt;
   }
   const std::span data(header + 12, static_cast<std::size_t>(length(i)));
   const auto stored = load<std::uint32_t>(header + 12 + length(i));
   const std::uint32_t computed = masked_crc32c(data);
   if (stored != computed) {
-    throw Error(place(path_, i, offsets_[i]) + "has a wrong checksum of its data (stored " + hex(stored) +
-                ", computed " + hex(computed) + ")");
+    fault = "has a wrong checksum of its data (stored " + hex(stored) + ", computed " + hex(computed) + ")";
+    return std::nullopt;
   }
   return data;
 }

@@ -54,6 +54,8 @@ class TFRecordFile {
   std::uint64_t length(std::size_t i) const { return offsets_[i + 1] - offsets_[i] - kOverhead; }
   // The data of record i, its checksum verified. Valid as long as the file object (moving it keeps it valid).
   std::span<const std::uint8_t> record(std::size_t i) const;
+  // The same for callers who say themselves where it lies: nullopt, and `fault` what is wrong with it.
+  std::optional<std::span<const std::uint8_t>> record(std::size_t i, std::string& fault) const;
   // What keep_readable_prefix left out.
   const std::optional<TFRecordDamage>& damage() const { return damage_; }
   // The index came from the cache directory.

@@ -3,7 +3,9 @@
 
 #include "helpers.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/data/runtime/save.h"
 #include "ridgeline/data/tool/inspect.h"
+#include "ridgeline/data/tool/inspect_notes.h"
 #include "ridgeline/data/tool/pack.h"
 #include "ridgeline/format/example.h"
 #include "ridgeline/format/tfrecord.h"
@@ -205,6 +207,29 @@ TEST(Inspect, ReadsPackedFiles) {
   EXPECT_EQ(report.parts[0].classes[1].name, "class_b");
   EXPECT_EQ(report.parts[0].classes[1].count, 3);
   EXPECT_EQ(report.broken(), 0);
+}
+
+TEST(Inspect, ReadsPackedFilesOfPixels) {
+  const TempDir dir;
+  const Dataset rows = ImageFolder(write_folders(dir / "set", 2, 3));
+  save(rows.map(Resize({20, 30})), dir / "pixels/all.ridge");
+  save(rows.map(Resize({12, 18}), HWC2CHW()), dir / "planes/all.ridge");
+  const InspectReport pixels = inspect(dir / "pixels", {.deep = true}), planes = inspect(dir / "planes");
+  EXPECT_EQ(pixels.broken() + planes.broken(), 0);
+  EXPECT_EQ(pixels.parts[0].height.median, 20);
+  EXPECT_EQ(pixels.parts[0].width.median, 30);
+  EXPECT_EQ(planes.parts[0].height.median, 12);
+  EXPECT_EQ(pixels.parts[0].formats, (std::map<std::string, std::int64_t>{{"pixels", 6}}));
+  EXPECT_EQ(pixels.parts[0].colours, (std::map<std::string, std::int64_t>{{"colour", 6}}));
+}
+
+TEST(Inspect, CountsLabelsOverTheWholeRangeOfTheirType) {
+  InspectReport report;
+  report.parts.push_back({.name = "train",
+                          .layout = Layout::records,
+                          .classes = {{.label = INT64_MIN, .count = 1}, {.label = INT64_MAX, .count = 1}}});
+  report.notes = notes_on(report);
+  EXPECT_TRUE(has_note(report, "18446744073709551614 of the labels")) << notes(report);
 }
 
 TEST(Inspect, SurvivesEveryAwkwardFolder) {

@@ -59,6 +59,25 @@ TEST(DataDir, IsReadByWhatLiesInIt) {
   EXPECT_ERROR(open_source(dir / "loose"), "no class folders");
 }
 
+TEST(DataDir, TrainAndValAreNoClasses) {
+  const TempDir dir;
+  write_bytes(dir / "flat/train/a.jpg", "x", 1);
+  write_bytes(dir / "flat/val/a.jpg", "x", 1);
+  EXPECT_EQ(names_of(find_parts(dir / "flat")), (Names{"train: loose files", "val: loose files"}));
+  EXPECT_ERROR(open_source(dir / "flat"), "flat/train has images but no class folders");
+  write_folders(dir / "half/val", 2, 1);
+  std::filesystem::create_directories(dir / "half/train");
+  EXPECT_ERROR(find_parts(dir / "half"), "half/train holds no data");
+}
+
+TEST(DataDir, ValidationIsNotTakenForTraining) {
+  const TempDir dir;
+  write_folders(dir / "set/val", 2, 1);
+  EXPECT_EQ(names_of(find_parts(dir / "set")), (Names{"val: class folders"}));
+  EXPECT_EQ(open_source(dir / "set", "val").size(), 2);
+  EXPECT_ERROR(open_source(dir / "set"), "has no part 'train' (there: val as class folders)");
+}
+
 TEST(DataDir, ValidationRecordsTakeTheLabelBaseOfTraining) {
   const TempDir dir;
   write_folders(dir / "from/train", 3, 2);
@@ -144,6 +163,15 @@ TEST(Bench, CountsWhatIsTimedAndWhatIsReal) {
   EXPECT_ERROR(bench(data, {.warmup = 3}), "only 3 batches");
   EXPECT_ERROR(bench(data, {.warmup = -1}), "--warmup=-1");
   EXPECT_ERROR(bench(data.repeat(), {}), "no end");
+  EXPECT_ERROR(bench(data, {.iterator = {.epochs = kForever}}), "--epochs=-1");
+  EXPECT_ERROR(bench(training_pipeline(ImageFolder(folder), {.image_size = 16, .batch_size = 40}), {}), "no batch");
+  // Batches in another order, of which one is short: the samples to come are not counted, and need not be.
+  std::int64_t of = 0;
+  const BenchOptions watched{.progress = [&](std::int64_t, std::int64_t total) { of = total; }};
+  EXPECT_EQ(bench(data.shuffle(), watched).samples, 10);
+  EXPECT_EQ(of, kUnknown);
+  bench(data, watched);
+  EXPECT_EQ(of, 10);
 
   write_bytes(folder + "/class_a/101.jpg", "GIF89a", 6);
   EXPECT_ERROR(bench(data, {}), "101.jpg");
@@ -249,6 +277,14 @@ TEST(Preview, ShowsOriginalsBrokenOnesAndNumbers) {
   EXPECT_EQ(numbers.cells.size(), 4u);
   EXPECT_ERROR(preview(concat({rows_in_memory(3), rows_in_memory(4)}).batch(2), {.original = true}), "several sources");
   EXPECT_ERROR(preview(rows_in_memory(4).project({"label"}).batch(2)), "no column 'image'");
+}
+
+TEST(Preview, RefusesASheetThatWouldBeTooLargeBeforeItIsMade) {
+  const Dataset data = rows_in_memory(4000).map(Resize({300, 300}));
+  EXPECT_ERROR(preview(data, {.rows = 1000, .columns = 1000}), "more than 2^28 pixels");
+  EXPECT_ERROR(preview(data, {.rows = 1000, .columns = 4}), "more than 2^28 pixels");
+  // Only cells that there are samples for count.
+  EXPECT_EQ(preview(data.take(6), {.rows = 1000, .columns = 1000}).cells.size(), 6u);
 }
 
 TEST(Caption, WritesWhatFitsAndMarksWhatDoesNot) {

@@ -205,48 +205,4 @@ const Tensor& Sample::column(std::string_view name) const {
   throw Error(fmt::format("[sample] no column '{}'", name));
 }
 
-namespace {
-
-// As delivered: batch by batch where there are batches.
-RowAddress address_of(const Pipeline& pipeline, std::uint64_t epoch, std::uint64_t index) {
-  if (!pipeline.batched()) {
-    if (pipeline.rows().has({epoch, index})) return {epoch, index};
-    throw Error(
-        fmt::format("[replay] there is no sample {}: an epoch has {} samples", index, pipeline.rows().count(epoch)));
-  }
-  // Batches may differ in size (bucket): those before are counted off.
-  std::vector<RowAddress> rows;
-  if (pipeline.batch_node().op == "batch") {
-    const auto size = static_cast<std::uint64_t>(pipeline.capacity());
-    if (pipeline.has_batch({epoch, index / size})) {
-      pipeline.rows_of({epoch, index / size}, rows);
-      if (index % size < rows.size()) return rows[index % size];
-    }
-  } else {
-    std::uint64_t before = 0;
-    for (std::uint64_t batch = 0; pipeline.has_batch({epoch, batch}); ++batch, before += rows.size()) {
-      pipeline.rows_of({epoch, batch}, rows);
-      if (index < before + rows.size()) return rows[index - before];
-    }
-  }
-  throw Error(
-      fmt::format("[replay] there is no sample {}: an epoch has {} batches", index, pipeline.count_batches(epoch)));
-}
-
-}  // namespace
-
-Sample replay(const Dataset& dataset, std::uint64_t epoch, std::uint64_t index, IteratorOptions options) {
-  options.disabled_passes.emplace_back("plan_memory");  // no batch is made
-  const Pipeline pipeline(dataset, options);
-  const Rows& rows = pipeline.rows();
-  const RowAddress address = address_of(pipeline, epoch, index);
-  Scratch scratch(pipeline.places());
-  std::vector<Cell> cells(rows.schema().size());
-  scratch.begin();
-  const RowInfo info = rows.run(address, {}, cells.data(), scratch);
-  Sample sample{.columns = {}, .record = info.record, .origin = rows.origin(address)};
-  for (std::size_t i = 0; i < cells.size(); ++i) sample.columns.push_back({rows.schema()[i].name, to_tensor(cells[i])});
-  return sample;
-}
-
 }  // namespace ridgeline::data

@@ -99,6 +99,7 @@ struct Sample {
   std::string origin;                // "train-00000-of-00008: record 12 at byte 25310"
   const Tensor& column(std::string_view name) const;
 };
+// For many samples of one dataset there is Replayer (runtime/replayer.h).
 Sample replay(const Dataset& dataset, std::uint64_t epoch, std::uint64_t index, IteratorOptions options = {});
 
 }  // namespace ridgeline::data

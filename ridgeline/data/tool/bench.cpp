@@ -35,18 +35,31 @@ std::int64_t real_rows(const Batch& batch) {
   return rows;
 }
 
+// Of the whole run; kUnknown where batches are arranged so that their samples are not counted.
+std::int64_t samples_of(const Dataset& dataset, std::int64_t epochs) {
+  try {
+    const std::int64_t samples = dataset.num_samples();
+    return samples < 0 ? samples : samples * epochs;
+  } catch (const Error&) {
+    return kUnknown;
+  }
+}
+
 }  // namespace
 
 BenchReport bench(const Dataset& dataset, const BenchOptions& options) {
   if (options.warmup < 0)
     throw Error(fmt::format("--warmup={} is out of range (allowed: 0 or more)", options.warmup), ErrorKind::usage);
-  if (dataset.size() == kForever) throw Error("[bench] the graph has no end: leave repeat out, give --epochs");
+  if (options.iterator.epochs < 1)
+    throw Error(fmt::format("--epochs={} is out of range (allowed: 1 or more)", options.iterator.epochs),
+                ErrorKind::usage);
+  if (dataset.size() == kForever)
+    throw Error("[bench] the graph has no end: give its repeat a count, or leave it out and give --epochs");
   BenchReport report;
   Sha256 sha;
   Clock::time_point begin = Clock::now();
   Iterator iterator(dataset, options.iterator);
-  const std::int64_t samples = dataset.num_samples();
-  const std::int64_t expected = samples < 0 ? samples : samples * options.iterator.epochs;
+  const std::int64_t expected = options.progress ? samples_of(dataset, options.iterator.epochs) : kUnknown;
   std::int64_t seen = 0, batches = 0;
   while (const std::optional<Batch> batch = iterator.next()) {
     const std::int64_t rows = real_rows(*batch);
@@ -61,6 +74,7 @@ BenchReport bench(const Dataset& dataset, const BenchOptions& options) {
     if (options.progress) options.progress(seen, expected);
   }
   report.seconds = seconds_since(begin);
+  if (batches == 0) throw Error("[bench] the run has no batch: there are fewer samples than one batch takes");
   if (report.batches == 0) {
     throw Error(fmt::format("--warmup={}: the run has only {} batches, none is left to time", options.warmup, batches),
                 ErrorKind::usage);

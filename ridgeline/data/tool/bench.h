@@ -36,7 +36,8 @@ struct BenchReport {
   RunStats stats;                // of the whole run
 };
 
-// An endless dataset is an Error unless the epochs of `options` end it; so is a warm-up as long as the run.
+// Errors: a run without an end (an endless repeat in the graph, epochs kForever), one without batches, a warm-up as
+// long as the run.
 BenchReport bench(const Dataset& dataset, const BenchOptions& options);
 
 }  // namespace ridgeline::data

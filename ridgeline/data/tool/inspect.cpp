@@ -53,6 +53,11 @@ std::string colour_of(const Finding& f) {
   return fmt::format("{} components", f.components);
 }
 
+const char* format_of(const Finding& f) {
+  if (f.format == image::Format::other) return "pixels";
+  return f.format == image::Format::png ? "PNG" : "JPEG";
+}
+
 Spread spread_of(std::vector<double> values) {
   if (values.empty()) return {};
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -146,14 +151,14 @@ class Inspector {
     finding.readable = true;
     finding.bytes = item.bytes.size();
     finding.hash = hash_of(item.bytes, options_.deep ? SIZE_MAX : kPrefix);
-    const image::Header header = image::read_header(item.bytes);
+    const image::Header header = item.pixels ? *item.pixels : image::read_header(item.bytes);
     finding.format = header.format;
     finding.height = header.height;
     finding.width = header.width;
     finding.components = static_cast<std::uint8_t>(header.components);
     const bool png = header.format == image::Format::png;
     finding.misnamed = png ? item.extension == ".jpg" || item.extension == ".jpeg" : item.extension == ".png";
-    if (options_.deep) decoder.decode(item.bytes);
+    if (options_.deep && !item.pixels) decoder.decode(item.bytes);
     if (!item.label && part.part.layout == Layout::records) throw Error("no key 'image/class/label'");
   }
 
@@ -182,7 +187,7 @@ class Inspector {
         ++r.labels_missing;
       }
       if (f.broken) continue;
-      ++r.formats[f.format == image::Format::png ? "PNG" : "JPEG"];
+      ++r.formats[format_of(f)];
       ++r.colours[colour_of(f)];
       if (f.misnamed && r.misnamed++ == 0) r.misnamed_example = part.items->place(static_cast<std::int64_t>(i));
     }

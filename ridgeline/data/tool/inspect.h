@@ -44,7 +44,7 @@ struct PartReport {
   std::int64_t records = 0;  // images: files, or records in them
   std::int64_t bytes = 0;    // of the images, as stored
   Spread record_bytes, height, width, megapixels;
-  std::map<std::string, std::int64_t> formats;  // "JPEG", "PNG"
+  std::map<std::string, std::int64_t> formats;  // "JPEG", "PNG", "pixels"
   std::map<std::string, std::int64_t> colours;  // "colour", "grey", "grey or palette", "CMYK", "with alpha"
   std::vector<ClassCount> classes;              // by label
   std::vector<BrokenItem> broken;               // in the order of the data

@@ -34,7 +34,9 @@ void note_labels(const PartReport& part, std::vector<std::string>& notes) {
                                                          "give --label_base=0"));
     }
   }
-  const std::int64_t span = last - first + 1, missing = span - static_cast<std::int64_t>(part.classes.size());
+  // Labels of records can be any i64, so the span needs all 64 bits.
+  const std::uint64_t steps = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
+  const std::uint64_t missing = steps - (static_cast<std::uint64_t>(part.classes.size()) - 1);
   if (missing > 0) {
     notes.push_back(fmt::format("{}: {} of the labels {} to {} do not occur", part.name, missing, first, last));
   }

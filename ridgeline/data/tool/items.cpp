@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <filesystem>
 
+#include "ridgeline/data/source/class_folders.h"
+#include "ridgeline/data/tool/picture_extents.h"
 #include "ridgeline/format/example.h"
 #include "ridgeline/format/packed.h"
 #include "ridgeline/format/tfrecord.h"
@@ -15,9 +16,6 @@ namespace ridgeline::data {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Those that ImageFolder reads.
-constexpr std::array<std::string_view, 3> kExtensions{".jpg", ".jpeg", ".png"};
 
 std::string lower_extension(const fs::path& path) {
   std::string extension = path.extension().string();
@@ -86,7 +84,8 @@ class FileItems : public Items {
       std::error_code ignored;
       if (at->path().filename().string().starts_with('.') || !at->is_regular_file(ignored)) continue;
       const std::string extension = lower_extension(at->path());
-      if (std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end()) {
+      const std::vector<std::string>& read = image_extensions();
+      if (std::find(read.begin(), read.end(), extension) != read.end()) {
         paths.push_back(at->path().string());
       } else {
         pass_over(at->path());
@@ -132,17 +131,6 @@ class ShardItems : public Items {
   std::vector<std::int64_t> starts_{0};
 };
 
-// The record's bytes. An Error without the place, which the caller knows.
-std::span<const std::uint8_t> checked(const TFRecordFile& file, std::size_t record) {
-  try {
-    return file.record(record);
-  } catch (const Error& e) {
-    const std::string what = e.what(), place = fmt::format("at byte {} ", file.offset(record));
-    const std::size_t at = what.find(place);
-    throw Error(at == std::string::npos ? what : what.substr(at + place.size()));
-  }
-}
-
 class RecordItems : public ShardItems<TFRecordFile> {
  public:
   explicit RecordItems(const DataPart& part) {
@@ -160,7 +148,10 @@ class RecordItems : public ShardItems<TFRecordFile> {
   void read(std::int64_t index, Item& item) const override {
     const auto [file, record] = at(index);
     item = Item{};
-    const Example example(checked(*file, record));
+    std::string fault;
+    const auto data = file->record(record, fault);
+    if (!data) throw Error(fault);
+    const Example example(*data);
     if (example.has("image/class/label")) item.label = example.one_int64("image/class/label");
     if (const auto* text = example.find("image/class/text"); text && text->kind == FeatureKind::bytes)
       item.class_name = std::string(example.one_bytes("image/class/text"));
@@ -172,6 +163,17 @@ class RecordItems : public ShardItems<TFRecordFile> {
     return fmt::format("{}: record {} at byte {}", name_of(file->path()), record, file->offset(record));
   }
 };
+
+// What a header would say of an image that is stored as numbers.
+image::Header header_of(const Shape& extents) {
+  const std::optional<PictureExtents> picture = picture_extents(extents);
+  if (!picture)
+    throw Error("the column 'image' is " + extents.to_string() + ", which is no picture of 1 or 3 channels");
+  return {.format = image::Format::other,
+          .height = static_cast<int>(picture->height),
+          .width = static_cast<int>(picture->width),
+          .components = static_cast<int>(picture->channels)};
+}
 
 class PackedItems : public ShardItems<PackedFile> {
  public:
@@ -198,8 +200,9 @@ class PackedItems : public ShardItems<PackedFile> {
         item.label = label;
       }
       if (column.name != "image") continue;
-      if (column.dtype != DType::bytes) throw Error("the column 'image' holds pixels, not an encoded image");
-      item.bytes = file->row(row, i).bytes;
+      const PackedField field = file->row(row, i);
+      item.bytes = field.bytes;
+      if (column.dtype != DType::bytes) item.pixels = header_of(field.extents);
     }
   }
   std::string place(std::int64_t index) const override {

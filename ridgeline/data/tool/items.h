@@ -13,16 +13,18 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/tool/data_dir.h"
+#include "ridgeline/image/decode.h"
 
 namespace ridgeline::data {
 
 // One image's bytes and what its surroundings say of it.
 struct Item {
   std::span<const std::uint8_t> bytes;
-  std::optional<std::int64_t> label;  // as stored
-  std::string class_name;             // where it stands in the record and not in Items::class_names
-  std::string extension;              // of its file, lower case: ".jpg"; "" for records
-  MappedFile file;                    // what `bytes` lies in, for files
+  std::optional<std::int64_t> label;    // as stored
+  std::string class_name;               // where it stands in the record and not in Items::class_names
+  std::string extension;                // of its file, lower case: ".jpg"; "" for records
+  MappedFile file;                      // what `bytes` lies in, for files
+  std::optional<image::Header> pixels;  // where `bytes` are pixels and no encoded image
 };
 
 // Something that is not an image but wrong all the same.

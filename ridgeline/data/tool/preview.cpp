@@ -7,9 +7,10 @@
 #include <optional>
 
 #include "ridgeline/data/ir/analysis.h"
-#include "ridgeline/data/runtime/iterator.h"
+#include "ridgeline/data/runtime/replayer.h"
 #include "ridgeline/data/source/source.h"
 #include "ridgeline/data/tool/caption.h"
+#include "ridgeline/data/tool/picture_extents.h"
 #include "ridgeline/image/decode.h"
 #include "ridgeline/image/resample.h"
 
@@ -54,20 +55,11 @@ Dataset without_normalize(const Dataset& dataset) {
 
 // Numbers as a picture: grey or RGB, channels last or first.
 image::Image to_picture(const Tensor& values, bool& stretched) {
-  const Shape& shape = values.shape();
-  const auto channels = [](std::int64_t n) { return n == 1 || n == 3; };
-  bool first = false;
-  std::int64_t height = 0, width = 0, depth = 1;
-  if (shape.rank() == 2) {
-    height = shape[0], width = shape[1];
-  } else if (shape.rank() == 3 && channels(shape[2])) {
-    height = shape[0], width = shape[1], depth = shape[2];
-  } else if (shape.rank() == 3 && channels(shape[0])) {
-    first = true;
-    depth = shape[0], height = shape[1], width = shape[2];
-  } else {
-    throw Error("[preview] the column 'image' is " + shape.to_string() + ", which is no picture of 1 or 3 channels");
-  }
+  const std::optional<PictureExtents> extents = picture_extents(values.shape());
+  if (!extents)
+    throw Error("[preview] the column 'image' is " + values.shape().to_string() +
+                ", which is no picture of 1 or 3 channels");
+  const auto [height, width, depth, first] = *extents;
   const std::int64_t n = values.elements();
   double low = 0, scale = 1;
   if (values.dtype() != DType::u8) {
@@ -94,10 +86,7 @@ image::Image to_picture(const Tensor& values, bool& stretched) {
   return picture;
 }
 
-image::Image sample_picture(const Sample& sample, bool& stretched) {
-  const Tensor& values = sample.column("image");
-  if (values.dtype() != DType::bytes) return to_picture(values, stretched);
-  const std::string& bytes = values.string_values().front();
+image::Image decoded(const std::string& bytes) {
   return image::decode({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
 
@@ -115,24 +104,18 @@ std::string caption_of(const Sample& sample, std::uint64_t index, const std::vec
 class Previewer {
  public:
   Previewer(const Dataset& dataset, const PreviewOptions& options)
-      : dataset_(without_normalize(dataset)), class_names_(dataset.class_names()), options_(options) {
-    const Schema columns = dataset_.columns();
-    if (!find_column(columns, "image"))
-      throw Error("[preview] there is no column 'image' to draw: the graph gives " + to_string(columns));
-    const std::vector<const Node*> sources = sources_of(dataset_.graph());
-    if (!options.original) return;
-    if (sources.size() != 1)
-      throw Error("[preview] a graph of several sources has no single original to show (--original)", ErrorKind::usage);
-    source_ = &source_of(*sources[0]);
-  }
+      : Previewer(without_normalize(dataset), dataset.class_names(), options) {}
 
   Preview run() {
     Preview preview;
     for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(options_.rows) * options_.columns; ++i) {
       std::optional<Picture> picture = make(options_.start + i);
       if (!picture) break;
-      pictures_.push_back(std::move(*picture));
+      add(std::move(*picture));
     }
+    if (pictures_.empty())
+      throw Error(fmt::format("[preview] there is no sample {}: epoch {} has {}", options_.start, options_.epoch,
+                              replayer_.extent_of(options_.epoch)));
     preview.sheet = draw();
     preview.stretched = stretched_;
     for (Picture& picture : pictures_) preview.cells.push_back(std::move(picture.cell));
@@ -140,40 +123,94 @@ class Previewer {
   }
 
  private:
-  // Nothing behind the last sample of the epoch; for the first one that is an Error.
-  std::optional<Picture> make(std::uint64_t index) {
-    Picture picture;
-    picture.cell.index = index;
-    try {
-      const Sample sample = replay(dataset_, options_.epoch, index);
-      picture.cell.origin = sample.origin;
-      picture.cell.caption = caption_of(sample, index, class_names_);
-      picture.image = sample_picture(sample, stretched_);
-      if (source_) picture.original = original_of(sample.record);
-    } catch (const Error& e) {
-      const std::string reason = e.what();
-      if (reason.starts_with("[replay]")) {
-        if (pictures_.empty()) throw;
-        return std::nullopt;
-      }
-      if (reason.starts_with("[preview]")) throw;
-      picture.image.reset();
-      picture.cell.problem = reason;
-      picture.cell.caption = fmt::format("#{} broken", index);
-    }
-    return picture;
-  }
-
-  image::Image original_of(std::uint64_t record) const {
-    Record read;
-    source_->read(record, read);
+  Previewer(const Dataset& dataset, std::vector<std::string> class_names, const PreviewOptions& options)
+      : class_names_(std::move(class_names)), options_(options), replayer_(dataset) {
+    const Schema columns = dataset.columns();
+    if (!find_column(columns, "image"))
+      throw Error("[preview] there is no column 'image' to draw: the graph gives " + to_string(columns));
+    if (!options.original) return;
+    const std::vector<const Node*> sources = sources_of(dataset.graph());
+    if (sources.size() != 1)
+      throw Error("[preview] a graph of several sources has no single original to show (--original)", ErrorKind::usage);
+    source_ = &source_of(*sources[0]);
     const Schema schema = source_->schema();
     const Column* column = find_column(schema, "image");
     if (!column) throw Error("[preview] the source has no column 'image': its columns are " + to_string(schema));
-    const Cell& cell = read.cells[static_cast<std::size_t>(column - schema.data())];
-    if (cell.dtype == DType::bytes) return image::decode({cell.data, cell.bytes});
+    original_column_ = static_cast<std::size_t>(column - schema.data());
+  }
+
+  // Nothing behind the last sample of the epoch.
+  std::optional<Picture> make(std::uint64_t index) {
+    Picture picture;
+    picture.cell.index = index;
+    std::optional<Tensor> numbers, original;
+    try {  // a sample that cannot be made has its cell; numbers that are no picture concern all
+      const std::optional<Sample> sample = replayer_.sample(options_.epoch, index);
+      if (!sample) return std::nullopt;
+      picture.cell.origin = sample->origin;
+      picture.cell.caption = caption_of(*sample, index, class_names_);
+      const Tensor& values = sample->column("image");
+      if (values.dtype() == DType::bytes) {
+        picture.image = decoded(values.string_values().front());
+      } else {
+        numbers = values;
+      }
+      if (source_) original = original_of(sample->record, picture.original);
+    } catch (const Error& e) {
+      picture.image.reset();
+      picture.cell.problem = e.what();
+      picture.cell.caption = fmt::format("#{} broken", index);
+      return picture;
+    }
     bool ignored = false;
-    return to_picture(to_tensor(cell), ignored);
+    if (numbers) picture.image = to_picture(*numbers, stretched_);
+    if (original) picture.original = to_picture(*original, ignored);
+    return picture;
+  }
+
+  // Into `image` where it is an encoded one, else its numbers.
+  std::optional<Tensor> original_of(std::uint64_t record, std::optional<image::Image>& image) const {
+    Record read;
+    source_->read(record, read);
+    const Cell& cell = read.cells[original_column_];
+    if (cell.dtype != DType::bytes) return to_tensor(cell);
+    image = image::decode({cell.data, cell.bytes});
+    return std::nullopt;
+  }
+
+  void add(Picture picture) {
+    const int height = picture.image ? picture.image->height() : 0, width = picture.image ? picture.image->width() : 0;
+    pictures_.push_back(std::move(picture));
+    if (height <= height_ && width <= width_) return;
+    height_ = std::max(height_, height);
+    width_ = std::max(width_, width);
+    check_size();
+  }
+
+  // An Error if there are samples for more cells of the present size than a sheet may have.
+  void check_size() const {
+    const Grid grid = this->grid();
+    const std::int64_t cells = kMostPixels / grid.cell_height / grid.cell_width, rows = cells / options_.columns;
+    if (rows >= options_.rows) return;
+    const std::int64_t most = rows > 0 ? rows * options_.columns : cells;
+    if (replayer_.has(options_.epoch, options_.start + static_cast<std::uint64_t>(most)))
+      throw Error("[preview] the sheet would have more than 2^28 pixels: fewer --rows or --columns", ErrorKind::usage);
+  }
+
+  struct Grid {
+    int rows, columns, height, width;  // of the pictures
+    int cell_height, cell_width;
+  };
+  Grid grid() const {
+    const auto count = static_cast<int>(pictures_.size());
+    const int height = height_ == 0 ? kEmptySide : height_, width = width_ == 0 ? kEmptySide : width_;
+    const int columns = std::min(options_.columns, count);
+    return {.rows = (count + columns - 1) / columns,
+            .columns = columns,
+            .height = height,
+            .width = width,
+            .cell_height = height + kCaption + kGap,
+            .cell_width = (source_ ? 2 * width + 1 : width) + kGap};
   }
 
   // The whole original, as large as it fits into a cell.
@@ -186,16 +223,7 @@ class Previewer {
   }
 
   image::Image draw() const {
-    int height = 0, width = 0;
-    for (const Picture& p : pictures_) {
-      if (p.image) height = std::max(height, p.image->height()), width = std::max(width, p.image->width());
-    }
-    if (height == 0) height = width = kEmptySide;
-    const int columns = std::min<int>(options_.columns, static_cast<int>(pictures_.size()));
-    const int rows = (static_cast<int>(pictures_.size()) + columns - 1) / columns;
-    const int cell_width = (source_ ? 2 * width + 1 : width) + kGap, cell_height = height + kCaption + kGap;
-    if (std::int64_t{rows} * cell_height * columns * cell_width > kMostPixels)
-      throw Error("[preview] the sheet would have more than 2^28 pixels: fewer --rows or --columns", ErrorKind::usage);
+    const auto [rows, columns, height, width, cell_height, cell_width] = grid();
     image::Image sheet(rows * cell_height + kGap, columns * cell_width + kGap, 3);
     std::fill_n(sheet.data(), sheet.byte_size(), kPaper);
     for (std::size_t i = 0; i < pictures_.size(); ++i) {
@@ -219,10 +247,12 @@ class Previewer {
       std::copy_n(picture.row(y), 3 * picture.width(), sheet.row(top + y) + 3 * left);
   }
 
-  Dataset dataset_;
   std::vector<std::string> class_names_;
   const PreviewOptions& options_;
+  Replayer replayer_;
   const Source* source_ = nullptr;
+  std::size_t original_column_ = 0;
+  int height_ = 0, width_ = 0;  // of the largest picture
   std::vector<Picture> pictures_;
   bool stretched_ = false;
 };

@@ -34,10 +34,10 @@ Dataset evaluation_pipeline(const Dataset& source, const StandardPipeline& optio
       .batch(options.batch_size, {.drop_remainder = options.drop_remainder});
 }
 
-Dataset read_graph(const std::string& file) {
+Dataset read_graph(const std::string& file, const MindDataOptions& minddata) {
   const std::string text = read_file(file);
   try {
-    return Dataset::from_json(text);
+    return is_minddata_json(text) ? Dataset(from_minddata_json(text, minddata)) : Dataset::from_json(text);
   } catch (const Error& e) {
     throw Error(file + ": " + e.what(), e.kind());
   }

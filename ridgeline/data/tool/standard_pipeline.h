@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ridgeline/data/api/sources.h"
+#include "ridgeline/data/minddata/json.h"
 
 namespace ridgeline::data {
 
@@ -32,8 +33,8 @@ Dataset training_pipeline(const Dataset& source, const StandardPipeline& options
 // resize, central crop, normalise, batches of which the last is padded unless drop_remainder.
 Dataset evaluation_pipeline(const Dataset& source, const StandardPipeline& options);
 
-// A dataset from a graph file (data/ir/graph.h). Errors name the file.
-Dataset read_graph(const std::string& file);
+// A dataset from a graph file: the engine's own form (data/ir/graph.h) or MindData's tree. Errors name the file.
+Dataset read_graph(const std::string& file, const MindDataOptions& minddata = {});
 // The same graph over other data: the one source node becomes that of `source`. Several sources are an Error.
 Dataset with_source(const Dataset& dataset, const Dataset& source);
 
