@@ -100,6 +100,11 @@ CLI::Option* add_boolean(CLI::App& app, const std::string& name, bool& target, c
       ->default_str(target ? "True" : "False");
 }
 
+bool given(const CLI::App& app, const std::string& flag) {
+  const CLI::Option* option = app.get_option_no_throw(flag);
+  return option != nullptr && option->count() > 0;
+}
+
 bool parse(CLI::App& app, std::vector<std::string> words) {
   complete_booleans(app, words);
   std::reverse(words.begin(), words.end());  // CLI11 takes them so

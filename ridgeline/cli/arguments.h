@@ -20,6 +20,9 @@ std::vector<std::string> normalize(int argc, char** argv);
 // Adds --name=True|False (also true, 1, yes, on; --name alone means True).
 CLI::Option* add_boolean(CLI::App& app, const std::string& name, bool& target, const std::string& help);
 
+// Whether the flag was given; false for one that the app does not have.
+bool given(const CLI::App& app, const std::string& flag);
+
 // Parses the words after the command's name. An unknown flag, a missing or malformed value is a usage Error.
 // False: help was asked for and printed.
 bool parse(CLI::App& app, std::vector<std::string> words);

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "ridgeline/cli/dataset_tools.h"
+#include "ridgeline/core/atomic_file.h"
 #include "ridgeline/core/error.h"
-#include "ridgeline/core/file.h"
 #include "ridgeline/data/tool/inspect.h"
 
 namespace ridgeline::cli {
@@ -132,15 +133,19 @@ int run_inspect(const InspectFlags& flags) {
   if (options.workers < 0) throw Error("--workers must not be negative", ErrorKind::usage);
   if (options.split != "all" && options.split != "train" && options.split != "val")
     throw Error("unknown split '" + options.split + "' (--split; allowed: train, val, all)", ErrorKind::usage);
-  if (!flags.list.empty()) write_file_atomically(flags.list, "");  // fails now and not after an hour
+  std::optional<AtomicFile> list;
+  if (!flags.list.empty())
+    list.emplace(flags.list);  // fails now and not after an hour; an old list stays until the end
   options.progress = counter("inspecting");
   const data::InspectReport report = data::inspect(flags.data_dir, options);
-  if (!flags.list.empty()) {
-    std::string lines;
+  if (list) {
     for (const data::PartReport& part : report.parts) {
-      for (const data::BrokenItem& item : part.broken) lines += item.place + "\t" + item.reason + "\n";
+      for (const data::BrokenItem& item : part.broken) {
+        const std::string line = item.place + "\t" + item.reason + "\n";
+        list->write(line.data(), line.size());
+      }
     }
-    write_file_atomically(flags.list, lines);
+    list->commit();
   }
   if (flags.json) {
     print_json(report);

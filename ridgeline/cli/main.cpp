@@ -1,7 +1,10 @@
 // The program `ridgeline`: finds the command, runs it, and turns what goes wrong into one line and an exit code:
 // 2 for a wrong call, 1 for a failure, 130 when interrupted.
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
 #include <string_view>
 
 #include "ridgeline/cli/arguments.h"
@@ -39,6 +42,15 @@ void print_help(std::FILE* out) {
   for (const Command& c : kCommands) std::fprintf(out, "  %-10s %s\n", c.name.data(), c.summary.data());
 }
 
+// What was printed may lie in a buffer still, and the disk or pipe behind it may take no more.
+void finish_output() {
+  errno = 0;
+  std::cout.flush();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout)
+    throw Error(std::string("cannot write to standard output") +
+                (errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
+}
+
 int run(int argc, char** argv) {
   ridgeline::cli::Words words = ridgeline::cli::normalize(argc, argv);
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
@@ -65,7 +77,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   ridgeline::settle_wait_policy(argv);
   try {
-    return run(argc, argv);
+    const int code = run(argc, argv);
+    finish_output();
+    return code;
   } catch (const Error& error) {
     std::fprintf(stderr, "ridgeline %s\n", error.what());
     switch (error.kind()) {

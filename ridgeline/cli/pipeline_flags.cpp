@@ -4,16 +4,12 @@
 #include <CLI/CLI.hpp>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
 #include "ridgeline/data/tool/data_dir.h"
 #include "ridgeline/train/datasets.h"
 
 namespace ridgeline::cli {
 namespace {
-
-bool given(const CLI::App& app, const char* flag) {
-  const CLI::Option* option = app.get_option_no_throw(flag);
-  return option != nullptr && option->count() > 0;
-}
 
 void at_least_one(const char* flag, std::int64_t value) {
   if (value < 1)
@@ -36,6 +32,10 @@ data::Dataset source_of(const PipelineFlags& flags) {
 
 data::StandardPipeline pipeline_of(const CLI::App& app, const PipelineFlags& flags) {
   data::StandardPipeline pipeline = flags.pipeline;
+  for (const char* flag : {"--seed", "--min_area"}) {
+    if (flags.eval && given(app, flag))
+      throw Error(fmt::format("{} has no effect with --eval: nothing is random there", flag), ErrorKind::usage);
+  }
   at_least_one("image_size", pipeline.image_size);
   at_least_one("batch_size", pipeline.batch_size);
   if (!(pipeline.min_area > 0 && pipeline.min_area <= 1))
@@ -65,8 +65,12 @@ void add_pipeline_flags(CLI::App& app, PipelineFlags& f, PipelineFlagSet set) {
       ->group(group);
   if (set.graph) {
     app.add_option("--graph", f.graph,
-                   "a data graph from this JSON file (see export-json) instead of the pipeline of the flags below; "
-                   "--data_dir gives it other data")
+                   "a data graph from this JSON file (see export-json), or MindData's serialised tree, instead of the "
+                   "pipeline of the flags below; --data_dir gives it other data")
+        ->group(group);
+    app.add_option("--pixels", f.pixels,
+                   "filters of MindData's trees: exact, or pillow to let Pillow's stand for OpenCV's")
+        ->capture_default_str()
         ->group(group);
   }
   app.add_option("--image_size", f.pipeline.image_size, "pixels a side")->capture_default_str()->group(group);
@@ -91,7 +95,17 @@ void add_pipeline_flags(CLI::App& app, PipelineFlags& f, PipelineFlagSet set) {
       ->group(group);
 }
 
+data::MindDataOptions minddata_options(const PipelineFlags& flags) {
+  if (flags.pixels != "exact" && flags.pixels != "pillow")
+    throw Error("--pixels=" + flags.pixels + " (allowed: exact, pillow)", ErrorKind::usage);
+  return {.pixels = flags.pixels == "pillow" ? data::MindDataPixels::pillow : data::MindDataPixels::exact};
+}
+
 data::Dataset dataset_of(const CLI::App& app, const PipelineFlags& flags) {
+  const data::MindDataOptions minddata = minddata_options(flags);
+  const bool reads_tree = !flags.graph.empty() && data::is_minddata_json(read_file(flags.graph));
+  if (given(app, "--pixels") && !reads_tree && !given(app, "--minddata"))
+    throw Error("--pixels has no effect: there is no tree of MindData's to read or to write", ErrorKind::usage);
   if (flags.graph.empty()) {
     if (flags.data_dir.empty()) {
       const bool alone = app.get_option_no_throw("--graph") == nullptr;
@@ -109,7 +123,7 @@ data::Dataset dataset_of(const CLI::App& app, const PipelineFlags& flags) {
     if (given(app, flag) && flags.data_dir.empty())
       throw Error(fmt::format("{} has no effect on the data of a graph: give --data_dir, too", flag), ErrorKind::usage);
   }
-  data::Dataset dataset = data::read_graph(flags.graph);
+  data::Dataset dataset = data::read_graph(flags.graph, minddata);
   if (!flags.data_dir.empty()) dataset = data::with_source(dataset, source_of(flags));
   if (given(app, "--seed")) dataset = dataset.with_seed(flags.pipeline.seed);
   return dataset;

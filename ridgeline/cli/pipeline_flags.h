@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ridgeline/cli/arguments.h"
+#include "ridgeline/data/minddata/json.h"
 #include "ridgeline/data/tool/standard_pipeline.h"
 
 namespace ridgeline::cli {
@@ -14,6 +15,7 @@ namespace ridgeline::cli {
 struct PipelineFlags {
   std::string data_dir, split, graph, model;
   std::string label_base = "auto";
+  std::string pixels = "exact";
   std::int64_t num_classes = 0;
   data::StandardPipeline pipeline;
   bool eval = false;
@@ -21,12 +23,14 @@ struct PipelineFlags {
 };
 
 struct PipelineFlagSet {
-  bool graph = true;       // --graph
+  bool graph = true;       // --graph and --pixels
   bool batch_size = true;  // --batch_size; without it batches are of one sample
 };
 void add_pipeline_flags(CLI::App& app, PipelineFlags& flags, PipelineFlagSet set = {});
 // The dataset that they say. With a graph from a file, flags that would have no effect are refused; --data_dir gives it
 // other data, --seed another seed.
 data::Dataset dataset_of(const CLI::App& app, const PipelineFlags& flags);
+// How --pixels wants MindData's trees read and written.
+data::MindDataOptions minddata_options(const PipelineFlags& flags);
 
 }  // namespace ridgeline::cli

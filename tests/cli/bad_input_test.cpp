@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using testing::expect;
 using testing::Outcome;
 
 Outcome run(const std::string& arguments) {
@@ -38,12 +39,6 @@ std::string training(const std::string& data_dir, const std::string& more = "") 
   static int counter = 0;
   return "train --model=resnet20 --mode=train --max_epochs=1 --batch_size=8 --num_classes=10 --log_dir=" + root() +
          "/log" + std::to_string(counter++) + " --data_dir=" + data_dir + " " + more;
-}
-
-void expect(const Outcome& outcome, int code, const std::vector<std::string>& words) {
-  EXPECT_EQ(outcome.code, code) << outcome.text;
-  for (const std::string& word : words)
-    EXPECT_NE(outcome.text.find(word), std::string::npos) << word << " in: " << outcome.text;
 }
 
 TEST(BadInput, GoodInputWorks) {

@@ -14,13 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using testing::expect;
 using testing::Outcome;
-
-void expect(const Outcome& outcome, int code, const std::vector<std::string>& words) {
-  EXPECT_EQ(outcome.code, code) << outcome.text;
-  for (const std::string& word : words)
-    EXPECT_NE(outcome.text.find(word), std::string::npos) << word << " in: " << outcome.text;
-}
 
 Outcome run(const std::string& arguments) {
   return testing::run_shell(std::string(RIDGELINE_BINARY) + " " + arguments);

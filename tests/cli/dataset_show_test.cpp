@@ -22,7 +22,7 @@ bool says(const Outcome& outcome, const std::string& part) { return outcome.text
 // Two forms of one graph: the engine's own and MindData's.
 struct Graphs {
   std::string dir = testing::temporary_directory();
-  data::Dataset dataset = data::ImageFolder("no/such/folder")
+  data::Dataset dataset = data::ImageFolder("no/such/folder", {.recursive = false})
                               .map(data::Resize({8, 9}, {.interpolation = "bicubic"}))
                               .map(data::RandomHorizontalFlip(), data::Normalize::imagenet())
                               .repeat(1)
@@ -60,7 +60,7 @@ TEST(DatasetShow, PrintsTheGraphBeforeAndAfterThePasses) {
   EXPECT_FALSE(says(after, "repeat("));
   const Outcome before = show("--graph " + graphs.own + " --before");
   EXPECT_FALSE(says(before, "after the passes")) << before.text;
-  EXPECT_TRUE(says(show("--graph " + graphs.own + " --after --raw_images"), "draw_flip")) << before.text;
+  EXPECT_TRUE(says(show("--graph " + graphs.own + " --after --raw"), "draw_flip")) << before.text;
 }
 
 TEST(DatasetShow, DrawsAndTranslates) {
@@ -86,16 +86,61 @@ TEST(DatasetShow, ShowsTheGraphOfATraining) {
   const Outcome train = show("--data_dir " + graphs.dir + "/shapes --batch_size 6 --image_size 32");
   EXPECT_TRUE(says(train, "batch(size=6, drop_remainder) -> image f32[6,32,32,3], label i32[6], mask u8[6]; 3 batches"))
       << train.text;
-  const Outcome evaluation = show("--data_dir " + graphs.dir + "/shapes --batch_size 6 --evaluation");
+  const Outcome evaluation = show("--data_dir " + graphs.dir + "/shapes --batch_size 6 --eval");
   EXPECT_TRUE(says(evaluation, "decode_resize_center_crop")) << evaluation.text;
   EXPECT_TRUE(says(evaluation, "10 rows")) << evaluation.text;
+  EXPECT_FALSE(says(show("--data_dir " + graphs.dir + "/shapes --open_files=False"), "rows"));
+}
+
+TEST(DatasetShow, TranslatesWithoutTheFilesOfTheGraph) {
+  const Graphs graphs;
+  const std::string mnist = graphs.dir + "/mnist.json";
+  write_file_atomically(mnist, R"({"children":[],"dataset_dir":"nowhere","usage":"train","op_type":"MnistDataset",
+      "sampler":{"num_samples":0,"sampler_name":"SequentialSampler","start_index":0}})");
+  testing::expect(show("--graph " + mnist + " --json"), 0, {"nowhere/train-images-idx3-ubyte"});
+  testing::expect(show("--graph " + graphs.own + " --minddata"), 0, {"connector_queue_size"});
+  EXPECT_FALSE(says(show("--graph " + graphs.own + " --minddata --release 1.3"), "connector_queue_size"));
+}
+
+TEST(DatasetShow, OtherToolsReadMindDatasTrees) {
+  const Graphs graphs;
+  data::make_shapes(graphs.dir + "/drawn", {.seed = 1, .train = 20, .val = 10});
+  const std::string words = " --data_dir " + graphs.dir + "/drawn --graph ";
+  const auto bench = [&](const std::string& graph) {
+    return testing::run_shell(std::string(RIDGELINE_BINARY) + " dataset bench --json --hash" + words + graph);
+  };
+  const auto digest = [](const Outcome& outcome) {
+    EXPECT_EQ(outcome.code, 0) << outcome.text;
+    const std::size_t at = outcome.text.find("\"sha256\":");
+    return outcome.text.substr(at, 75);
+  };
+  EXPECT_EQ(digest(bench(graphs.minddata)), digest(bench(graphs.own)));
+  testing::expect(show("--after" + words + graphs.minddata), 0, {"drawn/train", "20 rows"});
+}
+
+TEST(DatasetShow, RefusesFlagsWithoutEffect) {
+  const Graphs graphs;
+  const std::string own = "--graph " + graphs.own, folder = "--data_dir " + graphs.dir;
+  for (const std::string& flag : {"--model=alexnet", "--batch_size=9", "--eval"})
+    testing::expect(show(own + " " + flag), 2, {"has no effect with --graph"});
+  testing::expect(show(folder + " --pixels=foo"), 2, {"--pixels=foo (allowed: exact, pillow)"});
+  testing::expect(show(folder + " --pixels=pillow"), 2, {"--pixels has no effect"});
+  testing::expect(show(own + " --pixels=pillow"), 2, {"--pixels has no effect"});
+  testing::expect(show("--pixels=pillow --graph " + graphs.minddata), 0, {});
+  testing::expect(show(own + " --json --raw"), 2, {"--raw has no effect", "--after"});
+  testing::expect(show(own + " --before --disable_pass fuse_chains"), 2, {"--disable_pass has no effect"});
+  testing::expect(show(own + " --json --open_files"), 2, {"--open_files has no effect"});
+  testing::expect(show(own + " --release=1.3"), 2, {"--release has no effect"});
+  testing::expect(show(own + " --both"), 2, {"--both"});
+  testing::expect(show(folder + " --eval --seed=3"), 2, {"--seed has no effect with --eval"});
+  testing::expect(show(folder + " --eval --min_area=0.5"), 2, {"--min_area has no effect with --eval"});
 }
 
 TEST(DatasetShow, SaysWhatIsWrongWithACall) {
   const Graphs graphs;
   EXPECT_EQ(show("").code, 2);
-  EXPECT_TRUE(says(show(""), "give one of --graph and --data_dir"));
-  EXPECT_TRUE(says(show("--graph " + graphs.own + " --before --after"), "give one of --before, --after and --both"));
+  EXPECT_TRUE(says(show(""), "--data_dir or --graph is needed"));
+  EXPECT_TRUE(says(show("--graph " + graphs.own + " --before --after"), "give one of --before and --after"));
   EXPECT_TRUE(says(show("--graph " + graphs.own + " --pixels opencv --minddata"), "allowed: exact, pillow"));
   EXPECT_TRUE(says(show("--graph " + graphs.own + " --disable_pass fuse_chain"), "did you mean 'fuse_chains'?"));
   EXPECT_TRUE(says(show("--graph " + graphs.dir + "/none.json"), "none.json"));

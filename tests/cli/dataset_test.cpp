@@ -7,6 +7,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/data/make/make_tfrecord.h"
+#include "ridgeline/data/tool/bench.h"
 #include "ridgeline/data/tool/data_dir.h"
 #include "ridgeline/format/packed.h"
 #include "ridgeline/image/decode.h"
@@ -20,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 using nlohmann::json;
+using testing::expect;
 using testing::Outcome;
 
 // `ridgeline dataset ARGUMENTS`.
@@ -48,12 +50,6 @@ std::string corrupt(const std::string& name) {
   return directory;
 }
 
-void expect(const Outcome& outcome, int code, const std::vector<std::string>& words) {
-  EXPECT_EQ(outcome.code, code) << outcome.text;
-  for (const std::string& word : words)
-    EXPECT_NE(outcome.text.find(word), std::string::npos) << word << " in: " << outcome.text;
-}
-
 TEST(DatasetTools, HelpNamesThemAndTheirFlags) {
   expect(dataset("--help"), 0, {"make", "inspect", "preview", "bench", "pack", "export-json"});
   expect(dataset("bench --help"), 0, {"--data_dir", "--graph", "--hash", "--bad_samples", "--warmup"});
@@ -78,7 +74,8 @@ TEST(DatasetTools, InspectEndsWithOneIfSomethingIsBroken) {
   const std::string lines = read_file(list);
   EXPECT_TRUE(lines.starts_with("train/circle/")) << lines;
   EXPECT_NE(lines.find("\t"), std::string::npos) << lines;
-  expect(dataset("inspect --data_dir=" + root() + "/nowhere"), 1, {"no such directory"});
+  expect(dataset("inspect --data_dir=" + root() + "/nowhere --list=" + list), 1, {"no such directory"});
+  EXPECT_EQ(read_file(list), lines) << "a call that failed left the list as it was";
   expect(dataset("inspect --split=test --data_dir=" + root() + "/shapes"), 2, {"unknown split 'test'"});
   expect(dataset("inspect --list=" + root() + "/no/such/list --data_dir=" + root() + "/shapes"), 1, {"/no/such"});
 }
@@ -146,8 +143,8 @@ TEST(DatasetTools, ExportWritesWhatTheApiWrites) {
   recipe.seed = 4;
   recipe.min_area = 0.25;
   const train::RunData run = train::open_data(recipe, {.training = true, .validation = true});
-  const std::string flags = " --model=resnet20 --batch_size=8 --seed=4 --min_area=0.25 --data_dir=" + dir;
-  EXPECT_EQ(dataset("export-json" + flags).text, run.training->to_json(2) + "\n");
+  const std::string flags = " --model=resnet20 --batch_size=8 --data_dir=" + dir;
+  EXPECT_EQ(dataset("export-json --seed=4 --min_area=0.25" + flags).text, run.training->to_json(2) + "\n");
   EXPECT_EQ(dataset("export-json --eval" + flags).text, run.validation->to_json(2) + "\n");
   // A model's own law: its exact resize, its mean.
   expect(dataset("export-json --model=alexnet --eval --data_dir=" + dir), 0, {"\"size\": 128", "\"center_crop\""});
@@ -212,6 +209,40 @@ TEST(DatasetTools, PreviewDrawsTheSamePictureAgain) {
   expect(dataset("preview --eval --split=train --rows=5 --image_size=16 --data_dir=" + corrupt("previewed") +
                  " --out=" + a),
          0, {"40 samples", "1 broken", "Premature end"});
+}
+
+TEST(DatasetTools, AFullDiskBehindStandardOutputIsAFailure) {
+  for (const char* tool : {"export-json", "show", "inspect"}) {
+    const std::string words = std::string(" dataset ") + tool + " --data_dir=" + root() + "/shapes > /dev/full";
+    expect(testing::run_shell("bash -c '" + std::string(RIDGELINE_BINARY) + words + "'"), 1,
+           {"cannot write to standard output"});
+  }
+}
+
+TEST(DatasetTools, TrainingReadsWhatPackWrites) {
+  const std::string dir = root() + "/packed_parts";
+  fs::create_directories(dir);
+  const std::string train = std::string(RIDGELINE_BINARY) + " train --model=resnet20 --max_epochs=1 --batch_size=8 " +
+                            "--epochs_between_evals=1 --log_dir=" + dir + "/log --data_dir=";
+  expect(dataset("pack --data_dir=" + root() + "/shapes --out=" + dir + "/train.ridge"), 0, {"40 images"});
+  expect(dataset("show --data_dir=" + dir), 0, {"packed("});
+  expect(testing::run_shell(train + dir + " --mode=train_and_evaluate"), 1,
+         {"has no part 'val' (there: train as packed file)"});
+  expect(dataset("pack --split=val --data_dir=" + root() + "/shapes --out=" + dir + "/val.ridge"), 0, {"20 images"});
+  expect(testing::run_shell(train + dir + " --mode=train_and_evaluate"), 0,
+         {"num_training_sampels: 40", "num_evaluating_sampels: 20", "step:     5"});
+  // The same samples in the same order as from the folders.
+  train::Recipe recipe;
+  recipe.model = "resnet20";
+  recipe.batch_size = 8;
+  const auto digest = [&](const std::string& from) {
+    recipe.data_dir = from;
+    const train::RunData run = train::open_data(recipe, {.training = true, .validation = true});
+    EXPECT_EQ(run.num_classes, 10);
+    EXPECT_EQ(run.class_names.size(), 10u);
+    return data::bench(*run.training, {.hash = true}).sha256 + data::bench(*run.validation, {.hash = true}).sha256;
+  };
+  EXPECT_EQ(digest(dir), digest(root() + "/shapes"));
 }
 
 TEST(DatasetTools, PackWritesOneFile) {

@@ -3,11 +3,13 @@
 // Runs the program `ridgeline` as a user does, for tests that get its path as RIDGELINE_BINARY.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace ridgeline::testing {
 
@@ -24,6 +26,13 @@ inline Outcome run_shell(const std::string& command) {
   const int status = ::pclose(pipe);
   outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return outcome;
+}
+
+// Ends with `code` and says all of `words`.
+inline void expect(const Outcome& outcome, int code, const std::vector<std::string>& words) {
+  EXPECT_EQ(outcome.code, code) << outcome.text;
+  for (const std::string& word : words)
+    EXPECT_NE(outcome.text.find(word), std::string::npos) << word << " in: " << outcome.text;
 }
 
 // packA of RIDGELINE_TEST_DATA, or "" where there is none: then a test skips and says so.
