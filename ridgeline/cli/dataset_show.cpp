@@ -53,7 +53,7 @@ void print_json(const data::DataGraph& graph, const ShowFlags& flags) {
 
 int run(const CLI::App& app, const ShowFlags& flags) {
   check(app, flags);
-  const data::DataGraph before = dataset_of(app, flags.pipeline).graph();
+  const data::DataGraph before = graph_of(app, flags.pipeline);
   data::DataGraph after;
   std::string passes = "no pass changed it";
   if (flags.prepared()) {

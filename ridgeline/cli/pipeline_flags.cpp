@@ -59,7 +59,8 @@ data::StandardPipeline pipeline_of(const CLI::App& app, const PipelineFlags& fla
 void add_pipeline_flags(CLI::App& app, PipelineFlags& f, PipelineFlagSet set) {
   const char* group = "Pipeline";
   app.add_option("--data_dir", f.data_dir,
-                 "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/*, or <class>/* alone)")
+                 "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/*, or <class>/* alone), "
+                 "packed files (*.ridge)")
       ->group(group);
   app.add_option("--split", f.split, "train or val; the training part (with --eval the validation part) if not given")
       ->group(group);
@@ -101,7 +102,7 @@ data::MindDataOptions minddata_options(const PipelineFlags& flags) {
   return {.pixels = flags.pixels == "pillow" ? data::MindDataPixels::pillow : data::MindDataPixels::exact};
 }
 
-data::Dataset dataset_of(const CLI::App& app, const PipelineFlags& flags) {
+data::DataGraph graph_of(const CLI::App& app, const PipelineFlags& flags) {
   const data::MindDataOptions minddata = minddata_options(flags);
   const bool reads_tree = !flags.graph.empty() && data::is_minddata_json(read_file(flags.graph));
   if (given(app, "--pixels") && !reads_tree && !given(app, "--minddata"))
@@ -113,7 +114,8 @@ data::Dataset dataset_of(const CLI::App& app, const PipelineFlags& flags) {
     }
     const data::StandardPipeline pipeline = pipeline_of(app, flags);
     const data::Dataset source = source_of(flags);
-    return flags.eval ? data::evaluation_pipeline(source, pipeline) : data::training_pipeline(source, pipeline);
+    return (flags.eval ? data::evaluation_pipeline(source, pipeline) : data::training_pipeline(source, pipeline))
+        .graph();
   }
   for (const char* flag : {"--image_size", "--batch_size", "--min_area", "--model", "--eval", "--no_normalize"}) {
     if (given(app, flag))
@@ -123,10 +125,19 @@ data::Dataset dataset_of(const CLI::App& app, const PipelineFlags& flags) {
     if (given(app, flag) && flags.data_dir.empty())
       throw Error(fmt::format("{} has no effect on the data of a graph: give --data_dir, too", flag), ErrorKind::usage);
   }
-  data::Dataset dataset = data::read_graph(flags.graph, minddata);
-  if (!flags.data_dir.empty()) dataset = data::with_source(dataset, source_of(flags));
-  if (given(app, "--seed")) dataset = dataset.with_seed(flags.pipeline.seed);
-  return dataset;
+  data::DataGraph graph = data::read_graph(flags.graph, minddata);
+  if (!flags.data_dir.empty()) graph = data::with_source(std::move(graph), source_of(flags)).graph();
+  if (given(app, "--seed")) graph.seed = flags.pipeline.seed;
+  return graph;
+}
+
+data::Dataset dataset_of(const CLI::App& app, const PipelineFlags& flags) {
+  data::DataGraph graph = graph_of(app, flags);
+  try {
+    return data::Dataset(std::move(graph));
+  } catch (const Error& e) {
+    throw Error((flags.graph.empty() ? "" : flags.graph + ": ") + e.what(), e.kind());
+  }
 }
 
 }  // namespace ridgeline::cli

@@ -34,7 +34,8 @@ void add_data_flags(CLI::App& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Data";
   app.add_option("--data_dir", r.data_dir,
-                 "records (train-*, validation-*) or class folders (train/<class>/*, val/<class>/*)")
+                 "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/*) or packed files "
+                 "(train.ridge, val.ridge)")
       ->group(group);
   add_boolean(app, "--synthetic", r.synthetic, "train on random pixels; no --data_dir needed")->group(group);
   app.add_option("--num_classes", r.num_classes, "0: the number of class folders, 1000 for records")

@@ -212,6 +212,7 @@ TEST(Inspect, ReadsPackedFiles) {
 TEST(Inspect, ReadsPackedFilesOfPixels) {
   const TempDir dir;
   const Dataset rows = ImageFolder(write_folders(dir / "set", 2, 3));
+  for (const char* name : {"pixels", "planes"}) std::filesystem::create_directories(dir / name);
   save(rows.map(Resize({20, 30})), dir / "pixels/all.ridge");
   save(rows.map(Resize({12, 18}), HWC2CHW()), dir / "planes/all.ridge");
   const InspectReport pixels = inspect(dir / "pixels", {.deep = true}), planes = inspect(dir / "planes");

@@ -109,9 +109,9 @@ TEST(StandardPipeline, AGraphFromAFileRunsOverOtherData) {
   const StandardPipeline options{.image_size = 16, .batch_size = 4};
   const Dataset pipeline = training_pipeline(ImageFolder(first), options);
   write_file_atomically(dir / "graph.json", pipeline.to_json(2));
-  const Dataset read = read_graph(dir / "graph.json");
+  const Dataset read(read_graph(dir / "graph.json"));
   EXPECT_EQ(read.to_json(), pipeline.to_json());
-  const Dataset other = with_source(read, ImageFolder(second));
+  const Dataset other = with_source(read.graph(), ImageFolder(second));
   EXPECT_EQ(other.to_json(), training_pipeline(ImageFolder(second), options).to_json());
   EXPECT_EQ(other.num_samples(), 12);
   EXPECT_EQ(read.num_samples(), 8);
@@ -120,7 +120,7 @@ TEST(StandardPipeline, AGraphFromAFileRunsOverOtherData) {
   EXPECT_ERROR(read_graph(dir / "bad.json"), "bad.json: [data graph JSON]");
   EXPECT_ERROR(read_graph(dir / "bad.json"), "nodez");
   const Dataset two = concat({rows_in_memory(3), rows_in_memory(4)});
-  EXPECT_ERROR(with_source(two, ImageFolder(second)), "2 sources");
+  EXPECT_ERROR(with_source(two.graph(), ImageFolder(second)), "2 sources");
 }
 
 TEST(Bench, TheDigestIsThatOfTheBatchesWhateverTheWorkers) {

@@ -53,12 +53,10 @@ bool has_entries(const fs::path& dir, bool folders) {
 std::vector<DataPart> parts_of_folders(const fs::path& dir) {
   std::vector<DataPart> parts;
   const auto add = [&](const char* name, const fs::path& folder) {
-    if (has_entries(folder, true)) {
-      parts.push_back({name, Layout::class_folders, folder.string(), {}});
-    } else if (has_entries(folder, false)) {
-      parts.push_back({name, Layout::loose_files, folder.string(), {}});
-    }
-    return !parts.empty() && parts.back().name == name;
+    const bool folders = has_entries(folder, true);
+    if (!folders && !has_entries(folder, false)) return false;
+    parts.push_back({name, folders ? Layout::class_folders : Layout::loose_files, folder.string(), {}});
+    return true;
   };
   for (const char* name : {"train", "val"}) {
     if (fs::is_directory(dir / name) && !add(name, dir / name))

@@ -84,8 +84,8 @@ class FileItems : public Items {
       std::error_code ignored;
       if (at->path().filename().string().starts_with('.') || !at->is_regular_file(ignored)) continue;
       const std::string extension = lower_extension(at->path());
-      const std::vector<std::string>& read = image_extensions();
-      if (std::find(read.begin(), read.end(), extension) != read.end()) {
+      const std::vector<std::string>& known = image_extensions();
+      if (std::find(known.begin(), known.end(), extension) != known.end()) {
         paths.push_back(at->path().string());
       } else {
         pass_over(at->path());

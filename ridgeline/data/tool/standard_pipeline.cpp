@@ -4,6 +4,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/pass/passes.h"
 
 namespace ridgeline::data {
 namespace {
@@ -34,17 +35,16 @@ Dataset evaluation_pipeline(const Dataset& source, const StandardPipeline& optio
       .batch(options.batch_size, {.drop_remainder = options.drop_remainder});
 }
 
-Dataset read_graph(const std::string& file, const MindDataOptions& minddata) {
+DataGraph read_graph(const std::string& file, const MindDataOptions& minddata) {
   const std::string text = read_file(file);
   try {
-    return is_minddata_json(text) ? Dataset(from_minddata_json(text, minddata)) : Dataset::from_json(text);
+    return validate(is_minddata_json(text) ? from_minddata_json(text, minddata) : graph_from_json(text));
   } catch (const Error& e) {
     throw Error(file + ": " + e.what(), e.kind());
   }
 }
 
-Dataset with_source(const Dataset& dataset, const Dataset& source) {
-  DataGraph graph = dataset.graph();
+Dataset with_source(DataGraph graph, const Dataset& source) {
   const std::vector<const Node*> places = sources_of(graph);
   if (places.size() != 1) {
     throw Error(

@@ -33,9 +33,9 @@ Dataset training_pipeline(const Dataset& source, const StandardPipeline& options
 // resize, central crop, normalise, batches of which the last is padded unless drop_remainder.
 Dataset evaluation_pipeline(const Dataset& source, const StandardPipeline& options);
 
-// A dataset from a graph file: the engine's own form (data/ir/graph.h) or MindData's tree. Errors name the file.
-Dataset read_graph(const std::string& file, const MindDataOptions& minddata = {});
+// The graph of a file: the engine's own form (data/ir/graph.h) or MindData's tree. Opens no data. Errors name the file.
+DataGraph read_graph(const std::string& file, const MindDataOptions& minddata = {});
 // The same graph over other data: the one source node becomes that of `source`. Several sources are an Error.
-Dataset with_source(const Dataset& dataset, const Dataset& source);
+Dataset with_source(DataGraph graph, const Dataset& source);
 
 }  // namespace ridgeline::data
