@@ -37,12 +37,8 @@ std::int64_t real_rows(const Batch& batch) {
 
 // Of the whole run; kUnknown where batches are arranged so that their samples are not counted.
 std::int64_t samples_of(const Dataset& dataset, std::int64_t epochs) {
-  try {
-    const std::int64_t samples = dataset.num_samples();
-    return samples < 0 ? samples : samples * epochs;
-  } catch (const Error&) {
-    return kUnknown;
-  }
+  const std::int64_t samples = dataset.num_samples_if_known();
+  return samples < 0 ? samples : samples * epochs;
 }
 
 }  // namespace
