@@ -14,7 +14,7 @@
 #
 #     python bench/peers/records_to_folders.py OUT \
 #       $(yes PACKA/tfrecord/mindspore-3-images/train-0000-of-0001.data | head -n 50)
-#     IMAGES=128 bench/peers/pipelines.sh OUT 0,1
+#     IMAGES=512 bench/peers/pipelines.sh OUT 0,1
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 photos=$(realpath "${1:?the folder with class folders}")
