@@ -25,7 +25,7 @@ Outcome run(const std::string& arguments) {
 
 const std::string& root() {
   static const std::string path = [] {
-    const std::string p = testing::temporary_directory();
+    std::string p = testing::temporary_directory();
     fs::create_directories(p);
     data::make_shapes(p + "/shapes", {.seed = 1, .train = 40, .val = 20});
     data::make_tfrecord(p + "/shapes", p + "/records", {.train_shards = 2, .validation_shards = 1});

@@ -73,7 +73,7 @@ TEST(DatasetTools, InspectEndsWithOneIfSomethingIsBroken) {
          {"broken: 1", "train/circle/", "Premature end", "val: 20 images"});
   const std::string lines = read_file(list);
   EXPECT_TRUE(lines.starts_with("train/circle/")) << lines;
-  EXPECT_NE(lines.find("\t"), std::string::npos) << lines;
+  EXPECT_NE(lines.find('\t'), std::string::npos) << lines;
   expect(dataset("inspect --data_dir=" + root() + "/nowhere --list=" + list), 1, {"no such directory"});
   EXPECT_EQ(read_file(list), lines) << "a call that failed left the list as it was";
   expect(dataset("inspect --split=test --data_dir=" + root() + "/shapes"), 2, {"unknown split 'test'"});

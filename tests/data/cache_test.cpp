@@ -24,7 +24,7 @@ std::atomic<int>& calls() {
 
 Dataset counted(const std::string& dir, CacheOptions options, bool cached = true) {
   Dataset data = ImageFolder(dir).map(Resize({12, 10})).map(Function("counted"));
-  if (cached) data = data.cache(options);
+  if (cached) data = data.cache(std::move(options));
   return data.shuffle().map(RandomHorizontalFlip()).batch(4).with_seed(3);
 }
 

@@ -116,7 +116,7 @@ TEST(DeviceQueue, EndsWhileItsSenderWaits) {
   {
     DeviceQueue queue(rows_in_memory(2000).map_columns({"label"}, {Function("slow")}).batch(1000), {.workers = 1});
     queue.send();
-    wait_until([&] { return queue.stats().stages.size() > 0; });
+    wait_until([&] { return !queue.stats().stages.empty(); });
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << "a batch takes 20";
 }

@@ -170,7 +170,7 @@ TEST(Streams, WhatTheUsersCodeThrowsIsTheErrorOfTheRow) {
 }
 
 TEST(Generators, ARowThatIsNotWhatWasDeclaredIsAnError) {
-  const auto give = [](const std::string& name, std::vector<Tensor> wrong) {
+  const auto give = [](const std::string& name, const std::vector<Tensor>& wrong) {
     register_generator(
         name, {.schema = schema(), .rows = 2, .row = [wrong](std::int64_t i) { return i == 1 ? wrong : row(i); }});
     return run_error(FromGenerator(name), 1);

@@ -203,7 +203,9 @@ TEST(RecordSources, TarAndPackedFaultsAreTheirRows) {
   for (const char* name : {"0.jpg", "0.cls", "1.jpg", "1.cls", "2.cls", "3.jpg"})
     tar.add(name, name == std::string("1.cls") ? "x" : "1");
   tar.finish();
-  const auto error = [&](TarOptions options, int good) { return run_error(Tar({dir / "a.tar"}, options), good); };
+  const auto error = [&](TarOptions options, int good) {
+    return run_error(Tar({dir / "a.tar"}, std::move(options)), good);
+  };
   const std::string place = "[tar] " + (dir / "a.tar") + ": sample ";
   EXPECT_EQ(error({}, 1), place + "1 ('1') at byte 2048: field 'cls' holds 'x', which is no class");
   EXPECT_EQ(error({.label = ""}, 2), place + "2 ('2') at byte 4096: none of its fields is an image (jpg, jpeg, png)");
@@ -227,7 +229,7 @@ TEST(RecordSources, TarAndPackedFaultsAreTheirRows) {
   expect_laws(data, 5);
   EXPECT_EQ(rows_of(data)[4].at("t").shape(), (Shape{4, 2}));
   EXPECT_EQ(number_of(rows_of(data)[4], "n"), 4);
-  EXPECT_ERROR(Packed({dir / "a.ridge"}, {"m"}), "m");
+  EXPECT_ERROR(Packed({dir / "a.ridge"}, {"m"}), "no column 'm': did you mean 'n'?");
   EXPECT_ERROR(Packed({dir / "a.ridge"}, {"n", "n"}), "the column 'n' is wanted twice");
   std::string bytes = read_file(dir / "a.ridge");
   const auto at = static_cast<std::size_t>(PackedFile(dir / "a.ridge").offset(2));

@@ -143,7 +143,7 @@ TEST(OpErrors, SayWhatIsWrongAndWhatIsMeant) {
   for (const Case& c : cases) EXPECT_EQ(message_of(c.op, c.inputs, c.attributes), c.message);
 }
 
-Tensor labels(std::vector<std::int32_t> values) {
+Tensor labels(const std::vector<std::int32_t>& values) {
   const auto count = static_cast<std::int64_t>(values.size());
   return Tensor::of(values, {count});
 }

@@ -81,7 +81,7 @@ std::string_view name_of(ArgType type) {
 }
 
 std::string name_with_article(ArgType type) {
-  const std::string name(name_of(type));
+  std::string name(name_of(type));
   if (type == ArgType::tensors) return name;
   return (type == ArgType::integer ? "an " : "a ") + name;
 }

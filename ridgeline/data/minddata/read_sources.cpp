@@ -137,7 +137,7 @@ std::string MindDataReader::tfrecord(const MindDataTree& object, std::vector<std
   }
   if (object.has("compression_type")) {  // files tell it here
     const std::string type = object.get<std::string>("compression_type");
-    if (type != "" && type != "GZIP" && type != "ZLIB")
+    if (!type.empty() && type != "GZIP" && type != "ZLIB")
       throw object.wrong("compression_type is '" + type + "', it must be GZIP, ZLIB or empty");
   }
   args["label_base"] = std::string("0");
