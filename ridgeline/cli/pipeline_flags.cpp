@@ -104,8 +104,8 @@ data::MindDataOptions minddata_options(const PipelineFlags& flags) {
 
 data::DataGraph graph_of(const CLI::App& app, const PipelineFlags& flags) {
   const data::MindDataOptions minddata = minddata_options(flags);
-  const bool reads_tree = !flags.graph.empty() && data::is_minddata_json(read_file(flags.graph));
-  if (given(app, "--pixels") && !reads_tree && !given(app, "--minddata"))
+  const auto reads_tree = [&] { return !flags.graph.empty() && data::is_minddata_json(read_file(flags.graph)); };
+  if (given(app, "--pixels") && !given(app, "--minddata") && !reads_tree())
     throw Error("--pixels has no effect: there is no tree of MindData's to read or to write", ErrorKind::usage);
   if (flags.graph.empty()) {
     if (flags.data_dir.empty()) {

@@ -105,7 +105,7 @@ void JpegFastDecoder::plan(Lane& lane, int stop) {
       for (int h = 0; h < component.h; ++h, ++at) {
         const std::ptrdiff_t block =
             lane.blocks.row(c, v) + (lane.column - region_.mcu_columns.begin) * component.h + h;
-        s.to[at] = stored ? lane.blocks.coefficients() + block * 64 : lane.blocks.coefficients();
+        s.to[at] = lane.blocks.coefficients() + (stored ? block * 64 : 0);
         s.step[at] = stored ? component.h * 64 : 0;
       }
     }

@@ -17,7 +17,7 @@ class CifarSource : public Source {
   explicit CifarSource(const Node& node)
       : hundred_(arg<std::string>(node.args, "kind") == "cifar100"),
         coarse_(arg<bool>(node.args, "coarse")),
-        schema_(known_schema(node).value_or(Schema{})) {
+        schema_(given_schema(node)) {
     const CifarKind kind = hundred_ ? CifarKind::cifar100 : CifarKind::cifar10;
     for (const std::string& path : expand_patterns("cifar", arg<Texts>(node.args, "files")))
       files_.add(CifarFile(path, kind));

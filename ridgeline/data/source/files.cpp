@@ -10,8 +10,7 @@ namespace {
 class FilesSource : public Source {
  public:
   explicit FilesSource(const Node& node)
-      : files_(expand_patterns("files", arg<Texts>(node.args, "files"))),
-        schema_(known_schema(node).value_or(Schema{})) {}
+      : files_(expand_patterns("files", arg<Texts>(node.args, "files"))), schema_(given_schema(node)) {}
 
   std::uint64_t size() const override { return files_.size(); }
   Schema schema() const override { return schema_; }

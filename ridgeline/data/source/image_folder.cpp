@@ -14,7 +14,7 @@ class ImageFolderSource : public Source {
                                    .labels = arg<Integers>(node.args, "labels"),
                                    .recursive = arg<bool>(node.args, "recursive")})),
         given_(known_classes(node)),
-        schema_(known_schema(node).value_or(Schema{})) {}
+        schema_(given_schema(node)) {}
 
   std::uint64_t size() const override { return found_.files.size(); }
   Schema schema() const override { return schema_; }

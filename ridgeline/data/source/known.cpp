@@ -97,6 +97,11 @@ std::optional<Schema> known_schema(const Node& node) {
   return std::nullopt;  // packed and idx hold theirs; a generator's source opens no file
 }
 
+Schema given_schema(const Node& node) {
+  if (std::optional<Schema> schema = known_schema(node)) return *std::move(schema);
+  throw InternalError("the arguments of " + node.op + " do not tell its columns");
+}
+
 bool schema_is_in_a_file(const Node& node) {
   return node.op == "example" && !arg<std::string>(node.args, "schema").empty();
 }

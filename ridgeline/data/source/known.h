@@ -14,6 +14,8 @@ namespace ridgeline::data {
 
 // Reads at most the schema file of an `example` node.
 std::optional<Schema> known_schema(const Node& node);
+// The same for sources whose arguments always tell it: what graph and run go by cannot differ.
+Schema given_schema(const Node& node);
 // Whether known_schema() reads it.
 bool schema_is_in_a_file(const Node& node);
 // The first extent counts the rows.

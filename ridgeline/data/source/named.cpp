@@ -19,7 +19,7 @@ class AnnotatedSource : public Source {
       : set_(arg<std::string>(node.args, "set")),
         found_(std::move(found)),
         boxes_(arg<bool>(node.args, "boxes")),
-        schema_(known_schema(node).value_or(Schema{})) {}
+        schema_(given_schema(node)) {}
 
   std::uint64_t size() const override { return found_.files.size(); }
   Schema schema() const override { return schema_; }

@@ -28,7 +28,7 @@ class TarSource : public Source {
         label_(arg<std::string>(node.args, "label")),
         fields_(arg<Texts>(node.args, "fields")),
         num_classes_(arg<std::int64_t>(node.args, "num_classes")),
-        schema_(known_schema(node).value_or(Schema{})) {
+        schema_(given_schema(node)) {
     for (const std::string& path : expand_patterns("tar", arg<Texts>(node.args, "files")))
       files_.add(Archive(path, {.index_cache_directory = index_directory(path)}));
     if (files_.size() == 0) throw Error("[tar] no samples in " + files_.files()[0].path());

@@ -48,7 +48,7 @@ class TFRecordSource : public Source {
  public:
   explicit TFRecordSource(const Node& node)
       : files_(open_record_files(node)),
-        schema_(known_schema(node).value_or(Schema{})),
+        schema_(given_schema(node)),
         num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
     const auto known = known_label_base(node);
     label_base_ = known ? *known : find_label_base();
