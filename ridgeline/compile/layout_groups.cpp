@@ -1,5 +1,7 @@
 #include "ridgeline/compile/layout_groups.h"
 
+#include <algorithm>
+
 namespace ridgeline {
 
 LayoutGroups::LayoutGroups(const Graph& graph)
@@ -12,13 +14,15 @@ LayoutGroups::LayoutGroups(const Graph& graph)
   }
   for (const Node& node : graph.nodes) {
     if (!op_def(node.op).has(kPointwise)) continue;
-    ValueId first = kNoValue;
+    std::vector<ValueId> firsts;  // one of each type
     const auto visit = [&](ValueId id) {
-      if (graph.value(id).type.shape.rank() == 0) return;
-      if (first == kNoValue)
-        first = id;
-      else if (graph.value(first).type.shape == graph.value(id).type.shape)
-        join(first, id);
+      const ValueType& type = graph.value(id).type;
+      const auto same = [&](ValueId first) { return graph.value(first).type == type; };
+      const auto first = std::find_if(firsts.begin(), firsts.end(), same);
+      if (first != firsts.end())
+        join(*first, id);
+      else
+        firsts.push_back(id);
     };
     for (ValueId id : node.outputs) visit(id);
     for (ValueId id : node.inputs) visit(id);

@@ -52,6 +52,7 @@ struct Plan {
   std::vector<Buffer> buffers;
   std::vector<Launch> launches;
   std::vector<int> buffer_of_value;      // of the graph; -1 where none
+  std::vector<int> buffer_of_return;     // of the graph: arena memory in plain rows
   std::vector<std::size_t> arena_bytes;  // a device each, in the order of `devices`
   std::vector<Device*> devices;
 };

@@ -28,10 +28,7 @@ void find_lifetimes(Plan& plan) {
     for (int b : launch.outputs) touch(b, static_cast<int>(i));
     if (launch.scratch >= 0) touch(launch.scratch, static_cast<int>(i));
   }
-  for (const Return& r : plan.graph.returns) {
-    const int b = plan.buffer_of_value[static_cast<std::size_t>(r.value)];
-    touch(b, static_cast<int>(plan.launches.size()));
-  }
+  for (int b : plan.buffer_of_return) touch(b, static_cast<int>(plan.launches.size()));
 }
 
 // Writes results over operands that are not needed afterwards.
@@ -59,6 +56,7 @@ void reuse_operands(Plan& plan) {
         std::replace(other.outputs.begin(), other.outputs.end(), from, to);
       }
       std::replace(plan.buffer_of_value.begin(), plan.buffer_of_value.end(), from, to);
+      std::replace(plan.buffer_of_return.begin(), plan.buffer_of_return.end(), from, to);
     }
   }
 }

@@ -162,9 +162,10 @@ std::int64_t Program::run_loop(std::int64_t steps, FunctionRef<bool()> feed) {
 }
 
 Tensor Program::output(const std::string& name) {
-  const ValueId id = plan_.graph.find_return(name);
-  if (id == kNoValue) throw Error("the program returns no " + name);
-  const int index = plan_.buffer_of_value[static_cast<std::size_t>(id)];
+  const std::vector<Return>& returns = plan_.graph.returns;
+  const auto found = std::find_if(returns.begin(), returns.end(), [&](const Return& r) { return r.name == name; });
+  if (found == returns.end()) throw Error("the program returns no " + name);
+  const int index = plan_.buffer_of_return[static_cast<std::size_t>(found - returns.begin())];
   const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
   if (b.device->host_memory()) return Tensor::view(address(index), b.type.dtype, b.type.shape);
   Tensor host(b.type.dtype, b.type.shape);

@@ -2,28 +2,22 @@
 // reference's, the user's graph stays as it is, and parameters advance once a step.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/core/error.h"
-#include "ridgeline/core/random.h"
 #include "ridgeline/graph/grad/differentiate.h"
 #include "ridgeline/graph/ir/builder.h"
 #include "ridgeline/graph/ir/text.h"
-#include "ridgeline/graph/op/evaluate.h"
+#include "tests/compile/support.h"
 
 namespace ridgeline {
 namespace {
 
-Tensor random_tensor(const ValueType& type, const std::string& name) {
-  Tensor t(type.dtype, type.shape);
-  SampleRandom random(philox_key(7, name), 0, 0);
-  for (std::int64_t i = 0; i < t.elements(); ++i) {
-    t.set(i, type.dtype == DType::i32 ? static_cast<double>(random.integer(0, 4)) : random.normal() * 0.5);
-  }
-  return t;
-}
+using testing::expect_equals_reference;
+using testing::random_arguments;
 
 // conv - relu - pool - conv - relu - flatten - dense - loss, with momentum updates: every layout question of a step.
 Graph small_step(std::int64_t batch = 4) {
@@ -67,51 +61,14 @@ Graph small_step(std::int64_t batch = 4) {
   return g.finish();
 }
 
-Arguments random_arguments(const Graph& graph) {
-  Arguments arguments;
-  for (ValueId id : graph.arguments) {
-    const ValueInfo& info = graph.value(id);
-    arguments[info.name] =
-        info.type.dtype == DType::i64 ? Tensor::scalar<std::int64_t>(3) : random_tensor(info.type, info.name);
+// The launches that change a layout or copy.
+std::vector<std::string> moves(const Program& program) {
+  std::vector<std::string> found;
+  for (const LaunchReport& launch : program.launches()) {
+    if (launch.kernel == "copy" || launch.kernel.starts_with("convert"))
+      found.push_back(launch.node + ": " + launch.kernel);
   }
-  return arguments;
-}
-
-void expect_close(const Tensor& a, const Tensor& b, double tolerance, const std::string& what) {
-  ASSERT_EQ(a.shape(), b.shape()) << what;
-  double worst = 0;
-  double largest = 1e-30;
-  for (std::int64_t i = 0; i < a.elements(); ++i) {
-    worst = std::max(worst, std::abs(a.at(i) - b.at(i)));
-    largest = std::max(largest, std::abs(b.at(i)));
-  }
-  EXPECT_LE(worst / largest, tolerance) << what;
-}
-
-// Two steps compiled against two steps of the reference.
-void expect_equals_reference(const Graph& graph, Session& session, const CompileOptions& options) {
-  Arguments arguments = random_arguments(graph);
-  for (ValueId id : graph.arguments) {
-    const ValueInfo& info = graph.value(id);
-    if (info.kind != ValueKind::input) session.parameters().set(info.name, arguments[info.name], info.kind);
-  }
-  const auto program = compile(graph, session, options);
-  for (int step = 0; step < 2; ++step) {
-    for (ValueId id : graph.arguments) {
-      const ValueInfo& info = graph.value(id);
-      if (info.kind == ValueKind::input) program->bind(info.name, arguments[info.name]);
-    }
-    const std::vector<Tensor> returns = evaluate_returns(graph, arguments);
-    const Arguments next = evaluate_updates(graph, arguments);
-    ASSERT_TRUE(program->run());
-    for (std::size_t i = 0; i < returns.size(); ++i) {
-      expect_close(program->output(graph.returns[i].name), returns[i], 1e-4, graph.returns[i].name);
-    }
-    for (const auto& [name, value] : next) {
-      expect_close(session.parameters().get(name), value, 1e-4, name + " after step " + std::to_string(step));
-      arguments[name] = value;
-    }
-  }
+  return found;
 }
 
 TEST(Compile, ATrainingStepEqualsTheReferenceWithAndWithoutFusionAndReuse) {
@@ -130,24 +87,43 @@ TEST(Compile, ATrainingStepEqualsTheReferenceWithAndWithoutFusionAndReuse) {
 
 TEST(Compile, FusionAndReuseChangeNoBit) {
   const Graph graph = small_step();
-  std::vector<std::vector<float>> results;
-  for (bool reuse : {true, false}) {
+  const Arguments arguments = random_arguments(graph);
+  std::vector<Arguments> results;
+  std::set<std::size_t> launches;
+  for (int setting = 0; setting < 4; ++setting) {
     Session session;
-    const Arguments arguments = random_arguments(graph);
-    for (ValueId id : graph.arguments) {
-      const ValueInfo& info = graph.value(id);
-      if (info.kind != ValueKind::input) session.parameters().set(info.name, arguments.at(info.name), info.kind);
-    }
+    testing::store_arguments(graph, arguments, session);
     CompileOptions options;
-    options.reuse_memory = reuse;
+    options.fusion = setting % 2 == 0;
+    options.reuse_memory = setting / 2 == 0;
     const auto program = compile(graph, session, options);
-    program->bind("images", arguments.at("images"));
-    program->bind("labels", arguments.at("labels"));
+    launches.insert(program->launches().size());
+    testing::bind_inputs(graph, arguments, *program);
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(program->run());
-    const Tensor w = session.parameters().get("w2");
-    results.emplace_back(w.data<float>(), w.data<float>() + w.elements());
+    Arguments& result = results.emplace_back();
+    for (const std::string& name : session.parameters().names()) result[name] = session.parameters().get(name);
+    for (const Return& r : graph.returns) result["return " + r.name] = program->output(r.name).clone();
   }
-  EXPECT_EQ(results[0], results[1]);
+  EXPECT_GT(launches.size(), 1u) << "fusion merges something";
+  for (std::size_t i = 1; i < results.size(); ++i) {
+    for (const auto& [name, value] : results[0]) {
+      EXPECT_EQ(std::memcmp(value.raw(), results[i].at(name).raw(), value.byte_size()), 0) << name << " of " << i;
+    }
+  }
+}
+
+TEST(Compile, AnEvaluationCompiledFirstCostsTrainingNoConversion) {
+  const Graph step = small_step();
+  Graph evaluation = step;
+  evaluation.updates.clear();
+  evaluation.returns.resize(1);
+  remove_dead_nodes(evaluation);
+  Session one;
+  const auto alone = moves(*compile(step, one));
+  Session two;
+  compile(evaluation, two);
+  const auto program = compile(step, two);
+  EXPECT_EQ(moves(*program), alone) << "the momentum lies as the weights do";
 }
 
 TEST(Compile, ReuseTakesLessMemoryThanASumOfAllValues) {
@@ -237,15 +213,32 @@ TEST(Compile, SaysWhichInputIsMissingOrOfAnotherShape) {
   EXPECT_THROW(program->run(), Error);
 }
 
-TEST(Compile, AStoppedSessionEndsTheStep) {
-  Session session;
+TEST(Compile, AStoppedSessionEndsTheStepBetweenTwoLaunches) {
   const Graph graph = small_step();
   const Arguments arguments = random_arguments(graph);
+  int seen = 0;
+  int stop_at = 0;  // never
+  Session* running = nullptr;
+  SessionOptions options;
+  options.device = "simulated";
+  options.simulated.on_launch = [&](std::string_view) {
+    if (++seen == stop_at) running->stop_flag() = true;
+  };
+  Session session(options);
+  running = &session;
+  testing::store_arguments(graph, arguments, session);
   const auto program = compile(graph, session);
-  program->bind("images", arguments.at("images"));
-  program->bind("labels", arguments.at("labels"));
-  session.stop_flag() = true;
-  EXPECT_FALSE(program->run());
+  testing::bind_inputs(graph, arguments, *program);
+  ASSERT_TRUE(program->run());
+  const int whole = seen;
+  ASSERT_GT(whole, 6);
+  for (int stop : {1, whole / 2, whole - 1}) {
+    seen = 0;
+    stop_at = stop;
+    session.stop_flag() = false;
+    EXPECT_FALSE(program->run());
+    EXPECT_EQ(seen, stop) << "nothing is launched after the stop";
+  }
 }
 
 TEST(Compile, WritesOneFilePerPassThatParsesBack) {

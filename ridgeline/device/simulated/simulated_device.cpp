@@ -85,7 +85,8 @@ class SimulatedDevice::Arena {
 // The stream: a queue of closures and the thread that runs them.
 class SimulatedDevice::Queue final : public Stream {
  public:
-  explicit Queue(Arena& arena) : arena_(arena), thread_([this] { work(); }) {}
+  Queue(Arena& arena, const SimulatedDeviceOptions& options)
+      : arena_(arena), options_(options), thread_([this] { work(); }) {}
 
   ~Queue() override {
     {
@@ -114,6 +115,7 @@ class SimulatedDevice::Queue final : public Stream {
     if (simulated->scratch_bytes > 0) {
       scratch = arena_.translate(arguments.scratch, simulated->scratch_bytes, "scratch of '" + kernel.name + "'");
     }
+    if (options_.on_launch) options_.on_launch(kernel.name);
     push([reference = simulated->reference, inputs = std::move(inputs), outputs = std::move(outputs), scratch] {
       reference->run({inputs.data(), outputs.data(), scratch});
     });
@@ -190,6 +192,7 @@ class SimulatedDevice::Queue final : public Stream {
   }
 
   Arena& arena_;
+  const SimulatedDeviceOptions& options_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::condition_variable idle_;
@@ -221,7 +224,9 @@ class SimulatedDevice::Memory final : public DeviceMemory {
 };
 
 SimulatedDevice::SimulatedDevice(SimulatedDeviceOptions options)
-    : options_(std::move(options)), arena_(std::make_unique<Arena>()), queue_(std::make_unique<Queue>(*arena_)) {
+    : options_(std::move(options)),
+      arena_(std::make_unique<Arena>()),
+      queue_(std::make_unique<Queue>(*arena_, options_)) {
   for (DType dtype : options_.missing_dtypes) missing_mask_ |= 1u << static_cast<unsigned>(dtype);
   simulated_make(missing_mask_);  // checks the set
 }

@@ -8,6 +8,7 @@
 // is running, drops what is queued, and joins; memory must not outlive it.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 
@@ -16,8 +17,9 @@
 namespace ridgeline {
 
 struct SimulatedDeviceOptions {
-  std::set<std::string, std::less<>> missing_ops;  // ops without a kernel
-  std::set<DType> missing_dtypes;                  // kernels refuse operands and results of these types
+  std::set<std::string, std::less<>> missing_ops;          // ops without a kernel
+  std::set<DType> missing_dtypes;                          // kernels refuse operands and results of these types
+  std::function<void(std::string_view kernel)> on_launch;  // called by the thread that feeds the stream
 };
 
 class SimulatedDevice final : public Device {

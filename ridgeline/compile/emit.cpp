@@ -1,0 +1,258 @@
+#include "ridgeline/compile/emit.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ridgeline/device/conversion_kernel.h"
+
+namespace ridgeline {
+namespace {
+
+class Emitter {
+ public:
+  Emitter(Graph graph, std::vector<Choice> choices, Session& session)
+      : session_(session), choices_(std::move(choices)) {
+    plan_.graph = std::move(graph);
+    plan_.buffer_of_value.assign(plan_.graph.values.size(), -1);
+    plan_.devices.push_back(&session.device());
+    if (&session.cpu() != &session.device()) plan_.devices.push_back(&session.cpu());
+  }
+
+  Plan run() {
+    for (ValueId id : plan_.graph.arguments) add_argument(id);
+    set_arguments_aside();
+    for (std::size_t i = 0; i < plan_.graph.nodes.size(); ++i) {
+      node_ = static_cast<int>(i);
+      emit_node(plan_.graph.nodes[i], choices_[i]);
+    }
+    node_ = -1;
+    place_returns();
+    write_updates();
+    return std::move(plan_);
+  }
+
+ private:
+  const ValueInfo& value(ValueId id) const { return plan_.graph.value(id); }
+  int& buffer_of(ValueId id) { return plan_.buffer_of_value[static_cast<std::size_t>(id)]; }
+  Buffer& buffer(int index) { return plan_.buffers[static_cast<std::size_t>(index)]; }
+  bool is_argument(ValueId id) {
+    const auto& arguments = plan_.graph.arguments;
+    return std::find(arguments.begin(), arguments.end(), id) != arguments.end();
+  }
+
+  int add_buffer(Buffer b) {
+    b.bytes = b.layout.bytes(b.type);
+    plan_.buffers.push_back(std::move(b));
+    return static_cast<int>(plan_.buffers.size()) - 1;
+  }
+
+  void add_argument(ValueId id) {
+    const ValueInfo& info = value(id);
+    Buffer b{.name = info.name, .type = info.type};
+    if (info.kind == ValueKind::param || info.kind == ValueKind::state) {
+      b.home = BufferHome::store;
+      b.device = &session_.device();
+      b.layout = session_.parameters().entry(info.name).home;
+    } else {
+      b.home = BufferHome::input;
+      b.device = &session_.cpu();
+    }
+    buffer_of(id) = add_buffer(std::move(b));
+  }
+
+  // What is returned, or becomes another argument's next version, is the argument as the step found it: copied before
+  // any op may write over it. Updates between arguments thus do not depend on their order.
+  void set_arguments_aside() {
+    const auto set_aside = [&](ValueId id) {
+      auto [it, is_new] = aside_.try_emplace(id, -1);
+      if (is_new) it->second = add_copy(buffer_of(id), buffer(buffer_of(id)).device, id);
+    };
+    for (const Return& r : plan_.graph.returns) {
+      if (is_argument(r.value)) set_aside(r.value);
+    }
+    for (const Update& update : plan_.graph.updates) {
+      if (is_argument(update.next) && update.next != update.current) set_aside(update.next);
+    }
+  }
+
+  // The buffer of `id` on `device` in `layout`, copying and converting if need be. Copies are made once.
+  int materialize(ValueId id, Device* device, const Layout& layout) {
+    int current = buffer_of(id);
+    if (buffer(current).device == device && buffer(current).layout == layout) return current;
+    auto& copies = copies_[id];
+    for (int copy : copies) {
+      if (buffer(copy).device == device && buffer(copy).layout == layout) return copy;
+    }
+    if (buffer(current).layout != layout) {
+      current = convert(current, layout, id);
+      copies.push_back(current);
+    }
+    if (buffer(current).device != device) {
+      current = add_copy(current, device, id);
+      copies.push_back(current);
+    }
+    return current;
+  }
+
+  int add_copy(int from, Device* device, ValueId id) {
+    const int to = add_buffer(
+        {.name = buffer(from).name, .device = device, .layout = buffer(from).layout, .type = value(id).type});
+    Launch launch;
+    launch.kind = LaunchKind::copy;
+    launch.device = buffer(from).device->host_memory() ? device : buffer(from).device;
+    launch.inputs = {from};
+    launch.outputs = {to};
+    launch.node = node_;
+    plan_.launches.push_back(std::move(launch));
+    return to;
+  }
+
+  // Conversions run on the CPU: only its library knows blocked layouts.
+  int convert(int from, Layout layout, ValueId id) {
+    if (buffer(from).device != &session_.cpu()) from = add_copy(from, &session_.cpu(), id);
+    const int to = add_buffer(
+        {.name = buffer(from).name, .device = &session_.cpu(), .layout = std::move(layout), .type = value(id).type});
+    add_conversion(from, to, id);
+    return to;
+  }
+
+  void add_conversion(int from, int to, ValueId id) {
+    Launch launch;
+    launch.device = &session_.cpu();
+    launch.kernel = make_conversion_kernel(value(id).type, buffer(from).layout, buffer(to).layout);
+    launch.inputs = {from};
+    launch.outputs = {to};
+    launch.scratch = add_scratch(*launch.kernel, launch.device);
+    launch.node = node_;
+    launch.converts = true;
+    plan_.launches.push_back(std::move(launch));
+  }
+
+  // A kernel's workspace, or -1 if it needs none.
+  int add_scratch(const Kernel& kernel, Device* device) {
+    if (kernel.scratch_bytes == 0) return -1;
+    const ValueType bytes{DType::u8, Shape{static_cast<std::int64_t>(kernel.scratch_bytes)}};
+    return add_buffer({.device = device, .type = bytes, .scratch = true});
+  }
+
+  void emit_node(const Node& node, Choice& choice) {
+    if (!choice.kernel) {
+      buffer_of(node.outputs[0]) = buffer_of(node.inputs[0]);  // a view
+      return;
+    }
+    Launch launch;
+    launch.device = choice.device;
+    launch.node = node_;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      launch.inputs.push_back(materialize(node.inputs[i], choice.device, choice.input_layout(i)));
+    }
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const ValueId id = node.outputs[i];
+      buffer_of(id) = add_buffer({.device = choice.device, .layout = choice.output_layout(i), .type = value(id).type});
+      launch.outputs.push_back(buffer_of(id));
+    }
+    launch.scratch = add_scratch(*choice.kernel, choice.device);
+    launch.kernel = std::move(choice.kernel);
+    plan_.launches.push_back(std::move(launch));
+  }
+
+  // Returned values are read after the step, in plain rows, from memory that no update writes.
+  void place_returns() {
+    std::set<int> updating;
+    for (const Update& update : plan_.graph.updates) updating.insert(buffer_of(update.next));
+    for (const Return& r : plan_.graph.returns) {
+      const auto aside = aside_.find(r.value);
+      int b = aside == aside_.end() ? buffer_of(r.value) : aside->second;
+      if (!buffer(b).layout.plain())
+        b = convert(b, {}, r.value);
+      else if (updating.contains(b))
+        b = add_copy(b, buffer(b).device, r.value);
+      plan_.buffer_of_return.push_back(b);
+    }
+  }
+
+  void write_updates() {
+    // In place first: that renames buffers, and the copies after it must know the names.
+    std::vector<const Update*> others;
+    for (const Update& update : plan_.graph.updates) {
+      if (update.next == update.current) continue;
+      if (!aside_.contains(update.next) && writes_in_place(buffer_of(update.next), buffer_of(update.current))) continue;
+      others.push_back(&update);
+    }
+    for (const Update* update : others) {
+      const auto aside = aside_.find(update->next);
+      const int from = aside == aside_.end() ? buffer_of(update->next) : aside->second;
+      write_into(buffer_of(update->current), from, update->next);
+    }
+  }
+
+  // The last launch of a value on its way into the store writes there directly.
+  void write_into(int to, int from, ValueId id) {
+    if (buffer(from).layout != buffer(to).layout) {
+      if (buffer(from).device == &session_.cpu() && buffer(to).device == &session_.cpu()) {
+        add_conversion(from, to, id);
+        return;
+      }
+      from = convert(from, buffer(to).layout, id);
+    }
+    Launch launch;
+    launch.kind = LaunchKind::copy;
+    launch.device = buffer(to).device;
+    launch.inputs = {from};
+    launch.outputs = {to};
+    plan_.launches.push_back(std::move(launch));
+  }
+
+  // Lets the kernel that makes `from` write into the store's buffer `to`, if it can and nobody reads the old value
+  // later.
+  bool writes_in_place(int from, int to) {
+    if (buffer(from).home != BufferHome::arena || buffer(from).device != buffer(to).device ||
+        buffer(from).layout != buffer(to).layout) {
+      return false;
+    }
+    for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
+      Launch& launch = plan_.launches[i];
+      const auto made = std::find(launch.outputs.begin(), launch.outputs.end(), from);
+      if (made == launch.outputs.end()) continue;
+      if (launch.kind != LaunchKind::kernel) return false;
+      const auto result = static_cast<std::size_t>(made - launch.outputs.begin());
+      if (result >= launch.kernel->in_place.size()) return false;
+      const int operand = launch.kernel->in_place[result];
+      if (operand < 0 || launch.inputs[static_cast<std::size_t>(operand)] != to ||
+          std::count(launch.inputs.begin(), launch.inputs.end(), to) != 1) {
+        return false;
+      }
+      for (std::size_t later = i + 1; later < plan_.launches.size(); ++later) {
+        const auto& inputs = plan_.launches[later].inputs;
+        if (std::find(inputs.begin(), inputs.end(), to) != inputs.end()) return false;
+      }
+      replace_buffer(from, to);
+      return true;
+    }
+    return false;
+  }
+
+  void replace_buffer(int from, int to) {
+    for (Launch& launch : plan_.launches) {
+      std::replace(launch.inputs.begin(), launch.inputs.end(), from, to);
+      std::replace(launch.outputs.begin(), launch.outputs.end(), from, to);
+    }
+    std::replace(plan_.buffer_of_value.begin(), plan_.buffer_of_value.end(), from, to);
+  }
+
+  Session& session_;
+  std::vector<Choice> choices_;
+  Plan plan_;
+  std::map<ValueId, std::vector<int>> copies_;
+  std::map<ValueId, int> aside_;  // copies of arguments, made before the first op
+  int node_ = -1;
+};
+
+}  // namespace
+
+Plan emit(Graph graph, std::vector<Choice> choices, Session& session) {
+  return Emitter(std::move(graph), std::move(choices), session).run();
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,15 @@
+// ridgeline/compile/emit.h
+//
+// From chosen kernels to launches in order: the copies and changes of layout between them, returned values, and the
+// updates of the store. The homes of parameters are fixed by now.
+#pragma once
+
+#include "ridgeline/compile/choose_kernels.h"
+#include "ridgeline/compile/plan.h"
+
+namespace ridgeline {
+
+// `choices`: one an op. Offsets are not planned yet.
+Plan emit(Graph graph, std::vector<Choice> choices, Session& session);
+
+}  // namespace ridgeline

@@ -1,0 +1,376 @@
+#include "tests/compile/random_graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "ridgeline/core/random.h"
+#include "ridgeline/graph/grad/differentiate.h"
+#include "ridgeline/graph/ir/builder.h"
+
+namespace ridgeline::testing {
+namespace {
+
+class Generator {
+ public:
+  Generator(std::uint64_t seed, bool exact)
+      : random_(philox_key(seed, exact ? "exact" : "rounded"), 0, 0), exact_(exact) {
+    builder_.emplace("random");
+  }
+
+  RandomStep run() {
+    add_arguments();
+    const int ops = 3 + below(8);
+    for (int i = 0; i < ops; ++i) add_op();
+    differentiate_some();
+    return_some();
+    update_some();
+    RandomStep step;
+    step.exact = exact_;
+    step.train = builder_->finish();
+    step.forward = forward_of(step.train);
+    for (ValueId id : step.train.arguments) {
+      const ValueInfo& info = step.train.value(id);
+      step.arguments[info.name] = draw(info);
+    }
+    return step;
+  }
+
+ private:
+  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_.integer(0, n - 1)); }
+  bool chance(int percent) { return below(100) < percent; }
+  template <class T>
+  const T& pick(const std::vector<T>& from) {
+    return from[static_cast<std::size_t>(below(static_cast<std::int64_t>(from.size())))];
+  }
+  Value pick_of(std::initializer_list<Value> from) { return pick(std::vector<Value>(from)); }
+
+  void add_arguments() {
+    const std::int64_t n = 1 + below(3);
+    const std::int64_t channels = pick(std::vector<std::int64_t>{1, 3, 8, 16, 20});
+    const Shape image{n, 4 + below(5), 4 + below(5), channels};
+    values_.push_back(builder_->input("image", {DType::f32, image}));
+    if (chance(50)) values_.push_back(builder_->input("image2", {DType::f32, image}));
+    step_ = builder_->state("step", {DType::i64, {}});
+    scalar_ = chance(50) ? builder_->state("scalar", {DType::f32, {}}) : builder_->input("scalar", {DType::f32, {}});
+    if (chance(30)) values_.push_back(stored("perturbation", image));
+  }
+
+  // A parameter or a state.
+  Value stored(const std::string& name, const Shape& shape) {
+    const Value v =
+        chance(60) ? builder_->param(name, {DType::f32, shape}) : builder_->state(name, {DType::f32, shape});
+    stored_.push_back(v);
+    return v;
+  }
+
+  Value weight(const Shape& shape) {
+    std::vector<Value> known;
+    for (const Value& v : stored_) {
+      if (v.shape() == shape) known.push_back(v);
+    }
+    const auto source = [&] {
+      if (!known.empty() && chance(40)) return pick(known);
+      known.push_back(stored("w" + std::to_string(stored_.size()), shape));
+      return known.back();
+    };
+    const Value w = source();
+    switch (below(9)) {
+      case 0: return builder_->apply("scale", {w}, {{"factor", 0.5}});
+      case 1: return (w + source()) * 0.5;
+      case 2: return w * scalar_;
+      case 3: return builder_->apply("relu", {w});
+      case 4: return w - source();
+      case 5: return builder_->apply("floor", {w});  // a quantisation
+      case 6:
+        return builder_->apply("reshape", {builder_->apply("scale", {w}, {{"factor", 2.0}})}, {{"shape", dims(shape)}});
+      default: return w;
+    }
+  }
+
+  static std::vector<std::int64_t> dims(const Shape& shape) {
+    std::vector<std::int64_t> d;
+    for (int i = 0; i < shape.rank(); ++i) d.push_back(shape[i]);
+    return d;
+  }
+
+  Value any(int rank) {
+    std::vector<Value> of_rank;
+    for (const Value& v : values_) {
+      if (v.shape().rank() == rank) of_rank.push_back(v);
+    }
+    return of_rank.empty() ? Value()
+                           : of_rank[of_rank.size() - 1 -
+                                     static_cast<std::size_t>(below(std::min<std::int64_t>(3, std::ssize(of_rank))))];
+  }
+
+  // Keeps magnitudes small, and in the exact kind the number of bits.
+  Value tamed(const Value& v) {
+    const Value limited =
+        builder_->apply("minimum", {builder_->apply("maximum", {v, builder_->constant(-4)}), builder_->constant(4)});
+    return exact_ ? builder_->apply("floor", {limited}) : limited;
+  }
+
+  void add_op() {
+    const Value x = any(4);
+    switch (below(10)) {
+      case 0:
+      case 1:
+      case 2: add_convolution(x); break;
+      case 3:
+      case 4: add_dense(); break;
+      case 5: add_pool(x); break;
+      case 6: add_channelwise(x); break;
+      case 7:
+        values_.push_back(builder_->apply("dropout", {x, step_},
+                                          {{"keep_prob", 0.5}, {"key", 77 + static_cast<std::int64_t>(below(3))}}));
+        break;
+      default: add_pointwise(pick(values_)); break;
+    }
+  }
+
+  void add_convolution(const Value& x) {
+    const std::int64_t channels = x.shape()[3];
+    const std::int64_t size = pick(std::vector<std::int64_t>{1, 3, 3, 5});
+    const std::int64_t pad = below(size / 2 + 1);
+    if (std::min(x.shape()[1], x.shape()[2]) + 2 * pad < size) return;
+    const std::int64_t groups = channels % 2 == 0 && chance(20) ? 2 : 1;
+    const std::int64_t filters = pick(std::vector<std::int64_t>{2, 10, 16, 32});
+    const Value w = weight({filters, size, size, channels / groups});
+    const std::int64_t stride = 1 + below(2);
+    const Attributes attributes{{"stride", std::vector<std::int64_t>{stride, stride}},
+                                {"pad", std::vector<std::int64_t>{pad, pad, pad, pad}},
+                                {"groups", groups}};
+    const Value y = chance(50) ? builder_->apply("conv2d", {x, w, weight({filters})}, attributes)
+                               : builder_->apply("conv2d", {x, w}, attributes);
+    layers_.push_back(y);
+    values_.push_back(tamed(chance(50) ? builder_->apply("relu", {y}) : y));
+  }
+
+  void add_dense() {
+    Value x = any(2);
+    if (!x.defined() || chance(40)) {
+      const Value image = any(4);
+      x = chance(50) ? builder_->apply("flatten", {image}, {{"order", std::string(chance(50) ? "chw" : "hwc")}})
+                     : builder_->apply("reshape", {image},
+                                       {{"shape", std::vector<std::int64_t>{
+                                                      image.shape()[0], image.shape().elements() / image.shape()[0]}}});
+      values_.push_back(x);
+    }
+    const std::int64_t units = pick(std::vector<std::int64_t>{1, 5, 16, 33});
+    const Value w = weight({units, x.shape()[1]});
+    const Value y = chance(50) ? builder_->apply("dense", {x, w, weight({units})}) : builder_->apply("dense", {x, w});
+    layers_.push_back(y);
+    values_.push_back(tamed(y));
+  }
+
+  void add_pool(const Value& x) {
+    if (x.shape()[1] < 2 || x.shape()[2] < 2) return;
+    const std::vector<std::int64_t> two{2, 2};
+    const std::vector<std::int64_t> stride{1 + below(2), 1 + below(2)};
+    const Attributes attributes{{"kernel", two}, {"stride", stride}};
+    values_.push_back(tamed(builder_->apply(chance(50) ? "max_pool" : "avg_pool", {x}, attributes)));
+  }
+
+  void add_channelwise(const Value& x) {
+    const std::int64_t channels = x.shape()[3];
+    if (exact_ || chance(40)) {
+      values_.push_back(tamed(x * weight({channels}) + weight({channels})));
+      return;
+    }
+    const Value mean = builder_->state("mean" + std::to_string(stored_.size()), {DType::f32, {channels}});
+    const Value variance = builder_->state("variance" + std::to_string(stored_.size()), {DType::f32, {channels}});
+    const std::vector<Value> y = builder_->apply_all(
+        "batch_norm_train", std::vector<Value>{x, weight({channels}), weight({channels}), mean, variance}, {}, {});
+    values_.push_back(y[0]);
+    forced_updates_.push_back({mean.id(), y[3].id()});
+    forced_updates_.push_back({variance.id(), y[4].id()});
+  }
+
+  void add_pointwise(const Value& v) {
+    std::vector<Value> same;
+    for (const Value& other : values_) {
+      if (other.shape() == v.shape()) same.push_back(other);
+    }
+    const Value other = pick(same);
+    switch (below(exact_ ? 8 : 11)) {
+      case 0: values_.push_back(builder_->apply("relu", {v})); break;
+      case 1: values_.push_back(v + other); break;
+      case 2: values_.push_back(v - other * 2); break;
+      case 3: values_.push_back(builder_->apply("maximum", {v, other})); break;
+      case 4: values_.push_back(tamed(v * other)); break;
+      case 5: values_.push_back(builder_->apply("abs", {v})); break;
+      case 6: values_.push_back(tamed(v * scalar_)); break;
+      case 7: sums_.push_back(builder_->apply(v.shape().rank() > 0 ? "reduce_sum" : "neg", {v * other})); break;
+      case 8:
+        values_.push_back(builder_->apply("exp", {builder_->apply("minimum", {v, builder_->constant(1)})}));
+        break;
+      case 9: values_.push_back(v / (builder_->apply("abs", {other}) + 1)); break;
+      default: values_.push_back(builder_->apply("sqrt", {builder_->apply("abs", {v}) + 0.5})); break;
+    }
+  }
+
+  // Gradients of a sum over what one layer gives, with respect to everything stored.
+  void differentiate_some() {
+    Value loss;
+    if (!layers_.empty() && chance(60)) {
+      loss = builder_->apply("reduce_sum", {pick(layers_)});
+      sums_.push_back(loss);
+    }
+    Graph graph = builder_->finish();
+    std::vector<ValueId> gradients;
+    if (loss.defined()) {
+      std::vector<ValueId> targets;
+      for (const Value& v : stored_) targets.push_back(v.id());
+      gradients = differentiate(graph, loss.id(), targets);
+    }
+    builder_.emplace(std::move(graph));
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      if (gradients[i] != kNoValue) gradients_.push_back({stored_[i].id(), gradients[i]});
+    }
+  }
+
+  // Ops before, gradients, sums, arguments.
+  void return_some() {
+    int count = 0;
+    const auto maybe = [&](ValueId id, int percent) {
+      if (chance(percent)) builder_->returns("r" + std::to_string(count++), builder_->value(id));
+    };
+    for (const Value& v : values_) maybe(v.id(), 25);
+    for (const Value& v : layers_) maybe(v.id(), 25);
+    for (const Value& v : sums_) maybe(v.id(), 80);
+    for (const Value& v : stored_) maybe(v.id(), 20);
+    for (const auto& [target, gradient] : gradients_) maybe(gradient, 30);
+    maybe(step_.id(), 20);
+    maybe(values_.back().id(), 100);
+  }
+
+  void update_some() {
+    struct Planned {
+      ValueId current, next;
+    };
+    std::vector<Planned> updates;
+    for (const auto& [current, next] : forced_updates_) updates.push_back({current, next});
+    const Value rate = exact_ ? builder_->constant(0.5) : builder_->constant(0.01);
+    std::vector<ValueId> order;
+    for (const Value& v : stored_) order.push_back(v.id());
+    for (std::size_t i = order.size(); i > 1; --i) {
+      std::swap(order[i - 1], order[static_cast<std::size_t>(below(static_cast<std::int64_t>(i)))]);
+    }
+    for (ValueId id : order) {
+      if (chance(25)) continue;
+      const Value current = builder_->value(id);
+      std::vector<ValueId> alike;
+      for (const Value& v : stored_) {
+        if (v.id() != id && v.type() == current.type()) alike.push_back(v.id());
+      }
+      std::vector<ValueId> gradient;
+      for (const auto& [target, g] : gradients_) {
+        if (target == id) gradient.push_back(g);
+      }
+      switch (below(8)) {
+        case 0: updates.push_back({id, id}); break;
+        case 1:
+          if (!alike.empty()) updates.push_back({id, pick(alike)});  // exchange, rotate, copy
+          break;
+        case 2:
+          if (!updates.empty()) {  // the same next version as another's
+            const ValueId next = updates.back().next;
+            if (builder_->graph().value(next).type == current.type()) updates.push_back({id, next});
+          }
+          break;
+        case 3: updates.push_back({id, tamed(current * 2 - 1).id()}); break;
+        case 4:
+          if (!alike.empty()) updates.push_back({id, tamed(current + builder_->value(pick(alike))).id()});
+          break;
+        default:
+          if (gradient.empty()) {
+            updates.push_back({id, tamed(current + 1).id()});
+          } else if (exact_ || chance(30)) {
+            updates.push_back({id, tamed(current - builder_->value(gradient[0]) * rate).id()});
+          } else {
+            momentum_updates_.push_back({id, gradient[0]});
+          }
+      }
+    }
+    for (const auto& [id, gradient] : momentum_updates_) {
+      const Value current = builder_->value(id);
+      const Value slot = builder_->state(builder_->graph().value(id).name + "/momentum", current.type());
+      const std::vector<Value> next =
+          builder_->apply_all("sgd_momentum", std::vector<Value>{current, slot, builder_->value(gradient), rate},
+                              {{"momentum", 0.9}, {"nesterov", chance(50)}}, {});
+      updates.push_back({id, next[0].id()});
+      updates.push_back({slot.id(), next[1].id()});
+    }
+    updates.push_back({step_.id(), (builder_->value(step_.id()) + 1).id()});
+    for (std::size_t i = updates.size(); i > 1; --i) {
+      std::swap(updates[i - 1], updates[static_cast<std::size_t>(below(static_cast<std::int64_t>(i)))]);
+    }
+    for (const auto& [current, next] : updates) {
+      builder_->update(builder_->value(current), builder_->value(next));
+      if (chance(15)) builder_->returns("next" + std::to_string(current), builder_->value(next));
+    }
+  }
+
+  Graph forward_of(const Graph& train) {
+    Graph graph = train;
+    graph.updates.clear();
+    std::vector<Return> kept;
+    for (const Return& r : graph.returns) {
+      if (chance(50)) kept.push_back(r);
+    }
+    if (kept.empty()) kept.push_back(graph.returns.back());
+    graph.returns = kept;
+    remove_dead_nodes(graph);
+    return graph;
+  }
+
+  Tensor draw(const ValueInfo& info) {
+    Tensor t(info.type.dtype, info.type.shape);
+    const bool positive = info.name.starts_with("variance");
+    for (std::int64_t i = 0; i < t.elements(); ++i) {
+      if (info.type.dtype == DType::i64)
+        t.set(i, 3);
+      else if (exact_)
+        t.set(i, static_cast<double>(below(5)) - 2);
+      else
+        t.set(i, positive ? 0.5 + random_.uniform() : random_.normal() * 0.5);
+    }
+    return t;
+  }
+
+  SampleRandom random_;
+  bool exact_;
+  std::optional<GraphBuilder> builder_;  // replaced in place by one that goes on with gradients: values stay valid
+  std::vector<Value> values_;
+  std::vector<Value> layers_;  // of convolutions and dense layers, before they are tamed
+  std::vector<Value> sums_;
+  std::vector<Value> stored_;
+  Value step_, scalar_;
+  std::vector<std::pair<ValueId, ValueId>> gradients_, forced_updates_, momentum_updates_;
+};
+
+// Every value a multiple of 2^-6 below 2^12 in size: then no sum of products of such in these small graphs rounds.
+bool holds_exactly(const RandomStep& step) {
+  for (const Tensor& t : evaluate(step.train, step.arguments)) {
+    if (!t.defined() || t.dtype() != DType::f32) continue;
+    for (std::int64_t i = 0; i < t.elements(); ++i) {
+      const double scaled = t.at(i) * 64;
+      if (scaled != std::floor(scaled) || std::abs(scaled) > (1 << 18)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+RandomStep random_step(std::uint64_t seed) {
+  if (seed % 3 != 0) {
+    RandomStep step = Generator(seed, true).run();
+    if (holds_exactly(step)) return step;
+  }
+  return Generator(seed, false).run();
+}
+
+}  // namespace ridgeline::testing

@@ -1,0 +1,26 @@
+// Random step graphs for tests of compilation: convolutions and dense layers over parameters or over values derived
+// from them, pools, pointwise chains, views, gradients, returned arguments, updates that chain, swap and share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ridgeline/graph/ir/graph.h"
+#include "ridgeline/graph/op/evaluate.h"
+
+namespace ridgeline::testing {
+
+struct RandomStep {
+  Graph train;    // returns values and updates the store
+  Graph forward;  // some of its values, no updates: what an evaluation would be
+  // Values for all arguments of `train`.
+  Arguments arguments;
+  // All values are multiples of a power of two that f32 holds exactly, partial sums too, so any right program gives
+  // the reference's very bits. Otherwise rounding differs and results are compared within a tolerance.
+  bool exact = false;
+};
+
+// The same seed gives the same step.
+RandomStep random_step(std::uint64_t seed);
+
+}  // namespace ridgeline::testing

@@ -1,0 +1,166 @@
+// Random steps through compile(), on every device, with and without fusion and reuse of memory, alone and as two
+// programs over one store in either order: always the reference's results.
+// RIDGELINE_RANDOM_GRAPHS=N takes N of them instead of a few, RIDGELINE_RANDOM_SEED=S begins at S.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "ridgeline/compile/compile.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/graph/ir/text.h"
+#include "tests/compile/random_graph.h"
+
+namespace ridgeline {
+namespace {
+
+using testing::random_step;
+using testing::RandomStep;
+
+std::int64_t from_environment(const char* name, std::int64_t fallback) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? fallback : std::atoll(text);
+}
+
+// "" where they agree.
+std::string difference(const Tensor& got, const Tensor& expected, bool exact) {
+  double largest = 1e-3;
+  for (std::int64_t i = 0; i < expected.elements(); ++i) largest = std::max(largest, std::abs(expected.at(i)));
+  const double tolerance = exact ? 0 : 3e-4 * largest;
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    const double a = got.at(i);
+    const double b = expected.at(i);
+    if (!(std::abs(a - b) <= tolerance)) {
+      return "element " + std::to_string(i) + " is " + std::to_string(a) + " instead of " + std::to_string(b);
+    }
+  }
+  return "";
+}
+
+struct Setting {
+  const char* device = "cpu";
+  CompileOptions options;
+  bool forward_first = false;  // which of the two programs is compiled first
+};
+
+std::string to_string(const Setting& s) {
+  return std::string(s.device) + (s.options.fusion ? ", fusion" : ", no fusion") +
+         (s.options.reuse_memory ? ", reuse" : ", no reuse") +
+         (s.forward_first ? ", forward compiled first" : ", training compiled first");
+}
+
+void bind_inputs(Program& program, const Graph& graph, const Arguments& arguments) {
+  for (ValueId id : graph.arguments) {
+    const ValueInfo& info = graph.value(id);
+    if (info.kind == ValueKind::input) program.bind(info.name, arguments.at(info.name));
+  }
+}
+
+Arguments only(const Graph& graph, const Arguments& arguments) {
+  Arguments some;
+  for (ValueId id : graph.arguments) some[graph.value(id).name] = arguments.at(graph.value(id).name);
+  return some;
+}
+
+// Compares what a program returns with what the reference returned; "" or the first difference.
+std::string compare_returns(Program& program, const Graph& graph, const std::vector<Tensor>& expected, bool exact) {
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const std::string d = difference(program.output(graph.returns[i].name), expected[i], exact);
+    if (!d.empty()) return graph.returns[i].name + ": " + d;
+  }
+  return "";
+}
+
+// What the reference makes of two rounds of forward and train.
+struct Expected {
+  struct Round {
+    std::vector<Tensor> forward_returns, train_returns;
+    Arguments after;  // the arguments, updated
+  };
+  std::vector<Round> rounds;
+};
+
+Expected reference_of(const RandomStep& step) {
+  Expected expected;
+  Arguments arguments = step.arguments;
+  for (int i = 0; i < 2; ++i) {
+    Expected::Round& round = expected.rounds.emplace_back();
+    round.forward_returns = evaluate_returns(step.forward, only(step.forward, arguments));
+    round.train_returns = evaluate_returns(step.train, arguments);
+    for (const auto& [name, value] : evaluate_updates(step.train, arguments)) arguments[name] = value;
+    round.after = arguments;
+  }
+  return expected;
+}
+
+// Both rounds compiled: the store and every returned value after each.
+std::string run(const RandomStep& step, const Expected& expected, const Setting& setting) {
+  SessionOptions session_options;
+  session_options.device = setting.device;
+  if (step.train.nodes.size() % 2 == 1) session_options.simulated.missing_ops = {"max_pool", "dense"};
+  Session session(session_options);
+  for (ValueId id : step.train.arguments) {
+    const ValueInfo& info = step.train.value(id);
+    if (info.kind != ValueKind::input) session.parameters().set(info.name, step.arguments.at(info.name), info.kind);
+  }
+  std::unique_ptr<Program> forward;
+  if (setting.forward_first) forward = compile(step.forward, session, setting.options);
+  const std::unique_ptr<Program> train = compile(step.train, session, setting.options);
+  if (!forward) forward = compile(step.forward, session, setting.options);
+  bind_inputs(*forward, step.forward, step.arguments);
+  bind_inputs(*train, step.train, step.arguments);
+  for (const Expected::Round& round : expected.rounds) {
+    if (!forward->run()) return "stopped";
+    std::string d = compare_returns(*forward, step.forward, round.forward_returns, step.exact);
+    if (!d.empty()) return "forward: " + d;
+    if (!train->run()) return "stopped";
+    d = compare_returns(*train, step.train, round.train_returns, step.exact);
+    if (!d.empty()) return "train: " + d;
+    for (const std::string& name : session.parameters().names()) {
+      d = difference(session.parameters().get(name), round.after.at(name), step.exact);
+      if (!d.empty()) return "after the step, " + name + ": " + d;
+      // Rounding must not add up: a floor or a maximum would jump elsewhere.
+      if (!step.exact) session.parameters().set(name, round.after.at(name), session.parameters().entry(name).kind);
+    }
+    // What the last forward returned stays what it was, whatever the updates did.
+    d = compare_returns(*forward, step.forward, round.forward_returns, step.exact);
+    if (!d.empty()) return "forward, read again after the update: " + d;
+  }
+  return "";
+}
+
+TEST(RandomGraphs, GiveTheReferencesResultsThroughCompile) {
+  const std::int64_t first = from_environment("RIDGELINE_RANDOM_SEED", 0);
+  const std::int64_t count = from_environment("RIDGELINE_RANDOM_GRAPHS", 40);
+  std::int64_t exact = 0;
+  std::int64_t failed = 0;
+  for (std::int64_t seed = first; seed < first + count && failed < 5; ++seed) {
+    const RandomStep step = random_step(static_cast<std::uint64_t>(seed));
+    const Expected expected = reference_of(step);
+    exact += step.exact ? 1 : 0;
+    for (int i = 0; i < 8; ++i) {
+      Setting setting;
+      setting.options.fusion = i % 2 == 0;
+      setting.options.reuse_memory = i % 4 < 2;
+      setting.forward_first = (i / 2 + seed) % 2 == 0;
+      setting.device = i < 4 ? "cpu" : "simulated";
+      setting.options.verify = true;
+      std::string d;
+      try {
+        d = run(step, expected, setting);
+      } catch (const std::exception& error) {
+        d = error.what();
+      }
+      if (d.empty()) continue;
+      ++failed;
+      ADD_FAILURE() << "RIDGELINE_RANDOM_SEED=" << seed << " (" << (step.exact ? "exact" : "rounded") << ", "
+                    << to_string(setting) << "): " << d << "\n"
+                    << to_text(step.train) << "\nforward returns " << to_text(step.forward);
+      break;
+    }
+  }
+  EXPECT_GT(exact, count / 3) << "most graphs should be compared bit by bit";
+}
+
+}  // namespace
+}  // namespace ridgeline
