@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "ridgeline/device/cpu/loop_kernels.h"
 #include "tests/device/loop_support.h"
@@ -82,12 +85,36 @@ TEST(LoopLayouts, AnUpdateRunsOverTheParametersBlockedLayout) {
   }
 }
 
+TEST(LoopLayouts, AnInfiniteScalarLeavesPaddingZero) {
+  const Layout layout(std::make_shared<PaddedColumns>(37));
+  const ValueType scalar{DType::f32, {}};
+  const std::unique_ptr<Kernel> kernel =
+      make({"loop", {{"expression", std::string("x0 * x1; sum(x0 * x1)")}}, {kType, scalar}}, layout);
+  ASSERT_EQ(kernel->output_layouts[0], layout);
+  const Tensor ones = Tensor::of(std::vector<float>(37 * 5, 1.0f), {37, 5});
+  std::vector<float> x(layout.bytes(kType) / sizeof(float));
+  layout.blocked()->from_plain(ones.raw(), x.data());
+  std::vector<float> y(x.size(), -1);
+  for (const float factor : {2.0f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    float by = factor;
+    float sum = 0;
+    std::vector<double> scratch(kernel->scratch_bytes / sizeof(double) + 1);
+    void* inputs[] = {x.data(), &by};
+    void* outputs[] = {y.data(), &sum};
+    kernel->run({inputs, outputs, scratch.data()});
+    EXPECT_EQ(std::count(y.begin(), y.end(), 0.0f), static_cast<std::ptrdiff_t>(x.size()) - 37 * 5) << factor;
+    EXPECT_EQ(std::isnan(sum), std::isnan(factor));
+    EXPECT_TRUE(std::isnan(factor) || sum == factor * 37 * 5) << sum;
+  }
+}
+
 TEST(LoopLayouts, WhatDependsOnThePlaceOfElementsAsksForPlainOnes) {
   const Layout layout(std::make_shared<PaddedColumns>(37));
   const ValueType scalar{DType::f32, {}};
   for (const Case& c :
        {Case{"dropout", {{"keep_prob", 0.5}, {"key", std::int64_t{1}}}, {kType, {DType::i64, {}}}},
         Case{"add", {}, {kType, {DType::f32, {5}}}}, Case{"exp", {}, {kType}},  // would fill the padding
+        Case{"loop", {{"expression", std::string("x0 * (1 / x0)")}}, {kType}},  // 0 times infinity
         Case{"loop", {{"expression", std::string("sum(x0 + 1)")}}, {kType}}}) {
     const std::unique_ptr<Kernel> kernel = make(c, layout);
     EXPECT_EQ(kernel->input_layouts[0], Layout{}) << c.op;

@@ -20,6 +20,24 @@ using loop::Kind;
 // Below this many elements one thread is faster than waking the team.
 constexpr std::int64_t kGrain = 16384;
 
+float read_one(const LoopOperand& operand, const void* at) {
+  switch (operand.dtype) {
+    case DType::f32: return *static_cast<const float*>(at);
+    case DType::i32: return static_cast<float>(*static_cast<const std::int32_t*>(at));
+    default: return static_cast<float>(*static_cast<const std::uint8_t*>(at));  // u8 and bool
+  }
+}
+
+// By operand; 0 for those that are no scalars.
+std::vector<float> scalar_operands(const LoopProgram& program, void* const* inputs) {
+  std::vector<float> values;
+  for (std::size_t i = 0; i < program.operands.size(); ++i) {
+    const LoopOperand& operand = program.operands[i];
+    values.push_back(operand.access == LoopOperand::scalar ? read_one(operand, inputs[i]) : 0.0f);
+  }
+  return values;
+}
+
 class LoopKernel final : public Kernel {
  public:
   LoopKernel(LoopProgram program, std::int64_t elements)
@@ -63,18 +81,11 @@ class LoopKernel final : public Kernel {
       const LoopScalar& s = program_.scalars[i];
       switch (s.kind) {
         case Kind::constant: scalars_[i] = s.value; break;
-        case Kind::operand: scalars_[i] = read_one(s.operand, arguments); break;
+        case Kind::operand:
+          scalars_[i] = read_one(program_.operands[static_cast<std::size_t>(s.operand)], arguments.inputs[s.operand]);
+          break;
         default: scalars_[i] = loop::apply_primitive<float>(s.kind, value(s.a), value(s.b), value(s.c));
       }
-    }
-  }
-
-  float read_one(std::int32_t operand, const KernelArguments& arguments) const {
-    const void* at = arguments.inputs[operand];
-    switch (program_.operands[static_cast<std::size_t>(operand)].dtype) {
-      case DType::f32: return *static_cast<const float*>(at);
-      case DType::i32: return static_cast<float>(*static_cast<const std::int32_t*>(at));
-      default: return static_cast<float>(*static_cast<const std::uint8_t*>(at));  // u8 and bool
     }
   }
 
@@ -144,6 +155,73 @@ std::optional<Refusal> refuse_types(const KernelRequest& request, const Expressi
   return std::nullopt;
 }
 
+// A loop over a blocked layout with padding. Padding must stay zero: that is known but for what the scalars do (an
+// infinite factor makes NaN of it), so each run looks first, and where it fails computes in plain rows between
+// conversions. That happens when numbers have gone wrong anyway; only then does it allocate.
+class PaddedLoopKernel final : public Kernel {
+ public:
+  PaddedLoopKernel(Expression expression, LoopProgram program, Layout layout, const Shape& shape)
+      : expression_(std::move(expression)),
+        program_(std::move(program)),
+        layout_(std::move(layout)),
+        plain_bytes_(static_cast<std::size_t>(shape.elements()) * sizeof(float)),
+        blocked_(program_, static_cast<std::int64_t>(layout_.blocked()->bytes() / sizeof(float))),
+        rows_(program_, shape.elements()) {
+    scratch_bytes = blocked_.scratch_bytes;
+    in_place = blocked_.in_place;
+  }
+
+  void run(const KernelArguments& arguments) override {
+    if (padding_stays_zero(arguments))
+      blocked_.run(arguments);
+    else
+      run_in_rows(arguments);
+  }
+
+ private:
+  bool padding_stays_zero(const KernelArguments& arguments) const {
+    FlushDenormals flush;  // as in the blocks
+    const std::vector<float> results =
+        results_in_padding(expression_, program_, scalar_operands(program_, arguments.inputs));
+    return std::all_of(results.begin(), results.end(), [](float r) { return r == 0; });
+  }
+
+  void run_in_rows(const KernelArguments& arguments) {
+    std::vector<std::vector<std::byte>> memory;
+    std::vector<void*> inputs(arguments.inputs, arguments.inputs + program_.operands.size());
+    std::vector<void*> outputs(arguments.outputs, arguments.outputs + program_.sums.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (program_.operands[i].access != LoopOperand::direct) continue;
+      memory.emplace_back(plain_bytes_);
+      layout_.blocked()->to_plain(inputs[i], memory.back().data());
+      inputs[i] = memory.back().data();
+    }
+    for (std::size_t r = 0; r < outputs.size(); ++r) {
+      if (program_.sums[r] >= 0) continue;
+      memory.emplace_back(plain_bytes_);
+      outputs[r] = memory.back().data();
+    }
+    rows_.run({inputs.data(), outputs.data(), arguments.scratch});
+    for (std::size_t r = 0; r < outputs.size(); ++r) {
+      if (program_.sums[r] < 0) layout_.blocked()->from_plain(outputs[r], arguments.outputs[r]);
+    }
+  }
+
+  Expression expression_;
+  LoopProgram program_;
+  Layout layout_;
+  std::size_t plain_bytes_;
+  LoopKernel blocked_;
+  LoopKernel rows_;
+};
+
+// True when padding stays zero under an ordinary value of the scalars.
+bool keeps_zero(const Expression& expression, const LoopProgram& program) {
+  const std::vector<float> scalars(program.operands.size(), 0.7f);
+  const std::vector<float> results = results_in_padding(expression, program, scalars);
+  return std::all_of(results.begin(), results.end(), [](float r) { return r == 0; });
+}
+
 // The one blocked layout that all elements of the loop can have, or plain.
 Layout common_layout(const KernelRequest& request, const Expression& expression, const LoopProgram& program) {
   const auto is_direct = [&](std::size_t i) { return program.operands[i].access == LoopOperand::direct; };
@@ -199,19 +277,21 @@ KernelChoice make_loop_kernel(const KernelRequest& request) {
   const Shape shape = broadcast_shape(request.def.name, inputs);
   LoopProgram program = compile_loop(expression, shape, inputs, results);
   const Layout layout = common_layout(request, expression, program);
-  std::int64_t elements = shape.elements();
+  const bool padded =
+      !layout.plain() && layout.blocked()->bytes() != static_cast<std::size_t>(shape.elements()) * sizeof(float);
   std::vector<Layout> input_layouts(inputs.size());
   std::vector<Layout> output_layouts(results.size());
-  if (!layout.plain()) {
-    elements = static_cast<std::int64_t>(layout.blocked()->bytes() / sizeof(float));
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (program.operands[i].access == LoopOperand::direct) input_layouts[i] = layout;
-    }
-    for (std::size_t r = 0; r < results.size(); ++r) {
-      if (program.sums[r] < 0) output_layouts[r] = layout;
-    }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (program.operands[i].access == LoopOperand::direct) input_layouts[i] = layout;
   }
-  auto kernel = std::make_unique<LoopKernel>(std::move(program), elements);
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    if (program.sums[r] < 0) output_layouts[r] = layout;
+  }
+  std::unique_ptr<Kernel> kernel;
+  if (padded)
+    kernel = std::make_unique<PaddedLoopKernel>(std::move(expression), std::move(program), layout, shape);
+  else
+    kernel = std::make_unique<LoopKernel>(std::move(program), shape.elements());
   kernel->name = "own " + request.def.name + (active_isa() == Isa::avx2 ? " avx2" : " avx512");
   kernel->input_layouts = std::move(input_layouts);
   kernel->output_layouts = std::move(output_layouts);

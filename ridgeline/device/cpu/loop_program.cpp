@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/loop/evaluate.h"
 #include "ridgeline/graph/op/pointwise.h"
 
 namespace ridgeline::device {
@@ -383,36 +384,24 @@ LoopProgram compile_loop(const Expression& expression, const Shape& shape, std::
   return program;
 }
 
-bool keeps_zero(const Expression& expression, const LoopProgram& program) {
-  std::vector<bool> zero;
+std::vector<float> results_in_padding(const Expression& expression, const LoopProgram& program,
+                                      std::span<const float> scalars) {
+  std::vector<float> values;
+  const auto value = [&](std::int32_t term) { return term < 0 ? 0.0f : values[static_cast<std::size_t>(term)]; };
   for (const Term& t : expression.terms) {
-    const auto is_zero = [&](std::int32_t i) { return static_cast<bool>(zero[static_cast<std::size_t>(i)]); };
-    bool z = false;
+    const auto operand = static_cast<std::size_t>(t.kind == Kind::operand ? t.operand : 0);
     switch (t.kind) {
       case Kind::operand:
-        z = program.operands[static_cast<std::size_t>(t.operand)].access == LoopOperand::direct;
+        values.push_back(program.operands[operand].access == LoopOperand::scalar ? scalars[operand] : 0.0f);
         break;
-      case Kind::constant: z = t.value == 0; break;
-      case Kind::neg:
-      case Kind::abs:
-      case Kind::sqrt:
-      case Kind::floor:
-      case Kind::sin: z = is_zero(t.a); break;
-      case Kind::add:
-      case Kind::sub:
-      case Kind::max:
-      case Kind::min: z = is_zero(t.a) && is_zero(t.b); break;
-      case Kind::mul: z = is_zero(t.a) || is_zero(t.b); break;
-      case Kind::div: z = is_zero(t.a) && !is_zero(t.b); break;
-      case Kind::select: z = is_zero(t.b) && is_zero(t.c); break;
-      // 0 < 0 is false, 0 <= 0 and 0 == 0 are not; exp, log, cos and random numbers make something of nothing.
-      case Kind::less: z = is_zero(t.a) && is_zero(t.b); break;
-      default: break;
+      case Kind::constant: values.push_back(static_cast<float>(t.value)); break;
+      case Kind::random_uniform: values.push_back(0.5f); break;
+      default: values.push_back(loop::apply_primitive<float>(t.kind, value(t.a), value(t.b), value(t.c)));
     }
-    zero.push_back(z);
   }
-  return std::all_of(expression.results.begin(), expression.results.end(),
-                     [&](const loop::Result& r) { return static_cast<bool>(zero[static_cast<std::size_t>(r.term)]); });
+  std::vector<float> results;
+  for (const loop::Result& r : expression.results) results.push_back(value(r.term));
+  return results;
 }
 
 }  // namespace ridgeline::device

@@ -108,8 +108,9 @@ constexpr int kMaxLoopBufferFloats = 1 << 15;  // buffers * block of every progr
 LoopProgram compile_loop(const loop::Expression& expression, const Shape& shape, std::span<const ValueType> operands,
                          std::span<const ValueType> results);
 
-// True when the results of a loop over zeros are zeros, whatever its scalars (finite, and not 0 in divisors): the
-// padding of blocked layouts then stays zero.
-bool keeps_zero(const loop::Expression& expression, const LoopProgram& program);
+// What the loop makes of padding: the results, where every element that the loop walks over is zero and operand i, if
+// it is read once a run, is scalars[i]. Random numbers count as one half. Padding of blocked layouts must stay zero.
+std::vector<float> results_in_padding(const loop::Expression& expression, const LoopProgram& program,
+                                      std::span<const float> scalars);
 
 }  // namespace ridgeline::device
