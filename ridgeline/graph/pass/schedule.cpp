@@ -5,54 +5,87 @@
 #include <set>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/ir/op_def.h"
 
 namespace ridgeline {
+namespace {
 
-Graph schedule(Graph graph) {
-  const std::size_t count = graph.nodes.size();
-  const std::vector<int> producer = producers(graph);
-  std::vector<std::set<std::size_t>> successors(count);
-  std::vector<bool> updates(count, false);
-  const auto add_edge = [&](int from, std::size_t to) {
-    if (from >= 0 && static_cast<std::size_t>(from) != to) successors[static_cast<std::size_t>(from)].insert(to);
-  };
-  for (std::size_t i = 0; i < count; ++i) {
-    for (ValueId id : graph.nodes[i].inputs) add_edge(producer[static_cast<std::size_t>(id)], i);
+// What must run before what.
+class Order {
+ public:
+  explicit Order(const Graph& graph) : successors_(graph.nodes.size()), urgent_(graph.nodes.size(), false) {
+    const std::vector<int> producer = producers(graph);
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      for (ValueId id : graph.nodes[i].inputs) before(producer[static_cast<std::size_t>(id)], i);
+    }
   }
+
   // Readers of version n come before the op that makes version n+1.
-  for (const Update& update : graph.updates) {
-    const int writer = producer[static_cast<std::size_t>(update.next)];
-    if (writer < 0) continue;
-    updates[static_cast<std::size_t>(writer)] = true;
-    for (std::size_t i = 0; i < count; ++i) {
+  void add_readers_before(const Graph& graph, const Update& update, std::size_t writer) {
+    urgent_[writer] = true;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       for (ValueId id : graph.nodes[i].inputs) {
-        if (id == update.current) add_edge(static_cast<int>(i), static_cast<std::size_t>(writer));
+        if (id == update.current) before(static_cast<int>(i), writer);
       }
     }
   }
-  std::vector<int> waiting(count, 0);
-  for (const auto& targets : successors) {
-    for (std::size_t to : targets) ++waiting[to];
-  }
-  // Ready updates go first, everything else in its old order.
-  using Key = std::pair<bool, std::size_t>;
-  std::priority_queue<Key, std::vector<Key>, std::greater<>> ready;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (waiting[i] == 0) ready.emplace(!updates[i], i);
-  }
-  std::vector<Node> ordered;
-  while (!ready.empty()) {
-    const std::size_t i = ready.top().second;
-    ready.pop();
-    for (std::size_t to : successors[i]) {
-      if (--waiting[to] == 0) ready.emplace(!updates[to], to);
+
+  // The ops in order: ready writers of next versions first, everything else as it was. Fewer ops than the graph has
+  // where the wishes contradict each other.
+  std::vector<std::size_t> sorted() const {
+    std::vector<int> waiting(successors_.size(), 0);
+    for (const auto& targets : successors_) {
+      for (std::size_t to : targets) ++waiting[to];
     }
-    ordered.push_back(std::move(graph.nodes[i]));
+    using Key = std::pair<bool, std::size_t>;
+    std::priority_queue<Key, std::vector<Key>, std::greater<>> ready;
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+      if (waiting[i] == 0) ready.emplace(!urgent_[i], i);
+    }
+    std::vector<std::size_t> order;
+    while (!ready.empty()) {
+      const std::size_t i = ready.top().second;
+      ready.pop();
+      for (std::size_t to : successors_[i]) {
+        if (--waiting[to] == 0) ready.emplace(!urgent_[to], to);
+      }
+      order.push_back(i);
+    }
+    return order;
   }
-  if (ordered.size() != count) {
+
+ private:
+  void before(int from, std::size_t to) {
+    if (from >= 0 && static_cast<std::size_t>(from) != to) successors_[static_cast<std::size_t>(from)].insert(to);
+  }
+
+  std::vector<std::set<std::size_t>> successors_;
+  std::vector<bool> urgent_;
+};
+
+}  // namespace
+
+Graph schedule(Graph graph) {
+  const std::vector<int> producer = producers(graph);
+  // Update ops must see no later reader. For other ops it is a wish (they can then write in place), given up where the
+  // updates read each other's old versions: a = a + b beside b = a - b.
+  Order musts(graph);
+  Order wishes(graph);
+  for (const Update& update : graph.updates) {
+    const int writer = producer[static_cast<std::size_t>(update.next)];
+    if (writer < 0) continue;
+    const auto at = static_cast<std::size_t>(writer);
+    wishes.add_readers_before(graph, update, at);
+    if (op_def(graph.nodes[at].op).has(kUpdate)) musts.add_readers_before(graph, update, at);
+  }
+  std::vector<std::size_t> order = wishes.sorted();
+  if (order.size() != graph.nodes.size()) order = musts.sorted();
+  if (order.size() != graph.nodes.size()) {
     throw Error("graph @" + graph.name +
                 " reads a parameter after it must have been updated: no order of its ops is valid");
   }
+  std::vector<Node> ordered;
+  for (std::size_t i : order) ordered.push_back(std::move(graph.nodes[i]));
   graph.nodes = std::move(ordered);
   return graph;
 }
