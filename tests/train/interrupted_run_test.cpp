@@ -1,4 +1,4 @@
-// What Ctrl-C leaves: a process in which the next run is not stopped, too.
+// What Ctrl-C leaves: a line of the step it landed on, and a process in which the next run is not stopped, too.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "ridgeline/core/file.h"
+#include "ridgeline/format/json_lines.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/trainer.h"
 #include "tests/support/temporary_directory.h"
@@ -42,6 +44,20 @@ TrainingResult interrupted_run(const Recipe& recipe) {
   over = true;
   user.join();
   return result;
+}
+
+TEST(InterruptedRun, TheStepItLandsOnGetsItsLine) {
+  const std::string log_dir = testing::temporary_directory() + "/interrupted";
+  fs::remove_all(log_dir);
+  const TrainingResult result = interrupted_run(endless(log_dir));
+  EXPECT_TRUE(result.interrupted);
+  ASSERT_GE(result.step, 3);
+  const auto lines = read_json_lines(result.metrics_path);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(std::get<std::int64_t>(lines[0].at("step")), result.step);
+  EXPECT_EQ(result.last.step, result.step);
+  EXPECT_NE(read_file(result.log_path).find("\n" + to_text(result.last) + "\n"), std::string::npos);
+  fs::remove_all(log_dir);
 }
 
 TEST(InterruptedRun, DoesNotStopTheNextOneOfTheProcess) {
