@@ -10,11 +10,13 @@
 namespace ridgeline {
 namespace {
 
-// Field numbers: tensorflow.Event, Summary, Summary.Value, TensorProto.
+// Field numbers: tensorflow.Event, SessionLog, Summary, Summary.Value, TensorProto.
 constexpr std::uint32_t kEventWallTime = 1;
 constexpr std::uint32_t kEventStep = 2;
 constexpr std::uint32_t kEventFileVersion = 3;
 constexpr std::uint32_t kEventSummary = 5;
+constexpr std::uint32_t kEventSession = 7;
+constexpr std::uint32_t kSessionStatus = 1;
 constexpr std::uint32_t kSummaryValue = 1;
 constexpr std::uint32_t kValueTag = 1;
 constexpr std::uint32_t kValueSimple = 2;
@@ -24,6 +26,7 @@ constexpr std::uint32_t kTensorShape = 2;
 constexpr std::uint32_t kTensorContent = 4;
 constexpr std::uint32_t kTensorFloats = 5;
 constexpr std::uint32_t kTensorDoubles = 6;
+constexpr std::uint64_t kSessionStart = 1;
 constexpr std::uint64_t kDtFloat = 1;
 constexpr std::uint64_t kDtDouble = 2;
 
@@ -85,16 +88,26 @@ void read_value(ProtobufReader value, std::vector<ScalarEvent>& scalars) {
   scalars.push_back(std::move(scalar));
 }
 
+bool starts_session(ProtobufReader session) {
+  std::uint64_t status = 0;
+  while (session.next()) {
+    if (session.field() == kSessionStatus) status = session.varint();
+  }
+  return status == kSessionStart;
+}
+
 void read_event(ProtobufReader event, EventFileContent& content) {
   double wall_time = 0;
   std::int64_t step = 0;
   std::vector<ScalarEvent> scalars;
   std::optional<std::string> version;
+  bool starts = false;
   while (event.next()) {
     switch (event.field()) {
       case kEventWallTime: wall_time = event.f64(); break;
       case kEventStep: step = event.int64(); break;
       case kEventFileVersion: version = event.text(); break;
+      case kEventSession: starts = starts_session(event.message("SessionLog")); break;
       case kEventSummary: {
         ProtobufReader summary = event.message("Summary");
         while (summary.next()) {
@@ -109,6 +122,7 @@ void read_event(ProtobufReader event, EventFileContent& content) {
     content.file_version = *version;
     content.file_time = wall_time;
   }
+  if (starts) std::erase_if(content.scalars, [&](const ScalarEvent& scalar) { return scalar.step >= step; });
   for (ScalarEvent& scalar : scalars) {
     scalar.wall_time = wall_time;
     scalar.step = step;
@@ -159,6 +173,16 @@ void EventFileWriter::add(std::int64_t step, double wall_time, std::span<const S
 void EventFileWriter::add(std::int64_t step, double wall_time, std::string_view tag, float value) {
   const Scalar scalar{tag, value};
   add(step, wall_time, std::span(&scalar, 1));
+}
+
+void EventFileWriter::start(std::int64_t step, double wall_time) {
+  ProtobufWriter session;
+  session.varint(kSessionStatus, kSessionStart);
+  ProtobufWriter event;
+  event.f64(kEventWallTime, wall_time);
+  if (step != 0) event.int64(kEventStep, step);
+  event.message(kEventSession, session);
+  file_.append(framed(event));
 }
 
 std::string event_file_name(std::int64_t seconds, std::string_view host) {

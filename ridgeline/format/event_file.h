@@ -38,6 +38,8 @@ class EventFileWriter {
   // One event a call: all scalars of one step, as TensorBoard's own writers may do.
   void add(std::int64_t step, double wall_time, std::span<const Scalar> scalars);
   void add(std::int64_t step, double wall_time, std::string_view tag, float value);
+  // A run goes on at `step`: whoever reads drops what came before of this step and of later ones.
+  void start(std::int64_t step, double wall_time);
   void sync() { file_.sync(); }
 
  private:
@@ -55,7 +57,7 @@ struct EventFileContent {
 };
 
 // Reads simple values and the rank-0 float and double tensors that TensorFlow 2 writes; other summaries are passed
-// over.
+// over. A run that started anew in the middle drops the scalars of the steps that it did again, as TensorBoard does.
 EventFileContent read_event_file(const std::string& path);
 
 }  // namespace ridgeline

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -87,6 +88,29 @@ void JsonLinesWriter::write(std::span<const JsonField> fields) {
     line += json_string(key) + ":" + text_of(value);
   }
   file_.append(line + "}\n");
+}
+
+std::size_t remove_json_lines(const std::string& path, const JsonLineTest& remove) {
+  const std::string content = read_file(path);
+  std::string kept;
+  std::size_t removed = 0;
+  std::size_t begin = 0;
+  for (std::size_t end = content.find('\n'); end != std::string::npos; end = content.find('\n', begin)) {
+    const std::string_view line = std::string_view(content).substr(begin, end - begin);
+    std::optional<std::map<std::string, JsonScalar>> fields;
+    try {
+      fields = parse_line(line);
+    } catch (const Error&) {  // not ours to judge
+    }
+    if (fields && remove(*fields)) {
+      ++removed;
+    } else {
+      kept.append(line).append("\n");
+    }
+    begin = end + 1;
+  }
+  if (removed > 0) write_file_atomically(path, kept.append(content, begin));
+  return removed;
 }
 
 std::vector<std::map<std::string, JsonScalar>> read_json_lines(const std::string& path) {

@@ -4,7 +4,9 @@
 // lines. NaN and infinities, which JSON lacks, are the strings "NaN", "Infinity" and "-Infinity".
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -31,6 +33,11 @@ class JsonLinesWriter {
  private:
   AppendFile file_;
 };
+
+// Rewrites the file, atomically, without the lines for which `remove` is true, and returns how many those were. A line
+// that cannot be read is not shown to `remove` and stays.
+using JsonLineTest = std::function<bool(const std::map<std::string, JsonScalar>& line)>;
+std::size_t remove_json_lines(const std::string& path, const JsonLineTest& remove);
 
 // Every line as a map. Lines that are not flat objects of numbers, strings or booleans (read as 0 and 1) are an Error
 // "[json_lines] FILE: line N ..."; a torn last line is passed over. The three strings above come back as doubles.

@@ -35,6 +35,18 @@ std::int64_t modified(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 ? info.st_mtime : 0;
 }
 
+// In `directory`, where that can be written: checkpoints may lie on a disk that is only read.
+std::unique_ptr<TrainingLog> evaluation_log(const std::string& directory, const std::string& name) {
+  if (directory.empty()) return std::make_unique<TrainingLog>("");
+  try {
+    return std::make_unique<TrainingLog>((std::filesystem::path(directory) / name).string());
+  } catch (const Error& error) {
+    auto log = std::make_unique<TrainingLog>("");
+    log->line(fmt::format("warning: {}: this evaluation is written to standard error only", error.what()));
+    return log;
+  }
+}
+
 }  // namespace
 
 std::optional<data::Batch> next_batch(data::Iterator& iterator, const Recipe& recipe) {
@@ -118,7 +130,10 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
     if (files.empty()) {
       throw Error("no checkpoint model.ckpt-<step>.safetensors in " + given.checkpoint_dir + " (--checkpoint_dir)");
     }
-    const CheckpointInfo info = load_checkpoint(files.back()).info;
+    std::string why;  // of each file it is said when that is its turn
+    const auto newest = load_newest(given.checkpoint_dir, [&](const std::string& text) { why = text; });
+    if (!newest) throw Error(fmt::format("no checkpoint in {} can be read: {}", given.checkpoint_dir, why));
+    const CheckpointInfo& info = newest->info;
     recipe = adopt_checkpoint(given, info);
     needs.label_base = info.label_base;
     needs.class_names = info.class_names;
@@ -129,7 +144,8 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
   SessionOptions options{.compute_threads = recipe.intra_op_parallelism_threads, .log = recipe.log};
   Session session(options);
   const std::string directory = plain ? std::string() : given.checkpoint_dir;
-  TrainingLog log(directory.empty() ? "" : (std::filesystem::path(directory) / recipe.log_name).string());
+  const std::unique_ptr<TrainingLog> log_file = evaluation_log(directory, recipe.log_name);
+  TrainingLog& log = *log_file;
   log.line("Evaluating");
   log.line(fmt::format("Validation dataset size: {}", data.validation_records));
   Network network(session, recipe, data.num_classes);
@@ -156,11 +172,21 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
     }
     evaluate(0, 0, modified(recipe.restore_path));
   }
+  std::string unreadable;  // the last message
   for (const CheckpointFile& file : files) {
-    const LoadedCheckpoint checkpoint = load_checkpoint(file);
-    network.load(checkpoint.tensors);
-    evaluate(file.step, checkpoint.info.epoch(), file.modified);
+    std::optional<LoadedCheckpoint> checkpoint;
+    try {
+      checkpoint = load_checkpoint(file);
+      network.load(checkpoint->tensors);
+    } catch (const Error& error) {  // damaged, of another run, or removed by a training that goes on meanwhile
+      unreadable = error.what();
+      log.line(fmt::format("warning: {}; it is left out", unreadable));
+      continue;
+    }
+    evaluate(file.step, checkpoint->info.epoch(), file.modified);
   }
+  if (rows.empty())
+    throw Error(fmt::format("none of the {} checkpoints could be evaluated: {}", files.size(), unreadable));
   log.line("Finished evaluation");
   return rows;
 }

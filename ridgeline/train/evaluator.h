@@ -25,8 +25,9 @@ std::optional<data::Batch> next_batch(data::Iterator& iterator, const Recipe& re
 Recipe adopt_checkpoint(Recipe recipe, const CheckpointInfo& info);
 
 // --mode=evaluate: every checkpoint of --checkpoint_dir, or the one file of --restore_path. Returns the rows; prints
-// the block of the recipe. An Error if there is no checkpoint. Interrupted: rows so far are kept and an Error of kind
-// interrupted is thrown after the message.
+// the block of the recipe, also into the log of the directory where that can be written. A checkpoint that cannot be
+// read is left out with a warning. An Error if there is none, or none that can be read. Interrupted: rows so far are
+// kept and an Error of kind interrupted is thrown after the message.
 std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& recipe);
 
 }  // namespace ridgeline::train

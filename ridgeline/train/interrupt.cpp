@@ -1,13 +1,16 @@
 #include "ridgeline/train/interrupt.h"
 
+#include <atomic>
 #include <csignal>
 
 namespace ridgeline::train {
 namespace {
 
 // A signal handler can reach nothing but a global.
-volatile std::sig_atomic_t g_interrupted = 0;
-struct sigaction g_old_int;
+std::atomic<bool> g_interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+int g_guards = 0;
+struct sigaction g_old_int;  // before the first guard
 struct sigaction g_old_term;
 
 void on_signal(int signal) {
@@ -15,12 +18,14 @@ void on_signal(int signal) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
-  g_interrupted = 1;
+  g_interrupted = true;
 }
 
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
+  if (g_guards++ > 0) return;
+  g_interrupted = false;
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
@@ -30,11 +35,13 @@ InterruptGuard::InterruptGuard() {
 }
 
 InterruptGuard::~InterruptGuard() {
+  if (--g_guards > 0) return;
   sigaction(SIGINT, &g_old_int, nullptr);
   sigaction(SIGTERM, &g_old_term, nullptr);
+  g_interrupted = false;
 }
 
-bool interrupted() { return g_interrupted != 0; }
-void set_interrupted(bool value) { g_interrupted = value ? 1 : 0; }
+bool interrupted() { return g_interrupted; }
+void set_interrupted(bool value) { g_interrupted = value; }
 
 }  // namespace ridgeline::train

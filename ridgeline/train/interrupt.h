@@ -5,7 +5,9 @@
 
 namespace ridgeline::train {
 
-// While alive, SIGINT and SIGTERM set the flag instead of ending the process. One at a time.
+// While alive, SIGINT and SIGTERM set the flag instead of ending the process. The flag is clear when the first guard
+// begins and when the last one ends, so that one run stopped does not stop the next; within another guard it stays,
+// as the user asked the whole of it to stop. One thread.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -14,9 +16,9 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 };
 
-// True once the user has asked to stop; stays true.
+// True once the user has asked to stop, until the last guard ends. Any thread.
 bool interrupted();
-// Asks to stop, as a signal would; false clears the flag (tests).
+// Asks to stop, as a signal would; false clears the flag. Any thread.
 void set_interrupted(bool value);
 
 }  // namespace ridgeline::train

@@ -1,5 +1,6 @@
 #include "ridgeline/train/metrics.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,34 +12,94 @@
 namespace ridgeline::train {
 namespace {
 
+namespace fs = std::filesystem;
+
+using Line = std::map<std::string, JsonScalar>;
+
 double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-// The event file of an earlier run of this directory, or a new name.
-std::string event_path(const std::string& directory) {
-  const std::vector<std::string> earlier = glob_files(directory + "/events.out.tfevents.*");
-  if (!earlier.empty()) return earlier.back();
+// The newest event file of earlier runs of this directory; empty: there is none.
+std::string earlier_events(const std::string& directory) {
+  const std::vector<std::string> files = glob_files(glob_escape(directory) + "/events.out.tfevents.*");
+  return files.empty() ? "" : files.back();
+}
+
+std::string new_events(const std::string& directory) {
   char host[256] = "localhost";
   ::gethostname(host, sizeof host - 1);
-  return (std::filesystem::path(directory) / event_file_name(static_cast<std::int64_t>(now()), host)).string();
+  return (fs::path(directory) / event_file_name(static_cast<std::int64_t>(now()), host)).string();
+}
+
+// 0 where the line has no such number.
+double number(const Line& line, const std::string& key) {
+  const auto it = line.find(key);
+  const auto* value = it == line.end() ? nullptr : std::get_if<double>(&it->second);
+  return value ? *value : 0;
+}
+
+std::int64_t integer(const Line& line, const std::string& key) {
+  const auto it = line.find(key);
+  const auto* value = it == line.end() ? nullptr : std::get_if<std::int64_t>(&it->second);
+  return value ? *value : 0;
+}
+
+bool is_evaluation(const Line& line) {
+  const auto it = line.find("kind");
+  return it != line.end() && it->second == JsonScalar("evaluation");
+}
+
+EvaluationRow evaluation_of(const Line& line) {
+  EvaluationRow row;
+  row.step = integer(line, "step");
+  row.epoch = number(line, "epoch");
+  row.top_1 = number(line, "val-top1acc");
+  row.top_5 = number(line, "val-top5acc");
+  row.loss = number(line, "val-loss");
+  row.rows = integer(line, "rows");
+  row.bad_samples = integer(line, "bad_samples");
+  row.checkpoint_time = static_cast<std::int64_t>(number(line, "time"));
+  return row;
 }
 
 }  // namespace
 
-Metrics::Metrics(const std::string& directory)
-    : path_((std::filesystem::path(directory) / "metrics.jsonl").string()),
-      lines_(path_),
-      events_(std::make_unique<EventFileWriter>(event_path(directory), now())) {}
+Metrics::Metrics(const std::string& directory, std::int64_t step)
+    : path_((fs::path(directory) / "metrics.jsonl").string()) {
+  resume(step);
+  lines_.emplace(path_);
+  const std::string earlier = earlier_events(directory);
+  events_ = std::make_unique<EventFileWriter>(earlier.empty() ? new_events(directory) : earlier, now());
+  if (!earlier.empty()) events_->start(step + 1, now());
+}
+
+void Metrics::resume(std::int64_t step) {
+  std::error_code none;
+  if (!fs::exists(path_, none)) return;
+  if (step == 0) {
+    if (fs::file_size(path_) == 0) return;
+    fs::rename(path_, path_ + ".old");
+    note_ = fmt::format("metrics.jsonl begins anew, that of the earlier run is now {}.old", path_);
+    return;
+  }
+  const std::size_t removed = remove_json_lines(path_, [&](const Line& line) {
+    if (integer(line, "step") > step) return true;
+    if (integer(line, "step") == step && is_evaluation(line)) evaluation_ = evaluation_of(line);
+    return false;
+  });
+  if (removed > 0)
+    note_ = fmt::format("{}: {} lines of steps after {} removed, they are done again", path_, removed, step);
+}
 
 void Metrics::write(const StepLine& l) {
-  lines_.write({{"kind", std::string("train")},
-                {"step", l.step},
-                {"epoch", l.epoch},
-                {"loss", l.loss},
-                {"total_loss", l.total_loss},
-                {"lr", l.lr},
-                {"images_per_second", l.fps},
-                {"batch_time", l.batch_time},
-                {"time", now()}});
+  lines_->write({{"kind", std::string("train")},
+                 {"step", l.step},
+                 {"epoch", l.epoch},
+                 {"loss", l.loss},
+                 {"total_loss", l.total_loss},
+                 {"lr", l.lr},
+                 {"images_per_second", l.fps},
+                 {"batch_time", l.batch_time},
+                 {"time", now()}});
   const std::array<EventFileWriter::Scalar, 4> scalars{{{"loss", static_cast<float>(l.loss)},
                                                         {"total_loss", static_cast<float>(l.total_loss)},
                                                         {"lr", static_cast<float>(l.lr)},
@@ -47,15 +108,15 @@ void Metrics::write(const StepLine& l) {
 }
 
 void Metrics::write(const EvaluationRow& r) {
-  lines_.write({{"kind", std::string("evaluation")},
-                {"step", r.step},
-                {"epoch", r.epoch},
-                {"val-top1acc", r.top_1},
-                {"val-top5acc", r.top_5},
-                {"val-loss", r.loss},
-                {"rows", r.rows},
-                {"bad_samples", r.bad_samples},
-                {"time", now()}});
+  lines_->write({{"kind", std::string("evaluation")},
+                 {"step", r.step},
+                 {"epoch", r.epoch},
+                 {"val-top1acc", r.top_1},
+                 {"val-top5acc", r.top_5},
+                 {"val-loss", r.loss},
+                 {"rows", r.rows},
+                 {"bad_samples", r.bad_samples},
+                 {"time", now()}});
   const std::array<EventFileWriter::Scalar, 3> scalars{{{"val-top1acc", static_cast<float>(r.top_1)},
                                                         {"val-top5acc", static_cast<float>(r.top_5)},
                                                         {"val-loss", static_cast<float>(r.loss)}}};
@@ -63,11 +124,11 @@ void Metrics::write(const EvaluationRow& r) {
 }
 
 void Metrics::write_bad_samples(std::int64_t step, double epoch, std::int64_t count) {
-  lines_.write({{"kind", std::string("bad_samples")},
-                {"step", step},
-                {"epoch", epoch},
-                {"bad_samples", count},
-                {"time", now()}});
+  lines_->write({{"kind", std::string("bad_samples")},
+                 {"step", step},
+                 {"epoch", epoch},
+                 {"bad_samples", count},
+                 {"time", now()}});
 }
 
 }  // namespace ridgeline::train

@@ -3,7 +3,9 @@
 // The same numbers for programs: metrics.jsonl and a TensorBoard event file in the log directory. One thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "ridgeline/format/event_file.h"
@@ -14,17 +16,27 @@ namespace ridgeline::train {
 
 class Metrics {
  public:
-  // Continues the files that an earlier run left in `directory`.
-  explicit Metrics(const std::string& directory);
+  // Continues the files of a run that has done `step` steps. What they say of later ones is done again: such lines are
+  // removed, and readers of the events are told to drop them. A run that starts at 0 begins metrics.jsonl anew; what
+  // was there is kept under the name metrics.jsonl.old.
+  Metrics(const std::string& directory, std::int64_t step);
   void write(const StepLine& line);
   void write(const EvaluationRow& row);
   // Bad samples of the training so far, replaced by others.
   void write_bad_samples(std::int64_t step, double epoch, std::int64_t count);
   const std::string& path() const { return path_; }
+  // The evaluation that an earlier process made at `step`, if it came to its end.
+  const std::optional<EvaluationRow>& evaluation() const { return evaluation_; }
+  // What became of an earlier process's lines, for the log; empty: all of them stand.
+  const std::string& note() const { return note_; }
 
  private:
+  void resume(std::int64_t step);
+
   std::string path_;
-  JsonLinesWriter lines_;
+  std::optional<EvaluationRow> evaluation_;
+  std::string note_;
+  std::optional<JsonLinesWriter> lines_;
   std::unique_ptr<EventFileWriter> events_;
 };
 

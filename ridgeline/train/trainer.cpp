@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <filesystem>
 
+#include "ridgeline/core/atomic_file.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/core/version.h"
@@ -15,6 +17,7 @@
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/datasets.h"
 #include "ridgeline/train/evaluator.h"
+#include "ridgeline/train/finite.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/metrics.h"
 #include "ridgeline/train/network.h"
@@ -31,6 +34,18 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 // With synthetic data an epoch is as long as that of the full data set of the recipe.
 constexpr std::int64_t kSyntheticRecords = 1281167;
 
+// The trace is written when the run is over: what would prevent that is said before it begins.
+void check_trace_file(const std::string& path) {
+  if (path.empty()) return;
+  std::error_code none;
+  if (fs::is_directory(path, none)) throw Error("cannot write " + path + ": it is a directory (--trace)");
+  try {
+    if (!fs::exists(path, none) || fs::is_regular_file(path, none)) const AtomicFile probe(path);
+  } catch (const Error& error) {
+    throw Error(std::string(error.what()) + " (--trace)");
+  }
+}
+
 class Trainer {
  public:
   explicit Trainer(const Recipe& recipe)
@@ -38,22 +53,23 @@ class Trainer {
         session_({.compute_threads = recipe.intra_op_parallelism_threads,
                   .log = recipe.log,
                   .trace = !recipe.trace.empty()}),
-        log_(log_path(recipe)),
-        metrics_(recipe.log_dir) {}
+        log_(log_path(recipe)) {}
 
   TrainingResult run() {
+    check_trace_file(recipe_.trace);
     open();
     std::int64_t step = network_->global_step();
-    if (step < plan_.total_steps) {
+    result_.evaluation = metrics_->evaluation();
+    const bool evaluated = result_.evaluation || !plan_.evaluates_at(step) || evaluate(step);
+    if (step >= plan_.total_steps) {
+      log_.line(fmt::format("the run has already done its {} steps", step));
+    } else if (evaluated) {
       log_.line(kStepHeader);
       step = loop(step);
-    } else {
-      log_.line(fmt::format("the run has already done its {} steps", step));
     }
-    if (!result_.interrupted && recipe_.mode == Mode::train_and_evaluate && evaluated_at_ != step) evaluate(step);
     result_.step = step;
     result_.log_path = log_path(recipe_);
-    result_.metrics_path = metrics_.path();
+    result_.metrics_path = metrics_->path();
     if (data_iterator_) {
       report_bad_samples(step);
       report_data();
@@ -96,6 +112,9 @@ class Trainer {
       synthetic_ = std::make_unique<SyntheticBatch>(network_->options(), data_.num_classes, recipe_.seed);
     }
     std::optional<data::IteratorState> start = resume();
+    if (!result_.checkpoint_path.empty()) saved_at_ = network_->global_step();
+    metrics_.emplace(recipe_.log_dir, network_->global_step());
+    if (!metrics_->note().empty()) log_.line(metrics_->note());
     if (!recipe_.synthetic) {
       data_iterator_.emplace(*data_.training, data::IteratorOptions{.workers = recipe_.num_workers,
                                                                     .epochs = data::kForever,
@@ -157,24 +176,40 @@ class Trainer {
     return std::nullopt;
   }
 
-  // Binds the next batch; the previous one goes back to the workers.
+  // Binds the next batch; the previous one goes back to the workers. False: the run stops here.
   bool feed() {
-    if (interrupted()) return false;
+    if (interrupted() || !loss_is_finite()) return false;
+    if (!recipe_.synthetic && !next_batch_or_error()) return false;
     Program& program = network_->training();
     if (recipe_.synthetic) {
       synthetic_->bind(program);
-      return true;
+    } else {
+      program.bind("images", batch_->image());
+      program.bind("labels", batch_->label());
+      if (recipe_.enable_data_pre_proc) program.bind("flip", batch_->flip());
     }
+    has_outputs_ = true;
+    return true;
+  }
+
+  bool next_batch_or_error() {
     batch_.reset();
-    {
-      TraceSpan wait(session_.trace(), "wait", "next batch");
+    TraceSpan wait(session_.trace(), "wait", "next batch");
+    try {
       batch_ = next_batch(*data_iterator_, recipe_);
+    } catch (const Error&) {
+      data_error_ = std::current_exception();  // thrown on when the steps before it are saved
+      return false;
     }
     RIDGELINE_CHECK(batch_.has_value(), "an endless data set ended");
-    program.bind("images", batch_->image());
-    program.bind("labels", batch_->label());
-    if (recipe_.enable_data_pre_proc) program.bind("flip", batch_->flip());
     return true;
+  }
+
+  // Of the last step. Costs nothing: what a program on this device returns lies in the host's memory.
+  bool loss_is_finite() {
+    if (!has_outputs_) return true;
+    Program& program = network_->training();
+    return std::isfinite(program.output("loss").at(0)) && std::isfinite(program.output("total_loss").at(0));
   }
 
   std::int64_t loop(std::int64_t step) {
@@ -187,25 +222,27 @@ class Trainer {
       time += seconds_since(begin);
       steps_in_line += done;
       step += done;
-      if (interrupted()) {
-        result_.interrupted = true;
-        if (recipe_.do_checkpoint) save(step);
-        log_.line(fmt::format("interrupted after step {}{}", step,
-                              recipe_.do_checkpoint ? ", saved " + result_.checkpoint_path : ""));
-        return step;
-      }
-      RIDGELINE_CHECK(step == stop, "the loop ended early");
-      if (plan_.logs_at(step)) {
+      const bool finite = loss_is_finite();
+      const bool stopped = !finite || data_error_ || interrupted();
+      if (steps_in_line > 0 && (stopped || plan_.logs_at(step))) {
         write_line(step, time, steps_in_line);
         time = 0;
         steps_in_line = 0;
       }
+      if (!finite) {
+        const StepLine& line = result_.last;
+        stop_not_finite(step, fmt::format("Invalid loss ({}, with the penalty {})", line.loss, line.total_loss));
+      }
+      if (stopped) {
+        leave(step);
+        return step;
+      }
+      RIDGELINE_CHECK(step == stop, "the loop ended early");
       if (data_iterator_ && step / steps_per_epoch_ > (step - done) / steps_per_epoch_) report_bad_samples(step);
       const double rate = time > 0 ? static_cast<double>(recipe_.batch_size * steps_in_line) / time : result_.last.fps;
       log_.progress("training", step, plan_.total_steps, rate);
-      const bool last = step == plan_.total_steps;
-      if (plan_.checkpoint > 0 && (last || step % plan_.checkpoint == 0)) save(step);
-      if (plan_.evaluation > 0 && (last || step % plan_.evaluation == 0) && !evaluate(step)) return step;
+      if (plan_.saves_at(step)) save(step);
+      if (plan_.evaluates_at(step) && !evaluate(step)) return step;
     }
     return step;
   }
@@ -222,13 +259,25 @@ class Trainer {
     line.batch_time = time * static_cast<double>(plan_.loop) / static_cast<double>(steps);
     line.fps = static_cast<double>(recipe_.batch_size * plan_.loop) / line.batch_time;
     log_.line(to_text(line));
-    metrics_.write(line);
+    metrics_->write(line);
     result_.last = line;
-    if (!std::isfinite(line.loss)) {
-      throw Error(
-          fmt::format("step {}: Invalid loss ({}), terminating training. The learning rate ({}) may be too high.", step,
-                      line.loss, line.lr));
-    }
+  }
+
+  // The run ends after `step`, before its last: the steps done are saved.
+  void leave(std::int64_t step) {
+    const bool saves = recipe_.do_checkpoint && step > 0;
+    if (saves) save(step);
+    log_.line(fmt::format("{} after step {}{}", data_error_ ? "stopped" : "interrupted", step,
+                          saves ? ", saved " + result_.checkpoint_path : ""));
+    if (data_error_) std::rethrow_exception(data_error_);
+    result_.interrupted = true;
+  }
+
+  [[noreturn]] void stop_not_finite(std::int64_t step, const std::string& what) {
+    const auto good = newest_finite_checkpoint(recipe_.log_dir);
+    throw Error(fmt::format("step {}: {}, terminating training. The learning rate ({}) may be too high. {}", step, what,
+                            *network_->training().output("learning_rate").data<float>(),
+                            good ? "The last good checkpoint is " + *good : "There is no checkpoint before it"));
   }
 
   CheckpointInfo info(std::int64_t step) const {
@@ -249,10 +298,15 @@ class Trainer {
     return info;
   }
 
+  // Only numbers that are finite: as a new checkpoint removes an old one, the last good one would be lost.
   void save(std::int64_t step) {
+    if (saved_at_ == step) return;
     TraceSpan span(session_.trace(), "checkpoint", "save");
-    result_.checkpoint_path =
-        save_checkpoint(recipe_.log_dir, info(step), network_->to_file(), recipe_.max_checkpoint_to_save);
+    const std::vector<NamedTensor> tensors = network_->to_file();
+    const std::string bad = first_not_finite(tensors);
+    if (!bad.empty()) stop_not_finite(step, bad + " holds numbers that are not finite");
+    result_.checkpoint_path = save_checkpoint(recipe_.log_dir, info(step), tensors, recipe_.max_checkpoint_to_save);
+    saved_at_ = step;
   }
 
   // False when interrupted.
@@ -262,7 +316,7 @@ class Trainer {
     auto row = evaluate_once(*network_, *data_.validation, recipe_, session_, log_);
     if (!row) {
       log_.line("Keyboard interrupt during evaluation");
-      result_.interrupted = true;
+      leave(step);
       return false;
     }
     row->step = step;
@@ -273,9 +327,8 @@ class Trainer {
     log_.line(kEvaluationHeader);
     log_.line(to_text(*row));
     log_.line("Finished evaluation");
-    metrics_.write(*row);
+    metrics_->write(*row);
     result_.evaluation = row;
-    evaluated_at_ = step;
     return true;
   }
 
@@ -287,7 +340,7 @@ class Trainer {
     const std::string& list = recipe_.bad_samples.quarantine;
     log_.line(fmt::format("bad samples: {} replaced so far (at most {}: --bad_sample_budget){}", count,
                           recipe_.bad_samples.budget, list.empty() ? "" : ", listed in " + list));
-    metrics_.write_bad_samples(step, static_cast<double>(step) / static_cast<double>(steps_per_epoch_), count);
+    metrics_->write_bad_samples(step, static_cast<double>(step) / static_cast<double>(steps_per_epoch_), count);
   }
 
   void report_data() {
@@ -298,11 +351,13 @@ class Trainer {
   const Recipe& recipe_;
   Session session_;
   TrainingLog log_;
-  Metrics metrics_;
+  std::optional<Metrics> metrics_;  // opened when the step is known at which the run goes on
   RunData data_;
   LoopPlan plan_;
   std::int64_t steps_per_epoch_ = 1;
-  std::int64_t evaluated_at_ = -1;
+  std::int64_t saved_at_ = -1;     // the step of the newest checkpoint, where it is this run's
+  bool has_outputs_ = false;       // a step was done in this process
+  std::exception_ptr data_error_;  // why there is no next batch
   std::int64_t bad_samples_reported_ = 0;
   std::unique_ptr<Network> network_;
   std::unique_ptr<SyntheticBatch> synthetic_;
@@ -329,6 +384,14 @@ bool LoopPlan::logs_at(std::int64_t step) const {
   if (step == total_steps) return true;
   if (step != 1 && step % display != 0) return false;
   return step % summary == 0 || (loop_given && step % loop == 0);
+}
+
+bool LoopPlan::evaluates_at(std::int64_t step) const {
+  return evaluation > 0 && step > 0 && (step >= total_steps || step % evaluation == 0);
+}
+
+bool LoopPlan::saves_at(std::int64_t step) const {
+  return checkpoint > 0 && (step == total_steps || step % checkpoint == 0 || evaluates_at(step));
 }
 
 TrainingResult train(const Recipe& recipe) {

@@ -15,15 +15,17 @@ namespace ridgeline::train {
 
 struct TrainingResult {
   std::int64_t step = 0;
-  bool interrupted = false;                 // the user stopped it; the checkpoint is written
+  bool interrupted = false;                 // the user stopped it; the steps done are in the checkpoint
   StepLine last;                            // of the last log line
-  std::optional<EvaluationRow> evaluation;  // of the last evaluation
+  std::optional<EvaluationRow> evaluation;  // of the last evaluation, also that of an earlier process at `step`
   std::string log_path;
   std::string metrics_path;
   std::string checkpoint_path;  // empty if none was written
 };
 
-// --mode=train and train_and_evaluate.
+// --mode=train and train_and_evaluate. What stops the run (the user, an unreadable sample, a loss that is not finite)
+// loses no step that can be kept: the step it stops after gets its line and, unless its numbers are no longer finite,
+// its checkpoint. An evaluation that was due and did not come to its end is made when the run goes on.
 TrainingResult train(const Recipe& recipe);
 
 // The steps at which the loop returns to the host.
@@ -33,11 +35,14 @@ struct LoopPlan {
   bool loop_given = false;  // by the user: then every loop ends in a log line
   std::int64_t summary = 100;
   std::int64_t display = 1;
-  std::int64_t checkpoint = 0;  // 0: none on the way
-  std::int64_t evaluation = 0;  // in steps; 0: none on the way
+  std::int64_t checkpoint = 0;  // 0: none
+  std::int64_t evaluation = 0;  // in steps; 0: none
   // The end of the loop that starts after `step` steps.
   std::int64_t next_stop(std::int64_t step) const;
   bool logs_at(std::int64_t step) const;
+  bool evaluates_at(std::int64_t step) const;
+  // Also before each evaluation: whatever ends that, the steps are kept.
+  bool saves_at(std::int64_t step) const;
 };
 
 }  // namespace ridgeline::train

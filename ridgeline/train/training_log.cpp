@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <ctime>
 
+#include "ridgeline/core/file.h"
+
 namespace ridgeline::train {
 
 std::string to_text(const StepLine& l) {
@@ -27,7 +29,10 @@ std::string to_text(const EvaluationRow& row) {
 }
 
 TrainingLog::TrainingLog(const std::string& path) : terminal_(::isatty(STDERR_FILENO) != 0) {
-  if (!path.empty()) file_ = std::make_unique<AppendFile>(path);
+  if (path.empty()) return;
+  file_ = std::make_unique<AppendFile>(path);
+  // A line that an earlier process left torn must not swallow the first one of this.
+  if (file_->size() > 0 && read_file(path).back() != '\n') file_->append("\n");
 }
 
 TrainingLog::~TrainingLog() { clear_progress(); }

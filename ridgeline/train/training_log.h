@@ -42,7 +42,7 @@ inline constexpr const char* kEvaluationHeader = " step  epoch  top1    top5    
 
 class TrainingLog {
  public:
-  // An empty path writes to standard error only.
+  // An empty path writes to standard error only. An existing file is continued, on a line of its own.
   explicit TrainingLog(const std::string& path);
   ~TrainingLog();
   TrainingLog(const TrainingLog&) = delete;

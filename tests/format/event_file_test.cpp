@@ -50,6 +50,25 @@ TEST(EventFile, ContinuesAnExistingFileAndCutsATornEnd) {
   EXPECT_EQ(read_event_file(path).scalars.size(), 2u);
 }
 
+TEST(EventFile, ARunThatGoesOnAtAStepDropsWhatCameBeforeOfItAndLaterOnes) {
+  const TempFolder folder;
+  const std::string path = folder.file("events.out.tfevents.1.host");
+  {
+    EventFileWriter killed(path, 1);
+    for (const std::int64_t step : {2, 4, 6}) killed.add(step, 2, "loss", static_cast<float>(step));
+  }
+  EventFileWriter writer(path, 3);
+  writer.start(5, 3);
+  writer.add(6, 4, "loss", 60);
+  EXPECT_EQ(read_event_file(path).scalars,
+            (std::vector<ScalarEvent>{{2, 2, "loss", 2}, {2, 4, "loss", 4}, {4, 6, "loss", 60}}));
+  // tensorflow.Event {wall_time: 3, step: 5, session_log {status: START}}
+  const TFRecordFile file(path, {.index_cache_directory = ""});
+  const auto record = file.record(4);
+  EXPECT_EQ(std::string(record.begin(), record.end()),
+            std::string("\x09\0\0\0\0\0\0\x08\x40\x10\x05\x3a\x02\x08\x01", 15));
+}
+
 TEST(EventFile, DamagedFileIsNotContinued) {
   const TempFolder folder;
   const std::string path = folder.file("events");

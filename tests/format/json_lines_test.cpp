@@ -32,6 +32,20 @@ TEST(JsonLines, WritesOneFlatObjectALineAtOnce) {
   EXPECT_TRUE(std::signbit(number(lines[1].at("negative_zero"))));
 }
 
+TEST(JsonLines, LinesThatATestPicksAreRemovedAndAllElseStays) {
+  const TempFolder folder;
+  const std::string path = folder.file("metrics.jsonl");
+  const std::string content = "{\"step\":1}\n{\"step\":3, \"x\":1e0}\nnot JSON\n{\"step\":2}\n{\"step\":4}\n{\"st";
+  const auto step_above = [](std::int64_t step) {
+    return [step](const auto& line) { return std::get<std::int64_t>(line.at("step")) > step; };
+  };
+  put_file(path, content);
+  EXPECT_EQ(remove_json_lines(path, step_above(4)), 0u);
+  EXPECT_EQ(read_file(path), content);
+  EXPECT_EQ(remove_json_lines(path, step_above(2)), 2u);
+  EXPECT_EQ(read_file(path), "{\"step\":1}\nnot JSON\n{\"step\":2}\n{\"st");
+}
+
 TEST(JsonLines, NumbersThatJsonLacksAreStrings) {
   const TempFolder folder;
   const std::string path = folder.file("metrics.jsonl");

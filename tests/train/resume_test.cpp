@@ -1,14 +1,9 @@
-// Stop and go: whatever interrupts a run, whatever the number of data workers and the length of a loop, the losses and
-// the final checkpoint are those of the run that nobody disturbed, bit by bit.
+// Whatever the number of data workers and the length of a loop, the losses and the final checkpoint are the same, bit
+// by bit. What a kill in the middle changes (nothing) is in killed_run_test.cpp.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 #include <map>
-#include <thread>
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
@@ -96,68 +91,6 @@ TEST(Resume, WorkersAndLoopLengthChangeNoBit) {
       }
       fs::remove_all(log_dir);
     }
-  }
-}
-
-// Runs the program in a child until it is done, sending `signal` to the first ones after a while.
-int run_with_signals(const Recipe& r, const std::vector<std::pair<int, int>>& milliseconds_and_signal) {
-  int runs = 0;
-  for (;; ++runs) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      if (::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(3);
-      const std::string steps = std::to_string(kSteps);
-      const std::string workers = std::to_string(r.num_workers);
-      const std::string loop = std::to_string(r.iterations_per_loop);
-      const std::vector<std::string> words{RIDGELINE_BINARY,
-                                           "train",
-                                           "--model=resnet20",
-                                           "--mode=train",
-                                           "--data_dir=" + r.data_dir,
-                                           "--batch_size=8",
-                                           "--max_epochs=4",
-                                           "--max_train_steps=" + steps,
-                                           "--warmup_epochs=1",
-                                           "--num_workers=" + workers,
-                                           "--iterations_per_loop=" + loop,
-                                           "--save_summary_steps=1000",
-                                           "--save_checkpoints_steps=5",
-                                           "--log_dir=" + r.log_dir};
-      std::vector<char*> argv;
-      for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-      argv.push_back(nullptr);
-      ::execv(argv[0], argv.data());
-      ::_exit(127);
-    }
-    if (static_cast<std::size_t>(runs) < milliseconds_and_signal.size()) {
-      const auto& [wait, signal] = milliseconds_and_signal[static_cast<std::size_t>(runs)];
-      std::this_thread::sleep_for(std::chrono::milliseconds(wait));
-      ::kill(child, signal);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return runs + 1;
-    const bool expected =
-        (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) || (WIFEXITED(status) && WEXITSTATUS(status) == 130);
-    EXPECT_TRUE(expected) << "status " << status;
-    if (!expected || runs > 20) return -1;
-  }
-}
-
-TEST(Resume, AKilledOrInterruptedRunGoesOnAsIfNothingHadHappened) {
-  const std::vector<std::vector<std::pair<int, int>>> disturbances{
-      {{250, SIGKILL}, {150, SIGKILL}, {400, SIGKILL}},
-      {{300, SIGINT}, {200, SIGTERM}},
-      {{20, SIGKILL}, {350, SIGINT}, {300, SIGKILL}},
-  };
-  int workers = 1;
-  for (const auto& signals : disturbances) {
-    const std::string log_dir = directory("signals");
-    ASSERT_GE(run_with_signals(recipe(log_dir, workers, workers == 1 ? 1 : 10), signals), 1);
-    EXPECT_EQ(final_checkpoint(log_dir), baseline().checkpoint);
-    for (const auto& [step, loss] : losses(log_dir)) EXPECT_EQ(loss, baseline().losses.at(step)) << "step " << step;
-    fs::remove_all(log_dir);
-    workers = workers * 2 + 1;
   }
 }
 

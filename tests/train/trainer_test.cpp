@@ -7,6 +7,7 @@
 #include <regex>
 #include <sstream>
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/format/event_file.h"
 #include "ridgeline/format/json_lines.h"
@@ -72,6 +73,30 @@ TEST(Trainer, WithoutCheckpointsNoneIsWritten) {
   recipe.max_train_steps = 2;
   train(recipe);
   EXPECT_TRUE(list_checkpoints(log_dir).empty());
+  fs::remove_all(log_dir);
+}
+
+TEST(Trainer, ATraceThatCannotBeWrittenIsSaidBeforeTheRunStarts) {
+  const std::string log_dir = testing::temporary_directory() + "/traced";
+  fs::remove_all(log_dir);
+  Recipe recipe = synthetic(log_dir);
+  recipe.max_train_steps = 2;
+  for (const std::string& place : {log_dir + "/no/such/folder/trace.json", testing::temporary_directory()}) {
+    recipe.trace = place;
+    std::string message;
+    try {
+      train(recipe);
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    EXPECT_NE(message.find(place), std::string::npos) << message;
+    EXPECT_NE(message.find("(--trace)"), std::string::npos) << message;
+    EXPECT_TRUE(list_checkpoints(log_dir).empty());
+  }
+  recipe.trace = log_dir + "/trace.json";  // in a folder that the run makes
+  train(recipe);
+  EXPECT_NE(read_file(recipe.trace).find("traceEvents"), std::string::npos);
+  EXPECT_EQ(glob_files(log_dir + "/.trace*").size(), 0u);  // nothing is left of the trial
   fs::remove_all(log_dir);
 }
 
