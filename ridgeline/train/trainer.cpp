@@ -14,6 +14,7 @@
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/datasets.h"
+#include "ridgeline/train/directory_lock.h"
 #include "ridgeline/train/evaluator.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/metrics.h"
@@ -333,6 +334,7 @@ bool LoopPlan::logs_at(std::int64_t step) const {
 
 TrainingResult train(const Recipe& recipe) {
   check(recipe);
+  const DirectoryLock lock(recipe.log_dir);
   InterruptGuard guard;
   return Trainer(recipe).run();
 }
