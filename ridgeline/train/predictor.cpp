@@ -12,6 +12,7 @@
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/datasets.h"
 #include "ridgeline/train/evaluator.h"
+#include "ridgeline/train/training_log.h"
 
 namespace ridgeline::train {
 
@@ -43,7 +44,8 @@ Predictor::Predictor(const Recipe& given) {
     }
     return;
   }
-  auto checkpoint = load_newest(recipe.checkpoint_dir, [](const std::string&) {});
+  auto checkpoint = load_newest(recipe.checkpoint_dir,
+                                [](const std::string& text) { TrainingLog("").line("warning: " + text); });
   if (!checkpoint) {
     throw Error("no checkpoint model.ckpt-<step>.safetensors in " + recipe.checkpoint_dir + " (--checkpoint_dir)");
   }

@@ -130,7 +130,10 @@ TEST(BadInput, CheckpointsCutShortOrOfAnotherModelAreRefused) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes.substr(0, bytes.size() / 2);
   expect(run("evaluate --model=resnet20 --data_dir=" + root() + "/shapes --checkpoint_dir=" + log), 1,
          {"model.ckpt-5.safetensors", "cut short"});
-  expect(run("train --model=resnet20 " + base), 0, {"warning", "cut short", "falling back"});
+  const Outcome refused = run("train --model=resnet20 " + base);
+  expect(refused, 1, {"no checkpoint in", "model.ckpt-5.safetensors", "cut short", "To start anew"});
+  EXPECT_EQ(read_file(file).size(), bytes.size() / 2) << "what may still be saved is left alone";
+  expect(run("predict --model=resnet20 --checkpoint_dir=" + log + " x.jpg"), 1, {"no checkpoint in", "cut short"});
   expect(run("predict --model=resnet20 --restore_path=" + root() + "/no.safetensors x.jpg"), 1, {"no such file"});
 }
 
