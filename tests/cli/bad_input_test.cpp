@@ -121,8 +121,9 @@ TEST(BadInput, CheckpointsCutShortOrOfAnotherModelAreRefused) {
   const std::string base =
       "--mode=train --max_epochs=1 --batch_size=8 --data_dir=" + root() + "/shapes --log_dir=" + log;
   expect(run("train --model=resnet20 " + base), 0, {});
-  expect(run("train --model=linear --image_size=32 " + base), 1, {"holds model resnet20, not linear"});
-  expect(run("train --model=resnet20 --seed=2 " + base), 1, {"--seed=1", "--seed=2"});
+  expect(run("train --model=linear --image_size=32 " + base), 1,
+         {"--model is resnet20 there and linear here", "give --model=resnet20", "another --log_dir"});
+  expect(run("train --model=resnet20 --seed=2 " + base), 1, {"--seed is 1 there and 2 here", "give --seed=1"});
   expect(run("evaluate --model=linear --data_dir=" + root() + "/shapes --checkpoint_dir=" + log), 1,
          {"holds model resnet20"});
   const std::string file = log + "/model.ckpt-5.safetensors";
