@@ -28,6 +28,7 @@ int pack_records(const std::string& from, const std::string& out, data::MakeTFRe
   for (const data::UnreadableImage& image : report.unreadable) {
     std::fprintf(stderr, "left out %s: %s\n", image.file.c_str(), image.reason.c_str());
   }
+  if (!report.note.empty()) std::fprintf(stderr, "note: %s\n", report.note.c_str());
   std::printf("%lld training and %lld validation records of %zu classes in %zu files in %s\n",
               static_cast<long long>(report.train_records), static_cast<long long>(report.validation_records),
               report.class_names.size(), report.files.size(), out.c_str());
@@ -53,7 +54,10 @@ DatasetTool add_dataset_make(CLI::App& dataset) {
   shapes->add_option("--train", flags->shapes.train, "training images")->capture_default_str();
   shapes->add_option("--val", flags->shapes.val, "validation images")->capture_default_str();
   CLI::App* records = make->add_subcommand("tfrecord", "pack class folders into sharded slim ImageNet TFRecords");
-  records->add_option("--from", flags->from, "folder with train/<class>/* and val/<class>/*")->required();
+  records
+      ->add_option("--from", flags->from,
+                   "folder with train/<class>/*, and val/<class>/* if there is a validation part")
+      ->required();
   records->add_option("--out", flags->out, "folder for the shards")->required();
   records->add_option("--train_shards", flags->records.train_shards, "0: one per 64 MiB")->capture_default_str();
   records->add_option("--validation_shards", flags->records.validation_shards, "0: one per 64 MiB")

@@ -32,7 +32,7 @@ data::Dataset source_of(const PipelineFlags& flags) {
 
 data::StandardPipeline pipeline_of(const CLI::App& app, const PipelineFlags& flags) {
   data::StandardPipeline pipeline = flags.pipeline;
-  for (const char* flag : {"--seed", "--min_area"}) {
+  for (const char* flag : {"--seed", "--min_area", "--flip"}) {
     if (flags.eval && given(app, flag))
       throw Error(fmt::format("{} has no effect with --eval: nothing is random there", flag), ErrorKind::usage);
   }
@@ -47,6 +47,7 @@ data::StandardPipeline pipeline_of(const CLI::App& app, const PipelineFlags& fla
     recipe.batch_size = pipeline.batch_size;
     recipe.seed = pipeline.seed;
     recipe.min_area = pipeline.min_area;
+    recipe.flip = pipeline.flip;
     train::check(recipe);
     pipeline = train::pipeline_of(recipe);
   }
@@ -84,6 +85,7 @@ void add_pipeline_flags(CLI::App& app, PipelineFlags& f, PipelineFlagSet set) {
   app.add_option("--min_area", f.pipeline.min_area, "smallest share of an image that a random crop covers")
       ->capture_default_str()
       ->group(group);
+  add_boolean(app, "--flip", f.pipeline.flip, "mirror half of the images")->group(group);
   app.add_option("--model", f.model, "normalise and resize as this model wants it; ImageNet's mean if not given")
       ->group(group);
   app.add_flag("--eval", f.eval, "the evaluation pipeline: resize, central crop")->group(group);
@@ -117,7 +119,8 @@ data::DataGraph graph_of(const CLI::App& app, const PipelineFlags& flags) {
     return (flags.eval ? data::evaluation_pipeline(source, pipeline) : data::training_pipeline(source, pipeline))
         .graph();
   }
-  for (const char* flag : {"--image_size", "--batch_size", "--min_area", "--model", "--eval", "--no_normalize"}) {
+  for (const char* flag :
+       {"--image_size", "--batch_size", "--min_area", "--flip", "--model", "--eval", "--no_normalize"}) {
     if (given(app, flag))
       throw Error(fmt::format("{} has no effect with --graph: the graph says it", flag), ErrorKind::usage);
   }

@@ -34,11 +34,12 @@ void add_data_flags(CLI::App& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Data";
   app.add_option("--data_dir", r.data_dir,
-                 "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/*) or packed files "
+                 "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/* or test/<class>/*) or "
+                 "packed files "
                  "(train.ridge, val.ridge)")
       ->group(group);
   add_boolean(app, "--synthetic", r.synthetic, "train on random pixels; no --data_dir needed")->group(group);
-  app.add_option("--num_classes", r.num_classes, "0: the number of class folders, 1000 for records")
+  app.add_option("--num_classes", r.num_classes, "0: as many as the class folders or the labels of the records")
       ->capture_default_str()
       ->group(group);
   app.add_option("--image_size", r.image_size, "pixels a side; 0: the model's own")
@@ -50,6 +51,8 @@ void add_data_flags(CLI::App& app, RecipeFlags& f) {
   app.add_option("--num_workers", r.num_workers, "data threads; 0: one per core")->capture_default_str()->group(group);
   app.add_option("--min_area", r.min_area, "smallest share of an image that a training crop covers")
       ->capture_default_str()
+      ->group(group);
+  add_boolean(app, "--flip", r.flip, "training mirrors half of the images: off for digits, text, left and right")
       ->group(group);
   add_boolean(app, "--enable_data_pre_proc", r.enable_data_pre_proc,
               "flip and normalise in the compiled step instead of the data workers")

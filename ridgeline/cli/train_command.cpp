@@ -5,12 +5,41 @@
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/recipe_flags.h"
+#include "ridgeline/data/tool/data_dir.h"
 #include "ridgeline/train/evaluator.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/trainer.h"
 
 namespace ridgeline::cli {
 namespace {
+
+// A word of a shell command.
+std::string quoted(const std::string& word) {
+  const std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+,:@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+bool has_validation(const std::string& data_dir) {
+  for (const data::DataPart& part : data::find_parts(data_dir)) {
+    if (part.name == "val") return true;
+  }
+  return false;
+}
+
+// The command that this run makes possible.
+void print_next(const train::Recipe& recipe, const train::TrainingResult& result) {
+  if (recipe.synthetic || result.interrupted || result.checkpoint_path.empty()) return;
+  const std::string of_run = "--model=" + quoted(recipe.model) + " --checkpoint_dir=" + quoted(recipe.log_dir);
+  if (recipe.mode == train::Mode::train && has_validation(recipe.data_dir)) {
+    std::fprintf(stderr, "next     build/ridgeline evaluate --data_dir=%s %s\n", quoted(recipe.data_dir).c_str(),
+                 of_run.c_str());
+  } else {
+    std::fprintf(stderr, "next     build/ridgeline predict %s PICTURE.jpg\n", of_run.c_str());
+  }
+}
 
 // What came out and where it is.
 void print_summary(const train::Recipe& recipe, const train::TrainingResult& result) {
@@ -21,15 +50,7 @@ void print_summary(const train::Recipe& recipe, const train::TrainingResult& res
   std::fprintf(stderr, "log      %s\n", result.log_path.c_str());
   std::fprintf(stderr, "metrics  %s   (TensorBoard events beside it)\n", result.metrics_path.c_str());
   if (!result.checkpoint_path.empty()) std::fprintf(stderr, "model    %s\n", result.checkpoint_path.c_str());
-  if (recipe.synthetic || result.interrupted) return;
-  if (recipe.mode == train::Mode::train) {
-    std::fprintf(stderr, "next     build/ridgeline evaluate --model=%s --data_dir=%s --checkpoint_dir=%s\n",
-                 recipe.model.c_str(), recipe.data_dir.c_str(), recipe.log_dir.c_str());
-  } else {
-    std::fprintf(stderr,
-                 "next     build/ridgeline train --data_dir=YOUR_FOLDER --model=resnet18 --log_dir=runs/mine   "
-                 "# train/<class>/*.jpg, val/<class>/*.jpg\n");
-  }
+  print_next(recipe, result);
 }
 
 int run(const train::Recipe& recipe) {

@@ -3,13 +3,19 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/utf8.h"
+#include "ridgeline/data/ir/base64.h"
+#include "ridgeline/format/crc32c.h"
 
 namespace ridgeline::train {
 namespace {
@@ -17,8 +23,10 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int kFormatVersion = 1;
+// Version 1 had no settings, checksum and class ids; its files are read with what they have.
+constexpr int kFormatVersion = 2;
 constexpr const char* kMetadataKey = "ridgeline";
+constexpr const char* kChecksumKey = "crc32c";
 constexpr std::string_view kPrefix = "model.ckpt-";
 constexpr std::string_view kSuffix = ".safetensors";
 
@@ -36,6 +44,53 @@ std::string information_path(const std::string& checkpoint) {
   return checkpoint.substr(0, checkpoint.size() - kSuffix.size()) + ".json";
 }
 
+// Names of folders are bytes, JSON is UTF-8: a name that is none is stored as {"base64": ...}.
+json names_json(const std::vector<std::string>& names) {
+  json out = json::array();
+  for (const std::string& name : names) {
+    if (is_utf8(name)) {
+      out.push_back(name);
+    } else {
+      out.push_back({{"base64", data::to_base64(name)}});
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> names_from(const json& list) {
+  std::vector<std::string> names;
+  for (const json& name : list) {
+    names.push_back(name.is_object() ? data::from_base64(name.at("base64").get<std::string>())
+                                     : name.get<std::string>());
+  }
+  return names;
+}
+
+std::string hex(std::uint32_t value) {
+  std::array<char, 9> text{};
+  std::snprintf(text.data(), text.size(), "%08x", value);
+  return text.data();
+}
+
+// Over the information and every tensor: name, type, shape, bytes, in the order of their names.
+std::string checksum_of(const std::string& info, const std::vector<NamedTensor>& tensors) {
+  std::map<std::string_view, const Tensor*> by_name;
+  for (const NamedTensor& t : tensors) by_name[t.name] = &t.tensor;
+  std::uint32_t crc = 0;
+  const auto add = [&](const void* bytes, std::size_t size) {
+    if (size > 0) crc = crc32c({static_cast<const std::uint8_t*>(bytes), size}, crc);
+  };
+  const auto add_text = [&](std::string_view text) { add(text.data(), text.size()); };
+  add_text(info);
+  for (const auto& [name, tensor] : by_name) {
+    add_text(name);
+    add_text(name_of(tensor->dtype()));
+    add_text(tensor->shape().to_string());
+    add(tensor->raw(), tensor->byte_size());
+  }
+  return hex(crc);
+}
+
 }  // namespace
 
 std::string CheckpointInfo::to_json() const {
@@ -49,8 +104,10 @@ std::string CheckpointInfo::to_json() const {
          {"steps_per_epoch", steps_per_epoch},
          {"seed", seed},
          {"label_base", label_base},
-         {"class_names", class_names},
+         {"class_names", names_json(class_names)},
          {"plan", plan}};
+  if (!class_ids.empty()) j["class_ids"] = names_json(class_ids);
+  if (settings) j["settings"] = json::parse(train::to_json(*settings));
   j["data_state"] = data_state.empty() ? json() : json::parse(data_state);
   return j.dump();
 }
@@ -59,9 +116,9 @@ CheckpointInfo CheckpointInfo::from_json(const std::string& text, const std::str
   try {
     const json j = json::parse(text);
     const int version = j.at("format_version");
-    if (version != kFormatVersion) {
-      throw Error("[checkpoint] " + path + ": format version " + std::to_string(version) + ", this program reads " +
-                  std::to_string(kFormatVersion));
+    if (version < 1 || version > kFormatVersion) {
+      throw Error("[checkpoint] " + path + ": format version " + std::to_string(version) +
+                  ", this program reads 1 to " + std::to_string(kFormatVersion));
     }
     CheckpointInfo info;
     j.at("model").get_to(info.model);
@@ -74,7 +131,9 @@ CheckpointInfo CheckpointInfo::from_json(const std::string& text, const std::str
     j.at("seed").get_to(info.seed);
     if (info.steps_per_epoch < 1) throw Error("[checkpoint] " + path + ": steps_per_epoch must be 1 or more");
     j.at("label_base").get_to(info.label_base);
-    j.at("class_names").get_to(info.class_names);
+    info.class_names = names_from(j.at("class_names"));
+    if (j.contains("class_ids")) info.class_ids = names_from(j.at("class_ids"));
+    if (j.contains("settings")) info.settings = settings_from_json(j.at("settings").dump());
     j.at("plan").get_to(info.plan);
     if (!j.at("data_state").is_null()) info.data_state = j.at("data_state").dump();
     return info;
@@ -94,7 +153,13 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& directory) {
     const auto step = step_of(entry.path().filename().string());
     if (!step) continue;
     struct stat info {};
-    if (::stat(entry.path().c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (::stat(entry.path().c_str(), &info) != 0) {
+      // A link to nowhere is a checkpoint that cannot be read; a name that is gone is none.
+      std::error_code ignored;
+      if (!fs::is_symlink(entry.path(), ignored)) continue;
+    } else if (!S_ISREG(info.st_mode)) {
+      continue;
+    }
     files.push_back({entry.path().string(), *step, info.st_mtime});
   }
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
@@ -105,8 +170,9 @@ std::string save_checkpoint(const std::string& directory, const CheckpointInfo& 
                             const std::vector<NamedTensor>& tensors, std::int64_t keep) {
   fs::create_directories(directory);
   const std::string path = (fs::path(directory) / checkpoint_name(info.step)).string();
-  write_safetensors(path, tensors, {{kMetadataKey, info.to_json()}});
-  json information = json::parse(info.to_json());
+  const std::string text = info.to_json();
+  write_safetensors(path, tensors, {{kMetadataKey, text}, {kChecksumKey, checksum_of(text, tensors)}});
+  json information = json::parse(text);
   std::size_t bytes = 0;
   for (const NamedTensor& t : tensors) bytes += t.tensor.byte_size();
   information["tensors"] = tensors.size();
@@ -133,21 +199,37 @@ LoadedCheckpoint load_checkpoint(const CheckpointFile& file) {
   if (it == tensors.metadata().end()) {
     throw Error("[checkpoint] " + file.path + ": holds weights only, no checkpoint of a run (use --restore_path)");
   }
+  const auto stored = tensors.metadata().find(kChecksumKey);
+  if (stored != tensors.metadata().end()) {
+    const std::string computed = checksum_of(it->second, tensors.tensors());
+    if (stored->second != computed) {
+      throw Error("[checkpoint] " + file.path + ": is damaged: its checksum is " + stored->second +
+                  ", its content gives " + computed);
+    }
+  }
   CheckpointInfo info = CheckpointInfo::from_json(it->second, file.path);
+  if (info.settings && stored == tensors.metadata().end()) {
+    throw Error("[checkpoint] " + file.path + ": is damaged: it has no checksum");
+  }
   return {file, std::move(info), std::move(tensors)};
 }
 
 std::optional<LoadedCheckpoint> load_newest(const std::string& directory,
                                             const std::function<void(std::string)>& warn) {
-  std::vector<CheckpointFile> files = list_checkpoints(directory);
+  const std::vector<CheckpointFile> files = list_checkpoints(directory);
+  std::vector<std::string> faults;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     try {
-      return load_checkpoint(*file);
+      LoadedCheckpoint loaded = load_checkpoint(*file);
+      for (const std::string& fault : faults) warn(fault + "; falling back to the checkpoint before it");
+      return loaded;
     } catch (const Error& error) {
-      warn(std::string(error.what()) + "; falling back to the checkpoint before it");
+      faults.emplace_back(error.what());
     }
   }
-  return std::nullopt;
+  if (files.empty()) return std::nullopt;
+  throw Error("no checkpoint in " + directory + " is whole (" + std::to_string(files.size()) + " there), the newest: " +
+              faults.front() + ". To start anew, train into another directory or remove model.ckpt-* from this one");
 }
 
 }  // namespace ridgeline::train

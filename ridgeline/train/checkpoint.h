@@ -1,8 +1,9 @@
 // ridgeline/train/checkpoint.h
 //
 // A checkpoint is one file, model.ckpt-<step>.safetensors, with everything that defines the run: parameters, slots,
-// statistics, and one metadata string. Equal runs give equal bytes: no time, host, worker or loop value is inside. A
-// JSON file beside it only informs. Written under a temporary name, synced and renamed; `checkpoint` names the newest.
+// statistics, one metadata string, and a checksum over all of them. Equal runs give equal bytes: no time, host, worker
+// or loop value is inside. A JSON file beside it only informs. Written under a temporary name, synced and renamed;
+// `checkpoint` names the newest.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "ridgeline/format/safetensors.h"
+#include "ridgeline/train/run_settings.h"
 
 namespace ridgeline::train {
 
@@ -27,8 +29,10 @@ struct CheckpointInfo {
   std::uint64_t seed = 0;
   std::string data_state;  // JSON of the iterator's state; empty with synthetic data
   int label_base = 0;
-  std::vector<std::string> class_names;
-  std::string plan = "default";  // which kernels were chosen: a plan file's hash, or "default"
+  std::vector<std::string> class_names;  // by label, any bytes; empty where the data do not tell
+  std::vector<std::string> class_ids;    // the same classes by another name (synsets of records); may be empty
+  std::optional<RunSettings> settings;   // absent in files of format version 1
+  std::string plan = "default";          // which kernels were chosen: a plan file's hash, or "default"
 
   // Whole epochs done.
   double epoch() const {
@@ -59,9 +63,12 @@ struct LoadedCheckpoint {
   CheckpointInfo info;
   SafetensorsFile tensors;
 };
-// Errors name the file and what is wrong with it; a safetensors file that is no checkpoint is one.
+// Verifies the checksum, which files of format version 1 do not have. Errors name the file and what is wrong with it; a
+// safetensors file that is no checkpoint is one.
 LoadedCheckpoint load_checkpoint(const CheckpointFile& file);
-// The newest checkpoint that is whole; each newer one that is not is told to `warn`. nullopt: there is none.
+// What every command goes by: the newest checkpoint that is whole; each newer one that is not is told to `warn`.
+// nullopt: the directory holds none at all. An Error: it holds some and none is whole, so that nobody begins anew over
+// what may still be saved.
 std::optional<LoadedCheckpoint> load_newest(const std::string& directory, const std::function<void(std::string)>& warn);
 
 }  // namespace ridgeline::train

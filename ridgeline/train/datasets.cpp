@@ -4,9 +4,13 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/tool/data_dir.h"
+#include "ridgeline/data/tool/record_classes.h"
 
 namespace ridgeline::train {
 namespace {
+
+// The published ImageNet models have as many.
+constexpr std::int64_t kUnknownClasses = 1000;
 
 std::int64_t side(const Recipe& recipe) {
   return recipe.image_size == 0 ? nn::model_named(recipe.model).image_size : recipe.image_size;
@@ -18,7 +22,73 @@ void check_training_size(std::int64_t records, const Recipe& recipe) {
                           records, recipe.batch_size));
 }
 
-std::string class_list(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
+// One part, opened, and what it tells of its classes.
+struct Part {
+  data::Dataset source;
+  ClassNames classes;
+  std::int64_t count = 0;  // of classes: folders, or one more than the greatest label; 0: unknown
+  std::string layout, note;
+};
+
+// Without options.num_classes records take the number that their labels have.
+Part open_part(const Recipe& recipe, const std::string& split, data::OpenOptions options) {
+  const data::DataPart part = data::find_part(recipe.data_dir, split);
+  const std::string layout(data::name_of(part.layout));
+  if (part.layout != data::Layout::records) {
+    const data::Dataset source = data::open_source(recipe.data_dir, split, options);
+    ClassNames classes{.names = source.class_names(), .ids = {}, .complete = true};
+    const auto count = static_cast<std::int64_t>(classes.names.size());
+    return {source, std::move(classes), count, layout, part.note};
+  }
+  const int base = data::open_source(recipe.data_dir, split, {.label_base = options.label_base}).label_base();
+  data::RecordClasses found = data::find_record_classes(part.files, base, recipe.num_workers);
+  if (options.num_classes == 0) options.num_classes = found.count;
+  return {data::open_source(recipe.data_dir, split, options),
+          {.names = std::move(found.names), .ids = std::move(found.ids), .complete = false},
+          found.count,
+          layout,
+          part.note};
+}
+
+// What the log says of records and of folders that are not called as usual.
+void add_notes(const Part& part, const Recipe& recipe, bool counts, std::vector<std::string>& notes) {
+  if (!part.note.empty()) notes.push_back(part.note);
+  if (!counts) return;
+  const bool records = part.layout == name_of(data::Layout::records);
+  if (records) {
+    notes.push_back(fmt::format("labels: stored from {} on{}", part.source.label_base(),
+                                recipe.label_base == data::LabelBase::automatic ? " (--label_base=auto)" : ""));
+  }
+  if (recipe.num_classes == 0 && records) {
+    notes.push_back(fmt::format("classes: {}, as the labels of the records say (no --num_classes)", part.count));
+  } else if (recipe.num_classes == 0 && part.count == 0) {
+    notes.push_back(fmt::format("classes: {}, the data do not tell (--num_classes)", kUnknownClasses));
+  } else if (records && part.count > recipe.num_classes) {
+    notes.push_back(fmt::format("warning: labels go up to {}, those from --num_classes={} on are bad samples",
+                                part.count - 1, recipe.num_classes));
+  }
+}
+
+// The validation part against the training part or the checkpoint.
+void check_classes(const Part& val, const ClassNames& trained, std::int64_t num_classes, const DataNeeds& needs,
+                   const Recipe& recipe) {
+  const char* there = needs.checkpoint ? "in the checkpoint" : "in training";
+  const char* here = needs.checkpoint ? "in the data" : "in validation";
+  std::string difference = class_difference(trained, there, val.classes, here);
+  const bool no_names = trained.names.empty() || val.classes.names.empty();
+  if (difference.empty() && no_names && val.classes.complete && val.count > 0 && val.count != num_classes)
+    difference = fmt::format("{} classes {}, {} {}", num_classes, there, val.count, here);
+  // Under other policies such records are left out and counted.
+  const bool raise = recipe.bad_samples.policy == data::BadSamplePolicy::raise;
+  if (difference.empty() && !val.classes.complete && raise && val.count > num_classes)
+    difference = fmt::format("{} classes {}, labels up to {} {}", num_classes, there, val.count - 1, here);
+  if (difference.empty()) return;
+  throw Error(fmt::format(
+      "the classes of the validation part of {} are not those of {}: {}. Labels would not mean the same: {}",
+      recipe.data_dir, needs.checkpoint ? "the checkpoint" : "the training part", difference,
+      needs.checkpoint ? "give data with the classes that it was trained on, in the same order"
+                       : "both parts need the same classes in the same order"));
+}
 
 }  // namespace
 
@@ -31,6 +101,7 @@ data::StandardPipeline pipeline_of(const Recipe& recipe) {
                                   .std = {model.std.begin(), model.std.end()},
                                   .seed = recipe.seed,
                                   .min_area = recipe.min_area,
+                                  .flip = recipe.flip,
                                   .resize = {law.resize},
                                   .drop_remainder = recipe.eval_drop_remainder};
   if (law.rule == nn::ResizeRule::exact) pipeline.resize.push_back(law.resize);
@@ -42,48 +113,59 @@ data::Dataset with_evaluation_transforms(const data::Dataset& source, const Reci
 }
 
 RunData open_data(const Recipe& recipe, const DataNeeds& needs) {
-  if (recipe.data_dir.empty()) throw Error("--data_dir is needed (or --synthetic=True)", ErrorKind::usage);
-  const std::string& dir = recipe.data_dir;
-  const data::Layout layout = data::find_part(dir, needs.training ? "train" : "val").layout;
+  if (recipe.data_dir.empty()) {
+    throw Error(std::string("--data_dir is needed") + (needs.training ? " (or --synthetic=True)" : ""),
+                ErrorKind::usage);
+  }
   RunData data;
-  data.records = layout == data::Layout::records;
-  data.class_names = needs.class_names;
-  data.num_classes = recipe.num_classes == 0 ? 1000 : recipe.num_classes;  // where the data do not tell
-  data::OpenOptions options{.label_base = recipe.label_base, .num_classes = data.num_classes};
+  data.classes = needs.classes;
+  data.num_classes = recipe.num_classes;
+  data::OpenOptions options{.label_base = recipe.label_base, .num_classes = recipe.num_classes};
   const auto settle_base = [&](int base) {
     options.label_base = base == 0 ? data::LabelBase::zero : data::LabelBase::one;
   };
   if (needs.label_base) settle_base(*needs.label_base);
-  if (needs.training) {
-    const data::Dataset source = data::open_source(dir, "train", options);
-    data.class_names = source.class_names();
-    data.label_base = source.label_base();
+  // What the first part tells decides the number of classes.
+  const auto settle_classes = [&](const Part& part) {
+    if (data.num_classes == 0) data.num_classes = part.count > 0 ? part.count : kUnknownClasses;
+    if (part.classes.complete && data.num_classes < part.count) {
+      const bool folders = part.layout == name_of(data::Layout::class_folders);
+      throw Error(fmt::format("--num_classes={} is fewer than the {} {} of {}", data.num_classes, part.count,
+                              folders ? "class folders" : "classes", recipe.data_dir),
+                  ErrorKind::usage);
+    }
+    data.label_base = part.source.label_base();
+    data.layout = part.layout;
     settle_base(data.label_base);
-    data.training_records = source.num_samples();
+    options.num_classes = data.num_classes;
+  };
+  if (needs.training && needs.validation) {  // said before an hour is spent on the training part
+    try {
+      data::find_part(recipe.data_dir, "val");
+    } catch (const Error& error) {
+      throw Error(std::string(error.what()) + " (--mode=train trains without one)", error.kind());
+    }
+  }
+  if (needs.training) {
+    Part part = open_part(recipe, "train", options);
+    settle_classes(part);
+    data.training_records = part.source.num_samples();
     check_training_size(data.training_records, recipe);
-    data.training = data::training_pipeline(source, pipeline_of(recipe));
+    data.training = data::training_pipeline(part.source, pipeline_of(recipe));
+    add_notes(part, recipe, true, data.notes);
+    data.classes = std::move(part.classes);
+    const auto most = static_cast<std::size_t>(data.num_classes);
+    if (data.classes.names.size() > most) data.classes.names.resize(most);
+    if (data.classes.ids.size() > most) data.classes.ids.resize(most);
   }
   if (needs.validation) {
-    const data::Dataset source = data::open_source(dir, "val", options);
-    const std::vector<std::string> names = source.class_names();
-    if (!data.class_names.empty() && !names.empty() && names != data.class_names) {
-      throw Error(fmt::format(
-          "the classes of the validation part of {} ({}) are not those of the training ({}): labels would not mean the "
-          "same",
-          dir, class_list(names), class_list(data.class_names)));
-    }
-    if (!names.empty()) data.class_names = names;
-    data.label_base = source.label_base();
-    data.validation_records = source.num_samples();
-    data.validation = with_evaluation_transforms(source, recipe);
-  }
-  if (data.class_names.empty()) return data;
-  const auto classes = static_cast<std::int64_t>(data.class_names.size());
-  if (recipe.num_classes == 0) data.num_classes = classes;
-  if (data.num_classes < classes) {
-    throw Error(fmt::format("--num_classes={} is fewer than the {} {} of {}", data.num_classes, classes,
-                            layout == data::Layout::class_folders ? "class folders" : "classes", dir),
-                ErrorKind::usage);
+    Part part = open_part(recipe, "val", options);
+    if (needs.checkpoint || needs.training) check_classes(part, data.classes, data.num_classes, needs, recipe);
+    if (!needs.training) settle_classes(part);
+    data.validation_records = part.source.num_samples();
+    data.validation = with_evaluation_transforms(part.source, recipe);
+    add_notes(part, recipe, !needs.training && !needs.checkpoint, data.notes);
+    if (data.classes.names.empty()) data.classes = std::move(part.classes);
   }
   return data;
 }

@@ -7,6 +7,7 @@
 
 #include "ridgeline/data/api/dataset.h"
 #include "ridgeline/data/tool/standard_pipeline.h"
+#include "ridgeline/train/class_names.h"
 #include "ridgeline/train/recipe.h"
 
 namespace ridgeline::train {
@@ -17,20 +18,23 @@ struct RunData {
   std::int64_t training_records = 0;
   std::int64_t validation_records = 0;
   std::int64_t num_classes = 0;
-  std::vector<std::string> class_names;  // by label; empty where the data do not tell
+  ClassNames classes;
   int label_base = 0;
-  bool records = false;  // TFRecords
+  std::string layout;              // "class folders", "TFRecords" or "packed file"
+  std::vector<std::string> notes;  // for the log: which folders were taken, where labels start, how many classes
 };
 
 // Which parts the run needs.
 struct DataNeeds {
   bool training = false;
   bool validation = false;
-  std::optional<int> label_base;         // the answer of the training that made the checkpoint
-  std::vector<std::string> class_names;  // likewise: a validation folder with other classes is refused
+  std::optional<int> label_base = {};  // the answer of the training that made the checkpoint
+  ClassNames classes = {};             // likewise; the number of classes is in the recipe
+  bool checkpoint = false;             // these two are a checkpoint's: data with other classes is refused
 };
 
-// Errors name the directory and what was looked for.
+// Errors name the directory and what was looked for, or how its classes differ from those of the training part or of
+// the checkpoint.
 RunData open_data(const Recipe& recipe, const DataNeeds& needs);
 
 // What training and evaluation do to images, as the recipe and its model say.

@@ -64,7 +64,12 @@ Recipe adopt_checkpoint(Recipe recipe, const CheckpointInfo& info) {
     throw Error(
         fmt::format("the checkpoint holds model {}, not {} (--model={})", info.model, recipe.model, info.model));
   }
-  if (recipe.num_classes == 0) recipe.num_classes = info.num_classes;
+  if (recipe.num_classes != 0 && recipe.num_classes != info.num_classes) {
+    throw Error(fmt::format("the checkpoint has {} classes, not {}: leave out --num_classes", info.num_classes,
+                            recipe.num_classes),
+                ErrorKind::usage);
+  }
+  recipe.num_classes = info.num_classes;
   if (recipe.image_size == 0) recipe.image_size = info.image_size;
   if (!recipe.model_options.final_relu && nn::model_named(recipe.model).has_final_relu) {
     recipe.model_options.final_relu = info.final_relu;
@@ -124,19 +129,19 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
   const bool plain = !given.restore_path.empty();
   std::vector<CheckpointFile> files;
   Recipe recipe = given;
-  DataNeeds needs{.training = false, .validation = true, .label_base = {}, .class_names = {}};
+  DataNeeds needs{.validation = true};
   if (!plain) {
     files = list_checkpoints(given.checkpoint_dir);
     if (files.empty()) {
       throw Error("no checkpoint model.ckpt-<step>.safetensors in " + given.checkpoint_dir + " (--checkpoint_dir)");
     }
-    std::string why;  // of each file it is said when that is its turn
-    const auto newest = load_newest(given.checkpoint_dir, [&](const std::string& text) { why = text; });
-    if (!newest) throw Error(fmt::format("no checkpoint in {} can be read: {}", given.checkpoint_dir, why));
+    const auto newest = load_newest(given.checkpoint_dir, [](const std::string&) {});  // of each it is said in its turn
+    if (!newest) throw Error("no checkpoint is left in " + given.checkpoint_dir);
     const CheckpointInfo& info = newest->info;
     recipe = adopt_checkpoint(given, info);
     needs.label_base = info.label_base;
-    needs.class_names = info.class_names;
+    needs.classes = {.names = info.class_names, .ids = info.class_ids, .complete = true};
+    needs.checkpoint = true;
   } else if (!std::filesystem::is_regular_file(given.restore_path)) {
     throw Error("no such file: " + given.restore_path + " (--restore_path)");
   }
@@ -148,6 +153,7 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
   TrainingLog& log = *log_file;
   log.line("Evaluating");
   log.line(fmt::format("Validation dataset size: {}", data.validation_records));
+  for (const std::string& note : data.notes) log.line(note);
   Network network(session, recipe, data.num_classes);
   network.prepare_evaluation();
   log.line(kEvaluationHeader);
@@ -166,7 +172,7 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
     rows.push_back(*row);
   };
   if (plain) {
-    const nn::WeightMatch match = network.load_weights(recipe.restore_path, {});
+    const nn::WeightMatch match = network.load_weights(recipe.restore_path, {}, kOtherClasses);
     if (!match.missing.empty()) {
       throw Error(fmt::format("[restore] {}: lacks {}", recipe.restore_path, fmt::join(match.missing, ", ")));
     }

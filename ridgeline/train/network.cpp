@@ -93,7 +93,8 @@ void Network::load(const SafetensorsFile& file) {
   }
 }
 
-nn::WeightMatch Network::load_weights(const std::string& path, std::span<const std::string> exclude) {
+nn::WeightMatch Network::load_weights(const std::string& path, std::span<const std::string> exclude,
+                                      std::string_view advice) {
   const SafetensorsFile file(path);
   std::vector<nn::ParameterSpec> wanted;
   for (const nn::ParameterSpec& spec : parameters_) {
@@ -101,8 +102,7 @@ nn::WeightMatch Network::load_weights(const std::string& path, std::span<const s
   }
   nn::WeightMatch match = nn::match_weights(wanted, file.tensors(), exclude);
   if (!match.mismatched.empty()) {
-    throw Error(fmt::format("[restore] {}: shapes differ: {} (leave them out with --restore_exclude)", path,
-                            fmt::join(match.mismatched, "; ")));
+    throw Error(fmt::format("[restore] {}: shapes differ: {} ({})", path, fmt::join(match.mismatched, "; "), advice));
   }
   if (match.loaded.empty()) {
     throw Error(fmt::format("[restore] {}: none of its {} tensors belongs to model {} (the first is {}, wanted is {})",

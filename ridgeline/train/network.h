@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ridgeline/compile/compile.h"
@@ -14,6 +15,9 @@
 #include "ridgeline/train/recipe.h"
 
 namespace ridgeline::train {
+
+// Advice for weights that are used as they are.
+inline constexpr std::string_view kOtherClasses = "--num_classes tells how many classes the weights have";
 
 class Network {
  public:
@@ -33,8 +37,9 @@ class Network {
   // Sets every parameter, statistic and slot from a checkpoint's tensors; anything missing or of another shape is an
   // Error that names it. Without training, slots and counters in the file are passed over.
   void load(const SafetensorsFile& file);
-  // Sets what matches; returns the lists for the log. An Error if nothing matches or a shape differs.
-  nn::WeightMatch load_weights(const std::string& path, std::span<const std::string> exclude);
+  // Sets what matches; returns the lists for the log. An Error if nothing matches or a shape differs; `advice` says
+  // there what its reader can do.
+  nn::WeightMatch load_weights(const std::string& path, std::span<const std::string> exclude, std::string_view advice);
 
   const nn::StepOptions& options() const { return options_; }
 

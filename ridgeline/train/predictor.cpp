@@ -12,6 +12,7 @@
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/datasets.h"
 #include "ridgeline/train/evaluator.h"
+#include "ridgeline/train/training_log.h"
 
 namespace ridgeline::train {
 
@@ -37,13 +38,14 @@ Predictor::Predictor(const Recipe& given) {
     const std::int64_t classes = recipe.num_classes == 0 ? nn::model_named(recipe.model).classes : recipe.num_classes;
     state_->network = std::make_unique<Network>(state_->session, state_->recipe, classes);
     state_->network->prepare_prediction();
-    const nn::WeightMatch match = state_->network->load_weights(recipe.restore_path, {});
+    const nn::WeightMatch match = state_->network->load_weights(recipe.restore_path, {}, kOtherClasses);
     if (!match.missing.empty()) {
       throw Error(fmt::format("[restore] {}: lacks {}", recipe.restore_path, fmt::join(match.missing, ", ")));
     }
     return;
   }
-  auto checkpoint = load_newest(recipe.checkpoint_dir, [](const std::string&) {});
+  auto checkpoint =
+      load_newest(recipe.checkpoint_dir, [](const std::string& text) { TrainingLog("").line("warning: " + text); });
   if (!checkpoint) {
     throw Error("no checkpoint model.ckpt-<step>.safetensors in " + recipe.checkpoint_dir + " (--checkpoint_dir)");
   }

@@ -22,12 +22,13 @@ struct Recipe {
   // Data.
   std::string data_dir;
   bool synthetic = false;        // random pixels and labels, no data_dir needed
-  std::int64_t num_classes = 0;  // 0: as many as the class folders, 1000 for records
+  std::int64_t num_classes = 0;  // 0: as many as the data have; 1000 where they do not tell
   std::int64_t image_size = 0;   // 0: the model's own
   data::LabelBase label_base = data::LabelBase::automatic;
   int num_workers = 0;               // 0: one per core
   bool enable_data_pre_proc = true;  // flip and normalisation in the compiled step instead of the data workers
   double min_area = 0.08;            // smallest share of the image that a training crop covers
+  bool flip = true;                  // training mirrors half of the images
   bool eval_drop_remainder = false;
   // Of the training, and of each evaluation anew. Training cannot skip: its step has no mask. An evaluation leaves bad
   // samples out under skip and under replace, as another image in their place would count twice.

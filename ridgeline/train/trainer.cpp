@@ -16,11 +16,13 @@
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/datasets.h"
+#include "ridgeline/train/directory_lock.h"
 #include "ridgeline/train/evaluator.h"
 #include "ridgeline/train/finite.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/metrics.h"
 #include "ridgeline/train/network.h"
+#include "ridgeline/train/resume_check.h"
 #include "ridgeline/train/synthetic.h"
 
 namespace ridgeline::train {
@@ -91,16 +93,13 @@ class Trainer {
       data_.num_classes = recipe_.num_classes == 0 ? 1000 : recipe_.num_classes;
       if (evaluates) throw Error("--synthetic has no validation part: use --mode=train", ErrorKind::usage);
     } else {
-      data_ = open_data(recipe_, {.training = true, .validation = evaluates, .label_base = {}, .class_names = {}});
+      data_ = open_data(recipe_, {.training = true, .validation = evaluates});
     }
     log_.line(fmt::format("ridgeline {} ({}, {} threads)", kVersion, device::name_of(device::active_isa()),
                           compute_threads()));
     log_.line(fmt::format("total num_training_sampels: {}", data_.training_records));
     if (evaluates) log_.line(fmt::format("total num_evaluating_sampels: {}", data_.validation_records));
-    if (data_.records) {
-      log_.line(fmt::format("labels: stored from {} on{}", data_.label_base,
-                            recipe_.label_base == data::LabelBase::automatic ? " (--label_base=auto)" : ""));
-    }
+    for (const std::string& note : data_.notes) log_.line(note);
     plan_loop();
     log_.line(fmt::format("training steps: {}", plan_.total_steps));
     network_ = std::make_unique<Network>(session_, recipe_, data_.num_classes);
@@ -141,29 +140,23 @@ class Trainer {
   std::optional<data::IteratorState> resume() {
     auto newest = load_newest(recipe_.log_dir, [&](const std::string& text) { log_.line("warning: " + text); });
     if (newest) {
-      const CheckpointInfo& info = newest->info;
-      if (info.model != recipe_.model) {
-        throw Error(fmt::format("{} holds model {}, not {}: use another --log_dir", newest->file.path, info.model,
-                                recipe_.model));
-      }
-      if (info.num_classes != data_.num_classes) {
-        throw Error(fmt::format("{} has {} classes, the run {}: use another --log_dir", newest->file.path,
-                                info.num_classes, data_.num_classes));
-      }
-      if (info.seed != recipe_.seed) {
-        throw Error(fmt::format("{} was made with --seed={}, the run has --seed={}: use another --log_dir",
-                                newest->file.path, info.seed, recipe_.seed));
-      }
+      const CheckpointInfo& saved = newest->info;
+      const std::uint64_t graph_hash = data_.training ? data_.training->hash() : 0;
+      const std::vector<std::string> changed = check_resume(newest->file, saved, info(saved.step), graph_hash);
       network_->load(newest->tensors);
-      log_.line(fmt::format("continuing from {} (step {})", newest->file.path, info.step));
+      log_.line(fmt::format("continuing from {} (step {})", newest->file.path, saved.step));
+      for (const std::string& difference : changed) log_.line("warning: " + difference);
+      if (!recipe_.restore_path.empty())
+        log_.line("warning: --restore_path has no effect: the run goes on with the weights of its checkpoint");
       result_.checkpoint_path = newest->file.path;
-      if (info.data_state.empty()) return std::nullopt;
-      return data::IteratorState::from_json(info.data_state);
+      if (saved.data_state.empty()) return std::nullopt;
+      return data::IteratorState::from_json(saved.data_state);
     }
     if (!recipe_.restore_path.empty()) {
       if (!fs::is_regular_file(recipe_.restore_path))
         throw Error("no such file: " + recipe_.restore_path + " (--restore_path)");
-      const nn::WeightMatch match = network_->load_weights(recipe_.restore_path, recipe_.restore_exclude);
+      const nn::WeightMatch match = network_->load_weights(recipe_.restore_path, recipe_.restore_exclude,
+                                                           "leave them out with --restore_exclude");
       log_.line(fmt::format("restored {} of {} tensors from {}", match.loaded.size(),
                             match.loaded.size() + match.missing.size() + match.excluded.size(), recipe_.restore_path));
       const auto list = [&](const char* what, const std::vector<std::string>& names) {
@@ -294,7 +287,21 @@ class Trainer {
     info.seed = recipe_.seed;
     if (data_iterator_) info.data_state = batch_ ? batch_->state_after().to_json() : data_iterator_->state().to_json();
     info.label_base = data_.label_base;
-    info.class_names = data_.class_names;
+    info.class_names = data_.classes.names;
+    info.class_ids = data_.classes.ids;
+    info.settings = RunSettings{.data = recipe_.synthetic ? "synthetic" : data_.layout,
+                                .records = data_.training_records,
+                                .batch_size = recipe_.batch_size,
+                                .min_area = recipe_.min_area,
+                                .flip = recipe_.flip,
+                                .max_epochs = recipe_.max_epochs,
+                                .warmup_epochs = recipe_.warmup_epochs,
+                                .lr = recipe_.lr,
+                                .momentum = recipe_.momentum,
+                                .use_nesterov = recipe_.use_nesterov,
+                                .weight_decay = recipe_.weight_decay,
+                                .label_smoothing = recipe_.label_smoothing,
+                                .dropout_keep = options.dropout_keep.value_or(1)};
     return info;
   }
 
@@ -396,6 +403,7 @@ bool LoopPlan::saves_at(std::int64_t step) const {
 
 TrainingResult train(const Recipe& recipe) {
   check(recipe);
+  const DirectoryLock lock(recipe.log_dir);
   InterruptGuard guard;
   return Trainer(recipe).run();
 }

@@ -121,8 +121,9 @@ TEST(BadInput, CheckpointsCutShortOrOfAnotherModelAreRefused) {
   const std::string base =
       "--mode=train --max_epochs=1 --batch_size=8 --data_dir=" + root() + "/shapes --log_dir=" + log;
   expect(run("train --model=resnet20 " + base), 0, {});
-  expect(run("train --model=linear --image_size=32 " + base), 1, {"holds model resnet20, not linear"});
-  expect(run("train --model=resnet20 --seed=2 " + base), 1, {"--seed=1", "--seed=2"});
+  expect(run("train --model=linear --image_size=32 " + base), 1,
+         {"--model is resnet20 there and linear here", "give --model=resnet20", "another --log_dir"});
+  expect(run("train --model=resnet20 --seed=2 " + base), 1, {"--seed is 1 there and 2 here", "give --seed=1"});
   expect(run("evaluate --model=linear --data_dir=" + root() + "/shapes --checkpoint_dir=" + log), 1,
          {"holds model resnet20"});
   const std::string file = log + "/model.ckpt-5.safetensors";
@@ -130,7 +131,10 @@ TEST(BadInput, CheckpointsCutShortOrOfAnotherModelAreRefused) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes.substr(0, bytes.size() / 2);
   expect(run("evaluate --model=resnet20 --data_dir=" + root() + "/shapes --checkpoint_dir=" + log), 1,
          {"model.ckpt-5.safetensors", "cut short"});
-  expect(run("train --model=resnet20 " + base), 0, {"warning", "cut short", "falling back"});
+  const Outcome refused = run("train --model=resnet20 " + base);
+  expect(refused, 1, {"no checkpoint in", "model.ckpt-5.safetensors", "cut short", "To start anew"});
+  EXPECT_EQ(read_file(file).size(), bytes.size() / 2) << "what may still be saved is left alone";
+  expect(run("predict --model=resnet20 --checkpoint_dir=" + log + " x.jpg"), 1, {"no checkpoint in", "cut short"});
   expect(run("predict --model=resnet20 --restore_path=" + root() + "/no.safetensors x.jpg"), 1, {"no such file"});
 }
 

@@ -239,7 +239,7 @@ TEST(DatasetTools, TrainingReadsWhatPackWrites) {
     recipe.data_dir = from;
     const train::RunData run = train::open_data(recipe, {.training = true, .validation = true});
     EXPECT_EQ(run.num_classes, 10);
-    EXPECT_EQ(run.class_names.size(), 10u);
+    EXPECT_EQ(run.classes.names.size(), 10u);
     return data::bench(*run.training, {.hash = true}).sha256 + data::bench(*run.validation, {.hash = true}).sha256;
   };
   EXPECT_EQ(digest(dir), digest(root() + "/shapes"));

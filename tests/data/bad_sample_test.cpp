@@ -133,5 +133,12 @@ TEST(BadSamples, AreReplacedBelowAFilterToo) {
   EXPECT_EQ(it.bad_samples(), 1);
 }
 
+TEST(BadSamples, WhereNothingCanTakeThePlaceTheErrorSaysHowOftenItWasTried) {
+  const TempDir dir;
+  const Dataset data = training(folder_with_bad(dir / "bad", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  Iterator it(data, {.workers = 1, .bad_samples = {.policy = BadSamplePolicy::replace}});
+  EXPECT_ERROR(it.next(), "16 attempts failed to find a sample in the place of a bad one, the last: ");
+}
+
 }  // namespace
 }  // namespace ridgeline::data::testing

@@ -190,7 +190,7 @@ TEST(Inspect, ReadsRecordsAsFarAsTheyGo) {
   EXPECT_TRUE(has_note(inspect(dir / "zero"), "--label_base=auto sees it"));
   EXPECT_EQ(TFRecord(dir / "zero/train-*").label_base(), 0);
   std::filesystem::rename(dir / "zero/train-0", dir / "zero/train-2");
-  EXPECT_TRUE(has_note(inspect(dir / "zero"), "give --label_base=0"));
+  EXPECT_TRUE(has_note(inspect(dir / "zero"), "train with --label_base=0"));
   EXPECT_EQ(TFRecord(dir / "zero/train-*").label_base(), 1);
   write_bytes(dir / "junk/train-0", "no records at all here, only text", 33);
   EXPECT_EQ(inspect(dir / "junk").broken(), 1);

@@ -171,11 +171,25 @@ TEST(MakeTFRecord, WritesIntoFoldersWhoseNamesLookLikePatterns) {
   EXPECT_EQ(open_source(dir / "r[1]", "val").size(), 2);
 }
 
+TEST(MakeTFRecord, PacksTrainingAloneAndWhatStandsForValidation) {
+  const TempDir dir;
+  write_folders(dir / "from/train", 2, 3);
+  const MakeTFRecordReport alone = make_tfrecord(dir / "from", dir / "alone");
+  EXPECT_EQ(alone.train_records, 6);
+  EXPECT_EQ(alone.validation_records, 0);
+  EXPECT_EQ(alone.files.size(), 1u);
+  EXPECT_ERROR(open_source(dir / "alone", "val"), "has no part 'val'");
+  write_folders(dir / "from/test", 2, 1);
+  const MakeTFRecordReport test = make_tfrecord(dir / "from", dir / "test");
+  EXPECT_EQ(test.validation_records, 2);
+  EXPECT_EQ(test.note, "validation is read from test/");
+}
+
 TEST(MakeTFRecord, RefusesWhatCannotBePacked) {
   const TempDir dir;
   EXPECT_ERROR(make_tfrecord(dir / "absent", dir / "out"), "no such directory: " + (dir / "absent"));
   write_folders(dir / "from/train", 2, 3);
-  EXPECT_ERROR(make_tfrecord(dir / "from", dir / "out"), "no such directory: " + (dir / "from/val"));
+  EXPECT_ERROR(make_tfrecord(dir / "from", dir / "out", {.validation_shards = 2}), "2 validation shards of nothing");
   std::filesystem::create_directories(dir / "from/val/class_a");
   EXPECT_ERROR(make_tfrecord(dir / "from", dir / "out"), "no images in class folder " + (dir / "from/val/class_a"));
   write_folders(dir / "from/val", 3, 1);

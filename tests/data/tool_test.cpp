@@ -70,6 +70,32 @@ TEST(DataDir, TrainAndValAreNoClasses) {
   EXPECT_ERROR(find_parts(dir / "half"), "half/train holds no data");
 }
 
+TEST(DataDir, TestStandsForAMissingVal) {
+  const TempDir dir;
+  write_folders(dir / "set/train", 2, 3);
+  write_folders(dir / "set/test", 2, 1);
+  EXPECT_EQ(names_of(find_parts(dir / "set")), (Names{"train: class folders", "val: class folders"}));
+  EXPECT_EQ(find_part(dir / "set", "val").dir, dir / "set/test");
+  EXPECT_EQ(find_part(dir / "set", "val").note, "validation is read from test/");
+  EXPECT_EQ(open_source(dir / "set", "val").size(), 2);
+  write_folders(dir / "set/val", 2, 2);
+  EXPECT_EQ(find_part(dir / "set", "val").dir, dir / "set/val");
+  EXPECT_EQ(find_part(dir / "set", "val").note, "validation is read from val/; test/ is not used");
+  std::filesystem::remove_all(dir / "set/test");
+  EXPECT_EQ(find_part(dir / "set", "val").note, "");
+  std::filesystem::rename(dir / "set/val", dir / "set/validation");
+  EXPECT_EQ(find_part(dir / "set", "val").dir, dir / "set/validation");
+  // Alone it is a part, among other class folders a class, and empty it is nothing.
+  write_folders(dir / "alone/test", 2, 1);
+  EXPECT_EQ(names_of(find_parts(dir / "alone")), (Names{"val: class folders"}));
+  write_folders(dir / "words", 2, 1);
+  write_bytes(dir / "words/test/a.jpg", "x", 1);
+  EXPECT_EQ(names_of(find_parts(dir / "words")), (Names{"all: class folders"}));
+  write_folders(dir / "empty/train", 2, 1);
+  std::filesystem::create_directories(dir / "empty/test");
+  EXPECT_EQ(names_of(find_parts(dir / "empty")), (Names{"train: class folders"}));
+}
+
 TEST(DataDir, ValidationIsNotTakenForTraining) {
   const TempDir dir;
   write_folders(dir / "set/val", 2, 1);
@@ -95,6 +121,12 @@ TEST(StandardPipeline, IsTheGraphThatTheCallsOfTheApiMake) {
             source.with_seed(9)
                 .shuffle()
                 .map(RandomResizedCrop(32), RandomHorizontalFlip(), Normalize::imagenet())
+                .batch(4, {.drop_remainder = true})
+                .to_json());
+  EXPECT_EQ(training_pipeline(source, {.image_size = 32, .batch_size = 4, .flip = false}).to_json(),
+            source.with_seed(1)
+                .shuffle()
+                .map(RandomResizedCrop(32), Normalize::imagenet())
                 .batch(4, {.drop_remainder = true})
                 .to_json());
   EXPECT_EQ(evaluation_pipeline(open_source(folder), {.image_size = 224, .batch_size = 4}).to_json(),

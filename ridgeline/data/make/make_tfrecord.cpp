@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
@@ -162,23 +163,30 @@ MakeTFRecordReport make_tfrecord(const std::string& from_dir, const std::string&
   try {
     if (!fs::is_directory(from)) throw Error("[make tfrecord] no such directory: " + from.string());
     const ClassFolders train = list_class_folders((from / "train").string(), extensions);
-    const bool short_name = fs::exists(from / "val") || !fs::exists(from / "validation");
-    const ClassFolders val = list_class_folders((from / (short_name ? "val" : "validation")).string(), extensions);
-    if (train.classes != val.classes) {
-      for (const std::string& name : val.classes) {
+    const ValidationFolder folder = find_validation_folder(from.string());
+    report.note = folder.note();
+    const std::optional<ClassFolders> val =
+        folder.name.empty() ? std::nullopt
+                            : std::optional(list_class_folders((from / folder.name).string(), extensions));
+    if (val && train.classes != val->classes) {
+      for (const std::string& name : val->classes) {
         if (!std::binary_search(train.classes.begin(), train.classes.end(), name))
           throw Error("[make tfrecord] class '" + name + "' of validation is not in train");
       }
       throw Error(fmt::format("[make tfrecord] train has {} classes, validation {}: they must be the same",
-                              train.classes.size(), val.classes.size()));
+                              train.classes.size(), val->classes.size()));
+    }
+    if (!val && options.validation_shards > 0) {
+      throw Error(fmt::format("[make tfrecord] {} validation shards of nothing: there is no {}",
+                              options.validation_shards, (from / "val").string()));
     }
     report.class_names = train.classes;
     const std::int64_t train_shards = shards_for(train, options.train_shards, 1024);
-    const std::int64_t validation_shards = shards_for(val, options.validation_shards, 128);
+    const std::int64_t validation_shards = val ? shards_for(*val, options.validation_shards, 128) : 0;
     check_out(out);
-    Maker maker(out, options, report, static_cast<std::int64_t>(train.files.size() + val.files.size()));
+    Maker maker(out, options, report, static_cast<std::int64_t>(train.files.size() + (val ? val->files.size() : 0)));
     report.train_records = maker.split(train, "train", train_shards, true);
-    report.validation_records = maker.split(val, "validation", validation_shards, false);
+    if (val) report.validation_records = maker.split(*val, "validation", validation_shards, false);
     maker.publish();
   } catch (const fs::filesystem_error& e) {
     throw Error(fmt::format("[make tfrecord] {}: {}", e.path1().string(), e.code().message()));

@@ -1,7 +1,8 @@
 // ridgeline/data/make/make_tfrecord.h
 //
-// Packs class folders FROM/train/<class>/* and FROM/val/<class>/* (or FROM/validation) into sharded TFRecords with the
-// slim ImageNet keys: OUT/train-00000-of-00008, ..., OUT/validation-00000-of-00002. Labels are stored 1-based.
+// Packs class folders FROM/train/<class>/* and, where it is there, FROM/val/<class>/* (or validation/ or test/, which
+// stand for it) into sharded TFRecords with the slim ImageNet keys: OUT/train-00000-of-00008, ...,
+// OUT/validation-00000-of-00002. Labels are stored 1-based.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +30,10 @@ struct MakeTFRecordReport {
   std::vector<std::string> class_names;
   std::vector<std::string> files;
   std::vector<UnreadableImage> unreadable;  // left out of the shards
+  std::string note;                         // which folder the validation is, where that is not plain
 };
-// Shards appear when all of them are written: a run that fails or is stopped leaves none. An empty or missing folder,
-// and a val folder with other classes than train, is an Error.
+// Shards appear when all of them are written: a run that fails or is stopped leaves none. An empty folder, no train
+// folder, and a val folder with other classes than train, is an Error.
 MakeTFRecordReport make_tfrecord(const std::string& from_dir, const std::string& out_dir,
                                  const MakeTFRecordOptions& options = {});
 

@@ -142,7 +142,11 @@ void SlotWriter::fill_row(Slot& slot, std::size_t row, Scratch& scratch, std::ve
       bad.push_back({slot.epoch, slot.index, row, address.position, sample ? sample->origin() : rows.origin(address),
                      sample ? sample->op() : "", e.what()});
       // So many bad ones in a row are no accident of single files.
-      if (policy_ == BadSamplePolicy::replace && attempt == kMostAttempts) throw;
+      if (policy_ == BadSamplePolicy::replace && attempt == kMostAttempts) {
+        throw SampleError(fmt::format("{} attempts failed to find a sample in the place of a bad one, the last: {}",
+                                      kMostAttempts, e.what()),
+                          bad.back().origin, bad.back().op, e.kind());
+      }
     }
     if (policy_ == BadSamplePolicy::skip) break;
     address = pipeline_.replacement(slot.samples[row], attempt);

@@ -269,9 +269,10 @@ Slot* SlotRing::next() {
   if (stopping_ || (end_ && next_deliver_ >= *end_)) return nullptr;
   Slot* slot = wait_for_next(lock);
   if (!slot) return nullptr;
-  if (slot->error) std::rethrow_exception(slot->error);  // stays where it is: every later call ends here
   if (!slot->bad.empty()) {
     std::sort(slot->bad.begin(), slot->bad.end(), [](const BadSample& a, const BadSample& b) { return a.row < b.row; });
+    // Those behind the row that ends the run depend on who was quicker.
+    if (slot->error) std::erase_if(slot->bad, [&](const BadSample& b) { return b.row > slot->error_row; });
     try {
       account_.add(std::exchange(slot->bad, {}));
     } catch (...) {
@@ -279,6 +280,7 @@ Slot* SlotRing::next() {
       throw;
     }
   }
+  if (slot->error) std::rethrow_exception(slot->error);  // stays where it is: every later call ends here
   if (next_deliver_ == 0) began_ = std::chrono::steady_clock::now();
   ++next_deliver_;
   position_ = state_after(*slot);

@@ -24,7 +24,7 @@ std::string RunStats::advice() const {
                      : slowest->name == "decode" ? "more data workers or cores, or images stored smaller"
                                                  : "more data workers or cores, or a smaller image size";
   // Workers that wait for slots while the consumer waits for batches: they alternate, the ring is too short.
-  if (worker_wait_seconds > 0.5 * busy) help = "more memory for prepared batches (memory_limit)";
+  if (worker_wait_seconds > 0.5 * busy) help = "more memory for prepared batches";
   return fmt::format(
       "data: the consumer waited {:.0f} % of the time; {} takes {:.0f} % of the workers' time ({:.0f} us a sample, {} "
       "workers); what helps: {}",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "ridgeline/core/error.h"
 
@@ -83,6 +84,29 @@ ClassFolders list_class_folders(const std::string& dir, const std::vector<std::s
     }
   } catch (const fs::filesystem_error& e) {
     throw Error(fmt::format("[image_folder] cannot list {}: {}", e.path1().string(), e.code().message()));
+  }
+  return found;
+}
+
+std::string ValidationFolder::note() const {
+  if (name.empty() || (name == "val" && passed_by.empty())) return "";
+  return "validation is read from " + name + "/" + (passed_by.empty() ? "" : "; " + passed_by + "/ is not used");
+}
+
+ValidationFolder find_validation_folder(const std::string& root) {
+  std::vector<std::string> folders;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with('.') && entry.is_directory()) folders.push_back(name);
+  }
+  const auto there = [&](const char* name) { return std::find(folders.begin(), folders.end(), name) != folders.end(); };
+  ValidationFolder found;
+  for (const char* name : {"val", "validation", "test"}) {
+    const bool is_val = std::string_view(name) == "val";
+    if (!there(name)) continue;
+    if (!is_val && ((!there("train") && folders.size() > 1) || fs::is_empty(fs::path(root) / name))) continue;
+    std::string& place = found.name.empty() ? found.name : found.passed_by;
+    if (place.empty()) place = name;
   }
   return found;
 }

@@ -33,4 +33,15 @@ struct ClassFolderOptions {
 ClassFolders list_class_folders(const std::string& dir, const std::vector<std::string>& extensions,
                                 const ClassFolderOptions& options = {});
 
+// The folder of a data set's root that holds its validation part: val/, or validation/ or test/ where they stand for
+// it.
+struct ValidationFolder {
+  std::string name;       // "" if there is none
+  std::string passed_by;  // the next of the three that is there, too
+  // "validation is read from test/" or "validation is read from val/; test/ is not used"; "" where it is val/ alone.
+  std::string note() const;
+};
+// validation/ and test/ count beside train/, or where no other folder is there: else they may well be classes.
+ValidationFolder find_validation_folder(const std::string& root);
+
 }  // namespace ridgeline::data

@@ -49,19 +49,23 @@ bool has_entries(const fs::path& dir, bool folders) {
   return false;
 }
 
-// Class folders, or images that lie there without. Folders train and val are parts and never classes.
+// Class folders, or images that lie there without. The folders of parts are never classes.
 std::vector<DataPart> parts_of_folders(const fs::path& dir) {
   std::vector<DataPart> parts;
   const auto add = [&](const char* name, const fs::path& folder) {
     const bool folders = has_entries(folder, true);
     if (!folders && !has_entries(folder, false)) return false;
-    parts.push_back({name, folders ? Layout::class_folders : Layout::loose_files, folder.string(), {}});
+    parts.push_back({name, folders ? Layout::class_folders : Layout::loose_files, folder.string(), {}, {}});
     return true;
   };
-  for (const char* name : {"train", "val"}) {
-    if (fs::is_directory(dir / name) && !add(name, dir / name))
-      throw Error(fmt::format("{} holds no data: looked for {}/<class>/* (images)", (dir / name).string(),
-                              (dir / name).string()));
+  const auto add_part = [&](const char* name, const fs::path& folder) {
+    if (add(name, folder)) return;
+    throw Error(fmt::format("{} holds no data: looked for {}/<class>/* (images)", folder.string(), folder.string()));
+  };
+  if (fs::is_directory(dir / "train")) add_part("train", dir / "train");
+  if (const ValidationFolder validation = find_validation_folder(dir.string()); !validation.name.empty()) {
+    add_part("val", dir / validation.name);
+    parts.back().note = validation.note();
   }
   if (parts.empty()) add("all", dir);
   return parts;
@@ -94,8 +98,8 @@ std::vector<DataPart> find_parts(const std::string& dir) {
     throw Error(fmt::format("cannot list {}: {}", e.path1().string(), e.code().message()));
   }
   throw Error(fmt::format(
-      "{} holds no data: looked for {}/train-* and validation-* (TFRecords), train/<class>/* and val/<class>/* or "
-      "<class>/* (images), *.ridge (packed)",
+      "{} holds no data: looked for {}/train-* and validation-* (TFRecords), train/<class>/* and val/<class>/* (or "
+      "test/<class>/*) or <class>/* alone (images), *.ridge (packed)",
       dir, dir));
 }
 

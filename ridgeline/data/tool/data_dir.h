@@ -2,7 +2,8 @@
 //
 // What lies in a data directory, decided in one place for all tools: TFRecord shards (train-*, validation-*), class
 // folders (train/<class>/*, val/<class>/*, or <class>/* alone), packed files (*.ridge). Where several lie side by side,
-// packed files are taken, then shards. Looks at names, opens nothing.
+// packed files are taken, then shards. A folder test/ or validation/ stands for a missing val/. Looks at names, opens
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,7 @@ struct DataPart {
   Layout layout = Layout::class_folders;
   std::string dir;                 // of class folders and loose files
   std::vector<std::string> files;  // of records and packed files, sorted
+  std::string note = {};           // which folder was taken, where that is not plain from its name
 };
 
 // All parts, training first. A directory that is missing or holds nothing of the above is an Error that says what was

@@ -166,6 +166,7 @@ class Inspector {
     PartReport& r = part.report;
     r.name = part.part.name;
     r.layout = part.part.layout;
+    r.note = part.part.note;
     r.files = part.items->files;
     r.records = part.items->size();
     r.not_read = part.items->not_read;

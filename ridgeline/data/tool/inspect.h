@@ -40,6 +40,7 @@ struct BrokenItem {
 struct PartReport {
   std::string name;
   Layout layout = Layout::class_folders;
+  std::string note;          // DataPart::note
   std::int64_t files = 0;    // that were read
   std::int64_t records = 0;  // images: files, or records in them
   std::int64_t bytes = 0;    // of the images, as stored

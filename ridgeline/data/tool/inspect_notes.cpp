@@ -31,7 +31,7 @@ void note_labels(const PartReport& part, std::vector<std::string>& notes) {
       notes.push_back(fmt::format("{}: labels start from 0 (slim ImageNet counts from 1); {}", part.name,
                                   part.label_base == 0 ? "--label_base=auto sees it"
                                                        : "--label_base=auto sees none in the first file and takes 1: "
-                                                         "give --label_base=0"));
+                                                         "train with --label_base=0"));
     }
   }
   // Labels of records can be any i64, so the span needs all 64 bits.
@@ -102,6 +102,7 @@ void note_parts(const PartReport& train, const PartReport& val, std::vector<std:
 std::vector<std::string> notes_on(const InspectReport& report) {
   std::vector<std::string> notes;
   for (const PartReport& part : report.parts) {
+    if (!part.note.empty()) notes.push_back(part.note);
     note_labels(part, notes);
     note_balance(part, notes);
     note_files(part, notes);

@@ -23,10 +23,11 @@ std::vector<Transform> with_tail(std::vector<Transform> transforms, const Standa
 }  // namespace
 
 Dataset training_pipeline(const Dataset& source, const StandardPipeline& options) {
+  std::vector<Transform> transforms{RandomResizedCrop(options.image_size, {.scale = {options.min_area, 1.0}})};
+  if (options.flip) transforms.push_back(RandomHorizontalFlip());
   return source.with_seed(options.seed)
       .shuffle()
-      .map(with_tail(
-          {RandomResizedCrop(options.image_size, {.scale = {options.min_area, 1.0}}), RandomHorizontalFlip()}, options))
+      .map(with_tail(std::move(transforms), options))
       .batch(options.batch_size, {.drop_remainder = true});
 }
 

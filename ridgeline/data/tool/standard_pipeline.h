@@ -22,13 +22,14 @@ struct StandardPipeline {
   // Training.
   std::uint64_t seed = 1;
   double min_area = 0.08;  // smallest share of an image that a crop covers
+  bool flip = true;        // half of the images, drawn anew in every epoch, are mirrored
   // Evaluation. resize: one number for the shorter side, two for both; empty: the shorter side to 256 for an image size
   // of 224, and in proportion for others.
   std::vector<std::int64_t> resize = {};
   bool drop_remainder = false;
 };
 
-// shuffle, random resized crop, horizontal flip, normalise, full batches.
+// shuffle, random resized crop, horizontal flip (unless !flip), normalise, full batches.
 Dataset training_pipeline(const Dataset& source, const StandardPipeline& options);
 // resize, central crop, normalise, batches of which the last is padded unless drop_remainder.
 Dataset evaluation_pipeline(const Dataset& source, const StandardPipeline& options);

@@ -1,0 +1,25 @@
+// ridgeline/train/directory_lock.h
+//
+// One training at a time writes into a log directory. The lock is the kernel's on an open file, so it ends with its
+// owner, however that ends; the file `.lock` stays and only tells the owner's process number to others. Owned by the
+// call that trains.
+#pragma once
+
+#include <string>
+
+namespace ridgeline::train {
+
+class DirectoryLock {
+ public:
+  // Makes the directory where it is missing. An Error where another process (or this one) holds the lock, or where
+  // nothing can be written. File systems that know no locks give none.
+  explicit DirectoryLock(const std::string& directory);
+  ~DirectoryLock();
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace ridgeline::train

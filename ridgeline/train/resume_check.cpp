@@ -1,0 +1,117 @@
+#include "ridgeline/train/resume_check.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/data/runtime/state.h"
+#include "ridgeline/data/tool/data_dir.h"
+#include "ridgeline/nn/models.h"
+#include "ridgeline/train/class_names.h"
+
+namespace ridgeline::train {
+namespace {
+
+class Comparison {
+ public:
+  Comparison(const CheckpointInfo& saved, const CheckpointInfo& now) : saved_(saved), now_(now) {}
+
+  void models() {
+    flag("model", saved_.model, now_.model);
+    flag("num_classes", saved_.num_classes, now_.num_classes);
+    flag("image_size", saved_.image_size, now_.image_size);
+    flag("seed", saved_.seed, now_.seed);
+    if (saved_.model == now_.model) {
+      const nn::ModelInfo& model = nn::model_named(now_.model);
+      flag(model.init_flag, saved_.init, now_.init);
+      flag("final_relu", saved_.final_relu ? "True" : "False", now_.final_relu ? "True" : "False");
+    }
+    const bool complete = now_.settings->data != name_of(data::Layout::records);
+    const std::string classes = class_difference({saved_.class_names, saved_.class_ids, complete}, "there",
+                                                 {now_.class_names, now_.class_ids, complete}, "here");
+    if (!classes.empty()) data(classes);
+  }
+
+  void settings() {
+    if (!saved_.settings) return;
+    for (const SettingRow& row : setting_rows()) {
+      const std::string there = value_text(*saved_.settings, row), here = value_text(*now_.settings, row);
+      if (there == here) continue;
+      if (!row.defines_run) {
+        changed_.push_back(
+            fmt::format("--{} is {} up to step {}, {} from here on", row.name, there, saved_.step, here));
+      } else if (row.flag) {
+        flag(row.name, there, here);
+      } else if (row.name == "records") {
+        data(fmt::format("{} training records there, {} here", there, here));
+      } else {
+        data(fmt::format("the data are {} there, {} here", there, here));
+      }
+    }
+  }
+
+  // What files of version 1 tell only by numbers and a hash, and what has no setting of its own.
+  void data_state(std::uint64_t graph_hash) {
+    const bool synthetic = graph_hash == 0;
+    if (saved_.data_state.empty() || synthetic) {
+      if (saved_.data_state.empty() != synthetic && refused_.empty())
+        data(synthetic ? "real data there, synthetic here" : "synthetic data there, real here");
+      return;
+    }
+    const auto state = data::IteratorState::from_json(saved_.data_state);
+    const auto records = static_cast<std::uint64_t>(now_.settings->records);
+    if (!saved_.settings && state.records != records) {
+      data(fmt::format("{} training records there, {} here", state.records, records));
+    } else if (!saved_.settings && saved_.steps_per_epoch != now_.steps_per_epoch) {
+      refused_.push_back(fmt::format("an epoch has {} steps there and {} here: --batch_size differs",
+                                     saved_.steps_per_epoch, now_.steps_per_epoch));
+    }
+    if (saved_.label_base != now_.label_base) flag("label_base", saved_.label_base, now_.label_base);
+    if (!refused_.empty() || state.graph_hash == graph_hash) return;
+    refused_.emplace_back(
+        saved_.settings ? "the images are read or transformed otherwise (--label_base given here and found there, "
+                          "or another version of this program)"
+                        : "the images are read, transformed or batched otherwise (--batch_size, --min_area, --flip, "
+                          "--label_base, or folders there and records here)");
+  }
+
+  std::vector<std::string> finish(const CheckpointFile& file) const {
+    if (refused_.empty()) return changed_;
+    std::string way_on;
+    if (!flags_.empty()) way_on = fmt::format("give {}", fmt::join(flags_, " "));
+    if (other_data_) way_on += way_on.empty() ? "give the data of that run" : " and the data of that run";
+    if (way_on.empty()) way_on = "give the flags of that run";
+    throw Error(fmt::format("{} is of another run: {}. To go on with it, {}; to begin anew, give another --log_dir",
+                            file.path, fmt::join(refused_, "; "), way_on));
+  }
+
+ private:
+  template <class T>
+  void flag(std::string_view name, const T& there, const T& here) {
+    if (there == here) return;
+    refused_.push_back(fmt::format("--{} is {} there and {} here", name, there, here));
+    flags_.push_back(fmt::format("--{}={}", name, there));
+  }
+  void data(std::string difference) {
+    refused_.push_back(std::move(difference));
+    other_data_ = true;
+  }
+
+  const CheckpointInfo& saved_;
+  const CheckpointInfo& now_;
+  std::vector<std::string> refused_, flags_, changed_;
+  bool other_data_ = false;
+};
+
+}  // namespace
+
+std::vector<std::string> check_resume(const CheckpointFile& file, const CheckpointInfo& saved,
+                                      const CheckpointInfo& now, std::uint64_t graph_hash) {
+  Comparison comparison(saved, now);
+  comparison.models();
+  comparison.settings();
+  comparison.data_state(graph_hash);
+  return comparison.finish(file);
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,68 @@
+#include "ridgeline/train/run_settings.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "ridgeline/core/error.h"
+
+namespace ridgeline::train {
+namespace {
+
+// What the state of the data stands for (batches of which images, in which order) defines the run, and so does what
+// the weights are (checkpoint.h). The optimizer's knobs may be turned on the way: a longer run, a lower rate.
+constexpr std::array<SettingRow, 13> kRows{{
+    {.name = "data", .field = &RunSettings::data, .flag = false, .defines_run = true},
+    {.name = "records", .field = &RunSettings::records, .flag = false, .defines_run = true},
+    {.name = "batch_size", .field = &RunSettings::batch_size, .defines_run = true},
+    {.name = "min_area", .field = &RunSettings::min_area, .defines_run = true},
+    {.name = "flip", .field = &RunSettings::flip, .defines_run = true},
+    {.name = "max_epochs", .field = &RunSettings::max_epochs},
+    {.name = "warmup_epochs", .field = &RunSettings::warmup_epochs},
+    {.name = "lr", .field = &RunSettings::lr},
+    {.name = "momentum", .field = &RunSettings::momentum},
+    {.name = "use_nesterov", .field = &RunSettings::use_nesterov},
+    {.name = "weight_decay", .field = &RunSettings::weight_decay},
+    {.name = "label_smoothing", .field = &RunSettings::label_smoothing},
+    {.name = "dropout_keep", .field = &RunSettings::dropout_keep},
+}};
+
+}  // namespace
+
+std::span<const SettingRow> setting_rows() { return kRows; }
+
+std::string value_text(const RunSettings& settings, const SettingRow& row) {
+  return std::visit(
+      [&](auto field) -> std::string {
+        const auto& value = settings.*field;
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, bool>)
+          return value ? "True" : "False";
+        else
+          return fmt::format("{}", value);
+      },
+      row.field);
+}
+
+std::string to_json(const RunSettings& settings) {
+  nlohmann::json object = nlohmann::json::object();
+  for (const SettingRow& row : kRows) {
+    std::visit([&](auto field) { object[std::string(row.name)] = settings.*field; }, row.field);
+  }
+  return object.dump();
+}
+
+RunSettings settings_from_json(const std::string& text) {
+  try {
+    const nlohmann::json object = nlohmann::json::parse(text);
+    RunSettings settings;
+    for (const SettingRow& row : kRows) {
+      std::visit([&](auto field) { object.at(std::string(row.name)).get_to(settings.*field); }, row.field);
+    }
+    return settings;
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(std::string("[run settings] ") + error.what());
+  }
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,47 @@
+// ridgeline/train/run_settings.h
+//
+// What a run was told beside its model: kept in its checkpoints, so that a run that goes on can say what is different
+// now. A table says for each setting whether another value makes another run. No path, host, worker or loop value.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace ridgeline::train {
+
+struct RunSettings {
+  std::string data;          // "class folders", "TFRecords", "packed file" or "synthetic"
+  std::int64_t records = 0;  // of the training part
+  std::int64_t batch_size = 0;
+  double min_area = 0;
+  bool flip = true;
+  std::int64_t max_epochs = 0;
+  std::int64_t warmup_epochs = 0;
+  double lr = 0;
+  double momentum = 0;
+  bool use_nesterov = true;
+  double weight_decay = 0;
+  double label_smoothing = 0;
+  double dropout_keep = 1;
+};
+
+struct SettingRow {
+  std::string_view name;  // in the file; of a flag its name without hyphens
+  std::variant<std::string RunSettings::*, std::int64_t RunSettings::*, double RunSettings::*, bool RunSettings::*>
+      field;
+  bool flag = true;          // the user gives it by a flag of that name
+  bool defines_run = false;  // else it may change in the middle of a run
+};
+std::span<const SettingRow> setting_rows();
+// As a flag's value is written: "True", "0.06", "128".
+std::string value_text(const RunSettings& settings, const SettingRow& row);
+
+// A JSON object with one key a row.
+std::string to_json(const RunSettings& settings);
+// An Error for a missing key or a value of another type.
+RunSettings settings_from_json(const std::string& text);
+
+}  // namespace ridgeline::train

@@ -1,0 +1,218 @@
+// What someone meets who trains on a folder of his own for the first time: which part is taken, how many classes there
+// are, what is advised, and what is refused because the numbers would mean something else.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "ridgeline/core/file.h"
+#include "ridgeline/data/make/make_shapes.h"
+#include "ridgeline/data/make/make_tfrecord.h"
+#include "tests/support/program.h"
+#include "tests/support/temporary_directory.h"
+
+namespace ridgeline {
+namespace {
+
+namespace fs = std::filesystem;
+
+using testing::expect;
+using testing::Outcome;
+
+Outcome run(const std::string& arguments) {
+  return testing::run_shell(std::string(RIDGELINE_BINARY) + " " + arguments);
+}
+
+void expect_not(const Outcome& outcome, const std::string& word) {
+  EXPECT_EQ(outcome.text.find(word), std::string::npos) << word << " in: " << outcome.text;
+}
+
+// Folders of ten classes, and records made of them.
+const std::string& root() {
+  static const std::string path = [] {
+    const std::string p = testing::temporary_directory() + "/newcomer";
+    fs::create_directories(p);
+    data::make_shapes(p + "/shapes", {.seed = 1, .train = 40, .val = 20});
+    data::make_tfrecord(p + "/shapes", p + "/records", {.train_shards = 2, .validation_shards = 1});
+    return p;
+  }();
+  return path;
+}
+
+// A copy of the folders.
+std::string folders(const std::string& name) {
+  const std::string directory = root() + "/" + name;
+  fs::remove_all(directory);
+  fs::copy(root() + "/shapes", directory, fs::copy_options::recursive);
+  return directory;
+}
+
+std::string training(const std::string& data_dir, const std::string& log, const std::string& more = "") {
+  return "train --model=resnet20 --max_epochs=1 --warmup_epochs=0 --batch_size=8 --data_dir=" + data_dir +
+         " --log_dir=" + root() + "/" + log + " " + more;
+}
+
+std::string evaluation(const std::string& data_dir, const std::string& log, const std::string& more = "") {
+  return "evaluate --model=resnet20 --batch_size=8 --data_dir=" + data_dir + " --checkpoint_dir=" + root() + "/" + log +
+         " " + more;
+}
+
+TEST(Newcomer, TestIsAPartLikeValAndIsSaid) {
+  const std::string data = folders("with_test");
+  fs::rename(data + "/val", data + "/test");
+  expect(run(training(data, "test")), 0, {"validation is read from test/", "validation: ", "of 20 images"});
+  expect(run(evaluation(data, "test")), 0, {"validation is read from test/", "Finished evaluation"});
+  expect(run("dataset inspect --data_dir=" + data), 0, {"val: 20 images", "note: validation is read from test/"});
+  fs::copy(data + "/test", data + "/val", fs::copy_options::recursive);
+  expect(run(evaluation(data, "test")), 0, {"validation is read from val/; test/ is not used"});
+}
+
+TEST(Newcomer, RecordsHaveAsManyClassesAsTheirLabelsAndTheirTextsAreShown) {
+  expect(run(training(root() + "/records", "records")), 0,
+         {"labels: stored from 1 on (--label_base=auto)", "classes: 10, as the labels of the records say",
+          "next     build/ridgeline predict --model=resnet20 --checkpoint_dir=" + root() + "/records"});
+  const std::string picture = fs::directory_iterator(root() + "/shapes/val/circle")->path();
+  expect(run("predict --top=10 --model=resnet20 --checkpoint_dir=" + root() + "/records " + picture), 0,
+         {" circle", " triangle"});
+  // The same classes as folders are accepted, others are not.
+  expect(run(evaluation(root() + "/shapes", "records")), 0, {"Finished evaluation"});
+  const std::string renamed = folders("renamed");
+  for (const char* part : {"train", "val"})
+    fs::rename(renamed + "/" + part + "/circle", renamed + "/" + part + "/disc");
+  const Outcome refused = run(evaluation(renamed, "records"));
+  expect(refused, 1, {"'circle' in the checkpoint", "in the data", "differ", "the classes that it was trained on"});
+  expect_not(refused, "top1");
+  const std::string fewer = folders("fewer");
+  fs::remove_all(fewer + "/val/triangle");
+  expect(run(evaluation(fewer, "records")), 1, {"10 classes in the checkpoint, 9 in the data"});
+  expect(run(evaluation(root() + "/shapes", "records", "--num_classes=12")), 2,
+         {"the checkpoint has 10 classes, not 12"});
+}
+
+TEST(Newcomer, NumbersOfClassesAreComparedWhereThereAreNoNames) {
+  // Records without texts: what the packer of another program writes.
+  const std::string data = folders("three");
+  for (const auto& entry : fs::directory_iterator(root() + "/shapes/train")) {
+    const std::string name = entry.path().filename();
+    if (name == "circle" || name == "cross" || name == "star") continue;
+    for (const char* part : {"train", "val"}) fs::remove_all(data + "/" + part + "/" + name);
+  }
+  const std::string records = root() + "/greys";
+  const std::string pack = testing::pack_a();
+  if (pack.empty()) GTEST_SKIP() << "RIDGELINE_TEST_DATA is not set";
+  const std::string flowers = pack + "/tfrecord/slim-flowers";
+  fs::create_directories(records);
+  for (const auto& entry : fs::directory_iterator(flowers)) {
+    if (entry.path().extension() != ".tfrecord") continue;
+    for (const char* part : {"/train-00000-of-00001", "/validation-00000-of-00001"})
+      fs::copy_file(entry.path(), records + part, fs::copy_options::overwrite_existing);
+  }
+  expect(run(training(records, "flowers", "--mode=train --max_train_steps=1 --image_size=32")), 0,
+         {"classes: 5, as the labels of the records say"});
+  expect(run(evaluation(data, "flowers")), 1, {"5 classes in the checkpoint, 3 in the data"});
+}
+
+TEST(Newcomer, FlipCanBeTurnedOffAndTheRunRemembersIt) {
+  expect(run(training(root() + "/shapes", "flip", "--mode=train --flip=off --max_train_steps=2")), 0, {"step:     2"});
+  expect(run(training(root() + "/shapes", "flip", "--mode=train --max_train_steps=3")), 1,
+         {"--flip is False there and True here", "give --flip=False"});
+  expect(run(training(root() + "/shapes", "flip", "--mode=train --max_train_steps=3 --flip=False")), 0,
+         {"continuing from"});
+  const Outcome flipped = run("dataset show --data_dir=" + root() + "/shapes");
+  expect(flipped, 0, {"random_horizontal_flip"});
+  expect_not(run("dataset show --flip=off --data_dir=" + root() + "/shapes"), "random_horizontal_flip");
+}
+
+TEST(Newcomer, ARunThatGoesOnSaysWhatIsDifferentNow) {
+  const std::string words = "--mode=train --max_train_steps=";
+  expect(run(training(root() + "/shapes", "goes_on", words + "2")), 0, {});
+  expect(run(training(root() + "/shapes", "goes_on", words + "3 --lr=0.5 --label_smoothing=0 --max_epochs=9")), 0,
+         {"continuing from", "warning: --lr is 0.06 up to step 2, 0.5 from here on", "warning: --max_epochs is 1 up to",
+          "warning: --label_smoothing is 0.1"});
+  expect(run(training(root() + "/shapes", "goes_on", words + "4 --lr=0.5 --batch_size=4")), 1,
+         {"--batch_size is 8 there and 4 here", "give --batch_size=8"});
+  const std::string less = folders("less");
+  fs::remove(fs::directory_iterator(less + "/train/circle")->path());
+  expect(run(training(less, "goes_on", words + "4")), 1, {"40 training records there, 39 here"});
+  expect(run(training(root() + "/records", "goes_on", words + "4")), 1,
+         {"the data are class folders there, TFRecords"});
+  expect(run("train --synthetic --num_classes=10 --model=resnet20 --mode=train --batch_size=8 --max_train_steps=4 "
+             "--log_dir=" +
+             root() + "/goes_on"),
+         1, {"the data are class folders there, synthetic here"});
+}
+
+TEST(Newcomer, TwoTrainingsDoNotShareADirectory) {
+  const std::string log = root() + "/shared";
+  fs::create_directories(log);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::freopen((root() + "/first.txt").c_str(), "w", stderr) == nullptr) ::_exit(3);
+    ::execl(RIDGELINE_BINARY, RIDGELINE_BINARY, "train", "--synthetic", "--model=resnet20", "--mode=train",
+            "--num_classes=10", "--batch_size=2", "--save_summary_steps=1", ("--log_dir=" + log).c_str(), nullptr);
+    ::_exit(127);
+  }
+  for (int i = 0; i < 600 && !fs::exists(log + "/metrics.jsonl"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const std::string second =
+      "train --synthetic --model=resnet20 --mode=train --num_classes=10 --batch_size=2 "
+      "--max_train_steps=1 --log_dir=" +
+      log;
+  expect(run(second), 1, {"another training (process " + std::to_string(child) + ")", log, "another --log_dir"});
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  expect(run(second), 0, {"step:     1"});
+}
+
+TEST(Newcomer, ANameThatIsNoUtf8TrainsSavesAndIsPredicted) {
+  const std::string data = folders("bytes");
+  for (const char* part : {"train", "val"}) fs::rename(data + "/" + part + "/star", data + "/" + part + "/st\xe9r");
+  expect(run(training(data, "bytes")), 0, {"model    " + root() + "/bytes/model.ckpt-5.safetensors"});
+  expect(run(evaluation(data, "bytes")), 0, {"Finished evaluation"});
+  fs::rename(data + "/val/st\xe9r", data + "/val/st\xe8r");
+  expect(run(evaluation(data, "bytes")), 1, {"the classes of the validation part"});
+}
+
+TEST(Newcomer, AdviceFitsTheCommandAndTheRun) {
+  const std::string log = "'" + root() + "/my log'";
+  const std::string words =
+      "train --model=resnet20 --max_epochs=1 --warmup_epochs=0 --batch_size=8 --mode=train "
+      "--data_dir=" +
+      root() + "/shapes --log_dir=" + log;
+  const Outcome outcome = run(words);
+  const std::string next =
+      "build/ridgeline evaluate --data_dir=" + root() + "/shapes --model=resnet20 --checkpoint_dir=" + log;
+  expect(outcome, 0, {"next     " + next});
+  expect(run(next.substr(std::string("build/ridgeline ").size())), 0, {"Finished evaluation"});
+  expect_not(run("evaluate --checkpoint_dir=" + log + " --model=resnet20"), "--synthetic");
+}
+
+TEST(Newcomer, AFolderWithoutValidationCanBeTrainedAndPacked) {
+  const std::string data = folders("alone");
+  fs::remove_all(data + "/val");
+  expect(run(training(data, "alone")), 1, {"has no part 'val'", "(--mode=train trains without one)"});
+  expect(run(training(data, "alone", "--mode=train")), 0, {"next     build/ridgeline predict"});
+  expect(run("dataset make tfrecord --from=" + data + " --out=" + root() + "/alone_records"), 0,
+         {"40 training and 0 validation records"});
+  expect(run(training(root() + "/alone_records", "alone_records_log", "--mode=train")), 0, {"classes: 10"});
+}
+
+TEST(Newcomer, AFolderOfBadImagesIsNotReplacedForEver) {
+  const std::string data = folders("rubbish");
+  for (const auto& entry : fs::recursive_directory_iterator(data + "/train")) {
+    if (entry.is_regular_file()) std::ofstream(entry.path(), std::ios::trunc) << "not a picture";
+  }
+  const std::string list = root() + "/rubbish.jsonl";
+  expect(run(training(data, "rubbish", "--mode=train --bad_samples=replace --quarantine=" + list)), 1,
+         {"16 attempts failed to find a sample in the place of a bad one", "not a JPEG or PNG"});
+  const std::string lines = read_file(list);
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 16) << "the list tells which: " << lines;
+}
+
+}  // namespace
+}  // namespace ridgeline

@@ -1,0 +1,164 @@
+// A run goes on only as the run that it was: what would make another one is refused by name, what may change is said.
+#include "ridgeline/train/resume_check.h"
+
+#include <gtest/gtest.h>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/train/class_names.h"
+
+namespace ridgeline::train {
+namespace {
+
+constexpr std::uint64_t kHash = 0xabc;
+
+CheckpointInfo run(std::uint64_t records = 40) {
+  CheckpointInfo info;
+  info.model = "alexnet";
+  info.init = "he_uniform";
+  info.final_relu = true;
+  info.num_classes = 3;
+  info.image_size = 64;
+  info.step = 12;
+  info.steps_per_epoch = static_cast<std::int64_t>(records) / 8;
+  info.seed = 1;
+  info.data_state = R"({"schema":"data-state","version":1,"graph_hash":"0000000000000abc","seed":1,"records":)" +
+                    std::to_string(records) + R"(,"epoch":2,"delivered":2})";
+  info.class_names = {"cat", "dog", "emu"};
+  info.settings = RunSettings{.data = "class folders",
+                              .records = static_cast<std::int64_t>(records),
+                              .batch_size = 8,
+                              .min_area = 0.08,
+                              .flip = true,
+                              .max_epochs = 4,
+                              .warmup_epochs = 1,
+                              .lr = 0.06,
+                              .momentum = 0.9,
+                              .use_nesterov = true,
+                              .weight_decay = 1e-4,
+                              .label_smoothing = 0.1,
+                              .dropout_keep = 0.5};
+  return info;
+}
+
+CheckpointInfo version_1(CheckpointInfo info) {
+  info.settings.reset();
+  return info;
+}
+
+std::string refusal(const CheckpointInfo& saved, const CheckpointInfo& now, std::uint64_t hash = kHash) {
+  try {
+    check_resume({.path = "runs/a/model.ckpt-12.safetensors", .step = 12, .modified = 0}, saved, now, hash);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words) EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
+}
+
+TEST(ResumeCheck, TheSameRunGoesOnWithoutAWord) {
+  EXPECT_TRUE(check_resume({}, run(), run(), kHash).empty());
+  EXPECT_TRUE(check_resume({}, version_1(run()), run(), kHash).empty());
+}
+
+TEST(ResumeCheck, WhatMakesAnotherRunIsRefusedWithItsFlagAndTheWayOn) {
+  CheckpointInfo now = run();
+  now.final_relu = false;
+  expect_words(refusal(run(), now), {"runs/a/model.ckpt-12", "--final_relu is True there and False here",
+                                     "give --final_relu=True", "another --log_dir"});
+  expect_words(refusal(version_1(run()), now), {"--final_relu is True there and False here"});
+  now = run();
+  now.seed = 2;
+  now.settings->batch_size = 4;
+  expect_words(refusal(run(), now),
+               {"--seed is 1 there and 2 here", "--batch_size is 8 there and 4 here", "give --seed=1 --batch_size=8;"});
+  now = run();
+  now.model = "resnet18";
+  expect_words(refusal(run(), now), {"--model is alexnet there and resnet18 here"});
+  now = run();
+  now.init = "xavier";
+  expect_words(refusal(run(), now), {"--alexnet_version is he_uniform there and xavier here"});
+  now = run();
+  now.settings->flip = false;
+  now.settings->min_area = 0.5;
+  expect_words(refusal(run(), now, 0xdef), {"--flip is True there and False here", "--min_area is 0.08 there and 0.5"});
+}
+
+TEST(ResumeCheck, OtherDataAreNamedByWhatDiffers) {
+  expect_words(refusal(run(), run(48)), {"40 training records there, 48 here", "give the data of that run"});
+  expect_words(refusal(version_1(run()), run(48)), {"40 training records there, 48 here"});
+  CheckpointInfo now = run();
+  now.class_names = {"cat", "eel", "emu"};
+  expect_words(refusal(run(), now), {"class 1 is 'dog' there and 'eel' here"});
+  now = run();
+  now.settings->data = "synthetic";
+  now.data_state = "";
+  expect_words(refusal(run(), now, 0), {"the data are class folders there, synthetic here"});
+  expect_words(refusal(version_1(run()), now, 0), {"real data there, synthetic here"});
+  now = run();
+  now.steps_per_epoch = 10;
+  expect_words(refusal(version_1(run()), now, 0xdef), {"5 steps there and 10 here", "--batch_size"});
+  const std::string rest = refusal(run(), run(), 0xdef);
+  expect_words(rest, {"read or transformed otherwise"});
+  EXPECT_EQ(rest.find("0000"), std::string::npos) << "no hash: " << rest;
+}
+
+TEST(ResumeCheck, WhatMayChangeIsSaidEachInASentence) {
+  CheckpointInfo now = run();
+  now.settings->lr = 0.01;
+  now.settings->max_epochs = 8;
+  now.settings->label_smoothing = 0;
+  now.settings->dropout_keep = 1;
+  now.settings->warmup_epochs = 0;
+  const std::vector<std::string> said = check_resume({}, run(), now, kHash);
+  EXPECT_EQ(said, (std::vector<std::string>{"--max_epochs is 4 up to step 12, 8 from here on",
+                                            "--warmup_epochs is 1 up to step 12, 0 from here on",
+                                            "--lr is 0.06 up to step 12, 0.01 from here on",
+                                            "--label_smoothing is 0.1 up to step 12, 0 from here on",
+                                            "--dropout_keep is 0.5 up to step 12, 1 from here on"}));
+}
+
+// Every setting is one or the other: none is passed by in silence.
+TEST(ResumeCheck, EverySettingIsComparedAndSaid) {
+  for (const SettingRow& row : setting_rows()) {
+    CheckpointInfo now = run();
+    std::visit(
+        [&](auto field) {
+          auto& value = (*now.settings).*field;
+          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
+            value = "TFRecords";
+          else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, bool>)
+            value = !value;
+          else
+            value = value / 2;
+        },
+        row.field);
+    if (row.defines_run) {
+      EXPECT_NE(refusal(run(), now), "") << row.name;
+    } else {
+      EXPECT_EQ(check_resume({}, run(), now, kHash).size(), 1u) << row.name;
+    }
+  }
+}
+
+TEST(ClassNames, AreComparedWhereBothSidesHaveThem) {
+  const ClassNames folders{.names = {"a", "b", "c"}, .complete = true};
+  EXPECT_EQ(class_difference(folders, "there", folders, "here"), "");
+  EXPECT_EQ(class_difference(folders, "there", {.names = {"a", "x", "y"}, .complete = true}, "here"),
+            "class 1 is 'b' there and 'x' here (2 of 3 differ)");
+  EXPECT_EQ(class_difference(folders, "there", {.names = {"a", "b"}, .complete = true}, "here"),
+            "3 classes there, 2 here");
+  // Records name what their labels happen to be.
+  EXPECT_EQ(class_difference(folders, "there", {.names = {"a", ""}}, "here"), "");
+  EXPECT_EQ(class_difference(folders, "there", {}, "here"), "");
+  // Slim's ImageNet calls a class by a text and by the synset that folders are named after.
+  const ClassNames records{.names = {"tench", "goldfish"}, .ids = {"n01440764", "n01443537"}};
+  EXPECT_EQ(class_difference(records, "there", {.names = {"n01440764", "n01443537"}, .complete = true}, "here"), "");
+  EXPECT_EQ(class_difference(records, "there", {.names = {"n01443537", "n01440764"}, .complete = true}, "here"),
+            "class 0 is 'tench' there and 'n01443537' here (2 of 2 differ)");
+}
+
+}  // namespace
+}  // namespace ridgeline::train
