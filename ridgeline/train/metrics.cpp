@@ -6,20 +6,15 @@
 #include <chrono>
 #include <filesystem>
 
-#include "ridgeline/core/file.h"
-
 namespace ridgeline::train {
 namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-// The event file of an earlier run of this directory, or a new name.
-std::string event_path(const std::string& directory) {
-  const std::vector<std::string> earlier = glob_files(directory + "/events.out.tfevents.*");
-  if (!earlier.empty()) return earlier.back();
+std::string host_name() {
   char host[256] = "localhost";
   ::gethostname(host, sizeof host - 1);
-  return (std::filesystem::path(directory) / event_file_name(static_cast<std::int64_t>(now()), host)).string();
+  return host;
 }
 
 }  // namespace
@@ -27,7 +22,8 @@ std::string event_path(const std::string& directory) {
 Metrics::Metrics(const std::string& directory)
     : path_((std::filesystem::path(directory) / "metrics.jsonl").string()),
       lines_(path_),
-      events_(std::make_unique<EventFileWriter>(event_path(directory), now())) {}
+      events_(std::make_unique<EventFileWriter>(
+          continue_events(directory, now(), host_name(), [&](const std::string& text) { note_ = text; }))) {}
 
 void Metrics::write(const StepLine& l) {
   lines_.write({{"kind", std::string("train")},

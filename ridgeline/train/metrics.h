@@ -21,9 +21,12 @@ class Metrics {
   // Bad samples of the training so far, replaced by others.
   void write_bad_samples(std::int64_t step, double epoch, std::int64_t count);
   const std::string& path() const { return path_; }
+  // What an earlier run left that cannot be continued, for the log; empty: nothing.
+  const std::string& note() const { return note_; }
 
  private:
   std::string path_;
+  std::string note_;
   JsonLinesWriter lines_;
   std::unique_ptr<EventFileWriter> events_;
 };

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/core/version.h"
 #include "ridgeline/data/runtime/iterator.h"
@@ -38,7 +39,7 @@ class Trainer {
         session_({.compute_threads = recipe.intra_op_parallelism_threads,
                   .log = recipe.log,
                   .trace = !recipe.trace.empty()}),
-        log_(log_path(recipe)),
+        log_((make_directories(recipe.log_dir), log_path(recipe))),
         metrics_(recipe.log_dir) {}
 
   TrainingResult run() {
@@ -63,10 +64,7 @@ class Trainer {
   }
 
  private:
-  static std::string log_path(const Recipe& recipe) {
-    fs::create_directories(recipe.log_dir);
-    return (fs::path(recipe.log_dir) / recipe.log_name).string();
-  }
+  static std::string log_path(const Recipe& recipe) { return (fs::path(recipe.log_dir) / recipe.log_name).string(); }
 
   void open() {
     const bool evaluates = recipe_.mode == Mode::train_and_evaluate;
@@ -79,6 +77,7 @@ class Trainer {
     }
     log_.line(fmt::format("ridgeline {} ({}, {} threads)", kVersion, device::name_of(device::active_isa()),
                           compute_threads()));
+    if (!metrics_.note().empty()) log_.line("warning: " + metrics_.note());
     log_.line(fmt::format("total num_training_sampels: {}", data_.training_records));
     if (evaluates) log_.line(fmt::format("total num_evaluating_sampels: {}", data_.validation_records));
     if (data_.records) {
@@ -142,7 +141,7 @@ class Trainer {
       return data::IteratorState::from_json(info.data_state);
     }
     if (!recipe_.restore_path.empty()) {
-      if (!fs::is_regular_file(recipe_.restore_path))
+      if (!is_regular_file(recipe_.restore_path))
         throw Error("no such file: " + recipe_.restore_path + " (--restore_path)");
       const nn::WeightMatch match = network_->load_weights(recipe_.restore_path, recipe_.restore_exclude);
       log_.line(fmt::format("restored {} of {} tensors from {}", match.loaded.size(),
