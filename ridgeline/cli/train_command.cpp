@@ -2,9 +2,11 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <filesystem>
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/recipe_flags.h"
+#include "ridgeline/core/printable.h"
 #include "ridgeline/train/evaluator.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/trainer.h"
@@ -12,19 +14,27 @@
 namespace ridgeline::cli {
 namespace {
 
+// What is announced is there: others may have removed it during the run.
+void announce(const char* what, const std::string& path, const char* remark = "") {
+  std::error_code none;
+  const bool there = std::filesystem::exists(path, none);
+  std::fprintf(stderr, "%-8s %s%s\n", what, printable(path).c_str(),
+               there ? remark : " is gone: removed during the run");
+}
+
 // What came out and where it is.
 void print_summary(const train::Recipe& recipe, const train::TrainingResult& result) {
   if (result.evaluation) {
     std::fprintf(stderr, "validation: %.1f %% of %lld images\n", 100 * result.evaluation->top_1,
                  static_cast<long long>(result.evaluation->rows));
   }
-  std::fprintf(stderr, "log      %s\n", result.log_path.c_str());
-  std::fprintf(stderr, "metrics  %s   (TensorBoard events beside it)\n", result.metrics_path.c_str());
-  if (!result.checkpoint_path.empty()) std::fprintf(stderr, "model    %s\n", result.checkpoint_path.c_str());
+  announce("log", result.log_path);
+  announce("metrics", result.metrics_path, "   (TensorBoard events beside it)");
+  if (!result.checkpoint_path.empty()) announce("model", result.checkpoint_path);
   if (recipe.synthetic || result.interrupted) return;
   if (recipe.mode == train::Mode::train) {
     std::fprintf(stderr, "next     build/ridgeline evaluate --model=%s --data_dir=%s --checkpoint_dir=%s\n",
-                 recipe.model.c_str(), recipe.data_dir.c_str(), recipe.log_dir.c_str());
+                 recipe.model.c_str(), printable(recipe.data_dir).c_str(), printable(recipe.log_dir).c_str());
   } else {
     std::fprintf(stderr,
                  "next     build/ridgeline train --data_dir=YOUR_FOLDER --model=resnet18 --log_dir=runs/mine   "
