@@ -68,7 +68,7 @@ TEST(AppendFile, WritesIntoPipesAndOpenDescriptors) {
 
   const int fd = ::open(folder.file("file").c_str(), O_CREAT | O_RDWR, 0600);
   ASSERT_EQ(::write(fd, "before\n", 7), 7);
-  AppendFile open_already("/dev/fd/" + std::to_string(fd));
+  AppendFile open_already("/proc/self/fd/" + std::to_string(fd));
   EXPECT_EQ(open_already.size(), 0u) << "what lies before is not this writer's";
   open_already.append("line\n");
   ASSERT_EQ(::write(fd, "after\n", 6), 6);
