@@ -45,7 +45,7 @@ void print_json(const data::BenchReport& r) {
                              {"us_per_sample", stage.ns_per_sample() / 1000},
                              {"bytes_per_second", stage.bytes_per_second()}});
   }
-  fmt::print("{}\n", out.dump());
+  fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void print_table(const data::BenchReport& r) {

@@ -10,6 +10,7 @@
 #include "ridgeline/cli/dataset_tools.h"
 #include "ridgeline/core/atomic_file.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/printable.h"
 #include "ridgeline/data/tool/inspect.h"
 
 namespace ridgeline::cli {
@@ -77,7 +78,7 @@ void print_classes(const data::PartReport& p) {
   if (p.labels_missing > 0) fmt::print(", {} records without one", p.labels_missing);
   fmt::print("; most images first:\n");
   const auto line = [&](const data::ClassCount& c) {
-    fmt::print("    {:>6}  {:<24} {:>9}  {:5.2f} %\n", c.label, c.name, c.count,
+    fmt::print("    {:>6}  {:<24} {:>9}  {:5.2f} %\n", c.label, printable(c.name), c.count,
                100.0 * static_cast<double>(c.count) / static_cast<double>(std::max<std::int64_t>(1, p.records)));
   };
   const std::size_t shown = classes.size() <= 2 * kShownClasses ? classes.size() : kShownClasses;
@@ -110,18 +111,18 @@ void print_text(const data::InspectReport& report) {
   if (!report.duplicates.empty()) {
     fmt::print("equal images: {} {}\n", report.duplicates.size(), report.duplicates.size() == 1 ? "group" : "groups");
     for (std::size_t i = 0; i < std::min(kShownDuplicates, report.duplicates.size()); ++i)
-      fmt::print("  {}\n", fmt::join(report.duplicates[i], " = "));
+      fmt::print("  {}\n", printable(fmt::format("{}", fmt::join(report.duplicates[i], " = "))));
     if (report.duplicates.size() > kShownDuplicates) fmt::print("  ... (--json lists all)\n");
   }
   if (report.broken() > 0) fmt::print("broken: {}\n", report.broken());
   std::size_t shown = 0;
   for (const data::PartReport& part : report.parts) {
     for (const data::BrokenItem& item : part.broken) {
-      if (shown++ < kShownBroken) fmt::print("  {}: {}\n", item.place, item.reason);
+      if (shown++ < kShownBroken) fmt::print("  {}: {}\n", printable(item.place), printable(item.reason));
     }
   }
   if (shown > kShownBroken) fmt::print("  ... {} more (--list FILE writes all)\n", shown - kShownBroken);
-  for (const std::string& note : report.notes) fmt::print("note: {}\n", note);
+  for (const std::string& note : report.notes) fmt::print("note: {}\n", printable(note));
   fmt::print("{} {:.1f} s{}\n", report.deep ? "every image decoded in" : "headers read in", report.seconds,
              report.broken() > 0 ? ""
              : report.deep       ? ": nothing broken"
@@ -141,7 +142,7 @@ int run_inspect(const InspectFlags& flags) {
   if (list) {
     for (const data::PartReport& part : report.parts) {
       for (const data::BrokenItem& item : part.broken) {
-        const std::string line = item.place + "\t" + item.reason + "\n";
+        const std::string line = printable(item.place) + "\t" + printable(item.reason) + "\n";
         list->write(line.data(), line.size());
       }
     }
@@ -168,7 +169,9 @@ DatasetTool add_dataset_inspect(CLI::App& dataset) {
   app->add_option("--split", flags->options.split, "train, val or all")->capture_default_str();
   app->add_flag("--deep", flags->options.deep, "decode every image instead of reading headers");
   app->add_option("--workers", flags->options.workers, "threads; 0: one per core")->capture_default_str();
-  app->add_option("--list", flags->list, "file that gets all broken places, one a line: place, tab, reason");
+  app->add_option(
+      "--list", flags->list,
+      "file that gets all broken places, one a line: place, tab, reason; newlines and the like in names are escaped");
   app->add_flag("--json", flags->json, "print one JSON object");
   return {app, [flags] { return run_inspect(*flags); }};
 }

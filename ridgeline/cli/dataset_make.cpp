@@ -5,6 +5,7 @@
 
 #include "ridgeline/cli/dataset_tools.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/printable.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/data/make/make_tfrecord.h"
 
@@ -15,9 +16,9 @@ int draw_shapes(const std::string& out, data::MakeShapesOptions options) {
   options.progress = counter("drawing");
   const data::MakeShapesReport report = data::make_shapes(out, options);
   if (report.already_there) {
-    std::printf("%s already holds this data set\n", out.c_str());
+    std::printf("%s already holds this data set\n", printable(out).c_str());
   } else {
-    std::printf("%lld JPEGs drawn into %s\n", static_cast<long long>(report.written), out.c_str());
+    std::printf("%lld JPEGs drawn into %s\n", static_cast<long long>(report.written), printable(out).c_str());
   }
   return 0;
 }
@@ -26,12 +27,12 @@ int pack_records(const std::string& from, const std::string& out, data::MakeTFRe
   options.progress = counter("packing");
   const data::MakeTFRecordReport report = data::make_tfrecord(from, out, options);
   for (const data::UnreadableImage& image : report.unreadable) {
-    std::fprintf(stderr, "left out %s: %s\n", image.file.c_str(), image.reason.c_str());
+    std::fprintf(stderr, "left out %s: %s\n", printable(image.file).c_str(), printable(image.reason).c_str());
   }
   if (!report.note.empty()) std::fprintf(stderr, "note: %s\n", report.note.c_str());
   std::printf("%lld training and %lld validation records of %zu classes in %zu files in %s\n",
               static_cast<long long>(report.train_records), static_cast<long long>(report.validation_records),
-              report.class_names.size(), report.files.size(), out.c_str());
+              report.class_names.size(), report.files.size(), printable(out).c_str());
   return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ridgeline/cli/dataset_tools.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/printable.h"
 #include "ridgeline/data/tool/pack.h"
 
 namespace ridgeline::cli {
@@ -25,12 +26,12 @@ int run_pack(const CLI::App& app, const PackFlags& flags) {
   options.progress = counter("packing");
   const data::PackReport report = data::pack(flags.data_dir, flags.out, options);
   for (const data::UnreadableImage& image : report.unreadable)
-    fmt::print(stderr, "left out {}: {}\n", image.file, image.reason);
+    fmt::print(stderr, "left out {}: {}\n", printable(image.file), printable(image.reason));
   if (report.objects_dropped > 0)
     fmt::print(stderr, "note: {} records have bounding boxes, which are not stored: crops will not mind them\n",
                report.objects_dropped);
-  fmt::print("{}: {} images, {} of them resized, {:.1f} MB of {:.1f} MB{}\n", flags.out, report.records, report.resized,
-             static_cast<double>(report.bytes_out) / 1e6, static_cast<double>(report.bytes_in) / 1e6,
+  fmt::print("{}: {} images, {} of them resized, {:.1f} MB of {:.1f} MB{}\n", printable(flags.out), report.records,
+             report.resized, static_cast<double>(report.bytes_out) / 1e6, static_cast<double>(report.bytes_in) / 1e6,
              report.unreadable.empty() ? "" : fmt::format(", {} left out", report.unreadable.size()));
   return 0;
 }

@@ -7,6 +7,7 @@
 #include "ridgeline/cli/pipeline_flags.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/printable.h"
 #include "ridgeline/data/tool/preview.h"
 #include "ridgeline/image/jpeg.h"
 #include "ridgeline/image/png.h"
@@ -34,9 +35,9 @@ int run_preview(const CLI::App& app, const PreviewFlags& flags) {
   for (const data::PreviewCell& cell : preview.cells) {
     if (cell.problem.empty()) continue;
     ++broken;
-    fmt::print(stderr, "sample {}: {}\n", cell.index, cell.problem);
+    fmt::print(stderr, "sample {}: {}\n", cell.index, printable(cell.problem));
   }
-  fmt::print("{}: {} samples from {} of epoch {}, {} x {} pixels{}{}\n", flags.out, preview.cells.size(),
+  fmt::print("{}: {} samples from {} of epoch {}, {} x {} pixels{}{}\n", printable(flags.out), preview.cells.size(),
              flags.options.start, flags.options.epoch, preview.sheet.width(), preview.sheet.height(),
              preview.stretched ? ", each stretched to its own range" : "",
              broken > 0 ? fmt::format(", {} broken", broken) : "");

@@ -9,6 +9,7 @@
 #include "ridgeline/cli/pipeline_flags.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/printable.h"
 #include "ridgeline/data/draw/draw.h"
 #include "ridgeline/data/ir/graph.h"
 #include "ridgeline/data/pass/passes.h"
@@ -79,7 +80,7 @@ int run(const CLI::App& app, const ShowFlags& flags) {
   if (!flags.after) drawings.push_back({.title = "before the passes", .graph = before});
   if (!flags.before) drawings.push_back({.title = "after the passes", .graph = after, .notes = {passes}});
   write_file_atomically(flags.svg, data::to_svg(drawings, draw));
-  std::fprintf(stderr, "drawn into %s\n", flags.svg.c_str());
+  std::fprintf(stderr, "drawn into %s\n", printable(flags.svg).c_str());
   return 0;
 }
 

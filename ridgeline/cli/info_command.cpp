@@ -5,6 +5,7 @@
 
 #include "ridgeline/cli/arguments.h"
 #include "ridgeline/cli/commands.h"
+#include "ridgeline/core/printable.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/core/version.h"
 #include "ridgeline/device/cpu/isa.h"
@@ -30,10 +31,10 @@ void print_models() {
 
 void print_file(const std::string& path) {
   const SafetensorsFile file(path);
-  for (const auto& [key, value] : file.metadata()) fmt::print("{}: {}\n", key, value);
+  for (const auto& [key, value] : file.metadata()) fmt::print("{}: {}\n", printable(key), printable(value));
   std::int64_t elements = 0;
   for (const NamedTensor& t : file.tensors()) {
-    fmt::print("{:<44} {}{}\n", t.name, name_of(t.tensor.dtype()), t.tensor.shape().to_string());
+    fmt::print("{:<44} {}{}\n", printable(t.name), name_of(t.tensor.dtype()), t.tensor.shape().to_string());
     elements += t.tensor.elements();
   }
   fmt::print("{} tensors, {} elements\n", file.tensors().size(), elements);

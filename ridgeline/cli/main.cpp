@@ -4,12 +4,14 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <string_view>
 
 #include "ridgeline/cli/arguments.h"
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/printable.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/core/version.h"
 
@@ -81,18 +83,22 @@ int main(int argc, char** argv) {
     finish_output();
     return code;
   } catch (const Error& error) {
-    std::fprintf(stderr, "ridgeline %s\n", error.what());
+    std::fprintf(stderr, "ridgeline %s\n", ridgeline::printable(error.what()).c_str());
     switch (error.kind()) {
       case ErrorKind::usage: return 2;
       case ErrorKind::failure: return 1;
       case ErrorKind::interrupted: return 130;
     }
     return 1;
+  } catch (const std::filesystem::filesystem_error& error) {  // that no part of the program expected
+    const std::string path = ridgeline::printable(error.path1().string());
+    std::fprintf(stderr, "ridgeline: cannot use %s: %s\n", path.c_str(), error.code().message().c_str());
+    return 1;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "ridgeline: out of memory\n");
     return 1;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "ridgeline: internal error: %s\n", error.what());
+    std::fprintf(stderr, "ridgeline: internal error: %s\n", ridgeline::printable(error.what()).c_str());
     return 1;
   }
 }

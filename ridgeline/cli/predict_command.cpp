@@ -4,6 +4,7 @@
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/recipe_flags.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/printable.h"
 #include "ridgeline/train/predictor.h"
 
 namespace ridgeline::cli {
@@ -28,7 +29,7 @@ int predict_command(const Words& words) {
   train::Predictor predictor(recipe);
   for (const std::string& image : images) {
     std::vector<train::ClassProbability> classes = predictor.predict(image);
-    std::printf("%s\n", image.c_str());
+    std::printf("%s\n", printable(image).c_str());
     if (logits) {
       std::vector<double> by_label(classes.size());
       for (const auto& c : classes) by_label[static_cast<std::size_t>(c.label)] = c.logit;
@@ -38,7 +39,7 @@ int predict_command(const Words& words) {
     }
     for (std::size_t i = 0; i < std::min(top, classes.size()); ++i) {
       std::printf("  %6.2f %%  %lld %s\n", 100 * classes[i].probability, static_cast<long long>(classes[i].label),
-                  classes[i].name.c_str());
+                  printable(classes[i].name).c_str());
     }
   }
   return 0;

@@ -2,9 +2,11 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <filesystem>
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/recipe_flags.h"
+#include "ridgeline/core/printable.h"
 #include "ridgeline/data/tool/data_dir.h"
 #include "ridgeline/train/evaluator.h"
 #include "ridgeline/train/interrupt.h"
@@ -41,15 +43,23 @@ void print_next(const train::Recipe& recipe, const train::TrainingResult& result
   }
 }
 
+// What is announced is there: others may have removed it during the run.
+void announce(const char* what, const std::string& path, const char* remark = "") {
+  std::error_code none;
+  const bool there = std::filesystem::exists(path, none);
+  std::fprintf(stderr, "%-8s %s%s\n", what, printable(path).c_str(),
+               there ? remark : " is gone: removed during the run");
+}
+
 // What came out and where it is.
 void print_summary(const train::Recipe& recipe, const train::TrainingResult& result) {
   if (result.evaluation) {
     std::fprintf(stderr, "validation: %.1f %% of %lld images\n", 100 * result.evaluation->top_1,
                  static_cast<long long>(result.evaluation->rows));
   }
-  std::fprintf(stderr, "log      %s\n", result.log_path.c_str());
-  std::fprintf(stderr, "metrics  %s   (TensorBoard events beside it)\n", result.metrics_path.c_str());
-  if (!result.checkpoint_path.empty()) std::fprintf(stderr, "model    %s\n", result.checkpoint_path.c_str());
+  announce("log", result.log_path);
+  announce("metrics", result.metrics_path, "   (TensorBoard events beside it)");
+  if (!result.checkpoint_path.empty()) announce("model", result.checkpoint_path);
   print_next(recipe, result);
 }
 

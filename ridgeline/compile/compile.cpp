@@ -22,7 +22,7 @@ class Pipeline {
  public:
   Pipeline(Graph graph, Session& session, const CompileOptions& options)
       : graph_(std::move(graph)), session_(session), options_(options) {
-    if (!options.dump_directory.empty()) std::filesystem::create_directories(options.dump_directory);
+    make_directories(options.dump_directory);
     after("input");
   }
 

@@ -3,13 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/output_target.h"
+#include "ridgeline/core/temporary_file.h"
 
 namespace ridgeline {
 namespace {
@@ -32,20 +33,22 @@ void sync_directory(const std::filesystem::path& directory) {
 }  // namespace
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {
-  // The process and a counter make the temporary name unique among ranks and threads of one machine.
-  static std::atomic<unsigned> counter{0};
-  const std::filesystem::path target(path);
-  const std::string name =
-      "." + target.filename().string() + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
-  const std::string temporary = (directory_of(target) / name).string();
-  fd_ = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (fd_ < 0) fail("create", path);
-  temporary_ = temporary;
+  const OutputTarget target = output_target(path);
+  target_ = target.path;
+  if (target.stream) {
+    fd_ = open_stream(target);
+    if (fd_ < 0) fail("open", path);
+    return;
+  }
+  TemporaryFile temporary = make_temporary(target_);
+  if (temporary.fd < 0) fail("create", path);
+  fd_ = temporary.fd;
+  temporary_ = std::move(temporary.path);
 }
 
 AtomicFile::~AtomicFile() {
-  if (fd_ >= 0) ::close(fd_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (fd_ >= 0) ::close(fd_);
 }
 
 void AtomicFile::write(const void* data, std::size_t size) {
@@ -67,6 +70,7 @@ void AtomicFile::write_at(std::uint64_t place, const void* data, std::size_t siz
     const ssize_t n = ::pwrite(fd_, from, size, static_cast<off_t>(place));
     if (n < 0) {
       if (errno == EINTR) continue;
+      if (errno == ESPIPE) throw Error("cannot write " + path_ + ": a pipe cannot take what is not written in order");
       fail("write", path_);
     }
     from += n;
@@ -77,11 +81,16 @@ void AtomicFile::write_at(std::uint64_t place, const void* data, std::size_t siz
 
 void AtomicFile::commit() {
   RIDGELINE_CHECK(fd_ >= 0, "commit() is called once");
+  if (temporary_.empty()) {
+    if (::close(std::exchange(fd_, -1)) != 0) fail("write", path_);
+    return;
+  }
   if (::fsync(fd_) != 0) fail("write", path_);
-  if (::close(std::exchange(fd_, -1)) != 0) fail("write", path_);
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename to", path_);
+  // Closed only behind the rename: the lock on the temporary file ends with it.
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("rename to", path_);
   temporary_.clear();
-  sync_directory(directory_of(path_));
+  ::close(std::exchange(fd_, -1));
+  sync_directory(directory_of(target_));
 }
 
 }  // namespace ridgeline

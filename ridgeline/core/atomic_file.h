@@ -1,8 +1,10 @@
 // ridgeline/core/atomic_file.h
 //
 // A new file that appears under its name only when it is complete: written under a temporary name in the same
-// directory, synced, renamed. Owned by the writer of one file; one thread, but for write_at(). write_file_atomically
-// (file.h) is the form for callers that have the content at hand.
+// directory (temporary_file.h), synced, renamed. A link stays and what it points to is replaced. What is no file
+// (devices, pipes, /dev/stdout) is written to at once and never replaced (output_target.h). Owned by the writer of one
+// file; one thread, but for write_at(). write_file_atomically (file.h) is the form for callers that have the content at
+// hand.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +25,15 @@ class AtomicFile {
   // Behind what was written so far.
   void write(const void* data, std::size_t size);
   // At any place, from any thread, also at the same time; the places must not overlap. What nobody writes reads as
-  // zeros. Does not move the place of write().
+  // zeros. Does not move the place of write(). An Error for a pipe, which has no places.
   void write_at(std::uint64_t place, const void* data, std::size_t size);
   // Syncs, renames over path(), syncs the directory. Once, last.
   void commit();
 
  private:
   std::string path_;
-  std::string temporary_;  // empty after commit()
+  std::string target_;     // path_ behind all links
+  std::string temporary_;  // empty after commit(), and for a stream
   int fd_ = -1;
 };
 

@@ -15,6 +15,7 @@
 
 #include "ridgeline/core/atomic_file.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/output_target.h"
 
 namespace ridgeline {
 namespace {
@@ -67,6 +68,18 @@ void write_file_atomically(const std::string& path, const std::function<void(con
 
 void write_file_atomically(const std::string& path, std::string_view content) {
   write_file_atomically(path, [&](const Sink& sink) { sink(content.data(), content.size()); });
+}
+
+bool is_regular_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
+void make_directories(const std::string& path) {
+  if (path.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(behind_links(path), error);
+  if (error) fail("make the directory", path, error.value());
 }
 
 std::string glob_escape(std::string_view path) {

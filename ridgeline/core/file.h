@@ -18,12 +18,19 @@ std::string read_file(const std::string& path);
 // `content` becomes the file's bytes and keeps its capacity, for readers of many files.
 void read_file_into(const std::string& path, std::string& content);
 
-// Writes to a temporary name in the same directory, syncs, renames over `path`, syncs the directory.
-// On any failure the temporary file is removed and an existing `path` keeps its old content.
+// Writes to a temporary name in the same directory, syncs, renames over `path`, syncs the directory (atomic_file.h:
+// also what it does with links, devices and pipes). On any failure the temporary file is removed and an existing `path`
+// keeps its old content.
 void write_file_atomically(const std::string& path, std::string_view content);
 // The same in pieces: `write` gets a sink that it may call any number of times.
 using Sink = std::function<void(const void* data, std::size_t size)>;
 void write_file_atomically(const std::string& path, const std::function<void(const Sink&)>& write);
+
+// False also for a path that cannot be looked at.
+bool is_regular_file(const std::string& path);
+
+// Makes the directory and those above it, where they are not there; through a link, the one behind it. Nothing for "".
+void make_directories(const std::string& path);
 
 // The regular files that match a shell pattern (`*`, `?`, `[...]`), sorted by name.
 std::vector<std::string> glob_files(const std::string& pattern);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/printable.h"
 
 namespace ridgeline {
 namespace {
@@ -41,10 +42,10 @@ void Log::enable(std::string_view components) {
 bool Log::enabled(std::string_view component) const { return state_->enabled.contains(component); }
 
 void Log::trace(std::string_view component, const std::string& message) {
-  if (enabled(component)) state_->logger.info("[{}] {}", component, message);
+  if (enabled(component)) state_->logger.info("[{}] {}", component, printable(message));
 }
-void Log::info(const std::string& message) { state_->logger.info("{}", message); }
-void Log::warning(const std::string& message) { state_->logger.warn("{}", message); }
-void Log::error(const std::string& message) { state_->logger.error("{}", message); }
+void Log::info(const std::string& message) { state_->logger.info("{}", printable(message)); }
+void Log::warning(const std::string& message) { state_->logger.warn("{}", printable(message)); }
+void Log::error(const std::string& message) { state_->logger.error("{}", printable(message)); }
 
 }  // namespace ridgeline

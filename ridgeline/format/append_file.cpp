@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/core/output_target.h"
 
 namespace ridgeline {
 namespace {
@@ -17,10 +20,18 @@ namespace {
   throw Error("cannot " + what + " " + path + ": " + std::generic_category().message(errno));
 }
 
+int open_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) fail("open", path);
+  return fd;
+}
+
 }  // namespace
 
 AppendFile::AppendFile(const std::string& path) : path_(path) {
-  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const OutputTarget target = output_target(path);
+  file_ = !target.stream;
+  fd_ = file_ ? open_file(path) : open_stream(target);
   if (fd_ < 0) fail("open", path);
 }
 
@@ -29,21 +40,38 @@ AppendFile::~AppendFile() {
 }
 
 AppendFile::AppendFile(AppendFile&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), file_(other.file_) {}
 
 AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(fd_, other.fd_);
+  std::swap(file_, other.file_);
   return *this;
 }
 
 std::uint64_t AppendFile::size() const {
+  if (!file_) return 0;
   struct stat info {};
   if (::fstat(fd_, &info) != 0) fail("stat", path_);
   return static_cast<std::uint64_t>(info.st_size);
 }
 
+bool AppendFile::restore() {
+  struct stat held {
+  }, named{};
+  if (!file_ || ::fstat(fd_, &held) != 0) return false;
+  if (::stat(path_.c_str(), &named) == 0 && named.st_ino == held.st_ino && named.st_dev == held.st_dev) return false;
+  try {
+    make_directories(std::filesystem::path(path_).parent_path().string());
+    *this = AppendFile(path_);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 void AppendFile::append(std::string_view bytes) {
+  restore();
   while (!bytes.empty()) {
     const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
     if (n < 0) {

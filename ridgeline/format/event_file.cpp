@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
 #include "ridgeline/format/protobuf_wire.h"
 #include "ridgeline/format/tfrecord.h"
 
@@ -134,6 +135,7 @@ void read_event(ProtobufReader event, EventFileContent& content) {
 std::uint64_t end_of_records(const std::string& path) {
   const TFRecordFile file(path, {.index_cache_directory = "", .keep_readable_prefix = true});
   if (file.compression() != Compression::none) throw Error("[event_file] " + path + " is compressed: cannot append");
+  for (std::size_t i = 0; i < file.size(); ++i) file.record(i);  // checks its bytes
   const std::optional<TFRecordDamage>& damage = file.damage();
   if (!damage) return file.offset(file.size());
   if (!damage->cut_short) throw Error(damage->message);
@@ -149,6 +151,10 @@ EventFileWriter::EventFileWriter(const std::string& path, double wall_time) : fi
     if (end < size) file_.truncate(end);
     if (end > 0) return;
   }
+  begin(wall_time);
+}
+
+void EventFileWriter::begin(double wall_time) {
   ProtobufWriter event;
   event.f64(kEventWallTime, wall_time);
   event.bytes(kEventFileVersion, kVersion);
@@ -156,6 +162,7 @@ EventFileWriter::EventFileWriter(const std::string& path, double wall_time) : fi
 }
 
 void EventFileWriter::add(std::int64_t step, double wall_time, std::span<const Scalar> scalars) {
+  if (file_.restore() && file_.size() == 0) begin(wall_time);
   ProtobufWriter summary;
   for (const Scalar& scalar : scalars) {
     ProtobufWriter value;
@@ -183,6 +190,25 @@ void EventFileWriter::start(std::int64_t step, double wall_time) {
   if (step != 0) event.int64(kEventStep, step);
   event.message(kEventSession, session);
   file_.append(framed(event));
+}
+
+EventFileWriter continue_events(const std::string& directory, double wall_time, std::string_view host,
+                                const std::function<void(const std::string&)>& warn) {
+  const std::filesystem::path folder(directory);
+  const std::vector<std::string> earlier =
+      glob_files((std::filesystem::path(glob_escape(directory)) / "events.out.tfevents.*").string());
+  if (!earlier.empty()) {
+    try {
+      return {earlier.back(), wall_time};
+    } catch (const Error& e) {
+      warn(std::string(e.what()) + "; a new event file is begun");
+    }
+  }
+  auto seconds = static_cast<std::int64_t>(wall_time);
+  const auto name = [&] { return (folder / event_file_name(seconds, host)).string(); };
+  std::error_code ignored;
+  while (std::filesystem::exists(name(), ignored)) ++seconds;  // of this second, or by a clock that was ahead
+  return {name(), wall_time};
 }
 
 std::string event_file_name(std::int64_t seconds, std::string_view host) {

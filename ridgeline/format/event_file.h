@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,7 +29,8 @@ struct ScalarEvent {
 class EventFileWriter {
  public:
   // A new file starts with the version record, stamped `wall_time`. An existing one is continued; a record that a
-  // killed process left torn at its end is cut off, and a file damaged elsewhere is an Error.
+  // killed process left torn at its end is cut off, and a file damaged elsewhere is an Error: what followed the damage
+  // would be read by nobody.
   EventFileWriter(const std::string& path, double wall_time);
 
   struct Scalar {
@@ -43,8 +45,14 @@ class EventFileWriter {
   void sync() { file_.sync(); }
 
  private:
+  void begin(double wall_time);
   AppendFile file_;
 };
+
+// Goes on with the newest event file of `directory`; without one, or if that one cannot be continued, which `warn` is
+// told, begins a new one of that time and host.
+EventFileWriter continue_events(const std::string& directory, double wall_time, std::string_view host,
+                                const std::function<void(const std::string&)>& warn);
 
 // "events.out.tfevents.<seconds>.<host>"
 std::string event_file_name(std::int64_t seconds, std::string_view host);

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 // Layout: magic, u64 size, i64 modification time in ns, u64 length of the path, path, payload, u32 CRC-32C of all
 // before.
 constexpr std::size_t kTrailer = 4;
+constexpr std::uint64_t kMostBesides = 1 << 20;  // the key, and what counts in a tiny file
 
 void put(std::string& out, std::uint64_t value) { out.append(reinterpret_cast<const char*>(&value), sizeof(value)); }
 
@@ -57,7 +58,10 @@ std::optional<std::string> load_index_cache(const std::string& directory, const 
                                             std::uint64_t file_size, const IndexKind& kind) {
   const std::string file = cache_file(directory, path, kind);
   std::error_code error;
-  if (!fs::exists(file, error)) return std::nullopt;
+  if (!fs::is_regular_file(file, error)) return std::nullopt;
+  // An index is far smaller than its file. What is not, is damaged or no index, and is not read into memory.
+  if (const std::uintmax_t size = fs::file_size(file, error); error || size > file_size + kMostBesides)
+    return std::nullopt;
   std::string content;
   try {
     content = read_file(file);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/utf8.h"
 #include "ridgeline/format/json_value.h"
 
 namespace ridgeline {
@@ -35,6 +36,28 @@ PackedColumn parse_column(const JsonValue& value, const std::string& where) {
   }
   column.extents = Shape(std::move(extents));
   return column;
+}
+
+// Names of folders are bytes, JSON is UTF-8: a name that is none is stored as {"bytes":[102,108,233]}.
+JsonValue class_name_value(const std::string& name) {
+  if (is_utf8(name)) return JsonValue(name);
+  JsonValue::Array bytes;
+  for (const char byte : name) bytes.emplace_back(std::int64_t{static_cast<unsigned char>(byte)});
+  JsonValue::Object object{{"bytes", std::move(bytes)}};
+  return JsonValue(std::move(object));
+}
+
+std::string parse_class_name(const JsonValue& value, const std::string& where) {
+  if (value.text() != nullptr) return *value.text();
+  const JsonValue* bytes = value.find("bytes");
+  if (bytes == nullptr || bytes->array() == nullptr) throw Error(where + " a class name of the schema is no text");
+  std::string name;
+  for (const JsonValue& byte : *bytes->array()) {
+    if (byte.integer() == nullptr || *byte.integer() < 0 || *byte.integer() > 255)
+      throw Error(where + " a class name of the schema holds what is no byte");
+    name += static_cast<char>(*byte.integer());
+  }
+  return name;
 }
 
 bool varies(std::int64_t extent) { return extent < 0; }
@@ -97,7 +120,9 @@ std::string packed_schema_text(const PackedSchema& schema) {
   }
   JsonValue::Object all{{"columns", std::move(columns)}};
   if (!schema.class_names.empty()) {
-    all.push_back({"class_names", JsonValue::Array(schema.class_names.begin(), schema.class_names.end())});
+    JsonValue::Array names;
+    for (const std::string& name : schema.class_names) names.push_back(class_name_value(name));
+    all.push_back({"class_names", std::move(names)});
   }
   return to_json_text(JsonValue(std::move(all)));
 }
@@ -113,8 +138,7 @@ PackedSchema parse_packed_schema(std::string_view text, const std::string& where
   if (const JsonValue* names = value.find("class_names")) {
     if (names->array() == nullptr) throw Error(where + " the schema's 'class_names' is no array");
     for (const JsonValue& name : *names->array()) {
-      if (name.text() == nullptr) throw Error(where + " a class name of the schema is no text");
-      schema.class_names.push_back(*name.text());
+      schema.class_names.push_back(parse_class_name(name, where));
     }
   }
   try {

@@ -41,7 +41,8 @@ struct PackedSchema {
 // A schema that no file can hold is an Error: no columns, equal or empty names, extents below -1 or with DType::bytes.
 void check_packed_schema(const PackedSchema& schema);
 
-// The JSON text in the file: {"columns":[{"name":"x","dtype":"f32","extents":[-1,4]}],"class_names":["a"]}.
+// The JSON text in the file: {"columns":[{"name":"x","dtype":"f32","extents":[-1,4]}],"class_names":["a"]}. A class
+// name that is no UTF-8 stands there as {"bytes":[102,108,233]}.
 std::string packed_schema_text(const PackedSchema& schema);
 // Errors begin with `where`.
 PackedSchema parse_packed_schema(std::string_view text, const std::string& where);

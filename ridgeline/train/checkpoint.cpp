@@ -168,7 +168,7 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& directory) {
 
 std::string save_checkpoint(const std::string& directory, const CheckpointInfo& info,
                             const std::vector<NamedTensor>& tensors, std::int64_t keep) {
-  fs::create_directories(directory);
+  make_directories(directory);
   const std::string path = (fs::path(directory) / checkpoint_name(info.step)).string();
   const std::string text = info.to_json();
   write_safetensors(path, tensors, {{kMetadataKey, text}, {kChecksumKey, checksum_of(text, tensors)}});

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
@@ -142,7 +143,7 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
     needs.label_base = info.label_base;
     needs.classes = {.names = info.class_names, .ids = info.class_ids, .complete = true};
     needs.checkpoint = true;
-  } else if (!std::filesystem::is_regular_file(given.restore_path)) {
+  } else if (!is_regular_file(given.restore_path)) {
     throw Error("no such file: " + given.restore_path + " (--restore_path)");
   }
   const RunData data = open_data(recipe, needs);

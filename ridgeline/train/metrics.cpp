@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 
 namespace ridgeline::train {
@@ -18,16 +19,14 @@ using Line = std::map<std::string, JsonScalar>;
 
 double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-// The newest event file of earlier runs of this directory; empty: there is none.
-std::string earlier_events(const std::string& directory) {
-  const std::vector<std::string> files = glob_files(glob_escape(directory) + "/events.out.tfevents.*");
-  return files.empty() ? "" : files.back();
-}
-
-std::string new_events(const std::string& directory) {
+std::string host_name() {
   char host[256] = "localhost";
   ::gethostname(host, sizeof host - 1);
-  return (fs::path(directory) / event_file_name(static_cast<std::int64_t>(now()), host)).string();
+  return host;
+}
+
+bool has_event_files(const std::string& directory) {
+  return !glob_files(glob_escape(directory) + "/events.out.tfevents.*").empty();
 }
 
 // 0 where the line has no such number.
@@ -67,18 +66,20 @@ Metrics::Metrics(const std::string& directory, std::int64_t step)
     : path_((fs::path(directory) / "metrics.jsonl").string()) {
   resume(step);
   lines_.emplace(path_);
-  const std::string earlier = earlier_events(directory);
-  events_ = std::make_unique<EventFileWriter>(earlier.empty() ? new_events(directory) : earlier, now());
-  if (!earlier.empty()) events_->start(step + 1, now());
+  const bool earlier = has_event_files(directory);
+  events_ = std::make_unique<EventFileWriter>(
+      continue_events(directory, now(), host_name(), [&](const std::string& text) { notes_.push_back(text); }));
+  if (earlier) events_->start(step + 1, now());
 }
 
 void Metrics::resume(std::int64_t step) {
+  if (!is_regular_file(path_)) return;  // none yet, or a pipe that keeps nothing
   std::error_code none;
-  if (!fs::exists(path_, none)) return;
   if (step == 0) {
-    if (fs::file_size(path_) == 0) return;
-    fs::rename(path_, path_ + ".old");
-    note_ = fmt::format("metrics.jsonl begins anew, that of the earlier run is now {}.old", path_);
+    if (fs::file_size(path_, none) == 0) return;
+    fs::rename(path_, path_ + ".old", none);
+    if (none) throw Error("cannot rename " + path_ + ": " + none.message());
+    notes_.push_back(fmt::format("metrics.jsonl begins anew, that of the earlier run is now {}.old", path_));
     return;
   }
   const std::size_t removed = remove_json_lines(path_, [&](const Line& line) {
@@ -87,7 +88,7 @@ void Metrics::resume(std::int64_t step) {
     return false;
   });
   if (removed > 0)
-    note_ = fmt::format("{}: {} lines of steps after {} removed, they are done again", path_, removed, step);
+    notes_.push_back(fmt::format("{}: {} lines of steps after {} removed, they are done again", path_, removed, step));
 }
 
 void Metrics::write(const StepLine& l) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ridgeline/format/event_file.h"
 #include "ridgeline/format/json_lines.h"
@@ -27,15 +28,15 @@ class Metrics {
   const std::string& path() const { return path_; }
   // The evaluation that an earlier process made at `step`, if it came to its end.
   const std::optional<EvaluationRow>& evaluation() const { return evaluation_; }
-  // What became of an earlier process's lines, for the log; empty: all of them stand.
-  const std::string& note() const { return note_; }
+  // What became of an earlier process's lines and files, for the log; empty: all of them stand.
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   void resume(std::int64_t step);
 
   std::string path_;
   std::optional<EvaluationRow> evaluation_;
-  std::string note_;
+  std::vector<std::string> notes_;
   std::optional<JsonLinesWriter> lines_;
   std::unique_ptr<EventFileWriter> events_;
 };

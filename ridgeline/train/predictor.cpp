@@ -31,7 +31,7 @@ Predictor::Predictor(const Recipe& given) {
   recipe.batch_size = 1;
   recipe.enable_data_pre_proc = false;
   if (!recipe.restore_path.empty()) {
-    if (!std::filesystem::is_regular_file(recipe.restore_path)) {
+    if (!is_regular_file(recipe.restore_path)) {
       throw Error("no such file: " + recipe.restore_path + " (--restore_path)");
     }
     state_ = std::make_unique<State>(recipe);

@@ -10,6 +10,7 @@
 
 #include "ridgeline/core/atomic_file.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/core/version.h"
 #include "ridgeline/data/runtime/iterator.h"
@@ -55,7 +56,7 @@ class Trainer {
         session_({.compute_threads = recipe.intra_op_parallelism_threads,
                   .log = recipe.log,
                   .trace = !recipe.trace.empty()}),
-        log_(log_path(recipe)) {}
+        log_((make_directories(recipe.log_dir), log_path(recipe))) {}
 
   TrainingResult run() {
     check_trace_file(recipe_.trace);
@@ -81,10 +82,7 @@ class Trainer {
   }
 
  private:
-  static std::string log_path(const Recipe& recipe) {
-    fs::create_directories(recipe.log_dir);
-    return (fs::path(recipe.log_dir) / recipe.log_name).string();
-  }
+  static std::string log_path(const Recipe& recipe) { return (fs::path(recipe.log_dir) / recipe.log_name).string(); }
 
   void open() {
     const bool evaluates = recipe_.mode == Mode::train_and_evaluate;
@@ -113,7 +111,7 @@ class Trainer {
     std::optional<data::IteratorState> start = resume();
     if (!result_.checkpoint_path.empty()) saved_at_ = network_->global_step();
     metrics_.emplace(recipe_.log_dir, network_->global_step());
-    if (!metrics_->note().empty()) log_.line(metrics_->note());
+    for (const std::string& note : metrics_->notes()) log_.line(note);
     if (!recipe_.synthetic) {
       data_iterator_.emplace(*data_.training, data::IteratorOptions{.workers = recipe_.num_workers,
                                                                     .epochs = data::kForever,
@@ -153,7 +151,7 @@ class Trainer {
       return data::IteratorState::from_json(saved.data_state);
     }
     if (!recipe_.restore_path.empty()) {
-      if (!fs::is_regular_file(recipe_.restore_path))
+      if (!is_regular_file(recipe_.restore_path))
         throw Error("no such file: " + recipe_.restore_path + " (--restore_path)");
       const nn::WeightMatch match = network_->load_weights(recipe_.restore_path, recipe_.restore_exclude,
                                                            "leave them out with --restore_exclude");

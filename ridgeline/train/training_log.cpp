@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/printable.h"
 
 namespace ridgeline::train {
 
@@ -39,8 +40,9 @@ TrainingLog::~TrainingLog() { clear_progress(); }
 
 void TrainingLog::line(const std::string& text) {
   clear_progress();
-  if (file_) file_->append(text + "\n");
-  std::fprintf(stderr, "%s\n", text.c_str());
+  const std::string shown = printable(text);
+  if (file_) file_->append(shown + "\n");
+  std::fprintf(stderr, "%s\n", shown.c_str());
 }
 
 void TrainingLog::progress(const std::string& what, std::int64_t done, std::int64_t of, double images_per_second) {

@@ -47,6 +47,7 @@ class TrainingLog {
   ~TrainingLog();
   TrainingLog(const TrainingLog&) = delete;
   TrainingLog& operator=(const TrainingLog&) = delete;
+  // One line, whatever names `text` holds (printable.h).
   void line(const std::string& text);
   // Draws "evaluating [=====>    ] 52 %  1213 images/s" on a terminal; does nothing elsewhere.
   void progress(const std::string& what, std::int64_t done, std::int64_t of, double images_per_second = 0);

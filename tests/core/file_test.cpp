@@ -94,7 +94,7 @@ TEST_F(File, AThrowingWriterLeavesTheOldFile) {
 TEST_F(File, ATargetThatIsADirectoryIsRefusedAndNothingStays) {
   fs::create_directory(directory_ / "d");
   EXPECT_EQ(message_of([&] { write_file_atomically(path("d"), "x"); }),
-            "cannot rename to " + path("d") + ": Is a directory");
+            "cannot write " + path("d") + ": Is a directory");
   EXPECT_EQ(names(), std::vector<std::string>{"d"});
 }
 
@@ -169,6 +169,27 @@ TEST_F(File, WritersOfOneFileNeverMix) {
   const std::string content = read_file(path("f"));
   EXPECT_EQ(content, std::string(50000, content.at(0)));
   EXPECT_EQ(names(), std::vector<std::string>{"f"});
+}
+
+TEST_F(File, DirectoriesAreMadeOrTheReasonIsGiven) {
+  make_directories(path("a/b/c"));
+  EXPECT_TRUE(fs::is_directory(path("a/b/c")));
+  make_directories(path("a/b/c/"));
+  make_directories("");
+  write_file_atomically(path("f"), "");
+  fs::create_symlink("nowhere", directory_ / "dangling");
+  EXPECT_EQ(message_of([&] { make_directories(path("f")); }),
+            "cannot make the directory " + path("f") + ": Not a directory");
+  EXPECT_EQ(message_of([&] { make_directories(path("f/below")); }),
+            "cannot make the directory " + path("f/below") + ": Not a directory");
+  const std::string long_name = path(std::string(300, 'n'));
+  EXPECT_EQ(message_of([&] { make_directories(long_name); }),
+            "cannot make the directory " + long_name + ": File name too long");
+  make_directories(path("dangling"));
+  EXPECT_TRUE(fs::is_symlink(path("dangling")));
+  EXPECT_TRUE(fs::is_directory(path("nowhere")));
+  fs::create_symlink("circle", directory_ / "circle");
+  EXPECT_NE(message_of([&] { make_directories(path("circle")); }), "no error");
 }
 
 TEST_F(File, GlobFindsRegularFilesInOrder) {

@@ -5,6 +5,8 @@
 #include <csignal>
 
 #include "helpers.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/format/packed.h"
 
 namespace ridgeline::data::testing {
 namespace {
@@ -125,6 +127,88 @@ TEST(Cache, ABatchInTheMiddleOfTheFirstEpochLeavesNoFile) {
   EXPECT_ERROR(Iterator(rows_in_memory(5).shuffle().cache().batch(2)),
                "'shuffle_1' (shuffle) gives other rows in every epoch");
   EXPECT_EQ(rows_in_memory(5).map(Compose({Invert()})).cache().batch(2).size(), 3);
+}
+
+std::string only_file(const std::string& directory) {
+  const std::vector<std::string> files = glob_files(directory + "/cache-*.ridge");
+  EXPECT_EQ(files.size(), 1u);
+  return files.empty() ? "" : files[0];
+}
+
+// What one run gives, how many rows it makes, and what it warns of.
+struct CachedRun {
+  std::uint64_t digest = 0;
+  int made = 0;
+  std::string warnings;
+};
+
+CachedRun run_cached(const std::string& folder, const std::string& directory, std::int64_t memory_limit = 0) {
+  CachedRun run;
+  Log log;
+  calls() = 0;
+  ::testing::internal::CaptureStderr();
+  {
+    Iterator it(counted(folder, {.memory_limit = memory_limit, .directory = directory}),
+                {.workers = 1, .epochs = 2, .log = &log});
+    run.digest = digest(it);
+  }
+  run.warnings = ::testing::internal::GetCapturedStderr();
+  run.made = calls();
+  return run;
+}
+
+TEST(Cache, ADamagedFileIsMadeAnewWithAWarning) {
+  const TempDir dir;
+  const std::string folder = write_folders(dir / "train", 2, 7);
+  const std::uint64_t expected = run_cached(folder, dir / "cache").digest;
+  const std::string path = only_file(dir / "cache"), whole = read_file(path);
+  std::string flipped = whole;
+  flipped[70] ^= 1;  // in the schema
+  for (const std::string& damaged :
+       {flipped, whole.substr(0, whole.size() / 2), std::string(), std::string(2000, '\0'), whole + "more"}) {
+    write_file_atomically(path, damaged);
+    const CachedRun again = run_cached(folder, dir / "cache");
+    EXPECT_EQ(again.digest, expected);
+    EXPECT_GE(again.made, 14);
+    EXPECT_NE(again.warnings.find("the cache makes its file anew: [packed] " + path), std::string::npos)
+        << again.warnings;
+    EXPECT_EQ(only_file(dir / "cache"), path);
+    const CachedRun last = run_cached(folder, dir / "cache");
+    EXPECT_EQ(last.digest, expected);
+    EXPECT_EQ(last.made, 0) << "the new file is whole";
+    EXPECT_EQ(last.warnings, "");
+  }
+}
+
+TEST(Cache, ADamagedRowIsMadeAgainAndTheNextRunMakesTheFile) {
+  const TempDir dir;
+  const std::string folder = write_folders(dir / "train", 2, 7);
+  const std::uint64_t expected = run_cached(folder, dir / "cache").digest;
+  const std::string path = only_file(dir / "cache"), whole = read_file(path);
+  for (const std::int64_t memory : {0, 1 << 20}) {
+    write_file_atomically(path, whole);
+    const PackedFile file(path);
+    std::string damaged = whole;
+    damaged[file.offset(3) + 100] ^= 1;
+    damaged[file.offset(9) + 100] ^= 1;
+    write_file_atomically(path, damaged);
+    const CachedRun again = run_cached(folder, dir / "cache", memory);
+    EXPECT_EQ(again.digest, expected);
+    EXPECT_EQ(again.made, memory > 0 ? 2 : 4) << "two rows, in both epochs where no memory keeps them";
+    EXPECT_NE(again.warnings.find("the cache removes its file"), std::string::npos) << again.warnings;
+    EXPECT_EQ(again.warnings.find("the cache"), again.warnings.rfind("the cache")) << "said once: " << again.warnings;
+    EXPECT_FALSE(std::filesystem::exists(path));
+    EXPECT_EQ(run_cached(folder, dir / "cache").warnings, "");
+    EXPECT_EQ(run_cached(folder, dir / "cache").made, 0);
+  }
+}
+
+TEST(Cache, AFolderThatCannotBeMadeIsAnError) {
+  const TempDir dir;
+  write_file_atomically(dir / "file", "");
+  const std::string folder = write_folders(dir / "train", 1, 3);
+  EXPECT_ERROR(Iterator(counted(folder, {.directory = dir / "file"})),
+               "cannot make the directory " + (dir / "file") + ": Not a directory");
 }
 
 TEST(Cache, WithoutRoomForItsFileLosesNoRow) {

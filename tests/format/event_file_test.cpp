@@ -80,6 +80,58 @@ TEST(EventFile, DamagedFileIsNotContinued) {
   EXPECT_EQ(read_file(path), bytes);
 }
 
+// TensorBoard stops at the damage: what is appended behind it would never be seen.
+TEST(EventFile, ADamagedOneIsLeftAndANewOneBegun) {
+  const TempFolder folder;
+  const std::string first = folder.file(event_file_name(100, "host"));
+  EventFileWriter(first, 100).add(1, 2, "a", 3);
+  const std::string whole = read_file(first);
+  std::string flipped_length = whole, flipped_data = whole;
+  flipped_length[3] ^= 1;
+  flipped_data[flipped_data.size() - 6] ^= 1;
+  for (const std::string& damaged : {flipped_length, flipped_data, whole + std::string(500, '\0'),
+                                     std::string(64, '\0'), std::string("no records at all")}) {
+    std::filesystem::remove_all(folder.path());
+    std::filesystem::create_directory(folder.path());
+    put_file(first, damaged);
+    std::string warning;
+    const auto warn = [&](const std::string& text) { warning = text; };
+    continue_events(folder.path(), 100.5, "host", warn).add(2, 101, "b", 5);  // in the second of the damaged one
+    EXPECT_TRUE(contains(warning, first)) << warning;
+    EXPECT_TRUE(contains(warning, "a new event file is begun")) << warning;
+    EXPECT_EQ(read_file(first), damaged) << "what it still tells is kept";
+    const auto files = glob_files(folder.path() + "/events.*");
+    ASSERT_EQ(files.size(), 2u);
+    warning.clear();
+    continue_events(folder.path(), 200, "host", warn).add(3, 201, "b", 6);
+    EXPECT_EQ(warning, "");
+    EXPECT_EQ(glob_files(folder.path() + "/events.*"), files) << "the new one is continued";
+    EXPECT_EQ(read_event_file(files[1]).scalars, (std::vector<ScalarEvent>{{101, 2, "b", 5}, {201, 3, "b", 6}}));
+  }
+}
+
+TEST(EventFile, IsFoundInFoldersWhoseNamesArePatterns) {
+  const TempFolder folder;
+  const std::string directory = folder.file("run[1]*");
+  std::filesystem::create_directory(directory);
+  for (const double time : {1.0, 2.0}) continue_events(directory, time, "host", {}).add(1, time, "a", 3);
+  EXPECT_EQ(read_event_file(directory + "/" + event_file_name(1, "host")).scalars.size(), 2u);
+}
+
+TEST(EventFile, OneThatIsRemovedMeanwhileIsBegunAgain) {
+  const TempFolder folder;
+  const std::string directory = folder.file("log");
+  std::filesystem::create_directory(directory);
+  const std::string path = directory + "/" + event_file_name(1, "host");
+  EventFileWriter writer(path, 1);
+  writer.add(1, 2, "a", 3);
+  std::filesystem::remove_all(directory);
+  writer.add(2, 4, "b", 5);
+  const EventFileContent content = read_event_file(path);
+  EXPECT_EQ(content.file_version, "brain.Event:2");
+  EXPECT_EQ(content.scalars, (std::vector<ScalarEvent>{{4, 2, "b", 5}}));
+}
+
 TEST(EventFile, ReadsTheTensorsOfTensorFlow2) {
   const TempFolder folder;
   const auto event_with = [](const ProtobufWriter& tensor) {

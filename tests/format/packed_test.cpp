@@ -90,6 +90,15 @@ TEST(Packed, ReadsWhatItWrites) {
   for (std::size_t i = 0; i < 8; ++i) expect_row(file, i);
 }
 
+TEST(Packed, ClassNamesOfAnyBytesComeBack) {
+  const TempFolder folder;
+  PackedSchema schema{{{"label", DType::i64, {}}}, {"cat", "fl\xe9urs", "two\nlines", "\xff\xfe", "caf\u00e9", ""}};
+  PackedWriter(folder.file("file"), schema).finish();
+  EXPECT_EQ(PackedFile(folder.file("file")).schema(), schema);
+  const std::string text = R"({"columns":[{"name":"x","dtype":"f32"}],"class_names":[{"bytes":[300]}]})";
+  EXPECT_TRUE(contains(error_of([&] { parse_packed_schema(text, "F:"); }), "holds what is no byte"));
+}
+
 TEST(Packed, EqualRowsInEqualOrderGiveEqualBytesAndAnEmptyFileIsOne) {
   const TempFolder folder;
   EXPECT_EQ(write_sample(folder.file("a")), write_sample(folder.file("b")));

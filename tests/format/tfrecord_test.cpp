@@ -251,6 +251,19 @@ TEST(TFRecordIndex, DamagedCacheIsIgnored) {
   }
 }
 
+TEST(TFRecordIndex, WhatLiesInTheCachesPlaceIsNotReadWhole) {
+  const TempFolder folder;
+  const std::string path = write_sample(folder, "sample");
+  const TFRecordOptions options{.index_cache_directory = folder.file("cache")};
+  TFRecordFile(path, options);
+  const std::string cached = glob_files(folder.file("cache") + "/*").at(0);
+  std::filesystem::resize_file(cached, std::uintmax_t{1} << 42);  // 4 TiB of nothing, more than any memory
+  EXPECT_EQ(read_all(TFRecordFile(path, options)), kRecords);
+  std::filesystem::remove(cached);
+  std::filesystem::create_directory(cached);
+  EXPECT_EQ(read_all(TFRecordFile(path, options)), kRecords);
+}
+
 TEST(TFRecordIndex, CacheThatCannotBeWrittenIsNoError) {
   const TempFolder folder;
   const std::string path = write_sample(folder, "sample");

@@ -33,6 +33,11 @@ json text_json(const std::string& text, Form form) {
   return form == Form::file || is_utf8(text) ? json(text) : json(hash64(text));
 }
 
+// A text of an argument. Where it is no UTF-8, a file holds its bytes: {"base64": "ZmzpdXJz"}.
+json argument_json(const std::string& text, Form form) {
+  return form == Form::file && !is_utf8(text) ? json{{"base64", to_base64(text)}} : text_json(text, form);
+}
+
 json tensor_json(const NamedTensor& tensor, Form form) {
   json out{{"name", text_json(tensor.name, form)},
            {"dtype", std::string(name_of(tensor.values.dtype()))},
@@ -60,10 +65,10 @@ json value_json(const Value& value, Form form) {
           return out;
         } else if constexpr (std::is_same_v<std::decay_t<decltype(v)>, Texts>) {
           json out = json::array();
-          for (const std::string& text : v) out.push_back(text_json(text, form));
+          for (const std::string& text : v) out.push_back(argument_json(text, form));
           return out;
         } else if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>) {
-          return text_json(v, form);
+          return argument_json(v, form);
         } else {
           return v;
         }
@@ -183,7 +188,25 @@ NamedTensor read_tensor(const json& value, const std::string& what) {
   return out;
 }
 
+// The reverse of argument_json(); nothing for what is no text.
+std::optional<std::string> text_from(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_object() || value.size() != 1 || !value.contains("base64") || !value.at("base64").is_string())
+    return std::nullopt;
+  return from_base64(value.at("base64").get<std::string>());
+}
+
 Value read_value(const json& value, ArgType type, const std::string& what) {
+  if (type == ArgType::text) {
+    if (std::optional<std::string> text = text_from(value)) return *std::move(text);
+  }
+  if (type == ArgType::texts && value.is_array()) {
+    Texts list;
+    for (const json& item : value) {
+      if (std::optional<std::string> text = text_from(item)) list.push_back(*std::move(text));
+    }
+    if (list.size() == value.size()) return list;
+  }
   if (type == ArgType::tensors && value.is_array()) {
     Tensors out;
     for (const json& tensor : value) out.push_back(read_tensor(tensor, "a tensor of " + what));
@@ -276,8 +299,8 @@ std::string to_json(const DataGraph& graph, int indent) {
                  {"outputs", graph.outputs}};
   try {
     return out.dump(indent);
-  } catch (const json::exception& e) {  // JSON is UTF-8; paths need not be
-    throw Error(std::string("[data graph JSON] ") + e.what());
+  } catch (const json::exception& e) {  // JSON is UTF-8; what nodes and columns are called need not be
+    throw Error(std::string("[data graph JSON] a name of the graph is no UTF-8: ") + e.what());
   }
 }
 

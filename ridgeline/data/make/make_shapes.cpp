@@ -9,6 +9,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/output_target.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/image/jpeg.h"
 #include "ridgeline/image/shapes.h"
@@ -82,9 +83,10 @@ MakeShapesReport make_shapes(const std::string& out_dir, MakeShapesOptions optio
   }
   fs::path out(out_dir);
   if (!out.has_filename()) out = out.parent_path();  // "dir/"
-  fs::path partial = out;
-  partial += ".partial";
   try {
+    out = behind_links(out.string());  // a link stays
+    fs::path partial = out;
+    partial += ".partial";
     if (check_out(out, options)) return {.written = 0, .already_there = true};
     if (fs::exists(partial)) {
       if (!is_ours(partial)) throw Error("[make shapes] " + partial.string() + " is in the way");

@@ -143,7 +143,7 @@ class Maker {
 
 void check_out(const fs::path& out) {
   if (fs::exists(out) && !fs::is_directory(out)) throw Error("[make tfrecord] not a directory: " + out.string());
-  fs::create_directories(out);
+  make_directories(out.string());
   for (const char* pattern : {"train-*", "validation-*"}) {
     const std::vector<std::string> there = glob_files((fs::path(glob_escape(out.string())) / pattern).string());
     if (!there.empty())

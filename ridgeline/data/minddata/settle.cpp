@@ -37,7 +37,8 @@ void settle_folder(Node& node) {
   if (!arg<bool>(node.args, "recursive")) return;
   const std::string& dir = arg<std::string>(node.args, "dir");
   const char* law = "MindData reads the files right in a class folder only: set recursive to false to leave others out";
-  if (!std::filesystem::is_directory(dir))
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(dir, ignored))
     throw refusal("image_folder",
                   fmt::format("there is no {} here to see whether class folders hold folders. {}", dir, law));
   const ClassFolders found = list_class_folders(dir, arg<Texts>(node.args, "extensions"), {.classes = classes});

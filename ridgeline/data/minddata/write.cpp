@@ -327,7 +327,8 @@ std::string to_minddata_json(const DataGraph& given, int indent, const MindDataO
   try {
     text = Writer(graph, options).node(graph.output()).dump(indent);
   } catch (const json::exception& e) {  // JSON is UTF-8; paths need not be
-    throw Error(std::string("[MindData JSON] ") + e.what());
+    throw Error(std::string("[MindData JSON] a path or name of the graph is no UTF-8, as that form must be: ") +
+                e.what());
   }
   const DataGraph back = settle(from_minddata_json(text, options));
   const std::string found = difference(graph, back);

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/format/json_lines.h"
+#include "ridgeline/core/output_target.h"
 
 namespace ridgeline::data {
 
@@ -19,27 +19,42 @@ BadSamplePolicy parse_bad_sample_policy(const std::string& text) {
               ErrorKind::usage);
 }
 
+namespace {
+
+void write_down(const BadSample& s, JsonLinesWriter& list) {
+  list.write({{"epoch", static_cast<std::int64_t>(s.epoch)},
+              {"batch", static_cast<std::int64_t>(s.batch)},
+              {"row", static_cast<std::int64_t>(s.row)},
+              {"position", static_cast<std::int64_t>(s.position)},
+              {"origin", s.origin},
+              {"op", s.op},
+              {"reason", s.reason}});
+}
+
+}  // namespace
+
 BadSampleAccount::BadSampleAccount(BadSampleOptions options, Log* log) : options_(std::move(options)), log_(log) {
   if (options_.policy == BadSamplePolicy::raise || options_.quarantine.empty()) return;
-  const std::filesystem::path file(options_.quarantine);
+  const OutputTarget target = output_target(options_.quarantine);
+  if (target.stream) {  // opened once: a reader takes the end of the writer for the end of the list
+    stream_.emplace(options_.quarantine);
+    return;
+  }
+  const std::filesystem::path file(target.path);
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  const bool there = std::filesystem::exists(file);
-  if (::access((there ? file : folder).c_str(), W_OK) != 0 || std::filesystem::is_directory(file))
+  if (::access((::access(file.c_str(), F_OK) == 0 ? file : folder).c_str(), W_OK) != 0)
     throw Error("cannot write " + options_.quarantine + " (--quarantine)");
 }
 
 void BadSampleAccount::add(const std::vector<BadSample>& samples) {
   for (const BadSample& s : samples) {
     if (!options_.quarantine.empty()) {
-      // Opened for each: bad samples are rare, and the file can be read and moved away during the run.
-      JsonLinesWriter(options_.quarantine)
-          .write({{"epoch", static_cast<std::int64_t>(s.epoch)},
-                  {"batch", static_cast<std::int64_t>(s.batch)},
-                  {"row", static_cast<std::int64_t>(s.row)},
-                  {"position", static_cast<std::int64_t>(s.position)},
-                  {"origin", s.origin},
-                  {"op", s.op},
-                  {"reason", s.reason}});
+      if (stream_) {
+        write_down(s, *stream_);
+      } else {  // opened for each: bad samples are rare, and the file can be read and moved away during the run
+        JsonLinesWriter list(options_.quarantine);
+        write_down(s, list);
+      }
     }
     if (++count_ > options_.budget) {
       throw Error(fmt::format("more than {} bad samples, the last one: {}", options_.budget, s.reason));

@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ridgeline/core/log.h"
+#include "ridgeline/format/json_lines.h"
 
 namespace ridgeline::data {
 
@@ -36,7 +38,7 @@ struct BadSample {
 // One run's account. Used by the consumer's thread.
 class BadSampleAccount {
  public:
-  // An Error if the quarantine file's folder is not there or cannot be written to: better now than at night.
+  // An Error if the quarantine file cannot be written: better now than at night.
   BadSampleAccount(BadSampleOptions options, Log* log);
   // Counts, logs and writes down. An Error when the budget is spent.
   void add(const std::vector<BadSample>& samples);
@@ -46,6 +48,7 @@ class BadSampleAccount {
   BadSampleOptions options_;
   Log* log_;
   std::int64_t count_ = 0;
+  std::optional<JsonLinesWriter> stream_;  // where the quarantine is a device or a pipe
 };
 
 }  // namespace ridgeline::data

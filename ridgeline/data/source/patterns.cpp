@@ -26,7 +26,8 @@ std::string index_directory(const std::string& file) {
 std::vector<std::string> expand_patterns(std::string_view op, const std::vector<std::string>& patterns) {
   std::vector<std::string> files;
   for (const std::string& pattern : patterns) {
-    if (pattern.find_first_of("*?[") == std::string::npos || std::filesystem::exists(pattern)) {
+    std::error_code ignored;
+    if (pattern.find_first_of("*?[") == std::string::npos || std::filesystem::exists(pattern, ignored)) {
       files.push_back(pattern);
       continue;
     }

@@ -113,7 +113,8 @@ void check(const std::string& out, const PackOptions& options) {
   if (options.quality < 1 || options.quality > 100)
     throw Error(fmt::format("--quality={} is out of range (allowed: 1 to 100)", options.quality), ErrorKind::usage);
   if (!out.ends_with(".ridge")) throw Error("--out=" + out + ": the name must end in .ridge", ErrorKind::usage);
-  if (std::filesystem::exists(out)) throw Error("[pack] " + out + " is there already");
+  std::error_code ignored;
+  if (std::filesystem::exists(out, ignored)) throw Error("[pack] " + out + " is there already");
 }
 
 }  // namespace
@@ -121,6 +122,7 @@ void check(const std::string& out, const PackOptions& options) {
 PackReport pack(const std::string& dir, const std::string& out, const PackOptions& options) {
   check(out, options);
   const DataPart part = find_part(dir, options.split);
+  std::error_code ignored;  // from a folder that was removed: the path as it was given
   if (part.layout == Layout::packed) throw Error("[pack] " + part.files[0] + " is packed already");
   const Dataset dataset = open_source(dir, options.split, options.source);
   PackedSchema schema;
@@ -128,7 +130,7 @@ PackReport pack(const std::string& dir, const std::string& out, const PackOption
                     {.name = "label", .dtype = DType::i32, .extents = {}}};
   schema.class_names = dataset.class_names();
   nlohmann::ordered_json metadata{{"program", std::string("ridgeline ") + std::string(kVersion)},
-                                  {"from", std::filesystem::absolute(dir).string()},
+                                  {"from", std::filesystem::absolute(dir, ignored).string()},
                                   {"split", part.name},
                                   {"layout", name_of(part.layout)},
                                   {"label_base", dataset.label_base()},

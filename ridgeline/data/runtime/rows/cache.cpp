@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <mutex>
 
+#include "ridgeline/core/file.h"
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/data/source/packed_cells.h"
 
@@ -42,7 +43,7 @@ class CacheRows : public Rows {
     kept_ = std::vector<std::atomic<const Kept*>>(static_cast<std::size_t>(size()));
     const std::string& directory = arg<std::string>(node.args, "directory");
     if (directory.empty()) return;
-    std::filesystem::create_directories(directory);
+    make_directories(directory);
     path_ = (std::filesystem::path(directory) / ("cache-" + key + ".ridge")).string();
     if (open()) return;
     writer_ = std::make_unique<PackedWriter>(path_, file_schema(schema()));
@@ -55,7 +56,13 @@ class CacheRows : public Rows {
   RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
     Workspace& work = scratch.at(place_);
     if (const Kept* row = kept_[a.position].load(std::memory_order_acquire)) return lend(*row, a, cells);
-    if (const PackedFile* file = file_.load(std::memory_order_acquire)) return read(*file, a, cells, work);
+    if (const PackedFile* file = file_.load(std::memory_order_acquire)) {
+      try {
+        return read(*file, a, cells, work);
+      } catch (const Error& e) {  // a damaged row: it is made again, as if it had never been kept
+        give_up_file(e);
+      }
+    }
     const RowInfo info = make(a.position, targets, cells, scratch);
     keep(a.position, info, cells);
     return {a.epoch, info.record, info.objects};
@@ -64,13 +71,29 @@ class CacheRows : public Rows {
   std::uint64_t records() const override { return input_->records(); }
 
  private:
+  // False if there is no file, or none to be used.
   bool open() {
-    if (!std::filesystem::exists(path_)) return false;
-    auto file = std::make_unique<const PackedFile>(path_);
-    if (file->size() != static_cast<std::size_t>(size()) || file->schema() != file_schema(schema()))
-      throw Error(fmt::format("[cache] {} holds other rows than this graph makes: remove it", path_));
-    publish(std::move(file));
-    return true;
+    std::error_code none;
+    if (!std::filesystem::exists(path_, none)) return false;
+    try {
+      auto file = std::make_unique<const PackedFile>(path_);
+      if (file->size() != static_cast<std::size_t>(size()) || file->schema() != file_schema(schema()))
+        throw Error(fmt::format("{} holds other rows than this graph makes", path_));
+      publish(std::move(file));
+      return true;
+    } catch (const Error& e) {
+      if (log_) log_->warning(fmt::format("the cache makes its file anew: {}", e.what()));
+      return false;
+    }
+  }
+
+  // The next run finds no file and makes it anew. This one goes on with the rows that are whole.
+  void give_up_file(const Error& damage) const {
+    if (file_given_up_.exchange(true)) return;
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+    if (log_)
+      log_->warning(fmt::format("the cache removes its file, which the next run makes anew: {}", damage.what()));
   }
 
   // Whatever is below does not depend on the epoch (cache_legality). A row that will be kept is not made again: the
@@ -118,7 +141,7 @@ class CacheRows : public Rows {
   }
 
   void keep(std::uint64_t position, const RowInfo& info, const Cell* cells) const {
-    if (writer_ && !write_failed_) try_to_write(position, info, cells);
+    if (writer_ && !write_failed_ && !file_.load(std::memory_order_acquire)) try_to_write(position, info, cells);
     std::size_t block = 0;
     for (std::size_t i = 0; i < schema().size(); ++i) block += aligned(cells[i].bytes);
     const std::size_t bytes = sizeof(Kept) + block + schema().size() * (sizeof(Cell) + sizeof(std::size_t)) +
@@ -194,6 +217,7 @@ class CacheRows : public Rows {
   mutable std::vector<std::atomic<bool>> written_;
   mutable std::atomic<std::int64_t> done_{0};
   mutable std::atomic<bool> write_failed_{false};
+  mutable std::atomic<bool> file_given_up_{false};
   mutable std::unique_ptr<const PackedFile> opened_;
   mutable std::atomic<const PackedFile*> file_{nullptr};  // opened_, for those who did not open it
 };
