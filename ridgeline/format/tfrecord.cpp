@@ -98,11 +98,6 @@ std::span<const std::uint8_t> TFRecordFile::record(std::size_t i) const {
   throw Error(place(path_, i, offsets_[i]) + fault);
 }
 
-std::span<const std::uint8_t> TFRecordFile::unverified(std::size_t i) const {
-  RIDGELINE_CHECK(i < size(), "record number out of range");
-  return content().subspan(static_cast<std::size_t>(offsets_[i]) + 12, static_cast<std::size_t>(length(i)));
-}
-
 std::optional<std::span<const std::uint8_t>> TFRecordFile::record(std::size_t i, std::string& fault) const {
   RIDGELINE_CHECK(i < size(), "record number out of range");
   const std::uint8_t* header = content().data() + offsets_[i];

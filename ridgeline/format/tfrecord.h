@@ -56,8 +56,6 @@ class TFRecordFile {
   std::span<const std::uint8_t> record(std::size_t i) const;
   // The same for callers who say themselves where it lies: nullopt, and `fault` what is wrong with it.
   std::optional<std::span<const std::uint8_t>> record(std::size_t i, std::string& fault) const;
-  // The same unverified: for a look at a few bytes of many records, whose rest need not even be read.
-  std::span<const std::uint8_t> unverified(std::size_t i) const;
   // What keep_readable_prefix left out.
   const std::optional<TFRecordDamage>& damage() const { return damage_; }
   // The index came from the cache directory.

@@ -69,7 +69,7 @@ TEST(RecordClasses, OfALargeFileAreKeptBesideItsIndex) {
   {
     TFRecordWriter writer(path);
     const std::string pixels(1 << 20, 'x');
-    for (std::int64_t i = 0; i < 66; ++i) {
+    for (std::int64_t i = 0; i < 3; ++i) {
       writer.write(ExampleBuilder()
                        .bytes("image/encoded", pixels)
                        .int64s("image/class/label", i % 3)

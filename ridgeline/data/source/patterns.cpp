@@ -7,17 +7,10 @@
 #include "ridgeline/core/file.h"
 
 namespace ridgeline::data {
-namespace {
 
-// Offsets of files above this size are kept between runs: finding them touches a page a record.
-constexpr std::uintmax_t kIndexWorthKeeping = 64u << 20;
-
-}  // namespace
-
-std::string index_directory(const std::string& file) {
+std::string index_directory(const std::string& file, std::uintmax_t least_bytes) {
   std::error_code ignored;
-  if (const std::uintmax_t size = std::filesystem::file_size(file, ignored); ignored || size < kIndexWorthKeeping)
-    return "";
+  if (const std::uintmax_t size = std::filesystem::file_size(file, ignored); ignored || size < least_bytes) return "";
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) return std::string(cache) + "/ridgeline";
   if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/ridgeline";
   return "";

@@ -3,6 +3,7 @@
 // Lists of files as sources are given them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,8 @@ namespace ridgeline::data {
 // a file is an Error "[op] no file matches ...".
 std::vector<std::string> expand_patterns(std::string_view op, const std::vector<std::string>& patterns);
 
-// Where the index of a large file is kept between runs ("" for small ones, whose index is quickly made).
-std::string index_directory(const std::string& file);
+// Where the index of a large file is kept between runs; "" for a smaller one, whose index is quickly made. Finding the
+// offsets of records touches a page a record, and is quick up to 64 MiB.
+std::string index_directory(const std::string& file, std::uintmax_t least_bytes = std::uintmax_t{64} << 20);
 
 }  // namespace ridgeline::data

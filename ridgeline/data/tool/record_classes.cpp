@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "ridgeline/core/error.h"
@@ -18,6 +19,9 @@ namespace {
 
 // Payload: of each class the stored label, then text and synset with their lengths before them.
 constexpr IndexKind kKind{"RDGCLS01", ".record-classes"};
+
+// Of smaller files all records are looked at anew.
+constexpr std::uintmax_t kWorthKeeping = 1u << 20;
 
 // "" if no record has one; records that call a class otherwise leave it without a name.
 struct Texts {
@@ -43,30 +47,25 @@ std::string_view text_of(const Example& example, std::string_view key) {
   return values.size() == 1 ? values[0] : "";
 }
 
-// What one record adds. Whatever is new is believed only if the record's checksum holds.
-void look_at(const TFRecordFile& file, std::size_t i, Found& found) {
-  const Example example(file.unverified(i));
-  const std::int64_t label = example.one_int64("image/class/label");
-  const std::string_view text = text_of(example, "image/class/text"), synset = text_of(example, "image/class/synset");
-  const auto known = found.find(label);
-  const auto says_more = [](const std::string& kept, bool several, std::string_view now) {
-    return !several && !now.empty() && kept != now;
-  };
-  if (known != found.end() && !says_more(known->second.text, known->second.several_texts, text) &&
-      !says_more(known->second.synset, known->second.several_synsets, synset))
-    return;
-  std::string fault;
-  if (!file.record(i, fault)) return;
-  Texts& texts = found[label];
-  note(texts.text, texts.several_texts, text);
-  note(texts.synset, texts.several_synsets, synset);
+void look_at(std::span<const std::uint8_t> record, Found& found) {
+  const Example example(record);
+  Texts& texts = found[example.one_int64("image/class/label")];
+  note(texts.text, texts.several_texts, text_of(example, "image/class/text"));
+  note(texts.synset, texts.several_synsets, text_of(example, "image/class/synset"));
 }
 
-Found look_through(const TFRecordFile& file) {
+// `whole`: every record could be read.
+Found look_through(const TFRecordFile& file, bool& whole) {
   Found found;
+  std::string fault;
+  whole = !file.damage();
   for (std::size_t i = 0; i < file.size(); ++i) {
     try {
-      look_at(file, i, found);
+      if (const auto record = file.record(i, fault)) {
+        look_at(*record, found);
+      } else {
+        whole = false;
+      }
     } catch (const Error&) {  // no label, or no Example at all: said when the record is read
     }
   }
@@ -117,15 +116,16 @@ std::optional<Found> from_payload(std::string_view in) {
 }
 
 Found classes_of_file(const std::string& path) {
-  const std::string directory = index_directory(path);
-  const TFRecordFile file(path, {.index_cache_directory = directory, .keep_readable_prefix = true});
-  if (directory.empty() || file.compression() != Compression::none || file.damage()) return look_through(file);
+  const std::string directory = index_directory(path, kWorthKeeping);
+  const TFRecordFile file(path, {.index_cache_directory = index_directory(path), .keep_readable_prefix = true});
+  bool whole = false;
+  if (directory.empty() || file.compression() != Compression::none) return look_through(file, whole);
   const std::uint64_t bytes = file.offset(file.size());
   if (const auto payload = load_index_cache(directory, path, bytes, kKind)) {
     if (auto found = from_payload(*payload)) return *std::move(found);
   }
-  Found found = look_through(file);
-  store_index_cache(directory, path, bytes, kKind, to_payload(found));
+  Found found = look_through(file, whole);
+  if (whole) store_index_cache(directory, path, bytes, kKind, to_payload(found));
   return found;
 }
 

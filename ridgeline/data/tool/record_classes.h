@@ -1,8 +1,7 @@
 // ridgeline/data/tool/record_classes.h
 //
 // The classes that the labels of slim ImageNet records speak of: how many there are, and what the records call them.
-// Looks at every record, but only at its labels and texts; what it found in a large file is kept beside the file's
-// index (format/index_cache.h).
+// Reads every record once: what it found in a file is kept in the index cache (format/index_cache.h) for later runs.
 #pragma once
 
 #include <cstdint>
