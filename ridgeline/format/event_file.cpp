@@ -169,10 +169,11 @@ EventFileContent read_event_file(const std::string& path) {
   const TFRecordFile file(path, {.index_cache_directory = "", .keep_readable_prefix = true});
   EventFileContent content;
   if (const std::optional<TFRecordDamage>& damage = file.damage()) content.damage = damage->message;
+  std::string storage;
   for (std::size_t i = 0; i < file.size(); ++i) {
     std::span<const std::uint8_t> record;
     try {
-      record = file.record(i);
+      record = file.record(i, storage);
     } catch (const Error& e) {  // what follows a damaged record is not trusted
       content.damage = e.what();
       break;

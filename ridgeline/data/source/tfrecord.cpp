@@ -59,7 +59,7 @@ class TFRecordSource : public Source {
 
   void read(std::uint64_t index, Record& record) const override {
     const auto place = files_.at(index);
-    const std::span<const std::uint8_t> bytes = place.file->record(place.record);
+    const std::span<const std::uint8_t> bytes = place.file->record(place.record, record.storage);
     const Example example(bytes);
     require(example, kImage);
     require(example, kLabel);
@@ -95,10 +95,11 @@ class TFRecordSource : public Source {
 
   // Slim's ImageNet stores 1..1000 with 0 kept for background, its flowers 0..4: a label 0 tells them apart.
   int find_label_base() const {
+    std::string storage;
     for (const TFRecordFile& file : files_.files()) {
       if (file.size() == 0) continue;
       for (std::size_t i = 0; i < file.size(); ++i) {
-        const std::span<const std::uint8_t> bytes = file.record(i);
+        const std::span<const std::uint8_t> bytes = file.record(i, storage);
         try {
           const Example example(bytes);
           require(example, kLabel);

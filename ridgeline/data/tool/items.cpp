@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "ridgeline/core/file.h"
 #include "ridgeline/data/source/class_folders.h"
 #include "ridgeline/data/tool/picture_extents.h"
 #include "ridgeline/format/example.h"
@@ -60,8 +61,8 @@ class FileItems : public Items {
     item = Item{};
     if (found.label >= 0) item.label = found.label;
     item.extension = lower_extension(found.path);
-    item.file = MappedFile(found.path);
-    item.bytes = item.file.bytes();
+    read_file_into(found.path, item.storage);
+    item.bytes = {reinterpret_cast<const std::uint8_t*>(item.storage.data()), item.storage.size()};
   }
   std::string place(std::int64_t index) const override {
     return below(found_[static_cast<std::size_t>(index)].path, root_);
@@ -149,7 +150,7 @@ class RecordItems : public ShardItems<TFRecordFile> {
     const auto [file, record] = at(index);
     item = Item{};
     std::string fault;
-    const auto data = file->record(record, fault);
+    const auto data = file->record(record, item.storage, fault);
     if (!data) throw Error(fault);
     const Example example(*data);
     if (example.has("image/class/label")) item.label = example.one_int64("image/class/label");
@@ -192,16 +193,18 @@ class PackedItems : public ShardItems<PackedFile> {
   void read(std::int64_t index, Item& item) const override {
     const auto [file, row] = at(index);
     item = Item{};
-    for (std::size_t i = 0; i < file->schema().columns.size(); ++i) {
+    const PackedRow columns = file->row(row);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
       const PackedColumn& column = file->schema().columns[i];
+      const PackedField& field = columns[i];
       if (column.name == "label" && column.dtype == DType::i32 && column.extents.rank() == 0) {
         std::int32_t label = 0;
-        std::memcpy(&label, file->row(row, i).bytes.data(), sizeof label);
+        std::memcpy(&label, field.bytes.data(), sizeof label);
         item.label = label;
       }
       if (column.name != "image") continue;
-      const PackedField field = file->row(row, i);
-      item.bytes = field.bytes;
+      item.storage.assign(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
+      item.bytes = {reinterpret_cast<const std::uint8_t*>(item.storage.data()), item.storage.size()};
       if (column.dtype != DType::bytes) item.pixels = header_of(field.extents);
     }
   }

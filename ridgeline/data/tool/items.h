@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/core/file.h"
 #include "ridgeline/data/tool/data_dir.h"
 #include "ridgeline/image/decode.h"
 
@@ -23,7 +22,7 @@ struct Item {
   std::optional<std::int64_t> label;    // as stored
   std::string class_name;               // where it stands in the record and not in Items::class_names
   std::string extension;                // of its file, lower case: ".jpg"; "" for records
-  MappedFile file;                      // what `bytes` lies in, for files
+  std::string storage;                  // what `bytes` lies in
   std::optional<image::Header> pixels;  // where `bytes` are pixels and no encoded image
 };
 
