@@ -116,7 +116,7 @@ class ShardItems : public Items {
  protected:
   void add(File file) {
     starts_.push_back(starts_.back() + static_cast<std::int64_t>(file.size()));
-    if (first_file == 0) first_file = static_cast<std::int64_t>(file.size());
+    if (file.size() > 0) file_ends.push_back(starts_.back());
     files_.push_back(std::move(file));
     ++files;
   }

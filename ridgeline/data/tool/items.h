@@ -44,7 +44,7 @@ class Items {
   std::vector<ListingFault> faults;      // damaged shards, empty class folders
   std::int64_t not_read = 0;             // files that training passes over by their names
   std::string not_read_example;          // the first by name
-  std::int64_t first_file = 0;           // items of the first file that has some, where files hold several
+  std::vector<std::int64_t> file_ends;   // where the items of each file with some end, where files hold several
 };
 
 // `root` is what places are given relative to.
