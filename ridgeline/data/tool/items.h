@@ -26,7 +26,7 @@ struct Item {
   std::optional<image::Header> pixels;  // where `bytes` are pixels and no encoded image
 };
 
-// Something that is not an image but wrong all the same.
+// Something that is not an image but wrong all the same; a folder's place ends in '/'.
 struct ListingFault {
   std::string place, reason;
 };
@@ -41,7 +41,7 @@ class Items {
 
   std::int64_t files = 0;
   std::vector<std::string> class_names;  // by label; empty if unknown
-  std::vector<ListingFault> faults;      // damaged shards, empty class folders
+  std::vector<ListingFault> faults;      // damaged shards, empty class folders, what only looks like an image
   std::int64_t not_read = 0;             // files that training passes over by their names
   std::string not_read_example;          // the first by name
   std::vector<std::int64_t> file_ends;   // where the items of each file with some end, where files hold several
