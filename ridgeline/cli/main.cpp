@@ -1,5 +1,7 @@
 // The program `ridgeline`: finds the command, runs it, and turns what goes wrong into one line and an exit code:
 // 2 for a wrong call, 1 for a failure, 130 when interrupted.
+#include <sys/resource.h>
+
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -53,6 +55,14 @@ void finish_output() {
                 (errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
 }
 
+// Data sets of many shards keep each of them open where they may; the usual soft limit is 1024.
+void allow_many_files() {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int run(int argc, char** argv) {
   ridgeline::cli::Words words = ridgeline::cli::normalize(argc, argv);
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
@@ -78,6 +88,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   ridgeline::settle_wait_policy(argv);
+  allow_many_files();
   try {
     const int code = run(argc, argv);
     finish_output();

@@ -1,36 +1,25 @@
 #include "ridgeline/core/file.h"
 
-#include <fcntl.h>
 #include <glob.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "ridgeline/core/atomic_file.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/memory.h"
+#include "ridgeline/core/open_file.h"
 #include "ridgeline/core/output_target.h"
 
 namespace ridgeline {
 namespace {
 
-[[noreturn]] void fail(const std::string& what, const std::string& path, int error = errno) {
-  throw Error("cannot " + what + " " + path + ": " + std::generic_category().message(error));
-}
-
-// A file descriptor that closes itself.
-struct Descriptor {
-  int fd = -1;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
+// A regular file whose size is not known beforehand (/proc), or that grows while it is read, is read up to here.
+constexpr std::size_t kGrowthLimit = 64u << 20;
+// Larger ones are compared with the memory there is.
+constexpr std::uint64_t kLarge = 1u << 30;
 
 }  // namespace
 
@@ -41,19 +30,21 @@ std::string read_file(const std::string& path) {
 }
 
 void read_file_into(const std::string& path, std::string& content) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) fail("open", path);
   struct stat info {};
-  if (::fstat(file.fd, &info) != 0) fail("stat", path);
-  if (S_ISDIR(info.st_mode)) fail("read", path, EISDIR);
-  // One byte more than the size, so that the read that fills it sees the end; pipes and /proc say 0 and grow.
-  content.resize(static_cast<std::size_t>(info.st_size) + 1);
+  const Descriptor file = open_regular_file(path, info);
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  if (size >= kLarge && size >= static_cast<std::uint64_t>(available_memory()))
+    throw Error("cannot read " + path + ": its " + std::to_string(size) + " bytes do not fit into memory");
+  const std::size_t most = std::max<std::size_t>(2 * size, kGrowthLimit);
+  // One byte more than the size, so that the read that fills it sees the end; files of /proc say 0 and grow.
+  content.resize(static_cast<std::size_t>(size) + 1);
   std::size_t done = 0;
   while (true) {
+    if (done > most) throw Error("cannot read " + path + ": it goes on behind " + std::to_string(most) + " bytes");
     if (done == content.size()) content.resize(2 * content.size() + 4096);
     const ssize_t n = ::read(file.fd, content.data() + done, content.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail("read", path);
+    if (n < 0) fail_on_file("read", path);
     if (n == 0) break;
     done += static_cast<std::size_t>(n);
   }
@@ -79,7 +70,7 @@ void make_directories(const std::string& path) {
   if (path.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(behind_links(path), error);
-  if (error) fail("make the directory", path, error.value());
+  if (error) fail_on_file("make the directory", path, error.value());
 }
 
 std::string glob_escape(std::string_view path) {
@@ -106,15 +97,12 @@ std::vector<std::string> glob_files(const std::string& pattern) {
 }
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) fail("open", path);
   struct stat info {};
-  if (::fstat(file.fd, &info) != 0) fail("stat", path);
-  if (S_ISDIR(info.st_mode)) fail("read", path, EISDIR);
+  const Descriptor file = open_regular_file(path, info);
   size_ = static_cast<std::size_t>(info.st_size);
   if (size_ == 0) return;
   void* p = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
-  if (p == MAP_FAILED) fail("map", path);
+  if (p == MAP_FAILED) fail_on_file("map", path);
   data_ = static_cast<const std::uint8_t*>(p);
 }
 

@@ -14,6 +14,7 @@
 
 namespace ridgeline {
 
+// The content of a regular file; folders, FIFOs, devices and what is larger than memory are Errors.
 std::string read_file(const std::string& path);
 // `content` becomes the file's bytes and keeps its capacity, for readers of many files.
 void read_file_into(const std::string& path, std::string& content);
@@ -37,7 +38,8 @@ std::vector<std::string> glob_files(const std::string& pattern);
 // The pattern that only this path matches: for folders whose names have such characters.
 std::string glob_escape(std::string_view path);
 
-// A read-only memory map of a whole file. Movable; unmaps at the end. Any thread may read.
+// A read-only memory map of a whole file. Movable; unmaps at the end. Any thread may read. A file that is cut short
+// while it is mapped ends the process (SIGBUS): for files that others may write see RandomAccessFile.
 class MappedFile {
  public:
   MappedFile() = default;

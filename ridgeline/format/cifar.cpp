@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
 #include "ridgeline/format/class_names.h"
 
 namespace ridgeline {
@@ -21,8 +22,8 @@ std::vector<std::string> names_beside(const std::string& directory, std::string_
 
 }  // namespace
 
-CifarFile::CifarFile(const std::string& path, CifarKind kind) : map_(path), kind_(kind) {
-  const std::size_t bytes = map_.bytes().size();
+CifarFile::CifarFile(const std::string& path, CifarKind kind) : path_(path), content_(read_file(path)), kind_(kind) {
+  const std::size_t bytes = content_.size();
   const std::size_t rest = bytes % record_bytes();
   if (bytes > 0 && rest == 0) return;
   std::string message = "[cifar] " + path + ": ";
@@ -39,7 +40,7 @@ CifarFile::CifarFile(const std::string& path, CifarKind kind) : map_(path), kind
 
 std::span<const std::uint8_t> CifarFile::record(std::size_t i) const {
   RIDGELINE_CHECK(i < size(), "record number out of range");
-  return map_.bytes().subspan(i * record_bytes(), record_bytes());
+  return {reinterpret_cast<const std::uint8_t*>(content_.data()) + i * record_bytes(), record_bytes()};
 }
 
 std::int32_t CifarFile::checked_label(std::size_t i, std::size_t byte, int classes, std::string_view what) const {

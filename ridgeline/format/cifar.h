@@ -11,8 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "ridgeline/core/file.h"
-
 namespace ridgeline {
 
 enum class CifarKind : std::uint8_t { cifar10, cifar100 };
@@ -20,15 +18,16 @@ enum class CifarKind : std::uint8_t { cifar10, cifar100 };
 constexpr std::size_t kCifarSide = 32;
 constexpr std::size_t kCifarImageBytes = kCifarSide * kCifarSide * 3;
 
-// Owns the map. Opening checks that the file is a whole number of records; labels are checked when read. Errors:
+// Holds the file's content. Opening checks that the file is a whole number of records; labels are checked when read.
+// Errors:
 // "[cifar] FILE: record 12 at byte 36876 has the label 10 (0 to 9)". Immutable: any thread may read.
 class CifarFile {
  public:
   CifarFile(const std::string& path, CifarKind kind);
 
-  const std::string& path() const { return map_.path(); }
+  const std::string& path() const { return path_; }
   CifarKind kind() const { return kind_; }
-  std::size_t size() const { return map_.bytes().size() / record_bytes(); }
+  std::size_t size() const { return content_.size() / record_bytes(); }
   std::size_t record_bytes() const { return kCifarImageBytes + (kind_ == CifarKind::cifar10 ? 1 : 2); }
   // The class: 0 to 9, or the fine one, 0 to 99.
   std::int32_t label(std::size_t i) const;
@@ -41,7 +40,8 @@ class CifarFile {
   std::span<const std::uint8_t> record(std::size_t i) const;
   std::int32_t checked_label(std::size_t i, std::size_t byte, int classes, std::string_view what) const;
 
-  MappedFile map_;
+  std::string path_;
+  std::string content_;
   CifarKind kind_;
 };
 

@@ -89,10 +89,9 @@ bool read_box(const List& annotations, AnnotatedBox& box) {
 }  // namespace
 
 AnnotatedFiles read_coco(const std::string& path, const std::string& image_directory, const CocoOptions& options) {
-  const MappedFile map(path);
   const std::string where = "[coco] " + path + ":";
   const JsonValue root = parse_json(
-      {reinterpret_cast<const char*>(map.bytes().data()), map.bytes().size()}, where + " the file",
+      read_file(path), where + " the file",
       {.ignored_keys = {"segmentation", "info", "licenses", "keypoints", "coco_url", "flickr_url", "date_captured"}});
   AnnotatedFiles found;
   found.annotations = {path};

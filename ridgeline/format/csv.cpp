@@ -4,16 +4,13 @@
 #include <set>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
 #include "ridgeline/format/number_text.h"
 
 namespace ridgeline {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
-std::string_view text_of(const MappedFile& map) {
-  return {reinterpret_cast<const char*>(map.bytes().data()), map.bytes().size()};
-}
 
 // A field in a message: short, and without what would break the line.
 std::string shown(std::string_view field) {
@@ -33,7 +30,8 @@ std::size_t line_end(std::string_view text, std::size_t at) {
 std::string_view CsvRow::text(std::size_t column) const {
   RIDGELINE_CHECK(column < fields_.size(), "column number out of range");
   const Field& field = fields_[column];
-  return (field.unquoted ? std::string_view(unquoted_) : text_of(file_->map_)).substr(field.begin, field.size);
+  return (field.unquoted ? std::string_view(unquoted_) : std::string_view(file_->text_))
+      .substr(field.begin, field.size);
 }
 
 std::int64_t CsvRow::i64(std::size_t column) const {
@@ -57,14 +55,15 @@ void CsvRow::fail(std::size_t column, const char* problem) const {
               " is " + problem);
 }
 
-CsvFile::CsvFile(const std::string& path, const CsvOptions& options) : map_(path), delimiter_(options.delimiter) {
+CsvFile::CsvFile(const std::string& path, const CsvOptions& options)
+    : path_(path), text_(read_file(path)), delimiter_(options.delimiter) {
   if (delimiter_ == '"' || delimiter_ == '\r' || delimiter_ == '\n' || delimiter_ == '\0') {
     throw Error("[csv] the delimiter must not be a quote, a line end or NUL", ErrorKind::usage);
   }
   if (!options.header && options.columns.empty()) {
     throw Error("[csv] " + path + ": without a header the columns must be named", ErrorKind::usage);
   }
-  const std::string_view text = text_of(map_);
+  const std::string_view text = text_;
   std::size_t at = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   columns_ = options.columns;
   bool header = options.header;
@@ -106,7 +105,7 @@ void CsvFile::name_columns(const CsvRow& header, const CsvOptions& options) {
 
 // Reads the row that begins at `at`; returns where the next one begins.
 std::uint64_t CsvFile::scan(std::uint64_t from, CsvRow& row) const {
-  const std::string_view text = text_of(map_);
+  const std::string_view text = text_;
   row.fields_.clear();
   row.unquoted_.clear();
   auto at = static_cast<std::size_t>(from);
@@ -177,7 +176,7 @@ std::size_t CsvFile::column(std::string_view name) const {
 }
 
 std::size_t CsvFile::line_at(std::uint64_t byte) const {
-  const std::string_view text = text_of(map_).substr(0, static_cast<std::size_t>(byte));
+  const std::string_view text = std::string_view(text_).substr(0, static_cast<std::size_t>(byte));
   return 1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 

@@ -1,7 +1,7 @@
 // ridgeline/format/csv.h
 //
 // CSV files after RFC 4180: fields in quotes may hold delimiters, line ends and doubled quotes; lines end with LF or
-// CRLF. The file is mapped and walked once, so that every row can be read in any order.
+// CRLF. The file is read and walked once, so that every row can be read in any order.
 //
 // Beyond the RFC: a UTF-8 byte order mark at the start and lines without any character are passed over. Refused, with
 // line and byte: an embedded NUL, a quote inside an unquoted field or text behind a closing one, a carriage return
@@ -15,8 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "ridgeline/core/file.h"
-
 namespace ridgeline {
 
 struct CsvOptions {
@@ -29,8 +27,8 @@ struct CsvOptions {
 
 class CsvFile;
 
-// One row's fields, unquoted. Belongs to one worker, which reuses it; fields point into the file's map or into the row,
-// and are valid until the row is read again or the file object goes or moves.
+// One row's fields, unquoted. Belongs to one worker, which reuses it; fields point into the file's text or into the
+// row, and are valid until the row is read again or the file object goes or moves.
 class CsvRow {
  public:
   std::size_t size() const { return fields_.size(); }
@@ -46,7 +44,7 @@ class CsvRow {
   struct Field {
     std::size_t begin;
     std::size_t size;
-    bool unquoted;  // lies in unquoted_, not in the map
+    bool unquoted;  // lies in unquoted_, not in the file's text
   };
   const CsvFile* file_ = nullptr;
   std::size_t row_ = 0;
@@ -54,13 +52,13 @@ class CsvRow {
   std::string unquoted_;
 };
 
-// Owns the map and where each row begins. Opening checks the whole file; errors "[csv] FILE: line 5 at byte 120: ...".
-// Immutable: any thread may read.
+// Holds the file's text and where each row begins. Opening checks the whole file; errors "[csv] FILE: line 5 at byte
+// 120: ...". Immutable: any thread may read.
 class CsvFile {
  public:
   explicit CsvFile(const std::string& path, const CsvOptions& options = {});
 
-  const std::string& path() const { return map_.path(); }
+  const std::string& path() const { return path_; }
   const std::vector<std::string>& columns() const { return columns_; }
   // The place of a column. An unknown name is an Error with the nearest one.
   std::size_t column(std::string_view name) const;
@@ -79,7 +77,8 @@ class CsvFile {
   std::size_t line_at(std::uint64_t byte) const;
   [[noreturn]] void fail(std::uint64_t byte, const std::string& problem) const;
 
-  MappedFile map_;
+  std::string path_;
+  std::string text_;
   char delimiter_;
   std::vector<std::string> columns_;
   std::vector<std::uint64_t> rows_;

@@ -135,7 +135,8 @@ void read_event(ProtobufReader event, EventFileContent& content) {
 std::uint64_t end_of_records(const std::string& path) {
   const TFRecordFile file(path, {.index_cache_directory = "", .keep_readable_prefix = true});
   if (file.compression() != Compression::none) throw Error("[event_file] " + path + " is compressed: cannot append");
-  for (std::size_t i = 0; i < file.size(); ++i) file.record(i);  // checks its bytes
+  std::string storage;
+  for (std::size_t i = 0; i < file.size(); ++i) file.record(i, storage);  // checks its bytes
   const std::optional<TFRecordDamage>& damage = file.damage();
   if (!damage) return file.offset(file.size());
   if (!damage->cut_short) throw Error(damage->message);
@@ -219,10 +220,11 @@ EventFileContent read_event_file(const std::string& path) {
   const TFRecordFile file(path, {.index_cache_directory = "", .keep_readable_prefix = true});
   EventFileContent content;
   if (const std::optional<TFRecordDamage>& damage = file.damage()) content.damage = damage->message;
+  std::string storage;
   for (std::size_t i = 0; i < file.size(); ++i) {
     std::span<const std::uint8_t> record;
     try {
-      record = file.record(i);
+      record = file.record(i, storage);
     } catch (const Error& e) {  // what follows a damaged record is not trusted
       content.damage = e.what();
       break;

@@ -64,8 +64,8 @@ Tensor decode(IdxType type, Shape shape, const std::uint8_t* from) {
 }  // namespace
 
 Tensor read_idx(const std::string& path) {
-  const MappedFile file(path);
-  std::span<const std::uint8_t> bytes = file.bytes();
+  const std::string file = read_file(path);
+  std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(file.data()), file.size());
   std::vector<std::uint8_t> inflated;
   if (guess_compression(bytes) == Compression::gzip) {
     inflated = inflate_bytes(bytes, Compression::gzip, path);

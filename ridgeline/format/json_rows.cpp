@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
 #include "ridgeline/format/json_value.h"
 
 namespace ridgeline {
@@ -91,14 +92,14 @@ std::string unknown_key(const std::string& key, const std::vector<JsonColumn>& c
 std::string_view name_of(JsonKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
 
 JsonRowsFile::JsonRowsFile(const std::string& path, std::vector<JsonColumn> columns, const JsonRowsOptions& options)
-    : map_(path), columns_(std::move(columns)), options_(options) {
+    : path_(path), all_(read_file(path)), columns_(std::move(columns)), options_(options) {
   std::set<std::string> keys;
   for (const JsonColumn& column : columns_) {
     if (!keys.insert(column.key).second) {
       throw Error("[json_rows] " + path + ": the column '" + column.key + "' is wanted twice", ErrorKind::usage);
     }
   }
-  const std::string_view all(reinterpret_cast<const char*>(map_.bytes().data()), map_.bytes().size());
+  const std::string_view all = all_;
   for (std::size_t at = 0; at < all.size();) {
     const std::size_t end = std::min(all.find('\n', at), all.size());
     if (all.substr(at, end - at).find_first_not_of(kBlanks) != std::string_view::npos) rows_.push_back(at);
@@ -167,13 +168,13 @@ std::vector<JsonCell> JsonRowsFile::row(std::size_t i) const {
 
 std::string_view JsonRowsFile::text(std::size_t i) const {
   RIDGELINE_CHECK(i < rows_.size(), "row number out of range");
-  const std::string_view all(reinterpret_cast<const char*>(map_.bytes().data()), map_.bytes().size());
+  const std::string_view all = all_;
   const std::string_view rest = all.substr(static_cast<std::size_t>(rows_[i]));
   return rest.substr(0, rest.find('\n'));
 }
 
 std::size_t JsonRowsFile::line(std::size_t i) const {
-  const auto before = map_.bytes().first(static_cast<std::size_t>(rows_[i]));
+  const std::string_view before = std::string_view(all_).substr(0, static_cast<std::size_t>(rows_[i]));
   return 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
 }
 

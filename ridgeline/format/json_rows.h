@@ -11,8 +11,6 @@
 #include <variant>
 #include <vector>
 
-#include "ridgeline/core/file.h"
-
 namespace ridgeline {
 
 class JsonValue;
@@ -36,8 +34,8 @@ struct JsonRowsOptions {
   bool allow_unknown_keys = false;
 };
 
-// Owns the map and where each line begins; lines of blanks are passed over. Opening looks for line ends only, rows are
-// checked when read. Errors: "[json_rows] FILE: row 3, line 5: key 'label' is text, an integer is wanted".
+// Holds the file's text and where each line begins; lines of blanks are passed over. Opening looks for line ends only,
+// rows are checked when read. Errors: "[json_rows] FILE: row 3, line 5: key 'label' is text, an integer is wanted".
 // Immutable: any thread may read.
 class JsonRowsFile {
  public:
@@ -46,7 +44,7 @@ class JsonRowsFile {
   // if empty). A key with an object, a boolean, null or a mixed array is an Error.
   static std::vector<JsonColumn> infer(const std::string& path);
 
-  const std::string& path() const { return map_.path(); }
+  const std::string& path() const { return path_; }
   const std::vector<JsonColumn>& columns() const { return columns_; }
   std::size_t size() const { return rows_.size(); }
   // Row i, one cell a column, in the columns' order. A real may be written as a whole number, not the reverse.
@@ -62,7 +60,8 @@ class JsonRowsFile {
   JsonValue parse(std::size_t i) const;
   std::string place(std::size_t i) const;
 
-  MappedFile map_;
+  std::string path_;
+  std::string all_;
   std::vector<JsonColumn> columns_;
   JsonRowsOptions options_;
   std::vector<std::uint64_t> rows_;

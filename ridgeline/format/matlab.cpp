@@ -151,8 +151,8 @@ std::optional<std::vector<std::int64_t>> matrix_of(const Element& matrix, std::s
 }  // namespace
 
 std::vector<std::int64_t> read_matlab_integers(const std::string& path, std::string_view variable) {
-  const MappedFile map(path);
-  const Bytes bytes = map.bytes();
+  const std::string file = read_file(path);
+  const Bytes bytes(reinterpret_cast<const std::uint8_t*>(file.data()), file.size());
   const auto fail = [&](const std::string& problem) { throw Error("[matlab] " + path + ": " + problem); };
   if (bytes.size() < kHeader) fail("the file is cut short: its header has 128 bytes, at byte 0");
   // The last word tells version and byte order: 'M' in its upper half, written as a number.

@@ -7,7 +7,6 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/format/crc32c.h"
-#include "ridgeline/format/packed_layout.h"
 
 namespace ridgeline {
 
@@ -16,13 +15,6 @@ using packed_layout::TableEntry;
 static_assert(std::endian::native == std::endian::little, "packed files are read as they lie");
 
 namespace {
-
-template <class T>
-T load(const std::uint8_t* p) {
-  T value{};
-  std::memcpy(&value, p, sizeof(T));
-  return value;
-}
 
 std::string hex(std::uint32_t value) {
   std::array<char, 11> text{};
@@ -37,20 +29,28 @@ std::string checksums(std::uint32_t stored, std::uint32_t computed) {
 }  // namespace
 
 PackedFile::PackedFile(const std::string& path, const PackedOptions& options)
-    : map_(path), verify_rows_(options.verify_rows) {
+    : file_(path), verify_rows_(options.verify_rows) {
   open();
   check_table();
 }
 
 void PackedFile::fail(const std::string& problem) const { throw Error("[packed] " + path() + ": " + problem); }
 
+std::vector<std::uint8_t> PackedFile::piece(std::uint64_t at, std::uint64_t bytes) const {
+  std::vector<std::uint8_t> piece(static_cast<std::size_t>(bytes));
+  file_.read(at, piece);
+  return piece;
+}
+
 void PackedFile::open() {
-  const auto bytes = map_.bytes();
-  if (bytes.size() < sizeof(Header)) {
-    fail("the file is cut short: it has " + std::to_string(bytes.size()) + " bytes, its header alone has " +
+  const std::uint64_t size = file_.size();
+  if (size < sizeof(Header)) {
+    fail("the file is cut short: it has " + std::to_string(size) + " bytes, its header alone has " +
          std::to_string(sizeof(Header)));
   }
-  const auto header = load<Header>(bytes.data());
+  const std::vector<std::uint8_t> start = piece(0, sizeof(Header));
+  Header header;
+  std::memcpy(&header, start.data(), sizeof(Header));
   const std::string_view magic(header.magic.data(), header.magic.size());
   if (magic != packed_layout::kMagic) {
     if (magic.find_first_not_of('\0') == std::string_view::npos) fail("byte 0: the file was never finished");
@@ -60,12 +60,11 @@ void PackedFile::open() {
     fail("byte 8: version " + std::to_string(header.version) + ", this program reads version " +
          std::to_string(packed_layout::kVersion));
   }
-  const std::uint32_t computed = crc32c(bytes.first(packed_layout::kHeaderChecked));
+  const std::uint32_t computed = crc32c(std::span(start).first(packed_layout::kHeaderChecked));
   if (computed != header.header_crc) fail("byte 60: the header " + checksums(header.header_crc, computed));
   if (header.flags > packed_layout::kRowsMayMiss || header.reserved != 0) fail("byte 12: unknown flags");
 
   // Each length is compared with what is left, so that no sum can overflow.
-  const std::uint64_t size = bytes.size();
   const std::uint64_t texts = size - sizeof(Header);
   if (header.schema_bytes > texts || header.metadata_bytes > texts - header.schema_bytes) {
     fail("the file is cut short: schema and metadata have " + std::to_string(header.schema_bytes) + " and " +
@@ -85,27 +84,29 @@ void PackedFile::open() {
   if (header.rows * sizeof(TableEntry) != table) {
     fail("unexpected bytes after the table, at byte " + std::to_string(table_at_ + header.rows * sizeof(TableEntry)));
   }
-  const auto text = bytes.subspan(sizeof(Header), header.schema_bytes + header.metadata_bytes);
+  const std::vector<std::uint8_t> text = piece(sizeof(Header), header.schema_bytes + header.metadata_bytes);
   if (const std::uint32_t crc = crc32c(text); crc != header.texts_crc) {
     fail("byte 64: the schema " + checksums(header.texts_crc, crc));
   }
-  if (const std::uint32_t crc = crc32c(bytes.subspan(table_at_)); crc != header.table_crc) {
+  const std::vector<std::uint8_t> entries = piece(table_at_, table);
+  if (const std::uint32_t crc = crc32c(entries); crc != header.table_crc) {
     fail("byte " + std::to_string(table_at_) + ": the table " + checksums(header.table_crc, crc));
   }
   const std::string_view texts_view(reinterpret_cast<const char*>(text.data()), text.size());
   schema_ = parse_packed_schema(texts_view.substr(0, header.schema_bytes), "[packed] " + path() + ":");
   metadata_ = texts_view.substr(header.schema_bytes);
-  rows_ = static_cast<std::size_t>(header.rows);
+  table_.resize(static_cast<std::size_t>(header.rows));
+  if (!table_.empty()) std::memcpy(table_.data(), entries.data(), entries.size());
   words_ = packed_layout::row_words(schema_);
   if ((header.flags & packed_layout::kRowsMayMiss) != 0) return;
-  for (std::size_t i = 0; i < rows_; ++i) {
+  for (std::size_t i = 0; i < table_.size(); ++i) {
     if (!has(i)) fail("row " + std::to_string(i) + " is missing, though the header says that none is");
   }
 }
 
 void PackedFile::check_table() const {
-  for (std::size_t i = 0; i < rows_; ++i) {
-    const auto entry = load<TableEntry>(map_.bytes().data() + table_at_ + i * sizeof(TableEntry));
+  for (std::size_t i = 0; i < table_.size(); ++i) {
+    const TableEntry& entry = table_[i];
     if (entry.at == 0) continue;
     if (entry.at % packed_layout::kAlignment != 0 || entry.at < rows_at_ || entry.at > table_at_ ||
         entry.bytes > table_at_ - entry.at || entry.bytes < words_ * sizeof(std::uint64_t)) {
@@ -117,8 +118,8 @@ void PackedFile::check_table() const {
 }
 
 bool PackedFile::has(std::size_t i) const {
-  RIDGELINE_CHECK(i < rows_, "row number out of range");
-  return load<std::uint64_t>(map_.bytes().data() + table_at_ + i * sizeof(TableEntry)) != 0;
+  RIDGELINE_CHECK(i < table_.size(), "row number out of range");
+  return table_[i].at != 0;
 }
 
 std::string PackedFile::row_place(std::size_t i) const {
@@ -127,26 +128,39 @@ std::string PackedFile::row_place(std::size_t i) const {
 
 std::uint64_t PackedFile::offset(std::size_t i) const {
   if (!has(i)) fail("row " + std::to_string(i) + " was never written");
-  return load<std::uint64_t>(map_.bytes().data() + table_at_ + i * sizeof(TableEntry));
+  return table_[i].at;
 }
 
-std::span<const std::uint8_t> PackedFile::row_bytes(std::size_t i) const {
-  const std::uint64_t at = offset(i);
-  const auto entry = load<TableEntry>(map_.bytes().data() + table_at_ + i * sizeof(TableEntry));
-  return map_.bytes().subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(entry.bytes));
+std::uint64_t PackedFile::length(std::size_t i) const {
+  if (!has(i)) fail("row " + std::to_string(i) + " was never written");
+  return table_[i].bytes;
 }
 
-void PackedFile::read(std::size_t i, std::vector<PackedField>& fields) const {
-  const auto bytes = row_bytes(i);
+void PackedFile::read(std::size_t i, PackedRow& row) const {
+  const auto size = static_cast<std::size_t>(length(i));
+  row.storage.resize(size + packed_layout::kAlignment - 1);
+  const auto place = reinterpret_cast<std::uintptr_t>(row.storage.data());
+  const std::span bytes(row.storage.data() + (packed_layout::aligned(place) - place), size);
+  if (const std::size_t got = file_.read_some(offset(i), bytes); got < size)
+    fail(row_place(i) + "cannot be read: " + file_.cut_short(offset(i), got));
   if (verify_rows_) {
-    const auto entry = load<TableEntry>(map_.bytes().data() + table_at_ + i * sizeof(TableEntry));
     const std::uint32_t computed = crc32c(bytes);
-    if (computed != entry.crc) fail(row_place(i) + checksums(entry.crc, computed));
+    if (computed != table_[i].crc) fail(row_place(i) + checksums(table_[i].crc, computed));
   }
+  find_fields(i, bytes, row.fields);
+}
+
+// The columns inside of the row's bytes.
+void PackedFile::find_fields(std::size_t i, std::span<const std::uint8_t> bytes,
+                             std::vector<PackedField>& fields) const {
   fields.resize(schema_.columns.size());
   std::uint64_t place = words_ * sizeof(std::uint64_t);
   std::size_t word = 0;
-  const auto next_word = [&] { return load<std::uint64_t>(bytes.data() + sizeof(std::uint64_t) * word++); };
+  const auto next_word = [&] {
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes.data() + sizeof value * word++, sizeof value);
+    return value;
+  };
   for (std::size_t c = 0; c < fields.size(); ++c) {
     const PackedColumn& column = schema_.columns[c];
     PackedField& field = fields[c];
@@ -179,15 +193,10 @@ void PackedFile::read(std::size_t i, std::vector<PackedField>& fields) const {
   }
 }
 
-std::vector<PackedField> PackedFile::row(std::size_t i) const {
-  std::vector<PackedField> fields;
-  read(i, fields);
-  return fields;
-}
-
-PackedField PackedFile::row(std::size_t i, std::size_t column) const {
-  RIDGELINE_CHECK(column < schema_.columns.size(), "column number out of range");
-  return std::move(row(i)[column]);
+PackedRow PackedFile::row(std::size_t i) const {
+  PackedRow row;
+  read(i, row);
+  return row;
 }
 
 }  // namespace ridgeline

@@ -14,13 +14,15 @@ namespace {
 // Payload: u64 count of members, the members (4 u64 each), their names one after the other.
 constexpr IndexKind kIndex{"RDGTAR01", ".tar-index"};
 
+// What follows the end of an archive is read in such pieces.
+constexpr std::uint64_t kEndPiece = 1 << 20;
+
 // Names and pax records longer than this are no names.
 constexpr std::uint64_t kExtendedLimit = 1 << 20;
 
 // The container of a file that is no tar archive, by its first bytes; "" if it is none that we know.
-std::string_view compression_name(std::span<const std::uint8_t> bytes) {
+std::string_view compression_name(std::string_view text) {
   using namespace std::string_view_literals;
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("\x1f\x8b"sv)) return "gzip";
   if (text.starts_with("\x28\xb5\x2f\xfd"sv)) return "zstd";
   if (text.starts_with("BZh"sv)) return "bzip2";
@@ -29,11 +31,15 @@ std::string_view compression_name(std::span<const std::uint8_t> bytes) {
   return text.starts_with("\x1f\x9d"sv) ? "compress" : "";
 }
 
+std::span<const std::uint8_t> as_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
 std::uint64_t blocks(std::uint64_t bytes) { return (bytes + kTarBlock - 1) / kTarBlock * kTarBlock; }
 
 }  // namespace
 
-TarFile::TarFile(const std::string& path, const TarOptions& options) : map_(path) {
+TarFile::TarFile(const std::string& path, const TarOptions& options) : file_(path) {
   const bool cache = !options.index_cache_directory.empty();
   if (cache && load_index(options.index_cache_directory)) {
     index_was_cached_ = true;
@@ -56,7 +62,7 @@ struct TarFile::Announced {
 };
 
 void TarFile::build_index(const TarOptions& options) {
-  const std::uint64_t file_bytes = map_.bytes().size();
+  const std::uint64_t file_bytes = file_.size();
   Announced announced;
   std::uint64_t at = 0;
   while (true) {
@@ -65,15 +71,15 @@ void TarFile::build_index(const TarOptions& options) {
       if (options.allow_missing_end) return;
       fail(at, "is missing: the file ends without the two blocks of zeros that mark the end; members may be missing");
     }
-    const auto block = checked_block(at);
-    if (is_zero_block(block)) {
+    const std::string block = checked_block(at);
+    if (is_zero_block(as_bytes(block))) {
       if (announced.any()) fail(at, "is zero, behind an extended header");
       check_end(at);
       return;
     }
     TarHeader header;
     try {
-      header = parse_tar_header(block);
+      header = parse_tar_header(as_bytes(block));
     } catch (const Error& e) {
       fail(at, e.what());
     }
@@ -103,28 +109,33 @@ void TarFile::build_index(const TarOptions& options) {
   }
 }
 
+// What the file has from byte `at` on, `most` bytes at most.
+std::string TarFile::bytes_at(std::uint64_t at, std::uint64_t most) const {
+  std::string bytes(static_cast<std::size_t>(std::min(most, file_.size() - at)), '\0');
+  file_.read(at, {reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()});
+  return bytes;
+}
+
 // The block at `at`: zeros, or a header whose checksum holds.
-std::span<const std::uint8_t> TarFile::checked_block(std::uint64_t at) const {
-  const auto rest = map_.bytes().subspan(static_cast<std::size_t>(at));
-  if (rest.size() >= kTarBlock) {
-    const auto block = rest.first(kTarBlock);
-    if (is_zero_block(block) || tar_checksum_holds(block)) return block;
-  }
-  const std::string_view packed = at == 0 ? compression_name(rest) : std::string_view();
+std::string TarFile::checked_block(std::uint64_t at) const {
+  std::string block = bytes_at(at, kTarBlock);
+  if (block.size() == kTarBlock && (is_zero_block(as_bytes(block)) || tar_checksum_holds(as_bytes(block))))
+    return block;
+  const std::string_view packed = at == 0 ? compression_name(block) : std::string_view();
   if (!packed.empty()) {
     throw Error("[tar] " + path() + ": the file is " + std::string(packed) +
                 "-compressed; unpack it first, a compressed archive has no random access");
   }
-  if (rest.size() < kTarBlock) fail(at, "is cut short: " + std::to_string(rest.size()) + " bytes are left, it has 512");
+  if (block.size() < kTarBlock)
+    fail(at, "is cut short: " + std::to_string(block.size()) + " bytes are left, it has 512");
   fail(at, std::string("has a wrong checksum") + (at == 0 ? "; is this a tar archive?" : ""));
 }
 
 void TarFile::read_extended(std::uint64_t at, const TarHeader& header, Announced& announced) const {
   if (header.size > kExtendedLimit) fail(at, "(" + header.name + ") is an extended header of more than 1 MiB");
-  const auto data =
-      map_.bytes().subspan(static_cast<std::size_t>(at + kTarBlock), static_cast<std::size_t>(header.size));
-  const std::string_view text(reinterpret_cast<const char*>(data.data()), data.size());
   if (header.type == 'K') return;  // the long target of a link
+  const std::string data = bytes_at(at + kTarBlock, header.size);
+  const std::string_view text = data;
   if (header.type == 'L') {
     announced.name = text.substr(0, text.find('\0'));
     if (announced.name.empty()) fail(at, "gives an empty long name");
@@ -144,14 +155,15 @@ void TarFile::read_extended(std::uint64_t at, const TarHeader& header, Announced
 
 // The end of the archive begins at `at` with a block of zeros. Another must follow, and nothing else.
 void TarFile::check_end(std::uint64_t at) const {
-  const auto rest = map_.bytes().subspan(static_cast<std::size_t>(at));
-  if (rest.size() < 2 * kTarBlock) {
+  const std::uint64_t left = file_.size() - at;
+  if (left < 2 * kTarBlock) {
     fail(at, "begins the end of the archive, which is cut short: two blocks of zeros are 1024 bytes, " +
-                 std::to_string(rest.size()) + " are left");
+                 std::to_string(left) + " are left");
   }
-  for (std::size_t i = kTarBlock; i < rest.size(); ++i) {
-    if (rest[i] != 0) {
-      fail(at, "ends the archive, but there is more data at byte " + std::to_string(at + i) +
+  for (std::uint64_t from = at; from < file_.size(); from += kEndPiece) {
+    const std::string rest = bytes_at(from, kEndPiece);
+    if (const std::size_t more = rest.find_first_not_of('\0'); more != std::string::npos) {
+      fail(at, "ends the archive, but there is more data at byte " + std::to_string(from + more) +
                    " (archives written one behind the other?)");
     }
   }
@@ -167,18 +179,22 @@ std::string_view TarFile::name(std::size_t i) const {
   return std::string_view(names_).substr(static_cast<std::size_t>(m.name_at), static_cast<std::size_t>(m.name_bytes));
 }
 
-std::span<const std::uint8_t> TarFile::member(std::size_t i) const {
+std::span<const std::uint8_t> TarFile::member(std::size_t i, std::string& storage) const {
   const Member& m = at(i);
-  // Holds by construction, unless the index came from a cache and the file was changed under its old time.
-  const auto block = map_.bytes().subspan(static_cast<std::size_t>(m.header), kTarBlock);
-  if (index_was_cached_ && !tar_checksum_holds(block)) {
-    fail(m.header, "of " + std::string(name(i)) + " is not where the cached index says: the file has changed");
+  storage.resize(static_cast<std::size_t>(kTarBlock + m.bytes));
+  auto* bytes = reinterpret_cast<std::uint8_t*>(storage.data());
+  if (const std::size_t got = file_.read_some(m.header, {bytes, storage.size()}); got < storage.size())
+    fail(m.header, "of " + std::string(name(i)) + " cannot be read: " + file_.cut_short(m.header, got));
+  // Held when the index was made; the index may come from a cache, and the file may have been changed since.
+  if (!tar_checksum_holds({bytes, kTarBlock})) {
+    fail(m.header, "of " + std::string(name(i)) + " is not where the " + (index_was_cached_ ? "cached " : "") +
+                       "index says: the file has changed");
   }
-  return map_.bytes().subspan(static_cast<std::size_t>(m.header + kTarBlock), static_cast<std::size_t>(m.bytes));
+  return {bytes + kTarBlock, static_cast<std::size_t>(m.bytes)};
 }
 
 bool TarFile::load_index(const std::string& directory) {
-  const std::uint64_t file_bytes = map_.bytes().size();
+  const std::uint64_t file_bytes = file_.size();
   const auto payload = load_index_cache(directory, path(), file_bytes, kIndex);
   std::uint64_t count = 0;
   if (!payload || payload->size() < sizeof(count)) return false;
@@ -204,7 +220,7 @@ void TarFile::store_index(const std::string& directory) const {
   std::string payload(reinterpret_cast<const char*>(&count), sizeof(count));
   payload.append(reinterpret_cast<const char*>(members_.data()), members_.size() * sizeof(Member));
   payload += names_;
-  store_index_cache(directory, path(), map_.bytes().size(), kIndex, payload);
+  store_index_cache(directory, path(), file_.size(), kIndex, payload);
 }
 
 }  // namespace ridgeline

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ridgeline/core/file.h"
+#include "ridgeline/core/random_access_file.h"
 
 namespace ridgeline {
 
@@ -27,23 +27,24 @@ struct TarOptions {
   bool allow_missing_end = false;
 };
 
-// Owns the map and the index. Members are the plain files, in the archive's order; directories, links, devices and
-// volume labels are passed over. Opening walks from header to header (a page a member) and checks every header's
+// Owns the open file and the index. Members are the plain files, in the archive's order; directories, links, devices
+// and volume labels are passed over. Opening walks from header to header (a page a member) and checks every header's
 // checksum and that every member lies inside the file. Errors: "[tar] FILE: header at byte 10240 ...". Compressed
-// archives, sparse members and data behind the end are refused. Immutable: any thread may read.
+// archives, sparse members and data behind the end are refused. A file that is cut short afterwards is an Error of the
+// members that are gone. Immutable: any thread may read.
 class TarFile {
  public:
   explicit TarFile(const std::string& path, const TarOptions& options = {});
 
-  const std::string& path() const { return map_.path(); }
+  const std::string& path() const { return file_.path(); }
   std::size_t size() const { return members_.size(); }
   std::string_view name(std::size_t i) const;
   // Where the header that precedes the data of member i lies, and the data.
   std::uint64_t header_offset(std::size_t i) const { return at(i).header; }
   std::uint64_t offset(std::size_t i) const { return at(i).header + 512; }
   std::uint64_t length(std::size_t i) const { return at(i).bytes; }
-  // The content of member i; valid as long as the file object (moving it keeps it valid).
-  std::span<const std::uint8_t> member(std::size_t i) const;
+  // The content of member i, which lies in `storage`.
+  std::span<const std::uint8_t> member(std::size_t i, std::string& storage) const;
   bool index_was_cached() const { return index_was_cached_; }
 
  private:
@@ -57,14 +58,15 @@ class TarFile {
   const Member& at(std::size_t i) const;
   void build_index(const TarOptions& options);
   void check_end(std::uint64_t at) const;
-  std::span<const std::uint8_t> checked_block(std::uint64_t at) const;
+  std::string bytes_at(std::uint64_t at, std::uint64_t most) const;
+  std::string checked_block(std::uint64_t at) const;
   struct Announced;
   void read_extended(std::uint64_t at, const TarHeader& header, Announced& announced) const;
   bool load_index(const std::string& directory);
   void store_index(const std::string& directory) const;
   [[noreturn]] void fail(std::uint64_t header, const std::string& problem) const;
 
-  MappedFile map_;
+  RandomAccessFile file_;
   std::vector<Member> members_;
   std::string names_;
   bool index_was_cached_ = false;

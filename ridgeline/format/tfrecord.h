@@ -1,8 +1,8 @@
 // ridgeline/format/tfrecord.h
 //
 // TFRecord files: a sequence of {u64 length, masked CRC of the length, data, masked CRC of the data}, little endian.
-// (TensorFlow lib/io/record_writer.h.) Plain files are mapped and indexed, compressed ones inflated into memory whole;
-// either way any record can be read in any order.
+// (TensorFlow lib/io/record_writer.h.) Plain files are indexed and read record by record, compressed ones inflated into
+// memory whole; either way any record can be read in any order.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ridgeline/core/file.h"
+#include "ridgeline/core/random_access_file.h"
 #include "ridgeline/format/gzip.h"
 
 namespace ridgeline {
@@ -36,9 +36,10 @@ struct TFRecordDamage {
   bool cut_short = false;  // the file ends inside that record; otherwise it is damaged there
 };
 
-// Owns the map (or the inflated bytes) and the index. Opening checks the length and the length's checksum of every
-// record, and that each fits; data is checked when read. Errors: "[tfrecord] FILE: record 1208 at byte 144013391 ...",
-// bytes counted in the inflated content for compressed files. Immutable afterwards: any thread may read.
+// Owns the open file (or the inflated bytes) and the index. Opening checks the length and the length's checksum of
+// every record, and that each fits; data is checked when read. Errors: "[tfrecord] FILE: record 1208 at byte 144013391
+// ...", bytes counted in the inflated content for compressed files. A file that is cut short afterwards is an Error of
+// the records that are gone. Immutable: any thread may read.
 class TFRecordFile {
  public:
   explicit TFRecordFile(const std::string& path, const TFRecordOptions& options = {});
@@ -52,10 +53,10 @@ class TFRecordFile {
   std::uint64_t offset(std::size_t i) const { return offsets_[i]; }
   // Bytes of data of record i.
   std::uint64_t length(std::size_t i) const { return offsets_[i + 1] - offsets_[i] - kOverhead; }
-  // The data of record i, its checksum verified. Valid as long as the file object (moving it keeps it valid).
-  std::span<const std::uint8_t> record(std::size_t i) const;
+  // The data of record i, its checksum verified. Lies in `storage`, or in the inflated bytes: valid as long as both.
+  std::span<const std::uint8_t> record(std::size_t i, std::string& storage) const;
   // The same for callers who say themselves where it lies: nullopt, and `fault` what is wrong with it.
-  std::optional<std::span<const std::uint8_t>> record(std::size_t i, std::string& fault) const;
+  std::optional<std::span<const std::uint8_t>> record(std::size_t i, std::string& storage, std::string& fault) const;
   // What keep_readable_prefix left out.
   const std::optional<TFRecordDamage>& damage() const { return damage_; }
   // The index came from the cache directory.
@@ -64,14 +65,12 @@ class TFRecordFile {
   static constexpr std::uint64_t kOverhead = 16;  // length 8, its checksum 4, the data's checksum 4
 
  private:
-  std::span<const std::uint8_t> content() const {
-    return compression_ == Compression::none ? map_.bytes() : std::span<const std::uint8_t>(inflated_);
-  }
+  std::uint64_t bytes() const { return compression_ == Compression::none ? file_.size() : inflated_.size(); }
   void build_index();
 
   std::string path_;
   Compression compression_ = Compression::none;
-  MappedFile map_;
+  RandomAccessFile file_;
   std::vector<std::uint8_t> inflated_;
   std::vector<std::uint64_t> offsets_;  // of every record, and the end of the last
   std::optional<TFRecordDamage> damage_;

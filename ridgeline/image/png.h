@@ -2,7 +2,8 @@
 //
 // PNG to RGB as Pillow's convert("RGB") gives it: palettes are looked up, grey is repeated, alpha and transparent
 // colours are dropped without blending, 16 bits keep their upper 8 (grey of 16 bits saturates at 255, as in Pillow's
-// mode I). Pure functions: any thread.
+// mode I). Damaged files are read or refused as by Pillow 10.4; what it reads and we refuse is in docs/image.md. Pure
+// functions: any thread.
 #pragma once
 
 #include <cstdint>

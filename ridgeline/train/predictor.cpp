@@ -60,10 +60,10 @@ Predictor::Predictor(const Recipe& given) {
 Predictor::~Predictor() = default;
 
 std::vector<ClassProbability> Predictor::predict(const std::string& image_path) {
-  const MappedFile file(image_path);
+  const std::string file = read_file(image_path);
   image::Image pixels;
   try {
-    pixels = image::decode(file.bytes());
+    pixels = image::decode({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()});
   } catch (const Error& error) {
     throw Error(image_path + ": " + error.what());
   }

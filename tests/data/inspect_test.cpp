@@ -74,21 +74,23 @@ TEST(Inspect, NamesEverythingThatIsBroken) {
   std::filesystem::create_directories(dir / "set/class_c");
   std::filesystem::create_symlink(dir / "gone", dir / "set/class_b/x.jpg");
   const InspectReport headers = inspect(dir / "set");
-  ASSERT_EQ(headers.broken(), 3);
+  ASSERT_EQ(headers.broken(), 4);
   const std::vector<BrokenItem>& broken = headers.parts[0].broken;
-  EXPECT_EQ(broken[0].place, "class_c/");
-  EXPECT_NE(broken[0].reason.find("no images"), std::string::npos);
-  EXPECT_EQ(broken[1].place, "class_a/0.jpg");
-  EXPECT_NE(broken[1].reason.find("empty file"), std::string::npos);
-  EXPECT_EQ(broken[2].place, "class_a/1.jpg");
-  EXPECT_NE(broken[2].reason.find("GIF"), std::string::npos);
+  EXPECT_EQ(broken[0].place, "class_b/x.jpg");
+  EXPECT_EQ(broken[0].reason, "is a link to nothing");
+  EXPECT_EQ(broken[1].place, "class_c/");
+  EXPECT_NE(broken[1].reason.find("no images"), std::string::npos);
+  EXPECT_EQ(broken[2].place, "class_a/0.jpg");
+  EXPECT_NE(broken[2].reason.find("empty file"), std::string::npos);
+  EXPECT_EQ(broken[3].place, "class_a/1.jpg");
+  EXPECT_NE(broken[3].reason.find("GIF"), std::string::npos);
   EXPECT_EQ(headers.parts[0].records, 9);
   EXPECT_EQ(headers.parts[0].classes[0].count, 6);
   for (const int workers : {1, 3}) {
     const InspectReport deep = inspect(dir / "set", {.deep = true, .workers = workers});
-    ASSERT_EQ(deep.broken(), 4);
-    EXPECT_EQ(deep.parts[0].broken[3].place, "class_a/2.jpg");
-    EXPECT_NE(deep.parts[0].broken[3].reason.find("Premature end"), std::string::npos);
+    ASSERT_EQ(deep.broken(), 5);
+    EXPECT_EQ(deep.parts[0].broken[4].place, "class_a/2.jpg");
+    EXPECT_NE(deep.parts[0].broken[4].reason.find("Premature end"), std::string::npos);
   }
 }
 

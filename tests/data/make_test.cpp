@@ -90,7 +90,8 @@ TEST(MakeTFRecord, PacksClassFoldersThatReadBackAsTheyWere) {
   for (int shard = 0; shard < 4; ++shard) {
     const TFRecordFile file(dir / ("out/train-0000" + std::to_string(shard) + "-of-00004"));
     for (std::size_t i = 0; i < file.size(); ++i) {
-      const Example example(file.record(i));
+      std::string storage;
+      const Example example(file.record(i, storage));
       const std::string text(example.one_bytes("image/class/text"));
       EXPECT_EQ(example.one_int64("image/class/label"), text.back() - 'a' + 1);
       EXPECT_EQ(example.one_bytes("image/class/synset"), text);

@@ -356,7 +356,7 @@ TEST(Pack, KeepsImagesLabelsAndNames) {
   const std::vector<std::string> files{"class_a/100", "class_a/102", "class_b/100", "class_b/101", "class_b/102"};
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string bytes = read_file(folder + "/" + files[i] + ".jpg");
-    const std::vector<PackedField> row = file.row(i);
+    const PackedRow row = file.row(i);
     EXPECT_TRUE(std::equal(row[0].bytes.begin(), row[0].bytes.end(), bytes.begin(), bytes.end(),
                            [](std::uint8_t a, char b) { return a == static_cast<std::uint8_t>(b); }));
     EXPECT_EQ(row[1].bytes[0], i < 2 ? 0 : 1);
@@ -382,9 +382,9 @@ TEST(Pack, StoresLargeImagesSmallerByTheLawOfResize) {
   const PackedFile file(dir / "x.ridge");
   const image::Image smaller = image::resize(picture(60, 90, 3), image::Size{30, 45});
   const std::vector<std::uint8_t> expected = image::encode_jpeg(smaller, 80);
-  const PackedField first = file.row(0, 0), second = file.row(1, 0);
-  EXPECT_TRUE(std::equal(first.bytes.begin(), first.bytes.end(), expected.begin(), expected.end()));
-  EXPECT_EQ(image::sniff(second.bytes).format, image::Format::png) << "small ones stay as they are";
+  const PackedRow first = file.row(0), second = file.row(1);
+  EXPECT_TRUE(std::equal(first[0].bytes.begin(), first[0].bytes.end(), expected.begin(), expected.end()));
+  EXPECT_EQ(image::sniff(second[0].bytes).format, image::Format::png) << "small ones stay as they are";
 }
 
 }  // namespace

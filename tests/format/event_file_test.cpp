@@ -64,7 +64,8 @@ TEST(EventFile, ARunThatGoesOnAtAStepDropsWhatCameBeforeOfItAndLaterOnes) {
             (std::vector<ScalarEvent>{{2, 2, "loss", 2}, {2, 4, "loss", 4}, {4, 6, "loss", 60}}));
   // tensorflow.Event {wall_time: 3, step: 5, session_log {status: START}}
   const TFRecordFile file(path, {.index_cache_directory = ""});
-  const auto record = file.record(4);
+  std::string storage;
+  const auto record = file.record(4, storage);
   EXPECT_EQ(std::string(record.begin(), record.end()),
             std::string("\x09\0\0\0\0\0\0\x08\x40\x10\x05\x3a\x02\x08\x01", 15));
 }

@@ -54,7 +54,7 @@ void expect_row(const PackedFile& file, std::size_t i) {
   EXPECT_EQ(row[3].extents, Shape{4});
   EXPECT_EQ(reinterpret_cast<const float*>(row[3].bytes.data())[3], static_cast<float>(i));
   EXPECT_EQ(file.offset(i) % 64, 0u);
-  EXPECT_EQ(as_text(file.row(i, 0).bytes), as_text(row[0].bytes));
+  EXPECT_EQ(as_text(file.row(i)[0].bytes), as_text(row[0].bytes));
 }
 
 std::string write_sample(const std::string& path, std::size_t rows = 8) {
@@ -67,12 +67,12 @@ std::string write_sample(const std::string& path, std::size_t rows = 8) {
 
 void read_all(const std::string& path, const PackedOptions& options = {}) {
   const PackedFile file(path, options);
-  std::vector<PackedField> fields;
+  PackedRow row;
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < file.size(); ++i) {
     if (!file.has(i)) continue;
-    file.read(i, fields);
-    for (const PackedField& field : fields) {
+    file.read(i, row);
+    for (const PackedField& field : row.fields) {
       for (const std::uint8_t byte : field.bytes) sum += byte;
     }
   }
@@ -182,7 +182,7 @@ TEST(Packed, RowsAtTheEndFromManyThreadsAllArrive) {
   std::vector<bool> seen(200);
   for (std::size_t i = 0; i < file.size(); ++i) {
     std::int64_t value = 0;
-    std::memcpy(&value, file.row(i, 0).bytes.data(), 8);
+    std::memcpy(&value, file.row(i)[0].bytes.data(), 8);
     seen.at(static_cast<std::size_t>(value)) = true;
   }
   EXPECT_EQ(std::count(seen.begin(), seen.end(), true), 200);
@@ -223,7 +223,7 @@ TEST(Packed, WrongValuesAreNamedAndHarmNothing) {
   EXPECT_TRUE(contains(error({{raw(two), negative}, {as_bytes("abc")}}), "column 'a': extent 0 is -1"));
   writer.add(0, std::array<PackedValue, 2>{{{raw(two), extents}, {as_bytes("abc")}}});
   writer.finish();
-  EXPECT_EQ(as_text(PackedFile(path).row(0, 1).bytes), "abc");
+  EXPECT_EQ(as_text(PackedFile(path).row(0)[1].bytes), "abc");
 }
 
 TEST(Packed, SchemasThatCannotBeAreRefused) {
@@ -308,7 +308,7 @@ TEST(Packed, EveryChangedByteIsNoticedWhereChecksumsReach) {
     std::memcpy(&more, whole.data() + 24, 8);
     covered = covered || n < 64 + texts + more;
     for (std::size_t i = 0; i < intact.size(); ++i) {
-      if (n < intact.offset(i) || n >= intact.offset(i) + intact.row_bytes(i).size()) continue;
+      if (n < intact.offset(i) || n >= intact.offset(i) + intact.length(i)) continue;
       covered = true;
       EXPECT_TRUE(message.starts_with("[packed] " + path + ": row " + std::to_string(i) + " at byte " +
                                       std::to_string(intact.offset(i)) + " has a wrong checksum"))

@@ -56,6 +56,13 @@ inline void put_file(const std::string& path, std::string_view content) {
   std::ofstream(path, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
 }
 
+// A copy of a record, for views to lie in.
+template <class File>
+std::string record_of(const File& file, std::size_t i) {
+  std::string storage;
+  return as_text(file.record(i, storage));
+}
+
 // The message of the Error that `body` throws; "" if it throws none. Anything else that it throws fails the test.
 inline std::string error_of(const std::function<void()>& body) {
   try {

@@ -40,12 +40,13 @@ TEST(TarSamples, NeighboursWithOneKeyAreOneSample) {
   const TempFolder folder;
   write(folder.file("t"), {"README", "a/1.jpg", "a/1.CLS", ".x.jpg", "a/1.seg.png", "b/1.jpg", "a/2.jpg", "a/1.jpg"});
   const TarSamples samples(folder.file("t"));
+  std::string storage;
   EXPECT_EQ(listing(samples), (std::vector<std::string>{"a/1: jpg cls seg.png", "b/1: jpg", "a/2: jpg", "a/1: jpg"}));
-  EXPECT_EQ(as_text(samples.field(0, "cls")), "<a/1.CLS>");
-  EXPECT_EQ(as_text(samples.field(2, "jpg")), "<a/2.jpg>");
+  EXPECT_EQ(as_text(samples.field(0, "cls", storage)), "<a/1.CLS>");
+  EXPECT_EQ(as_text(samples.field(2, "jpg", storage)), "<a/2.jpg>");
   EXPECT_TRUE(samples.has(0, "seg.png"));
   EXPECT_FALSE(samples.has(1, "cls"));
-  EXPECT_EQ(error_of([&] { samples.field(1, "cls"); }),
+  EXPECT_EQ(error_of([&] { samples.field(1, "cls", storage); }),
             "[tar] " + folder.file("t") + ": sample 1 ('b/1') at byte 5120 has no field 'cls' (it has: jpg)");
 }
 

@@ -39,7 +39,7 @@ TEST(Png, ATruncatedFileIsAnError) {
 TEST(Png, AWrongChecksumIsAnError) {
   auto bytes = encode_png(detailed_image(30, 40, 3));
   bytes[20] ^= 1;  // width
-  EXPECT_EQ(error_of(bytes), "[png] IHDR: CRC error");
+  EXPECT_EQ(error_of(bytes), "[png] chunk IHDR has a wrong checksum");
 }
 
 TEST(Png, AnAbsurdHeaderIsRefused) {

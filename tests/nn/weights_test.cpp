@@ -87,8 +87,8 @@ TEST(WeightsTest, PublishedResnet20GivesItsPublishedLogits) {
   EXPECT_TRUE(match.missing.empty() && match.unexpected.empty() && match.mismatched.empty());
 
   // Row r of the sheet is image r, its 1024 pixels in order.
-  const MappedFile png(pack + "cifar10/lossless/cifar10_batch_50.png");
-  const image::Image sheet = image::decode_png(png.bytes());
+  const std::string png = read_file(pack + "cifar10/lossless/cifar10_batch_50.png");
+  const image::Image sheet = image::decode_png({reinterpret_cast<const std::uint8_t*>(png.data()), png.size()});
   ASSERT_EQ(sheet.width(), 1024);
   Tensor images(DType::u8, {1, 32, 32, 3});
   std::memcpy(images.raw(), sheet.view().row(0), images.byte_size());

@@ -36,8 +36,8 @@ std::vector<int> labels_of(const std::string& text, std::size_t skip, std::size_
 
 // The first 1,000 test images of CIFAR-10, bit by bit: row r of a 1024 x 1000 picture is image r.
 void write_cifar_validation(const std::string& pack, const std::string& directory) {
-  const MappedFile file(pack + "/cifar10/lossless/cifar10_batch_50.png");
-  const image::Image rows = image::decode_png(file.bytes());
+  const std::string file = read_file(pack + "/cifar10/lossless/cifar10_batch_50.png");
+  const image::Image rows = image::decode_png({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()});
   const std::vector<int> labels = labels_of(read_file(pack + "/cifar10/lossless/cifar10_labels.js"), 50000, 1000);
   ASSERT_EQ(labels.size(), 1000u);
   ASSERT_EQ(rows.height(), 1000);

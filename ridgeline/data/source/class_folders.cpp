@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/data/source/walk_folder.h"
 
 namespace ridgeline::data {
 namespace {
@@ -21,22 +22,18 @@ std::string lower(std::string text) {
   return text;
 }
 
-// Regular files below `dir` whose name ends in one of the extensions, sorted by path; hidden ones are left out.
-std::vector<std::string> files_below(const fs::path& dir, const std::vector<std::string>& extensions, bool recursive) {
+// Regular files below `dir`, a folder in `within`, whose name ends in one of the extensions, sorted by path; hidden
+// ones are left out.
+std::vector<std::string> files_below(const fs::path& dir, const std::string& within,
+                                     const std::vector<std::string>& extensions, bool recursive) {
   std::vector<std::string> files;
-  const auto look = [&](const fs::directory_entry& entry) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with('.') || !entry.is_regular_file()) return;
-    const std::string tail = lower(name);
-    if (std::any_of(extensions.begin(), extensions.end(), [&](const std::string& e) { return tail.ends_with(e); }))
-      files.push_back(entry.path().string());
-  };
-  if (recursive) {
-    for (const auto& entry : fs::recursive_directory_iterator(dir, fs::directory_options::follow_directory_symlink))
-      look(entry);
-  } else {
-    for (const auto& entry : fs::directory_iterator(dir)) look(entry);
-  }
+  walk_folder(dir.string(), within, recursive, [&](const FolderEntry& entry) {
+    if (entry.kind == FolderEntry::Kind::closed) throw Error("[image_folder] " + entry.path + " " + entry.problem);
+    const std::string name = lower(fs::path(entry.path).filename().string());
+    if (entry.kind != FolderEntry::Kind::file || name.starts_with('.')) return;
+    if (std::any_of(extensions.begin(), extensions.end(), [&](const std::string& e) { return name.ends_with(e); }))
+      files.push_back(entry.path);
+  });
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -73,7 +70,7 @@ ClassFolders list_class_folders(const std::string& dir, const std::vector<std::s
     found.classes = class_names(dir, options);
     for (std::size_t i = 0; i < found.classes.size(); ++i) {
       const fs::path folder = fs::path(dir) / found.classes[i];
-      std::vector<std::string> files = files_below(folder, extensions, options.recursive);
+      std::vector<std::string> files = files_below(folder, dir, extensions, options.recursive);
       if (files.empty()) {
         throw Error(fmt::format("[image_folder] no images in class folder {} (looked for {})", folder.string(),
                                 fmt::join(extensions, ", ")));

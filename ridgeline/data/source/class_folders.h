@@ -29,7 +29,8 @@ struct ClassFolderOptions {
 };
 
 // Files below each class folder whose lower-cased name ends in one of `extensions`; hidden ones are left out, links are
-// followed. A missing directory, one without class folders, and a class without files are Errors that name the path.
+// followed. A missing directory, one without class folders, a class without files, and a folder that cannot be listed
+// or that holds itself through a link are Errors that name the path.
 ClassFolders list_class_folders(const std::string& dir, const std::vector<std::string>& extensions,
                                 const ClassFolderOptions& options = {});
 

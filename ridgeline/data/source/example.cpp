@@ -21,7 +21,8 @@ std::string place_in(const Files& files, std::uint64_t index) {
 ExampleSchema layout_of(const Node& node, const Files& files) {
   if (const std::string& file = arg<std::string>(node.args, "schema"); !file.empty()) return ExampleSchema::read(file);
   const auto first = files.at(0);
-  const auto bytes = first.file->record(first.record);
+  std::string storage;
+  const auto bytes = first.file->record(first.record, storage);
   try {
     return ExampleSchema::infer(Example(bytes));
   } catch (const Error& e) {
@@ -48,7 +49,7 @@ class ExampleSource : public Source {
   Schema schema() const override { return columns_.schema(); }
   void read(std::uint64_t index, Record& record) const override {
     const auto place = files_->at(index);
-    columns_.read(place.file->record(place.record), record);
+    columns_.read(place.file->record(place.record, record.storage), record);
   }
   std::string origin(std::uint64_t index) const override { return place_in(*files_, index); }
   std::unique_ptr<Source> choose(const Node& node) const override {
@@ -57,7 +58,8 @@ class ExampleSource : public Source {
   std::int64_t label_of(std::uint64_t index) const override {
     if (!columns_.has_label()) return Source::label_of(index);
     const auto place = files_->at(index);
-    return columns_.label(place.file->record(place.record));
+    std::string storage;
+    return columns_.label(place.file->record(place.record, storage));
   }
   std::int64_t num_classes() const override { return num_classes_; }
   std::uint64_t fingerprint() const override {

@@ -1,4 +1,4 @@
-// Ridgeline's own files of rows, read by memory map.
+// Ridgeline's own files of rows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace ridgeline::data {
 namespace {
 
-struct Fields : Record::Work {
-  std::vector<PackedField> fields;
+struct Row : Record::Work {
+  PackedRow row;
 };
 
 class PackedSource : public Source {
@@ -42,13 +42,13 @@ class PackedSource : public Source {
   std::uint64_t size() const override { return files_.size(); }
   Schema schema() const override { return schema_; }
   void read(std::uint64_t index, Record& record) const override {
-    std::vector<PackedField>& fields = record.work_as<Fields>().fields;
+    PackedRow& row = record.work_as<Row>().row;
     const auto place = files_.at(index);
-    place.file->read(place.record, fields);
+    place.file->read(place.record, row);
     record.objects.clear();
     record.cells.clear();
     for (std::size_t k = 0; k < columns_.size(); ++k) {
-      const PackedField& field = fields[columns_[k]];
+      const PackedField& field = row[columns_[k]];
       record.cells.push_back(schema_[k].dtype == DType::bytes
                                  ? bytes_cell(field.bytes.data(), field.bytes.size())
                                  : dense_cell(field.bytes.data(), schema_[k].dtype, field.extents.dims()));

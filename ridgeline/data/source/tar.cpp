@@ -21,6 +21,12 @@ class Archive : public TarSamples {
   const std::string& path() const { return archive().path(); }
 };
 
+// The contents of a sample's fields.
+struct Contents : Record::Work {
+  std::vector<std::string> of;
+  std::string label;
+};
+
 class TarSource : public Source {
  public:
   explicit TarSource(const Node& node)
@@ -38,6 +44,8 @@ class TarSource : public Source {
   Schema schema() const override { return schema_; }
   void read(std::uint64_t index, Record& record) const override {
     const auto place = files_.at(index);
+    auto& contents = record.work_as<Contents>();
+    contents.of.resize(fields_.size());
     record.objects.clear();
     record.cells.clear();
     if (!images_.empty()) {
@@ -45,15 +53,15 @@ class TarSource : public Source {
                                      [&](const std::string& field) { return place.file->has(place.record, field); });
       if (name == images_.end())
         throw Error(fmt::format("none of its fields is an image ({})", fmt::join(images_, ", ")));
-      const auto bytes = place.file->field(place.record, *name);
+      const auto bytes = place.file->field(place.record, *name, record.storage);
       record.cells.push_back(bytes_cell(bytes.data(), bytes.size()));
     }
     if (!label_.empty()) {
-      record.label = label(index);
+      record.label = label(index, contents.label);
       record.cells.push_back(dense_cell(&record.label, DType::i32, {}));
     }
-    for (const std::string& field : fields_) {
-      const auto bytes = place.file->field(place.record, field);
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      const auto bytes = place.file->field(place.record, fields_[i], contents.of[i]);
       record.cells.push_back(bytes_cell(bytes.data(), bytes.size()));
     }
     const std::string_view key = place.file->key(place.record);
@@ -65,15 +73,16 @@ class TarSource : public Source {
                        place.file->key(place.record), place.file->offset(place.record));
   }
   std::int64_t label_of(std::uint64_t index) const override {
-    return label_.empty() ? Source::label_of(index) : label(index);
+    std::string storage;
+    return label_.empty() ? Source::label_of(index) : label(index, storage);
   }
   std::int64_t num_classes() const override { return num_classes_; }
   std::uint64_t fingerprint() const override { return fingerprint_of(files_.paths()); }
 
  private:
-  std::int32_t label(std::uint64_t index) const {
+  std::int32_t label(std::uint64_t index, std::string& storage) const {
     const auto place = files_.at(index);
-    const auto bytes = place.file->field(place.record, label_);
+    const auto bytes = place.file->field(place.record, label_, storage);
     std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
     std::int32_t value = 0;

@@ -59,7 +59,7 @@ class TFRecordSource : public Source {
 
   void read(std::uint64_t index, Record& record) const override {
     const auto place = files_.at(index);
-    const std::span<const std::uint8_t> bytes = place.file->record(place.record);
+    const std::span<const std::uint8_t> bytes = place.file->record(place.record, record.storage);
     const Example example(bytes);
     require(example, kImage);
     require(example, kLabel);
@@ -93,24 +93,42 @@ class TFRecordSource : public Source {
     return static_cast<std::int32_t>(value);
   }
 
-  // Slim's ImageNet stores 1..1000 with 0 kept for background, its flowers 0..4: a label 0 tells them apart.
+  // Slim's ImageNet stores 1..1000 with 0 kept for background, its flowers 0..4: a label 0 tells them apart. The first
+  // file decides. Where some of its labels cannot be read (whether that matters is for whoever reads the record), one
+  // of them may have been the 0, so the next file is asked, too. Where no label at all can be read, there is no base.
   int find_label_base() const {
+    std::string storage, first_fault;
+    bool read_one = false;
     for (const TFRecordFile& file : files_.files()) {
       if (file.size() == 0) continue;
+      bool all = true;
       for (std::size_t i = 0; i < file.size(); ++i) {
-        const std::span<const std::uint8_t> bytes = file.record(i);
         try {
-          const Example example(bytes);
-          require(example, kLabel);
-          if (example.one_int64(kLabel) == 0) return 0;
+          if (stored_label(file, i, storage) == 0) return 0;
+          read_one = true;
         } catch (const Error& e) {
-          throw Error(fmt::format("[tfrecord] {}: record {} at byte {}: {}", file.path(), i, file.offset(i), e.what()),
-                      e.kind());
+          if (first_fault.empty()) first_fault = e.what();
+          all = false;
         }
       }
-      return 1;
+      if (all) return 1;
     }
+    if (!read_one && !first_fault.empty()) throw Error(first_fault);
     return 1;
+  }
+
+  static std::int64_t stored_label(const TFRecordFile& file, std::size_t i, std::string& storage) {
+    std::string fault;
+    const auto at = [&] { return fmt::format("[tfrecord] {}: record {} at byte {}", file.path(), i, file.offset(i)); };
+    const auto bytes = file.record(i, storage, fault);
+    if (!bytes) throw Error(at() + " " + fault);
+    try {
+      const Example example(*bytes);
+      require(example, kLabel);
+      return example.one_int64(kLabel);
+    } catch (const Error& e) {
+      throw Error(at() + ": " + e.what(), e.kind());
+    }
   }
 
   SeveralFiles<TFRecordFile> files_;

@@ -171,11 +171,7 @@ class Inspector {
     r.records = part.items->size();
     r.not_read = part.items->not_read;
     r.not_read_example = part.items->not_read_example;
-    if (r.layout == Layout::records) {
-      const auto end = part.findings.begin() + part.items->first_file;
-      r.label_base =
-          std::any_of(part.findings.begin(), end, [](const Finding& f) { return f.has_label && f.label == 0; }) ? 0 : 1;
-    }
+    if (r.layout == Layout::records) r.label_base = label_base_of(part);
     std::map<std::int64_t, std::int64_t> labels;
     for (std::size_t label = 0; label < part.items->class_names.size(); ++label)
       labels[static_cast<std::int64_t>(label)] = 0;
@@ -206,6 +202,18 @@ class Inspector {
     if (part.items->size() == 0 && part.items->faults.empty()) r.broken.push_back({part.part.dir, "no images in it"});
     for (const ListingFault& fault : part.items->faults) r.broken.push_back({fault.place, fault.reason});
     for (auto& [i, reason] : part.broken) r.broken.push_back({part.items->place(i), std::move(reason)});
+  }
+
+  // As training finds it: a label 0 in the first file tells; where a label of that file cannot be read, the next tells.
+  static int label_base_of(const Part& part) {
+    auto begin = part.findings.begin();
+    for (const std::int64_t file_end : part.items->file_ends) {
+      const auto end = part.findings.begin() + file_end;
+      if (std::any_of(begin, end, [](const Finding& f) { return f.has_label && f.label == 0; })) return 0;
+      if (std::all_of(begin, end, [](const Finding& f) { return f.has_label; })) return 1;
+      begin = end;
+    }
+    return 1;
   }
 
   // Equal sizes and beginnings first; only those are read whole.

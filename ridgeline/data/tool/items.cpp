@@ -6,7 +6,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "ridgeline/core/file.h"
 #include "ridgeline/data/source/class_folders.h"
+#include "ridgeline/data/source/walk_folder.h"
 #include "ridgeline/data/tool/picture_extents.h"
 #include "ridgeline/format/example.h"
 #include "ridgeline/format/packed.h"
@@ -29,27 +31,32 @@ std::string below(const std::string& path, const std::string& root) {
   return relative.empty() || *relative.begin() == ".." ? path : relative.string();
 }
 
+bool named_as_image(const std::string& path) {
+  const std::vector<std::string>& known = image_extensions();
+  return std::find(known.begin(), known.end(), lower_extension(path)) != known.end();
+}
+
 class FileItems : public Items {
  public:
   FileItems(const DataPart& part, std::string root) : root_(std::move(root)) {
     if (part.layout == Layout::loose_files) {
-      list(part.dir, -1, false);
+      list(part.dir, part.dir, -1, false);
       return;
     }
-    for (const fs::directory_entry& entry : fs::directory_iterator(part.dir)) {
-      const std::string name = entry.path().filename().string();
-      if (name.starts_with('.')) continue;
-      if (entry.is_directory()) {
-        class_names.push_back(name);
-      } else {
-        pass_over(entry.path());
+    walk_folder(part.dir, part.dir, false, [&](const FolderEntry& entry) {
+      const std::string name = fs::path(entry.path).filename().string();
+      if (name.starts_with('.')) return;
+      switch (entry.kind) {
+        case FolderEntry::Kind::folder: class_names.push_back(name); break;
+        case FolderEntry::Kind::file: pass_over(entry.path); break;
+        default: faults.push_back({below(entry.path, root_), entry.problem});
       }
-    }
+    });
     std::sort(class_names.begin(), class_names.end());
     for (std::size_t label = 0; label < class_names.size(); ++label) {
       const std::size_t before = found_.size();
       const std::string dir = (fs::path(part.dir) / class_names[label]).string();
-      list(dir, static_cast<std::int32_t>(label), true);
+      list(dir, part.dir, static_cast<std::int32_t>(label), true);
       if (found_.size() == before) faults.push_back({below(dir, root_) + "/", "no images in class folder"});
     }
   }
@@ -60,8 +67,8 @@ class FileItems : public Items {
     item = Item{};
     if (found.label >= 0) item.label = found.label;
     item.extension = lower_extension(found.path);
-    item.file = MappedFile(found.path);
-    item.bytes = item.file.bytes();
+    read_file_into(found.path, item.storage);
+    item.bytes = {reinterpret_cast<const std::uint8_t*>(item.storage.data()), item.storage.size()};
   }
   std::string place(std::int64_t index) const override {
     return below(found_[static_cast<std::size_t>(index)].path, root_);
@@ -73,25 +80,29 @@ class FileItems : public Items {
     std::int32_t label;
   };
 
-  // As list_class_folders does, but what cannot be listed is a fault and no end.
-  void list(const std::string& dir, std::int32_t label, bool recursive) {
+  // As list_class_folders does, but what cannot be listed is a fault and no end, and so is what has an image's name and
+  // is none: training passes over it without a word.
+  void list(const std::string& dir, const std::string& within, std::int32_t label, bool recursive) {
     std::vector<std::string> paths;
-    std::error_code error;
-    const auto options =
-        fs::directory_options::follow_directory_symlink | fs::directory_options::skip_permission_denied;
-    for (fs::recursive_directory_iterator at(dir, options, error), end; !error && at != end; at.increment(error)) {
-      if (!recursive) at.disable_recursion_pending();
-      std::error_code ignored;
-      if (at->path().filename().string().starts_with('.') || !at->is_regular_file(ignored)) continue;
-      const std::string extension = lower_extension(at->path());
-      const std::vector<std::string>& known = image_extensions();
-      if (std::find(known.begin(), known.end(), extension) != known.end()) {
-        paths.push_back(at->path().string());
-      } else {
-        pass_over(at->path());
+    const std::size_t before = faults.size();
+    walk_folder(dir, within, recursive, [&](const FolderEntry& entry) {
+      using Kind = FolderEntry::Kind;
+      const std::string place = below(entry.path, root_);
+      if (entry.kind == Kind::closed) faults.push_back({place + "/", entry.problem});
+      if (entry.kind == Kind::closed || fs::path(entry.path).filename().string().starts_with('.')) return;
+      const bool image = named_as_image(entry.path);
+      if (image && entry.kind == Kind::file) {
+        paths.push_back(entry.path);
+      } else if (image && entry.kind == Kind::folder) {
+        faults.push_back({place + "/", "is a folder with the name of an image"});
+      } else if (image) {
+        faults.push_back({place, entry.problem});
+      } else if (entry.kind != Kind::folder) {
+        pass_over(entry.path);
       }
-    }
-    if (error) faults.push_back({below(dir, root_) + "/", "cannot be listed: " + error.message()});
+    });
+    std::sort(faults.begin() + static_cast<std::ptrdiff_t>(before), faults.end(),
+              [](const ListingFault& a, const ListingFault& b) { return a.place < b.place; });
     std::sort(paths.begin(), paths.end());
     files += static_cast<std::int64_t>(paths.size());
     for (std::string& path : paths) found_.push_back({std::move(path), label});
@@ -115,7 +126,7 @@ class ShardItems : public Items {
  protected:
   void add(File file) {
     starts_.push_back(starts_.back() + static_cast<std::int64_t>(file.size()));
-    if (first_file == 0) first_file = static_cast<std::int64_t>(file.size());
+    if (file.size() > 0) file_ends.push_back(starts_.back());
     files_.push_back(std::move(file));
     ++files;
   }
@@ -149,7 +160,7 @@ class RecordItems : public ShardItems<TFRecordFile> {
     const auto [file, record] = at(index);
     item = Item{};
     std::string fault;
-    const auto data = file->record(record, fault);
+    const auto data = file->record(record, item.storage, fault);
     if (!data) throw Error(fault);
     const Example example(*data);
     if (example.has("image/class/label")) item.label = example.one_int64("image/class/label");
@@ -192,16 +203,18 @@ class PackedItems : public ShardItems<PackedFile> {
   void read(std::int64_t index, Item& item) const override {
     const auto [file, row] = at(index);
     item = Item{};
-    for (std::size_t i = 0; i < file->schema().columns.size(); ++i) {
+    const PackedRow columns = file->row(row);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
       const PackedColumn& column = file->schema().columns[i];
+      const PackedField& field = columns[i];
       if (column.name == "label" && column.dtype == DType::i32 && column.extents.rank() == 0) {
         std::int32_t label = 0;
-        std::memcpy(&label, file->row(row, i).bytes.data(), sizeof label);
+        std::memcpy(&label, field.bytes.data(), sizeof label);
         item.label = label;
       }
       if (column.name != "image") continue;
-      const PackedField field = file->row(row, i);
-      item.bytes = field.bytes;
+      item.storage.assign(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
+      item.bytes = {reinterpret_cast<const std::uint8_t*>(item.storage.data()), item.storage.size()};
       if (column.dtype != DType::bytes) item.pixels = header_of(field.extents);
     }
   }

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/core/file.h"
 #include "ridgeline/data/tool/data_dir.h"
 #include "ridgeline/image/decode.h"
 
@@ -23,11 +22,11 @@ struct Item {
   std::optional<std::int64_t> label;    // as stored
   std::string class_name;               // where it stands in the record and not in Items::class_names
   std::string extension;                // of its file, lower case: ".jpg"; "" for records
-  MappedFile file;                      // what `bytes` lies in, for files
+  std::string storage;                  // what `bytes` lies in
   std::optional<image::Header> pixels;  // where `bytes` are pixels and no encoded image
 };
 
-// Something that is not an image but wrong all the same.
+// Something that is not an image but wrong all the same; a folder's place ends in '/'.
 struct ListingFault {
   std::string place, reason;
 };
@@ -42,10 +41,10 @@ class Items {
 
   std::int64_t files = 0;
   std::vector<std::string> class_names;  // by label; empty if unknown
-  std::vector<ListingFault> faults;      // damaged shards, empty class folders
+  std::vector<ListingFault> faults;      // damaged shards, empty class folders, what only looks like an image
   std::int64_t not_read = 0;             // files that training passes over by their names
   std::string not_read_example;          // the first by name
-  std::int64_t first_file = 0;           // items of the first file that has some, where files hold several
+  std::vector<std::int64_t> file_ends;   // where the items of each file with some end, where files hold several
 };
 
 // `root` is what places are given relative to.

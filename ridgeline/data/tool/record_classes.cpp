@@ -58,10 +58,11 @@ void look_at(std::span<const std::uint8_t> record, Found& found) {
 Found look_through(const TFRecordFile& file, bool& whole) {
   Found found;
   std::string fault;
+  std::string storage;
   whole = !file.damage();
   for (std::size_t i = 0; i < file.size(); ++i) {
     try {
-      if (const auto record = file.record(i, fault)) {
+      if (const auto record = file.record(i, storage, fault)) {
         look_at(*record, found);
       } else {
         whole = false;

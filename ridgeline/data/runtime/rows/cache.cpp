@@ -31,6 +31,11 @@ struct Kept {
   std::uint64_t record = 0;
 };
 
+// A row of the file, which its cells lie in.
+struct FileRow : Record::Work {
+  PackedRow row;
+};
+
 class CacheRows : public Rows {
  public:
   CacheRows(const Node& node, RowsPtr input, int place, const std::string& key, Log* log)
@@ -123,7 +128,8 @@ class CacheRows : public Rows {
   }
 
   RowInfo read(const PackedFile& file, RowAddress a, Cell* cells, Workspace& work) const {
-    const std::vector<PackedField> fields = file.row(a.position);
+    PackedRow& fields = work.record.work_as<FileRow>().row;
+    file.read(a.position, fields);
     const std::size_t columns = schema().size();
     for (std::size_t i = 0; i < columns; ++i) {
       const std::span<const std::uint8_t> bytes = fields[i].bytes;
