@@ -21,7 +21,7 @@ using testing::Outcome;
 
 constexpr int kSteps = 2000;
 
-// A run whose lines are far more than a pipe holds: it cannot end before `meanwhile`, which is called at its first
+// A run whose lines are far more than a pipe holds: it cannot end before `meanwhile`, which is called at its 100th
 // step.
 Outcome train(const std::string& log_dir, const std::string& words, const std::function<void()>& meanwhile) {
   const std::string command = std::string(RIDGELINE_BINARY) +
@@ -31,18 +31,17 @@ Outcome train(const std::string& log_dir, const std::string& words, const std::f
   std::FILE* pipe = ::popen(command.c_str(), "r");
   Outcome outcome;
   char buffer[4096];
-  bool met = false;
+  int steps = 0;
   while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) {
     if (!std::string_view(buffer).starts_with("step:")) {
       outcome.text += buffer;
-    } else if (!met) {
-      met = true;
+    } else if (++steps == 100) {
       meanwhile();
     }
   }
   const int status = ::pclose(pipe);
   outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  EXPECT_TRUE(met) << outcome.text;
+  EXPECT_EQ(steps, kSteps) << outcome.text;
   return outcome;
 }
 
