@@ -204,6 +204,7 @@ TEST(Cache, ADamagedRowIsMadeAgainAndTheNextRunMakesTheFile) {
 }
 
 TEST(Cache, AFolderThatCannotBeMadeIsAnError) {
+  calls() = 0;
   const TempDir dir;
   write_file_atomically(dir / "file", "");
   const std::string folder = write_folders(dir / "train", 1, 3);

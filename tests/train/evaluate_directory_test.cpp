@@ -75,7 +75,7 @@ TEST_F(EvaluateDirectory, NoneThatCanBeReadIsAFailure) {
 
 TEST_F(EvaluateDirectory, WhereNoLogCanBeWrittenTheLinesGoToStandardError) {
   fs::create_directory(log());  // nothing can be opened for writing under this name, not even by root
-  expect(evaluate(), 0, {"warning: cannot open ", "standard error only", "Finished evaluation"});
+  expect(evaluate(), 0, {"warning: cannot write ", "standard error only", "Finished evaluation"});
   fs::remove(log());
   const Outcome outcome = evaluate();
   EXPECT_EQ(outcome.text.find("warning"), std::string::npos) << outcome.text;
