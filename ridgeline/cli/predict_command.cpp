@@ -27,8 +27,18 @@ int predict_command(const Words& words) {
   if (!parse(app, words)) return 0;
   train::check(recipe);
   train::Predictor predictor(recipe);
+  bool all_read = true;
   for (const std::string& image : images) {
-    std::vector<train::ClassProbability> classes = predictor.predict(image);
+    std::vector<train::ClassProbability> classes;
+    try {
+      classes = predictor.predict(image);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::failure) throw;
+      std::fflush(stdout);  // so that the two keep their order where both go to one place
+      std::fprintf(stderr, "ridgeline predict: %s\n", printable(error.what()).c_str());
+      all_read = false;
+      continue;
+    }
     std::printf("%s\n", printable(image).c_str());
     if (logits) {
       std::vector<double> by_label(classes.size());
@@ -42,7 +52,7 @@ int predict_command(const Words& words) {
                   printable(classes[i].name).c_str());
     }
   }
-  return 0;
+  return all_read ? 0 : 1;
 }
 
 }  // namespace ridgeline::cli

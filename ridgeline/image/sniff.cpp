@@ -38,7 +38,6 @@ Header jpeg_header(Bytes bytes) {
     if (marker == 0xd9 || marker == 0xda) throw Error("[jpeg] no frame header before the image data");
     if (at + 2 > bytes.size()) cut_short("jpeg");
     const std::size_t length = big_endian(bytes, at, 2);
-    if (length < 2) throw Error("[jpeg] a marker segment of impossible length");
     const bool frame = marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
     if (frame) {
       if (at + 8 > bytes.size()) cut_short("jpeg");
@@ -49,7 +48,7 @@ Header jpeg_header(Bytes bytes) {
       }
       return header;
     }
-    at += length;
+    at += std::max<std::size_t>(length, 2);  // libjpeg takes less for an empty segment where it reads none of it
   }
 }
 

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
 
 namespace ridgeline::train {
 namespace {
@@ -32,15 +33,10 @@ std::string owner_of(int fd) {
 }  // namespace
 
 DirectoryLock::DirectoryLock(const std::string& directory) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (!fs::is_directory(directory)) {
-    throw Error("cannot make the directory " + directory + ": " +
-                (error ? error.message() : "something else has its name") + " (--log_dir)");
-  }
+  make_directories(directory);
   const std::string path = (fs::path(directory) / ".lock").string();
   fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-  if (fd_ < 0) throw Error("cannot write into " + directory + ": " + reason(errno) + " (--log_dir)");
+  if (fd_ < 0) throw Error("cannot write into " + directory + ": " + reason(errno));
   int result = 0;
   do {
     result = ::flock(fd_, LOCK_EX | LOCK_NB);
