@@ -125,6 +125,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   CpuDevice device(std::nullopt);
+  const ComputeScope team(usable_threads(0));
   std::printf("%d threads\n", compute_threads());
   for (const Case& c : cases()) measure(device, c, repetitions);
 }

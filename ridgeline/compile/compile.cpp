@@ -55,7 +55,7 @@ class Pipeline {
 }  // namespace
 
 std::unique_ptr<Program> compile(const Graph& graph, Session& session, const CompileOptions& options) {
-  adopt_compute_threads();
+  const ComputeScope team(session.compute_threads());
   Pipeline pipeline(graph, session, options);
   pipeline.run("inline", inline_calls);
   pipeline.run("simplify", simplify);

@@ -41,7 +41,6 @@ std::string MemoryReport::to_text() const {
 
 Program::Program(Session& session, Plan plan, bool reuse_memory)
     : session_(session), plan_(std::move(plan)), state_(std::make_unique<State>()) {
-  adopt_compute_threads();
   memory_ = plan_memory(plan_, reuse_memory);
   session_.log().trace("memory", memory_.to_text());
   for (std::size_t d = 0; d < plan_.devices.size(); ++d) {
@@ -113,7 +112,7 @@ void Program::check_bound() {
 
 bool Program::run() {
   if (!state_->bound) check_bound();
-  FlushDenormals flush;
+  const ComputeScope team(session_.compute_threads());
   for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
     if (session_.stop_flag().load(std::memory_order_relaxed)) return false;
     const Launch& launch = plan_.launches[i];

@@ -5,10 +5,9 @@
 
 namespace ridgeline {
 
-Session::Session(const SessionOptions& options) {
+Session::Session(const SessionOptions& options) : compute_threads_(usable_threads(options.compute_threads)) {
   if (!options.log.empty()) log_.enable(options.log);
   if (options.trace) trace_ = std::make_unique<Trace>();
-  set_compute_threads(options.compute_threads);
   cpu_ = std::make_unique<CpuDevice>();
   if (options.device == "cpu") {
     device_ = cpu_.get();

@@ -16,7 +16,7 @@
 namespace ridgeline {
 
 struct SessionOptions {
-  int compute_threads = 0;     // 0: the cores that the process may use
+  int compute_threads = 0;     // 0: the cores that the process may use; never more than OpenMP has to give
   std::string device = "cpu";  // "cpu", or "simulated" for tests of placement and copies
   SimulatedDeviceOptions simulated;
   std::string log;  // diagnostic components, see core/log.h
@@ -36,10 +36,14 @@ class Session {
   ParameterStore& parameters() { return *parameters_; }
   Log& log() { return log_; }
   Trace* trace() { return trace_.get(); }
+  // The size of its team, whatever other sessions have. Programs are compiled for it and run by it, each time in a
+  // ComputeScope: outside of them nothing of the caller's OpenMP is changed.
+  int compute_threads() const { return compute_threads_; }
   // Programs look at it between launches.
   std::atomic<bool>& stop_flag() { return stop_; }
 
  private:
+  int compute_threads_;
   Log log_;
   std::unique_ptr<Trace> trace_;
   std::atomic<bool> stop_{false};

@@ -1,11 +1,16 @@
 #include "ridgeline/core/memory.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdio>
 #include <fstream>
 #include <limits>
+
+#include "ridgeline/core/control_group.h"
 
 namespace ridgeline {
 namespace {
@@ -22,39 +27,39 @@ std::int64_t limit_in(const std::string& path) {
   return error == std::errc() && end == text.data() + text.size() && bytes > 0 ? bytes : kNoLimit;
 }
 
-// Of `group` ("/a/b") and every group around it.
-std::int64_t least_limit(const std::string& hierarchy, std::string group, const std::string& file) {
-  std::int64_t least = kNoLimit;
-  for (;;) {
-    least = std::min(least, limit_in(hierarchy + (group == "/" ? "" : group) + "/" + file));
-    const std::size_t slash = group.rfind('/');
-    if (group.size() <= 1 || slash == std::string::npos) return least;
-    group.resize(std::max<std::size_t>(slash, 1));
-  }
+// `ulimit -v`.
+std::int64_t process_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur > static_cast<rlim_t>(kNoLimit)) return kNoLimit;
+  return static_cast<std::int64_t>(limit.rlim_cur);
 }
 
 }  // namespace
 
 std::int64_t control_group_memory(const std::string& root) {
-  // Lines "0::/group" (version 2) and "5:memory:/group" (version 1).
-  std::ifstream groups(root + "/proc/self/cgroup");
+  const ControlGroups groups = control_groups(root, "memory");
   std::int64_t least = kNoLimit;
-  for (std::string line; std::getline(groups, line);) {
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",",
-                      group = line.substr(second + 1);
-    if (line.starts_with("0::")) least = std::min(least, least_limit(root + "/sys/fs/cgroup", group, "memory.max"));
-    if (controllers.find(",memory,") != std::string::npos)
-      least = std::min(least, least_limit(root + "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes"));
-  }
+  for (const std::string& folder : groups.version_1)
+    least = std::min(least, limit_in(folder + "/memory.limit_in_bytes"));
+  for (const std::string& folder : groups.version_2) least = std::min(least, limit_in(folder + "/memory.max"));
   return least;
 }
 
 std::int64_t available_memory() {
   const std::int64_t pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
   const std::int64_t machine = pages > 0 && page > 0 ? pages * page : kNoLimit;
-  return std::max<std::int64_t>(1, std::min(machine, control_group_memory("")));
+  return std::max<std::int64_t>(1, std::min({machine, control_group_memory(""), process_limit()}));
+}
+
+std::string byte_text(std::int64_t bytes) {
+  if (bytes < 1000) return std::to_string(bytes) + " bytes";
+  constexpr std::array<const char*, 6> kUnits{"kB", "MB", "GB", "TB", "PB", "EB"};
+  double value = static_cast<double>(bytes) / 1e3;
+  std::size_t unit = 0;
+  for (; value >= 999.95; ++unit) value /= 1e3;  // what would be printed as 1000.0 takes the next unit
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %s", value, kUnits[unit]);
+  return text;
 }
 
 }  // namespace ridgeline

@@ -40,7 +40,7 @@ class Tensor {
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   std::int64_t elements() const { return shape_.elements(); }
-  std::size_t byte_size() const { return static_cast<std::size_t>(elements()) * size_of(dtype_); }
+  std::size_t byte_size() const { return shape_.bytes(size_of(dtype_)); }
 
   void* raw() { return data_.get(); }
   const void* raw() const { return data_.get(); }

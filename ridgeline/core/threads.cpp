@@ -5,10 +5,16 @@
 #include <xmmintrin.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
+#include <limits>
 #include <mutex>
+#include <utility>
+
+#include "ridgeline/core/control_group.h"
+#include "ridgeline/core/error.h"
 
 #if defined(RIDGELINE_STD_THREADS)
 #include <thread>
@@ -20,8 +26,18 @@
 namespace ridgeline {
 namespace {
 
-// The one process-wide setting of this file; see set_compute_threads().
-std::atomic<int> g_threads{0};
+// More threads than any machine has cores. OpenMP keeps a record of each on the stack, so a slip of the hand would end
+// the process.
+constexpr int kMostThreads = 4096;
+
+constexpr double kNoQuota = std::numeric_limits<double>::infinity();
+
+// The team of the innermost scope on this thread; 0: none.
+thread_local int t_team = 0;
+
+// How a thread handled denormals before the first scope that it works for.
+thread_local int t_flushing = 0;  // scopes
+thread_local unsigned t_own_setting = 0;
 
 // Rounds of waiting before a thread sleeps. Measured in docs/core.md: with data workers on the same cores the default
 // of the library (billions) makes a step three times as slow, and sleeping at once costs a step without workers
@@ -30,19 +46,130 @@ std::atomic<int> g_threads{0};
 
 constexpr unsigned kFlushBits = 0x8040;  // FTZ and DAZ of MXCSR
 
+void start_flushing() {
+  if (t_flushing++ > 0) return;
+  t_own_setting = _mm_getcsr();
+  _mm_setcsr(t_own_setting | kFlushBits);
+}
+
+// OpenMP may have replaced a thread of the team in the meantime. The new one has never had a setting of its own: it
+// gets `otherwise`, the caller's, which it would have started with outside.
+void stop_flushing(unsigned otherwise) {
+  if (t_flushing == 0) {
+    _mm_setcsr(otherwise);
+  } else if (--t_flushing == 0) {
+    _mm_setcsr(t_own_setting);
+  }
+}
+
+#if !defined(RIDGELINE_STD_THREADS)
+// Runs body() once on each of as many threads as OpenMP gives, at most `wanted`; returns how many those are.
+int on_each_thread(int wanted, FunctionRef<void()> body) {
+  int given = 0;
+#pragma omp parallel num_threads(wanted)
+  {
+    if (omp_get_thread_num() == 0) given = omp_get_num_threads();
+    body();
+  }
+  return given;
+}
+#endif
+
+// Microseconds, or a negative number for "max", an absent file and nonsense.
+double microseconds(std::istream& file) {
+  double value = -1;
+  return file >> value ? value : -1;
+}
+
+double share(double quota, double period) { return quota > 0 && period > 0 ? quota / period : kNoQuota; }
+
 }  // namespace
+
+double control_group_cores(const std::string& root) {
+  const ControlGroups groups = control_groups(root, "cpu");
+  double least = kNoQuota;
+  for (const std::string& folder : groups.version_1) {
+    std::ifstream quota(folder + "/cpu.cfs_quota_us"), period(folder + "/cpu.cfs_period_us");
+    least = std::min(least, share(microseconds(quota), microseconds(period)));
+  }
+  for (const std::string& folder : groups.version_2) {
+    std::ifstream file(folder + "/cpu.max");  // "150000 100000": quota and period
+    const double quota = microseconds(file);
+    least = std::min(least, share(quota, microseconds(file)));
+  }
+  return least;
+}
 
 int available_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
+  const int allowed = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+  // A started core counts: a team of two that gets the time of one and a half is faster than one thread.
+  const double quota = std::ceil(control_group_cores(""));
+  return std::max(1, quota < allowed ? static_cast<int>(quota) : allowed);
 }
 
-void set_compute_threads(int threads) {
-  g_threads = threads > 0 ? threads : available_cores();
-#if !defined(RIDGELINE_STD_THREADS)
-  omp_set_num_threads(g_threads);
+int usable_threads(int wanted) {
+  if (wanted <= 0) wanted = available_cores();
+  if (wanted > kMostThreads) {
+    throw Error(
+        std::to_string(wanted) + " compute threads are wanted; at most " + std::to_string(kMostThreads) + " can be",
+        ErrorKind::usage);
+  }
+#if defined(RIDGELINE_STD_THREADS)
+  return wanted;
+#else
+  // No function of OpenMP tells it beforehand.
+  const int dynamic = omp_get_dynamic();
+  omp_set_dynamic(0);
+  const int given = on_each_thread(wanted, [] {});
+  omp_set_dynamic(dynamic);
+  return given;
+#endif
+}
+
+int compute_threads() {
+  if (t_team > 0) return t_team;
+#if defined(RIDGELINE_STD_THREADS)
+  static const int threads = available_cores();
+#else
+  static const int threads = std::min(available_cores(), omp_get_thread_limit());
+#endif
+  return threads;
+}
+
+ComputeScope::ComputeScope(int threads) : outer_(t_team), threads_(threads) {
+  RIDGELINE_CHECK(threads >= 1, "a team has a thread");
+  if (threads_ == outer_) return;
+  t_team = threads_;
+#if defined(RIDGELINE_STD_THREADS)
+  start_flushing();
+#else
+  max_threads_ = omp_get_max_threads();
+  dynamic_ = omp_get_dynamic() != 0;
+  omp_set_dynamic(0);
+  omp_set_num_threads(threads_);
+  const int given = on_each_thread(threads_, [] { start_flushing(); });
+  if (given == threads_) return;
+  leave();
+  throw Error(std::to_string(threads_) + " compute threads are wanted where OpenMP gives " + std::to_string(given) +
+              ": inside a parallel region of the program, or under OMP_THREAD_LIMIT");
+#endif
+}
+
+ComputeScope::~ComputeScope() {
+  if (threads_ != outer_) leave();
+}
+
+void ComputeScope::leave() {
+  t_team = outer_;
+#if defined(RIDGELINE_STD_THREADS)
+  stop_flushing(_mm_getcsr());
+#else
+  const unsigned own = t_flushing == 1 ? t_own_setting : _mm_getcsr();
+  on_each_thread(threads_, [own] { stop_flushing(own); });
+  omp_set_num_threads(max_threads_);
+  omp_set_dynamic(dynamic_ ? 1 : 0);
 #endif
 }
 
@@ -56,33 +183,20 @@ void settle_wait_policy(char** argv) {
 #endif
 }
 
-void adopt_compute_threads() {
-#if !defined(RIDGELINE_STD_THREADS)
-  omp_set_num_threads(compute_threads());
-  // The team's other threads are ours for good, and the kernel library runs its own regions on them: they flush
-  // denormals from here on. The calling thread keeps its setting.
-#pragma omp parallel num_threads(compute_threads())
-  if (omp_get_thread_num() != 0) _mm_setcsr(_mm_getcsr() | kFlushBits);
-#endif
-}
-
-int compute_threads() {
-  if (g_threads == 0) set_compute_threads(0);
-  return g_threads;
-}
-
 void parallel_team(FunctionRef<void(int, int)> body) {
   const int team = compute_threads();
   std::exception_ptr error;
   std::mutex mutex;
   auto run = [&](int thread) {
     FlushDenormals flush;
+    const int outer = std::exchange(t_team, team);  // regions within the body are cut as those of the caller
     try {
       body(thread, team);
     } catch (...) {
       std::lock_guard lock(mutex);
       if (!error) error = std::current_exception();
     }
+    t_team = outer;
   };
   if (team == 1) {
     run(0);

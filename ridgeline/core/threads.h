@@ -5,28 +5,55 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "ridgeline/core/function_ref.h"
 
 namespace ridgeline {
 
-// Cores this process may run on (affinity mask).
+// Cores this process may use: those of its affinity mask, or fewer where a control group gives it less time. At least
+// 1.
 int available_cores();
 
-// Size of the compute team. 0 (the default) means available_cores(). Process-wide, since OpenMP and the kernel
-// library keep it process-wide; set once at start-up, before anything is compiled.
-void set_compute_threads(int threads);
+// The least share of time of the process's control groups (version 1 or 2) and those around them, in cores: 1.5 is one
+// and a half. Infinity where there is no limit. Files are looked for below `root`, which tests put in place of "".
+double control_group_cores(const std::string& root);
+
+// How many of the threads that are wanted (0: available_cores()) a team on the calling thread can have: OpenMP gives
+// fewer under OMP_THREAD_LIMIT and inside a parallel region of the caller's. More than 4096 are a usage Error.
+int usable_threads(int wanted);
+
+// Size of the team of the calling thread: that of its ComputeScope, and the available cores outside of one.
 int compute_threads();
+
+// While alive, work of the calling thread is done by a team of `threads`, that of the kernel library, too (it asks
+// OpenMP for the size when it makes a kernel and when it runs one), and all threads of the team flush denormals to
+// zero. At the end the caller finds OpenMP's settings and the handling of denormals, on every thread, as they were.
+// Scopes may be nested; one within a scope of the same size costs nothing, another costs two empty parallel regions.
+//
+// An Error where OpenMP has fewer threads to give (see usable_threads): the library's threads would wait for the
+// missing ones for ever.
+class ComputeScope {
+ public:
+  explicit ComputeScope(int threads);
+  ~ComputeScope();
+  ComputeScope(const ComputeScope&) = delete;
+  ComputeScope& operator=(const ComputeScope&) = delete;
+
+ private:
+  void leave();
+
+  int outer_;  // the team of the scope around this one; 0: none
+  int threads_;
+  int max_threads_ = 0;  // OpenMP's settings outside
+  bool dynamic_ = false;
+};
 
 // For main(), first of all: threads of the team that wait for each other must not burn the cores that data workers
 // need. OpenMP reads its wait policy when the program is loaded, so the program is started once more with the policy in
 // the environment, unless the user has set one (OMP_WAIT_POLICY or GOMP_SPINCOUNT). Returns where nothing is to be
 // done.
 void settle_wait_policy(char** argv);
-
-// The kernel library asks OpenMP for its team size, which OpenMP keeps a thread: call this on a thread before it makes
-// or runs the library's kernels.
-void adopt_compute_threads();
 
 // Runs body(begin, end) over [0, n) in contiguous chunks, one a thread, chunk borders multiples of `grain`.
 // The chunks depend on n, grain and the team size alone. An exception of a body is rethrown after the region.

@@ -16,7 +16,7 @@ Fans fans_of(const Shape& shape) {
 Init he_uniform(const Fans& fans) { return {Init::Law::uniform, std::sqrt(6.0 / static_cast<double>(fans.in))}; }
 
 Init glorot_uniform(const Fans& fans) {
-  return {Init::Law::uniform, std::sqrt(6.0 / static_cast<double>(fans.in + fans.out))};
+  return {Init::Law::uniform, std::sqrt(6.0 / (static_cast<double>(fans.in) + static_cast<double>(fans.out)))};
 }
 
 Init scaled_uniform(const Fans& fans) { return {Init::Law::uniform, std::sqrt(1.0 / static_cast<double>(fans.in))}; }

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/peak.h"
 #include "ridgeline/train/network.h"
@@ -41,6 +42,7 @@ StepBench bench_step(const Recipe& recipe, int steps) {
   for (const LaunchReport& launch : result.launches) flops += launch.cost.flops;
   result.images_per_second = 1e3 * static_cast<double>(recipe.batch_size) / result.milliseconds;
   result.gflops = flops / result.milliseconds / 1e6;
+  const ComputeScope team(session.compute_threads());
   result.peak_gflops = device::measure_f32_peak();
   result.roofline_share = result.gflops / result.peak_gflops;
   result.isa = device::name_of(device::active_isa());

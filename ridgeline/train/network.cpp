@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/threads.h"
 
 namespace ridgeline::train {
 namespace {
@@ -33,6 +34,7 @@ CompileOptions Network::compile_options(const char* part) const {
 }
 
 void Network::declare(const nn::Step& step) {
+  const ComputeScope team(session_.compute_threads());
   for (const nn::ParameterSpec& spec : step.parameters) {
     const bool known =
         std::any_of(parameters_.begin(), parameters_.end(), [&](const auto& p) { return p.name == spec.name; });

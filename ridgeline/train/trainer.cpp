@@ -11,7 +11,6 @@
 #include "ridgeline/core/atomic_file.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/core/threads.h"
 #include "ridgeline/core/version.h"
 #include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/device/cpu/isa.h"
@@ -92,7 +91,7 @@ class Trainer {
       data_ = open_data(recipe_, {.training = true, .validation = evaluates});
     }
     log_.line(fmt::format("ridgeline {} ({}, {} threads)", kVersion, device::name_of(device::active_isa()),
-                          compute_threads()));
+                          session_.compute_threads()));
     log_.line(fmt::format("total num_training_sampels: {}", data_.training_records));
     if (evaluates) log_.line(fmt::format("total num_evaluating_sampels: {}", data_.validation_records));
     for (const std::string& note : data_.notes) log_.line(note);

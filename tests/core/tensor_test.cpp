@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -20,6 +21,16 @@ TEST(Shape, CountsPrintsAndIndexesFromBothEnds) {
   EXPECT_EQ(Shape{}.to_string(), "[]");
   EXPECT_EQ((Shape{3, 0, 2}).elements(), 0);
   EXPECT_NE((Shape{2, 3}), (Shape{3, 2}));
+}
+
+TEST(Shape, BeyondWhatCanBeCountedIsAnErrorAndNotAWrappedNumber) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(Shape{most}.elements(), most);
+  EXPECT_EQ(Shape{most}.bytes(1), static_cast<std::size_t>(most));
+  EXPECT_THROW((Shape{most, 2}.elements()), Error);
+  EXPECT_THROW((Shape{1, std::int64_t{1} << 32, std::int64_t{1} << 32, 3}.elements()), Error);
+  EXPECT_THROW(Shape{most}.bytes(4), Error);
+  EXPECT_THROW(Tensor(DType::f32, {most / 2}), Error);
 }
 
 TEST(Tensor, IsAlignedAndZeroedOnRequest) {

@@ -13,15 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/core/function_ref.h"
 
 namespace ridgeline {
 namespace {
 
 class Threads : public ::testing::TestWithParam<int> {
- protected:
-  void SetUp() override { set_compute_threads(GetParam()); }
-  void TearDown() override { set_compute_threads(0); }
+  const ComputeScope team_{GetParam()};
 };
 
 TEST_P(Threads, ParallelForCoversEveryElementOnce) {
@@ -106,6 +105,7 @@ TEST_P(Threads, SeveralCallersAtOnceGetTheirOwnResults) {
   std::vector<std::thread> callers;
   for (int c = 0; c < 4; ++c) {
     callers.emplace_back([&sums, c] {
+      const ComputeScope team(GetParam());
       for (int round = 0; round < 20; ++round) {
         std::atomic<std::int64_t> sum{0};
         parallel_for(100, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -121,13 +121,37 @@ TEST_P(Threads, SeveralCallersAtOnceGetTheirOwnResults) {
 
 INSTANTIATE_TEST_SUITE_P(TeamOf, Threads, ::testing::Values(1, 2, 3, 7));
 
-TEST(ComputeThreads, ZeroMeansTheCoresOfTheAffinityMask) {
-  set_compute_threads(0);
+TEST(ComputeThreads, AreTheAvailableCoresOutsideOfAScope) {
   EXPECT_GE(available_cores(), 1);
-  EXPECT_EQ(compute_threads(), available_cores());
-  set_compute_threads(5);
-  EXPECT_EQ(compute_threads(), 5);
-  set_compute_threads(0);
+  EXPECT_EQ(compute_threads(), usable_threads(available_cores()));
+  EXPECT_EQ(usable_threads(0), usable_threads(available_cores()));
+  const int outside = compute_threads();
+  {
+    const ComputeScope five(5);
+    EXPECT_EQ(compute_threads(), 5);
+    {
+      const ComputeScope two(2);
+      EXPECT_EQ(compute_threads(), 2);
+    }
+    EXPECT_EQ(compute_threads(), 5);
+  }
+  EXPECT_EQ(compute_threads(), outside);
+}
+
+TEST(ComputeThreads, BelongToTheThreadThatAskedForThem) {
+  const ComputeScope three(3);
+  int elsewhere = 0;
+  std::thread([&] {
+    const ComputeScope two(2);
+    elsewhere = compute_threads();
+  }).join();
+  EXPECT_EQ(elsewhere, 2);
+  EXPECT_EQ(compute_threads(), 3);
+}
+
+TEST(ComputeThreads, BeyondAnyMachineAreAUsageError) {
+  EXPECT_THROW(usable_threads(100000), Error);
+  EXPECT_THROW(usable_threads(std::numeric_limits<int>::max()), Error);
 }
 
 float half_of(volatile float* x) { return *x * 0.5f; }
@@ -151,19 +175,16 @@ TEST(FlushDenormals, FlushesInsideAndRestoresTheCallersSetting) {
 
 TEST(FlushDenormals, TheTeamFlushesAndTheCallerKeepsItsSetting) {
   volatile float smallest = std::numeric_limits<float>::min();
-  set_compute_threads(3);
   std::atomic<int> kept{0};
-  parallel_team([&](int, int) {
-    if (half_of(&smallest) != 0.0f) ++kept;
-  });
-  parallel_for(3, 1, [&](std::int64_t, std::int64_t) {
-    if (half_of(&smallest) != 0.0f) ++kept;
-  });
-  set_compute_threads(1);
-  parallel_for(3, 1, [&](std::int64_t, std::int64_t) {
-    if (half_of(&smallest) != 0.0f) ++kept;
-  });
-  set_compute_threads(0);
+  for (const int threads : {3, 1}) {
+    const ComputeScope team(threads);
+    parallel_team([&](int, int) {
+      if (half_of(&smallest) != 0.0f) ++kept;
+    });
+    parallel_for(3, 1, [&](std::int64_t, std::int64_t) {
+      if (half_of(&smallest) != 0.0f) ++kept;
+    });
+  }
   EXPECT_EQ(kept, 0);
   EXPECT_GT(half_of(&smallest), 0.0f);
 }

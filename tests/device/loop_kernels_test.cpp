@@ -244,13 +244,11 @@ TEST_P(LoopKernels, SumsHaveTheSameBitsForAnyTeamAndInstructionSet) {
   const Tensor x = mixed_tensor(DType::f32, {300007}, 9, false);
   const Tensor y = mixed_tensor(DType::f32, {300007}, 10, false);
   const Attributes attributes{{"expression", std::string("sum(x0 * x1 + x0)")}};
-  const int team = compute_threads();
   std::set<float> sums;
   for (int threads : {1, 2, 3, 7}) {
-    set_compute_threads(threads);
+    const ComputeScope team(threads);
     sums.insert(run_kernel("loop", {x, y}, attributes).results[0].data<float>()[0]);
   }
-  set_compute_threads(team);
   force_isa_for_test(Isa::avx2);
   sums.insert(run_kernel("loop", {x, y}, attributes).results[0].data<float>()[0]);
   EXPECT_EQ(sums.size(), 1u);

@@ -195,23 +195,23 @@ TEST(Reductions, OwnKernelsGiveTheSameBitsForAnyTeamSize) {
       {"batch_norm_bwd", {train.inputs[0], random_tensor(shape, 6), train.inputs[1], statistics[1], statistics[2]}, {}},
       {"max_pool", {random_tensor(shape, 1)}, {{"kernel", Integers{3, 3}}, {"stride", Integers{2, 2}}}},
   };
-  const int before = compute_threads();
   for (const Problem& problem : problems) {
     const Node node = problem.node();
     KernelChoice choice = cpu_kernels(problem.op, Provider::own).front().make(problem.request(node));
     Kernel& kernel = *std::get<std::unique_ptr<Kernel>>(choice);
-    set_compute_threads(1);
-    const auto alone = run_kernel(kernel, problem);
+    const auto run_with = [&](int threads) {
+      const ComputeScope team(threads);
+      return run_kernel(kernel, problem);
+    };
+    const auto alone = run_with(1);
     for (const int team : {2, 3, 5}) {
-      set_compute_threads(team);
-      const auto together = run_kernel(kernel, problem);
+      const auto together = run_with(team);
       for (std::size_t i = 0; i < alone.size(); ++i) {
         EXPECT_TRUE(same_bits(alone[i], together[i]))
             << kernel.name << " result " << i << " with " << team << " threads";
       }
     }
   }
-  set_compute_threads(before);
 }
 
 Tensor mask_of(std::int64_t rows) {

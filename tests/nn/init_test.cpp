@@ -73,10 +73,10 @@ TEST(InitTest, NormalDrawsHaveTheirDeviationAndTails) {
 TEST(InitTest, ValuesDependOnSeedAndNameOnly) {
   const ParameterSpec spec{"dense/kernel", {67, 129}, scaled_uniform({129, 67})};
   const Tensor first = initialize(spec, 7);
-  const int threads = compute_threads();
-  set_compute_threads(threads == 1 ? 2 : 1);
-  EXPECT_TRUE(same_bits(first, initialize(spec, 7)));
-  set_compute_threads(threads);
+  for (const int threads : {1, 2}) {
+    const ComputeScope team(threads);
+    EXPECT_TRUE(same_bits(first, initialize(spec, 7)));
+  }
   ParameterSpec other = spec;
   other.name = "dense_1/kernel";
   EXPECT_FALSE(same_bits(first, initialize(other, 7)));

@@ -21,17 +21,9 @@ dnnl::engine make_engine() {
   return dnnl::engine(dnnl::engine::kind::cpu, 0);
 }
 
-// OpenMP keeps the team size of the library's loops per calling thread.
-void use_compute_team() {
-  thread_local int used = 0;
-  const int team = compute_threads();
-  if (used == team) return;
-  set_compute_threads(team);
-  used = team;
-}
-
-void reorder_now(const Desc& from_desc, const void* from, const Desc& to_desc, void* to) {
-  use_compute_team();
+// By `threads`, or by fewer where OpenMP has fewer: the primitive is made here and now, for the team that runs it.
+void reorder_now(const Desc& from_desc, const void* from, const Desc& to_desc, void* to, int threads) {
+  const ComputeScope team(usable_threads(threads));
   const dnnl::engine& engine = onednn_engine();
   dnnl::memory source(from_desc, engine, const_cast<void*>(from));
   dnnl::memory target(to_desc, engine, to);
@@ -50,8 +42,12 @@ class OnednnLayout final : public BlockedLayout {
     const auto* same = dynamic_cast<const OnednnLayout*>(&other);
     return same != nullptr && same->blocked_ == blocked_ && same->plain_ == plain_;
   }
-  void to_plain(const void* blocked, void* plain) const override { reorder_now(blocked_, blocked, plain_, plain); }
-  void from_plain(const void* plain, void* blocked) const override { reorder_now(plain_, plain, blocked_, blocked); }
+  void to_plain(const void* blocked, void* plain) const override {
+    reorder_now(blocked_, blocked, plain_, plain, threads_);
+  }
+  void from_plain(const void* plain, void* blocked) const override {
+    reorder_now(plain_, plain, blocked_, blocked, threads_);
+  }
   std::unique_ptr<Kernel> make_conversion(const BlockedLayout* from) const override {
     const auto* source = dynamic_cast<const OnednnLayout*>(from);
     if (from != nullptr && (source == nullptr || source->plain_ != plain_)) return nullptr;
@@ -64,6 +60,7 @@ class OnednnLayout final : public BlockedLayout {
 
  private:
   static std::unique_ptr<Kernel> conversion(const Desc& from, const Desc& to) {
+    const ComputeScope team(compute_threads());
     auto kernel = std::make_unique<OnednnKernel>("reorder", "");
     kernel->name = "onednn reorder";
     kernel->add_reorder({DNNL_ARG_FROM, from, OnednnKernel::Argument::input, 0},
@@ -73,6 +70,7 @@ class OnednnLayout final : public BlockedLayout {
 
   Desc blocked_;
   Desc plain_;
+  int threads_ = compute_threads();  // of whoever chose the layout: its parameters are written and read by them, too
 };
 
 // oneDNN's notation: a letter an axis from the slowest to the fastest, capitals for blocked ones, then the blocks.
@@ -172,7 +170,7 @@ void OnednnKernel::add_reorder(const Argument& from, const Argument& to) {
 }
 
 void OnednnKernel::run(const KernelArguments& arguments) {
-  use_compute_team();
+  const ComputeScope team(threads_);
   for (Step& step : steps_) {
     for (std::size_t i = 0; i < step.arguments.size(); ++i) {
       const Argument& argument = step.arguments[i];

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "oneapi/dnnl/dnnl.hpp"
+#include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/own_common.h"
 #include "ridgeline/device/kernel.h"
 
@@ -70,17 +71,19 @@ class OnednnKernel final : public Kernel {
     std::vector<dnnl::memory> memories;
     std::vector<dnnl_exec_arg_t> execution;
   };
+  int threads_ = compute_threads();  // the library makes its primitives for a team of this size
   dnnl::stream stream_{onednn_engine()};
   std::vector<Step> steps_;
 };
 
-// Runs `make`, turning the library's errors into refusals.
+// Runs `make` with the team that the kernel will have, turning the library's errors into refusals.
 template <class Make>
 KernelChoice onednn_choice(const KernelRequest& request, const Make& make) {
   if (auto refusal = refuse_unless_f32(request)) return *refusal;
   for (const KernelOperand& operand : request.inputs) {
     if (operand.type.shape.elements() == 0) return Refusal{"an operand is empty"};
   }
+  const ComputeScope team(compute_threads());
   try {
     return make();
   } catch (const dnnl::error& error) {

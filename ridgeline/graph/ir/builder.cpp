@@ -16,6 +16,11 @@ GraphBuilder::GraphBuilder(Graph graph) : graph_(std::move(graph)) {
 
 Value GraphBuilder::add_argument(std::string name, ValueType type, ValueKind kind) {
   if (graph_.find_argument(name) != kNoValue) throw Error("graph " + graph_.name + " has two arguments named " + name);
+  try {
+    type.bytes();
+  } catch (const Error& error) {
+    throw Error("argument " + name + ": " + error.what());
+  }
   const ValueId id = graph_.add_value({std::move(type), kind, std::move(name)});
   graph_.arguments.push_back(id);
   return {this, id};

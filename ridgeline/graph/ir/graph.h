@@ -22,7 +22,7 @@ struct ValueType {
   Shape shape;
   // "f32[128,10]"
   std::string to_string() const { return std::string(name_of(dtype)) + shape.to_string(); }
-  std::size_t bytes() const { return static_cast<std::size_t>(shape.elements()) * size_of(dtype); }
+  std::size_t bytes() const { return shape.bytes(size_of(dtype)); }
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 

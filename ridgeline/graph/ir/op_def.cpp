@@ -52,7 +52,9 @@ std::vector<ValueType> infer_types(const OpDef& def, std::span<const ValueType> 
       wanted += " to " + std::to_string(def.max_operands);
     throw Error("[" + def.name + "] takes " + wanted + " operands, not " + std::to_string(count));
   }
-  return def.infer({inputs, complete, node_name});
+  std::vector<ValueType> results = def.infer({inputs, complete, node_name});
+  for (const ValueType& type : results) type.bytes();  // an Error where they are too many to be counted
+  return results;
 }
 
 Cost cost_of(const Graph& graph, const Node& node) {

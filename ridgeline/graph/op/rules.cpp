@@ -35,7 +35,9 @@ Shape shape_attribute(std::string_view op, std::string_view what, const Integers
     if (d < 1)
       fail(op, "attribute '" + std::string(what) + "' = " + Shape(dims).to_string() + " has an extent below 1");
   }
-  return Shape(dims);
+  Shape shape(dims);
+  shape.elements();  // an Error where they are too many
+  return shape;
 }
 
 void expect_one_floating_dtype(std::string_view op, std::span<const ValueType> inputs) {

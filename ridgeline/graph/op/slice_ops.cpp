@@ -26,7 +26,10 @@ std::vector<ValueType> infer_pad(const OpInstance& op) {
   Shape y = x;
   for (int axis = 0; axis < x.rank(); ++axis) {
     const auto a = static_cast<std::size_t>(axis);
-    y[axis] += low[a] + high[a];
+    std::int64_t added = 0;
+    if (__builtin_add_overflow(low[a], high[a], &added) || __builtin_add_overflow(y[axis], added, &y[axis])) {
+      fail("pad", "low " + Shape(low).to_string() + " and high " + Shape(high).to_string() + " are too large");
+    }
     if (y[axis] < 1) {
       fail("pad", "low " + Shape(low).to_string() + " and high " + Shape(high).to_string() + " leave nothing of x " +
                       x.to_string() + " along axis " + std::to_string(axis));
@@ -60,7 +63,7 @@ void expect_inside(std::string_view op, const Integers& start, const Integers& s
   for (int axis = 0; axis < x.rank(); ++axis) {
     const auto a = static_cast<std::size_t>(axis);
     if (stride[a] < 1) fail(op, "stride " + Shape(stride).to_string() + " must be at least 1");
-    if (start[a] < 0 || start[a] + (size[axis] - 1) * stride[a] >= x[axis]) {
+    if (start[a] < 0 || start[a] >= x[axis] || size[axis] - 1 > (x[axis] - 1 - start[a]) / stride[a]) {
       fail(op, "start " + Shape(start).to_string() + ", stride " + Shape(stride).to_string() + " and size " +
                    size.to_string() + " leave x " + x.to_string() + " along axis " + std::to_string(axis));
     }

@@ -1,5 +1,7 @@
 #include "ridgeline/graph/op/window.h"
 
+#include <limits>
+
 #include "ridgeline/graph/op/rules.h"
 
 namespace ridgeline {
@@ -7,15 +9,21 @@ namespace {
 
 using rules::fail;
 
+// Positions, which are products and sums of these, then fit into 64 bits.
+constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+
 std::string by(std::int64_t h, std::int64_t w) { return std::to_string(h) + "x" + std::to_string(w); }
 
 void expect_values(std::string_view op, std::string_view name, const rules::Integers& values, std::size_t count,
                    std::int64_t least) {
+  const auto refuse = [&](const std::string& meant) {
+    fail(op, "attribute '" + std::string(name) + "' = " + to_string(Attribute(values)) + ": " + meant);
+  };
   bool good = values.size() == count;
   for (std::int64_t v : values) good = good && v >= least;
-  if (!good) {
-    fail(op, "attribute '" + std::string(name) + "' = " + to_string(Attribute(values)) + ": " + std::to_string(count) +
-                 " values of at least " + std::to_string(least) + " are meant");
+  if (!good) refuse(std::to_string(count) + " values of at least " + std::to_string(least) + " are meant");
+  for (std::int64_t v : values) {
+    if (v > kMost) refuse("at most " + std::to_string(kMost) + " can be");
   }
 }
 
@@ -30,6 +38,8 @@ Window window_of(std::string_view op, const Attributes& attributes, std::int64_t
   Window window;
   window.kernel = {kernel_height, kernel_width};
   if (kernel_height < 1 || kernel_width < 1) fail(op, "kernel " + by(kernel_height, kernel_width) + " is empty");
+  if (kernel_height > kMost || kernel_width > kMost)
+    fail(op, "kernel " + by(kernel_height, kernel_width) + " is too large");
   window.stride = {stride[0], stride[1]};
   window.pad_before = {pad[0], pad[2]};
   window.pad_after = {pad[1], pad[3]};
