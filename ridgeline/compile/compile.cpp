@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "ridgeline/compile/check_memory.h"
 #include "ridgeline/compile/lower.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/threads.h"
@@ -64,7 +65,9 @@ std::unique_ptr<Program> compile(const Graph& graph, Session& session, const Com
     pipeline.run("fuse_pointwise", fuse_pointwise);
   }
   pipeline.run("schedule", schedule);
-  Plan plan = lower(pipeline.take(), session, options.soft_placement);
+  Graph scheduled = pipeline.take();
+  check_memory(scheduled);
+  Plan plan = lower(std::move(scheduled), session, options.soft_placement);
   return std::make_unique<Program>(session, std::move(plan), options.reuse_memory);
 }
 

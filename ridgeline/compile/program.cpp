@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "ridgeline/compile/check_memory.h"
 #include "ridgeline/compile/plan_memory.h"
 #include "ridgeline/core/threads.h"
 
@@ -43,6 +44,7 @@ Program::Program(Session& session, Plan plan, bool reuse_memory)
     : session_(session), plan_(std::move(plan)), state_(std::make_unique<State>()) {
   memory_ = plan_memory(plan_, reuse_memory);
   session_.log().trace("memory", memory_.to_text());
+  check_memory(memory_);
   for (std::size_t d = 0; d < plan_.devices.size(); ++d) {
     state_->arenas.push_back(plan_.devices[d]->allocate(std::max<std::size_t>(plan_.arena_bytes[d], 64)));
   }

@@ -9,6 +9,10 @@
 namespace ridgeline::nn {
 namespace {
 
+// The side that an image is resized to before an evaluation crops it is at most twice this: 2^20, the resizer's
+// largest.
+constexpr std::int64_t kLargestImage = std::int64_t{1} << 19;
+
 std::string listed(std::span<const std::string_view> names) {
   std::string text;
   for (std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
@@ -57,6 +61,10 @@ int smallest_image_size(const ModelInfo& model) {
 }
 
 void check_image_size(const ModelInfo& model, std::int64_t image_size) {
+  if (image_size > kLargestImage) {
+    refuse(model, "image size " + std::to_string(image_size) + " is too large: it can be at most " +
+                      std::to_string(kLargestImage));
+  }
   const int smallest = smallest_image_size(model);
   if (image_size >= smallest) return;
   refuse(model, "image size " + std::to_string(image_size) + " is too small: the pooling chain needs at least " +
@@ -82,15 +90,16 @@ ModelOptions complete_options(const ModelInfo& model, const ModelOptions& given)
   return options;
 }
 
-EvaluationTransform evaluation_transform(const ModelInfo& model, int image_size) {
+EvaluationTransform evaluation_transform(const ModelInfo& model, std::int64_t image_size) {
+  check_image_size(model, image_size);
   EvaluationTransform transform = model.evaluation;
   transform.resize =
       static_cast<int>(std::lround(static_cast<double>(image_size) * model.evaluation.resize / model.image_size));
-  transform.crop = image_size;
+  transform.crop = static_cast<int>(image_size);
   return transform;
 }
 
-std::vector<ParameterSpec> parameters_of(const ModelInfo& model, const ModelOptions& options, int image_size) {
+std::vector<ParameterSpec> parameters_of(const ModelInfo& model, const ModelOptions& options, std::int64_t image_size) {
   check_image_size(model, image_size);
   GraphBuilder builder("parameters");
   std::vector<ParameterSpec> parameters;

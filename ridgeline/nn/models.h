@@ -66,14 +66,15 @@ const ModelInfo& model_named(std::string_view name);
 
 // The smallest side for which every link of the chain has an output.
 int smallest_image_size(const ModelInfo& model);
-// Error "[alexnet] image size 48 is too small: the pooling chain needs at least 63".
+// Error "[alexnet] image size 48 is too small: the pooling chain needs at least 63"; likewise for one that is too
+// large.
 void check_image_size(const ModelInfo& model, std::int64_t image_size);
 // Fills in the model's own values; an option that the model does not have, or a value out of range, is an Error.
 ModelOptions complete_options(const ModelInfo& model, const ModelOptions& given);
 // The model's evaluation transform for another image size: the same share of the image.
-EvaluationTransform evaluation_transform(const ModelInfo& model, int image_size);
+EvaluationTransform evaluation_transform(const ModelInfo& model, std::int64_t image_size);
 
 // Parameters and statistics of a model, in the order of declaration, without keeping its graph.
-std::vector<ParameterSpec> parameters_of(const ModelInfo& model, const ModelOptions& options, int image_size);
+std::vector<ParameterSpec> parameters_of(const ModelInfo& model, const ModelOptions& options, std::int64_t image_size);
 
 }  // namespace ridgeline::nn

@@ -94,7 +94,7 @@ void check_classes(const Part& val, const ClassNames& trained, std::int64_t num_
 
 data::StandardPipeline pipeline_of(const Recipe& recipe) {
   const nn::ModelInfo& model = nn::model_named(recipe.model);
-  const nn::EvaluationTransform law = nn::evaluation_transform(model, static_cast<int>(side(recipe)));
+  const nn::EvaluationTransform law = nn::evaluation_transform(model, side(recipe));
   data::StandardPipeline pipeline{.image_size = law.crop,
                                   .batch_size = recipe.batch_size,
                                   .mean = {model.mean.begin(), model.mean.end()},

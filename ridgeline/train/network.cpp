@@ -33,6 +33,7 @@ CompileOptions Network::compile_options(const char* part) const {
   return options;
 }
 
+// Behind compilation, which refuses what does not fit into memory: drawing large parameters takes long.
 void Network::declare(const nn::Step& step) {
   const ComputeScope team(session_.compute_threads());
   for (const nn::ParameterSpec& spec : step.parameters) {
@@ -50,22 +51,22 @@ void Network::prepare_training(const optim::Schedule& schedule) {
                                                    .weight_decay = recipe_.weight_decay},
                                      .schedule = schedule};
   const nn::Step step = nn::build_training_step(options_, training);
-  declare(step);
   training_ = compile(step.graph, session_, compile_options("training"));
+  declare(step);
 }
 
 void Network::prepare_evaluation() {
   if (evaluation_) return;
   const nn::Step step = nn::build_evaluation_step(options_);
-  declare(step);
   evaluation_ = compile(step.graph, session_, compile_options("evaluation"));
+  declare(step);
 }
 
 void Network::prepare_prediction() {
   if (prediction_) return;
   const nn::Step step = nn::build_prediction_step(options_);
-  declare(step);
   prediction_ = compile(step.graph, session_, compile_options("prediction"));
+  declare(step);
 }
 
 std::int64_t Network::global_step() const { return session_.parameters().get(nn::kGlobalStep).data<std::int64_t>()[0]; }

@@ -1,5 +1,7 @@
 #include "ridgeline/device/cpu/onednn_common.h"
 
+#include <limits>
+
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/isa.h"
@@ -97,6 +99,29 @@ std::string OnednnLayout::name() const {
 const dnnl::engine& onednn_engine() {
   static const dnnl::engine engine = make_engine();
   return engine;
+}
+
+// Extents, the elements of an image and the blocks that they are cut into are ints in the library. Beyond, its search
+// for a blocking divides by a product that has wrapped to zero, and the process is gone. The search also visits every
+// column of an image (up to 30 us each), or every pixel (30 ns each for 1x1 filters): the last two limits keep it to
+// seconds.
+std::optional<Refusal> refuse_huge(const KernelRequest& request) {
+  constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kLongestSide = std::int64_t{1} << 18;
+  constexpr std::int64_t kMostPixels = std::int64_t{1} << 26;
+  for (const std::vector<KernelOperand>* operands : {&request.inputs, &request.outputs}) {
+    for (const KernelOperand& operand : *operands) {
+      const Shape& s = operand.type.shape;
+      bool fits = true;
+      for (std::int64_t extent : s) fits = fits && extent <= kMostElements;
+      if (fits && s.rank() == 4) {
+        const std::int64_t pixels = s[1] * s[2];
+        fits = s[1] <= kLongestSide && s[2] <= kLongestSide && pixels <= kMostPixels && pixels * s[3] <= kMostElements;
+      }
+      if (!fits) return Refusal{operand.type.to_string() + " is larger than oneDNN can count"};
+    }
+  }
+  return std::nullopt;
 }
 
 Desc activation_desc(const ValueType& type) {

@@ -76,6 +76,9 @@ class OnednnKernel final : public Kernel {
   std::vector<Step> steps_;
 };
 
+// A refusal where an operand or result is larger than the library can count.
+std::optional<Refusal> refuse_huge(const KernelRequest& request);
+
 // Runs `make` with the team that the kernel will have, turning the library's errors into refusals.
 template <class Make>
 KernelChoice onednn_choice(const KernelRequest& request, const Make& make) {
@@ -83,6 +86,7 @@ KernelChoice onednn_choice(const KernelRequest& request, const Make& make) {
   for (const KernelOperand& operand : request.inputs) {
     if (operand.type.shape.elements() == 0) return Refusal{"an operand is empty"};
   }
+  if (auto refusal = refuse_huge(request)) return *refusal;
   const ComputeScope team(compute_threads());
   try {
     return make();
