@@ -94,6 +94,16 @@ TEST(Inspect, NamesEverythingThatIsBroken) {
   }
 }
 
+TEST(Inspect, AnAbsurdNumberOfWorkersIsRefused) {
+  const TempDir dir;
+  write_folders(dir / "set", 1, 1);
+  const std::string message = "1000000 workers are too many (allowed: 0, one per core, to 4096)";
+  EXPECT_ERROR(inspect(dir / "set", {.workers = 1000000}), message);
+  EXPECT_ERROR(data::pack(dir / "set", dir / "a.ridge", {.workers = 1000000}), message);
+  EXPECT_ERROR(Iterator(ImageFolder(dir / "set").batch(1), {.workers = 1000000}).next(), message);
+  EXPECT_EQ(inspect(dir / "set", {.workers = 4096}).broken(), 0);
+}
+
 TEST(Inspect, FindsEqualImagesAlsoAcrossParts) {
   const TempDir dir;
   write_folders(dir / "set/train", 2, 4);

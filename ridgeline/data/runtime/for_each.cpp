@@ -1,12 +1,16 @@
 #include "ridgeline/data/runtime/for_each.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
 
 namespace ridgeline::data {
@@ -14,10 +18,18 @@ namespace {
 
 // Pieces between two calls of `progress`.
 constexpr std::int64_t kProgress = 32;
+// Each has a stack and buffers; a number beyond is a slip.
+constexpr int kMostWorkers = 4096;
 
 }  // namespace
 
-int worker_count(int workers) { return workers > 0 ? workers : available_cores(); }
+int worker_count(int workers) {
+  if (workers > kMostWorkers) {
+    throw Error(fmt::format("{} workers are too many (allowed: 0, one per core, to {})", workers, kMostWorkers),
+                ErrorKind::usage);
+  }
+  return workers > 0 ? workers : available_cores();
+}
 
 void for_each(std::int64_t n, int workers, const std::function<void(std::int64_t, int)>& body,
               const std::function<void(std::int64_t, std::int64_t)>& progress) {
@@ -58,7 +70,10 @@ void for_each(std::int64_t n, int workers, const std::function<void(std::int64_t
   };
   const auto threads = static_cast<int>(std::min<std::int64_t>(worker_count(workers), std::max<std::int64_t>(n, 1)));
   std::vector<std::jthread> team;
-  for (int worker = 1; worker < threads; ++worker) team.emplace_back(work, worker);
+  try {
+    for (int worker = 1; worker < threads; ++worker) team.emplace_back(work, worker);
+  } catch (const std::system_error&) {  // the system gives no more: those that there are do all
+  }
   work(0);
   team.clear();  // joins
   if (error) std::rethrow_exception(error);

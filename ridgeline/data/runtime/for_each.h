@@ -13,7 +13,7 @@ namespace ridgeline::data {
 // rethrown when all have stopped; what has not begun by then is left out.
 void for_each(std::int64_t n, int workers, const std::function<void(std::int64_t, int)>& body,
               const std::function<void(std::int64_t, std::int64_t)>& progress = {});
-// Threads that for_each uses for `workers`.
+// Threads that `workers` stands for: one per core for 0. More than a machine has use for is a usage Error.
 int worker_count(int workers);
 
 }  // namespace ridgeline::data

@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/core/threads.h"
+#include "ridgeline/data/runtime/for_each.h"
 
 namespace ridgeline::data {
 namespace {
@@ -27,7 +27,7 @@ void lower_priority() {
 }  // namespace
 
 WorkerPool::WorkerPool(int threads, Trace* trace) : trace_(trace) {
-  const int count = threads > 0 ? threads : available_cores();
+  const int count = worker_count(threads);
   try {
     for (int i = 0; i < count; ++i) threads_.emplace_back([this, i] { run(i); });
   } catch (const std::system_error& e) {

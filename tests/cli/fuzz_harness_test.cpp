@@ -1,0 +1,79 @@
+// That the processes which try hostile inputs see what is wrong with a case, and go on behind it.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "tests/cli/fuzz.h"
+#include "tests/support/temporary_directory.h"
+
+namespace ridgeline::testing {
+namespace {
+
+// What is said of the second of three cases; the one behind it must be tried.
+std::string finding_of(const std::function<void()>& misbehaves, const FuzzOptions& options = {}) {
+  const std::string file = temporary_directory() + "/tried";
+  const std::vector<Finding> findings = findings_in(
+      3,
+      [&](int i) {
+        if (i == 1) misbehaves();
+        if (i == 2) write_file_atomically(file, "2");
+      },
+      options);
+  EXPECT_EQ(read_file(file), "2");
+  std::remove(file.c_str());
+  EXPECT_LE(findings.size(), 1u);
+  if (findings.empty()) return "";
+  EXPECT_EQ(findings[0].at, 1);
+  return findings[0].what;
+}
+
+void wait_for_ever() {
+  while (true) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+TEST(FuzzHarness, ASignalIsAFinding) {
+  EXPECT_EQ(finding_of([] { std::raise(SIGSEGV); }), "ended by signal 11");
+}
+
+TEST(FuzzHarness, AHangIsAFinding) { EXPECT_EQ(finding_of(wait_for_ever, {.hang_seconds = 0.5}), "no end"); }
+
+TEST(FuzzHarness, WorkThatAnInterruptEndsIsNone) {
+  EXPECT_EQ(finding_of(wait_for_ever, {.interrupt_seconds = 0.3, .process_each = true}), "");
+  const auto deaf = [] {
+    std::signal(SIGINT, SIG_IGN);
+    wait_for_ever();
+  };
+  EXPECT_EQ(finding_of(deaf, {.hang_seconds = 0.5, .interrupt_seconds = 0.3, .process_each = true}),
+            "no end after an interrupt");
+}
+
+TEST(FuzzHarness, TooMuchMemoryIsAFinding) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take memory of their own";
+#endif
+  const auto eat = [] {
+    const std::vector<char> memory(std::size_t{300} << 20, 'x');
+    const volatile char* seen = memory.data();
+    for (std::size_t i = 0; i < memory.size(); i += 4096) EXPECT_EQ(seen[i], 'x');
+  };
+  const std::string what = finding_of(eat, {.memory_bytes = std::size_t{200} << 20, .process_each = true});
+  EXPECT_TRUE(what.starts_with("3") && what.ends_with(" MiB of memory")) << what;
+}
+
+TEST(FuzzHarness, ABugsExceptionIsAFinding) {
+  EXPECT_EQ(finding_of([] { throw std::logic_error("an invariant"); }), "internal error: an invariant");
+  EXPECT_EQ(finding_of([] { throw Error("nobody took it"); }), "an error: nobody took it");
+}
+
+TEST(FuzzHarness, AFailedCheckIsAFinding) {
+  EXPECT_NE(finding_of([] { EXPECT_EQ(1, 2); }).find("Expected equality"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ridgeline::testing
