@@ -43,6 +43,8 @@ int bench_command(const Words& words) {
       ->capture_default_str();
   step->add_option("--log", recipe.log, "diagnostics by commas: dispatch, placement, memory, passes");
   add_boolean(*step, "--fusion", recipe.fusion, "merge chains of elementwise ops");
+  step->add_option("--disable_pass", recipe.disabled_passes, "leave this compiler pass out; may be given several times")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   step->add_flag("--json", json, "print one JSON object");
   step->add_flag("--layers", layers, "print every launch of 0.05 ms or more");
   if (!parse(app, words)) return 0;

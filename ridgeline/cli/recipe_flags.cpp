@@ -158,6 +158,9 @@ void add_execution_flags(CLI::App& app, RecipeFlags& f) {
       ->capture_default_str()
       ->group(group);
   add_boolean(app, "--fusion", r.fusion, "merge chains of elementwise ops")->group(group);
+  app.add_option("--disable_pass", r.disabled_passes, "leave this compiler pass out; may be given several times")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(group);
   app.add_option("--dump_ir", r.dump_ir, "write the graph after every compiler pass into this directory")->group(group);
   app.add_option("--log", r.log, "diagnostics by commas: dispatch, placement, memory, passes, data")->group(group);
   app.add_option("--trace", r.trace, "write a Chrome trace to this file")->group(group);

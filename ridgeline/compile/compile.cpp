@@ -1,5 +1,6 @@
 #include "ridgeline/compile/compile.h"
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 
@@ -9,47 +10,44 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/graph/ir/text.h"
 #include "ridgeline/graph/ir/verifier.h"
-#include "ridgeline/graph/pass/fuse_epilogue.h"
-#include "ridgeline/graph/pass/fuse_pointwise.h"
-#include "ridgeline/graph/pass/inline.h"
-#include "ridgeline/graph/pass/schedule.h"
-#include "ridgeline/graph/pass/simplify.h"
+#include "ridgeline/graph/pass/passes.h"
 
 namespace ridgeline {
 namespace {
 
-// Runs passes one after the other; verifies and dumps what each has made.
-class Pipeline {
+// Verifies and dumps what each pass has made, and says how long it took.
+class Watch {
  public:
-  Pipeline(Graph graph, Session& session, const CompileOptions& options)
-      : graph_(std::move(graph)), session_(session), options_(options) {
+  Watch(Session& session, const CompileOptions& options) : session_(session), options_(options) {
     make_directories(options.dump_directory);
-    after("input");
   }
 
-  void run(const char* name, Graph (*pass)(Graph)) {
-    TraceSpan span(session_.trace(), "compile", name);
-    const std::size_t before = graph_.nodes.size();
-    graph_ = pass(std::move(graph_));
-    session_.log().trace("passes", std::string(name) + ": " + std::to_string(before) + " -> " +
-                                       std::to_string(graph_.nodes.size()) + " ops");
-    after(name);
+  void operator()(std::string_view name, const Graph& graph) {
+    const auto now = Clock::now();
+    const double milliseconds = std::chrono::duration<double, std::milli>(now - begin_).count();
+    if (step_ > 0) {
+      if (Trace* trace = session_.trace()) trace->record("compile", name, begin_, now);
+      char text[96];
+      std::snprintf(text, sizeof text, ": %zu -> %zu ops in %.1f ms", ops_, graph.nodes.size(), milliseconds);
+      session_.log().trace("passes", std::string(name) + text);
+    }
+    ops_ = graph.nodes.size();
+    if (options_.verify) verify(graph);
+    if (!options_.dump_directory.empty()) {
+      char file[64];
+      std::snprintf(file, sizeof file, "%02d_%s.rdg", step_, std::string(name).c_str());
+      write_file_atomically((std::filesystem::path(options_.dump_directory) / file).string(), to_text(graph));
+    }
+    ++step_;
+    begin_ = Clock::now();
   }
-
-  Graph take() { return std::move(graph_); }
 
  private:
-  void after(const char* name) {
-    if (options_.verify) verify(graph_);
-    if (options_.dump_directory.empty()) return;
-    char file[64];
-    std::snprintf(file, sizeof file, "%02d_%s.rdg", step_++, name);
-    write_file_atomically((std::filesystem::path(options_.dump_directory) / file).string(), to_text(graph_));
-  }
-
-  Graph graph_;
+  using Clock = std::chrono::steady_clock;
   Session& session_;
   const CompileOptions& options_;
+  Clock::time_point begin_ = Clock::now();
+  std::size_t ops_ = 0;
   int step_ = 0;
 };
 
@@ -57,17 +55,15 @@ class Pipeline {
 
 std::unique_ptr<Program> compile(const Graph& graph, Session& session, const CompileOptions& options) {
   const ComputeScope team(session.compute_threads());
-  Pipeline pipeline(graph, session, options);
-  pipeline.run("inline", inline_calls);
-  pipeline.run("simplify", simplify);
-  if (options.fusion) {
-    pipeline.run("fuse_epilogue", fuse_epilogue);
-    pipeline.run("fuse_pointwise", fuse_pointwise);
+  std::vector<std::string> disabled = options.disabled_passes;
+  if (!options.fusion) {
+    for (const std::string& name : fusion_passes()) disabled.push_back(name);
   }
-  pipeline.run("schedule", schedule);
-  Graph scheduled = pipeline.take();
-  check_memory(scheduled);
-  Plan plan = lower(std::move(scheduled), session, options.soft_placement);
+  Watch watch(session, options);
+  watch("input", graph);
+  Graph rewritten = run_passes(graph, disabled, [&](const Pass& pass, const Graph& made) { watch(pass.name, made); });
+  check_memory(rewritten);
+  Plan plan = lower(std::move(rewritten), session, options.soft_placement);
   return std::make_unique<Program>(session, std::move(plan), options.reuse_memory);
 }
 

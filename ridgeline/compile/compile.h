@@ -5,14 +5,16 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ridgeline/compile/program.h"
 
 namespace ridgeline {
 
 struct CompileOptions {
-  bool fusion = true;          // merge pointwise chains and epilogues
-  bool reuse_memory = true;    // let values share addresses when their lifetimes do not overlap
+  bool fusion = true;  // merge pointwise chains and epilogues: false leaves out the passes that do
+  std::vector<std::string> disabled_passes;  // left out, by name (graph/pass/passes.h)
+  bool reuse_memory = true;                  // let values share addresses when their lifetimes do not overlap
   bool soft_placement = true;  // run ops that the device has no kernel for on the CPU instead of refusing them
   std::string dump_directory;  // one numbered text file per pass, when not empty
 #ifdef NDEBUG

@@ -29,6 +29,7 @@ Network::Network(Session& session, const Recipe& recipe, std::int64_t num_classe
 CompileOptions Network::compile_options(const char* part) const {
   CompileOptions options;
   options.fusion = recipe_.fusion;
+  options.disabled_passes = recipe_.disabled_passes;
   if (!recipe_.dump_ir.empty()) options.dump_directory = recipe_.dump_ir + "/" + part;
   return options;
 }

@@ -3,13 +3,16 @@
 // RIDGELINE_RANDOM_GRAPHS=N takes N of them instead of a few, RIDGELINE_RANDOM_SEED=S begins at S.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/text.h"
+#include "ridgeline/graph/pass/passes.h"
 #include "tests/compile/random_graph.h"
 
 namespace ridgeline {
@@ -49,6 +52,13 @@ std::string difference(const Tensor& got, const Expectation& expected, bool exac
   return "";
 }
 
+std::vector<Pass> optional_passes() {
+  std::vector<Pass> optional;
+  std::copy_if(passes().begin(), passes().end(), std::back_inserter(optional),
+               [](const Pass& p) { return !p.required; });
+  return optional;
+}
+
 struct Setting {
   const char* device = "cpu";
   CompileOptions options;
@@ -58,6 +68,7 @@ struct Setting {
 std::string to_string(const Setting& s) {
   return std::string(s.device) + (s.options.fusion ? ", fusion" : ", no fusion") +
          (s.options.reuse_memory ? ", reuse" : ", no reuse") +
+         (s.options.disabled_passes.empty() ? "" : ", without " + s.options.disabled_passes.front()) +
          (s.forward_first ? ", forward compiled first" : ", training compiled first");
 }
 
@@ -183,6 +194,10 @@ TEST(RandomGraphs, GiveTheReferencesResultsThroughCompile) {
       setting.forward_first = (i / 2 + seed) % 2 == 0;
       setting.device = i < 4 ? "cpu" : "simulated";
       setting.options.verify = true;
+      // One pass after the other is left out, too.
+      const std::vector<Pass> optional = optional_passes();
+      const auto out = static_cast<std::size_t>(seed * 8 + i) % (2 * optional.size());
+      if (out < optional.size()) setting.options.disabled_passes = {std::string(optional[out].name)};
       std::string d;
       try {
         d = run(step, expected, setting);

@@ -1,0 +1,71 @@
+#include "ridgeline/graph/pass/passes.h"
+
+#include <algorithm>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/graph/pass/fuse_epilogue.h"
+#include "ridgeline/graph/pass/fuse_pointwise.h"
+#include "ridgeline/graph/pass/inline.h"
+#include "ridgeline/graph/pass/schedule.h"
+#include "ridgeline/graph/pass/simplify.h"
+
+namespace ridgeline {
+namespace {
+
+constexpr Pass kPasses[] = {
+    {"inline", inline_calls, true, "replaces every call by the body of its function"},
+    {"simplify", simplify, false, "folds constants, merges equal ops, drops ops that change nothing or are not read"},
+    {"fuse_epilogue", fuse_epilogue, false, "lets conv2d and dense apply the relu that follows them"},
+    {"fuse_pointwise", fuse_pointwise, false, "merges chains of pointwise ops, and a sum that ends one, into loops"},
+    {"schedule", schedule, false, "moves updates up to where their operands are ready, behind readers of old values"},
+};
+
+bool contains(std::span<const std::string> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+std::span<const Pass> passes() { return kPasses; }
+
+std::vector<std::string> fusion_passes() {
+  std::vector<std::string> names;
+  for (const Pass& pass : kPasses) {
+    if (pass.name.starts_with("fuse_")) names.emplace_back(pass.name);
+  }
+  return names;
+}
+
+void check_disabled_passes(std::span<const std::string> disabled) {
+  std::vector<std::string> optional;
+  std::string list;
+  for (const Pass& pass : kPasses) {
+    if (pass.required) continue;
+    optional.emplace_back(pass.name);
+    list += (list.empty() ? "" : ", ") + optional.back();
+  }
+  for (const std::string& name : disabled) {
+    const auto found =
+        std::find_if(std::begin(kPasses), std::end(kPasses), [&](const Pass& p) { return p.name == name; });
+    if (found == std::end(kPasses)) {
+      throw Error("unknown compiler pass '" + name + "'" + did_you_mean(name, optional) + " (can be left out: " + list +
+                  ")");
+    }
+    if (found->required) {
+      throw Error("compiler pass '" + name + "' cannot be left out (those that can: " + list + ")");
+    }
+  }
+}
+
+Graph run_passes(Graph graph, std::span<const std::string> disabled,
+                 const std::function<void(const Pass&, const Graph&)>& after) {
+  check_disabled_passes(disabled);
+  for (const Pass& pass : kPasses) {
+    if (contains(disabled, pass.name)) continue;
+    graph = pass.run(std::move(graph));
+    if (after) after(pass, graph);
+  }
+  return graph;
+}
+
+}  // namespace ridgeline
