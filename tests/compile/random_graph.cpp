@@ -175,12 +175,14 @@ class Generator {
 
   void add_channelwise(const Value& x) {
     const std::int64_t channels = x.shape()[3];
-    if (exact_ || chance(40)) {
+    const bool one_a_channel = x.shape().elements() == channels;
+    if (exact_ || one_a_channel || chance(40)) {
       values_.push_back(tamed(x * weight({channels}) + weight({channels})));
       return;
     }
-    const Value mean = builder_->state("mean" + std::to_string(stored_.size()), {DType::f32, {channels}});
-    const Value variance = builder_->state("variance" + std::to_string(stored_.size()), {DType::f32, {channels}});
+    const Value mean = builder_->state("mean" + std::to_string(forced_updates_.size()), {DType::f32, {channels}});
+    const Value variance =
+        builder_->state("variance" + std::to_string(forced_updates_.size()), {DType::f32, {channels}});
     const std::vector<Value> y = builder_->apply_all(
         "batch_norm_train", std::vector<Value>{x, weight({channels}), weight({channels}), mean, variance}, {}, {});
     values_.push_back(y[0]);
