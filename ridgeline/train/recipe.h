@@ -69,9 +69,9 @@ struct Recipe {
   int intra_op_parallelism_threads = 0;
   bool fusion = true;
   std::vector<std::string> disabled_passes;  // of the compiler
-  std::string dump_ir;  // directory, one text file per compiler pass
-  std::string log;      // diagnostic components
-  std::string trace;    // file for a Chrome trace
+  std::string dump_ir;                       // directory, one text file per compiler pass
+  std::string log;                           // diagnostic components
+  std::string trace;                         // file for a Chrome trace
 };
 
 // Ranges that need no data: an Error (usage) names the flag, the value and what is allowed.
