@@ -1,7 +1,6 @@
 #include "ridgeline/core/file.h"
 
 #include <glob.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -94,30 +93,6 @@ std::vector<std::string> glob_files(const std::string& pattern) {
   ::globfree(&found);
   std::sort(paths.begin(), paths.end());  // by byte; glob's own order follows the locale
   return paths;
-}
-
-MappedFile::MappedFile(const std::string& path) : path_(path) {
-  struct stat info {};
-  const Descriptor file = open_regular_file(path, info);
-  size_ = static_cast<std::size_t>(info.st_size);
-  if (size_ == 0) return;
-  void* p = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
-  if (p == MAP_FAILED) fail_on_file("map", path);
-  data_ = static_cast<const std::uint8_t*>(p);
-}
-
-MappedFile::~MappedFile() {
-  if (data_) ::munmap(const_cast<std::uint8_t*>(data_), size_);
-}
-
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : path_(std::move(other.path_)), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  return *this;
 }
 
 }  // namespace ridgeline

@@ -1,6 +1,6 @@
 // ridgeline/core/file.h
 //
-// Files: reading whole and by memory map, and writing so that a crash or a full disk leaves the old file untouched.
+// Files: reading whole, and writing so that a crash or a full disk leaves the old file untouched.
 // Every failure is an Error that names the path and the system's reason.
 #pragma once
 
@@ -37,23 +37,5 @@ void make_directories(const std::string& path);
 std::vector<std::string> glob_files(const std::string& pattern);
 // The pattern that only this path matches: for folders whose names have such characters.
 std::string glob_escape(std::string_view path);
-
-// A read-only memory map of a whole file. Movable; unmaps at the end. Any thread may read. A file that is cut short
-// while it is mapped ends the process (SIGBUS): for files that others may write see RandomAccessFile.
-class MappedFile {
- public:
-  MappedFile() = default;
-  explicit MappedFile(const std::string& path);
-  ~MappedFile();
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&& other) noexcept;
-  std::span<const std::uint8_t> bytes() const { return {data_, size_}; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  const std::uint8_t* data_ = nullptr;
-  std::size_t size_ = 0;
-};
 
 }  // namespace ridgeline

@@ -59,7 +59,7 @@ struct Entry {
 // Parses and checks one file; knows where it is for its messages.
 class Parser {
  public:
-  explicit Parser(std::shared_ptr<MappedFile> file) : file_(std::move(file)) {}
+  Parser(const std::string& path, std::shared_ptr<std::string> content) : path_(path), content_(std::move(content)) {}
 
   void parse(std::vector<NamedTensor>& tensors, std::map<std::string, std::string>& metadata) {
     read_header(metadata);
@@ -68,12 +68,10 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& problem) const {
-    throw Error("[safetensors] " + file_->path() + ": " + problem);
-  }
+  [[noreturn]] void fail(const std::string& problem) const { throw Error("[safetensors] " + path_ + ": " + problem); }
 
   void read_header(std::map<std::string, std::string>& metadata) {
-    const auto bytes = file_->bytes();
+    const std::span bytes(reinterpret_cast<const std::uint8_t*>(content_->data()), content_->size());
     if (bytes.size() < kLengthBytes) {
       fail("the file is cut short: it has " + std::to_string(bytes.size()) +
            " bytes, the length of its header takes 8");
@@ -217,14 +215,15 @@ class Parser {
       fail("tensor '" + entry.name + "' of type BOOL holds a byte that is neither 0 nor 1");
     }
     if (reinterpret_cast<std::uintptr_t>(bytes) % size_of(entry.type) == 0) {
-      return Tensor::view(bytes, entry.type, entry.shape, file_);
+      return Tensor::view(bytes, entry.type, entry.shape, content_);
     }
     Tensor copy(entry.type, entry.shape);
     std::memcpy(copy.raw(), bytes, copy.byte_size());
     return copy;
   }
 
-  std::shared_ptr<MappedFile> file_;
+  const std::string& path_;
+  std::shared_ptr<std::string> content_;
   std::span<const std::uint8_t> data_;
   std::vector<Entry> entries_;
 };
@@ -232,7 +231,7 @@ class Parser {
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
-  Parser(std::make_shared<MappedFile>(path)).parse(tensors_, metadata_);
+  Parser(path, std::make_shared<std::string>(read_file(path))).parse(tensors_, metadata_);
   for (std::size_t i = 0; i < tensors_.size(); ++i) index_[tensors_[i].name] = i;
 }
 

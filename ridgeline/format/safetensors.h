@@ -21,15 +21,15 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-// A file, mapped and fully checked on opening: header bounds, duplicate keys, types, shapes against sizes, overlaps,
+// A file, read and fully checked on opening: header bounds, duplicate keys, types, shapes against sizes, overlaps,
 // gaps, truncation. Errors: "[safetensors] FILE: ...". Immutable: any thread may read.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::string& path);
 
   const std::string& path() const { return path_; }
-  // In the order of their bytes in the file. The tensors are read-only views of the map, which they keep alive beyond
-  // this object; clone() one before writing to it. (One that lies misaligned for its type is a copy.)
+  // In the order of their bytes in the file. The tensors are read-only views of what was read, which they keep alive
+  // beyond this object; clone() one before writing to it. (One that lies misaligned for its type is a copy.)
   const std::vector<NamedTensor>& tensors() const { return tensors_; }
   bool has(std::string_view name) const { return index_.find(name) != index_.end(); }
   // A missing name is an Error with the nearest one.

@@ -71,10 +71,6 @@ TEST_F(File, ErrorsNameThePathAndTheReason) {
             "cannot open " + path("none") + ": No such file or directory");
   EXPECT_EQ(message_of([&] { read_file(directory_.string()); }),
             "cannot read " + directory_.string() + ": Is a directory");
-  EXPECT_EQ(message_of([&] { MappedFile m(path("none")); }),
-            "cannot open " + path("none") + ": No such file or directory");
-  EXPECT_EQ(message_of([&] { MappedFile m(directory_.string()); }),
-            "cannot read " + directory_.string() + ": Is a directory");
   EXPECT_EQ(message_of([&] { write_file_atomically(path("no/dir/f"), "x"); }),
             "cannot create " + path("no/dir/f") + ": No such file or directory");
 }
@@ -204,25 +200,6 @@ TEST_F(File, GlobFindsRegularFilesInOrder) {
   EXPECT_EQ(glob_files(path("?.x")), (std::vector<std::string>{path("B.x"), path("b.x")}));
   EXPECT_EQ(glob_files(path("validation-0")), std::vector<std::string>{path("validation-0")});
   EXPECT_TRUE(glob_files(path("nothing-*")).empty());
-}
-
-TEST_F(File, AMapShowsTheBytesAndMoves) {
-  write_file_atomically(path("f"), "hello");
-  write_file_atomically(path("empty"), "");
-  MappedFile a(path("f"));
-  ASSERT_EQ(a.bytes().size(), 5u);
-  EXPECT_EQ(a.bytes()[1], 'e');
-  const std::uint8_t* address = a.bytes().data();
-  MappedFile b(std::move(a));
-  EXPECT_EQ(b.bytes().data(), address);
-  MappedFile c;
-  EXPECT_TRUE(c.bytes().empty());
-  c = std::move(b);
-  EXPECT_EQ(c.bytes().data(), address);
-  EXPECT_EQ(c.path(), path("f"));
-  EXPECT_TRUE(MappedFile(path("empty")).bytes().empty());
-  fs::remove(path("f"));
-  EXPECT_EQ(c.bytes()[4], 'o');  // the map outlives the name
 }
 
 }  // namespace

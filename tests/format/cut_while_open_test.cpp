@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "ridgeline/format/packed.h"
+#include "ridgeline/format/safetensors.h"
 #include "ridgeline/format/tar_samples.h"
 #include "ridgeline/format/tfrecord.h"
 #include "tests/format/support.h"
@@ -49,6 +50,15 @@ TEST(CutWhileOpen, RowsOfAPackedFile) {
                                " cannot be read: the file has been cut short"));
   EXPECT_EQ(file.metadata(), R"({"made":"here"})");
   EXPECT_TRUE(file.has(kRecords - 1));
+}
+
+TEST(CutWhileOpen, TensorsOfACheckpointStay) {
+  const TempFolder folder;
+  const std::string path = folder.file("c");
+  write_safetensors(path, {{"w", Tensor::of(std::vector<float>(30000, 7.0f), {30000})}});
+  const SafetensorsFile file(path);
+  cut(path);
+  EXPECT_EQ(file.tensor("w").at(29999), 7.0);
 }
 
 TEST(CutWhileOpen, MembersOfAnArchive) {
