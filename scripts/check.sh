@@ -33,9 +33,10 @@ else
   mapfile -t linted < <({ git diff --name-only --diff-filter=AM HEAD; git ls-files -o --exclude-standard;
                           git ls-files 'ridgeline/core/*.cpp'; } | grep '^ridgeline/.*\.cpp$' | sort -u)
 fi
-cmake --preset release >/dev/null  # writes build/compile_commands.json
+# Writes the compile commands, without precompiled headers: each file is read as if it stood alone.
+cmake --preset release -B build/lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null
 # gcc's omp.h is no C++ for clang: the compute team is read in its std::thread form.
-tidy=(.venv/bin/clang-tidy -p build --quiet --extra-arg=-DRIDGELINE_STD_THREADS --extra-arg=-Wno-unknown-warning-option)
+tidy=(.venv/bin/clang-tidy -p build/lint --quiet --extra-arg=-DRIDGELINE_STD_THREADS --extra-arg=-Wno-unknown-warning-option)
 if printf '%s\0' "${linted[@]:?no file to lint}" | xargs -0 -r -n 1 -P "$(nproc)" "${tidy[@]}" \
      2> >(grep -vE '^[0-9]+ warnings? (and [0-9]+ errors? )?generated|^Suppressed|^Use -' >&2); then
   say lint "${#linted[@]} files clean"
