@@ -82,14 +82,14 @@ TEST(DatasetShow, DrawsAndTranslates) {
 
 TEST(DatasetShow, ShowsTheGraphOfATraining) {
   const Graphs graphs;
-  data::make_shapes(graphs.dir + "/shapes", {.seed = 1, .train = 20, .val = 10});
-  const Outcome train = show("--data_dir " + graphs.dir + "/shapes --batch_size 6 --image_size 32");
+  data::make_shapes(graphs.dir + "/shown_shapes", {.seed = 1, .train = 20, .val = 10});
+  const Outcome train = show("--data_dir " + graphs.dir + "/shown_shapes --batch_size 6 --image_size 32");
   EXPECT_TRUE(says(train, "batch(size=6, drop_remainder) -> image f32[6,32,32,3], label i32[6], mask u8[6]; 3 batches"))
       << train.text;
-  const Outcome evaluation = show("--data_dir " + graphs.dir + "/shapes --batch_size 6 --eval");
+  const Outcome evaluation = show("--data_dir " + graphs.dir + "/shown_shapes --batch_size 6 --eval");
   EXPECT_TRUE(says(evaluation, "decode_resize_center_crop")) << evaluation.text;
   EXPECT_TRUE(says(evaluation, "10 rows")) << evaluation.text;
-  EXPECT_FALSE(says(show("--data_dir " + graphs.dir + "/shapes --open_files=False"), "20 rows"));
+  EXPECT_FALSE(says(show("--data_dir " + graphs.dir + "/shown_shapes --open_files=False"), "20 rows"));
 }
 
 TEST(DatasetShow, TranslatesWithoutTheFilesOfTheGraph) {
