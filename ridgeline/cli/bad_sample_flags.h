@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "ridgeline/cli/arguments.h"
+#include "ridgeline/cli/flags.h"
 #include "ridgeline/data/runtime/bad_samples.h"
 
 namespace ridgeline::cli {
@@ -15,8 +15,8 @@ struct BadSampleFlags {
   data::BadSampleOptions options;
 };
 
-void add_bad_sample_flags(CLI::App& app, BadSampleFlags& flags, const std::string& group);
+void add_bad_sample_flags(Command& app, BadSampleFlags& flags, const std::string& group);
 // An unknown policy, and a budget or a quarantine under `raise`, which has no use for them, are usage Errors.
-data::BadSampleOptions finish_bad_sample_flags(const CLI::App& app, const BadSampleFlags& flags);
+data::BadSampleOptions finish_bad_sample_flags(const Command& app, const BadSampleFlags& flags);
 
 }  // namespace ridgeline::cli

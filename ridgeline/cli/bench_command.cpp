@@ -1,10 +1,9 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <nlohmann/json.hpp>
 
-#include "ridgeline/cli/arguments.h"
 #include "ridgeline/cli/commands.h"
+#include "ridgeline/cli/flags.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/train/bench.h"
 
@@ -23,31 +22,28 @@ void print_layers(const train::StepBench& bench) {
 }  // namespace
 
 int bench_command(const Words& words) {
-  CLI::App app("time the compiled step against the machine's limit", "bench");
-  app.require_subcommand(1);
-  CLI::App* step = app.add_subcommand("step", "one training step on random data");
+  Command app("time the compiled step against the machine's limit", "bench");
+  Command& step = app.subcommand("step", "one training step on random data");
   train::Recipe recipe;
   recipe.model = "alexnet_torchvision";
   std::string precision = "fp32";
   int steps = 7;
   bool json = false;
   bool layers = false;
-  step->add_option("--model", recipe.model, "the model")->capture_default_str();
-  step->add_option("--batch_size", recipe.batch_size, "images a step")->capture_default_str();
-  step->add_option("--image_size", recipe.image_size, "0: the model's own")->capture_default_str();
-  step->add_option("--num_classes", recipe.num_classes, "0: the published model's")->capture_default_str();
-  step->add_option("--precision", precision, "fp32")->capture_default_str();
-  step->add_option("--steps", steps, "timed steps; the median is printed")->capture_default_str();
-  step->add_option("--intra_op_parallelism_threads", recipe.intra_op_parallelism_threads,
-                   "compute threads; 0: one per core")
-      ->capture_default_str();
-  step->add_option("--log", recipe.log, "diagnostics by commas: dispatch, placement, memory, passes");
-  add_boolean(*step, "--fusion", recipe.fusion, "merge chains of elementwise ops");
-  step->add_option("--disable_pass", recipe.disabled_passes, "leave this compiler pass out; may be given several times")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  step->add_flag("--json", json, "print one JSON object");
-  step->add_flag("--layers", layers, "print every launch of 0.05 ms or more");
-  if (!parse(app, words)) return 0;
+  step.option("--model", recipe.model, "the model");
+  step.option("--batch_size", recipe.batch_size, "images a step");
+  step.option("--image_size", recipe.image_size, "0: the model's own");
+  step.option("--num_classes", recipe.num_classes, "0: the published model's");
+  step.option("--precision", precision, "fp32");
+  step.option("--steps", steps, "timed steps; the median is printed");
+  step.option("--intra_op_parallelism_threads", recipe.intra_op_parallelism_threads,
+              "compute threads; 0: one per core");
+  step.option("--log", recipe.log, "diagnostics by commas: dispatch, placement, memory, passes");
+  step.boolean("--fusion", recipe.fusion, "merge chains of elementwise ops");
+  step.option("--disable_pass", recipe.disabled_passes, "leave this compiler pass out; may be given several times");
+  step.flag("--json", json, "print one JSON object");
+  step.flag("--layers", layers, "print every launch of 0.05 ms or more");
+  if (!app.parse(words)) return 0;
   if (precision != "fp32") {
     throw Error("bench step: --precision=" + precision + " is not supported by this version (allowed: fp32)",
                 ErrorKind::usage);

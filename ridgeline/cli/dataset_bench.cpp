@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -62,7 +61,7 @@ void print_table(const data::BenchReport& r) {
   if (const std::string advice = r.stats.advice(); !advice.empty()) fmt::print("{}\n", advice);
 }
 
-int run_bench(const CLI::App& app, const BenchFlags& flags) {
+int run_bench(const Command& app, const BenchFlags& flags) {
   data::BenchOptions options = flags.options;
   const auto at_least = [](const char* flag, std::int64_t value, std::int64_t least) {
     if (value < least)
@@ -96,38 +95,32 @@ int run_bench(const CLI::App& app, const BenchFlags& flags) {
 
 }  // namespace
 
-DatasetTool add_dataset_bench(CLI::App& dataset) {
+DatasetTool add_dataset_bench(Command& dataset) {
   auto flags = std::make_shared<BenchFlags>();
-  CLI::App* app = dataset.add_subcommand(
+  Command& app = dataset.subcommand(
       "bench", "time the data engine alone: by default random resized crop, flip, normalise, as in training");
   data::IteratorOptions& iterator = flags->options.iterator;
-  app->add_option("--workers", iterator.workers, "data threads; 0: one per core")->capture_default_str();
-  app->add_option("--epochs", iterator.epochs, "passes over the data")->capture_default_str();
-  app->add_option("--warmup", flags->options.warmup,
-                  "batches before the clock starts; 0: the whole run is timed, its start included")
-      ->capture_default_str();
-  app->add_option("--memory_limit", iterator.memory_limit,
-                  "bytes of prepared batches; 0: 512 MiB, or two batches if that is more")
-      ->capture_default_str();
-  app->add_option("--slots", iterator.slots, "most batches that are prepared at one time; 0: as memory_limit allows")
-      ->capture_default_str();
-  app->add_option("--jpeg_index_memory", iterator.jpeg_index_memory,
-                  "bytes for the indices that let later epochs skip to their crops; 0: none; -1: a sixteenth of the "
-                  "memory there is")
-      ->capture_default_str();
-  app->add_option("--disable_pass", iterator.disabled_passes,
-                  "leave this pass out, to see what it is worth; may be given several times")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app->add_flag("--pull", iterator.pull, "no workers: the consumer does the work itself, the reference for results");
-  app->add_flag("--autotune", iterator.autotune, "as few workers as the consumer needs");
-  app->add_flag("--raw", iterator.raw_images,
-                "leave flip and normalisation to the consumer, as `ridgeline train` does");
-  app->add_flag("--hash", flags->options.hash,
-                "SHA-256 over all columns of all batches; its time counts, so do not compare speeds with it");
-  app->add_flag("--json", flags->json, "print one JSON object");
-  add_pipeline_flags(*app, flags->pipeline);
-  add_bad_sample_flags(*app, flags->bad_samples, "Bad samples");
-  return {app, [app, flags] { return run_bench(*app, *flags); }};
+  app.option("--workers", iterator.workers, "data threads; 0: one per core");
+  app.option("--epochs", iterator.epochs, "passes over the data");
+  app.option("--warmup", flags->options.warmup,
+             "batches before the clock starts; 0: the whole run is timed, its start included");
+  app.option("--memory_limit", iterator.memory_limit,
+             "bytes of prepared batches; 0: 512 MiB, or two batches if that is more");
+  app.option("--slots", iterator.slots, "most batches that are prepared at one time; 0: as memory_limit allows");
+  app.option("--jpeg_index_memory", iterator.jpeg_index_memory,
+             "bytes for the indices that let later epochs skip to their crops; 0: none; -1: a sixteenth of the "
+             "memory there is");
+  app.option("--disable_pass", iterator.disabled_passes,
+             "leave this pass out, to see what it is worth; may be given several times");
+  app.flag("--pull", iterator.pull, "no workers: the consumer does the work itself, the reference for results");
+  app.flag("--autotune", iterator.autotune, "as few workers as the consumer needs");
+  app.flag("--raw", iterator.raw_images, "leave flip and normalisation to the consumer, as `ridgeline train` does");
+  app.flag("--hash", flags->options.hash,
+           "SHA-256 over all columns of all batches; its time counts, so do not compare speeds with it");
+  app.flag("--json", flags->json, "print one JSON object");
+  add_pipeline_flags(app, flags->pipeline);
+  add_bad_sample_flags(app, flags->bad_samples, "Bad samples");
+  return {&app, [&app, flags] { return run_bench(app, *flags); }};
 }
 
 }  // namespace ridgeline::cli

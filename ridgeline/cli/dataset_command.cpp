@@ -1,5 +1,4 @@
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -24,15 +23,13 @@ data::Progress counter(const char* what) {
 }
 
 int dataset_command(const Words& words) {
-  CLI::App app("make data sets, look at them and at data graphs, time the data engine", "dataset");
-  app.require_subcommand(1);
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // the subcommands inherit it
+  Command app("make data sets, look at them and at data graphs, time the data engine", "dataset");
   const std::vector<DatasetTool> tools{add_dataset_make(app),  add_dataset_inspect(app), add_dataset_preview(app),
                                        add_dataset_show(app),  add_dataset_bench(app),   add_dataset_pack(app),
                                        add_dataset_export(app)};
-  if (!parse(app, words)) return 0;
+  if (!app.parse(words)) return 0;
   for (const DatasetTool& tool : tools) {
-    if (tool.app->parsed()) return tool.run();
+    if (tool.app->called()) return tool.run();
   }
   return 0;
 }

@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include <cstdio>
 #include <memory>
 
@@ -15,7 +13,7 @@ struct ExportFlags {
   std::string out;
 };
 
-int run_export(const CLI::App& app, const ExportFlags& flags) {
+int run_export(const Command& app, const ExportFlags& flags) {
   const std::string text = dataset_of(app, flags.pipeline).to_json(2) + "\n";
   if (flags.out.empty()) {
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -27,14 +25,14 @@ int run_export(const CLI::App& app, const ExportFlags& flags) {
 
 }  // namespace
 
-DatasetTool add_dataset_export(CLI::App& dataset) {
+DatasetTool add_dataset_export(Command& dataset) {
   auto flags = std::make_shared<ExportFlags>();
-  CLI::App* app = dataset.add_subcommand(
+  Command& app = dataset.subcommand(
       "export-json",
       "write the data graph of the training or evaluation pipeline, to change it and give it to --graph");
-  add_pipeline_flags(*app, flags->pipeline, {.graph = false});
-  app->add_option("--out", flags->out, "file to write; standard output if not given");
-  return {app, [app, flags] { return run_export(*app, *flags); }};
+  add_pipeline_flags(app, flags->pipeline, {.graph = false});
+  app.option("--out", flags->out, "file to write; standard output if not given");
+  return {&app, [&app, flags] { return run_export(app, *flags); }};
 }
 
 }  // namespace ridgeline::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -158,22 +157,22 @@ int run_inspect(const InspectFlags& flags) {
 
 }  // namespace
 
-DatasetTool add_dataset_inspect(CLI::App& dataset) {
+DatasetTool add_dataset_inspect(Command& dataset) {
   auto flags = std::make_shared<InspectFlags>();
-  CLI::App* app = dataset.add_subcommand(
+  Command& app = dataset.subcommand(
       "inspect", "what a data directory holds, and what is broken in it; exit code 1 if something is");
-  app->add_option("--data_dir", flags->data_dir,
-                  "records (train-*, validation-*, *.tfrecord), class folders (train/<class>/*, val/<class>/*, or "
-                  "<class>/* alone), packed files (*.ridge)")
-      ->required();
-  app->add_option("--split", flags->options.split, "train, val or all")->capture_default_str();
-  app->add_flag("--deep", flags->options.deep, "decode every image instead of reading headers");
-  app->add_option("--workers", flags->options.workers, "threads; 0: one per core")->capture_default_str();
-  app->add_option(
+  app.option("--data_dir", flags->data_dir,
+             "records (train-*, validation-*, *.tfrecord), class folders (train/<class>/*, val/<class>/*, or "
+             "<class>/* alone), packed files (*.ridge)")
+      .required();
+  app.option("--split", flags->options.split, "train, val or all");
+  app.flag("--deep", flags->options.deep, "decode every image instead of reading headers");
+  app.option("--workers", flags->options.workers, "threads; 0: one per core");
+  app.option(
       "--list", flags->list,
       "file that gets all broken places, one a line: place, tab, reason; newlines and the like in names are escaped");
-  app->add_flag("--json", flags->json, "print one JSON object");
-  return {app, [flags] { return run_inspect(*flags); }};
+  app.flag("--json", flags->json, "print one JSON object");
+  return {&app, [flags] { return run_inspect(*flags); }};
 }
 
 }  // namespace ridgeline::cli

@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include <cstdio>
 #include <memory>
 
@@ -44,28 +42,23 @@ struct MakeFlags {
 
 }  // namespace
 
-DatasetTool add_dataset_make(CLI::App& dataset) {
+DatasetTool add_dataset_make(Command& dataset) {
   auto flags = std::make_shared<MakeFlags>();
-  CLI::App* make = dataset.add_subcommand("make", "make a data set");
-  make->require_subcommand(1);
-  CLI::App* shapes =
-      make->add_subcommand("shapes", "draw the embedded data set: ten classes of shapes, JPEG class folders");
-  shapes->add_option("--out", flags->out, "folder to make")->required();
-  shapes->add_option("--seed", flags->shapes.seed, "another seed, other pictures")->capture_default_str();
-  shapes->add_option("--train", flags->shapes.train, "training images")->capture_default_str();
-  shapes->add_option("--val", flags->shapes.val, "validation images")->capture_default_str();
-  CLI::App* records = make->add_subcommand("tfrecord", "pack class folders into sharded slim ImageNet TFRecords");
-  records
-      ->add_option("--from", flags->from,
-                   "folder with train/<class>/*, and val/<class>/* if there is a validation part")
-      ->required();
-  records->add_option("--out", flags->out, "folder for the shards")->required();
-  records->add_option("--train_shards", flags->records.train_shards, "0: one per 64 MiB")->capture_default_str();
-  records->add_option("--validation_shards", flags->records.validation_shards, "0: one per 64 MiB")
-      ->capture_default_str();
-  records->add_option("--seed", flags->records.seed, "of the order of the training records")->capture_default_str();
-  return {make, [flags, shapes] {
-            if (shapes->parsed()) return draw_shapes(flags->out, flags->shapes);
+  Command& make = dataset.subcommand("make", "make a data set");
+  Command& shapes = make.subcommand("shapes", "draw the embedded data set: ten classes of shapes, JPEG class folders");
+  shapes.option("--out", flags->out, "folder to make").required();
+  shapes.option("--seed", flags->shapes.seed, "another seed, other pictures");
+  shapes.option("--train", flags->shapes.train, "training images");
+  shapes.option("--val", flags->shapes.val, "validation images");
+  Command& records = make.subcommand("tfrecord", "pack class folders into sharded slim ImageNet TFRecords");
+  records.option("--from", flags->from, "folder with train/<class>/*, and val/<class>/* if there is a validation part")
+      .required();
+  records.option("--out", flags->out, "folder for the shards").required();
+  records.option("--train_shards", flags->records.train_shards, "0: one per 64 MiB");
+  records.option("--validation_shards", flags->records.validation_shards, "0: one per 64 MiB");
+  records.option("--seed", flags->records.seed, "of the order of the training records");
+  return {&make, [flags, &shapes] {
+            if (shapes.called()) return draw_shapes(flags->out, flags->shapes);
             return pack_records(flags->from, flags->out, flags->records);
           }};
 }

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 
@@ -17,9 +16,9 @@ struct PackFlags {
   data::PackOptions options;
 };
 
-int run_pack(const CLI::App& app, const PackFlags& flags) {
+int run_pack(const Command& app, const PackFlags& flags) {
   data::PackOptions options = flags.options;
-  if (options.short_side == 0 && app.get_option("--quality")->count() > 0)
+  if (options.short_side == 0 && app.given("--quality"))
     throw Error("--quality has no effect without --short_side: images are stored as they are", ErrorKind::usage);
   if (options.workers < 0) throw Error("--workers must not be negative", ErrorKind::usage);
   options.source.label_base = data::parse_label_base(flags.label_base);
@@ -38,27 +37,22 @@ int run_pack(const CLI::App& app, const PackFlags& flags) {
 
 }  // namespace
 
-DatasetTool add_dataset_pack(CLI::App& dataset) {
+DatasetTool add_dataset_pack(Command& dataset) {
   auto flags = std::make_shared<PackFlags>();
-  CLI::App* app = dataset.add_subcommand(
+  Command& app = dataset.subcommand(
       "pack", "pack images and labels into one file, as they are or smaller; broken images are left out and named");
-  app->add_option(
-         "--data_dir", flags->data_dir,
-         "records (train-*, validation-*) or class folders (train/<class>/*, val/<class>/*, or <class>/* alone)")
-      ->required();
-  app->add_option("--out", flags->out, "file to write: train.ridge, val.ridge or another name in .ridge")->required();
-  app->add_option("--split", flags->options.split, "train or val; the training part if not given");
-  app->add_option("--short_side", flags->options.short_side,
-                  "images whose shorter side is longer are resized to this and stored as JPEG; 0: all as they are")
-      ->capture_default_str();
-  app->add_option("--quality", flags->options.quality, "of those JPEGs, 1 to 100")->capture_default_str();
-  app->add_option("--label_base", flags->label_base, "what record labels start from: auto, 0 or 1")
-      ->capture_default_str();
-  app->add_option("--num_classes", flags->options.source.num_classes,
-                  "record labels outside are errors; 0: not checked")
-      ->capture_default_str();
-  app->add_option("--workers", flags->options.workers, "threads; 0: one per core")->capture_default_str();
-  return {app, [app, flags] { return run_pack(*app, *flags); }};
+  app.option("--data_dir", flags->data_dir,
+             "records (train-*, validation-*) or class folders (train/<class>/*, val/<class>/*, or <class>/* alone)")
+      .required();
+  app.option("--out", flags->out, "file to write: train.ridge, val.ridge or another name in .ridge").required();
+  app.option("--split", flags->options.split, "train or val; the training part if not given");
+  app.option("--short_side", flags->options.short_side,
+             "images whose shorter side is longer are resized to this and stored as JPEG; 0: all as they are");
+  app.option("--quality", flags->options.quality, "of those JPEGs, 1 to 100");
+  app.option("--label_base", flags->label_base, "what record labels start from: auto, 0 or 1");
+  app.option("--num_classes", flags->options.source.num_classes, "record labels outside are errors; 0: not checked");
+  app.option("--workers", flags->options.workers, "threads; 0: one per core");
+  return {&app, [&app, flags] { return run_pack(app, *flags); }};
 }
 
 }  // namespace ridgeline::cli

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 
@@ -23,7 +22,7 @@ struct PreviewFlags {
   std::string out;
 };
 
-int run_preview(const CLI::App& app, const PreviewFlags& flags) {
+int run_preview(const Command& app, const PreviewFlags& flags) {
   const bool jpeg = flags.out.ends_with(".jpg") || flags.out.ends_with(".jpeg");
   if (!jpeg && !flags.out.ends_with(".png"))
     throw Error("--out=" + flags.out + ": the name must end in .png or .jpg", ErrorKind::usage);
@@ -46,18 +45,17 @@ int run_preview(const CLI::App& app, const PreviewFlags& flags) {
 
 }  // namespace
 
-DatasetTool add_dataset_preview(CLI::App& dataset) {
+DatasetTool add_dataset_preview(Command& dataset) {
   auto flags = std::make_shared<PreviewFlags>();
-  CLI::App* app = dataset.add_subcommand("preview", "draw a contact sheet of augmented samples, as training sees them");
-  app->add_option("--out", flags->out, "picture to write, .png or .jpg")->required();
-  app->add_option("--rows", flags->options.rows, "of the sheet")->capture_default_str();
-  app->add_option("--columns", flags->options.columns, "of the sheet")->capture_default_str();
-  app->add_option("--epoch", flags->options.epoch, "other epochs, other order and augmentation")->capture_default_str();
-  app->add_option("--start", flags->options.start, "the first sample's place in the order of the epoch")
-      ->capture_default_str();
-  app->add_flag("--original", flags->options.original, "the undistorted image left of each sample");
-  add_pipeline_flags(*app, flags->pipeline, {.batch_size = false});
-  return {app, [app, flags] { return run_preview(*app, *flags); }};
+  Command& app = dataset.subcommand("preview", "draw a contact sheet of augmented samples, as training sees them");
+  app.option("--out", flags->out, "picture to write, .png or .jpg").required();
+  app.option("--rows", flags->options.rows, "of the sheet");
+  app.option("--columns", flags->options.columns, "of the sheet");
+  app.option("--epoch", flags->options.epoch, "other epochs, other order and augmentation");
+  app.option("--start", flags->options.start, "the first sample's place in the order of the epoch");
+  app.flag("--original", flags->options.original, "the undistorted image left of each sample");
+  add_pipeline_flags(app, flags->pipeline, {.batch_size = false});
+  return {&app, [&app, flags] { return run_preview(app, *flags); }};
 }
 
 }  // namespace ridgeline::cli

@@ -1,7 +1,6 @@
 // `dataset show`: a data graph as text, SVG or JSON, before and after the passes, with the passes that changed it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 
@@ -32,13 +31,13 @@ struct ShowFlags {
   bool prepared() const { return after || (drawn() && !before); }
 };
 
-void check(const CLI::App& app, const ShowFlags& flags) {
+void check(const Command& app, const ShowFlags& flags) {
   if ((flags.before && flags.after) || (flags.json && flags.minddata))
     throw Error("dataset show: give one of --before and --after, and one of --json and --minddata", ErrorKind::usage);
   if (flags.release != "current" && flags.release != "1.3")
     throw Error("--release=" + flags.release + " (allowed: current, 1.3)", ErrorKind::usage);
   const auto refuse = [&](const char* flag, bool effect, const char* without) {
-    if (given(app, flag) && !effect) throw Error(fmt::format("{} has no effect {}", flag, without), ErrorKind::usage);
+    if (app.given(flag) && !effect) throw Error(fmt::format("{} has no effect {}", flag, without), ErrorKind::usage);
   };
   refuse("--raw", flags.prepared(), "on the graph before the passes: give --after");
   refuse("--disable_pass", flags.prepared(), "on the graph before the passes: give --after");
@@ -52,7 +51,7 @@ void print_json(const data::DataGraph& graph, const ShowFlags& flags) {
   fmt::print("{}\n", flags.json ? data::to_json(graph, 2) : data::to_minddata_json(graph, 2, options));
 }
 
-int run(const CLI::App& app, const ShowFlags& flags) {
+int run(const Command& app, const ShowFlags& flags) {
   check(app, flags);
   const data::DataGraph before = graph_of(app, flags.pipeline);
   data::DataGraph after;
@@ -66,7 +65,7 @@ int run(const CLI::App& app, const ShowFlags& flags) {
     });
     if (!changed.empty()) passes = fmt::format("changed by {}", fmt::join(changed, ", "));
   }
-  const bool opens = given(app, "--open_files") ? flags.open_files : !flags.pipeline.data_dir.empty();
+  const bool opens = app.given("--open_files") ? flags.open_files : !flags.pipeline.data_dir.empty();
   const data::DrawOptions draw{.open_files = opens};
   if (!flags.text()) {
     print_json(flags.after ? after : before, flags);
@@ -86,24 +85,22 @@ int run(const CLI::App& app, const ShowFlags& flags) {
 
 }  // namespace
 
-DatasetTool add_dataset_show(CLI::App& dataset) {
+DatasetTool add_dataset_show(Command& dataset) {
   const auto owned = std::make_shared<ShowFlags>();
   ShowFlags& flags = *owned;
-  CLI::App* app = dataset.add_subcommand("show", "a data graph before and after the passes");
-  app->add_option("--svg", flags.svg, "draw into this file");
-  add_boolean(*app, "--before", flags.before, "only the graph before the passes");
-  add_boolean(*app, "--after", flags.after, "only the graph after the passes");
-  app->add_option("--disable_pass", flags.disabled, "leave this pass out; may be given several times")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_boolean(*app, "--raw", flags.raw, "the passes for flip and normalisation in the training step");
-  add_boolean(*app, "--open_files", flags.open_files,
+  Command& app = dataset.subcommand("show", "a data graph before and after the passes");
+  app.option("--svg", flags.svg, "draw into this file");
+  app.boolean("--before", flags.before, "only the graph before the passes");
+  app.boolean("--after", flags.after, "only the graph after the passes");
+  app.option("--disable_pass", flags.disabled, "leave this pass out; may be given several times");
+  app.boolean("--raw", flags.raw, "the passes for flip and normalisation in the training step");
+  app.boolean("--open_files", flags.open_files,
               "open the sources to tell numbers of rows; the default with --data_dir");
-  add_boolean(*app, "--json", flags.json, "print the graph as JSON instead");
-  add_boolean(*app, "--minddata", flags.minddata, "print the graph as MindData's tree instead");
-  app->add_option("--release", flags.release, "with --minddata: the form of MindSpore 1.3 (1.3) or of today (current)")
-      ->capture_default_str();
-  add_pipeline_flags(*app, flags.pipeline);
-  return {app, [app, owned] { return run(*app, *owned); }};
+  app.boolean("--json", flags.json, "print the graph as JSON instead");
+  app.boolean("--minddata", flags.minddata, "print the graph as MindData's tree instead");
+  app.option("--release", flags.release, "with --minddata: the form of MindSpore 1.3 (1.3) or of today (current)");
+  add_pipeline_flags(app, flags.pipeline);
+  return {&app, [&app, owned] { return run(app, *owned); }};
 }
 
 }  // namespace ridgeline::cli

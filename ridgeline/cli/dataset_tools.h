@@ -6,24 +6,24 @@
 
 #include <functional>
 
-#include "ridgeline/cli/arguments.h"
+#include "ridgeline/cli/flags.h"
 #include "ridgeline/data/make/make_shapes.h"
 
 namespace ridgeline::cli {
 
 // A subcommand and what runs it once its flags are parsed. `run` owns the flags' values.
 struct DatasetTool {
-  CLI::App* app = nullptr;
+  Command* app = nullptr;
   std::function<int()> run;
 };
 
-DatasetTool add_dataset_make(CLI::App& dataset);
-DatasetTool add_dataset_inspect(CLI::App& dataset);
-DatasetTool add_dataset_preview(CLI::App& dataset);
-DatasetTool add_dataset_bench(CLI::App& dataset);
-DatasetTool add_dataset_export(CLI::App& dataset);
-DatasetTool add_dataset_pack(CLI::App& dataset);
-DatasetTool add_dataset_show(CLI::App& dataset);
+DatasetTool add_dataset_make(Command& dataset);
+DatasetTool add_dataset_inspect(Command& dataset);
+DatasetTool add_dataset_preview(Command& dataset);
+DatasetTool add_dataset_bench(Command& dataset);
+DatasetTool add_dataset_export(Command& dataset);
+DatasetTool add_dataset_pack(Command& dataset);
+DatasetTool add_dataset_show(Command& dataset);
 
 // A counter on a terminal, nothing elsewhere. Any thread, one at a time.
 data::Progress counter(const char* what);

@@ -1,10 +1,9 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 
-#include "ridgeline/cli/arguments.h"
 #include "ridgeline/cli/commands.h"
+#include "ridgeline/cli/flags.h"
 #include "ridgeline/core/printable.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/core/version.h"
@@ -43,10 +42,10 @@ void print_file(const std::string& path) {
 }  // namespace
 
 int info_command(const Words& words) {
-  CLI::App app("models, machine, checkpoints", "info");
+  Command app("models, machine, checkpoints", "info");
   std::vector<std::string> files;
-  app.add_option("files", files, "checkpoints or other safetensors files to list");
-  if (!parse(app, words)) return 0;
+  app.option("files", files, "checkpoints or other safetensors files to list");
+  if (!app.parse(words)) return 0;
   if (files.empty()) {
     print_machine();
     print_models();

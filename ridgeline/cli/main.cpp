@@ -10,8 +10,8 @@
 #include <iostream>
 #include <string_view>
 
-#include "ridgeline/cli/arguments.h"
 #include "ridgeline/cli/commands.h"
+#include "ridgeline/cli/flags.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/printable.h"
 #include "ridgeline/core/threads.h"

@@ -1,7 +1,6 @@
 #include "ridgeline/cli/pipeline_flags.h"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
@@ -30,10 +29,10 @@ data::Dataset source_of(const PipelineFlags& flags) {
                            {.label_base = data::parse_label_base(flags.label_base), .num_classes = flags.num_classes});
 }
 
-data::StandardPipeline pipeline_of(const CLI::App& app, const PipelineFlags& flags) {
+data::StandardPipeline pipeline_of(const Command& app, const PipelineFlags& flags) {
   data::StandardPipeline pipeline = flags.pipeline;
   for (const char* flag : {"--seed", "--min_area", "--flip"}) {
-    if (flags.eval && given(app, flag))
+    if (flags.eval && app.given(flag))
       throw Error(fmt::format("{} has no effect with --eval: nothing is random there", flag), ErrorKind::usage);
   }
   at_least_one("image_size", pipeline.image_size);
@@ -43,7 +42,7 @@ data::StandardPipeline pipeline_of(const CLI::App& app, const PipelineFlags& fla
   if (!flags.model.empty()) {
     train::Recipe recipe;
     recipe.model = flags.model;
-    recipe.image_size = given(app, "--image_size") ? pipeline.image_size : 0;
+    recipe.image_size = app.given("--image_size") ? pipeline.image_size : 0;
     recipe.batch_size = pipeline.batch_size;
     recipe.seed = pipeline.seed;
     recipe.min_area = pipeline.min_area;
@@ -57,45 +56,37 @@ data::StandardPipeline pipeline_of(const CLI::App& app, const PipelineFlags& fla
 
 }  // namespace
 
-void add_pipeline_flags(CLI::App& app, PipelineFlags& f, PipelineFlagSet set) {
+void add_pipeline_flags(Command& app, PipelineFlags& f, PipelineFlagSet set) {
   const char* group = "Pipeline";
-  app.add_option("--data_dir", f.data_dir,
-                 "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/*, or <class>/* alone), "
-                 "packed files (*.ridge)")
-      ->group(group);
-  app.add_option("--split", f.split, "train or val; the training part (with --eval the validation part) if not given")
-      ->group(group);
+  app.option("--data_dir", f.data_dir,
+             "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/*, or <class>/* alone), "
+             "packed files (*.ridge)")
+      .group(group);
+  app.option("--split", f.split, "train or val; the training part (with --eval the validation part) if not given")
+      .group(group);
   if (set.graph) {
-    app.add_option("--graph", f.graph,
-                   "a data graph from this JSON file (see export-json), or MindData's serialised tree, instead of the "
-                   "pipeline of the flags below; --data_dir gives it other data")
-        ->group(group);
-    app.add_option("--pixels", f.pixels,
-                   "filters of MindData's trees: exact, or pillow to let Pillow's stand for OpenCV's")
-        ->capture_default_str()
-        ->group(group);
+    app.option("--graph", f.graph,
+               "a data graph from this JSON file (see export-json), or MindData's serialised tree, instead of the "
+               "pipeline of the flags below; --data_dir gives it other data")
+        .group(group);
+    app.option("--pixels", f.pixels, "filters of MindData's trees: exact, or pillow to let Pillow's stand for OpenCV's")
+        .group(group);
   }
-  app.add_option("--image_size", f.pipeline.image_size, "pixels a side")->capture_default_str()->group(group);
+  app.option("--image_size", f.pipeline.image_size, "pixels a side").group(group);
   if (set.batch_size) {
-    app.add_option("--batch_size", f.pipeline.batch_size, "images a batch")->capture_default_str()->group(group);
+    app.option("--batch_size", f.pipeline.batch_size, "images a batch").group(group);
   } else {
     f.pipeline.batch_size = 1;
   }
-  app.add_option("--seed", f.pipeline.seed, "of order and augmentation")->capture_default_str()->group(group);
-  app.add_option("--min_area", f.pipeline.min_area, "smallest share of an image that a random crop covers")
-      ->capture_default_str()
-      ->group(group);
-  add_boolean(app, "--flip", f.pipeline.flip, "mirror half of the images")->group(group);
-  app.add_option("--model", f.model, "normalise and resize as this model wants it; ImageNet's mean if not given")
-      ->group(group);
-  app.add_flag("--eval", f.eval, "the evaluation pipeline: resize, central crop")->group(group);
-  app.add_flag("--no_normalize", f.no_normalize, "leave images as bytes of 0 to 255")->group(group);
-  app.add_option("--label_base", f.label_base, "what record labels start from: auto, 0 or 1")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--num_classes", f.num_classes, "record labels outside are errors; 0: not checked")
-      ->capture_default_str()
-      ->group(group);
+  app.option("--seed", f.pipeline.seed, "of order and augmentation").group(group);
+  app.option("--min_area", f.pipeline.min_area, "smallest share of an image that a random crop covers").group(group);
+  app.boolean("--flip", f.pipeline.flip, "mirror half of the images").group(group);
+  app.option("--model", f.model, "normalise and resize as this model wants it; ImageNet's mean if not given")
+      .group(group);
+  app.flag("--eval", f.eval, "the evaluation pipeline: resize, central crop").group(group);
+  app.flag("--no_normalize", f.no_normalize, "leave images as bytes of 0 to 255").group(group);
+  app.option("--label_base", f.label_base, "what record labels start from: auto, 0 or 1").group(group);
+  app.option("--num_classes", f.num_classes, "record labels outside are errors; 0: not checked").group(group);
 }
 
 data::MindDataOptions minddata_options(const PipelineFlags& flags) {
@@ -104,14 +95,14 @@ data::MindDataOptions minddata_options(const PipelineFlags& flags) {
   return {.pixels = flags.pixels == "pillow" ? data::MindDataPixels::pillow : data::MindDataPixels::exact};
 }
 
-data::DataGraph graph_of(const CLI::App& app, const PipelineFlags& flags) {
+data::DataGraph graph_of(const Command& app, const PipelineFlags& flags) {
   const data::MindDataOptions minddata = minddata_options(flags);
   const auto reads_tree = [&] { return !flags.graph.empty() && data::is_minddata_json(read_file(flags.graph)); };
-  if (given(app, "--pixels") && !given(app, "--minddata") && !reads_tree())
+  if (app.given("--pixels") && !app.given("--minddata") && !reads_tree())
     throw Error("--pixels has no effect: there is no tree of MindData's to read or to write", ErrorKind::usage);
   if (flags.graph.empty()) {
     if (flags.data_dir.empty()) {
-      const bool alone = app.get_option_no_throw("--graph") == nullptr;
+      const bool alone = !app.has("--graph");
       throw Error(alone ? "--data_dir is needed" : "--data_dir or --graph is needed", ErrorKind::usage);
     }
     const data::StandardPipeline pipeline = pipeline_of(app, flags);
@@ -121,20 +112,20 @@ data::DataGraph graph_of(const CLI::App& app, const PipelineFlags& flags) {
   }
   for (const char* flag :
        {"--image_size", "--batch_size", "--min_area", "--flip", "--model", "--eval", "--no_normalize"}) {
-    if (given(app, flag))
+    if (app.given(flag))
       throw Error(fmt::format("{} has no effect with --graph: the graph says it", flag), ErrorKind::usage);
   }
   for (const char* flag : {"--split", "--label_base", "--num_classes"}) {
-    if (given(app, flag) && flags.data_dir.empty())
+    if (app.given(flag) && flags.data_dir.empty())
       throw Error(fmt::format("{} has no effect on the data of a graph: give --data_dir, too", flag), ErrorKind::usage);
   }
   data::DataGraph graph = data::read_graph(flags.graph, minddata);
   if (!flags.data_dir.empty()) graph = data::with_source(std::move(graph), source_of(flags)).graph();
-  if (given(app, "--seed")) graph.seed = flags.pipeline.seed;
+  if (app.given("--seed")) graph.seed = flags.pipeline.seed;
   return graph;
 }
 
-data::Dataset dataset_of(const CLI::App& app, const PipelineFlags& flags) {
+data::Dataset dataset_of(const Command& app, const PipelineFlags& flags) {
   data::DataGraph graph = graph_of(app, flags);
   try {
     return data::Dataset(std::move(graph));

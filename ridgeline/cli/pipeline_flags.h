@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "ridgeline/cli/arguments.h"
+#include "ridgeline/cli/flags.h"
 #include "ridgeline/data/minddata/json.h"
 #include "ridgeline/data/tool/standard_pipeline.h"
 
@@ -26,12 +26,12 @@ struct PipelineFlagSet {
   bool graph = true;       // --graph and --pixels
   bool batch_size = true;  // --batch_size; without it batches are of one sample
 };
-void add_pipeline_flags(CLI::App& app, PipelineFlags& flags, PipelineFlagSet set = {});
+void add_pipeline_flags(Command& app, PipelineFlags& flags, PipelineFlagSet set = {});
 // The graph that they say; files are opened only where a flag needs their content. With a graph from a file, flags that
 // would have no effect are refused; --data_dir gives it other data, --seed another seed.
-data::DataGraph graph_of(const CLI::App& app, const PipelineFlags& flags);
+data::DataGraph graph_of(const Command& app, const PipelineFlags& flags);
 // Its dataset.
-data::Dataset dataset_of(const CLI::App& app, const PipelineFlags& flags);
+data::Dataset dataset_of(const Command& app, const PipelineFlags& flags);
 // How --pixels wants MindData's trees read and written.
 data::MindDataOptions minddata_options(const PipelineFlags& flags);
 

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "ridgeline/cli/commands.h"
@@ -10,21 +9,20 @@
 namespace ridgeline::cli {
 
 int predict_command(const Words& words) {
-  CLI::App app("the most probable classes of image files", "predict");
+  Command app("the most probable classes of image files", "predict");
   train::Recipe recipe;
   std::vector<std::string> images;
   std::size_t top = 5;
   bool logits = false;
-  app.add_option("images", images, "JPEG or PNG files")->required();
-  app.add_option("--model", recipe.model, "the model")->capture_default_str();
-  app.add_option("--checkpoint_dir", recipe.checkpoint_dir, "use its newest checkpoint")->capture_default_str();
-  app.add_option("--restore_path", recipe.restore_path, "use the weights of this safetensors file");
-  app.add_option("--num_classes", recipe.num_classes, "with --restore_path; 0: the published model's")
-      ->capture_default_str();
-  app.add_option("--image_size", recipe.image_size, "0: the checkpoint's or the model's own")->capture_default_str();
-  app.add_option("--top", top, "classes shown")->capture_default_str();
-  app.add_flag("--logits", logits, "show logits, in the order of the classes");
-  if (!parse(app, words)) return 0;
+  app.option("images", images, "JPEG or PNG files").required();
+  app.option("--model", recipe.model, "the model");
+  app.option("--checkpoint_dir", recipe.checkpoint_dir, "use its newest checkpoint");
+  app.option("--restore_path", recipe.restore_path, "use the weights of this safetensors file");
+  app.option("--num_classes", recipe.num_classes, "with --restore_path; 0: the published model's");
+  app.option("--image_size", recipe.image_size, "0: the checkpoint's or the model's own");
+  app.option("--top", top, "classes shown");
+  app.flag("--logits", logits, "show logits, in the order of the classes");
+  if (!app.parse(words)) return 0;
   train::check(recipe);
   train::Predictor predictor(recipe);
   bool all_read = true;

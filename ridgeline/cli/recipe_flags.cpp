@@ -1,7 +1,6 @@
 #include "ridgeline/cli/recipe_flags.h"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 
@@ -30,140 +29,100 @@ std::string model_names() {
   return names;
 }
 
-void add_data_flags(CLI::App& app, RecipeFlags& f) {
+void add_data_flags(Command& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Data";
-  app.add_option("--data_dir", r.data_dir,
-                 "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/* or test/<class>/*) or "
-                 "packed files "
-                 "(train.ridge, val.ridge)")
-      ->group(group);
-  add_boolean(app, "--synthetic", r.synthetic, "train on random pixels; no --data_dir needed")->group(group);
-  app.add_option("--num_classes", r.num_classes, "0: as many as the class folders or the labels of the records")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--image_size", r.image_size, "pixels a side; 0: the model's own")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--label_base", f.label_base, "what record labels start from: auto, 0 or 1")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--num_workers", r.num_workers, "data threads; 0: one per core")->capture_default_str()->group(group);
-  app.add_option("--min_area", r.min_area, "smallest share of an image that a training crop covers")
-      ->capture_default_str()
-      ->group(group);
-  add_boolean(app, "--flip", r.flip, "training mirrors half of the images: off for digits, text, left and right")
-      ->group(group);
-  add_boolean(app, "--enable_data_pre_proc", r.enable_data_pre_proc,
+  app.option("--data_dir", r.data_dir,
+             "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/* or test/<class>/*) or "
+             "packed files "
+             "(train.ridge, val.ridge)")
+      .group(group);
+  app.boolean("--synthetic", r.synthetic, "train on random pixels; no --data_dir needed").group(group);
+  app.option("--num_classes", r.num_classes, "0: as many as the class folders or the labels of the records")
+      .group(group);
+  app.option("--image_size", r.image_size, "pixels a side; 0: the model's own").group(group);
+  app.option("--label_base", f.label_base, "what record labels start from: auto, 0 or 1").group(group);
+  app.option("--num_workers", r.num_workers, "data threads; 0: one per core").group(group);
+  app.option("--min_area", r.min_area, "smallest share of an image that a training crop covers").group(group);
+  app.boolean("--flip", r.flip, "training mirrors half of the images: off for digits, text, left and right")
+      .group(group);
+  app.boolean("--enable_data_pre_proc", r.enable_data_pre_proc,
               "flip and normalise in the compiled step instead of the data workers")
-      ->group(group);
-  add_boolean(app, "--eval_drop_remainder", r.eval_drop_remainder,
+      .group(group);
+  app.boolean("--eval_drop_remainder", r.eval_drop_remainder,
               "leave out the last partial batch of an evaluation, as the original does")
-      ->group(group);
+      .group(group);
   add_bad_sample_flags(app, f.bad_samples, group);
-  add_boolean(app, "--shard", f.shard, "each rank reads its own part of the data (with one rank, all of it)")
-      ->group(group);
+  app.boolean("--shard", f.shard, "each rank reads its own part of the data (with one rank, all of it)").group(group);
 }
 
-void add_model_flags(CLI::App& app, RecipeFlags& f) {
+void add_model_flags(Command& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Model";
-  app.add_option("--model", r.model, model_names())->capture_default_str()->group(group);
-  app.add_option("--alexnet_version,--version", f.alexnet_version,
-                 "initial weights of alexnet: he_uniform (default), xavier, he_uniform_custom")
-      ->group(group);
-  app.add_option("--final_relu", f.final_relu,
-                 "a relu on the logits of alexnet, as the original has: True (default) or False")
-      ->group(group);
-  app.add_option("--dropout_keep", f.dropout_keep, "share of units that dropout keeps, in (0, 1]; 0: the model's own")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--restore_path,--pretrained", r.restore_path, "start from the weights of this safetensors file")
-      ->group(group);
-  app.add_option("--restore_exclude", f.restore_exclude, "layers that are not restored for training, by commas")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--dtype", f.dtype, "tf.float32")->capture_default_str()->group(group);
+  app.option("--model", r.model, model_names()).group(group);
+  app.option("--alexnet_version,--version", f.alexnet_version,
+             "initial weights of alexnet: he_uniform (default), xavier, he_uniform_custom")
+      .group(group);
+  app.option("--final_relu", f.final_relu,
+             "a relu on the logits of alexnet, as the original has: True (default) or False")
+      .group(group);
+  app.option("--dropout_keep", f.dropout_keep, "share of units that dropout keeps, in (0, 1]; 0: the model's own")
+      .group(group);
+  app.option("--restore_path,--pretrained", r.restore_path, "start from the weights of this safetensors file")
+      .group(group);
+  app.option("--restore_exclude", f.restore_exclude, "layers that are not restored for training, by commas")
+      .group(group);
+  app.option("--dtype", f.dtype, "tf.float32").group(group);
 }
 
-void add_optimization_flags(CLI::App& app, RecipeFlags& f) {
+void add_optimization_flags(Command& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Optimization";
-  app.add_option("--batch_size", r.batch_size, "images a step and rank")->capture_default_str()->group(group);
-  app.add_option("--max_epochs", r.max_epochs, "length of the run and of the learning-rate schedule")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--max_train_steps", f.max_train_steps, "stop here instead of after max_epochs; 0: off")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--warmup_epochs", r.warmup_epochs, "epochs of linear warm-up")->capture_default_str()->group(group);
-  app.add_option("--lr", r.lr, "base learning rate (0.06 for 1024 images a step, 0.015 for 256)")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--momentum", r.momentum, "in [0, 1)")->capture_default_str()->group(group);
-  add_boolean(app, "--use_nesterov", r.use_nesterov, "Nesterov's form of momentum")->group(group);
-  app.add_option("--weight_decay", r.weight_decay, "factor of the L2 penalty over all parameters")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--label_smoothing", r.label_smoothing, "in [0, 1)")->capture_default_str()->group(group);
-  app.add_option("--seed", r.seed, "of initial weights, data order, augmentation and dropout")
-      ->capture_default_str()
-      ->group(group);
+  app.option("--batch_size", r.batch_size, "images a step and rank").group(group);
+  app.option("--max_epochs", r.max_epochs, "length of the run and of the learning-rate schedule").group(group);
+  app.option("--max_train_steps", f.max_train_steps, "stop here instead of after max_epochs; 0: off").group(group);
+  app.option("--warmup_epochs", r.warmup_epochs, "epochs of linear warm-up").group(group);
+  app.option("--lr", r.lr, "base learning rate (0.06 for 1024 images a step, 0.015 for 256)").group(group);
+  app.option("--momentum", r.momentum, "in [0, 1)").group(group);
+  app.boolean("--use_nesterov", r.use_nesterov, "Nesterov's form of momentum").group(group);
+  app.option("--weight_decay", r.weight_decay, "factor of the L2 penalty over all parameters").group(group);
+  app.option("--label_smoothing", r.label_smoothing, "in [0, 1)").group(group);
+  app.option("--seed", r.seed, "of initial weights, data order, augmentation and dropout").group(group);
 }
 
-void add_loop_flags(CLI::App& app, RecipeFlags& f) {
+void add_loop_flags(Command& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Run";
-  app.add_option("--mode", f.mode, "train, evaluate or train_and_evaluate")->capture_default_str()->group(group);
-  app.add_option("--preset", f.preset, "flags by name, before all others: alexnet_1p, alexnet_8p, shapes")
-      ->group(group);
-  app.add_option("--iterations_per_loop", r.iterations_per_loop, "steps without the host; 0: an epoch's, at most 100")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--epochs_between_evals", r.epochs_between_evals, "of train_and_evaluate")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--display_every,--display", r.display_every, "log only steps that are a multiple of this")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--save_summary_steps", r.save_summary_steps, "steps between log lines")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--save_checkpoints_steps", r.save_checkpoints_steps, "steps between checkpoints")
-      ->capture_default_str()
-      ->group(group);
-  add_boolean(app, "--do_checkpoint", r.do_checkpoint, "write checkpoints")->group(group);
-  app.add_option("--max_checkpoint_to_save", r.max_checkpoint_to_save, "newest checkpoints that are kept")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--log_dir", r.log_dir, "log, metrics and checkpoints; a run continues from what is there")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--log_name", r.log_name, "file in log_dir")->capture_default_str()->group(group);
-  app.add_option("--checkpoint_dir", r.checkpoint_dir, "checkpoints to evaluate")->capture_default_str()->group(group);
-  app.add_option("--rank_size", f.rank_size, "number of processes that train together: 1")
-      ->capture_default_str()
-      ->group(group);
-  app.add_option("--group_size", f.group_size, "the same, by its name in the README: 1")
-      ->capture_default_str()
-      ->group(group);
-  add_boolean(app, "--debug", f.debug, "no effect, as in the original")->group(group);
-  add_boolean(app, "--eval", f.eval, "no effect, as in the original")->group(group);
+  app.option("--mode", f.mode, "train, evaluate or train_and_evaluate").group(group);
+  app.option("--preset", f.preset, "flags by name, before all others: alexnet_1p, alexnet_8p, shapes").group(group);
+  app.option("--iterations_per_loop", r.iterations_per_loop, "steps without the host; 0: an epoch's, at most 100")
+      .group(group);
+  app.option("--epochs_between_evals", r.epochs_between_evals, "of train_and_evaluate").group(group);
+  app.option("--display_every,--display", r.display_every, "log only steps that are a multiple of this").group(group);
+  app.option("--save_summary_steps", r.save_summary_steps, "steps between log lines").group(group);
+  app.option("--save_checkpoints_steps", r.save_checkpoints_steps, "steps between checkpoints").group(group);
+  app.boolean("--do_checkpoint", r.do_checkpoint, "write checkpoints").group(group);
+  app.option("--max_checkpoint_to_save", r.max_checkpoint_to_save, "newest checkpoints that are kept").group(group);
+  app.option("--log_dir", r.log_dir, "log, metrics and checkpoints; a run continues from what is there").group(group);
+  app.option("--log_name", r.log_name, "file in log_dir").group(group);
+  app.option("--checkpoint_dir", r.checkpoint_dir, "checkpoints to evaluate").group(group);
+  app.option("--rank_size", f.rank_size, "number of processes that train together: 1").group(group);
+  app.option("--group_size", f.group_size, "the same, by its name in the README: 1").group(group);
+  app.boolean("--debug", f.debug, "no effect, as in the original").group(group);
+  app.boolean("--eval", f.eval, "no effect, as in the original").group(group);
 }
 
-void add_execution_flags(CLI::App& app, RecipeFlags& f) {
+void add_execution_flags(Command& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Execution";
-  app.add_option("--intra_op_parallelism_threads", r.intra_op_parallelism_threads, "compute threads; 0: one per core")
-      ->capture_default_str()
-      ->group(group);
-  add_boolean(app, "--fusion", r.fusion, "merge chains of elementwise ops")->group(group);
-  app.add_option("--disable_pass", r.disabled_passes, "leave this compiler pass out; may be given several times")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->group(group);
-  app.add_option("--dump_ir", r.dump_ir, "write the graph after every compiler pass into this directory")->group(group);
-  app.add_option("--log", r.log, "diagnostics by commas: dispatch, placement, memory, passes, data")->group(group);
-  app.add_option("--trace", r.trace, "write a Chrome trace to this file")->group(group);
+  app.option("--intra_op_parallelism_threads", r.intra_op_parallelism_threads, "compute threads; 0: one per core")
+      .group(group);
+  app.boolean("--fusion", r.fusion, "merge chains of elementwise ops").group(group);
+  app.option("--disable_pass", r.disabled_passes, "leave this compiler pass out; may be given several times")
+      .group(group);
+  app.option("--dump_ir", r.dump_ir, "write the graph after every compiler pass into this directory").group(group);
+  app.option("--log", r.log, "diagnostics by commas: dispatch, placement, memory, passes, data").group(group);
+  app.option("--trace", r.trace, "write a Chrome trace to this file").group(group);
 }
 
 void refuse_unsupported(const RecipeFlags& f) {
@@ -183,11 +142,11 @@ void refuse_unsupported(const RecipeFlags& f) {
 }
 
 // Flags that the user did not give take the preset's value.
-void apply_preset(const CLI::App& app, RecipeFlags& f) {
+void apply_preset(const Command& app, RecipeFlags& f) {
   if (f.preset.empty()) return;
   train::Recipe& r = f.recipe;
   const auto set = [&](const char* flag, auto& target, auto value) {
-    if (app.get_option(flag)->count() == 0) target = value;
+    if (!app.given(flag)) target = value;
   };
   if (f.preset == "alexnet_1p") {
     set("--batch_size", r.batch_size, 256);
@@ -215,8 +174,7 @@ void apply_preset(const CLI::App& app, RecipeFlags& f) {
 
 }  // namespace
 
-void add_recipe_flags(CLI::App& app, RecipeFlags& flags) {
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // scripts append flags to override
+void add_recipe_flags(Command& app, RecipeFlags& flags) {
   add_data_flags(app, flags);
   add_model_flags(app, flags);
   add_optimization_flags(app, flags);
@@ -224,11 +182,11 @@ void add_recipe_flags(CLI::App& app, RecipeFlags& flags) {
   add_execution_flags(app, flags);
 }
 
-train::Recipe finish_recipe(const CLI::App& app, RecipeFlags& f) {
+train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
   apply_preset(app, f);
   refuse_unsupported(f);
   for (const char* flag : {"--debug", "--eval"}) {
-    if (app.get_option(flag)->count() > 0) std::fprintf(stderr, "warning: %s has no effect\n", flag);
+    if (app.given(flag)) std::fprintf(stderr, "warning: %s has no effect\n", flag);
   }
   train::Recipe& r = f.recipe;
   r.mode = train::parse_mode(f.mode);
@@ -242,7 +200,7 @@ train::Recipe finish_recipe(const CLI::App& app, RecipeFlags& f) {
     }
     r.model_options.final_relu = f.final_relu == "True";
   }
-  if (app.get_option("--max_train_steps")->count() > 0 && f.max_train_steps != 0) r.max_train_steps = f.max_train_steps;
+  if (app.given("--max_train_steps") && f.max_train_steps != 0) r.max_train_steps = f.max_train_steps;
   r.restore_exclude = split(f.restore_exclude);
   train::check(r);
   nn::complete_options(nn::model_named(r.model), r.model_options);

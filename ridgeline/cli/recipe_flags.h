@@ -3,8 +3,8 @@
 // The flags of the recipe, under the names of its script and of its README, bound to a train::Recipe.
 #pragma once
 
-#include "ridgeline/cli/arguments.h"
 #include "ridgeline/cli/bad_sample_flags.h"
+#include "ridgeline/cli/flags.h"
 #include "ridgeline/train/recipe.h"
 
 namespace ridgeline::cli {
@@ -29,8 +29,8 @@ struct RecipeFlags {
   bool eval = false;
 };
 
-void add_recipe_flags(CLI::App& app, RecipeFlags& flags);
+void add_recipe_flags(Command& app, RecipeFlags& flags);
 // The recipe as given; refuses what is not supported, warns once where a flag has no effect, checks ranges.
-train::Recipe finish_recipe(const CLI::App& app, RecipeFlags& flags);
+train::Recipe finish_recipe(const Command& app, RecipeFlags& flags);
 
 }  // namespace ridgeline::cli

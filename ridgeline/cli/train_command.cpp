@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <filesystem>
@@ -77,19 +76,19 @@ int run(const train::Recipe& recipe) {
 }  // namespace
 
 int train_command(const Words& words) {
-  CLI::App app("train a model", "train");
+  Command app("train a model", "train");
   RecipeFlags flags;
   add_recipe_flags(app, flags);
-  if (!parse(app, words)) return 0;
+  if (!app.parse(words)) return 0;
   return run(finish_recipe(app, flags));
 }
 
 int evaluate_command(const Words& words) {
-  CLI::App app("accuracy and loss of checkpoints on the validation part", "evaluate");
+  Command app("accuracy and loss of checkpoints on the validation part", "evaluate");
   RecipeFlags flags;
   add_recipe_flags(app, flags);
-  if (!parse(app, words)) return 0;
-  if (app.get_option("--mode")->count() > 0 && flags.mode != "evaluate") train::parse_mode(flags.mode);
+  if (!app.parse(words)) return 0;
+  if (app.given("--mode") && flags.mode != "evaluate") train::parse_mode(flags.mode);
   flags.mode = "evaluate";
   return run(finish_recipe(app, flags));
 }

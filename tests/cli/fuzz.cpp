@@ -21,7 +21,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "ridgeline/cli/arguments.h"
+#include "ridgeline/cli/flags.h"
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/core/error.h"
 #include "tests/support/temporary_directory.h"

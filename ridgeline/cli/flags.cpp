@@ -1,4 +1,4 @@
-#include "ridgeline/cli/arguments.h"
+#include "ridgeline/cli/flags.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -92,20 +92,80 @@ std::vector<std::string> normalize(int argc, char** argv) {
   return words;
 }
 
-CLI::Option* add_boolean(CLI::App& app, const std::string& name, bool& target, const std::string& help) {
-  return app
-      .add_option_function<std::string>(
-          name, [&target](const std::string& text) { target = parse_boolean(text); }, help)
-      ->type_name(kBoolean)
-      ->default_str(target ? "True" : "False");
+Flag& Flag::group(const std::string& heading) {
+  option_->group(heading);
+  return *this;
 }
 
-bool given(const CLI::App& app, const std::string& flag) {
-  const CLI::Option* option = app.get_option_no_throw(flag);
+Flag& Flag::required() {
+  option_->required();
+  return *this;
+}
+
+// Scripts append flags to override others: the last counts. Subcommands inherit it.
+Command::Command(const std::string& summary, const std::string& name)
+    : owned_(std::make_unique<CLI::App>(summary, name)), app_(owned_.get()) {
+  app_->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+Command::Command(CLI::App* app) : app_(app) {}
+
+Command::~Command() = default;
+
+Command& Command::subcommand(const std::string& name, const std::string& summary) {
+  app_->require_subcommand(1);
+  subcommands_.emplace_back(new Command(app_->add_subcommand(name, summary)));
+  return *subcommands_.back();
+}
+
+Flag Command::option(const std::string& name, std::string& target, const std::string& help) {
+  CLI::Option* option = app_->add_option(name, target, help);
+  if (!target.empty()) option->capture_default_str();
+  return Flag(option);
+}
+
+Flag Command::option(const std::string& name, std::vector<std::string>& target, const std::string& help) {
+  return Flag(app_->add_option(name, target, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
+}
+
+Flag Command::option(const std::string& name, int& target, const std::string& help) {
+  return Flag(app_->add_option(name, target, help)->capture_default_str());
+}
+
+Flag Command::option(const std::string& name, std::int64_t& target, const std::string& help) {
+  return Flag(app_->add_option(name, target, help)->capture_default_str());
+}
+
+Flag Command::option(const std::string& name, std::uint64_t& target, const std::string& help) {
+  return Flag(app_->add_option(name, target, help)->capture_default_str());
+}
+
+Flag Command::option(const std::string& name, double& target, const std::string& help) {
+  return Flag(app_->add_option(name, target, help)->capture_default_str());
+}
+
+Flag Command::boolean(const std::string& name, bool& target, const std::string& help) {
+  return Flag(app_->add_option_function<std::string>(
+                      name, [&target](const std::string& text) { target = parse_boolean(text); }, help)
+                  ->type_name(kBoolean)
+                  ->default_str(target ? "True" : "False"));
+}
+
+Flag Command::flag(const std::string& name, bool& target, const std::string& help) {
+  return Flag(app_->add_flag(name, target, help));
+}
+
+bool Command::called() const { return app_->parsed(); }
+
+bool Command::given(const std::string& flag) const {
+  const CLI::Option* option = app_->get_option_no_throw(flag);
   return option != nullptr && option->count() > 0;
 }
 
-bool parse(CLI::App& app, std::vector<std::string> words) {
+bool Command::has(const std::string& flag) const { return app_->get_option_no_throw(flag) != nullptr; }
+
+bool Command::parse(std::vector<std::string> words) {
+  CLI::App& app = *app_;
   complete_booleans(app, words);
   std::reverse(words.begin(), words.end());  // CLI11 takes them so
   try {

@@ -1,0 +1,75 @@
+// ridgeline/cli/flags.h
+//
+// The flags of a command: which there are, where their values go, and what a call of the command gave. The only place
+// that knows the library which parses them (whose templates are slow to compile).
+//
+// A command owns its subcommands. Targets must outlive it. An unknown flag, a missing or a malformed value is a usage
+// Error that names the flag, and the nearest known one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace ridgeline::cli {
+
+// One flag, for what few of them have.
+class Flag {
+ public:
+  explicit Flag(CLI::Option* option) : option_(option) {}
+  // The heading that it stands under in --help.
+  Flag& group(const std::string& heading);
+  Flag& required();
+
+ private:
+  CLI::Option* option_;
+};
+
+class Command {
+ public:
+  Command(const std::string& summary, const std::string& name);
+  ~Command();
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+
+  // A command that has subcommands needs one of them.
+  Command& subcommand(const std::string& name, const std::string& summary);
+
+  // --name=VALUE; without hyphens in front, words that belong to no flag. What the target holds now is the default that
+  // --help shows (nothing where it is empty). Of several values the last counts; a list takes all.
+  Flag option(const std::string& name, std::string& target, const std::string& help);
+  Flag option(const std::string& name, std::vector<std::string>& target, const std::string& help);
+  Flag option(const std::string& name, int& target, const std::string& help);
+  Flag option(const std::string& name, std::int64_t& target, const std::string& help);
+  Flag option(const std::string& name, std::uint64_t& target, const std::string& help);
+  Flag option(const std::string& name, double& target, const std::string& help);
+  // --name=True|False (also true, 1, yes, on; --name alone means True).
+  Flag boolean(const std::string& name, bool& target, const std::string& help);
+  // --name: there or not.
+  Flag flag(const std::string& name, bool& target, const std::string& help);
+
+  // Parses the words after the command's name. False: help was asked for and printed.
+  bool parse(std::vector<std::string> words);
+  // After parse(): whether this subcommand was called.
+  bool called() const;
+  // Whether the flag was given; false for one that the command does not have.
+  bool given(const std::string& flag) const;
+  bool has(const std::string& flag) const;
+
+ private:
+  explicit Command(CLI::App* app);
+  std::unique_ptr<CLI::App> owned_;  // empty in subcommands
+  CLI::App* app_;
+  std::vector<std::unique_ptr<Command>> subcommands_;
+};
+
+// --batch-size and --batch_size become --batch_size; values are left as they are.
+std::vector<std::string> normalize(int argc, char** argv);
+
+}  // namespace ridgeline::cli
