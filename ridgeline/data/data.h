@@ -5,7 +5,7 @@
 
 #include "ridgeline/data/api/dataset.h"
 #include "ridgeline/data/api/sources.h"
-#include "ridgeline/data/api/transforms.h"
+#include "ridgeline/data/transform/transforms.h"
 #include "ridgeline/data/draw/draw.h"
 #include "ridgeline/data/ir/generators.h"
 #include "ridgeline/data/ir/graph.h"

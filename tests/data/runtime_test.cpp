@@ -4,7 +4,7 @@
 
 #include "helpers.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/data/runtime/rows/jpeg_indices.h"
+#include "ridgeline/data/sample/jpeg_indices.h"
 #include "ridgeline/data/runtime/tuner.h"
 #include "ridgeline/data/runtime/worker_pool.h"
 #include "ridgeline/image/decode.h"

@@ -23,7 +23,7 @@
 
 #include "ridgeline/data/api/filter.h"
 #include "ridgeline/data/api/samplers.h"
-#include "ridgeline/data/api/transforms.h"
+#include "ridgeline/data/transform/transforms.h"
 #include "ridgeline/data/ir/graph.h"
 
 namespace ridgeline::data {

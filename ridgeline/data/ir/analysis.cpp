@@ -108,7 +108,7 @@ Schema schema_after(const Node& node, Schema schema, std::size_t count) {
       if (!column)
         throw Error(fmt::format("[{}] there is no column '{}' among {}", operation.op, name, to_string(schema)));
       if (needs_pixels(operation, name) && column->dtype == DType::bytes)
-        schema = transform_entry("decode").schema(operation, std::move(schema), {name});
+        schema = decoding_entry().schema(operation, std::move(schema), {name});
     }
     schema = entry.schema(operation, std::move(schema), columns);
   }

@@ -4,6 +4,7 @@
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
 #include "ridgeline/data/pass/tail.h"
+#include "ridgeline/data/transform/tail.h"
 
 namespace ridgeline::data {
 namespace {
@@ -47,11 +48,8 @@ DataGraph split_tail(DataGraph graph) {
     throw Error("raw images need Normalize and RandomHorizontalFlip at the end of the transforms; " +
                 to_string(schema) + " is left");
   }
-  Transform draw{"draw_flip", {{"p", 0.0}}, ""};
-  if (tail.flip) {
-    draw.args["p"] = tail.flip->args.at("p");
-    draw.name = tail.flip->name;  // the same stream: the same flips as in the workers
-  }
+  Transform draw = DrawFlip(tail.flip ? arg<double>(tail.flip->args, "p") : 0);
+  if (tail.flip) draw.name = tail.flip->name;  // the same stream: the same flips as in the workers
   map->operations.push_back(std::move(draw));
   return resolve_schema(std::move(graph));  // draw_flip needs pixels, which perhaps nothing before it did
 }

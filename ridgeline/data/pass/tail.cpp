@@ -50,10 +50,11 @@ Tail cut_tail(DataGraph& graph, bool layout_too) {
     std::vector<Transform>& operations = graph.node(id).operations;
     while (!operations.empty()) {
       Transform& last = operations.back();
-      std::optional<Transform>* place = last.op == "random_horizontal_flip" ? &tail.flip
-                                        : last.op == "normalize"            ? &tail.normalize
-                                                                            : nullptr;
-      if (last.op == "hwc_to_chw" && layout_too && !tail.flip && !tail.normalize) place = &tail.layout;
+      const TailPart part = transform_entry(last.op).tail;
+      std::optional<Transform>* place = part == TailPart::flip        ? &tail.flip
+                                        : part == TailPart::normalize ? &tail.normalize
+                                                                      : nullptr;
+      if (part == TailPart::layout && layout_too && !tail.flip && !tail.normalize) place = &tail.layout;
       if (!place || place->has_value()) return tail;
       *place = std::move(last);
       operations.pop_back();

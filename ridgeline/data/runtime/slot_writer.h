@@ -11,7 +11,7 @@
 
 #include "ridgeline/data/pass/batch_plan.h"
 #include "ridgeline/data/runtime/bad_samples.h"
-#include "ridgeline/data/runtime/batch_step.h"
+#include "ridgeline/data/sample/batch_step.h"
 #include "ridgeline/data/runtime/pipeline.h"
 
 namespace ridgeline::data {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "ridgeline/data/source/cell.h"
+#include "ridgeline/data/sample/cell.h"
 #include "ridgeline/format/packed.h"
 
 namespace ridgeline::data {

@@ -13,39 +13,9 @@
 #include <vector>
 
 #include "ridgeline/data/ir/graph.h"
-#include "ridgeline/data/source/cell.h"
-#include "ridgeline/image/geometry.h"
+#include "ridgeline/data/sample/record.h"
 
 namespace ridgeline::data {
-
-// One record on its way into a batch. Belongs to one worker, which reuses it. Cells point into the source's own
-// memory, into `storage`, `numbers`, `work` or at `label`, and are valid until the next read.
-struct Record {
-  // What a source keeps from read to read (a parsed row, tensors), of a type of its own.
-  struct Work {
-    Work() = default;
-    virtual ~Work() = default;
-    Work(const Work&) = delete;
-    Work& operator=(const Work&) = delete;
-  };
-  template <class T>
-  T& work_as() {
-    auto* mine = dynamic_cast<T*>(work.get());
-    if (mine == nullptr) {
-      auto made = std::make_unique<T>();
-      mine = made.get();
-      work = std::move(made);
-    }
-    return *mine;
-  }
-
-  std::vector<Cell> cells;  // in the order of the source's schema
-  std::vector<image::ObjectBox> objects;
-  std::string storage;
-  std::vector<std::vector<std::uint8_t>> numbers;
-  std::int32_t label = 0;
-  std::unique_ptr<Work> work;
-};
 
 // Names of classes and their labels, by label.
 using ClassIndexing = std::vector<std::pair<std::string, std::int64_t>>;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/runtime/replayer.h"
 #include "ridgeline/data/source/source.h"
 #include "ridgeline/data/tool/caption.h"
@@ -34,7 +35,9 @@ struct Picture {
 Node* normalizing_map(DataGraph& graph) {
   const Node* node = &graph.output();
   while (node->op != "map" && node->inputs.size() == 1) node = &graph.node(node->inputs[0]);
-  if (node->op != "map" || node->operations.empty() || node->operations.back().op != "normalize") return nullptr;
+  if (node->op != "map" || node->operations.empty() ||
+      transform_entry(node->operations.back().op).tail != TailPart::normalize)
+    return nullptr;
   return &graph.node(node->id);
 }
 
