@@ -4,7 +4,7 @@
 #pragma once
 
 #include "ridgeline/data/api/dataset.h"
-#include "ridgeline/data/api/sources.h"
+#include "ridgeline/data/source/sources.h"
 #include "ridgeline/data/transform/transforms.h"
 #include "ridgeline/data/draw/draw.h"
 #include "ridgeline/data/ir/generators.h"

@@ -7,9 +7,9 @@
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/ir/count.h"
 #include "ridgeline/data/ir/registry.h"
+#include "ridgeline/data/ir/source_handle.h"
 #include "ridgeline/data/pass/batch_plan.h"
 #include "ridgeline/data/pass/passes.h"
-#include "ridgeline/data/source/known.h"
 
 namespace ridgeline::data {
 namespace {
@@ -199,7 +199,7 @@ std::int64_t Dataset::num_classes() const {
   std::int64_t all = 0;
   std::string unknown;
   for (const Node* node : sources_of(graph_)) {
-    const std::int64_t classes = classes_of(*node).count;
+    const std::int64_t classes = handle_of(*node).classes(*node).count;
     if (classes == 0)
       unknown = fmt::format("[{}] the number of classes is not known{}", node->op,
                             node->args.contains("num_classes") ? ": set the option num_classes" : "");
@@ -209,9 +209,18 @@ std::int64_t Dataset::num_classes() const {
   return all;
 }
 
-std::vector<std::string> Dataset::class_names() const { return classes_of(*sources_of(graph_)[0]).names; }
-ClassIndexing Dataset::class_indexing() const { return classes_of(*sources_of(graph_)[0]).indexing; }
-int Dataset::label_base() const { return label_base_of(*sources_of(graph_)[0]); }
+std::vector<std::string> Dataset::class_names() const {
+  const Node& source = *sources_of(graph_)[0];
+  return handle_of(source).classes(source).names;
+}
+ClassIndexing Dataset::class_indexing() const {
+  const Node& source = *sources_of(graph_)[0];
+  return handle_of(source).classes(source).indexing;
+}
+int Dataset::label_base() const {
+  const Node& source = *sources_of(graph_)[0];
+  return handle_of(source).label_base(source);
+}
 std::string Dataset::to_json(int indent) const { return data::to_json(graph_, indent); }
 std::uint64_t Dataset::hash() const { return graph_hash(graph_); }
 

@@ -15,7 +15,6 @@
 #include "ridgeline/data/ir/names.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/ir/value_json.h"
-#include "ridgeline/data/source/source.h"
 
 namespace ridgeline::data {
 namespace {
@@ -283,7 +282,7 @@ Node read_node(const json& object) {
       throw Error("[data graph JSON] 'callback' of " + what + " must be step sizes of a map: integers of at least 1");
   }
   complete(node);
-  if (entry.kind == NodeKind::source) node.source = std::make_shared<SourceHandle>();
+  if (entry.kind == NodeKind::source) node.source = entry.handle(nullptr);
   return node;
 }
 

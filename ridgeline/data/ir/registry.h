@@ -52,6 +52,10 @@ struct NodeEntry {
   // also asked about ranks with a row more or less, for which the arguments may be others.
   std::function<void(const Node&, const std::vector<std::int64_t>&)> check_rows = nullptr;
   bool random = false;  // another order or other rows in every epoch: not below a cache
+  // Of sources: what will lie behind a node. `whole`: a node that gives more of the columns, whose files it reads.
+  std::shared_ptr<SourceHandle> (*handle)(const Node* whole) = nullptr;
+  // Of sources that can give fewer of their columns: makes the node give these, in its own order.
+  void (*choose_columns)(Node&, Texts wanted) = nullptr;
 };
 
 class Step;       // sample/step.h

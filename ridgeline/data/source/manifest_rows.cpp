@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "ridgeline/core/file.h"
+#include "ridgeline/data/source/arguments.h"
 
 namespace ridgeline::data {
 namespace {
@@ -148,6 +149,30 @@ void ManifestRow::finish() {
   const std::vector<std::uint8_t>& name = record_.numbers[manifest_.image()];
   read_file_into(manifest_.image_path({reinterpret_cast<const char*>(name.data()), name.size()}), record_.storage);
   record_.cells[0] = bytes_cell(record_.storage.data(), record_.storage.size());
+}
+
+std::vector<ArgSpec> manifest_args(const char* otherwise) {
+  ArgSpec root = text_arg("root", "folder that image files are relative to; empty: the manifest's", "");
+  root.place = true;
+  return {
+      place_arg("file", "the file"),
+      texts_arg("columns", std::string("NAME:TYPE, TYPE one of bytes, i32, i64, f32, f64 (and [] for lists); empty: ") +
+                               otherwise),
+      text_arg("image", "column that names an image file, whose bytes become the column image; empty: none", ""),
+      std::move(root), count_arg("num_classes", "labels outside (column label) are errors; 0: unknown")};
+}
+
+void check_manifest(const Node& node) {
+  not_empty(node, "file");
+  at_least(node, "num_classes", 0);
+  std::vector<ManifestColumn> columns = parse_manifest_columns(node.op, arg<Texts>(node.args, "columns"));
+  if (!columns.empty()) Manifest(node, std::move(columns));  // finds what contradicts itself
+}
+
+std::optional<Schema> declared_columns(const Node& node) {
+  const Texts& columns = arg<Texts>(node.args, "columns");
+  if (columns.empty()) return std::nullopt;
+  return manifest_schema(node.op, parse_manifest_columns(node.op, columns), arg<std::string>(node.args, "image"));
 }
 
 }  // namespace ridgeline::data

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/data/api/sources.h"
+#include "ridgeline/data/source/sources.h"
 
 namespace ridgeline::data {
 

@@ -1,15 +1,17 @@
-// ridgeline/data/ir/nodes/source_args.h
+// ridgeline/data/source/arguments.h
 //
-// What the entries of the sources share: arguments that several have, their checks, and the rules for columns and size.
+// What the entries of the sources share: arguments that several have, their checks, and columns that several give.
 #pragma once
 
+#include <string>
+
+#include "ridgeline/data/api/dataset.h"
 #include "ridgeline/data/ir/nodes/entries.h"
 
 namespace ridgeline::data {
 
-// The parts of source_entries().
-std::vector<NodeEntry> record_source_entries();  // files of many records: TFRecord, tar, packed, CIFAR
-std::vector<NodeEntry> table_source_entries();   // rows of fields: CSV, JSON lines, tensors, generators
+// A dataset of one source node.
+Dataset source_dataset(std::string op, Args args);
 
 ArgSpec text_arg(const char* name, const char* doc, const char* fallback);
 ArgSpec place_arg(const char* name, const char* doc);  // a text that must be given, where data lies
@@ -24,8 +26,8 @@ void check_files(const Node& node);
 // label_base, a whole number, is one that labels of 32 bits can have.
 void check_label_base(const Node& node);
 
-// The schema and size rules of every source.
-Schema columns_of_source(const Node& node, const std::vector<Schema>& inputs);
-std::int64_t records_of_source(const Node& node, const std::vector<std::int64_t>& inputs);
+// image as encoded bytes, and label, i32.
+Column encoded_image();
+Column class_label();
 
 }  // namespace ridgeline::data

@@ -1,10 +1,17 @@
-#include "ridgeline/data/ir/nodes/source_args.h"
+#include "ridgeline/data/source/arguments.h"
 
 #include <fmt/format.h>
 
-#include "ridgeline/data/source/source.h"
-
 namespace ridgeline::data {
+
+Dataset source_dataset(std::string op, Args args) {
+  Node node;
+  node.op = std::move(op);
+  node.args = std::move(args);
+  DataGraph graph;
+  graph.add(std::move(node));
+  return Dataset(std::move(graph));
+}
 
 ArgSpec text_arg(const char* name, const char* doc, const char* fallback) {
   return {.name = name, .type = ArgType::text, .doc = doc, .fallback = std::string(fallback)};
@@ -35,9 +42,7 @@ void check_label_base(const Node& node) {
     throw Error(fmt::format("[{}] label_base is {}, labels have 32 bits", node.op, base));
 }
 
-Schema columns_of_source(const Node& node, const std::vector<Schema>&) { return source_schema(node); }
-std::int64_t records_of_source(const Node& node, const std::vector<std::int64_t>&) {
-  return static_cast<std::int64_t>(source_of(node).size());
-}
+Column encoded_image() { return {kImageColumn, DType::bytes, Shape{}}; }
+Column class_label() { return {kLabelColumn, DType::i32, Shape{}}; }
 
 }  // namespace ridgeline::data
