@@ -8,9 +8,9 @@
 
 #include "ridgeline/data/pass/passes.h"
 #include "ridgeline/data/runtime/save.h"
-#include "ridgeline/format/example.h"
-#include "ridgeline/format/tar.h"
-#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/tar.h"
+#include "ridgeline/format/record/tfrecord.h"
 #include "source_laws.h"
 
 namespace ridgeline::data::testing {

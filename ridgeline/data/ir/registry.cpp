@@ -195,7 +195,7 @@ bool any_in(const Transform& transform, Test test) {
 bool needs_pixels(const Transform& transform, const std::string& column) {
   if (transform_entry(transform.op).fused_sequence) return needs_pixels(transform.operations.front(), column);
   return any_in(transform, [&](const TransformEntry& e) {
-    return e.needs_pixels && !e.nests && (!e.any_value || column == "image");
+    return e.needs_pixels && !e.nests && (!e.any_value || column == kImageColumn);
   });
 }
 bool is_random(const Transform& transform) {

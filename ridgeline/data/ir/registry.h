@@ -51,7 +51,9 @@ struct NodeEntry {
   // Arguments that do not go with the rows of the inputs are Errors. Asked of a rank's own rows only: the size rule is
   // also asked about ranks with a row more or less, for which the arguments may be others.
   std::function<void(const Node&, const std::vector<std::int64_t>&)> check_rows = nullptr;
-  bool random = false;  // another order or other rows in every epoch: not below a cache
+  bool random = false;       // another order or other rows in every epoch: not below a cache
+  bool repeats = false;      // rows come again within an epoch
+  bool reads_label = false;  // chooses by the column label of what is below
   // Of sources: what will lie behind a node. `whole`: a node that gives more of the columns, whose files it reads.
   std::shared_ptr<SourceHandle> (*handle)(const Node* whole) = nullptr;
   // Of sources that can give fewer of their columns: makes the node give these, in its own order.

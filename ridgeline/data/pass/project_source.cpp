@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/edit.h"
 #include "ridgeline/data/pass/passes.h"
@@ -32,7 +33,7 @@ Texts choose(Node& source, const Texts& kept) {
 bool can_cross(const Node& project, const Node& below, const Schema& schema) {
   const Texts& kept = arg<Texts>(project.args, "columns");
   switch (node_entry(below.op).kind) {
-    case NodeKind::order: return below.op != "pk_sampler";  // reads labels
+    case NodeKind::order: return !node_entry(below.op).reads_label;
     case NodeKind::filter: return contains(kept, arg<std::string>(below.args, "column"));
     case NodeKind::map:
       return std::all_of(schema.begin(), schema.end(), [&](const Column& column) {
@@ -58,7 +59,7 @@ Node* reachable_source(DataGraph& graph, const Node& project) {
 DataGraph project_source(DataGraph graph) {
   std::vector<std::string> projects;
   for (const Node& node : graph.nodes) {
-    if (node.op == "project") projects.push_back(node.id);
+    if (node.op == node_name::kProject) projects.push_back(node.id);
   }
   for (const std::string& id : projects) {
     Node* source = reachable_source(graph, graph.node(id));

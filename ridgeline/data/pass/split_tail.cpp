@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
 #include "ridgeline/data/pass/tail.h"
@@ -14,9 +15,9 @@ Node& add_map(DataGraph& graph) {
   const Node* batch = batch_node(graph);
   const std::string below = batch ? batch->inputs[0] : graph.output().id;
   Node map{.id = "map_of_split_tail",
-           .op = "map",
+           .op = node_name::kMap,
            .inputs = {below},
-           .args = {{"columns", Texts{"image"}}},
+           .args = {{"columns", Texts{kImageColumn}}},
            .operations = {},
            .name = "",
            .hints = {},
@@ -43,7 +44,7 @@ DataGraph split_tail(DataGraph graph) {
   const Tail tail = cut_tail(graph);
   // Looked at before draw_flip asks for pixels, whose error would not say why.
   const Schema schema = schemas_of(graph).at(map->id);
-  if (const Column* image = find_column(schema, "image");
+  if (const Column* image = find_column(schema, kImageColumn);
       image && image->dtype != DType::u8 && image->dtype != DType::bytes) {
     throw Error("raw images need Normalize and RandomHorizontalFlip at the end of the transforms; " +
                 to_string(schema) + " is left");

@@ -7,6 +7,7 @@
 
 #include "ridgeline/core/permutation.h"
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
 
@@ -110,8 +111,8 @@ class TreeBuilder {
 
   RowsPtr join(const Node& node, std::vector<RowsPtr> inputs, const Schema& schema) {
     const std::int64_t size = sizes_.at(node.id);
-    if (node.op == "zip") return make_zip_rows(std::move(inputs), schema, size);
-    if (node.op == "concat") return make_concat_rows(std::move(inputs), schema, size);
+    if (node.op == node_name::kZip) return make_zip_rows(std::move(inputs), schema, size);
+    if (node.op == node_name::kConcat) return make_concat_rows(std::move(inputs), schema, size);
     return make_mix_rows(node, std::move(inputs), schema, size, seed_);
   }
 

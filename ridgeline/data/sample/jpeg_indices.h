@@ -1,6 +1,6 @@
 // ridgeline/data/sample/jpeg_indices.h
 //
-// The side indices of a run's JPEGs (image/jpeg_index.h): made when a record is decoded for the first time, used by
+// The side indices of a run's JPEGs (image/jpeg/index.h): made when a record is decoded for the first time, used by
 // every later epoch to go straight to its crop. They change the time of a decode, never its pixels. Bounded in bytes:
 // when they are used up, records without an index are decoded without one. Any thread.
 #pragma once
@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ridgeline/image/jpeg_index.h"
+#include "ridgeline/image/jpeg/index.h"
 
 namespace ridgeline::data {
 

@@ -13,7 +13,7 @@
 #include "ridgeline/data/sample/jpeg_indices.h"
 #include "ridgeline/data/sample/record.h"
 #include "ridgeline/image/decode.h"
-#include "ridgeline/image/resample.h"
+#include "ridgeline/image/resample/resample.h"
 
 namespace ridgeline::data {
 

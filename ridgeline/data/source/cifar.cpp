@@ -4,12 +4,12 @@
 
 #include <filesystem>
 
+#include "ridgeline/data/set/cifar.h"
+#include "ridgeline/data/set/class_names.h"
 #include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/patterns.h"
 #include "ridgeline/data/source/several_files.h"
 #include "ridgeline/data/source/source_entry.h"
-#include "ridgeline/format/cifar.h"
-#include "ridgeline/format/class_names.h"
 
 namespace ridgeline::data {
 

@@ -5,7 +5,7 @@
 #include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/manifest_rows.h"
 #include "ridgeline/data/source/source_entry.h"
-#include "ridgeline/format/csv.h"
+#include "ridgeline/format/text/csv.h"
 
 namespace ridgeline::data {
 

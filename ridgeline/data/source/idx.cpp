@@ -7,7 +7,7 @@
 #include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/source_entry.h"
 #include "ridgeline/data/source/tensor_source.h"
-#include "ridgeline/format/idx.h"
+#include "ridgeline/format/tensor/idx.h"
 
 namespace ridgeline::data {
 
@@ -61,7 +61,7 @@ std::unique_ptr<Source> open(const Node& node) {
     labels.data<std::int32_t>()[i] = static_cast<std::int32_t>(label);
   }
   return std::make_unique<TensorSource>(
-      "[idx] " + image_file, Tensors{{"image", images}, {"label", labels}},
+      "[idx] " + image_file, Tensors{{kImageColumn, images}, {kLabelColumn, labels}},
       TensorFacts{.files = {image_file, label_file}, .class_names = arg<Texts>(node.args, "class_names")});
 }
 

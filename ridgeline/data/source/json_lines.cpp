@@ -7,7 +7,7 @@
 #include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/manifest_rows.h"
 #include "ridgeline/data/source/source_entry.h"
-#include "ridgeline/format/json_rows.h"
+#include "ridgeline/format/text/json_rows.h"
 
 namespace ridgeline::data {
 
@@ -88,7 +88,7 @@ class JsonLinesSource : public Source {
   // Without the image.
   std::int64_t label_of(std::uint64_t index) const override {
     if (manifest_.label() == Manifest::kNone) return Source::label_of(index);
-    const std::int64_t label = std::get<std::int64_t>(file_.row(index)[place_of("label")]);
+    const std::int64_t label = std::get<std::int64_t>(file_.row(index)[place_of(kLabelColumn)]);
     manifest_.check_label(label);
     return label;
   }

@@ -66,7 +66,7 @@ Schema manifest_schema(const std::string& op, const std::vector<ManifestColumn>&
         std::find_if(columns.begin(), columns.end(), [&](const ManifestColumn& c) { return c.name == image; });
     if (found == columns.end() || found->dtype != DType::bytes)
       throw Error(fmt::format("[{}] image is '{}', which is no column of bytes", op, image));
-    schema.push_back({"image", DType::bytes, Shape{}});
+    schema.push_back({kImageColumn, DType::bytes, Shape{}});
   }
   for (const ManifestColumn& column : columns) {
     if (find_column(schema, column.name))
@@ -87,7 +87,7 @@ Manifest::Manifest(const Node& node, std::vector<ManifestColumn> columns)
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const ManifestColumn& column = columns_[i];
     if (!image.empty() && column.name == image) image_ = i;
-    if (column.name == "label" && !column.list && (column.dtype == DType::i32 || column.dtype == DType::i64))
+    if (column.name == kLabelColumn && !column.list && (column.dtype == DType::i32 || column.dtype == DType::i64))
       label_ = i;
   }
   if (num_classes_ > 0 && label_ == kNone)

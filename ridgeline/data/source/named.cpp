@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include "ridgeline/core/file.h"
+#include "ridgeline/data/set/class_names.h"
+#include "ridgeline/data/set/dataset_recipes.h"
 #include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/cifar.h"
 #include "ridgeline/data/source/source_entry.h"
-#include "ridgeline/format/class_names.h"
-#include "ridgeline/format/dataset_recipes.h"
-#include "ridgeline/format/idx.h"
+#include "ridgeline/format/tensor/idx.h"
 #include "ridgeline/image/sniff.h"
 
 namespace ridgeline::data {

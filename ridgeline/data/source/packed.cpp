@@ -9,7 +9,7 @@
 #include "ridgeline/data/source/patterns.h"
 #include "ridgeline/data/source/several_files.h"
 #include "ridgeline/data/source/source_entry.h"
-#include "ridgeline/format/packed.h"
+#include "ridgeline/format/record/packed.h"
 
 namespace ridgeline::data {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ridgeline/data/sample/cell.h"
-#include "ridgeline/format/packed.h"
+#include "ridgeline/format/record/packed.h"
 
 namespace ridgeline::data {
 

@@ -5,7 +5,7 @@
 
 #include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/patterns.h"
-#include "ridgeline/format/gzip.h"
+#include "ridgeline/format/wire/gzip.h"
 
 namespace ridgeline::data {
 

@@ -8,7 +8,7 @@
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/source/record_options.h"
 #include "ridgeline/data/source/several_files.h"
-#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/format/record/tfrecord.h"
 
 namespace ridgeline::data {
 

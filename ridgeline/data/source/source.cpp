@@ -66,7 +66,7 @@ ClassIndexing Source::class_indexing() const {
 
 std::int64_t Source::label_of(std::uint64_t index) const {
   const Schema columns = schema();
-  const Column* label = find_column(columns, "label");
+  const Column* label = find_column(columns, kLabelColumn);
   if (!label || label->shape.rank() != 0 || label->dtype == DType::bytes || is_floating(label->dtype))
     throw Error("the source has no labels to choose by; its columns are " + to_string(columns));
   Record record;

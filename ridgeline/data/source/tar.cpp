@@ -10,7 +10,7 @@
 #include "ridgeline/data/source/patterns.h"
 #include "ridgeline/data/source/several_files.h"
 #include "ridgeline/data/source/source_entry.h"
-#include "ridgeline/format/tar_samples.h"
+#include "ridgeline/format/record/tar_samples.h"
 
 namespace ridgeline::data {
 

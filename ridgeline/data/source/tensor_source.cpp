@@ -24,7 +24,7 @@ TensorSource::TensorSource(std::string name, Tensors columns, TensorFacts facts)
   for (const NamedTensor& column : columns_) {
     const std::vector<std::int64_t>& dims = column.values.shape().dims();
     rows_.push_back(dense_cell(nullptr, column.values.dtype(), schema_[rows_.size()].shape.dims()));
-    if (column.name == "label" && dims.size() == 1 && column.values.dtype() != DType::bytes &&
+    if (column.name == kLabelColumn && dims.size() == 1 && column.values.dtype() != DType::bytes &&
         !is_floating(column.values.dtype())) {
       for (std::int64_t i = 0; i < dims[0]; ++i) {
         num_classes_ = std::max(num_classes_, static_cast<std::int64_t>(column.values.at(i)) + 1);

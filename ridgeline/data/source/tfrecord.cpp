@@ -8,8 +8,8 @@
 #include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/record_files.h"
 #include "ridgeline/data/source/source_entry.h"
-#include "ridgeline/format/example.h"
-#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/tfrecord.h"
 
 namespace ridgeline::data {
 

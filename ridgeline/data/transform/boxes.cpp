@@ -43,15 +43,15 @@ void check_clip_boxes(const Transform& t) {
 
 Schema clip_boxes_schema(const Transform& t, Schema schema, const Columns& columns) {
   schema = each(pixels_or_floats_of)(t, std::move(schema), columns);
-  if (std::find(columns.begin(), columns.end(), "image") == columns.end())
+  if (std::find(columns.begin(), columns.end(), kImageColumn) == columns.end())
     throw Error(fmt::format("[{}] belongs into a map of the column image, whose boxes it clips", t.op));
-  const Column* boxes = find_column(schema, "boxes");
+  const Column* boxes = find_column(schema, kBoxesColumn);
   if (!boxes || boxes->dtype != DType::f32 || boxes->shape.rank() != 2 || boxes->shape[1] != 4)
     throw Error(
         fmt::format("[{}] needs a column boxes f32[?,4] beside the image, it gets {}", t.op, to_string(schema)));
   for (Column& column : schema) {
-    if (column.name == "boxes") column.shape = Shape{kVaries, 4};
-    if (column.name == "box_labels") column.shape = Shape{kVaries};
+    if (column.name == kBoxesColumn) column.shape = Shape{kVaries, 4};
+    if (column.name == kBoxLabelsColumn) column.shape = Shape{kVaries};
   }
   return schema;
 }

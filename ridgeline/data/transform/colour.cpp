@@ -8,9 +8,9 @@
 #include "ridgeline/data/sample/step.h"
 #include "ridgeline/data/transform/recolour.h"
 #include "ridgeline/data/transform/rules.h"
-#include "ridgeline/image/colour.h"
-#include "ridgeline/image/enhance.h"
-#include "ridgeline/image/tone.h"
+#include "ridgeline/image/augment/colour.h"
+#include "ridgeline/image/augment/enhance.h"
+#include "ridgeline/image/augment/tone.h"
 
 namespace ridgeline::data {
 

@@ -8,7 +8,7 @@
 #include "ridgeline/data/sample/step.h"
 #include "ridgeline/data/transform/rules.h"
 #include "ridgeline/data/transform/window.h"
-#include "ridgeline/image/border.h"
+#include "ridgeline/image/augment/border.h"
 #include "ridgeline/image/boxes.h"
 #include "ridgeline/image/geometry.h"
 #include "ridgeline/image/pixels.h"

@@ -6,7 +6,7 @@
 
 #include "ridgeline/data/sample/step.h"
 #include "ridgeline/data/transform/rules.h"
-#include "ridgeline/image/erase.h"
+#include "ridgeline/image/augment/erase.h"
 
 namespace ridgeline::data {
 

@@ -27,7 +27,7 @@ Transform RandomErasing(RandomErasingOptions options = {});
 
 struct CutOutOptions {
   std::int64_t num_patches = 1;
-  std::string law = "centre";  // or "mindata": where squares may lie (image/erase.h)
+  std::string law = "centre";  // or "mindata": where squares may lie (image/augment/erase.h)
   Fill fill = {};
 };
 // Squares of `length` pixels.

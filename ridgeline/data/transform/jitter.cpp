@@ -7,9 +7,9 @@
 #include "ridgeline/data/sample/step.h"
 #include "ridgeline/data/transform/recolour.h"
 #include "ridgeline/data/transform/rules.h"
-#include "ridgeline/image/blur.h"
-#include "ridgeline/image/colour_jitter.h"
-#include "ridgeline/image/enhance.h"
+#include "ridgeline/image/augment/blur.h"
+#include "ridgeline/image/augment/colour_jitter.h"
+#include "ridgeline/image/augment/enhance.h"
 
 namespace ridgeline::data {
 

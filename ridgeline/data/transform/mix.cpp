@@ -7,7 +7,7 @@
 
 #include "ridgeline/data/sample/batch_step.h"
 #include "ridgeline/data/transform/rules.h"
-#include "ridgeline/image/mix.h"
+#include "ridgeline/image/augment/mix.h"
 
 namespace ridgeline::data {
 
@@ -67,8 +67,8 @@ class Mixing : public BatchStep {
   Mixing(const Transform& t, const Schema& schema, std::uint64_t seed)
       : alpha_(arg<double>(t.args, "alpha")),
         key_(philox_key(seed, t.name)),
-        image_(index_of(schema, "image")),
-        label_(index_of(schema, "label")) {}
+        image_(index_of(schema, kImageColumn)),
+        label_(index_of(schema, kLabelColumn)) {}
   void run(std::vector<Tensor>& columns, std::int64_t samples, std::uint64_t epoch,
            std::uint64_t index) const override {
     const Rows rows = real_rows(columns, samples);
@@ -142,7 +142,7 @@ void check_alpha(const Transform& t) {
 }
 
 Schema mixed_schema(const Transform& t, Schema schema, const Columns&) {
-  const Column *image = find_column(schema, "image"), *label = find_column(schema, "label");
+  const Column *image = find_column(schema, kImageColumn), *label = find_column(schema, kLabelColumn);
   if (!image || !label)
     throw Error(fmt::format("[{}] needs the columns image and label, it gets {}", t.op, to_string(schema)));
   const std::vector<std::int64_t>& dims = image->shape.dims();
@@ -162,7 +162,7 @@ Schema mixed_schema(const Transform& t, Schema schema, const Columns&) {
 // Boxes lie on the pixels of the image: channels first would be read wrongly.
 Schema cutmix_schema(const Transform& t, Schema schema, const Columns& columns) {
   schema = mixed_schema(t, std::move(schema), columns);
-  const Column& image = *find_column(schema, "image");
+  const Column& image = *find_column(schema, kImageColumn);
   if (image.shape[3] != 1 && image.shape[3] != 3) {
     throw Error(fmt::format("[{}] needs channels in the last place, it gets {}: leave out hwc_to_chw before batch",
                             t.op, to_string({image})));

@@ -5,7 +5,7 @@
 
 #include "ridgeline/data/sample/step.h"
 #include "ridgeline/data/transform/rules.h"
-#include "ridgeline/image/augment_policy.h"
+#include "ridgeline/image/augment/policy.h"
 
 namespace ridgeline::data {
 
@@ -35,7 +35,7 @@ Transform TrivialAugmentWide(TrivialAugmentWideOptions options) {
 
 namespace {
 
-// The draws of the policy's function in image/augment_policy.h.
+// The draws of the policy's function in image/augment/policy.h.
 class Policy : public Step {
  protected:
   using Draw = std::function<std::vector<image::AugmentStep>(image::Size, SampleRandom&)>;

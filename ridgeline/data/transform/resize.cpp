@@ -9,9 +9,9 @@
 #include "ridgeline/data/transform/rules.h"
 #include "ridgeline/data/transform/window.h"
 #include "ridgeline/image/boxes.h"
-#include "ridgeline/image/filter.h"
 #include "ridgeline/image/geometry.h"
 #include "ridgeline/image/pixels.h"
+#include "ridgeline/image/resample/filter.h"
 #include "ridgeline/image/sniff.h"
 
 namespace ridgeline::data {

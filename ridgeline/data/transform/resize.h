@@ -1,6 +1,6 @@
 // ridgeline/data/transform/resize.h
 //
-// Transforms that end in a resampling of pixels: Pillow's, or one of those named in image/filter.h.
+// Transforms that end in a resampling of pixels: Pillow's, or one of those named in image/resample/filter.h.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct RandomResizedCropOptions {
 Transform RandomResizedCrop(Size size, RandomResizedCropOptions options = {});
 
 struct ResizeOptions {
-  std::string interpolation = "bilinear";  // a name of image/filter.h
+  std::string interpolation = "bilinear";  // a name of image/resample/filter.h
   std::string size_rule = "torchvision";   // or "mindata": how the longer side is rounded
 };
 // One number: the shorter side becomes that long and the ratio is kept; two: exactly height and width.

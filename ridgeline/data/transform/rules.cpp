@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "ridgeline/data/transform/rules.h"
-#include "ridgeline/image/filter.h"
-#include "ridgeline/image/warp.h"
+#include "ridgeline/image/augment/warp.h"
+#include "ridgeline/image/resample/filter.h"
 
 namespace ridgeline::data {
 
@@ -102,7 +102,7 @@ SchemaRule each(Rule rule) {
 
 SchemaRule each_without_boxes(Rule rule) {
   return [inner = each(std::move(rule))](const Transform& t, Schema schema, const Columns& columns) {
-    if (find_column(schema, "boxes") && std::find(columns.begin(), columns.end(), "image") != columns.end()) {
+    if (find_column(schema, kBoxesColumn) && std::find(columns.begin(), columns.end(), kImageColumn) != columns.end()) {
       throw Error(
           fmt::format("[{}] cannot carry the boxes along: project the columns without boxes, or rename them", t.op));
     }

@@ -8,10 +8,10 @@
 
 #include "ridgeline/data/sample/step.h"
 #include "ridgeline/data/transform/rules.h"
+#include "ridgeline/image/augment/rotate.h"
+#include "ridgeline/image/augment/warp.h"
+#include "ridgeline/image/augment/warp_draw.h"
 #include "ridgeline/image/boxes.h"
-#include "ridgeline/image/rotate.h"
-#include "ridgeline/image/warp.h"
-#include "ridgeline/image/warp_draw.h"
 
 namespace ridgeline::data {
 namespace {

@@ -37,16 +37,17 @@ class MapRows : public Rows {
     RIDGELINE_CHECK(this->schema().size() == input_->schema().size() + (flip_ >= 0 ? 1 : 0),
                     "a map adds the column of flips and no other");
     const std::vector<std::string>& names = columns_of(node);
-    const auto image = std::find(names.begin(), names.end(), "image");
+    const auto image = std::find(names.begin(), names.end(), kImageColumn);
     if (image == names.end()) return;
     image_ = image - names.begin();
-    const Column* boxes = find_column(this->schema(), "boxes");
+    const Column* boxes = find_column(this->schema(), kBoxesColumn);
     const auto changed = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
-    if (!boxes || changed("boxes") || boxes->dtype != DType::f32 || boxes->shape.rank() != 2 || boxes->shape[1] != 4)
+    if (!boxes || changed(kBoxesColumn) || boxes->dtype != DType::f32 || boxes->shape.rank() != 2 ||
+        boxes->shape[1] != 4)
       return;
     boxes_ = boxes - this->schema().data();
-    const Column* labels = find_column(this->schema(), "box_labels");
-    if (labels && !changed("box_labels") && labels->dtype == DType::i32 && labels->shape.rank() == 1)
+    const Column* labels = find_column(this->schema(), kBoxLabelsColumn);
+    if (labels && !changed(kBoxLabelsColumn) && labels->dtype == DType::i32 && labels->shape.rank() == 1)
       box_labels_ = labels - this->schema().data();
   }
 
