@@ -21,7 +21,7 @@
 #include "ridgeline/image/geometry.h"
 #include "ridgeline/image/normalize.h"
 #include "ridgeline/image/pixels.h"
-#include "ridgeline/image/resample.h"
+#include "ridgeline/image/resample/resample.h"
 
 namespace {
 

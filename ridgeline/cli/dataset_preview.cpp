@@ -8,8 +8,8 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
 #include "ridgeline/data/tool/preview.h"
-#include "ridgeline/image/jpeg.h"
-#include "ridgeline/image/png.h"
+#include "ridgeline/image/jpeg/jpeg.h"
+#include "ridgeline/image/png/png.h"
 
 namespace ridgeline::cli {
 namespace {

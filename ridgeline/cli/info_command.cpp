@@ -8,7 +8,7 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/core/version.h"
 #include "ridgeline/device/cpu/isa.h"
-#include "ridgeline/format/safetensors.h"
+#include "ridgeline/format/tensor/safetensors.h"
 #include "ridgeline/nn/models.h"
 
 namespace ridgeline::cli {

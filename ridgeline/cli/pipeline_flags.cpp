@@ -4,7 +4,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/data/tool/data_dir.h"
+#include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/train/datasets.h"
 
 namespace ridgeline::cli {

@@ -8,7 +8,7 @@
 
 #include "ridgeline/cli/flags.h"
 #include "ridgeline/data/minddata/json.h"
-#include "ridgeline/data/tool/standard_pipeline.h"
+#include "ridgeline/data/standard/standard_pipeline.h"
 
 namespace ridgeline::cli {
 

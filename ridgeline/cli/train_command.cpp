@@ -6,7 +6,7 @@
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/recipe_flags.h"
 #include "ridgeline/core/printable.h"
-#include "ridgeline/data/tool/data_dir.h"
+#include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/train/evaluator.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/trainer.h"

@@ -4,8 +4,6 @@
 #pragma once
 
 #include "ridgeline/data/api/dataset.h"
-#include "ridgeline/data/api/sources.h"
-#include "ridgeline/data/api/transforms.h"
 #include "ridgeline/data/draw/draw.h"
 #include "ridgeline/data/ir/generators.h"
 #include "ridgeline/data/ir/graph.h"
@@ -13,3 +11,5 @@
 #include "ridgeline/data/make/make_tfrecord.h"
 #include "ridgeline/data/minddata/json.h"
 #include "ridgeline/data/runtime/iterator.h"
+#include "ridgeline/data/source/sources.h"
+#include "ridgeline/data/transform/transforms.h"

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "ridgeline/image/border.h"
+#include "ridgeline/image/augment/border.h"
+#include "ridgeline/image/augment/rotate.h"
 #include "ridgeline/image/geometry.h"
-#include "ridgeline/image/rotate.h"
 
 namespace ridgeline::image {
 

@@ -4,7 +4,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/image/pixels.h"
-#include "ridgeline/image/png.h"
+#include "ridgeline/image/png/png.h"
 
 namespace ridgeline::image {
 

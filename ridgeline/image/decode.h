@@ -7,7 +7,7 @@
 #include <span>
 
 #include "ridgeline/image/image.h"
-#include "ridgeline/image/jpeg.h"
+#include "ridgeline/image/jpeg/jpeg.h"
 #include "ridgeline/image/sniff.h"
 
 namespace ridgeline::image {

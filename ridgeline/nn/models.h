@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ridgeline/image/normalize.h"
 #include "ridgeline/nn/module.h"
 
 namespace ridgeline::nn {
@@ -48,9 +49,9 @@ struct ModelInfo {
   std::int64_t classes = 1000;                                         // of the published model
   std::int64_t parameters = 0;  // trainable numbers of the published model at its image size
   int image_size = 224;
-  EvaluationTransform evaluation;                      // at image_size; see evaluation_transform for others
-  std::array<double, 3> mean = {0.485, 0.456, 0.406};  // of images in [0,1]
-  std::array<double, 3> std = {0.229, 0.224, 0.225};
+  EvaluationTransform evaluation;                     // at image_size; see evaluation_transform for others
+  std::array<double, 3> mean = image::kImagenetMean;  // of images in [0,1]
+  std::array<double, 3> std = image::kImagenetStd;
   std::vector<std::string_view> inits;  // allowed ModelOptions::init, the default first
   std::string_view init_flag = "init";  // what the user calls that option
   double dropout_keep = 1;              // 1: the model has no dropout

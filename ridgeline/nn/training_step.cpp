@@ -24,9 +24,9 @@ StepOptions completed(const StepOptions& given) {
 // Declares the images as they arrive and returns them normalised. Only training flips.
 Value declare_images(GraphBuilder& builder, const StepOptions& options, bool training) {
   const Shape shape = {options.batch_size, options.image_size, options.image_size, 3};
-  if (options.images == ImageForm::f32) return builder.input("images", {DType::f32, shape});
-  std::vector<Value> operands = {builder.input("images", {DType::u8, shape})};
-  if (training) operands.push_back(builder.input("flip", {DType::u8, {options.batch_size}}));
+  if (options.images == ImageForm::f32) return builder.input(kImagesInput, {DType::f32, shape});
+  std::vector<Value> operands = {builder.input(kImagesInput, {DType::u8, shape})};
+  if (training) operands.push_back(builder.input(kFlipInput, {DType::u8, {options.batch_size}}));
   const auto reals = [](const std::array<double, 3>& values) {
     return std::vector<double>(values.begin(), values.end());
   };
@@ -37,7 +37,7 @@ Value declare_images(GraphBuilder& builder, const StepOptions& options, bool tra
 }
 
 Value declare_labels(GraphBuilder& builder, const StepOptions& options) {
-  return builder.input("labels", {DType::i32, {options.batch_size}});
+  return builder.input(kLabelsInput, {DType::i32, {options.batch_size}});
 }
 
 Value build_model(GraphBuilder& builder, const StepOptions& options, bool training, Value images, Value step,
@@ -145,7 +145,7 @@ Step build_evaluation_step(const StepOptions& given) {
   GraphBuilder builder("evaluation_step");
   const Value images = declare_images(builder, options, false);
   const Value labels = declare_labels(builder, options);
-  const Value mask = builder.input("mask", {DType::f32, {options.batch_size}});
+  const Value mask = builder.input(kMaskInput, {DType::f32, {options.batch_size}});
   const Value logits = build_model(builder, options, false, images, {}, result.parameters);
   const CrossEntropyResult entropy = softmax_cross_entropy(logits, labels, mask, options.label_smoothing);
   const std::int64_t k = std::min<std::int64_t>(5, options.model_options.num_classes);

@@ -53,6 +53,11 @@ struct Step {
 };
 
 inline constexpr const char* kGlobalStep = "global_step";
+// The arguments that a batch is bound to.
+inline constexpr const char* kImagesInput = "images";
+inline constexpr const char* kLabelsInput = "labels";
+inline constexpr const char* kFlipInput = "flip";
+inline constexpr const char* kMaskInput = "mask";
 
 // Returns loss (mean cross-entropy of the batch), total_loss (with the L2 penalty) and learning_rate, all f32[].
 // Updates parameters, slots, statistics and global_step, the number of steps done.

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/format/safetensors.h"
+#include "ridgeline/format/tensor/safetensors.h"
 #include "ridgeline/nn/module.h"
 
 namespace ridgeline::nn {

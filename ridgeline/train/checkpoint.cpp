@@ -15,7 +15,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/utf8.h"
 #include "ridgeline/data/ir/base64.h"
-#include "ridgeline/format/crc32c.h"
+#include "ridgeline/format/wire/crc32c.h"
 
 namespace ridgeline::train {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/format/safetensors.h"
+#include "ridgeline/format/tensor/safetensors.h"
 #include "ridgeline/train/run_settings.h"
 
 namespace ridgeline::train {

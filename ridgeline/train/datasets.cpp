@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/data/tool/data_dir.h"
-#include "ridgeline/data/tool/record_classes.h"
+#include "ridgeline/data/standard/data_dir.h"
+#include "ridgeline/data/standard/record_classes.h"
 
 namespace ridgeline::train {
 namespace {

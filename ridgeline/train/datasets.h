@@ -1,12 +1,12 @@
 // ridgeline/train/datasets.h
 //
-// From --data_dir to the two datasets of a run. What the directory holds is decided in data/tool/data_dir.h.
+// From --data_dir to the two datasets of a run. What the directory holds is decided in data/standard/data_dir.h.
 #pragma once
 
 #include <optional>
 
 #include "ridgeline/data/api/dataset.h"
-#include "ridgeline/data/tool/standard_pipeline.h"
+#include "ridgeline/data/standard/standard_pipeline.h"
 #include "ridgeline/train/class_names.h"
 #include "ridgeline/train/recipe.h"
 

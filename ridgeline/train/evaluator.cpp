@@ -9,6 +9,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/runtime/rows/rows.h"
+#include "ridgeline/train/bind_batch.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
 
@@ -95,10 +96,9 @@ std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset
   const std::int64_t total = validation.num_samples();
   while (auto batch = next_batch(iterator, recipe)) {
     if (interrupted()) return std::nullopt;
-    program.bind("images", batch->image());
-    program.bind("labels", batch->label());
+    bind_batch(program, batch->image(), batch->label());
     const Tensor mask = mask_of(*batch);
-    program.bind("mask", mask);
+    program.bind(nn::kMaskInput, mask);
     if (!program.run()) return std::nullopt;
     loss += program.output("loss_sum").at(0);
     top_1 += program.output("top_1").at(0);

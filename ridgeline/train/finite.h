@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/format/safetensors.h"
+#include "ridgeline/format/tensor/safetensors.h"
 
 namespace ridgeline::train {
 

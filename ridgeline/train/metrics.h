@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/format/event_file.h"
-#include "ridgeline/format/json_lines.h"
+#include "ridgeline/format/record/event_file.h"
+#include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/train/training_log.h"
 
 namespace ridgeline::train {

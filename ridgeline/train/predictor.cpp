@@ -68,11 +68,12 @@ std::vector<ClassProbability> Predictor::predict(const std::string& image_path) 
     throw Error(image_path + ": " + error.what());
   }
   const Tensor column = Tensor::view(pixels.data(), DType::u8, Shape{1, pixels.height(), pixels.width(), 3});
-  const data::Dataset dataset = with_evaluation_transforms(data::InMemory({{"image", column}}), state_->recipe);
+  const data::Dataset dataset =
+      with_evaluation_transforms(data::InMemory({{data::kImageColumn, column}}), state_->recipe);
   data::Iterator iterator(dataset, {.pull = true});
   const auto batch = iterator.next();
   Program& program = state_->network->prediction();
-  program.bind("images", batch->image());
+  program.bind(nn::kImagesInput, batch->image());
   program.run();
   const Tensor probabilities = program.output("probabilities");
   const Tensor logits = program.output("logits");

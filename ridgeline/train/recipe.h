@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/data/api/sources.h"
 #include "ridgeline/data/runtime/bad_samples.h"
+#include "ridgeline/data/source/sources.h"
 #include "ridgeline/nn/models.h"
 
 namespace ridgeline::train {

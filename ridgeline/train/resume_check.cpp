@@ -5,7 +5,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/runtime/state.h"
-#include "ridgeline/data/tool/data_dir.h"
+#include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/nn/models.h"
 #include "ridgeline/train/class_names.h"
 

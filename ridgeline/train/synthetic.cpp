@@ -1,6 +1,7 @@
 #include "ridgeline/train/synthetic.h"
 
 #include "ridgeline/core/random.h"
+#include "ridgeline/train/bind_batch.h"
 
 namespace ridgeline::train {
 
@@ -21,10 +22,6 @@ SyntheticBatch::SyntheticBatch(const nn::StepOptions& options, std::int64_t num_
   for (std::uint8_t& flip : flip_.span<std::uint8_t>()) flip = static_cast<std::uint8_t>(random.bits() & 1u);
 }
 
-void SyntheticBatch::bind(Program& program) const {
-  program.bind("images", images_);
-  program.bind("labels", labels_);
-  if (raw_) program.bind("flip", flip_);
-}
+void SyntheticBatch::bind(Program& program) const { bind_batch(program, images_, labels_, raw_ ? &flip_ : nullptr); }
 
 }  // namespace ridgeline::train

@@ -14,6 +14,7 @@
 #include "ridgeline/core/version.h"
 #include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/train/bind_batch.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/datasets.h"
 #include "ridgeline/train/directory_lock.h"
@@ -172,9 +173,7 @@ class Trainer {
     if (recipe_.synthetic) {
       synthetic_->bind(program);
     } else {
-      program.bind("images", batch_->image());
-      program.bind("labels", batch_->label());
-      if (recipe_.enable_data_pre_proc) program.bind("flip", batch_->flip());
+      bind_batch(program, batch_->image(), batch_->label(), recipe_.enable_data_pre_proc ? &batch_->flip() : nullptr);
     }
     has_outputs_ = true;
     return true;

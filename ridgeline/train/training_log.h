@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "ridgeline/format/append_file.h"
+#include "ridgeline/format/wire/append_file.h"
 
 namespace ridgeline::train {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "ridgeline/image/png.h"
+#include "ridgeline/image/png/png.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 

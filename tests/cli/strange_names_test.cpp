@@ -7,7 +7,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/utf8.h"
 #include "ridgeline/data/make/make_shapes.h"
-#include "ridgeline/format/packed.h"
+#include "ridgeline/format/record/packed.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 

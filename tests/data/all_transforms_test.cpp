@@ -5,70 +5,49 @@
 #include "pictures.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
+#include "transform_rows.h"
 
 namespace ridgeline::data::testing {
 namespace {
 
-// Every random transform of samples once, by way of the front end.
-std::vector<Transform> random_transforms() {
-  return {RandomResizedCrop(24),
-          RandomHorizontalFlip(),
-          RandomVerticalFlip(),
-          RandomRotation(20),
-          RandomAffine(10, {.translate = {{0.1, 0.1}}, .scale = {{0.8, 1.2}}, .shear = {5}}),
-          RandomPerspective(),
-          RandomCrop(22, {.padding = 2}),
-          ColorJitter({.brightness = 0.3, .contrast = 0.3, .saturation = 0.3, .hue = 0.1}),
-          RandomGrayscale(0.3),
-          RandomInvert(0.3),
-          RandomPosterize(4),
-          RandomSolarize(120),
-          RandomAutoContrast(),
-          RandomEqualize(),
-          RandomSharpness({0.5, 2}),
-          GaussianBlur(3),
-          RandomErasing(),
-          CutOut(4),
-          AutoAugment(),
-          RandAugment(),
-          TrivialAugmentWide(),
-          RandomApply({RandomInvert(), RandomRotation(5)}),
-          RandomChoice({RandomInvert(), CutOut(3)}),
-          RandomOrder({RandomInvert(), GaussianBlur(3)})};
+// Those of the rows that work on an image alone, by whether they draw.
+std::vector<Transform> transforms_that_run(bool random) {
+  std::vector<Transform> all;
+  for (const TransformRow& row : transform_rows()) {
+    if (row.run && is_random(*row.run) == random) all.push_back(*row.run);
+  }
+  return all;
 }
 
-std::vector<Transform> fixed_transforms() {
-  return {Resize({20, 22}),      CenterCrop({18, 24}),
-          Crop(-1, 2, {17, 19}), Rotate(10),
-          Affine({.angle = 10}), Pad({1, 2}),
-          AdjustBrightness(1.2), AdjustContrast(1.2),
-          AdjustSaturation(2),   AdjustSharpness(2),
-          AdjustHue(0.1),        Invert(),
-          Posterize(3),          Solarize(100),
-          AutoContrast(),        Equalize(),
-          Grayscale(3),          Compose({Pad({1}), Invert()})};
+TEST(AllTransforms, HaveARowInTheTestsEach) {
+  for (const TransformEntry& entry : transform_table()) {
+    const TransformRow* row = transform_row(entry.op);
+    ASSERT_TRUE(row) << entry.op << " has no row in transform_rows.h";
+    const bool alone = entry.needs_pixels && !entry.made_by_pass && entry.op != "clip_boxes";
+    EXPECT_TRUE(row->run || !alone) << "the row of " << entry.op << " does not run it";
+    EXPECT_TRUE(!row->run || row->run->op == entry.op) << entry.op << " runs " << row->run->op;
+  }
+  std::set<std::string> once;
+  for (const TransformRow& row : transform_rows()) {
+    EXPECT_NO_THROW(transform_entry(row.op));
+    EXPECT_TRUE(once.insert(row.op).second) << row.op << " has two rows";
+  }
 }
 
-// The same ones by way of the table: a new entry must be added to the lists above.
-TEST(AllTransforms, AreInTheListsOfThisTest) {
-  std::set<std::string> known{"decode",  "normalize", "type_cast", "rescale", "hwc_to_chw",
-                              "one_hot", "function",  "mixup",     "cutmix",  "clip_boxes"};
-  for (const Transform& t : random_transforms()) {
-    known.insert(t.op);
-    EXPECT_TRUE(is_random(t)) << t.op;
+// Whoever runs an operation finds how in its entry, on samples, on batches, or (made of others) on both.
+TEST(AllTransforms, SayHowTheyRun) {
+  for (const TransformEntry& entry : transform_table()) {
+    EXPECT_EQ(entry.step != nullptr, !entry.whole_batch) << entry.op;
+    EXPECT_EQ(entry.batch_step != nullptr, entry.whole_batch || (entry.nests && !entry.fused_sequence)) << entry.op;
+    EXPECT_EQ(entry.fuses.empty(), entry.fuse == nullptr) << entry.op;
+    for (const std::string& op : entry.fuses) EXPECT_NO_THROW(transform_entry(op)) << entry.op;
   }
-  for (const Transform& t : fixed_transforms()) {
-    known.insert(t.op);
-    EXPECT_FALSE(is_random(t)) << t.op;
-  }
-  for (const TransformEntry& entry : transform_table())
-    EXPECT_TRUE(entry.made_by_pass || known.contains(entry.op)) << entry.op;
 }
 
 TEST(AllTransforms, AloneReplayRunAndJsonAgree) {
   const Pictures pictures;
-  std::vector<Transform> all = random_transforms();
-  for (const Transform& t : fixed_transforms()) all.push_back(t);
+  std::vector<Transform> all = transforms_that_run(true);
+  for (const Transform& t : transforms_that_run(false)) all.push_back(t);
   for (const Transform& t : all) {
     const Dataset data = ImageFolder(pictures.folder).map(Resize({26, 25}), t).batch(4).with_seed(9);
     Iterator reference(data, {.epochs = 2, .pull = true});
@@ -92,7 +71,7 @@ TEST(AllTransforms, AloneReplayRunAndJsonAgree) {
 TEST(AllTransforms, TogetherDoNotDependOnWorkersOrPasses) {
   const TempDir dir;
   const Dataset folder = ImageFolder(write_folders(dir / "train", 2, 10));
-  std::vector<Transform> transforms = random_transforms();
+  std::vector<Transform> transforms = transforms_that_run(true);
   for (const Transform& t : {Normalize::imagenet().transform, RandomErasing({.noise = true})}) transforms.push_back(t);
   const Dataset data = folder.shuffle().map(transforms).batch(6).with_seed(4);
   Iterator reference(data, {.epochs = 3, .pull = true});

@@ -1,6 +1,6 @@
 // Samples that cannot be made: raise, skip, replace, the budget and the list of the quarantined.
 #include "helpers.h"
-#include "ridgeline/format/json_lines.h"
+#include "ridgeline/format/text/json_lines.h"
 
 namespace ridgeline::data::testing {
 namespace {

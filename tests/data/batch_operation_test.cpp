@@ -1,6 +1,6 @@
 // Operations of whole batches: MixUp and CutMix against the functions of image/.
 #include "helpers.h"
-#include "ridgeline/image/mix.h"
+#include "ridgeline/image/augment/mix.h"
 
 namespace ridgeline::data::testing {
 namespace {

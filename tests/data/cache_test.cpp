@@ -6,7 +6,7 @@
 
 #include "helpers.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/format/packed.h"
+#include "ridgeline/format/record/packed.h"
 
 namespace ridgeline::data::testing {
 namespace {

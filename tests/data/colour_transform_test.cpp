@@ -3,14 +3,14 @@
 #include <functional>
 
 #include "pictures.h"
-#include "ridgeline/image/blur.h"
-#include "ridgeline/image/colour.h"
-#include "ridgeline/image/colour_jitter.h"
-#include "ridgeline/image/enhance.h"
-#include "ridgeline/image/erase.h"
+#include "ridgeline/image/augment/blur.h"
+#include "ridgeline/image/augment/colour.h"
+#include "ridgeline/image/augment/colour_jitter.h"
+#include "ridgeline/image/augment/enhance.h"
+#include "ridgeline/image/augment/erase.h"
+#include "ridgeline/image/augment/tone.h"
 #include "ridgeline/image/normalize.h"
-#include "ridgeline/image/resample.h"
-#include "ridgeline/image/tone.h"
+#include "ridgeline/image/resample/resample.h"
 
 namespace ridgeline::data::testing {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/tool/pack.h"
-#include "ridgeline/format/example.h"
-#include "ridgeline/format/tar.h"
-#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/tar.h"
+#include "ridgeline/format/record/tfrecord.h"
 #include "tests/data/helpers.h"
 
 namespace ridgeline::data::testing {

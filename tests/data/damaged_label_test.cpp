@@ -1,8 +1,8 @@
 // The label base is looked for in records that may be damaged: that is for whoever reads them to judge.
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/tool/inspect.h"
-#include "ridgeline/format/example.h"
-#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/tfrecord.h"
 #include "tests/data/helpers.h"
 
 namespace ridgeline::data::testing {

@@ -4,8 +4,8 @@
 
 #include "helpers.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/format/example.h"
-#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/tfrecord.h"
 
 namespace ridgeline::data::testing {
 namespace {

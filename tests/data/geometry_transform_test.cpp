@@ -1,11 +1,11 @@
 // Transforms that move pixels, against the functions of image/ called one by one with the same draws.
 #include "pictures.h"
-#include "ridgeline/image/border.h"
+#include "ridgeline/image/augment/border.h"
+#include "ridgeline/image/augment/rotate.h"
+#include "ridgeline/image/augment/warp_draw.h"
 #include "ridgeline/image/geometry.h"
 #include "ridgeline/image/pixels.h"
-#include "ridgeline/image/resample.h"
-#include "ridgeline/image/rotate.h"
-#include "ridgeline/image/warp_draw.h"
+#include "ridgeline/image/resample/resample.h"
 
 namespace ridgeline::data::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include "helpers.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
-#include "transform_args.h"
+#include "transform_rows.h"
 
 namespace ridgeline::data::testing {
 namespace {
@@ -149,14 +149,15 @@ TEST(DataGraphJson, EveryRegisteredNodeComesBackEqual) {
 
 TEST(DataGraphJson, EveryRegisteredTransformComesBackEqual) {
   for (const TransformEntry& entry : transform_table()) {
-    ASSERT_TRUE(transform_args().contains(entry.op)) << "give arguments for " << entry.op << " in this test";
+    const TransformRow* row = transform_row(entry.op);
+    ASSERT_TRUE(row) << "give " << entry.op << " a row in transform_rows.h";
     DataGraph graph;
     graph.add({.op = "in_memory", .args = {{"columns", sample_tensors()}}});
     Node map{.op = "map", .inputs = {graph.output().id}};
     if (entry.whole_batch) map = {.op = "batch", .inputs = {graph.output().id}, .args = {{"size", std::int64_t{2}}}};
-    Transform t{entry.op, transform_args().at(entry.op), ""}, named{entry.op, t.args, "my_name"};
+    Transform t{entry.op, row->args, ""}, named{entry.op, t.args, "my_name"};
     if (entry.op == "resize_write") {
-      t.operations = named.operations = {Resize(8), {"write", transform_args().at("write"), ""}};
+      t.operations = named.operations = {Resize(8), {"write", transform_row("write")->args, ""}};
     } else if (entry.nests) {
       t.operations = named.operations = {RandomInvert(), Compose({RandomInvert()})};
     }

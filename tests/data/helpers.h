@@ -18,7 +18,8 @@
 
 #include "ridgeline/core/random.h"
 #include "ridgeline/data/data.h"
-#include "ridgeline/image/jpeg.h"
+#include "ridgeline/image/jpeg/jpeg.h"
+#include "tests/support/error_of.h"
 
 namespace ridgeline::data::testing {
 
@@ -127,20 +128,9 @@ inline std::vector<std::uint64_t> digests(Iterator& it) {
   return all;
 }
 
-// The message of the Error that `f` throws; "" if it throws none.
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
-#define EXPECT_ERROR(expression, part)                                                                       \
-  EXPECT_NE(::ridgeline::data::testing::error_of([&] { (void)(expression); }).find(part), std::string::npos) \
-      << ::ridgeline::data::testing::error_of([&] { (void)(expression); })
+#define EXPECT_ERROR(expression, part)                                                        \
+  EXPECT_NE(::ridgeline::error_of([&] { (void)(expression); }).find(part), std::string::npos) \
+      << ::ridgeline::error_of([&] { (void)(expression); })
 
 // The folder with packA, or "".
 inline std::string pack() {

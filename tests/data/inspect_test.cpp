@@ -7,9 +7,9 @@
 #include "ridgeline/data/tool/inspect.h"
 #include "ridgeline/data/tool/inspect_notes.h"
 #include "ridgeline/data/tool/pack.h"
-#include "ridgeline/format/example.h"
-#include "ridgeline/format/tfrecord.h"
-#include "ridgeline/image/png.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/tfrecord.h"
+#include "ridgeline/image/png/png.h"
 
 namespace ridgeline::data::testing {
 namespace {

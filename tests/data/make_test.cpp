@@ -3,10 +3,10 @@
 #include "helpers.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/threads.h"
-#include "ridgeline/data/tool/data_dir.h"
-#include "ridgeline/format/example.h"
-#include "ridgeline/format/tfrecord.h"
-#include "ridgeline/image/shapes.h"
+#include "ridgeline/data/make/shapes.h"
+#include "ridgeline/data/standard/data_dir.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/tfrecord.h"
 
 namespace ridgeline::data::testing {
 namespace {
@@ -38,7 +38,7 @@ TEST(MakeShapes, DrawsClassFoldersThatDependOnTheSeedAlone) {
   const Dataset train = ImageFolder(dir / "a/train"), val = ImageFolder(dir / "a/val");
   EXPECT_EQ(train.size(), 20);
   EXPECT_EQ(val.size(), 10);
-  std::vector<std::string> names = image::shape_class_names();
+  std::vector<std::string> names = shape_class_names();
   std::sort(names.begin(), names.end());
   EXPECT_EQ(train.class_names(), names);
   EXPECT_EQ(val.class_names(), names);

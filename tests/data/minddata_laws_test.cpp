@@ -3,7 +3,7 @@
 
 #include "helpers.h"
 #include "ridgeline/data/minddata/json.h"
-#include "ridgeline/image/png.h"
+#include "ridgeline/image/png/png.h"
 
 namespace ridgeline::data::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/pass/batch_plan.h"
-#include "ridgeline/image/filter.h"
+#include "ridgeline/image/resample/filter.h"
 
 namespace ridgeline::data::testing {
 namespace {

@@ -1,8 +1,8 @@
 // The automatic policies against the functions of image/, and transforms made of others.
 #include "pictures.h"
-#include "ridgeline/image/augment_policy.h"
-#include "ridgeline/image/resample.h"
-#include "ridgeline/image/tone.h"
+#include "ridgeline/image/augment/policy.h"
+#include "ridgeline/image/augment/tone.h"
+#include "ridgeline/image/resample/resample.h"
 
 namespace ridgeline::data::testing {
 namespace {

@@ -2,8 +2,8 @@
 #include "helpers.h"
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/pass/passes.h"
-#include "ridgeline/format/example.h"
-#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/tfrecord.h"
 
 namespace ridgeline::data::testing {
 namespace {

@@ -1,10 +1,10 @@
 // How many classes the labels of records speak of, and what the records call them.
-#include "ridgeline/data/tool/record_classes.h"
+#include "ridgeline/data/standard/record_classes.h"
 
 #include "helpers.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/format/example.h"
-#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/tfrecord.h"
 
 namespace ridgeline::data::testing {
 namespace {

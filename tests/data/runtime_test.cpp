@@ -4,9 +4,9 @@
 
 #include "helpers.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/data/runtime/rows/jpeg_indices.h"
 #include "ridgeline/data/runtime/tuner.h"
 #include "ridgeline/data/runtime/worker_pool.h"
+#include "ridgeline/data/sample/jpeg_indices.h"
 #include "ridgeline/image/decode.h"
 #include "ridgeline/image/normalize.h"
 

@@ -1,6 +1,6 @@
 // Data sets that have a name, each reader with files written here; MNIST and CIFAR-10 as they are published.
 #include "ridgeline/core/file.h"
-#include "ridgeline/image/png.h"
+#include "ridgeline/image/png/png.h"
 #include "source_laws.h"
 
 namespace ridgeline::data::testing {

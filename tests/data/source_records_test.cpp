@@ -3,10 +3,10 @@
 #include <set>
 
 #include "ridgeline/core/file.h"
-#include "ridgeline/format/example.h"
-#include "ridgeline/format/packed.h"
-#include "ridgeline/format/tar.h"
-#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/packed.h"
+#include "ridgeline/format/record/tar.h"
+#include "ridgeline/format/record/tfrecord.h"
 #include "source_laws.h"
 
 namespace ridgeline::data::testing {

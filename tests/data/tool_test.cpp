@@ -6,16 +6,16 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/sha256.h"
 #include "ridgeline/data/runtime/for_each.h"
+#include "ridgeline/data/standard/data_dir.h"
+#include "ridgeline/data/standard/standard_pipeline.h"
 #include "ridgeline/data/tool/bench.h"
 #include "ridgeline/data/tool/caption.h"
-#include "ridgeline/data/tool/data_dir.h"
 #include "ridgeline/data/tool/pack.h"
 #include "ridgeline/data/tool/preview.h"
-#include "ridgeline/data/tool/standard_pipeline.h"
-#include "ridgeline/format/packed.h"
+#include "ridgeline/format/record/packed.h"
 #include "ridgeline/image/decode.h"
-#include "ridgeline/image/png.h"
-#include "ridgeline/image/resample.h"
+#include "ridgeline/image/png/png.h"
+#include "ridgeline/image/resample/resample.h"
 
 namespace ridgeline::data::testing {
 namespace {

@@ -1,10 +1,10 @@
 // What each transform does to a picture, against the functions of image/ called one by one.
 #include "pictures.h"
-#include "ridgeline/image/border.h"
+#include "ridgeline/image/augment/border.h"
 #include "ridgeline/image/geometry.h"
 #include "ridgeline/image/normalize.h"
 #include "ridgeline/image/pixels.h"
-#include "ridgeline/image/resample.h"
+#include "ridgeline/image/resample/resample.h"
 
 namespace ridgeline::data::testing {
 namespace {

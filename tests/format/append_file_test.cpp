@@ -1,11 +1,11 @@
 // Files that grow, while others move, remove and watch them.
-#include "ridgeline/format/append_file.h"
+#include "ridgeline/format/wire/append_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/format/support.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

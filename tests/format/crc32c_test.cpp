@@ -1,7 +1,7 @@
-#include "ridgeline/format/crc32c.h"
+#include "ridgeline/format/wire/crc32c.h"
 
 #include "ridgeline/core/random.h"
-#include "tests/format/support.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

@@ -1,9 +1,9 @@
-#include "ridgeline/format/csv.h"
+#include "ridgeline/format/text/csv.h"
 
 #include <cmath>
 #include <limits>
 
-#include "tests/format/support.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

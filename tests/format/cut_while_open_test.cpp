@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "ridgeline/format/packed.h"
-#include "ridgeline/format/safetensors.h"
-#include "ridgeline/format/tar_samples.h"
-#include "ridgeline/format/tfrecord.h"
-#include "tests/format/support.h"
+#include "ridgeline/format/record/packed.h"
+#include "ridgeline/format/record/tar_samples.h"
+#include "ridgeline/format/record/tfrecord.h"
+#include "ridgeline/format/tensor/safetensors.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

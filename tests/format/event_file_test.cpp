@@ -1,11 +1,11 @@
-#include "ridgeline/format/event_file.h"
+#include "ridgeline/format/record/event_file.h"
 
 #include <bit>
 #include <limits>
 
-#include "ridgeline/format/protobuf_wire.h"
-#include "ridgeline/format/tfrecord.h"
-#include "tests/format/support.h"
+#include "ridgeline/format/record/tfrecord.h"
+#include "ridgeline/format/wire/protobuf_wire.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

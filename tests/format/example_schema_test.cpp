@@ -1,9 +1,9 @@
-#include "ridgeline/format/example_schema.h"
+#include "ridgeline/format/record/example_schema.h"
 
 #include <limits>
 
-#include "ridgeline/format/tfrecord.h"
-#include "tests/format/support.h"
+#include "ridgeline/format/record/tfrecord.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

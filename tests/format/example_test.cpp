@@ -1,10 +1,10 @@
-#include "ridgeline/format/example.h"
+#include "ridgeline/format/record/example.h"
 
 #include <limits>
 
 #include "ridgeline/core/random.h"
-#include "ridgeline/format/protobuf_wire.h"
-#include "tests/format/support.h"
+#include "ridgeline/format/wire/protobuf_wire.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

@@ -1,7 +1,7 @@
-#include "ridgeline/format/gzip.h"
+#include "ridgeline/format/wire/gzip.h"
 
 #include "ridgeline/core/random.h"
-#include "tests/format/support.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

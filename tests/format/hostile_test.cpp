@@ -4,12 +4,12 @@
 #include <cstring>
 
 #include "ridgeline/core/random.h"
-#include "ridgeline/format/crc32c.h"
-#include "ridgeline/format/packed.h"
-#include "ridgeline/format/packed_layout.h"
-#include "ridgeline/format/tar_header.h"
-#include "ridgeline/format/tar_samples.h"
-#include "tests/format/support.h"
+#include "ridgeline/format/record/packed.h"
+#include "ridgeline/format/record/packed_layout.h"
+#include "ridgeline/format/record/tar_header.h"
+#include "ridgeline/format/record/tar_samples.h"
+#include "ridgeline/format/wire/crc32c.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

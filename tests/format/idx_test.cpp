@@ -1,9 +1,9 @@
-#include "ridgeline/format/idx.h"
+#include "ridgeline/format/tensor/idx.h"
 
 #include <algorithm>
 
-#include "ridgeline/format/gzip.h"
-#include "tests/format/support.h"
+#include "ridgeline/format/wire/gzip.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

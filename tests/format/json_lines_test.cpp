@@ -1,11 +1,11 @@
-#include "ridgeline/format/json_lines.h"
+#include "ridgeline/format/text/json_lines.h"
 
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "ridgeline/core/random.h"
-#include "tests/format/support.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

@@ -1,6 +1,6 @@
-#include "ridgeline/format/json_rows.h"
+#include "ridgeline/format/text/json_rows.h"
 
-#include "tests/format/support.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

@@ -1,6 +1,6 @@
-#include "ridgeline/format/json_value.h"
+#include "ridgeline/format/text/json_value.h"
 
-#include "tests/format/support.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

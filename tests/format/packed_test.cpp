@@ -1,4 +1,4 @@
-#include "ridgeline/format/packed.h"
+#include "ridgeline/format/record/packed.h"
 
 #include <sys/resource.h>
 
@@ -6,8 +6,8 @@
 #include <cstring>
 #include <thread>
 
-#include "ridgeline/format/packed_layout.h"
-#include "tests/format/support.h"
+#include "ridgeline/format/record/packed_layout.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

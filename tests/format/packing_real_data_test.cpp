@@ -1,12 +1,12 @@
 // Real images and catalogues through the formats that the data engine packs and reads.
 #include <map>
 
-#include "ridgeline/format/csv.h"
-#include "ridgeline/format/example.h"
-#include "ridgeline/format/packed.h"
-#include "ridgeline/format/tar_samples.h"
-#include "ridgeline/format/tfrecord.h"
-#include "tests/format/support.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/packed.h"
+#include "ridgeline/format/record/tar_samples.h"
+#include "ridgeline/format/record/tfrecord.h"
+#include "ridgeline/format/text/csv.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

@@ -1,9 +1,9 @@
-#include "ridgeline/format/protobuf_wire.h"
+#include "ridgeline/format/wire/protobuf_wire.h"
 
 #include <limits>
 
 #include "ridgeline/core/random.h"
-#include "tests/format/support.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

@@ -1,9 +1,9 @@
-#include "ridgeline/format/safetensors.h"
+#include "ridgeline/format/tensor/safetensors.h"
 
 #include <cstring>
 
 #include "ridgeline/core/random.h"
-#include "tests/format/support.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

@@ -1,6 +1,6 @@
-#include "ridgeline/format/tar_samples.h"
+#include "ridgeline/format/record/tar_samples.h"
 
-#include "tests/format/support.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

@@ -1,12 +1,12 @@
-#include "ridgeline/format/tar.h"
+#include "ridgeline/format/record/tar.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <map>
 #include <thread>
 
-#include "ridgeline/format/tar_header.h"
-#include "tests/format/support.h"
+#include "ridgeline/format/record/tar_header.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

@@ -2,9 +2,9 @@
 #include <map>
 #include <sstream>
 
-#include "ridgeline/format/example.h"
-#include "ridgeline/format/tfrecord.h"
-#include "tests/format/support.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/tfrecord.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

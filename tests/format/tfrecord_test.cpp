@@ -1,8 +1,8 @@
-#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/format/record/tfrecord.h"
 
 #include <thread>
 
-#include "tests/format/support.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

@@ -1,6 +1,6 @@
-#include "ridgeline/format/xml.h"
+#include "ridgeline/format/text/xml.h"
 
-#include "tests/format/support.h"
+#include "tests/support/files.h"
 
 namespace ridgeline {
 namespace {

@@ -1,6 +1,6 @@
 #include <fstream>
 
-#include "ridgeline/format/protobuf_wire.h"
+#include "ridgeline/format/wire/protobuf_wire.h"
 #include "tests/graph/golden_onnx.h"
 
 namespace ridgeline::test {

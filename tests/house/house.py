@@ -22,7 +22,8 @@ STRANGERS = {("graph", "data"), ("data", "graph")}
 # Of data/: tools stand on runs, runs on what the calls made; sources and the IR ask each other (columns, sizes).
 PARTS = {
     "graph": {"grad": 0, "pass": 1, "op": 2, "loop": 2, "ir": 2},
-    "data": {"tool": 0, "make": 1, "runtime": 2, "api": 3, "minddata": 4, "draw": 4, "pass": 5, "source": 6, "ir": 6},
+    "data": {"tool": 0, "make": 1, "standard": 2, "runtime": 3, "minddata": 4, "source": 5, "api": 6, "draw": 7, "pass": 7,
+             "transform": 8, "sample": 9, "ir": 10, "set": 11},
 }
 INSIDE_CPP = ("fmt/", "nlohmann/", "spdlog/", "CLI/")
 MAX_LINES = 500

@@ -67,10 +67,15 @@ class House(unittest.TestCase):
 
     def test_the_parts_of_data_have_an_order(self):
         self.write("ridgeline/data/runtime/b.cpp", '#include "ridgeline/data/pass/a.h"\n')
-        self.write("ridgeline/data/ir/b.cpp", '#include "ridgeline/data/source/a.h"\n')
+        self.write("ridgeline/data/source/b.cpp", '#include "ridgeline/data/ir/a.h"\n')
         self.assertEqual(self.found(), [])
         self.write("ridgeline/data/pass/b.cpp", '#include "ridgeline/data/runtime/a.h"\n')
         self.assert_only("ridgeline/data/pass/b.cpp:1", "data/runtime lies above data/pass")
+
+    def test_the_data_graph_knows_no_source_and_no_transform(self):
+        for part in ("source", "transform"):
+            self.write("ridgeline/data/ir/b.cpp", f'#include "ridgeline/data/{part}/a.h"\n')
+            self.assert_only("ridgeline/data/ir/b.cpp:1", f"data/{part} lies above data/ir")
 
     def test_angle_brackets_and_highway_targets_count(self):
         self.write("ridgeline/core/b.cpp", "#include <ridgeline/image/a.h>\n")

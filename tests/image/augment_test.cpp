@@ -7,7 +7,7 @@
 #include "peer_oracle.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/image/augment_policy.h"
+#include "ridgeline/image/augment/policy.h"
 #include "statistics.h"
 #include "support.h"
 

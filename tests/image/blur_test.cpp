@@ -5,7 +5,7 @@
 #include "peer_oracle.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/image/blur.h"
+#include "ridgeline/image/augment/blur.h"
 #include "ridgeline/image/pixels.h"
 #include "support.h"
 

@@ -2,7 +2,7 @@
 
 #include "pixel_oracle.h"
 #include "ridgeline/core/error.h"
-#include "ridgeline/image/border.h"
+#include "ridgeline/image/augment/border.h"
 #include "ridgeline/image/pixels.h"
 #include "support.h"
 

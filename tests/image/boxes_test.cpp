@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/image/border.h"
+#include "ridgeline/image/augment/border.h"
+#include "ridgeline/image/augment/rotate.h"
 #include "ridgeline/image/boxes.h"
 #include "ridgeline/image/pixels.h"
-#include "ridgeline/image/rotate.h"
 #include "support.h"
 
 namespace ridgeline::image {

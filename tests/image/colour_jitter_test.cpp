@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/image/colour.h"
-#include "ridgeline/image/colour_jitter.h"
-#include "ridgeline/image/enhance.h"
+#include "ridgeline/image/augment/colour.h"
+#include "ridgeline/image/augment/colour_jitter.h"
+#include "ridgeline/image/augment/enhance.h"
 #include "statistics.h"
 #include "support.h"
 

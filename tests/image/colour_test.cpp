@@ -5,10 +5,10 @@
 
 #include "pixel_oracle.h"
 #include "ridgeline/core/error.h"
-#include "ridgeline/image/colour.h"
-#include "ridgeline/image/enhance.h"
+#include "ridgeline/image/augment/colour.h"
+#include "ridgeline/image/augment/enhance.h"
+#include "ridgeline/image/augment/tone.h"
 #include "ridgeline/image/pixels.h"
-#include "ridgeline/image/tone.h"
 #include "support.h"
 
 namespace ridgeline::image {

@@ -7,8 +7,8 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/image/normalize.h"
 #include "ridgeline/image/pixels.h"
-#include "ridgeline/image/png.h"
-#include "ridgeline/image/resample.h"
+#include "ridgeline/image/png/png.h"
+#include "ridgeline/image/resample/resample.h"
 #include "support.h"
 
 namespace ridgeline::image {

@@ -3,7 +3,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/image/decode.h"
 #include "ridgeline/image/pixels.h"
-#include "ridgeline/image/png.h"
+#include "ridgeline/image/png/png.h"
 #include "support.h"
 
 namespace ridgeline::image {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/image/erase.h"
+#include "ridgeline/image/augment/erase.h"
 #include "statistics.h"
 #include "support.h"
 

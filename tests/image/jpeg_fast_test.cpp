@@ -8,7 +8,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/random.h"
-#include "ridgeline/image/jpeg.h"
+#include "ridgeline/image/jpeg/jpeg.h"
 #include "ridgeline/image/pixels.h"
 #include "support.h"
 

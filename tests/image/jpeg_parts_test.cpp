@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "ridgeline/core/random.h"
-#include "ridgeline/image/jpeg_colour.h"
-#include "ridgeline/image/jpeg_idct.h"
-#include "ridgeline/image/jpeg_unstuff.h"
+#include "ridgeline/image/jpeg/colour.h"
+#include "ridgeline/image/jpeg/idct.h"
+#include "ridgeline/image/jpeg/unstuff.h"
 #include "support.h"
 
 namespace ridgeline::image {

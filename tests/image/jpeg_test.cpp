@@ -6,9 +6,10 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/random.h"
-#include "ridgeline/image/jpeg.h"
+#include "ridgeline/image/jpeg/jpeg.h"
 #include "ridgeline/image/pixels.h"
 #include "support.h"
+#include "tests/support/error_of.h"
 
 namespace ridgeline::image {
 namespace {
@@ -19,12 +20,7 @@ using test::plain_jpeg;
 using test::PlainEncoding;
 
 std::string error_of(const std::vector<std::uint8_t>& bytes, DecodeLimits limits = {}) {
-  try {
-    JpegDecoder(limits).decode(bytes);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return ridgeline::error_of([&] { JpegDecoder(limits).decode(bytes); });
 }
 
 std::vector<PlainEncoding> encodings() {

@@ -6,7 +6,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/image/mix.h"
+#include "ridgeline/image/augment/mix.h"
 #include "statistics.h"
 
 namespace ridgeline::image {

@@ -2,8 +2,9 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/image/pixels.h"
-#include "ridgeline/image/png.h"
+#include "ridgeline/image/png/png.h"
 #include "support.h"
+#include "tests/support/error_of.h"
 
 namespace ridgeline::image {
 namespace {
@@ -11,12 +12,7 @@ namespace {
 using test::detailed_image;
 
 std::string error_of(const std::vector<std::uint8_t>& bytes, DecodeLimits limits = {}) {
-  try {
-    decode_png(bytes, limits);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return ridgeline::error_of([&] { decode_png(bytes, limits); });
 }
 
 TEST(Png, WhatIsEncodedIsDecoded) {

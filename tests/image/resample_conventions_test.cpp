@@ -9,8 +9,8 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/image/pixels.h"
-#include "ridgeline/image/resample.h"
-#include "ridgeline/image/resample_opencv_passes.h"
+#include "ridgeline/image/resample/opencv_passes.h"
+#include "ridgeline/image/resample/resample.h"
 #include "support.h"
 
 namespace ridgeline::image {

@@ -10,7 +10,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/image/pixels.h"
-#include "ridgeline/image/resample.h"
+#include "ridgeline/image/resample/resample.h"
 #include "support.h"
 
 namespace ridgeline::image {

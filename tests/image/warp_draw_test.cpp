@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/image/warp_draw.h"
+#include "ridgeline/image/augment/warp_draw.h"
 #include "statistics.h"
 
 namespace ridgeline::image {

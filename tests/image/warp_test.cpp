@@ -7,9 +7,9 @@
 #include "pixel_oracle.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/image/augment/rotate.h"
+#include "ridgeline/image/augment/warp.h"
 #include "ridgeline/image/pixels.h"
-#include "ridgeline/image/rotate.h"
-#include "ridgeline/image/warp.h"
 #include "support.h"
 
 namespace ridgeline::image {

@@ -7,7 +7,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/graph/op/evaluate.h"
-#include "ridgeline/image/png.h"
+#include "ridgeline/image/png/png.h"
 #include "ridgeline/nn/training_step.h"
 
 namespace ridgeline::nn {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "ridgeline/core/file.h"
-#include "ridgeline/format/json_lines.h"
+#include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/trainer.h"
 #include "tests/support/temporary_directory.h"

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "ridgeline/core/file.h"
-#include "ridgeline/image/png.h"
+#include "ridgeline/image/png/png.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 

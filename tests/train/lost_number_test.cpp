@@ -8,7 +8,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/format/json_lines.h"
+#include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/finite.h"
 #include "ridgeline/train/trainer.h"

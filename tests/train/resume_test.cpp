@@ -7,7 +7,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
-#include "ridgeline/format/json_lines.h"
+#include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/train/trainer.h"
 #include "tests/support/temporary_directory.h"
 

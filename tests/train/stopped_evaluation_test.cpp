@@ -10,7 +10,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
-#include "ridgeline/format/json_lines.h"
+#include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/trainer.h"

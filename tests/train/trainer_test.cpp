@@ -9,8 +9,8 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/format/event_file.h"
-#include "ridgeline/format/json_lines.h"
+#include "ridgeline/format/record/event_file.h"
+#include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/train/checkpoint.h"
 #include "tests/support/temporary_directory.h"
 

@@ -6,10 +6,11 @@
 
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/ir/count.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
+#include "ridgeline/data/ir/source_handle.h"
 #include "ridgeline/data/pass/batch_plan.h"
 #include "ridgeline/data/pass/passes.h"
-#include "ridgeline/data/source/known.h"
 
 namespace ridgeline::data {
 namespace {
@@ -57,28 +58,28 @@ Dataset Dataset::with(Node node) const {
 }
 
 Dataset Dataset::shuffle(ShuffleOptions options) const {
-  return with(make("shuffle", {{"seed", to_seed(options.seed)}, {"buffer", options.buffer}}));
+  return with(make(node_name::kShuffle, {{"seed", to_seed(options.seed)}, {"buffer", options.buffer}}));
 }
-Dataset Dataset::repeat(std::int64_t count) const { return with(make("repeat", {{"count", count}})); }
-Dataset Dataset::take(std::int64_t count) const { return with(make("take", {{"count", count}})); }
-Dataset Dataset::skip(std::int64_t count) const { return with(make("skip", {{"count", count}})); }
+Dataset Dataset::repeat(std::int64_t count) const { return with(make(node_name::kRepeat, {{"count", count}})); }
+Dataset Dataset::take(std::int64_t count) const { return with(make(node_name::kTake, {{"count", count}})); }
+Dataset Dataset::skip(std::int64_t count) const { return with(make(node_name::kSkip, {{"count", count}})); }
 Dataset Dataset::shard(std::int64_t count, std::int64_t index) const {
-  return with(make("shard", {{"count", count}, {"index", index}}));
+  return with(make(node_name::kShard, {{"count", count}, {"index", index}}));
 }
 Dataset Dataset::map(std::vector<Transform> transforms) const {
-  Node node = make("map");
+  Node node = make(node_name::kMap);
   node.operations = std::move(transforms);
   return with(std::move(node));
 }
 Dataset Dataset::map_columns(std::vector<std::string> columns, std::vector<Transform> transforms) const {
-  Node node = make("map", {{"columns", std::move(columns)}});
+  Node node = make(node_name::kMap, {{"columns", std::move(columns)}});
   node.operations = std::move(transforms);
   return with(std::move(node));
 }
 Dataset Dataset::with_callbacks(std::vector<std::shared_ptr<DataCallback>> callbacks) const {
   Dataset copy = *this;
   for (const Node* at : trunk_of(copy.graph_)) {
-    if (at->op != "map") continue;
+    if (at->op != node_name::kMap) continue;
     Node& map = copy.graph_.node(at->id);
     map.callbacks.insert(map.callbacks.end(), callbacks.begin(), callbacks.end());
     complete(map);
@@ -87,40 +88,42 @@ Dataset Dataset::with_callbacks(std::vector<std::shared_ptr<DataCallback>> callb
   throw Error("callbacks hang on a map: call with_callbacks after map");
 }
 Dataset Dataset::filter(const Filter& filter) const {
-  return with(make("filter", {{"column", filter.column},
-                              {"test", filter.test},
-                              {"values", filter.values},
-                              {"texts", filter.texts},
-                              {"function", filter.function}}));
+  return with(make(node_name::kFilter, {{"column", filter.column},
+                                        {"test", filter.test},
+                                        {"values", filter.values},
+                                        {"texts", filter.texts},
+                                        {"function", filter.function}}));
 }
 Dataset Dataset::project(std::vector<std::string> columns) const {
-  return with(make("project", {{"columns", std::move(columns)}}));
+  return with(make(node_name::kProject, {{"columns", std::move(columns)}}));
 }
 Dataset Dataset::rename(std::vector<std::string> from, std::vector<std::string> to) const {
-  return with(make("rename", {{"from", std::move(from)}, {"to", std::move(to)}}));
+  return with(make(node_name::kRename, {{"from", std::move(from)}, {"to", std::move(to)}}));
 }
 Dataset Dataset::sample(const Sampler& sampler) const { return with(make(sampler.op, sampler.args)); }
 Dataset Dataset::cache(CacheOptions options) const {
-  return with(make("cache", {{"memory_limit", options.memory_limit}, {"directory", std::move(options.directory)}}));
+  return with(
+      make(node_name::kCache, {{"memory_limit", options.memory_limit}, {"directory", std::move(options.directory)}}));
 }
 Dataset Dataset::batch(std::int64_t size, BatchOptions options) const {
-  Node node = make("batch", {{"size", size}, {"drop_remainder", options.drop_remainder}, {"pad", options.pad}});
+  Node node =
+      make(node_name::kBatch, {{"size", size}, {"drop_remainder", options.drop_remainder}, {"pad", options.pad}});
   node.operations = std::move(options.operations);
   return with(std::move(node));
 }
 Dataset Dataset::bucket(const std::string& column, std::vector<std::int64_t> boundaries,
                         std::vector<std::int64_t> sizes, BucketOptions options) const {
-  return with(make("bucket", {{"column", column},
-                              {"boundaries", std::move(boundaries)},
-                              {"sizes", std::move(sizes)},
-                              {"drop_remainder", options.drop_remainder},
-                              {"pad", options.pad}}));
+  return with(make(node_name::kBucket, {{"column", column},
+                                        {"boundaries", std::move(boundaries)},
+                                        {"sizes", std::move(sizes)},
+                                        {"drop_remainder", options.drop_remainder},
+                                        {"pad", options.pad}}));
 }
 
-Dataset zip(const std::vector<Dataset>& inputs) { return join("zip", inputs, {}); }
-Dataset concat(const std::vector<Dataset>& inputs) { return join("concat", inputs, {}); }
+Dataset zip(const std::vector<Dataset>& inputs) { return join(node_name::kZip, inputs, {}); }
+Dataset concat(const std::vector<Dataset>& inputs) { return join(node_name::kConcat, inputs, {}); }
 Dataset mix(const std::vector<Dataset>& inputs, std::vector<double> weights, MixOptions options) {
-  return join("mix", inputs,
+  return join(node_name::kMix, inputs,
               {{"weights", std::move(weights)}, {"count", options.count}, {"seed", to_seed(options.seed)}});
 }
 
@@ -151,7 +154,7 @@ std::optional<std::int64_t> samples_of(const DataGraph& graph) {
   const std::map<std::string, std::int64_t> sizes = sizes_of(graph);
   const std::int64_t rows = sizes.at(graph.output().id);
   if (!batch || rows == kForever) return rows;
-  if (batch->op != "batch" || rows == kUnknown) return kUnknown;
+  if (batch->op != node_name::kBatch || rows == kUnknown) return kUnknown;
   // Batches above the batch node can be rearranged or repeated, and one of them may be short: count them where they can
   // be told apart, below that node, and otherwise by their number.
   const std::int64_t size = batch_capacity(*batch), below = sizes.at(batch->inputs[0]);
@@ -184,7 +187,7 @@ std::int64_t Dataset::batch_size() const {
 std::int64_t Dataset::repeat_count() const {
   std::int64_t product = 1;
   for (const Node& node : graph_.nodes) {
-    if (node.op != "repeat") continue;
+    if (node.op != node_name::kRepeat) continue;
     const std::int64_t count = arg<std::int64_t>(node.args, "count");
     if (count == kForever) return kForever;
     product = rows_product(node.op, product, count);
@@ -199,7 +202,7 @@ std::int64_t Dataset::num_classes() const {
   std::int64_t all = 0;
   std::string unknown;
   for (const Node* node : sources_of(graph_)) {
-    const std::int64_t classes = classes_of(*node).count;
+    const std::int64_t classes = handle_of(*node).classes(*node).count;
     if (classes == 0)
       unknown = fmt::format("[{}] the number of classes is not known{}", node->op,
                             node->args.contains("num_classes") ? ": set the option num_classes" : "");
@@ -209,9 +212,18 @@ std::int64_t Dataset::num_classes() const {
   return all;
 }
 
-std::vector<std::string> Dataset::class_names() const { return classes_of(*sources_of(graph_)[0]).names; }
-ClassIndexing Dataset::class_indexing() const { return classes_of(*sources_of(graph_)[0]).indexing; }
-int Dataset::label_base() const { return label_base_of(*sources_of(graph_)[0]); }
+std::vector<std::string> Dataset::class_names() const {
+  const Node& source = *sources_of(graph_)[0];
+  return handle_of(source).classes(source).names;
+}
+ClassIndexing Dataset::class_indexing() const {
+  const Node& source = *sources_of(graph_)[0];
+  return handle_of(source).classes(source).indexing;
+}
+int Dataset::label_base() const {
+  const Node& source = *sources_of(graph_)[0];
+  return handle_of(source).label_base(source);
+}
 std::string Dataset::to_json(int indent) const { return data::to_json(graph_, indent); }
 std::uint64_t Dataset::hash() const { return graph_hash(graph_); }
 

@@ -3,7 +3,7 @@
 // The C++ front end of the data graph. A Dataset is a value that holds a graph and nothing that runs: every call
 // returns a new Dataset with one node more. Batches come from data::Iterator (runtime/iterator.h).
 //
-// Sources are in api/sources.h.
+// Sources are in source/sources.h, transforms in transform/transforms.h.
 //
 //   auto train = data::ImageFolder("flowers/train")
 //       .shuffle()
@@ -23,8 +23,8 @@
 
 #include "ridgeline/data/api/filter.h"
 #include "ridgeline/data/api/samplers.h"
-#include "ridgeline/data/api/transforms.h"
 #include "ridgeline/data/ir/graph.h"
+#include "ridgeline/data/transform/transforms.h"
 
 namespace ridgeline::data {
 

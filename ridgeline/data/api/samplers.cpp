@@ -1,4 +1,5 @@
 #include "ridgeline/data/api/samplers.h"
+#include "ridgeline/data/ir/node_names.h"
 
 #include <fmt/format.h>
 
@@ -14,23 +15,23 @@ std::int64_t to_seed(const std::optional<std::uint64_t>& seed) {
 }
 
 Sampler SequentialSampler(std::int64_t start, std::int64_t count) {
-  return {"sequential_sampler", {{"start", start}, {"count", count}}};
+  return {node_name::kSequentialSampler, {{"start", start}, {"count", count}}};
 }
 
 Sampler RandomSampler(RandomSamplerOptions options) {
-  return {"random_sampler",
+  return {node_name::kRandomSampler,
           {{"replacement", options.replacement}, {"count", options.count}, {"seed", to_seed(options.seed)}}};
 }
 
 Sampler SubsetSampler(std::vector<std::int64_t> indices) {
-  return {"subset_sampler", {{"indices", std::move(indices)}}};
+  return {node_name::kSubsetSampler, {{"indices", std::move(indices)}}};
 }
 Sampler SubsetRandomSampler(std::vector<std::int64_t> indices, std::optional<std::uint64_t> seed) {
-  return {"subset_random_sampler", {{"indices", std::move(indices)}, {"seed", to_seed(seed)}}};
+  return {node_name::kSubsetRandomSampler, {{"indices", std::move(indices)}, {"seed", to_seed(seed)}}};
 }
 
 Sampler WeightedRandomSampler(std::vector<double> weights, WeightedSamplerOptions options) {
-  return {"weighted_sampler",
+  return {node_name::kWeightedSampler,
           {{"weights", std::move(weights)},
            {"replacement", options.replacement},
            {"count", options.count},
@@ -38,19 +39,19 @@ Sampler WeightedRandomSampler(std::vector<double> weights, WeightedSamplerOption
 }
 
 Sampler PKSampler(std::int64_t per_class, PKSamplerOptions options) {
-  return {"pk_sampler",
+  return {node_name::kPkSampler,
           {{"per_class", per_class},
            {"classes", options.classes},
-           {"shuffle", options.shuffle},
+           {node_name::kShuffle, options.shuffle},
            {"replacement", options.replacement},
            {"seed", to_seed(options.seed)}}};
 }
 
 Sampler DistributedSampler(std::int64_t num_shards, std::int64_t index, DistributedSamplerOptions options) {
-  return {"distributed_sampler",
+  return {node_name::kDistributedSampler,
           {{"num_shards", num_shards},
            {"index", index},
-           {"shuffle", options.shuffle},
+           {node_name::kShuffle, options.shuffle},
            {"count", options.count},
            {"seed", to_seed(options.seed)},
            {"offset", options.offset},

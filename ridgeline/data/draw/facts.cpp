@@ -7,7 +7,7 @@
 
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/ir/registry.h"
-#include "ridgeline/data/source/source.h"
+#include "ridgeline/data/ir/source_handle.h"
 
 namespace ridgeline::data {
 namespace {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ridgeline/data/ir/count.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 
 namespace ridgeline::data {
@@ -85,17 +86,17 @@ std::vector<const Node*> readers_of(const DataGraph& graph, const std::string& i
 
 const std::vector<std::string>& columns_of(const Node& map) {
   static const std::vector<std::string> none;
-  return map.op == "map" ? arg<Texts>(map.args, "columns") : none;
+  return map.op == node_name::kMap ? arg<Texts>(map.args, "columns") : none;
 }
 
-bool follows_image(const std::string& column) { return column == "boxes" || column == "box_labels"; }
+bool follows_image(const std::string& column) { return column == kBoxesColumn || column == kBoxLabelsColumn; }
 
 bool touches(const Node& map, const std::string& column) {
   const std::vector<std::string>& columns = columns_of(map);
   const auto names = [&](const std::string& name) {
     return std::find(columns.begin(), columns.end(), name) != columns.end();
   };
-  return names(column) || (follows_image(column) && names("image"));
+  return names(column) || (follows_image(column) && names(kImageColumn));
 }
 
 Schema schema_after(const Node& node, Schema schema, std::size_t count) {
@@ -108,7 +109,7 @@ Schema schema_after(const Node& node, Schema schema, std::size_t count) {
       if (!column)
         throw Error(fmt::format("[{}] there is no column '{}' among {}", operation.op, name, to_string(schema)));
       if (needs_pixels(operation, name) && column->dtype == DType::bytes)
-        schema = transform_entry("decode").schema(operation, std::move(schema), {name});
+        schema = decoding_entry().schema(operation, std::move(schema), {name});
     }
     schema = entry.schema(operation, std::move(schema), columns);
   }
@@ -134,7 +135,7 @@ std::map<std::string, std::int64_t> sizes_of(const DataGraph& graph, Share share
   for (const Node& node : graph.nodes) {
     std::vector<std::int64_t> inputs;
     for (const std::string& input : node.inputs) inputs.push_back(sizes.at(input));
-    if (node.op == "shard" && share != Share::own && inputs[0] >= 0) {
+    if (node.op == node_name::kShard && share != Share::own && inputs[0] >= 0) {
       sizes[node.id] = shard_share(node, inputs[0], share);
     } else if (kind_of(node) == NodeKind::batch && share == Share::own) {
       const bool drop = arg<bool>(node.args, "drop_remainder");

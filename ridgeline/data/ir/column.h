@@ -15,6 +15,14 @@ namespace ridgeline::data {
 // An extent that differs from sample to sample.
 inline constexpr std::int64_t kVaries = -1;
 
+// Names that the engine looks for or gives.
+inline constexpr const char* kImageColumn = "image";
+inline constexpr const char* kLabelColumn = "label";
+inline constexpr const char* kBoxesColumn = "boxes";           // f32 [?,4] beside image, whose geometry they follow
+inline constexpr const char* kBoxLabelsColumn = "box_labels";  // i32 [?] beside boxes
+inline constexpr const char* kFlipColumn = "flip";  // u8: the consumer mirrors this image (IteratorOptions::raw_images)
+inline constexpr const char* kMaskColumn = "mask";  // u8: 1 for real rows of a batch
+
 struct Column {
   std::string name;
   DType dtype = DType::u8;

@@ -7,7 +7,6 @@
 
 #include "ridgeline/data/ir/names.h"
 #include "ridgeline/data/ir/registry.h"
-#include "ridgeline/data/source/source.h"
 
 namespace ridgeline::data {
 
@@ -76,7 +75,7 @@ const std::string& DataGraph::add(Node node) {
   complete(node);
   if (node.id.empty()) node.id = free_id(*this, node.op);
   if (node.origin == 0) node.origin = next_origin();
-  if (node_entry(node.op).kind == NodeKind::source && !node.source) node.source = std::make_shared<SourceHandle>();
+  if (node_entry(node.op).kind == NodeKind::source && !node.source) node.source = node_entry(node.op).handle(nullptr);
   nodes.push_back(std::move(node));
   give_names(*this);
   outputs = {nodes.back().id};

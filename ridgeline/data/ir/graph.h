@@ -20,7 +20,7 @@ namespace ridgeline::data {
 inline constexpr std::int64_t kForever = -1;
 inline constexpr std::int64_t kUnknown = -2;
 
-class SourceHandle;  // source/source.h: the opened files behind a source node, shared by copies of the graph
+class SourceHandle;  // ir/source_handle.h: what lies behind a source node, shared by copies of the graph
 
 // One operation of a map node (on samples) or of a batch node (on whole batches).
 struct Transform {

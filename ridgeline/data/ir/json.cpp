@@ -13,9 +13,9 @@
 #include "ridgeline/data/ir/base64.h"
 #include "ridgeline/data/ir/graph.h"
 #include "ridgeline/data/ir/names.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/ir/value_json.h"
-#include "ridgeline/data/source/source.h"
 
 namespace ridgeline::data {
 namespace {
@@ -283,7 +283,7 @@ Node read_node(const json& object) {
       throw Error("[data graph JSON] 'callback' of " + what + " must be step sizes of a map: integers of at least 1");
   }
   complete(node);
-  if (entry.kind == NodeKind::source) node.source = std::make_shared<SourceHandle>();
+  if (entry.kind == NodeKind::source) node.source = entry.handle(nullptr);
   return node;
 }
 
@@ -353,15 +353,15 @@ namespace {
 // mixes the samples of a batch: a mixed sample's partner is one of its rank.
 void fold_shards(DataGraph& graph) {
   for (Node& batch : graph.nodes) {
-    if (batch.op != "batch" || !batch.operations.empty()) continue;
+    if (batch.op != node_name::kBatch || !batch.operations.empty()) continue;
     auto& size = std::get<std::int64_t>(batch.args.at("size"));
     for (Node* node = &graph.node(batch.inputs[0]); node->inputs.size() == 1; node = &graph.node(node->inputs[0])) {
-      if (node->op == "shard") {
+      if (node->op == node_name::kShard) {
         auto& count = std::get<std::int64_t>(node->args.at("count"));
         if (size <= std::numeric_limits<std::int64_t>::max() / count) size *= std::exchange(count, 1);
       }
       const NodeKind kind = node_entry(node->op).kind;
-      if (node->op != "shard" && kind != NodeKind::map && kind != NodeKind::columns) break;
+      if (node->op != node_name::kShard && kind != NodeKind::map && kind != NodeKind::columns) break;
     }
   }
 }
@@ -377,7 +377,7 @@ std::uint64_t graph_hash(const DataGraph& given, HashOf of) {
   std::map<std::string, std::size_t> places;
   for (const Node& node : graph.nodes) {
     // shard(1, 0) does nothing: with and without it the samples are the same.
-    if (node.op == "shard" && arg<std::int64_t>(node.args, "count") == 1) {
+    if (node.op == node_name::kShard && arg<std::int64_t>(node.args, "count") == 1) {
       places[node.id] = places.at(node.inputs[0]);
       continue;
     }

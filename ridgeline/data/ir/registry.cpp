@@ -47,6 +47,10 @@ void describe(std::string& page, const std::string& op, const std::string& doc, 
 
 const NodeEntry& node_entry(const std::string& op) { return find_entry(node_table(), op, "node"); }
 const TransformEntry& transform_entry(const std::string& op) { return find_entry(transform_table(), op, "transform"); }
+const TransformEntry& decoding_entry() {
+  const std::vector<TransformEntry>& table = transform_table();
+  return *std::find_if(table.begin(), table.end(), [](const TransformEntry& e) { return e.decodes; });
+}
 
 const std::vector<HintSpec>& hint_table() {
   static const std::vector<HintSpec> table{
@@ -144,9 +148,9 @@ void complete(Transform& operation, const Node& node, bool whole_batch) {
   if (entry.nests && operation.operations.empty()) throw Error(fmt::format("[{}] has no operations", operation.op));
   for (Transform& inner : operation.operations) {
     const TransformEntry& known = transform_entry(inner.op);
-    if ((known.made_by_pass && !entry.made_by_pass) || inner.op == "decode") {
+    if ((known.made_by_pass && !entry.made_by_pass) || known.decodes) {
       throw Error(fmt::format("[{}] cannot hold {}{}", operation.op, inner.op,
-                              inner.op == "decode" ? ": images are decoded before it" : ", which only passes make"));
+                              known.decodes ? ": images are decoded before it" : ", which only passes make"));
     }
     complete(inner, node, whole_batch);
   }
@@ -191,7 +195,7 @@ bool any_in(const Transform& transform, Test test) {
 bool needs_pixels(const Transform& transform, const std::string& column) {
   if (transform_entry(transform.op).fused_sequence) return needs_pixels(transform.operations.front(), column);
   return any_in(transform, [&](const TransformEntry& e) {
-    return e.needs_pixels && !e.nests && (!e.any_value || column == "image");
+    return e.needs_pixels && !e.nests && (!e.any_value || column == kImageColumn);
   });
 }
 bool is_random(const Transform& transform) {

@@ -1,11 +1,14 @@
 // ridgeline/data/ir/registry.h
 //
-// What a node or a transform is: one entry each, in the two tables nodes/table.cpp and transforms/table.cpp.
-// Validation, defaults, JSON, hashing and the reference page are driven by the entries; nothing registers itself.
+// What a node or a transform is: one entry each, in the tables ir/nodes/table.cpp and transform/table.cpp. Validation,
+// defaults, JSON, hashing, the reference page, the passes and the runs are driven by the entries, so that nobody
+// compares names; nothing registers itself.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,8 +51,21 @@ struct NodeEntry {
   // Arguments that do not go with the rows of the inputs are Errors. Asked of a rank's own rows only: the size rule is
   // also asked about ranks with a row more or less, for which the arguments may be others.
   std::function<void(const Node&, const std::vector<std::int64_t>&)> check_rows = nullptr;
-  bool random = false;  // another order or other rows in every epoch: not below a cache
+  bool random = false;       // another order or other rows in every epoch: not below a cache
+  bool repeats = false;      // rows come again within an epoch
+  bool reads_label = false;  // chooses by the column label of what is below
+  // Of sources: what will lie behind a node. `whole`: a node that gives more of the columns, whose files it reads.
+  std::shared_ptr<SourceHandle> (*handle)(const Node* whole) = nullptr;
+  // Of sources that can give fewer of their columns: makes the node give these, in its own order.
+  void (*choose_columns)(Node&, Texts wanted) = nullptr;
 };
+
+class Step;       // sample/step.h
+class BatchStep;  // sample/batch_step.h
+
+// What a transform is at the end of a chain: parts that may be cut off the samples and be done in one pass, or by the
+// consumer.
+enum class TailPart { none, flip, normalize, layout };
 
 struct TransformEntry {
   std::string op;
@@ -64,10 +80,21 @@ struct TransformEntry {
   bool fused_sequence = false;  // nests, and a step of its own runs them as one; the first decides what it takes and is
                                 // named in errors
   bool costly = false;          // takes much longer than a lock, whatever the size of its value
+  bool decodes = false;         // written down before what needs pixels; nothing holds it
   bool ends_in_resize = false;  // and can hand over its rows one by one
-  std::function<void(const Transform&)> check;
+  bool takes_rows = false;      // can take them (the operation after one that ends in a resize)
+  bool sequence = false;        // nests, and runs what it holds in order: may be replaced by it
+  bool adds_flip = false;       // makes the column kFlipColumn
+  TailPart tail = TailPart::none;
+  std::function<void(const Transform&)> check = nullptr;
   // Columns after the transform of `columns` (those that the map names; a batch operation names its own).
   std::function<Schema(const Transform&, Schema, const std::vector<std::string>& columns)> schema;
+  // How it runs: what it does to a sample, or to a batch. What nests may have both.
+  std::function<std::unique_ptr<Step>(const Transform&, std::uint64_t seed)> step = nullptr;
+  std::function<std::unique_ptr<BatchStep>(const Transform&, const Schema&, std::uint64_t seed)> batch_step = nullptr;
+  // Of what only passes make: the operations, one after the other, that it stands for, and it as made of them.
+  std::vector<std::string> fuses = {};
+  Transform (*fuse)(std::span<const Transform> operations) = nullptr;
 };
 
 const std::vector<NodeEntry>& node_table();
@@ -75,6 +102,8 @@ const std::vector<TransformEntry>& transform_table();
 // An unknown name is an Error with the nearest and all known ones.
 const NodeEntry& node_entry(const std::string& op);
 const TransformEntry& transform_entry(const std::string& op);
+// The one that decodes.
+const TransformEntry& decoding_entry();
 
 // What tunes a node: graphs run without, at another speed.
 struct HintSpec {

@@ -11,8 +11,8 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/output_target.h"
 #include "ridgeline/core/threads.h"
-#include "ridgeline/image/jpeg.h"
-#include "ridgeline/image/shapes.h"
+#include "ridgeline/data/make/shapes.h"
+#include "ridgeline/image/jpeg/jpeg.h"
 
 namespace ridgeline::data {
 namespace {
@@ -63,9 +63,9 @@ void draw_all(const fs::path& dir, const MakeShapesOptions& options) {
       const bool validation = i >= options.train;
       const std::int64_t index = validation ? i - options.train : i;
       int label = 0;
-      const image::Image picture = image::draw_shape_sample(options.seed, validation, index, &label);
+      const image::Image picture = draw_shape_sample(options.seed, validation, index, &label);
       const fs::path folder =
-          dir / (validation ? "val" : "train") / image::shape_class_names()[static_cast<std::size_t>(label)];
+          dir / (validation ? "val" : "train") / shape_class_names()[static_cast<std::size_t>(label)];
       write_plain(folder / fmt::format("{:05}.jpg", index), image::encode_jpeg(picture, kQuality));
       const std::lock_guard lock(mutex);
       ++done;
@@ -77,9 +77,9 @@ void draw_all(const fs::path& dir, const MakeShapesOptions& options) {
 }  // namespace
 
 MakeShapesReport make_shapes(const std::string& out_dir, MakeShapesOptions options) {
-  if (options.train < image::kShapeClasses || options.val < image::kShapeClasses) {
+  if (options.train < kShapeClasses || options.val < kShapeClasses) {
     throw Error(fmt::format("[make shapes] train is {} and val {}: each needs at least {} images, one a class",
-                            options.train, options.val, image::kShapeClasses));
+                            options.train, options.val, kShapeClasses));
   }
   fs::path out(out_dir);
   if (!out.has_filename()) out = out.parent_path();  // "dir/"
@@ -93,7 +93,7 @@ MakeShapesReport make_shapes(const std::string& out_dir, MakeShapesOptions optio
       fs::remove_all(partial);  // of a run that was stopped
     }
     for (const char* split : {"train", "val"}) {
-      for (const std::string& name : image::shape_class_names()) fs::create_directories(partial / split / name);
+      for (const std::string& name : shape_class_names()) fs::create_directories(partial / split / name);
     }
     write_file_atomically((partial / kDescription).string(), description(options));
     try {

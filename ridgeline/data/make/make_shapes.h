@@ -1,7 +1,7 @@
 // ridgeline/data/make/make_shapes.h
 //
-// Draws the embedded data set (image/shapes.h) into class folders OUT/train/<class>/NNNNN.jpg and OUT/val/<class>/...
-// A pure function of its seed: equal seeds give equal files. Runs on the compute team.
+// Draws the embedded data set (data/make/shapes.h) into class folders OUT/train/<class>/NNNNN.jpg and
+// OUT/val/<class>/... A pure function of its seed: equal seeds give equal files. Runs on the compute team.
 #pragma once
 
 #include <cstdint>

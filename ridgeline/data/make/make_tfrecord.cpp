@@ -11,8 +11,8 @@
 #include "ridgeline/core/permutation.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/data/source/class_folders.h"
-#include "ridgeline/format/example.h"
-#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/tfrecord.h"
 #include "ridgeline/image/decode.h"
 
 namespace ridgeline::data {

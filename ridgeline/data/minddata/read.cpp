@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/minddata/reader.h"
 
 namespace ridgeline::data {
@@ -97,9 +98,9 @@ std::string MindDataReader::map(const MindDataTree& object, const std::string& i
 std::string MindDataReader::first_column(const std::string& id) const {
   const Node& node = graph_.node(id);
   if (node.inputs.empty()) return "image";  // of every source that is read here
-  if (node.op == "project") return arg<Texts>(node.args, "columns").at(0);
+  if (node.op == node_name::kProject) return arg<Texts>(node.args, "columns").at(0);
   std::string name = first_column(node.inputs[0]);
-  if (node.op != "rename") return name;
+  if (node.op != node_name::kRename) return name;
   const Texts &from = arg<Texts>(node.args, "from"), &to = arg<Texts>(node.args, "to");
   const auto at = static_cast<std::size_t>(std::find(from.begin(), from.end(), name) - from.begin());
   return at < std::min(from.size(), to.size()) ? to[at] : name;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/minddata/forms.h"
 #include "ridgeline/data/pass/passes.h"
@@ -19,7 +20,7 @@ bool has_boxes(const DataGraph& graph) {
 }
 
 const Node& without_no_ops(const DataGraph& graph, const Node* node) {
-  while (node->op == "sequential_sampler" && arg<std::int64_t>(node->args, "start") == 0 &&
+  while (node->op == node_name::kSequentialSampler && arg<std::int64_t>(node->args, "start") == 0 &&
          arg<std::int64_t>(node->args, "count") == -1)
     node = &graph.node(node->inputs[0]);
   return *node;
@@ -81,7 +82,8 @@ DataGraph settle(const DataGraph& given) {
   const bool boxes = has_boxes(graph);
   for (Node& node : graph.nodes) {
     if (node.op == "image_folder") settle_folder(node);
-    if (node.op == "distributed_sampler" && !arg<bool>(node.args, "shuffle")) node.args["seed"] = std::int64_t{-1};
+    if (node.op == node_name::kDistributedSampler && !arg<bool>(node.args, "shuffle"))
+      node.args["seed"] = std::int64_t{-1};
     for (Transform& t : node.operations) {
       if (t.op == "resize" && arg<Integers>(t.args, "size").size() == 2) t.args["size_rule"] = std::string("mindata");
       if (t.op == "random_crop") t.args["fill"] = short_colour(arg<Integers>(t.args, "fill"));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/minddata/forms.h"
 #include "ridgeline/data/minddata/settle.h"
@@ -125,11 +126,11 @@ class Writer {
   }
 
   json above(const Node& node) const {
-    if (node.op == "map") return map(node);
+    if (node.op == node_name::kMap) return map(node);
     json out = json::object();
-    if (node.op == "zip" || node.op == "concat") {
-      out["op_type"] = node.op == "zip" ? "Zip" : "Concat";
-      if (node.op == "concat") {  // the sampler of one part, which chooses all
+    if (node.op == node_name::kZip || node.op == node_name::kConcat) {
+      out["op_type"] = node.op == node_name::kZip ? "Zip" : "Concat";
+      if (node.op == node_name::kConcat) {  // the sampler of one part, which chooses all
         out["sampler"] = {{"sampler_name", "DistributedSampler"},
                           {"num_shards", 1},
                           {"shard_id", 0},
@@ -144,11 +145,11 @@ class Writer {
     }
     const MindDataForm* form = form_of(minddata_nodes(), node.op);
     if (!form) throw refusal(node.op, refusal_of_ours(node.op));
-    if (node.op == "shuffle" && arg<std::int64_t>(node.args, "buffer") < 2) return global_shuffle(node);
+    if (node.op == node_name::kShuffle && arg<std::int64_t>(node.args, "buffer") < 2) return global_shuffle(node);
     if (!node.operations.empty()) throw refusal(node.op, "operations of whole batches are maps in MindData");
     out = fields(*form, node.args, node_entry(node.op).args);
     out["op_type"] = form->name;
-    if (node.op == "batch") tuning(out);
+    if (node.op == node_name::kBatch) tuning(out);
     return out;
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 
 namespace ridgeline::data {
@@ -46,7 +47,7 @@ SlotLayout slot_layout(const Schema& columns, std::int64_t rows) {
 }
 
 std::int64_t batch_capacity(const Node& batch) {
-  if (batch.op == "batch") return arg<std::int64_t>(batch.args, "size");
+  if (batch.op == node_name::kBatch) return arg<std::int64_t>(batch.args, "size");
   const Integers& sizes = arg<Integers>(batch.args, "sizes");
   return *std::max_element(sizes.begin(), sizes.end());
 }

@@ -15,7 +15,7 @@ std::string obstacle(const DataGraph& graph, const Node& node, std::set<std::str
   const NodeEntry& entry = node_entry(node.op);
   if (entry.random && !(node.args.contains("shuffle") && !arg<bool>(node.args, "shuffle")))
     return fmt::format("'{}' ({}) gives other rows in every epoch", node.id, node.op);
-  if (node.op == "repeat")
+  if (entry.repeats)
     return fmt::format("'{}' repeats rows, which would be kept once for every pass: put it above", node.id);
   if (entry.kind == NodeKind::cache) return fmt::format("'{}' is a cache already", node.id);
   for (const Transform& t : node.operations) {

@@ -1,3 +1,4 @@
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/pass/edit.h"
 #include "ridgeline/data/pass/passes.h"
 
@@ -6,9 +7,9 @@ namespace {
 
 bool does_nothing(const Node& node) {
   const auto count = [&] { return arg<std::int64_t>(node.args, "count"); };
-  return (node.op == "repeat" && count() == 1) || (node.op == "skip" && count() == 0) ||
-         (node.op == "take" && count() == -1) || (node.op == "shard" && count() == 1) ||
-         (node.op == "map" && node.operations.empty());
+  return (node.op == node_name::kRepeat && count() == 1) || (node.op == node_name::kSkip && count() == 0) ||
+         (node.op == node_name::kTake && count() == -1) || (node.op == node_name::kShard && count() == 1) ||
+         (node.op == node_name::kMap && node.operations.empty());
 }
 
 }  // namespace

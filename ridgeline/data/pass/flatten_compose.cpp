@@ -1,6 +1,7 @@
 #include <iterator>
 #include <utility>
 
+#include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
 
 namespace ridgeline::data {
@@ -8,7 +9,7 @@ namespace {
 
 void append_flat(std::vector<Transform> operations, std::vector<Transform>& to) {
   for (Transform& operation : operations) {
-    if (operation.op == "compose")
+    if (transform_entry(operation.op).sequence)
       append_flat(std::move(operation.operations), to);
     else
       to.push_back(std::move(operation));

@@ -1,4 +1,5 @@
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/pass/edit.h"
 #include "ridgeline/data/pass/passes.h"
 
@@ -7,9 +8,9 @@ namespace {
 
 // The map right below `node`, if nobody else reads it and both transform the same columns; else null.
 Node* mergeable_input(DataGraph& graph, const Node& node) {
-  if (node.op != "map") return nullptr;
+  if (node.op != node_name::kMap) return nullptr;
   Node& input = graph.node(node.inputs[0]);
-  if (input.op != "map" || readers_of(graph, input.id).size() != 1 || columns_of(input) != columns_of(node))
+  if (input.op != node_name::kMap || readers_of(graph, input.id).size() != 1 || columns_of(input) != columns_of(node))
     return nullptr;
   return &input;
 }

@@ -1,13 +1,21 @@
+#include <algorithm>
+
+#include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
 
 namespace ridgeline::data {
 namespace {
 
-bool follows(const std::vector<Transform>& operations, std::size_t at, std::initializer_list<const char*> ops) {
-  for (const char* op : ops) {
-    if (at >= operations.size() || operations[at++].op != op) return false;
+// The transform that stands for the first of these operations, or null.
+const TransformEntry* fusing(std::span<const Transform> operations) {
+  for (const TransformEntry& entry : transform_table()) {
+    const std::size_t count = entry.fuses.size();
+    if (count > 0 && count <= operations.size() &&
+        std::equal(entry.fuses.begin(), entry.fuses.end(), operations.begin(),
+                   [](const std::string& op, const Transform& t) { return t.op == op; }))
+      return &entry;
   }
-  return true;
+  return nullptr;
 }
 
 }  // namespace
@@ -15,22 +23,11 @@ bool follows(const std::vector<Transform>& operations, std::size_t at, std::init
 DataGraph fuse_decode_crop(DataGraph graph) {
   for (Node& node : graph.nodes) {
     std::vector<Transform> fused;
-    for (std::size_t i = 0; i < node.operations.size();) {
-      const std::vector<Transform>& ops = node.operations;
-      if (follows(ops, i, {"decode", "random_resized_crop"})) {
-        fused.push_back({"decode_random_resized_crop", ops[i + 1].args, ops[i + 1].name});
-        i += 2;
-      } else if (follows(ops, i, {"decode", "resize", "center_crop"})) {
-        fused.push_back({"decode_resize_center_crop",
-                         {{"size", ops[i + 2].args.at("size")},
-                          {"resize", ops[i + 1].args.at("size")},
-                          {"interpolation", ops[i + 1].args.at("interpolation")},
-                          {"size_rule", ops[i + 1].args.at("size_rule")}},
-                         ops[i + 2].name});
-        i += 3;
-      } else {
-        fused.push_back(ops[i++]);
-      }
+    for (std::span<const Transform> rest = node.operations; !rest.empty();) {
+      const TransformEntry* entry = fusing(rest);
+      const std::size_t count = entry ? entry->fuses.size() : 1;
+      fused.push_back(entry ? entry->fuse(rest.first(count)) : rest.front());
+      rest = rest.subspan(count);
     }
     node.operations = std::move(fused);
   }

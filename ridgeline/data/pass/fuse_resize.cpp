@@ -2,6 +2,7 @@
 
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
+#include "ridgeline/data/transform/tail.h"
 
 namespace ridgeline::data {
 
@@ -9,9 +10,9 @@ DataGraph fuse_resize(DataGraph graph) {
   for (Node& node : graph.nodes) {
     std::vector<Transform> fused;
     for (Transform& operation : node.operations) {
-      if (operation.op == "write" && !fused.empty() && transform_entry(fused.back().op).ends_in_resize) {
-        Transform resize = std::exchange(fused.back(), {"resize_write", {}, ""});
-        fused.back().operations = {std::move(resize), std::move(operation)};
+      if (transform_entry(operation.op).takes_rows && !fused.empty() &&
+          transform_entry(fused.back().op).ends_in_resize) {
+        fused.back() = ResizeWrite(std::move(fused.back()), std::move(operation));
       } else {
         fused.push_back(std::move(operation));
       }

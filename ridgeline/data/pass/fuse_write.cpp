@@ -1,5 +1,6 @@
 #include "ridgeline/data/pass/passes.h"
 #include "ridgeline/data/pass/tail.h"
+#include "ridgeline/data/transform/tail.h"
 
 namespace ridgeline::data {
 
@@ -8,21 +9,7 @@ DataGraph fuse_write(DataGraph graph) {
   if (!map) return graph;
   const Tail tail = cut_tail(graph, true);
   if (!tail.flip && !tail.normalize && !tail.layout) return graph;
-  Transform write{
-      "write",
-      {{"p", 0.0}, {"mean", Reals{}}, {"std", Reals{}}, {"layout", std::string(tail.layout ? "chw" : "hwc")}},
-      ""};
-  if (tail.layout) write.name = tail.layout->name;
-  if (tail.normalize) {
-    write.args["mean"] = tail.normalize->args.at("mean");
-    write.args["std"] = tail.normalize->args.at("std");
-    write.name = tail.normalize->name;
-  }
-  if (tail.flip) {
-    write.args["p"] = tail.flip->args.at("p");
-    write.name = tail.flip->name;  // the flip's stream
-  }
-  map->operations.push_back(std::move(write));
+  map->operations.push_back(Write(tail.flip, tail.normalize, tail.layout));
   return graph;
 }
 

@@ -1,38 +1,16 @@
 #include <algorithm>
 
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/edit.h"
 #include "ridgeline/data/pass/passes.h"
-#include "ridgeline/data/source/source.h"
 
 namespace ridgeline::data {
 namespace {
 
 bool contains(const Texts& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// A source offers to give fewer columns by its argument "columns": a list of names (empty: all), or the columns
-// themselves where they are held in memory. Those of manifests are declarations, of which one may name the image file.
-bool can_choose(const Node& source) {
-  return source.args.contains("columns") && source.op != "csv" && source.op != "json_lines";
-}
-
-// Arguments name columns as they are stored; of `example` the class has a name of its own there, and goes with all that
-// is asked about it where no column label is wanted.
-Texts stored_names(Node& source, Texts wanted) {
-  if (!source.args.contains("label") || arg<std::string>(source.args, "label").empty()) return wanted;
-  const auto label = std::find(wanted.begin(), wanted.end(), "label");
-  if (label != wanted.end()) {
-    *label = arg<std::string>(source.args, "label");
-    return wanted;
-  }
-  for (const ArgSpec& spec : node_entry(source.op).args) {
-    if (spec.name == "label" || spec.name == "label_base" || spec.name == "num_classes")
-      source.args.at(spec.name) = *spec.fallback;
-  }
-  return wanted;
 }
 
 // Makes it give those of its columns that are in `kept`, in its own order, which is returned.
@@ -44,11 +22,8 @@ Texts choose(Node& source, const Texts& kept) {
   }
   if (wanted.size() == schema.size()) return wanted;
   // Copies of the graph share what is opened for the old arguments.
-  auto handle = std::make_shared<SourceHandle>(source);
-  if (Tensors* tensors = std::get_if<Tensors>(&source.args.at("columns")))
-    std::erase_if(*tensors, [&](const NamedTensor& tensor) { return !contains(wanted, tensor.name); });
-  else
-    source.args.at("columns") = stored_names(source, wanted);
+  std::shared_ptr<SourceHandle> handle = node_entry(source.op).handle(&source);
+  node_entry(source.op).choose_columns(source, wanted);
   source.source = std::move(handle);
   return wanted;
 }
@@ -58,7 +33,7 @@ Texts choose(Node& source, const Texts& kept) {
 bool can_cross(const Node& project, const Node& below, const Schema& schema) {
   const Texts& kept = arg<Texts>(project.args, "columns");
   switch (node_entry(below.op).kind) {
-    case NodeKind::order: return below.op != "pk_sampler";  // reads labels
+    case NodeKind::order: return !node_entry(below.op).reads_label;
     case NodeKind::filter: return contains(kept, arg<std::string>(below.args, "column"));
     case NodeKind::map:
       return std::all_of(schema.begin(), schema.end(), [&](const Column& column) {
@@ -73,7 +48,8 @@ Node* reachable_source(DataGraph& graph, const Node& project) {
   const std::map<std::string, Schema> schemas = schemas_of(graph);
   for (Node* below = &graph.node(project.inputs[0]);; below = &graph.node(below->inputs[0])) {
     if (readers_of(graph, below->id).size() != 1) return nullptr;
-    if (node_entry(below->op).kind == NodeKind::source) return can_choose(*below) ? below : nullptr;
+    if (const NodeEntry& entry = node_entry(below->op); entry.kind == NodeKind::source)
+      return entry.choose_columns ? below : nullptr;
     if (below->inputs.size() != 1 || !can_cross(project, *below, schemas.at(below->inputs[0]))) return nullptr;
   }
 }
@@ -83,7 +59,7 @@ Node* reachable_source(DataGraph& graph, const Node& project) {
 DataGraph project_source(DataGraph graph) {
   std::vector<std::string> projects;
   for (const Node& node : graph.nodes) {
-    if (node.op == "project") projects.push_back(node.id);
+    if (node.op == node_name::kProject) projects.push_back(node.id);
   }
   for (const std::string& id : projects) {
     Node* source = reachable_source(graph, graph.node(id));

@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/edit.h"
 #include "ridgeline/data/pass/passes.h"
@@ -11,16 +12,18 @@ namespace {
 // take(n) and skip(n) of batches are take(n * size) and skip(n * size) of samples, also with a short last batch.
 // Batches that are operated on as a whole draw by their number, which must stay.
 bool can_cross_batch(const Node& upper, const Node& batch) {
-  if ((upper.op != "take" && upper.op != "skip") || batch.op != "batch" || !batch.operations.empty()) return false;
+  if ((upper.op != node_name::kTake && upper.op != node_name::kSkip) || batch.op != node_name::kBatch ||
+      !batch.operations.empty())
+    return false;
   const std::int64_t count = arg<std::int64_t>(upper.args, "count");
   return count <= std::numeric_limits<std::int64_t>::max() / arg<std::int64_t>(batch.args, "size");
 }
 
-// What looks into a column crosses maps that leave it alone: a filter, and pk_sampler, which looks at the label.
+// What looks into a column crosses maps that leave it alone.
 bool can_cross_map(const Node& node, const Node& map) {
-  const bool filter = node.op == "filter";
-  if (!filter && node.op != "pk_sampler") return true;
-  return !touches(map, filter ? arg<std::string>(node.args, "column") : "label");
+  const NodeEntry& entry = node_entry(node.op);
+  if (entry.kind == NodeKind::filter) return !touches(map, arg<std::string>(node.args, "column"));
+  return !entry.reads_label || !touches(map, kLabelColumn);
 }
 
 // One exchange, if any is left to make.

@@ -23,7 +23,7 @@ DataGraph resolve_schema(DataGraph graph) {
       if (count == 0) continue;
       if (count < static_cast<std::ptrdiff_t>(columns.size()))
         throw Error("[map] some of its columns are encoded and some are not: decode them in a map of their own");
-      node.operations.insert(node.operations.begin() + static_cast<std::ptrdiff_t>(i), {"decode", {}, ""});
+      node.operations.insert(node.operations.begin() + static_cast<std::ptrdiff_t>(i), {decoding_entry().op, {}, ""});
     }
   }
   give_names(graph);

@@ -1,9 +1,11 @@
 #include <algorithm>
 
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
 #include "ridgeline/data/pass/tail.h"
+#include "ridgeline/data/transform/tail.h"
 
 namespace ridgeline::data {
 namespace {
@@ -13,9 +15,9 @@ Node& add_map(DataGraph& graph) {
   const Node* batch = batch_node(graph);
   const std::string below = batch ? batch->inputs[0] : graph.output().id;
   Node map{.id = "map_of_split_tail",
-           .op = "map",
+           .op = node_name::kMap,
            .inputs = {below},
-           .args = {{"columns", Texts{"image"}}},
+           .args = {{"columns", Texts{kImageColumn}}},
            .operations = {},
            .name = "",
            .hints = {},
@@ -42,16 +44,13 @@ DataGraph split_tail(DataGraph graph) {
   const Tail tail = cut_tail(graph);
   // Looked at before draw_flip asks for pixels, whose error would not say why.
   const Schema schema = schemas_of(graph).at(map->id);
-  if (const Column* image = find_column(schema, "image");
+  if (const Column* image = find_column(schema, kImageColumn);
       image && image->dtype != DType::u8 && image->dtype != DType::bytes) {
     throw Error("raw images need Normalize and RandomHorizontalFlip at the end of the transforms; " +
                 to_string(schema) + " is left");
   }
-  Transform draw{"draw_flip", {{"p", 0.0}}, ""};
-  if (tail.flip) {
-    draw.args["p"] = tail.flip->args.at("p");
-    draw.name = tail.flip->name;  // the same stream: the same flips as in the workers
-  }
+  Transform draw = DrawFlip(tail.flip ? arg<double>(tail.flip->args, "p") : 0);
+  if (tail.flip) draw.name = tail.flip->name;  // the same stream: the same flips as in the workers
   map->operations.push_back(std::move(draw));
   return resolve_schema(std::move(graph));  // draw_flip needs pixels, which perhaps nothing before it did
 }

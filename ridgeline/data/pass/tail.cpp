@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 
 namespace ridgeline::data {
@@ -11,9 +12,9 @@ namespace {
 // Whether the node looks at what the tail of a map below it changes: a filter at finished images, or anything at boxes,
 // which a flip must have turned already.
 bool reads_tail(const Node& node) {
-  if (node.op == "filter") {
+  if (node.op == node_name::kFilter) {
     const std::string& column = arg<std::string>(node.args, "column");
-    return column == "image" || follows_image(column);
+    return column == kImageColumn || follows_image(column);
   }
   const std::vector<std::string>& columns = columns_of(node);
   return std::any_of(columns.begin(), columns.end(), follows_image);
@@ -28,8 +29,8 @@ std::vector<std::string> image_maps(const DataGraph& graph) {
     if (reads_tail(*node)) break;
     if (kind == NodeKind::map) {
       const std::vector<std::string>& columns = columns_of(*node);
-      if (columns == std::vector<std::string>{"image"}) maps.push_back(node->id);
-      if (columns.size() > 1 && std::find(columns.begin(), columns.end(), "image") != columns.end()) break;
+      if (columns == std::vector<std::string>{kImageColumn}) maps.push_back(node->id);
+      if (columns.size() > 1 && std::find(columns.begin(), columns.end(), kImageColumn) != columns.end()) break;
     } else if (kind != NodeKind::order && kind != NodeKind::filter && kind != NodeKind::batch) {
       break;
     }
@@ -50,10 +51,11 @@ Tail cut_tail(DataGraph& graph, bool layout_too) {
     std::vector<Transform>& operations = graph.node(id).operations;
     while (!operations.empty()) {
       Transform& last = operations.back();
-      std::optional<Transform>* place = last.op == "random_horizontal_flip" ? &tail.flip
-                                        : last.op == "normalize"            ? &tail.normalize
-                                                                            : nullptr;
-      if (last.op == "hwc_to_chw" && layout_too && !tail.flip && !tail.normalize) place = &tail.layout;
+      const TailPart part = transform_entry(last.op).tail;
+      std::optional<Transform>* place = part == TailPart::flip        ? &tail.flip
+                                        : part == TailPart::normalize ? &tail.normalize
+                                                                      : nullptr;
+      if (part == TailPart::layout && layout_too && !tail.flip && !tail.normalize) place = &tail.layout;
       if (!place || place->has_value()) return tail;
       *place = std::move(last);
       operations.pop_back();

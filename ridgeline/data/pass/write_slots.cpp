@@ -2,6 +2,7 @@
 #include <set>
 
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
 
@@ -52,7 +53,7 @@ class Marker {
 
   // project leaves columns out; rename keeps their order.
   Texts names_below(const Node& node, const Texts& columns) const {
-    if (node.op == "project") return columns;
+    if (node.op == node_name::kProject) return columns;
     const Schema &above = schemas_.at(node.id), &below = schemas_.at(node.inputs[0]);
     Texts names;
     for (const std::string& name : columns)

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ridgeline/core/log.h"
-#include "ridgeline/format/json_lines.h"
+#include "ridgeline/format/text/json_lines.h"
 
 namespace ridgeline::data {
 

@@ -31,10 +31,12 @@ class Batch {
   const Tensor& column(std::string_view name) const;
 
   // u8 NHWC (raw form, with column "flip") or f32 NHWC (normalised).
-  const Tensor& image() const { return column("image"); }
-  const Tensor& label() const { return column("label"); }  // i32 [N]
-  const Tensor& flip() const { return column("flip"); }    // u8 [N]: mirror this image; raw form only
-  const Tensor& mask() const { return column("mask"); }    // u8 [N]: 1 for a real row, 0 for padding of the last batch
+  const Tensor& image() const { return column(kImageColumn); }
+  const Tensor& label() const { return column(kLabelColumn); }  // i32 [N]
+  const Tensor& flip() const { return column(kFlipColumn); }    // u8 [N]: mirror this image; raw form only
+  const Tensor& mask() const {
+    return column(kMaskColumn);
+  }  // u8 [N]: 1 for a real row, 0 for padding of the last batch
 
   std::int64_t rows() const;  // batch size, padding included
   std::int64_t samples()

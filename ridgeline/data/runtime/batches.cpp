@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/runtime/rows/arrangement.h"
 
 namespace ridgeline::data {
@@ -146,7 +147,7 @@ class BucketBatches : public Batches {
 }  // namespace
 
 std::unique_ptr<const Batches> make_batches(const Node& node, RowsPtr rows, std::int64_t count, int places) {
-  if (node.op == "bucket") return std::make_unique<BucketBatches>(node, std::move(rows), count, places);
+  if (node.op == node_name::kBucket) return std::make_unique<BucketBatches>(node, std::move(rows), count, places);
   return std::make_unique<FixedBatches>(node, std::move(rows), count);
 }
 

@@ -7,6 +7,7 @@
 
 #include "ridgeline/core/permutation.h"
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
 
@@ -16,21 +17,23 @@ namespace {
 // What split_tail took off: the difference between the graph before and after it.
 ImageTail tail_between(const DataGraph& before, const DataGraph& after) {
   ImageTail tail;
-  const auto find = [](const DataGraph& graph, const std::string& op) -> const Transform* {
+  const auto find = [](const DataGraph& graph, const auto& test) -> const Transform* {
     const Transform* found = nullptr;
     for (const Node& node : graph.nodes) {
       for (const Transform& t : node.operations) {
-        if (t.op == op) found = &t;
+        if (test(transform_entry(t.op))) found = &t;
       }
     }
     return found;
   };
-  if (const Transform* normalize = find(before, "normalize"); normalize && !find(after, "normalize")) {
+  const auto normalizes = [](const TransformEntry& e) { return e.tail == TailPart::normalize; };
+  if (const Transform* normalize = find(before, normalizes); normalize && !find(after, normalizes)) {
     tail.normalize = true;
     tail.mean = arg<Reals>(normalize->args, "mean");
     tail.std = arg<Reals>(normalize->args, "std");
   }
-  tail.flip = arg<double>(find(after, "draw_flip")->args, "p") > 0;
+  const Transform* flip = find(after, [](const TransformEntry& e) { return e.adds_flip; });
+  tail.flip = arg<double>(flip->args, "p") > 0;
   return tail;
 }
 
@@ -108,8 +111,8 @@ class TreeBuilder {
 
   RowsPtr join(const Node& node, std::vector<RowsPtr> inputs, const Schema& schema) {
     const std::int64_t size = sizes_.at(node.id);
-    if (node.op == "zip") return make_zip_rows(std::move(inputs), schema, size);
-    if (node.op == "concat") return make_concat_rows(std::move(inputs), schema, size);
+    if (node.op == node_name::kZip) return make_zip_rows(std::move(inputs), schema, size);
+    if (node.op == node_name::kConcat) return make_concat_rows(std::move(inputs), schema, size);
     return make_mix_rows(node, std::move(inputs), schema, size, seed_);
   }
 

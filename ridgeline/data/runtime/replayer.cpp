@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/runtime/pipeline.h"
 
 namespace ridgeline::data {
@@ -15,7 +16,7 @@ std::optional<RowAddress> address_of(const Pipeline& pipeline, std::uint64_t epo
   }
   // Batches may differ in size (bucket): those before are counted off.
   std::vector<RowAddress> rows;
-  if (pipeline.batch_node().op == "batch") {
+  if (pipeline.batch_node().op == node_name::kBatch) {
     const auto size = static_cast<std::uint64_t>(pipeline.capacity());
     if (!pipeline.has_batch({epoch, index / size})) return std::nullopt;
     pipeline.rows_of({epoch, index / size}, rows);

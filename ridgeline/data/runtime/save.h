@@ -1,7 +1,7 @@
 // ridgeline/data/runtime/save.h
 //
 // The consumer that writes a dataset to disk: one epoch of its rows, with all transforms done, into a packed file
-// (format/packed.h) that the source `packed` reads by memory map.
+// (format/record/packed.h) that the source `packed` reads by memory map.
 #pragma once
 
 #include <cstdint>

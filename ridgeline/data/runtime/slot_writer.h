@@ -11,8 +11,8 @@
 
 #include "ridgeline/data/pass/batch_plan.h"
 #include "ridgeline/data/runtime/bad_samples.h"
-#include "ridgeline/data/runtime/batch_step.h"
 #include "ridgeline/data/runtime/pipeline.h"
+#include "ridgeline/data/sample/batch_step.h"
 
 namespace ridgeline::data {
 

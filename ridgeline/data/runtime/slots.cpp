@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ridgeline/core/memory.h"
+#include "ridgeline/data/ir/registry.h"
 
 namespace ridgeline::data {
 namespace {
@@ -39,7 +40,7 @@ SlotRing::SlotRing(std::shared_ptr<const Pipeline> pipeline, const IteratorOptio
   pool_size_ = pool_ ? pool_->size() : 0;
   for (int i = 0; i < std::max(1, pool_size_); ++i) scratch_.push_back(std::make_unique<Scratch>(pipeline_->places()));
   const bool again = std::any_of(pipeline_->graph().nodes.begin(), pipeline_->graph().nodes.end(),
-                                 [](const Node& node) { return node.op == "repeat" || node.op == "mix"; });
+                                 [](const Node& node) { return node_entry(node.op).repeats; });
   const std::int64_t index_memory = options.jpeg_index_memory < 0 ? available_memory() / 16 : options.jpeg_index_memory;
   if (index_memory > 0 && (epochs_ != 1 || again)) indices_ = std::make_unique<JpegIndices>(index_memory);
   for (const auto& scratch : scratch_) scratch->indices = indices_.get();

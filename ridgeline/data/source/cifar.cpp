@@ -1,15 +1,26 @@
+#include "ridgeline/data/source/cifar.h"
+
 #include <fmt/format.h>
 
 #include <filesystem>
 
-#include "ridgeline/data/source/known.h"
+#include "ridgeline/data/set/cifar.h"
+#include "ridgeline/data/set/class_names.h"
+#include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/patterns.h"
 #include "ridgeline/data/source/several_files.h"
-#include "ridgeline/data/source/sources.h"
-#include "ridgeline/format/cifar.h"
-#include "ridgeline/format/class_names.h"
+#include "ridgeline/data/source/source_entry.h"
 
 namespace ridgeline::data {
+
+Dataset Cifar(std::vector<std::string> files, CifarKind kind) {
+  return source_dataset("cifar", {{"files", std::move(files)},
+                                  {"kind", std::string(kind == CifarKind::cifar10 ? "cifar10" : "cifar100")},
+                                  {"coarse", kind == CifarKind::cifar100_coarse}});
+}
+
+Schema cifar_columns() { return {{kImageColumn, DType::u8, Shape{kCifarSide, kCifarSide, 3}}, class_label()}; }
+
 namespace {
 
 class CifarSource : public Source {
@@ -17,8 +28,8 @@ class CifarSource : public Source {
   explicit CifarSource(const Node& node)
       : hundred_(arg<std::string>(node.args, "kind") == "cifar100"),
         coarse_(arg<bool>(node.args, "coarse")),
-        schema_(given_schema(node)) {
-    const CifarKind kind = hundred_ ? CifarKind::cifar100 : CifarKind::cifar10;
+        schema_(cifar_columns()) {
+    const auto kind = hundred_ ? ridgeline::CifarKind::cifar100 : ridgeline::CifarKind::cifar10;
     for (const std::string& path : expand_patterns("cifar", arg<Texts>(node.args, "files")))
       files_.add(CifarFile(path, kind));
     const std::string directory = std::filesystem::path(files_.files()[0].path()).parent_path().string();
@@ -57,8 +68,27 @@ class CifarSource : public Source {
   std::vector<std::string> names_;
 };
 
+void check_cifar(const Node& node) {
+  check_files(node);
+  if (arg<bool>(node.args, "coarse") && arg<std::string>(node.args, "kind") == "cifar10")
+    throw Error("[cifar] CIFAR-10 has no coarse classes");
+}
+
 }  // namespace
 
-std::unique_ptr<Source> open_cifar(const Node& node) { return std::make_unique<CifarSource>(node); }
+SourceEntry cifar_source() {
+  return {.op = "cifar",
+          .doc = "the binary files of CIFAR-10 and CIFAR-100",
+          .args = {files_arg(),
+                   {.name = "kind",
+                    .type = ArgType::text,
+                    .doc = "layout of the records",
+                    .fallback = std::string("cifar10"),
+                    .allowed = {"cifar10", "cifar100"}},
+                   flag_arg("coarse", "the 20 superclasses of CIFAR-100 instead of its classes", false)},
+          .check = check_cifar,
+          .open = open_as<CifarSource>,
+          .columns = [](const Node&) { return std::optional(cifar_columns()); }};
+}
 
 }  // namespace ridgeline::data

@@ -1,15 +1,29 @@
+#include "ridgeline/data/source/csv.h"
+
 #include <fmt/format.h>
 
+#include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/manifest_rows.h"
-#include "ridgeline/data/source/sources.h"
-#include "ridgeline/format/csv.h"
+#include "ridgeline/data/source/source_entry.h"
+#include "ridgeline/format/text/csv.h"
 
 namespace ridgeline::data {
+
+Dataset Csv(const std::string& file, CsvOptions options) {
+  return source_dataset("csv", {{"file", file},
+                                {"columns", std::move(options.manifest.columns)},
+                                {"image", std::move(options.manifest.image)},
+                                {"root", std::move(options.manifest.root)},
+                                {"num_classes", options.manifest.num_classes},
+                                {"delimiter", std::string(1, options.delimiter)},
+                                {"header", options.header}});
+}
+
 namespace {
 
-CsvOptions options_of(const Node& node, const std::vector<ManifestColumn>& columns) {
-  CsvOptions options{.delimiter = arg<std::string>(node.args, "delimiter")[0],
-                     .header = arg<bool>(node.args, "header")};
+ridgeline::CsvOptions options_of(const Node& node, const std::vector<ManifestColumn>& columns) {
+  ridgeline::CsvOptions options{.delimiter = arg<std::string>(node.args, "delimiter")[0],
+                                .header = arg<bool>(node.args, "header")};
   if (options.header) return options;
   for (const ManifestColumn& column : columns) options.columns.push_back(column.name);
   return options;
@@ -29,6 +43,8 @@ struct Row : Record::Work {
 
 class CsvSource : public Source {
  public:
+  explicit CsvSource(const Node& node)
+      : CsvSource(node, parse_manifest_columns("csv", arg<Texts>(node.args, "columns"))) {}
   CsvSource(const Node& node, const std::vector<ManifestColumn>& declared)
       : file_(arg<std::string>(node.args, "file"), options_of(node, declared)),
         manifest_(node, or_all(declared, file_)) {
@@ -75,10 +91,32 @@ class CsvSource : public Source {
   std::vector<std::size_t> places_;  // of the manifest's columns in the file
 };
 
+void check_csv(const Node& node) {
+  const std::string& delimiter = arg<std::string>(node.args, "delimiter");
+  if (delimiter.size() != 1) throw Error("[csv] delimiter must be one character");
+  const Texts& columns = arg<Texts>(node.args, "columns");
+  if (!arg<bool>(node.args, "header") && columns.empty()) throw Error("[csv] a file without a header needs columns");
+  for (const ManifestColumn& column : parse_manifest_columns("csv", columns)) {
+    if (column.list) throw Error(fmt::format("[csv] column '{}': a field holds one value, no list", column.name));
+  }
+  check_manifest(node);
+}
+
 }  // namespace
 
-std::unique_ptr<Source> open_csv(const Node& node) {
-  return std::make_unique<CsvSource>(node, parse_manifest_columns("csv", arg<Texts>(node.args, "columns")));
+SourceEntry csv_source() {
+  return {.op = "csv",
+          .doc = "rows of a CSV file (RFC 4180)",
+          .args =
+              [] {
+                std::vector<ArgSpec> args = manifest_args("all, as bytes");
+                args.push_back(text_arg("delimiter", "between fields", ","));
+                args.push_back(flag_arg("header", "the first row names the columns", true));
+                return args;
+              }(),
+          .check = check_csv,
+          .open = open_as<CsvSource>,
+          .columns = declared_columns};
 }
 
 }  // namespace ridgeline::data

@@ -1,13 +1,26 @@
-// tf.train.Examples with typed columns, by a schema file or as the first record shows them.
+#include "ridgeline/data/source/example.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/example_columns.h"
 #include "ridgeline/data/source/record_files.h"
-#include "ridgeline/data/source/sources.h"
+#include "ridgeline/data/source/source_entry.h"
 
 namespace ridgeline::data {
+
+Dataset Examples(std::vector<std::string> files, ExamplesOptions options) {
+  return source_dataset("example", with_record_files({{"files", std::move(files)},
+                                                      {"schema", std::move(options.schema)},
+                                                      {"columns", std::move(options.columns)},
+                                                      {"label", std::move(options.label)},
+                                                      {"label_base", options.label_base},
+                                                      {"num_classes", options.num_classes}},
+                                                     options.record_files));
+}
+
 namespace {
 
 using Files = SeveralFiles<TFRecordFile>;
@@ -76,8 +89,58 @@ class ExampleSource : public Source {
   std::int64_t num_classes_;
 };
 
+bool schema_is_in_a_file(const Node& node) { return !arg<std::string>(node.args, "schema").empty(); }
+
+std::optional<Schema> columns_of(const Node& node) {
+  if (!schema_is_in_a_file(node)) return std::nullopt;
+  return ExampleColumns(node, ExampleSchema::read(arg<std::string>(node.args, "schema"))).schema();
+}
+
+// Columns have their stored names in the arguments. Where no column label is wanted, what is asked about it goes, too.
+void choose_columns(Node& node, Texts wanted) {
+  if (const std::string& label = arg<std::string>(node.args, "label"); !label.empty()) {
+    const auto found = std::find(wanted.begin(), wanted.end(), kLabelColumn);
+    if (found != wanted.end()) {
+      *found = label;
+    } else {
+      node.args.at("label") = std::string();
+      for (const char* name : {"label_base", "num_classes"}) node.args.at(name) = std::int64_t{0};
+    }
+  }
+  node.args.at("columns") = std::move(wanted);
+}
+
+void check_example(const Node& node) {
+  check_record_files(node);
+  if (arg<std::int64_t>(node.args, "file_shards") > 1 && arg<std::string>(node.args, "schema").empty())
+    throw Error(
+        "[example] without a schema the types are those of the first record, which only one part has: give one");
+  check_label_base(node);
+  const bool asks = arg<std::int64_t>(node.args, "label_base") != 0 || arg<std::int64_t>(node.args, "num_classes") != 0;
+  if (asks && arg<std::string>(node.args, "label").empty())
+    throw Error("[example] label_base and num_classes need label, the column that holds the class");
+}
+
 }  // namespace
 
-std::unique_ptr<Source> open_example(const Node& node) { return std::make_unique<ExampleSource>(node); }
+SourceEntry example_source() {
+  return {.op = "example",
+          .doc = "tf.train.Examples with typed columns, in TFRecord files (plain, GZIP, ZLIB)",
+          .args = record_file_args(
+              {{.name = "schema",
+                .type = ArgType::text,
+                .doc = "JSON file with the type and shape of each column; empty: as the first record shows them",
+                .fallback = std::string(),
+                .place = true},
+               texts_arg("columns", "columns that are read; empty: all"),
+               text_arg("label", "column that holds the class, which becomes the column label (i32); empty: none", ""),
+               count_arg("label_base", "what is subtracted from stored labels"),
+               num_classes_arg()}),
+          .check = check_example,
+          .open = open_as<ExampleSource>,
+          .columns = columns_of,
+          .columns_in_file = schema_is_in_a_file,
+          .choose_columns = choose_columns};
+}
 
 }  // namespace ridgeline::data

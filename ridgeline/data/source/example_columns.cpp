@@ -51,9 +51,9 @@ void ExampleColumns::choose_label(const std::string& key) {
   const bool one = column->shape.rank() == 0 || (column->shape.rank() == 1 && column->shape[0] == 1);
   if (!one || column->dtype == DType::bytes || is_floating(column->dtype))
     throw Error(fmt::format("[example] the label must be one integer, it is {}", to_string({*column})));
-  schema_[label_] = {"label", DType::i32, Shape{}};
+  schema_[label_] = {kLabelColumn, DType::i32, Shape{}};
   for (std::size_t i = 0; i < schema_.size(); ++i) {
-    if (i != label_ && schema_[i].name == "label")
+    if (i != label_ && schema_[i].name == kLabelColumn)
       throw Error(fmt::format("[example] '{}' becomes the column label, but there is one already", key));
   }
 }

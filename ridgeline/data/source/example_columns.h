@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ridgeline/data/source/source.h"
-#include "ridgeline/format/example_schema.h"
+#include "ridgeline/format/record/example_schema.h"
 
 namespace ridgeline::data {
 

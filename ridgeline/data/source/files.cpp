@@ -1,16 +1,22 @@
-// Whole files: one record a file, its bytes and its path.
+#include "ridgeline/data/source/files.h"
+
 #include "ridgeline/core/file.h"
-#include "ridgeline/data/source/known.h"
+#include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/patterns.h"
-#include "ridgeline/data/source/sources.h"
+#include "ridgeline/data/source/source_entry.h"
 
 namespace ridgeline::data {
+
+Dataset Files(std::vector<std::string> patterns) { return source_dataset("files", {{"files", std::move(patterns)}}); }
+
 namespace {
+
+Schema columns() { return {encoded_image(), {"path", DType::bytes, Shape{}}}; }
 
 class FilesSource : public Source {
  public:
   explicit FilesSource(const Node& node)
-      : files_(expand_patterns("files", arg<Texts>(node.args, "files"))), schema_(given_schema(node)) {}
+      : files_(expand_patterns("files", arg<Texts>(node.args, "files"))), schema_(columns()) {}
 
   std::uint64_t size() const override { return files_.size(); }
   Schema schema() const override { return schema_; }
@@ -30,6 +36,14 @@ class FilesSource : public Source {
 
 }  // namespace
 
-std::unique_ptr<Source> open_files(const Node& node) { return std::make_unique<FilesSource>(node); }
+SourceEntry files_source() {
+  return {.op = "files",
+          .doc = "whole files: the columns image (their bytes) and path",
+          .args = {files_arg()},
+          .check = check_files,
+          .open = open_as<FilesSource>,
+          .columns = [](const Node&) { return std::optional(columns()); },
+          .classes = [](const Node&) { return std::optional(SourceClasses{}); }};
+}
 
 }  // namespace ridgeline::data

@@ -1,5 +1,4 @@
-// Rows from the user's own code: by index, or one after the other.
-#include "ridgeline/data/ir/generators.h"
+#include "ridgeline/data/source/generator.h"
 
 #include <fmt/format.h>
 
@@ -11,9 +10,15 @@
 #include "ridgeline/core/memory.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/data/ir/functions.h"
-#include "ridgeline/data/source/sources.h"
+#include "ridgeline/data/ir/generators.h"
+#include "ridgeline/data/source/arguments.h"
+#include "ridgeline/data/source/source_entry.h"
 
 namespace ridgeline::data {
+
+Dataset FromGenerator(const std::string& name) { return source_dataset("generator", {{"name", name}}); }
+Dataset FromStream(const std::string& name) { return source_dataset("generator", {{"name", name}, {"stream", true}}); }
+
 namespace {
 
 // The row that a record's cells point into.
@@ -161,11 +166,20 @@ class StreamSource : public Source {
   const std::int64_t delivered_limit_ = available_memory() / 16;
 };
 
-}  // namespace
-
-std::unique_ptr<Source> open_generator(const Node& node) {
+std::unique_ptr<Source> open(const Node& node) {
   if (arg<bool>(node.args, "stream")) return std::make_unique<StreamSource>(node);
   return std::make_unique<GeneratorSource>(node);
+}
+
+}  // namespace
+
+SourceEntry generator_source() {
+  return {.op = "generator",
+          .doc = "rows from the user's own code",
+          .args = {{.name = "name", .type = ArgType::text, .doc = "given to register_generator or register_stream"},
+                   flag_arg("stream", "rows come one after the other (register_stream)", false)},
+          .check = [](const Node& node) { not_empty(node, "name"); },
+          .open = open};
 }
 
 }  // namespace ridgeline::data

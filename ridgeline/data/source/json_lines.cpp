@@ -1,12 +1,24 @@
+#include "ridgeline/data/source/json_lines.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/manifest_rows.h"
-#include "ridgeline/data/source/sources.h"
-#include "ridgeline/format/json_rows.h"
+#include "ridgeline/data/source/source_entry.h"
+#include "ridgeline/format/text/json_rows.h"
 
 namespace ridgeline::data {
+
+Dataset JsonLines(const std::string& file, ManifestOptions options) {
+  return source_dataset("json_lines", {{"file", file},
+                                       {"columns", std::move(options.columns)},
+                                       {"image", std::move(options.image)},
+                                       {"root", std::move(options.root)},
+                                       {"num_classes", options.num_classes}});
+}
+
 namespace {
 
 std::vector<JsonColumn> json_columns(const std::string& file, const std::vector<ManifestColumn>& declared) {
@@ -42,6 +54,8 @@ struct Cells : Record::Work {
 
 class JsonLinesSource : public Source {
  public:
+  explicit JsonLinesSource(const Node& node)
+      : JsonLinesSource(node, parse_manifest_columns("json_lines", arg<Texts>(node.args, "columns"))) {}
   JsonLinesSource(const Node& node, const std::vector<ManifestColumn>& declared)
       : file_(arg<std::string>(node.args, "file"), json_columns(arg<std::string>(node.args, "file"), declared),
               {.allow_unknown_keys = true}),
@@ -74,7 +88,7 @@ class JsonLinesSource : public Source {
   // Without the image.
   std::int64_t label_of(std::uint64_t index) const override {
     if (manifest_.label() == Manifest::kNone) return Source::label_of(index);
-    const std::int64_t label = std::get<std::int64_t>(file_.row(index)[place_of("label")]);
+    const std::int64_t label = std::get<std::int64_t>(file_.row(index)[place_of(kLabelColumn)]);
     manifest_.check_label(label);
     return label;
   }
@@ -108,9 +122,13 @@ class JsonLinesSource : public Source {
 
 }  // namespace
 
-std::unique_ptr<Source> open_json_lines(const Node& node) {
-  return std::make_unique<JsonLinesSource>(node,
-                                           parse_manifest_columns("json_lines", arg<Texts>(node.args, "columns")));
+SourceEntry json_lines_source() {
+  return {.op = "json_lines",
+          .doc = "one flat JSON object a line",
+          .args = manifest_args("as the first line shows them"),
+          .check = check_manifest,
+          .open = open_as<JsonLinesSource>,
+          .columns = declared_columns};
 }
 
 }  // namespace ridgeline::data

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "ridgeline/core/file.h"
+#include "ridgeline/data/source/arguments.h"
 
 namespace ridgeline::data {
 namespace {
@@ -65,7 +66,7 @@ Schema manifest_schema(const std::string& op, const std::vector<ManifestColumn>&
         std::find_if(columns.begin(), columns.end(), [&](const ManifestColumn& c) { return c.name == image; });
     if (found == columns.end() || found->dtype != DType::bytes)
       throw Error(fmt::format("[{}] image is '{}', which is no column of bytes", op, image));
-    schema.push_back({"image", DType::bytes, Shape{}});
+    schema.push_back({kImageColumn, DType::bytes, Shape{}});
   }
   for (const ManifestColumn& column : columns) {
     if (find_column(schema, column.name))
@@ -86,7 +87,7 @@ Manifest::Manifest(const Node& node, std::vector<ManifestColumn> columns)
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const ManifestColumn& column = columns_[i];
     if (!image.empty() && column.name == image) image_ = i;
-    if (column.name == "label" && !column.list && (column.dtype == DType::i32 || column.dtype == DType::i64))
+    if (column.name == kLabelColumn && !column.list && (column.dtype == DType::i32 || column.dtype == DType::i64))
       label_ = i;
   }
   if (num_classes_ > 0 && label_ == kNone)
@@ -148,6 +149,30 @@ void ManifestRow::finish() {
   const std::vector<std::uint8_t>& name = record_.numbers[manifest_.image()];
   read_file_into(manifest_.image_path({reinterpret_cast<const char*>(name.data()), name.size()}), record_.storage);
   record_.cells[0] = bytes_cell(record_.storage.data(), record_.storage.size());
+}
+
+std::vector<ArgSpec> manifest_args(const char* otherwise) {
+  ArgSpec root = text_arg("root", "folder that image files are relative to; empty: the manifest's", "");
+  root.place = true;
+  return {
+      place_arg("file", "the file"),
+      texts_arg("columns", std::string("NAME:TYPE, TYPE one of bytes, i32, i64, f32, f64 (and [] for lists); empty: ") +
+                               otherwise),
+      text_arg("image", "column that names an image file, whose bytes become the column image; empty: none", ""),
+      std::move(root), count_arg("num_classes", "labels outside (column label) are errors; 0: unknown")};
+}
+
+void check_manifest(const Node& node) {
+  not_empty(node, "file");
+  at_least(node, "num_classes", 0);
+  std::vector<ManifestColumn> columns = parse_manifest_columns(node.op, arg<Texts>(node.args, "columns"));
+  if (!columns.empty()) Manifest(node, std::move(columns));  // finds what contradicts itself
+}
+
+std::optional<Schema> declared_columns(const Node& node) {
+  const Texts& columns = arg<Texts>(node.args, "columns");
+  if (columns.empty()) return std::nullopt;
+  return manifest_schema(node.op, parse_manifest_columns(node.op, columns), arg<std::string>(node.args, "image"));
 }
 
 }  // namespace ridgeline::data

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/source/source.h"
 
 namespace ridgeline::data {
@@ -23,6 +24,12 @@ std::vector<ManifestColumn> parse_manifest_columns(const std::string& op, const 
 
 // The columns as a schema; where `image` names one, it comes first, as the bytes of that file.
 Schema manifest_schema(const std::string& op, const std::vector<ManifestColumn>& columns, const std::string& image);
+
+// The arguments that manifests share; `otherwise`: the columns where none are declared. And their check.
+std::vector<ArgSpec> manifest_args(const char* otherwise);
+void check_manifest(const Node& node);
+// The columns where they are declared.
+std::optional<Schema> declared_columns(const Node& node);
 
 // The arguments root, image and num_classes of a manifest's node, over its columns. Immutable.
 class Manifest {

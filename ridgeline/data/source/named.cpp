@@ -1,17 +1,46 @@
-// The data sets that have a name (format/dataset_recipes.h): each is one of the other sources, or image files with
-// annotations.
+#include "ridgeline/data/source/named.h"
+
 #include <fmt/format.h>
 
 #include "ridgeline/core/file.h"
-#include "ridgeline/data/source/known.h"
-#include "ridgeline/data/source/sources.h"
-#include "ridgeline/format/class_names.h"
-#include "ridgeline/format/dataset_recipes.h"
-#include "ridgeline/format/idx.h"
+#include "ridgeline/data/set/class_names.h"
+#include "ridgeline/data/set/dataset_recipes.h"
+#include "ridgeline/data/source/arguments.h"
+#include "ridgeline/data/source/cifar.h"
+#include "ridgeline/data/source/source_entry.h"
+#include "ridgeline/format/tensor/idx.h"
 #include "ridgeline/image/sniff.h"
 
 namespace ridgeline::data {
+
+Dataset NamedSet(const std::string& set, const std::string& split, const std::string& root, bool boxes) {
+  return source_dataset("named", {{"set", set}, {"split", split}, {"root", root}, {"boxes", boxes}});
+}
+
 namespace {
+
+std::optional<Schema> columns_of(const Node& node) {
+  switch (dataset_recipe(arg<std::string>(node.args, "set")).reader) {
+    case RecipeReader::idx: return std::nullopt;  // the extents of the pictures
+    case RecipeReader::cifar10:
+    case RecipeReader::cifar100: return cifar_columns();
+    default: break;
+  }
+  Schema schema{encoded_image(), class_label()};
+  if (arg<bool>(node.args, "boxes")) {
+    schema.push_back({kBoxesColumn, DType::f32, Shape{kVaries, 4}});
+    schema.push_back({kBoxLabelsColumn, DType::i32, Shape{kVaries}});
+  }
+  return schema;
+}
+
+// Files beside CIFAR's may name its classes otherwise.
+std::optional<SourceClasses> classes_of(const Node& node) {
+  const DatasetRecipe& recipe = dataset_recipe(arg<std::string>(node.args, "set"));
+  const bool cifar = recipe.reader == RecipeReader::cifar10 || recipe.reader == RecipeReader::cifar100;
+  if (recipe.class_names.empty() || cifar) return std::nullopt;
+  return classes_in_order(known_class_names(recipe.class_names));
+}
 
 class AnnotatedSource : public Source {
  public:
@@ -19,7 +48,7 @@ class AnnotatedSource : public Source {
       : set_(arg<std::string>(node.args, "set")),
         found_(std::move(found)),
         boxes_(arg<bool>(node.args, "boxes")),
-        schema_(given_schema(node)) {}
+        schema_(*columns_of(node)) {}
 
   std::uint64_t size() const override { return found_.files.size(); }
   Schema schema() const override { return schema_; }
@@ -87,13 +116,11 @@ class AnnotatedSource : public Source {
 // A source node of another kind, complete, over the recipe's files.
 std::unique_ptr<Source> delegate(const char* op, Args args) {
   Node node{.op = op, .args = std::move(args)};
-  complete_source(node);
+  complete(node);
   return open_source(node);
 }
 
-}  // namespace
-
-std::unique_ptr<Source> open_named(const Node& node) {
+std::unique_ptr<Source> open(const Node& node) {
   const DatasetRecipe& recipe = dataset_recipe(arg<std::string>(node.args, "set"));
   const std::string &split = arg<std::string>(node.args, "split"), &root = arg<std::string>(node.args, "root");
   switch (recipe.reader) {
@@ -117,6 +144,27 @@ std::unique_ptr<Source> open_named(const Node& node) {
   }
   const bool hundred = recipe.reader == RecipeReader::cifar100;
   return delegate("cifar", {{"files", found.files}, {"kind", std::string(hundred ? "cifar100" : "cifar10")}});
+}
+
+void check_named(const Node& node) {
+  dataset_recipe(arg<std::string>(node.args, "set"));
+  not_empty(node, "root");
+}
+
+}  // namespace
+
+SourceEntry named_source() {
+  return {
+      .op = "named",
+      .doc = "a data set that has a name: cifar10, mnist, flowers102, voc, coco, ...",
+      .args = {{.name = "set", .type = ArgType::text, .doc = "its name"},
+               {.name = "split", .type = ArgType::text, .doc = "train, val, test"},
+               place_arg("root", "folder it lies in"),
+               flag_arg("boxes", "the columns boxes (f32, fractions: top, left, bottom, right) and box_labels", false)},
+      .check = check_named,
+      .open = open,
+      .columns = columns_of,
+      .classes = classes_of};
 }
 
 }  // namespace ridgeline::data

@@ -1,15 +1,22 @@
-// Ridgeline's own files of rows.
+#include "ridgeline/data/source/packed.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/patterns.h"
 #include "ridgeline/data/source/several_files.h"
-#include "ridgeline/data/source/sources.h"
-#include "ridgeline/format/packed.h"
+#include "ridgeline/data/source/source_entry.h"
+#include "ridgeline/format/record/packed.h"
 
 namespace ridgeline::data {
+
+Dataset Packed(std::vector<std::string> files, std::vector<std::string> columns) {
+  return source_dataset("packed", {{"files", std::move(files)}, {"columns", std::move(columns)}});
+}
+
 namespace {
 
 struct Row : Record::Work {
@@ -72,6 +79,13 @@ class PackedSource : public Source {
 
 }  // namespace
 
-std::unique_ptr<Source> open_packed(const Node& node) { return std::make_unique<PackedSource>(node); }
+SourceEntry packed_source() {
+  return {.op = "packed",
+          .doc = "Ridgeline's own files of rows, read by memory map (ridgeline dataset pack)",
+          .args = {files_arg(), texts_arg("columns", "columns that are read; empty: all")},
+          .check = check_files,
+          .open = open_as<PackedSource>,
+          .choose_columns = [](Node& node, Texts wanted) { node.args.at("columns") = std::move(wanted); }};
+}
 
 }  // namespace ridgeline::data

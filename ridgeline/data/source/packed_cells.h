@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "ridgeline/data/source/cell.h"
-#include "ridgeline/format/packed.h"
+#include "ridgeline/data/sample/cell.h"
+#include "ridgeline/format/record/packed.h"
 
 namespace ridgeline::data {
 

@@ -3,9 +3,40 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/patterns.h"
+#include "ridgeline/format/wire/gzip.h"
 
 namespace ridgeline::data {
+
+std::vector<ArgSpec> record_file_args(std::vector<ArgSpec> others) {
+  others.insert(others.begin(), files_arg());
+  others.push_back(count_arg("file_shards", "sharding by file: parts that the files are shared out to", 1));
+  ArgSpec part = count_arg("file_shard", "the part that is read: every file_shards-th file from this one on");
+  part.part = true;
+  others.push_back(std::move(part));
+  ArgSpec limit = count_arg("inflate_limit", "bytes of memory that the content of all compressed files may take",
+                            static_cast<std::int64_t>(kInflateLimit));
+  limit.place = true;  // cannot change a record
+  others.push_back(std::move(limit));
+  return others;
+}
+
+void check_record_files(const Node& node) {
+  check_files(node);
+  const std::int64_t parts = at_least(node, "file_shards", 1);
+  if (const std::int64_t part = at_least(node, "file_shard", 0); part >= parts)
+    throw Error(fmt::format("[{}] file_shard is {}, it must be below file_shards, which is {}", node.op, part, parts));
+  at_least(node, "inflate_limit", 0);
+  at_least(node, "num_classes", 0);
+}
+
+Args with_record_files(Args args, const RecordFileOptions& options) {
+  args["file_shards"] = options.file_shards;
+  args["file_shard"] = options.file_shard;
+  args["inflate_limit"] = options.inflate_limit;
+  return args;
+}
 
 SeveralFiles<TFRecordFile> open_record_files(const Node& node) {
   const Texts& patterns = arg<Texts>(node.args, "files");

@@ -3,11 +3,19 @@
 // The TFRecord files of a source node: arguments files, file_shards, file_shard and inflate_limit.
 #pragma once
 
+#include <vector>
+
+#include "ridgeline/data/ir/registry.h"
+#include "ridgeline/data/source/record_options.h"
 #include "ridgeline/data/source/several_files.h"
-#include "ridgeline/data/source/source.h"
-#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/format/record/tfrecord.h"
 
 namespace ridgeline::data {
+
+// The arguments in front of and behind `others`; with the values of the options; and their check.
+std::vector<ArgSpec> record_file_args(std::vector<ArgSpec> others);
+Args with_record_files(Args args, const RecordFileOptions& options);
+void check_record_files(const Node& node);
 
 // Opens every file_shards-th file from file_shard on. Fewer files than parts, no records at all, and compressed files
 // that together take more than inflate_limit bytes of memory are Errors that name op and file.

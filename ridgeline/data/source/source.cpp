@@ -1,13 +1,10 @@
 #include "ridgeline/data/source/source.h"
 
-#include <array>
 #include <filesystem>
 #include <utility>
 
 #include "ridgeline/core/random.h"
-#include "ridgeline/data/ir/registry.h"
-#include "ridgeline/data/source/known.h"
-#include "ridgeline/data/source/sources.h"
+#include "ridgeline/data/source/source_entry.h"
 
 namespace ridgeline::data {
 namespace {
@@ -29,55 +26,9 @@ auto with_origin(const Source& source, std::uint64_t index, F&& f) {
   }
 }
 
-SourceHandle& handle_of(const Node& node) {
-  if (!node.source) throw NotOpened("a source node without a handle: " + node.op);
-  return *node.source;
-}
-
 }  // namespace
 
-std::unique_ptr<Source> open_source(const Node& node) {
-  using Open = std::unique_ptr<Source> (*)(const Node&);
-  static constexpr std::array<std::pair<std::string_view, Open>, 13> table{{
-      {"image_folder", open_image_folder},
-      {"tfrecord", open_tfrecord},
-      {"idx", open_idx},
-      {"in_memory", open_in_memory},
-      {"files", open_files},
-      {"example", open_example},
-      {"csv", open_csv},
-      {"json_lines", open_json_lines},
-      {"cifar", open_cifar},
-      {"tar", open_tar},
-      {"packed", open_packed},
-      {"generator", open_generator},
-      {"named", open_named},
-  }};
-  for (const auto& [op, open] : table) {
-    if (op == node.op) return open(node);
-  }
-  throw InternalError("no reader for source node " + node.op);
-}
-
-void complete_source(Node& node) { complete(node); }
-
-const Source& SourceHandle::get(const Node& node) {
-  const std::lock_guard lock(mutex_);
-  return opened(node);
-}
-
-// Under the lock.
-const Source& SourceHandle::opened(const Node& node) {
-  if (!source_) source_ = whole_ ? source_of(*whole_).choose(node) : open_source(node);
-  return *source_;
-}
-
-Schema SourceHandle::schema(const Node& node) {
-  const std::lock_guard lock(mutex_);
-  if (!schema_ && !source_) schema_ = known_schema(node);
-  if (!schema_) schema_ = opened(node).schema();
-  return *schema_;
-}
+std::unique_ptr<Source> open_source(const Node& node) { return source_entry(node.op).open(node); }
 
 void read_record(const Source& source, std::uint64_t index, Record& record) {
   with_origin(source, index, [&] { source.read(index, record); });
@@ -115,7 +66,7 @@ ClassIndexing Source::class_indexing() const {
 
 std::int64_t Source::label_of(std::uint64_t index) const {
   const Schema columns = schema();
-  const Column* label = find_column(columns, "label");
+  const Column* label = find_column(columns, kLabelColumn);
   if (!label || label->shape.rank() != 0 || label->dtype == DType::bytes || is_floating(label->dtype))
     throw Error("the source has no labels to choose by; its columns are " + to_string(columns));
   Record record;
@@ -123,13 +74,11 @@ std::int64_t Source::label_of(std::uint64_t index) const {
   return static_cast<std::int64_t>(to_tensor(record.cells[static_cast<std::size_t>(label - columns.data())]).at(0));
 }
 
-const Source& source_of(const Node& node) { return handle_of(node).get(node); }
-
-Schema source_schema(const Node& node) {
-  if (!node.source && !schema_is_in_a_file(node)) {
-    if (std::optional<Schema> known = known_schema(node)) return *known;
-  }
-  return handle_of(node).schema(node);
+SourceClasses classes_in_order(std::vector<std::string> names) {
+  SourceClasses classes{.count = static_cast<std::int64_t>(names.size()), .names = std::move(names)};
+  for (const std::string& name : classes.names)
+    classes.indexing.emplace_back(name, static_cast<std::int64_t>(classes.indexing.size()));
+  return classes;
 }
 
 }  // namespace ridgeline::data

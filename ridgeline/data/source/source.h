@@ -6,49 +6,14 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "ridgeline/data/ir/graph.h"
-#include "ridgeline/data/source/cell.h"
-#include "ridgeline/image/geometry.h"
+#include "ridgeline/data/ir/source_handle.h"
+#include "ridgeline/data/sample/record.h"
 
 namespace ridgeline::data {
-
-// One record on its way into a batch. Belongs to one worker, which reuses it. Cells point into the source's own
-// memory, into `storage`, `numbers`, `work` or at `label`, and are valid until the next read.
-struct Record {
-  // What a source keeps from read to read (a parsed row, tensors), of a type of its own.
-  struct Work {
-    Work() = default;
-    virtual ~Work() = default;
-    Work(const Work&) = delete;
-    Work& operator=(const Work&) = delete;
-  };
-  template <class T>
-  T& work_as() {
-    auto* mine = dynamic_cast<T*>(work.get());
-    if (mine == nullptr) {
-      auto made = std::make_unique<T>();
-      mine = made.get();
-      work = std::move(made);
-    }
-    return *mine;
-  }
-
-  std::vector<Cell> cells;  // in the order of the source's schema
-  std::vector<image::ObjectBox> objects;
-  std::string storage;
-  std::vector<std::vector<std::uint8_t>> numbers;
-  std::int32_t label = 0;
-  std::unique_ptr<Work> work;
-};
-
-// Names of classes and their labels, by label.
-using ClassIndexing = std::vector<std::pair<std::string, std::int64_t>>;
 
 class Source {
  public:
@@ -68,7 +33,7 @@ class Source {
   virtual std::vector<std::string> class_names() const { return {}; }  // by label, without gaps
   // As class_names(), but labels may leave gaps.
   virtual ClassIndexing class_indexing() const;
-  // Only asked where the arguments do not tell it (known_label_base).
+  // Only asked where the arguments do not tell it (source/source_entry.h).
   virtual int label_base() const { return 0; }
   // What the records are, for caches that outlive a run: of files their names, sizes and times.
   virtual std::uint64_t fingerprint() const;
@@ -88,35 +53,9 @@ std::int64_t read_label(const Source& source, std::uint64_t index);
 // Names, sizes and times of files.
 std::uint64_t fingerprint_of(const std::vector<std::string>& files);
 
-// Opens the source of a node. Errors as the constructors of the sources.
+// Opens the source of a node, whose arguments are complete. Errors as the constructors of the sources.
 std::unique_ptr<Source> open_source(const Node& node);
-
-// The source of one node, opened on first use and shared by all copies of the graph. Any thread.
-class SourceHandle {
- public:
-  SourceHandle() = default;
-  // Of a node that gives fewer of the columns of `whole`, whose files both read.
-  explicit SourceHandle(Node whole) : whole_(std::move(whole)) {}
-  const Source& get(const Node& node);
-  // Without opening files that the arguments make unnecessary (source/known.h).
-  Schema schema(const Node& node);
-
- private:
-  const Source& opened(const Node& node);
-
-  std::optional<Node> whole_;
-  std::mutex mutex_;
-  std::unique_ptr<Source> source_;
-  std::optional<Schema> schema_;
-};
-// What only files tell of a node without a handle, as drawings make them for graphs whose files must not be opened.
-class NotOpened : public InternalError {
- public:
-  using InternalError::InternalError;
-};
 // The opened source of a source node of a graph. Throws NotOpened.
 const Source& source_of(const Node& node);
-// Its columns. Throws NotOpened.
-Schema source_schema(const Node& node);
 
 }  // namespace ridgeline::data

@@ -1,18 +1,37 @@
-// Tar archives in WebDataset's layout: the members with one base name are one sample.
+#include "ridgeline/data/source/tar.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 
-#include "ridgeline/data/source/known.h"
+#include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/patterns.h"
 #include "ridgeline/data/source/several_files.h"
-#include "ridgeline/data/source/sources.h"
-#include "ridgeline/format/tar_samples.h"
+#include "ridgeline/data/source/source_entry.h"
+#include "ridgeline/format/record/tar_samples.h"
 
 namespace ridgeline::data {
+
+Dataset Tar(std::vector<std::string> files, TarOptions options) {
+  return source_dataset("tar", {{"files", std::move(files)},
+                                {"image", std::move(options.image)},
+                                {"label", std::move(options.label)},
+                                {"fields", std::move(options.fields)},
+                                {"num_classes", options.num_classes}});
+}
+
 namespace {
+
+Schema columns_of(const Node& node) {
+  Schema schema;
+  if (!arg<Texts>(node.args, "image").empty()) schema.push_back(encoded_image());
+  if (!arg<std::string>(node.args, "label").empty()) schema.push_back(class_label());
+  for (const std::string& field : arg<Texts>(node.args, "fields")) schema.push_back({field, DType::bytes, Shape{}});
+  schema.push_back({"key", DType::bytes, Shape{}});
+  return schema;
+}
 
 // SeveralFiles wants a path.
 class Archive : public TarSamples {
@@ -34,7 +53,7 @@ class TarSource : public Source {
         label_(arg<std::string>(node.args, "label")),
         fields_(arg<Texts>(node.args, "fields")),
         num_classes_(arg<std::int64_t>(node.args, "num_classes")),
-        schema_(given_schema(node)) {
+        schema_(columns_of(node)) {
     for (const std::string& path : expand_patterns("tar", arg<Texts>(node.args, "files")))
       files_.add(Archive(path, {.index_cache_directory = index_directory(path)}));
     if (files_.size() == 0) throw Error("[tar] no samples in " + files_.files()[0].path());
@@ -103,8 +122,25 @@ class TarSource : public Source {
   SeveralFiles<Archive> files_;
 };
 
+void check_tar(const Node& node) {
+  check_files(node);
+  at_least(node, "num_classes", 0);
+}
+
 }  // namespace
 
-std::unique_ptr<Source> open_tar(const Node& node) { return std::make_unique<TarSource>(node); }
+SourceEntry tar_source() {
+  return {
+      .op = "tar",
+      .doc = "tar archives in WebDataset's layout: members with one base name are one sample, extensions its fields",
+      .args = {files_arg(),
+               texts_arg("image", "fields that may be the image, the first that is there; empty: no column image",
+                         {"jpg", "jpeg", "png"}),
+               text_arg("label", "field that holds the class as text; empty: no column label", "cls"),
+               texts_arg("fields", "further fields, as bytes"), num_classes_arg()},
+      .check = check_tar,
+      .open = open_as<TarSource>,
+      .columns = [](const Node& node) { return std::optional(columns_of(node)); }};
+}
 
 }  // namespace ridgeline::data

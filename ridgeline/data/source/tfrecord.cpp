@@ -1,16 +1,49 @@
+#include "ridgeline/data/source/tfrecord.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "ridgeline/data/source/known.h"
+#include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/record_files.h"
-#include "ridgeline/data/source/sources.h"
-#include "ridgeline/format/example.h"
-#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/data/source/source_entry.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/tfrecord.h"
 
 namespace ridgeline::data {
+
+LabelBase parse_label_base(const std::string& text) {
+  if (text == "auto") return LabelBase::automatic;
+  if (text == "0") return LabelBase::zero;
+  if (text == "1") return LabelBase::one;
+  throw Error("unknown label_base '" + text + "' (allowed: auto, 0, 1)", ErrorKind::usage);
+}
+
+Dataset TFRecord(const std::string& pattern, TFRecordOptions options) {
+  return TFRecord(std::vector<std::string>{pattern}, options);
+}
+
+Dataset TFRecord(std::vector<std::string> files, TFRecordOptions options) {
+  const char* base = options.label_base == LabelBase::automatic ? "auto"
+                     : options.label_base == LabelBase::zero    ? "0"
+                                                                : "1";
+  return source_dataset("tfrecord", with_record_files({{"files", std::move(files)},
+                                                       {"label_base", std::string(base)},
+                                                       {"num_classes", options.num_classes}},
+                                                      options.record_files));
+}
+
 namespace {
+
+Schema columns() { return {encoded_image(), class_label()}; }
+
+// auto: the files tell.
+std::optional<int> label_base_of(const Node& node) {
+  const std::string& base = arg<std::string>(node.args, "label_base");
+  if (base == "auto") return std::nullopt;
+  return base == "1" ? 1 : 0;
+}
 
 // The slim ImageNet keys that are read.
 constexpr std::string_view kImage = "image/encoded";
@@ -47,10 +80,8 @@ void read_objects(const Example& example, std::vector<image::ObjectBox>& objects
 class TFRecordSource : public Source {
  public:
   explicit TFRecordSource(const Node& node)
-      : files_(open_record_files(node)),
-        schema_(given_schema(node)),
-        num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
-    const auto known = known_label_base(node);
+      : files_(open_record_files(node)), schema_(columns()), num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
+    const auto known = label_base_of(node);
     label_base_ = known ? *known : find_label_base();
   }
 
@@ -137,8 +168,28 @@ class TFRecordSource : public Source {
   int label_base_ = 0;
 };
 
+void check_tfrecord(const Node& node) {
+  check_record_files(node);
+  if (arg<std::int64_t>(node.args, "file_shards") > 1 && arg<std::string>(node.args, "label_base") == "auto")
+    throw Error("[tfrecord] label_base auto looks at the first file, which only one part has: give 0 or 1");
+}
+
 }  // namespace
 
-std::unique_ptr<Source> open_tfrecord(const Node& node) { return std::make_unique<TFRecordSource>(node); }
+SourceEntry tfrecord_source() {
+  return {.op = "tfrecord",
+          .doc = "tf.train.Examples with the slim ImageNet keys, in TFRecord files (plain, GZIP, ZLIB)",
+          .args = record_file_args(
+              {{.name = "label_base",
+                .type = ArgType::text,
+                .doc = "what is subtracted from stored labels; auto: 0 if the first file has a label 0, else 1",
+                .fallback = std::string("auto"),
+                .allowed = {"auto", "0", "1"}},
+               num_classes_arg()}),
+          .check = check_tfrecord,
+          .open = open_as<TFRecordSource>,
+          .columns = [](const Node&) { return std::optional(columns()); },
+          .label_base = label_base_of};
+}
 
 }  // namespace ridgeline::data

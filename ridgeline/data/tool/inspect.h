@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/data/tool/data_dir.h"
+#include "ridgeline/data/standard/data_dir.h"
 
 namespace ridgeline::data {
 

@@ -10,9 +10,9 @@
 #include "ridgeline/data/source/class_folders.h"
 #include "ridgeline/data/source/walk_folder.h"
 #include "ridgeline/data/tool/picture_extents.h"
-#include "ridgeline/format/example.h"
-#include "ridgeline/format/packed.h"
-#include "ridgeline/format/tfrecord.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/packed.h"
+#include "ridgeline/format/record/tfrecord.h"
 
 namespace ridgeline::data {
 namespace {
@@ -192,7 +192,7 @@ class PackedItems : public ShardItems<PackedFile> {
     for (const std::string& path : part.files) {
       try {
         PackedFile file(path);
-        file.schema().column("image");
+        file.schema().column(kImageColumn);
         if (class_names.empty()) class_names = file.schema().class_names;
         add(std::move(file));
       } catch (const Error& e) {
@@ -207,12 +207,12 @@ class PackedItems : public ShardItems<PackedFile> {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const PackedColumn& column = file->schema().columns[i];
       const PackedField& field = columns[i];
-      if (column.name == "label" && column.dtype == DType::i32 && column.extents.rank() == 0) {
+      if (column.name == kLabelColumn && column.dtype == DType::i32 && column.extents.rank() == 0) {
         std::int32_t label = 0;
         std::memcpy(&label, field.bytes.data(), sizeof label);
         item.label = label;
       }
-      if (column.name != "image") continue;
+      if (column.name != kImageColumn) continue;
       item.storage.assign(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
       item.bytes = {reinterpret_cast<const std::uint8_t*>(item.storage.data()), item.storage.size()};
       if (column.dtype != DType::bytes) item.pixels = header_of(field.extents);

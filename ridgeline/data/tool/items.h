@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/data/tool/data_dir.h"
+#include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/image/decode.h"
 
 namespace ridgeline::data {

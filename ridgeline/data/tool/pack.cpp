@@ -10,9 +10,9 @@
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/runtime/for_each.h"
 #include "ridgeline/data/source/source.h"
-#include "ridgeline/format/packed.h"
+#include "ridgeline/format/record/packed.h"
 #include "ridgeline/image/decode.h"
-#include "ridgeline/image/resample.h"
+#include "ridgeline/image/resample/resample.h"
 
 namespace ridgeline::data {
 namespace {
@@ -126,8 +126,8 @@ PackReport pack(const std::string& dir, const std::string& out, const PackOption
   if (part.layout == Layout::packed) throw Error("[pack] " + part.files[0] + " is packed already");
   const Dataset dataset = open_source(dir, options.split, options.source);
   PackedSchema schema;
-  schema.columns = {{.name = "image", .dtype = DType::bytes, .extents = {}},
-                    {.name = "label", .dtype = DType::i32, .extents = {}}};
+  schema.columns = {{.name = kImageColumn, .dtype = DType::bytes, .extents = {}},
+                    {.name = kLabelColumn, .dtype = DType::i32, .extents = {}}};
   schema.class_names = dataset.class_names();
   nlohmann::ordered_json metadata{{"program", std::string("ridgeline ") + std::string(kVersion)},
                                   {"from", std::filesystem::absolute(dir, ignored).string()},

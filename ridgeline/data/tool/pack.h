@@ -1,8 +1,8 @@
 // ridgeline/data/tool/pack.h
 //
-// Packs one part of a data directory into one of Ridgeline's own files (format/packed.h): encoded images and labels in
-// the order of the source, class names, and where they came from. On demand images are stored smaller, once for all
-// epochs. The file appears under its name when it is complete.
+// Packs one part of a data directory into one of Ridgeline's own files (format/record/packed.h): encoded images and
+// labels in the order of the source, class names, and where they came from. On demand images are stored smaller, once
+// for all epochs. The file appears under its name when it is complete.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ridgeline/data/make/make_tfrecord.h"
-#include "ridgeline/data/tool/data_dir.h"
+#include "ridgeline/data/standard/data_dir.h"
 
 namespace ridgeline::data {
 

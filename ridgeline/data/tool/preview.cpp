@@ -7,12 +7,14 @@
 #include <optional>
 
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/node_names.h"
+#include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/runtime/replayer.h"
 #include "ridgeline/data/source/source.h"
 #include "ridgeline/data/tool/caption.h"
 #include "ridgeline/data/tool/picture_extents.h"
 #include "ridgeline/image/decode.h"
-#include "ridgeline/image/resample.h"
+#include "ridgeline/image/resample/resample.h"
 
 namespace ridgeline::data {
 namespace {
@@ -33,8 +35,10 @@ struct Picture {
 // The last map of the graph, if it ends in normalize.
 Node* normalizing_map(DataGraph& graph) {
   const Node* node = &graph.output();
-  while (node->op != "map" && node->inputs.size() == 1) node = &graph.node(node->inputs[0]);
-  if (node->op != "map" || node->operations.empty() || node->operations.back().op != "normalize") return nullptr;
+  while (node->op != node_name::kMap && node->inputs.size() == 1) node = &graph.node(node->inputs[0]);
+  if (node->op != node_name::kMap || node->operations.empty() ||
+      transform_entry(node->operations.back().op).tail != TailPart::normalize)
+    return nullptr;
   return &graph.node(node->id);
 }
 
@@ -93,7 +97,7 @@ image::Image decoded(const std::string& bytes) {
 std::string caption_of(const Sample& sample, std::uint64_t index, const std::vector<std::string>& class_names) {
   std::string text = fmt::format("#{}", index);
   for (const NamedTensor& column : sample.columns) {
-    if (column.name != "label" || column.values.dtype() == DType::bytes || column.values.elements() != 1) continue;
+    if (column.name != kLabelColumn || column.values.dtype() == DType::bytes || column.values.elements() != 1) continue;
     const auto label = static_cast<std::int64_t>(column.values.at(0));
     const bool named = label >= 0 && static_cast<std::size_t>(label) < class_names.size();
     text += named ? " " + class_names[static_cast<std::size_t>(label)] : fmt::format(" {}", label);
@@ -126,7 +130,7 @@ class Previewer {
   Previewer(const Dataset& dataset, std::vector<std::string> class_names, const PreviewOptions& options)
       : class_names_(std::move(class_names)), options_(options), replayer_(dataset) {
     const Schema columns = dataset.columns();
-    if (!find_column(columns, "image"))
+    if (!find_column(columns, kImageColumn))
       throw Error("[preview] there is no column 'image' to draw: the graph gives " + to_string(columns));
     if (!options.original) return;
     const std::vector<const Node*> sources = sources_of(dataset.graph());
@@ -134,7 +138,7 @@ class Previewer {
       throw Error("[preview] a graph of several sources has no single original to show (--original)", ErrorKind::usage);
     source_ = &source_of(*sources[0]);
     const Schema schema = source_->schema();
-    const Column* column = find_column(schema, "image");
+    const Column* column = find_column(schema, kImageColumn);
     if (!column) throw Error("[preview] the source has no column 'image': its columns are " + to_string(schema));
     original_column_ = static_cast<std::size_t>(column - schema.data());
   }
@@ -149,7 +153,7 @@ class Previewer {
       if (!sample) return std::nullopt;
       picture.cell.origin = sample->origin;
       picture.cell.caption = caption_of(*sample, index, class_names_);
-      const Tensor& values = sample->column("image");
+      const Tensor& values = sample->column(kImageColumn);
       if (values.dtype() == DType::bytes) {
         picture.image = decoded(values.string_values().front());
       } else {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/data/api/sources.h"
+#include "ridgeline/data/source/sources.h"
 #include "ridgeline/image/image.h"
 
 namespace ridgeline::data {

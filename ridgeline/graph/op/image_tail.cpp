@@ -57,8 +57,10 @@ OpDef image_tail_op() {
   def.min_operands = 1;
   def.max_operands = 2;
   def.results = {"y"};
-  def.attributes = {required("mean", Reals{0.485, 0.456, 0.406}, "of each channel, as a fraction of 255"),
-                    required("std", Reals{0.229, 0.224, 0.225}, "of each channel, as a fraction of 255")};
+  def.attributes = {required("mean", Reals(image::kImagenetMean.begin(), image::kImagenetMean.end()),
+                             "of each channel, as a fraction of 255"),
+                    required("std", Reals(image::kImagenetStd.begin(), image::kImagenetStd.end()),
+                             "of each channel, as a fraction of 255")};
   def.infer = infer;
   def.reference = reference;
   return def;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ridgeline/data/ir/count.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/nodes/entries.h"
 
 namespace ridgeline::data {
@@ -21,13 +22,13 @@ Schema with_rows(const Node& node, const Schema& input, std::int64_t rows) {
             node.op, to_string({column}), node.op));
       }
     }
-    if (column.name == "mask")
+    if (column.name == kMaskColumn)
       throw Error(fmt::format("[{}] adds a column 'mask', but its input has one already", node.op));
     std::vector<std::int64_t> dims{rows};
     dims.insert(dims.end(), column.shape.begin(), column.shape.end());
     schema.push_back({column.name, column.dtype, Shape(std::move(dims))});
   }
-  schema.push_back({"mask", DType::u8, Shape{rows}});
+  schema.push_back({kMaskColumn, DType::u8, Shape{rows}});
   return schema;
 }
 
@@ -80,7 +81,7 @@ ArgSpec pad_arg() {
 
 std::vector<NodeEntry> batch_entries() {
   return {
-      {.op = "batch",
+      {.op = node_name::kBatch,
        .kind = NodeKind::batch,
        .doc = "consecutive samples side by side; adds the column mask, 1 for real rows",
        .args = {{.name = "size", .type = ArgType::integer, .doc = "samples of a batch"},
@@ -89,7 +90,7 @@ std::vector<NodeEntry> batch_entries() {
        .check = [](const Node& node) { at_least(node, "size", 1); },
        .schema = batch_schema,
        .size = batch_size},
-      {.op = "bucket",
+      {.op = node_name::kBucket,
        .kind = NodeKind::batch,
        .doc = "batches of samples of similar length; a batch is due when its bucket is full",
        .args = {{.name = "column",

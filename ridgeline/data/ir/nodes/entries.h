@@ -7,7 +7,7 @@
 
 namespace ridgeline::data {
 
-std::vector<NodeEntry> source_entries();
+std::vector<NodeEntry> source_entries();  // of source/table.cpp
 std::vector<NodeEntry> order_entries();
 std::vector<NodeEntry> sampler_entries();
 std::vector<NodeEntry> row_entries();  // map, filter, columns, joins, cache

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ridgeline/data/ir/count.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/nodes/entries.h"
 
 namespace ridgeline::data {
@@ -30,9 +31,9 @@ std::int64_t repeat_size(const Node& node, const Sizes& rows) {
 
 void check_count(const Node& node) {
   const std::int64_t count = arg<std::int64_t>(node.args, "count");
-  if (count < -1 || (node.op == "repeat" && count == 0)) {
+  if (count < -1 || (node.op == node_name::kRepeat && count == 0)) {
     throw Error(fmt::format("[{}] count is {}, it must be {} or more, or -1 for {}", node.op, count,
-                            node.op == "repeat" ? 1 : 0, node.op == "repeat" ? "ever" : "all"));
+                            node.op == node_name::kRepeat ? 1 : 0, node.op == node_name::kRepeat ? "ever" : "all"));
   }
 }
 
@@ -63,7 +64,7 @@ void check_shard(const Node& node) {
 
 std::vector<NodeEntry> order_entries() {
   return {
-      {.op = "shuffle",
+      {.op = node_name::kShuffle,
        .kind = NodeKind::order,
        .doc = "a new random order of all rows in every epoch; with a buffer, of those near each other",
        .args = {seed_arg(),
@@ -75,29 +76,30 @@ std::vector<NodeEntry> order_entries() {
        .schema = same_schema,
        .size = shuffle_size,
        .random = true},
-      {.op = "repeat",
+      {.op = node_name::kRepeat,
        .kind = NodeKind::order,
        .doc = "the rows several times; each pass is an epoch of its own for what is below",
        .args =
            {{.name = "count", .type = ArgType::integer, .doc = "passes; -1: for ever", .fallback = std::int64_t{-1}}},
        .check = check_count,
        .schema = same_schema,
-       .size = repeat_size},
-      {.op = "take",
+       .size = repeat_size,
+       .repeats = true},
+      {.op = node_name::kTake,
        .kind = NodeKind::order,
        .doc = "the first rows",
        .args = {{.name = "count", .type = ArgType::integer, .doc = "rows; -1: all"}},
        .check = check_count,
        .schema = same_schema,
        .size = take_size},
-      {.op = "skip",
+      {.op = node_name::kSkip,
        .kind = NodeKind::order,
        .doc = "all but the first rows",
        .args = {{.name = "count", .type = ArgType::integer, .doc = "rows left out"}},
        .check = [](const Node& node) { at_least(node, "count", 0); },
        .schema = same_schema,
        .size = skip_size},
-      {.op = "shard",
+      {.op = node_name::kShard,
        .kind = NodeKind::order,
        .doc = "every count-th row from index on",
        .args = {{.name = "count", .type = ArgType::integer, .doc = "parts"},

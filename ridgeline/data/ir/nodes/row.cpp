@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ridgeline/data/ir/count.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/nodes/entries.h"
 
 namespace ridgeline::data {
@@ -184,17 +185,17 @@ std::int64_t mix_size(const Node& node, const Sizes& rows) {
 
 std::vector<NodeEntry> row_entries() {
   return {
-      {.op = "map",
+      {.op = node_name::kMap,
        .kind = NodeKind::map,
        .doc = "transforms of each sample, in their order",
        .args = {{.name = "columns",
                  .type = ArgType::texts,
                  .doc = "columns that are transformed; with several, random draws are the same for all",
-                 .fallback = Texts{"image"}}},
+                 .fallback = Texts{kImageColumn}}},
        .check = check_map,
        .schema = same_schema,
        .size = same_size},
-      {.op = "filter",
+      {.op = node_name::kFilter,
        .kind = NodeKind::filter,
        .doc = "the rows whose column passes a test",
        .args = {{.name = "column", .type = ArgType::text, .doc = "column that is tested"},
@@ -212,14 +213,14 @@ std::vector<NodeEntry> row_entries() {
        .check = check_filter,
        .schema = filter_schema,
        .size = [](const Node&, const Sizes& rows) { return rows[0] == 0 ? 0 : kUnknown; }},
-      {.op = "project",
+      {.op = node_name::kProject,
        .kind = NodeKind::columns,
        .doc = "some of the columns, in the given order",
        .args = {{.name = "columns", .type = ArgType::texts, .doc = "columns that stay"}},
        .check = check_project,
        .schema = project_schema,
        .size = same_size},
-      {.op = "rename",
+      {.op = node_name::kRename,
        .kind = NodeKind::columns,
        .doc = "other names for columns",
        .args = {{.name = "from", .type = ArgType::texts, .doc = "present names"},
@@ -227,17 +228,17 @@ std::vector<NodeEntry> row_entries() {
        .check = check_rename,
        .schema = rename_schema,
        .size = same_size},
-      {.op = "zip",
+      {.op = node_name::kZip,
        .kind = NodeKind::join,
        .doc = "rows side by side, as many as the shortest input has",
        .schema = zip_schema,
        .size = zip_size},
-      {.op = "concat",
+      {.op = node_name::kConcat,
        .kind = NodeKind::join,
        .doc = "the rows of one input after those of the other",
        .schema = common_schema,
        .size = concat_size},
-      {.op = "mix",
+      {.op = node_name::kMix,
        .kind = NodeKind::join,
        .doc = "rows of several inputs in random turns by weight; each goes through its rows again and again",
        .args = {{.name = "weights", .type = ArgType::reals, .doc = "one an input; exact in every 1000 rows"},
@@ -250,8 +251,9 @@ std::vector<NodeEntry> row_entries() {
        .schema = common_schema,
        .size = mix_size,
        .check_rows = check_mixed_rows,
-       .random = true},
-      {.op = "cache",
+       .random = true,
+       .repeats = true},
+      {.op = node_name::kCache,
        .kind = NodeKind::cache,
        .doc = "keeps the rows of the first epoch, in memory up to a limit, then in a file",
        .args = {{.name = "memory_limit",

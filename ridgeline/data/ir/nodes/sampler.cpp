@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ridgeline/data/ir/count.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/nodes/entries.h"
 
 namespace ridgeline::data {
@@ -139,7 +140,7 @@ std::int64_t distributed_size(const Node& node, const Sizes& rows) {
 
 std::vector<NodeEntry> sampler_entries() {
   return {
-      {.op = "sequential_sampler",
+      {.op = node_name::kSequentialSampler,
        .kind = NodeKind::order,
        .doc = "rows from start on",
        .args = {{.name = "start", .type = ArgType::integer, .doc = "first row", .fallback = std::int64_t{0}},
@@ -163,7 +164,7 @@ std::vector<NodeEntry> sampler_entries() {
              if (start > 0 && start >= rows[0])
                throw Error(fmt::format("[sequential_sampler] start is {}, there are {} rows", start, rows[0]));
            }},
-      {.op = "random_sampler",
+      {.op = node_name::kRandomSampler,
        .kind = NodeKind::order,
        .doc = "rows in random order, with or without replacement",
        .args = {replacement_arg(false), count_arg("rows of an epoch; -1: as many as there are"), seed_arg()},
@@ -171,7 +172,7 @@ std::vector<NodeEntry> sampler_entries() {
        .schema = same_schema,
        .size = chosen,
        .random = true},
-      {.op = "subset_sampler",
+      {.op = node_name::kSubsetSampler,
        .kind = NodeKind::order,
        .doc = "the named rows in their order",
        .args = {{.name = "indices", .type = ArgType::integers, .doc = "rows, from 0"}},
@@ -179,7 +180,7 @@ std::vector<NodeEntry> sampler_entries() {
        .schema = same_schema,
        .size = subset_size,
        .check_rows = check_subset_rows},
-      {.op = "subset_random_sampler",
+      {.op = node_name::kSubsetRandomSampler,
        .kind = NodeKind::order,
        .doc = "the named rows in random order",
        .args = {{.name = "indices", .type = ArgType::integers, .doc = "rows, from 0"}, seed_arg()},
@@ -188,7 +189,7 @@ std::vector<NodeEntry> sampler_entries() {
        .size = subset_size,
        .check_rows = check_subset_rows,
        .random = true},
-      {.op = "weighted_sampler",
+      {.op = node_name::kWeightedSampler,
        .kind = NodeKind::order,
        .doc = "rows drawn with the probability of their weight",
        .args = {{.name = "weights", .type = ArgType::reals, .doc = "one a row; not negative, not all zero"},
@@ -200,7 +201,7 @@ std::vector<NodeEntry> sampler_entries() {
        .size = weighted_size,
        .check_rows = check_weighted_rows,
        .random = true},
-      {.op = "pk_sampler",
+      {.op = node_name::kPkSampler,
        .kind = NodeKind::order,
        .doc = "P classes, K rows of each: for losses over pairs. Reads the labels of the source below it",
        .args = {{.name = "per_class", .type = ArgType::integer, .doc = "K, rows of a class"},
@@ -221,8 +222,9 @@ std::vector<NodeEntry> sampler_entries() {
              known(node, rows[0]);
              return rows[0] == 0 ? 0 : kUnknown;  // by the labels
            },
-       .random = true},
-      {.op = "distributed_sampler",
+       .random = true,
+       .reads_label = true},
+      {.op = node_name::kDistributedSampler,
        .kind = NodeKind::order,
        .doc = "the part of one rank, by MindData's law: position num_shards * i + index - offset",
        .args = {{.name = "num_shards", .type = ArgType::integer, .doc = "parts"},

@@ -4,6 +4,7 @@
 
 #include "ridgeline/core/permutation.h"
 #include "ridgeline/core/random.h"
+#include "ridgeline/data/ir/node_names.h"
 
 namespace ridgeline::data {
 namespace {
@@ -240,12 +241,12 @@ PhiloxKey order_key(const Node& node, std::uint64_t seed) {
 std::unique_ptr<Arrangement> make_arrangement(const Node& node, const Extent& input, std::int64_t size,
                                               std::uint64_t seed,
                                               const std::function<std::int64_t(std::uint64_t)>& label_of) {
-  if (node.op == "take") return std::make_unique<Take>(node, input, size);
-  if (node.op == "skip") return std::make_unique<Skip>(input, size, integer(node, "count"));
-  if (node.op == "sequential_sampler") return std::make_unique<Skip>(input, size, integer(node, "start"));
-  if (node.op == "shard") return std::make_unique<Shard>(node, input, size);
-  if (node.op == "repeat") return std::make_unique<Repeat>(node, input, size);
-  if (node.op == "shuffle") {
+  if (node.op == node_name::kTake) return std::make_unique<Take>(node, input, size);
+  if (node.op == node_name::kSkip) return std::make_unique<Skip>(input, size, integer(node, "count"));
+  if (node.op == node_name::kSequentialSampler) return std::make_unique<Skip>(input, size, integer(node, "start"));
+  if (node.op == node_name::kShard) return std::make_unique<Shard>(node, input, size);
+  if (node.op == node_name::kRepeat) return std::make_unique<Repeat>(node, input, size);
+  if (node.op == node_name::kShuffle) {
     if (integer(node, "buffer") > 0) return std::make_unique<BufferShuffle>(node, input, size, seed);
     return std::make_unique<Shuffle>(node, input, size, seed);
   }

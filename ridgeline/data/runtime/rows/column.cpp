@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/runtime/rows/rows.h"
 
 namespace ridgeline::data {
@@ -12,7 +13,7 @@ class ColumnRows : public Rows {
       : Rows(input->size(), std::move(schema)), input_(std::move(input)), place_(static_cast<std::size_t>(place)) {
     for (std::size_t i = 0; i < this->schema().size(); ++i) {
       from_.push_back(i);  // rename keeps the order
-      if (node.op == "project") {
+      if (node.op == node_name::kProject) {
         const Column* column = find_column(input_->schema(), this->schema()[i].name);
         from_.back() = static_cast<std::size_t>(column - input_->schema().data());
       }

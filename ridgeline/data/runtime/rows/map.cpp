@@ -2,7 +2,8 @@
 
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/ir/registry.h"
-#include "ridgeline/data/runtime/steps/step.h"
+#include "ridgeline/data/runtime/rows/rows.h"
+#include "ridgeline/data/sample/step.h"
 
 namespace ridgeline::data {
 namespace {
@@ -29,18 +30,24 @@ class MapRows : public Rows {
       steps_.push_back({fused ? operation.operations[0].op : operation.op, make_step(operation, seed)});
       if (in_slot && steps_.back().step->writes()) writer_ = steps_.size();
     }
-    flip_ = this->schema().size() > input_->schema().size();  // draw_flip's column, the last one
+    for (const Transform& operation : node.operations) {
+      if (!transform_entry(operation.op).adds_flip) continue;
+      flip_ = find_column(this->schema(), kFlipColumn) - this->schema().data();
+    }
+    RIDGELINE_CHECK(this->schema().size() == input_->schema().size() + (flip_ >= 0 ? 1 : 0),
+                    "a map adds the column of flips and no other");
     const std::vector<std::string>& names = columns_of(node);
-    const auto image = std::find(names.begin(), names.end(), "image");
+    const auto image = std::find(names.begin(), names.end(), kImageColumn);
     if (image == names.end()) return;
     image_ = image - names.begin();
-    const Column* boxes = find_column(this->schema(), "boxes");
+    const Column* boxes = find_column(this->schema(), kBoxesColumn);
     const auto changed = [&](const char* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
-    if (!boxes || changed("boxes") || boxes->dtype != DType::f32 || boxes->shape.rank() != 2 || boxes->shape[1] != 4)
+    if (!boxes || changed(kBoxesColumn) || boxes->dtype != DType::f32 || boxes->shape.rank() != 2 ||
+        boxes->shape[1] != 4)
       return;
     boxes_ = boxes - this->schema().data();
-    const Column* labels = find_column(this->schema(), "box_labels");
-    if (labels && !changed("box_labels") && labels->dtype == DType::i32 && labels->shape.rank() == 1)
+    const Column* labels = find_column(this->schema(), kBoxLabelsColumn);
+    if (labels && !changed(kBoxLabelsColumn) && labels->dtype == DType::i32 && labels->shape.rank() == 1)
       box_labels_ = labels - this->schema().data();
   }
 
@@ -78,7 +85,7 @@ class MapRows : public Rows {
       const std::string origin = input_->origin(a);
       throw SampleError(origin + ": " + e.what() + (op ? " (in " + *op + ")" : ""), origin, op ? *op : "", e.kind());
     }
-    if (flip_) cells[schema().size() - 1] = dense_cell(&work.flip, DType::u8, {});
+    if (flip_ >= 0) cells[flip_] = dense_cell(&work.flip, DType::u8, {});
     if (image_ < 0) return info;
     Workspace& of_image = scratch.at(place_ + static_cast<std::size_t>(image_));
     if (boxes_ >= 0) put_boxes(of_image, cells);
@@ -134,8 +141,8 @@ class MapRows : public Rows {
   std::size_t place_;  // and one more for every further column
   std::vector<Target> columns_;
   std::vector<Named> steps_;
-  std::size_t writer_ = 0;  // counted from 1: the step that writes into the batch; 0: none
-  bool flip_ = false;
+  std::size_t writer_ = 0;    // counted from 1: the step that writes into the batch; 0: none
+  std::ptrdiff_t flip_ = -1;  // the column that draw_flip adds; -1: none
   // The image among the map's columns, whose geometry boxes follow, and the columns of the row; -1: none.
   std::ptrdiff_t image_ = -1, boxes_ = -1, box_labels_ = -1;
 };

@@ -18,7 +18,7 @@
 
 #include "ridgeline/core/log.h"
 #include "ridgeline/data/ir/graph.h"
-#include "ridgeline/data/runtime/rows/scratch.h"
+#include "ridgeline/data/sample/scratch.h"
 #include "ridgeline/data/source/source.h"
 
 namespace ridgeline::data {
@@ -43,14 +43,6 @@ class Extent {
 
  private:
   std::int64_t size_;
-};
-
-// What random draws and reports about a row go by: the record it was made from, in its own epoch. Joins number the
-// records of their inputs one after the other.
-struct RowInfo {
-  std::uint64_t epoch = 0;
-  std::uint64_t record = 0;
-  const std::vector<image::ObjectBox>* objects = nullptr;  // of the record; may be null
 };
 
 // A bad record, or a transform that could not work on it. The message is the whole story; the parts go into the list

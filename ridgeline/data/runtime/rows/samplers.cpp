@@ -9,6 +9,7 @@
 
 #include "ridgeline/core/math.h"
 #include "ridgeline/core/permutation.h"
+#include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/runtime/rows/arrangement.h"
 
 namespace ridgeline::data {
@@ -51,7 +52,9 @@ class WithoutReplacement : public Arrangement {
 class Subset : public Arrangement {
  public:
   Subset(const Node& node, std::int64_t size, std::uint64_t seed)
-      : Arrangement(size), indices_(arg<Integers>(node.args, "indices")), random_(node.op == "subset_random_sampler") {
+      : Arrangement(size),
+        indices_(arg<Integers>(node.args, "indices")),
+        random_(node.op == node_name::kSubsetRandomSampler) {
     if (random_) key_ = order_key(node, seed);
   }
   RowAddress below(RowAddress a, Memo&) const override {
@@ -211,18 +214,18 @@ class Distributed : public Arrangement {
 
 std::unique_ptr<Arrangement> make_sampler(const Node& node, const Extent& input, std::int64_t size, std::uint64_t seed,
                                           const std::function<std::int64_t(std::uint64_t)>& label_of) {
-  if (node.op == "random_sampler") {
+  if (node.op == node_name::kRandomSampler) {
     if (arg<bool>(node.args, "replacement")) return std::make_unique<WithReplacement>(node, input, size, seed);
     return std::make_unique<WithoutReplacement>(node, input, size, seed);
   }
-  if (node.op == "subset_sampler" || node.op == "subset_random_sampler")
+  if (node.op == node_name::kSubsetSampler || node.op == node_name::kSubsetRandomSampler)
     return std::make_unique<Subset>(node, size, seed);
-  if (node.op == "weighted_sampler") {
+  if (node.op == node_name::kWeightedSampler) {
     if (arg<bool>(node.args, "replacement")) return std::make_unique<WeightedWithReplacement>(node, size, seed);
     return std::make_unique<WeightedWithoutReplacement>(node, size, seed);
   }
-  if (node.op == "pk_sampler") return std::make_unique<PerClass>(node, input, seed, label_of);
-  if (node.op == "distributed_sampler") return std::make_unique<Distributed>(node, input, size, seed);
+  if (node.op == node_name::kPkSampler) return std::make_unique<PerClass>(node, input, seed, label_of);
+  if (node.op == node_name::kDistributedSampler) return std::make_unique<Distributed>(node, input, size, seed);
   throw InternalError("no arrangement for order node " + node.op);
 }
 

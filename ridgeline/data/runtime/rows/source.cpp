@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ridgeline/data/runtime/rows/rows.h"
+#include "ridgeline/data/source/source.h"
 
 namespace ridgeline::data {
 namespace {

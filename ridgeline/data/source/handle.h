@@ -1,0 +1,20 @@
+// ridgeline/data/source/handle.h
+//
+// The source of one node, opened on first use and shared by all copies of the graph (ir/source_handle.h). Any thread.
+#pragma once
+
+#include <memory>
+
+#include "ridgeline/data/ir/source_handle.h"
+#include "ridgeline/data/source/source.h"
+
+namespace ridgeline::data {
+
+// `whole`: a node that gives more of the columns, whose files both read; null: nothing is open.
+std::shared_ptr<SourceHandle> make_source_handle(const Node* whole);
+
+// The rules of every source node. Where a node has no handle, what only files tell is NotOpened.
+Schema columns_of_source(const Node& node);
+std::int64_t records_of_source(const Node& node);
+
+}  // namespace ridgeline::data

@@ -1,0 +1,45 @@
+// ridgeline/data/source/source_entry.h
+//
+// What a source is: one entry in the file of its name, next to its function, its arguments and its reader. What the
+// arguments tell by themselves needs no open file, so that a graph is built and asked without looking at data.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/ir/registry.h"
+#include "ridgeline/data/source/source.h"
+
+namespace ridgeline::data {
+
+struct SourceEntry {
+  std::string op, doc;
+  std::vector<ArgSpec> args;
+  // Values that contradict each other or lie outside their range are Errors.
+  std::function<void(const Node&)> check = nullptr;
+  std::unique_ptr<Source> (*open)(const Node&) = nullptr;
+  // What the arguments tell; nullopt (or no function): the source must be opened. Without a function for the classes
+  // the argument num_classes tells their number, without one for the label base the argument label_base, or it is 0.
+  std::function<std::optional<Schema>(const Node&)> columns = nullptr;
+  bool (*columns_in_file)(const Node&) = nullptr;  // whether columns() reads a file
+  std::function<std::optional<std::int64_t>(const Node&)> records = nullptr;
+  std::function<std::optional<SourceClasses>(const Node&)> classes = nullptr;
+  std::function<std::optional<int>(const Node&)> label_base = nullptr;
+  // Makes the node give these of its columns, in its own order; none: it cannot give fewer.
+  void (*choose_columns)(Node&, Texts wanted) = nullptr;
+};
+
+template <class T>
+std::unique_ptr<Source> open_as(const Node& node) {
+  return std::make_unique<T>(node);
+}
+
+const std::vector<SourceEntry>& source_table();
+const SourceEntry& source_entry(const std::string& op);
+
+// Classes that are numbered 0, 1, ... by their names.
+SourceClasses classes_in_order(std::vector<std::string> names);
+
+}  // namespace ridgeline::data

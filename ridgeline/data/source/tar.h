@@ -1,0 +1,29 @@
+// ridgeline/data/source/tar.h
+//
+// Tar archives in WebDataset's layout.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/api/dataset.h"
+
+namespace ridgeline::data {
+
+struct SourceEntry;  // source/source_entry.h
+
+// NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
+struct TarOptions {
+  std::vector<std::string> image{"jpg", "jpeg", "png"};  // fields that may be the image
+  std::string label = "cls";                             // field with the class as text; empty: no column label
+  std::vector<std::string> fields = {};                  // further ones, as bytes
+  std::int64_t num_classes = 0;                          // labels outside are errors; 0: unknown
+};
+// Tar archives in WebDataset's layout. Columns: image, label, the fields, key.
+Dataset Tar(std::vector<std::string> files, TarOptions options = {});
+// NOLINTEND(readability-identifier-naming)
+
+SourceEntry tar_source();
+
+}  // namespace ridgeline::data

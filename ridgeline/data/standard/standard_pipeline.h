@@ -1,0 +1,44 @@
+// ridgeline/data/standard/standard_pipeline.h
+//
+// The two pipelines of image classification, from records to batches: what `ridgeline train` and `evaluate` run and
+// what the tools show, time and export. Values in, a graph out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/minddata/json.h"
+#include "ridgeline/data/source/sources.h"
+#include "ridgeline/image/normalize.h"
+
+namespace ridgeline::data {
+
+struct StandardPipeline {
+  std::int64_t image_size = 224;
+  std::int64_t batch_size = 128;
+  bool normalize = true;
+  // ImageNet's, of pixels in 0..1.
+  std::vector<double> mean{image::kImagenetMean.begin(), image::kImagenetMean.end()};
+  std::vector<double> std{image::kImagenetStd.begin(), image::kImagenetStd.end()};
+  // Training.
+  std::uint64_t seed = 1;
+  double min_area = 0.08;  // smallest share of an image that a crop covers
+  bool flip = true;        // half of the images, drawn anew in every epoch, are mirrored
+  // Evaluation. resize: one number for the shorter side, two for both; empty: the shorter side to 256 for an image size
+  // of 224, and in proportion for others.
+  std::vector<std::int64_t> resize = {};
+  bool drop_remainder = false;
+};
+
+// shuffle, random resized crop, horizontal flip (unless !flip), normalise, full batches.
+Dataset training_pipeline(const Dataset& source, const StandardPipeline& options);
+// resize, central crop, normalise, batches of which the last is padded unless drop_remainder.
+Dataset evaluation_pipeline(const Dataset& source, const StandardPipeline& options);
+
+// The graph of a file: the engine's own form (data/ir/graph.h) or MindData's tree. Opens no data. Errors name the file.
+DataGraph read_graph(const std::string& file, const MindDataOptions& minddata = {});
+// The same graph over other data: the one source node becomes that of `source`. Several sources are an Error.
+Dataset with_source(DataGraph graph, const Dataset& source);
+
+}  // namespace ridgeline::data

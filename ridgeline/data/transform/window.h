@@ -1,0 +1,18 @@
+// ridgeline/data/transform/window.h
+//
+// Windows of an image, for the steps that crop.
+#pragma once
+
+#include "ridgeline/data/sample/step.h"
+
+namespace ridgeline::data {
+
+// The window of `size` whose upper left corner lies at (top, left) of the image, filled where it reaches beyond.
+void window_into(Frame& frame, int top, int left, image::Size size, image::Colour fill = {});
+// The middle, with zeros around where the image is smaller.
+void center_crop_into(Frame& frame, image::Size size);
+
+// [side] or [height, width].
+image::Size to_size(const Integers& size);
+
+}  // namespace ridgeline::data

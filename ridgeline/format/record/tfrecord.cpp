@@ -1,0 +1,157 @@
+#include "ridgeline/format/record/tfrecord.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/format/record/tfrecord_index.h"
+#include "ridgeline/format/wire/crc32c.h"
+
+namespace ridgeline {
+namespace {
+
+template <class T>
+T load(const std::uint8_t* p) {
+  T value{};
+  std::memcpy(&value, p, sizeof(T));
+  return value;
+}
+
+bool length_checksum_holds(const std::uint8_t* header) {
+  return masked_crc32c({header, 8}) == load<std::uint32_t>(header + 8);
+}
+
+constexpr std::size_t kHeader = 12;  // length and its checksum
+
+// A plain file proves itself by the checksum of its first length: that length may well look like the magic of gzip.
+Compression compression_of(const RandomAccessFile& file) {
+  std::array<std::uint8_t, kHeader> start{};
+  const std::size_t got = file.read_some(0, start);
+  if (got == kHeader && length_checksum_holds(start.data())) return Compression::none;
+  return guess_compression(std::span(start).first(got));
+}
+
+// Headers of a plain file, one behind the other: a page at a time, which holds several of small records.
+class HeaderReader {
+ public:
+  explicit HeaderReader(const RandomAccessFile& file) : file_(file) {}
+  // The header at `at`; the file has it, unless it was cut meanwhile.
+  const std::uint8_t* at(std::uint64_t at) {
+    if (at < from_ || at + kHeader > from_ + filled_) {
+      from_ = at;
+      filled_ = static_cast<std::size_t>(std::min<std::uint64_t>(page_.size(), file_.size() - at));
+      file_.read(at, std::span(page_).first(filled_));
+    }
+    return page_.data() + (at - from_);
+  }
+
+ private:
+  const RandomAccessFile& file_;
+  std::array<std::uint8_t, 4096> page_{};
+  std::uint64_t from_ = 0;
+  std::size_t filled_ = 0;
+};
+
+std::string hex(std::uint32_t value) {
+  std::array<char, 11> text{};
+  std::snprintf(text.data(), text.size(), "0x%08x", value);
+  return text.data();
+}
+
+std::string place(const std::string& path, std::size_t record, std::uint64_t byte) {
+  return "[tfrecord] " + path + ": record " + std::to_string(record) + " at byte " + std::to_string(byte) + " ";
+}
+
+}  // namespace
+
+TFRecordFile::TFRecordFile(const std::string& path, const TFRecordOptions& options) : path_(path), file_(path) {
+  compression_ = compression_of(file_);
+  std::optional<std::string> inflate_damage;
+  if (compression_ != Compression::none) {
+    const std::string packed = read_file(path);
+    inflated_ = inflate_bytes({reinterpret_cast<const std::uint8_t*>(packed.data()), packed.size()}, compression_, path,
+                              options.inflate_limit, options.keep_readable_prefix ? &inflate_damage : nullptr);
+    file_ = RandomAccessFile();
+  }
+  const bool cache = compression_ == Compression::none && !options.index_cache_directory.empty();
+  if (cache) {
+    if (auto offsets = load_tfrecord_index(options.index_cache_directory, path, file_.size())) {
+      offsets_ = std::move(*offsets);
+      index_was_cached_ = true;
+      return;
+    }
+  }
+  build_index();
+  if (inflate_damage) damage_ = TFRecordDamage{*inflate_damage, offsets_.back(), true};
+  if (damage_ && !options.keep_readable_prefix) throw Error(damage_->message);
+  if (cache && !damage_) store_tfrecord_index(options.index_cache_directory, path, offsets_);
+}
+
+// Walks from length to length: touches one page a record, reads no data.
+void TFRecordFile::build_index() {
+  HeaderReader headers(file_);
+  offsets_ = {0};
+  while (offsets_.back() < bytes()) {
+    const std::uint64_t at = offsets_.back();
+    const std::uint64_t left = bytes() - at;
+    const auto damaged = [&](const std::string& problem, bool cut_short) {
+      damage_ = TFRecordDamage{place(path_, size(), at) + problem, at, cut_short};
+    };
+    if (left < kHeader) {
+      return damaged("is cut short: " + std::to_string(left) + " bytes are left, its header has 12", true);
+    }
+    const std::uint8_t* header = compression_ == Compression::none ? headers.at(at) : inflated_.data() + at;
+    if (!length_checksum_holds(header)) {
+      return damaged("has a wrong checksum of its length (stored " + hex(load<std::uint32_t>(header + 8)) +
+                         ", computed " + hex(masked_crc32c({header, 8})) + ")" +
+                         (at == 0 ? "; is this a TFRecord file?" : ""),
+                     false);
+    }
+    const auto length = load<std::uint64_t>(header);
+    if (left < kOverhead || length > left - kOverhead) {
+      return damaged("is cut short: it has " + std::to_string(length) + " bytes of data, the file ends after " +
+                         std::to_string(left - kHeader),
+                     true);
+    }
+    offsets_.push_back(at + kOverhead + length);
+  }
+}
+
+std::span<const std::uint8_t> TFRecordFile::record(std::size_t i, std::string& storage) const {
+  std::string fault;
+  if (const auto data = record(i, storage, fault)) return *data;
+  throw Error(place(path_, i, offsets_[i]) + fault);
+}
+
+std::optional<std::span<const std::uint8_t>> TFRecordFile::record(std::size_t i, std::string& storage,
+                                                                  std::string& fault) const {
+  RIDGELINE_CHECK(i < size(), "record number out of range");
+  const std::uint8_t* header = inflated_.data() + offsets_[i];
+  if (compression_ == Compression::none) {
+    storage.resize(static_cast<std::size_t>(offsets_[i + 1] - offsets_[i]));
+    auto* bytes = reinterpret_cast<std::uint8_t*>(storage.data());
+    if (const std::size_t got = file_.read_some(offsets_[i], {bytes, storage.size()}); got < storage.size()) {
+      fault = "cannot be read: " + file_.cut_short(offsets_[i], got);
+      return std::nullopt;
+    }
+    header = bytes;
+  }
+  // Holds by construction, unless the index came from a cache and the file was changed under its old time.
+  if (load<std::uint64_t>(header) != length(i)) {
+    fault = "has another length than the cached index says: the file has changed";
+    return std::nullopt;
+  }
+  const std::span data(header + kHeader, static_cast<std::size_t>(length(i)));
+  const auto stored = load<std::uint32_t>(header + kHeader + length(i));
+  const std::uint32_t computed = masked_crc32c(data);
+  if (stored != computed) {
+    fault = "has a wrong checksum of its data (stored " + hex(stored) + ", computed " + hex(computed) + ")";
+    return std::nullopt;
+  }
+  return data;
+}
+
+}  // namespace ridgeline

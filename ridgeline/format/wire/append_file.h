@@ -1,0 +1,42 @@
+// ridgeline/format/wire/append_file.h
+//
+// A file that only grows: each append is one write to the system, so that a killed process leaves at most one torn
+// piece at the end, and readers see every finished one at once. A file whose name was removed meanwhile (a log folder
+// deleted during a run) is made again, with its folder, by the next append: what is written can be found. Devices,
+// pipes and /dev/stdout are written to as they are. Owned by a writer of lines or records; one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ridgeline {
+
+class AppendFile {
+ public:
+  // Opens for appending; creates the file if it is not there. Opening a pipe waits for its reader.
+  explicit AppendFile(const std::string& path);
+  ~AppendFile();
+  AppendFile(AppendFile&& other) noexcept;
+  AppendFile& operator=(AppendFile&& other) noexcept;
+
+  const std::string& path() const { return path_; }
+  // False for a device, a pipe or /dev/stdout: nothing can be read back or cut off, and size() is 0.
+  bool is_file() const { return file_; }
+  std::uint64_t size() const;
+  // If the name is no longer there or means another file, opens it as if for the first time; true if so. Where that
+  // cannot be, later appends go on into the old file, which nobody can find: a run is worth more than its log.
+  bool restore();
+  void append(std::string_view bytes);
+  // Cuts the file to `size` bytes: removes a torn piece that an earlier process left.
+  void truncate(std::uint64_t size);
+  // Down to the disk, for what must survive a power cut.
+  void sync();
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+  bool file_ = true;
+};
+
+}  // namespace ridgeline

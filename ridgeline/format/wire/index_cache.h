@@ -1,0 +1,28 @@
+// ridgeline/format/wire/index_cache.h
+//
+// Indexes of large files, kept on disk between runs: where the records of a TFRecord file or the members of an archive
+// are. A cache, never an authority: keyed by the file's absolute path, size and modification time, and a stale, foreign
+// or damaged cache file counts as absent. A directory that cannot be written is no error: the index is built again.
+// Any thread and process may load and store (files are replaced atomically).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ridgeline {
+
+// What tells one kind of index from another.
+struct IndexKind {
+  std::string_view magic;   // 8 characters, with the version of the payload's layout
+  std::string_view suffix;  // of the cache file's name
+};
+
+// What was stored for this file as it is now; nullopt if there is nothing.
+std::optional<std::string> load_index_cache(const std::string& directory, const std::string& path,
+                                            std::uint64_t file_size, const IndexKind& kind);
+void store_index_cache(const std::string& directory, const std::string& path, std::uint64_t file_size,
+                       const IndexKind& kind, std::string_view payload);
+
+}  // namespace ridgeline

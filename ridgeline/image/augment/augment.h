@@ -1,0 +1,57 @@
+// ridgeline/image/augment/augment.h
+//
+// The operations of automatic augmentation by name and magnitude, as torchvision's autoaugment._apply_op does them on
+// PIL images. Which are applied is drawn by augment/policy.h. Pure functions: any thread.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "ridgeline/image/augment/warp.h"
+
+namespace ridgeline::image {
+
+// What the magnitude means is said beside each.
+enum class Augment {
+  identity,
+  shear_x,      // pixels a row moves to the left a row further down
+  shear_y,      // pixels a column moves up a column further right
+  translate_x,  // pixels to the right, fraction dropped
+  translate_y,  // pixels down, fraction dropped
+  rotate,       // degrees against the clock
+  brightness,   // factor 1 + magnitude; so the next three
+  color,
+  contrast,
+  sharpness,
+  posterize,  // bits that stay
+  solarize,   // threshold
+  autocontrast,
+  equalize,
+  invert,
+};
+inline constexpr int kAugments = 15;
+
+// torchvision's names: "Identity", "ShearX", "TranslateY", "Rotate", "Color", "AutoContrast", ...
+std::string_view name_of(Augment augment);
+// An Error with the nearest name for an unknown one.
+Augment parse_augment(std::string_view name);
+
+struct AugmentStep {
+  Augment op = Augment::identity;
+  double magnitude = 0;  // with its sign
+  friend bool operator==(const AugmentStep&, const AugmentStep&) = default;
+};
+
+// For the geometric operations; torchvision's defaults.
+struct AugmentOptions {
+  Sampling sampling = Sampling::nearest;
+  Colour fill = {0, 0, 0};
+};
+
+// 1 or 3 channels; `out` has the input's size without gaps between rows. Not in place.
+void apply_augment(const ImageView& in, const AugmentStep& step, const AugmentOptions& options, std::uint8_t* out);
+// One after the other; `scratch` is reused memory of the caller's.
+void apply_augments(const ImageView& in, std::span<const AugmentStep> steps, const AugmentOptions& options,
+                    Image& scratch, std::uint8_t* out);
+
+}  // namespace ridgeline::image

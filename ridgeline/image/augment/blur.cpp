@@ -1,0 +1,91 @@
+#include "ridgeline/image/augment/blur.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "ridgeline/core/math.h"
+#include "ridgeline/image/augment/border.h"
+#include "ridgeline/image/geometry.h"
+#include "ridgeline/image/pixel_rows.h"
+
+namespace ridgeline::image {
+namespace {
+
+std::vector<float> weights(int kernel, double sigma) {
+  const int centre = kernel / 2;
+  std::vector<double> value;
+  double sum = 0;
+  for (int k = 0; k < kernel; ++k) {
+    const double x = (k - centre) / sigma;
+    value.push_back(portable_exp(-0.5 * x * x));
+    sum += value.back();
+  }
+  std::vector<float> result;
+  result.reserve(value.size());
+  for (const double v : value) result.push_back(static_cast<float>(v / sum));
+  return result;
+}
+
+// One row of bytes across: `padded` holds the row with its mirrors.
+void blur_row(const std::vector<float>& weight, const float* padded, std::size_t channels, std::size_t n, float* out) {
+  for (std::size_t i = 0; i < n; ++i) {
+    float sum = 0;
+    for (std::size_t k = 0; k < weight.size(); ++k) sum += weight[k] * padded[i + k * channels];
+    out[i] = sum;
+  }
+}
+
+}  // namespace
+
+BlurLaw blur_law(int kernel) {
+  const double sigma = kernel * 0.15 + 0.35;
+  return {kernel, kernel, sigma, sigma};
+}
+
+void check_blur_law(const BlurLaw& law) {
+  for (const int kernel : {law.kernel_height, law.kernel_width}) {
+    if (kernel < 1 || kernel > 1023 || kernel % 2 == 0) {
+      throw Error("[gaussian_blur] the window's sides must be odd and 1 to 1023, not " + std::to_string(kernel));
+    }
+  }
+  for (const double sigma : {law.sigma_y, law.sigma_x}) {
+    if (!(sigma > 0) || !std::isfinite(sigma)) {
+      throw Error("[gaussian_blur] the deviation must be positive, not " + std::to_string(sigma));
+    }
+  }
+}
+
+void gaussian_blur(const ImageView& in, const BlurLaw& law, std::uint8_t* out) {
+  check_pixels("gaussian_blur", in);
+  check_blur_law(law);
+  const std::vector<float> across = weights(law.kernel_width, law.sigma_x);
+  const std::vector<float> down = weights(law.kernel_height, law.sigma_y);
+  const auto channels = static_cast<std::size_t>(in.channels);
+  const std::size_t bytes = row_bytes(in);
+  const int half_width = law.kernel_width / 2, half_height = law.kernel_height / 2;
+  std::vector<float> padded((static_cast<std::size_t>(in.width) + across.size() - 1) * channels);
+  std::vector<float> rows(bytes * static_cast<std::size_t>(in.height));  // blurred across
+  for (int y = 0; y < in.height; ++y) {
+    float* to = padded.data();
+    for (int x = -half_width; x < in.width + half_width; ++x) {
+      const std::uint8_t* p = in.pixel(y, source_position(BorderMode::reflect, x, in.width));
+      for (std::size_t c = 0; c < channels; ++c) *to++ = p[c];
+    }
+    blur_row(across, padded.data(), channels, bytes, rows.data() + static_cast<std::size_t>(y) * bytes);
+  }
+  std::vector<float> sum(bytes);
+  for (int y = 0; y < in.height; ++y, out += bytes) {
+    std::fill(sum.begin(), sum.end(), 0.0f);
+    for (std::size_t k = 0; k < down.size(); ++k) {
+      const int row = source_position(BorderMode::reflect, y + static_cast<int>(k) - half_height, in.height);
+      const float* from = rows.data() + static_cast<std::size_t>(row) * bytes;
+      for (std::size_t i = 0; i < bytes; ++i) sum[i] += down[k] * from[i];
+    }
+    for (std::size_t i = 0; i < bytes; ++i) {
+      out[i] = static_cast<std::uint8_t>(round_half_even(std::min(static_cast<double>(sum[i]), 255.0)));
+    }
+  }
+}
+
+}  // namespace ridgeline::image

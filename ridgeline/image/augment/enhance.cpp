@@ -1,0 +1,79 @@
+#include "ridgeline/image/augment/enhance.h"
+
+#include "ridgeline/image/pixel_rows.h"
+
+namespace ridgeline::image {
+namespace {
+
+// Pillow's ImagingBlend. Within 0 to 1 nothing can leave the range, so that clipping always is the same law.
+std::uint8_t blend(int poor, int image, float factor) {
+  const float value = static_cast<float>(poor) + factor * static_cast<float>(image - poor);
+  return static_cast<std::uint8_t>(value <= 0.0f ? 0.0f : value >= 255.0f ? 255.0f : value);
+}
+
+float checked_factor(const char* op, const ImageView& in, double factor) {
+  check_pixels(op, in);
+  check_finite(op, "factor", factor);
+  return static_cast<float>(factor);
+}
+
+int mean_luma(const ImageView& in) {
+  std::uint64_t sum = 0;
+  for (int y = 0; y < in.height; ++y) {
+    const std::uint8_t* row = in.row(y);
+    const std::size_t bytes = row_bytes(in);
+    for (std::size_t i = 0; i < bytes; i += static_cast<std::size_t>(in.channels)) {
+      sum += in.channels == 3 ? static_cast<std::uint64_t>(luma(row + i)) : row[i];
+    }
+  }
+  return static_cast<int>(std::floor(static_cast<double>(sum) / (static_cast<double>(in.height) * in.width) + 0.5));
+}
+
+void blend_with_constant(const ImageView& in, int constant, float factor, std::uint8_t* out) {
+  const std::array<ByteTable, 1> table = {table_of([&](int v) { return blend(constant, v, factor); })};
+  apply_tables(in, table, out);
+}
+
+}  // namespace
+
+void adjust_brightness(const ImageView& in, double factor, std::uint8_t* out) {
+  blend_with_constant(in, 0, checked_factor("adjust_brightness", in, factor), out);
+}
+
+void adjust_contrast(const ImageView& in, double factor, std::uint8_t* out) {
+  const float f = checked_factor("adjust_contrast", in, factor);
+  blend_with_constant(in, mean_luma(in), f, out);
+}
+
+void adjust_saturation(const ImageView& in, double factor, std::uint8_t* out) {
+  const float f = checked_factor("adjust_saturation", in, factor);
+  if (in.channels == 1) return copy_pixels(in, out);
+  const std::size_t bytes = row_bytes(in);
+  for (int y = 0; y < in.height; ++y, out += bytes) {
+    const std::uint8_t* row = in.row(y);
+    for (std::size_t i = 0; i < bytes; i += 3) {
+      const int grey = luma(row + i);
+      for (std::size_t c = 0; c < 3; ++c) out[i + c] = blend(grey, row[i + c], f);
+    }
+  }
+}
+
+void adjust_sharpness(const ImageView& in, double factor, std::uint8_t* out) {
+  const float f = checked_factor("adjust_sharpness", in, factor);
+  RIDGELINE_CHECK(in.data != out, "adjust_sharpness reads neighbours: not in place");
+  copy_pixels(in, out);
+  if (in.height < 3 || in.width < 3) return;
+  const std::size_t bytes = row_bytes(in), step = static_cast<std::size_t>(in.channels);
+  for (int y = 1; y + 1 < in.height; ++y) {
+    const std::uint8_t *above = in.row(y - 1), *row = in.row(y), *below = in.row(y + 1);
+    std::uint8_t* to = out + static_cast<std::size_t>(y) * bytes;
+    for (std::size_t i = step; i + step < bytes; ++i) {
+      const int sum = above[i - step] + above[i] + above[i + step] + row[i - step] + 5 * row[i] + row[i + step] +
+                      below[i - step] + below[i] + below[i + step];
+      // Pillow sums in float and rounds; a 13th part is never halfway, so that whole numbers give the same.
+      to[i] = blend((2 * sum + 13) / 26, row[i], f);
+    }
+  }
+}
+
+}  // namespace ridgeline::image

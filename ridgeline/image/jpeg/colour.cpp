@@ -1,0 +1,153 @@
+#include "ridgeline/image/jpeg/colour.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ridgeline/image/jpeg/colour.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace ridgeline::image::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D16 = hn::ScalableTag<std::int16_t>;
+using D8 = hn::Rebind<std::uint8_t, D16>;  // as many lanes, so half a vector
+using D8Full = hn::Repartition<std::uint8_t, D16>;
+using V16 = hn::Vec<D16>;
+
+HWY_INLINE V16 load(const std::uint8_t* p) { return hn::PromoteTo(D16(), hn::LoadU(D8(), p)); }
+
+// even and odd, 0..255, in turns.
+HWY_INLINE void store_in_turns(V16 even, V16 odd, std::uint8_t* out) {
+#if HWY_TARGET == HWY_SCALAR
+  out[0] = static_cast<std::uint8_t>(hn::GetLane(even));
+  out[1] = static_cast<std::uint8_t>(hn::GetLane(odd));
+#else
+  const D8Full d8;
+  hn::StoreU(hn::BitCast(d8, hn::Or(even, hn::ShiftLeft<8>(odd))), d8, out);
+#endif
+}
+
+HWY_INLINE V16 three_and_one(V16 near, V16 far) { return hn::Add(hn::Add(hn::Add(near, near), near), far); }
+
+void across(const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
+  const D16 d16;
+  const V16 one = hn::Set(d16, 1), two = hn::Set(d16, 2);
+  for (std::size_t i = 0; i < n; i += hn::Lanes(d16)) {
+    const V16 here = load(in + i);
+    const V16 even = hn::ShiftRight<2>(hn::Add(three_and_one(here, load(in + i - 1)), one));
+    const V16 odd = hn::ShiftRight<2>(hn::Add(three_and_one(here, load(in + i + 1)), two));
+    store_in_turns(even, odd, out + 2 * i);
+  }
+}
+
+void down(const std::uint8_t* near, const std::uint8_t* far, std::size_t n, int bias, std::uint8_t* out) {
+  const D16 d16;
+  const V16 add = hn::Set(d16, static_cast<std::int16_t>(bias));
+  for (std::size_t i = 0; i < n; i += hn::Lanes(d16)) {
+    const V16 v = hn::ShiftRight<2>(hn::Add(three_and_one(load(near + i), load(far + i)), add));
+    hn::StoreU(hn::DemoteTo(D8(), v), D8(), out + i);
+  }
+}
+
+void both(const std::uint8_t* near, const std::uint8_t* far, std::size_t n, std::uint8_t* out) {
+  const D16 d16;
+  const V16 eight = hn::Set(d16, 8), seven = hn::Set(d16, 7);
+  for (std::size_t i = 0; i < n; i += hn::Lanes(d16)) {
+    const V16 here = three_and_one(load(near + i), load(far + i));
+    const V16 before = three_and_one(load(near + i - 1), load(far + i - 1));
+    const V16 after = three_and_one(load(near + i + 1), load(far + i + 1));
+    const V16 even = hn::ShiftRight<4>(hn::Add(three_and_one(here, before), eight));
+    const V16 odd = hn::ShiftRight<4>(hn::Add(three_and_one(here, after), seven));
+    store_in_turns(even, odd, out + 2 * i);
+  }
+}
+
+// (factor * v + 2^15) >> 16 for |v| <= 128 and 16-bit factors: the high half of 2 factor v, halved with rounding.
+HWY_INLINE V16 scaled(V16 twice_v, V16 factor) {
+  const D16 d16;
+  return hn::ShiftRight<1>(hn::Add(hn::MulHigh(twice_v, factor), hn::Set(d16, 1)));
+}
+
+#if HWY_TARGET == HWY_SCALAR
+
+// (a * cb + b * cr + 2^15) >> 16.
+HWY_INLINE V16 scaled_sum(V16 cb, V16 cr, int a, int b) {
+  const int sum = hn::GetLane(cb) * a + hn::GetLane(cr) * b + 32768;
+  return hn::Set(D16(), static_cast<std::int16_t>(sum >> 16));
+}
+
+#else
+
+HWY_INLINE V16 scaled_sum(V16 cb, V16 cr, int a, int b) {
+  const D16 d16;
+  const hn::RepartitionToWide<D16> d32;
+  const auto both = static_cast<std::uint32_t>(a & 0xffff) | static_cast<std::uint32_t>(b) << 16;
+  const V16 factors = hn::BitCast(d16, hn::Set(d32, static_cast<std::int32_t>(both)));
+  const auto round = hn::Set(d32, 1 << 15);
+  auto rest0 = hn::Zero(d32), rest1 = hn::Zero(d32);
+  const auto low = hn::ReorderWidenMulAccumulate(d32, hn::InterleaveLower(d16, cb, cr), factors, round, rest0);
+  const auto high = hn::ReorderWidenMulAccumulate(d32, hn::InterleaveUpper(d16, cb, cr), factors, round, rest1);
+  return hn::ReorderDemote2To(d16, hn::ShiftRight<16>(hn::RearrangeToOddPlusEven(low, rest0)),
+                              hn::ShiftRight<16>(hn::RearrangeToOddPlusEven(high, rest1)));
+}
+
+#endif
+
+// R = Y + 1.40200 Cr, G = Y - 0.34414 Cb - 0.71414 Cr, B = Y + 1.77200 Cb, constants times 2^16 and rounded.
+// 1.402 = 1 + 26345 / 2^16; 0.71414 = 1 - 18734 / 2^16; 1.772 = 2 - 14942 / 2^16.
+void to_rgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::size_t n, std::uint8_t* rgb) {
+  const D16 d16;
+  const D8 d8;
+  const V16 centre = hn::Set(d16, 128);
+  const V16 to_red = hn::Set(d16, 26345), to_blue = hn::Set(d16, -14942);
+  for (std::size_t i = 0; i < n; i += hn::Lanes(d16)) {
+    const V16 luma = load(y + i), blue = hn::Sub(load(cb + i), centre), red = hn::Sub(load(cr + i), centre);
+    const V16 red2 = hn::Add(red, red), blue2 = hn::Add(blue, blue);
+    const V16 r = hn::Add(luma, hn::Add(red, scaled(red2, to_red)));
+    const V16 b = hn::Add(luma, hn::Add(blue2, scaled(blue2, to_blue)));
+    const V16 g = hn::Add(hn::Sub(luma, red), scaled_sum(blue, red, -22554, 18734));
+    hn::StoreInterleaved3(hn::DemoteTo(d8, r), hn::DemoteTo(d8, g), hn::DemoteTo(d8, b), d8, rgb + 3 * i);
+  }
+}
+
+void to_grey(const std::uint8_t* y, std::size_t n, std::uint8_t* rgb) {
+  const D8 d8;
+  for (std::size_t i = 0; i < n; i += hn::Lanes(d8)) {
+    const auto v = hn::LoadU(d8, y + i);
+    hn::StoreInterleaved3(v, v, v, d8, rgb + 3 * i);
+  }
+}
+
+}  // namespace ridgeline::image::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ridgeline::image {
+
+HWY_EXPORT(across);
+HWY_EXPORT(down);
+HWY_EXPORT(both);
+HWY_EXPORT(to_rgb);
+HWY_EXPORT(to_grey);
+
+void upsample_across(const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(across)(in, n, out);
+}
+
+void upsample_down(const std::uint8_t* near, const std::uint8_t* far, std::size_t n, int bias, std::uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(down)(near, far, n, bias, out);
+}
+
+void upsample_both(const std::uint8_t* near, const std::uint8_t* far, std::size_t n, std::uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(both)(near, far, n, out);
+}
+
+void ycc_to_rgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::size_t n,
+                std::uint8_t* rgb) {
+  HWY_DYNAMIC_DISPATCH(to_rgb)(y, cb, cr, n, rgb);
+}
+
+void grey_to_rgb(const std::uint8_t* y, std::size_t n, std::uint8_t* rgb) { HWY_DYNAMIC_DISPATCH(to_grey)(y, n, rgb); }
+
+}  // namespace ridgeline::image
+#endif  // HWY_ONCE

@@ -1,0 +1,69 @@
+// ridgeline/image/jpeg/entropy.h
+//
+// The Huffman decoder of baseline JPEG: bits to blocks of coefficients. A look-up takes about as long as it waits for
+// its own result, so two independent streams in one thread are decoded in turns. Private to this folder.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "ridgeline/image/jpeg/huffman.h"
+
+namespace ridgeline::image {
+
+inline constexpr int kMaxBlocksInMcu = 6;
+// Blocks behind each row of blocks (and at the start of the scratch) that a stream may overwrite: an entry's store of
+// an end or of a damaged run lands up to 206 places behind the block's start.
+inline constexpr int kSlackBlocks = 4;
+
+// One run of MCUs. The owner fills in the plan and the place, calls `begin_mcus`, then `decode_mcus`.
+struct EntropyStream {
+  // The plan of an MCU: fixed for an image.
+  struct Block {
+    const DcTable* dc = nullptr;
+    const AcTable* ac = nullptr;
+    int component = 0;
+    int dc_limit = 0;  // beyond it libjpeg's own arithmetic overflows
+  };
+  std::array<Block, kMaxBlocksInMcu> plan;
+  int blocks_in_mcu = 0;
+  std::int16_t* coefficients = nullptr;  // start of the memory into which the blocks go
+  std::uint8_t* last = nullptr;          // for each 64 coefficients there: place of the last one that may not be zero
+
+  // Where the next block of each place in the MCU goes, and by how much that moves from MCU to MCU (0: scratch).
+  std::array<std::int16_t*, kMaxBlocksInMcu> to{};
+  std::array<std::ptrdiff_t, kMaxBlocksInMcu> step{};
+  int mcus_left = 0;
+  bool failed = false;
+  std::array<std::int32_t, 3> dc{};  // predictions
+
+  // Bits: the next ones at the top of `bits`, `count` mod 64 of them, then `next`. At least `count` are right; what
+  // lies below them is either zero or equal to what the next load brings.
+  const std::uint8_t* base = nullptr;
+  const std::uint8_t* next = nullptr;
+  const std::uint8_t* limit = nullptr;  // `next` may not be beyond at the start of a block
+  std::uint64_t bits = 0;
+  std::uint32_t count = 0;
+
+  // Inside a block.
+  std::int16_t* block = nullptr;
+  unsigned place = 0;
+  int index = 0;  // in the plan
+
+  // Bits consumed since `base`.
+  std::uint64_t position() const { return static_cast<std::uint64_t>(next - base) * 8 - (count & 63); }
+  void seek(std::uint64_t position);
+  void set_data(const std::uint8_t* data, std::size_t size) {
+    base = data;
+    limit = data + size + 8;
+    seek(0);
+  }
+};
+
+// Begins the first block of `mcus_left` MCUs.
+void begin_mcus(EntropyStream& stream);
+// Decodes until the MCUs of one of the streams are done, or one has failed; the other may be anywhere inside its own.
+// `second` may be null. All must have begun. Returns the one that stopped.
+EntropyStream* decode_mcus(EntropyStream* first, EntropyStream* second);
+
+}  // namespace ridgeline::image

@@ -1,0 +1,66 @@
+// ridgeline/image/jpeg/fast.h
+//
+// The own JPEG decoder: baseline files of the common samplings, to libjpeg's bits, in less time. It decodes only what a
+// region needs and takes or makes a JpegIndex. It never judges a file: whatever it does not take, and whatever looks
+// wrong, it leaves to libjpeg. Private to this folder; JpegDecoder is the door.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "ridgeline/image/image.h"
+#include "ridgeline/image/jpeg/entropy.h"
+#include "ridgeline/image/jpeg/huffman.h"
+#include "ridgeline/image/jpeg/index.h"
+#include "ridgeline/image/jpeg/planes.h"
+#include "ridgeline/image/jpeg/unstuff.h"
+
+namespace ridgeline::image {
+
+// Owned by one thread; keeps its memory from image to image.
+class JpegFastDecoder {
+ public:
+  // The pixels of `wanted` (or all), until the next call; nothing if libjpeg shall decode the file. `known`, an index
+  // of earlier, is used if it is of this file. `made` (it may be the same object) receives what is known afterwards:
+  // empty for a file without index.
+  std::optional<ImageView> decode(std::span<const std::uint8_t> bytes, const Box* wanted, std::int64_t max_pixels,
+                                  const JpegIndex* known, JpegIndex* made);
+
+ private:
+  // One of the streams that are decoded in turns.
+  struct Lane {
+    EntropyStream stream;
+    Unstuffed data;
+    JpegRowBlocks blocks;
+    int row = 0, column = 0, stop = 0;  // in MCUs; the columns up to `stop` are being decoded
+    bool active = false;
+  };
+
+  bool prepare(std::span<const std::uint8_t> bytes, const Box* wanted, std::int64_t max_pixels);
+  bool fits(const JpegIndex& index) const;
+  bool decode_rows_in_turns(const JpegIndex& index);
+  bool decode_from(const JpegIndex* index, JpegIndex* made);
+  bool ends_properly(const Lane& lane, std::size_t segment) const;
+
+  void plan(Lane& lane, int stop);
+  bool begin_row(Lane& lane, int row, const JpegIndex& index);
+  bool go_on(Lane& lane, const JpegIndex& index);
+  bool restart(Lane& lane, std::size_t& segment);
+  void make_rows(int finished_mcu_rows);
+
+  HuffmanCache tables_;
+  std::array<Lane, 2> lanes_;
+  JpegPlanes planes_;
+  std::unique_ptr<std::uint8_t[]> pixels_;
+  std::size_t capacity_ = 0;
+
+  // Of the image at hand.
+  std::span<const std::uint8_t> bytes_;
+  JpegHeader header_;
+  JpegRegion region_;
+  std::uint64_t fingerprint_ = 0;
+  int index_step_ = 0, index_columns_ = 0;
+  int made_rows_ = 0;  // the next row of pixels
+};
+
+}  // namespace ridgeline::image

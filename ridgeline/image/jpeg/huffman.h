@@ -1,0 +1,107 @@
+// ridgeline/image/jpeg/huffman.h
+//
+// Lookup tables of the own JPEG decoder. One look at the next bits gives whole coefficients: how many bits they take,
+// how many places they advance in zigzag order, and their values. Two AC coefficients come at once where both fit.
+// Private to this folder.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ridgeline/image/jpeg/header.h"
+
+namespace ridgeline::image {
+
+inline constexpr int kDcLookupBits = 10;
+inline constexpr int kAcLookupBits = 11;
+inline constexpr unsigned kEndOfBlock = 128;  // an advance: more than 127 is the end of the block,
+inline constexpr unsigned kBadCode = 64;      // 64 to 127 behind its last place: damaged
+
+// For codes that the lookup does not hold.
+struct LongCodes {
+  std::array<std::uint32_t, 18> end{};  // of each length: one more than its last code, left-aligned in 16 bits
+  std::array<int, 17> first{};          // index of its first symbol minus its first code
+  std::array<std::uint8_t, 256> symbol{};
+};
+
+// A DC code; its value follows it. Values are long as often as not, so that a branch on it would be guessed wrong.
+// Length 0: a longer code.
+struct DcEntry {
+  std::uint8_t code_length = 0;
+  std::uint8_t size = 0;  // bits of the value
+};
+
+// One or two AC coefficients with their values. A single one stands twice, with second == first. Length 0: not in the
+// lookup; then either `first_length` and `first_value` say how to read the value that lies beyond it, or
+// (first_length 0) the code itself is longer.
+struct AcEntry {
+  std::uint8_t length = 0;        // of all
+  std::uint8_t first = 0;         // advance to the first coefficient
+  std::int16_t first_value = 0;   // or the number of its bits
+  std::uint8_t second = 0;        // advance to the second, from the same place
+  std::uint8_t first_length = 0;  // or the code's, see above
+  std::int16_t second_value = 0;
+};
+static_assert(sizeof(AcEntry) == 8);
+
+struct DcTable {
+  std::array<DcEntry, 1 << kDcLookupBits> entry;
+  LongCodes codes;
+};
+
+struct AcTable {
+  alignas(64) std::array<AcEntry, 1 << kAcLookupBits> entry;
+  LongCodes codes;
+};
+
+// False for a table that libjpeg refuses, or whose values are larger than baseline images have.
+bool build(const HuffmanSpec& spec, DcTable& table);
+bool build(const HuffmanSpec& spec, AcTable& table);
+
+// T.81 F.2.2.1, EXTEND, of the `size` bits behind the first `skip` ones; size 0 to 15.
+inline std::int16_t read_value(std::uint64_t bits, unsigned skip, unsigned size) {
+  bits <<= skip;
+  const auto v = static_cast<std::int32_t>(bits >> 1 >> (63 - size));
+  const auto negative = static_cast<std::int32_t>(~static_cast<std::int64_t>(bits) >> 63);  // all ones or zero
+  return static_cast<std::int16_t>(v + (negative & (1 - (1 << size))));
+}
+
+// Single entries for codes that the lookup does not hold; kBadCode as advance (AC) or code_length (DC) for no code.
+// `bits` holds the next bits from the top.
+DcEntry long_code(const DcTable& table, std::uint64_t bits);
+AcEntry long_code(const AcTable& table, std::uint64_t bits);
+
+// What the lookup does not hold.
+inline AcEntry beyond_lookup(const AcTable& table, std::uint64_t bits, AcEntry entry) {
+  if (entry.first_length == 0) return long_code(table, bits);
+  const auto size = static_cast<unsigned>(entry.first_value);
+  const std::int16_t value = read_value(bits, entry.first_length, size);
+  const auto length = static_cast<std::uint8_t>(entry.first_length + size);
+  return {length, entry.first, value, entry.first, length, value};
+}
+
+// Keeps the tables of recent images: most files use the standard ones. Not thread-safe.
+class HuffmanCache {
+ public:
+  // Null for a bad table. Lives until eight other tables of its kind have been asked for.
+  const DcTable* dc(const HuffmanSpec& spec) { return find(spec, dc_); }
+  const AcTable* ac(const HuffmanSpec& spec) { return find(spec, ac_); }
+
+ private:
+  template <class Table>
+  struct Slot {
+    HuffmanSpec spec;
+    std::uint64_t used = 0;
+    std::unique_ptr<Table> table;
+  };
+  template <class Table>
+  const Table* find(const HuffmanSpec& spec, std::vector<Slot<Table>>& slots);
+
+  std::uint64_t clock_ = 0;
+  std::vector<Slot<DcTable>> dc_;
+  std::vector<Slot<AcTable>> ac_;
+};
+
+}  // namespace ridgeline::image

@@ -1,0 +1,396 @@
+#include "ridgeline/image/jpeg/idct.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ridgeline/image/jpeg/idct.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace ridgeline::image::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_SCALAR
+
+bool idct_row(const IdctRow& row) { return inverse_dct_plain(row); }
+
+#else
+
+// A block whose only coefficient is the first: both passes in one number.
+HWY_INLINE std::uint8_t flat_pixel(int dc) {
+  const int v = ((dc * 4 + 16) >> 5) + 128;
+  return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
+}
+
+// `blocks` flat ones side by side; false when one is out of range.
+HWY_INLINE bool flat_blocks(const IdctRow& row, int at, int blocks) {
+  for (int i = at; i < at + blocks; ++i) {
+    const auto dc = static_cast<std::int16_t>(row.coefficients[64 * i] * row.quant[0]);
+    if (std::abs(dc) > 8191) return false;
+    const std::uint64_t bytes = flat_pixel(dc) * 0x0101010101010101ull;
+    std::uint8_t* out = row.out + 8 * static_cast<std::ptrdiff_t>(i);
+    for (int y = 0; y < 8; ++y) std::memcpy(out + y * row.stride, &bytes, 8);
+  }
+  return true;
+}
+
+// Up to here in zigzag order the coefficients lie in the first four rows and columns.
+constexpr int kLastInFourRows = 9;
+
+// One block in each 128 bits: interleaving and packing work inside these and undo each other there (x86, NEON).
+constexpr std::size_t kBytes = HWY_TARGET <= HWY_AVX3 ? 64 : HWY_TARGET <= HWY_AVX2 ? 32 : 16;
+constexpr int kBlocks = static_cast<int>(kBytes / 16);
+using D8 = hn::FixedTag<std::uint8_t, kBytes>;
+using D16 = hn::FixedTag<std::int16_t, kBytes / 2>;
+using D32 = hn::FixedTag<std::int32_t, kBytes / 4>;
+using D64 = hn::FixedTag<std::uint64_t, kBytes / 8>;
+using V16 = hn::Vec<D16>;
+using V32 = hn::Vec<D32>;
+
+// a * even + b * odd + sum in 32 bits for each pair (a, b) of neighbouring lanes.
+HWY_INLINE V32 rotate(V16 pairs, int even, int odd, V32 sum) {
+  const D32 d32;
+  V32 rest = hn::Zero(d32);
+  const auto both = static_cast<std::uint32_t>(even & 0xffff) | static_cast<std::uint32_t>(odd) << 16;
+  const V16 factors = hn::BitCast(D16(), hn::Set(d32, static_cast<std::int32_t>(both)));
+  return hn::RearrangeToOddPlusEven(hn::ReorderWidenMulAccumulate(d32, pairs, factors, sum, rest), rest);
+}
+
+struct Wide {
+  V32 low, high;  // of each 128 bits
+};
+
+HWY_INLINE Wide rotate(V16 low, V16 high, int even, int odd, Wide sum) {
+  return {rotate(low, even, odd, sum.low), rotate(high, even, odd, sum.high)};
+}
+
+HWY_INLINE Wide rotate(V16 low, V16 high, int even, int odd) {
+  const V32 zero = hn::Zero(D32());
+  return rotate(low, high, even, odd, {zero, zero});
+}
+
+// The 16-bit numbers times 2^13, with `round` added.
+HWY_INLINE Wide scale(V16 v, V32 round) {
+  const D16 d16;
+  const D32 d32;
+  const V16 zero = hn::Zero(d16);
+  return {hn::Add(hn::ShiftRight<3>(hn::BitCast(d32, hn::InterleaveLower(d16, zero, v))), round),
+          hn::Add(hn::ShiftRight<3>(hn::BitCast(d32, hn::InterleaveUpper(d16, zero, v))), round)};
+}
+
+HWY_INLINE Wide operator+(Wide a, Wide b) { return {hn::Add(a.low, b.low), hn::Add(a.high, b.high)}; }
+HWY_INLINE Wide operator-(Wide a, Wide b) { return {hn::Sub(a.low, b.low), hn::Sub(a.high, b.high)}; }
+
+template <int kShift>
+HWY_INLINE V16 narrow(Wide v) {
+  return hn::ReorderDemote2To(D16(), hn::ShiftRight<kShift>(v.low), hn::ShiftRight<kShift>(v.high));
+}
+
+template <int kShift>
+HWY_INLINE void finish_pass(V16* HWY_RESTRICT v, Wide e0, Wide e1, Wide e2, Wide e3, Wide o0, Wide o1, Wide o2,
+                            Wide o3) {
+  v[0] = narrow<kShift>(e0 + o0);
+  v[7] = narrow<kShift>(e0 - o0);
+  v[1] = narrow<kShift>(e1 + o1);
+  v[6] = narrow<kShift>(e1 - o1);
+  v[2] = narrow<kShift>(e2 + o2);
+  v[5] = narrow<kShift>(e2 - o2);
+  v[3] = narrow<kShift>(e3 + o3);
+  v[4] = narrow<kShift>(e3 - o3);
+}
+
+// The transform across the eight vectors, in place.
+template <int kShift>
+HWY_INLINE void one_pass(V16* HWY_RESTRICT v) {
+  const D16 d16;
+  const V32 round = hn::Set(D32(), 1 << (kShift - 1));
+  const V16 low26 = hn::InterleaveLower(d16, v[2], v[6]), high26 = hn::InterleaveUpper(d16, v[2], v[6]);
+  const Wide even3 = rotate(low26, high26, 4433 + 6270, 4433), even2 = rotate(low26, high26, 4433, 4433 - 15137);
+  const Wide even0 = scale(hn::Add(v[0], v[4]), round), even1 = scale(hn::Sub(v[0], v[4]), round);
+  const Wide e0 = even0 + even3, e1 = even1 + even2, e2 = even1 - even2, e3 = even0 - even3;
+
+  const V16 z3 = hn::Add(v[7], v[3]), z4 = hn::Add(v[5], v[1]);
+  const V16 low34 = hn::InterleaveLower(d16, z3, z4), high34 = hn::InterleaveUpper(d16, z3, z4);
+  const Wide y3 = rotate(low34, high34, 9633 - 16069, 9633), y4 = rotate(low34, high34, 9633, 9633 - 3196);
+  const V16 low71 = hn::InterleaveLower(d16, v[7], v[1]), high71 = hn::InterleaveUpper(d16, v[7], v[1]);
+  const V16 low53 = hn::InterleaveLower(d16, v[5], v[3]), high53 = hn::InterleaveUpper(d16, v[5], v[3]);
+  const Wide o3 = rotate(low71, high71, 2446 - 7373, -7373, y3), o0 = rotate(low71, high71, -7373, 12299 - 7373, y4);
+  const Wide o2 = rotate(low53, high53, 16819 - 20995, -20995, y4),
+             o1 = rotate(low53, high53, -20995, 25172 - 20995, y3);
+
+  finish_pass<kShift>(v, e0, e1, e2, e3, o0, o1, o2, o3);
+}
+
+// The same when only the first four vectors are not zero: what remains of the sums above.
+template <int kShift>
+HWY_INLINE void one_sparse_pass(V16* HWY_RESTRICT v) {
+  const D16 d16;
+  const V32 half = hn::Set(D32(), 1 << (kShift - 1));
+  const Wide round{half, half};
+  const V16 low02 = hn::InterleaveLower(d16, v[0], v[2]), high02 = hn::InterleaveUpper(d16, v[0], v[2]);
+  const Wide e0 = rotate(low02, high02, 8192, 4433 + 6270, round), e1 = rotate(low02, high02, 8192, 4433, round);
+  const Wide e2 = rotate(low02, high02, 8192, -4433, round), e3 = rotate(low02, high02, 8192, -4433 - 6270, round);
+  const V16 low13 = hn::InterleaveLower(d16, v[1], v[3]), high13 = hn::InterleaveUpper(d16, v[1], v[3]);
+  const Wide o0 = rotate(low13, high13, 12299 - 7373 + 9633 - 3196, 9633);
+  const Wide o1 = rotate(low13, high13, 9633, 25172 - 20995 + 9633 - 16069);
+  const Wide o2 = rotate(low13, high13, 9633 - 3196, 9633 - 20995);
+  const Wide o3 = rotate(low13, high13, 9633 - 7373, 9633 - 16069);
+  finish_pass<kShift>(v, e0, e1, e2, e3, o0, o1, o2, o3);
+}
+
+HWY_INLINE void transpose(V16* HWY_RESTRICT v) {
+  const D16 d16;
+  const D32 d32;
+  const D64 d64;
+  V16 a[8];
+  HWY_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    a[2 * i] = hn::InterleaveLower(d16, v[2 * i], v[2 * i + 1]);
+    a[2 * i + 1] = hn::InterleaveUpper(d16, v[2 * i], v[2 * i + 1]);
+  }
+  V32 b[8];
+  HWY_UNROLL(2)
+  for (int i = 0; i < 2; ++i) {
+    HWY_UNROLL(2)
+    for (int k = 0; k < 2; ++k) {
+      const V32 x = hn::BitCast(d32, a[4 * i + k]), y = hn::BitCast(d32, a[4 * i + 2 + k]);
+      b[4 * i + 2 * k] = hn::InterleaveLower(d32, x, y);
+      b[4 * i + 2 * k + 1] = hn::InterleaveUpper(d32, x, y);
+    }
+  }
+  HWY_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    const auto x = hn::BitCast(d64, b[i]), y = hn::BitCast(d64, b[4 + i]);
+    v[2 * i] = hn::BitCast(d16, hn::InterleaveLower(d64, x, y));
+    v[2 * i + 1] = hn::BitCast(d16, hn::InterleaveUpper(d64, x, y));
+  }
+}
+
+// Pixels of two columns in turns, as bytes: (even, odd) of row 0, of row 1, ...
+HWY_INLINE V16 two_columns(V16 even, V16 odd) {
+  const D16 d16;
+  const V16 centre = hn::Set(d16, 128), zero = hn::Zero(d16), top = hn::Set(d16, 255);
+  even = hn::Min(hn::Max(hn::SaturatedAdd(even, centre), zero), top);
+  odd = hn::Min(hn::Max(hn::SaturatedAdd(odd, centre), zero), top);
+  return hn::Or(even, hn::ShiftLeft<8>(odd));
+}
+
+// v[x] holds column x; stores 8 rows of 8 pixels a block.
+HWY_INLINE void store_pixels(const V16* HWY_RESTRICT v, std::uint8_t* out, std::ptrdiff_t stride) {
+  const D16 d16;
+  const D32 d32;
+  const D64 d64;
+  const hn::Half<D64> half64;
+  const hn::Half<D8> half8;
+  const V16 c01 = two_columns(v[0], v[1]), c23 = two_columns(v[2], v[3]);
+  const V16 c45 = two_columns(v[4], v[5]), c67 = two_columns(v[6], v[7]);
+  const V32 left0 = hn::BitCast(d32, hn::InterleaveLower(d16, c01, c23));
+  const V32 left4 = hn::BitCast(d32, hn::InterleaveUpper(d16, c01, c23));
+  const V32 right0 = hn::BitCast(d32, hn::InterleaveLower(d16, c45, c67));
+  const V32 right4 = hn::BitCast(d32, hn::InterleaveUpper(d16, c45, c67));
+  const V32 rows[4] = {hn::InterleaveLower(d32, left0, right0), hn::InterleaveUpper(d32, left0, right0),
+                       hn::InterleaveLower(d32, left4, right4), hn::InterleaveUpper(d32, left4, right4)};
+  HWY_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    const auto two = hn::BitCast(d64, rows[i]);
+    const auto even = hn::LowerHalf(half64, hn::ConcatEven(d64, two, two));
+    const auto odd = hn::LowerHalf(half64, hn::ConcatOdd(d64, two, two));
+    hn::StoreU(hn::BitCast(half8, even), half8, out + 2 * i * stride);
+    hn::StoreU(hn::BitCast(half8, odd), half8, out + (2 * i + 1) * stride);
+  }
+}
+
+#if HWY_TARGET <= HWY_AVX3
+
+struct Quant {
+  __m512i low, high;
+};
+
+HWY_INLINE Quant load_quant(const std::uint16_t* quant) {
+  return {_mm512_loadu_si512(quant), _mm512_loadu_si512(quant + 32)};
+}
+
+// Four rows of each of four blocks, a block a vector, to four vectors of one row of each.
+HWY_INLINE void exchange(const __m512i* block, V16* HWY_RESTRICT row) {
+  const __m512i a = _mm512_shuffle_i32x4(block[0], block[1], 0x44), b = _mm512_shuffle_i32x4(block[0], block[1], 0xee);
+  const __m512i c = _mm512_shuffle_i32x4(block[2], block[3], 0x44), d = _mm512_shuffle_i32x4(block[2], block[3], 0xee);
+  row[0] = V16{_mm512_shuffle_i32x4(a, c, 0x88)};
+  row[1] = V16{_mm512_shuffle_i32x4(a, c, 0xdd)};
+  row[2] = V16{_mm512_shuffle_i32x4(b, d, 0x88)};
+  row[3] = V16{_mm512_shuffle_i32x4(b, d, 0xdd)};
+}
+
+// Where each place of a block comes from: the inverse of kZigzag.
+struct FromZigzag {
+  alignas(64) std::int16_t at[64];
+  constexpr FromZigzag() : at() {
+    for (std::size_t k = 0; k < 64; ++k) at[kZigzag[k]] = static_cast<std::int16_t>(k);
+  }
+};
+constexpr FromZigzag kFromZigzag;
+
+HWY_INLINE void load_blocks(const std::int16_t* in, const Quant& quant, V16* HWY_RESTRICT v) {
+  const __m512i top = _mm512_load_si512(kFromZigzag.at), bottom = _mm512_load_si512(kFromZigzag.at + 32);
+  __m512i upper[4], lower[4];
+  HWY_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    const __m512i a = _mm512_mullo_epi16(_mm512_loadu_si512(in + 64 * i), quant.low);
+    const __m512i b = _mm512_mullo_epi16(_mm512_loadu_si512(in + 64 * i + 32), quant.high);
+    upper[i] = _mm512_permutex2var_epi16(a, top, b);
+    lower[i] = _mm512_permutex2var_epi16(a, bottom, b);
+  }
+  exchange(upper, v);
+  exchange(lower, v + 4);
+}
+
+// Only the first four rows, from the first half of the zigzag.
+HWY_INLINE void load_sparse_blocks(const std::int16_t* in, const Quant& quant, int, V16* HWY_RESTRICT v) {
+  const __m512i top = _mm512_load_si512(kFromZigzag.at);
+  const __mmask32 in_first_half = _mm512_cmplt_epi16_mask(top, _mm512_set1_epi16(32));
+  __m512i upper[4];
+  HWY_UNROLL(4)
+  for (int i = 0; i < 4; ++i) {
+    const __m512i a = _mm512_mullo_epi16(_mm512_loadu_si512(in + 64 * i), quant.low);
+    upper[i] = _mm512_maskz_permutexvar_epi16(in_first_half, top, a);
+  }
+  exchange(upper, v);
+}
+
+#else
+
+using Quant = const std::uint16_t*;
+HWY_INLINE Quant load_quant(const std::uint16_t* quant) { return quant; }
+
+// Eight numbers from each of kBlocks blocks.
+template <class D>
+HWY_INLINE hn::Vec<D> load_row(D d, const std::int16_t* p) {
+  if constexpr (hn::MaxLanes(D()) == 8) {
+    return hn::LoadU(d, p);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, load_row(half, p + 64), load_row(half, p));
+  }
+}
+
+// Coefficients 0..last of each block.
+HWY_INLINE void unzigzag(const std::int16_t* in, Quant quant, int last, std::int16_t* natural) {
+  for (int i = 0; i < kBlocks; ++i) {
+    for (int k = 0; k <= last; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      natural[64 * i + kZigzag[at]] = static_cast<std::int16_t>(in[64 * i + k] * quant[at]);
+    }
+  }
+}
+
+HWY_INLINE void load_blocks(const std::int16_t* in, Quant quant, V16* HWY_RESTRICT v) {
+  HWY_ALIGN std::int16_t natural[64 * kBlocks];
+  unzigzag(in, quant, 63, natural);
+  for (int y = 0; y < 8; ++y) v[y] = load_row(D16(), natural + 8 * y);
+}
+
+// Only the first four rows.
+HWY_INLINE void load_sparse_blocks(const std::int16_t* in, Quant quant, int last, V16* HWY_RESTRICT v) {
+  HWY_ALIGN std::int16_t natural[64 * kBlocks] = {};
+  unzigzag(in, quant, last, natural);
+  for (int y = 0; y < 4; ++y) v[y] = load_row(D16(), natural + 8 * y);
+}
+
+#endif
+
+bool idct_row(const IdctRow& row) {
+  const D16 d16;
+  const Quant quant = load_quant(row.quant);
+  const V16 above = hn::Set(d16, 8192), below = hn::Neg(above);
+  const std::ptrdiff_t stride = row.stride;
+  for (int i = 0; i < row.count; i += kBlocks) {
+    int last = row.last[i];
+    for (int k = 1; k < kBlocks; ++k) last = std::max<int>(last, row.last[i + k]);
+    if (last == 0) {
+      if (!flat_blocks(row, i, kBlocks)) return false;
+      continue;
+    }
+    const std::int16_t* in = row.coefficients + 64 * static_cast<std::ptrdiff_t>(i);
+    std::uint8_t* out = row.out + 8 * static_cast<std::ptrdiff_t>(i);
+    V16 v[8];
+    if (last <= kLastInFourRows) {
+      load_sparse_blocks(in, quant, last, v);
+      if (!hn::AllTrue(d16, hn::And(hn::Lt(v[0], above), hn::Gt(v[0], below)))) return false;
+      one_sparse_pass<11>(v);
+      transpose(v);
+      one_sparse_pass<18>(v);
+    } else {
+      load_blocks(in, quant, v);
+      if (!hn::AllTrue(d16, hn::And(hn::Lt(v[0], above), hn::Gt(v[0], below)))) return false;
+      one_pass<11>(v);
+      transpose(v);
+      one_pass<18>(v);
+    }
+    store_pixels(v, out, stride);
+  }
+  return true;
+}
+
+#endif  // HWY_SCALAR
+
+}  // namespace ridgeline::image::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ridgeline::image {
+
+namespace {
+
+constexpr int wrap(int v) { return static_cast<std::int16_t>(v); }
+constexpr int saturate(int v) { return v < -32768 ? -32768 : v > 32767 ? 32767 : v; }
+constexpr int sum32(std::uint32_t a, std::uint32_t b) { return static_cast<int>(a + b); }
+
+void one_pass(int* v, int stride, int shift) {
+  int* const in[8] = {
+      v, v + stride, v + 2 * stride, v + 3 * stride, v + 4 * stride, v + 5 * stride, v + 6 * stride, v + 7 * stride};
+  const int even2 = *in[2] * 4433 + *in[6] * (4433 - 15137), even3 = *in[2] * (4433 + 6270) + *in[6] * 4433;
+  const int even0 = wrap(*in[0] + *in[4]) * 8192, even1 = wrap(*in[0] - *in[4]) * 8192;
+  const int even[4] = {even0 + even3, even1 + even2, even1 - even2, even0 - even3};
+  const int z3 = wrap(*in[7] + *in[3]), z4 = wrap(*in[5] + *in[1]);
+  const int y3 = z3 * (9633 - 16069) + z4 * 9633, y4 = z3 * 9633 + z4 * (9633 - 3196);
+  const int odd[4] = {
+      sum32(*in[7] * -7373 + *in[1] * (12299 - 7373), y4), sum32(*in[5] * -20995 + *in[3] * (25172 - 20995), y3),
+      sum32(*in[5] * (16819 - 20995) + *in[3] * -20995, y4), sum32(*in[7] * (2446 - 7373) + *in[1] * -7373, y3)};
+  for (int i = 0; i < 4; ++i) {
+    const auto a = static_cast<std::uint32_t>(even[i]) + (1u << (shift - 1)), b = static_cast<std::uint32_t>(odd[i]);
+    *in[i] = saturate(static_cast<int>(a + b) >> shift);
+    *in[7 - i] = saturate(static_cast<int>(a - b) >> shift);
+  }
+}
+
+}  // namespace
+
+bool inverse_dct_plain(const IdctRow& row) {
+  for (int i = 0; i < row.count; ++i) {
+    int v[64];
+    for (std::size_t k = 0; k < 64; ++k)
+      v[kZigzag[k]] = wrap(row.coefficients[64 * i + static_cast<int>(k)] * row.quant[k]);
+    for (int x = 0; x < 8; ++x) {
+      if (std::abs(v[x]) > 8191) return false;
+    }
+    for (int x = 0; x < 8; ++x) one_pass(v + x, 8, 11);
+    for (int y = 0; y < 8; ++y) {
+      one_pass(v + 8 * y, 1, 18);
+      std::uint8_t* out = row.out + y * row.stride + 8 * static_cast<std::ptrdiff_t>(i);
+      for (int x = 0; x < 8; ++x) {
+        const int p = v[8 * y + x];
+        out[x] = static_cast<std::uint8_t>((p < -128 ? -128 : p > 127 ? 127 : p) + 128);
+      }
+    }
+  }
+  return true;
+}
+
+HWY_EXPORT(idct_row);
+
+bool inverse_dct(const IdctRow& row) { return HWY_DYNAMIC_DISPATCH(idct_row)(row); }
+
+}  // namespace ridgeline::image
+#endif  // HWY_ONCE

@@ -1,0 +1,23 @@
+// ridgeline/image/png/png.h
+//
+// PNG to RGB as Pillow's convert("RGB") gives it: palettes are looked up, grey is repeated, alpha and transparent
+// colours are dropped without blending, 16 bits keep their upper 8 (grey of 16 bits saturates at 255, as in Pillow's
+// mode I). Damaged files are read or refused as by Pillow 10.4; what it reads and we refuse is in docs/image.md. Pure
+// functions: any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ridgeline/image/image.h"
+#include "ridgeline/image/jpeg/jpeg.h"
+
+namespace ridgeline::image {
+
+Image decode_png(std::span<const std::uint8_t> bytes, const DecodeLimits& limits = {});
+
+// An 8-bit PNG of 1 (grey) or 3 (RGB) channels. For reports and tests.
+std::vector<std::uint8_t> encode_png(const ImageView& image);
+
+}  // namespace ridgeline::image

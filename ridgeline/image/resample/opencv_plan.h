@@ -1,0 +1,30 @@
+// ridgeline/image/resample/opencv_plan.h
+//
+// What one of OpenCV's filters comes to for given sizes, and which source pixels with which weights make a result
+// position. Private to this folder. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ridgeline/image/image.h"
+#include "ridgeline/image/resample/filter.h"
+
+namespace ridgeline::image {
+
+enum class OpencvLaw { copy, nearest, linear, cubic, mean, area };
+OpencvLaw opencv_law(Filter filter, Size in, Size out);
+
+// For each result position: the first source position (relative to `begin`), the number of taps, their weights, `taps`
+// places each.
+struct OpencvAxis {
+  int taps = 1;
+  std::vector<int> first, count;
+  std::vector<std::int32_t> weight;  // linear, cubic: 11-bit fixed point
+  std::vector<float> share;          // area
+  int begin = 0, size = 0;           // the part of the source that is touched
+};
+// Result positions begin..end-1 of `out`. `area_grid`: the linear law on the grid that INTER_AREA has for it.
+OpencvAxis opencv_axis(OpencvLaw law, bool area_grid, int in, int out, int begin, int end);
+
+}  // namespace ridgeline::image

@@ -1,0 +1,92 @@
+// tests/support/files.h
+//
+// What tests of files share: a folder of their own that disappears, bytes in and out of files, the real data's place,
+// and SHA-256, by which the catalogue of that data names its records.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "tests/support/error_of.h"
+
+namespace ridgeline {
+
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "ridgeline-format-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline std::span<const std::uint8_t> as_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+inline std::string as_text(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+inline void put_file(const std::string& path, std::string_view content) {
+  // A new file: some file systems send one that is cut to nothing and written again to the disk at once.
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  std::ofstream(path, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
+}
+
+// A copy of a record, for views to lie in.
+template <class File>
+std::string record_of(const File& file, std::size_t i) {
+  std::string storage;
+  return as_text(file.record(i, storage));
+}
+
+inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// A path inside packA, or "" when the real data is not on this machine.
+inline std::string pack_path(const std::string& relative) {
+  const char* root = std::getenv("RIDGELINE_TEST_DATA");
+  if (root == nullptr || *root == '\0') return "";
+  const std::string path = std::string(root) + "/packA/" + relative;
+  return std::filesystem::exists(path) ? path : "";
+}
+
+#define SKIP_WITHOUT(path) \
+  if ((path).empty()) GTEST_SKIP() << "RIDGELINE_TEST_DATA does not name the folder of packA"
+
+// Damage of every kind. `use` opens and reads the file at `path`. Cut at each byte, `content` must give an Error that
+// starts with `prefix`, unless whole(n) says that its first n bytes are a file of their own.
+void expect_cuts_are_errors(const std::string& path, std::string_view content, std::string_view prefix,
+                            const std::function<void()>& use, const std::function<bool(std::size_t)>& whole);
+// With one to four bytes changed at random, `use` must return or throw an Error that starts with a bracket: what is
+// tested is that nothing crashes, hangs or reads outside (under the sanitizers). Returns how many files were refused.
+int expect_flips_are_survived(const std::string& path, std::string_view content, const std::function<void()>& use,
+                              int files = 2000);
+
+// FIPS 180-4. The first 16 hexadecimal digits, as in the catalogue.
+std::string sha256_16(std::span<const std::uint8_t> bytes);
+
+}  // namespace ridgeline
