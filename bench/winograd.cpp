@@ -37,18 +37,29 @@ using Integers = std::vector<std::int64_t>;
 struct Layer {
   std::string name;
   std::int64_t batch, size, channels, filters, taps, pad;
+  std::int64_t stride = 1;
 };
 
 const Layer kLayers[] = {
-    {"alexnet conv2", 128, 27, 64, 192, 5, 2},  {"alexnet conv3", 128, 13, 192, 384, 3, 1},
-    {"alexnet conv4", 128, 13, 384, 256, 3, 1}, {"alexnet conv5", 128, 13, 256, 256, 3, 1},
-    {"resnet 56", 32, 56, 64, 64, 3, 1},        {"resnet 28", 32, 28, 128, 128, 3, 1},
-    {"resnet 14", 32, 14, 256, 256, 3, 1},      {"resnet 7", 32, 7, 512, 512, 3, 1},
-    {"vgg 112", 16, 112, 64, 128, 3, 1},        {"vgg 56a", 16, 56, 128, 256, 3, 1},
-    {"vgg 56b", 16, 56, 256, 256, 3, 1},        {"vgg 28a", 16, 28, 256, 512, 3, 1},
-    {"vgg 28b", 16, 28, 512, 512, 3, 1},        {"vgg 14", 16, 14, 512, 512, 3, 1},
-    {"vgg 224", 16, 224, 3, 64, 3, 1},          {"cifar 32", 128, 32, 16, 16, 3, 1},
-    {"cifar 16", 128, 16, 32, 32, 3, 1},        {"cifar 8", 128, 8, 64, 64, 3, 1},
+    {"alexnet conv1", 128, 224, 3, 64, 11, 2, 4},
+    {"alexnet conv2", 128, 27, 64, 192, 5, 2},
+    {"alexnet conv3", 128, 13, 192, 384, 3, 1},
+    {"alexnet conv4", 128, 13, 384, 256, 3, 1},
+    {"alexnet conv5", 128, 13, 256, 256, 3, 1},
+    {"resnet 56", 32, 56, 64, 64, 3, 1},
+    {"resnet 28", 32, 28, 128, 128, 3, 1},
+    {"resnet 14", 32, 14, 256, 256, 3, 1},
+    {"resnet 7", 32, 7, 512, 512, 3, 1},
+    {"vgg 112", 16, 112, 64, 128, 3, 1},
+    {"vgg 56a", 16, 56, 128, 256, 3, 1},
+    {"vgg 56b", 16, 56, 256, 256, 3, 1},
+    {"vgg 28a", 16, 28, 256, 512, 3, 1},
+    {"vgg 28b", 16, 28, 512, 512, 3, 1},
+    {"vgg 14", 16, 14, 512, 512, 3, 1},
+    {"vgg 224", 16, 224, 3, 64, 3, 1},
+    {"cifar 32", 128, 32, 16, 16, 3, 1},
+    {"cifar 16", 128, 16, 32, 32, 3, 1},
+    {"cifar 8", 128, 8, 64, 64, 3, 1},
 };
 
 struct Options {
@@ -109,12 +120,13 @@ double now(const Options& options) {
 void measure(CpuDevice& device, const Layer& layer, const Operation& operation, const Options& options, double peak) {
   const ValueType x{DType::f32, {layer.batch, layer.size, layer.size, layer.channels}};
   const ValueType w{DType::f32, {layer.filters, layer.taps, layer.taps, layer.channels}};
-  const ValueType y{DType::f32, {layer.batch, layer.size, layer.size, layer.filters}};
+  const std::int64_t size = (layer.size + 2 * layer.pad - layer.taps) / layer.stride + 1;
+  const ValueType y{DType::f32, {layer.batch, size, size, layer.filters}};
   const ValueType b{DType::f32, {layer.filters}};
   Node node;
   node.op = operation.op;
   node.name = "measured";
-  Attributes attributes{{"pad", Integers(4, layer.pad)}};
+  Attributes attributes{{"pad", Integers(4, layer.pad)}, {"stride", Integers(2, layer.stride)}};
   if (operation.pass == Pass::forward) attributes.set("activation", std::string("relu"));
   if (operation.pass == Pass::backward_data) attributes.set("input", x.shape.dims());
   if (operation.pass == Pass::backward_weights) {
@@ -176,6 +188,7 @@ void measure(CpuDevice& device, const Layer& layer, const Operation& operation, 
   const double flops = 2.0 * static_cast<double>(y.shape.elements()) * static_cast<double>(w.shape.elements()) /
                        static_cast<double>(layer.filters);
   const double library = runs[0].median();
+  const bool taken = std::holds_alternative<std::unique_ptr<Kernel>>(operation.ours(request, {}));
   for (std::size_t i = 1; i < runs.size(); ++i) {
     Run& run = runs[i];
     const std::string& name = run.kernel->name;
@@ -184,10 +197,11 @@ void measure(CpuDevice& device, const Layer& layer, const Operation& operation, 
     std::printf(
         "%-14s %-5s %-11s %8.2f ms  oneDNN %8.2f ms  ratio %5.2f, of the shortest %5.2f  of the peak %4.0f %% and "
         "%3.0f %%  "
-        "scratch %5.1f MB\n",
+        "scratch %5.1f MB%s\n",
         layer.name.c_str(), operation.name, name.substr(at, name.find(')') - at + 1).c_str(), ours * 1e3, library * 1e3,
         library / ours, runs[0].shortest() / run.shortest(), 100 * flops / run.shortest() / 1e9 / peak,
-        100 * flops / runs[0].shortest() / 1e9 / peak, static_cast<double>(run.kernel->scratch_bytes) / 1e6);
+        100 * flops / runs[0].shortest() / 1e9 / peak, static_cast<double>(run.kernel->scratch_bytes) / 1e6,
+        taken ? "" : "  left to the library");
   }
   std::fflush(stdout);
 }

@@ -62,7 +62,8 @@ TEST(Convolution, EveryKernelAgreesWithTheReferenceForward) {
     expect_kernels_agree(c.forward(false, "none"), 1e-5, accepted);
     expect_kernels_agree(c.forward(true, "relu"), 1e-5, accepted);
   }
-  EXPECT_EQ(accepted, (std::set<std::string>{"conv2d/onednn", "conv2d/winograd_any"}));
+  EXPECT_TRUE(accepted.contains("conv2d/onednn"));
+  EXPECT_TRUE(accepted.contains("conv2d/winograd_any"));
 }
 
 TEST(Convolution, EveryKernelAgreesWithTheReferenceBackward) {
@@ -73,7 +74,10 @@ TEST(Convolution, EveryKernelAgreesWithTheReferenceBackward) {
     expect_kernels_agree(c.backward_weights(false), 1e-5, accepted);
     expect_kernels_agree(c.backward_weights(true), 1e-5, accepted);
   }
-  EXPECT_EQ(accepted.size(), 4u) << "onednn and winograd_any";
+  for (const char* entry : {"/onednn", "/winograd_any"}) {
+    EXPECT_TRUE(accepted.contains(std::string("conv2d_bwd_data") + entry)) << entry;
+    EXPECT_TRUE(accepted.contains(std::string("conv2d_bwd_weights") + entry)) << entry;
+  }
 }
 
 // uxlfoundation/oneDNN#6035: out of bounds writes. Where only that implementation is offered, the library is refused.

@@ -27,11 +27,21 @@ TEST(Winograd, ConvolutionsOfOtherKindsAreRefusedWithTheReason) {
   const Shape image{2, 16, 16, 32};
   EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {}), "");
   EXPECT_EQ(refusal_of(image, {64, 3, 3, 16}, {{"groups", std::int64_t{2}}}), "2 groups: Winograd kernels take one");
-  EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {{"stride", Integers{2, 1}}}), "stride 2x1: Winograd kernels take 1x1");
+  EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {{"stride", Integers{2, 1}}}),
+            "stride 2x1: this Winograd kernel takes 1x1");
   EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {{"dilation", Integers{1, 2}}}),
             "dilation 1x2: Winograd kernels take 1x1");
-  EXPECT_EQ(refusal_of(image, {64, 1, 1, 32}, {}), "a 1x1 kernel: Winograd kernels take 3x3 and 5x5");
-  EXPECT_EQ(refusal_of(image, {64, 3, 5, 32}, {}), "a 3x5 kernel: Winograd kernels take 3x3 and 5x5");
+  EXPECT_EQ(refusal_of(image, {64, 1, 1, 32}, {}),
+            "a 1x1 kernel of stride 1: Winograd kernels take 3x3 and 5x5 strides");
+  EXPECT_EQ(refusal_of(image, {64, 3, 5, 32}, {}),
+            "a 3x5 kernel of stride 1: Winograd kernels take 3x3 and 5x5 strides");
+  EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {{"stride", Integers{2, 2}}}),
+            "a 3x3 kernel of stride 2: Winograd kernels take 3x3 and 5x5 strides");
+  const WinogradCase strided{{1, 16, 16, 3}, 16, 6, {0, 0, 0, 0}, "strided", 2};
+  const Problem data = winograd_backward_data(strided);
+  const Node node = data.node();
+  EXPECT_EQ(reason_of(device::winograd::make_backward_data(data.request(node), {0, false})),
+            "stride 2x2: this Winograd kernel takes 1x1");
   EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {}, {7, false}), "no Winograd rule with tiles of 7");
 }
 

@@ -17,17 +17,20 @@ struct WinogradCase {
   std::int64_t taps;
   std::vector<std::int64_t> pad;  // top, bottom, left, right
   std::string name;
+  std::int64_t stride = 1;
 
   Shape weights() const { return {filters, taps, taps, image[3]}; }
   Shape result() const {
-    return {image[0], image[1] + pad[0] + pad[1] - taps + 1, image[2] + pad[2] + pad[3] - taps + 1, filters};
+    return {image[0], (image[1] + pad[0] + pad[1] - taps) / stride + 1,
+            (image[2] + pad[2] + pad[3] - taps) / stride + 1, filters};
   }
   std::string to_string() const {
     std::string text = name + " " + image.to_string() + " -> " + std::to_string(filters) + ", " + std::to_string(taps) +
                        "x" + std::to_string(taps) + ", pad";
     for (const std::int64_t p : pad) text += " " + std::to_string(p);
-    return text;
+    return text + ", stride " + std::to_string(stride);
   }
+  Attributes attributes() const { return {{"pad", pad}, {"stride", std::vector<std::int64_t>(2, stride)}}; }
 };
 
 struct WinogradPass {
@@ -40,17 +43,19 @@ struct WinogradPass {
 inline Problem winograd_forward(const WinogradCase& c) {
   return {"conv2d",
           {random_tensor(c.image, 1, 0, 1), random_tensor(c.weights(), 2), random_tensor({c.filters}, 3)},
-          {{"pad", c.pad}}};
+          c.attributes()};
 }
 inline Problem winograd_backward_data(const WinogradCase& c) {
-  return {"conv2d_bwd_data",
-          {random_tensor(c.result(), 4), random_tensor(c.weights(), 2)},
-          {{"pad", c.pad}, {"input", c.image.dims()}}};
+  Problem problem{"conv2d_bwd_data", {random_tensor(c.result(), 4), random_tensor(c.weights(), 2)}, c.attributes()};
+  problem.attributes.set("input", c.image.dims());
+  return problem;
 }
 inline Problem winograd_backward_weights(const WinogradCase& c) {
-  return {"conv2d_bwd_weights",
-          {random_tensor(c.image, 1, 0, 1), random_tensor(c.result(), 4)},
-          {{"pad", c.pad}, {"kernel", std::vector<std::int64_t>(2, c.taps)}, {"bias", true}}};
+  Problem problem{
+      "conv2d_bwd_weights", {random_tensor(c.image, 1, 0, 1), random_tensor(c.result(), 4)}, c.attributes()};
+  problem.attributes.set("kernel", std::vector<std::int64_t>(2, c.taps));
+  problem.attributes.set("bias", true);
+  return problem;
 }
 
 inline const WinogradPass kWinogradPasses[] = {

@@ -14,7 +14,7 @@ class BackwardDataKernel final : public Kernel {
   explicit BackwardDataKernel(const Task& task)
       : weights_(task.rule, task.convolution.filters(), task.convolution.channels()),
         transformed_(scratch_.reserve(weights_.turned_form().floats())),
-        correlation_(task.convolution.correlation(Pass::backward_data), task.rule, scratch_) {
+        correlation_(task, Pass::backward_data, scratch_) {
     scratch_bytes = scratch_.bytes();
   }
 

@@ -5,6 +5,7 @@
 #include "ridgeline/device/cpu/own_common.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/cpu/winograd/products.h"
+#include "ridgeline/device/cpu/winograd/reader.h"
 #include "ridgeline/device/cpu/winograd/scratch.h"
 #include "ridgeline/device/cpu/winograd/weights.h"
 
@@ -26,6 +27,7 @@ class BackwardWeightsKernel final : public Kernel {
         rule_(task.rule),
         bias_(bias),
         tiles_(task.convolution.correlation(Pass::backward_weights), task.rule),
+        reader_(task, Pass::backward_weights, compute_threads(), scratch_),
         weights_(task.rule, convolution_.filters(), convolution_.channels()),
         form_(weights_.turned_form()),
         transforms_(transforms(task.rule)),
@@ -39,30 +41,31 @@ class BackwardWeightsKernel final : public Kernel {
     v_distance_ = stream_distance(form_.panels() * v_panel_);
     z_distance_ = stream_distance(block_ * z_row_);
     sum_row_ = round_up(convolution_.filters(), kLineFloats);
-    zeros_ = scratch_.reserve(std::max(convolution_.channels(), convolution_.filters()));
     sums_ = scratch_.reserve(chunks() * sum_row_);
     v_ = scratch_.reserve(rule_.positions() * v_distance_);
     z_ = scratch_.reserve(rule_.positions() * z_distance_);
     products_ = scratch_.reserve(form_.floats());
+    if (convolution_.stride > 1) blocked_ = scratch_.reserve(convolution_.blocked_weights());
     scratch_bytes = scratch_.bytes();
   }
 
   void run(const KernelArguments& a) override {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
-    std::memset(scratch + zeros_, 0,
-                static_cast<std::size_t>(std::max(convolution_.channels(), convolution_.filters())) * sizeof(float));
+    reader_.prepare(scratch);
     for (std::int64_t first = 0; first < tiles_.total(); first += block_) {
       const std::int64_t count = std::min(block_, tiles_.total() - first);
-      for_each_item((count + kChunkTiles - 1) / kChunkTiles, [&](std::int64_t chunk, int) {
+      for_each_item((count + kChunkTiles - 1) / kChunkTiles, [&](std::int64_t chunk, int thread) {
         const std::int64_t begin = chunk * kChunkTiles;
-        transform_tiles(first, begin, std::min(count, begin + kChunkTiles), input<float>(a, 0), input<float>(a, 1),
-                        scratch);
+        transform_tiles(first, begin, std::min(count, begin + kChunkTiles), thread, input<float>(a, 0),
+                        input<float>(a, 1), scratch);
       });
       for_each_item(rule_.positions() * form_.panels(),
                     [&](std::int64_t item, int) { multiply_position(item, count, first > 0, scratch); });
     }
-    weights_.gradient(scratch + products_, output<float>(a, 0));
+    float* const dw = blocked_ >= 0 ? scratch + blocked_ : output<float>(a, 0);
+    weights_.gradient(scratch + products_, dw);
+    if (blocked_ >= 0) convolution_.blocks().from_blocks(dw, convolution_.filters(), output<float>(a, 0));
     if (bias_) sum_bias(scratch + sums_, output<float>(a, 1));
   }
 
@@ -70,14 +73,14 @@ class BackwardWeightsKernel final : public Kernel {
   std::int64_t chunks() const { return (tiles_.total() + kChunkTiles - 1) / kChunkTiles; }
 
   // Tiles [begin, end) of the block that starts at tile `first`.
-  void transform_tiles(std::int64_t first, std::int64_t begin, std::int64_t end, const float* x, const float* dy,
-                       float* scratch) const {
-    const float* const zeros = scratch + zeros_;
+  void transform_tiles(std::int64_t first, std::int64_t begin, std::int64_t end, int thread, const float* x,
+                       const float* dy, float* scratch) const {
+    const float* const zeros = reader_.zeros(scratch);
     float* const sums = scratch + sums_ + (first + begin) / kChunkTiles * sum_row_;
     std::memset(sums, 0, static_cast<std::size_t>(sum_row_) * sizeof(float));
     const float* pixels[kMostPixels];
     for (std::int64_t t = begin; t < end; ++t) {
-      tiles_.inputs(first + t, x, zeros, pixels);
+      reader_.read(first + t, thread, x, scratch, pixels);
       transforms_->input(pixels, convolution_.channels(), {scratch + v_ + t * panel_, v_distance_, v_panel_}, nullptr);
       tiles_.outputs(first + t, dy, zeros, pixels);
       transforms_->gradient(pixels, convolution_.filters(), {scratch + z_ + t * z_row_, z_distance_, panel_}, sums);
@@ -114,7 +117,9 @@ class BackwardWeightsKernel final : public Kernel {
   Convolution convolution_;
   Rule rule_;
   bool bias_;
+  Scratch scratch_;
   Tiles tiles_;
+  TileReader reader_;
   WeightsCode weights_;
   WeightsForm form_;  // of dU
   const TransformSet* transforms_;
@@ -124,8 +129,8 @@ class BackwardWeightsKernel final : public Kernel {
   std::int64_t v_panel_, v_distance_;  // V: [position][panel][tile][channel of the panel]
   std::int64_t z_row_, z_distance_;    // Z: [position][tile][filter]
   std::int64_t sum_row_;               // of dy: [chunk of tiles][filter]
-  Scratch scratch_;
-  std::int64_t zeros_, sums_, v_, z_, products_;
+  std::int64_t sums_, v_, z_, products_;
+  std::int64_t blocked_ = -1;  // dw in blocks, where there are any
 };
 
 }  // namespace

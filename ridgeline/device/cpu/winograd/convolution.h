@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "ridgeline/device/cpu/winograd/blocks.h"
 #include "ridgeline/device/cpu/winograd/tiles.h"
 #include "ridgeline/device/kernel.h"
 
@@ -17,13 +18,18 @@ struct Convolution {
   Images image;   // x [N,H,W,C]
   Images result;  // y [N,OH,OW,K]
   std::int64_t taps = 0;
+  std::int64_t stride = 1;
   std::int64_t top = 0;
   std::int64_t left = 0;
 
-  std::int64_t channels() const { return image.channels; }
+  // A strided convolution is computed in blocks of pixels; those of stride 1 are the pixels.
+  Blocks blocks() const { return {image, taps, stride, top, left}; }
+  std::int64_t channels() const { return blocks().channels(); }
   std::int64_t filters() const { return result.channels; }
-  std::int64_t weights() const { return filters() * taps * taps * channels(); }
-  // What the tiles of a pass are cut from: the gradient of the image is the correlation of dy with the turned filters.
+  // Elements of the weights in blocks.
+  std::int64_t blocked_weights() const { return filters() * blocks().wide() * blocks().wide() * channels(); }
+  // What the tiles of a pass are cut from, in blocks: the gradient of the image is the correlation of dy with the
+  // turned filters.
   Correlation correlation(Pass pass) const;
 };
 

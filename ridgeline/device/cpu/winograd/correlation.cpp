@@ -1,7 +1,6 @@
 #include "ridgeline/device/cpu/winograd/correlation.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "ridgeline/core/threads.h"
 
@@ -12,24 +11,24 @@ struct CorrelationCode::Item {
   std::int64_t first_panel, panels;
 };
 
-CorrelationCode::CorrelationCode(const Correlation& shape, Rule rule, Scratch& scratch)
-    : shape_(shape),
-      rule_(rule),
-      tiles_(shape, rule),
-      weights_{rule, shape.in.channels, shape.out.channels},
-      transforms_(transforms(rule)),
+CorrelationCode::CorrelationCode(const Task& task, Pass pass, Scratch& scratch)
+    : shape_(task.convolution.correlation(pass)),
+      rule_(task.rule),
+      tiles_(shape_, rule_),
+      reader_(task, pass, compute_threads(), scratch),
+      weights_{rule_, shape_.in.channels, shape_.out.channels},
+      transforms_(transforms(rule_)),
       multiply_(multiply()),
       panel_(panel_width()) {
   const std::int64_t threads = compute_threads();
   choose_blocks(threads);
-  v_row_ = round_up(shape.in.channels, lanes());
+  v_row_ = round_up(shape_.in.channels, lanes());
   v_distance_ = stream_distance(block_tiles_ * v_row_);
   m_row_ = block_panels_ * panel_;
   m_distance_ = stream_distance(block_tiles_ * m_row_);
-  zeros_ = scratch.reserve(shape.in.channels);
-  sink_ = scratch.reserve(threads * round_up(shape.out.channels, kLineFloats));
-  v_ = scratch.reserve(threads * rule.positions() * v_distance_);
-  m_ = scratch.reserve(threads * rule.positions() * m_distance_);
+  sink_ = scratch.reserve(threads * round_up(shape_.out.channels, kLineFloats));
+  v_ = scratch.reserve(threads * rule_.positions() * v_distance_);
+  m_ = scratch.reserve(threads * rule_.positions() * m_distance_);
 }
 
 // Blocks as large as keeps V and M near the core, larger where transformed weights must come from far; an equal number
@@ -56,23 +55,23 @@ void CorrelationCode::run(const float* in, const float* weights, float* out, con
                           float* scratch) const {
   const std::int64_t tile_blocks = (tiles_.total() + block_tiles_ - 1) / block_tiles_;
   const std::int64_t panel_blocks = (weights_.panels() + block_panels_ - 1) / block_panels_;
-  std::memset(scratch + zeros_, 0, static_cast<std::size_t>(shape_.in.channels) * sizeof(float));
+  reader_.prepare(scratch);
   for_each_item(tile_blocks * panel_blocks, [&](std::int64_t i, int thread) {
     Item item{i / panel_blocks * block_tiles_, block_tiles_, i % panel_blocks * block_panels_, block_panels_};
     item.tiles = std::min(item.tiles, tiles_.total() - item.first_tile);
     item.panels = std::min(item.panels, weights_.panels() - item.first_panel);
     float* v = scratch + v_ + thread * rule_.positions() * v_distance_;
     float* m = scratch + m_ + thread * rule_.positions() * m_distance_;
-    read_tiles(item, in, scratch + zeros_, v);
+    read_tiles(item, thread, in, scratch, v);
     multiply_tiles(item, v, weights, m);
     write_tiles(item, m, out, scratch + sink_ + thread * round_up(shape_.out.channels, kLineFloats), epilogue);
   });
 }
 
-void CorrelationCode::read_tiles(const Item& item, const float* in, const float* zeros, float* v) const {
+void CorrelationCode::read_tiles(const Item& item, int thread, const float* in, float* scratch, float* v) const {
   const float* pixels[kMostPixels];
   for (std::int64_t t = 0; t < item.tiles; ++t) {
-    tiles_.inputs(item.first_tile + t, in, zeros, pixels);
+    reader_.read(item.first_tile + t, thread, in, scratch, pixels);
     transforms_->input(pixels, shape_.in.channels, {v + t * v_row_, v_distance_, panel_}, nullptr);
   }
 }

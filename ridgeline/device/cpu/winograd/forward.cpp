@@ -13,15 +13,22 @@ class ForwardKernel final : public Kernel {
   ForwardKernel(const Task& task, bool relu)
       : relu_(relu),
         weights_(task.rule, task.convolution.filters(), task.convolution.channels()),
+        blocks_(task.convolution.blocks()),
+        blocked_(blocks_.stride > 1 ? scratch_.reserve(task.convolution.blocked_weights()) : -1),
         transformed_(scratch_.reserve(weights_.forward_form().floats())),
-        correlation_(task.convolution.correlation(Pass::forward), task.rule, scratch_) {
+        correlation_(task, Pass::forward, scratch_) {
     scratch_bytes = scratch_.bytes();
   }
 
   void run(const KernelArguments& a) override {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
-    weights_.forward(input<float>(a, 1), scratch + transformed_);
+    const float* weights = input<float>(a, 1);
+    if (blocked_ >= 0) {
+      blocks_.to_blocks(weights, weights_.forward_form().columns, scratch + blocked_);
+      weights = scratch + blocked_;
+    }
+    weights_.forward(weights, scratch + transformed_);
     correlation_.run(input<float>(a, 0), scratch + transformed_, output<float>(a, 0),
                      {has_bias ? input<float>(a, 2) : nullptr, relu_}, scratch);
   }
@@ -33,6 +40,8 @@ class ForwardKernel final : public Kernel {
   bool relu_;
   Scratch scratch_;
   WeightsCode weights_;
+  Blocks blocks_;
+  std::int64_t blocked_;  // the weights in blocks, where there are any
   std::int64_t transformed_;
   CorrelationCode correlation_;
 };

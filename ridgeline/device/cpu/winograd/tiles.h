@@ -36,27 +36,28 @@ class Tiles {
 
   std::int64_t total() const { return shape_.out.count * down_ * across_; }
 
+  // The first output of tile t.
+  struct Corner {
+    std::int64_t image, y, x;
+  };
+  Corner corner(std::int64_t t) const {
+    return {t / (down_ * across_), t / across_ % down_ * rule_.m, t % across_ * rule_.m};
+  }
+
   // Pointers to the alpha x alpha pixels of `in` that tile t reads; `outside` for those that do not exist.
   template <class Pixel>
   void inputs(std::int64_t t, Pixel* image, Pixel* outside, Pixel** pixels) const {
-    const Corner corner = corner_of(t);
-    window(shape_.in, corner.image, corner.y - shape_.top, corner.x - shape_.left, rule_.alpha(), image, outside,
-           pixels);
+    const Corner at = corner(t);
+    window(shape_.in, at.image, at.y - shape_.top, at.x - shape_.left, rule_.alpha(), image, outside, pixels);
   }
   // The m x m pixels of `out` that it makes.
   template <class Pixel>
   void outputs(std::int64_t t, Pixel* image, Pixel* outside, Pixel** pixels) const {
-    const Corner corner = corner_of(t);
-    window(shape_.out, corner.image, corner.y, corner.x, rule_.m, image, outside, pixels);
+    const Corner at = corner(t);
+    window(shape_.out, at.image, at.y, at.x, rule_.m, image, outside, pixels);
   }
 
  private:
-  struct Corner {
-    std::int64_t image, y, x;
-  };
-  Corner corner_of(std::int64_t t) const {
-    return {t / (down_ * across_), t / across_ % down_ * rule_.m, t % across_ * rule_.m};
-  }
   template <class Pixel>
   static void window(const Images& images, std::int64_t image, std::int64_t y, std::int64_t x, int side, Pixel* base,
                      Pixel* outside, Pixel** pixels) {
