@@ -55,18 +55,18 @@ TEST(KernelTable, OnlyDefinitionsWithoutAKernelOfTheirOwnRestOnTheReference) {
   }
 }
 
-TEST(KernelTable, AForcedProviderKeepsItsEntriesAndTheReference) {
+TEST(KernelTable, AForcedProvidersEntriesComeFirst) {
   const auto providers = [](std::string_view op, Provider forced) {
     std::vector<Provider> list;
     for (const KernelEntry& entry : cpu_kernels(op, forced)) list.push_back(entry.provider);
     return list;
   };
   using List = std::vector<Provider>;
-  EXPECT_EQ(providers("max_pool", Provider::own), (List{Provider::own, Provider::reference}));
-  EXPECT_EQ(providers("max_pool", Provider::library), (List{Provider::library, Provider::reference}));
+  EXPECT_EQ(providers("max_pool", Provider::own), (List{Provider::own, Provider::library, Provider::reference}));
+  EXPECT_EQ(providers("max_pool", Provider::library), (List{Provider::library, Provider::own, Provider::reference}));
   EXPECT_EQ(providers("max_pool", Provider::reference), (List{Provider::reference}));
   // An op without an entry of the provider keeps what it has.
-  EXPECT_EQ(providers("conv2d", Provider::own), (List{Provider::library, Provider::reference}));
+  EXPECT_EQ(providers("dense", Provider::own), (List{Provider::library, Provider::reference}));
   EXPECT_EQ(providers("transpose", Provider::library), (List{Provider::own, Provider::reference}));
   EXPECT_EQ(providers("conv2d", Provider::reference), (List{Provider::reference}));
 }

@@ -9,6 +9,7 @@
 #include "ridgeline/device/cpu/loop_kernels.h"
 #include "ridgeline/device/cpu/onednn_kernels.h"
 #include "ridgeline/device/cpu/own_kernels.h"
+#include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/reference_kernel.h"
 
 namespace ridgeline {
@@ -20,9 +21,15 @@ constexpr auto kOwn = Provider::own;
 constexpr auto kLibrary = Provider::library;
 
 constexpr KernelEntry kTable[] = {
+    {"conv2d", "winograd", kOwn, make_winograd_conv2d},
     {"conv2d", "onednn", kLibrary, make_onednn_conv2d},
+    {"conv2d", "winograd_any", kOwn, make_any_winograd_conv2d},
+    {"conv2d_bwd_data", "winograd", kOwn, make_winograd_conv2d_bwd_data},
     {"conv2d_bwd_data", "onednn", kLibrary, make_onednn_conv2d_bwd_data},
+    {"conv2d_bwd_data", "winograd_any", kOwn, make_any_winograd_conv2d_bwd_data},
+    {"conv2d_bwd_weights", "winograd", kOwn, make_winograd_conv2d_bwd_weights},
     {"conv2d_bwd_weights", "onednn", kLibrary, make_onednn_conv2d_bwd_weights},
+    {"conv2d_bwd_weights", "winograd_any", kOwn, make_any_winograd_conv2d_bwd_weights},
     {"dense", "onednn", kLibrary, make_onednn_dense},
     {"dense_bwd_data", "onednn", kLibrary, make_onednn_dense_bwd_data},
     {"dense_bwd_weights", "onednn", kLibrary, make_onednn_dense_bwd_weights},
@@ -81,10 +88,8 @@ std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider
     for (const KernelEntry& entry : loop_kernels()) {
       if (entry.op == op) entries.push_back(entry);
     }
-    const auto is_forced = [&](const KernelEntry& entry) { return entry.provider == forced; };
-    if (forced && std::any_of(entries.begin(), entries.end(), is_forced)) {
-      std::erase_if(entries, [&](const KernelEntry& entry) { return !is_forced(entry); });
-    }
+    std::stable_partition(entries.begin(), entries.end(),
+                          [&](const KernelEntry& entry) { return entry.provider == forced; });
   }
   if (def->reference) entries.push_back({def->name, "reference", Provider::reference, make_reference_kernel});
   return entries;

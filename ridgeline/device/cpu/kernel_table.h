@@ -12,8 +12,8 @@
 namespace ridgeline {
 
 // The entries for `op` in the order in which compilation tries them; the op's reference implementation is always last.
-// `forced` keeps only the entries of that provider, where the op has any, and the reference. Provider::reference keeps
-// the reference alone. Empty for an op that does not exist.
+// The entries of the `forced` provider come before all others, which take only what these refuse. Provider::reference
+// keeps the reference alone. Empty for an op that does not exist.
 std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider> forced = std::nullopt);
 
 // RIDGELINE_KERNELS=reference|library|own; nullopt when it is not set. An unknown name is an Error.

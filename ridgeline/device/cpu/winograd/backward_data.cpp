@@ -1,0 +1,57 @@
+#include "ridgeline/core/threads.h"
+#include "ridgeline/device/cpu/own_common.h"
+#include "ridgeline/device/cpu/winograd/correlation.h"
+#include "ridgeline/device/cpu/winograd/kernels.h"
+#include "ridgeline/device/cpu/winograd/weights.h"
+
+namespace ridgeline::device {
+namespace winograd {
+namespace {
+
+// dx is the correlation of dy with the filters turned by half a turn.
+class BackwardDataKernel final : public Kernel {
+ public:
+  explicit BackwardDataKernel(const Task& task)
+      : weights_(task.rule, task.convolution.filters(), task.convolution.channels()),
+        transformed_(scratch_.reserve(weights_.turned_form().floats())),
+        correlation_(task, Pass::backward_data, scratch_) {
+    scratch_bytes = scratch_.bytes();
+  }
+
+  void run(const KernelArguments& a) override {
+    const ComputeScope team(threads_);
+    float* const scratch = static_cast<float*>(a.scratch);
+    weights_.turned(input<float>(a, 1), scratch + transformed_);
+    correlation_.run(input<float>(a, 0), scratch + transformed_, output<float>(a, 0), {}, scratch);
+  }
+
+ private:
+  int threads_ = compute_threads();
+  Scratch scratch_;
+  WeightsCode weights_;
+  std::int64_t transformed_;
+  CorrelationCode correlation_;
+};
+
+}  // namespace
+
+KernelChoice make_backward_data(const KernelRequest& request, const Wish& wish) {
+  const auto task = task_of(request, Pass::backward_data, request.outputs[0].type, request.inputs[1].type,
+                            request.inputs[0].type, wish);
+  if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
+  auto kernel = std::make_unique<BackwardDataKernel>(std::get<Task>(task));
+  kernel->name = kernel_name(request, std::get<Task>(task).rule);
+  return kernel;
+}
+
+}  // namespace winograd
+
+KernelChoice make_winograd_conv2d_bwd_data(const KernelRequest& request) {
+  return winograd::make_backward_data(request, {});
+}
+
+KernelChoice make_any_winograd_conv2d_bwd_data(const KernelRequest& request) {
+  return winograd::make_backward_data(request, {.only_where_faster = false});
+}
+
+}  // namespace ridgeline::device

@@ -1,0 +1,56 @@
+// ridgeline/device/cpu/winograd/convolution.h
+//
+// A conv2d node as the Winograd kernels see it, the choice of its rule, and the reasons to leave it to another kernel.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ridgeline/device/cpu/winograd/blocks.h"
+#include "ridgeline/device/cpu/winograd/tiles.h"
+#include "ridgeline/device/kernel.h"
+
+namespace ridgeline::device::winograd {
+
+enum class Pass { forward, backward_data, backward_weights };
+
+struct Convolution {
+  Images image;   // x [N,H,W,C]
+  Images result;  // y [N,OH,OW,K]
+  std::int64_t taps = 0;
+  std::int64_t stride = 1;
+  std::int64_t top = 0;
+  std::int64_t left = 0;
+
+  // A strided convolution is computed in blocks of pixels; those of stride 1 are the pixels.
+  Blocks blocks() const { return {image, taps, stride, top, left}; }
+  std::int64_t channels() const { return blocks().channels(); }
+  std::int64_t filters() const { return result.channels; }
+  // Elements of the weights in blocks.
+  std::int64_t blocked_weights() const { return filters() * blocks().wide() * blocks().wide() * channels(); }
+  // What the tiles of a pass are cut from, in blocks: the gradient of the image is the correlation of dy with the
+  // turned filters.
+  Correlation correlation(Pass pass) const;
+};
+
+// What the caller wants instead of the fastest: the tile's side m, and kernels that are not known to be faster than
+// the library's.
+struct Wish {
+  int m = 0;  // 0: whichever leaves the fewest multiplications
+  bool only_where_faster = true;
+};
+
+// What a kernel is made for.
+struct Task {
+  Convolution convolution;
+  Rule rule;
+};
+
+// A node over image x, weights w and result y (or the gradients in their places), or why no kernel takes it.
+std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, const ValueType& x, const ValueType& w,
+                                    const ValueType& y, const Wish& wish);
+
+// "own conv2d winograd F(4x4,3x3) avx3"
+std::string kernel_name(const KernelRequest& request, Rule rule);
+
+}  // namespace ridgeline::device::winograd

@@ -1,0 +1,116 @@
+#include "ridgeline/device/cpu/winograd/correlation.h"
+
+#include <algorithm>
+
+#include "ridgeline/core/threads.h"
+
+namespace ridgeline::device::winograd {
+
+struct CorrelationCode::Item {
+  std::int64_t first_tile, tiles;
+  std::int64_t first_panel, panels;
+};
+
+CorrelationCode::CorrelationCode(const Task& task, Pass pass, Scratch& scratch)
+    : shape_(task.convolution.correlation(pass)),
+      rule_(task.rule),
+      tiles_(shape_, rule_),
+      reader_(task, pass, compute_threads(), scratch),
+      weights_{rule_, shape_.in.channels, shape_.out.channels},
+      transforms_(transforms(rule_)),
+      multiply_(multiply()),
+      panel_(panel_width()) {
+  const std::int64_t threads = compute_threads();
+  choose_blocks(threads);
+  v_row_ = round_up(shape_.in.channels, lanes());
+  v_distance_ = stream_distance(block_tiles_ * v_row_);
+  m_row_ = block_panels_ * panel_;
+  m_distance_ = stream_distance(block_tiles_ * m_row_);
+  sink_ = scratch.reserve(threads * round_up(shape_.out.channels, kLineFloats));
+  v_ = scratch.reserve(threads * rule_.positions() * v_distance_);
+  m_ = scratch.reserve(threads * rule_.positions() * m_distance_);
+}
+
+// Blocks as large as keeps V and M near the core, larger where transformed weights must come from far; an equal number
+// for each thread. Where there are too few tiles for that, threads share tiles and divide the panels.
+void CorrelationCode::choose_blocks(std::int64_t threads) {
+  constexpr std::int64_t kTiles = 48;  // measured: 24 to 192 differ by a few percent
+  constexpr std::int64_t kNearFloats = std::int64_t{2} << 20;
+  const std::int64_t wanted = weights_.floats() > kNearFloats ? 2 * kTiles : kTiles;
+  const std::int64_t total = tiles_.total();
+  std::int64_t tile_blocks = (total + wanted - 1) / wanted;
+  std::int64_t panel_blocks = 1;
+  const std::int64_t equal = round_up(tile_blocks, threads);
+  if (total / equal >= wanted / 2) {
+    if (tile_blocks < 8 * threads) tile_blocks = equal;
+  } else {
+    panel_blocks = std::min(weights_.panels(), (threads + tile_blocks - 1) / tile_blocks);
+    tile_blocks = std::min(std::max(tile_blocks, (threads + panel_blocks - 1) / panel_blocks), total);
+  }
+  block_tiles_ = (total + tile_blocks - 1) / tile_blocks;
+  block_panels_ = (weights_.panels() + panel_blocks - 1) / panel_blocks;
+}
+
+void CorrelationCode::run(const float* in, const float* weights, float* out, const Epilogue& epilogue,
+                          float* scratch) const {
+  const std::int64_t tile_blocks = (tiles_.total() + block_tiles_ - 1) / block_tiles_;
+  const std::int64_t panel_blocks = (weights_.panels() + block_panels_ - 1) / block_panels_;
+  reader_.prepare(scratch);
+  for_each_item(tile_blocks * panel_blocks, [&](std::int64_t i, int thread) {
+    Item item{i / panel_blocks * block_tiles_, block_tiles_, i % panel_blocks * block_panels_, block_panels_};
+    item.tiles = std::min(item.tiles, tiles_.total() - item.first_tile);
+    item.panels = std::min(item.panels, weights_.panels() - item.first_panel);
+    float* v = scratch + v_ + thread * rule_.positions() * v_distance_;
+    float* m = scratch + m_ + thread * rule_.positions() * m_distance_;
+    read_tiles(item, thread, in, scratch, v);
+    multiply_tiles(item, v, weights, m);
+    write_tiles(item, m, out, scratch + sink_ + thread * round_up(shape_.out.channels, kLineFloats), epilogue);
+  });
+}
+
+void CorrelationCode::read_tiles(const Item& item, int thread, const float* in, float* scratch, float* v) const {
+  const float* pixels[kMostPixels];
+  for (std::int64_t t = 0; t < item.tiles; ++t) {
+    reader_.read(item.first_tile + t, thread, in, scratch, pixels);
+    transforms_->input(pixels, shape_.in.channels, {v + t * v_row_, v_distance_, panel_}, nullptr);
+  }
+}
+
+void CorrelationCode::multiply_tiles(const Item& item, const float* v, const float* weights, float* m) const {
+  for (std::int64_t position = 0; position < rule_.positions(); ++position) {
+    for (std::int64_t panel = 0; panel < item.panels; ++panel) {
+      const std::int64_t q = item.first_panel + panel;
+      Product product{};
+      product.rows = item.tiles;
+      product.columns = std::min(panel_, shape_.out.channels - q * panel_);
+      product.depth = product.depth_step = shape_.in.channels;
+      product.a = v + position * v_distance_;
+      product.a_row = v_row_;
+      product.a_step = 1;
+      product.b = weights + position * weights_.distance() + q * weights_.panel_floats();
+      product.c = m + position * m_distance_ + panel * panel_;
+      product.c_row = m_row_;
+      const bool last_panel = panel + 1 == item.panels;
+      if (!last_panel) {
+        product.next_b = product.b + weights_.panel_floats();
+      } else if (position + 1 < rule_.positions()) {
+        product.next_b = weights + (position + 1) * weights_.distance() + item.first_panel * weights_.panel_floats();
+      }
+      multiply_(product);
+    }
+  }
+}
+
+void CorrelationCode::write_tiles(const Item& item, const float* m, float* out, float* sink,
+                                  const Epilogue& epilogue) const {
+  const std::int64_t first = item.first_panel * panel_;
+  const std::int64_t channels = std::min(item.panels * panel_, shape_.out.channels - first);
+  const Epilogue shifted{epilogue.bias == nullptr ? nullptr : epilogue.bias + first, epilogue.relu};
+  float* pixels[kMostPixels];
+  for (std::int64_t t = 0; t < item.tiles; ++t) {
+    tiles_.outputs(item.first_tile + t, out + first, sink, pixels);
+    transforms_->output({m + t * m_row_, m_distance_, panel_}, channels, pixels, shifted);
+  }
+}
+
+}  // namespace ridgeline::device::winograd

@@ -1,0 +1,50 @@
+// ridgeline/device/cpu/winograd/correlation.h
+//
+// The forward pass and the image's gradient are one computation: blocks of tiles, each on one thread:
+//   V = B^T in B    for each tile and channel
+//   M = V U         one matrix product a position
+//   out = A^T M A   and the epilogue
+// Every sum over channels has one order, so the bits depend neither on the blocks nor on the team.
+#pragma once
+
+#include <cstdint>
+
+#include "ridgeline/device/cpu/winograd/products.h"
+#include "ridgeline/device/cpu/winograd/reader.h"
+#include "ridgeline/device/cpu/winograd/scratch.h"
+#include "ridgeline/device/cpu/winograd/tiles.h"
+#include "ridgeline/device/cpu/winograd/weights.h"
+
+namespace ridgeline::device::winograd {
+
+class CorrelationCode {
+ public:
+  // Reserves its memory in `scratch`, for a team of compute_threads().
+  CorrelationCode(const Task& task, Pass pass, Scratch& scratch);
+
+  // `weights` transformed: rows the channels of `in`, columns those of `out`.
+  void run(const float* in, const float* weights, float* out, const Epilogue& epilogue, float* scratch) const;
+
+ private:
+  struct Item;
+  void choose_blocks(std::int64_t threads);
+  void read_tiles(const Item& item, int thread, const float* in, float* scratch, float* v) const;
+  void multiply_tiles(const Item& item, const float* v, const float* weights, float* m) const;
+  void write_tiles(const Item& item, const float* m, float* out, float* sink, const Epilogue& epilogue) const;
+
+  Correlation shape_;
+  Rule rule_;
+  Tiles tiles_;
+  TileReader reader_;
+  WeightsForm weights_;
+  const TransformSet* transforms_;
+  Multiply multiply_;
+  std::int64_t panel_;
+  std::int64_t block_tiles_;  // of an item
+  std::int64_t block_panels_;
+  std::int64_t v_row_, v_distance_;  // V: [position][tile][channel]
+  std::int64_t m_row_, m_distance_;  // M: [position][tile][column of the item]
+  std::int64_t sink_, v_, m_;        // places in the scratch memory, once for each thread
+};
+
+}  // namespace ridgeline::device::winograd

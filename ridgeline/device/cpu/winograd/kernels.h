@@ -1,0 +1,29 @@
+// ridgeline/device/cpu/winograd/kernels.h
+//
+// Factories of the Winograd kernels: f32, stride 1, 3x3 and 5x5, plain layouts. Signatures as KernelEntry::make;
+// kernel_table.cpp has the order. docs/device-winograd.md has the rules, errors and measurements.
+#pragma once
+
+#include "ridgeline/device/cpu/winograd/convolution.h"
+#include "ridgeline/device/kernel.h"
+
+namespace ridgeline::device {
+
+// Where they were measured to be faster than the library.
+KernelChoice make_winograd_conv2d(const KernelRequest& request);
+KernelChoice make_winograd_conv2d_bwd_data(const KernelRequest& request);
+KernelChoice make_winograd_conv2d_bwd_weights(const KernelRequest& request);
+// Wherever they can: behind the library, for what it refuses.
+KernelChoice make_any_winograd_conv2d(const KernelRequest& request);
+KernelChoice make_any_winograd_conv2d_bwd_data(const KernelRequest& request);
+KernelChoice make_any_winograd_conv2d_bwd_weights(const KernelRequest& request);
+
+namespace winograd {
+
+// As the caller wishes.
+KernelChoice make_forward(const KernelRequest& request, const Wish& wish);
+KernelChoice make_backward_data(const KernelRequest& request, const Wish& wish);
+KernelChoice make_backward_weights(const KernelRequest& request, const Wish& wish);
+
+}  // namespace winograd
+}  // namespace ridgeline::device

@@ -1,0 +1,34 @@
+// ridgeline/device/cpu/winograd/products.h
+//
+// The matrix product of one position: c (+)= a b, where b is a panel of columns.
+#pragma once
+
+#include <cstdint>
+
+namespace ridgeline::device::winograd {
+
+// c[i * c_row + j] (+)= sum over k of a[i * a_row + k * a_step] * b[k * panel_width() + j]
+// for i in [0, rows), j in [0, columns rounded up to whole vectors), k in [0, depth). What lies behind the last column
+// of b is read and of c is written. The depth is cut into steps of `depth_step`; the sum of each is added to c with one
+// rounding. The order of each sum depends on depth and depth_step alone.
+struct Product {
+  std::int64_t rows;
+  std::int64_t columns;  // at most panel_width()
+  std::int64_t depth;
+  std::int64_t depth_step;
+  const float* a;
+  std::int64_t a_row;
+  std::int64_t a_step;
+  const float* b;
+  float* c;
+  std::int64_t c_row;
+  bool add;             // to what c holds
+  const float* next_b;  // the panel of the product that follows (of the same size), to be fetched meanwhile; or null
+};
+
+using Multiply = void (*)(const Product& product);
+
+// For the vector target in force.
+Multiply multiply();
+
+}  // namespace ridgeline::device::winograd

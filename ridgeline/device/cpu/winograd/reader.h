@@ -1,0 +1,55 @@
+// ridgeline/device/cpu/winograd/reader.h
+//
+// Gives a thread the pixels of one tile: where they lie in the image, or gathered into blocks.
+#pragma once
+
+#include <algorithm>
+
+#include "ridgeline/device/cpu/winograd/convolution.h"
+#include "ridgeline/device/cpu/winograd/scratch.h"
+
+namespace ridgeline::device::winograd {
+
+class TileReader {
+ public:
+  // Reserves a row of zeros, and a tile's blocks for each thread where pixels are read in blocks.
+  TileReader(const Task& task, Pass pass, std::int64_t threads, Scratch& scratch)
+      : tiles_(task.convolution.correlation(pass), task.rule),
+        blocks_(task.convolution.blocks()),
+        side_(task.rule.alpha()),
+        in_blocks_(blocks_.stride > 1),
+        width_(std::max(task.convolution.channels(), task.convolution.filters())),
+        zeros_(scratch.reserve(width_)),
+        block_floats_(side_ * side_ * round_up(blocks_.channels(), kLineFloats)),
+        buffers_(in_blocks_ ? scratch.reserve(threads * block_floats_) : 0) {}
+
+  // Once before the first tile is read.
+  void prepare(float* scratch) const { std::fill_n(scratch + zeros_, width_, 0.0f); }
+
+  // Zeros for every channel and filter.
+  const float* zeros(const float* scratch) const { return scratch + zeros_; }
+
+  // The alpha x alpha pixels that tile t reads; gathered ones stay until the thread's next call.
+  void read(std::int64_t t, int thread, const float* in, float* scratch, const float** pixels) const {
+    if (!in_blocks_) {
+      tiles_.inputs(t, in, zeros(scratch), pixels);
+      return;
+    }
+    float* const buffer = scratch + buffers_ + thread * block_floats_;
+    const Tiles::Corner corner = tiles_.corner(t);
+    blocks_.gather(in, corner.image, corner.y, corner.x, side_, buffer);
+    for (int i = 0; i < side_ * side_; ++i) pixels[i] = buffer + i * blocks_.channels();
+  }
+
+ private:
+  Tiles tiles_;
+  Blocks blocks_;
+  int side_;
+  bool in_blocks_;
+  std::int64_t width_;
+  std::int64_t zeros_;
+  std::int64_t block_floats_;
+  std::int64_t buffers_;
+};
+
+}  // namespace ridgeline::device::winograd

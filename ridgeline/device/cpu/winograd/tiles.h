@@ -1,0 +1,82 @@
+// ridgeline/device/cpu/winograd/tiles.h
+//
+// A stride-1 convolution cut into tiles: which pixels of the two images belong to each tile. Plain values.
+#pragma once
+
+#include <cstdint>
+
+#include "ridgeline/device/cpu/winograd/transforms.h"
+
+namespace ridgeline::device::winograd {
+
+// A stack of images [images, height, width, channels], row-major.
+struct Images {
+  std::int64_t count = 0;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t channels = 0;
+};
+
+// out[h, w] is the sum over r, s < taps of in[h + r - top, w + s - left] * w[r, s]; zeros outside of `in`.
+struct Correlation {
+  Images in;
+  Images out;
+  std::int64_t taps = 0;
+  std::int64_t top = 0;  // may be negative
+  std::int64_t left = 0;
+};
+
+class Tiles {
+ public:
+  Tiles(const Correlation& shape, Rule rule)
+      : shape_(shape),
+        rule_(rule),
+        down_((shape.out.height + rule.m - 1) / rule.m),
+        across_((shape.out.width + rule.m - 1) / rule.m) {}
+
+  std::int64_t total() const { return shape_.out.count * down_ * across_; }
+
+  // The first output of tile t.
+  struct Corner {
+    std::int64_t image, y, x;
+  };
+  Corner corner(std::int64_t t) const {
+    return {t / (down_ * across_), t / across_ % down_ * rule_.m, t % across_ * rule_.m};
+  }
+
+  // Pointers to the alpha x alpha pixels of `in` that tile t reads; `outside` for those that do not exist.
+  template <class Pixel>
+  void inputs(std::int64_t t, Pixel* image, Pixel* outside, Pixel** pixels) const {
+    const Corner at = corner(t);
+    window(shape_.in, at.image, at.y - shape_.top, at.x - shape_.left, rule_.alpha(), image, outside, pixels);
+  }
+  // The m x m pixels of `out` that it makes.
+  template <class Pixel>
+  void outputs(std::int64_t t, Pixel* image, Pixel* outside, Pixel** pixels) const {
+    const Corner at = corner(t);
+    window(shape_.out, at.image, at.y, at.x, rule_.m, image, outside, pixels);
+  }
+
+ private:
+  template <class Pixel>
+  static void window(const Images& images, std::int64_t image, std::int64_t y, std::int64_t x, int side, Pixel* base,
+                     Pixel* outside, Pixel** pixels) {
+    for (int i = 0; i < side; ++i) {
+      const bool row_exists = y + i >= 0 && y + i < images.height;
+      const std::int64_t row = ((image * images.height + y + i) * images.width + x) * images.channels;
+      for (int j = 0; j < side; ++j) {
+        const bool exists = row_exists && x + j >= 0 && x + j < images.width;
+        pixels[i * side + j] = exists ? base + row + j * images.channels : outside;
+      }
+    }
+  }
+
+  Correlation shape_;
+  Rule rule_;
+  std::int64_t down_;
+  std::int64_t across_;
+};
+
+constexpr int kMostPixels = 64;  // alpha <= 8
+
+}  // namespace ridgeline::device::winograd

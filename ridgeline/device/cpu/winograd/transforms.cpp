@@ -1,0 +1,216 @@
+#include "ridgeline/device/cpu/winograd/transforms.h"
+
+#include <cstring>
+#include <limits>
+
+#include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/device/cpu/winograd/rules.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ridgeline/device/cpu/winograd/transforms.cpp"
+#include "ridgeline/device/cpu/simd_targets.h"
+
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#include "ridgeline/device/cpu/winograd/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ridgeline::device::winograd::HWY_NAMESPACE {
+
+#if HWY_TARGET <= HWY_AVX2
+
+// Sum and difference of each pair of points.
+template <int Points>
+HWY_INLINE void butterflies(Vector* v) {
+  unroll<(Points - 1) / 2>([&](auto pair) RIDGELINE_INLINE {
+    constexpr int i = (Points - 1) % 2 + 2 * pair;
+    const Vector sum = hn::Add(v[i], v[i + 1]);
+    const Vector difference = hn::Sub(v[i], v[i + 1]);
+    v[i] = sum;
+    v[i + 1] = difference;
+  });
+}
+
+// out = T in.
+template <class T>
+HWY_INLINE void apply(Vector* in, Vector* out) {
+  const Tag d;
+  if constexpr (!T::kExpand) butterflies<T::kPoints>(in);
+  unroll<T::kRows>([&](auto i) RIDGELINE_INLINE {
+    Vector sum = hn::Zero(d);
+    bool started = false;
+    unroll<T::kColumns>([&](auto j) RIDGELINE_INLINE {
+      constexpr double factor = T::kMatrix.at[i][j];
+      if constexpr (factor != 0) {
+        if (!started) {
+          sum = factor == 1 ? in[j] : hn::Mul(in[j], hn::Set(d, static_cast<float>(factor)));
+        } else if constexpr (factor == 1) {
+          sum = hn::Add(sum, in[j]);
+        } else if constexpr (factor == -1) {
+          sum = hn::Sub(sum, in[j]);
+        } else {
+          sum = hn::MulAdd(in[j], hn::Set(d, static_cast<float>(factor)), sum);
+        }
+        started = true;
+      }
+    });
+    out[i] = sum;
+  });
+  if constexpr (T::kExpand) butterflies<T::kPoints>(out);
+}
+
+// Down the columns, then along the rows: load(i, j) of kColumns x kColumns vectors, store(i, j, v) of kRows x kRows.
+template <class T, class Load, class Store>
+HWY_INLINE void transform(const Load& load, const Store& store) {
+  Vector half[T::kRows * T::kColumns];
+  for (int j = 0; j < T::kColumns; ++j) {
+    Vector in[T::kColumns], out[T::kRows];
+    unroll<T::kColumns>([&](auto i) RIDGELINE_INLINE { in[i] = load(i, j); });
+    apply<T>(in, out);
+    unroll<T::kRows>([&](auto i) RIDGELINE_INLINE { half[i * T::kColumns + j] = out[i]; });
+  }
+  for (int i = 0; i < T::kRows; ++i) {
+    Vector in[T::kColumns], out[T::kRows];
+    unroll<T::kColumns>([&](auto j) RIDGELINE_INLINE { in[j] = half[i * T::kColumns + j]; });
+    apply<T>(in, out);
+    unroll<T::kRows>([&](auto j) RIDGELINE_INLINE { store(i, j, out[j]); });
+  }
+}
+
+// There are more streams than the hardware prefetches: each access asks for its stream's next line.
+HWY_INLINE Vector load_stream(const float* at) {
+  __builtin_prefetch(at + 16, 0, 3);
+  return hn::LoadU(Tag(), at);
+}
+HWY_INLINE void store_stream(Vector v, float* at) {
+  __builtin_prefetch(at + 16, 1, 3);
+  hn::StoreU(v, Tag(), at);
+}
+
+template <class Float>
+HWY_INLINE std::int64_t place(const StreamsOf<Float>& streams, std::int64_t channel) {
+  return channel / kPanel * streams.panel_stride + channel % kPanel;
+}
+
+// One vector of channels: pixels at `channel` behind their pointers, streams at `to`.
+template <class T, bool kSum>
+HWY_INLINE void expand_vector(const float* const* pixels, std::int64_t channel, float* HWY_RESTRICT to,
+                              std::int64_t distance, float* sums) {
+  const Tag d;
+  Vector sum = hn::Zero(d);
+  transform<T>(
+      [&](int i, int j) RIDGELINE_INLINE {
+        const Vector v = load_stream(pixels[i * T::kColumns + j] + channel);
+        if constexpr (kSum) sum = hn::Add(sum, v);
+        return v;
+      },
+      [&](int i, int j, Vector v) RIDGELINE_INLINE { store_stream(v, to + (i * T::kRows + j) * distance); });
+  if constexpr (kSum) hn::StoreU(hn::Add(hn::LoadU(d, sums), sum), d, sums);
+}
+
+template <class T, bool kSum>
+void expand(const float* const* pixels, std::int64_t channels, const Streams& to, float* sums) {
+  std::int64_t c = 0;
+  for (; c + kLanes <= channels; c += kLanes) {
+    expand_vector<T, kSum>(pixels, c, to.base + place(to, c), to.distance, kSum ? sums + c : nullptr);
+  }
+  if (c == channels) return;
+  // The last channels, with zeros behind them.
+  constexpr int kPixels = T::kColumns * T::kColumns;
+  HWY_ALIGN float tail[kPixels * kLanes];
+  const float* tails[kPixels];
+  std::memset(tail, 0, sizeof(tail));
+  for (int i = 0; i < kPixels; ++i) {
+    tails[i] = tail + i * kLanes;
+    std::memcpy(tail + i * kLanes, pixels[i] + c, static_cast<std::size_t>(channels - c) * sizeof(float));
+  }
+  expand_vector<T, kSum>(tails, 0, to.base + place(to, c), to.distance, kSum ? sums + c : nullptr);
+}
+
+template <class T>
+HWY_INLINE void contract_vector(const float* HWY_RESTRICT from, std::int64_t distance, float* const* pixels,
+                                std::int64_t channel, Vector bias, Vector low) {
+  const Tag d;
+  transform<T>([&](int i, int j) RIDGELINE_INLINE { return load_stream(from + (i * T::kColumns + j) * distance); },
+               [&](int i, int j, Vector v) RIDGELINE_INLINE {
+                 // In this order Max keeps a NaN.
+                 hn::StoreU(hn::Max(low, hn::Add(v, bias)), d, pixels[i * T::kRows + j] + channel);
+               });
+}
+
+template <class T>
+void contract(const ConstStreams& from, std::int64_t channels, float* const* pixels, const Epilogue& epilogue) {
+  const Tag d;
+  const Vector low = hn::Set(d, epilogue.relu ? 0.0f : -std::numeric_limits<float>::infinity());
+  std::int64_t c = 0;
+  for (; c + kLanes <= channels; c += kLanes) {
+    const Vector bias = epilogue.bias != nullptr ? hn::LoadU(d, epilogue.bias + c) : hn::Zero(d);
+    contract_vector<T>(from.base + place(from, c), from.distance, pixels, c, bias, low);
+  }
+  if (c == channels) return;
+  constexpr int kPixels = T::kRows * T::kRows;
+  const auto bytes = static_cast<std::size_t>(channels - c) * sizeof(float);
+  HWY_ALIGN float tail[kPixels * kLanes];
+  HWY_ALIGN float bias[kLanes] = {};
+  float* tails[kPixels];
+  for (int i = 0; i < kPixels; ++i) tails[i] = tail + i * kLanes;
+  if (epilogue.bias != nullptr) std::memcpy(bias, epilogue.bias + c, bytes);
+  contract_vector<T>(from.base + place(from, c), from.distance, tails, 0, hn::Load(d, bias), low);
+  for (int i = 0; i < kPixels; ++i) std::memcpy(pixels[i] + c, tails[i], bytes);
+}
+
+template <int M, int R>
+const TransformSet* rule_set() {
+  static constexpr TransformSet kSet{expand<InputTransform<M, R>, false>, expand<WeightsTransform<M, R>, false>,
+                                     expand<GradientTransform<M, R>, true>, contract<OutputTransform<M, R>>,
+                                     contract<WeightsGradientTransform<M, R>>};
+  return &kSet;
+}
+
+const TransformSet* find_transforms(Rule rule) {
+  if (rule == Rule{2, 3}) return rule_set<2, 3>();
+  if (rule == Rule{4, 3}) return rule_set<4, 3>();
+  if (rule == Rule{5, 3}) return rule_set<5, 3>();
+  if (rule == Rule{6, 3}) return rule_set<6, 3>();
+  if (rule == Rule{2, 5}) return rule_set<2, 5>();
+  if (rule == Rule{4, 5}) return rule_set<4, 5>();
+  return nullptr;
+}
+
+#else  // below AVX2 no kernel is made (see isa.h), so none is compiled
+
+const TransformSet* find_transforms(Rule) { return nullptr; }
+
+#endif
+
+std::int64_t vector_lanes() { return kLanes; }
+std::int64_t vector_panel() { return kPanel; }
+
+}  // namespace ridgeline::device::winograd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ridgeline::device::winograd {
+
+HWY_EXPORT(find_transforms);
+HWY_EXPORT(vector_lanes);
+HWY_EXPORT(vector_panel);
+
+const TransformSet* transforms(Rule rule) {
+  active_isa();
+  return HWY_DYNAMIC_DISPATCH(find_transforms)(rule);
+}
+
+std::int64_t lanes() {
+  active_isa();
+  return HWY_DYNAMIC_DISPATCH(vector_lanes)();
+}
+
+std::int64_t panel_width() {
+  active_isa();
+  return HWY_DYNAMIC_DISPATCH(vector_panel)();
+}
+
+}  // namespace ridgeline::device::winograd
+#endif  // HWY_ONCE

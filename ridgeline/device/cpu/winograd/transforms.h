@@ -1,0 +1,59 @@
+// ridgeline/device/cpu/winograd/transforms.h
+//
+// The two-dimensional transforms of one tile, all channels. A tile is a list of pointers to its pixels (rows of
+// channels); its transform lies in alpha^2 streams at equal distances, one for each position. Within a stream the
+// channels may be cut into panels: channel c lies at (c / panel) * panel_stride + c % panel, where `panel` is
+// panel_width(). With panel_stride = panel_width() the channels are contiguous.
+#pragma once
+
+#include <cstdint>
+
+namespace ridgeline::device::winograd {
+
+// F(m x m, r x r).
+struct Rule {
+  int m = 0;
+  int r = 0;
+  int alpha() const { return m + r - 1; }
+  int positions() const { return alpha() * alpha(); }
+  friend bool operator==(const Rule&, const Rule&) = default;
+};
+
+// The streams that a transform writes or reads.
+template <class Float>
+struct StreamsOf {
+  Float* base;
+  std::int64_t distance;      // between positions, in elements
+  std::int64_t panel_stride;  // in elements
+};
+using Streams = StreamsOf<float>;
+using ConstStreams = StreamsOf<const float>;
+
+// What contract() does to each output pixel before it is stored.
+struct Epilogue {
+  const float* bias = nullptr;  // [channels]
+  bool relu = false;
+};
+
+// For one rule and the vector target in force when it was asked for. Expanding functions read pixels and write whole
+// vectors: up to lanes() - 1 channels behind the last one are written as zeros. Contracting ones write the channels
+// that there are.
+struct TransformSet {
+  using Expand = void (*)(const float* const* pixels, std::int64_t channels, const Streams& to, float* sums);
+  using Contract = void (*)(const ConstStreams& from, std::int64_t channels, float* const* pixels,
+                            const Epilogue& epilogue);
+  Expand input;     // alpha x alpha pixels: B^T x B
+  Expand weights;   // r x r taps: G w G^T
+  Expand gradient;  // m x m pixels: A dy A^T; adds the sum of the pixels to sums[channel], rounded up to lanes()
+  Contract output;  // to m x m pixels: A^T y A
+  Contract weights_gradient;  // to r x r taps: G^T dw G
+};
+
+// Null when there is no such rule.
+const TransformSet* transforms(Rule rule);
+
+// Floats in a vector, and channels in a panel, of the vector target in force.
+std::int64_t lanes();
+std::int64_t panel_width();
+
+}  // namespace ridgeline::device::winograd

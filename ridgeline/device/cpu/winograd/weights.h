@@ -1,0 +1,56 @@
+// ridgeline/device/cpu/winograd/weights.h
+//
+// The weights' transform U = G w G^T and its adjoint. It reads plain weights [K,R,S,C] and depends on nothing else: it
+// can be made once a step for all readers.
+#pragma once
+
+#include <cstdint>
+
+#include "ridgeline/device/cpu/winograd/transforms.h"
+
+namespace ridgeline::device::winograd {
+
+// How transformed weights lie: [position][panel of columns][row][column of the panel], rows the channels that a
+// product sums over, columns those that it makes. Columns behind the last are zero up to whole vectors, and undefined
+// from there to the panel's end.
+struct WeightsForm {
+  Rule rule;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+
+  std::int64_t panels() const;
+  std::int64_t panel_floats() const;  // of one panel at one position
+  std::int64_t distance() const;      // between positions
+  std::int64_t floats() const;
+  template <class Float>
+  StreamsOf<Float> streams(Float* base) const {
+    return {base, distance(), panel_floats()};
+  }
+};
+
+// For the vector target in force when it was made; the functions use the compute team.
+class WeightsCode {
+ public:
+  // K filters over C channels.
+  WeightsCode(Rule rule, std::int64_t filters, std::int64_t channels);
+
+  // For the forward pass: rows are the C channels, columns the K filters.
+  WeightsForm forward_form() const { return {rule_, channels_, filters_}; }
+  void forward(const float* weights, float* transformed) const;
+
+  // For the gradient of the image: the filters turned by half a turn; rows are the K filters, columns the C channels.
+  WeightsForm turned_form() const { return {rule_, filters_, channels_}; }
+  void turned(const float* weights, float* transformed) const;
+
+  // The weights' gradient from the sums of products, which lie in turned_form() (but are not turned).
+  void gradient(const float* sums, float* weights) const;
+
+ private:
+  Rule rule_;
+  std::int64_t filters_;
+  std::int64_t channels_;
+  const TransformSet* code_;
+  std::int64_t panel_;
+};
+
+}  // namespace ridgeline::device::winograd

@@ -1,0 +1,124 @@
+// What the Winograd kernels promise besides accuracy: refusals with a reason, bits that do not depend on the team, and
+// where NaNs go.
+#include <limits>
+
+#include "winograd_support.h"
+
+namespace ridgeline {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+using device::winograd::Wish;
+
+std::string reason_of(const KernelChoice& choice) {
+  const auto* refusal = std::get_if<Refusal>(&choice);
+  return refusal == nullptr ? "" : refusal->reason;
+}
+
+std::string refusal_of(const Shape& image, const Shape& weights, const Attributes& attributes,
+                       const Wish& wish = {0, false}) {
+  const Problem problem{
+      "conv2d", {Tensor::view(nullptr, DType::f32, image), Tensor::view(nullptr, DType::f32, weights)}, attributes};
+  const Node node = problem.node();
+  return reason_of(device::winograd::make_forward(problem.request(node), wish));
+}
+
+TEST(Winograd, ConvolutionsOfOtherKindsAreRefusedWithTheReason) {
+  const Shape image{2, 16, 16, 32};
+  EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {}), "");
+  EXPECT_EQ(refusal_of(image, {64, 3, 3, 16}, {{"groups", std::int64_t{2}}}), "2 groups: Winograd kernels take one");
+  EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {{"stride", Integers{2, 1}}}),
+            "stride 2x1: this Winograd kernel takes 1x1");
+  EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {{"dilation", Integers{1, 2}}}),
+            "dilation 1x2: Winograd kernels take 1x1");
+  EXPECT_EQ(refusal_of(image, {64, 1, 1, 32}, {}),
+            "a 1x1 kernel of stride 1: Winograd kernels take 3x3 and 5x5 strides");
+  EXPECT_EQ(refusal_of(image, {64, 3, 5, 32}, {}),
+            "a 3x5 kernel of stride 1: Winograd kernels take 3x3 and 5x5 strides");
+  EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {{"stride", Integers{2, 2}}}),
+            "a 3x3 kernel of stride 2: Winograd kernels take 3x3 and 5x5 strides");
+  const WinogradCase strided{{1, 16, 16, 3}, 16, 6, {0, 0, 0, 0}, "strided", 2};
+  const Problem data = winograd_backward_data(strided);
+  const Node node = data.node();
+  EXPECT_EQ(reason_of(device::winograd::make_backward_data(data.request(node), {0, false})),
+            "stride 2x2: this Winograd kernel takes 1x1");
+  EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {}, {7, false}), "no Winograd rule with tiles of 7");
+}
+
+TEST(Winograd, DoublePrecisionIsRefusedWithTheReason) {
+  const Problem problem{
+      "conv2d", {Tensor::zeros(DType::f64, {1, 8, 8, 16}), Tensor::zeros(DType::f64, {16, 3, 3, 16})}, {}};
+  const Node node = problem.node();
+  EXPECT_EQ(reason_of(device::winograd::make_forward(problem.request(node), {0, false})),
+            "f64 operand: this kernel takes f32");
+}
+
+TEST(Winograd, TheBitsDoNotDependOnTheTeam) {
+  const WinogradCase c{{3, 19, 17, 40}, 72, 3, {1, 1, 1, 1}, "team"};
+  for (const WinogradPass& pass : kWinogradPasses) {
+    const Problem problem = pass.problem(c);
+    std::vector<Tensor> first;
+    for (const int threads : {1, 2, 3, 8}) {
+      const ComputeScope team(threads);
+      const auto kernel = make_winograd(pass, problem, {0, false});
+      ASSERT_NE(kernel, nullptr);
+      std::vector<Tensor> got = run_kernel(*kernel, problem);
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        EXPECT_TRUE(same_bits(got[i], first[i])) << kernel->name << " result " << i << " with " << threads;
+      }
+      if (first.empty()) first = std::move(got);
+    }
+  }
+}
+
+TEST(Winograd, ANanReachesTheTilesThatReadItAndNoOtherImage) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const WinogradCase c{{2, 20, 20, 16}, 16, 3, {1, 1, 1, 1}, "nan"};
+  for (const std::string activation : {"none", "relu"}) {
+    Problem problem = winograd_forward(c);
+    problem.attributes.set("activation", activation);
+    problem.inputs[0].data<float>()[(7 * 20 + 9) * 16 + 3] = nan;  // image 0, pixel (7, 9)
+    const auto kernel = make_winograd(kWinogradPasses[0], problem, {4, false});
+    ASSERT_NE(kernel, nullptr);
+    const Tensor got = run_kernel(*kernel, problem)[0];
+    const Tensor expected = problem.reference()[0];
+    for (std::int64_t i = 0; i < got.elements(); ++i) {
+      const std::int64_t column = i / 16 % 20, row = i / 16 / 20 % 20, image = i / 16 / 20 / 20;
+      // Wherever the direct convolution has one; elsewhere only in the tiles of 4 x 4 whose 6 x 6 pixels hold it.
+      if (std::isnan(expected.at(i))) {
+        EXPECT_TRUE(std::isnan(got.at(i))) << kernel->name << " " << i;
+      }
+      const bool in_reach = image == 0 && row >= 4 && row < 12 && column >= 8 && column < 12;
+      if (!in_reach) {
+        EXPECT_FALSE(std::isnan(got.at(i))) << kernel->name << " " << row << " " << column;
+      }
+    }
+  }
+}
+
+TEST(Winograd, APoisonedScratchMemoryChangesNothing) {
+  // Channels that fill no vector: what lies behind them in the scratch memory is never read into a result.
+  const WinogradCase c{{1, 9, 9, 21}, 37, 3, {1, 1, 1, 1}, "scratch"};
+  for (const WinogradPass& pass : kWinogradPasses) {
+    const Problem problem = pass.problem(c);
+    const auto kernel = make_winograd(pass, problem, {0, false});
+    ASSERT_NE(kernel, nullptr);
+    const std::vector<Tensor> expected = run_kernel(*kernel, problem);
+    std::vector<Tensor> outputs;
+    std::vector<void*> in, out;
+    for (const Tensor& t : problem.inputs) in.push_back(const_cast<void*>(t.raw()));
+    for (const ValueType& type : problem.output_types()) {
+      outputs.push_back(Tensor::zeros(type.dtype, type.shape));
+      out.push_back(outputs.back().raw());
+    }
+    const GuardedBuffer scratch(kernel->scratch_bytes);
+    auto* floats = static_cast<float*>(const_cast<GuardedBuffer&>(scratch).data());
+    std::fill_n(floats, kernel->scratch_bytes / sizeof(float), std::numeric_limits<float>::quiet_NaN());
+    kernel->run({in.data(), out.data(), floats});
+    for (std::size_t i = 0; i < outputs.size(); ++i) EXPECT_TRUE(same_bits(outputs[i], expected[i])) << kernel->name;
+    EXPECT_TRUE(scratch.intact()) << kernel->name;
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline
