@@ -31,7 +31,8 @@ std::vector<Choice> settle_layouts(const Graph& graph, LayoutGroups& groups, Ses
     if (choice.device != &session.parameters().device()) continue;  // parameters lie as their own device wants
     choices[n] = std::move(choice);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (free(node.inputs[i])) groups.settle(node.inputs[i], choices[n].input_layout(i));
+      const Layout wish = choices[n].input_layout(i);
+      if (free(node.inputs[i]) && !wish.one_way()) groups.settle(node.inputs[i], wish);
     }
   }
   return choices;

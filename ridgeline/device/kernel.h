@@ -54,7 +54,8 @@ class Kernel {
   // For reports: "onednn conv jit:avx512_core", "own max_pool avx3".
   std::string name;
   // The layouts that run() expects and produces, one an operand and result. Where an input differs from the layout that
-  // the value has, compilation puts a conversion in front (once per step). Empty vectors mean all plain.
+  // the value has, compilation puts a conversion in front, shared by all that want the same (of a parameter: once for
+  // each of its versions). An input may be wanted in a one-way layout (layout.h). Empty vectors mean all plain.
   std::vector<Layout> input_layouts;
   std::vector<Layout> output_layouts;
   std::size_t scratch_bytes = 0;
