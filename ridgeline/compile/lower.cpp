@@ -5,12 +5,18 @@
 
 namespace ridgeline {
 
-Plan lower(Graph graph, Session& session, bool soft_placement) {
-  LayoutGroups groups(graph);
-  std::vector<Choice> choices = settle_layouts(graph, groups, session, soft_placement);
-  choices = choose_kernels(graph, groups, session, soft_placement, std::move(choices));
-  fix_homes(graph, groups, session.parameters());
-  return emit(std::move(graph), std::move(choices), session);
+Lowering lower(Graph graph, const Target& target, ParameterStore& store, const NameSet& fused) {
+  Placement placement = place(graph, target, fused);
+  if (!placement.refused.empty()) return {{}, std::move(placement.refused)};
+  ValueLayouts layouts(graph);
+  std::vector<Choice> choices = settle_stored(graph, layouts, placement, target.log, store);
+  do {
+    choices = choose_kernels(graph, layouts, placement, target.log, std::move(choices));
+  } while (take_back_layouts(graph, layouts, choices));
+  if (auto refused = refused_fusions(graph, choices, fused); !refused.empty()) return {{}, std::move(refused)};
+  for (const std::string& line : hot_references(graph, choices)) target.log.warning(line);
+  fix_homes(graph, layouts.groups(), store);
+  return {emit(std::move(graph), std::move(choices), target, store), {}};
 }
 
 }  // namespace ridgeline
