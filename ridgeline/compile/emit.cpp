@@ -41,6 +41,12 @@ class Emitter {
     return std::find(arguments.begin(), arguments.end(), id) != arguments.end();
   }
 
+  // True when kernels of `device` can use the buffer where it lies.
+  bool reachable(int index, const Device* device) {
+    const Device* home = buffer(index).device;
+    return home == device || (home->host_memory() && device->host_memory());
+  }
+
   int add_buffer(Buffer b) {
     b.bytes = b.layout.bytes(b.type);
     plan_.buffers.push_back(std::move(b));
@@ -80,9 +86,9 @@ class Emitter {
   // stored value are forms that the store keeps while the value stays what it is.
   int materialize(ValueId id, Device* device, const Layout& layout) {
     int current = buffer_of(id);
-    if (buffer(current).device == device && buffer(current).layout == layout) return current;
+    if (reachable(current, device) && buffer(current).layout == layout) return current;
     for (int copy : copies_[id]) {
-      if (buffer(copy).device == device && buffer(copy).layout == layout) return copy;
+      if (reachable(copy, device) && buffer(copy).layout == layout) return copy;
     }
     const bool stored = buffer(current).home == BufferHome::store;
     if (buffer(current).layout != layout) {
@@ -90,7 +96,7 @@ class Emitter {
       current = convert(current, layout, id);
       keep(id, current, stored, first);
     }
-    if (buffer(current).device != device) {
+    if (!reachable(current, device)) {
       const std::size_t first = plan_.launches.size();
       current = add_copy(current, device, id);
       keep(id, current, stored, first);
@@ -167,7 +173,6 @@ class Emitter {
     }
     launch.scratch = add_scratch(*choice.kernel, choice.device);
     launch.kernel = std::move(choice.kernel);
-    launch.fallback = std::move(choice.fallback);
     plan_.launches.push_back(std::move(launch));
   }
 

@@ -43,6 +43,7 @@ Placement place(const Graph& graph, const Target& target, const NameSet& fused) 
                                       std::string(target.device.name()) + " to " + std::string(target.cpu.name()) +
                                       ": " + accepted.reasons());
     placement.devices[n] = &target.cpu;
+    placement.moved.push_back(node.name);
   }
   return placement;
 }

@@ -15,6 +15,7 @@ namespace ridgeline {
 struct Placement {
   std::vector<Device*> devices;      // one an op
   std::vector<std::string> refused;  // ops of `fused` that the device does not take: to be split and placed again
+  std::vector<std::string> moved;    // ops that run on the CPU instead
 };
 
 // `fused`: the ops, by name, that others were merged into. Without soft placement an op that the device does not take

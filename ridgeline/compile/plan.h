@@ -47,7 +47,6 @@ struct Launch {
   int node = -1;          // of the graph; the launch serves it
   bool converts = false;  // a change of layout in front of the node, not the node itself
   int derives = -1;       // the derived buffer that it helps to make: left out while that is up to date
-  std::string fallback;   // of a reference kernel: why better ones refused
 };
 
 struct Plan {
@@ -58,6 +57,7 @@ struct Plan {
   std::vector<int> buffer_of_return;     // of the graph: arena memory in plain rows
   std::vector<std::size_t> arena_bytes;  // a device each, in the order of `devices`
   std::vector<Device*> devices;
+  std::vector<std::string> warnings;  // what makes the program slow: a line each
 };
 
 }  // namespace ridgeline

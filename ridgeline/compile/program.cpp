@@ -213,8 +213,10 @@ Tensor Program::output(const std::string& name) {
   if (found == returns.end()) throw Error("the program returns no " + name);
   const int index = plan_.buffer_of_return[static_cast<std::size_t>(found - returns.begin())];
   const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
-  if (b.device->host_memory()) return Tensor::view(address(index), b.type.dtype, b.type.shape);
-  Tensor host(b.type.dtype, b.type.shape);
+  // Not the buffer's type: a view shares the buffer of a value of another shape.
+  const ValueType& type = plan_.graph.value(found->value).type;
+  if (b.device->host_memory()) return Tensor::view(address(index), type.dtype, type.shape);
+  Tensor host(type.dtype, type.shape);
   b.device->stream().copy_to_host(host.raw(), address(index), b.bytes);
   b.device->stream().synchronize();
   return host;
@@ -228,7 +230,6 @@ std::vector<LaunchReport> Program::launches() const {
     report.device = launch.device->name();
     report.milliseconds = state_->milliseconds[i];
     report.runs = state_->runs[i];
-    report.fallback = launch.fallback;
     if (launch.node >= 0) {
       const Node& node = plan_.graph.nodes[static_cast<std::size_t>(launch.node)];
       report.node = node.name;

@@ -33,7 +33,6 @@ struct LaunchReport {
   std::string kernel;
   std::string where;  // the user's line
   std::string device;
-  std::string fallback;   // of a reference kernel: why better ones refused
   std::int64_t runs = 0;  // since the program was made: a derived form is made again only when its parameter changed
   Cost cost;
   double milliseconds = 0;  // of the last profiled run
@@ -61,6 +60,8 @@ class Program {
   void set_profiling(bool on) { profiling_ = on; }
   std::vector<LaunchReport> launches() const;
   const MemoryReport& memory() const { return memory_; }
+  // What makes it slow, a line each: ops on a reference kernel or on another device.
+  const std::vector<std::string>& warnings() const { return plan_.warnings; }
   // The graph after all passes.
   const Graph& graph() const { return plan_.graph; }
 
