@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ridgeline/device/layout.h"
+#include "ridgeline/graph/ir/dtype_set.h"
 #include "ridgeline/graph/ir/op_def.h"
 
 namespace ridgeline {
@@ -72,7 +73,12 @@ struct KernelEntry {
   std::string_view op;
   std::string_view name;  // unique among the entries of an op
   Provider provider;
-  KernelChoice (*make)(const KernelRequest& request);
+  KernelChoice (*factory)(const KernelRequest& request);
+  DTypeSet storage = {DType::f32};          // floating types of operands and results that it reads and writes
+  Arithmetic arithmetic = Arithmetic::f32;  // the widest that it computes in
+
+  // A kernel or the refusal of these types; what the factory sees has passed this check.
+  KernelChoice make(const KernelRequest& request) const;
 };
 
 }  // namespace ridgeline

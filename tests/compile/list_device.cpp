@@ -107,7 +107,7 @@ std::vector<KernelEntry> ListDevice::kernels(std::string_view op) const {
     if (entry.op == op) list.push_back(entry);
   }
   const OpDef* def = find_op(op);
-  if (def && def->reference) list.push_back({def->name, "reference", Provider::reference, make_reference_kernel});
+  if (def && def->reference) list.push_back(reference_entry(*def));
   return list;
 }
 

@@ -67,7 +67,7 @@ FusionLimits CpuDevice::fusion_limits() const {
   return {.epilogues = {{"conv2d", "relu", {DType::f32}}, {"dense", "relu", {DType::f32}}},
           .loop = {.terms = 96,
                    .operands = 24,
-                   .inputs = {DType::f32, DType::u8, DType::i32, DType::boolean},
+                   .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},
                    .results = {DType::f32},
                    .sums = true}};
 }

@@ -35,4 +35,6 @@ class DTypeSet {
   unsigned bits_ = 0;
 };
 
+inline constexpr DTypeSet kFloatingTypes{DType::f64, DType::f32, DType::bf16, DType::f16};
+
 }  // namespace ridgeline

@@ -89,12 +89,13 @@ class Fuser {
     for (const loop::Result& r : expression.results) {
       if (r.ending != loop::Ending::store) return false;
     }
+    std::vector<ValueType> inputs;
+    std::vector<ValueType> results;
+    for (ValueId id : n.inputs) inputs.push_back(type(id));
+    for (ValueId id : n.outputs) results.push_back(type(id));
+    if (arithmetic_of(def, {inputs, n.attributes, n.name}, results) != Arithmetic::f32) return false;
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-      const DType t = type(n.inputs[k]).dtype;
-      if (only_a_step(expression, static_cast<int>(k))) continue;
-      // Between integers the op computes exactly; a loop only reads them.
-      const bool converted = n.op == "cast" || n.op == "loop";
-      if (!limits_.inputs.contains(t) || (t == DType::i32 && !converted)) return false;
+      if (!limits_.inputs.contains(inputs[k].dtype) && !only_a_step(expression, static_cast<int>(k))) return false;
     }
     for (ValueId id : n.outputs) {
       const DType t = type(id).dtype;

@@ -12,10 +12,10 @@ bool FusionLimits::takes_epilogue(std::string_view op, std::string_view activati
 
 FusionLimits reference_fusion_limits() {
   FusionLimits limits;
-  for (const char* op : {"conv2d", "dense"}) limits.epilogues.push_back({op, "relu", {DType::f32, DType::f64}});
+  for (const char* op : {"conv2d", "dense"}) limits.epilogues.push_back({op, "relu", kFloatingTypes});
   limits.loop = {.terms = 1024,
                  .operands = 256,
-                 .inputs = {DType::f32, DType::u8, DType::i32, DType::boolean},
+                 .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},
                  .results = {DType::f32},
                  .sums = true};
   return limits;
