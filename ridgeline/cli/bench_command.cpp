@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/flags.h"
+#include "ridgeline/cli/recipe_flags.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/train/bench.h"
 
@@ -39,6 +41,7 @@ int bench_command(const Words& words) {
   step.option("--intra_op_parallelism_threads", recipe.intra_op_parallelism_threads,
               "compute threads; 0: one per core");
   step.option("--log", recipe.log, "diagnostics by commas: dispatch, placement, memory, passes");
+  add_device_flags(step, recipe, "Options");
   step.boolean("--fusion", recipe.fusion, "merge chains of elementwise ops");
   step.option("--disable_pass", recipe.disabled_passes, "leave this compiler pass out; may be given several times");
   step.flag("--json", json, "print one JSON object");
@@ -50,6 +53,8 @@ int bench_command(const Words& words) {
   }
   train::check(recipe);
   const train::StepBench bench = train::bench_step(recipe, steps);
+  const auto launches = std::count_if(bench.launches.begin(), bench.launches.end(),
+                                      [](const LaunchReport& l) { return l.milliseconds > 0; });
   if (json) {
     const nlohmann::json object{{"model", recipe.model},
                                 {"batch_size", recipe.batch_size},
@@ -62,6 +67,9 @@ int bench_command(const Words& words) {
                                 {"peak_gflops", bench.peak_gflops},
                                 {"roofline_share", bench.roofline_share},
                                 {"isa", bench.isa},
+                                {"device", recipe.device},
+                                {"launches", launches},
+                                {"warnings", bench.warnings},
                                 {"precision", precision}};
     fmt::print("{}\n", object.dump());
     return 0;
@@ -73,6 +81,7 @@ int bench_command(const Words& words) {
       bench.milliseconds, bench.fastest, bench.slowest, bench.steps, bench.images_per_second, bench.gflops,
       bench.roofline_share, bench.peak_gflops, bench.isa);
   fmt::print("memory: {}\n", bench.memory.to_text());
+  for (const std::string& line : bench.warnings) fmt::print("warning: {}\n", line);
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/device/devices.h"
 
 namespace ridgeline::cli {
 namespace {
@@ -117,6 +118,7 @@ void add_execution_flags(Command& app, RecipeFlags& f) {
   const char* group = "Execution";
   app.option("--intra_op_parallelism_threads", r.intra_op_parallelism_threads, "compute threads; 0: one per core")
       .group(group);
+  add_device_flags(app, r, group);
   app.boolean("--fusion", r.fusion, "merge chains of elementwise ops").group(group);
   app.option("--disable_pass", r.disabled_passes, "leave this compiler pass out; may be given several times")
       .group(group);
@@ -173,6 +175,15 @@ void apply_preset(const Command& app, RecipeFlags& f) {
 }
 
 }  // namespace
+
+void add_device_flags(Command& app, train::Recipe& recipe, const std::string& group) {
+  app.option("--device", recipe.device, "where steps run: " + device_names()).group(group);
+  app.boolean("--allow_soft_placement", recipe.allow_soft_placement,
+              "run ops that the device has no kernel for on the CPU instead of refusing them")
+      .group(group);
+  app.boolean("--log_device_placement", recipe.log_device_placement, "name each op that is moved, and why")
+      .group(group);
+}
 
 void add_recipe_flags(Command& app, RecipeFlags& flags) {
   add_data_flags(app, flags);

@@ -54,7 +54,8 @@ void check_memory(const Graph& graph) {
 }
 
 void check_memory(const MemoryReport& report) {
-  const std::size_t needed = sum({report.parameters, report.states, report.inputs, report.activations_peak});
+  const std::size_t needed =
+      sum({report.parameters, report.states, report.derived, report.inputs, report.activations_peak});
   if (needed <= static_cast<std::size_t>(available_memory())) return;
   std::string parts;
   const auto add = [&](const char* name, std::size_t bytes) {
@@ -62,6 +63,7 @@ void check_memory(const MemoryReport& report) {
   };
   add("parameters", report.parameters);
   add("states", report.states);
+  add("derived forms", report.derived);
   add("inputs", report.inputs);
   add("intermediate values", report.activations_peak);
   refuse("the program needs " + text(needed) + " (" + parts + ")");

@@ -1,69 +1,44 @@
 #include "ridgeline/compile/choose_kernels.h"
 
-#include <variant>
+#include <algorithm>
 
-#include "ridgeline/core/error.h"
+#include "ridgeline/compile/first_accepting.h"
 
 namespace ridgeline {
 namespace {
 
-KernelRequest request_of(const Graph& graph, const Node& node, const LayoutGroups& groups) {
-  KernelRequest request{op_def(node.op), node, {}, {}};
-  const auto operand = [&](ValueId id, bool free) {
-    return KernelOperand{graph.value(id).type, groups.layout(id).value_or(Layout{}), free};
-  };
-  for (ValueId id : node.inputs) request.inputs.push_back(operand(id, may_choose_layout(node, id, groups)));
-  for (ValueId id : node.outputs) request.outputs.push_back(operand(id, false));
-  return request;
-}
+// Work that takes a reference some milliseconds: it computes element by element, in double.
+constexpr double kHotFlops = 1e6;
+constexpr double kHotBytes = 4e6;
 
-// The first entry that accepts, or null; `refusals` grows by the reason of each that does not.
-std::unique_ptr<Kernel> first_accepting(const KernelRequest& request, const Device& device, Log& log,
-                                        std::string& refusals) {
-  for (const KernelEntry& entry : device.kernels(request.node.op)) {
-    KernelChoice choice = entry.make(request);
-    if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice)) {
-      log.trace("dispatch", request.node.name + ": " + (*kernel)->name);
-      return std::move(*kernel);
-    }
-    const std::string& reason = std::get<Refusal>(choice).reason;
-    log.trace("dispatch", request.node.name + ": " + std::string(entry.name) + " refuses: " + reason);
-    refusals += (refusals.empty() ? "" : "; ") + std::string(entry.name) + ": " + reason;
+KernelRequest request_of(const Graph& graph, const Node& node, const ValueLayouts& layouts) {
+  KernelRequest request{op_def(node.op), node, {}, {}};
+  for (ValueId id : node.inputs) {
+    request.inputs.push_back({graph.value(id).type, layouts.layout(id), layouts.may_choose(node, id)});
   }
-  return nullptr;
+  for (ValueId id : node.outputs) {
+    // What an activation's kernel chose when it was asked before does not bind it.
+    const Layout wish = layouts.groups().layout(id).value_or(Layout{});
+    request.outputs.push_back({graph.value(id).type, wish, layouts.free_result(node, id)});
+  }
+  return request;
 }
 
 }  // namespace
 
-bool may_choose_layout(const Node& node, ValueId id, const LayoutGroups& groups) {
-  return !op_def(node.op).has(kPointwise) && groups.grouped(id) && !groups.layout(id);
+Choice choose_kernel(const Graph& graph, const Node& node, const ValueLayouts& layouts, Device& device, Log& log) {
+  Accepted accepted = first_accepting(request_of(graph, node, layouts), device, log);
+  if (!accepted.kernel) throw no_kernel(node, device, accepted);
+  Choice choice{&device, std::move(accepted.kernel), {}};
+  if (accepted.provider == Provider::reference) choice.fallback = accepted.refusals;
+  for (const Layout& layout : choice.kernel->output_layouts) {
+    RIDGELINE_CHECK(!layout.one_way(), choice.kernel->name + " gives a result in a one-way layout");
+  }
+  return choice;
 }
 
-Choice choose_kernel(const Graph& graph, const Node& node, const LayoutGroups& groups, Session& session,
-                     bool soft_placement) {
-  const KernelRequest request = request_of(graph, node, groups);
-  const std::string wanted(session.device().name());
-  std::string refusals;
-  if (auto kernel = first_accepting(request, session.device(), session.log(), refusals)) {
-    return {&session.device(), std::move(kernel)};
-  }
-  if (soft_placement && &session.cpu() != &session.device()) {
-    const std::string reason = refusals;
-    if (auto kernel = first_accepting(request, session.cpu(), session.log(), refusals)) {
-      session.log().trace("placement", "op " + node.name + " (" + node.op + ") moved from " + wanted + " to " +
-                                           std::string(session.cpu().name()) + ": " + reason);
-      return {&session.cpu(), std::move(kernel)};
-    }
-  }
-  const std::string where = node.where.empty() ? "" : " (" + node.where.front().to_string() + ")";
-  throw Error("op " + node.name + " (" + node.op + ")" + where + " has no kernel on device " + wanted +
-              (soft_placement ? "" : " and allow_soft_placement is off") + ": " +
-              (refusals.empty() ? "the device does not know the op" : refusals));
-}
-
-std::vector<Choice> choose_kernels(const Graph& graph, const LayoutGroups& groups, Session& session,
-                                   bool soft_placement, std::vector<Choice> settled) {
-  std::vector<Choice> choices = std::move(settled);
+std::vector<Choice> choose_kernels(const Graph& graph, ValueLayouts& layouts, const Placement& placement, Log& log,
+                                   std::vector<Choice> choices) {
   choices.resize(graph.nodes.size());
   // Values that lie in the program's own memory as plain rows: a view of one needs no launch.
   std::vector<bool> plain_rows(graph.values.size(), false);
@@ -75,12 +50,38 @@ std::vector<Choice> choose_kernels(const Graph& graph, const LayoutGroups& group
       plain_rows[static_cast<std::size_t>(node.outputs[0])] = true;
       continue;
     }
-    if (!choice.kernel) choice = choose_kernel(graph, node, groups, session, soft_placement);
+    const auto blocked = [&](ValueId id) { return layouts.made_blocked(id); };
+    if (!choice.kernel || std::any_of(node.inputs.begin(), node.inputs.end(), blocked)) {
+      choice = choose_kernel(graph, node, layouts, *placement.devices[n], log);
+    }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      plain_rows[static_cast<std::size_t>(node.outputs[i])] = choice.output_layout(i).plain();
+      const Layout layout = choice.output_layout(i);
+      plain_rows[static_cast<std::size_t>(node.outputs[i])] = layout.plain();
+      if (layouts.free_result(node, node.outputs[i])) layouts.set_made(node.outputs[i], layout);
     }
   }
   return choices;
+}
+
+std::vector<std::string> refused_fusions(const Graph& graph, const std::vector<Choice>& choices, const NameSet& fused) {
+  std::vector<std::string> refused;
+  for (std::size_t n = 0; n < choices.size(); ++n) {
+    const std::string& name = graph.nodes[n].name;
+    if (!choices[n].fallback.empty() && fused.contains(name)) refused.push_back(name);
+  }
+  return refused;
+}
+
+std::vector<std::string> hot_references(const Graph& graph, const std::vector<Choice>& choices) {
+  std::vector<std::string> lines;
+  for (std::size_t n = 0; n < choices.size(); ++n) {
+    if (choices[n].fallback.empty()) continue;
+    const Node& node = graph.nodes[n];
+    const Cost cost = cost_of(graph, node);
+    if (cost.flops < kHotFlops && cost.bytes < kHotBytes) continue;
+    lines.push_back("op " + node.name + " (" + node.op + ") runs on the slow reference kernel: " + choices[n].fallback);
+  }
+  return lines;
 }
 
 }  // namespace ridgeline

@@ -1,21 +1,22 @@
 // ridgeline/compile/choose_kernels.h
 //
-// Which device and which kernel run an op: the first entry of the device's ordered list that accepts the node in the
-// layouts that its operands have by then. With soft placement an op that the session's device refuses goes to the CPU.
+// Which kernel runs an op: the first entry of its device's ordered list that accepts the node in the layouts that its
+// operands have by then.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "ridgeline/compile/layout_groups.h"
-#include "ridgeline/compile/session.h"
+#include "ridgeline/compile/place.h"
+#include "ridgeline/compile/value_layouts.h"
 
 namespace ridgeline {
 
 struct Choice {
   Device* device = nullptr;
   std::unique_ptr<Kernel> kernel;  // null: a view of memory that another op wrote, nothing to run
+  std::string fallback;            // of a reference kernel: why those before it refused, if there were any
   // The layout of operand or result i.
   Layout input_layout(std::size_t i) const {
     return kernel->input_layouts.empty() ? Layout{} : kernel->input_layouts[i];
@@ -25,16 +26,19 @@ struct Choice {
   }
 };
 
-// True for a stored value (or one computed from it element by element) whose layout nobody has settled yet, where the
-// op is not pointwise: its kernel may choose the layout. Pointwise ops follow the others.
-bool may_choose_layout(const Node& node, ValueId id, const LayoutGroups& groups);
-
 // An op that no kernel takes is an Error with every refusal and its reason.
-Choice choose_kernel(const Graph& graph, const Node& node, const LayoutGroups& groups, Session& session,
-                     bool soft_placement);
+Choice choose_kernel(const Graph& graph, const Node& node, const ValueLayouts& layouts, Device& device, Log& log);
 
-// One for each op of the graph. `settled` holds the choices that settle_layouts() has made already (others are empty).
-std::vector<Choice> choose_kernels(const Graph& graph, const LayoutGroups& groups, Session& session,
-                                   bool soft_placement, std::vector<Choice> settled);
+// One for each op of the graph. `choices` holds those that are made already (others are empty); one is made anew where
+// an operand turns out to lie otherwise than in plain rows. Writes into `layouts` what each activation's kernel makes.
+std::vector<Choice> choose_kernels(const Graph& graph, ValueLayouts& layouts, const Placement& placement, Log& log,
+                                   std::vector<Choice> choices);
+
+// The ops of `fused` that fell to the reference although their device has other kernels for them: their parts alone may
+// do better.
+std::vector<std::string> refused_fusions(const Graph& graph, const std::vector<Choice>& choices, const NameSet& fused);
+
+// A line for each op of much work that fell to the reference, with the reasons.
+std::vector<std::string> hot_references(const Graph& graph, const std::vector<Choice>& choices);
 
 }  // namespace ridgeline

@@ -59,12 +59,25 @@ std::unique_ptr<Program> compile(const Graph& graph, Session& session, const Com
   if (!options.fusion) {
     for (const std::string& name : fusion_passes()) disabled.push_back(name);
   }
-  Watch watch(session, options);
-  watch("input", graph);
-  Graph rewritten = run_passes(graph, disabled, [&](const Pass& pass, const Graph& made) { watch(pass.name, made); });
-  check_memory(rewritten);
-  Plan plan = lower(std::move(rewritten), session, options.soft_placement);
-  return std::make_unique<Program>(session, std::move(plan), options.reuse_memory);
+  const Target target{session.device(), session.cpu(), options.soft_placement, session.log()};
+  PassContext context{.fusion = session.device().fusion_limits(), .keep_apart = {}, .fused = {}};
+  while (true) {
+    Watch watch(session, options);
+    watch("input", graph);
+    context.fused.clear();
+    Graph rewritten =
+        run_passes(graph, context, disabled, [&](const Pass& pass, const Graph& made) { watch(pass.name, made); });
+    check_memory(rewritten);
+    Lowering lowering = lower(std::move(rewritten), target, session.parameters(), context.fused);
+    if (lowering.refused.empty()) {
+      return std::make_unique<Program>(session, std::move(lowering.plan), options.reuse_memory);
+    }
+    // Once more with the parts of those apart. Each is named once only, so this ends.
+    for (const std::string& name : lowering.refused) {
+      session.log().trace("dispatch", "fused op " + name + " is split: no kernel takes it");
+      context.keep_apart.insert(name);
+    }
+  }
 }
 
 }  // namespace ridgeline

@@ -11,12 +11,12 @@ namespace {
 
 class Emitter {
  public:
-  Emitter(Graph graph, std::vector<Choice> choices, Session& session)
-      : session_(session), choices_(std::move(choices)) {
+  Emitter(Graph graph, std::vector<Choice> choices, const Target& target, const ParameterStore& store)
+      : target_(target), store_(store), choices_(std::move(choices)) {
     plan_.graph = std::move(graph);
     plan_.buffer_of_value.assign(plan_.graph.values.size(), -1);
-    plan_.devices.push_back(&session.device());
-    if (&session.cpu() != &session.device()) plan_.devices.push_back(&session.cpu());
+    plan_.devices.push_back(&target.device);
+    if (&target.cpu != &target.device) plan_.devices.push_back(&target.cpu);
   }
 
   Plan run() {
@@ -41,6 +41,12 @@ class Emitter {
     return std::find(arguments.begin(), arguments.end(), id) != arguments.end();
   }
 
+  // True when kernels of `device` can use the buffer where it lies.
+  bool reachable(int index, const Device* device) {
+    const Device* home = buffer(index).device;
+    return home == device || (home->host_memory() && device->host_memory());
+  }
+
   int add_buffer(Buffer b) {
     b.bytes = b.layout.bytes(b.type);
     plan_.buffers.push_back(std::move(b));
@@ -52,11 +58,11 @@ class Emitter {
     Buffer b{.name = info.name, .type = info.type};
     if (info.kind == ValueKind::param || info.kind == ValueKind::state) {
       b.home = BufferHome::store;
-      b.device = &session_.device();
-      b.layout = session_.parameters().entry(info.name).home;
+      b.device = &target_.device;
+      b.layout = store_.entry(info.name).home;
     } else {
       b.home = BufferHome::input;
-      b.device = &session_.cpu();
+      b.device = &target_.cpu;
     }
     buffer_of(id) = add_buffer(std::move(b));
   }
@@ -76,23 +82,34 @@ class Emitter {
     }
   }
 
-  // The buffer of `id` on `device` in `layout`, copying and converting if need be. Copies are made once.
+  // The buffer of `id` on `device` in `layout`, copying and converting if need be. Copies are made once; those of a
+  // stored value are forms that the store keeps while the value stays what it is.
   int materialize(ValueId id, Device* device, const Layout& layout) {
     int current = buffer_of(id);
-    if (buffer(current).device == device && buffer(current).layout == layout) return current;
-    auto& copies = copies_[id];
-    for (int copy : copies) {
-      if (buffer(copy).device == device && buffer(copy).layout == layout) return copy;
+    if (reachable(current, device) && buffer(current).layout == layout) return current;
+    for (int copy : copies_[id]) {
+      if (reachable(copy, device) && buffer(copy).layout == layout) return copy;
     }
+    const bool stored = buffer(current).home == BufferHome::store;
     if (buffer(current).layout != layout) {
+      const std::size_t first = plan_.launches.size();
       current = convert(current, layout, id);
-      copies.push_back(current);
+      keep(id, current, stored, first);
     }
-    if (buffer(current).device != device) {
+    if (!reachable(current, device)) {
+      const std::size_t first = plan_.launches.size();
       current = add_copy(current, device, id);
-      copies.push_back(current);
+      keep(id, current, stored, first);
     }
     return current;
+  }
+
+  // Remembers a copy of `id`, which the launches from `first` on make.
+  void keep(ValueId id, int copy, bool stored, std::size_t first) {
+    copies_[id].push_back(copy);
+    if (!stored) return;
+    buffer(copy).home = BufferHome::derived;
+    for (std::size_t i = first; i < plan_.launches.size(); ++i) plan_.launches[i].derives = copy;
   }
 
   int add_copy(int from, Device* device, ValueId id) {
@@ -108,18 +125,20 @@ class Emitter {
     return to;
   }
 
-  // Conversions run on the CPU: only its library knows blocked layouts.
+  // Conversions read and write host memory: those of another device's values run on the CPU.
   int convert(int from, Layout layout, ValueId id) {
-    if (buffer(from).device != &session_.cpu()) from = add_copy(from, &session_.cpu(), id);
-    const int to = add_buffer(
-        {.name = buffer(from).name, .device = &session_.cpu(), .layout = std::move(layout), .type = value(id).type});
+    if (!buffer(from).device->host_memory()) from = add_copy(from, &target_.cpu, id);
+    const int to = add_buffer({.name = buffer(from).name,
+                               .device = buffer(from).device,
+                               .layout = std::move(layout),
+                               .type = value(id).type});
     add_conversion(from, to, id);
     return to;
   }
 
   void add_conversion(int from, int to, ValueId id) {
     Launch launch;
-    launch.device = &session_.cpu();
+    launch.device = buffer(to).device;
     launch.kernel = make_conversion_kernel(value(id).type, buffer(from).layout, buffer(to).layout);
     launch.inputs = {from};
     launch.outputs = {to};
@@ -190,7 +209,7 @@ class Emitter {
   // The last launch of a value on its way into the store writes there directly.
   void write_into(int to, int from, ValueId id) {
     if (buffer(from).layout != buffer(to).layout) {
-      if (buffer(from).device == &session_.cpu() && buffer(to).device == &session_.cpu()) {
+      if (buffer(from).device == buffer(to).device && buffer(to).device->host_memory()) {
         add_conversion(from, to, id);
         return;
       }
@@ -241,7 +260,8 @@ class Emitter {
     std::replace(plan_.buffer_of_value.begin(), plan_.buffer_of_value.end(), from, to);
   }
 
-  Session& session_;
+  const Target& target_;
+  const ParameterStore& store_;
   std::vector<Choice> choices_;
   Plan plan_;
   std::map<ValueId, std::vector<int>> copies_;
@@ -251,8 +271,8 @@ class Emitter {
 
 }  // namespace
 
-Plan emit(Graph graph, std::vector<Choice> choices, Session& session) {
-  return Emitter(std::move(graph), std::move(choices), session).run();
+Plan emit(Graph graph, std::vector<Choice> choices, const Target& target, const ParameterStore& store) {
+  return Emitter(std::move(graph), std::move(choices), target, store).run();
 }
 
 }  // namespace ridgeline

@@ -10,6 +10,6 @@
 namespace ridgeline {
 
 // `choices`: one an op. Offsets are not planned yet.
-Plan emit(Graph graph, std::vector<Choice> choices, Session& session);
+Plan emit(Graph graph, std::vector<Choice> choices, const Target& target, const ParameterStore& store);
 
 }  // namespace ridgeline

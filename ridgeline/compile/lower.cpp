@@ -4,13 +4,33 @@
 #include "ridgeline/compile/settle_layouts.h"
 
 namespace ridgeline {
+namespace {
 
-Plan lower(Graph graph, Session& session, bool soft_placement) {
-  LayoutGroups groups(graph);
-  std::vector<Choice> choices = settle_layouts(graph, groups, session, soft_placement);
-  choices = choose_kernels(graph, groups, session, soft_placement, std::move(choices));
-  fix_homes(graph, groups, session.parameters());
-  return emit(std::move(graph), std::move(choices), session);
+std::string moved_line(const Placement& placement, const Target& target) {
+  std::string names;
+  for (const std::string& name : placement.moved) names += (names.empty() ? "" : ", ") + name;
+  return "device " + std::string(target.device.name()) + " has no kernel for these ops, so they run on " +
+         std::string(target.cpu.name()) + ": " + names;
+}
+
+}  // namespace
+
+Lowering lower(Graph graph, const Target& target, ParameterStore& store, const NameSet& fused) {
+  Placement placement = place(graph, target, fused);
+  if (!placement.refused.empty()) return {{}, std::move(placement.refused)};
+  ValueLayouts layouts(graph);
+  std::vector<Choice> choices = settle_stored(graph, layouts, placement, target.log, store);
+  do {
+    choices = choose_kernels(graph, layouts, placement, target.log, std::move(choices));
+  } while (take_back_layouts(graph, layouts, choices));
+  if (auto refused = refused_fusions(graph, choices, fused); !refused.empty()) return {{}, std::move(refused)};
+  std::vector<std::string> warnings = hot_references(graph, choices);
+  if (!placement.moved.empty()) warnings.push_back(moved_line(placement, target));
+  for (const std::string& line : warnings) target.log.warning(line);
+  fix_homes(graph, layouts.groups(), store);
+  Plan plan = emit(std::move(graph), std::move(choices), target, store);
+  plan.warnings = std::move(warnings);
+  return {std::move(plan), {}};
 }
 
 }  // namespace ridgeline

@@ -40,6 +40,7 @@ ParameterStore::Entry& ParameterStore::declare(const std::string& name, const Va
 
 void ParameterStore::set(const std::string& name, const Tensor& value, ValueKind kind) {
   Entry& entry = declare(name, {value.dtype(), value.shape()}, kind);
+  ++entry.version;
   if (entry.home.plain()) {
     write_device(device_, *entry.memory, value.raw(), value.byte_size());
     return;
@@ -68,9 +69,29 @@ const ParameterStore::Entry& ParameterStore::entry(const std::string& name) cons
   return it->second;
 }
 
+ParameterStore::Entry& ParameterStore::entry(const std::string& name) {
+  return const_cast<Entry&>(static_cast<const ParameterStore*>(this)->entry(name));
+}
+
+std::shared_ptr<DerivedForm> ParameterStore::derived(const std::string& name, Device& device, const Layout& layout) {
+  Entry& e = entry(name);
+  std::erase_if(e.forms, [](const std::weak_ptr<DerivedForm>& form) { return form.expired(); });
+  for (const std::weak_ptr<DerivedForm>& known : e.forms) {
+    std::shared_ptr<DerivedForm> form = known.lock();
+    if (form->device == &device && form->layout == layout) return form;
+  }
+  auto form = std::make_shared<DerivedForm>();
+  form->device = &device;
+  form->layout = layout;
+  form->memory = device.allocate(layout.bytes(e.type));
+  e.forms.push_back(form);
+  return form;
+}
+
 void ParameterStore::fix_home(const std::string& name, const Layout& layout) {
   Entry& e = entries_.at(name);
   RIDGELINE_CHECK(!e.home_fixed, "the home layout of " + name + " is fixed");
+  RIDGELINE_CHECK(!layout.one_way(), "a one-way layout is no home for " + name);
   if (!layout.plain()) {
     const Tensor value = get(name);
     e.home = layout;

@@ -3,8 +3,12 @@
 // The values that live longer than a step: parameters, optimizer slots, statistics and counters, by name. Owned by the
 // session; programs borrow the memory. The first program that is compiled over an entry fixes its home layout; entries
 // are read and written in the plain layout whatever that is. One thread at a time, never while a program runs.
+//
+// A derived form is the value on another device or in another layout, a one-way layout among them. Programs share it:
+// it lives as long as one of them wants it, and it is up to date while its version is the entry's.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,6 +19,13 @@
 
 namespace ridgeline {
 
+struct DerivedForm {
+  Device* device = nullptr;
+  Layout layout;
+  std::unique_ptr<DeviceMemory> memory;
+  std::uint64_t version = 0;  // the entry's when the form was made; 0: never
+};
+
 class ParameterStore {
  public:
   struct Entry {
@@ -23,6 +34,8 @@ class ParameterStore {
     Layout home;
     bool home_fixed = false;
     std::unique_ptr<DeviceMemory> memory;
+    std::uint64_t version = 1;  // grows whenever the value is written
+    std::vector<std::weak_ptr<DerivedForm>> forms;
   };
 
   explicit ParameterStore(Device& device) : device_(device) {}
@@ -35,6 +48,10 @@ class ParameterStore {
   // A copy of the logical value.
   Tensor get(const std::string& name) const;
   const Entry& entry(const std::string& name) const;
+  // For programs, which write the memory themselves and say so by the version.
+  Entry& entry(const std::string& name);
+  // The form of the entry on this device in this layout: the one that another program has, or a new one with memory.
+  std::shared_ptr<DerivedForm> derived(const std::string& name, Device& device, const Layout& layout);
   // Fixes the home layout, converting what is stored. Only while it is not fixed.
   void fix_home(const std::string& name, const Layout& layout);
   std::vector<std::string> names() const;

@@ -13,9 +13,10 @@
 namespace ridgeline {
 
 enum class BufferHome {
-  arena,  // planned memory of the program, shared over time
-  store,  // a parameter or state of the store, `name`
-  input,  // memory of the caller, `name`
+  arena,    // planned memory of the program, shared over time
+  store,    // a parameter or state of the store, `name`
+  derived,  // a form of a stored value, kept until the value changes (parameter_store.h)
+  input,    // memory of the caller, `name`
 };
 
 struct Buffer {
@@ -45,6 +46,7 @@ struct Launch {
   int scratch = -1;
   int node = -1;          // of the graph; the launch serves it
   bool converts = false;  // a change of layout in front of the node, not the node itself
+  int derives = -1;       // the derived buffer that it helps to make: left out while that is up to date
 };
 
 struct Plan {
@@ -55,6 +57,7 @@ struct Plan {
   std::vector<int> buffer_of_return;     // of the graph: arena memory in plain rows
   std::vector<std::size_t> arena_bytes;  // a device each, in the order of `devices`
   std::vector<Device*> devices;
+  std::vector<std::string> warnings;  // what makes the program slow: a line each
 };
 
 }  // namespace ridgeline

@@ -32,10 +32,34 @@ struct Program::State {
   std::vector<void*> scratch_addresses;
   std::vector<double> milliseconds;
   bool bound = false;  // every input has been bound
+
+  struct Form {
+    const ParameterStore::Entry* entry = nullptr;
+    std::shared_ptr<DerivedForm> form;
+    bool stale = true;  // made in this run
+  };
+  std::map<int, Form> forms;                    // by buffer
+  std::vector<const Form*> form_of_launch;      // by launch: the form that it helps to make, or null
+  std::vector<ParameterStore::Entry*> written;  // entries that a run changes
+  std::vector<std::int64_t> runs;               // by launch
+
+  // What a run leaves, however it ends: the values that it may have written are new ones, and forms count as made only
+  // by a run that came to its end.
+  struct Ending {
+    State& state;
+    bool complete = false;
+    ~Ending() {
+      for (auto& [buffer, form] : state.forms) {
+        if (form.stale) form.form->version = complete ? form.entry->version : 0;
+      }
+      for (ParameterStore::Entry* entry : state.written) ++entry->version;
+    }
+  };
 };
 
 std::string MemoryReport::to_text() const {
-  return "parameters " + megabytes(parameters) + ", states " + megabytes(states) + ", inputs " + megabytes(inputs) +
+  return "parameters " + megabytes(parameters) + ", states " + megabytes(states) +
+         (derived > 0 ? ", derived forms " + megabytes(derived) : "") + ", inputs " + megabytes(inputs) +
          ", intermediate values " + megabytes(activations) + " in " + megabytes(activations_peak) +
          " of memory (workspace " + megabytes(scratch) + " included)";
 }
@@ -52,14 +76,26 @@ Program::Program(Session& session, Plan plan, bool reuse_memory)
     const ValueInfo& info = plan_.graph.value(id);
     if (info.kind == ValueKind::input) state_->inputs[info.name].type = info.type;
   }
+  ParameterStore& store = session_.parameters();
+  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+    const Buffer& b = plan_.buffers[i];
+    if (b.home != BufferHome::derived) continue;
+    state_->forms[static_cast<int>(i)] = {&store.entry(b.name), store.derived(b.name, *b.device, b.layout)};
+  }
+  for (const Update& update : plan_.graph.updates) {
+    if (update.next == update.current) continue;
+    state_->written.push_back(&store.entry(plan_.graph.value(update.current).name));
+  }
   const std::size_t count = plan_.launches.size();
   state_->input_addresses.resize(count);
   state_->output_addresses.resize(count);
   state_->scratch_addresses.resize(count, nullptr);
   state_->milliseconds.resize(count, 0.0);
+  state_->runs.resize(count, 0);
   // All addresses but those of inputs are known for good: compilation has fixed where parameters lie.
   for (std::size_t i = 0; i < count; ++i) {
     const Launch& launch = plan_.launches[i];
+    state_->form_of_launch.push_back(launch.derives >= 0 ? &state_->forms.at(launch.derives) : nullptr);
     for (int b : launch.inputs) {
       state_->input_addresses[i].push_back(is_input(b) ? nullptr : address(b));
     }
@@ -77,6 +113,7 @@ Program::~Program() = default;
 void* Program::address(int index) const {
   const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
   switch (b.home) {
+    case BufferHome::derived: return state_->forms.at(index).form->memory->address();
     case BufferHome::store: return session_.parameters().entry(b.name).memory->address();
     case BufferHome::input: return const_cast<void*>(state_->inputs.at(b.name).value.raw());  // kernels only read it
     case BufferHome::arena: break;
@@ -115,9 +152,16 @@ void Program::check_bound() {
 bool Program::run() {
   if (!state_->bound) check_bound();
   const ComputeScope team(session_.compute_threads());
+  for (auto& [buffer, form] : state_->forms) form.stale = form.form->version != form.entry->version;
+  State::Ending ending{*state_};
   for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
     if (session_.stop_flag().load(std::memory_order_relaxed)) return false;
     const Launch& launch = plan_.launches[i];
+    if (const State::Form* form = state_->form_of_launch[i]; form && !form->stale) {
+      state_->milliseconds[i] = 0;
+      continue;
+    }
+    ++state_->runs[i];
     const auto begin = std::chrono::steady_clock::now();
     void* const* inputs = state_->input_addresses[i].data();
     void* const* outputs = state_->output_addresses[i].data();
@@ -152,6 +196,7 @@ bool Program::run() {
     }
   }
   for (Device* device : plan_.devices) device->stream().synchronize();
+  ending.complete = true;
   return true;
 }
 
@@ -168,8 +213,10 @@ Tensor Program::output(const std::string& name) {
   if (found == returns.end()) throw Error("the program returns no " + name);
   const int index = plan_.buffer_of_return[static_cast<std::size_t>(found - returns.begin())];
   const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
-  if (b.device->host_memory()) return Tensor::view(address(index), b.type.dtype, b.type.shape);
-  Tensor host(b.type.dtype, b.type.shape);
+  // Not the buffer's type: a view shares the buffer of a value of another shape.
+  const ValueType& type = plan_.graph.value(found->value).type;
+  if (b.device->host_memory()) return Tensor::view(address(index), type.dtype, type.shape);
+  Tensor host(type.dtype, type.shape);
   b.device->stream().copy_to_host(host.raw(), address(index), b.bytes);
   b.device->stream().synchronize();
   return host;
@@ -182,6 +229,7 @@ std::vector<LaunchReport> Program::launches() const {
     LaunchReport report;
     report.device = launch.device->name();
     report.milliseconds = state_->milliseconds[i];
+    report.runs = state_->runs[i];
     if (launch.node >= 0) {
       const Node& node = plan_.graph.nodes[static_cast<std::size_t>(launch.node)];
       report.node = node.name;

@@ -19,6 +19,7 @@ namespace ridgeline {
 struct MemoryReport {
   std::size_t parameters = 0;
   std::size_t states = 0;
+  std::size_t derived = 0;  // forms of parameters and states in other layouts or on other devices
   std::size_t inputs = 0;
   std::size_t activations = 0;       // the sum over all intermediate values
   std::size_t activations_peak = 0;  // what the arena takes
@@ -32,6 +33,7 @@ struct LaunchReport {
   std::string kernel;
   std::string where;  // the user's line
   std::string device;
+  std::int64_t runs = 0;  // since the program was made: a derived form is made again only when its parameter changed
   Cost cost;
   double milliseconds = 0;  // of the last profiled run
 };
@@ -58,6 +60,8 @@ class Program {
   void set_profiling(bool on) { profiling_ = on; }
   std::vector<LaunchReport> launches() const;
   const MemoryReport& memory() const { return memory_; }
+  // What makes it slow, a line each: ops on a reference kernel or on another device.
+  const std::vector<std::string>& warnings() const { return plan_.warnings; }
   // The graph after all passes.
   const Graph& graph() const { return plan_.graph; }
 

@@ -9,14 +9,12 @@ Session::Session(const SessionOptions& options) : compute_threads_(usable_thread
   if (!options.log.empty()) log_.enable(options.log);
   if (options.trace) trace_ = std::make_unique<Trace>();
   cpu_ = std::make_unique<CpuDevice>();
-  if (options.device == "cpu") {
-    device_ = cpu_.get();
-  } else if (options.device == "simulated") {
-    other_ = std::make_unique<SimulatedDevice>(options.simulated);
-    device_ = other_.get();
-  } else {
-    throw Error("unknown device '" + options.device + "' (allowed: cpu, simulated)", ErrorKind::usage);
-  }
+  const DeviceEntry& named = device_named(options.device);
+  if (options.make_device)
+    other_ = options.make_device();
+  else if (named.name != cpu_->name())
+    other_ = named.make({.simulated = options.simulated});
+  device_ = other_ ? other_.get() : cpu_.get();
   parameters_ = std::make_unique<ParameterStore>(*device_);
 }
 

@@ -5,21 +5,23 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "ridgeline/compile/parameter_store.h"
 #include "ridgeline/core/log.h"
 #include "ridgeline/core/trace.h"
-#include "ridgeline/device/simulated/simulated_device.h"
+#include "ridgeline/device/devices.h"
 
 namespace ridgeline {
 
 struct SessionOptions {
   int compute_threads = 0;     // 0: the cores that the process may use; never more than OpenMP has to give
-  std::string device = "cpu";  // "cpu", or "simulated" for tests of placement and copies
+  std::string device = "cpu";  // by name, see device/devices.h
   SimulatedDeviceOptions simulated;
-  std::string log;  // diagnostic components, see core/log.h
+  std::function<std::unique_ptr<Device>()> make_device;  // a device of the caller's own instead of a named one
+  std::string log;                                       // diagnostic components, see core/log.h
   bool trace = false;
 };
 

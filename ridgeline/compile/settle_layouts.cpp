@@ -12,29 +12,77 @@ bool updated(const Graph& graph, ValueId id) {
   return std::any_of(graph.updates.begin(), graph.updates.end(), same);
 }
 
+// Settles what `choice` settles of the node's operands and results; false when that is nothing. A one-way form is no
+// home, and a result in plain rows is no wish: most kernels know nothing else.
+bool settle(const Node& node, const Choice& choice, ValueLayouts& layouts) {
+  bool any = false;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const Layout wish = choice.input_layout(i);
+    if (!layouts.may_choose(node, node.inputs[i]) || wish.one_way()) continue;
+    layouts.groups().settle(node.inputs[i], wish);
+    any = true;
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const Layout wish = choice.output_layout(i);
+    if (!layouts.may_choose(node, node.outputs[i]) || wish.plain()) continue;
+    layouts.groups().settle(node.outputs[i], wish);
+    any = true;
+  }
+  return any;
+}
+
 }  // namespace
 
-std::vector<Choice> settle_layouts(const Graph& graph, LayoutGroups& groups, Session& session, bool soft_placement) {
+std::vector<Choice> settle_stored(const Graph& graph, ValueLayouts& layouts, const Placement& placement, Log& log,
+                                  ParameterStore& store) {
+  LayoutGroups& groups = layouts.groups();
   for (ValueId id : graph.arguments) {
     const ValueInfo& info = graph.value(id);
     if (!stored(info)) continue;
-    const auto& entry = session.parameters().declare(info.name, info.type, info.kind);
+    const auto& entry = store.declare(info.name, info.type, info.kind);
     if (entry.home_fixed && groups.grouped(id) && !groups.layout(id)) groups.settle(id, entry.home);
   }
   std::vector<Choice> choices(graph.nodes.size());
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    if (op_def(node.op).has(kView)) continue;  // it wants plain rows, but gains nothing by them
-    const auto free = [&](ValueId id) { return may_choose_layout(node, id, groups); };
-    if (std::none_of(node.inputs.begin(), node.inputs.end(), free)) continue;
-    Choice choice = choose_kernel(graph, node, groups, session, soft_placement);
-    if (choice.device != &session.parameters().device()) continue;  // parameters lie as their own device wants
-    choices[n] = std::move(choice);
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (free(node.inputs[i])) groups.settle(node.inputs[i], choices[n].input_layout(i));
+    if (op_def(node.op).has(kView)) continue;               // it wants plain rows, but gains nothing by them
+    if (placement.devices[n] != &store.device()) continue;  // parameters lie as their own device wants
+    const auto open = [&](ValueId id) { return layouts.may_choose(node, id); };
+    if (std::none_of(node.inputs.begin(), node.inputs.end(), open) &&
+        std::none_of(node.outputs.begin(), node.outputs.end(), open)) {
+      continue;
     }
+    Choice choice = choose_kernel(graph, node, layouts, *placement.devices[n], log);
+    if (settle(node, choice, layouts)) choices[n] = std::move(choice);
   }
   return choices;
+}
+
+bool take_back_layouts(const Graph& graph, ValueLayouts& layouts, std::vector<Choice>& choices) {
+  std::vector<bool> disputed(graph.values.size(), false);
+  bool any = false;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (!choices[n].kernel) continue;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      if (!layouts.made_blocked(id) || choices[n].input_layout(i) == layouts.layout(id)) continue;
+      disputed[static_cast<std::size_t>(id)] = any = true;
+    }
+  }
+  if (!any) return false;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    const auto touched = [&](ValueId id) { return disputed[static_cast<std::size_t>(id)]; };
+    if (std::any_of(node.inputs.begin(), node.inputs.end(), touched) ||
+        std::any_of(node.outputs.begin(), node.outputs.end(), touched)) {
+      choices[n] = {};
+    }
+  }
+  for (std::size_t v = 0; v < disputed.size(); ++v) {
+    if (disputed[v]) layouts.fix_plain(static_cast<ValueId>(v));
+  }
+  return true;
 }
 
 void fix_homes(const Graph& graph, const LayoutGroups& groups, ParameterStore& store) {

@@ -1,6 +1,9 @@
 #include "ridgeline/device/conversion_kernel.h"
 
+#include <algorithm>
 #include <cstring>
+
+#include "ridgeline/core/error.h"
 
 namespace ridgeline {
 namespace {
@@ -33,17 +36,51 @@ class ThroughPlain final : public Kernel {
   std::size_t bytes_;
 };
 
+// To plain rows in scratch memory, then on from there; both without allocating.
+class TwoSteps final : public Kernel {
+ public:
+  TwoSteps(std::unique_ptr<Kernel> to_plain, std::unique_ptr<Kernel> from_plain, std::size_t plain_bytes)
+      : to_plain_(std::move(to_plain)), from_plain_(std::move(from_plain)), own_scratch_((plain_bytes + 63) / 64 * 64) {
+    scratch_bytes = own_scratch_ + std::max(to_plain_->scratch_bytes, from_plain_->scratch_bytes);
+  }
+
+  void run(const KernelArguments& arguments) override {
+    void* const plain = arguments.scratch;
+    void* const rest = static_cast<char*>(arguments.scratch) + own_scratch_;
+    to_plain_->run({arguments.inputs, &plain, rest});
+    from_plain_->run({&plain, arguments.outputs, rest});
+  }
+
+ private:
+  std::unique_ptr<Kernel> to_plain_;
+  std::unique_ptr<Kernel> from_plain_;
+  std::size_t own_scratch_;  // the plain rows, rounded up to the alignment
+};
+
+std::unique_ptr<Kernel> through_plain(const ValueType& type, const Layout& from, const Layout& to) {
+  if (!from.plain() && !to.plain()) {
+    auto first = from.blocked()->make_conversion_to_plain();
+    auto second = to.blocked()->make_conversion(nullptr);
+    if (first && second) return std::make_unique<TwoSteps>(std::move(first), std::move(second), type.bytes());
+  }
+  return std::make_unique<ThroughPlain>(type, from, to);
+}
+
 }  // namespace
 
+void BlockedLayout::to_plain(const void*, void*) const {
+  RIDGELINE_CHECK(false, "the values of a one-way layout cannot be had back");
+}
 std::unique_ptr<Kernel> BlockedLayout::make_conversion(const BlockedLayout*) const { return nullptr; }
 std::unique_ptr<Kernel> BlockedLayout::make_conversion_to_plain() const { return nullptr; }
 
 std::unique_ptr<Kernel> make_conversion_kernel(const ValueType& type, const Layout& from, const Layout& to) {
+  RIDGELINE_CHECK(!from.one_way() || from == to, "there is no way from " + from.name() + " to " + to.name());
   std::unique_ptr<Kernel> kernel;
   if (from != to) {
     kernel = to.plain() ? from.blocked()->make_conversion_to_plain() : to.blocked()->make_conversion(from.blocked());
   }
-  if (!kernel) kernel = std::make_unique<ThroughPlain>(type, from, to);
+  if (!kernel) kernel = through_plain(type, from, to);
   kernel->name = "convert " + from.name() + " to " + to.name();
   kernel->input_layouts = {from};
   kernel->output_layouts = {to};

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ridgeline/device/layout.h"
+#include "ridgeline/graph/ir/dtype_set.h"
 #include "ridgeline/graph/ir/op_def.h"
 
 namespace ridgeline {
@@ -54,7 +55,8 @@ class Kernel {
   // For reports: "onednn conv jit:avx512_core", "own max_pool avx3".
   std::string name;
   // The layouts that run() expects and produces, one an operand and result. Where an input differs from the layout that
-  // the value has, compilation puts a conversion in front (once per step). Empty vectors mean all plain.
+  // the value has, compilation puts a conversion in front, shared by all that want the same (of a parameter: once for
+  // each of its versions). An input may be wanted in a one-way layout (layout.h). Empty vectors mean all plain.
   std::vector<Layout> input_layouts;
   std::vector<Layout> output_layouts;
   std::size_t scratch_bytes = 0;
@@ -71,7 +73,12 @@ struct KernelEntry {
   std::string_view op;
   std::string_view name;  // unique among the entries of an op
   Provider provider;
-  KernelChoice (*make)(const KernelRequest& request);
+  KernelChoice (*factory)(const KernelRequest& request);
+  DTypeSet storage = {DType::f32};          // floating types of operands and results that it reads and writes
+  Arithmetic arithmetic = Arithmetic::f32;  // the widest that it computes in
+
+  // A kernel or the refusal of these types; what the factory sees has passed this check.
+  KernelChoice make(const KernelRequest& request) const;
 };
 
 }  // namespace ridgeline

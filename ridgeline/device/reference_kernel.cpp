@@ -32,18 +32,13 @@ class ReferenceKernel final : public Kernel {
 
 }  // namespace
 
-std::string_view name_of(Provider provider) {
-  switch (provider) {
-    case Provider::own: return "own";
-    case Provider::library: return "library";
-    case Provider::reference: return "reference";
-  }
-  return "";
-}
-
 KernelChoice make_reference_kernel(const KernelRequest& request) {
   if (!request.def.reference) return Refusal{"the op has no reference implementation"};
   return std::make_unique<ReferenceKernel>(request);
+}
+
+KernelEntry reference_entry(const OpDef& def) {
+  return {def.name, "reference", Provider::reference, make_reference_kernel, kFloatingTypes, Arithmetic::f64};
 }
 
 }  // namespace ridgeline

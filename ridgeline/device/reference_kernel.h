@@ -9,4 +9,7 @@ namespace ridgeline {
 
 KernelChoice make_reference_kernel(const KernelRequest& request);
 
+// The table row of an op's reference, which takes every type that the op takes. Its name is the definition's.
+KernelEntry reference_entry(const OpDef& def);
+
 }  // namespace ridgeline

@@ -8,13 +8,14 @@
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/peak.h"
 #include "ridgeline/train/network.h"
+#include "ridgeline/train/session_options.h"
 #include "ridgeline/train/synthetic.h"
 
 namespace ridgeline::train {
 
 StepBench bench_step(const Recipe& recipe, int steps) {
   if (steps < 1) throw Error("--steps must be 1 or more", ErrorKind::usage);
-  Session session({.compute_threads = recipe.intra_op_parallelism_threads, .log = recipe.log});
+  Session session(session_options(recipe));
   const std::int64_t classes = recipe.num_classes == 0 ? nn::model_named(recipe.model).classes : recipe.num_classes;
   Network network(session, recipe, classes);
   network.prepare_training(optim::Constant{.base = recipe.lr});
@@ -47,6 +48,7 @@ StepBench bench_step(const Recipe& recipe, int steps) {
   result.roofline_share = result.gflops / result.peak_gflops;
   result.isa = device::name_of(device::active_isa());
   result.memory = program.memory();
+  result.warnings = program.warnings();
   return result;
 }
 

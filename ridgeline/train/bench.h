@@ -23,6 +23,7 @@ struct StepBench {
   std::string isa;
   std::vector<LaunchReport> launches;  // of the last step, in order
   MemoryReport memory;
+  std::vector<std::string> warnings;  // what makes it slow
 };
 
 StepBench bench_step(const Recipe& recipe, int steps);

@@ -12,6 +12,7 @@
 #include "ridgeline/train/bind_batch.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/session_options.h"
 
 namespace ridgeline::train {
 namespace {
@@ -147,8 +148,7 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
     throw Error("no such file: " + given.restore_path + " (--restore_path)");
   }
   const RunData data = open_data(recipe, needs);
-  SessionOptions options{.compute_threads = recipe.intra_op_parallelism_threads, .log = recipe.log};
-  Session session(options);
+  Session session(session_options(recipe));
   const std::string directory = plain ? std::string() : given.checkpoint_dir;
   const std::unique_ptr<TrainingLog> log_file = evaluation_log(directory, recipe.log_name);
   TrainingLog& log = *log_file;

@@ -12,6 +12,7 @@
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/datasets.h"
 #include "ridgeline/train/evaluator.h"
+#include "ridgeline/train/session_options.h"
 #include "ridgeline/train/training_log.h"
 
 namespace ridgeline::train {
@@ -22,8 +23,7 @@ struct Predictor::State {
   std::unique_ptr<Network> network;
   std::vector<std::string> class_names;
 
-  explicit State(Recipe r)
-      : recipe(std::move(r)), session({.compute_threads = recipe.intra_op_parallelism_threads, .log = recipe.log}) {}
+  explicit State(Recipe r) : recipe(std::move(r)), session(session_options(recipe)) {}
 };
 
 Predictor::Predictor(const Recipe& given) {

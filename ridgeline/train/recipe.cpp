@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/device/devices.h"
 
 namespace ridgeline::train {
 namespace {
@@ -49,6 +50,7 @@ void check(const Recipe& r) {
         "training: raise, replace)",
         ErrorKind::usage);
   }
+  device_named(r.device);
   const nn::ModelInfo& model = nn::model_named(r.model);
   nn::check_image_size(model, r.image_size == 0 ? model.image_size : r.image_size);
 }

@@ -67,6 +67,9 @@ struct Recipe {
 
   // Execution.
   int intra_op_parallelism_threads = 0;
+  std::string device = "cpu";        // by name, see device/devices.h
+  bool allow_soft_placement = true;  // ops that the device has no kernel for run on the CPU
+  bool log_device_placement = false;
   bool fusion = true;
   std::vector<std::string> disabled_passes;  // of the compiler
   std::string dump_ir;                       // directory, one text file per compiler pass

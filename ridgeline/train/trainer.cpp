@@ -24,6 +24,7 @@
 #include "ridgeline/train/metrics.h"
 #include "ridgeline/train/network.h"
 #include "ridgeline/train/resume_check.h"
+#include "ridgeline/train/session_options.h"
 #include "ridgeline/train/synthetic.h"
 
 namespace ridgeline::train {
@@ -51,9 +52,7 @@ class Trainer {
  public:
   explicit Trainer(const Recipe& recipe)
       : recipe_(recipe),
-        session_({.compute_threads = recipe.intra_op_parallelism_threads,
-                  .log = recipe.log,
-                  .trace = !recipe.trace.empty()}),
+        session_(session_options(recipe)),
         log_((make_directories(recipe.log_dir), log_path(recipe))) {}
 
   TrainingResult run() {

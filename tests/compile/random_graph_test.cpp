@@ -11,8 +11,10 @@
 
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/device/reference_kernel.h"
 #include "ridgeline/graph/ir/text.h"
 #include "ridgeline/graph/pass/passes.h"
+#include "tests/compile/list_device.h"
 #include "tests/compile/random_graph.h"
 
 namespace ridgeline {
@@ -144,7 +146,19 @@ Expected reference_of(const RandomStep& step) {
 // Both rounds compiled: the store and every returned value after each.
 std::string run(const RandomStep& step, const Expected& expected, const Setting& setting) {
   SessionOptions session_options;
-  session_options.device = setting.device;
+  if (setting.device == std::string("list")) {
+    // Kernels with forms of their own for the weights, and results that lie otherwise than in plain rows.
+    session_options =
+        testing::on_list_device({{"dense", "tilted", Provider::own, testing::make_tilted_dense},
+                                 {"dense_bwd_data", "tilted", Provider::own, testing::make_tilted_dense_bwd_data},
+                                 {"max_pool", "backwards", Provider::own, testing::make_backwards_max_pool},
+                                 {"avg_pool", "either", Provider::own, testing::make_either_avg_pool},
+                                 {"loop", "never", Provider::own,
+                                  step.train.nodes.size() % 3 == 0 ? testing::make_never : make_reference_kernel}},
+                                reference_fusion_limits());
+  } else {
+    session_options.device = setting.device;
+  }
   if (step.train.nodes.size() % 2 == 1) session_options.simulated.missing_ops = {"max_pool", "dense"};
   Session session(session_options);
   for (ValueId id : step.train.arguments) {
@@ -187,12 +201,12 @@ TEST(RandomGraphs, GiveTheReferencesResultsThroughCompile) {
     const RandomStep step = random_step(static_cast<std::uint64_t>(seed));
     const Expected expected = reference_of(step);
     exact += step.exact ? 1 : 0;
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 10; ++i) {
       Setting setting;
       setting.options.fusion = i % 2 == 0;
       setting.options.reuse_memory = i % 4 < 2;
       setting.forward_first = (i / 2 + seed) % 2 == 0;
-      setting.device = i < 4 ? "cpu" : "simulated";
+      setting.device = i < 4 ? "cpu" : i < 8 ? "simulated" : "list";
       setting.options.verify = true;
       // One pass after the other is left out, too.
       const std::vector<Pass> optional = optional_passes();

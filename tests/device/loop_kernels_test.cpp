@@ -79,6 +79,19 @@ std::vector<OpCase> op_cases() {
     }
   }
   cases.push_back({"loop", {f32, u8, i32}, {{"expression", std::string("x0 * x1 + x2; sum(x2)")}}});
+  // The same over 16-bit storage.
+  const std::vector<OpCase> wide = cases;
+  for (DType half : {bf16, f16}) {
+    for (OpCase c : wide) {
+      if (std::find(c.operands.begin(), c.operands.end(), f32) == c.operands.end()) continue;
+      std::replace(c.operands.begin(), c.operands.end(), f32, half);
+      cases.push_back(c);
+    }
+    cases.push_back({"cast", {f32}, {{"to", half}}});
+    cases.push_back({"cast", {half}, {{"to", half}}});
+    cases.push_back({"cast", {i32}, {{"to", half}}});
+    cases.push_back({"cast", {u8}, {{"to", half}}});
+  }
   return cases;
 }
 
@@ -118,6 +131,8 @@ TEST_P(LoopKernels, EveryOpHasACaseHere) {
   for (const KernelEntry& entry : loop_kernels()) EXPECT_TRUE(tested.contains(std::string(entry.op))) << entry.op;
   EXPECT_EQ(loop_kernels().size(), tested.size());
   EXPECT_EQ(run_kernel("constant", {}, {{"value", 0.1}}).results[0].data<float>()[0], 0.1f);
+  const LoopRun half = run_kernel("constant", {}, {{"value", 0.1}, {"dtype", DType::bf16}});
+  EXPECT_EQ(half.results[0].data<bfloat16>()[0], to_bfloat16(0.1f));
 }
 
 TEST_P(LoopKernels, ScalarsVectorsAndOtherBroadcastsAreRead) {
@@ -261,7 +276,7 @@ TEST_P(LoopKernels, SumsHaveTheSameBitsForAnyTeamAndInstructionSet) {
 
 TEST(LoopKernelsRefuse, WhatTheyCannotComputeInF32) {
   const Tensor d = mixed_tensor(DType::f64, {4}, 1);
-  EXPECT_EQ(run_kernel("add", {d, d}, {}).refusal, "operand 0 is f64: the loop interpreter computes in f32");
+  EXPECT_EQ(run_kernel("add", {d, d}, {}).refusal, "f64 operand: this kernel takes f32, bf16, f16");
   const Tensor i = mixed_tensor(DType::i32, {4}, 1);
   EXPECT_NE(run_kernel("less", {i, i}, {}).refusal, "");
   EXPECT_NE(run_kernel("cast", {mixed_tensor(DType::f32, {4}, 1)}, {{"to", DType::i32}}).refusal, "");

@@ -1,5 +1,6 @@
 #include "tests/device/loop_support.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -26,7 +27,9 @@ LoopRun run_kernel(const std::string& op, const std::vector<Tensor>& inputs, con
     request.outputs.push_back({type, {}, false});
     run.results.emplace_back(type.dtype, type.shape);
   }
-  KernelChoice choice = make_loop_kernel(request);
+  const auto entries = loop_kernels();
+  const auto entry = std::find_if(entries.begin(), entries.end(), [&](const KernelEntry& e) { return e.op == op; });
+  KernelChoice choice = entry->make(request);
   if (const Refusal* refusal = std::get_if<Refusal>(&choice)) {
     run.refusal = refusal->reason;
     return run;
@@ -90,6 +93,16 @@ Tensor mixed_tensor(DType dtype, const Shape& shape, unsigned seed, bool special
         t.data<float>()[i] = value;
         break;
       }
+      // Any bits: NaN and infinity among them, and f16's subnormal numbers. Those of bf16 are f32's, and flushed.
+      case DType::bf16:
+      case DType::f16:
+        t.set(i, u * 8);
+        if (special && random() % 4 == 0) {
+          auto bits = static_cast<std::uint16_t>(random());
+          if (dtype == DType::bf16 && (bits & 0x7f80u) == 0) bits &= 0x8000u;
+          static_cast<std::uint16_t*>(t.raw())[i] = bits;
+        }
+        break;
       case DType::boolean: t.data<bool>()[i] = u > 0; break;
       case DType::u8: t.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(random() % 3 ? random() : 0); break;
       case DType::i32: t.data<std::int32_t>()[i] = static_cast<std::int32_t>(random()); break;

@@ -168,6 +168,36 @@ TEST(OpTable, SingleAndDoublePrecisionAgree) {
   }
 }
 
+// The same operands, which bf16 and f16 hold exactly, in f64: what a half-size result is the rounded value of.
+TEST(OpTable, HalfSizeStorageRoundsOnceWhatWiderArithmeticGives) {
+  for (const auto& [storage, digits] : {std::pair{DType::bf16, 8}, std::pair{DType::f16, 11}}) {
+    std::size_t rounded = 0;
+    for (std::size_t i = 0; i < op_rows().size(); ++i) {
+      const OpRow& row = op_rows()[i];
+      if (row.f32_only) continue;
+      SCOPED_TRACE(describe(row, i));
+      const std::vector<Tensor> operands = operands_of(row, storage);
+      std::vector<Tensor> wide_operands;
+      for (const Tensor& t : operands) {
+        Tensor wide(is_floating(t.dtype()) ? DType::f64 : t.dtype(), t.shape());
+        for (std::int64_t e = 0; e < t.elements(); ++e) wide.set(e, t.at(e));
+        wide_operands.push_back(wide);
+      }
+      const std::vector<Tensor> narrow = run(row, operands);
+      const std::vector<Tensor> wide = run(row, wide_operands);
+      for (std::size_t r = 0; r < narrow.size(); ++r) {
+        rounded += narrow[r].dtype() == storage ? 1 : 0;
+        for (std::int64_t e = 0; e < narrow[r].elements(); ++e) {
+          const double size = std::max(std::abs(wide[r].at(e)), 1e-4);  // below, f16 has fewer digits
+          ASSERT_NEAR(narrow[r].at(e), wide[r].at(e), std::ldexp(1.01 * size, -digits))
+              << name_of(storage) << " result " << r << " element " << e;
+        }
+      }
+    }
+    EXPECT_GT(rounded, op_rows().size() / 2);
+  }
+}
+
 TEST(OpTable, GradientsAgreeWithFiniteDifferences) {
   for (std::size_t i = 0; i < op_rows().size(); ++i) {
     const OpRow& row = op_rows()[i];

@@ -1,4 +1,11 @@
-// Before and after, as text: tests/graphs/*.rdg, whose first line names the pass.
+// Before and after, as text: tests/graphs/*.rdg, whose first line names the pass. The device takes all that references
+// take, unless further lines set its limits:
+//   # terms: 4            of a loop
+//   # operands: 3         of a loop
+//   # sums: no            none ends a loop
+//   # types: u8, f32      of a loop's operands
+//   # epilogues: none     or "conv2d relu", the only one
+//   # apart: add exp_1    ops by name into which nothing is merged
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,11 +25,58 @@ namespace {
 
 struct TextCase {
   std::string name;
-  Graph (*run)(Graph) = nullptr;
+  const Pass* pass = nullptr;
+  PassContext context;
   std::string before;
   std::string after;
-  std::string pass_name;
+
+  Graph run(const Graph& graph) const {
+    PassContext own = context;
+    return pass->run(graph, own);
+  }
 };
+
+std::vector<std::string> words(const std::string& text) {
+  std::vector<std::string> all;
+  std::string word;
+  for (std::istringstream in(text); in >> word;) {
+    if (word.ends_with(",")) word.pop_back();
+    all.push_back(word);
+  }
+  return all;
+}
+
+PassContext read_context(const std::string& name, const std::string& text) {
+  PassContext context{.fusion = reference_fusion_limits(), .keep_apart = {}, .fused = {}};
+  LoopLimits& loop = context.fusion.loop;
+  std::string line;
+  for (std::istringstream in(text); std::getline(in, line);) {
+    const std::size_t colon = line.find(": ");
+    if (!line.starts_with("# ") || colon == std::string::npos || line.find(' ', 2) < colon) continue;
+    const std::string key = line.substr(2, colon - 2);
+    const std::vector<std::string> values = words(line.substr(colon + 2));
+    if (key == "pass") continue;
+    if (key == "terms") {
+      loop.terms = std::stoul(values.at(0));
+    } else if (key == "operands") {
+      loop.operands = std::stoul(values.at(0));
+    } else if (key == "sums") {
+      loop.sums = values.at(0) != "no";
+    } else if (key == "types") {
+      DTypeSet types;
+      for (const std::string& type : values) types.insert(dtype_named(type));
+      loop.inputs = types;
+    } else if (key == "epilogues") {
+      context.fusion.epilogues.clear();
+      if (values.at(0) != "none") context.fusion.epilogues.push_back({values.at(0), values.at(1), {DType::f32}});
+    } else if (key == "apart") {
+      context.keep_apart.insert(values.begin(), values.end());
+    } else {
+      throw std::runtime_error(name + " sets the unknown limit '" + key + "'");
+    }
+  }
+  return context;
+}
 
 // A file that is not of this form, or names a pass that does not exist, is an error: it would test nothing.
 TextCase read_case(const std::string& name, const std::string& text) {
@@ -34,7 +88,8 @@ TextCase read_case(const std::string& name, const std::string& text) {
   if (known == passes().end()) throw std::runtime_error(name + " names the unknown pass '" + pass + "'");
   const std::size_t at = text.find(border);
   if (at == std::string::npos) throw std::runtime_error(name + " has no line '# expect:'");
-  return {name, known->run, text.substr(0, at), text.substr(at + border.size()), pass};
+  const std::string before = text.substr(0, at);
+  return {name, &*known, read_context(name, before), before, text.substr(at + border.size())};
 }
 
 std::vector<TextCase> all_cases() {
@@ -53,7 +108,7 @@ std::string plain(const Graph& graph) { return to_text(graph, {.locations = fals
 TEST(PassText, EveryGraphBecomesWhatItsFileExpects) {
   std::set<std::string> tested;
   for (const TextCase& c : all_cases()) {
-    tested.insert(c.pass_name);
+    tested.insert(std::string(c.pass->name));
     SCOPED_TRACE(c.name);
     const Graph before = parse_graph(c.before, c.name);
     verify(before);
@@ -74,12 +129,15 @@ TEST(PassText, AFileThatNamesNoKnownPassIsAnErrorAndNotSkipped) {
   EXPECT_NO_THROW(read_case("good.rdg", "# pass: simplify\n" + graph + "# expect:\n" + graph));
   EXPECT_THROW(read_case("typo.rdg", "# pass: simplfy\n" + graph + "# expect:\n" + graph), std::runtime_error);
   EXPECT_THROW(read_case("none.rdg", graph + "# expect:\n" + graph), std::runtime_error);
+  EXPECT_THROW(read_case("limit.rdg", "# pass: simplify\n# term: 4\n" + graph + "# expect:\n" + graph),
+               std::runtime_error);
   EXPECT_THROW(read_case("half.rdg", "# pass: simplify\n" + graph), std::runtime_error);
 }
 
 std::string refusal_of(const std::string& disabled) {
   try {
-    run_passes(parse_graph("graph @g(%x: f32[1]) {\n  return %x\n}\n"), std::vector<std::string>{disabled});
+    PassContext context;
+    run_passes(parse_graph("graph @g(%x: f32[1]) {\n  return %x\n}\n"), context, std::vector<std::string>{disabled});
   } catch (const Error& error) {
     return error.what();
   }

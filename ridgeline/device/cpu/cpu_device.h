@@ -24,6 +24,7 @@ class CpuDevice final : public Device {
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override;
   Stream& stream() override { return *stream_; }
   std::vector<KernelEntry> kernels(std::string_view op) const override;
+  FusionLimits fusion_limits() const override;
 
  private:
   std::optional<Provider> forced_;

@@ -20,6 +20,11 @@ using namespace device;
 constexpr auto kOwn = Provider::own;
 constexpr auto kLibrary = Provider::library;
 
+// A kernel that moves elements and computes nothing.
+constexpr KernelEntry copies(std::string_view op, KernelChoice (*factory)(const KernelRequest&)) {
+  return {op, "own", kOwn, factory, kFloatingTypes, Arithmetic::f64};
+}
+
 constexpr KernelEntry kTable[] = {
     {"conv2d", "winograd", kOwn, make_winograd_conv2d},
     {"conv2d", "onednn", kLibrary, make_onednn_conv2d},
@@ -64,14 +69,14 @@ constexpr KernelEntry kTable[] = {
     {"top_k_accuracy", "own", kOwn, make_own_top_k_accuracy},
     {"argmax_accuracy", "own", kOwn, make_own_argmax_accuracy},
 
-    {"reshape", "own", kOwn, make_own_reshape},
-    {"flatten", "own", kOwn, make_own_flatten},
-    {"unflatten", "own", kOwn, make_own_unflatten},
-    {"transpose", "own", kOwn, make_own_transpose},
-    {"broadcast_to", "own", kOwn, make_own_broadcast_to},
-    {"pad", "own", kOwn, make_own_pad},
-    {"strided_slice", "own", kOwn, make_own_strided_slice},
-    {"strided_slice_bwd", "own", kOwn, make_own_strided_slice_bwd},
+    copies("reshape", make_own_reshape),
+    copies("flatten", make_own_flatten),
+    copies("unflatten", make_own_unflatten),
+    copies("transpose", make_own_transpose),
+    copies("broadcast_to", make_own_broadcast_to),
+    copies("pad", make_own_pad),
+    copies("strided_slice", make_own_strided_slice),
+    copies("strided_slice_bwd", make_own_strided_slice_bwd),
     {"image_tail", "own", kOwn, make_own_image_tail},
 };
 
@@ -91,7 +96,7 @@ std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider
     std::stable_partition(entries.begin(), entries.end(),
                           [&](const KernelEntry& entry) { return entry.provider == forced; });
   }
-  if (def->reference) entries.push_back({def->name, "reference", Provider::reference, make_reference_kernel});
+  if (def->reference) entries.push_back(reference_entry(*def));
   return entries;
 }
 

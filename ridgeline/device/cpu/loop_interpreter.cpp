@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
+#include "ridgeline/core/dtype.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/math.h"
 #include "ridgeline/core/random.h"
@@ -140,6 +142,47 @@ void load_i32(const BlockArguments& x) {
   for (; i < x.count; ++i) to[i] = static_cast<float>(from[i]);
 }
 
+void load_bf16(const BlockArguments& x) {
+  const D d;
+  const hn::Rebind<std::uint32_t, D> du;
+  const hn::Rebind<std::uint16_t, D> d16;
+  const std::uint16_t* from = static_cast<const std::uint16_t*>(x.source) + x.first;
+  float* to = static_cast<float*>(x.to);
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= x.count; i += lanes) {
+    hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(d16, from + i)))), d, to + i);
+  }
+  for (; i < x.count; ++i) to[i] = to_float(bfloat16{from[i]});
+}
+
+// To nearest, ties to even; NaN becomes quiet: to_bfloat16() lane by lane.
+template <unsigned kScalars>
+void store_bf16(const BlockArguments& x) {
+  auto* to = static_cast<std::uint16_t*>(x.to) + x.first;
+  if (kScalars != 0) {
+    std::fill_n(to, x.count, to_bfloat16(*x.a).bits);
+    return;
+  }
+  const D d;
+  const hn::Rebind<std::int32_t, D> di;
+  const hn::Rebind<std::uint32_t, D> du;
+  const hn::Rebind<std::uint16_t, D> d16;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= x.count; i += lanes) {
+    const auto value = hn::LoadU(d, x.a + i);
+    const auto bits = hn::BitCast(du, value);
+    const auto high = hn::ShiftRight<16>(bits);
+    const auto odd = hn::And(high, hn::Set(du, 1u));
+    const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd));
+    const auto quiet = hn::Or(high, hn::Set(du, 0x40u));
+    const auto result = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), quiet, rounded);
+    hn::StoreU(hn::DemoteTo(d16, hn::BitCast(di, result)), d16, to + i);
+  }
+  for (; i < x.count; ++i) to[i] = to_bfloat16(x.a[i]).bits;
+}
+
 template <unsigned kScalars>
 void store_bool(const BlockArguments& x) {
   auto* to = static_cast<std::uint8_t*>(x.to) + x.first;
@@ -255,6 +298,7 @@ BlockFunction choose(LoopOp op, unsigned scalars) {
   switch (op) {
     case LoopOp::load_u8: return load_u8;
     case LoopOp::load_i32: return load_i32;
+    case LoopOp::load_bf16: return load_bf16;
     case LoopOp::copy: return scalars != 0 ? map1<Copy, 1> : map1<Copy, 0>;
     case LoopOp::neg: return map1<Neg, 0>;
     case LoopOp::abs: return map1<Abs, 0>;
@@ -277,6 +321,7 @@ BlockFunction choose(LoopOp op, unsigned scalars) {
     case LoopOp::sub_mul: return choose3<SubProduct>(scalars);
     case LoopOp::two_mul_add: return two_mul_add;
     case LoopOp::uniform: return uniform;
+    case LoopOp::store_bf16: return scalars != 0 ? store_bf16<1> : store_bf16<0>;
     case LoopOp::store_bool: return scalars != 0 ? store_bool<1> : store_bool<0>;
     case LoopOp::sum: return scalars != 0 ? sum<1> : sum<0>;
     default: return nullptr;
@@ -305,6 +350,14 @@ void load_periodic(const BlockArguments& x) {
 }
 
 template <class T>
+float widened(T x) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return static_cast<float>(x);
+  else
+    return to_float(x);
+}
+
+template <class T>
 void gather(const BlockArguments& x) {
   const LoopOperand& o = *x.operand;
   const auto* from = static_cast<const T*>(x.source);
@@ -321,7 +374,7 @@ void gather(const BlockArguments& x) {
       rest /= o.dims[axis];
     }
     const std::int64_t end = std::min(o.dims[inner], begin + static_cast<std::int64_t>(x.count - i));
-    for (std::int64_t k = begin; k < end; ++k) to[i++] = static_cast<float>(from[offset + k * o.strides[inner]]);
+    for (std::int64_t k = begin; k < end; ++k) to[i++] = widened(from[offset + k * o.strides[inner]]);
   }
 }
 
@@ -329,8 +382,23 @@ void load_strided(const BlockArguments& x) {
   switch (x.operand->dtype) {
     case DType::f32: return gather<float>(x);
     case DType::i32: return gather<std::int32_t>(x);
+    case DType::bf16: return gather<bfloat16>(x);
+    case DType::f16: return gather<float16>(x);
     default: return gather<std::uint8_t>(x);  // u8 and bool
   }
+}
+
+// f16 is emulated exactly, element by element.
+void load_f16(const BlockArguments& x) {
+  const float16* from = static_cast<const float16*>(x.source) + x.first;
+  for (std::size_t i = 0; i < x.count; ++i) static_cast<float*>(x.to)[i] = to_float(from[i]);
+}
+void store_f16(const BlockArguments& x) {
+  float16* to = static_cast<float16*>(x.to) + x.first;
+  for (std::size_t i = 0; i < x.count; ++i) to[i] = to_float16(x.a[i]);
+}
+void store_scalar_f16(const BlockArguments& x) {
+  std::fill_n(static_cast<float16*>(x.to) + x.first, x.count, to_float16(*x.a));
 }
 
 // Schedules alone use these: the f64 law, element by element.
@@ -348,6 +416,8 @@ HWY_EXPORT(choose);
 BlockFunction block_function(LoopOp op, unsigned scalars) {
   if (op == LoopOp::load_periodic) return load_periodic;
   if (op == LoopOp::load_strided) return load_strided;
+  if (op == LoopOp::load_f16) return load_f16;
+  if (op == LoopOp::store_f16) return scalars != 0 ? store_scalar_f16 : store_f16;
   if (op == LoopOp::cos) return cosine;
   if (op == LoopOp::sin) return sine;
   active_isa();  // limits the dispatch at the first use

@@ -19,11 +19,14 @@ using loop::Kind;
 
 // Below this many elements one thread is faster than waking the team.
 constexpr std::int64_t kGrain = 16384;
+constexpr DTypeSet kLoopStorage{DType::f32, DType::bf16, DType::f16};
 
 float read_one(const LoopOperand& operand, const void* at) {
   switch (operand.dtype) {
     case DType::f32: return *static_cast<const float*>(at);
     case DType::i32: return static_cast<float>(*static_cast<const std::int32_t*>(at));
+    case DType::bf16: return to_float(*static_cast<const bfloat16*>(at));
+    case DType::f16: return to_float(*static_cast<const float16*>(at));
     default: return static_cast<float>(*static_cast<const std::uint8_t*>(at));  // u8 and bool
   }
 }
@@ -112,7 +115,7 @@ class LoopKernel final : public Kernel {
         block.c = place(i.c, first);
         block.d = place(i.d, first);
         block.e = place(i.e, first);
-        if (i.op == LoopOp::store_bool)
+        if (converts_results(i.op))
           block.to = arguments.outputs[i.to.index];
         else
           block.to = place(i.to, first);
@@ -136,20 +139,12 @@ class LoopKernel final : public Kernel {
   std::vector<std::uint64_t> steps_;
 };
 
-std::optional<Refusal> refuse_types(const KernelRequest& request, const Expression& expression,
-                                    std::span<const ValueType> inputs, std::span<const ValueType> results) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (only_a_step(expression, static_cast<int>(i))) continue;
-    const DType t = inputs[i].dtype;
-    const bool whole = t == DType::i32 && (request.def.name == "cast" || request.def.name == "loop");
-    if (t != DType::f32 && t != DType::u8 && t != DType::boolean && !whole) {
-      return Refusal{"operand " + std::to_string(i) + " is " + std::string(name_of(t)) +
-                     ": the loop interpreter computes in f32"};
-    }
-  }
+// What elements can be stored as, beside the table's floating types.
+std::optional<Refusal> refuse_results(std::span<const ValueType> results) {
   for (const ValueType& type : results) {
-    if (type.dtype != DType::f32 && type.dtype != DType::boolean) {
-      return Refusal{"a result is " + std::string(name_of(type.dtype)) + ": the loop interpreter gives f32 and bool"};
+    if (!is_floating(type.dtype) && type.dtype != DType::boolean) {
+      return Refusal{"a result is " + std::string(name_of(type.dtype)) + ": the loop interpreter gives " +
+                     kLoopStorage.to_string() + " and bool"};
     }
   }
   return std::nullopt;
@@ -269,7 +264,7 @@ KernelChoice make_loop_kernel(const KernelRequest& request) {
   std::vector<ValueType> results;
   for (const KernelOperand& operand : request.inputs) inputs.push_back(operand.type);
   for (const KernelOperand& operand : request.outputs) results.push_back(operand.type);
-  if (auto refusal = refuse_types(request, expression, inputs, results)) return *refusal;
+  if (auto refusal = refuse_results(results)) return *refusal;
   if (expression.terms.size() > static_cast<std::size_t>(kMaxLoopTerms)) {
     return Refusal{"a loop of more than " + std::to_string(kMaxLoopTerms) + " terms"};
   }
@@ -302,7 +297,9 @@ std::span<const KernelEntry> loop_kernels() {
   static const std::vector<KernelEntry> entries = [] {
     static const std::vector<OpDef> ops = pointwise_ops();  // their names outlive the entries
     std::vector<KernelEntry> list;
-    for (const OpDef& op : ops) list.push_back({op.name, "loop_interpreter", Provider::own, make_loop_kernel});
+    for (const OpDef& op : ops) {
+      list.push_back({op.name, "loop_interpreter", Provider::own, make_loop_kernel, kLoopStorage, Arithmetic::f32});
+    }
     return list;
   }();
   return entries;

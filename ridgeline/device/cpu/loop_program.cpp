@@ -42,6 +42,24 @@ LoopOp instruction_of(Kind kind) {
   }
 }
 
+LoopOp load_of(const LoopOperand& operand) {
+  switch (operand.access) {
+    case LoopOperand::bytes: return LoopOp::load_u8;
+    case LoopOperand::integers: return LoopOp::load_i32;
+    case LoopOperand::halves: return operand.dtype == DType::bf16 ? LoopOp::load_bf16 : LoopOp::load_f16;
+    case LoopOperand::periodic: return LoopOp::load_periodic;
+    default: return LoopOp::load_strided;
+  }
+}
+
+LoopOp store_of(DType dtype) {
+  switch (dtype) {
+    case DType::bf16: return LoopOp::store_bf16;
+    case DType::f16: return LoopOp::store_f16;
+    default: return LoopOp::store_bool;
+  }
+}
+
 LoopOperand access_of(const Expression& expression, int index, const ValueType& type, const Shape& loop) {
   LoopOperand operand;
   operand.dtype = type.dtype;
@@ -57,9 +75,13 @@ LoopOperand access_of(const Expression& expression, int index, const ValueType& 
     return operand;
   }
   if (type.shape.elements() == loop.elements()) {
-    operand.access = type.dtype == DType::f32   ? LoopOperand::direct
-                     : type.dtype == DType::i32 ? LoopOperand::integers
-                                                : LoopOperand::bytes;
+    switch (type.dtype) {
+      case DType::f32: operand.access = LoopOperand::direct; break;
+      case DType::i32: operand.access = LoopOperand::integers; break;
+      case DType::bf16:
+      case DType::f16: operand.access = LoopOperand::halves; break;
+      default: operand.access = LoopOperand::bytes;
+    }
     return operand;
   }
   operand.access = LoopOperand::strided;
@@ -208,10 +230,7 @@ class Compiler {
         s.slot = {LoopSlot::operand, t.operand};
         return;
       }
-      draft.instruction.op = operand.access == LoopOperand::bytes      ? LoopOp::load_u8
-                             : operand.access == LoopOperand::integers ? LoopOp::load_i32
-                             : operand.access == LoopOperand::periodic ? LoopOp::load_periodic
-                                                                       : LoopOp::load_strided;
+      draft.instruction.op = load_of(operand);
       draft.instruction.operand = t.operand;
     } else if (t.kind == Kind::random_uniform) {
       draft.instruction.op = LoopOp::uniform;
@@ -253,8 +272,8 @@ class Compiler {
       draft.reads[0] = expression_.results[r].term;
       const bool sum = expression_.results[r].ending == Ending::sum;
       program_.sums.push_back(sum ? sums++ : -1);
-      if (!sum && results_[r].dtype != DType::boolean) continue;
-      draft.instruction.op = sum ? LoopOp::sum : LoopOp::store_bool;
+      if (!sum && results_[r].dtype == DType::f32) continue;
+      draft.instruction.op = sum ? LoopOp::sum : store_of(results_[r].dtype);
       draft.instruction.sum = program_.sums.back();
       if (!sum) draft.result = static_cast<int>(r);
       add(draft);

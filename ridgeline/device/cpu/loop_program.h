@@ -20,6 +20,8 @@ enum class LoopOp : std::uint8_t {
   // operand to f32 elements in a buffer
   load_u8,
   load_i32,
+  load_bf16,
+  load_f16,
   load_periodic,
   load_strided,
   copy,
@@ -47,7 +49,9 @@ enum class LoopOp : std::uint8_t {
   two_mul_add,  // a * b + (c * d + e), b and d scalars: momentum with weight decay
   uniform,
   store_bool,  // a != 0 as a byte
-  sum,         // adds the block's sum to the run's partial sums
+  store_bf16,
+  store_f16,
+  sum,  // adds the block's sum to the run's partial sums
 };
 
 // Where an instruction reads or writes.
@@ -70,6 +74,7 @@ struct LoopOperand {
     direct,    // f32, an element a loop element, read in place
     bytes,     // u8 or bool, likewise, converted
     integers,  // i32, likewise, converted
+    halves,    // bf16 or f16, likewise, converted
     periodic,  // f32, the trailing axes only: repeats every `period` elements
     strided,   // any other broadcast
     scalar,    // one element, read once a run
@@ -103,8 +108,13 @@ struct LoopProgram {
 constexpr int kMaxLoopTerms = 128;             // bounds the buffers of a program
 constexpr int kMaxLoopBufferFloats = 1 << 15;  // buffers * block of every program
 
-// `shape`: what the operands broadcast to. Results are f32 or bool (stores), f32 (sums). Operands are f32, u8, bool,
-// i32, or the i64 step. More than kMaxLoopTerms terms are a failed RIDGELINE_CHECK.
+// True where the instruction writes a result in another type than f32.
+constexpr bool converts_results(LoopOp op) {
+  return op == LoopOp::store_bool || op == LoopOp::store_bf16 || op == LoopOp::store_f16;
+}
+
+// `shape`: what the operands broadcast to. Results are f32, bf16, f16 or bool (stores), f32 (sums). Operands are f32,
+// bf16, f16, u8, bool, i32, or the i64 step. More than kMaxLoopTerms terms are a failed RIDGELINE_CHECK.
 LoopProgram compile_loop(const loop::Expression& expression, const Shape& shape, std::span<const ValueType> operands,
                          std::span<const ValueType> results);
 

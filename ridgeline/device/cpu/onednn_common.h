@@ -82,7 +82,6 @@ std::optional<Refusal> refuse_huge(const KernelRequest& request);
 // Runs `make` with the team that the kernel will have, turning the library's errors into refusals.
 template <class Make>
 KernelChoice onednn_choice(const KernelRequest& request, const Make& make) {
-  if (auto refusal = refuse_unless_f32(request)) return *refusal;
   for (const KernelOperand& operand : request.inputs) {
     if (operand.type.shape.elements() == 0) return Refusal{"an operand is empty"};
   }

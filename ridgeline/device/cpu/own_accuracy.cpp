@@ -36,7 +36,6 @@ bool is_finite(const float* z, std::int64_t classes) {
 }
 
 KernelChoice make_accuracy(const KernelRequest& request, std::int64_t k) {
-  if (auto refusal = refuse_unless_f32(request)) return *refusal;
   const Shape& shape = request.inputs[0].type.shape;
   const Scores scores{shape[0], shape[1], request.inputs.size() == 3, k};
   return make_body_kernel(own_name(request.def.name), [scores, op = request.def.name](const KernelArguments& a) {

@@ -263,7 +263,6 @@ void backward(const Norm& norm, const KernelArguments& a) {
 }
 
 std::optional<Refusal> refuse_norm(const KernelRequest& request) {
-  if (auto refusal = refuse_unless_f32(request)) return refusal;
   if (request.inputs[0].type.shape.elements() == 0) return Refusal{"x is empty"};
   return std::nullopt;
 }

@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/own_common.h
 //
-// What the factories of own kernels share: a kernel made of a lambda, and the type check.
+// What the factories of own kernels share: a kernel made of a lambda, names, operands, chunks.
 #pragma once
 
 #include <algorithm>
@@ -30,9 +30,6 @@ std::unique_ptr<Kernel> make_body_kernel(std::string name, Body body) {
   kernel->name = std::move(name);
   return kernel;
 }
-
-// A refusal unless every floating operand and result is f32.
-std::optional<Refusal> refuse_unless_f32(const KernelRequest& request);
 
 // "own max_pool avx3": the vector target that the dynamic dispatch uses under the ISA in force (which the first call
 // chooses, so every factory of a vectorised kernel calls this).

@@ -8,7 +8,6 @@
 namespace ridgeline::device {
 
 KernelChoice make_own_image_tail(const KernelRequest& request) {
-  if (auto refusal = refuse_unless_f32(request)) return *refusal;
   const Shape& shape = request.inputs[0].type.shape;
   const auto& mean = request.node.attributes.reals("mean");
   const auto& std = request.node.attributes.reals("std");

@@ -59,7 +59,6 @@ struct Piece {
 }  // namespace
 
 KernelChoice make_own_l2_penalty(const KernelRequest& request) {
-  if (auto refusal = refuse_unless_f32(request)) return *refusal;
   constexpr std::int64_t kPiece = 64 * 1024;
   std::vector<Piece> pieces;
   std::vector<Layout> layouts;

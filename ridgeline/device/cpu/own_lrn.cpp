@@ -113,7 +113,6 @@ HWY_EXPORT(lrn_bwd_pixels);
 namespace {
 
 std::variant<Lrn, Refusal> lrn_of(const KernelRequest& request) {
-  if (auto refusal = refuse_unless_f32(request)) return *refusal;
   const Attributes& attributes = request.node.attributes;
   const Shape& shape = request.inputs[0].type.shape;
   const std::int64_t size = attributes.integer("size");

@@ -157,7 +157,6 @@ HWY_EXPORT(avg_pool_rows);
 HWY_EXPORT(avg_pool_bwd_rows);
 
 KernelChoice make_own_max_pool(const KernelRequest& request) {
-  if (auto refusal = refuse_unless_f32(request)) return *refusal;
   const PoolGeometry p =
       PoolGeometry::of(request.node.attributes, request.inputs[0].type.shape, request.outputs[0].type.shape);
   if (p.pad_reaches_kernel()) return Refusal{"padding as wide as the kernel: a window may hold no element"};
@@ -171,7 +170,6 @@ KernelChoice make_own_max_pool(const KernelRequest& request) {
 }
 
 KernelChoice make_own_max_pool_bwd(const KernelRequest& request) {
-  if (auto refusal = refuse_unless_f32(request)) return *refusal;
   const PoolGeometry p =
       PoolGeometry::of(request.node.attributes, request.outputs[0].type.shape, request.inputs[0].type.shape);
   return make_body_kernel(own_name("max_pool_bwd"), [p](const KernelArguments& a) {
@@ -183,7 +181,6 @@ KernelChoice make_own_max_pool_bwd(const KernelRequest& request) {
 }
 
 KernelChoice make_own_avg_pool(const KernelRequest& request) {
-  if (auto refusal = refuse_unless_f32(request)) return *refusal;
   const PoolGeometry p =
       PoolGeometry::of(request.node.attributes, request.inputs[0].type.shape, request.outputs[0].type.shape);
   if (p.pad_reaches_kernel()) return Refusal{"padding as wide as the kernel: a window may hold no element"};
@@ -196,7 +193,6 @@ KernelChoice make_own_avg_pool(const KernelRequest& request) {
 }
 
 KernelChoice make_own_avg_pool_bwd(const KernelRequest& request) {
-  if (auto refusal = refuse_unless_f32(request)) return *refusal;
   const PoolGeometry p =
       PoolGeometry::of(request.node.attributes, request.outputs[0].type.shape, request.inputs[0].type.shape);
   if (p.pad_reaches_kernel()) return Refusal{"padding as wide as the kernel: a window may hold no element"};

@@ -225,7 +225,6 @@ class Reducer {
 }  // namespace
 
 KernelChoice make_own_reduce(const KernelRequest& request) {
-  if (auto refusal = refuse_unless_f32(request)) return *refusal;
   const Shape& shape = request.inputs[0].type.shape;
   auto split = adjacent_axes(shape, request.node.attributes.integers("axes"));
   if (!split) return Refusal{"the reduced axes of " + shape.to_string() + " are not adjacent"};

@@ -114,7 +114,6 @@ std::int64_t row_grain(const Rows& shape) { return std::max<std::int64_t>(1, 819
 }  // namespace
 
 KernelChoice make_own_softmax(const KernelRequest& request) {
-  if (auto refusal = refuse_unless_f32(request)) return *refusal;
   const Shape& type = request.inputs[0].type.shape;
   if (type.elements() == 0) return Refusal{"the operand is empty"};
   const Rows shape{type.elements() / type[-1], type[-1]};
@@ -129,7 +128,6 @@ KernelChoice make_own_softmax(const KernelRequest& request) {
 }
 
 KernelChoice make_own_softmax_cross_entropy(const KernelRequest& request) {
-  if (auto refusal = refuse_unless_f32(request)) return *refusal;
   const Shape& type = request.inputs[0].type.shape;
   if (type.elements() == 0) return Refusal{"the logits are empty"};
   const Rows shape{type[0], type[1], request.node.attributes.real("label_smoothing"), request.inputs.size() == 3};
@@ -157,7 +155,6 @@ KernelChoice make_own_softmax_cross_entropy(const KernelRequest& request) {
 }
 
 KernelChoice make_own_softmax_cross_entropy_bwd(const KernelRequest& request) {
-  if (auto refusal = refuse_unless_f32(request)) return *refusal;
   const Shape& type = request.inputs[0].type.shape;
   if (type.elements() == 0) return Refusal{"the probabilities are empty"};
   const Rows shape{type[0], type[1], request.node.attributes.real("label_smoothing"), request.inputs.size() == 4};

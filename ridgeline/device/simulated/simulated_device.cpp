@@ -242,7 +242,8 @@ Stream& SimulatedDevice::stream() { return *queue_; }
 std::vector<KernelEntry> SimulatedDevice::kernels(std::string_view op) const {
   const OpDef* def = find_op(op);
   if (def == nullptr || !def->reference || options_.missing_ops.contains(op)) return {};
-  return {{def->name, "simulated", Provider::reference, simulated_make(missing_mask_)}};
+  return {
+      {def->name, "simulated", Provider::reference, simulated_make(missing_mask_), kFloatingTypes, Arithmetic::f64}};
 }
 
 }  // namespace ridgeline

@@ -19,6 +19,7 @@ namespace ridgeline {
 struct SimulatedDeviceOptions {
   std::set<std::string, std::less<>> missing_ops;          // ops without a kernel
   std::set<DType> missing_dtypes;                          // kernels refuse operands and results of these types
+  FusionLimits fusion = reference_fusion_limits();         // what it takes as one launch
   std::function<void(std::string_view kernel)> on_launch;  // called by the thread that feeds the stream
 };
 
@@ -36,6 +37,7 @@ class SimulatedDevice final : public Device {
   // synchronize() throws the error once, and the stream is usable again.
   Stream& stream() override;
   std::vector<KernelEntry> kernels(std::string_view op) const override;
+  FusionLimits fusion_limits() const override { return options_.fusion; }
 
  private:
   class Arena;

@@ -1,5 +1,7 @@
 #include "ridgeline/graph/ir/op_def.h"
 
+#include <algorithm>
+
 #include "ridgeline/core/error.h"
 
 namespace ridgeline {
@@ -55,6 +57,14 @@ std::vector<ValueType> infer_types(const OpDef& def, std::span<const ValueType> 
   std::vector<ValueType> results = def.infer({inputs, complete, node_name});
   for (const ValueType& type : results) type.bytes();  // an Error where they are too many to be counted
   return results;
+}
+
+Arithmetic arithmetic_of(const OpDef& def, const OpInstance& op, std::span<const ValueType> results) {
+  if (def.arithmetic) return def.arithmetic(op, results);
+  const auto wide = [](const ValueType& type) { return type.dtype == DType::f64; };
+  const bool any =
+      std::any_of(op.inputs.begin(), op.inputs.end(), wide) || std::any_of(results.begin(), results.end(), wide);
+  return any ? Arithmetic::f64 : Arithmetic::f32;
 }
 
 Cost cost_of(const Graph& graph, const Node& node) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ridgeline/core/tensor.h"
+#include "ridgeline/graph/ir/arithmetic.h"
 #include "ridgeline/graph/ir/graph.h"
 #include "ridgeline/graph/loop/expression.h"
 
@@ -59,6 +60,9 @@ struct OpDef {
   std::function<std::vector<ValueType>(const OpInstance&)> infer;
   // Plain loops over row-major tensors, accumulating in double; outputs are allocated with the inferred types.
   std::function<void(const OpInstance&, std::span<const Tensor> inputs, std::span<Tensor> outputs)> reference;
+  // In which type an instance computes, whatever its values are stored as. Empty: f64 where a floating value is f64,
+  // else f32.
+  std::function<Arithmetic(const OpInstance&, std::span<const ValueType> results)> arithmetic;
   // Empty: flops 0, bytes of operands and results.
   std::function<Cost(const OpInstance&, std::span<const ValueType> results)> cost;
   // Of pointwise ops: the loop expressions of the results over the operands.
@@ -79,6 +83,7 @@ Attributes complete_attributes(const OpDef& def, const Attributes& given);
 // Checks the operand count and runs the shape rule.
 std::vector<ValueType> infer_types(const OpDef& def, std::span<const ValueType> inputs, const Attributes& complete,
                                    std::string_view node_name);
+Arithmetic arithmetic_of(const OpDef& def, const OpInstance& op, std::span<const ValueType> results);
 Cost cost_of(const Graph& graph, const Node& node);
 // Runs the reference of one node on host tensors.
 std::vector<Tensor> run_reference(const OpDef& def, std::span<const Tensor> inputs, const Attributes& complete,

@@ -9,13 +9,11 @@
 
 #include "ridgeline/core/math.h"
 #include "ridgeline/core/tensor.h"
+#include "ridgeline/graph/ir/arithmetic.h"
 #include "ridgeline/graph/loop/expression.h"
 #include "ridgeline/graph/loop/float_math.h"
 
 namespace ridgeline::loop {
-
-// f32 flushes subnormal numbers, as the compute team does.
-enum class Arithmetic { f32, f64 };
 
 // Evaluates over `shape`, to which every operand broadcasts (NumPy); the step of a random number is read from its
 // operand's first element as an integer. A stored result has `shape` elements, a sum one; sums accumulate in double.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/ir/dtype_set.h"
 #include "ridgeline/graph/loop/builder.h"
 #include "ridgeline/graph/loop/text.h"
 #include "ridgeline/graph/op/rules.h"
@@ -17,22 +18,22 @@ using rules::fail;
 using rules::optional;
 using rules::required;
 
-// Which element types an op takes.
-enum class Types { floating, numbers, any };
+// As what the operands of an op may be stored.
+constexpr DTypeSet kNumbers{DType::f64, DType::f32, DType::bf16, DType::f16, DType::i32, DType::i64};
+constexpr DTypeSet kAny{DType::f64, DType::f32, DType::bf16, DType::f16,
+                        DType::u8,  DType::i32, DType::i64,  DType::boolean};
+// What loops read: all that f32 arithmetic is exact for, and i32 as it is converted.
+constexpr DTypeSet kLoopTypes{DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean};
 
-void expect_types(const std::string& op, const std::string& what, const ValueType& type, Types types) {
-  const DType t = type.dtype;
-  const bool floating = t == DType::f32 || t == DType::f64;
-  const bool number = floating || t == DType::i32 || t == DType::i64;
-  if (types == Types::floating && !floating) fail(op, what + " is " + type.to_string() + "; f32 or f64 is meant");
-  if (types == Types::numbers && !number)
-    fail(op, what + " is " + type.to_string() + "; f32, f64, i32 or i64 is meant");
-  if (t == DType::bytes) fail(op, what + " is a column of byte strings");
+void expect_types(const std::string& op, const std::string& what, const ValueType& type, DTypeSet types) {
+  if (types.contains(type.dtype)) return;
+  if (type.dtype == DType::bytes) fail(op, what + " is a column of byte strings");
+  fail(op, what + " is " + type.to_string() + "; one of " + types.to_string() + " is meant");
 }
 
 // Operands of one dtype among `types`; their broadcast shape, with that dtype or `result`.
 ValueType same_types(const std::string& op, const std::vector<std::string>& names, std::span<const ValueType> inputs,
-                     Types types) {
+                     DTypeSet types) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     expect_types(op, names[i], inputs[i], types);
     if (inputs[i].dtype != inputs[0].dtype) {
@@ -56,14 +57,32 @@ OpDef pointwise(std::string name, std::vector<std::string> operands,
   return def;
 }
 
+// f64 where an operand or result is f64 or a 32- or 64-bit integer (which are exact up to 2^53 then), else f32. The
+// step of a random number does not count.
+Arithmetic exact_arithmetic(const Expression& expression, std::span<const ValueType> inputs,
+                            std::span<const ValueType> results) {
+  const auto wide = [](const ValueType& type) {
+    return type.dtype == DType::f64 || type.dtype == DType::i64 || type.dtype == DType::i32;
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (wide(inputs[i]) && !only_a_step(expression, static_cast<int>(i))) return Arithmetic::f64;
+  }
+  return std::any_of(results.begin(), results.end(), wide) ? Arithmetic::f64 : Arithmetic::f32;
+}
+
 void finish(OpDef& def) {
+  if (!def.arithmetic) {
+    def.arithmetic = [expression = def.expression](const OpInstance& op, std::span<const ValueType> results) {
+      return exact_arithmetic(expression(op.attributes), op.inputs, results);
+    };
+  }
   const auto by_value = [bare = OpDef(def)](const OpInstance& op, std::span<const Tensor> inputs,
                                             std::span<Tensor> outputs) {
     std::vector<ValueType> results;
     for (const Tensor& t : outputs) results.push_back({t.dtype(), t.shape()});
     const Expression expression = bare.expression(op.attributes);
-    loop::evaluate(expression, arithmetic_of(bare, expression, op.inputs, results),
-                   broadcast_shape(bare.name, op.inputs), inputs, outputs);
+    loop::evaluate(expression, arithmetic_of(bare, op, results), broadcast_shape(bare.name, op.inputs), inputs,
+                   outputs);
   };
   const auto cost = [bare = OpDef(def)](const OpInstance& op, std::span<const ValueType> results) {
     const Expression expression = bare.expression(op.attributes);
@@ -77,7 +96,7 @@ void finish(OpDef& def) {
 }
 
 template <int N, class F>
-OpDef arithmetic(std::string name, std::vector<std::string> operands, Types types, const F& body) {
+OpDef arithmetic(std::string name, std::vector<std::string> operands, DTypeSet types, const F& body) {
   Expression expression = define<N>(body);
   OpDef def = pointwise(name, operands, [expression](const Attributes&) { return expression; });
   def.law = loop::to_string(expression, operands);
@@ -89,19 +108,18 @@ OpDef arithmetic(std::string name, std::vector<std::string> operands, Types type
 
 template <class F>
 OpDef comparison(std::string name, const F& body) {
-  OpDef def = arithmetic<2>(name, {"x", "y"}, Types::any, body);
+  OpDef def = arithmetic<2>(name, {"x", "y"}, kAny, body);
   def.infer = [name, operands = def.operands](const OpInstance& op) -> std::vector<ValueType> {
-    return {{DType::boolean, same_types(name, operands, op.inputs, Types::any).shape}};
+    return {{DType::boolean, same_types(name, operands, op.inputs, kAny).shape}};
   };
   return def;
 }
 
 OpDef select_op() {
-  OpDef def =
-      arithmetic<3>("select", {"c", "a", "b"}, Types::any, [](Expr c, Expr a, Expr b) { return select(c, a, b); });
+  OpDef def = arithmetic<3>("select", {"c", "a", "b"}, kAny, [](Expr c, Expr a, Expr b) { return select(c, a, b); });
   def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
     rules::expect_dtype("select", "c", op.inputs[0], DType::boolean);
-    const ValueType values = same_types("select", {"a", "b"}, op.inputs.subspan(1), Types::any);
+    const ValueType values = same_types("select", {"a", "b"}, op.inputs.subspan(1), kAny);
     return {{values.dtype, broadcast_shape("select", op.inputs)}};
   };
   return def;
@@ -112,8 +130,15 @@ OpDef cast_op() {
   OpDef def = pointwise("cast", {"x"}, [expression](const Attributes&) { return expression; });
   def.law = "x in another element type: integers towards zero and saturating, bool as x != 0";
   def.attributes = {required("to", DType::f32, "the element type of the result")};
+  // An i32 becomes a narrow floating number by one rounding, and stays zero or not, in f32 as well.
+  def.arithmetic = [expression](const OpInstance& op, std::span<const ValueType> results) {
+    const DType to = results[0].dtype;
+    const bool narrow = to == DType::f32 || to == DType::bf16 || to == DType::f16 || to == DType::boolean;
+    if (op.inputs[0].dtype == DType::i32 && narrow) return Arithmetic::f32;
+    return exact_arithmetic(expression, op.inputs, results);
+  };
   def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
-    expect_types("cast", "x", op.inputs[0], Types::any);
+    expect_types("cast", "x", op.inputs[0], kAny);
     if (op.attributes.dtype("to") == DType::bytes) fail("cast", "numbers have no form as byte strings");
     return {{op.attributes.dtype("to"), op.inputs[0].shape}};
   };
@@ -128,7 +153,7 @@ OpDef scale_op() {
   def.law = "x * factor";
   def.attributes = {required("factor", 1.0, "what every element is multiplied by")};
   def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
-    return {same_types("scale", {"x"}, op.inputs, Types::floating)};
+    return {same_types("scale", {"x"}, op.inputs, kFloatingTypes)};
   };
   return def;
 }
@@ -165,7 +190,7 @@ OpDef dropout_op() {
     const ValueType& x = op.inputs[0];
     // Messages of SEMANTICS section 5, after the op's name.
     if (!is_floating(x.dtype)) fail("dropout", "x must be a floating point tensor. Got a " + x.to_string());
-    expect_types("dropout", "x", x, Types::floating);
+    expect_types("dropout", "x", x, kFloatingTypes);
     if (op.inputs[1] != ValueType{DType::i64, Shape{}})
       fail("dropout", "step is " + op.inputs[1].to_string() + "; i64[] is meant");
     const double keep = op.attributes.real("keep_prob");
@@ -182,14 +207,14 @@ OpDef dropout_op() {
 std::vector<ValueType> infer_update(const std::string& op, const std::vector<std::string>& names,
                                     const OpInstance& instance) {
   const std::span<const ValueType> inputs = instance.inputs;
-  expect_types(op, "w", inputs[0], Types::floating);
+  expect_types(op, "w", inputs[0], kFloatingTypes);
   for (std::size_t i = 1; i + 1 < inputs.size(); ++i) {
     if (inputs[i] != inputs[0]) {
       fail(op, names[i] + " is " + inputs[i].to_string() + ", w is " + inputs[0].to_string() + ": they must be alike");
     }
   }
   const ValueType& lr = inputs.back();
-  expect_types(op, "lr", lr, Types::floating);
+  expect_types(op, "lr", lr, kFloatingTypes);
   if (lr.shape.rank() != 0) fail(op, "lr is " + lr.to_string() + "; a scalar is meant");
   return std::vector<ValueType>(inputs.size() - 2, inputs[0]);
 }
@@ -231,6 +256,7 @@ OpDef loop_op() {
   OpDef def = pointwise("loop", {"x"},
                         [](const Attributes& attributes) { return loop::parse(attributes.string("expression")); });
   def.law = "the expression, element by element, in f32";
+  def.arithmetic = [](const OpInstance&, std::span<const ValueType>) { return Arithmetic::f32; };
   def.min_operands = 0;
   def.max_operands = -1;
   def.attributes = {required("expression", std::string("x0"), "a loop expression: see graph/loop/text.h")};
@@ -243,10 +269,7 @@ OpDef loop_op() {
           fail("loop", "step x" + std::to_string(i) + " is " + type.to_string() + "; i64[] is meant");
         continue;
       }
-      if (type.dtype != DType::f32 && type.dtype != DType::u8 && type.dtype != DType::i32 &&
-          type.dtype != DType::boolean) {
-        fail("loop", "x" + std::to_string(i) + " is " + type.to_string() + "; f32, u8, i32 or bool is meant");
-      }
+      expect_types("loop", "x" + std::to_string(i), type, kLoopTypes);
     }
     const Shape shape = broadcast_shape("loop", op.inputs);
     std::vector<ValueType> results;
@@ -298,37 +321,24 @@ bool only_a_step(const loop::Expression& expression, int index) {
   return step;
 }
 
-loop::Arithmetic arithmetic_of(const OpDef& def, const loop::Expression& expression, std::span<const ValueType> inputs,
-                               std::span<const ValueType> results) {
-  if (def.name == "loop") return loop::Arithmetic::f32;
-  const auto wide = [](const ValueType& type) {
-    return type.dtype == DType::f64 || type.dtype == DType::i64 || type.dtype == DType::i32;
-  };
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (wide(inputs[i]) && !only_a_step(expression, static_cast<int>(i))) return loop::Arithmetic::f64;
-  }
-  return std::any_of(results.begin(), results.end(), wide) ? loop::Arithmetic::f64 : loop::Arithmetic::f32;
-}
-
 std::vector<OpDef> pointwise_ops() {
-  using enum Types;
   std::vector<OpDef> ops = {
-      arithmetic<2>("add", {"x", "y"}, numbers, [](Expr x, Expr y) { return x + y; }),
-      arithmetic<2>("sub", {"x", "y"}, numbers, [](Expr x, Expr y) { return x - y; }),
-      arithmetic<2>("mul", {"x", "y"}, numbers, [](Expr x, Expr y) { return x * y; }),
-      arithmetic<2>("div", {"x", "y"}, floating, [](Expr x, Expr y) { return x / y; }),
-      arithmetic<2>("maximum", {"x", "y"}, numbers, [](Expr x, Expr y) { return max(x, y); }),
-      arithmetic<2>("minimum", {"x", "y"}, numbers, [](Expr x, Expr y) { return min(x, y); }),
-      arithmetic<1>("neg", {"x"}, numbers, [](Expr x) { return -x; }),
-      arithmetic<1>("abs", {"x"}, numbers, [](Expr x) { return abs(x); }),
-      arithmetic<1>("exp", {"x"}, floating, [](Expr x) { return exp(x); }),
-      arithmetic<1>("log", {"x"}, floating, [](Expr x) { return log(x); }),
-      arithmetic<1>("sqrt", {"x"}, floating, [](Expr x) { return sqrt(x); }),
-      arithmetic<1>("floor", {"x"}, floating, [](Expr x) { return floor(x); }),
-      arithmetic<1>("cos", {"x"}, floating, [](Expr x) { return cos(x); }),
-      arithmetic<1>("sin", {"x"}, floating, [](Expr x) { return sin(x); }),
-      arithmetic<1>("relu", {"x"}, floating, [](Expr x) { return max(x, 0); }),
-      arithmetic<2>("relu_grad", {"y", "dy"}, floating, [](Expr y, Expr dy) { return select(y > 0, dy, 0); }),
+      arithmetic<2>("add", {"x", "y"}, kNumbers, [](Expr x, Expr y) { return x + y; }),
+      arithmetic<2>("sub", {"x", "y"}, kNumbers, [](Expr x, Expr y) { return x - y; }),
+      arithmetic<2>("mul", {"x", "y"}, kNumbers, [](Expr x, Expr y) { return x * y; }),
+      arithmetic<2>("div", {"x", "y"}, kFloatingTypes, [](Expr x, Expr y) { return x / y; }),
+      arithmetic<2>("maximum", {"x", "y"}, kNumbers, [](Expr x, Expr y) { return max(x, y); }),
+      arithmetic<2>("minimum", {"x", "y"}, kNumbers, [](Expr x, Expr y) { return min(x, y); }),
+      arithmetic<1>("neg", {"x"}, kNumbers, [](Expr x) { return -x; }),
+      arithmetic<1>("abs", {"x"}, kNumbers, [](Expr x) { return abs(x); }),
+      arithmetic<1>("exp", {"x"}, kFloatingTypes, [](Expr x) { return exp(x); }),
+      arithmetic<1>("log", {"x"}, kFloatingTypes, [](Expr x) { return log(x); }),
+      arithmetic<1>("sqrt", {"x"}, kFloatingTypes, [](Expr x) { return sqrt(x); }),
+      arithmetic<1>("floor", {"x"}, kFloatingTypes, [](Expr x) { return floor(x); }),
+      arithmetic<1>("cos", {"x"}, kFloatingTypes, [](Expr x) { return cos(x); }),
+      arithmetic<1>("sin", {"x"}, kFloatingTypes, [](Expr x) { return sin(x); }),
+      arithmetic<1>("relu", {"x"}, kFloatingTypes, [](Expr x) { return max(x, 0); }),
+      arithmetic<2>("relu_grad", {"y", "dy"}, kFloatingTypes, [](Expr y, Expr dy) { return select(y > 0, dy, 0); }),
       comparison("less", [](Expr x, Expr y) { return x < y; }),
       comparison("less_equal", [](Expr x, Expr y) { return x <= y; }),
       comparison("equal", [](Expr x, Expr y) { return x == y; }),

@@ -19,11 +19,6 @@ std::vector<OpDef> pointwise_ops();
 // The common shape of operands that broadcast as in NumPy; Error "[<op>] ..." when they do not.
 Shape broadcast_shape(std::string_view op, std::span<const ValueType> inputs);
 
-// The arithmetic of one instance: f64 where an operand or result is f64 or a 32- or 64-bit integer (which are exact up
-// to 2^53 then), else f32. The step of a random number does not count; a `loop` is always f32.
-loop::Arithmetic arithmetic_of(const OpDef& def, const loop::Expression& expression, std::span<const ValueType> inputs,
-                               std::span<const ValueType> results);
-
 // True when the expression reads operand `index` as the step of random numbers and nowhere else.
 bool only_a_step(const loop::Expression& expression, int index);
 

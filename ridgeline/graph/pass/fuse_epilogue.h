@@ -1,13 +1,15 @@
 // ridgeline/graph/pass/fuse_epilogue.h
 //
-// Lets conv2d and dense apply the relu that follows them, where nobody else reads what comes before it.
-// Keeps: every returned value and update, and the name of the conv2d or dense. Drops: the relu.
+// Lets an op apply the pointwise op that follows it (conv2d and relu), where the device's kernels can and nobody else
+// reads what comes before it.
+// Keeps: every returned value and update, and the name of the op. Drops: the pointwise op.
 #pragma once
 
 #include "ridgeline/graph/ir/graph.h"
+#include "ridgeline/graph/pass/pass_context.h"
 
 namespace ridgeline {
 
-Graph fuse_epilogue(Graph graph);
+Graph fuse_epilogue(Graph graph, PassContext& context);
 
 }  // namespace ridgeline

@@ -16,14 +16,12 @@ using loop::Builder;
 using loop::Expr;
 using loop::Expression;
 
-// Bounds of one loop: what a kernel keeps in its cache blocks and what a reader can follow.
-constexpr std::size_t kMaxTerms = 96;
-constexpr std::size_t kMaxOperands = 24;
-
 class Fuser {
  public:
-  explicit Fuser(Graph& graph)
+  Fuser(Graph& graph, PassContext& context)
       : graph_(graph),
+        context_(context),
+        limits_(context.fusion.loop),
         readers_(graph.values.size()),
         outside_(graph.values.size(), false),
         group_(graph.nodes.size(), -1),
@@ -75,28 +73,33 @@ class Fuser {
 
   bool is_full_sum(int i) const {
     const Node& n = node(i);
-    if (n.op != "reduce_sum" || type(n.inputs[0]).dtype != DType::f32) return false;
+    if (n.op != "reduce_sum" || !limits_.sums || context_.keep_apart.contains(n.name)) return false;
+    if (!limits_.inputs.contains(type(n.inputs[0]).dtype) || !limits_.results.contains(type(n.outputs[0]).dtype)) {
+      return false;
+    }
     return type(n.outputs[0]).shape.rank() == 0 && type(n.inputs[0]).shape.rank() > 0;
   }
 
-  // Pointwise in f32, with results that a loop can hold. A bool must stay inside its group: see `may_join`.
+  // Pointwise over types that a loop can hold. A bool must stay inside its group: see `may_join`.
   bool can_fuse(int i) const {
     const Node& n = node(i);
     const OpDef& def = op_def(n.op);
-    if (!def.has(kPointwise) || n.op == "constant") return false;
+    if (!def.has(kPointwise) || n.op == "constant" || context_.keep_apart.contains(n.name)) return false;
     const Expression expression = def.expression(n.attributes);
     for (const loop::Result& r : expression.results) {
       if (r.ending != loop::Ending::store) return false;
     }
+    std::vector<ValueType> inputs;
+    std::vector<ValueType> results;
+    for (ValueId id : n.inputs) inputs.push_back(type(id));
+    for (ValueId id : n.outputs) results.push_back(type(id));
+    if (arithmetic_of(def, {inputs, n.attributes, n.name}, results) != Arithmetic::f32) return false;
     for (std::size_t k = 0; k < n.inputs.size(); ++k) {
-      const DType t = type(n.inputs[k]).dtype;
-      if (only_a_step(expression, static_cast<int>(k))) continue;
-      const bool whole = t == DType::i32 && (n.op == "cast" || n.op == "loop");
-      if (t != DType::f32 && t != DType::u8 && t != DType::boolean && !whole) return false;
+      if (!limits_.inputs.contains(inputs[k].dtype) && !only_a_step(expression, static_cast<int>(k))) return false;
     }
     for (ValueId id : n.outputs) {
       const DType t = type(id).dtype;
-      if (t != DType::f32 && t != DType::boolean) return false;
+      if (!limits_.results.contains(t) && t != DType::boolean) return false;
       // A number becomes a bool by a test that loops do not have.
       if (t == DType::boolean && n.op == "cast" && type(n.inputs[0]).dtype != DType::boolean) return false;
       if (type(id).shape != type(n.outputs[0]).shape) return false;
@@ -124,9 +127,9 @@ class Fuser {
           continue;
         }
         // Others wait until the sink has run.
-        if (reader < sink || type(id).dtype != DType::f32) return false;
+        if (reader < sink || type(id).dtype == DType::boolean) return false;
       }
-      if (outside_[at(id)] && type(id).dtype != DType::f32) return false;
+      if (outside_[at(id)] && type(id).dtype == DType::boolean) return false;
     }
     if (!read_inside) return false;
     for (ValueId id : n.inputs) {
@@ -151,7 +154,7 @@ class Fuser {
       if (!reads_well(type(id), shape)) return;
     }
     for (ValueId id : last.outputs) {
-      if (type(id).dtype != DType::f32) return;
+      if (type(id).dtype == DType::boolean) return;
     }
     std::vector<int> members = {sink};
     group_[static_cast<std::size_t>(sink)] = sink;
@@ -166,10 +169,10 @@ class Fuser {
         break;
       }
     }
-    // A lone op gains only what its constants cost.
+    // A lone op gains only what its constants cost, and is too large already where it does not fit.
     const bool constant =
         std::any_of(last.inputs.begin(), last.inputs.end(), [&](ValueId id) { return constants_.contains(id); });
-    if (members.size() == 1 && !constant) {
+    if (members.size() == 1 && (!constant || !fits(members))) {
       group_[static_cast<std::size_t>(sink)] = -1;
       return;
     }
@@ -184,7 +187,7 @@ class Fuser {
 
   bool fits(const std::vector<int>& members) const {
     const Loop loop = glue(members);
-    return loop.expression.terms.size() <= kMaxTerms && loop.operands.size() <= kMaxOperands;
+    return loop.expression.terms.size() <= limits_.terms && loop.operands.size() <= limits_.operands;
   }
 
   // The members' expressions as one, producers pasted into their readers.
@@ -266,6 +269,7 @@ class Fuser {
     fused.outputs = std::move(loop.results);
     fused.attributes.set("expression", loop::to_string(loop.expression));
     fused.name = node(members.back()).name;
+    context_.fused.insert(fused.name);
     for (auto m = members.rbegin(); m != members.rend(); ++m) {
       for (const Location& where : node(*m).where) {
         if (std::find(fused.where.begin(), fused.where.end(), where) == fused.where.end()) fused.where.push_back(where);
@@ -306,6 +310,8 @@ class Fuser {
   }
 
   Graph& graph_;
+  PassContext& context_;
+  const LoopLimits& limits_;
   std::vector<std::vector<int>> readers_;          // by value: the nodes that read it
   std::vector<bool> outside_;                      // by value: returned, or the next version of something
   std::vector<int> group_;                         // by node: the sink of its group, or -1
@@ -318,8 +324,8 @@ class Fuser {
 
 }  // namespace
 
-Graph fuse_pointwise(Graph graph) {
-  Fuser(graph).run();
+Graph fuse_pointwise(Graph graph, PassContext& context) {
+  Fuser(graph, context).run();
   return graph;
 }
 

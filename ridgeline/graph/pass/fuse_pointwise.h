@@ -1,7 +1,7 @@
 // ridgeline/graph/pass/fuse_pointwise.h
 //
-// Merges chains of f32 pointwise ops, and a full reduce_sum that ends one, into single `loop` ops: one launch that
-// streams memory once.
+// Merges chains of pointwise ops, and a full reduce_sum that ends one, into single `loop` ops: one launch that streams
+// memory once. How long a loop may be, and over which types, is the device's to say.
 // Keeps: values of every output, bit by bit (each primitive still rounds; a fused sum adds in the reference's order or
 // the kernel's own tree), the order of everything else, and that no op reads a parameter after its update.
 // Drops: intermediates nobody else reads. A fused op has the name of its last member and the lines of all; where it
@@ -9,9 +9,10 @@
 #pragma once
 
 #include "ridgeline/graph/ir/graph.h"
+#include "ridgeline/graph/pass/pass_context.h"
 
 namespace ridgeline {
 
-Graph fuse_pointwise(Graph graph);
+Graph fuse_pointwise(Graph graph, PassContext& context);
 
 }  // namespace ridgeline

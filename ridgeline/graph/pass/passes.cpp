@@ -12,12 +12,22 @@
 namespace ridgeline {
 namespace {
 
+// For passes that need nothing but the graph.
+template <Graph (*kRun)(Graph)>
+Graph alone(Graph graph, PassContext&) {
+  return kRun(std::move(graph));
+}
+
 constexpr Pass kPasses[] = {
-    {"inline", inline_calls, true, "replaces every call by the body of its function"},
-    {"simplify", simplify, false, "folds constants, merges equal ops, drops ops that change nothing or are not read"},
-    {"fuse_epilogue", fuse_epilogue, false, "lets conv2d and dense apply the relu that follows them"},
-    {"fuse_pointwise", fuse_pointwise, false, "merges chains of pointwise ops, and a sum that ends one, into loops"},
-    {"schedule", schedule, false, "moves updates up to where their operands are ready, behind readers of old values"},
+    {"inline", alone<inline_calls>, true, "replaces every call by the body of its function"},
+    {"simplify", alone<simplify>, false,
+     "folds constants, merges equal ops, drops ops that change nothing or are not read"},
+    {"fuse_epilogue", fuse_epilogue, false,
+     "lets conv2d and dense apply the relu that follows them, where the device can"},
+    {"fuse_pointwise", fuse_pointwise, false,
+     "merges chains of pointwise ops, and a sum that ends one, into loops that the device takes"},
+    {"schedule", alone<schedule>, false,
+     "moves updates up to where their operands are ready, behind readers of old values"},
 };
 
 bool contains(std::span<const std::string> names, std::string_view name) {
@@ -57,12 +67,12 @@ void check_disabled_passes(std::span<const std::string> disabled) {
   }
 }
 
-Graph run_passes(Graph graph, std::span<const std::string> disabled,
+Graph run_passes(Graph graph, PassContext& context, std::span<const std::string> disabled,
                  const std::function<void(const Pass&, const Graph&)>& after) {
   check_disabled_passes(disabled);
   for (const Pass& pass : kPasses) {
     if (contains(disabled, pass.name)) continue;
-    graph = pass.run(std::move(graph));
+    graph = pass.run(std::move(graph), context);
     if (after) after(pass, graph);
   }
   return graph;

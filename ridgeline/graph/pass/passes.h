@@ -1,8 +1,8 @@
 // ridgeline/graph/pass/passes.h
 //
-// The page of passes between the user's step graph and its kernels, in their order. Each takes a graph and returns
-// another one with the same returned values and updates. A pass can be left out by name, except for those that
-// compilation cannot do without (required).
+// The page of passes between the user's step graph and its kernels, in their order. Each takes a graph and a context
+// and returns another graph with the same returned values and updates. A pass can be left out by name, except for those
+// that compilation cannot do without (required).
 #pragma once
 
 #include <functional>
@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "ridgeline/graph/ir/graph.h"
+#include "ridgeline/graph/pass/pass_context.h"
 
 namespace ridgeline {
 
 struct Pass {
   std::string_view name;
-  Graph (*run)(Graph);
+  Graph (*run)(Graph, PassContext&);
   bool required;
   std::string_view doc;
 };
@@ -31,7 +32,7 @@ std::vector<std::string> fusion_passes();
 void check_disabled_passes(std::span<const std::string> disabled);
 
 // Runs all passes but the disabled ones on a copy. `after` (if any) sees every graph with the pass that made it.
-Graph run_passes(Graph graph, std::span<const std::string> disabled,
+Graph run_passes(Graph graph, PassContext& context, std::span<const std::string> disabled,
                  const std::function<void(const Pass&, const Graph&)>& after = nullptr);
 
 }  // namespace ridgeline

@@ -1,0 +1,30 @@
+#include "ridgeline/compile/first_accepting.h"
+
+#include <variant>
+
+namespace ridgeline {
+
+Accepted first_accepting(const KernelRequest& request, const Device& device, Log& log) {
+  Accepted accepted;
+  for (const KernelEntry& entry : device.kernels(request.node.op)) {
+    KernelChoice choice = entry.make(request);
+    if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice)) {
+      log.trace("dispatch", request.node.name + ": " + (*kernel)->name);
+      accepted.kernel = std::move(*kernel);
+      accepted.provider = entry.provider;
+      return accepted;
+    }
+    const std::string& reason = std::get<Refusal>(choice).reason;
+    log.trace("dispatch", request.node.name + ": " + std::string(entry.name) + " refuses: " + reason);
+    accepted.refusals += (accepted.refusals.empty() ? "" : "; ") + std::string(entry.name) + ": " + reason;
+  }
+  return accepted;
+}
+
+Error no_kernel(const Node& node, const Device& device, const Accepted& accepted, const std::string& addition) {
+  const std::string where = node.where.empty() ? "" : " (" + node.where.front().to_string() + ")";
+  return Error("op " + node.name + " (" + node.op + ")" + where + " has no kernel on device " +
+               std::string(device.name()) + addition + ": " + accepted.reasons());
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,29 @@
+// ridgeline/compile/first_accepting.h
+//
+// The first kernel of a device's list that takes an op, and why those before it did not.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/log.h"
+#include "ridgeline/device/device.h"
+
+namespace ridgeline {
+
+struct Accepted {
+  std::unique_ptr<Kernel> kernel;  // null: none took it
+  Provider provider = Provider::own;
+  std::string refusals;  // "name: reason; name: reason"
+  // For messages: the refusals, or that there was nobody to refuse.
+  std::string reasons() const { return refusals.empty() ? "the device does not know the op" : refusals; }
+};
+
+// Every refusal and the choice go to the log's component "dispatch".
+Accepted first_accepting(const KernelRequest& request, const Device& device, Log& log);
+
+// The Error for an op without a kernel: "op NAME (OP) (file:line) has no kernel on device D<addition>: reasons".
+Error no_kernel(const Node& node, const Device& device, const Accepted& accepted, const std::string& addition = "");
+
+}  // namespace ridgeline

@@ -1,0 +1,67 @@
+#include "ridgeline/compile/plan_text.h"
+
+namespace ridgeline {
+namespace {
+
+std::string buffer_name(int index) { return "b" + std::to_string(index); }
+
+std::string list(const std::vector<int>& buffers) {
+  std::string text;
+  for (int b : buffers) text += (text.empty() ? "" : ", ") + buffer_name(b);
+  return text;
+}
+
+std::string describe(const Buffer& b) {
+  std::string text;
+  switch (b.home) {
+    case BufferHome::arena: text = b.scratch ? "scratch" : "arena"; break;
+    case BufferHome::store: text = "store " + b.name + ":"; break;
+    case BufferHome::derived: text = "derived " + b.name + ":"; break;
+    case BufferHome::input: text = "input " + b.name + ":"; break;
+  }
+  text += " " + b.type.to_string() + " on " + std::string(b.device->name());
+  return b.layout.plain() ? text : text + ", " + b.layout.name();
+}
+
+std::string describe(const Plan& plan, const Launch& launch) {
+  std::string text = launch.derives >= 0 ? "derive " + buffer_name(launch.derives) + ": " : "";
+  const std::string moves = list(launch.inputs) + " -> " + list(launch.outputs);
+  if (launch.kind == LaunchKind::copy) return text + "copy " + moves;
+  if (launch.converts || launch.node < 0) {
+    text += "convert";
+  } else {
+    const Node& node = plan.graph.nodes[static_cast<std::size_t>(launch.node)];
+    text += node.op + (node.name == node.op ? "" : " \"" + node.name + "\"");
+  }
+  return text + " on " + std::string(launch.device->name()) + ": " + moves;
+}
+
+std::vector<bool> used_buffers(const Plan& plan) {
+  std::vector<bool> used(plan.buffers.size(), false);
+  const auto use = [&](int b) { used[static_cast<std::size_t>(b)] = true; };
+  for (const Launch& launch : plan.launches) {
+    for (int b : launch.inputs) use(b);
+    for (int b : launch.outputs) use(b);
+    if (launch.scratch >= 0) use(launch.scratch);
+  }
+  for (int b : plan.buffer_of_return) use(b);
+  return used;
+}
+
+}  // namespace
+
+std::string to_text(const Plan& plan) {
+  std::string text = "plan @" + plan.graph.name + "\n";
+  const std::vector<bool> used = used_buffers(plan);
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    if (!used[i]) continue;  // its value is written elsewhere
+    text += "  " + buffer_name(static_cast<int>(i)) + " = " + describe(plan.buffers[i]) + "\n";
+  }
+  for (const Launch& launch : plan.launches) text += "  " + describe(plan, launch) + "\n";
+  for (std::size_t i = 0; i < plan.buffer_of_return.size(); ++i) {
+    text += "  return " + buffer_name(plan.buffer_of_return[i]) + " \"" + plan.graph.returns[i].name + "\"\n";
+  }
+  return text;
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,25 @@
+// ridgeline/compile/plan_text.h
+//
+// A plan as text, for tests and for reading: every buffer with its home, type, device and layout, then the launches in
+// order and the returned values. Not parsed back.
+//
+//   plan @step
+//     b0 = store w: f32[8,4] on simulated
+//     b1 = input x: f32[2,4] on cpu
+//     b2 = arena f32[2,4] on simulated
+//     copy b1 -> b2
+//     dense "dense_1" on simulated: b2, b0 -> b3
+//     derive b4: convert on cpu: b0 -> b4
+//     return b3 "y"
+#pragma once
+
+#include <string>
+
+#include "ridgeline/compile/plan.h"
+
+namespace ridgeline {
+
+// Kernels are named by their op, so the text is the same on every machine.
+std::string to_text(const Plan& plan);
+
+}  // namespace ridgeline

@@ -1,0 +1,18 @@
+// ridgeline/compile/target.h
+//
+// Where a program is to run: what the parts of lowering know of the session. Borrows all of it.
+#pragma once
+
+#include "ridgeline/compile/parameter_store.h"
+#include "ridgeline/core/log.h"
+
+namespace ridgeline {
+
+struct Target {
+  Device& device;  // that programs are placed on; parameters live there
+  Device& cpu;     // the host's: inputs arrive there, and what `device` cannot do may run there
+  bool soft_placement = true;
+  Log& log;
+};
+
+}  // namespace ridgeline

@@ -1,0 +1,24 @@
+#include "ridgeline/graph/pass/fusion_limits.h"
+
+#include <algorithm>
+
+namespace ridgeline {
+
+bool FusionLimits::takes_epilogue(std::string_view op, std::string_view activation, DType type) const {
+  return std::any_of(epilogues.begin(), epilogues.end(), [&](const EpilogueLimits& e) {
+    return e.op == op && e.activation == activation && e.types.contains(type);
+  });
+}
+
+FusionLimits reference_fusion_limits() {
+  FusionLimits limits;
+  for (const char* op : {"conv2d", "dense"}) limits.epilogues.push_back({op, "relu", kFloatingTypes});
+  limits.loop = {.terms = 1024,
+                 .operands = 256,
+                 .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},
+                 .results = {DType::f32},
+                 .sums = true};
+  return limits;
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,40 @@
+// ridgeline/graph/pass/fusion_limits.h
+//
+// What a device takes as one launch: which ops apply which pointwise op to their own results (an epilogue), and how
+// large a fused loop may be. The device says it once (Device::fusion_limits), the passes that fuse read it. A plain
+// value; an empty one fuses nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ridgeline/graph/ir/dtype_set.h"
+
+namespace ridgeline {
+
+// `op` has an attribute "activation" that may be set to the name of the pointwise op.
+struct EpilogueLimits {
+  std::string op;          // "conv2d"
+  std::string activation;  // "relu"
+  DTypeSet types;          // of its result
+};
+
+struct LoopLimits {
+  std::size_t terms = 0;     // of the expression; 0: no loops
+  std::size_t operands = 0;  // distinct ones
+  DTypeSet inputs;           // of operands; the step of random numbers apart
+  DTypeSet results;
+  bool sums = false;  // whether a sum over all elements may end one
+};
+
+struct FusionLimits {
+  std::vector<EpilogueLimits> epilogues;
+  LoopLimits loop;
+  bool takes_epilogue(std::string_view op, std::string_view activation, DType type) const;
+};
+
+// What the op's own reference implementations take: all that a graph can say.
+FusionLimits reference_fusion_limits();
+
+}  // namespace ridgeline

@@ -1,0 +1,13 @@
+// ridgeline/train/session_options.h
+//
+// The session that a recipe asks for: threads, device, diagnostics, trace.
+#pragma once
+
+#include "ridgeline/compile/session.h"
+#include "ridgeline/train/recipe.h"
+
+namespace ridgeline::train {
+
+SessionOptions session_options(const Recipe& recipe);
+
+}  // namespace ridgeline::train
