@@ -2,6 +2,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <future>
+
 #include "helpers.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/runtime/tuner.h"
@@ -287,6 +290,32 @@ TEST(Runtime, LendingAllSlotsIsAnErrorAndNoDeadlock) {
     EXPECT_EQ(it.next()->index(), static_cast<std::uint64_t>(it.slots()));
   }
   EXPECT_ERROR(Iterator(rows_in_memory(100).batch(2), {.memory_limit = 10}), "memory_limit is 10");
+}
+
+TEST(Runtime, WaitingForABatchHasALimit) {
+  using namespace std::chrono_literals;
+  static std::promise<void> gate;
+  const std::shared_future<void> open = gate.get_future().share();
+  register_generator("behind a gate",
+                     {.schema = {{"x", DType::i32, Shape{}}}, .rows = 2, .row = [open](std::int64_t i) {
+                        open.wait();
+                        return std::vector{Tensor::scalar(static_cast<std::int32_t>(i))};
+                      }});
+  const Dataset data = FromGenerator("behind a gate").batch(1);
+  Iterator it(data, {.workers = 1, .slots = 1});
+  EXPECT_FALSE(it.wait_for(10ms));
+  gate.set_value();
+  EXPECT_TRUE(it.wait_for(60s));
+  {
+    const auto batch = it.next();
+    EXPECT_TRUE(it.wait_for(60s));  // every slot is lent: next() would throw at once
+    EXPECT_ERROR(it.next(), "all 1 batch slots are lent");
+  }
+  EXPECT_TRUE(it.wait_for(60s));
+  EXPECT_TRUE(it.next());
+  EXPECT_TRUE(it.wait_for(60s));
+  EXPECT_FALSE(it.next());
+  EXPECT_TRUE(Iterator(data, {.pull = true}).wait_for(0ms));
 }
 
 TEST(Runtime, TheTunerLeavesNoSlotUnusedThatTheConsumerNeeds) {

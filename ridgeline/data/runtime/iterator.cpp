@@ -162,6 +162,10 @@ std::optional<Batch> Iterator::next() {
   return state_->callbacks.empty() ? state_->take() : state_->take_with_callbacks();
 }
 
+bool Iterator::wait_for(std::chrono::milliseconds limit) const {
+  return state_->failure || state_->ring->wait_for(limit);
+}
+
 IteratorState Iterator::state() const { return state_->failure ? state_->stopped_at : state_->ring->state(); }
 void Iterator::save(const std::string& path) const { write_file_atomically(path, state().to_json() + "\n"); }
 void Iterator::restore(const std::string& path) { restore(IteratorState::from_json(read_file(path))); }

@@ -7,6 +7,7 @@
 //   while (auto batch = it.next()) step(batch->image(), batch->label());
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -66,6 +67,9 @@ class Iterator {
   // The next batch, in an order and with contents that do not depend on workers; nullopt after the last one.
   // A bad record is thrown here when its batch is due, as the Error the worker met; so again at every later call.
   std::optional<Batch> next();
+  // Whether next() would return at once (with a batch, at the end, or with an Error); waits for that up to `limit`. For
+  // a consumer that has other things to listen to. In pull mode next() does the work itself: true.
+  bool wait_for(std::chrono::milliseconds limit) const;
 
   // After the batches that next() has returned so far.
   IteratorState state() const;

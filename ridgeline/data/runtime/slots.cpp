@@ -232,14 +232,26 @@ bool SlotRing::work(int worker) {
 
 // ---- consumer
 
+Slot* SlotRing::ready_slot() {
+  for (Slot& slot : slots_) {
+    if (slot.state == Slot::State::ready && slot.sequence == next_deliver_) return &slot;
+  }
+  return nullptr;
+}
+
+// Counts as the consumer's wait; the first batch is start-up, not starvation.
+template <class Wait>
+auto SlotRing::waiting(Wait&& wait) {
+  const TraceSpan span(trace_, "data", "wait for batch");
+  const auto begin = std::chrono::steady_clock::now();
+  const auto result = wait();
+  if (next_deliver_ > 0)
+    wait_ns_ += static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
+  return result;
+}
+
 Slot* SlotRing::wait_for_next(std::unique_lock<std::mutex>& lock) {
-  const auto find = [&]() -> Slot* {
-    for (Slot& slot : slots_) {
-      if (slot.state == Slot::State::ready && slot.sequence == next_deliver_) return &slot;
-    }
-    return nullptr;
-  };
-  Slot* slot = find();
+  Slot* slot = ready_slot();
   if (slot) return slot;
   if (all_lent()) {
     throw Error(fmt::format(
@@ -247,7 +259,7 @@ Slot* SlotRing::wait_for_next(std::unique_lock<std::mutex>& lock) {
         slots_.size()));
   }
   if (!pool_) {
-    while (!stopping_ && !(slot = find()) && !(end_ && next_deliver_ >= *end_)) {
+    while (!stopping_ && !(slot = ready_slot()) && !(end_ && next_deliver_ >= *end_)) {
       const Claim mine = claim(lock);
       if (!mine.slot) continue;  // the end was found, or a batch without rows
       lock.unlock();
@@ -256,13 +268,18 @@ Slot* SlotRing::wait_for_next(std::unique_lock<std::mutex>& lock) {
     }
     return slot;
   }
-  const TraceSpan span(trace_, "data", "wait for batch");
-  const auto begin = std::chrono::steady_clock::now();
-  ready_.wait(lock, [&] { return stopping_ || (slot = find()) != nullptr || (end_ && next_deliver_ >= *end_); });
-  // The first batch is start-up, not starvation.
-  if (next_deliver_ > 0)
-    wait_ns_ += static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
-  return slot;
+  return waiting([&] {
+    ready_.wait(lock,
+                [&] { return stopping_ || (slot = ready_slot()) != nullptr || (end_ && next_deliver_ >= *end_); });
+    return slot;
+  });
+}
+
+bool SlotRing::wait_for(std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  const auto due = [&] { return stopping_ || ready_slot() || all_lent() || (end_ && next_deliver_ >= *end_); };
+  if (!pool_ || due()) return true;
+  return waiting([&] { return ready_.wait_for(lock, limit, due); });
 }
 
 Slot* SlotRing::next() {

@@ -34,6 +34,8 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
   void stop();
   // The next slot, now lent; null at the end. Throws what a worker met in it, and where every slot is lent.
   Slot* next();
+  // Whether next() would return at once; waits for that up to `limit`.
+  bool wait_for(std::chrono::milliseconds limit);
   bool stopped() const { return stopping_; }
   bool has_room() const;  // not every slot is lent
   void wait_for_room();   // until then, or until it is stopped
@@ -62,6 +64,9 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
   bool place(Slot& slot);
   bool all_lent() const;
   void fill(const Claim& claim, Scratch& scratch);
+  Slot* ready_slot();  // the one that is due, if it is ready
+  template <class Wait>
+  auto waiting(Wait&& wait);
   Slot* wait_for_next(std::unique_lock<std::mutex>& lock);
 
   std::shared_ptr<const Pipeline> pipeline_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <type_traits>
 
 #include "ridgeline/data/ir/functions.h"
@@ -49,8 +50,8 @@ Test test_of(const Node& node) {
   return comparison<double>(test, arg<Reals>(node.args, "values"), number_of);
 }
 
-// The rows of an epoch that pass are found in order, as far as someone asks. A row whose test fails stays in, so that
-// its error is met where the row is made, under the rules for bad samples.
+// The rows of an epoch that pass are found in order, as far as someone asks. A row that cannot be tested stays in, so
+// that its error is met where the row is made, under the rules for bad samples.
 class FilterRows : public Rows {
  public:
   FilterRows(const Node& node, RowsPtr input, int places)
@@ -71,7 +72,15 @@ class FilterRows : public Rows {
     });
   }
   RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
-    return input_->run(below(a), targets, cells, scratch);
+    const RowAddress row = use(a.epoch, [&](Epoch& index) {
+      const RowAddress found = below(index, a);
+      if (const auto failed = index.failed.find(found.position); failed != index.failed.end()) {
+        const std::string origin = input_->origin(found);
+        throw SampleError(origin + ": " + failed->second + " (in filter)", origin, "filter");
+      }
+      return found;
+    });
+    return input_->run(row, targets, cells, scratch);
   }
   std::string origin(RowAddress a) const override { return input_->origin(below(a)); }
   std::uint64_t records() const override { return input_->records(); }
@@ -81,8 +90,9 @@ class FilterRows : public Rows {
     explicit Epoch(int places) : scratch(places) { scratch.cheap = true; }
     std::mutex mutex;
     Scratch scratch;
-    std::vector<std::uint64_t> passing;  // positions of the input
-    std::uint64_t next = 0;              // to be tested
+    std::vector<std::uint64_t> passing;           // positions of the input
+    std::map<std::uint64_t, std::string> failed;  // those whose test threw, and what
+    std::uint64_t next = 0;                       // to be tested
   };
   template <class F>
   std::invoke_result_t<F, Epoch&> use(std::uint64_t e, F&& f) const {
@@ -90,11 +100,12 @@ class FilterRows : public Rows {
     const std::lock_guard lock(index->mutex);
     return f(*index);
   }
+  RowAddress below(Epoch& index, RowAddress a) const {
+    RIDGELINE_CHECK(find(index, a), "a row beyond those that pass the filter");
+    return {a.epoch, index.passing[a.position]};
+  }
   RowAddress below(RowAddress a) const {
-    return use(a.epoch, [&](Epoch& index) {
-      RIDGELINE_CHECK(find(index, a), "a row beyond those that pass the filter");
-      return RowAddress{a.epoch, index.passing[a.position]};
-    });
+    return use(a.epoch, [&](Epoch& index) { return below(index, a); });
   }
   // Tests rows until the asked one has been found, or there are no more.
   bool find(Epoch& e, RowAddress a) const {
@@ -102,12 +113,14 @@ class FilterRows : public Rows {
     Cell* cells = e.scratch.cells.data();
     while (e.passing.size() <= a.position && input_->has({a.epoch, e.next})) {
       if (e.next % kAhead == 0) bring_near(e, a.epoch);
-      bool passes = true;
+      bool made = false, passes = true;
       try {
         e.scratch.begin();
         input_->run({a.epoch, e.next}, {}, cells, e.scratch);
+        made = true;
         passes = test_(cells[column_]);
-      } catch (const Error&) {  // met again where the row is made
+      } catch (const Error& error) {
+        if (made) e.failed.emplace(e.next, error.what());  // else met again where the row is made
       }
       if (passes) e.passing.push_back(e.next);
       ++e.next;

@@ -1,0 +1,106 @@
+"""The data engine: from files to batches.
+
+    from ridgeline import data
+
+    train = (data.ImageFolder("flowers/train").shuffle()
+             .map(data.RandomResizedCrop(224), data.RandomHorizontalFlip(), data.Normalize.imagenet())
+             .batch(128, drop_remainder=True))
+    for batch in data.Iterator(train, epochs=3):
+        batch["image"]  # f32 [128,224,224,3], a NumPy array over the engine's memory
+
+PyTorch users change one import: `from ridgeline.data import DataLoader`. Names and defaults are those of the C++ API;
+`reference_page()` prints all nodes and transforms.
+"""
+
+from .. import _core
+from .._core import ArgumentError, Error, InternalError, RunError, Transform, passes_page, reference_page
+from . import _generated
+from ._callables import FileList, FromGenerator, FromStream, Function
+from ._graph import (Dataset, Filter, Sampler, compare, concat, is_in, is_not_in, kForever, kUnknown, mix, passes,
+                     zip)
+from ._run import Batch, Iterator, Replayer, Sample, replay
+
+_no_tokens = _core.Tokens()
+
+
+def _source(op, args):
+    return Dataset(_core.make_source(op, args, _no_tokens))
+
+
+def _sampler(op, args):
+    return Sampler(op, args)
+
+
+def _transform(op, args, operations=()):
+    from ._graph import _flat
+
+    return _core.make_transform(op, args, _flat([operations]), _no_tokens)
+
+
+_names = _generated.define(_core, globals())
+
+
+def RandomColorAdjust(brightness=(), contrast=(), saturation=(), hue=()):
+    """MindData's name for ColorJitter."""
+    return ColorJitter(brightness, contrast, saturation, hue)  # noqa: F821
+
+
+def RandomBrightness(brightness):
+    """Brightness by a random factor: ColorJitter with one step."""
+    return ColorJitter(brightness=brightness)  # noqa: F821
+
+
+def RandomContrast(contrast):
+    """Contrast by a random factor: ColorJitter with one step."""
+    return ColorJitter(contrast=contrast)  # noqa: F821
+
+
+def RandomSaturation(saturation):
+    """Saturation by a random factor: ColorJitter with one step."""
+    return ColorJitter(saturation=saturation)  # noqa: F821
+
+
+def RandomHue(hue):
+    """Hue by a random share of the circle: ColorJitter with one step."""
+    return ColorJitter(hue=hue)  # noqa: F821
+
+
+def RandomCropWithPadding(size, padding):
+    """A random window after adding `padding` zero pixels on all sides."""
+    return RandomCrop(size, padding)  # noqa: F821
+
+
+def NormalizeWith(mean, std):
+    """The same as Normalize."""
+    return Normalize(mean, std)  # noqa: F821
+
+
+def _imagenet():
+    """Normalize with the usual means and deviations of ImageNet."""
+    return Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # noqa: F821
+
+
+Normalize.imagenet = _imagenet  # noqa: F821
+
+_LATER = {"DataLoader": "_loader", "from_torchvision": "_torchvision", "Translation": "_torchvision"}
+
+__all__ = sorted(
+    [*_names, *_LATER, "ArgumentError", "Batch", "Dataset", "Error", "FileList", "Filter", "FromGenerator",
+     "FromStream", "Function", "InternalError", "Iterator", "NormalizeWith", "RandomBrightness", "RandomColorAdjust",
+     "RandomContrast", "RandomCropWithPadding", "RandomHue", "RandomSaturation", "Replayer", "RunError", "Sample",
+     "Sampler", "Transform", "compare", "concat", "is_in", "is_not_in", "kForever", "kUnknown", "mix", "passes",
+     "passes_page", "reference_page", "replay", "zip"])
+
+
+def __getattr__(name):
+    if name in _LATER:
+        import importlib
+
+        value = getattr(importlib.import_module("." + _LATER[name], __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'ridgeline.data' has no attribute {name!r}")
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,67 @@
+"""Python functions and rows as parts of a graph.
+
+Graphs hold names, so that they can be written down; the functions behind them live as long as a dataset or iterator
+that uses them. Workers call them with the interpreter's lock, so they run one at a time: use them for what the engine
+lacks. What they raise is the error of the row they worked on.
+"""
+
+from .. import _core
+from ._graph import Dataset
+
+
+def name_of(function):
+    """A name that another run finds again: module and qualified name."""
+    target = getattr(function, "func", function)  # functools.partial
+    name = getattr(target, "__qualname__", None) or type(target).__qualname__
+    module = getattr(target, "__module__", None) or type(target).__module__
+    return f"{module}.{name}".replace("<", "").replace(">", "")
+
+
+def named_predicate(predicate, name=None):
+    if isinstance(predicate, str):
+        return predicate, None
+    return _core.name_predicate(name or name_of(predicate), predicate)
+
+
+def Function(function, dtype=None, shape=None, name=None):
+    """A Python function as a transform: `function(value) -> value`.
+
+    function: gets a NumPy array (pixels: u8 [height, width, channels]) or bytes, a copy that it may keep; its result
+        must not depend on anything else, or runs could not be repeated. Or the name of one that is registered already.
+    dtype: of the result: 'f64', 'f32', 'bf16', 'f16', 'u8', 'i32', 'i64', 'bool' or 'bytes'; absent: as the value's
+    shape: of the result, -1 for an extent that varies; () is a single number; absent: as the value's
+    name: under which graphs hold it; absent: the function's own
+    """
+    args = {"dtype": dtype}
+    if shape is not None:
+        args["shape"] = list(shape) or [0]
+    if isinstance(function, str):
+        return _core.make_transform("function", {"name": function, **args}, [], _core.Tokens())
+    found, tokens = _core.name_function(name or name_of(function), function, dtype or "")
+    return _core.make_transform("function", {"name": found, **args}, [], tokens)
+
+
+def FromGenerator(row, columns, rows, version=0, name=None):
+    """Rows by index from Python: `row(index)` gives a tuple of values, one a column. Called in any order.
+
+    columns: [(name, dtype, shape)], shape without the rows, -1 where it differs; bytes have the shape ()
+    rows: how many there are
+    version: another one where the rows are others; caches on disk go by it
+    """
+    found, tokens = _core.name_generator(name or name_of(row), list(columns), rows, row, version)
+    return Dataset(_core.make_source("generator", {"name": found}, tokens))
+
+
+def FromStream(open, columns, rows, window=4096, version=0, name=None):
+    """Rows one after the other from Python: `open()` gives an iterator of tuples, again and again the same rows.
+
+    window: rows that are kept for those who ask out of order
+    """
+    found, tokens = _core.name_stream(name or name_of(open), list(columns), rows, open, window, version)
+    return Dataset(_core.make_source("generator", {"name": found, "stream": True}, tokens))
+
+
+def FileList(paths, labels, name="files"):
+    """Files by path, with a label each: columns image (bytes) and label (i32), in this order."""
+    found, tokens = _core.name_files(name, list(paths), [int(label) for label in labels])
+    return Dataset(_core.make_source("generator", {"name": found}, tokens))

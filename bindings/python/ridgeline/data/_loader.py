@@ -1,0 +1,367 @@
+"""DataLoader: what a PyTorch user writes today, on the engine."""
+
+import os
+import warnings
+
+from .._core import ArgumentError, Tokens, make_transform
+from ._callables import Function
+from ._inputs import input_of
+from ._run import Iterator, replay
+from ._torchvision import translate
+
+
+class DataLoader:
+    """Batches of a folder or data set as PyTorch tensors, by threads instead of processes.
+
+        train = torchvision.datasets.ImageFolder("train", transform)
+        for images, labels in ridgeline.data.DataLoader(train, batch_size=128, shuffle=True, drop_last=True):
+            ...
+
+    Arguments that PyTorch's DataLoader has, too:
+
+    dataset: a folder of class folders; a dataset of ridgeline.data; torchvision's ImageFolder, CIFAR10 and the like,
+        Subset and ConcatDataset of them; any map-style data set whose samples are (image, label) or dicts, the image as
+        bytes, a path, a PIL image or pixels u8; Hugging Face's `datasets`, whose images are left encoded
+    batch_size: samples of a batch; None: the dataset is batched already
+    shuffle: a new random order in every epoch
+    sampler: torch's DistributedSampler, RandomSampler, SequentialSampler, SubsetRandomSampler or WeightedRandomSampler,
+        or a sampler of ridgeline.data
+    num_workers: threads; 0: one per core
+    collate_fn: gets the list of a batch's (image, label) tensors; its result is delivered
+    pin_memory: images and labels in pinned memory, for .to("cuda", non_blocking=True)
+    drop_last: leave out a last batch that is not full
+    timeout: seconds to wait for a batch; 0: for ever
+    generator: its initial_seed() is the seed
+    prefetch_factor: batches that are prepared ahead, a worker; absent: as 512 MiB allow, at most 8 in all
+    persistent_workers: False ends the threads after every epoch. What makes later epochs fast is lost then.
+
+    And of the engine:
+
+    transform: torchvision's (v1, v2 or a Compose of them, translated) or transforms of ridgeline.data; absent: the data
+        set's own
+    untranslatable: what happens to a transform that has no equal: 'error', or 'python': it and those after it run as a
+        Python function on the finished sample, one sample at a time
+    seed: of the order and of all random transforms
+    rank, world_size: this process's part of the data; distributed=True takes them from torch.distributed
+    output: 'torch' or 'numpy'
+    memory_format: 'channels_last' ([N,C,H,W] as a view of [N,H,W,C], no copy) or 'contiguous'
+    image, label: columns, or keys of samples that are dicts
+    bad_samples: 'raise', 'skip' (the batch is shorter) or 'replace' (another sample stands in)
+    bad_sample_budget, quarantine: bad samples that end the run; a file that lists them
+    memory_limit: bytes of prepared batches
+    jpeg_index_memory: bytes for indices that make later epochs fast; -1: a sixteenth of memory; 0: none
+
+    Every `for` over the loader is the next epoch; one that was left early counts. Images come as f32 or u8 [N,C,H,W],
+    labels as int64 [N]; `len(loader)` is the batches of an epoch. A last batch that is not full is shorter.
+    """
+
+    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
+                 collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,
+                 multiprocessing_context=None, generator=None, *, prefetch_factor=None, persistent_workers=True,
+                 transform=None, untranslatable="error", seed=None, rank=None, world_size=None, distributed=False,
+                 output="torch", memory_format="channels_last", image=None, label=None, bad_samples="raise",
+                 bad_sample_budget=1000, quarantine="", memory_limit=0, jpeg_index_memory=-1):
+        _refuse("batch_sampler", batch_sampler, "batches are the engine's: see Dataset.bucket for batches by length")
+        _refuse("worker_init_fn", worker_init_fn, "workers are threads of the engine, not processes")
+        _refuse("multiprocessing_context", multiprocessing_context, "workers are threads of the engine, not processes")
+        _one_of("output", output, ("torch", "numpy"))
+        _one_of("memory_format", memory_format, ("channels_last", "contiguous"))
+        if timeout < 0:
+            raise ArgumentError(f"timeout is {timeout}, it must be 0 or more seconds")
+        if output == "numpy" and pin_memory:
+            raise ArgumentError("pin_memory is for output='torch'")
+        if generator is not None:
+            if seed is not None:
+                raise ArgumentError("give one of seed and generator")
+            seed = generator.initial_seed()
+        self.dataset = dataset
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self.sampler = sampler
+        self.collate_fn = None if _is_default_collate(collate_fn) else collate_fn
+        self.pin_memory = pin_memory and _can_pin()
+        self._timeout = timeout
+        self._output = output
+        self._persistent = persistent_workers
+
+        source = input_of(dataset, image, label)
+        self.classes = source.classes
+        self._columns, self._form, self._keys = source.columns, source.form, source.keys
+        self._channels_first = memory_format == "channels_last"
+        self._followed = None  # the sampler whose set_epoch counts, and the epoch that was seen last
+        if batch_size is None:
+            self.graph = _batched(source.dataset, transform, shuffle, sampler, drop_last)
+        else:
+            rank, world_size = _ranks(rank, world_size, distributed)
+            ordered, followed = _ordered(source.dataset, shuffle, sampler, rank, world_size)
+            self._followed = followed and [followed, followed.epoch]
+            graph = self._transformed(ordered, source, transform, untranslatable, memory_format)
+            self.graph = graph.batch(batch_size, drop_remainder=drop_last)
+        # The seed of a state counts unless one is given here.
+        self.graph = self.graph if seed is None else self.graph.with_seed(seed)
+        slots = 0
+        if prefetch_factor is not None:
+            if prefetch_factor < 1:
+                raise ArgumentError(f"prefetch_factor is {prefetch_factor}, it must be at least 1")
+            slots = prefetch_factor * (num_workers or len(os.sched_getaffinity(0))) + 1
+        self._options = dict(epochs=-1, workers=num_workers, slots=slots, memory_limit=memory_limit,
+                             bad_samples=bad_samples, bad_sample_budget=bad_sample_budget, quarantine=quarantine,
+                             jpeg_index_memory=jpeg_index_memory, seed=seed)
+        self._iterator = None
+        self._state = None  # after the last batch that was delivered
+        self._loaded = False  # the state was set from outside and has not been gone on from
+        self._pass = 0
+        self._size = None
+
+    def _transformed(self, dataset, source, transform, untranslatable, memory_format):
+        if transform is not None and source.transform is not None:
+            raise ArgumentError("the data set has a transform of its own: leave out transform=, or take it off")
+        image = self._columns[0]
+        translation = translate(transform or source.transform, source.channels, untranslatable)
+        made = list(translation.transforms)
+        cast = [made.pop()] if made and made[-1].op == "type_cast" and not translation.python else []
+        if made:
+            dataset = dataset.map_columns([image], *made)
+        if _type_of(dataset, image) == "bytes":  # nothing has asked for pixels yet
+            dataset = dataset.map_columns([image], make_transform("decode", {}, [], Tokens()))
+        if translation.python:
+            result = translation.call_python(replay(dataset, 0, 0)[image])  # its type and shape are those of all
+            name = "torchvision." + "_".join(type(t).__name__ for t in translation.python)
+            run = Function(translation.call_python, _TYPES[str(result.dtype)], result.shape, name)
+            dataset = dataset.map_columns([image], run)
+        if memory_format == "contiguous":
+            dataset = dataset.map_columns([image], make_transform("hwc_to_chw", {}, [], Tokens()))
+        return dataset.map_columns([image], *cast) if cast else dataset
+
+    # ---- iteration
+
+    def __len__(self):
+        if self._size is None:
+            self._size = len(self.graph)
+        return self._size
+
+    def __iter__(self):
+        self._pass += 1
+        mine = self._pass
+        self._begin()
+        while True:
+            if mine != self._pass:
+                raise RuntimeError("another iteration over this DataLoader has begun: it goes on, this one cannot")
+            batch = self._iterator.next(self._timeout)
+            last = batch.last_of_epoch
+            self._state = batch.state_after()
+            self._loaded = False
+            value = self._delivered(batch)
+            del batch
+            if last and not self._persistent:
+                self.close()
+            yield value
+            del value
+            if last:
+                return
+
+    def _begin(self):
+        """Brings the iterator to where the next epoch, or the rest of a restored one, begins."""
+        if self._followed and self._followed[0].epoch != self._followed[1]:
+            self._followed[1] = self._followed[0].epoch
+            self.set_epoch(self._followed[1])
+        state = self._state
+        if state is not None and state["delivered"] > 0 and not self._loaded:  # the last pass was left early
+            state = {**state, "epoch": state["epoch"] + 1, "delivered": 0}
+        self._go_to(state)
+
+    def _go_to(self, state):
+        if self._iterator is None:
+            self._iterator = Iterator(self.graph, start=state, **self._options)
+        elif state is not None and self._iterator.state() != state:
+            self._iterator.restore(state)
+        self._state = self._iterator.state()
+
+    def set_epoch(self, epoch):
+        """The epoch that the next `for` runs: of the order and of all random draws. A restored position in the middle
+        of that epoch stays."""
+        state = self._position()
+        if state["epoch"] == epoch and (self._loaded or state["delivered"] == 0):
+            return
+        self._state = {**state, "epoch": epoch, "delivered": 0}
+        self._loaded = True
+
+    def _position(self):
+        if self._state is None:
+            self._go_to(None)
+        return self._state
+
+    # ---- state
+
+    def state_dict(self):
+        """Where the consumer stands, after the batches that it got; small, and good for JSON."""
+        return dict(self._position())
+
+    def load_state_dict(self, state):
+        """Goes on from a state, in the middle of an epoch, too: with any number of workers, and with any number of
+        ranks whose batches together are as large. An Error if it belongs to another graph or other data."""
+        self._pass += 1
+        self._go_to(dict(state))
+        self._loaded = True
+
+    # ---- what is delivered
+
+    def _delivered(self, batch):
+        rows = _real_rows(batch)
+        names = self._columns if self._form == "tuple" else [name for name in batch.keys() if name != "mask"]
+        values = {self._keys.get(name, name): self._column(batch, name, rows) for name in names}
+        if self.collate_fn is not None:
+            columns = list(values.values())
+            samples = [tuple(column[i] for column in columns) for i in range(len(columns[0]))]
+            if self._form == "dict":
+                samples = [dict(zip(values, sample)) for sample in samples]
+            return self.collate_fn(samples)
+        return values if self._form == "dict" else list(values.values())
+
+    def _column(self, batch, name, rows):
+        if self._output == "numpy":
+            value = batch[name]
+            return [value[i] for i in _indices(rows)] if isinstance(value, list) else value[rows]
+        dtype = _type_of(batch, name)
+        if dtype == "bytes":
+            value = batch[name]
+            return [value[i] for i in _indices(rows)]
+        first = self._channels_first and name == self._columns[0] and len(batch.shape(name)) == 4
+        tensor = batch.torch(name, channels_first=first)
+        if not (isinstance(rows, slice) and rows.stop == len(tensor)):
+            tensor = tensor[rows]
+        if dtype == "i32":
+            tensor = tensor.long()  # as PyTorch's losses want labels
+        return tensor.pin_memory() if self.pin_memory else tensor
+
+    # ---- the run
+
+    def stats(self):
+        """Where the time of the run went; empty before it has begun."""
+        return self._iterator.stats() if self._iterator else {}
+
+    def bad_samples(self):
+        """Bad samples met so far."""
+        return self._iterator.bad_samples() if self._iterator else 0
+
+    def close(self):
+        """Ends the threads; batches stay valid, and the next `for` starts new threads."""
+        if self._iterator is not None:
+            self._iterator.close()
+            self._iterator = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+_TYPES = {"uint8": "u8", "float32": "f32", "float64": "f64", "float16": "f16", "int32": "i32", "int64": "i64",
+          "bool": "bool"}
+
+
+def _refuse(name, value, why):
+    if value is not None:
+        raise ArgumentError(f"{name} is not supported: {why}")
+
+
+def _one_of(name, value, allowed):
+    if value not in allowed:
+        raise ArgumentError(f"{name} is {value!r} (allowed: {', '.join(map(repr, allowed))})")
+
+
+def _is_default_collate(function):
+    return function is None or getattr(function, "__module__", "").endswith("_utils.collate") and \
+        function.__name__ == "default_collate"
+
+
+def _can_pin():
+    import torch
+
+    if torch.cuda.is_available():
+        return True
+    warnings.warn("pin_memory=True has no effect: PyTorch finds no accelerator", stacklevel=3)
+    return False
+
+
+def _real_rows(batch):
+    """A slice where real rows are the first ones, else their places."""
+    import numpy as np
+
+    mask = batch["mask"][: batch.samples]
+    return slice(0, batch.samples) if mask.all() else np.flatnonzero(mask)
+
+
+def _indices(rows):
+    return range(rows.stop) if isinstance(rows, slice) else rows
+
+
+def _type_of(columns, name):
+    """Of a dataset or a batch."""
+    return next(dtype for column, dtype, _ in columns.columns() if column == name)
+
+
+def _batched(dataset, transform, shuffle, sampler, drop_last):
+    given = {"transform": transform, "shuffle": shuffle, "sampler": sampler, "drop_last": drop_last or None}
+    for name, value in given.items():
+        if value is not None:
+            raise ArgumentError(f"batch_size=None takes the batches of the dataset: {name} belongs into it")
+    if not dataset._core.batched():
+        raise ArgumentError("batch_size=None needs a dataset that ends in batches: call batch() on it")
+    return dataset
+
+
+def _ranks(rank, world_size, distributed):
+    if (rank is None) != (world_size is None):
+        raise ArgumentError("give rank and world_size together")
+    if not distributed:
+        return (0, 1) if rank is None else (rank, world_size)
+    if rank is not None:
+        raise ArgumentError("give distributed=True, or rank and world_size")
+    import torch.distributed as dist
+
+    if not dist.is_available() or not dist.is_initialized():
+        raise ArgumentError("distributed=True needs torch.distributed.init_process_group before")
+    return dist.get_rank(), dist.get_world_size()
+
+
+def _ordered(dataset, shuffle, sampler, rank, world_size):
+    """The dataset in the order that was asked for, this rank's part of it; and a sampler whose epoch is followed."""
+    from .. import data
+
+    if dataset._core.batched():
+        raise ArgumentError("the dataset is batched already: give batch_size=None")
+    followed = None
+    if sampler is not None:
+        if shuffle:
+            raise ArgumentError("give one of sampler and shuffle")
+        kind = type(sampler).__name__
+        if isinstance(sampler, data.Sampler):
+            dataset = dataset.sample(sampler)
+        elif not type(sampler).__module__.startswith("torch.utils.data"):
+            raise ArgumentError(f"the sampler {kind} cannot be translated: it is none of torch.utils.data's, or give "
+                                "one of ridgeline.data")
+        elif kind == "DistributedSampler":
+            if world_size != 1:
+                raise ArgumentError("give one of DistributedSampler, rank and distributed")
+            followed, shuffle, rank, world_size = sampler, sampler.shuffle, sampler.rank, sampler.num_replicas
+            if shuffle:
+                dataset = dataset.shuffle(seed=sampler.seed)
+            shuffle = False
+        elif kind == "RandomSampler":
+            dataset = dataset.sample(data.RandomSampler(replacement=sampler.replacement, count=sampler.num_samples))
+        elif kind == "SubsetRandomSampler":
+            dataset = dataset.sample(data.SubsetRandomSampler([int(i) for i in sampler.indices]))
+        elif kind == "WeightedRandomSampler":
+            weights = [float(w) for w in sampler.weights]
+            dataset = dataset.sample(data.WeightedRandomSampler(weights, replacement=sampler.replacement,
+                                                                count=sampler.num_samples))
+        elif kind != "SequentialSampler":
+            raise ArgumentError(f"the sampler {kind} cannot be translated (known: DistributedSampler, RandomSampler, "
+                                "SequentialSampler, SubsetRandomSampler, WeightedRandomSampler)")
+    if shuffle:
+        dataset = dataset.shuffle()
+    if world_size != 1:
+        dataset = dataset.shard(world_size, rank)
+    return dataset, followed

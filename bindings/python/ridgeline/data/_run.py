@@ -1,0 +1,224 @@
+"""Runs of a dataset: batches one after the other, and single samples."""
+
+import atexit
+
+from .. import _core
+
+# No worker may wait for the interpreter's lock when the interpreter ends.
+atexit.register(_core.close_all)
+
+
+class Batch:
+    """One batch: columns as arrays over memory that the run lends.
+
+    The memory stays valid as long as the batch or one of its arrays or tensors lives, whatever the iterator does. A
+    few batches may be kept at no cost; those beyond are copies.
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core):
+        self._core = core
+
+    def __getitem__(self, name):
+        """The column as a NumPy array, no copy (byte strings: a list of bytes, copied)."""
+        return self._core[name]
+
+    def __contains__(self, name):
+        return name in self._core
+
+    def keys(self):
+        """Names of the columns."""
+        return self._core.keys()
+
+    def columns(self):
+        """[(name, dtype, shape)], the rows in front of every shape."""
+        return self._core.columns()
+
+    def dlpack(self, name, channels_first=False):
+        """The column as an object with __dlpack__, for any library that takes it.
+
+        channels_first: shows [N,H,W,C] as [N,C,H,W] over the same memory
+        """
+        return self._core.dlpack(name, channels_first)
+
+    def torch(self, name, channels_first=None):
+        """The column as a PyTorch tensor over the same memory.
+
+        channels_first: [N,H,W,C] as [N,C,H,W], which PyTorch calls channels_last; absent: for the column image, where
+        its last extent is 1 or 3
+        """
+        import torch
+
+        if channels_first is None:
+            shape = self.shape(name)
+            channels_first = name == "image" and len(shape) == 4 and shape[3] in (1, 3)
+        return torch.from_dlpack(self._core.dlpack(name, channels_first))
+
+    def shape(self, name):
+        """Extents of a column of this batch."""
+        for column, _, shape in self._core.columns():
+            if column == name:
+                return tuple(shape) if -1 not in shape else self._core[name].shape
+        raise KeyError(name)
+
+    image = property(lambda self: self["image"], doc="u8 or f32 [N,H,W,C]")
+    label = property(lambda self: self["label"], doc="i32 [N]")
+    flip = property(lambda self: self["flip"], doc="u8 [N], 1: mirror this image; with raw_images only")
+    mask = property(lambda self: self["mask"], doc="u8 [N]: 1 for a real row, 0 for padding and skipped samples")
+    rows = property(lambda self: self._core.rows, doc="batch size, padding included")
+    samples = property(lambda self: self._core.samples, doc="rows that belong to samples; they come first")
+    epoch = property(lambda self: self._core.epoch, doc="from 0")
+    index = property(lambda self: self._core.index, doc="of this batch in its epoch, from 0")
+    last_of_epoch = property(lambda self: self._core.last_of_epoch)
+    records = property(lambda self: self._core.records, doc="record of the source, one a sample")
+    copied = property(lambda self: self._core.copied, doc="whether it is a copy, because many batches are kept")
+
+    def state_after(self):
+        """The state of a consumer that has finished this batch, for Iterator(start=...)."""
+        return _state(self._core.state_after())
+
+    def __repr__(self):
+        columns = ", ".join(f"{name} {dtype}{list(shape)}" for name, dtype, shape in self.columns())
+        return f"<batch {self.index} of epoch {self.epoch}: {columns}>"
+
+
+class Iterator:
+    """The batches of a dataset, in an order and with contents that do not depend on workers.
+
+    dataset: one that ends in batch or bucket
+    epochs: passes over it; -1: without end
+    workers: threads; 0: the graph's hint, else one per core
+    memory_limit: bytes of all prepared batches; 0: the graph's hint, else 512 MiB or two batches
+    slots: most batches prepared or lent at one time; 0: the graph's hint, else 8
+    seed: instead of the graph's
+    start: a state to go on from
+    raw_images: u8 images and a column flip; a trailing flip and Normalize are left to the consumer (`image_tail`)
+    pull: no threads, the caller does the work: the reference in tests
+    bad_samples: what a sample that cannot be made does: 'raise', 'skip' (mask 0) or 'replace' (by another one)
+    bad_sample_budget: bad samples of a run; one more ends it
+    quarantine: a file that gets a JSON line for each bad sample
+    jpeg_index_memory: bytes for indices that let later epochs skip to their crops; 0: none; -1: a sixteenth of memory
+    autotune: as few workers as the consumer needs
+    disabled_passes: names of passes that are left out
+
+    One thread at a time. Waiting releases the interpreter's lock; Ctrl-C ends it. Threads end with `close()`, with the
+    `with` block, or with the object.
+    """
+
+    def __init__(self, dataset, *, epochs=1, workers=0, memory_limit=0, slots=0, seed=None, start=None,
+                 raw_images=False, pull=False, bad_samples="raise", bad_sample_budget=1000, quarantine="",
+                 jpeg_index_memory=-1, autotune=False, disabled_passes=()):
+        self._core = _core.Iterator(
+            dataset._core, epochs=epochs, workers=workers, memory_limit=memory_limit, slots=slots, seed=seed,
+            start=_state_text(start), raw_images=raw_images, pull=pull, bad_samples=bad_samples,
+            bad_sample_budget=bad_sample_budget, quarantine=quarantine, jpeg_index_memory=jpeg_index_memory,
+            autotune=autotune, disabled_passes=disabled_passes)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        batch = self._core.next()
+        if batch is None:
+            raise StopIteration
+        return Batch(batch)
+
+    def next(self, timeout=0):
+        """The next batch, or None at the end. timeout: seconds after which it is a RunError; 0: none."""
+        batch = self._core.next(float(timeout))
+        return None if batch is None else Batch(batch)
+
+    def state(self):
+        """Where the consumer stands, after the batches that it got: a dict of some 150 bytes, for JSON."""
+        return _state(self._core.state())
+
+    def restore(self, state):
+        """Goes on from a state: discards what is prepared. An Error if it belongs to another graph, seed or data."""
+        self._core.restore(_state_text(state))
+
+    def columns(self):
+        """[(name, dtype, shape)] of a batch, with mask."""
+        return self._core.columns()
+
+    def batches_per_epoch(self):
+        """-1: endless; -2: unknown below a filter or a bucket."""
+        return self._core.batches_per_epoch()
+
+    def image_tail(self):
+        """(normalize, mean, std, flip): what raw_images leaves to the consumer."""
+        return self._core.image_tail()
+
+    def workers(self):
+        """Threads in use; 0 in pull mode."""
+        return self._core.workers()
+
+    def slots(self):
+        """Batches that can be prepared or lent at one time."""
+        return self._core.slots()
+
+    def slot_bytes(self):
+        """Bytes of one of them."""
+        return self._core.slot_bytes()
+
+    def bad_samples(self):
+        """Met so far, among the batches that were delivered."""
+        return self._core.bad_samples()
+
+    def stats(self):
+        """Where the time went, and `advice` where the consumer waited."""
+        return self._core.stats()
+
+    def close(self):
+        """Ends the threads. Batches stay valid."""
+        self._core.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Sample:
+    """One row outside any run: `columns` {name: array or bytes}, `record` of the source, `origin` in words."""
+
+    __slots__ = ("columns", "record", "origin")
+
+    def __init__(self, columns, record, origin):
+        self.columns, self.record, self.origin = columns, record, origin
+
+    def __getitem__(self, name):
+        return self.columns[name]
+
+
+class Replayer:
+    """Samples by their place in an epoch, exactly as a run delivers them. Many samples cost one compilation."""
+
+    def __init__(self, dataset, seed=None):
+        self._core = _core.Replayer(dataset._core, seed)
+
+    def sample(self, epoch, index):
+        """Sample `index` in the order of `epoch`; None behind the last one."""
+        found = self._core.sample(epoch, index)
+        return None if found is None else Sample(*found)
+
+
+def replay(dataset, epoch, index, seed=None):
+    """One sample, exactly as a run delivers it."""
+    found = Replayer(dataset, seed).sample(epoch, index)
+    if found is None:
+        raise IndexError(f"epoch {epoch} has no sample {index}")
+    return found
+
+
+def _state(text):
+    import json
+
+    return json.loads(text)
+
+
+def _state_text(state):
+    import json
+
+    return json.dumps(state) if isinstance(state, dict) else state

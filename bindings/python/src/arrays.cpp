@@ -1,0 +1,177 @@
+#include "arrays.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ridgeline/core/error.h"
+#include "values.h"
+
+namespace ridgeline::python {
+namespace {
+
+nb::dlpack::dtype dlpack_type(DType dtype) {
+  using nb::dlpack::dtype_code;
+  const auto type = [](dtype_code code, std::uint8_t bits) {
+    return nb::dlpack::dtype{static_cast<std::uint8_t>(code), bits, 1};
+  };
+  switch (dtype) {
+    case DType::f64: return type(dtype_code::Float, 64);
+    case DType::f32: return type(dtype_code::Float, 32);
+    case DType::f16: return type(dtype_code::Float, 16);
+    case DType::bf16: return type(dtype_code::Bfloat, 16);
+    case DType::u8: return type(dtype_code::UInt, 8);
+    case DType::i32: return type(dtype_code::Int, 32);
+    case DType::i64: return type(dtype_code::Int, 64);
+    case DType::boolean: return type(dtype_code::Bool, 8);
+    case DType::bytes: break;
+  }
+  throw Error("byte strings have no array");
+}
+
+const char* numpy_name(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return "float64";
+    case DType::f32: return "float32";
+    case DType::f16: return "float16";
+    case DType::bf16: return "bfloat16";
+    case DType::u8: return "uint8";
+    case DType::i32: return "int32";
+    case DType::i64: return "int64";
+    case DType::boolean: return "bool";
+    case DType::bytes: break;
+  }
+  return "bytes";
+}
+
+// Keeps memory alive for Python; may be freed by any thread.
+nb::capsule capsule_of(std::shared_ptr<void> owner) {
+  return {new std::shared_ptr<void>(std::move(owner)),
+          [](void* held) noexcept { delete static_cast<std::shared_ptr<void>*>(held); }};
+}
+
+template <class... Config>
+nb::ndarray<Config...> array_of(const Tensor& tensor, std::shared_ptr<void> owner, nb::dlpack::dtype type,
+                                bool channels_first = false) {
+  std::vector<std::size_t> shape;
+  for (const std::int64_t extent : tensor.shape()) shape.push_back(static_cast<std::size_t>(extent));
+  std::vector<std::int64_t> strides(shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= static_cast<std::int64_t>(shape[i]);
+  }
+  if (channels_first) {
+    if (shape.size() != 4)
+      throw Error("channels first is for [N,H,W,C], the column has " + tensor.shape().to_string(), ErrorKind::usage);
+    shape = {shape[0], shape[3], shape[1], shape[2]};
+    strides = {strides[0], strides[3], strides[1], strides[2]};
+  }
+  if (!owner) owner = std::make_shared<Tensor>(tensor);
+  // The handle of a tensor's memory is shared, so that this is the memory itself and no copy.
+  void* memory = const_cast<void*>(tensor.raw());  // NOLINT: the batch is the user's until it is given back
+  return nb::ndarray<Config...>(memory, shape.size(), shape.data(), capsule_of(std::move(owner)), strides.data(), type,
+                                nb::device::cpu::value);
+}
+
+nb::object bytes_list(const Tensor& tensor) {
+  nb::list list;
+  for (const std::string& text : tensor.string_values()) list.append(nb::bytes(text.data(), text.size()));
+  return list;
+}
+
+std::optional<DType> dtype_of_array(const nb::dlpack::dtype& type) {
+  for (const DType dtype :
+       {DType::f64, DType::f32, DType::f16, DType::bf16, DType::u8, DType::i32, DType::i64, DType::boolean}) {
+    if (dlpack_type(dtype) == type) return dtype;
+  }
+  return std::nullopt;
+}
+
+std::string bytes_of(const std::string& what, nb::handle value) {
+  if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);
+  char* data = nullptr;
+  Py_ssize_t size = 0;
+  const nb::object bytes = PyBytes_Check(value.ptr()) ? nb::borrow(value) : nb::steal(PyBytes_FromObject(value.ptr()));
+  if (!bytes.is_valid() || PyBytes_AsStringAndSize(bytes.ptr(), &data, &size) != 0) {
+    PyErr_Clear();
+    throw Error(what + " is " + shown(value.type()) + ", bytes are declared");
+  }
+  return {data, static_cast<std::size_t>(size)};
+}
+
+Tensor copy_of(const std::string& what, nb::handle array) {
+  nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> view;
+  if (!nb::try_cast(array, view)) throw Error(what + " is no array of the processor's memory");
+  const std::optional<DType> dtype = dtype_of_array(view.dtype());
+  if (!dtype)
+    throw Error(what + " has the type " + shown(array.attr("dtype")) +
+                " (allowed: float64, float32, float16, uint8, int32, int64, bool)");
+  std::vector<std::int64_t> dims;
+  for (std::size_t i = 0; i < view.ndim(); ++i) dims.push_back(static_cast<std::int64_t>(view.shape(i)));
+  Tensor tensor(*dtype, Shape(std::move(dims)));
+  if (tensor.byte_size() > 0) std::memcpy(tensor.raw(), view.data(), tensor.byte_size());
+  return tensor;
+}
+
+nb::object as_array(const std::string& what, nb::handle values, const char* dtype) {
+  nb::dict options;
+  if (dtype) options["dtype"] = dtype;
+  options["order"] = "C";
+  try {
+    return nb::module_::import_("numpy").attr("asarray")(values, **options);
+  } catch (const nb::python_error& e) {
+    throw Error(what + " is no array" + (dtype ? std::string(" of ") + dtype : "") + ": " + e.what());
+  }
+}
+
+}  // namespace
+
+nb::object to_numpy(const Tensor& tensor, std::shared_ptr<void> owner) {
+  if (tensor.dtype() == DType::bytes) return bytes_list(tensor);
+  if (tensor.dtype() != DType::bf16)
+    return nb::cast(array_of<nb::numpy>(tensor, std::move(owner), dlpack_type(tensor.dtype())));
+  nb::object type;
+  try {
+    type = nb::module_::import_("ml_dtypes").attr("bfloat16");
+  } catch (const nb::python_error&) {
+    throw Error("NumPy has no bf16: install ml_dtypes, or take the column as a PyTorch tensor", ErrorKind::usage);
+  }
+  const nb::dlpack::dtype bits{static_cast<std::uint8_t>(nb::dlpack::dtype_code::UInt), 16, 1};
+  return nb::cast(array_of<nb::numpy>(tensor, std::move(owner), bits)).attr("view")(type);
+}
+
+nb::object to_dlpack(const Tensor& tensor, std::shared_ptr<void> owner, bool channels_first) {
+  return nb::cast(array_of<nb::array_api>(tensor, std::move(owner), dlpack_type(tensor.dtype()), channels_first));
+}
+
+Tensor from_numpy(const std::string& what, nb::handle values, DType dtype) {
+  return copy_of(what, as_array(what, values, numpy_name(dtype)));
+}
+Tensor from_numpy(const std::string& what, nb::handle values) { return copy_of(what, as_array(what, values, nullptr)); }
+
+Tensor column_of(const std::string& name, nb::handle values) {
+  if (PyList_Check(values.ptr()) || PyTuple_Check(values.ptr())) {
+    const nb::object first = nb::len(values) > 0 ? nb::object(values[0]) : nb::none();
+    if (PyBytes_Check(first.ptr()) || PyUnicode_Check(first.ptr())) {
+      std::vector<std::string> texts;
+      for (nb::handle value : values) texts.push_back(bytes_of("column '" + name + "'", value));
+      return Tensor::strings(std::move(texts));
+    }
+  }
+  Tensor column = from_numpy("column '" + name + "'", values);
+  if (column.shape().rank() == 0)
+    throw Error("column '" + name + "' is a single number, it must have one value a row", ErrorKind::usage);
+  return column;
+}
+
+Tensor value_of_row(const std::string& what, nb::handle value, DType dtype) {
+  if (dtype == DType::bytes) return Tensor::strings({bytes_of(what, value)});
+  return from_numpy(what, value, dtype);
+}
+
+}  // namespace ridgeline::python

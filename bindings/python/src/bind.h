@@ -1,0 +1,42 @@
+// bindings/python/src/bind.h
+//
+// What the parts of the extension share: the objects that Python holds, and the functions that add each part to it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "callables.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/data/api/dataset.h"
+
+namespace ridgeline::python {
+
+// A transform or a dataset with the Python objects that it names.
+struct PyTransform {
+  data::Transform transform;
+  Tokens tokens;
+};
+struct PyDataset {
+  data::Dataset dataset;
+  Tokens tokens;
+};
+
+// What goes wrong while a graph is built is the caller's mistake, whatever kind of Error it is.
+template <class F>
+auto building(F&& build) {
+  try {
+    return build();
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::failure) throw;
+    throw Error(e.what(), ErrorKind::usage);
+  }
+}
+
+// [(name, dtype, shape)], -1 for an extent that varies.
+nb::list columns_to_python(const data::Schema& schema);
+data::Schema columns_from_python(nb::handle columns);
+
+void bind_dataset(nb::module_& m);
+void bind_iterator(nb::module_& m);
+
+}  // namespace ridgeline::python

@@ -1,0 +1,265 @@
+#include "callables.h"
+
+#include <nanobind/stl/string.h>
+
+#include <limits>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "arrays.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/core/random.h"
+#include "ridgeline/data/ir/functions.h"
+#include "ridgeline/data/ir/generators.h"
+#include "values.h"
+
+namespace ridgeline::python {
+namespace {
+
+// "ValueError: too dark (augment.py:12)". Needs the interpreter's lock.
+Error error_of(const nb::python_error& e) {
+  std::string text = shown(e.type().attr("__name__"));
+  if (const auto reason = shown(e.value()); !reason.empty()) text += ": " + reason;
+  nb::object at = e.traceback();
+  while (at.is_valid() && !at.is_none()) {
+    const nb::object next = at.attr("tb_next");
+    if (next.is_none()) {
+      text += " (" + shown(at.attr("tb_frame").attr("f_code").attr("co_filename")) + ":" + shown(at.attr("tb_lineno")) +
+              ")";
+    }
+    at = next;
+  }
+  return Error(text, e.matches(PyExc_KeyboardInterrupt) ? ErrorKind::interrupted : ErrorKind::failure);
+}
+
+// Runs Python code on any thread.
+template <class F>
+auto with_python(F&& code) {
+  const nb::gil_scoped_acquire lock;
+  try {
+    return code();
+  } catch (const nb::python_error& e) {
+    throw error_of(e);
+  }
+}
+
+// What is behind one name now.
+template <class T>
+class Slot {
+ public:
+  std::shared_ptr<T> get() const {
+    const std::lock_guard lock(mutex_);
+    if (std::shared_ptr<T> object = object_.lock()) return object;
+    throw Error("the Python object that this graph names is gone: keep the dataset that it was made for");
+  }
+  bool take(const std::shared_ptr<T>& object) {
+    const std::lock_guard lock(mutex_);
+    if (!object_.expired()) return false;
+    object_ = object;
+    return true;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::weak_ptr<T> object_;
+};
+
+// All names of one kind. `shape` is what the engine keeps about a name for good: only an object of the same shape can
+// take it over.
+template <class T>
+class Pool {
+ public:
+  // `add(name, slot)` makes a new name known to the engine.
+  template <class Add>
+  Named name(const std::string& wish, const std::string& shape, std::shared_ptr<T> object, Add&& add) {
+    const std::lock_guard lock(mutex_);
+    for (int i = 0;; ++i) {
+      const std::string name = i == 0 ? wish : wish + "_" + std::to_string(i);
+      const auto found = slots_.find(name);
+      if (found == slots_.end()) {
+        auto slot = std::make_shared<Slot<T>>();
+        slot->take(object);
+        add(name, std::shared_ptr<const Slot<T>>(slot));  // an Error where C++ code has the name
+        slots_.emplace(name, std::pair{shape, std::move(slot)});
+        return {name, std::move(object)};
+      }
+      if (found->second.first == shape && found->second.second->take(object)) return {name, std::move(object)};
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::pair<std::string, std::shared_ptr<Slot<T>>>> slots_;
+};
+
+// Never destroyed: workers may ask until the process ends.
+template <class T, int kind>
+Pool<T>& pool() {
+  static auto* pool = new Pool<T>;
+  return *pool;
+}
+
+nb::object to_value(const Tensor& tensor) {
+  if (tensor.dtype() == DType::bytes && tensor.string_values().size() == 1) {
+    const std::string& text = tensor.string_values()[0];
+    return nb::bytes(text.data(), text.size());
+  }
+  return to_numpy(tensor.clone());  // the row's memory is another row's soon
+}
+
+std::vector<Tensor> row_of(const data::Schema& schema, nb::handle row) {
+  const nb::object values = nb::steal(PySequence_Fast(row.ptr(), "a row must be a tuple of values, one a column"));
+  if (!values.is_valid()) throw nb::python_error();
+  if (nb::len(values) != schema.size())
+    throw Error("the row has " + std::to_string(nb::len(values)) + " values, " + std::to_string(schema.size()) +
+                " columns are declared");
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < schema.size(); ++i)
+    tensors.push_back(value_of_row("column '" + schema[i].name + "'", values[i], schema[i].dtype));
+  return tensors;
+}
+
+struct FileList {
+  std::vector<std::string> paths;
+  std::vector<std::int32_t> labels;
+};
+
+class PythonCallback : public data::DataCallback {
+ public:
+  PythonCallback(nb::object object, std::int64_t step_size)
+      : DataCallback(step_size), object_(std::make_shared<Held>(std::move(object))) {}
+  void begin(const data::CallbackInfo& info) override { call("begin", info); }
+  void epoch_begin(const data::CallbackInfo& info) override { call("epoch_begin", info); }
+  void step_begin(const data::CallbackInfo& info) override { call("step_begin", info); }
+  void step_end(const data::CallbackInfo& info) override { call("step_end", info); }
+  void epoch_end(const data::CallbackInfo& info) override { call("epoch_end", info); }
+  void end(const data::CallbackInfo& info) override { call("end", info); }
+
+ private:
+  void call(const char* method, const data::CallbackInfo& info) {
+    with_python([&] {
+      if (nb::hasattr(object_->get(), method)) object_->get().attr(method)(info.epoch, info.step, info.run_steps);
+    });
+  }
+  std::shared_ptr<Held> object_;
+};
+
+}  // namespace
+
+Held::~Held() {
+  if (!Py_IsInitialized()) return;  // the interpreter took everything with it
+  const nb::gil_scoped_acquire lock;
+  Py_DECREF(object_);
+}
+
+Named name_function(const std::string& wish, nb::object function, std::optional<DType> result) {
+  return pool<Held, 0>().name(
+      wish, std::string(result ? name_of(*result) : ""), std::make_shared<Held>(std::move(function)),
+      [result](const std::string& name, std::shared_ptr<const Slot<Held>> slot) {
+        data::register_function(name, [slot, result](const Tensor& value) {
+          const auto code = slot->get();
+          return with_python(
+              [&] { return value_of_row("the result", code->get()(to_value(value)), result.value_or(value.dtype())); });
+        });
+      });
+}
+
+Named name_predicate(const std::string& wish, nb::object predicate) {
+  return pool<Held, 1>().name(wish, "", std::make_shared<Held>(std::move(predicate)),
+                              [](const std::string& name, std::shared_ptr<const Slot<Held>> slot) {
+                                data::register_predicate(name, [slot](const Tensor& value) {
+                                  const auto code = slot->get();
+                                  return with_python([&] {
+                                    const nb::object answer = code->get()(to_value(value));
+                                    const int truth = PyObject_IsTrue(answer.ptr());
+                                    if (truth < 0) throw nb::python_error();
+                                    return truth == 1;
+                                  });
+                                });
+                              });
+}
+
+Named name_generator(const std::string& wish, const data::Schema& schema, std::int64_t rows, nb::object row,
+                     std::uint64_t version) {
+  const std::string shape = to_string(schema) + " " + std::to_string(rows) + " " + std::to_string(version);
+  return pool<Held, 2>().name(wish, shape, std::make_shared<Held>(std::move(row)),
+                              [&](const std::string& name, std::shared_ptr<const Slot<Held>> slot) {
+                                data::register_generator(
+                                    name, {.schema = schema,
+                                           .rows = rows,
+                                           .row =
+                                               [slot, schema](std::int64_t index) {
+                                                 const auto code = slot->get();
+                                                 return with_python([&] { return row_of(schema, code->get()(index)); });
+                                               },
+                                           .version = version});
+                              });
+}
+
+Named name_stream(const std::string& wish, const data::Schema& schema, std::int64_t rows, nb::object open,
+                  std::int64_t window, std::uint64_t version) {
+  const std::string shape =
+      to_string(schema) + " " + std::to_string(rows) + " " + std::to_string(window) + " " + std::to_string(version);
+  return pool<Held, 3>().name(
+      wish, shape, std::make_shared<Held>(std::move(open)),
+      [&](const std::string& name, std::shared_ptr<const Slot<Held>> slot) {
+        data::register_stream(name, {.schema = schema,
+                                     .rows = rows,
+                                     .open =
+                                         [slot, schema] {
+                                           const auto code = slot->get();
+                                           auto iterator = with_python([&] {
+                                             return std::make_shared<Held>(nb::object(nb::iter(code->get()())));
+                                           });
+                                           return [iterator, schema]() -> std::vector<Tensor> {
+                                             return with_python([&]() -> std::vector<Tensor> {
+                                               const nb::object row = nb::steal(PyIter_Next(iterator->get().ptr()));
+                                               if (row.is_valid()) return row_of(schema, row);
+                                               if (PyErr_Occurred()) throw nb::python_error();
+                                               return {};
+                                             });
+                                           };
+                                         },
+                                     .window = window,
+                                     .version = version});
+      });
+}
+
+Named name_files(const std::string& wish, std::vector<std::string> paths, std::vector<std::int64_t> labels) {
+  if (paths.size() != labels.size())
+    throw Error(std::to_string(paths.size()) + " files have " + std::to_string(labels.size()) + " labels",
+                ErrorKind::usage);
+  auto list = std::make_shared<FileList>();
+  std::uint64_t version = 0;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (labels[i] < 0 || labels[i] > std::numeric_limits<std::int32_t>::max())
+      throw Error("label " + std::to_string(labels[i]) + " of " + paths[i] + " is negative or does not fit 32 bits",
+                  ErrorKind::usage);
+    list->labels.push_back(static_cast<std::int32_t>(labels[i]));
+    version = hash64(paths[i], version + static_cast<std::uint64_t>(labels[i]));
+  }
+  list->paths = std::move(paths);
+  const auto rows = static_cast<std::int64_t>(list->paths.size());
+  return pool<FileList, 4>().name(
+      wish, std::to_string(rows) + " " + std::to_string(version), std::move(list),
+      [&](const std::string& name, std::shared_ptr<const Slot<FileList>> slot) {
+        data::register_generator(name, {.schema = {{"image", DType::bytes, Shape{}}, {"label", DType::i32, Shape{}}},
+                                        .rows = rows,
+                                        .row =
+                                            [slot](std::int64_t index) {
+                                              const auto files = slot->get();
+                                              const auto i = static_cast<std::size_t>(index);
+                                              return std::vector<Tensor>{
+                                                  Tensor::strings({read_file(files->paths[i])}),
+                                                  Tensor::scalar<std::int32_t>(files->labels[i])};
+                                            },
+                                        .version = version});
+      });
+}
+
+std::shared_ptr<data::DataCallback> callback_of(nb::object object, std::int64_t step_size) {
+  return std::make_shared<PythonCallback>(std::move(object), step_size);
+}
+
+}  // namespace ridgeline::python

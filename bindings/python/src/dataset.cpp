@@ -1,0 +1,270 @@
+// Graphs: the tables, transforms, datasets, and what is registered under a name.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <utility>
+
+#include "arrays.h"
+#include "bind.h"
+#include "ridgeline/data/api/sources.h"
+#include "ridgeline/data/draw/draw.h"
+#include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/minddata/json.h"
+#include "ridgeline/data/pass/passes.h"
+#include "ridgeline/data/runtime/save.h"
+#include "values.h"
+
+namespace ridgeline::python {
+namespace {
+
+using Transforms = std::vector<PyTransform>;
+
+// What keeps named Python objects alive, on its way through Python.
+struct PyTokens {
+  Tokens tokens;
+};
+
+void append(Tokens& tokens, const Tokens& more) { tokens.insert(tokens.end(), more.begin(), more.end()); }
+
+PyTransform make_transform(const std::string& op, nb::dict args, const Transforms& operations, const PyTokens& held) {
+  return building([&] {
+    const data::TransformEntry& entry = data::transform_entry(op);
+    PyTransform made{{op, args_of(op, entry.args, args), "", {}}, held.tokens};
+    data::complete_args(op, entry.args, made.transform.args);
+    for (const PyTransform& operation : operations) {
+      made.transform.operations.push_back(operation.transform);
+      append(made.tokens, operation.tokens);
+    }
+    if (entry.check) entry.check(made.transform);
+    return made;
+  });
+}
+
+data::Node make_node(const std::string& op, nb::dict args, const Transforms& operations) {
+  data::Node node;
+  node.op = op;
+  node.args = args_of(op, data::node_entry(op).args, args);
+  for (const PyTransform& operation : operations) node.operations.push_back(operation.transform);
+  return node;
+}
+
+PyDataset make_source(const std::string& op, nb::dict args, const PyTokens& held) {
+  return building([&] {
+    data::DataGraph graph;
+    graph.add(make_node(op, args, {}));
+    const nb::gil_scoped_release unlocked;
+    return PyDataset{data::Dataset(std::move(graph)), held.tokens};
+  });
+}
+
+PyDataset add_node(const PyDataset& below, const std::string& op, nb::dict args, const Transforms& operations,
+                   const PyTokens& held) {
+  return building([&] {
+    data::DataGraph graph = below.dataset.graph();
+    data::Node node = make_node(op, args, operations);
+    node.inputs = {graph.output().id};
+    graph.add(std::move(node));
+    Tokens all = below.tokens;
+    append(all, held.tokens);
+    for (const PyTransform& operation : operations) append(all, operation.tokens);
+    const nb::gil_scoped_release unlocked;
+    return PyDataset{data::Dataset(std::move(graph)), std::move(all)};
+  });
+}
+
+PyDataset join(const std::string& op, const std::vector<PyDataset>& inputs, std::vector<double> weights,
+               std::int64_t count, std::optional<std::uint64_t> seed) {
+  std::vector<data::Dataset> datasets;
+  Tokens tokens;
+  for (const PyDataset& input : inputs) {
+    datasets.push_back(input.dataset);
+    append(tokens, input.tokens);
+  }
+  const nb::gil_scoped_release unlocked;
+  return building([&] {
+    if (op == "zip") return PyDataset{data::zip(datasets), tokens};
+    if (op == "concat") return PyDataset{data::concat(datasets), tokens};
+    return PyDataset{data::mix(datasets, std::move(weights), {.count = count, .seed = seed}), tokens};
+  });
+}
+
+PyDataset with_callbacks(const PyDataset& d, const std::vector<std::pair<nb::object, std::int64_t>>& callbacks) {
+  return building([&] {
+    std::vector<std::shared_ptr<data::DataCallback>> made;
+    for (const auto& [object, step_size] : callbacks) made.push_back(callback_of(object, step_size));
+    return PyDataset{d.dataset.with_callbacks(std::move(made)), d.tokens};
+  });
+}
+
+// The graph before the passes, or as a run sees it.
+data::DataGraph graph_of(const PyDataset& d, bool prepared) {
+  return prepared ? data::prepare(d.dataset.graph(), false) : d.dataset.graph();
+}
+
+nb::tuple named(Named made) {
+  return nb::make_tuple(to_python(made.name), nb::cast(PyTokens{{std::move(made.token)}}));
+}
+
+}  // namespace
+
+nb::list columns_to_python(const data::Schema& schema) {
+  nb::list list;
+  for (const data::Column& column : schema)
+    list.append(nb::make_tuple(to_python(column.name), std::string(name_of(column.dtype)),
+                               nb::tuple(nb::cast(column.shape.dims()))));
+  return list;
+}
+
+data::Schema columns_from_python(nb::handle columns) {
+  data::Schema schema;
+  for (nb::handle column : columns) {
+    const std::string name = text_of(column[0]), type = shown(column[1]);
+    const std::optional<DType> dtype = parse_dtype(type);
+    if (!dtype)
+      throw Error("column '" + name + "' has the unknown type '" + type +
+                      "' (allowed: f64, f32, bf16, f16, u8, i32, i64, bool, bytes)",
+                  ErrorKind::usage);
+    schema.push_back({name, *dtype, Shape(nb::cast<std::vector<std::int64_t>>(nb::list(nb::borrow(column[2]))))});
+  }
+  return schema;
+}
+
+void bind_dataset(nb::module_& m) {
+  using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+  m.def("node_table", &node_table);
+  m.def("transform_table", &transform_table);
+  m.def("reference_page", &data::reference_page);
+  m.def("passes_page", &data::passes_page);
+
+  nb::class_<PyTokens>(m, "Tokens").def(nb::init<>());
+
+  nb::class_<PyTransform>(m, "Transform")
+      .def_prop_ro("op", [](const PyTransform& t) { return t.transform.op; })
+      .def_prop_ro("args", [](const PyTransform& t) { return to_python(t.transform.args); })
+      .def_prop_ro("operations",
+                   [](const PyTransform& t) {
+                     Transforms inner;
+                     for (const data::Transform& operation : t.transform.operations)
+                       inner.push_back({operation, t.tokens});
+                     return inner;
+                   })
+      .def("__eq__", [](const PyTransform& a, const PyTransform& b) { return a.transform == b.transform; })
+      .def("__repr__", [](const PyTransform& t) {
+        std::string text = t.transform.op + "(";
+        for (const auto& [name, value] : t.transform.args)
+          text += (text.back() == '(' ? "" : ", ") + name + "=" + nb::cast<std::string>(nb::repr(to_python(value)));
+        return text + ")";
+      });
+  m.def("make_transform", &make_transform);
+
+  nb::class_<PyDataset>(m, "Dataset")
+      .def("add", &add_node)
+      .def("with_callbacks", &with_callbacks)
+      .def("with_seed",
+           [](const PyDataset& d, std::uint64_t seed) { return PyDataset{d.dataset.with_seed(seed), d.tokens}; })
+      .def("with_hints",
+           [](const PyDataset& d, int workers, std::int64_t memory_limit, std::int64_t slots) {
+             return building([&] {
+               return PyDataset{
+                   d.dataset.with_hints({.workers = workers, .memory_limit = memory_limit, .slots = slots}), d.tokens};
+             });
+           })
+      .def(
+          "size", [](const PyDataset& d) { return d.dataset.size(); }, Unlocked())
+      .def(
+          "num_samples", [](const PyDataset& d) { return d.dataset.num_samples(); }, Unlocked())
+      .def(
+          "num_samples_if_known", [](const PyDataset& d) { return d.dataset.num_samples_if_known(); }, Unlocked())
+      .def("batch_size", [](const PyDataset& d) { return d.dataset.batch_size(); })
+      .def("batched", [](const PyDataset& d) { return data::batch_node(d.dataset.graph()) != nullptr; })
+      .def("repeat_count", [](const PyDataset& d) { return d.dataset.repeat_count(); })
+      .def("columns",
+           [](const PyDataset& d) {
+             data::Schema schema;
+             {
+               const nb::gil_scoped_release unlocked;
+               schema = d.dataset.columns();
+             }
+             return columns_to_python(schema);
+           })
+      .def(
+          "num_classes", [](const PyDataset& d) { return d.dataset.num_classes(); }, Unlocked())
+      .def("class_names",
+           [](const PyDataset& d) {
+             std::vector<std::string> names;
+             {
+               const nb::gil_scoped_release unlocked;
+               names = d.dataset.class_names();
+             }
+             return to_python(data::Value(std::move(names)));
+           })
+      .def("class_indexing",
+           [](const PyDataset& d) {
+             std::vector<std::pair<std::string, std::int64_t>> indexing;
+             {
+               const nb::gil_scoped_release unlocked;
+               indexing = d.dataset.class_indexing();
+             }
+             nb::dict labels;
+             for (const auto& [name, label] : indexing) labels[to_python(name)] = label;
+             return labels;
+           })
+      .def(
+          "label_base", [](const PyDataset& d) { return d.dataset.label_base(); }, Unlocked())
+      .def("seed", [](const PyDataset& d) { return d.dataset.graph().seed; })
+      .def("to_json", [](const PyDataset& d, int indent) { return d.dataset.to_json(indent); })
+      .def("to_minddata_json",
+           [](const PyDataset& d, int indent) { return data::to_minddata_json(d.dataset.graph(), indent, {}); })
+      .def("to_text",
+           [](const PyDataset& d, bool prepared, bool open_files) {
+             return to_python(data::to_text(graph_of(d, prepared), {.open_files = open_files}));
+           })
+      .def("to_svg",
+           [](const PyDataset& d, bool open_files) {
+             const std::vector<data::Drawing> both{{.title = "before the passes", .graph = graph_of(d, false)},
+                                                   {.title = "after the passes", .graph = graph_of(d, true)}};
+             return to_python(data::to_svg(both, {.open_files = open_files}));
+           })
+      .def("hash", [](const PyDataset& d) { return d.dataset.hash(); })
+      .def("save", [](const PyDataset& d, nb::object path, int workers, std::uint64_t epoch) {
+        const std::string file = text_of(path);
+        const nb::gil_scoped_release unlocked;
+        return data::save(d.dataset, file, {.workers = workers, .epoch = epoch});
+      });
+  m.def("make_source", &make_source);
+  m.def("from_json", [](const std::string& text) {
+    return building([&] { return PyDataset{data::Dataset::from_json(text), {}}; });
+  });
+  m.def("from_minddata_json", [](const std::string& text) {
+    return building([&] { return PyDataset{data::Dataset(data::from_minddata_json(text, {})), {}}; });
+  });
+  m.def("join", &join, nb::arg("op"), nb::arg("inputs"), nb::arg("weights"), nb::arg("count"), nb::arg("seed").none());
+
+  m.def("name_function", [](const std::string& wish, nb::object function, const std::string& dtype) {
+    const std::optional<DType> result = parse_dtype(dtype);
+    if (!dtype.empty() && !result)
+      throw Error("[function] unknown dtype '" + dtype + "' (allowed: f64, f32, bf16, f16, u8, i32, i64, bool, bytes)",
+                  ErrorKind::usage);
+    return named(name_function(wish, std::move(function), result));
+  });
+  m.def("name_predicate", [](const std::string& wish, nb::object predicate) {
+    return named(name_predicate(wish, std::move(predicate)));
+  });
+  m.def("name_generator",
+        [](const std::string& wish, nb::object columns, std::int64_t rows, nb::object row, std::uint64_t version) {
+          return named(name_generator(wish, columns_from_python(columns), rows, std::move(row), version));
+        });
+  m.def("name_stream", [](const std::string& wish, nb::object columns, std::int64_t rows, nb::object open,
+                          std::int64_t window, std::uint64_t version) {
+    return named(name_stream(wish, columns_from_python(columns), rows, std::move(open), window, version));
+  });
+  m.def("name_files", [](const std::string& wish, nb::object paths, std::vector<std::int64_t> labels) {
+    std::vector<std::string> files;
+    for (nb::handle path : paths) files.push_back(text_of(path));
+    return named(name_files(wish, std::move(files), std::move(labels)));
+  });
+}
+
+}  // namespace ridgeline::python

@@ -1,0 +1,68 @@
+// The extension module: what Python sees of the data engine, close to the C++ calls. The package ridgeline.data makes
+// the calls of users out of it.
+#include <nanobind/nanobind.h>
+
+#include <exception>
+
+#include "bind.h"
+
+namespace ridgeline::python {
+namespace {
+
+// class NAME(Error, BASE)
+nb::object exception(nb::module_& m, const char* name, const char* doc, nb::handle bases) {
+  const std::string full = std::string("ridgeline.") + name;
+  nb::object type = nb::steal(PyErr_NewExceptionWithDoc(full.c_str(), doc, bases.ptr(), nullptr));
+  if (!type.is_valid()) throw nb::python_error();
+  m.attr(name) = type;
+  return type;
+}
+
+struct Exceptions {
+  PyObject *argument, *run, *internal;
+};
+
+void raise(const std::exception_ptr& thrown, void* payload) {
+  const auto* types = static_cast<const Exceptions*>(payload);
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::interrupted) {
+      PyErr_SetNone(PyExc_KeyboardInterrupt);
+      return;
+    }
+    // Messages name files, whose names are bytes.
+    const nb::object text = nb::steal(
+        PyUnicode_DecodeUTF8(e.what(), static_cast<Py_ssize_t>(std::string_view(e.what()).size()), "replace"));
+    PyErr_SetObject(e.kind() == ErrorKind::usage ? types->argument : types->run, text.ptr());
+  } catch (const InternalError& e) {
+    PyErr_SetString(types->internal, e.what());
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline::python
+
+NB_MODULE(_core, m) {
+  using namespace ridgeline::python;
+  nb::set_leak_warnings(false);  // what lives when the interpreter ends is no leak
+  m.attr("__version__") = RIDGELINE_VERSION;
+  const nb::object error =
+      exception(m, "Error", "What the data engine refuses, in words for the person who reads it.", PyExc_Exception);
+  static Exceptions types{};  // the module lives as long as the process
+  types.argument = exception(m, "ArgumentError", "A wrong argument or an impossible graph; also a ValueError.",
+                             nb::make_tuple(error, nb::handle(PyExc_ValueError)))
+                       .release()
+                       .ptr();
+  types.run = exception(m, "RunError", "Bad data, a missing file, a callback that raised; also a RuntimeError.",
+                        nb::make_tuple(error, nb::handle(PyExc_RuntimeError)))
+                  .release()
+                  .ptr();
+  types.internal = exception(m, "InternalError", "A fault of the engine itself; also a RuntimeError.",
+                             nb::make_tuple(error, nb::handle(PyExc_RuntimeError)))
+                       .release()
+                       .ptr();
+  nb::register_exception_translator(&raise, &types);
+  bind_dataset(m);
+  bind_iterator(m);
+}

@@ -1,0 +1,89 @@
+"""What several tests share: a folder of pictures made here, digests, the command line beside the package."""
+
+import hashlib
+import io
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+from ridgeline import data
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PACK = pathlib.Path(os.environ.get("RIDGELINE_TEST_DATA", "/nowhere")) / "packA"
+
+
+def needs_pack(test):
+    return unittest.skipUnless(PACK.is_dir(), "RIDGELINE_TEST_DATA does not hold packA/")(test)
+
+
+def binary():
+    """The command-line program of this checkout, or a skip."""
+    for candidate in (os.environ.get("RIDGELINE_BINARY"), ROOT / "build" / "ridgeline", shutil.which("ridgeline")):
+        if candidate and pathlib.Path(candidate).is_file():
+            return str(candidate)
+    raise unittest.SkipTest("no build/ridgeline (RIDGELINE_BINARY names another)")
+
+
+def jpeg(rng, height, width):
+    from PIL import Image
+
+    small = rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)
+    picture = Image.fromarray(small).resize((width, height), Image.BICUBIC)
+    out = io.BytesIO()
+    picture.save(out, "JPEG", quality=90, subsampling=int(rng.integers(0, 3)))
+    return out.getvalue()
+
+
+class Folder(unittest.TestCase):
+    """Tests over class folders of JPEGs of different sizes: 3 classes of 9, 10 and 11."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.mkdtemp(prefix="ridgeline-python-")
+        rng = np.random.default_rng(1)
+        for label in range(3):
+            os.mkdir(f"{cls.dir}/class{label}")
+            for i in range(9 + label):
+                with open(f"{cls.dir}/class{label}/{i:03}.jpg", "wb") as file:
+                    file.write(jpeg(rng, int(rng.integers(30, 90)), int(rng.integers(30, 90))))
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.dir)
+
+    def pipeline(self, size=24, batch=8):
+        return (data.ImageFolder(self.dir).shuffle()
+                .map(data.RandomResizedCrop(size), data.RandomHorizontalFlip(), data.Normalize.imagenet())
+                .batch(batch).with_seed(5))
+
+
+def digest_of(batches):
+    """As `ridgeline dataset bench --hash`: the bytes of every column, byte strings after their length."""
+    sha = hashlib.sha256()
+    for batch in batches:
+        for name in batch.keys():
+            values = batch[name]
+            if isinstance(values, list):
+                for text in values:
+                    sha.update(struct.pack("<Q", len(text)) + text)
+            else:
+                sha.update(np.ascontiguousarray(values).tobytes())
+    return sha.hexdigest()
+
+
+def run_python(code, *args, timeout=60, **kwargs):
+    """Another interpreter with the same path."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    return subprocess.run([sys.executable, "-c", code, *map(str, args)], env=env, timeout=timeout, text=True,
+                          capture_output=True, **kwargs)
+
+
+def threads():
+    return len(os.listdir("/proc/self/task"))

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Tests the wheel of scripts/wheel.sh as a user has it, in a clean virtual environment without compiler or headers.
+#
+#   scripts/test_python.sh                 newest wheel for python3, in build/python-test-VERSION/, with numpy and Pillow
+#   scripts/test_python.sh PYTHON          for another interpreter, or for that of an environment that has PyTorch and
+#                                          torchvision: then their tests run, too. The environment is not changed.
+#   scripts/test_python.sh --if-built      for ctest: leaves with 77 (skipped) where no wheel of these sources is there
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/say.sh
+
+if_built=0
+interpreter=python3
+for argument in "$@"; do
+  case $argument in
+    --if-built) if_built=1 ;;
+    -*) die "scripts/test_python.sh: unknown flag $argument (allowed: --if-built)" ;;
+    *) interpreter=$argument ;;
+  esac
+done
+missing() {
+  if ((if_built)); then echo "skipped: $*"; exit 77; fi
+  die "$*"
+}
+
+version=$("$interpreter" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || missing "no interpreter $interpreter"
+# One version's own wheel, or the one for 3.12 and later.
+tag=cp${version/./}
+((${version#3.} >= 12)) && tag=abi3
+wheel=$(ls -t build/wheels/ridgeline-*"$tag"*.whl 2>/dev/null | head -n 1) || true
+[[ -n $wheel ]] || missing "no wheel for Python $version in build/wheels: scripts/wheel.sh makes one"
+if ((if_built)); then
+  newer=$(find ridgeline/core ridgeline/format ridgeline/image ridgeline/data bindings/python CMakeLists.txt \
+    -newer "$wheel" -type f ! -path '*/tests/*' ! -path '*/__pycache__/*' | head -n 1)
+  [[ -z $newer ]] || missing "$wheel is older than $newer: scripts/wheel.sh makes another"
+fi
+
+site=()
+if "$interpreter" -c 'import torch' 2>/dev/null; then
+  work=build/python-test-torch
+  rm -rf "$work"
+  "$interpreter" -m pip install --disable-pip-version-check -q --no-deps --no-index --target "$work" "$wheel"
+  site=(env "PYTHONPATH=$PWD/$work")
+  python=$interpreter
+else
+  work=build/python-test-$version
+  python=$work/bin/python
+  rm -rf "$work"
+  "$interpreter" -m venv "$work" || missing "cannot make $work (Debian: apt-get install python3-venv)"
+  requirements=scripts/requirements-tests.txt
+  # The pinned wheels are for Debian's Python; others take what fits them.
+  options=(--no-deps --require-hashes -r $requirements)
+  [[ $version == 3.11 ]] || options=(numpy Pillow)
+  "$work/bin/pip" install --disable-pip-version-check -q --only-binary :all: "${options[@]}" \
+    >"$work/log" 2>&1 || missing "pip could not fetch numpy and Pillow (network?)"
+  "$work/bin/pip" install --disable-pip-version-check -q --no-deps --no-index "$wheel"
+fi
+say python "$wheel under Python $version"
+"${site[@]}" "$python" -m unittest discover -s bindings/python/tests

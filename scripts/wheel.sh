@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Builds the Python package as a wheel that holds all libraries: build/wheels/ridgeline-*.whl.
+#
+#   scripts/wheel.sh             for the python3 found first
+#   scripts/wheel.sh PYTHON      for that interpreter; from 3.12 on the wheel is for all later versions, too
+#
+# Needs the compiler and Debian packages of scripts/setup.sh. The tools come from PyPI, pinned and checked by hash in
+# scripts/requirements-wheel.txt, into a virtual environment of its own below build/.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/say.sh
+
+interpreter=${1:-python3}
+begin=$SECONDS
+version=$("$interpreter" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || die "no interpreter $interpreter"
+"$interpreter" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "Python $version: 3.11 or later is needed"
+work=build/wheel-$version
+venv=$work/venv
+mkdir -p "$work"
+
+if ! cmp -s scripts/requirements-wheel.txt "$venv/requirements.txt"; then
+  say wheel "fetching the tools for Python $version from PyPI"
+  rm -rf "$venv"
+  "$interpreter" -m venv "$venv" || die "cannot make $venv (Debian: apt-get install python3-venv)"
+  "$venv/bin/pip" install --disable-pip-version-check --no-deps --require-hashes --only-binary :all: -q \
+    -r scripts/requirements-wheel.txt >"$work/log" 2>&1 || { tail -n 3 "$work/log" >&2; die "pip could not fetch the tools"; }
+  cp scripts/requirements-wheel.txt "$venv/requirements.txt"
+fi
+
+# The build does not look for anything on the network: all tools are in the environment.
+rm -rf "$work/raw" "$work/repaired"
+PATH=$PWD/$venv/bin:$PATH "$venv/bin/pip" wheel --disable-pip-version-check --no-build-isolation --no-deps -q \
+  --wheel-dir "$work/raw" . >"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; die "the wheel does not build (whole log: $work/log)"; }
+# Shared libraries of the system go into the wheel, under names that clash with nobody's.
+PATH=$PWD/$venv/bin:$PATH "$venv/bin/auditwheel" repair --wheel-dir "$work/repaired" "$work"/raw/*.whl \
+  >"$work/log" 2>&1 || { tail -n 10 "$work/log" >&2; die "auditwheel refuses the wheel"; }
+mkdir -p build/wheels
+wheel=$(basename "$work"/repaired/*.whl)
+mv "$work/repaired/$wheel" "build/wheels/$wheel"
+size=$(stat -c %s "build/wheels/$wheel")
+((size < 10000000)) || die "build/wheels/$wheel has $size bytes, it must stay below 10 MB"
+say wheel "build/wheels/$wheel, $((size / 1000)) kB, $(duration $((SECONDS - begin)))"
