@@ -8,7 +8,7 @@
 
 #include "arrays.h"
 #include "bind.h"
-#include "ridgeline/data/api/sources.h"
+#include "ridgeline/data/source/sources.h"
 #include "ridgeline/data/draw/draw.h"
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/minddata/json.h"
