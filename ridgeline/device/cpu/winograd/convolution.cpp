@@ -103,7 +103,6 @@ Correlation Convolution::correlation(Pass pass) const {
 
 std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, const ValueType& x, const ValueType& w,
                                     const ValueType& y, const Wish& wish) {
-  if (auto refusal = refuse_unless_f32(request)) return *refusal;
   const Window window = window_of(request.def.name, request.node.attributes, w.shape[1], w.shape[2]);
   if (auto refusal = refuse_geometry(window, request.node.attributes.integer("groups"), pass)) return *refusal;
   for (const ValueType* type : {&x, &w, &y}) {
