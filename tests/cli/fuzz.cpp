@@ -21,8 +21,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "ridgeline/cli/flags.h"
 #include "ridgeline/cli/commands.h"
+#include "ridgeline/cli/flags.h"
 #include "ridgeline/core/error.h"
 #include "tests/support/temporary_directory.h"
 

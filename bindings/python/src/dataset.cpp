@@ -8,12 +8,12 @@
 
 #include "arrays.h"
 #include "bind.h"
-#include "ridgeline/data/source/sources.h"
 #include "ridgeline/data/draw/draw.h"
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/minddata/json.h"
 #include "ridgeline/data/pass/passes.h"
 #include "ridgeline/data/runtime/save.h"
+#include "ridgeline/data/source/sources.h"
 #include "values.h"
 
 namespace ridgeline::python {
