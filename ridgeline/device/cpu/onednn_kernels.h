@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/onednn_kernels.h
 //
 // Factories of the kernels that oneDNN computes (f32). Activations are plain NHWC; the weights of convolutions and
-// dense layers may be in a layout of the library's choice. Signatures as KernelEntry::make; kernel_table.cpp has the
+// dense layers may be in a layout of the library's choice. Signatures as KernelEntry::factory; kernel_table.cpp has the
 // order.
 #pragma once
 

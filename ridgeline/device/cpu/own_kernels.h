@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/own_kernels.h
 //
 // Factories of the project's own CPU kernels (f32, plain layouts; copies take any type). Each has the signature of
-// KernelEntry::make; kernel_table.cpp says for which ops and in which order they are tried. Sums run over fixed chunks
-// whose borders depend on the shapes alone, so that results do not depend on the size of the compute team.
+// KernelEntry::factory; kernel_table.cpp says for which ops and in which order they are tried. Sums run over fixed
+// chunks whose borders depend on the shapes alone, so that results do not depend on the size of the compute team.
 #pragma once
 
 #include "ridgeline/device/kernel.h"
