@@ -1,6 +1,7 @@
 #include "ridgeline/core/random.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/math.h"
@@ -82,7 +83,7 @@ std::int64_t SampleRandom::integer(std::int64_t low, std::int64_t high) {
 double SampleRandom::normal() {
   const double u = 1.0 - uniform();  // (0, 1]: the logarithm is finite
   const double v = uniform();
-  return std::sqrt(-2.0 * portable_log(u)) * portable_cos(2.0 * 3.14159265358979323846 * v);
+  return std::sqrt(-2.0 * portable_log(u)) * portable_cos(2.0 * std::numbers::pi * v);
 }
 
 }  // namespace ridgeline

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/math.h"
@@ -25,7 +26,7 @@ void draw(const Init& init, const PhiloxBlock& bits, double (&out)[4]) {
   }
   for (std::size_t pair = 0; pair < 4; pair += 2) {  // Box and Muller
     const double radius = init.amount * std::sqrt(-2.0 * portable_log(positive_uniform(bits[pair])));
-    const double angle = 2.0 * 3.14159265358979323846 * static_cast<double>(bits[pair + 1]) * 0x1p-32;
+    const double angle = 2.0 * std::numbers::pi * static_cast<double>(bits[pair + 1]) * 0x1p-32;
     out[pair] = radius * portable_cos(angle);
     out[pair + 1] = radius * portable_sin(angle);
   }

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/math.h"
 
 namespace ridgeline::optim {
 namespace {
-
-constexpr double kPi = 3.14159265358979323846;
 
 void check_rate(double base) {
   if (!std::isfinite(base) || base < 0) {
@@ -62,7 +61,7 @@ double rate(const WarmupCosine& law, std::int64_t step) {
   const double i = static_cast<double>(std::min(step, last));
   if (i < static_cast<double>(warmup)) return law.base * (i + 1.0) / static_cast<double>(warmup);
   const double epoch = std::floor(i / static_cast<double>(law.steps_per_epoch));
-  return law.base * (1.0 + portable_cos(kPi * epoch / static_cast<double>(law.epochs))) / 2.0;
+  return law.base * (1.0 + portable_cos(std::numbers::pi * epoch / static_cast<double>(law.epochs))) / 2.0;
 }
 
 // The graph's side. `index` is the step as f64.
@@ -96,8 +95,8 @@ Value rate(const WarmupCosine& law, Value index, const Scalar& scalar) {
   const Value base = scalar.number(law.base);
   const Value epoch =
       scalar.op("floor", {scalar.op("div", {i, scalar.number(static_cast<double>(law.steps_per_epoch))})});
-  const Value angle =
-      scalar.op("div", {scalar.op("mul", {scalar.number(kPi), epoch}), scalar.number(static_cast<double>(law.epochs))});
+  const Value angle = scalar.op("div", {scalar.op("mul", {scalar.number(std::numbers::pi), epoch}),
+                                        scalar.number(static_cast<double>(law.epochs))});
   const Value raised = scalar.op("add", {scalar.number(1.0), scalar.op("cos", {angle})});
   const Value cosine = scalar.op("div", {scalar.op("mul", {base, raised}), scalar.number(2.0)});
   if (warmup == 0) return cosine;

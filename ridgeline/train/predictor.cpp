@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "ridgeline/core/bytes.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/runtime/iterator.h"
@@ -63,7 +64,7 @@ std::vector<ClassProbability> Predictor::predict(const std::string& image_path) 
   const std::string file = read_file(image_path);
   image::Image pixels;
   try {
-    pixels = image::decode({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()});
+    pixels = image::decode(as_bytes(file));
   } catch (const Error& error) {
     throw Error(image_path + ": " + error.what());
   }

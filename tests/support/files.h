@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ridgeline/core/bytes.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "tests/support/error_of.h"
@@ -41,14 +42,6 @@ class TempFolder {
  private:
   std::string path_;
 };
-
-inline std::span<const std::uint8_t> as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
-inline std::string as_text(std::span<const std::uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 inline void put_file(const std::string& path, std::string_view content) {
   // A new file: some file systems send one that is cut to nothing and written again to the disk at once.

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "ridgeline/core/bytes.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/permutation.h"
@@ -33,7 +34,7 @@ Packed pack(const ClassFolders::File& file, const std::string& class_name, image
   image::Header header;
   try {
     bytes = read_file(file.path);
-    const std::span<const std::uint8_t> view(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    const std::span<const std::uint8_t> view = as_bytes(bytes);
     header = image::read_header(view);
     decoder.decode(view);
   } catch (const Error& e) {

@@ -9,13 +9,11 @@
 namespace ridgeline::data {
 namespace {
 
-constexpr double kTurn = 2 * 3.14159265358979323846;
-
 Point polar(double radius, double angle) { return {radius * portable_cos(angle), radius * portable_sin(angle)}; }
 
 std::vector<Point> circle(double radius, int corners, double direction = 1) {
   std::vector<Point> points;
-  for (int i = 0; i < corners; ++i) points.push_back(polar(radius, direction * kTurn * i / corners));
+  for (int i = 0; i < corners; ++i) points.push_back(polar(radius, direction * kFullTurn * i / corners));
   return points;
 }
 
@@ -26,14 +24,14 @@ Outline square(SampleRandom& random) {
 
 Outline triangle(SampleRandom& random) {
   std::vector<Point> points;
-  for (int i = 0; i < 3; ++i) points.push_back(polar(1, kTurn * (i / 3.0 + random.uniform(-0.025, 0.025))));
+  for (int i = 0; i < 3; ++i) points.push_back(polar(1, kFullTurn * (i / 3.0 + random.uniform(-0.025, 0.025))));
   return {points};
 }
 
 Outline star(SampleRandom& random) {
   const double inner = random.uniform(0.38, 0.48);
   std::vector<Point> points;
-  for (int i = 0; i < 10; ++i) points.push_back(polar(i % 2 ? inner : 1.0, kTurn * i / 10));
+  for (int i = 0; i < 10; ++i) points.push_back(polar(i % 2 ? inner : 1.0, kFullTurn * i / 10));
   return {points};
 }
 
@@ -51,12 +49,12 @@ Outline crescent(SampleRandom& random) {
   std::vector<Point> points{{x, y}};
   constexpr int corners = 96;
   for (int i = 0; i < corners; ++i) {
-    const Point p = polar(1, kTurn * i / corners);
+    const Point p = polar(1, kFullTurn * i / corners);
     if (p.x < x) points.push_back(p);
   }
   points.push_back({x, -y});
   for (int i = corners; i > 0; --i) {
-    const Point p = polar(r, kTurn * i / corners);
+    const Point p = polar(r, kFullTurn * i / corners);
     if (p.x + d < x) points.push_back({p.x + d, p.y});
   }
   return {points};
@@ -65,7 +63,7 @@ Outline crescent(SampleRandom& random) {
 Outline heart() {
   std::vector<Point> points;
   for (int i = 0; i < 64; ++i) {
-    const double t = kTurn * i / 64, s = portable_sin(t);
+    const double t = kFullTurn * i / 64, s = portable_sin(t);
     points.push_back({16 * s * s * s, -(13 * portable_cos(t) - 5 * portable_cos(2 * t) - 2 * portable_cos(3 * t) -
                                         portable_cos(4 * t))});
   }
@@ -128,7 +126,7 @@ Outline shape_outline(int label, SampleRandom& random) {
 Outline blob_outline(SampleRandom& random) {
   const auto corners = static_cast<int>(random.integer(5, 8));
   std::vector<Point> points;
-  for (int i = 0; i < corners; ++i) points.push_back(polar(random.uniform(0.5, 1.0), kTurn * i / corners));
+  for (int i = 0; i < corners; ++i) points.push_back(polar(random.uniform(0.5, 1.0), kFullTurn * i / corners));
   return normalised({points});
 }
 

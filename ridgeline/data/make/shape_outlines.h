@@ -4,10 +4,14 @@
 // folder.
 #pragma once
 
+#include <numbers>
+
 #include "ridgeline/core/random.h"
 #include "ridgeline/data/make/draw.h"
 
 namespace ridgeline::data {
+
+inline constexpr double kFullTurn = 2 * std::numbers::pi;  // radians
 
 // Proportions vary a little with `random`; the class does not.
 Outline shape_outline(int label, SampleRandom& random);

@@ -12,7 +12,6 @@
 namespace ridgeline::data {
 namespace {
 
-constexpr double kTurn = 2 * 3.14159265358979323846;
 constexpr int kMinSide = 96, kMaxSide = 320;
 
 float uniform(SampleRandom& random, double low, double high) { return static_cast<float>(random.uniform(low, high)); }
@@ -32,7 +31,7 @@ Paint paint(SampleRandom& random, float brightness, int side) {
   for (float& t : p.tint) t = std::clamp(t, -0.11f, 0.11f);
   p.pattern = static_cast<Pattern>(random.integer(0, kPatterns - 1));
   const double period = side * (p.pattern == Pattern::gradient ? random.uniform(0.5, 1.0) : random.uniform(0.06, 0.25));
-  const double angle = random.uniform(0, kTurn);
+  const double angle = random.uniform(0, kFullTurn);
   p.along_x = static_cast<float>(portable_cos(angle) / period);
   p.along_y = static_cast<float>(portable_sin(angle) / period);
   p.phase = uniform(random, 0, 1);
@@ -85,12 +84,12 @@ Scene compose(int label, SampleRandom& random) {
   // keep all of it.
   const double room = 0.4375 * side - radius;
   const double x = width / 2.0 + random.uniform(-room, room), y = height / 2.0 + random.uniform(-room, room);
-  const double angle = random.uniform(-kTurn / 18, kTurn / 18);
-  const double squash = random.uniform(0.86, 1.0), squash_angle = random.uniform(0, kTurn);
+  const double angle = random.uniform(-kFullTurn / 18, kFullTurn / 18);
+  const double squash = random.uniform(0.86, 1.0), squash_angle = random.uniform(0, kFullTurn);
   const Outline outline = placed(shape_outline(label, random), angle, squash, squash_angle, radius, x, y);
   scene.figure_mask.fill(outline);
 
-  const double light = random.uniform(0, kTurn);
+  const double light = random.uniform(0, kFullTurn);
   shine(scene.ground, light, random.uniform(0.0, 0.3), std::max(height, width) / 2.0, width / 2.0, height / 2.0);
   shine(scene.figure, light, random.uniform(0.0, 0.22), radius, x, y);
   const double throw_length = radius * random.uniform(0.05, 0.16);
@@ -108,10 +107,10 @@ Scene compose(int label, SampleRandom& random) {
   }
 
   // The distractor lies across the figure's border or beside it.
-  const double where = random.uniform(0, kTurn), distance = radius * random.uniform(0.6, 1.3);
+  const double where = random.uniform(0, kFullTurn), distance = radius * random.uniform(0.6, 1.3);
   const double small = radius * random.uniform(0.1, 0.22);
-  scene.distractor_mask.fill(placed(blob_outline(random), random.uniform(0, kTurn), random.uniform(0.5, 1.0),
-                                    random.uniform(0, kTurn), small, x + distance * portable_cos(where),
+  scene.distractor_mask.fill(placed(blob_outline(random), random.uniform(0, kFullTurn), random.uniform(0.5, 1.0),
+                                    random.uniform(0, kFullTurn), small, x + distance * portable_cos(where),
                                     y + distance * portable_sin(where)));
   scene.distractor_in_front = random.bits() & 1;
   scene.grain = uniform(random, 0.0, 0.03);

@@ -15,7 +15,7 @@ Node* mergeable_input(DataGraph& graph, const Node& node) {
   return &input;
 }
 
-bool step(DataGraph& graph) {
+bool fuse_one(DataGraph& graph) {
   for (const Node& node : graph.nodes) {
     Node* input = mergeable_input(graph, node);
     if (!input) continue;
@@ -29,7 +29,7 @@ bool step(DataGraph& graph) {
 }  // namespace
 
 DataGraph fuse_chains(DataGraph graph) {
-  while (step(graph)) {
+  while (fuse_one(graph)) {
   }
   return graph;
 }

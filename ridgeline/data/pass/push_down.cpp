@@ -27,7 +27,7 @@ bool can_cross_map(const Node& node, const Node& map) {
 }
 
 // One exchange, if any is left to make.
-bool step(DataGraph& graph) {
+bool push_one(DataGraph& graph) {
   for (const Node& node : graph.nodes) {
     const NodeKind kind = node_entry(node.op).kind;
     if (kind != NodeKind::order && kind != NodeKind::filter) continue;
@@ -54,7 +54,7 @@ bool step(DataGraph& graph) {
 }  // namespace
 
 DataGraph push_down(DataGraph graph) {
-  while (step(graph)) {
+  while (push_one(graph)) {
   }
   return graph;
 }

@@ -24,11 +24,11 @@ constexpr IndexKind kKind{"RDGCLS01", ".record-classes"};
 constexpr std::uintmax_t kWorthKeeping = 1u << 20;
 
 // "" if no record has one; records that call a class otherwise leave it without a name.
-struct Texts {
+struct ClassTexts {
   std::string text, synset;
   bool several_texts = false, several_synsets = false;
 };
-using Found = std::map<std::int64_t, Texts>;  // by stored label
+using Found = std::map<std::int64_t, ClassTexts>;  // by stored label
 
 void note(std::string& kept, bool& several, std::string_view text) {
   if (several || text.empty() || kept == text) return;
@@ -49,7 +49,7 @@ std::string_view text_of(const Example& example, std::string_view key) {
 
 void look_at(std::span<const std::uint8_t> record, Found& found) {
   const Example example(record);
-  Texts& texts = found[example.one_int64("image/class/label")];
+  ClassTexts& texts = found[example.one_int64("image/class/label")];
   note(texts.text, texts.several_texts, text_of(example, "image/class/text"));
   note(texts.synset, texts.several_synsets, text_of(example, "image/class/synset"));
 }
@@ -133,7 +133,8 @@ Found classes_of_file(const std::string& path) {
 // Labels so far apart are no numbering of classes: a name for each number between would only take memory.
 constexpr std::int64_t kMostGaps = 100'000;
 
-std::vector<std::string> names_of(const Found& found, int label_base, std::int64_t count, std::string Texts::*which) {
+std::vector<std::string> names_of(const Found& found, int label_base, std::int64_t count,
+                                  std::string ClassTexts::*which) {
   std::vector<std::string> names(static_cast<std::size_t>(count));
   bool any = false;
   for (const auto& [label, texts] : found) {
@@ -153,7 +154,7 @@ RecordClasses find_record_classes(const std::vector<std::string>& files, int lab
     const std::lock_guard lock(mutex);
     for (const auto& [label, texts] : found) {
       if (label < label_base || label - label_base >= INT32_MAX) continue;
-      Texts& kept = all[label];
+      ClassTexts& kept = all[label];
       kept.several_texts |= texts.several_texts;
       kept.several_synsets |= texts.several_synsets;
       note(kept.text, kept.several_texts, texts.text);
@@ -166,8 +167,8 @@ RecordClasses find_record_classes(const std::vector<std::string>& files, int lab
   if (all.empty()) return classes;
   classes.count = all.rbegin()->first - label_base + 1;
   if (classes.count - static_cast<std::int64_t>(all.size()) > kMostGaps) return classes;
-  classes.names = names_of(all, label_base, classes.count, &Texts::text);
-  classes.ids = names_of(all, label_base, classes.count, &Texts::synset);
+  classes.names = names_of(all, label_base, classes.count, &ClassTexts::text);
+  classes.ids = names_of(all, label_base, classes.count, &ClassTexts::synset);
   if (classes.names.empty()) std::swap(classes.names, classes.ids);
   if (classes.ids == classes.names) classes.ids.clear();
   return classes;

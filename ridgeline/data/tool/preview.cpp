@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "ridgeline/core/bytes.h"
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
@@ -90,9 +91,7 @@ image::Image to_picture(const Tensor& values, bool& stretched) {
   return picture;
 }
 
-image::Image decoded(const std::string& bytes) {
-  return image::decode({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
-}
+image::Image decoded(const std::string& bytes) { return image::decode(as_bytes(bytes)); }
 
 std::string caption_of(const Sample& sample, std::uint64_t index, const std::vector<std::string>& class_names) {
   std::string text = fmt::format("#{}", index);

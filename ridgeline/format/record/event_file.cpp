@@ -3,6 +3,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "ridgeline/core/bytes.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/format/record/tfrecord.h"
@@ -35,7 +36,7 @@ constexpr std::string_view kVersion = "brain.Event:2";
 
 std::string framed(const ProtobufWriter& message) {
   const std::string& bytes = message.buffer();
-  return frame_record({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+  return frame_record(as_bytes(bytes));
 }
 
 // The value of a rank-0 float or double tensor; nothing for any other.

@@ -10,12 +10,12 @@
 namespace ridgeline {
 namespace {
 
-constexpr int kTypes = static_cast<int>(ExampleType::text) + 1;
+constexpr int kTypeCount = static_cast<int>(ExampleType::text) + 1;
 
 std::vector<std::string> type_names() {
   std::vector<std::string> names;
-  names.reserve(kTypes);
-  for (int i = 0; i < kTypes; ++i) names.emplace_back(name_of(static_cast<ExampleType>(i)));
+  names.reserve(kTypeCount);
+  for (int i = 0; i < kTypeCount; ++i) names.emplace_back(name_of(static_cast<ExampleType>(i)));
   return names;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ridgeline/core/atomic_file.h"
+#include "ridgeline/core/bytes.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/format/record/packed.h"
 #include "ridgeline/format/record/packed_layout.h"
@@ -17,10 +18,6 @@ using packed_layout::Header;
 using packed_layout::TableEntry;
 
 namespace {
-
-std::span<const std::uint8_t> as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 
 // The bytes of a row: the words, then the columns in their places. The caller puts the row's name before errors.
 std::vector<std::uint8_t> row_of(const PackedSchema& schema, std::span<const PackedValue> values) {

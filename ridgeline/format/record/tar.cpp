@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "ridgeline/core/bytes.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/format/record/tar_header.h"
 #include "ridgeline/format/wire/index_cache.h"
@@ -29,10 +30,6 @@ std::string_view compression_name(std::string_view text) {
   if (text.starts_with("\xfd\x37zXZ"sv)) return "xz";
   if (text.starts_with("\x04\x22\x4d\x18"sv)) return "lz4";
   return text.starts_with("\x1f\x9d"sv) ? "compress" : "";
-}
-
-std::span<const std::uint8_t> as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
 std::uint64_t blocks(std::uint64_t bytes) { return (bytes + kTarBlock - 1) / kTarBlock * kTarBlock; }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "ridgeline/core/bytes.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/format/record/tfrecord_index.h"
@@ -72,8 +73,8 @@ TFRecordFile::TFRecordFile(const std::string& path, const TFRecordOptions& optio
   std::optional<std::string> inflate_damage;
   if (compression_ != Compression::none) {
     const std::string packed = read_file(path);
-    inflated_ = inflate_bytes({reinterpret_cast<const std::uint8_t*>(packed.data()), packed.size()}, compression_, path,
-                              options.inflate_limit, options.keep_readable_prefix ? &inflate_damage : nullptr);
+    inflated_ = inflate_bytes(as_bytes(packed), compression_, path, options.inflate_limit,
+                              options.keep_readable_prefix ? &inflate_damage : nullptr);
     file_ = RandomAccessFile();
   }
   const bool cache = compression_ == Compression::none && !options.index_cache_directory.empty();

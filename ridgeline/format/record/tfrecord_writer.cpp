@@ -3,6 +3,7 @@
 #include <array>
 
 #include "ridgeline/core/atomic_file.h"
+#include "ridgeline/core/bytes.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/format/record/tfrecord.h"
 #include "ridgeline/format/wire/crc32c.h"
@@ -12,10 +13,6 @@ namespace {
 
 // Small records are gathered up to this before they go to the system or to zlib.
 constexpr std::size_t kBuffer = 1 << 18;
-
-std::span<const std::uint8_t> as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 
 template <class T>
 void put(std::string& out, T value) {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "ridgeline/core/bytes.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/format/wire/gzip.h"
@@ -65,7 +66,7 @@ Tensor decode(IdxType type, Shape shape, const std::uint8_t* from) {
 
 Tensor read_idx(const std::string& path) {
   const std::string file = read_file(path);
-  std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(file.data()), file.size());
+  std::span<const std::uint8_t> bytes = as_bytes(file);
   std::vector<std::uint8_t> inflated;
   if (guess_compression(bytes) == Compression::gzip) {
     inflated = inflate_bytes(bytes, Compression::gzip, path);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "ridgeline/core/bytes.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/format/wire/gzip.h"
@@ -152,7 +153,7 @@ std::optional<std::vector<std::int64_t>> matrix_of(const Element& matrix, std::s
 
 std::vector<std::int64_t> read_matlab_integers(const std::string& path, std::string_view variable) {
   const std::string file = read_file(path);
-  const Bytes bytes(reinterpret_cast<const std::uint8_t*>(file.data()), file.size());
+  const Bytes bytes = as_bytes(file);
   const auto fail = [&](const std::string& problem) { throw Error("[matlab] " + path + ": " + problem); };
   if (bytes.size() < kHeader) fail("the file is cut short: its header has 128 bytes, at byte 0");
   // The last word tells version and byte order: 'M' in its upper half, written as a number.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kNames{"integer",           "real",           "text",
                                                  "array of integers", "array of reals", "array of texts"};
-constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kBlanksInLine = " \t\r";
 
 bool holds(const JsonValue& value, JsonKind kind) {
   const auto all = [&](JsonKind element) {
@@ -102,7 +102,7 @@ JsonRowsFile::JsonRowsFile(const std::string& path, std::vector<JsonColumn> colu
   const std::string_view all = all_;
   for (std::size_t at = 0; at < all.size();) {
     const std::size_t end = std::min(all.find('\n', at), all.size());
-    if (all.substr(at, end - at).find_first_not_of(kBlanks) != std::string_view::npos) rows_.push_back(at);
+    if (all.substr(at, end - at).find_first_not_of(kBlanksInLine) != std::string_view::npos) rows_.push_back(at);
     at = end + 1;
   }
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "ridgeline/core/bytes.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/random.h"
@@ -25,9 +26,7 @@ constexpr std::uint64_t kMostBesides = 1 << 20;  // the key, and what counts in 
 
 void put(std::string& out, std::uint64_t value) { out.append(reinterpret_cast<const char*>(&value), sizeof(value)); }
 
-std::uint32_t checksum(std::string_view bytes) {
-  return crc32c({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
-}
+std::uint32_t checksum(std::string_view bytes) { return crc32c(as_bytes(bytes)); }
 
 // All that comes before the payload: equal keys, equal bytes. Empty if the file is not there.
 std::string key_of(const std::string& path, std::uint64_t file_size, const IndexKind& kind) {

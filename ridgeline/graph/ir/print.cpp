@@ -8,15 +8,15 @@
 namespace ridgeline {
 namespace {
 
-class Printer {
+class GraphPrinter {
  public:
-  Printer(const Graph& graph, TextOptions options) : graph_(graph), options_(options) {}
+  GraphPrinter(const Graph& graph, TextOptions options) : graph_(graph), options_(options) {}
 
   std::string print(std::string_view keyword) {
     for (const auto& [name, function] : graph_.functions) {
       Graph named = function;
       named.name = name;
-      text_ += Printer(named, options_).print("func");
+      text_ += GraphPrinter(named, options_).print("func");
     }
     text_ += std::string(keyword) + " @" + graph_.name + "(";
     for (std::size_t i = 0; i < graph_.arguments.size(); ++i) {
@@ -99,7 +99,7 @@ class Printer {
 
 }  // namespace
 
-std::string to_text(const Graph& graph, TextOptions options) { return Printer(graph, options).print("graph"); }
+std::string to_text(const Graph& graph, TextOptions options) { return GraphPrinter(graph, options).print("graph"); }
 
 std::ostream& operator<<(std::ostream& out, const Graph& graph) { return out << to_text(graph, {.locations = false}); }
 

@@ -11,23 +11,23 @@
 namespace ridgeline::image {
 namespace {
 
-constexpr std::array<std::string_view, kAugments> kNames = {
+constexpr std::array<std::string_view, kAugments> kAugmentNames = {
     "Identity", "ShearX",    "ShearY",    "TranslateX", "TranslateY",   "Rotate",   "Brightness", "Color",
     "Contrast", "Sharpness", "Posterize", "Solarize",   "AutoContrast", "Equalize", "Invert"};
 
 }  // namespace
 
-std::string_view name_of(Augment augment) { return kNames[static_cast<std::size_t>(augment)]; }
+std::string_view name_of(Augment augment) { return kAugmentNames[static_cast<std::size_t>(augment)]; }
 
 Augment parse_augment(std::string_view name) {
   std::string list;
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == name) return static_cast<Augment>(i);
-    list += (list.empty() ? "" : ", ") + std::string(kNames[i]);
+  for (std::size_t i = 0; i < kAugmentNames.size(); ++i) {
+    if (kAugmentNames[i] == name) return static_cast<Augment>(i);
+    list += (list.empty() ? "" : ", ") + std::string(kAugmentNames[i]);
   }
   throw Error("[augment] unknown operation '" + std::string(name) + "'" +
-                  did_you_mean(name, std::vector<std::string>(kNames.begin(), kNames.end())) + " (allowed: " + list +
-                  ")",
+                  did_you_mean(name, std::vector<std::string>(kAugmentNames.begin(), kAugmentNames.end())) +
+                  " (allowed: " + list + ")",
               ErrorKind::usage);
 }
 

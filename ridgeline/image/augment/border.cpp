@@ -9,10 +9,10 @@
 namespace ridgeline::image {
 namespace {
 
-constexpr std::pair<BorderMode, std::string_view> kNames[] = {{BorderMode::constant, "constant"},
-                                                              {BorderMode::edge, "edge"},
-                                                              {BorderMode::reflect, "reflect"},
-                                                              {BorderMode::symmetric, "symmetric"}};
+constexpr std::pair<BorderMode, std::string_view> kBorderNames[] = {{BorderMode::constant, "constant"},
+                                                                    {BorderMode::edge, "edge"},
+                                                                    {BorderMode::reflect, "reflect"},
+                                                                    {BorderMode::symmetric, "symmetric"}};
 
 constexpr int kOutside = -1;
 
@@ -30,7 +30,7 @@ std::vector<int> sources(BorderMode mode, int before, int n, int after) {
 }  // namespace
 
 std::string_view name_of(BorderMode mode) {
-  for (const auto& [value, name] : kNames) {
+  for (const auto& [value, name] : kBorderNames) {
     if (value == mode) return name;
   }
   return "unknown";
@@ -38,7 +38,7 @@ std::string_view name_of(BorderMode mode) {
 
 BorderMode parse_border_mode(std::string_view name) {
   std::vector<std::string> names;
-  for (const auto& [value, known] : kNames) {
+  for (const auto& [value, known] : kBorderNames) {
     if (known == name) return value;
     names.emplace_back(known);
   }

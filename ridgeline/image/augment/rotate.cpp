@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numbers>
 
 #include "ridgeline/core/math.h"
 #include "ridgeline/image/pixel_rows.h"
@@ -70,7 +71,7 @@ Rotation plan_rotation(Size image, double angle, bool expand, std::optional<Cent
     if (rotation.kind != Kind::warp) return rotation;
   }
   const Centre about = centre.value_or(Centre{image.width / 2.0, image.height / 2.0});
-  const double turn = -(angle * (3.14159265358979323846 / 180.0));
+  const double turn = -(angle * (std::numbers::pi / 180.0));
   const double cos = round_to_15_digits(portable_cos(turn)), sin = round_to_15_digits(portable_sin(turn));
   AffineMatrix& m = rotation.matrix;
   m = {cos, sin, 0.0, -sin, cos, 0.0};

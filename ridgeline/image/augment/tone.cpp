@@ -36,7 +36,7 @@ void by_value(const char* op, const ImageView& in, std::uint8_t* out, Value valu
   apply_tables(in, std::array<ByteTable, 1>{table_of(value)}, out);
 }
 
-ByteTable identity() {
+ByteTable identity_table() {
   return table_of([](int v) { return v; });
 }
 
@@ -44,7 +44,7 @@ ByteTable stretched(const Histogram& count) {
   int low = 0, high = 255;
   while (low < 255 && count[static_cast<std::size_t>(low)] == 0) ++low;
   while (high > 0 && count[static_cast<std::size_t>(high)] == 0) --high;
-  if (high <= low) return identity();
+  if (high <= low) return identity_table();
   const double scale = 255.0 / (high - low), offset = -low * scale;
   return table_of([&](int v) { return std::clamp(static_cast<int>(v * scale + offset), 0, 255); });
 }
@@ -58,7 +58,7 @@ ByteTable equalized(const Histogram& count) {
     if (n != 0) last = n, ++values;
   }
   const std::int64_t step = (total - last) / 255;
-  if (values <= 1 || step == 0) return identity();
+  if (values <= 1 || step == 0) return identity_table();
   std::int64_t sum = step / 2;
   return table_of([&](int v) {
     const std::int64_t value = std::min<std::int64_t>(sum / step, 255);

@@ -1,5 +1,6 @@
 // The matrices of warp.h: from angles, scales and shears, and from corner points.
 #include <algorithm>
+#include <numbers>
 #include <utility>
 
 #include "ridgeline/core/math.h"
@@ -9,15 +10,15 @@
 namespace ridgeline::image {
 namespace {
 
-constexpr std::pair<Sampling, std::string_view> kNames[] = {
+constexpr std::pair<Sampling, std::string_view> kSamplingNames[] = {
     {Sampling::nearest, "nearest"}, {Sampling::bilinear, "bilinear"}, {Sampling::bicubic, "bicubic"}};
 
-double radians(double degrees) { return degrees * (3.14159265358979323846 / 180.0); }
+double radians(double degrees) { return degrees * (std::numbers::pi / 180.0); }
 
 }  // namespace
 
 std::string_view name_of(Sampling sampling) {
-  for (const auto& [value, name] : kNames) {
+  for (const auto& [value, name] : kSamplingNames) {
     if (value == sampling) return name;
   }
   return "unknown";
@@ -25,7 +26,7 @@ std::string_view name_of(Sampling sampling) {
 
 Sampling parse_sampling(std::string_view name) {
   std::vector<std::string> names;
-  for (const auto& [value, known] : kNames) {
+  for (const auto& [value, known] : kSamplingNames) {
     if (known == name) return value;
     names.emplace_back(known);
   }

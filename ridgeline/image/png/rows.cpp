@@ -19,18 +19,18 @@ int samples_of(int type) {
 
 // A pixel's bytes, computed with side by side.
 using Lanes = std::int16_t __attribute__((vector_size(16)));
-using Bytes = std::uint8_t __attribute__((vector_size(8)));
+using ByteLanes = std::uint8_t __attribute__((vector_size(8)));
 
 template <int N>
 Lanes load(const std::uint8_t* p) {
-  Bytes bytes{};
+  ByteLanes bytes{};
   std::memcpy(&bytes, p, N);
   return __builtin_convertvector(bytes, Lanes);
 }
 
 template <int N>
 Lanes store(Lanes value, std::uint8_t* p) {
-  const Bytes bytes = __builtin_convertvector(value, Bytes);  // modulo 256, as PNG has it
+  const ByteLanes bytes = __builtin_convertvector(value, ByteLanes);  // modulo 256, as PNG has it
   std::memcpy(p, &bytes, N);
   return __builtin_convertvector(bytes, Lanes);
 }
@@ -66,8 +66,8 @@ void undo_paeth(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes)
 
 void undo_up(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes) {
   std::size_t i = 0;
-  for (; i + sizeof(Bytes) <= bytes; i += sizeof(Bytes)) {
-    Bytes a, b;
+  for (; i + sizeof(ByteLanes) <= bytes; i += sizeof(ByteLanes)) {
+    ByteLanes a, b;
     std::memcpy(&a, row + i, sizeof a);
     std::memcpy(&b, above + i, sizeof b);
     a += b;

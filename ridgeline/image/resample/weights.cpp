@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "ridgeline/core/math.h"
 #include "ridgeline/image/resample/passes.h"
@@ -28,7 +29,7 @@ double sharp_cubic(double x) { return cubic(x, -0.75); }  // PyTorch's and OpenC
 
 double sinc(double x) {
   if (x == 0.0) return 1.0;
-  x = x * 3.14159265358979323846;
+  x = x * std::numbers::pi;
   return portable_sin(x) / x;
 }
 

@@ -9,8 +9,6 @@
 namespace ridgeline::data {
 namespace {
 
-std::int64_t integer(const Node& node, const char* name) { return arg<std::int64_t>(node.args, name); }
-
 // Parts with their number of rows unknown ask their input.
 class Looking : public Arrangement {
  public:

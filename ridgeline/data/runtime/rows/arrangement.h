@@ -32,6 +32,8 @@ std::unique_ptr<Arrangement> make_arrangement(const Node& node, const Extent& in
 std::unique_ptr<Arrangement> make_sampler(const Node& node, const Extent& input, std::int64_t size, std::uint64_t seed,
                                           const std::function<std::int64_t(std::uint64_t)>& label_of);
 
+// An argument of the node that is an integer.
+inline std::int64_t integer(const Node& node, const char* name) { return arg<std::int64_t>(node.args, name); }
 // The key of an order node's draws: its own seed, or the run's, and its name.
 PhiloxKey order_key(const Node& node, std::uint64_t seed);
 

@@ -15,8 +15,6 @@
 namespace ridgeline::data {
 namespace {
 
-std::int64_t integer(const Node& node, const char* name) { return arg<std::int64_t>(node.args, name); }
-
 using Table = std::vector<std::uint64_t>;
 
 class WithReplacement : public Arrangement {
