@@ -34,7 +34,7 @@ else
                           git ls-files 'ridgeline/core/*.cpp'; } | grep '^ridgeline/.*\.cpp$' | sort -u)
 fi
 # Writes the compile commands, without precompiled headers: each file is read as if it stood alone.
-cmake --preset release -B build/lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null
+cmake --preset release -B build/lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DRIDGELINE_UNITY=OFF >/dev/null
 # gcc's omp.h is no C++ for clang: the compute team is read in its std::thread form.
 tidy=(.venv/bin/clang-tidy -p build/lint --quiet --extra-arg=-DRIDGELINE_STD_THREADS --extra-arg=-Wno-unknown-warning-option)
 if printf '%s\0' "${linted[@]:?no file to lint}" | xargs -0 -r -n 1 -P "$(nproc)" "${tidy[@]}" \
