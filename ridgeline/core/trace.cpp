@@ -9,19 +9,16 @@
 #include "ridgeline/core/file.h"
 
 namespace ridgeline {
-namespace {
-
-struct Span {
-  std::string category;
-  std::string name;
-  int lane;
-  std::int64_t begin_us;
-  std::int64_t duration_us;
-};
-
-}  // namespace
 
 struct Trace::State {
+  struct Span {
+    std::string category;
+    std::string name;
+    int lane;
+    std::int64_t begin_us;
+    std::int64_t duration_us;
+  };
+
   Clock::time_point start = Clock::now();
   mutable std::mutex mutex;
   std::map<std::thread::id, int> lanes;
@@ -56,7 +53,7 @@ void Trace::write(const std::string& path) const {
     for (const auto& [lane, name] : state_->lane_names) {
       events.push_back({{"ph", "M"}, {"name", "thread_name"}, {"pid", 1}, {"tid", lane}, {"args", {{"name", name}}}});
     }
-    for (const Span& s : state_->spans) {
+    for (const State::Span& s : state_->spans) {
       events.push_back({{"ph", "X"},
                         {"cat", s.category},
                         {"name", s.name},
