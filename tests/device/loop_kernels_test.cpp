@@ -78,6 +78,16 @@ std::vector<OpCase> op_cases() {
           {"sgd_momentum", {f32, f32, f32, f32}, {{"momentum", 0.9}, {"nesterov", nesterov}, {"weight_decay", decay}}});
     }
   }
+  cases.push_back({"sgd", {f32, f32, f32, boolean}, {{"conditional", true}}});
+  for (bool decoupled : {false, true}) {
+    cases.push_back(
+        {"adam",
+         {f32, f32, f32, f32, f32, f32, f32},
+         {{"beta1", 0.9}, {"beta2", 0.99}, {"epsilon", 1e-8}, {"decoupled", decoupled}, {"weight_decay", 0.01}}});
+  }
+  cases.push_back({"rmsprop", {f32, f32, f32, f32}, {{"rho", 0.9}, {"epsilon", 1e-8}}});
+  cases.push_back(
+      {"rmsprop_momentum", {f32, f32, f32, f32, f32}, {{"rho", 0.9}, {"epsilon", 1e-8}, {"momentum", 0.8}}});
   cases.push_back({"loop", {f32, u8, i32}, {{"expression", std::string("x0 * x1 + x2; sum(x2)")}}});
   // The same over 16-bit storage.
   const std::vector<OpCase> wide = cases;
@@ -97,12 +107,12 @@ std::vector<OpCase> op_cases() {
 
 std::vector<Tensor> operands_of(const OpCase& c, const Shape& shape, unsigned seed) {
   std::vector<Tensor> inputs;
-  const bool update = c.op.starts_with("sgd");
+  const int gradient = op_def(c.op).gradient_operand;  // behind it, an update has scalars
   for (std::size_t i = 0; i < c.operands.size(); ++i) {
     if (c.operands[i] == DType::i64)
       inputs.push_back(Tensor::scalar<std::int64_t>((std::int64_t{1} << 33) + seed));
-    else if (update && i + 1 == c.operands.size())
-      inputs.push_back(Tensor::scalar<float>(0.045f));
+    else if (gradient >= 0 && static_cast<int>(i) > gradient)
+      inputs.push_back(c.operands[i] == DType::boolean ? Tensor::scalar(seed % 2 == 0) : Tensor::scalar<float>(0.045f));
     else
       inputs.push_back(mixed_tensor(c.operands[i], shape, seed * 31 + static_cast<unsigned>(i)));
   }

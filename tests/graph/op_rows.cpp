@@ -47,6 +47,27 @@ void add_pointwise(std::vector<OpRow>& rows) {
   rows.push_back({"dropout", {at({4, 9}), step}, {{"keep_prob", 0.65}, {"key", std::int64_t{1234567}}}, {{4, 9}}});
   rows.push_back({"dropout", {at({4, 9}), step}, {{"keep_prob", 1.0}, {"key", std::int64_t{7}}}, {{4, 9}}});
   rows.push_back({"sgd", {at({3, 4}), at({3, 4}), at({})}, {{"weight_decay", 0.01}}, {{3, 4}}, Gradient::refused});
+  rows.push_back(
+      {"sgd", {at({3, 4}), at({3, 4}), at({}), truth({})}, {{"conditional", true}}, {{3, 4}}, Gradient::refused});
+  const OperandSpec square = at({3, 4}, Fill::positive), root = at({}, Fill::positive);
+  for (bool decoupled : {false, true}) {
+    rows.push_back(
+        {"adam",
+         {at({3, 4}), at({3, 4}), square, at({3, 4}), at({}), at({}), root},
+         {{"beta1", 0.9}, {"beta2", 0.99}, {"epsilon", 1e-3}, {"decoupled", decoupled}, {"weight_decay", 0.01}},
+         {{3, 4}, {3, 4}, {3, 4}},
+         Gradient::refused});
+  }
+  rows.push_back({"rmsprop",
+                  {at({3, 4}), square, at({3, 4}), at({})},
+                  {{"rho", 0.9}, {"epsilon", 1e-3}, {"weight_decay", 0.01}},
+                  {{3, 4}, {3, 4}},
+                  Gradient::refused});
+  rows.push_back({"rmsprop_momentum",
+                  {at({3, 4}), square, at({3, 4}), at({3, 4}), at({})},
+                  {{"rho", 0.9}, {"epsilon", 1e-3}, {"momentum", 0.8}},
+                  {{3, 4}, {3, 4}, {3, 4}},
+                  Gradient::refused});
   for (bool nesterov : {false, true}) {
     rows.push_back({"sgd_momentum",
                     {at({3, 4}), at({3, 4}), at({3, 4}), at({})},

@@ -295,9 +295,9 @@ KernelChoice make_loop_kernel(const KernelRequest& request) {
 
 std::span<const KernelEntry> loop_kernels() {
   static const std::vector<KernelEntry> entries = [] {
-    static const std::vector<OpDef> ops = pointwise_ops();  // their names outlive the entries
     std::vector<KernelEntry> list;
-    for (const OpDef& op : ops) {
+    for (const OpDef& op : all_ops()) {
+      if (!op.has(kPointwise)) continue;
       list.push_back({op.name, "loop_interpreter", Provider::own, make_loop_kernel, kLoopStorage, Arithmetic::f32});
     }
     return list;

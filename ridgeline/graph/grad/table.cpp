@@ -3,6 +3,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/grad/builders.h"
+#include "ridgeline/graph/ir/op_def.h"
 
 namespace ridgeline {
 namespace {
@@ -14,9 +15,10 @@ std::vector<GradientRule> make_table() {
       {"image_tail"},  // bytes have no gradient
       refuse("call", "inline the graph first"),
       refuse("loop", "differentiate before fusing"),
-      refuse("sgd", "it updates a parameter"),
-      refuse("sgd_momentum", "it updates a parameter"),
   };
+  for (const OpDef& def : all_ops()) {
+    if (def.has(kUpdate)) table.push_back(refuse(def.name, "it updates a parameter"));
+  }
   constexpr std::string_view second = "gradients of gradients are not defined for this op";
   for (std::string_view op :
        {"conv2d_bwd_data", "conv2d_bwd_weights", "dense_bwd_data", "dense_bwd_weights", "max_pool_bwd", "avg_pool_bwd",

@@ -99,4 +99,9 @@ Expr uniform(Expr step, std::uint64_t key) {
   return step.builder_->add(term);
 }
 
+Expr paste(const Expression& expression, Expr operand) {
+  RIDGELINE_CHECK(operand.builder_ != nullptr && expression.results.size() == 1, "an expression pasted at a number");
+  return operand.builder_->paste(expression, {&operand, 1}).front();
+}
+
 }  // namespace ridgeline::loop

@@ -33,6 +33,7 @@ class Expr {
   friend Expr apply(Kind kind, Expr a, Expr b);
   friend Expr apply(Kind kind, Expr a, Expr b, Expr c);
   friend Expr uniform(Expr step, std::uint64_t key);
+  friend Expr paste(const Expression& expression, Expr operand);
 };
 
 class Builder {
@@ -95,6 +96,9 @@ inline Expr operator==(Expr x, Expr y) { return apply(Kind::equal, x, y); }
 inline Expr select(Expr c, Expr a, Expr b) { return apply(Kind::select, c, a, b); }
 // In [0, 1), by (key, step, element index); `step` is an operand.
 Expr uniform(Expr step, std::uint64_t key);
+
+// The only result of an expression over one operand, a term, with `operand` in its place.
+Expr paste(const Expression& expression, Expr operand);
 
 // The expression of a C++ function of N Exprs that returns one Expr or a std::vector<Expr>, all stored.
 template <int N, class F>

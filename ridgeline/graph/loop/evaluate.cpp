@@ -208,4 +208,23 @@ void evaluate(const Expression& given, Arithmetic arithmetic, const Shape& shape
   }
 }
 
+std::vector<double> evaluate(const Expression& expression, std::span<const double> operands) {
+  RIDGELINE_CHECK(operands.size() == static_cast<std::size_t>(expression.operands), "operand count of an expression");
+  std::vector<double> values;
+  values.reserve(expression.terms.size());
+  const auto at = [&](std::int32_t term) { return term < 0 ? 0.0 : values[static_cast<std::size_t>(term)]; };
+  for (const Term& term : expression.terms) {
+    RIDGELINE_CHECK(term.kind != Kind::random_uniform, "random numbers belong to the elements of a tensor");
+    if (term.kind == Kind::operand)
+      values.push_back(operands[static_cast<std::size_t>(term.operand)]);
+    else if (term.kind == Kind::constant)
+      values.push_back(term.value);
+    else
+      values.push_back(apply_primitive<double>(term.kind, at(term.a), at(term.b), at(term.c)));
+  }
+  std::vector<double> results;
+  for (const Result& result : expression.results) results.push_back(at(result.term));
+  return results;
+}
+
 }  // namespace ridgeline::loop

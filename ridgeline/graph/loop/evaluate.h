@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <span>
+#include <vector>
 
 #include "ridgeline/core/math.h"
 #include "ridgeline/core/tensor.h"
@@ -20,6 +21,9 @@ namespace ridgeline::loop {
 // Values are converted to the result's type: integers towards zero and saturating, bool as "not 0".
 void evaluate(const Expression& expression, Arithmetic arithmetic, const Shape& shape, std::span<const Tensor> operands,
               std::span<Tensor> results);
+
+// The results of an expression without random numbers at plain numbers, in f64.
+std::vector<double> evaluate(const Expression& expression, std::span<const double> operands);
 
 // One primitive (not operand, constant, random_uniform) on one element.
 template <class Real>

@@ -25,12 +25,6 @@ constexpr DTypeSet kAny{DType::f64, DType::f32, DType::bf16, DType::f16,
 // What loops read: all that f32 arithmetic is exact for, and i32 as it is converted.
 constexpr DTypeSet kLoopTypes{DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean};
 
-void expect_types(const std::string& op, const std::string& what, const ValueType& type, DTypeSet types) {
-  if (types.contains(type.dtype)) return;
-  if (type.dtype == DType::bytes) fail(op, what + " is a column of byte strings");
-  fail(op, what + " is " + type.to_string() + "; one of " + types.to_string() + " is meant");
-}
-
 // Operands of one dtype among `types`; their broadcast shape, with that dtype or `result`.
 ValueType same_types(const std::string& op, const std::vector<std::string>& names, std::span<const ValueType> inputs,
                      DTypeSet types) {
@@ -42,19 +36,6 @@ ValueType same_types(const std::string& op, const std::vector<std::string>& name
     }
   }
   return {inputs[0].dtype, broadcast_shape(op, inputs)};
-}
-
-// Everything that follows from the expression: reference, cost, and the formula where it does not depend on attributes.
-OpDef pointwise(std::string name, std::vector<std::string> operands,
-                std::function<Expression(const Attributes&)> expression) {
-  OpDef def;
-  def.name = std::move(name);
-  def.operands = std::move(operands);
-  def.min_operands = def.max_operands = static_cast<int>(def.operands.size());
-  def.results = {"y"};
-  def.traits = kPointwise;
-  def.expression = std::move(expression);
-  return def;
 }
 
 // f64 where an operand or result is f64 or a 32- or 64-bit integer (which are exact up to 2^53 then), else f32. The
@@ -70,35 +51,10 @@ Arithmetic exact_arithmetic(const Expression& expression, std::span<const ValueT
   return std::any_of(results.begin(), results.end(), wide) ? Arithmetic::f64 : Arithmetic::f32;
 }
 
-void finish(OpDef& def) {
-  if (!def.arithmetic) {
-    def.arithmetic = [expression = def.expression](const OpInstance& op, std::span<const ValueType> results) {
-      return exact_arithmetic(expression(op.attributes), op.inputs, results);
-    };
-  }
-  const auto by_value = [bare = OpDef(def)](const OpInstance& op, std::span<const Tensor> inputs,
-                                            std::span<Tensor> outputs) {
-    std::vector<ValueType> results;
-    for (const Tensor& t : outputs) results.push_back({t.dtype(), t.shape()});
-    const Expression expression = bare.expression(op.attributes);
-    loop::evaluate(expression, arithmetic_of(bare, op, results), broadcast_shape(bare.name, op.inputs), inputs,
-                   outputs);
-  };
-  const auto cost = [bare = OpDef(def)](const OpInstance& op, std::span<const ValueType> results) {
-    const Expression expression = bare.expression(op.attributes);
-    const auto computed = std::count_if(expression.terms.begin(), expression.terms.end(),
-                                        [](const loop::Term& t) { return loop::arity(t.kind) > 0; });
-    const auto elements = static_cast<double>(broadcast_shape(bare.name, op.inputs).elements());
-    return Cost{static_cast<double>(computed) * elements, rules::bytes_moved(op, results)};
-  };
-  def.reference = by_value;
-  def.cost = cost;
-}
-
 template <int N, class F>
 OpDef arithmetic(std::string name, std::vector<std::string> operands, DTypeSet types, const F& body) {
   Expression expression = define<N>(body);
-  OpDef def = pointwise(name, operands, [expression](const Attributes&) { return expression; });
+  OpDef def = pointwise_op(name, operands, [expression](const Attributes&) { return expression; });
   def.law = loop::to_string(expression, operands);
   def.infer = [name, operands, types](const OpInstance& op) -> std::vector<ValueType> {
     return {same_types(name, operands, op.inputs, types)};
@@ -127,7 +83,7 @@ OpDef select_op() {
 
 OpDef cast_op() {
   Expression expression = define<1>([](Expr x) { return x; });
-  OpDef def = pointwise("cast", {"x"}, [expression](const Attributes&) { return expression; });
+  OpDef def = pointwise_op("cast", {"x"}, [expression](const Attributes&) { return expression; });
   def.law = "x in another element type: integers towards zero and saturating, bool as x != 0";
   def.attributes = {required("to", DType::f32, "the element type of the result")};
   // An i32 becomes a narrow floating number by one rounding, and stays zero or not, in f32 as well.
@@ -146,7 +102,7 @@ OpDef cast_op() {
 }
 
 OpDef scale_op() {
-  OpDef def = pointwise("scale", {"x"}, [](const Attributes& attributes) {
+  OpDef def = pointwise_op("scale", {"x"}, [](const Attributes& attributes) {
     const double factor = attributes.real("factor");
     return define<1>([&](Expr x) { return x * factor; });
   });
@@ -159,7 +115,7 @@ OpDef scale_op() {
 }
 
 OpDef constant_op() {
-  OpDef def = pointwise("constant", {}, [](const Attributes& attributes) {
+  OpDef def = pointwise_op("constant", {}, [](const Attributes& attributes) {
     loop::Builder builder;
     builder.store(builder.constant(attributes.real("value")));
     return builder.finish(0);
@@ -174,7 +130,7 @@ OpDef constant_op() {
 }
 
 OpDef dropout_op() {
-  OpDef def = pointwise("dropout", {"x", "step"}, [](const Attributes& attributes) {
+  OpDef def = pointwise_op("dropout", {"x", "step"}, [](const Attributes& attributes) {
     const double keep = attributes.real("keep_prob");
     const auto key = static_cast<std::uint64_t>(attributes.integer("key"));
     // The threshold is rounded to f32, so that the mask is the same whatever the element type.
@@ -203,58 +159,9 @@ OpDef dropout_op() {
   return def;
 }
 
-// w, its slots and g alike, lr a floating scalar; the results are the next versions of w and the slots.
-std::vector<ValueType> infer_update(const std::string& op, const std::vector<std::string>& names,
-                                    const OpInstance& instance) {
-  const std::span<const ValueType> inputs = instance.inputs;
-  expect_types(op, "w", inputs[0], kFloatingTypes);
-  for (std::size_t i = 1; i + 1 < inputs.size(); ++i) {
-    if (inputs[i] != inputs[0]) {
-      fail(op, names[i] + " is " + inputs[i].to_string() + ", w is " + inputs[0].to_string() + ": they must be alike");
-    }
-  }
-  const ValueType& lr = inputs.back();
-  expect_types(op, "lr", lr, kFloatingTypes);
-  if (lr.shape.rank() != 0) fail(op, "lr is " + lr.to_string() + "; a scalar is meant");
-  return std::vector<ValueType>(inputs.size() - 2, inputs[0]);
-}
-
-Expr decayed(Expr w, Expr g, double weight_decay) { return weight_decay == 0 ? g : g + weight_decay * w; }
-
-OpDef sgd_op() {
-  OpDef def = pointwise("sgd", {"w", "g", "lr"}, [](const Attributes& attributes) {
-    return define<3>([&](Expr w, Expr g, Expr lr) { return w - lr * decayed(w, g, attributes.real("weight_decay")); });
-  });
-  def.law = "w' = w - lr * (g + weight_decay * w)";
-  def.results = {"next_w"};
-  def.attributes = {optional("weight_decay", 0.0, "added to the gradient as weight_decay * w")};
-  def.traits |= kUpdate;
-  def.infer = [](const OpInstance& op) { return infer_update("sgd", {"w", "g", "lr"}, op); };
-  return def;
-}
-
-OpDef sgd_momentum_op() {
-  OpDef def = pointwise("sgd_momentum", {"w", "m", "g", "lr"}, [](const Attributes& attributes) {
-    const double momentum = attributes.real("momentum");
-    return define<4>([&](Expr w, Expr m, Expr g, Expr lr) {
-      const Expr step = decayed(w, g, attributes.real("weight_decay"));
-      const Expr a = momentum * m + step;
-      return std::vector<Expr>{w - lr * (attributes.boolean("nesterov") ? step + momentum * a : a), a};
-    });
-  });
-  def.law = "s = g + weight_decay * w; a = momentum * m + s; w' = w - lr * (nesterov ? s + momentum * a : a); m' = a";
-  def.results = {"next_w", "next_m"};
-  def.attributes = {required("momentum", 0.9, "share of the old step that is kept"),
-                    optional("nesterov", false, "whether the step looks ahead"),
-                    optional("weight_decay", 0.0, "added to the gradient as weight_decay * w")};
-  def.traits |= kUpdate;
-  def.infer = [](const OpInstance& op) { return infer_update("sgd_momentum", {"w", "m", "g", "lr"}, op); };
-  return def;
-}
-
 OpDef loop_op() {
-  OpDef def = pointwise("loop", {"x"},
-                        [](const Attributes& attributes) { return loop::parse(attributes.string("expression")); });
+  OpDef def = pointwise_op("loop", {"x"},
+                           [](const Attributes& attributes) { return loop::parse(attributes.string("expression")); });
   def.law = "the expression, element by element, in f32";
   def.arithmetic = [](const OpInstance&, std::span<const ValueType>) { return Arithmetic::f32; };
   def.min_operands = 0;
@@ -282,6 +189,49 @@ OpDef loop_op() {
 }
 
 }  // namespace
+
+OpDef pointwise_op(std::string name, std::vector<std::string> operands,
+                   std::function<Expression(const Attributes&)> expression) {
+  OpDef def;
+  def.name = std::move(name);
+  def.operands = std::move(operands);
+  def.min_operands = def.max_operands = static_cast<int>(def.operands.size());
+  def.results = {"y"};
+  def.traits = kPointwise;
+  def.expression = std::move(expression);
+  return def;
+}
+
+void finish_pointwise(OpDef& def) {
+  if (!def.arithmetic) {
+    def.arithmetic = [expression = def.expression](const OpInstance& op, std::span<const ValueType> results) {
+      return exact_arithmetic(expression(op.attributes), op.inputs, results);
+    };
+  }
+  const auto by_value = [bare = OpDef(def)](const OpInstance& op, std::span<const Tensor> inputs,
+                                            std::span<Tensor> outputs) {
+    std::vector<ValueType> results;
+    for (const Tensor& t : outputs) results.push_back({t.dtype(), t.shape()});
+    const Expression expression = bare.expression(op.attributes);
+    loop::evaluate(expression, arithmetic_of(bare, op, results), broadcast_shape(bare.name, op.inputs), inputs,
+                   outputs);
+  };
+  const auto cost = [bare = OpDef(def)](const OpInstance& op, std::span<const ValueType> results) {
+    const Expression expression = bare.expression(op.attributes);
+    const auto computed = std::count_if(expression.terms.begin(), expression.terms.end(),
+                                        [](const loop::Term& t) { return loop::arity(t.kind) > 0; });
+    const auto elements = static_cast<double>(broadcast_shape(bare.name, op.inputs).elements());
+    return Cost{static_cast<double>(computed) * elements, rules::bytes_moved(op, results)};
+  };
+  def.reference = by_value;
+  def.cost = cost;
+}
+
+void expect_types(const std::string& op, const std::string& what, const ValueType& type, DTypeSet types) {
+  if (types.contains(type.dtype)) return;
+  if (type.dtype == DType::bytes) fail(op, what + " is a column of byte strings");
+  fail(op, what + " is " + type.to_string() + "; one of " + types.to_string() + " is meant");
+}
 
 Shape broadcast_shape(std::string_view op, std::span<const ValueType> inputs) {
   int rank = 0;
@@ -347,11 +297,9 @@ std::vector<OpDef> pointwise_ops() {
       scale_op(),
       constant_op(),
       dropout_op(),
-      sgd_op(),
-      sgd_momentum_op(),
       loop_op(),
   };
-  for (OpDef& op : ops) finish(op);
+  for (OpDef& op : ops) finish_pointwise(op);
   return ops;
 }
 

@@ -16,6 +16,7 @@
 #include "ridgeline/graph/op/shape_ops.h"
 #include "ridgeline/graph/op/slice_ops.h"
 #include "ridgeline/graph/op/softmax.h"
+#include "ridgeline/graph/op/update.h"
 
 namespace ridgeline {
 namespace {
@@ -36,6 +37,7 @@ std::vector<OpDef> make_table() {
   add(slice_ops());
   add(softmax_ops());
   add(metric_ops());
+  add(update_ops());
 
   std::sort(table.begin(), table.end(), [](const OpDef& a, const OpDef& b) { return a.name < b.name; });
   for (std::size_t i = 1; i < table.size(); ++i) {
