@@ -76,21 +76,6 @@ void add_model_flags(Command& app, RecipeFlags& f) {
   app.option("--dtype", f.dtype, "tf.float32").group(group);
 }
 
-void add_optimization_flags(Command& app, RecipeFlags& f) {
-  train::Recipe& r = f.recipe;
-  const char* group = "Optimization";
-  app.option("--batch_size", r.batch_size, "images a step and rank").group(group);
-  app.option("--max_epochs", r.max_epochs, "length of the run and of the learning-rate schedule").group(group);
-  app.option("--max_train_steps", f.max_train_steps, "stop here instead of after max_epochs; 0: off").group(group);
-  app.option("--warmup_epochs", r.warmup_epochs, "epochs of linear warm-up").group(group);
-  app.option("--lr", r.lr, "base learning rate (0.06 for 1024 images a step, 0.015 for 256)").group(group);
-  app.option("--momentum", r.momentum, "in [0, 1)").group(group);
-  app.boolean("--use_nesterov", r.use_nesterov, "Nesterov's form of momentum").group(group);
-  app.option("--weight_decay", r.weight_decay, "factor of the L2 penalty over all parameters").group(group);
-  app.option("--label_smoothing", r.label_smoothing, "in [0, 1)").group(group);
-  app.option("--seed", r.seed, "of initial weights, data order, augmentation and dropout").group(group);
-}
-
 void add_loop_flags(Command& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Run";
@@ -188,7 +173,7 @@ void add_device_flags(Command& app, train::Recipe& recipe, const std::string& gr
 void add_recipe_flags(Command& app, RecipeFlags& flags) {
   add_data_flags(app, flags);
   add_model_flags(app, flags);
-  add_optimization_flags(app, flags);
+  add_optimization_flags(app, flags.optimization, flags.recipe, flags.max_train_steps);
   add_loop_flags(app, flags);
   add_execution_flags(app, flags);
 }
@@ -213,6 +198,7 @@ train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
   }
   if (app.given("--max_train_steps") && f.max_train_steps != 0) r.max_train_steps = f.max_train_steps;
   r.restore_exclude = split(f.restore_exclude);
+  finish_optimization_flags(app, f.optimization, r);
   train::check(r);
   nn::complete_options(nn::model_named(r.model), r.model_options);
   return r;

@@ -5,6 +5,7 @@
 
 #include "ridgeline/cli/bad_sample_flags.h"
 #include "ridgeline/cli/flags.h"
+#include "ridgeline/cli/optimization_flags.h"
 #include "ridgeline/train/recipe.h"
 
 namespace ridgeline::cli {
@@ -17,6 +18,7 @@ struct RecipeFlags {
   std::string alexnet_version;
   std::string label_base = "auto";
   BadSampleFlags bad_samples;
+  OptimizationFlags optimization;
   std::string dtype = "tf.float32";
   std::string restore_exclude = "dense_2";
   std::string final_relu;

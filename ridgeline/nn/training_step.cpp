@@ -1,6 +1,7 @@
 #include "ridgeline/nn/training_step.h"
 
 #include <algorithm>
+#include <map>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/grad/differentiate.h"
@@ -51,41 +52,64 @@ Value build_model(GraphBuilder& builder, const StepOptions& options, bool traini
   return options.model->build(context, options.model_options);
 }
 
-// factor * sum over the parameters that decay of sum(v^2) / 2, or undefined when there is nothing to add.
-Value l2_penalty(GraphBuilder& builder, const std::vector<ParameterSpec>& parameters, double factor) {
-  std::vector<Value> decayed;
-  for (const ParameterSpec& spec : parameters) {
-    if (spec.trainable() && spec.decay) decayed.push_back(builder.value(builder.graph().find_argument(spec.name)));
-  }
-  if (factor == 0 || decayed.empty()) return {};
-  return builder.apply_all("l2_penalty", decayed, {{"factor", factor}}, Location::of(At::current())).front();
+Value argument(GraphBuilder& builder, const std::string& name) {
+  return builder.value(builder.graph().find_argument(name));
 }
 
-std::vector<ParameterSpec> declare_slots(GraphBuilder& builder, std::vector<ParameterSpec>& parameters,
-                                         const optim::Momentum& optimizer) {
+// The sum over all parameters of weight_decay * sum(v^2) / 2, or undefined when there is nothing to add.
+Value l2_penalty(GraphBuilder& builder, const std::vector<TrainedParameter>& trained) {
+  std::map<double, std::vector<Value>> by_factor;
+  for (const TrainedParameter& p : trained) {
+    if (p.weight_decay != 0) by_factor[p.weight_decay].push_back(argument(builder, p.spec.name));
+  }
+  Value penalty;
+  for (const auto& [factor, decayed] : by_factor) {
+    const Value part =
+        builder.apply_all("l2_penalty", decayed, {{"factor", factor}}, Location::of(At::current())).front();
+    penalty = penalty.defined() ? penalty + part : part;
+  }
+  return penalty;
+}
+
+std::vector<ParameterSpec> declare_slots(GraphBuilder& builder, const std::vector<TrainedParameter>& trained,
+                                         const optim::Optimizer& optimizer) {
   std::vector<ParameterSpec> slots;
-  if (optimizer.momentum == 0) return slots;
-  for (const ParameterSpec& spec : parameters) {
-    if (!spec.trainable()) continue;
-    slots.push_back({optim::momentum_slot(spec.name), spec.shape, zeros(), ParameterRole::slot, spec.dtype, false});
-    builder.state(slots.back().name, {spec.dtype, spec.shape});
+  for (const TrainedParameter& p : trained) {
+    for (const std::string& slot : optimizer.slots()) {
+      slots.push_back(
+          {optim::slot_name(p.spec.name, slot), p.spec.shape, zeros(), ParameterRole::slot, p.spec.dtype, false});
+      builder.state(slots.back().name, {p.spec.dtype, p.spec.shape});
+    }
   }
   return slots;
 }
 
 // The updates come last: nothing may read a parameter behind its update.
-void add_updates(GraphBuilder& builder, const std::vector<ParameterSpec>& trainable,
-                 const std::vector<ValueId>& gradients, Value learning_rate, const TrainingOptions& training) {
-  for (std::size_t i = 0; i < trainable.size(); ++i) {
-    const ParameterSpec& spec = trainable[i];
-    RIDGELINE_CHECK(gradients[i] != kNoValue, "no gradient for " + spec.name);
-    const auto argument = [&](const std::string& name) {
-      const ValueId id = builder.graph().find_argument(name);
-      return id == kNoValue ? Value() : builder.value(id);
-    };
-    const bool decays = training.decay == DecayPlace::in_update && spec.decay;
-    optim::update(training.optimizer, argument(spec.name), argument(optim::momentum_slot(spec.name)),
-                  builder.value(gradients[i]), learning_rate, decays ? training.optimizer.weight_decay : 0);
+void add_updates(GraphBuilder& builder, const std::vector<TrainedParameter>& trained,
+                 const std::vector<ValueId>& gradients, const optim::StepValues& step,
+                 const TrainingOptions& training) {
+  const bool in_update = training.decay == DecayPlace::in_update || !training.optimizer.coupled();
+  std::map<double, std::vector<Value>> scalars;  // by the factor of the rate
+  for (std::size_t i = 0; i < trained.size(); ++i) {
+    const TrainedParameter& p = trained[i];
+    RIDGELINE_CHECK(gradients[i] != kNoValue, "no gradient for " + p.spec.name);
+    std::vector<Value>& own = scalars[p.rate_factor];
+    if (own.empty()) {
+      optim::StepValues scaled = step;
+      if (p.rate_factor != 1) scaled.rate = scaled.rate * p.rate_factor;
+      own = training.optimizer.scalars(scaled);
+    }
+    optim::ParameterUpdate update{.parameter = argument(builder, p.spec.name),
+                                  .slots = {},
+                                  .gradient = builder.value(gradients[i]),
+                                  .scalars = own,
+                                  .weight_decay = in_update ? p.weight_decay : 0,
+                                  .decays = p.spec.decay,
+                                  .where = step.where};
+    for (const std::string& slot : training.optimizer.slots()) {
+      update.slots.push_back(argument(builder, optim::slot_name(p.spec.name, slot)));
+    }
+    training.optimizer.update(update);
   }
 }
 
@@ -93,8 +117,6 @@ void add_updates(GraphBuilder& builder, const std::vector<ParameterSpec>& traina
 
 Step build_training_step(const StepOptions& given, const TrainingOptions& training) {
   const StepOptions options = completed(given);
-  optim::check(training.optimizer);
-  optim::check(training.schedule);
   Step result;
   std::vector<ParameterSpec>& parameters = result.parameters;
 
@@ -105,16 +127,14 @@ Step build_training_step(const StepOptions& given, const TrainingOptions& traini
   const Value step = forward.state(kGlobalStep, {DType::i64, {}});
   const Value logits = build_model(forward, options, true, images, step, parameters);
   const Value loss = mean(softmax_cross_entropy(logits, labels, {}, options.label_smoothing).loss);
-  const Value penalty = l2_penalty(forward, parameters, training.optimizer.weight_decay);
+  const std::vector<TrainedParameter> trained =
+      trained_parameters(parameters, training.weight_decay, training.decay_vectors, training.groups);
+  // What is no gradient of the loss is no part of it either.
+  const Value penalty = training.optimizer.coupled() ? l2_penalty(forward, trained) : Value();
   const Value total_loss = penalty.defined() ? loss + penalty : loss;
 
-  std::vector<ParameterSpec> trainable;
   std::vector<ValueId> with_respect_to;
-  for (const ParameterSpec& spec : parameters) {
-    if (!spec.trainable()) continue;
-    trainable.push_back(spec);
-    with_respect_to.push_back(forward.graph().find_argument(spec.name));
-  }
+  for (const TrainedParameter& p : trained) with_respect_to.push_back(forward.graph().find_argument(p.spec.name));
   const ValueId loss_id = loss.id();
   const ValueId total_id = total_loss.id();
   const ValueId step_id = step.id();
@@ -123,10 +143,10 @@ Step build_training_step(const StepOptions& given, const TrainingOptions& traini
       differentiate(graph, training.decay == DecayPlace::in_gradient ? total_id : loss_id, with_respect_to);
 
   GraphBuilder builder(std::move(graph));
-  const std::vector<ParameterSpec> slots = declare_slots(builder, parameters, training.optimizer);
+  const std::vector<ParameterSpec> slots = declare_slots(builder, trained, training.optimizer);
   const Value global_step = builder.value(step_id);
   const Value rate = cast(optim::learning_rate(training.schedule, global_step), DType::f32);
-  add_updates(builder, trainable, gradients, rate, training);
+  add_updates(builder, trained, gradients, {rate, global_step, Location::of(At::current())}, training);
   builder.name_next("next_step");
   builder.update(global_step, builder.apply("add", {global_step, builder.constant(1, DType::i64)}));
   builder.returns("loss", builder.value(loss_id));

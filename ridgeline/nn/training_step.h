@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "ridgeline/nn/models.h"
+#include "ridgeline/nn/parameter_groups.h"
 #include "ridgeline/optim/momentum.h"
-#include "ridgeline/optim/schedule.h"
+#include "ridgeline/optim/optimizer.h"
+#include "ridgeline/optim/schedules.h"
 
 namespace ridgeline::nn {
 
@@ -40,9 +42,12 @@ enum class DecayPlace {
 };
 
 struct TrainingOptions {
-  optim::Momentum optimizer = {};
+  optim::Optimizer optimizer = optim::Momentum{};
   optim::Schedule schedule = optim::Constant{};
-  DecayPlace decay = DecayPlace::in_update;
+  double weight_decay = 1e-4;
+  DecayPlace decay = DecayPlace::in_update;  // of optimizers whose decay is coupled; the others have it in the update
+  bool decay_vectors = true;  // false: biases and the scales of norms (parameters of rank 1 and less) do not decay
+  std::vector<ParameterGroup> groups = {};
 };
 
 struct Step {

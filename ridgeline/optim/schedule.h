@@ -1,46 +1,57 @@
 // ridgeline/optim/schedule.h
 //
-// Learning-rate laws. A law is a plain value; it is evaluated either here, as a number, or inside the step graph, as a
-// scalar subgraph over `global_step`, so that a compiled or exported step carries its own schedule. Both do the same
-// operations on doubles in the same order and give the same bits. Stateless: any thread.
+// A learning-rate schedule: a formula over the index of the step, written once as a loop expression. The same
+// expression is evaluated on the host, as a number for logs, and becomes scalar ops over `global_step` in the step
+// graph, so that a compiled or exported step carries its own schedule; both give the same bits, in f64. The formulas
+// that come with the library are in schedules.h; one of your own is a struct with check() and rate():
+//
+//   struct Halving {
+//     double base;
+//     void check() const {}
+//     loop::Expr rate(loop::Expr step) const { return base / (1 + floor(step / 1000)); }
+//   };
+//   training.schedule = Halving{0.1};
+//
+// A Schedule is a plain value; any thread.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <source_location>
-#include <string>
-#include <variant>
-#include <vector>
+#include <utility>
 
 #include "ridgeline/graph/ir/builder.h"
+#include "ridgeline/graph/loop/builder.h"
 
 namespace ridgeline::optim {
 
-struct Constant {
-  double base = 0.01;
+template <class F>
+concept RateFormula = requires(const F& formula, loop::Expr step) {
+  formula.check();  // an Error that names the setting which cannot be
+  { formula.rate(step) } -> std::convertible_to<loop::Expr>;
 };
 
-// base * factor^(boundaries passed): a boundary b has passed at step b and after it.
-struct StepDecay {
-  double base = 0.01;
-  double factor = 0.1;
-  std::vector<std::int64_t> boundaries = {};  // steps, strictly increasing
+class Schedule {
+ public:
+  // Checks the formula's settings: a Schedule is always a valid one.
+  template <RateFormula F>
+  Schedule(const F& formula) : Schedule(checked(formula)) {}  // NOLINT(google-explicit-constructor): the formula is it
+
+  // Over one operand, the index of the step (0 is the first).
+  const loop::Expression& formula() const { return formula_; }
+  // The formula at another index, for formulas that are made of others.
+  loop::Expr rate(loop::Expr step) const { return loop::paste(formula_, step); }
+
+ private:
+  explicit Schedule(loop::Expression formula) : formula_(std::move(formula)) {}
+  template <class F>
+  static loop::Expression checked(const F& formula) {
+    formula.check();
+    return loop::define<1>([&](loop::Expr step) { return formula.rate(step); });
+  }
+  loop::Expression formula_;
 };
 
-// The recipe's law, for the step of index i (the first is 0), W = warmup_epochs * steps_per_epoch:
-//   i < W:  base * (i + 1) / W
-//   else:   base * (1 + cos(pi * floor(i / steps_per_epoch) / epochs)) / 2, one value an epoch
-// From i = epochs * steps_per_epoch on, the last value stays.
-struct WarmupCosine {
-  double base = 0.06;
-  std::int64_t steps_per_epoch = 0;
-  std::int64_t warmup_epochs = 5;
-  std::int64_t epochs = 150;
-};
-
-using Schedule = std::variant<Constant, StepDecay, WarmupCosine>;
-
-// An Error names the setting that cannot be: a negative or infinite rate, no steps in an epoch, ...
-void check(const Schedule& schedule);
 // The rate of the step of index `step` (0 is the first step of the run).
 double learning_rate(const Schedule& schedule, std::int64_t step);
 // The same inside a graph: global_step i64[] is the index of the running step. Result f64[].

@@ -48,11 +48,7 @@ void Network::declare(const nn::Step& step) {
 }
 
 void Network::prepare_training(const optim::Schedule& schedule) {
-  const nn::TrainingOptions training{.optimizer = {.momentum = recipe_.momentum,
-                                                   .nesterov = recipe_.use_nesterov,
-                                                   .weight_decay = recipe_.weight_decay},
-                                     .schedule = schedule};
-  const nn::Step step = nn::build_training_step(options_, training);
+  const nn::Step step = nn::build_training_step(options_, training_options(recipe_, schedule));
   training_ = compile(step.graph, session_, compile_options("training"));
   declare(step);
 }

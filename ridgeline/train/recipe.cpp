@@ -29,7 +29,6 @@ void check(const Recipe& r) {
   require(!r.max_train_steps || *r.max_train_steps >= 1, "max_train_steps", r.max_train_steps.value_or(0), "1 or more");
   require(r.warmup_epochs >= 0, "warmup_epochs", r.warmup_epochs, "0 or more");
   require(r.lr >= 0 && r.lr < 1e6, "lr", r.lr, "0 or more");
-  require(r.momentum >= 0 && r.momentum < 1, "momentum", r.momentum, "[0, 1)");
   require(r.weight_decay >= 0 && r.weight_decay < 1e6, "weight_decay", r.weight_decay, "0 or more");
   require(r.label_smoothing >= 0 && r.label_smoothing < 1, "label_smoothing", r.label_smoothing, "[0, 1)");
   require(r.iterations_per_loop >= 0, "iterations_per_loop", r.iterations_per_loop, "0 (automatic) or more");
@@ -50,6 +49,7 @@ void check(const Recipe& r) {
         "training: raise, replace)",
         ErrorKind::usage);
   }
+  check(r.optimization);
   device_named(r.device);
   const nn::ModelInfo& model = nn::model_named(r.model);
   nn::check_image_size(model, r.image_size == 0 ? model.image_size : r.image_size);

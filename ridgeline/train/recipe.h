@@ -11,6 +11,7 @@
 #include "ridgeline/data/runtime/bad_samples.h"
 #include "ridgeline/data/source/sources.h"
 #include "ridgeline/nn/models.h"
+#include "ridgeline/train/optimization.h"
 
 namespace ridgeline::train {
 
@@ -46,9 +47,8 @@ struct Recipe {
   std::optional<std::int64_t> max_train_steps;
   std::int64_t warmup_epochs = 5;
   double lr = 0.06;
-  double momentum = 0.9;
-  bool use_nesterov = true;
   double weight_decay = 1e-4;
+  Optimization optimization;
   double label_smoothing = 0.1;
   std::uint64_t seed = 1;
 

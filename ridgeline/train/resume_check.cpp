@@ -12,6 +12,8 @@
 namespace ridgeline::train {
 namespace {
 
+std::string shown(const std::string& value) { return value.empty() ? "the default" : value; }
+
 class Comparison {
  public:
   Comparison(const CheckpointInfo& saved, const CheckpointInfo& now) : saved_(saved), now_(now) {}
@@ -38,14 +40,14 @@ class Comparison {
       const std::string there = value_text(*saved_.settings, row), here = value_text(*now_.settings, row);
       if (there == here) continue;
       if (!row.defines_run) {
-        changed_.push_back(
-            fmt::format("--{} is {} up to step {}, {} from here on", row.name, there, saved_.step, here));
+        changed_.push_back(fmt::format("{}{} is {} up to step {}, {} from here on", row.flag ? "--" : "", row.name,
+                                       shown(there), saved_.step, shown(here)));
       } else if (row.flag) {
         flag(row.name, there, here);
       } else if (row.name == "records") {
         data(fmt::format("{} training records there, {} here", there, here));
       } else {
-        data(fmt::format("the data are {} there, {} here", there, here));
+        data(fmt::format("the {} are {} there, {} here", row.name, shown(there), shown(here)));
       }
     }
   }

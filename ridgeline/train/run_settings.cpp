@@ -12,7 +12,7 @@ namespace {
 
 // What the state of the data stands for (batches of which images, in which order) defines the run, and so does what
 // the weights are (checkpoint.h). The optimizer's knobs may be turned on the way: a longer run, a lower rate.
-constexpr std::array<SettingRow, 13> kRows{{
+constexpr std::array<SettingRow, 18> kRows{{
     {.name = "data", .field = &RunSettings::data, .flag = false, .defines_run = true},
     {.name = "records", .field = &RunSettings::records, .flag = false, .defines_run = true},
     {.name = "batch_size", .field = &RunSettings::batch_size, .defines_run = true},
@@ -26,6 +26,16 @@ constexpr std::array<SettingRow, 13> kRows{{
     {.name = "weight_decay", .field = &RunSettings::weight_decay},
     {.name = "label_smoothing", .field = &RunSettings::label_smoothing},
     {.name = "dropout_keep", .field = &RunSettings::dropout_keep},
+    // Another optimizer has other slots, and so have other parameters that are frozen.
+    {.name = "optimizer", .field = &RunSettings::optimizer, .defines_run = true, .newer = true},
+    {.name = "lr_schedule", .field = &RunSettings::lr_schedule, .newer = true},
+    {.name = "optimizer settings", .field = &RunSettings::optimizer_settings, .flag = false, .newer = true},
+    {.name = "schedule settings", .field = &RunSettings::schedule_settings, .flag = false, .newer = true},
+    {.name = "parameter groups",
+     .field = &RunSettings::parameter_groups,
+     .flag = false,
+     .defines_run = true,
+     .newer = true},
 }};
 
 }  // namespace
@@ -57,6 +67,7 @@ RunSettings settings_from_json(const std::string& text) {
     const nlohmann::json object = nlohmann::json::parse(text);
     RunSettings settings;
     for (const SettingRow& row : kRows) {
+      if (row.newer && !object.contains(row.name)) continue;
       std::visit([&](auto field) { object.at(std::string(row.name)).get_to(settings.*field); }, row.field);
     }
     return settings;

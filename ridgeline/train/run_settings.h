@@ -26,6 +26,11 @@ struct RunSettings {
   double weight_decay = 0;
   double label_smoothing = 0;
   double dropout_keep = 1;
+  std::string optimizer = "momentum";
+  std::string lr_schedule = "warmup_cosine";
+  std::string optimizer_settings;  // those that are not the default, see optimization.h
+  std::string schedule_settings;
+  std::string parameter_groups;
 };
 
 struct SettingRow {
@@ -34,6 +39,7 @@ struct SettingRow {
       field;
   bool flag = true;          // the user gives it by a flag of that name
   bool defines_run = false;  // else it may change in the middle of a run
+  bool newer = false;        // files that are older than the setting have its default
 };
 std::span<const SettingRow> setting_rows();
 // As a flag's value is written: "True", "0.06", "128".
@@ -41,7 +47,7 @@ std::string value_text(const RunSettings& settings, const SettingRow& row);
 
 // A JSON object with one key a row.
 std::string to_json(const RunSettings& settings);
-// An Error for a missing key or a value of another type.
+// An Error for a missing key (of a setting that is not `newer`) or a value of another type.
 RunSettings settings_from_json(const std::string& text);
 
 }  // namespace ridgeline::train

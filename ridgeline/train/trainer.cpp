@@ -98,10 +98,7 @@ class Trainer {
     plan_loop();
     log_.line(fmt::format("training steps: {}", plan_.total_steps));
     network_ = std::make_unique<Network>(session_, recipe_, data_.num_classes);
-    network_->prepare_training(optim::WarmupCosine{.base = recipe_.lr,
-                                                   .steps_per_epoch = steps_per_epoch_,
-                                                   .warmup_epochs = recipe_.warmup_epochs,
-                                                   .epochs = recipe_.max_epochs});
+    network_->prepare_training(schedule_of(recipe_, steps_per_epoch_));
     if (recipe_.synthetic) {
       synthetic_ = std::make_unique<SyntheticBatch>(network_->options(), data_.num_classes, recipe_.seed);
     }
@@ -290,11 +287,16 @@ class Trainer {
                                 .max_epochs = recipe_.max_epochs,
                                 .warmup_epochs = recipe_.warmup_epochs,
                                 .lr = recipe_.lr,
-                                .momentum = recipe_.momentum,
-                                .use_nesterov = recipe_.use_nesterov,
+                                .momentum = recipe_.optimization.arguments.momentum,
+                                .use_nesterov = recipe_.optimization.arguments.nesterov,
                                 .weight_decay = recipe_.weight_decay,
                                 .label_smoothing = recipe_.label_smoothing,
-                                .dropout_keep = options.dropout_keep.value_or(1)};
+                                .dropout_keep = options.dropout_keep.value_or(1),
+                                .optimizer = recipe_.optimization.optimizer,
+                                .lr_schedule = recipe_.optimization.schedule,
+                                .optimizer_settings = optimizer_settings(recipe_.optimization),
+                                .schedule_settings = schedule_settings(recipe_.optimization),
+                                .parameter_groups = group_settings(recipe_.optimization)};
     return info;
   }
 

@@ -61,7 +61,21 @@ TEST(BadInput, FlagsAreRefusedByName) {
   expect(run("train --mode=fit --data_dir=x"), 2, {"Invalid type of mode: 'fit'", "train_and_evaluate"});
   expect(run("train --batch_size=many"), 2, {"batch_size", "many"});
   expect(run("train --batch-size=0 --synthetic"), 2, {"--batch_size=0", "1 or more"});
-  expect(run("train --momentum=1 --synthetic"), 2, {"--momentum=1", "[0, 1)"});
+  expect(run("train --momentum=1 --synthetic"), 2, {"momentum is 1", "[0, 1)"});
+  expect(run("train --optimizer=adamm --synthetic"), 2, {"unknown optimizer 'adamm'", "did you mean 'adam'?", "lamb"});
+  expect(run("train --optimizer=adam --beta2=1 --synthetic"), 2, {"beta2 is 1", "[0, 1)"});
+  expect(run("train --beta1=0.5 --synthetic"), 2,
+         {"--beta1 means nothing to the optimizer momentum", "--use_nesterov"});
+  expect(run("train --optimizer=sgd --momentum=0.9 --synthetic"), 2, {"--momentum means nothing", "none of these"});
+  expect(run("train --lr_schedule=cosinus --synthetic"), 2, {"unknown schedule 'cosinus'", "cosine", "one_cycle"});
+  expect(run("train --lr_power=2 --synthetic"), 2, {"--lr_power means nothing to the schedule warmup_cosine"});
+  expect(run("train --lr_schedule=multi_step --synthetic"), 2, {"--lr_decay_epochs, such as 30,60,90"});
+  expect(run("train --lr_schedule=multi_step --lr_decay_epochs=3,x --synthetic"), 2, {"'x' is no epoch"});
+  expect(run("train --lr_scale=head --synthetic"), 2, {"--lr_scale=head", "PATTERN=FACTOR"});
+  expect(run("train --mode=train --model=resnet20 --freeze=conv9.* --synthetic --num_classes=10 --max_train_steps=1 "
+             "--log_dir=" +
+             root() + "/x"),
+         2, {"parameters 'conv9.*'", "no parameter of such a name", "conv1.weight"});
   expect(run("train --use_nesterov=maybe --synthetic"), 2, {"maybe", "True, False"});
   expect(run("train --model=alexnett --synthetic"), 2, {"alexnett", "alexnet"});
   expect(run("train --alexnet_version=zeros --synthetic"), 2, {"zeros", "xavier", "he_uniform", "he_uniform_custom"});

@@ -112,8 +112,8 @@ TEST(TrainingStepTest, DecayInTheUpdateEqualsTheGradientOfTheTotalLoss) {
   const StepOptions options{
       .model = &model_named("resnet20"), .batch_size = 3, .image_size = 5, .images = ImageForm::f32};
   const auto trained = [&](DecayPlace place) {
-    const Step step = build_training_step(
-        options, {.optimizer = {.weight_decay = 0.05}, .schedule = optim::Constant{0.02}, .decay = place});
+    const Step step =
+        build_training_step(options, {.schedule = optim::Constant{0.02}, .weight_decay = 0.05, .decay = place});
     Arguments arguments = initial(step, 11);
     arguments["images"] = noise({3, 5, 5, 3});
     arguments["labels"] = Tensor::of<std::int32_t>({1, 9, 4}, {3});
@@ -157,8 +157,8 @@ TEST(TrainingStepTest, ParametersThatDoNotDecayStayOutOfThePenalty) {
 }
 
 TEST(TrainingStepTest, WithoutDecayTheTotalLossIsTheLoss) {
-  const Step step = build_training_step({.model = &model_named("linear"), .batch_size = 2, .image_size = 2},
-                                        {.optimizer = {.weight_decay = 0}});
+  const Step step =
+      build_training_step({.model = &model_named("linear"), .batch_size = 2, .image_size = 2}, {.weight_decay = 0});
   EXPECT_EQ(step.graph.find_return("loss"), step.graph.find_return("total_loss"));
 }
 
@@ -207,7 +207,7 @@ TEST(TrainingStepTest, WrongSettingsAreRefusedBeforeAnythingIsBuilt) {
   EXPECT_THROW(build_training_step({.model = &model, .batch_size = 0}, {}), Error);
   EXPECT_THROW(build_training_step({.model = &model, .image_size = 62}, {}), Error);
   EXPECT_THROW(build_training_step({.model = &model, .label_smoothing = 1.0}, {}), Error);
-  EXPECT_THROW(build_training_step({.model = &model}, {.optimizer = {.momentum = 1.0}}), Error);
+  EXPECT_THROW(build_training_step({.model = &model}, {.optimizer = optim::Momentum{.momentum = 1.0}}), Error);
   EXPECT_THROW(build_training_step({.model = &model}, {.schedule = optim::WarmupCosine{}}), Error);
 }
 

@@ -2,12 +2,9 @@
 // process of its own, tests/parity/torch_steps.py, under the interpreter that RIDGELINE_TORCH_PYTHON names; that script
 // says which of several batches is taken, and why.
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -16,6 +13,7 @@
 #include "ridgeline/core/random.h"
 #include "ridgeline/nn/training_step.h"
 #include "ridgeline/nn/weights.h"
+#include "tests/parity/torch.h"
 
 namespace ridgeline::nn {
 namespace {
@@ -23,19 +21,6 @@ namespace {
 constexpr std::int64_t kBatches = 32;
 constexpr int kSteps = 10;
 constexpr std::uint64_t kSeed = 20;
-
-// A folder that is gone when the test is over.
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_(std::filesystem::temp_directory_path() / ("ridgeline_parity_" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(path_);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 Tensor normal_images(std::int64_t batch, std::int64_t size) {
   Tensor images(DType::f32, {kBatches, batch, size, size, 3});
@@ -97,18 +82,17 @@ struct Comparison {
 };
 
 void compare_with_torch(const std::string& name, const Comparison& comparison) {
-  const char* python = std::getenv("RIDGELINE_TORCH_PYTHON");
-  if (python == nullptr) GTEST_SKIP() << "RIDGELINE_TORCH_PYTHON names no interpreter with torch and torchvision";
+  if (testing::torch_python() == nullptr) GTEST_SKIP() << testing::kNoTorch;
   const ModelInfo& model = model_named(name);
   const optim::Schedule schedule =
       optim::WarmupCosine{.base = comparison.base_rate, .steps_per_epoch = 2, .warmup_epochs = 2, .epochs = 8};
-  const optim::Momentum optimizer{.momentum = 0.9, .nesterov = true, .weight_decay = 1e-4};
+  const optim::Momentum optimizer{.momentum = 0.9, .nesterov = true};
   Step step = build_training_step({.model = &model,
                                    .model_options = {.dropout_keep = 1.0},
                                    .batch_size = comparison.batch,
                                    .image_size = comparison.image_size,
                                    .images = ImageForm::f32},
-                                  {.optimizer = optimizer, .schedule = schedule});
+                                  {.optimizer = optimizer, .schedule = schedule, .weight_decay = 1e-4});
   return_gradients(step.graph);
 
   const Tensor batches = normal_images(comparison.batch, comparison.image_size);
@@ -127,22 +111,18 @@ void compare_with_torch(const std::string& name, const Comparison& comparison) {
                   static_cast<double>(static_cast<float>(optim::learning_rate(schedule, i))));
     rates += (i ? "," : "[") + std::string(digits);
   }
-  const TemporaryFolder folder;
+  const testing::TemporaryFolder folder;
   write_safetensors(folder.file("input.safetensors"), stored,
                     {{"model", name},
                      {"classes", std::to_string(model.classes)},
                      {"learning_rates", rates + "]"},
                      {"momentum", std::to_string(optimizer.momentum)},
                      {"nesterov", "true"},
-                     {"weight_decay", std::to_string(optimizer.weight_decay)},
+                     {"weight_decay", "0.0001"},
                      {"label_smoothing", "0.1"},
                      {"noise", comparison.noise}});
   stored.clear();
-  const std::string log = folder.file("log");
-  const std::string command = std::string("'") + python + "' '" RIDGELINE_SOURCE_DIR "/tests/parity/torch_steps.py' '" +
-                              folder.file("input.safetensors") + "' '" + folder.file("output.safetensors") + "' > '" +
-                              log + "' 2>&1";
-  ASSERT_EQ(std::system(command.c_str()), 0) << read_file(log);
+  ASSERT_EQ(testing::run_torch("torch_steps.py", folder), "");
   const SafetensorsFile torch(folder.file("output.safetensors"));
 
   const auto number = static_cast<std::int64_t>(torch.tensor("batch").at(0));

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/format/text/json_lines.h"
@@ -92,6 +93,48 @@ TEST(Resume, WorkersAndLoopLengthChangeNoBit) {
       fs::remove_all(log_dir);
     }
   }
+}
+
+// Their slots are in the checkpoint, and their corrections follow from the number of steps.
+TEST(Resume, EveryOptimizerGoesOnAsIfItHadNotStopped) {
+  for (const optim::OptimizerEntry& entry : optim::optimizers()) {
+    const std::string whole = directory("whole"), parts = directory("parts");
+    const auto run = [&](const std::string& log_dir, std::int64_t steps) {
+      Recipe r = recipe(log_dir, 1, 10);
+      r.model = "linear";
+      r.image_size = 16;
+      r.lr = 1e-3;
+      r.max_train_steps = steps;
+      r.optimization.optimizer = entry.name;
+      r.optimization.schedule = "cosine";
+      r.optimization.groups = {{.pattern = "*bias", .rate_factor = 0.5}};
+      train(r);
+    };
+    run(whole, kSteps);
+    run(parts, 7);
+    run(parts, kSteps);
+    EXPECT_EQ(final_checkpoint(parts), final_checkpoint(whole)) << entry.name;
+    fs::remove_all(whole);
+    fs::remove_all(parts);
+  }
+}
+
+TEST(Resume, AnotherOptimizerIsAnotherRun) {
+  const std::string log_dir = directory("other");
+  Recipe r = recipe(log_dir, 1, 10);
+  r.model = "linear";
+  r.image_size = 16;
+  r.max_train_steps = 2;
+  train(r);
+  r.max_train_steps = 3;
+  r.optimization.optimizer = "adam";
+  try {
+    train(r);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("--optimizer"), std::string::npos) << error.what();
+  }
+  fs::remove_all(log_dir);
 }
 
 TEST(Resume, ADoneRunIsNotDoneAgain) {

@@ -1,0 +1,40 @@
+// tests/parity/torch.h
+//
+// Runs a script of this folder under the interpreter that RIDGELINE_TORCH_PYTHON names.
+#pragma once
+
+#include <unistd.h>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "ridgeline/core/file.h"
+
+namespace ridgeline::testing {
+
+inline constexpr const char* kNoTorch = "RIDGELINE_TORCH_PYTHON names no interpreter with torch and torchvision";
+inline const char* torch_python() { return std::getenv("RIDGELINE_TORCH_PYTHON"); }
+
+// A folder that is gone when the test is over.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_(std::filesystem::temp_directory_path() / ("ridgeline_parity_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(path_);
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// From input.safetensors in the folder to output.safetensors. "" or what the script printed when it failed.
+inline std::string run_torch(const std::string& script, const TemporaryFolder& folder) {
+  const std::string command = std::string("'") + torch_python() + "' '" RIDGELINE_SOURCE_DIR "/tests/parity/" + script +
+                              "' '" + folder.file("input.safetensors") + "' '" + folder.file("output.safetensors") +
+                              "' > '" + folder.file("log") + "' 2>&1";
+  if (std::system(command.c_str()) == 0) return "";
+  return "the script failed: " + read_file(folder.file("log"));
+}
+
+}  // namespace ridgeline::testing
