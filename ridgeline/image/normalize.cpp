@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include <hwy/cache_control.h>
+
 #include "ridgeline/core/error.h"
 #include "ridgeline/image/pixels.h"
 
@@ -17,9 +19,11 @@ HWY_BEFORE_NAMESPACE();
 namespace ridgeline::image::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// out[i] = table[(i % 3) * 256 + in[i]]. The table is the law, so every target gives its bits.
-void table_row(const float* HWY_RESTRICT table, const std::uint8_t* HWY_RESTRICT in, std::size_t n,
-               float* HWY_RESTRICT out) {
+using Table = NormalizeTable::Table;
+using Line = NormalizeTable::Line;
+
+// out[i] = table[(i % 3) * 256 + in[i]]. The table is the definition, so every target gives its bits.
+void table_row(const Table& table, const std::uint8_t* HWY_RESTRICT in, std::size_t n, float* HWY_RESTRICT out) {
   std::size_t i = 0;
 #if HWY_TARGET <= HWY_AVX2
   // Three vectors hold a whole number of pixels whatever the width: their channel patterns repeat.
@@ -36,9 +40,9 @@ void table_row(const float* HWY_RESTRICT table, const std::uint8_t* HWY_RESTRICT
     const auto v0 = hn::PromoteTo(di, hn::LoadU(du8, in + i));
     const auto v1 = hn::PromoteTo(di, hn::LoadU(du8, in + i + lanes));
     const auto v2 = hn::PromoteTo(di, hn::LoadU(du8, in + i + 2 * lanes));
-    hn::StoreU(hn::GatherIndex(df, table, hn::Add(v0, start0)), df, out + i);
-    hn::StoreU(hn::GatherIndex(df, table, hn::Add(v1, start1)), df, out + i + lanes);
-    hn::StoreU(hn::GatherIndex(df, table, hn::Add(v2, start2)), df, out + i + 2 * lanes);
+    hn::StoreU(hn::GatherIndex(df, table.data(), hn::Add(v0, start0)), df, out + i);
+    hn::StoreU(hn::GatherIndex(df, table.data(), hn::Add(v1, start1)), df, out + i + lanes);
+    hn::StoreU(hn::GatherIndex(df, table.data(), hn::Add(v2, start2)), df, out + i + 2 * lanes);
   }
 #endif
   for (; i < n; i += 3) {
@@ -48,53 +52,81 @@ void table_row(const float* HWY_RESTRICT table, const std::uint8_t* HWY_RESTRICT
   }
 }
 
-// The same by arithmetic: out[i] = f32(in[i] * scale[i % 3] + offset[i % 3]), in f64. A look-up by vector takes about
-// three times as long. Only for tables that were found to be equal to it in every entry.
-void line_row(const double* HWY_RESTRICT scale, const double* HWY_RESTRICT offset, const std::uint8_t* HWY_RESTRICT in,
-              std::size_t n, float* HWY_RESTRICT out) {
-  std::size_t i = 0;
-#if HWY_TARGET != HWY_SCALAR
-  const hn::ScalableTag<double> d64;
-  const hn::Rebind<float, decltype(d64)> df;
-  const hn::Rebind<std::int32_t, decltype(d64)> di;
-  const hn::Rebind<std::uint8_t, decltype(d64)> du8;
-  const std::size_t lanes = hn::Lanes(d64);
-  HWY_ALIGN double pattern[6 * hn::MaxLanes(d64)];
-  for (std::size_t k = 0; k < 3 * lanes; ++k) {
-    pattern[k] = scale[k % 3];
-    pattern[3 * lanes + k] = offset[k % 3];
+#if HWY_TARGET <= HWY_AVX2
+// What NormalizeTable::Line says, for a vector of bytes.
+template <class DF, class V, class F>
+HWY_INLINE hn::Vec<DF> line(DF df, V bytes, F centre, F high, F low, F rest) {
+  const hn::RebindToSigned<DF> di;
+  const auto d = hn::Sub(hn::ConvertTo(df, hn::PromoteTo(di, bytes)), centre);
+  return hn::MulAdd(d, high, hn::MulAdd(d, low, rest));
+}
+
+template <bool streamed, class DF>
+HWY_INLINE void store(DF df, hn::Vec<DF> v, float* out) {
+  if constexpr (streamed) {
+    hn::Stream(v, df, out);
+  } else {
+    hn::StoreU(v, df, out);
   }
-  const auto s0 = hn::Load(d64, pattern), s1 = hn::Load(d64, pattern + lanes), s2 = hn::Load(d64, pattern + 2 * lanes);
-  const double* offsets = pattern + 3 * lanes;
-  const auto o0 = hn::Load(d64, offsets), o1 = hn::Load(d64, offsets + lanes), o2 = hn::Load(d64, offsets + 2 * lanes);
-  const auto line = [&](std::size_t at, auto s, auto o) HWY_ATTR {
-    const auto v = hn::PromoteTo(d64, hn::PromoteTo(di, hn::LoadU(du8, in + at)));
-    hn::StoreU(hn::DemoteTo(df, hn::Add(hn::Mul(v, s), o)), df, out + at);
-  };
+}
+
+template <class DF>
+bool aligned(DF df, const float* out) {
+  return reinterpret_cast<std::uintptr_t>(out) % (hn::Lanes(df) * sizeof(float)) == 0;
+}
+#endif
+
+// The same by arithmetic, for tables whose every entry is found to be equal to it: a look-up by vector takes several
+// times as long. Targets without fused multiply-add look up.
+template <bool streamed>
+void line_row_as([[maybe_unused]] const Line& of, const Table& table, const std::uint8_t* HWY_RESTRICT in,
+                 std::size_t n, float* HWY_RESTRICT out) {
+  std::size_t i = 0;
+#if HWY_TARGET <= HWY_AVX2
+  const hn::ScalableTag<float> df;
+  const hn::Rebind<std::uint8_t, decltype(df)> du8;
+  const std::size_t lanes = hn::Lanes(df);
+  HWY_ALIGN float pattern[4][3 * hn::MaxLanes(df)];
+  for (std::size_t k = 0; k < 3 * lanes; ++k) {
+    pattern[0][k] = of.centre[k % 3];
+    pattern[1][k] = of.high[k % 3];
+    pattern[2][k] = of.low[k % 3];
+    pattern[3][k] = of.rest[k % 3];
+  }
+  const auto part = [&](std::size_t p, std::size_t at) HWY_ATTR { return hn::Load(df, pattern[p] + at * lanes); };
+  const auto c0 = part(0, 0), h0 = part(1, 0), l0 = part(2, 0), r0 = part(3, 0);
+  const auto c1 = part(0, 1), h1 = part(1, 1), l1 = part(2, 1), r1 = part(3, 1);
+  const auto c2 = part(0, 2), h2 = part(1, 2), l2 = part(2, 2), r2 = part(3, 2);
   for (; i + 3 * lanes <= n; i += 3 * lanes) {
-    line(i, s0, o0);
-    line(i + lanes, s1, o1);
-    line(i + 2 * lanes, s2, o2);
+    store<streamed>(df, line(df, hn::LoadU(du8, in + i), c0, h0, l0, r0), out + i);
+    store<streamed>(df, line(df, hn::LoadU(du8, in + i + lanes), c1, h1, l1, r1), out + i + lanes);
+    store<streamed>(df, line(df, hn::LoadU(du8, in + i + 2 * lanes), c2, h2, l2, r2), out + i + 2 * lanes);
   }
 #endif
-  for (; i < n; ++i) out[i] = static_cast<float>(in[i] * scale[i % 3] + offset[i % 3]);
+  for (; i < n; ++i) out[i] = table[(i % 3) * 256 + in[i]];
+}
+
+void line_row(const Line& of, const Table& table, const std::uint8_t* in, std::size_t n, float* out,
+              [[maybe_unused]] bool streamed) {
+#if HWY_TARGET <= HWY_AVX2
+  if (streamed && aligned(hn::ScalableTag<float>(), out)) return line_row_as<true>(of, table, in, n, out);
+#endif
+  line_row_as<false>(of, table, in, n, out);
 }
 
 // line_row to three planes.
-void line_planar_row(const double* HWY_RESTRICT scale, const double* HWY_RESTRICT offset,
-                     const std::uint8_t* HWY_RESTRICT in, std::size_t width, float* HWY_RESTRICT out,
-                     std::size_t plane) {
+template <bool streamed>
+void line_planar_row_as([[maybe_unused]] const Line& of, const Table& table, const std::uint8_t* HWY_RESTRICT in,
+                        std::size_t width, float* HWY_RESTRICT out, std::size_t plane) {
   std::size_t x = 0;
-#if HWY_TARGET != HWY_SCALAR
-  const hn::ScalableTag<double> d64;
-  const hn::Rebind<float, decltype(d64)> df;
-  const hn::Rebind<std::int32_t, decltype(d64)> di;
-  const hn::Rebind<std::uint8_t, decltype(d64)> du8;
-  const std::size_t lanes = hn::Lanes(d64);
-  const auto plane_of = [&](int c, std::size_t at, auto v) HWY_ATTR {
-    const auto wide = hn::PromoteTo(d64, hn::PromoteTo(di, v));
-    const auto line = hn::Add(hn::Mul(wide, hn::Set(d64, scale[c])), hn::Set(d64, offset[c]));
-    hn::StoreU(hn::DemoteTo(df, line), df, out + static_cast<std::size_t>(c) * plane + at);
+#if HWY_TARGET <= HWY_AVX2
+  const hn::ScalableTag<float> df;
+  const hn::Rebind<std::uint8_t, decltype(df)> du8;
+  const std::size_t lanes = hn::Lanes(df);
+  const auto plane_of = [&](std::size_t c, std::size_t at, auto v) HWY_ATTR {
+    const auto centre = hn::Set(df, of.centre[c]), high = hn::Set(df, of.high[c]);
+    const auto low = hn::Set(df, of.low[c]), rest = hn::Set(df, of.rest[c]);
+    store<streamed>(df, line(df, v, centre, high, low, rest), out + c * plane + at);
   };
   for (; x + lanes <= width; x += lanes) {
     auto red = hn::Zero(du8), green = red, blue = red;
@@ -105,8 +137,18 @@ void line_planar_row(const double* HWY_RESTRICT scale, const double* HWY_RESTRIC
   }
 #endif
   for (; x < width; ++x) {
-    for (std::size_t c = 0; c < 3; ++c) out[c * plane + x] = static_cast<float>(in[3 * x + c] * scale[c] + offset[c]);
+    for (std::size_t c = 0; c < 3; ++c) out[c * plane + x] = table[c * 256 + in[3 * x + c]];
   }
+}
+
+void line_planar_row(const Line& of, const Table& table, const std::uint8_t* in, std::size_t width, float* out,
+                     std::size_t plane, [[maybe_unused]] bool streamed) {
+#if HWY_TARGET <= HWY_AVX2
+  const hn::ScalableTag<float> df;
+  if (streamed && plane % hn::Lanes(df) == 0 && aligned(df, out))
+    return line_planar_row_as<true>(of, table, in, width, out, plane);
+#endif
+  line_planar_row_as<false>(of, table, in, width, out, plane);
 }
 
 }  // namespace ridgeline::image::HWY_NAMESPACE
@@ -126,13 +168,18 @@ NormalizeTable::NormalizeTable(const std::array<double, 3>& mean, const std::arr
                   std::to_string(std[c]));
     }
     const double centre = 255.0 * mean[c], width = 255.0 * std[c];
-    scale_[c] = 1 / width;
-    offset_[c] = -centre / width;
+    const double scale = 1 / width;
+    // Steps of 2^-16 are exact in v - centre; what they leave of the mean is in `rest`.
+    line_.centre[c] = static_cast<float>(std::nearbyint(centre * 65536) / 65536);
+    line_.high[c] = static_cast<float>(scale);
+    line_.low[c] = static_cast<float>(scale - line_.high[c]);
+    line_.rest[c] = static_cast<float>((line_.centre[c] - centre) * scale);
     for (int v = 0; v < 256; ++v) {
       const auto entry = static_cast<float>((v - centre) / width);
       table_[c * 256 + static_cast<std::size_t>(v)] = entry;
-      is_line_ = is_line_ && std::bit_cast<std::uint32_t>(static_cast<float>(v * scale_[c] + offset_[c])) ==
-                                 std::bit_cast<std::uint32_t>(entry);
+      const float d = static_cast<float>(v) - line_.centre[c];
+      const float by_line = std::fma(d, line_.high[c], std::fma(d, line_.low[c], line_.rest[c]));
+      is_line_ = is_line_ && std::bit_cast<std::uint32_t>(by_line) == std::bit_cast<std::uint32_t>(entry);
     }
   }
 }
@@ -154,21 +201,25 @@ void for_parts(const std::uint8_t* in, std::size_t width, bool flip, Use&& use) 
 
 }  // namespace
 
-void NormalizeTable::row(const std::uint8_t* in, std::size_t width, bool flip, float* out) const {
+void finish_streamed() { hwy::FlushStream(); }
+
+void NormalizeTable::row(const std::uint8_t* in, std::size_t width, bool flip, float* out, Stores stores) const {
+  const bool streamed = stores == Stores::streamed;
   for_parts(in, width, flip, [&](const std::uint8_t* part, std::size_t count, std::size_t at) {
     if (is_line_) {
-      HWY_DYNAMIC_DISPATCH(line_row)(scale_.data(), offset_.data(), part, 3 * count, out + 3 * at);
+      HWY_DYNAMIC_DISPATCH(line_row)(line_, table_, part, 3 * count, out + 3 * at, streamed);
     } else {
-      HWY_DYNAMIC_DISPATCH(table_row)(table_.data(), part, 3 * count, out + 3 * at);
+      HWY_DYNAMIC_DISPATCH(table_row)(table_, part, 3 * count, out + 3 * at);
     }
   });
 }
 
-void NormalizeTable::planar_row(const std::uint8_t* in, std::size_t width, bool flip, float* out,
-                                std::size_t plane) const {
+void NormalizeTable::planar_row(const std::uint8_t* in, std::size_t width, bool flip, float* out, std::size_t plane,
+                                Stores stores) const {
+  const bool streamed = stores == Stores::streamed;
   for_parts(in, width, flip, [&](const std::uint8_t* part, std::size_t count, std::size_t at) {
     if (is_line_) {
-      HWY_DYNAMIC_DISPATCH(line_planar_row)(scale_.data(), offset_.data(), part, count, out + at, plane);
+      HWY_DYNAMIC_DISPATCH(line_planar_row)(line_, table_, part, count, out + at, plane, streamed);
       return;
     }
     for (int c = 0; c < 3; ++c) {

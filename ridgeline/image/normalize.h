@@ -16,6 +16,12 @@ namespace ridgeline::image {
 inline constexpr std::array<double, 3> kImagenetMean = {0.485, 0.456, 0.406};
 inline constexpr std::array<double, 3> kImagenetStd = {0.229, 0.224, 0.225};
 
+// How a row is stored. `streamed` leaves the caches alone where the row is aligned as the widest vector (else it is
+// `cached`): for results that are written once and read much later, by others. Before another thread may read them, the
+// writer calls finish_streamed().
+enum class Stores { cached, streamed };
+void finish_streamed();
+
 class NormalizeTable {
  public:
   // Entry v of channel c is (v - 255*mean[c]) / (255*std[c]), computed in double in that order and rounded once to f32.
@@ -23,18 +29,27 @@ class NormalizeTable {
   NormalizeTable(const std::array<double, 3>& mean, const std::array<double, 3>& std);
 
   float at(int channel, std::uint8_t v) const { return table_[static_cast<std::size_t>(channel) * 256 + v]; }
+  // Whether two multiply-adds give every entry (see Line): then rows are computed, which is faster than looking up.
+  bool is_line() const { return is_line_; }
   // u8 HWC (3 channels) to f32 HWC without gaps, mirrored left to right when `flip`. out: height * width * 3.
   void tail(const ImageView& image, bool flip, float* out) const;
   // One row of it: width * 3 values.
-  void row(const std::uint8_t* in, std::size_t width, bool flip, float* out) const;
+  void row(const std::uint8_t* in, std::size_t width, bool flip, float* out, Stores stores = Stores::cached) const;
   // The same row to three planes (CHW): channel c goes to out[c * plane] and after.
-  void planar_row(const std::uint8_t* in, std::size_t width, bool flip, float* out, std::size_t plane) const;
+  void planar_row(const std::uint8_t* in, std::size_t width, bool flip, float* out, std::size_t plane,
+                  Stores stores = Stores::cached) const;
+
+  using Table = std::array<float, 3 * 256>;
+  // With d = v - centre, which is exact: d * high + (d * low + rest), each rounded once. high + low is the scale to 48
+  // bits, rest what the centre is away from the mean, scaled.
+  struct Line {
+    std::array<float, 3> centre, high, low, rest;
+  };
 
  private:
-  std::array<float, 3 * 256> table_;
-  // v * scale + offset in f64, rounded to f32, and whether it is the table in every entry.
-  std::array<double, 3> scale_, offset_;
-  bool is_line_ = true;
+  Table table_;
+  Line line_;
+  bool is_line_ = true;  // every entry of the table
 };
 
 }  // namespace ridgeline::image

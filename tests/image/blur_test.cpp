@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "every_target.h"
 #include "peer_oracle.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
@@ -62,6 +63,22 @@ TEST(GaussianBlur, RandomLawsAreTorchvisionsWithin1) {
               difference.share(), difference.largest);
   EXPECT_LE(difference.largest, 1);
   EXPECT_LT(difference.share(), 0.002);
+}
+
+// One value after the other, each product and sum rounded to float in the order of the weights.
+TEST(GaussianBlur, EveryInstructionSetSumsInTheSameOrder) {
+  for (const int width : {3, 16, 21, 64, 65, 100}) {
+    for (const int channels : {1, 3}) {
+      const Image image = test::detailed_image(9, width, channels);
+      const BlurLaw law{7, 5, 1.3, 0.9};
+      Image first;
+      test::on_every_target([&] {
+        const Image out = blurred(image, law);
+        if (first.height() == 0) first = out;
+        ASSERT_EQ(out, first) << width << "x" << channels;
+      });
+    }
+  }
 }
 
 TEST(GaussianBlur, SmoothsAndKeepsWhatIsPlain) {

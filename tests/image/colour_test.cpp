@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "every_target.h"
 #include "pixel_oracle.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/image/augment/colour.h"
@@ -77,6 +78,21 @@ TEST(Colour, EveryOperationEqualsPillow) {
     }
   }
   oracle.compare();
+}
+
+TEST(Colour, EveryInstructionSetGivesTheSameBits) {
+  SampleRandom random(philox_key(4, "targets"), 0, 0);
+  for (int i = 0; i < 60; ++i) {
+    const Image image = picture(random, i, 3);
+    for (const Named& op : operations(random)) {
+      Image first;
+      test::on_every_target([&] {
+        const Image out = result_of(image, op.op);
+        if (first.height() == 0) first = out;
+        ASSERT_EQ(out, first) << op.name << " " << i;
+      });
+    }
+  }
 }
 
 TEST(Colour, HueOfEveryColourEqualsPillow) {

@@ -15,9 +15,7 @@
 #include "values.h"
 
 namespace ridgeline::python {
-namespace {
 
-// "ValueError: too dark (augment.py:12)". Needs the interpreter's lock.
 Error error_of(const nb::python_error& e) {
   std::string text = shown(e.type().attr("__name__"));
   if (const auto reason = shown(e.value()); !reason.empty()) text += ": " + reason;
@@ -33,16 +31,7 @@ Error error_of(const nb::python_error& e) {
   return Error(text, e.matches(PyExc_KeyboardInterrupt) ? ErrorKind::interrupted : ErrorKind::failure);
 }
 
-// Runs Python code on any thread.
-template <class F>
-auto with_python(F&& code) {
-  const nb::gil_scoped_acquire lock;
-  try {
-    return code();
-  } catch (const nb::python_error& e) {
-    throw error_of(e);
-  }
-}
+namespace {
 
 // What is behind one name now.
 template <class T>

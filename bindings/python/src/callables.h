@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/data/ir/callback.h"
 #include "ridgeline/data/ir/column.h"
 
@@ -35,6 +36,19 @@ class Held {
  private:
   PyObject* object_;
 };
+
+// "ValueError: too dark (augment.py:12)". Needs the interpreter's lock.
+Error error_of(const nb::python_error& e);
+// Runs Python code on any thread.
+template <class F>
+auto with_python(F&& code) {
+  const nb::gil_scoped_acquire lock;
+  try {
+    return code();
+  } catch (const nb::python_error& e) {
+    throw error_of(e);
+  }
+}
 
 using Token = std::shared_ptr<void>;
 using Tokens = std::vector<Token>;

@@ -1,24 +1,25 @@
 // Runs: iterators, the batches that they lend, and single samples.
 //
-// Waiting happens without the interpreter's lock, a tenth of a second at a time, so that Ctrl-C is noticed. A batch
-// keeps its slot until the last array over it is gone; where the user keeps many, later ones are copies, so that the
-// run goes on. After a fork the child owns none of the threads: it may not use what came from the parent, and leaks it
-// instead of taking it apart.
+// Waiting happens without the interpreter's lock, a tenth of a second at a time, so that Ctrl-C is noticed. What lends
+// batches and what a fork leaves behind is in bindings/shared.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "arrays.h"
 #include "bind.h"
+#include "bindings/shared/run.h"
+#include "ridgeline/core/log.h"
 #include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/data/runtime/replayer.h"
 #include "values.h"
@@ -28,87 +29,60 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Log& log() {
-  static auto* log = new Log;  // warnings go to standard error, also while the process ends
-  return *log;
-}
+using bindings::HeldBatch;
 
-// One batch in Python's hands: lent, or a copy.
-class HeldBatch {
+// Set when the interpreter ends: Python code cannot be called any more.
+std::atomic<bool> ending{false};
+
+// Memory of the batches that Python code makes known to a device: register(address, bytes) when it is made,
+// unregister(address) before it is given back.
+class PageLocked : public data::BatchAllocator {
  public:
-  HeldBatch(data::Batch batch, std::shared_ptr<std::atomic<int>> lent, int most_lent) : lent_(std::move(lent)) {
-    schema_ = batch.columns();
-    for (const data::Column& column : schema_) columns_.push_back(batch.column(column.name));
-    rows_ = batch.rows();
-    samples_ = batch.samples();
-    epoch_ = batch.epoch();
-    index_ = batch.index();
-    last_of_epoch_ = batch.last_of_epoch();
-    records_ = batch.records();
-    after_ = batch.state_after();
-    if (lent_->fetch_add(1) < most_lent) {
-      lease_.emplace(std::move(batch));
-    } else {
-      for (Tensor& column : columns_) column = column.clone();
-      lent_->fetch_sub(1);
+  PageLocked(nb::object lock, nb::object unlock)
+      : lock_(std::make_unique<Held>(std::move(lock))), unlock_(std::make_unique<Held>(std::move(unlock))) {}
+
+  void* allocate(std::size_t bytes, std::size_t alignment) override {
+    constexpr std::size_t kPage = 4096;
+    const std::size_t step = std::max(alignment, kPage), size = (bytes + step - 1) / step * step;
+    void* memory = std::aligned_alloc(step, size);
+    if (!memory) throw std::bad_alloc();
+    try {
+      with_python([&] { lock_->get()(reinterpret_cast<std::uintptr_t>(memory), size); });
+    } catch (const Error& e) {
+      std::free(memory);
+      throw Error(std::string("[iterator] page_lock cannot register a batch's memory: ") + e.what());
     }
+    return memory;
   }
-  ~HeldBatch() {
-    if (!lease_) return;
-    if (process_ != ::getpid()) {
-      new data::Batch(std::move(*lease_));  // NOLINT: leaked on purpose, its slot is the parent's
+  void release(void* memory) override {
+    if (ending) return;  // the device, too, gets its memory back with the process
+    try {
+      with_python([&] {
+        const nb::error_scope pending;  // the batch may be dropped by an exception
+        unlock_->get()(reinterpret_cast<std::uintptr_t>(memory));
+      });
+    } catch (const Error& e) {
+      bindings::log().warning(std::string("page_lock cannot unregister a batch's memory, which is lost: ") + e.what());
       return;
     }
-    lease_.reset();
-    lent_->fetch_sub(1);
+    std::free(memory);
   }
-  HeldBatch(const HeldBatch&) = delete;
-  HeldBatch& operator=(const HeldBatch&) = delete;
-
-  const data::Schema& schema() const { return schema_; }
-  const Tensor& column(const std::string& name) const {
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < schema_.size(); ++i) {
-      if (schema_[i].name == name) return columns_[i];
-      names.push_back(schema_[i].name);
-    }
-    throw Error(
-        "[batch] there is no column '" + name + "'" + did_you_mean(name, names) + " among " + to_string(schema_),
-        ErrorKind::usage);
-  }
-  std::int64_t rows() const { return rows_; }
-  std::int64_t samples() const { return samples_; }
-  std::uint64_t epoch() const { return epoch_; }
-  std::uint64_t index() const { return index_; }
-  bool last_of_epoch() const { return last_of_epoch_; }
-  bool copied() const { return !lease_; }
-  const std::vector<std::uint64_t>& records() const { return records_; }
-  const data::IteratorState& after() const { return after_; }
 
  private:
-  std::optional<data::Batch> lease_;
-  std::shared_ptr<std::atomic<int>> lent_;  // of the iterator
-  pid_t process_ = ::getpid();
-  data::Schema schema_;
-  std::vector<Tensor> columns_;
-  std::int64_t rows_ = 0, samples_ = 0;
-  std::uint64_t epoch_ = 0, index_ = 0;
-  bool last_of_epoch_ = false;
-  std::vector<std::uint64_t> records_;
-  data::IteratorState after_;
+  std::unique_ptr<Held> lock_, unlock_;
 };
 
 struct PyBatch {
   std::shared_ptr<HeldBatch> held;
 };
 
-// The run behind one Python iterator.
+// The run behind one Python iterator, with the Python objects that its graph names.
 class Run {
  public:
-  Run(const PyDataset& d, data::IteratorOptions options) : tokens_(d.tokens) {
-    options.log = &log();
+  Run(const PyDataset& d, data::IteratorOptions options, std::shared_ptr<data::BatchAllocator> memory)
+      : tokens_(d.tokens) {
     const nb::gil_scoped_release unlocked;
-    iterator_ = std::make_unique<data::Iterator>(d.dataset, std::move(options));
+    run_ = std::make_unique<bindings::Run>(d.dataset, std::move(options), std::move(memory));
   }
   ~Run() { close(); }
   Run(const Run&) = delete;
@@ -118,16 +92,14 @@ class Run {
   std::optional<PyBatch> next(double seconds) {
     const Clock::time_point begin = Clock::now();
     while (true) {
+      std::shared_ptr<HeldBatch> batch;
+      bindings::Run::Came came{};
       {
         const nb::gil_scoped_release unlocked;
-        const std::lock_guard lock(use_);
-        if (running().wait_for(std::chrono::milliseconds(100))) {
-          std::optional<data::Batch> batch = running().next();
-          if (!batch) return std::nullopt;
-          const auto slots = static_cast<int>(running().slots());
-          return PyBatch{std::make_shared<HeldBatch>(*std::move(batch), lent_, slots < 2 ? 0 : std::max(1, slots - 2))};
-        }
+        came = run_->next(std::chrono::milliseconds(100), batch);
       }
+      if (came == bindings::Run::Came::batch) return PyBatch{std::move(batch)};
+      if (came == bindings::Run::Came::end) return std::nullopt;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       if (seconds > 0 && std::chrono::duration<double>(Clock::now() - begin).count() >= seconds)
         throw Error("[iterator] no batch came within timeout=" + std::to_string(seconds) + " seconds");
@@ -137,35 +109,22 @@ class Run {
   template <class F>
   auto with(F&& f) const {
     const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(use_);
-    return f(running());
+    return run_->with(f);
   }
 
-  // Stops the workers; batches stay valid. What comes after is an Error. Needs the interpreter's lock.
+  // Needs the interpreter's lock.
   void close() {
-    if (process_ != ::getpid()) {
-      iterator_.release();  // NOLINT: leaked on purpose, its threads are the parent's
+    if (!run_->of_this_process()) {
+      run_->close();
       return;
     }
     const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(use_);
-    iterator_.reset();
+    run_->close();
   }
 
  private:
-  data::Iterator& running() const {
-    if (process_ != ::getpid())
-      throw Error("[iterator] was made before this process was forked, its workers are in the other one: make another",
-                  ErrorKind::usage);
-    if (!iterator_) throw Error("[iterator] is closed", ErrorKind::usage);
-    return *iterator_;
-  }
-
-  mutable std::mutex use_;
-  std::unique_ptr<data::Iterator> iterator_;
+  std::unique_ptr<bindings::Run> run_;
   Tokens tokens_;
-  std::shared_ptr<std::atomic<int>> lent_ = std::make_shared<std::atomic<int>>(0);
-  pid_t process_ = ::getpid();
 };
 
 // All runs of the process, so that they can be ended before the interpreter is.
@@ -234,6 +193,20 @@ struct PyReplayer {
   Tokens tokens;
   data::Replayer replayer;
 };
+
+// Takes page_lock=(register, unregister) out of the arguments; null without.
+std::shared_ptr<data::BatchAllocator> page_locked(nb::kwargs& given) {
+  if (!given.contains("page_lock")) return nullptr;
+  const nb::object pair = given["page_lock"];
+  nb::del(given["page_lock"]);
+  if (pair.is_none()) return nullptr;
+  if (!PyTuple_Check(pair.ptr()) || nb::len(pair) != 2 || !PyCallable_Check(nb::object(pair[0]).ptr()) ||
+      !PyCallable_Check(nb::object(pair[1]).ptr()))
+    throw Error("[iterator] argument 'page_lock' is " + shown(nb::repr(pair)) +
+                    ", it must be a pair of functions: register(address, bytes) and unregister(address)",
+                ErrorKind::usage);
+  return std::make_shared<PageLocked>(pair[0], pair[1]);
+}
 
 data::IteratorOptions options_of(nb::kwargs given) {
   data::IteratorOptions options;
@@ -322,7 +295,8 @@ void bind_iterator(nb::module_& m) {
   nb::class_<PyIterator>(m, "Iterator")
       .def("__init__",
            [](PyIterator* self, const PyDataset& d, nb::kwargs options) {
-             new (self) PyIterator(std::make_shared<Run>(d, options_of(std::move(options))));
+             std::shared_ptr<data::BatchAllocator> memory = page_locked(options);
+             new (self) PyIterator(std::make_shared<Run>(d, options_of(std::move(options)), std::move(memory)));
            })
       .def(
           "next", [](PyIterator& it, double timeout) { return it.run->next(timeout); }, nb::arg("timeout") = 0.0)
@@ -362,6 +336,7 @@ void bind_iterator(nb::module_& m) {
 
   // When the interpreter ends, no worker may wait for its lock any more.
   m.def("close_all", [] {
+    ending = true;
     std::vector<std::weak_ptr<Run>> all;
     {
       const std::lock_guard lock(living().mutex);

@@ -7,6 +7,7 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -177,6 +178,26 @@ class InPlaceOfPytorch(Folder):
             return
         with self.assertWarnsRegex(UserWarning, "pin_memory"):
             next(iter(DataLoader(self.dir, 8, transform=EXACT, pin_memory=True)))
+
+    def test_pinned_images_are_the_engines_memory(self):
+        """What PyTorch with an accelerator does, with memory that is only written down as pinned."""
+        held = {}
+
+        def is_pinned(tensor):
+            first, last = tensor.data_ptr(), tensor.data_ptr() + tensor.nbytes
+            return any(a <= first and last <= a + size for a, size in held.items())
+
+        copies = []
+        with (mock.patch("ridgeline.data._loader._can_pin", return_value=True),
+              mock.patch("ridgeline.data._loader._page_lock", return_value=(held.__setitem__, held.pop)),
+              mock.patch.object(torch.Tensor, "is_pinned", is_pinned),
+              mock.patch.object(torch.Tensor, "pin_memory", lambda t: copies.append(t.dtype) or t.clone())):
+            loader = DataLoader(self.dir, 8, transform=EXACT, pin_memory=True)
+            expected = list(DataLoader(self.dir, 8, transform=EXACT))
+            for (x, y), (a, b) in zip(loader, expected, strict=True):
+                self.assertTrue(is_pinned(x))
+                self.assertTrue(torch.equal(x, a) and torch.equal(y, b))
+        self.assertEqual(set(copies), {torch.int64})  # labels are converted, so they are copied
 
     def test_timeouts_and_prefetching(self):
         class Slow:

@@ -118,6 +118,53 @@ class Batches(Folder):
         self.assertEqual({s["samples"] for s in stats["stages"] if s["name"] == "read"}, {30})
 
 
+class PageLocks(Folder):
+    def test_every_batchs_memory_is_registered_and_unregistered_once(self):
+        held, seen = {}, []
+
+        def register(address, size):
+            self.assertEqual(address % 4096, 0)
+            self.assertNotIn(address, held)
+            held[address] = size
+            seen.append(size)
+
+        it = data.Iterator(self.pipeline(), epochs=2, slots=3, page_lock=(register, held.pop))
+        self.assertEqual(len(held), 3)
+        kept = next(it)["image"]  # lent, so that the memory stays
+        value = kept.copy()
+        for batch in it:
+            address = batch["image"].ctypes.data
+            inside = [a for a, size in held.items() if a <= address and address + batch["image"].nbytes <= a + size]
+            self.assertEqual(len(inside), 0 if batch.copied else 1)
+        del it, batch
+        gc.collect()
+        self.assertEqual(len(held), 3)  # they go together
+        self.assertTrue((kept == value).all())
+        del kept
+        gc.collect()
+        self.assertEqual((held, len(seen)), ({}, 3))
+
+    def test_what_cannot_be_registered_is_an_error(self):
+        def refuse(address, size):
+            raise MemoryError("no more pages")
+
+        with self.assertRaisesRegex(ridgeline.RunError, "MemoryError: no more pages"):
+            data.Iterator(self.pipeline(), page_lock=(refuse, print))
+        with self.assertRaisesRegex(ridgeline.ArgumentError, "page_lock"):
+            data.Iterator(self.pipeline(), page_lock=(refuse,))
+        plain = digest_of(data.Iterator(self.pipeline()))
+        pair = (lambda address, size: None, lambda address: None)
+        self.assertEqual(digest_of(data.Iterator(self.pipeline(), page_lock=pair)), plain)
+
+    def test_a_process_that_ends_with_registered_memory_ends(self):
+        code = ("import sys\nfrom ridgeline import data\n"
+                "made = data.ImageFolder(sys.argv[1]).map(data.Resize((20, 20))).batch(4)\n"
+                "it = data.Iterator(made, page_lock=(lambda a, n: None, lambda a: None))\nkept = next(it)['image']\n"
+                "print(kept.shape)")
+        done = run_python(code, self.dir)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "(4, 20, 20, 3)\n", ""))
+
+
 class States(Folder):
     def test_a_state_goes_on_with_other_workers_under_other_ranks_in_another_process(self):
         """Killed in the middle of an epoch; 1, 2 and 4 ranks give the remaining samples."""

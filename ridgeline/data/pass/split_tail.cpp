@@ -5,7 +5,7 @@
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
 #include "ridgeline/data/pass/tail.h"
-#include "ridgeline/data/transform/tail.h"
+#include "ridgeline/data/transform/made_by_passes.h"
 
 namespace ridgeline::data {
 namespace {

@@ -1,8 +1,10 @@
 #include "ridgeline/data/runtime/slots.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <new>
 #include <utility>
 
@@ -12,12 +14,21 @@
 namespace ridgeline::data {
 namespace {
 
+// Large slots lie in large pages where the system has them: the first epoch touches every page of every slot, and a
+// worker that writes one row after the other needs another page every few microseconds.
 class HostAllocator : public BatchAllocator {
  public:
   void* allocate(std::size_t bytes, std::size_t alignment) override {
-    return ::operator new(bytes, std::align_val_t(alignment));
+    constexpr std::size_t kLargePage = std::size_t{2} << 20;
+    const bool large = bytes >= 2 * kLargePage;
+    const std::size_t step = std::max(alignment, large ? kLargePage : alignment);
+    const std::size_t size = (bytes + step - 1) / step * step;
+    void* memory = std::aligned_alloc(step, size);
+    if (!memory) throw std::bad_alloc();
+    if (large) ::madvise(memory, size, MADV_HUGEPAGE);  // a wish: refused, pages are small
+    return memory;
   }
-  void release(void* memory) override { ::operator delete(memory, std::align_val_t(kSlotAlignment)); }
+  void release(void* memory) override { std::free(memory); }
 };
 
 BatchAllocator* host_allocator() {

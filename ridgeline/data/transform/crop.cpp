@@ -242,7 +242,7 @@ std::vector<TransformEntry> crop_transforms() {
        .doc = "widens the image by a border",
        .args = {{.name = "padding",
                  .type = ArgType::integers,
-                 .doc = "[all sides], [left and right, top and bottom] or [left, top, right, bottom]"},
+                 .doc = "pixels on [all sides], [left and right, top and bottom] or [left, top, right, bottom]"},
                 {.name = "padding_mode",
                  .type = ArgType::text,
                  .doc = "what the border shows",

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "ridgeline/data/sample/step.h"
+#include "ridgeline/data/transform/made_by_passes.h"
 #include "ridgeline/data/transform/rules.h"
 #include "ridgeline/image/boxes.h"
 #include "ridgeline/image/pixels.h"
@@ -103,6 +104,7 @@ class WriteStep : public Step, public RowTail {
     const image::ImageView in = frame.view();
     const RowPlace place = begin(frame, size_of(in), in.channels, flip);
     for (int y = 0; y < in.height; ++y) write_row(in.row(y), y, place);
+    finish(place);
   }
 
   void resample(Frame& frame, image::Resizer& resizer, const image::ImageView& part) const override {
@@ -115,6 +117,7 @@ class WriteStep : public Step, public RowTail {
       void take(int y, const std::uint8_t* row) override { write.write_row(row, y, place); }
     } sink(*this, begin(frame, resizer.result(), part.channels, flip));
     resizer.run(part, sink);
+    finish(sink.place);
   }
 
  private:
@@ -124,7 +127,16 @@ class WriteStep : public Step, public RowTail {
     int channels = 0;
     bool flip = false;
     std::uint8_t* out = nullptr;
+    image::Stores stores = image::Stores::cached;
   };
+
+  // Values of a batch that are as large as this go past the caches: the consumer asks for them long after they would
+  // have left, and the sample that the worker makes next needs the place.
+  static constexpr std::size_t kStreamedBytes = 128 << 10;
+
+  static void finish(const RowPlace& place) {
+    if (place.stores == image::Stores::streamed) image::finish_streamed();
+  }
 
   static std::array<double, 3> three(const Reals& v) { return {v.front(), v[v.size() / 2], v.back()}; }
 
@@ -136,7 +148,8 @@ class WriteStep : public Step, public RowTail {
       frame.cell = dense_cell(out, dtype, {channels, size.height, size.width});
     else
       frame.cell = dense_cell(out, dtype, {size.height, size.width, channels});
-    return {size, channels, flip, out};
+    const bool streamed = table_ && out == frame.slot && frame.slot_bytes >= kStreamedBytes;
+    return {size, channels, flip, out, streamed ? image::Stores::streamed : image::Stores::cached};
   }
 
   void write_row(const std::uint8_t* in, int y, const RowPlace& place) const {
@@ -146,9 +159,10 @@ class WriteStep : public Step, public RowTail {
     if (place.channels != 3) {  // one: the schema allows no other
       for (std::size_t x = 0; x < width; ++x) out[row + x] = table_->at(0, in[place.flip ? width - 1 - x : x]);
     } else if (planes_) {
-      table_->planar_row(in, width, place.flip, out + row, width * static_cast<std::size_t>(place.size.height));
+      table_->planar_row(in, width, place.flip, out + row, width * static_cast<std::size_t>(place.size.height),
+                         place.stores);
     } else {
-      table_->row(in, width, place.flip, out + 3 * row);
+      table_->row(in, width, place.flip, out + 3 * row, place.stores);
     }
   }
 

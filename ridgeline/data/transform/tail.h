@@ -3,7 +3,6 @@
 // What most pipelines end in: flip, normalize and channels first, each alone or all in one pass over the pixels.
 #pragma once
 
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -34,19 +33,6 @@ struct Normalize {
   }
   operator Transform() const { return transform; }  // NOLINT(google-explicit-constructor)
 };
-
-// ---- what only passes make of them (no front end offers these)
-
-// NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
-// Draws into the column flip and leaves the pixels to the consumer.
-Transform DrawFlip(double p);
-// Flip, normalize and a change of layout in one pass over the pixels, each if it is there; named as the one that draws,
-// or the last.
-Transform Write(const std::optional<Transform>& flip, const std::optional<Transform>& normalize,
-                const std::optional<Transform>& layout);
-// An operation that ends in a resize, whose rows go through a write while they are in cache.
-Transform ResizeWrite(Transform resize, Transform write);
-// NOLINTEND(readability-identifier-naming)
 
 // Their entries in the table.
 std::vector<TransformEntry> tail_transforms();

@@ -222,7 +222,7 @@ class RandomPerspectiveStep : public Step {
 constexpr double kAny = -std::numeric_limits<double>::infinity();
 
 ArgSpec degrees_arg() {
-  return {.name = "degrees", .type = ArgType::reals, .doc = "[most]: from -most to most; or [least, most]"};
+  return {.name = "degrees", .type = ArgType::reals, .doc = "in degrees, [most]: from -most to most; or [least, most]"};
 }
 ArgSpec center_arg() {
   return {.name = "center",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ridgeline/core/math.h"
+#include "ridgeline/image/augment/blur_rows.h"
 #include "ridgeline/image/augment/border.h"
 #include "ridgeline/image/geometry.h"
 #include "ridgeline/image/pixel_rows.h"
@@ -25,15 +26,6 @@ std::vector<float> weights(int kernel, double sigma) {
   result.reserve(value.size());
   for (const double v : value) result.push_back(static_cast<float>(v / sum));
   return result;
-}
-
-// One row of bytes across: `padded` holds the row with its mirrors.
-void blur_row(const std::vector<float>& weight, const float* padded, std::size_t channels, std::size_t n, float* out) {
-  for (std::size_t i = 0; i < n; ++i) {
-    float sum = 0;
-    for (std::size_t k = 0; k < weight.size(); ++k) sum += weight[k] * padded[i + k * channels];
-    out[i] = sum;
-  }
 }
 
 }  // namespace
@@ -72,19 +64,15 @@ void gaussian_blur(const ImageView& in, const BlurLaw& law, std::uint8_t* out) {
       const std::uint8_t* p = in.pixel(y, source_position(BorderMode::reflect, x, in.width));
       for (std::size_t c = 0; c < channels; ++c) *to++ = p[c];
     }
-    blur_row(across, padded.data(), channels, bytes, rows.data() + static_cast<std::size_t>(y) * bytes);
+    blur_across(across, padded.data(), channels, bytes, rows.data() + static_cast<std::size_t>(y) * bytes);
   }
-  std::vector<float> sum(bytes);
+  std::vector<const float*> window(down.size());
   for (int y = 0; y < in.height; ++y, out += bytes) {
-    std::fill(sum.begin(), sum.end(), 0.0f);
     for (std::size_t k = 0; k < down.size(); ++k) {
       const int row = source_position(BorderMode::reflect, y + static_cast<int>(k) - half_height, in.height);
-      const float* from = rows.data() + static_cast<std::size_t>(row) * bytes;
-      for (std::size_t i = 0; i < bytes; ++i) sum[i] += down[k] * from[i];
+      window[k] = rows.data() + static_cast<std::size_t>(row) * bytes;
     }
-    for (std::size_t i = 0; i < bytes; ++i) {
-      out[i] = static_cast<std::uint8_t>(round_half_even(std::min(static_cast<double>(sum[i]), 255.0)));
-    }
+    blur_down(down, window.data(), bytes, out);
   }
 }
 

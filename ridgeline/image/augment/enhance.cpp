@@ -1,5 +1,6 @@
 #include "ridgeline/image/augment/enhance.h"
 
+#include "ridgeline/image/augment/colour_rows.h"
 #include "ridgeline/image/pixel_rows.h"
 
 namespace ridgeline::image {
@@ -21,17 +22,17 @@ int mean_luma(const ImageView& in) {
   std::uint64_t sum = 0;
   for (int y = 0; y < in.height; ++y) {
     const std::uint8_t* row = in.row(y);
-    const std::size_t bytes = row_bytes(in);
-    for (std::size_t i = 0; i < bytes; i += static_cast<std::size_t>(in.channels)) {
-      sum += in.channels == 3 ? static_cast<std::uint64_t>(luma(row + i)) : row[i];
-    }
+    if (in.channels == 3)
+      sum += luma_sum(row, static_cast<std::size_t>(in.width));
+    else
+      for (int x = 0; x < in.width; ++x) sum += row[x];
   }
   return static_cast<int>(std::floor(static_cast<double>(sum) / (static_cast<double>(in.height) * in.width) + 0.5));
 }
 
 void blend_with_constant(const ImageView& in, int constant, float factor, std::uint8_t* out) {
-  const std::array<ByteTable, 1> table = {table_of([&](int v) { return blend(constant, v, factor); })};
-  apply_tables(in, table, out);
+  const std::size_t bytes = row_bytes(in);
+  for (int y = 0; y < in.height; ++y, out += bytes) blend_row(constant, factor, in.row(y), bytes, out);
 }
 
 }  // namespace
@@ -50,11 +51,7 @@ void adjust_saturation(const ImageView& in, double factor, std::uint8_t* out) {
   if (in.channels == 1) return copy_pixels(in, out);
   const std::size_t bytes = row_bytes(in);
   for (int y = 0; y < in.height; ++y, out += bytes) {
-    const std::uint8_t* row = in.row(y);
-    for (std::size_t i = 0; i < bytes; i += 3) {
-      const int grey = luma(row + i);
-      for (std::size_t c = 0; c < 3; ++c) out[i + c] = blend(grey, row[i + c], f);
-    }
+    blend_with_luma_row(f, in.row(y), static_cast<std::size_t>(in.width), out);
   }
 }
 

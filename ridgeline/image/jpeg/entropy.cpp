@@ -94,6 +94,8 @@ HWY_INLINE bool end_block(Hot& h, EntropyStream& s, const AcEntry& entry, unsign
   s.last[(h.block - s.coefficients) >> 6] = static_cast<std::uint8_t>(second & 127);
   if (++s.index == s.blocks_in_mcu) {
     s.index = 0;
+    if (s.ends)
+      *s.ends++ = static_cast<std::uint32_t>(static_cast<std::uint64_t>(h.next - s.base) * 8 - (h.count & 63));
     if (--s.mcus_left == 0) return false;
   }
   if (HWY_LIKELY(begin_block(h, s))) return true;

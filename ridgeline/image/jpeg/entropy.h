@@ -37,6 +37,8 @@ struct EntropyStream {
   bool failed = false;
   std::array<std::int32_t, 3> dc{};  // predictions
 
+  std::uint32_t* ends = nullptr;  // if set, gets the position behind every MCU
+
   // Bits: the next ones at the top of `bits`, `count` mod 64 of them, then `next`. At least `count` are right; what
   // lies below them is either zero or equal to what the next load brings.
   const std::uint8_t* base = nullptr;

@@ -222,7 +222,49 @@ bool JpegFastDecoder::ends_properly(const Lane& lane, std::size_t segment) const
   return last && marked && end - position < 8;
 }
 
-// One stream, from the last row before the region that the index knows, or from the start.
+// A second stream, where there is enough for two: it begins where, by the mean length of what is left, the first one
+// will be when both have read as much.
+void JpegFastDecoder::look_ahead(const Lane& lane, int mcus_left) {
+  constexpr int kLeast = 512;                // blocks for each: what it takes to fall into step is then a small part
+  constexpr std::uint64_t kMost = 1u << 28;  // bytes: positions have 32 bits
+  const int blocks = lane.stream.blocks_in_mcu, mcus = std::min(mcus_left / 2, JpegAhead::capacity(blocks));
+  if (mcus * blocks < kLeast || lane.data.size() >= kMost) return;
+  const std::uint64_t begin = lane.stream.position() >> 3;
+  const auto to_image_end =
+      static_cast<std::uint64_t>(mcus_left) + static_cast<std::uint64_t>(header_.mcu_rows() - region_.mcu_rows.end) *
+                                                  static_cast<std::uint64_t>(header_.mcu_columns());
+  if (begin >= lane.data.size()) return;
+  const std::uint64_t ahead = (lane.data.size() - begin) * static_cast<std::uint64_t>(mcus) / to_image_end;
+  ahead_.begin(lane.stream, begin + ahead, std::min(mcus + mcus / 4, mcus_left));
+}
+
+// The columns of the lane's row up to `stop`, or fewer (lane.stop tells).
+bool JpegFastDecoder::decode_columns(Lane& lane, int stop) {
+  EntropyStream& s = lane.stream;
+  if (!taking_ && ahead_.near(s.position())) {
+    taking_ = ahead_.met(s.position());
+    if (!taking_) stop = lane.column + 1;
+  }
+  if (taking_) {
+    plan(lane, std::min(stop, lane.column + ahead_.left()));
+    if (!ahead_.take(s, lane.stop - lane.column)) return false;
+    if (ahead_.left() == 0) {
+      ahead_.end();
+      taking_ = false;
+    }
+    return true;
+  }
+  plan(lane, stop);
+  begin_mcus(s);
+  while (!s.failed && ahead_.running()) {
+    if (decode_mcus(&s, ahead_.running()) == &s) return !s.failed;
+    ahead_.stopped();
+  }
+  if (!s.failed) decode_mcus(&s, nullptr);
+  return !s.failed;
+}
+
+// From the last row before the region that the index knows, or from the start.
 bool JpegFastDecoder::decode_from(const JpegIndex* index, JpegIndex* made) {
   made_rows_ = region_.box.top;
   Lane& lane = lanes_[0];
@@ -247,6 +289,8 @@ bool JpegFastDecoder::decode_from(const JpegIndex* index, JpegIndex* made) {
     made->entries_.clear();
     if (index) made->entries_.assign(index->entries_.begin(), index->entries_.begin() + row * index_columns_);
   }
+  ahead_.end();
+  taking_ = false;
   std::size_t segment = 0, cursor = 0;
   for (; row < region_.mcu_rows.end; ++row) {
     const bool stored = row >= region_.mcu_rows.begin;
@@ -275,11 +319,8 @@ bool JpegFastDecoder::decode_from(const JpegIndex* index, JpegIndex* made) {
         }
         stop = std::min(stop, (lane.column / index_step_ + 1) * index_step_);
       }
-      plan(lane, stop);
-      begin_mcus(s);
-      if (s.failed) return false;
-      decode_mcus(&s, nullptr);
-      if (s.failed) return false;
+      if (interval == 0 && !ahead_.active()) look_ahead(lane, (region_.mcu_rows.end - row) * columns - lane.column);
+      if (!decode_columns(lane, stop)) return false;
     }
     if (!stored) continue;
     if (!planes_.transform(row, lane.blocks)) return false;

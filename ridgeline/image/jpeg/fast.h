@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "ridgeline/image/image.h"
+#include "ridgeline/image/jpeg/ahead.h"
 #include "ridgeline/image/jpeg/entropy.h"
 #include "ridgeline/image/jpeg/huffman.h"
 #include "ridgeline/image/jpeg/index.h"
@@ -46,10 +47,14 @@ class JpegFastDecoder {
   bool begin_row(Lane& lane, int row, const JpegIndex& index);
   bool go_on(Lane& lane, const JpegIndex& index);
   bool restart(Lane& lane, std::size_t& segment);
+  void look_ahead(const Lane& lane, int mcus_left);
+  bool decode_columns(Lane& lane, int stop);
   void make_rows(int finished_mcu_rows);
 
   HuffmanCache tables_;
   std::array<Lane, 2> lanes_;
+  JpegAhead ahead_;
+  bool taking_ = false;  // what ahead_ has read
   JpegPlanes planes_;
   std::unique_ptr<std::uint8_t[]> pixels_;
   std::size_t capacity_ = 0;

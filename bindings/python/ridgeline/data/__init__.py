@@ -12,6 +12,8 @@ PyTorch users change one import: `from ridgeline.data import DataLoader`. Names 
 `reference_page()` prints all nodes and transforms.
 """
 
+from __future__ import annotations
+
 from .. import _core
 from .._core import ArgumentError, Error, InternalError, RunError, Transform, passes_page, reference_page
 from . import _generated
@@ -19,6 +21,10 @@ from ._callables import FileList, FromGenerator, FromStream, Function
 from ._graph import (Dataset, Filter, Sampler, compare, concat, is_in, is_not_in, kForever, kUnknown, mix, passes,
                      zip)
 from ._run import Batch, Iterator, Replayer, Sample, replay
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
 
 _no_tokens = _core.Tokens()
 
@@ -40,37 +46,38 @@ def _transform(op, args, operations=()):
 _names = _generated.define(_core, globals())
 
 
-def RandomColorAdjust(brightness=(), contrast=(), saturation=(), hue=()):
+def RandomColorAdjust(brightness: float | Sequence[float] = (), contrast: float | Sequence[float] = (),
+                      saturation: float | Sequence[float] = (), hue: float | Sequence[float] = ()) -> Transform:
     """MindData's name for ColorJitter."""
     return ColorJitter(brightness, contrast, saturation, hue)  # noqa: F821
 
 
-def RandomBrightness(brightness):
+def RandomBrightness(brightness: float | Sequence[float]) -> Transform:
     """Brightness by a random factor: ColorJitter with one step."""
     return ColorJitter(brightness=brightness)  # noqa: F821
 
 
-def RandomContrast(contrast):
+def RandomContrast(contrast: float | Sequence[float]) -> Transform:
     """Contrast by a random factor: ColorJitter with one step."""
     return ColorJitter(contrast=contrast)  # noqa: F821
 
 
-def RandomSaturation(saturation):
+def RandomSaturation(saturation: float | Sequence[float]) -> Transform:
     """Saturation by a random factor: ColorJitter with one step."""
     return ColorJitter(saturation=saturation)  # noqa: F821
 
 
-def RandomHue(hue):
+def RandomHue(hue: float | Sequence[float]) -> Transform:
     """Hue by a random share of the circle: ColorJitter with one step."""
     return ColorJitter(hue=hue)  # noqa: F821
 
 
-def RandomCropWithPadding(size, padding):
+def RandomCropWithPadding(size: int | Sequence[int], padding: int) -> Transform:
     """A random window after adding `padding` zero pixels on all sides."""
     return RandomCrop(size, padding)  # noqa: F821
 
 
-def NormalizeWith(mean, std):
+def NormalizeWith(mean: Sequence[float], std: Sequence[float]) -> Transform:
     """The same as Normalize."""
     return Normalize(mean, std)  # noqa: F821
 

@@ -5,8 +5,14 @@ that uses them. Workers call them with the interpreter's lock, so they run one a
 lacks. What they raise is the error of the row they worked on.
 """
 
+from __future__ import annotations
+
 from .. import _core
 from ._graph import Dataset
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
 
 
 def name_of(function):
@@ -23,7 +29,8 @@ def named_predicate(predicate, name=None):
     return _core.name_predicate(name or name_of(predicate), predicate)
 
 
-def Function(function, dtype=None, shape=None, name=None):
+def Function(function: Callable[[Any], Any] | str, dtype: str | None = None, shape: Sequence[int] | None = None,
+             name: str | None = None) -> Transform:
     """A Python function as a transform: `function(value) -> value`.
 
     function: gets a NumPy array (pixels: u8 [height, width, channels]) or bytes, a copy that it may keep; its result
@@ -41,7 +48,8 @@ def Function(function, dtype=None, shape=None, name=None):
     return _core.make_transform("function", {"name": found, **args}, [], tokens)
 
 
-def FromGenerator(row, columns, rows, version=0, name=None):
+def FromGenerator(row: Callable[[int], tuple], columns: Sequence[ColumnSpec], rows: int, version: int = 0,
+                  name: str | None = None) -> Dataset:
     """Rows by index from Python: `row(index)` gives a tuple of values, one a column. Called in any order.
 
     columns: [(name, dtype, shape)], shape without the rows, -1 where it differs; bytes have the shape ()
@@ -52,7 +60,8 @@ def FromGenerator(row, columns, rows, version=0, name=None):
     return Dataset(_core.make_source("generator", {"name": found}, tokens))
 
 
-def FromStream(open, columns, rows, window=4096, version=0, name=None):
+def FromStream(open: Callable[[], Iterable[tuple]], columns: Sequence[ColumnSpec], rows: int, window: int = 4096,
+               version: int = 0, name: str | None = None) -> Dataset:
     """Rows one after the other from Python: `open()` gives an iterator of tuples, again and again the same rows.
 
     window: rows that are kept for those who ask out of order
@@ -61,7 +70,7 @@ def FromStream(open, columns, rows, window=4096, version=0, name=None):
     return Dataset(_core.make_source("generator", {"name": found, "stream": True}, tokens))
 
 
-def FileList(paths, labels, name="files"):
+def FileList(paths: Sequence[str | bytes | os.PathLike], labels: Sequence[int], name: str = 'files') -> Dataset:
     """Files by path, with a label each: columns image (bytes) and label (i32), in this order."""
     found, tokens = _core.name_files(name, list(paths), [int(label) for label in labels])
     return Dataset(_core.make_source("generator", {"name": found}, tokens))

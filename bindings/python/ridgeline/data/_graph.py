@@ -1,8 +1,14 @@
 """Datasets: graphs of where samples come from and what is done to them. Nothing here runs; `Iterator` does."""
 
+from __future__ import annotations
+
 import os
 
 from .. import _core
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
 
 kForever = -1
 kUnknown = -2
@@ -13,11 +19,11 @@ class Sampler:
 
     __slots__ = ("op", "args")
 
-    def __init__(self, op, args):
+    def __init__(self, op: str, args: dict[str, Any]) -> None:
         self.op = op
         self.args = args
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.args.items() if value is not None)
         return f"{self.op}({given})"
 
@@ -27,12 +33,12 @@ class Filter:
 
     __slots__ = ("args", "tokens")
 
-    def __init__(self, args, tokens=None):
+    def __init__(self, args: dict[str, Any], tokens: Any = None) -> None:
         self.args = args
         self.tokens = tokens
 
 
-def compare(column, test, value):
+def compare(column: str, test: str, value: float | str | bytes) -> Filter:
     """Rows whose column compares so with the value.
 
     test: 'equal', 'not_equal', 'less', 'less_equal', 'greater' or 'greater_equal'
@@ -41,17 +47,17 @@ def compare(column, test, value):
     return Filter({"column": column, "test": test, "texts" if _is_text(value) else "values": [value]})
 
 
-def is_in(column, values):
+def is_in(column: str, values: Sequence[float | str | bytes]) -> Filter:
     """Rows whose column is one of the values: numbers, or texts for a column of bytes."""
     return _among(column, "in", values)
 
 
-def is_not_in(column, values):
+def is_not_in(column: str, values: Sequence[float | str | bytes]) -> Filter:
     """Rows whose column is none of the values."""
     return _among(column, "not_in", values)
 
 
-def passes(column, predicate, name=None):
+def passes(column: str, predicate: Callable[[Any], bool] | str, name: str | None = None) -> Filter:
     """Rows for whose column `predicate(value)` is true.
 
     The value is bytes for a column of bytes, else a NumPy array (of rank 0 for a single number). Workers call the
@@ -86,7 +92,7 @@ class Dataset:
 
     __slots__ = ("_core",)
 
-    def __init__(self, core):
+    def __init__(self, core: Any) -> None:
         if not isinstance(core, _core.Dataset):
             raise TypeError("datasets come from sources such as ridgeline.data.ImageFolder")
         self._core = core
@@ -96,7 +102,7 @@ class Dataset:
 
     # ---- order
 
-    def shuffle(self, seed=None, buffer=0):
+    def shuffle(self, seed: int | None = None, buffer: int = 0) -> Dataset:
         """A new random order of all rows in every epoch.
 
         seed: absent: the graph's (`with_seed`)
@@ -104,23 +110,23 @@ class Dataset:
         """
         return self._add("shuffle", {"seed": seed, "buffer": buffer})
 
-    def repeat(self, count=kForever):
+    def repeat(self, count: int = kForever) -> Dataset:
         """The rows `count` times (-1: for ever); every pass is another epoch for what is random below."""
         return self._add("repeat", {"count": count})
 
-    def take(self, count):
+    def take(self, count: int) -> Dataset:
         """The first `count` rows; -1: all."""
         return self._add("take", {"count": count})
 
-    def skip(self, count):
+    def skip(self, count: int) -> Dataset:
         """All but the first `count` rows."""
         return self._add("skip", {"count": count})
 
-    def shard(self, count, index):
+    def shard(self, count: int, index: int) -> Dataset:
         """Every count-th row from `index` on: the part of rank `index` of `count`."""
         return self._add("shard", {"count": count, "index": index})
 
-    def sample(self, sampler):
+    def sample(self, sampler: Sampler) -> Dataset:
         """Rows chosen by a sampler; samplers chain, the lower one's rows feed the upper one."""
         if not isinstance(sampler, Sampler):
             raise _core.ArgumentError(f"sample takes a sampler of ridgeline.data, not {type(sampler).__name__}")
@@ -128,15 +134,15 @@ class Dataset:
 
     # ---- rows
 
-    def map(self, *transforms):
+    def map(self, *transforms: Transform | Sequence[Transform]) -> Dataset:
         """Transforms of the column image, in their order. Each draws its random numbers under its own name."""
         return self._add("map", {}, _flat(transforms))
 
-    def map_columns(self, columns, *transforms):
+    def map_columns(self, columns: str | Sequence[str], *transforms: Transform | Sequence[Transform]) -> Dataset:
         """Transforms of the named columns; with several, every random draw is the same for all of them."""
         return self._add("map", {"columns": columns}, _flat(transforms))
 
-    def with_callbacks(self, *callbacks):
+    def with_callbacks(self, *callbacks: Any) -> Dataset:
         """Objects whose methods a run calls around its batches, on the thread that asks for batches.
 
         Methods that are there of: begin, epoch_begin, step_begin, step_end, epoch_end, end; each gets
@@ -144,23 +150,23 @@ class Dataset:
         """
         return Dataset(self._core.with_callbacks([(c, getattr(c, "step_size", 1)) for c in callbacks]))
 
-    def filter(self, filter):
+    def filter(self, filter: Filter) -> Dataset:
         """The rows that pass a test: `compare`, `is_in`, `is_not_in`, `passes`."""
         if not isinstance(filter, Filter):
             raise _core.ArgumentError(f"filter takes compare, is_in, is_not_in or passes, not {type(filter).__name__}")
         return self._add("filter", filter.args, (), filter.tokens)
 
-    def project(self, columns):
+    def project(self, columns: Sequence[str]) -> Dataset:
         """These columns, in this order."""
         return self._add("project", {"columns": columns})
 
-    def rename(self, names, to=None):
+    def rename(self, names: Mapping[str, str] | Sequence[str], to: Sequence[str] | None = None) -> Dataset:
         """Other names for columns: a dict {present: new}, or two lists."""
         if to is None:
             names, to = list(names.keys()), list(names.values())
         return self._add("rename", {"from": names, "to": to})
 
-    def cache(self, memory_limit=1 << 30, directory=""):
+    def cache(self, memory_limit: int = 1 << 30, directory: str | os.PathLike = '') -> Dataset:
         """Keeps the rows of the first epoch. Nothing random may lie below.
 
         memory_limit: bytes in memory
@@ -170,7 +176,8 @@ class Dataset:
 
     # ---- batches
 
-    def batch(self, size, drop_remainder=False, pad=False, operations=()):
+    def batch(self, size: int, drop_remainder: bool = False, pad: bool = False,
+              operations: Sequence[Transform] = ()) -> Dataset:
         """Rows side by side; adds the column mask, u8 [N], 1 for real rows.
 
         drop_remainder: leave out a last batch that is not full, instead of filling it up with zeros
@@ -179,7 +186,8 @@ class Dataset:
         """
         return self._add("batch", {"size": size, "drop_remainder": drop_remainder, "pad": pad}, operations)
 
-    def bucket(self, column, boundaries, sizes, drop_remainder=False, pad=True):
+    def bucket(self, column: str, boundaries: Sequence[int], sizes: Sequence[int], drop_remainder: bool = False,
+               pad: bool = True) -> Dataset:
         """Batches of samples of similar length: bucket i holds lengths below boundaries[i], in batches of sizes[i].
 
         column: its first extent (of bytes: their number) is the length
@@ -189,11 +197,11 @@ class Dataset:
         args = {"column": column, "boundaries": boundaries, "sizes": sizes}
         return self._add("bucket", {**args, "drop_remainder": drop_remainder, "pad": pad})
 
-    def with_seed(self, seed):
+    def with_seed(self, seed: int | None) -> Dataset:
         """The seed of everything random in the graph that has none of its own, 0 to 2^64 - 1."""
         return Dataset(self._core.with_seed(seed))
 
-    def with_hints(self, workers=0, memory_limit=0, slots=0):
+    def with_hints(self, workers: int = 0, memory_limit: int = 0, slots: int = 0) -> Dataset:
         """Tuning, kept with the graph; cannot change results. After batch. 0: the engine decides.
 
         workers: threads
@@ -204,90 +212,90 @@ class Dataset:
 
     # ---- what is known
 
-    def size(self):
+    def size(self) -> int:
         """Rows of one epoch: batches after batch(), samples before. -1: endless; -2: unknown below filter or bucket."""
         return self._core.size()
 
-    def __len__(self):
+    def __len__(self) -> int:
         size = self.size()
         if size < 0:
             why = "is endless" if size == kForever else "is not known without running it"
             raise TypeError(f"the length of this dataset {why}")
         return size
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return True
 
-    def num_samples(self):
+    def num_samples(self) -> int:
         """Samples of one epoch, whether batched or not; -1: endless, -2: unknown."""
         return self._core.num_samples()
 
-    def batch_size(self):
+    def batch_size(self) -> int:
         """Rows of a batch; 1 before batch()."""
         return self._core.batch_size()
 
-    def repeat_count(self):
+    def repeat_count(self) -> int:
         """Product of the repeats; -1 if one is endless."""
         return self._core.repeat_count()
 
-    def columns(self):
+    def columns(self) -> list[ColumnSpec]:
         """[(name, dtype, shape)] of a row or batch; -1 in a shape where samples differ. dtype: 'u8', 'f32', 'bytes', ..."""
         return self._core.columns()
 
-    def num_classes(self):
+    def num_classes(self) -> int:
         """One more than the greatest label. An Error if the source does not know."""
         return self._core.num_classes()
 
-    def class_names(self):
+    def class_names(self) -> list[str]:
         """By label; empty if unknown, and where labels leave gaps."""
         return self._core.class_names()
 
-    def class_indexing(self):
+    def class_indexing(self) -> dict[str, int]:
         """{name: label}; shows gaps, too."""
         return self._core.class_indexing()
 
-    def label_base(self):
+    def label_base(self) -> int:
         """What is subtracted from stored labels."""
         return self._core.label_base()
 
     @property
-    def seed(self):
+    def seed(self) -> int:
         """The graph's seed."""
         return self._core.seed()
 
     # ---- forms
 
-    def to_json(self, indent=-1):
+    def to_json(self, indent: int = -1) -> str:
         """The graph as JSON, the same text as in C++. Python functions stand in it by name."""
         return self._core.to_json(indent)
 
     @staticmethod
-    def from_json(text):
+    def from_json(text: str) -> Dataset:
         """The dataset of a graph's JSON. Functions that it names must be registered and alive."""
         return Dataset(_core.from_json(text))
 
-    def to_minddata_json(self, indent=-1):
+    def to_minddata_json(self, indent: int = -1) -> str:
         """The graph as MindData's serialised tree."""
         return self._core.to_minddata_json(indent)
 
     @staticmethod
-    def from_minddata_json(text):
+    def from_minddata_json(text: str) -> Dataset:
         """The dataset of a MindData tree."""
         return Dataset(_core.from_minddata_json(text))
 
-    def hash(self):
+    def hash(self) -> int:
         """What samples depend on, apart from the seed: equal hash, seed and data give the same batches."""
         return self._core.hash()
 
-    def to_text(self, prepared=False, open_files=False):
+    def to_text(self, prepared: bool = False, open_files: bool = False) -> str:
         """The graph for a terminal, output first; `prepared`: after the passes, as a run sees it."""
         return self._core.to_text(prepared, open_files)
 
-    def to_svg(self, open_files=False):
+    def to_svg(self, open_files: bool = False) -> str:
         """The graph before and after the passes, side by side, as an SVG document."""
         return self._core.to_svg(open_files)
 
-    def show(self, svg=None, open_files=False):
+    def show(self, svg: str | os.PathLike | None = None, open_files: bool = False) -> None:
         """Prints the graph before and after the passes.
 
         svg: a file that gets the drawing
@@ -299,11 +307,11 @@ class Dataset:
             with open(svg, "w", encoding="utf-8") as file:
                 file.write(self.to_svg(open_files))
 
-    def save(self, path, workers=0, epoch=0):
+    def save(self, path: str | os.PathLike, workers: int = 0, epoch: int = 0) -> int:
         """Writes one epoch of rows, all transforms done, into a packed file for `Packed`. Number of rows."""
         return self._core.save(path, workers, epoch)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.to_text().rstrip()
 
     def __reduce__(self):
@@ -326,17 +334,17 @@ def _flat(transforms):
     return flat
 
 
-def zip(inputs):
+def zip(inputs: Sequence[Dataset]) -> Dataset:
     """Columns of several datasets side by side; as many rows as the shortest has."""
     return Dataset(_core.join("zip", [d._core for d in inputs], [], -1, None))
 
 
-def concat(inputs):
+def concat(inputs: Sequence[Dataset]) -> Dataset:
     """The rows of one dataset after those of the other."""
     return Dataset(_core.join("concat", [d._core for d in inputs], [], -1, None))
 
 
-def mix(inputs, weights, count=-1, seed=None):
+def mix(inputs: Sequence[Dataset], weights: Sequence[float], count: int = -1, seed: int | None = None) -> Dataset:
     """Rows of several datasets in random turns by weight, exactly in every 1000 rows.
 
     count: rows of an epoch; -1: as many as the inputs have together

@@ -1,5 +1,7 @@
 """DataLoader: what a PyTorch user writes today, on the engine."""
 
+from __future__ import annotations
+
 import os
 import warnings
 
@@ -8,6 +10,10 @@ from ._callables import Function
 from ._inputs import input_of
 from ._run import Iterator, replay
 from ._torchvision import translate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
 
 
 class DataLoader:
@@ -28,7 +34,8 @@ class DataLoader:
         or a sampler of ridgeline.data
     num_workers: threads; 0: one per core
     collate_fn: gets the list of a batch's (image, label) tensors; its result is delivered
-    pin_memory: images and labels in pinned memory, for .to("cuda", non_blocking=True)
+    pin_memory: images and labels in pinned memory, for .to("cuda", non_blocking=True). The engine writes images into
+        memory that is pinned already, so they are not copied
     drop_last: leave out a last batch that is not full
     timeout: seconds to wait for a batch; 0: for ever
     generator: its initial_seed() is the seed
@@ -55,12 +62,17 @@ class DataLoader:
     labels as int64 [N]; `len(loader)` is the batches of an epoch. A last batch that is not full is shorter.
     """
 
-    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
-                 collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,
-                 multiprocessing_context=None, generator=None, *, prefetch_factor=None, persistent_workers=True,
-                 transform=None, untranslatable="error", seed=None, rank=None, world_size=None, distributed=False,
-                 output="torch", memory_format="channels_last", image=None, label=None, bad_samples="raise",
-                 bad_sample_budget=1000, quarantine="", memory_limit=0, jpeg_index_memory=-1):
+    def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
+                 batch_sampler: None = None, num_workers: int = 0, collate_fn: Callable[[list], Any] | None = None,
+                 pin_memory: bool = False, drop_last: bool = False, timeout: float = 0, worker_init_fn: None = None,
+                 multiprocessing_context: None = None, generator: Any = None, *, prefetch_factor: int | None = None,
+                 persistent_workers: bool = True, transform: Any = None,
+                 untranslatable: Literal['error', 'python'] = 'error', seed: int | None = None, rank: int | None = None,
+                 world_size: int | None = None, distributed: bool = False, output: Literal['torch', 'numpy'] = 'torch',
+                 memory_format: Literal['channels_last', 'contiguous'] = 'channels_last', image: str | int | None = None,
+                 label: str | int | None = None, bad_samples: Literal['raise', 'skip', 'replace'] = 'raise',
+                 bad_sample_budget: int = 1000, quarantine: str | os.PathLike = '', memory_limit: int = 0,
+                 jpeg_index_memory: int = -1) -> None:
         _refuse("batch_sampler", batch_sampler, "batches are the engine's: see Dataset.bucket for batches by length")
         _refuse("worker_init_fn", worker_init_fn, "workers are threads of the engine, not processes")
         _refuse("multiprocessing_context", multiprocessing_context, "workers are threads of the engine, not processes")
@@ -106,7 +118,8 @@ class DataLoader:
             slots = prefetch_factor * (num_workers or len(os.sched_getaffinity(0))) + 1
         self._options = dict(epochs=-1, workers=num_workers, slots=slots, memory_limit=memory_limit,
                              bad_samples=bad_samples, bad_sample_budget=bad_sample_budget, quarantine=quarantine,
-                             jpeg_index_memory=jpeg_index_memory, seed=seed)
+                             jpeg_index_memory=jpeg_index_memory, seed=seed,
+                             page_lock=_page_lock() if self.pin_memory else None)
         self._iterator = None
         self._state = None  # after the last batch that was delivered
         self._loaded = False  # the state was set from outside and has not been gone on from
@@ -135,12 +148,12 @@ class DataLoader:
 
     # ---- iteration
 
-    def __len__(self):
+    def __len__(self) -> int:
         if self._size is None:
             self._size = len(self.graph)
         return self._size
 
-    def __iter__(self):
+    def __iter__(self) -> Generator[Any, None, None]:
         self._pass += 1
         mine = self._pass
         self._begin()
@@ -177,7 +190,7 @@ class DataLoader:
             self._iterator.restore(state)
         self._state = self._iterator.state()
 
-    def set_epoch(self, epoch):
+    def set_epoch(self, epoch: int) -> None:
         """The epoch that the next `for` runs: of the order and of all random draws. A restored position in the middle
         of that epoch stays."""
         state = self._position()
@@ -193,11 +206,11 @@ class DataLoader:
 
     # ---- state
 
-    def state_dict(self):
+    def state_dict(self) -> State:
         """Where the consumer stands, after the batches that it got; small, and good for JSON."""
         return dict(self._position())
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: State) -> None:
         """Goes on from a state, in the middle of an epoch, too: with any number of workers, and with any number of
         ranks whose batches together are as large. An Error if it belongs to another graph or other data."""
         self._pass += 1
@@ -232,28 +245,28 @@ class DataLoader:
             tensor = tensor[rows]
         if dtype == "i32":
             tensor = tensor.long()  # as PyTorch's losses want labels
-        return tensor.pin_memory() if self.pin_memory else tensor
+        return tensor.pin_memory() if self.pin_memory and not tensor.is_pinned() else tensor
 
     # ---- the run
 
-    def stats(self):
+    def stats(self) -> dict[str, Any]:
         """Where the time of the run went; empty before it has begun."""
         return self._iterator.stats() if self._iterator else {}
 
-    def bad_samples(self):
+    def bad_samples(self) -> int:
         """Bad samples met so far."""
         return self._iterator.bad_samples() if self._iterator else 0
 
-    def close(self):
+    def close(self) -> None:
         """Ends the threads; batches stay valid, and the next `for` starts new threads."""
         if self._iterator is not None:
             self._iterator.close()
             self._iterator = None
 
-    def __enter__(self):
+    def __enter__(self) -> DataLoader:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -283,6 +296,23 @@ def _can_pin():
         return True
     warnings.warn("pin_memory=True has no effect: PyTorch finds no accelerator", stacklevel=3)
     return False
+
+
+def _page_lock():
+    """How PyTorch makes memory known to the accelerator; None where it has no call for it: batches are copied then."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return None
+    runtime = torch.cuda.cudart()
+
+    def register(address, size):
+        torch.cuda.check_error(runtime.cudaHostRegister(address, size, 0))
+
+    def unregister(address):
+        torch.cuda.check_error(runtime.cudaHostUnregister(address))
+
+    return register, unregister
 
 
 def _real_rows(batch):

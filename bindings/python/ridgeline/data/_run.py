@@ -1,8 +1,15 @@
 """Runs of a dataset: batches one after the other, and single samples."""
 
+from __future__ import annotations
+
 import atexit
 
 from .. import _core
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
+    from ._graph import Dataset
 
 # No worker may wait for the interpreter's lock when the interpreter ends.
 atexit.register(_core.close_all)
@@ -17,32 +24,32 @@ class Batch:
 
     __slots__ = ("_core",)
 
-    def __init__(self, core):
+    def __init__(self, core: Any) -> None:
         self._core = core
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         """The column as a NumPy array, no copy (byte strings: a list of bytes, copied)."""
         return self._core[name]
 
-    def __contains__(self, name):
+    def __contains__(self, name: str) -> bool:
         return name in self._core
 
-    def keys(self):
+    def keys(self) -> list[str]:
         """Names of the columns."""
         return self._core.keys()
 
-    def columns(self):
+    def columns(self) -> list[ColumnSpec]:
         """[(name, dtype, shape)], the rows in front of every shape."""
         return self._core.columns()
 
-    def dlpack(self, name, channels_first=False):
+    def dlpack(self, name: str, channels_first: bool = False) -> Any:
         """The column as an object with __dlpack__, for any library that takes it.
 
         channels_first: shows [N,H,W,C] as [N,C,H,W] over the same memory
         """
         return self._core.dlpack(name, channels_first)
 
-    def torch(self, name, channels_first=None):
+    def torch(self, name: str, channels_first: bool | None = None) -> Any:
         """The column as a PyTorch tensor over the same memory.
 
         channels_first: [N,H,W,C] as [N,C,H,W], which PyTorch calls channels_last; absent: for the column image, where
@@ -55,7 +62,7 @@ class Batch:
             channels_first = name == "image" and len(shape) == 4 and shape[3] in (1, 3)
         return torch.from_dlpack(self._core.dlpack(name, channels_first))
 
-    def shape(self, name):
+    def shape(self, name: str) -> tuple[int, ...]:
         """Extents of a column of this batch."""
         for column, _, shape in self._core.columns():
             if column == name:
@@ -70,15 +77,15 @@ class Batch:
     samples = property(lambda self: self._core.samples, doc="rows that belong to samples; they come first")
     epoch = property(lambda self: self._core.epoch, doc="from 0")
     index = property(lambda self: self._core.index, doc="of this batch in its epoch, from 0")
-    last_of_epoch = property(lambda self: self._core.last_of_epoch)
+    last_of_epoch = property(lambda self: self._core.last_of_epoch, doc="whether the next batch is of another epoch")
     records = property(lambda self: self._core.records, doc="record of the source, one a sample")
     copied = property(lambda self: self._core.copied, doc="whether it is a copy, because many batches are kept")
 
-    def state_after(self):
+    def state_after(self) -> State:
         """The state of a consumer that has finished this batch, for Iterator(start=...)."""
         return _state(self._core.state_after())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         columns = ", ".join(f"{name} {dtype}{list(shape)}" for name, dtype, shape in self.columns())
         return f"<batch {self.index} of epoch {self.epoch}: {columns}>"
 
@@ -100,83 +107,88 @@ class Iterator:
     quarantine: a file that gets a JSON line for each bad sample
     jpeg_index_memory: bytes for indices that let later epochs skip to their crops; 0: none; -1: a sixteenth of memory
     autotune: as few workers as the consumer needs
+    page_lock: (register, unregister), for memory that a device copies from: register(address, bytes) is called for the
+        memory of every batch when it is made, unregister(address) before it is given back, each on any thread
     disabled_passes: names of passes that are left out
 
     One thread at a time. Waiting releases the interpreter's lock; Ctrl-C ends it. Threads end with `close()`, with the
     `with` block, or with the object.
     """
 
-    def __init__(self, dataset, *, epochs=1, workers=0, memory_limit=0, slots=0, seed=None, start=None,
-                 raw_images=False, pull=False, bad_samples="raise", bad_sample_budget=1000, quarantine="",
-                 jpeg_index_memory=-1, autotune=False, disabled_passes=()):
+    def __init__(self, dataset: Dataset, *, epochs: int = 1, workers: int = 0, memory_limit: int = 0, slots: int = 0,
+                 seed: int | None = None, start: State | str | None = None, raw_images: bool = False,
+                 pull: bool = False, bad_samples: Literal['raise', 'skip', 'replace'] = 'raise',
+                 bad_sample_budget: int = 1000, quarantine: str | os.PathLike = '', jpeg_index_memory: int = -1,
+                 autotune: bool = False, page_lock: tuple[Callable[[int, int], Any], Callable[[int], Any]] | None = None,
+                 disabled_passes: Sequence[str] = ()) -> None:
         self._core = _core.Iterator(
             dataset._core, epochs=epochs, workers=workers, memory_limit=memory_limit, slots=slots, seed=seed,
             start=_state_text(start), raw_images=raw_images, pull=pull, bad_samples=bad_samples,
             bad_sample_budget=bad_sample_budget, quarantine=quarantine, jpeg_index_memory=jpeg_index_memory,
-            autotune=autotune, disabled_passes=disabled_passes)
+            autotune=autotune, page_lock=page_lock, disabled_passes=disabled_passes)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator:
         return self
 
-    def __next__(self):
+    def __next__(self) -> Batch:
         batch = self._core.next()
         if batch is None:
             raise StopIteration
         return Batch(batch)
 
-    def next(self, timeout=0):
+    def next(self, timeout: float = 0) -> Batch | None:
         """The next batch, or None at the end. timeout: seconds after which it is a RunError; 0: none."""
         batch = self._core.next(float(timeout))
         return None if batch is None else Batch(batch)
 
-    def state(self):
+    def state(self) -> State:
         """Where the consumer stands, after the batches that it got: a dict of some 150 bytes, for JSON."""
         return _state(self._core.state())
 
-    def restore(self, state):
+    def restore(self, state: State | str) -> None:
         """Goes on from a state: discards what is prepared. An Error if it belongs to another graph, seed or data."""
         self._core.restore(_state_text(state))
 
-    def columns(self):
+    def columns(self) -> list[ColumnSpec]:
         """[(name, dtype, shape)] of a batch, with mask."""
         return self._core.columns()
 
-    def batches_per_epoch(self):
+    def batches_per_epoch(self) -> int:
         """-1: endless; -2: unknown below a filter or a bucket."""
         return self._core.batches_per_epoch()
 
-    def image_tail(self):
+    def image_tail(self) -> tuple[bool, list[float], list[float], bool]:
         """(normalize, mean, std, flip): what raw_images leaves to the consumer."""
         return self._core.image_tail()
 
-    def workers(self):
+    def workers(self) -> int:
         """Threads in use; 0 in pull mode."""
         return self._core.workers()
 
-    def slots(self):
+    def slots(self) -> int:
         """Batches that can be prepared or lent at one time."""
         return self._core.slots()
 
-    def slot_bytes(self):
+    def slot_bytes(self) -> int:
         """Bytes of one of them."""
         return self._core.slot_bytes()
 
-    def bad_samples(self):
+    def bad_samples(self) -> int:
         """Met so far, among the batches that were delivered."""
         return self._core.bad_samples()
 
-    def stats(self):
+    def stats(self) -> dict[str, Any]:
         """Where the time went, and `advice` where the consumer waited."""
         return self._core.stats()
 
-    def close(self):
+    def close(self) -> None:
         """Ends the threads. Batches stay valid."""
         self._core.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Iterator:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -185,26 +197,26 @@ class Sample:
 
     __slots__ = ("columns", "record", "origin")
 
-    def __init__(self, columns, record, origin):
+    def __init__(self, columns: dict[str, Any], record: int, origin: str) -> None:
         self.columns, self.record, self.origin = columns, record, origin
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         return self.columns[name]
 
 
 class Replayer:
     """Samples by their place in an epoch, exactly as a run delivers them. Many samples cost one compilation."""
 
-    def __init__(self, dataset, seed=None):
+    def __init__(self, dataset: Dataset, seed: int | None = None) -> None:
         self._core = _core.Replayer(dataset._core, seed)
 
-    def sample(self, epoch, index):
+    def sample(self, epoch: int, index: int) -> Sample | None:
         """Sample `index` in the order of `epoch`; None behind the last one."""
         found = self._core.sample(epoch, index)
         return None if found is None else Sample(*found)
 
 
-def replay(dataset, epoch, index, seed=None):
+def replay(dataset: Dataset, epoch: int, index: int, seed: int | None = None) -> Sample:
     """One sample, exactly as a run delivers it."""
     found = Replayer(dataset, seed).sample(epoch, index)
     if found is None:

@@ -5,8 +5,14 @@ engine (keyed by seed, epoch and record), from the same ranges and distributions
 tensors (v2.ToImage first), the engine still gives the pixels of PIL images.
 """
 
+from __future__ import annotations
+
 from .. import _core
 from .._core import ArgumentError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import *  # noqa: F403
 
 
 class Untranslatable(ArgumentError):
@@ -25,10 +31,10 @@ class Translation:
     `takes` says what the first of `python` gets: 'pil', 'tensor u8' or 'tensor f32'.
     """
 
-    def __init__(self, transforms, python, takes):
+    def __init__(self, transforms: list[Transform], python: list, takes: str | None) -> None:
         self.transforms, self.python, self.takes = transforms, python, takes
 
-    def call_python(self, value):
+    def call_python(self, value: Any) -> Any:
         """Runs the Python part on pixels [height, width, channels]; gives an array, channels last for images."""
         import numpy as np
         import torch
@@ -47,12 +53,12 @@ class Translation:
         value = np.asarray(value)
         return value[:, :, None] if value.ndim == 2 else value
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         steps = [repr(t) for t in self.transforms] + [f"Python: {type(t).__name__}" for t in self.python]
         return "\n".join(steps)
 
 
-def from_torchvision(transform, channels=3):
+def from_torchvision(transform: Any, channels: int = 3) -> list[Transform]:
     """The engine's transforms for one of torchvision.transforms or its v2, or a Compose of them.
 
     channels: of the images, 1 or 3
@@ -61,7 +67,7 @@ def from_torchvision(transform, channels=3):
     return translate(transform, channels).transforms
 
 
-def translate(transform, channels=3, untranslatable="error"):
+def translate(transform: Any, channels: int = 3, untranslatable: Literal['error', 'python'] = 'error') -> Translation:
     """The Translation of a transform. untranslatable: 'error' or 'python'."""
     if untranslatable not in ("error", "python"):
         raise ArgumentError(f"untranslatable is {untranslatable!r} (allowed: 'error', 'python')")

@@ -1,0 +1,42 @@
+// bindings/c/src/dlpack.h
+//
+// The structs of DLPack as its specification lays them out in memory (version 0: without the version in front), and a
+// column in that form.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "bindings/c/src/columns.h"
+
+namespace ridgeline::c {
+
+struct DlDevice {
+  std::int32_t type;  // 1: the processor's memory
+  std::int32_t id;
+};
+struct DlType {
+  std::uint8_t code;  // 0 signed, 1 unsigned, 2 floating, 4 bfloat, 6 boolean
+  std::uint8_t bits;
+  std::uint16_t lanes;
+};
+struct DlTensor {
+  void* data;
+  DlDevice device;
+  std::int32_t rank;
+  DlType type;
+  std::int64_t* shape;
+  std::int64_t* strides;  // in elements
+  std::uint64_t byte_offset;
+};
+struct DlManaged {
+  DlTensor tensor;
+  void* context;
+  void (*deleter)(DlManaged*);
+};
+
+// Column `i`, holding the batch until its deleter is called. A usage Error for byte strings, and for channels_first
+// where the column is not [N,H,W,C].
+DlManaged* managed_tensor(std::shared_ptr<HeldColumns> held, std::size_t i, bool channels_first);
+
+}  // namespace ridgeline::c

@@ -1,0 +1,58 @@
+// bindings/shared/held_batch.h
+//
+// One batch in the hands of another language: lent, or a copy. A lent one keeps its slot until the last reference is
+// gone; where many are kept, later ones are copies, so that the run goes on. May be dropped by any thread. After a fork
+// the child reads what it holds and gives nothing back: the slot is the parent's.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/runtime/allocator.h"
+#include "ridgeline/data/runtime/batch.h"
+
+namespace ridgeline::bindings {
+
+class HeldBatch {
+ public:
+  // lent: how many batches of the run are lent now; beyond most_lent this one is a copy. `memory` (or null) owns the
+  // slots and lives as long as one of them is lent.
+  HeldBatch(data::Batch batch, std::shared_ptr<std::atomic<int>> lent, int most_lent,
+            std::shared_ptr<data::BatchAllocator> memory);
+  ~HeldBatch();
+  HeldBatch(const HeldBatch&) = delete;
+  HeldBatch& operator=(const HeldBatch&) = delete;
+
+  const data::Schema& schema() const { return schema_; }
+  // A usage Error that names the columns where there is none of that name.
+  const Tensor& column(const std::string& name) const;
+  const Tensor& column(std::size_t index) const { return columns_.at(index); }
+  std::int64_t rows() const { return rows_; }
+  std::int64_t samples() const { return samples_; }
+  std::uint64_t epoch() const { return epoch_; }
+  std::uint64_t index() const { return index_; }
+  bool last_of_epoch() const { return last_of_epoch_; }
+  bool copied() const { return !lease_; }
+  const std::vector<std::uint64_t>& records() const { return records_; }
+  const data::IteratorState& after() const { return after_; }
+
+ private:
+  std::shared_ptr<data::BatchAllocator> memory_;  // outlives the lease
+  std::optional<data::Batch> lease_;
+  std::shared_ptr<std::atomic<int>> lent_;  // of the run
+  pid_t process_;
+  data::Schema schema_;
+  std::vector<Tensor> columns_;
+  std::int64_t rows_ = 0, samples_ = 0;
+  std::uint64_t epoch_ = 0, index_ = 0;
+  bool last_of_epoch_ = false;
+  std::vector<std::uint64_t> records_;
+  data::IteratorState after_;
+};
+
+}  // namespace ridgeline::bindings

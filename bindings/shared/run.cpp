@@ -1,0 +1,60 @@
+#include "bindings/shared/run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "ridgeline/core/error.h"
+
+namespace ridgeline::bindings {
+
+Log& log() {
+  static auto* log = new Log;
+  return *log;
+}
+
+Run::Run(const data::Dataset& dataset, data::IteratorOptions options, std::shared_ptr<data::BatchAllocator> memory)
+    : memory_(std::move(memory)), process_(::getpid()) {
+  options.log = &log();
+  options.allocator = memory_.get();
+  iterator_ = std::make_unique<data::Iterator>(dataset, std::move(options));
+}
+
+Run::Came Run::next(std::chrono::milliseconds limit, std::shared_ptr<HeldBatch>& batch) {
+  check_process();
+  const std::lock_guard lock(use_);
+  if (!running().wait_for(limit)) return Came::nothing;
+  std::optional<data::Batch> made = running().next();
+  if (!made) return Came::end;
+  // Two slots stay with the workers.
+  const auto slots = static_cast<int>(running().slots());
+  batch = std::make_shared<HeldBatch>(*std::move(made), lent_, slots < 2 ? 0 : std::max(1, slots - 2), memory_);
+  return Came::batch;
+}
+
+void Run::close() {
+  if (!of_this_process()) {
+    iterator_.release();  // NOLINT: leaked on purpose, its threads are the parent's
+    if (memory_) new std::shared_ptr<data::BatchAllocator>(std::move(memory_));
+    return;
+  }
+  const std::lock_guard lock(use_);
+  iterator_.reset();
+}
+
+bool Run::of_this_process() const { return process_ == ::getpid(); }
+
+void Run::check_process() const {
+  if (!of_this_process())
+    throw Error("[iterator] was made before this process was forked, its workers are in the other one: make another",
+                ErrorKind::usage);
+}
+
+data::Iterator& Run::running() const {
+  if (!iterator_) throw Error("[iterator] is closed", ErrorKind::usage);
+  return *iterator_;
+}
+
+}  // namespace ridgeline::bindings
