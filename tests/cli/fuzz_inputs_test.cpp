@@ -303,8 +303,8 @@ std::vector<Input> graphs() {
   %1 = avg_pool(%0) {kernel=[2,2], stride=[2,2]} : f32[2,2,4,8]
   %2 = flatten(%1) {order="chw"} : f32[2,64]
   %3, %4 = softmax_cross_entropy(%2, %labels) : f32[2], f32[2,64]
-  %5, %6 = loop(%3, %4) { x0; sum(x1 * 2) } : f32[2], f32[]
-  return %5, %6
+  %5, %6 = loop(%4) { x0; sum(x0 * 2) } : f32[2,64], f32[]
+  return %3, %5, %6
 }
 )",
                     to("g.rdg"), step});
