@@ -58,10 +58,10 @@ int bench_command(const Words& words) {
   if (json) {
     const nlohmann::json object{{"model", recipe.model},
                                 {"batch_size", recipe.batch_size},
-                                {"ms_per_step", bench.milliseconds},
-                                {"ms_fastest", bench.fastest},
-                                {"ms_slowest", bench.slowest},
-                                {"steps", bench.steps},
+                                {"ms_per_step", bench.times.milliseconds},
+                                {"ms_fastest", bench.times.fastest},
+                                {"ms_slowest", bench.times.slowest},
+                                {"steps", bench.times.runs},
                                 {"images_per_second", bench.images_per_second},
                                 {"gflops", bench.gflops},
                                 {"peak_gflops", bench.peak_gflops},
@@ -78,8 +78,8 @@ int bench_command(const Words& words) {
   fmt::print(
       "step {:.1f} ms ({:.1f} to {:.1f}, {} steps), {:.1f} images/s, {:.0f} GFLOP/s, {:.2f} of the measured {:.0f} "
       "GFLOP/s ({})\n",
-      bench.milliseconds, bench.fastest, bench.slowest, bench.steps, bench.images_per_second, bench.gflops,
-      bench.roofline_share, bench.peak_gflops, bench.isa);
+      bench.times.milliseconds, bench.times.fastest, bench.times.slowest, bench.times.runs, bench.images_per_second,
+      bench.gflops, bench.roofline_share, bench.peak_gflops, bench.isa);
   fmt::print("memory: {}\n", bench.memory.to_text());
   for (const std::string& line : bench.warnings) fmt::print("warning: {}\n", line);
   return 0;

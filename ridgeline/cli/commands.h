@@ -15,6 +15,7 @@ int train_command(const Words& words);
 int evaluate_command(const Words& words);
 int predict_command(const Words& words);
 int dataset_command(const Words& words);
+int graph_command(const Words& words);
 int info_command(const Words& words);
 int bench_command(const Words& words);
 

@@ -1,8 +1,8 @@
 #include "ridgeline/compile/check_memory.h"
 
 #include "ridgeline/compile/program.h"
-#include "ridgeline/core/error.h"
 #include "ridgeline/core/memory.h"
+#include "ridgeline/graph/ir/node_error.h"
 #include "ridgeline/graph/ir/op_def.h"
 
 namespace ridgeline {
@@ -21,8 +21,8 @@ std::string text(std::size_t bytes) {
   return bytes > INT64_MAX ? "more than " + byte_text(INT64_MAX) : byte_text(static_cast<std::int64_t>(bytes));
 }
 
-void refuse(const std::string& what) {
-  throw Error("[memory] " + what + "; this process may use " + byte_text(available_memory()));
+std::string refusal(const std::string& what) {
+  return "[memory] " + what + "; this process may use " + byte_text(available_memory());
 }
 
 }  // namespace
@@ -47,8 +47,9 @@ void check_memory(const Graph& graph) {
       const ValueType& type = graph.value(id).type;
       if (in_place[static_cast<std::size_t>(id)] || sum({arguments, type.bytes()}) <= most) continue;
       const std::string where = node.where.empty() ? "" : " (" + node.where.front().to_string() + ")";
-      refuse("op " + node.name + " (" + node.op + ")" + where + " makes " + type.to_string() + ", " +
-             text(type.bytes()) + ", beside parameters, states and inputs of " + text(arguments));
+      throw NodeError(refusal("op " + node.name + " (" + node.op + ")" + where + " makes " + type.to_string() + ", " +
+                              text(type.bytes()) + ", beside parameters, states and inputs of " + text(arguments)),
+                      graph.name, node.name);
     }
   }
 }
@@ -66,7 +67,7 @@ void check_memory(const MemoryReport& report) {
   add("derived forms", report.derived);
   add("inputs", report.inputs);
   add("intermediate values", report.activations_peak);
-  refuse("the program needs " + text(needed) + " (" + parts + ")");
+  throw Error(refusal("the program needs " + text(needed) + " (" + parts + ")"));
 }
 
 }  // namespace ridgeline

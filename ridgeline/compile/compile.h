@@ -16,7 +16,9 @@ struct CompileOptions {
   std::vector<std::string> disabled_passes;  // left out, by name (graph/pass/passes.h)
   bool reuse_memory = true;                  // let values share addresses when their lifetimes do not overlap
   bool soft_placement = true;  // run ops that the device has no kernel for on the CPU instead of refusing them
-  std::string dump_directory;  // one numbered text file per pass, when not empty
+  // When not empty: for each pass a numbered file in both forms, .rdg (graph/ir/text.h) and .ir (forms.h). An error
+  // about one op marks it in a last one, ..._failed.
+  std::string dump_directory;
 #ifdef NDEBUG
   bool verify = false;
 #else

@@ -21,10 +21,12 @@ Accepted first_accepting(const KernelRequest& request, const Device& device, Log
   return accepted;
 }
 
-Error no_kernel(const Node& node, const Device& device, const Accepted& accepted, const std::string& addition) {
+NodeError no_kernel(const Graph& graph, const Node& node, const Device& device, const Accepted& accepted,
+                    const std::string& addition) {
   const std::string where = node.where.empty() ? "" : " (" + node.where.front().to_string() + ")";
-  return Error("op " + node.name + " (" + node.op + ")" + where + " has no kernel on device " +
-               std::string(device.name()) + addition + ": " + accepted.reasons());
+  return NodeError("op " + node.name + " (" + node.op + ")" + where + " has no kernel on device " +
+                       std::string(device.name()) + addition + ": " + accepted.reasons(),
+                   graph.name, node.name);
 }
 
 }  // namespace ridgeline

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "ridgeline/core/error.h"
 #include "ridgeline/core/log.h"
 #include "ridgeline/device/device.h"
+#include "ridgeline/graph/ir/node_error.h"
 
 namespace ridgeline {
 
@@ -24,6 +24,7 @@ struct Accepted {
 Accepted first_accepting(const KernelRequest& request, const Device& device, Log& log);
 
 // The Error for an op without a kernel: "op NAME (OP) (file:line) has no kernel on device D<addition>: reasons".
-Error no_kernel(const Node& node, const Device& device, const Accepted& accepted, const std::string& addition = "");
+NodeError no_kernel(const Graph& graph, const Node& node, const Device& device, const Accepted& accepted,
+                    const std::string& addition = "");
 
 }  // namespace ridgeline

@@ -38,7 +38,8 @@ Placement place(const Graph& graph, const Target& target, const NameSet& fused) 
       placement.refused.push_back(node.name);
       continue;
     }
-    if (!target.soft_placement) throw no_kernel(node, target.device, accepted, " and allow_soft_placement is off");
+    if (!target.soft_placement)
+      throw no_kernel(graph, node, target.device, accepted, " and allow_soft_placement is off");
     target.log.trace("placement", "op " + node.name + " (" + node.op + ") moved from " +
                                       std::string(target.device.name()) + " to " + std::string(target.cpu.name()) +
                                       ": " + accepted.reasons());

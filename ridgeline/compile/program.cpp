@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <set>
 
 #include "ridgeline/compile/check_memory.h"
 #include "ridgeline/compile/plan_memory.h"
@@ -211,13 +212,17 @@ Tensor Program::output(const std::string& name) {
   const std::vector<Return>& returns = plan_.graph.returns;
   const auto found = std::find_if(returns.begin(), returns.end(), [&](const Return& r) { return r.name == name; });
   if (found == returns.end()) throw Error("the program returns no " + name);
-  const int index = plan_.buffer_of_return[static_cast<std::size_t>(found - returns.begin())];
-  const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
+  return output(static_cast<std::size_t>(found - returns.begin()));
+}
+
+Tensor Program::output(std::size_t index) {
+  const int buffer = plan_.buffer_of_return.at(index);
+  const Buffer& b = plan_.buffers[static_cast<std::size_t>(buffer)];
   // Not the buffer's type: a view shares the buffer of a value of another shape.
-  const ValueType& type = plan_.graph.value(found->value).type;
-  if (b.device->host_memory()) return Tensor::view(address(index), type.dtype, type.shape);
+  const ValueType& type = plan_.graph.value(plan_.graph.returns[index].value).type;
+  if (b.device->host_memory()) return Tensor::view(address(buffer), type.dtype, type.shape);
   Tensor host(type.dtype, type.shape);
-  b.device->stream().copy_to_host(host.raw(), address(index), b.bytes);
+  b.device->stream().copy_to_host(host.raw(), address(buffer), b.bytes);
   b.device->stream().synchronize();
   return host;
 }
@@ -230,6 +235,9 @@ std::vector<LaunchReport> Program::launches() const {
     report.device = launch.device->name();
     report.milliseconds = state_->milliseconds[i];
     report.runs = state_->runs[i];
+    const std::set<int> read(launch.inputs.begin(), launch.inputs.end());
+    for (int b : read) report.read += plan_.buffers[static_cast<std::size_t>(b)].bytes;
+    for (int b : launch.outputs) report.written += plan_.buffers[static_cast<std::size_t>(b)].bytes;
     if (launch.node >= 0) {
       const Node& node = plan_.graph.nodes[static_cast<std::size_t>(launch.node)];
       report.node = node.name;

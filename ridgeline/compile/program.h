@@ -35,6 +35,8 @@ struct LaunchReport {
   std::string device;
   std::int64_t runs = 0;  // since the program was made: a derived form is made again only when its parameter changed
   Cost cost;
+  std::size_t read = 0;     // bytes of the buffers that it reads, each once
+  std::size_t written = 0;  // bytes of those that it writes
   double milliseconds = 0;  // of the last profiled run
 };
 
@@ -55,6 +57,8 @@ class Program {
   std::int64_t run_loop(std::int64_t steps, FunctionRef<bool()> feed);
   // A returned value of the last run, in host memory; valid until the next run.
   Tensor output(const std::string& name);
+  // The same by its place among the graph's returned values.
+  Tensor output(std::size_t index);
 
   // Times every launch of the runs that follow.
   void set_profiling(bool on) { profiling_ = on; }

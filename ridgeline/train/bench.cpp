@@ -1,8 +1,6 @@
 #include "ridgeline/train/bench.h"
 
-#include <algorithm>
-#include <chrono>
-
+#include "ridgeline/compile/measure.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/isa.h"
@@ -22,27 +20,15 @@ StepBench bench_step(const Recipe& recipe, int steps) {
   const SyntheticBatch batch(network.options(), classes, recipe.seed);
   Program& program = network.training();
   batch.bind(program);
-  program.run();  // the first touches memory and makes the library's code
-  program.run();
   StepBench result;
-  std::vector<double> times;
-  for (int i = 0; i < steps; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    program.run();
-    times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
-  }
-  std::sort(times.begin(), times.end());
-  result.milliseconds = times[times.size() / 2];
-  result.fastest = times.front();
-  result.slowest = times.back();
-  result.steps = steps;
+  result.times = time_runs(program, steps);
   program.set_profiling(true);
   program.run();
   result.launches = program.launches();
   double flops = 0;
   for (const LaunchReport& launch : result.launches) flops += launch.cost.flops;
-  result.images_per_second = 1e3 * static_cast<double>(recipe.batch_size) / result.milliseconds;
-  result.gflops = flops / result.milliseconds / 1e6;
+  result.images_per_second = 1e3 * static_cast<double>(recipe.batch_size) / result.times.milliseconds;
+  result.gflops = flops / result.times.milliseconds / 1e6;
   const ComputeScope team(session.compute_threads());
   result.peak_gflops = device::measure_f32_peak();
   result.roofline_share = result.gflops / result.peak_gflops;

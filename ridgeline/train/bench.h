@@ -6,16 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/compile/program.h"
+#include "ridgeline/compile/measure.h"
 #include "ridgeline/train/recipe.h"
 
 namespace ridgeline::train {
 
 struct StepBench {
-  double milliseconds = 0;  // median of the steps
-  double fastest = 0;
-  double slowest = 0;
-  int steps = 0;
+  RunTimes times;  // of the steps
   double images_per_second = 0;
   double gflops = 0;          // nominal work (2 per multiply-add of the layers as defined) a second
   double peak_gflops = 0;     // measured

@@ -32,7 +32,7 @@ Words words_of(const std::string& line) {
 }
 
 // Lines that work where a folder like sample() is the current one.
-const std::array<const char*, 17> kLines{
+const std::array<const char*, 21> kLines{
     "train --data_dir=shapes --model=linear --mode=train --image_size=16 --batch_size=4 --max_train_steps=2 --lr=0.1 "
     "--log_dir=run --num_workers=1 --save_summary_steps=1",
     "train --data_dir=records --model=linear --mode=train_and_evaluate --image_size=16 --batch_size=4 --max_epochs=1 "
@@ -46,6 +46,10 @@ const std::array<const char*, 17> kLines{
     "info",
     "info done/model.ckpt-1.safetensors",
     "bench step --model=linear --batch_size=2 --image_size=16 --num_classes=3 --steps=1 --layers --json",
+    "graph show step.rdg --form=let --after --disable_pass=simplify --out=step.txt",
+    "graph check step.rdg --json --marked=marked.rdg",
+    "graph run step.rdg --seed=3 --fusion=off --reference --values=2",
+    "graph bench step.rdg --runs=1 --layers --device=simulated --dump_ir=ir",
     "dataset make shapes --out=made --train=10 --val=10 --seed=2",
     "dataset make tfrecord --from=shapes --out=made --train_shards=2 --validation_shards=1",
     "dataset inspect --data_dir=shapes --split=all --workers=1 --list=broken.txt --json",
@@ -65,6 +69,10 @@ const std::string& sample() {
     const std::string p = testing::temporary_directory() + "/sample";
     fs::create_directories(p + "/packed");
     fs::create_directories(p + "/empty");
+    write_file_atomically(p + "/step.rdg",
+                          "graph @step(%x: f32[4,3], %w: param f32[8,3]) {\n  %0 = dense(%x, %w) : f32[4,8]\n"
+                          "  %1 = relu(%0) : f32[4,8]\n  %2 = scale(%w) {factor=0.5} : f32[8,3]\n  update %w = %2\n"
+                          "  return %1 \"y\"\n}\n");
     run("dataset make shapes --seed=1 --train=20 --val=10 --out=" + p + "/shapes");
     for (const auto& folder : fs::directory_iterator(p + "/shapes/val"))
       fs::rename(*fs::directory_iterator(folder), folder.path() / "0.jpg");
@@ -102,7 +110,7 @@ auto one_of(const List& list, SampleRandom& random) {
 }
 
 std::string any_value(SampleRandom& random) {
-  static const std::array<std::string, 44> kValues{"0",
+  static const std::array<std::string, 45> kValues{"0",
                                                    "1",
                                                    "-1",
                                                    "2",
@@ -144,6 +152,7 @@ std::string any_value(SampleRandom& random) {
                                                    "empty",
                                                    "missing/x",
                                                    "shapes/val/circle/0.jpg",
+                                                   "step.rdg",
                                                    ".",
                                                    "run"};
   if (random.integer(0, 40) == 0) return std::string(5000, 'a');

@@ -288,9 +288,26 @@ std::vector<Input> graphs() {
                       it.restore("state.json");
                       return it.next(), 0;
                     }});
+  const auto step = [] {
+    return run_command({"graph", "show", "g.rdg", "--form=svg"}) +
+           run_command({"graph", "show", "g.rdg", "--form=ir"}) +
+           run_command({"graph", "show", "g.rdg", "--form=let", "--after"}) +
+           run_command({"graph", "show", "g.rdg", "--json"}) + run_command({"graph", "run", "g.rdg", "--json"});
+  };
   const std::string graph = read_file(RIDGELINE_SOURCE_DIR "/tests/graphs/fuse_relu_dropout.rdg");
-  inputs.push_back({"training graph", graph.substr(0, graph.find("# expect")), to("g.rdg"),
-                    [] { return to_text(parse_graph(read_file("g.rdg"), "g.rdg")), 0; }});
+  inputs.push_back({"step graph", graph.substr(0, graph.find("# expect")), to("g.rdg"), step});
+  const std::string calls = read_file(RIDGELINE_SOURCE_DIR "/tests/graphs/inline_nested.rdg");
+  inputs.push_back({"step graph with functions", calls.substr(0, calls.find("# expect")), to("g.rdg"), step});
+  inputs.push_back({"convolutions", R"(graph @g(%x: f32[2,8,8,4], %w: param f32[8,3,3,4], %labels: i32[2]) {
+  %0 = conv2d(%x, %w) {stride=[2,1], pad=[1,1,1,1]} : f32[2,4,8,8]
+  %1 = avg_pool(%0) {kernel=[2,2], stride=[2,2]} : f32[2,2,4,8]
+  %2 = flatten(%1) {order="chw"} : f32[2,64]
+  %3, %4 = softmax_cross_entropy(%2, %labels) : f32[2], f32[2,64]
+  %5, %6 = loop(%4) { x0; sum(x0 * 2) } : f32[2,64], f32[]
+  return %3, %5, %6
+}
+)",
+                    to("g.rdg"), step});
   return inputs;
 }
 

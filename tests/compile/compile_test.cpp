@@ -8,9 +8,12 @@
 
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
 #include "ridgeline/graph/grad/differentiate.h"
 #include "ridgeline/graph/ir/builder.h"
 #include "ridgeline/graph/ir/text.h"
+#include "ridgeline/graph/ir/verifier.h"
+#include "ridgeline/graph/pass/passes.h"
 #include "tests/compile/support.h"
 
 namespace ridgeline {
@@ -241,19 +244,63 @@ TEST(Compile, AStoppedSessionEndsTheStepBetweenTwoLaunches) {
   }
 }
 
-TEST(Compile, WritesOneFilePerPassThatParsesBack) {
+TEST(Compile, WritesOneFilePerPassInBothForms) {
   const std::string directory = ::testing::TempDir() + "/ridgeline_dump_ir";
   std::filesystem::remove_all(directory);
   Session session;
   CompileOptions options;
   options.dump_directory = directory;
   compile(small_step(), session, options);
-  int files = 0;
+  std::size_t graphs = 0, entries = 0;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    ++files;
-    EXPECT_EQ(entry.path().extension(), ".rdg");
+    const std::string text = read_file(entry.path().string());
+    if (entry.path().extension() == ".rdg") {
+      ++graphs;
+      EXPECT_NO_THROW(verify(parse_graph(text))) << entry.path();
+    } else {
+      ++entries;
+      EXPECT_TRUE(text.starts_with("#IR entry      : @small_step.1\n")) << text;
+    }
   }
-  EXPECT_EQ(files, 6);
+  EXPECT_EQ(graphs, 1 + passes().size());
+  EXPECT_EQ(entries, graphs);
+  std::filesystem::remove_all(directory);
+}
+
+// What goes wrong with one op is marked in the dump of the graph that it stands in, which still parses.
+TEST(Compile, MarksTheFailingOpInADump) {
+  const std::string directory = ::testing::TempDir() + "/ridgeline_failed_dump";
+  std::filesystem::remove_all(directory);
+  SessionOptions session_options;
+  session_options.device = "simulated";
+  session_options.simulated.missing_ops = {"max_pool"};
+  Session session(session_options);
+  CompileOptions options;
+  options.soft_placement = false;
+  options.dump_directory = directory;
+  std::string message;
+  try {
+    compile(small_step(), session, options);
+  } catch (const NodeError& error) {
+    message = error.what();
+    EXPECT_EQ(error.graph(), "small_step");
+  }
+  EXPECT_NE(message.find("(marked in " + directory + "/06_lower_failed.rdg)"), std::string::npos) << message;
+  const std::string marked = read_file(directory + "/06_lower_failed.rdg");
+  const std::size_t mark = marked.find("#------------------------> op ");
+  ASSERT_NE(mark, std::string::npos) << marked;
+  EXPECT_NE(marked.substr(mark, marked.find('\n', marked.find('\n', mark) + 1) - mark).find("= max_pool("),
+            std::string::npos)
+      << marked;
+  EXPECT_NO_THROW(verify(parse_graph(marked)));
+  EXPECT_NE(read_file(directory + "/06_lower_failed.ir").find("#------------------------> op "), std::string::npos);
+
+  // A graph that is wrong from the start: marked as it was given.
+  Graph wrong = parse_graph("graph @wrong(%x: f32[2]) {\n  %0 = relu(%x) : f32[3]\n  return %0\n}\n");
+  options.verify = true;
+  EXPECT_THROW(compile(wrong, session, options), NodeError);
+  EXPECT_NE(read_file(directory + "/00_input_failed.rdg").find("f32[3] instead of f32[2]\n  %0 = relu(%x) : f32[3]"),
+            std::string::npos);
   std::filesystem::remove_all(directory);
 }
 

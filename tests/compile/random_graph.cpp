@@ -24,6 +24,7 @@ class Generator {
     const int ops = 3 + below(8);
     for (int i = 0; i < ops; ++i) add_op();
     differentiate_some();
+    add_calls();
     return_some();
     update_some();
     RandomStep step;
@@ -114,7 +115,7 @@ class Generator {
 
   void add_op() {
     const Value x = any(4);
-    switch (below(10)) {
+    switch (below(14)) {
       case 0:
       case 1:
       case 2: add_convolution(x); break;
@@ -122,7 +123,11 @@ class Generator {
       case 4: add_dense(); break;
       case 5: add_pool(x); break;
       case 6: add_channelwise(x); break;
-      case 7:
+      case 7: add_window(x); break;
+      case 8: add_shape(x); break;
+      case 9: add_rows(); break;
+      case 10: add_reduction(pick(values_)); break;
+      case 11:
         values_.push_back(builder_->apply("dropout", {x, step_},
                                           {{"keep_prob", 0.5}, {"key", 77 + static_cast<std::int64_t>(below(3))}}));
         break;
@@ -171,6 +176,88 @@ class Generator {
     const std::vector<std::int64_t> stride{1 + below(2), 1 + below(2)};
     const Attributes attributes{{"kernel", two}, {"stride", stride}};
     values_.push_back(tamed(builder_->apply(chance(50) ? "max_pool" : "avg_pool", {x}, attributes)));
+  }
+
+  // Windows over pixels that reach beyond the edge, and over channels.
+  void add_window(const Value& x) {
+    if (!exact_ && chance(50)) {
+      values_.push_back(builder_->apply("lrn", {x}, {{"size", std::int64_t{3}}, {"alpha", 0.5}, {"bias", 2.0}}));
+      return;
+    }
+    if (x.shape()[1] < 2 || x.shape()[2] < 2) return;
+    const std::vector<std::int64_t> three{3, 3}, stride{2, 2}, pad{1, 1, 1, 1};
+    values_.push_back(tamed(builder_->apply("max_pool", {x}, {{"kernel", three}, {"stride", stride}, {"pad", pad}})));
+  }
+
+  // The same elements elsewhere; views of inputs among them.
+  void add_shape(const Value& x) {
+    const Shape& s = x.shape();
+    const std::int64_t n = s[0], h = s[1], w = s[2], c = s[3];
+    switch (below(4)) {
+      case 0:
+        values_.push_back(builder_->apply("transpose", {x}, {{"permutation", std::vector<std::int64_t>{0, 2, 1, 3}}}));
+        break;
+      case 1:
+        if (h < 2) return;
+        values_.push_back(builder_->apply("strided_slice", {x},
+                                          {{"start", std::vector<std::int64_t>{0, 1, 0, 0}},
+                                           {"stride", std::vector<std::int64_t>{1, 1, 2, 1}},
+                                           {"size", std::vector<std::int64_t>{n, h - 1, (w + 1) / 2, c}}}));
+        break;
+      case 2:
+        values_.push_back(builder_->apply(
+            "pad", {x},
+            {{"low", std::vector<std::int64_t>{0, 1, 0, 0}}, {"high", std::vector<std::int64_t>{0, 0, 1, 0}}}));
+        break;
+      default: {
+        const Value from = chance(50) ? values_.front() : x;  // an input, or the last image
+        values_.push_back(builder_->apply("reshape", {from}, {{"shape", dims(from.shape())}}));
+      }
+    }
+  }
+
+  // Rows of classes, with labels of the first two.
+  void add_rows() {
+    const Value x = any(2);
+    if (exact_ || !x.defined() || x.shape()[1] < 2) return;
+    if (chance(50)) {
+      values_.push_back(builder_->apply("softmax", {x}));
+      return;
+    }
+    const std::int64_t rows = x.shape()[0];
+    const std::string name = "labels" + std::to_string(rows);
+    const ValueId known = builder_->graph().find_argument(name);
+    const Value labels = known != kNoValue ? builder_->value(known) : builder_->input(name, {DType::i32, Shape{rows}});
+    const std::vector<Value> loss =
+        builder_->apply_all("softmax_cross_entropy", std::vector<Value>{x, labels}, {{"label_smoothing", 0.1}}, {});
+    values_.push_back(loss[1]);
+    sums_.push_back(builder_->apply("reduce_mean", {loss[0]}));
+  }
+
+  // A reduction over some axes that is broadcast back.
+  void add_reduction(const Value& v) {
+    if (v.shape().rank() < 2) return;
+    const bool largest = chance(50);
+    std::vector<std::int64_t> axes{v.shape().rank() - 1};
+    if (chance(50)) axes.insert(axes.begin(), v.shape().rank() - 2);
+    const Value r = builder_->apply(largest ? "reduce_max" : "reduce_sum", {v}, {{"axes", axes}, {"keep_dims", true}});
+    values_.push_back(tamed(v - r));
+  }
+
+  // Behind differentiation, which knows no calls.
+  void add_calls() {
+    for (int k = 0; chance(35) && k < 2; ++k) {
+      const Value v = pick(values_);
+      GraphBuilder inner("halved");
+      inner.returns("y", inner.input("a", v.type()) * 0.5);
+      const Graph halved = inner.finish();
+      GraphBuilder outer("turned");
+      const Value a = outer.input("a", v.type()), b = outer.input("b", v.type());
+      const Value half = outer.call("halved", halved, std::vector<Value>{a}, {}).front();
+      outer.returns("y", outer.apply("relu", {half}) - b);
+      const std::string name = "turned" + std::to_string(k);
+      values_.push_back(builder_->call(name, outer.finish(), std::vector<Value>{v, v}, {}).front());
+    }
   }
 
   void add_channelwise(const Value& x) {
@@ -334,6 +421,8 @@ class Generator {
     for (std::int64_t i = 0; i < t.elements(); ++i) {
       if (info.type.dtype == DType::i64)
         t.set(i, 3);
+      else if (info.type.dtype == DType::i32)
+        t.set(i, static_cast<double>(below(2)));
       else if (exact_)
         t.set(i, static_cast<double>(below(5)) - 2);
       else

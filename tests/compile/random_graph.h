@@ -1,5 +1,6 @@
 // Random step graphs for tests of compilation: convolutions and dense layers over parameters or over values derived
-// from them, pools, pointwise chains, views, gradients, returned arguments, updates that chain, swap and share.
+// from them, pools, norms, losses, reductions, pointwise chains, views, shapes, calls of functions within functions,
+// gradients, returned arguments, updates that chain, swap and share.
 #pragma once
 
 #include <cstdint>
@@ -22,5 +23,13 @@ struct RandomStep {
 
 // The same seed gives the same step.
 RandomStep random_step(std::uint64_t seed);
+
+// A graph of pointwise ops alone over f32 of several shapes that broadcast, and values for its arguments. All results
+// are finite.
+struct RandomPointwise {
+  Graph graph;
+  Arguments arguments;
+};
+RandomPointwise random_pointwise(std::uint64_t seed);
 
 }  // namespace ridgeline::testing

@@ -72,6 +72,41 @@ TEST(GraphText, SaysOnWhichLineWhatIsMissing) {
       std::string::npos);
 }
 
+TEST(GraphText, EveryMistakeInATextNamesFileAndLine) {
+  const auto refusal = [](const std::string& body, const std::string& head = "graph @g(%x: f32[2]) {\n") {
+    return error_of([&] { parse_graph(head + body, "g.rdg"); });
+  };
+  for (const char* body : {"  %0 = rellu(%x) : f32[2]\n", "  %0 = scale(%x) {factr=2.0} : f32[2]\n",
+                           "  %0 = relu(%x) : f32[-2]\n", "  %0 = relu(%x) : f32[9223372036854775807,2]\n",
+                           "  %0 = call(%x) {function=\"f\"} : f32[2]\n", "  %0 = relu(%x) : f32[2] name 3\n"}) {
+    EXPECT_NE(refusal(body).find("g.rdg line 2: "), std::string::npos) << refusal(body);
+  }
+  const std::string huge = refusal("}", "graph @g(%x: f32[9223372036854775807,9223372036854775807]) {\n");
+  EXPECT_NE(huge.find("g.rdg line 1: "), std::string::npos) << huge;
+}
+
+TEST(GraphText, LinesOfTheTextAreLocationsWhereThereAreNoOthers) {
+  const std::string text =
+      "graph @g(%x: f32[2]) {\n  %0 = relu(%x) : f32[2]\n  %1 = relu(%0) : f32[2] loc(\"a.cpp\":7 \"f\")\n"
+      "  %2 = add(%1, %1)\n    : f32[3]\n  return %2\n}\n";
+  const Graph graph = parse_graph(text, "g.rdg", {.lines = true});
+  EXPECT_EQ(graph.nodes[0].where, (LocationStack{{"g.rdg", 2, "g"}}));
+  EXPECT_EQ(graph.nodes[1].where, (LocationStack{{"a.cpp", 7, "f"}}));
+  const std::string error = error_of([&] { verify(graph); });
+  EXPECT_NE(error.find("node \"add\" (add) at g.rdg:4: "), std::string::npos) << error;
+  EXPECT_TRUE(parse_graph(text).nodes[0].where.empty());
+}
+
+TEST(GraphText, ResultsGetNumbersThatAreNoArgumentsName) {
+  const Graph graph = parse_graph(
+      "graph @g(%0: f32[2], %2: f32[2]) {\n  %a = add(%0, %2) : f32[2]\n"
+      "  %b = relu(%a) : f32[2]\n  return %b\n}\n");
+  const std::string text = to_text(graph);
+  EXPECT_NE(text.find("%1 = add(%0, %2)"), std::string::npos) << text;
+  EXPECT_NE(text.find("%3 = relu(%1)"), std::string::npos) << text;
+  EXPECT_EQ(to_text(parse_graph(text)), text);
+}
+
 TEST(Builder, NamesTheUsersLineInAShapeError) {
   const std::string message = error_of([] {
     GraphBuilder b("g");
@@ -111,6 +146,28 @@ TEST(Verifier, RejectsAReadOfAParameterAfterItsUpdate) {
 TEST(Verifier, RejectsTypesThatInferenceDoesNotGive) {
   const Graph graph = parse_graph("graph @g(%x: f32[2]) {\n  %0 = relu(%x) : f32[3]\n  return %0\n}\n");
   EXPECT_NE(error_of([&] { verify(graph); }).find("f32[3] instead of f32[2]"), std::string::npos);
+}
+
+// What a hostile text may hold.
+TEST(Verifier, RejectsCallsAndFunctionsThatDoNotFit) {
+  const std::string f = "func @f(%a: f32[2], %b: f32[2]) {\n  %0 = add(%a, %b) : f32[2]\n  return %0\n}\n";
+  const auto refusal = [](const std::string& text) {
+    return error_of([&] { verify(parse_graph(text, "g.rdg", {.lines = true})); });
+  };
+  const auto call = [](const std::string& operands, const std::string& type) {
+    return "graph @g(%x: f32[2], %y: f32[3]) {\n  %0 = call(" + operands + ") {function=\"f\"} : " + type +
+           "\n  return %0\n}\n";
+  };
+  EXPECT_EQ(refusal(f + call("%x, %x", "f32[2]")), "");
+  EXPECT_NE(refusal(f + call("%x", "f32[2]")).find("at g.rdg:6: calls function @f of 2 arguments with 1"),
+            std::string::npos);
+  EXPECT_NE(refusal(f + call("%x, %y", "f32[2]")).find("gives f32[3] as argument b of function @f, which is f32[2]"),
+            std::string::npos);
+  EXPECT_NE(refusal(f + call("%x, %x", "f32[3]")).find("result 0 is f32[3] instead of f32[2]"), std::string::npos);
+  const std::string stored = "func @f(%a: param f32[2], %b: f32[2]) {\n  return %b\n}\n";
+  EXPECT_NE(refusal(stored + call("%x, %x", "f32[2]")).find("its argument a is no param"), std::string::npos);
+  EXPECT_NE(refusal("graph @g(%x: grad f32[2]) {\n  return %x\n}\n").find("neither input, param nor state"),
+            std::string::npos);
 }
 
 TEST(Inline, KeepsTheValueAndTheCallersLine) {

@@ -18,10 +18,10 @@ import sys
 FOLDERS = ["cli", "train", "nn", "optim", "compile", "device", "comm", "graph", "data", "image", "format", "core"]
 STRANGERS = {("graph", "data"), ("data", "graph")}
 # The same inside some folders, as levels. Of graph/: the op definitions, their expressions and the IR are one level; passes rewrite what
-# they define; gradients come last, so that a program that only infers links none.
+# they define, drawings show it; gradients come last, so that a program that only infers links none.
 # Of data/: tools stand on runs, runs on what the calls made; sources and the IR ask each other (columns, sizes).
 PARTS = {
-    "graph": {"grad": 0, "pass": 1, "op": 2, "loop": 2, "ir": 2},
+    "graph": {"grad": 0, "draw": 1, "pass": 1, "op": 2, "loop": 2, "ir": 2},
     "data": {"tool": 0, "make": 1, "standard": 2, "runtime": 3, "minddata": 4, "source": 5, "api": 6, "draw": 7, "pass": 7,
              "transform": 8, "sample": 9, "ir": 10, "set": 11},
 }

@@ -77,7 +77,8 @@ std::vector<Value> GraphBuilder::apply_all(std::string_view op, std::span<const 
       node.outputs.push_back(graph_.add_value({std::move(type), result_kind_, ""}));
       values.emplace_back(this, node.outputs.back());
     }
-    graph_.nodes.push_back(std::move(node));
+    graph_.nodes.push_back(node);
+    if (added_) added_(graph_.nodes.back());
     return values;
   } catch (const Error& error) {
     if (node.where.empty()) throw;

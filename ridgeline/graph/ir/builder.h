@@ -4,6 +4,7 @@
 // when it is added. A Value is a handle into one builder; it dies with it.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <source_location>
@@ -89,6 +90,8 @@ class GraphBuilder {
 
   // The next op is named exactly so (after the scope), made unique by a suffix if taken.
   void name_next(std::string name) { next_name_ = std::move(name); }
+  // Called with every op that is added from here on, once it is part of the graph.
+  void observe(std::function<void(const Node&)> added) { added_ = std::move(added); }
   // Results of ops added from here on have this kind.
   void set_result_kind(ValueKind kind) { result_kind_ = kind; }
 
@@ -104,6 +107,7 @@ class GraphBuilder {
   std::string prefix_;
   LocationStack frames_;
   std::string next_name_;
+  std::function<void(const Node&)> added_;
   ValueKind result_kind_ = ValueKind::activation;
 };
 

@@ -13,7 +13,8 @@ namespace {
 // Recursive descent over characters; skips blanks and comments between tokens and counts lines for errors.
 class Parser {
  public:
-  Parser(std::string_view text, std::string_view file) : text_(text), file_(file) {}
+  Parser(std::string_view text, std::string_view file, ParseOptions options)
+      : text_(text), file_(file), options_(options) {}
 
   Graph module() {
     std::map<std::string, Graph> functions;
@@ -33,8 +34,19 @@ class Parser {
   [[noreturn]] void fail(const std::string& expected) {
     std::string found(text_.substr(at_, 20));
     if (const std::size_t end = found.find('\n'); end != std::string::npos) found.resize(end);
-    throw Error("[graph text] " + std::string(file_) + " line " + std::to_string(line_) + ": expected " + expected +
-                (found.empty() ? " at the end of the line" : " before '" + found + "'"));
+    refuse(line_, "expected " + expected + (found.empty() ? " at the end of the line" : " before '" + found + "'"));
+  }
+  [[noreturn]] void refuse(int line, const std::string& what) {
+    throw Error("[graph text] " + std::string(file_) + " line " + std::to_string(line) + ": " + what);
+  }
+  // What the rest of the library refuses, with the line.
+  template <class F>
+  auto on_line(int line, F&& made) {
+    try {
+      return made();
+    } catch (const Error& error) {
+      refuse(line, error.what());
+    }
   }
   void skip() {
     while (at_ < text_.size()) {
@@ -157,11 +169,17 @@ class Parser {
     expect('[');
     std::vector<std::int64_t> dims;
     if (!accept(']')) {
-      do dims.push_back(integer());
-      while (accept(','));
+      do {
+        dims.push_back(integer());
+        if (dims.back() < 0) fail("a size of 0 or more");
+      } while (accept(','));
       expect(']');
     }
-    return {*dtype, Shape(std::move(dims))};
+    return on_line(line_, [&] {
+      ValueType made{*dtype, Shape(std::move(dims))};
+      if (made.dtype != DType::bytes) made.bytes();  // an Error where they are too many to be counted
+      return made;
+    });
   }
   ValueKind kind(ValueKind fallback) {
     for (ValueKind k : {ValueKind::input, ValueKind::param, ValueKind::state, ValueKind::grad, ValueKind::activation}) {
@@ -232,7 +250,9 @@ class Parser {
     } while (accept(','));
     expect('=');
     node.op = word("an op name");
-    const OpDef& def = op_def(node.op);
+    const int line = line_;
+    const OpDef* found = on_line(line, [&] { return &op_def(node.op); });
+    const OpDef& def = *found;
     expect('(');
     if (!accept(')')) {
       do node.inputs.push_back(use(names));
@@ -259,7 +279,7 @@ class Parser {
         expect('}');
       }
     }
-    node.attributes = complete_attributes(def, given);
+    node.attributes = on_line(line, [&] { return complete_attributes(def, given); });
     if (def.has(kCall)) {
       const std::string& callee = node.attributes.string("function");
       if (!functions.contains(callee)) fail("a call of a function that is defined above, not @" + callee + ",");
@@ -284,17 +304,22 @@ class Parser {
       expect(')');
       node.where.push_back(std::move(at));
     }
+    if (options_.lines && node.where.empty())
+      node.where.push_back({std::string(file_), static_cast<std::uint32_t>(line), graph.name});
     graph.nodes.push_back(std::move(node));
   }
 
   std::string_view text_;
   std::string_view file_;
+  ParseOptions options_;
   std::size_t at_ = 0;
   int line_ = 1;
 };
 
 }  // namespace
 
-Graph parse_graph(std::string_view text, std::string_view file) { return Parser(text, file).module(); }
+Graph parse_graph(std::string_view text, std::string_view file, ParseOptions options) {
+  return Parser(text, file, options).module();
+}
 
 }  // namespace ridgeline

@@ -1,7 +1,7 @@
-#include <map>
 #include <ostream>
+#include <set>
 
-#include "ridgeline/core/error.h"
+#include "ridgeline/core/printable.h"
 #include "ridgeline/graph/ir/builder.h"
 #include "ridgeline/graph/ir/text.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 class GraphPrinter {
  public:
-  GraphPrinter(const Graph& graph, TextOptions options) : graph_(graph), options_(options) {}
+  GraphPrinter(const Graph& graph, TextOptions options) : graph_(graph), options_(options), names_(value_names(graph)) {}
 
   std::string print(std::string_view keyword) {
     for (const auto& [name, function] : graph_.functions) {
@@ -21,7 +21,6 @@ class GraphPrinter {
     text_ += std::string(keyword) + " @" + graph_.name + "(";
     for (std::size_t i = 0; i < graph_.arguments.size(); ++i) {
       const ValueInfo& info = graph_.value(graph_.arguments[i]);
-      names_[graph_.arguments[i]] = info.name;
       text_ += (i ? ", %" : "%") + info.name + ": ";
       if (info.kind != ValueKind::input) text_ += std::string(name_of(info.kind)) + " ";
       text_ += info.type.to_string();
@@ -44,18 +43,21 @@ class GraphPrinter {
   }
 
  private:
-  std::string ref(ValueId id) const { return "%" + names_.at(id); }
+  // A value that nothing defines has no name; a graph with one is printed when it is reported.
+  std::string ref(ValueId id) const {
+    const auto it = names_.find(id);
+    return "%" + (it == names_.end() ? "undefined" : it->second);
+  }
 
   void print_node(const Node& node) {
+    if (options_.mark != nullptr && options_.mark->graph() == graph_.name && options_.mark->node() == node.name)
+      text_ += "#------------------------> " + printable(options_.mark->what()) + "\n";
     text_ += "  ";
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      names_[node.outputs[i]] = std::to_string(next_++);
-      text_ += (i ? ", " : "") + ref(node.outputs[i]);
-    }
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) text_ += (i ? ", " : "") + ref(node.outputs[i]);
     text_ += " = " + node.op + "(";
     for (std::size_t i = 0; i < node.inputs.size(); ++i) text_ += (i ? ", " : "") + ref(node.inputs[i]);
     text_ += ")";
-    print_attributes(node);
+    if (const std::string items = attribute_text(node); !items.empty()) text_ += " {" + items + "}";
     text_ += " : ";
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueInfo& info = graph_.value(node.outputs[i]);
@@ -73,31 +75,44 @@ class GraphPrinter {
     text_ += "\n";
   }
 
-  void print_attributes(const Node& node) {
-    // A loop's attribute is its expression, written bare.
-    if (node.op == "loop") {
-      text_ += " { " + node.attributes.string("expression") + " }";
-      return;
-    }
-    const OpDef& def = op_def(node.op);
-    std::string items;
-    for (const AttributeSpec& spec : def.attributes) {
-      const Attribute* value = node.attributes.find(spec.name);
-      if (value == nullptr || (spec.fallback && *spec.fallback == *value)) continue;
-      items += (items.empty() ? "" : ", ") + spec.name + "=" + to_string(*value);
-    }
-    if (!items.empty()) text_ += " {" + items + "}";
-  }
-
   const Graph& graph_;
   TextOptions options_;
   std::string text_;
   std::map<ValueId, std::string> names_;
   std::map<std::string, int> counts_;
-  int next_ = 0;
 };
 
 }  // namespace
+
+std::map<ValueId, std::string> value_names(const Graph& graph) {
+  std::map<ValueId, std::string> names;
+  std::set<std::string> taken;
+  for (ValueId id : graph.arguments) {
+    names[id] = graph.value(id).name;
+    taken.insert(graph.value(id).name);
+  }
+  int next = 0;
+  for (const Node& node : graph.nodes) {
+    for (ValueId id : node.outputs) {
+      while (taken.contains(std::to_string(next))) ++next;
+      names[id] = std::to_string(next++);
+    }
+  }
+  return names;
+}
+
+std::string attribute_text(const Node& node) {
+  // A loop's attribute is its expression, written bare.
+  if (node.op == "loop") return " " + node.attributes.string("expression") + " ";
+  const OpDef& def = op_def(node.op);
+  std::string items;
+  for (const AttributeSpec& spec : def.attributes) {
+    const Attribute* value = node.attributes.find(spec.name);
+    if (value == nullptr || (spec.fallback && *spec.fallback == *value)) continue;
+    items += (items.empty() ? "" : ", ") + spec.name + "=" + to_string(*value);
+  }
+  return items;
+}
 
 std::string to_text(const Graph& graph, TextOptions options) { return GraphPrinter(graph, options).print("graph"); }
 

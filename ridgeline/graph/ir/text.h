@@ -14,23 +14,38 @@
 #pragma once
 
 #include <iosfwd>
+#include <map>
 #include <string>
 #include <string_view>
 
 #include "ridgeline/graph/ir/graph.h"
+#include "ridgeline/graph/ir/node_error.h"
 
 namespace ridgeline {
 
 struct TextOptions {
   bool locations = true;
+  // The op of this error gets a comment line in front, which says what is wrong with it.
+  const NodeError* mark = nullptr;
+};
+
+struct ParseOptions {
+  // Ops without a `loc` get the line of the text on which they stand, for errors that name it.
+  bool lines = false;
 };
 
 std::string to_text(const Graph& graph, TextOptions options = {});
 // An Error names the line and what was expected there.
-Graph parse_graph(std::string_view text, std::string_view file = "text");
+Graph parse_graph(std::string_view text, std::string_view file = "text", ParseOptions options = {});
 // Without locations.
 std::ostream& operator<<(std::ostream& out, const Graph& graph);
 // Equal up to the numbering of values: same text.
 bool operator==(const Graph& a, const Graph& b);
+
+// What the text calls each value, without the %: arguments by their names, results of ops by numbers that are no
+// argument's name.
+std::map<ValueId, std::string> value_names(const Graph& graph);
+// What "{...}" holds: the attributes that differ from their defaults; empty where none does.
+std::string attribute_text(const Node& node);
 
 }  // namespace ridgeline

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "ridgeline/core/error.h"
+#include "ridgeline/graph/ir/node_error.h"
 #include "ridgeline/graph/ir/op_def.h"
 
 namespace ridgeline {
@@ -15,7 +15,43 @@ namespace {
     if (!node->where.empty()) text += " at " + node->where.front().to_string();
     text += ": ";
   }
+  if (node) throw NodeError(text + what, graph.name, node->name);
   throw Error(text + what);
+}
+
+std::vector<ValueType> types_of_call(const Graph& graph, const Node& node, std::span<const ValueType> inputs) {
+  const auto found = graph.functions.find(node.attributes.string("function"));
+  if (found == graph.functions.end()) fail(graph, &node, "calls an unknown function");
+  const Graph& callee = found->second;
+  if (callee.arguments.size() != inputs.size()) {
+    fail(graph, &node,
+         "calls function @" + found->first + " of " + std::to_string(callee.arguments.size()) + " arguments with " +
+             std::to_string(inputs.size()));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ValueInfo& parameter = callee.value(callee.arguments[i]);
+    if (parameter.type != inputs[i]) {
+      fail(graph, &node,
+           "gives " + inputs[i].to_string() + " as argument " + parameter.name + " of function @" + found->first +
+               ", which is " + parameter.type.to_string());
+    }
+  }
+  std::vector<ValueType> results;
+  for (const Return& r : callee.returns) results.push_back(callee.value(r.value).type);
+  return results;
+}
+
+std::vector<ValueType> types_of(const Graph& graph, const Node& node, const OpDef& def,
+                                std::span<const ValueType> inputs) {
+  try {
+    if (complete_attributes(def, node.attributes) != node.attributes) fail(graph, &node, "has incomplete attributes");
+    if (def.has(kCall)) return types_of_call(graph, node, inputs);
+    return infer_types(def, inputs, node.attributes, node.name);
+  } catch (const NodeError&) {
+    throw;
+  } catch (const Error& error) {
+    fail(graph, &node, error.what());
+  }
 }
 
 void verify_node(const Graph& graph, const Node& node, const std::vector<bool>& defined) {
@@ -27,15 +63,7 @@ void verify_node(const Graph& graph, const Node& node, const std::vector<bool>& 
     }
     inputs.push_back(graph.value(id).type);
   }
-  if (complete_attributes(def, node.attributes) != node.attributes) fail(graph, &node, "has incomplete attributes");
-  std::vector<ValueType> results;
-  if (def.has(kCall)) {
-    const auto callee = graph.functions.find(node.attributes.string("function"));
-    if (callee == graph.functions.end()) fail(graph, &node, "calls an unknown function");
-    for (const Return& r : callee->second.returns) results.push_back(callee->second.value(r.value).type);
-  } else {
-    results = infer_types(def, inputs, node.attributes, node.name);
-  }
+  const std::vector<ValueType> results = types_of(graph, node, def, inputs);
   if (results.size() != node.outputs.size()) {
     fail(graph, &node,
          "has " + std::to_string(node.outputs.size()) + " results instead of " + std::to_string(results.size()));
@@ -61,6 +89,9 @@ void verify(const Graph& graph) {
   std::set<std::string> names;
   for (ValueId id : graph.arguments) {
     define(id, nullptr);
+    const ValueKind kind = graph.value(id).kind;
+    if (kind == ValueKind::grad || kind == ValueKind::activation)
+      fail(graph, nullptr, "argument " + graph.value(id).name + " is neither input, param nor state");
     if (!names.insert(graph.value(id).name).second) fail(graph, nullptr, "two arguments named " + graph.value(id).name);
   }
   std::set<std::string> node_names;
@@ -99,7 +130,16 @@ void verify(const Graph& graph) {
       fail(graph, nullptr, "returns an undefined value");
     }
   }
-  for (const auto& [name, function] : graph.functions) verify(function);
+  for (const auto& [name, function] : graph.functions) {
+    verify(function);
+    if (!function.updates.empty()) fail(function, nullptr, "is a function and updates a parameter or state");
+    for (ValueId id : function.arguments) {
+      const ValueInfo& info = function.value(id);
+      if (info.kind == ValueKind::param || info.kind == ValueKind::state)
+        fail(function, nullptr,
+             "is a function: its argument " + info.name + " is no " + std::string(name_of(info.kind)));
+    }
+  }
 }
 
 }  // namespace ridgeline

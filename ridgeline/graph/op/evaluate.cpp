@@ -41,8 +41,7 @@ void run_nodes(const Graph& graph, std::vector<Tensor>& values) {
 
 }  // namespace
 
-std::vector<Tensor> evaluate(const Graph& graph, const Arguments& arguments) {
-  std::vector<Tensor> values(graph.values.size());
+void check_arguments(const Graph& graph, const Arguments& arguments) {
   for (ValueId id : graph.arguments) {
     const ValueInfo& info = graph.value(id);
     const auto given = arguments.find(info.name);
@@ -52,11 +51,17 @@ std::vector<Tensor> evaluate(const Graph& graph, const Arguments& arguments) {
       throw Error("graph @" + graph.name + ": argument " + info.name + " is " + type.to_string() + " instead of " +
                   info.type.to_string());
     }
-    values[static_cast<std::size_t>(id)] = given->second;
   }
   for (const auto& [name, tensor] : arguments) {
     if (graph.find_argument(name) == kNoValue) throw Error("graph @" + graph.name + " has no argument " + name);
   }
+}
+
+std::vector<Tensor> evaluate(const Graph& graph, const Arguments& arguments) {
+  check_arguments(graph, arguments);
+  std::vector<Tensor> values(graph.values.size());
+  for (ValueId id : graph.arguments)
+    values[static_cast<std::size_t>(id)] = arguments.find(graph.value(id).name)->second;
   run_nodes(graph, values);
   return values;
 }

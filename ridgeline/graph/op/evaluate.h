@@ -16,6 +16,9 @@ namespace ridgeline {
 // Tensors by the names of the graph's arguments. Every argument is needed; other names are Errors.
 using Arguments = std::map<std::string, Tensor, std::less<>>;
 
+// An Error unless there is a value of its type for every argument of the graph, and no other.
+void check_arguments(const Graph& graph, const Arguments& arguments);
+
 // Every value of the graph, by ValueId.
 std::vector<Tensor> evaluate(const Graph& graph, const Arguments& arguments);
 // The returned values, in the graph's order.

@@ -1,9 +1,9 @@
-#include "ridgeline/data/draw/layout.h"
+#include "ridgeline/format/drawing/layout.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace ridgeline::data {
+namespace ridgeline::drawing {
 namespace {
 
 constexpr double kSide = 28;     // between neighbours
@@ -195,4 +195,4 @@ class Placer {
 
 Layout place(std::vector<LayoutBox> boxes) { return Placer(std::move(boxes)).run(); }
 
-}  // namespace ridgeline::data
+}  // namespace ridgeline::drawing

@@ -1,4 +1,4 @@
-// ridgeline/data/draw/layout.h
+// ridgeline/format/drawing/layout.h
 //
 // Places boxes in layers (after Sugiyama: layers, order within them by barycentres, then positions), in pixels with y
 // downwards. Arrows that pass a layer get a place in it, so that they run between boxes.
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace ridgeline::data {
+namespace ridgeline::drawing {
 
 struct LayoutBox {
   double width = 0, height = 0;              // of the box
@@ -34,4 +34,4 @@ struct Layout {
 // Boxes, labels and vertical runs of arrows do not overlap.
 Layout place(std::vector<LayoutBox> boxes);
 
-}  // namespace ridgeline::data
+}  // namespace ridgeline::drawing

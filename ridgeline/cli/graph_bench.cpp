@@ -1,0 +1,100 @@
+// `graph bench`: how long a graph takes, beside what the machine could do.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "ridgeline/cli/graph_tools.h"
+#include "ridgeline/compile/graph_run.h"
+#include "ridgeline/compile/measure.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/printable.h"
+#include "ridgeline/core/threads.h"
+#include "ridgeline/device/cpu/bandwidth.h"
+#include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/device/cpu/peak.h"
+
+namespace ridgeline::cli {
+namespace {
+
+struct BenchFlags {
+  std::string file;
+  GraphRunFlags how;
+  int runs = 21;
+  bool layers = false, json = false;
+};
+
+void print_layers(const Program& program) {
+  fmt::print("{:<44}{:>11}{:>10}{:>8}  {}\n", "launch", "ms", "GFLOP/s", "GB/s", "kernel");
+  for (const LaunchReport& l : program.launches()) {
+    fmt::print("{:<44}{:>11.4f}{:>10.1f}{:>8.1f}  {}\n", printable(l.node), l.milliseconds,
+               l.cost.flops / l.milliseconds / 1e6, l.cost.bytes / l.milliseconds / 1e6, l.kernel);
+  }
+}
+
+int run(const BenchFlags& given) {
+  BenchFlags flags = given;
+  if (flags.runs < 1) throw Error("graph bench: --runs must be 1 or more", ErrorKind::usage);
+  finish(flags.how);
+  const Graph graph = read_graph(flags.file);
+  const Arguments arguments = draw_arguments(graph, flags.how.seed);
+  GraphRun run(graph, flags.how.session, flags.how.compile);
+  run.set(arguments);
+  Program& program = run.program();
+  const ComputeScope team(run.session().compute_threads());  // small graphs would be timed for entering it
+  const RunTimes times = time_runs(program, flags.runs);
+  program.set_profiling(true);
+  program.run();
+  double flops = 0, bytes = 0;
+  for (const LaunchReport& launch : program.launches()) {
+    flops += launch.cost.flops;
+    bytes += launch.cost.bytes;
+  }
+  const double gflops = device::measure_f32_peak(), gigabytes = device::measure_memory_bandwidth();
+  const double limit = milliseconds_at_limit(program, gflops, gigabytes);
+  const std::string_view isa = device::name_of(device::active_isa());
+  if (flags.json) {
+    const nlohmann::json object{{"graph", graph.name},
+                                {"device", flags.how.session.device},
+                                {"isa", isa},
+                                {"ms", times.milliseconds},
+                                {"ms_fastest", times.fastest},
+                                {"ms_slowest", times.slowest},
+                                {"runs", times.runs},
+                                {"launches", program.launches().size()},
+                                {"gflops", flops / times.milliseconds / 1e6},
+                                {"gigabytes_per_second", bytes / times.milliseconds / 1e6},
+                                {"peak_gflops", gflops},
+                                {"peak_gigabytes_per_second", gigabytes},
+                                {"ms_at_limit", limit},
+                                {"share_of_limit", limit / times.milliseconds},
+                                {"warnings", program.warnings()}};
+    fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return 0;
+  }
+  if (flags.layers) print_layers(program);
+  fmt::print("{:.4f} ms ({:.4f} to {:.4f}, {} runs), {} launches, {:.1f} GFLOP/s, {:.1f} GB/s\n", times.milliseconds,
+             times.fastest, times.slowest, times.runs, program.launches().size(), flops / times.milliseconds / 1e6,
+             bytes / times.milliseconds / 1e6);
+  fmt::print("the machine's limit, measured ({:.0f} GFLOP/s {}, {:.1f} GB/s from memory): {:.4f} ms, share {:.2f}{}\n",
+             gflops, isa, gigabytes, limit, limit / times.milliseconds,
+             limit > times.milliseconds ? " (from caches, or by an algorithm of fewer operations)" : "");
+  for (const std::string& line : program.warnings()) fmt::print("warning: {}\n", line);
+  return 0;
+}
+
+}  // namespace
+
+GraphTool add_graph_bench(Command& graph) {
+  const auto owned = std::make_shared<BenchFlags>();
+  BenchFlags& flags = *owned;
+  Command& app = graph.subcommand("bench", "time a graph on random values against the machine's limit");
+  add_graph_file(app, flags.file);
+  app.option("--runs", flags.runs, "timed runs; the median is printed");
+  app.flag("--layers", flags.layers, "print every launch");
+  app.flag("--json", flags.json, "print one JSON object");
+  add_graph_run_flags(app, flags.how);
+  return {&app, [owned] { return run(*owned); }};
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,136 @@
+// `graph show`: a step graph in one of its forms, as it is or after the compiler's passes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "ridgeline/cli/graph_tools.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/graph/draw/draw.h"
+#include "ridgeline/graph/ir/forms.h"
+#include "ridgeline/graph/ir/op_def.h"
+#include "ridgeline/graph/ir/text.h"
+#include "ridgeline/graph/pass/passes.h"
+
+namespace ridgeline::cli {
+namespace {
+
+struct ShowFlags {
+  std::string file, form = "rdg", out;
+  bool after = false, locations = false, json = false;
+  std::string device = "cpu";
+  std::vector<std::string> disabled;
+};
+
+nlohmann::json typed(const Graph& graph, ValueId id, const std::string& name) {
+  const ValueInfo& info = graph.value(id);
+  std::vector<std::int64_t> dims;
+  for (int i = 0; i < info.type.shape.rank(); ++i) dims.push_back(info.type.shape[i]);
+  return {{"value", "%" + name}, {"dtype", name_of(info.type.dtype)}, {"shape", dims}, {"kind", name_of(info.kind)}};
+}
+
+nlohmann::json to_json(const Graph& graph) {
+  const std::map<ValueId, std::string> names = value_names(graph);
+  const auto list = [&](const std::vector<ValueId>& ids) {
+    nlohmann::json values = nlohmann::json::array();
+    for (ValueId id : ids) values.push_back("%" + names.at(id));
+    return values;
+  };
+  nlohmann::json object{{"name", graph.name},
+                        {"arguments", nlohmann::json::array()},
+                        {"ops", nlohmann::json::array()},
+                        {"updates", nlohmann::json::array()},
+                        {"returns", nlohmann::json::array()},
+                        {"functions", nlohmann::json::array()}};
+  for (ValueId id : graph.arguments) object["arguments"].push_back(typed(graph, id, names.at(id)));
+  for (const Node& node : graph.nodes) {
+    nlohmann::json results = nlohmann::json::array();
+    for (ValueId id : node.outputs) results.push_back(typed(graph, id, names.at(id)));
+    nlohmann::json op{{"op", node.op}, {"name", node.name}, {"operands", list(node.inputs)}, {"results", results}};
+    for (const auto& [name, value] : node.attributes) op["attributes"][name] = to_string(value);
+    if (!op_def(node.op).has(kCall)) {
+      const Cost cost = cost_of(graph, node);
+      op["flops"] = cost.flops;
+      op["bytes"] = cost.bytes;
+    }
+    object["ops"].push_back(std::move(op));
+  }
+  for (const Update& update : graph.updates)
+    object["updates"].push_back({{"value", "%" + names.at(update.current)}, {"next", "%" + names.at(update.next)}});
+  for (const Return& r : graph.returns)
+    object["returns"].push_back({{"name", r.name}, {"value", "%" + names.at(r.value)}});
+  for (const auto& [name, function] : graph.functions) object["functions"].push_back(to_json(function));
+  return object;
+}
+
+std::string to_json_text(const Graph& graph) {
+  return to_json(graph).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+// A form by its name. The user's own file tells its lines already: they are only of use in the dump's form.
+struct Form {
+  const char* name;
+  std::string (*print)(const Graph& graph, const ShowFlags& flags);
+};
+constexpr Form kForms[] = {
+    {"rdg", [](const Graph& g, const ShowFlags& f) { return to_text(g, {.locations = f.locations}); }},
+    {"let", [](const Graph& g, const ShowFlags&) { return to_let_text(g); }},
+    {"ir", [](const Graph& g, const ShowFlags&) { return to_entry_text(g); }},
+    {"svg", [](const Graph& g, const ShowFlags&) { return to_svg(g); }},
+    {"json", [](const Graph& g, const ShowFlags&) { return to_json_text(g); }}};
+
+const Form& form_named(const std::string& name) {
+  std::string allowed;
+  for (const Form& form : kForms) {
+    if (name == form.name) return form;
+    allowed += (allowed.empty() ? "" : ", ") + std::string(form.name);
+  }
+  throw Error("graph show: unknown --form=" + name + " (allowed: " + allowed + ")", ErrorKind::usage);
+}
+
+int run(const Command& app, const ShowFlags& flags) {
+  if (flags.json && app.given("--form")) throw Error("graph show: give one of --json and --form", ErrorKind::usage);
+  const Form& form = form_named(flags.json ? "json" : flags.form);
+  if (flags.locations && std::string_view(form.name) != "rdg")
+    throw Error("graph show: --locations has no effect without --form=rdg", ErrorKind::usage);
+  for (const char* flag : {"--disable_pass", "--device"}) {
+    if (app.given(flag) && !flags.after)
+      throw Error(std::string("graph show: ") + flag + " has no effect without --after", ErrorKind::usage);
+  }
+  check_disabled_passes(flags.disabled);
+  const DeviceEntry& device = device_named(flags.device);
+  Graph graph = read_graph(flags.file);
+  if (flags.after) {
+    PassContext context{.fusion = device.make({})->fusion_limits(), .keep_apart = {}, .fused = {}};
+    graph = run_passes(std::move(graph), context, flags.disabled);
+  }
+  const std::string text = form.print(graph, flags);
+  if (flags.out.empty())
+    fmt::print("{}", text);
+  else
+    write_file_atomically(flags.out, text);
+  return 0;
+}
+
+}  // namespace
+
+GraphTool add_graph_show(Command& graph) {
+  const auto owned = std::make_shared<ShowFlags>();
+  ShowFlags& flags = *owned;
+  Command& app = graph.subcommand("show", "a graph as text, as a drawing or as JSON");
+  add_graph_file(app, flags.file);
+  app.option("--form", flags.form,
+             "rdg: the text that parses back; let: its functional reading; ir: as MindSpore dumps it; svg: a drawing; "
+             "json");
+  app.flag("--json", flags.json, "the same as --form=json");
+  app.boolean("--after", flags.after, "after the compiler's passes");
+  app.option("--disable_pass", flags.disabled, "with --after: leave this pass out; may be given several times");
+  app.option("--device", flags.device, "with --after: whose kernels decide what is fused: " + device_names());
+  app.flag("--locations", flags.locations, "with --form=rdg: the line that each op comes from");
+  app.option("--out", flags.out, "write into this file instead of printing");
+  return {&app, [&app, owned] { return run(app, *owned); }};
+}
+
+}  // namespace ridgeline::cli

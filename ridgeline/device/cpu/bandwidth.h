@@ -1,0 +1,12 @@
+// ridgeline/device/cpu/bandwidth.h
+//
+// The machine's other limit, measured: bytes that the compute team reads from memory, from arrays that no cache holds.
+#pragma once
+
+namespace ridgeline::device {
+
+// Gigabytes a second; the best of several passes over 256 MB of random bytes (about 0.3 s in all). Writes cost at least
+// as much as reads, so no kernel whose operands lie in memory is faster.
+double measure_memory_bandwidth();
+
+}  // namespace ridgeline::device

@@ -1,0 +1,50 @@
+// tests/compile/random_check.h
+//
+// A random step compiled and run in one of many ways, against the references.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ridgeline/compile/compile.h"
+#include "tests/compile/random_graph.h"
+#include "tests/compile/shrink.h"
+
+namespace ridgeline::testing {
+
+// A result of the references, and how far a right program may be from it: 16 times the distance that arithmetic in f32
+// itself has from f64 there. That is the larger of two: between the references in f32 and in f64, and between f64 and
+// f64 with every argument off by 2^-22 of its size (which is what sums in another order come to, also of what cancels).
+struct Expectation {
+  Tensor value;
+  double tolerance = 0;  // of every element; 0: to the bit
+};
+
+// What the references make of two rounds of forward and train.
+struct Expected {
+  struct Round {
+    std::vector<Expectation> forward_returns, train_returns;
+    std::map<std::string, Expectation> after;  // the arguments, updated
+  };
+  std::vector<Round> rounds;
+};
+Expected reference_of(const RandomStep& step);
+
+struct Setting {
+  std::string device = "cpu";  // or "list": kernels with forms of their own and results in other layouts
+  int threads = 0;
+  bool misses_ops = false;     // the simulated device has no max_pool and no dense
+  bool refuses_loops = false;  // the listed device has no kernel for loops but the reference
+  CompileOptions options;
+  bool forward_first = false;  // which of the two programs is compiled first
+};
+std::string to_string(const Setting& setting);
+
+// Both rounds compiled, two programs over one store: the store and every returned value after each. "" where all agree
+// with the references, else the first difference.
+std::string difference(const RandomStep& step, const Expected& expected, const Setting& setting);
+// The same of one graph that is run once. An error in compilation is a difference, too.
+std::string difference(const GraphCase& found, bool exact, const Setting& setting);
+
+}  // namespace ridgeline::testing
