@@ -60,6 +60,9 @@ class Kernel {
   std::vector<Layout> input_layouts;
   std::vector<Layout> output_layouts;
   std::size_t scratch_bytes = 0;
+  // True where bf16 or f16 values are converted around a kernel of another type: exact, and slower than a kernel of
+  // their own would be.
+  bool emulates = false;
   // in_place[i] = j: result i may be written over operand j's memory if that is not needed afterwards. -1: it may not.
   std::vector<int> in_place;
 };

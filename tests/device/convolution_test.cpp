@@ -241,7 +241,7 @@ TEST(Convolution, TheLibraryRefusesDoublePrecisionWithAReason) {
   const Node node = problem.node();
   const KernelChoice choice = cpu_kernels("conv2d", Provider::library).front().make(problem.request(node));
   ASSERT_TRUE(std::holds_alternative<Refusal>(choice));
-  EXPECT_EQ(std::get<Refusal>(choice).reason, "f64 operand: this kernel takes f32");
+  EXPECT_EQ(std::get<Refusal>(choice).reason, "f64 operand: this kernel takes f32, bf16");
 }
 
 TEST(Dense, EveryKernelAgreesWithTheReference) {

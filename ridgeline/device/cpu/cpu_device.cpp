@@ -64,11 +64,11 @@ std::vector<KernelEntry> CpuDevice::kernels(std::string_view op) const { return 
 // Convolution and dense kernels apply relu to what they have in registers. Loops are bounded by what the interpreter
 // keeps in its cache blocks and what a reader can follow.
 FusionLimits CpuDevice::fusion_limits() const {
-  return {.epilogues = {{"conv2d", "relu", {DType::f32}}, {"dense", "relu", {DType::f32}}},
+  return {.epilogues = {{"conv2d", "relu", loop::kLoopStorage}, {"dense", "relu", loop::kLoopStorage}},
           .loop = {.terms = 96,
                    .operands = 24,
                    .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},
-                   .results = {DType::f32},
+                   .results = loop::kLoopStorage,
                    .sums = true}};
 }
 

@@ -9,6 +9,7 @@
 #include "ridgeline/device/cpu/loop_kernels.h"
 #include "ridgeline/device/cpu/onednn_kernels.h"
 #include "ridgeline/device/cpu/own_kernels.h"
+#include "ridgeline/device/cpu/widened_kernel.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/reference_kernel.h"
 
@@ -27,37 +28,37 @@ constexpr KernelEntry copies(std::string_view op, KernelChoice (*factory)(const 
 
 constexpr KernelEntry kTable[] = {
     {"conv2d", "winograd", kOwn, make_winograd_conv2d},
-    {"conv2d", "onednn", kLibrary, make_onednn_conv2d},
+    {"conv2d", "onednn", kLibrary, make_onednn_conv2d, kOnednnStorage},
     {"conv2d", "winograd_any", kOwn, make_any_winograd_conv2d},
     {"conv2d_bwd_data", "winograd", kOwn, make_winograd_conv2d_bwd_data},
-    {"conv2d_bwd_data", "onednn", kLibrary, make_onednn_conv2d_bwd_data},
+    {"conv2d_bwd_data", "onednn", kLibrary, make_onednn_conv2d_bwd_data, kOnednnStorage},
     {"conv2d_bwd_data", "winograd_any", kOwn, make_any_winograd_conv2d_bwd_data},
     {"conv2d_bwd_weights", "winograd", kOwn, make_winograd_conv2d_bwd_weights},
-    {"conv2d_bwd_weights", "onednn", kLibrary, make_onednn_conv2d_bwd_weights},
+    {"conv2d_bwd_weights", "onednn", kLibrary, make_onednn_conv2d_bwd_weights, kOnednnStorage},
     {"conv2d_bwd_weights", "winograd_any", kOwn, make_any_winograd_conv2d_bwd_weights},
-    {"dense", "onednn", kLibrary, make_onednn_dense},
-    {"dense_bwd_data", "onednn", kLibrary, make_onednn_dense_bwd_data},
-    {"dense_bwd_weights", "onednn", kLibrary, make_onednn_dense_bwd_weights},
+    {"dense", "onednn", kLibrary, make_onednn_dense, kOnednnStorage},
+    {"dense_bwd_data", "onednn", kLibrary, make_onednn_dense_bwd_data, kOnednnStorage},
+    {"dense_bwd_weights", "onednn", kLibrary, make_onednn_dense_bwd_weights, kOnednnStorage},
 
     {"max_pool", "own", kOwn, make_own_max_pool},
-    {"max_pool", "onednn", kLibrary, make_onednn_max_pool},
-    {"max_pool_bwd", "onednn", kLibrary, make_onednn_max_pool_bwd},
+    {"max_pool", "onednn", kLibrary, make_onednn_max_pool, kOnednnStorage},
+    {"max_pool_bwd", "onednn", kLibrary, make_onednn_max_pool_bwd, kOnednnStorage},
     {"max_pool_bwd", "own", kOwn, make_own_max_pool_bwd},
-    {"avg_pool", "onednn", kLibrary, make_onednn_avg_pool},
+    {"avg_pool", "onednn", kLibrary, make_onednn_avg_pool, kOnednnStorage},
     {"avg_pool", "own", kOwn, make_own_avg_pool},
     {"avg_pool_bwd", "own", kOwn, make_own_avg_pool_bwd},
-    {"avg_pool_bwd", "onednn", kLibrary, make_onednn_avg_pool_bwd},
+    {"avg_pool_bwd", "onednn", kLibrary, make_onednn_avg_pool_bwd, kOnednnStorage},
 
-    {"lrn", "onednn", kLibrary, make_onednn_lrn},
+    {"lrn", "onednn", kLibrary, make_onednn_lrn, kOnednnStorage},
     {"lrn", "own", kOwn, make_own_lrn},
     {"lrn_bwd", "own", kOwn, make_own_lrn_bwd},
-    {"lrn_bwd", "onednn", kLibrary, make_onednn_lrn_bwd},
+    {"lrn_bwd", "onednn", kLibrary, make_onednn_lrn_bwd, kOnednnStorage},
     {"batch_norm_train", "own", kOwn, make_own_batch_norm_train},
-    {"batch_norm_train", "onednn", kLibrary, make_onednn_batch_norm_train},
+    {"batch_norm_train", "onednn", kLibrary, make_onednn_batch_norm_train, kOnednnStorage},
     {"batch_norm_bwd", "own", kOwn, make_own_batch_norm_bwd},
-    {"batch_norm_bwd", "onednn", kLibrary, make_onednn_batch_norm_bwd},
+    {"batch_norm_bwd", "onednn", kLibrary, make_onednn_batch_norm_bwd, kOnednnStorage},
     {"batch_norm_eval", "own", kOwn, make_own_batch_norm_eval},
-    {"batch_norm_eval", "onednn", kLibrary, make_onednn_batch_norm_eval},
+    {"batch_norm_eval", "onednn", kLibrary, make_onednn_batch_norm_eval, kOnednnStorage},
 
     {"reduce_sum", "own", kOwn, make_own_reduce},
     {"reduce_mean", "own", kOwn, make_own_reduce},
@@ -80,6 +81,12 @@ constexpr KernelEntry kTable[] = {
     {"image_tail", "own", kOwn, make_own_image_tail},
 };
 
+// Beside the loop interpreter, which reads and writes bf16 and f16 itself.
+bool has_f32_kernels(std::string_view op) {
+  return std::any_of(std::begin(kTable), std::end(kTable),
+                     [&](const KernelEntry& entry) { return entry.op == op && entry.arithmetic == Arithmetic::f32; });
+}
+
 }  // namespace
 
 std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider> forced) {
@@ -96,6 +103,7 @@ std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider
     std::stable_partition(entries.begin(), entries.end(),
                           [&](const KernelEntry& entry) { return entry.provider == forced; });
   }
+  if (forced != Provider::reference && has_f32_kernels(op)) entries.push_back(widened_entry(*def));
   if (def->reference) entries.push_back(reference_entry(*def));
   return entries;
 }

@@ -16,10 +16,10 @@ namespace {
 
 using loop::Expression;
 using loop::Kind;
+using loop::kLoopStorage;
 
 // Below this many elements one thread is faster than waking the team.
 constexpr std::int64_t kGrain = 16384;
-constexpr DTypeSet kLoopStorage{DType::f32, DType::bf16, DType::f16};
 
 float read_one(const LoopOperand& operand, const void* at) {
   switch (operand.dtype) {
