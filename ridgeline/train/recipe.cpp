@@ -51,6 +51,7 @@ void check(const Recipe& r) {
         ErrorKind::usage);
   }
   device_named(r.device);
+  policy_of(r.precision);
   const nn::ModelInfo& model = nn::model_named(r.model);
   nn::check_image_size(model, r.image_size == 0 ? model.image_size : r.image_size);
 }
