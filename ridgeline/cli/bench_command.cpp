@@ -56,6 +56,7 @@ int bench_command(const Words& words) {
               "compute threads; 0: one per core");
   step.option("--log", recipe.log, "diagnostics by commas: dispatch, placement, memory, passes");
   add_device_flags(step, recipe, "Options");
+  add_promise_flags(step, recipe, "Options");
   step.boolean("--fusion", recipe.fusion, "merge chains of elementwise ops");
   step.option("--disable_pass", recipe.disabled_passes, "leave this compiler pass out; may be given several times");
   step.flag("--json", json, "print one JSON object");

@@ -120,6 +120,7 @@ void add_execution_flags(Command& app, RecipeFlags& f) {
       .group(group);
   add_device_flags(app, r, group);
   add_precision_flags(app, r.precision, group);
+  add_promise_flags(app, r, group);
   app.boolean("--fusion", r.fusion, "merge chains of elementwise ops").group(group);
   app.option("--disable_pass", r.disabled_passes, "leave this compiler pass out; may be given several times")
       .group(group);
@@ -209,6 +210,16 @@ void add_precision_flags(Command& app, train::PrecisionOptions& precision, const
       .group(group);
   app.option("--fp16_compute", precision.fp16_compute,
              "what float16 stands for: exact (rounded exactly, emulated where the device has no kernel) or bf16")
+      .group(group);
+}
+
+void add_promise_flags(Command& app, train::Recipe& recipe, const std::string& group) {
+  app.option("--reproducibility", recipe.reproducibility,
+             "the same bits: fast (same machine and threads), deterministic (any number of threads), portable (any "
+             "machine)")
+      .group(group);
+  app.option("--op_select_implmode", recipe.op_select_implmode,
+             "high_performance, or high_precision: no algorithms that save multiplications at the cost of accuracy")
       .group(group);
 }
 

@@ -72,6 +72,8 @@ struct Recipe {
   bool allow_soft_placement = true;  // ops that the device has no kernel for run on the CPU
   bool log_device_placement = false;
   PrecisionOptions precision;
+  std::string reproducibility = "fast";                 // or deterministic, portable
+  std::string op_select_implmode = "high_performance";  // or high_precision
   bool fusion = true;
   std::vector<std::string> disabled_passes;  // of the compiler
   std::string dump_ir;                       // directory, one text file per compiler pass

@@ -57,6 +57,8 @@ CpuDevice::CpuDevice(std::optional<Provider> forced) : forced_(forced), stream_(
   device::active_isa();  // a bad RIDGELINE_ISA is reported here and not in the first kernel
 }
 
+CpuDevice::CpuDevice(const KernelPromise& promise) : CpuDevice(forced_provider()) { promise_ = promise; }
+
 std::unique_ptr<DeviceMemory> CpuDevice::allocate(std::size_t bytes) { return std::make_unique<CpuMemory>(bytes); }
 
 std::vector<KernelEntry> CpuDevice::kernels(std::string_view op) const { return cpu_kernels(op, forced_); }

@@ -298,7 +298,13 @@ std::span<const KernelEntry> loop_kernels() {
     static const std::vector<OpDef> ops = pointwise_ops();  // their names outlive the entries
     std::vector<KernelEntry> list;
     for (const OpDef& op : ops) {
-      list.push_back({op.name, "loop_interpreter", Provider::own, make_loop_kernel, kLoopStorage, Arithmetic::f32});
+      list.push_back({op.name,
+                      "loop_interpreter",
+                      Provider::own,
+                      make_loop_kernel,
+                      kLoopStorage,
+                      Arithmetic::f32,
+                      {Reproducibility::portable, true}});
     }
     return list;
   }();

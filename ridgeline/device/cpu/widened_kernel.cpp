@@ -101,7 +101,7 @@ class WidenedKernel final : public Kernel {
 };
 
 KernelChoice make_widened(const KernelRequest& request) {
-  KernelRequest wide{request.def, request.node, request.inputs, request.outputs};
+  KernelRequest wide = request;
   bool any = false;
   for (std::vector<KernelOperand>* operands : {&wide.inputs, &wide.outputs}) {
     for (KernelOperand& operand : *operands) {
@@ -126,7 +126,13 @@ KernelChoice make_widened(const KernelRequest& request) {
 }  // namespace
 
 KernelEntry widened_entry(const OpDef& def) {
-  return {def.name, "widened", Provider::own, make_widened, loop::kLoopStorage, Arithmetic::f32};
+  return {def.name,
+          "widened",
+          Provider::own,
+          make_widened,
+          loop::kLoopStorage,
+          Arithmetic::f32,
+          {Reproducibility::portable, true}};  // what it calls keeps its own promise
 }
 
 }  // namespace ridgeline::device

@@ -246,7 +246,13 @@ std::vector<KernelEntry> SimulatedDevice::kernels(std::string_view op) const {
   for (DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16}) {
     if (!options_.missing_dtypes.contains(dtype)) storage.insert(dtype);
   }
-  return {{def->name, "simulated", Provider::reference, simulated_make(missing_mask_), storage, Arithmetic::f64}};
+  return {{def->name,
+           "simulated",
+           Provider::reference,
+           simulated_make(missing_mask_),
+           storage,
+           Arithmetic::f64,
+           {Reproducibility::portable, true}}};
 }
 
 }  // namespace ridgeline
