@@ -21,6 +21,19 @@ void print_layers(const train::StepBench& bench) {
   }
 }
 
+// Short names of the modes that the benchmark is mostly run in.
+std::string mode_behind(const std::string& name) {
+  constexpr std::pair<std::string_view, std::string_view> kShort[] = {{"f32", "must_keep_origin_dtype"},
+                                                                      {"fp32", "must_keep_origin_dtype"},
+                                                                      {"bf16", "allow_mix_precision_bf16"},
+                                                                      {"f16", "allow_mix_precision_fp16"},
+                                                                      {"fp16", "allow_mix_precision_fp16"}};
+  for (const auto& [text, mode] : kShort) {
+    if (text == name) return std::string(mode);
+  }
+  return name;
+}
+
 }  // namespace
 
 int bench_command(const Words& words) {
@@ -28,7 +41,7 @@ int bench_command(const Words& words) {
   Command& step = app.subcommand("step", "one training step on random data");
   train::Recipe recipe;
   recipe.model = "alexnet_torchvision";
-  std::string precision = "fp32";
+  std::string precision = "f32";
   int steps = 7;
   bool json = false;
   bool layers = false;
@@ -36,21 +49,20 @@ int bench_command(const Words& words) {
   step.option("--batch_size", recipe.batch_size, "images a step");
   step.option("--image_size", recipe.image_size, "0: the model's own");
   step.option("--num_classes", recipe.num_classes, "0: the published model's");
-  step.option("--precision", precision, "fp32");
+  step.option("--precision", precision, "f32, bf16 or f16 (mixed, by the op lists), or a name of precision_mode");
+  step.option("--fp16_compute", recipe.precision.fp16_compute, "what f16 stands for: exact or bf16");
   step.option("--steps", steps, "timed steps; the median is printed");
   step.option("--intra_op_parallelism_threads", recipe.intra_op_parallelism_threads,
               "compute threads; 0: one per core");
   step.option("--log", recipe.log, "diagnostics by commas: dispatch, placement, memory, passes");
   add_device_flags(step, recipe, "Options");
+  add_promise_flags(step, recipe, "Options");
   step.boolean("--fusion", recipe.fusion, "merge chains of elementwise ops");
   step.option("--disable_pass", recipe.disabled_passes, "leave this compiler pass out; may be given several times");
   step.flag("--json", json, "print one JSON object");
   step.flag("--layers", layers, "print every launch of 0.05 ms or more");
   if (!app.parse(words)) return 0;
-  if (precision != "fp32") {
-    throw Error("bench step: --precision=" + precision + " is not supported by this version (allowed: fp32)",
-                ErrorKind::usage);
-  }
+  recipe.precision.mode = mode_behind(precision);
   train::check(recipe);
   const train::StepBench bench = train::bench_step(recipe, steps);
   const auto launches = std::count_if(bench.launches.begin(), bench.launches.end(),

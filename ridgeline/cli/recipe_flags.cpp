@@ -104,6 +104,8 @@ void add_execution_flags(Command& app, RecipeFlags& f) {
   app.option("--intra_op_parallelism_threads", r.intra_op_parallelism_threads, "compute threads; 0: one per core")
       .group(group);
   add_device_flags(app, r, group);
+  add_precision_flags(app, r.precision, group);
+  add_promise_flags(app, r, group);
   app.boolean("--fusion", r.fusion, "merge chains of elementwise ops").group(group);
   app.option("--disable_pass", r.disabled_passes, "leave this compiler pass out; may be given several times")
       .group(group);
@@ -167,6 +169,42 @@ void add_device_flags(Command& app, train::Recipe& recipe, const std::string& gr
               "run ops that the device has no kernel for on the CPU instead of refusing them")
       .group(group);
   app.boolean("--log_device_placement", recipe.log_device_placement, "name each op that is moved, and why")
+      .group(group);
+}
+
+void add_precision_flags(Command& app, train::PrecisionOptions& precision, const std::string& group) {
+  const auto names = [](std::string_view PrecisionMode::*column) {
+    std::string list;
+    for (const PrecisionMode& mode : precision_modes()) {
+      if (!(mode.*column).empty()) list += (list.empty() ? "" : ", ") + std::string(mode.*column);
+    }
+    return list;
+  };
+  app.option("--precision_mode", precision.mode, names(&PrecisionMode::name)).group(group);
+  app.option("--precision_mode_v2", precision.mode_v2,
+             "the same by its newer names, instead: " + names(&PrecisionMode::v2_name))
+      .group(group);
+  app.option("--modify_mixlist", precision.modify_mixlist,
+             "JSON file that moves ops between the lists of the mixed modes")
+      .group(group);
+  app.option("--keep_dtype", precision.keep_dtype,
+             "file of ops, scopes or OpType::NAME, one a line, that keep their types")
+      .group(group);
+  app.option("--customize_dtypes", precision.customize_dtypes,
+             "file of NAME::InputDtype:float16,OutputDtype:float32 or OpType::NAME:.., one a line")
+      .group(group);
+  app.option("--fp16_compute", precision.fp16_compute,
+             "what float16 stands for: exact (rounded exactly, emulated where the device has no kernel) or bf16")
+      .group(group);
+}
+
+void add_promise_flags(Command& app, train::Recipe& recipe, const std::string& group) {
+  app.option("--reproducibility", recipe.reproducibility,
+             "the same bits: fast (same machine and threads), deterministic (any number of threads), portable (any "
+             "machine)")
+      .group(group);
+  app.option("--op_select_implmode", recipe.op_select_implmode,
+             "high_performance, or high_precision: no algorithms that save multiplications at the cost of accuracy")
       .group(group);
 }
 

@@ -33,6 +33,10 @@ struct RecipeFlags {
 
 // --device and where ops go that it cannot do.
 void add_device_flags(Command& app, train::Recipe& recipe, const std::string& group);
+// In which types steps compute.
+void add_precision_flags(Command& app, train::PrecisionOptions& precision, const std::string& group);
+// What kernels must promise.
+void add_promise_flags(Command& app, train::Recipe& recipe, const std::string& group);
 void add_recipe_flags(Command& app, RecipeFlags& flags);
 // The recipe as given; refuses what is not supported, warns once where a flag has no effect, checks ranges.
 train::Recipe finish_recipe(const Command& app, RecipeFlags& flags);

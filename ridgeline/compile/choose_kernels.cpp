@@ -1,6 +1,7 @@
 #include "ridgeline/compile/choose_kernels.h"
 
 #include <algorithm>
+#include <set>
 
 #include "ridgeline/compile/first_accepting.h"
 
@@ -70,6 +71,27 @@ std::vector<std::string> refused_fusions(const Graph& graph, const std::vector<C
     if (!choices[n].fallback.empty() && fused.contains(name)) refused.push_back(name);
   }
   return refused;
+}
+
+std::vector<std::string> emulations(const Graph& graph, const std::vector<Choice>& choices) {
+  std::set<std::string> ops;
+  DTypeSet types;
+  std::size_t count = 0;
+  for (std::size_t n = 0; n < choices.size(); ++n) {
+    if (!choices[n].kernel || !choices[n].kernel->emulates) continue;
+    const Node& node = graph.nodes[n];
+    ops.insert(node.op);
+    ++count;
+    for (ValueId id : node.inputs) {
+      const DType dtype = graph.value(id).type.dtype;
+      if (dtype == DType::bf16 || dtype == DType::f16) types.insert(dtype);
+    }
+  }
+  if (count == 0) return {};
+  std::string names;
+  for (const std::string& op : ops) names += (names.empty() ? "" : ", ") + op;
+  return {std::to_string(count) + " ops on " + types.to_string() +
+          " compute in f32 between conversions (the values are exact, the time is that of f32 and more): " + names};
 }
 
 std::vector<std::string> hot_references(const Graph& graph, const std::vector<Choice>& choices) {

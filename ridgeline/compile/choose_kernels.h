@@ -38,6 +38,9 @@ std::vector<Choice> choose_kernels(const Graph& graph, ValueLayouts& layouts, co
 // do better.
 std::vector<std::string> refused_fusions(const Graph& graph, const std::vector<Choice>& choices, const NameSet& fused);
 
+// A line where ops on bf16 or f16 run on kernels of another type, or none.
+std::vector<std::string> emulations(const Graph& graph, const std::vector<Choice>& choices);
+
 // A line for each op of much work that fell to the reference, with the reasons.
 std::vector<std::string> hot_references(const Graph& graph, const std::vector<Choice>& choices);
 

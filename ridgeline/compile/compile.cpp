@@ -1,5 +1,6 @@
 #include "ridgeline/compile/compile.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -82,12 +83,16 @@ std::unique_ptr<Program> compile_once(const Graph& graph, Session& session, cons
   }
   watch("input", graph);
   context.fused.clear();
+  context.warnings.clear();
   Graph rewritten =
       run_passes(graph, context, disabled, [&](const Pass& pass, const Graph& made) { watch(pass.name, made); });
   watch.now("lower");
   check_memory(rewritten);
   Lowering lowering = lower(std::move(rewritten), target, session.parameters(), context.fused);
   if (lowering.refused.empty()) {
+    for (const std::string& line : context.warnings) session.log().warning(line);
+    auto& warnings = lowering.plan.warnings;
+    warnings.insert(warnings.end(), context.warnings.begin(), context.warnings.end());
     return std::make_unique<Program>(session, std::move(lowering.plan), options.reuse_memory);
   }
   // Once more with the parts of those apart. Each is named once only, so this ends.
@@ -104,6 +109,12 @@ std::unique_ptr<Program> compile(const Graph& graph, Session& session, const Com
   const ComputeScope team(session.compute_threads());
   const Target target{session.device(), session.cpu(), options.soft_placement, session.log()};
   PassContext context{.fusion = session.device().fusion_limits(), .keep_apart = {}, .fused = {}};
+  context.precision = options.precision;
+  context.takes = [&](std::string_view op, DType dtype) {
+    const std::vector<KernelEntry> entries = session.device().kernels(op);
+    return std::any_of(entries.begin(), entries.end(),
+                       [&](const KernelEntry& entry) { return entry.storage.contains(dtype); });
+  };
   while (true) {
     Watch watch(session, options);
     try {

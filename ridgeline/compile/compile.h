@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "ridgeline/compile/program.h"
+#include "ridgeline/graph/pass/precision_policy.h"
 
 namespace ridgeline {
 
 struct CompileOptions {
   bool fusion = true;  // merge pointwise chains and epilogues: false leaves out the passes that do
   std::vector<std::string> disabled_passes;  // left out, by name (graph/pass/passes.h)
+  PrecisionPolicy precision;                 // which values are stored as bf16 or f16
   bool reuse_memory = true;                  // let values share addresses when their lifetimes do not overlap
   bool soft_placement = true;  // run ops that the device has no kernel for on the CPU instead of refusing them
   // When not empty: for each pass a numbered file in both forms, .rdg (graph/ir/text.h) and .ir (forms.h). An error

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "ridgeline/compile/derived_casts.h"
+#include "ridgeline/compile/first_accepting.h"
 #include "ridgeline/device/conversion_kernel.h"
 
 namespace ridgeline {
@@ -15,6 +17,7 @@ class Emitter {
       : target_(target), store_(store), choices_(std::move(choices)) {
     plan_.graph = std::move(graph);
     plan_.buffer_of_value.assign(plan_.graph.values.size(), -1);
+    casts_ = derived_casts(plan_.graph);
     plan_.devices.push_back(&target.device);
     if (&target.cpu != &target.device) plan_.devices.push_back(&target.cpu);
   }
@@ -85,6 +88,9 @@ class Emitter {
   // The buffer of `id` on `device` in `layout`, copying and converting if need be. Copies are made once; those of a
   // stored value are forms that the store keeps while the value stays what it is.
   int materialize(ValueId id, Device* device, const Layout& layout) {
+    if (const auto cast = casts_.find(id); cast != casts_.end() && buffer_of(id) < 0) {
+      return cast_form(id, cast->second, device, layout);
+    }
     int current = buffer_of(id);
     if (reachable(current, device) && buffer(current).layout == layout) return current;
     for (int copy : copies_[id]) {
@@ -102,6 +108,51 @@ class Emitter {
       keep(id, current, stored, first);
     }
     return current;
+  }
+
+  // A parameter's copy of another type, in `layout`: made from its home at once where the layouts know how, else by way
+  // of plain rows.
+  int cast_form(ValueId id, ValueId parameter, Device* device, const Layout& layout) {
+    for (int copy : copies_[id]) {
+      if (reachable(copy, device) && buffer(copy).layout == layout) return copy;
+    }
+    const std::size_t first = plan_.launches.size();
+    const int home = buffer_of(parameter);
+    const DType from = value(parameter).type.dtype;
+    const DType to = value(id).type.dtype;
+    int made = -1;
+    if (auto kernel = make_cast_conversion(from, buffer(home).layout, to, layout)) {
+      made = add_form(id, home, layout, std::move(kernel));
+    } else {
+      const int plain = buffer(home).layout.plain() ? home : convert(home, {}, parameter);
+      made =
+          add_form(id, plain, {}, plain_cast(plan_.graph.nodes[static_cast<std::size_t>(maker_[id])], parameter, id));
+      if (!layout.plain()) made = convert(made, layout, id);
+    }
+    buffer(made).name = value(parameter).name;
+    keep(id, made, true, first);
+    return made;
+  }
+
+  int add_form(ValueId id, int from, const Layout& layout, std::unique_ptr<Kernel> kernel) {
+    const int to = add_buffer({.device = buffer(from).device, .layout = layout, .type = value(id).type});
+    Launch launch;
+    launch.device = buffer(to).device;
+    launch.inputs = {from};
+    launch.outputs = {to};
+    launch.scratch = add_scratch(*kernel, launch.device);
+    launch.kernel = std::move(kernel);
+    launch.node = node_;
+    launch.converts = true;
+    plan_.launches.push_back(std::move(launch));
+    return to;
+  }
+
+  std::unique_ptr<Kernel> plain_cast(const Node& node, ValueId from, ValueId to) {
+    const KernelRequest request{op_def(node.op), node, {{value(from).type, {}, false}}, {{value(to).type, {}, false}}};
+    Accepted accepted = first_accepting(request, target_.device, target_.log);
+    if (!accepted.kernel) throw no_kernel(node, target_.device, accepted);
+    return std::move(accepted.kernel);
   }
 
   // Remembers a copy of `id`, which the launches from `first` on make.
@@ -156,6 +207,12 @@ class Emitter {
   }
 
   void emit_node(const Node& node, Choice& choice) {
+    const bool rounds_parameter = casts_.contains(node.outputs[0]);
+    if (rounds_parameter && target_.device.host_memory()) {
+      maker_[node.outputs[0]] = node_;
+      return;  // each reader has it in a layout of its own
+    }
+    const std::size_t first = plan_.launches.size();
     if (!choice.kernel) {
       buffer_of(node.outputs[0]) = buffer_of(node.inputs[0]);  // a view
       return;
@@ -174,6 +231,11 @@ class Emitter {
     launch.scratch = add_scratch(*choice.kernel, choice.device);
     launch.kernel = std::move(choice.kernel);
     plan_.launches.push_back(std::move(launch));
+    if (rounds_parameter) {
+      const int made = buffer_of(node.outputs[0]);
+      buffer(made).name = value(node.inputs[0]).name;
+      keep(node.outputs[0], made, true, first);
+    }
   }
 
   // Returned values are read after the step, in plain rows, from memory that no update writes.
@@ -265,7 +327,9 @@ class Emitter {
   std::vector<Choice> choices_;
   Plan plan_;
   std::map<ValueId, std::vector<int>> copies_;
-  std::map<ValueId, int> aside_;  // copies of arguments, made before the first op
+  std::map<ValueId, ValueId> casts_;  // of parameters, by result
+  std::map<ValueId, int> maker_;      // of those: the node
+  std::map<ValueId, int> aside_;      // copies of arguments, made before the first op
   int node_ = -1;
 };
 

@@ -4,7 +4,9 @@
 
 namespace ridgeline {
 
-Accepted first_accepting(const KernelRequest& request, const Device& device, Log& log) {
+Accepted first_accepting(const KernelRequest& asked, const Device& device, Log& log) {
+  KernelRequest request = asked;
+  request.promise = device.promise();
   Accepted accepted;
   for (const KernelEntry& entry : device.kernels(request.node.op)) {
     KernelChoice choice = entry.make(request);

@@ -20,7 +20,7 @@ struct Accepted {
   std::string reasons() const { return refusals.empty() ? "the device does not know the op" : refusals; }
 };
 
-// Every refusal and the choice go to the log's component "dispatch".
+// Kernels must keep the device's promise. Every refusal and the choice go to the log's component "dispatch".
 Accepted first_accepting(const KernelRequest& request, const Device& device, Log& log);
 
 // The Error for an op without a kernel: "op NAME (OP) (file:line) has no kernel on device D<addition>: reasons".

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ridgeline/compile/derived_casts.h"
+
 namespace ridgeline {
 
 LayoutGroups::LayoutGroups(const Graph& graph)
@@ -11,6 +13,10 @@ LayoutGroups::LayoutGroups(const Graph& graph)
     const ValueInfo& info = graph.value(id);
     const bool stored = info.kind == ValueKind::param || info.kind == ValueKind::state;
     if (stored && info.type.shape.rank() >= 2) has_argument_[static_cast<std::size_t>(id)] = true;
+  }
+  // A rounded copy is a form that the store keeps: its first reader chooses the layout.
+  for (const auto& [copy, parameter] : derived_casts(graph)) {
+    if (has_argument_[static_cast<std::size_t>(parameter)]) has_argument_[static_cast<std::size_t>(copy)] = true;
   }
   for (const Node& node : graph.nodes) {
     if (!op_def(node.op).has(kPointwise)) continue;

@@ -25,6 +25,7 @@ Lowering lower(Graph graph, const Target& target, ParameterStore& store, const N
   } while (take_back_layouts(graph, layouts, choices));
   if (auto refused = refused_fusions(graph, choices, fused); !refused.empty()) return {{}, std::move(refused)};
   std::vector<std::string> warnings = hot_references(graph, choices);
+  for (std::string& line : emulations(graph, choices)) warnings.push_back(std::move(line));
   if (!placement.moved.empty()) warnings.push_back(moved_line(placement, target));
   for (const std::string& line : warnings) target.log.warning(line);
   fix_homes(graph, layouts.groups(), store);

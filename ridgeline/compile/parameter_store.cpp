@@ -73,17 +73,19 @@ ParameterStore::Entry& ParameterStore::entry(const std::string& name) {
   return const_cast<Entry&>(static_cast<const ParameterStore*>(this)->entry(name));
 }
 
-std::shared_ptr<DerivedForm> ParameterStore::derived(const std::string& name, Device& device, const Layout& layout) {
+std::shared_ptr<DerivedForm> ParameterStore::derived(const std::string& name, DType dtype, Device& device,
+                                                     const Layout& layout) {
   Entry& e = entry(name);
   std::erase_if(e.forms, [](const std::weak_ptr<DerivedForm>& form) { return form.expired(); });
   for (const std::weak_ptr<DerivedForm>& known : e.forms) {
     std::shared_ptr<DerivedForm> form = known.lock();
-    if (form->device == &device && form->layout == layout) return form;
+    if (form->dtype == dtype && form->device == &device && form->layout == layout) return form;
   }
   auto form = std::make_shared<DerivedForm>();
+  form->dtype = dtype;
   form->device = &device;
   form->layout = layout;
-  form->memory = device.allocate(layout.bytes(e.type));
+  form->memory = device.allocate(layout.bytes({dtype, e.type.shape}));
   e.forms.push_back(form);
   return form;
 }

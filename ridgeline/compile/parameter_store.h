@@ -4,7 +4,8 @@
 // session; programs borrow the memory. The first program that is compiled over an entry fixes its home layout; entries
 // are read and written in the plain layout whatever that is. One thread at a time, never while a program runs.
 //
-// A derived form is the value on another device or in another layout, a one-way layout among them. Programs share it:
+// A derived form is the value on another device, in another layout (a one-way layout among them) or rounded to another
+// type. Programs share it:
 // it lives as long as one of them wants it, and it is up to date while its version is the entry's.
 #pragma once
 
@@ -20,6 +21,7 @@
 namespace ridgeline {
 
 struct DerivedForm {
+  DType dtype = DType::f32;
   Device* device = nullptr;
   Layout layout;
   std::unique_ptr<DeviceMemory> memory;
@@ -50,8 +52,9 @@ class ParameterStore {
   const Entry& entry(const std::string& name) const;
   // For programs, which write the memory themselves and say so by the version.
   Entry& entry(const std::string& name);
-  // The form of the entry on this device in this layout: the one that another program has, or a new one with memory.
-  std::shared_ptr<DerivedForm> derived(const std::string& name, Device& device, const Layout& layout);
+  // The form of the entry of this type, on this device, in this layout: the one that another program has, or a new one
+  // with memory.
+  std::shared_ptr<DerivedForm> derived(const std::string& name, DType dtype, Device& device, const Layout& layout);
   // Fixes the home layout, converting what is stored. Only while it is not fixed.
   void fix_home(const std::string& name, const Layout& layout);
   std::vector<std::string> names() const;

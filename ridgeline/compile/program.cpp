@@ -81,7 +81,8 @@ Program::Program(Session& session, Plan plan, bool reuse_memory)
   for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
     const Buffer& b = plan_.buffers[i];
     if (b.home != BufferHome::derived) continue;
-    state_->forms[static_cast<int>(i)] = {&store.entry(b.name), store.derived(b.name, *b.device, b.layout)};
+    state_->forms[static_cast<int>(i)] = {&store.entry(b.name),
+                                          store.derived(b.name, b.type.dtype, *b.device, b.layout)};
   }
   for (const Update& update : plan_.graph.updates) {
     if (update.next == update.current) continue;

@@ -8,12 +8,12 @@ namespace ridgeline {
 Session::Session(const SessionOptions& options) : compute_threads_(usable_threads(options.compute_threads)) {
   if (!options.log.empty()) log_.enable(options.log);
   if (options.trace) trace_ = std::make_unique<Trace>();
-  cpu_ = std::make_unique<CpuDevice>();
+  cpu_ = std::make_unique<CpuDevice>(options.promise);
   const DeviceEntry& named = device_named(options.device);
   if (options.make_device)
     other_ = options.make_device();
   else if (named.name != cpu_->name())
-    other_ = named.make({.simulated = options.simulated});
+    other_ = named.make({.promise = options.promise, .simulated = options.simulated});
   device_ = other_ ? other_.get() : cpu_.get();
   parameters_ = std::make_unique<ParameterStore>(*device_);
 }

@@ -19,6 +19,7 @@ namespace ridgeline {
 struct SessionOptions {
   int compute_threads = 0;     // 0: the cores that the process may use; never more than OpenMP has to give
   std::string device = "cpu";  // by name, see device/devices.h
+  KernelPromise promise;       // what kernels must promise: reproducibility, accuracy
   SimulatedDeviceOptions simulated;
   std::function<std::unique_ptr<Device>()> make_device;  // a device of the caller's own instead of a named one
   std::string log;                                       // diagnostic components, see core/log.h

@@ -73,6 +73,22 @@ void BlockedLayout::to_plain(const void*, void*) const {
 }
 std::unique_ptr<Kernel> BlockedLayout::make_conversion(const BlockedLayout*) const { return nullptr; }
 std::unique_ptr<Kernel> BlockedLayout::make_conversion_to_plain() const { return nullptr; }
+std::unique_ptr<Kernel> BlockedLayout::make_cast(DType, const BlockedLayout*) const { return nullptr; }
+std::unique_ptr<Kernel> BlockedLayout::make_cast_to_plain(DType) const { return nullptr; }
+
+std::unique_ptr<Kernel> make_cast_conversion(DType from_type, const Layout& from, DType to_type, const Layout& to) {
+  std::unique_ptr<Kernel> kernel;
+  if (!to.plain())
+    kernel = to.blocked()->make_cast(from_type, from.blocked());
+  else if (!from.plain())
+    kernel = from.blocked()->make_cast_to_plain(to_type);
+  if (!kernel) return nullptr;
+  kernel->name = "cast " + std::string(name_of(from_type)) + " " + from.name() + " to " +
+                 std::string(name_of(to_type)) + " " + to.name();
+  kernel->input_layouts = {from};
+  kernel->output_layouts = {to};
+  return kernel;
+}
 
 std::unique_ptr<Kernel> make_conversion_kernel(const ValueType& type, const Layout& from, const Layout& to) {
   RIDGELINE_CHECK(!from.one_way() || from == to, "there is no way from " + from.name() + " to " + to.name());

@@ -12,4 +12,8 @@ namespace ridgeline {
 // copy in scratch memory.
 std::unique_ptr<Kernel> make_conversion_kernel(const ValueType& type, const Layout& from, const Layout& to);
 
+// The kernel that changes the element type and the layout at once, or null where the layouts have none: then by way of
+// plain rows, with a cast between.
+std::unique_ptr<Kernel> make_cast_conversion(DType from_type, const Layout& from, DType to_type, const Layout& to);
+
 }  // namespace ridgeline

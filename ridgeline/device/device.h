@@ -46,6 +46,8 @@ class Device {
   virtual Stream& stream() = 0;
   // The kernel entries for an op, in the order in which compilation tries them. Empty: the op has no kernel here.
   virtual std::vector<KernelEntry> kernels(std::string_view op) const = 0;
+  // What the kernels of programs for it must promise.
+  virtual KernelPromise promise() const { return {}; }
   // What its kernels take as one launch. A fused op that they refuse for other reasons is split again.
   virtual FusionLimits fusion_limits() const = 0;
 };

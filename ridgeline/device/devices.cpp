@@ -8,7 +8,7 @@
 namespace ridgeline {
 namespace {
 
-std::unique_ptr<Device> make_cpu(const DeviceOptions&) { return std::make_unique<CpuDevice>(); }
+std::unique_ptr<Device> make_cpu(const DeviceOptions& options) { return std::make_unique<CpuDevice>(options.promise); }
 
 std::unique_ptr<Device> make_simulated(const DeviceOptions& options) {
   return std::make_unique<SimulatedDevice>(options.simulated);

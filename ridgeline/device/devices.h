@@ -14,6 +14,7 @@
 namespace ridgeline {
 
 struct DeviceOptions {
+  KernelPromise promise;
   SimulatedDeviceOptions simulated;
 };
 

@@ -1,5 +1,9 @@
 #include "ridgeline/device/kernel.h"
 
+#include <array>
+
+#include "ridgeline/core/error.h"
+
 namespace ridgeline {
 namespace {
 
@@ -20,7 +24,29 @@ std::string_view name_of(Provider provider) {
   return "";
 }
 
+constexpr std::array<std::string_view, 3> kLevels = {"fast", "deterministic", "portable"};
+
+std::string_view name_of(Reproducibility level) { return kLevels[static_cast<std::size_t>(level)]; }
+
+Reproducibility reproducibility_named(std::string_view name) {
+  for (std::size_t i = 0; i < kLevels.size(); ++i) {
+    if (kLevels[i] == name) return static_cast<Reproducibility>(i);
+  }
+  const std::string value(name);
+  throw Error("unknown reproducibility '" + value + "'" + did_you_mean(value, {"fast", "deterministic", "portable"}) +
+                  " (allowed: fast, deterministic, portable)",
+              ErrorKind::usage);
+}
+
 KernelChoice KernelEntry::make(const KernelRequest& request) const {
+  if (promise.bits < request.promise.bits) {
+    return Refusal{"its bits depend on the " +
+                   std::string(promise.bits == Reproducibility::fast ? "machine and the size of the team" : "machine") +
+                   ", and reproducibility is " + std::string(ridgeline::name_of(request.promise.bits))};
+  }
+  if (request.promise.high_precision && !promise.high_precision) {
+    return Refusal{"it saves multiplications at the cost of accuracy, and high precision is asked for"};
+  }
   for (const std::vector<KernelOperand>* operands : {&request.inputs, &request.outputs}) {
     for (const KernelOperand& operand : *operands) {
       const DType dtype = operand.type.dtype;

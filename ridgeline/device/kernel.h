@@ -25,6 +25,23 @@ struct Refusal {
   std::string reason;
 };
 
+// What equal bits are promised for. Each level includes those before it.
+enum class Reproducibility {
+  fast,           // the same machine, team and plan
+  deterministic,  // any size of the team
+  portable,       // any machine that the project runs on
+};
+// "fast", "deterministic", "portable"
+std::string_view name_of(Reproducibility level);
+// The inverse; an unknown name is an Error (usage) with the three.
+Reproducibility reproducibility_named(std::string_view name);
+
+// What a kernel must promise beside its results.
+struct KernelPromise {
+  Reproducibility bits = Reproducibility::fast;
+  bool high_precision = false;  // no algorithm that trades accuracy for fewer multiplications
+};
+
 struct KernelOperand {
   ValueType type;
   // The layout that the value has (inputs) or that its readers wish (outputs).
@@ -39,6 +56,7 @@ struct KernelRequest {
   const Node& node;  // attributes complete
   std::vector<KernelOperand> inputs;
   std::vector<KernelOperand> outputs;
+  KernelPromise promise = {};
 };
 
 struct KernelArguments {
@@ -60,6 +78,9 @@ class Kernel {
   std::vector<Layout> input_layouts;
   std::vector<Layout> output_layouts;
   std::size_t scratch_bytes = 0;
+  // True where bf16 or f16 values are converted around a kernel of another type: exact, and slower than a kernel of
+  // their own would be.
+  bool emulates = false;
   // in_place[i] = j: result i may be written over operand j's memory if that is not needed afterwards. -1: it may not.
   std::vector<int> in_place;
 };
@@ -76,8 +97,10 @@ struct KernelEntry {
   KernelChoice (*factory)(const KernelRequest& request);
   DTypeSet storage = {DType::f32};          // floating types of operands and results that it reads and writes
   Arithmetic arithmetic = Arithmetic::f32;  // the widest that it computes in
+  // What it promises: its bits in all cases, and whether it keeps the accuracy of plain sums.
+  KernelPromise promise = {Reproducibility::fast, true};
 
-  // A kernel or the refusal of these types; what the factory sees has passed this check.
+  // A kernel, or the refusal of these types or of what is promised; what the factory sees has passed this check.
   KernelChoice make(const KernelRequest& request) const;
 };
 

@@ -36,6 +36,10 @@ class BlockedLayout {
   // `from`, the kernel from the plain layout is run behind one to the plain layout. See conversion_kernel.h.
   virtual std::unique_ptr<Kernel> make_conversion(const BlockedLayout* from) const;
   virtual std::unique_ptr<Kernel> make_conversion_to_plain() const;
+  // The same where the element types differ: from a value of `from_type` in the layout `from` (null for plain) into
+  // this one, and from this one to plain rows of `to_type`. Null: by way of plain rows.
+  virtual std::unique_ptr<Kernel> make_cast(DType from_type, const BlockedLayout* from) const;
+  virtual std::unique_ptr<Kernel> make_cast_to_plain(DType to_type) const;
 };
 
 // A handle; null means plain.

@@ -38,7 +38,13 @@ KernelChoice make_reference_kernel(const KernelRequest& request) {
 }
 
 KernelEntry reference_entry(const OpDef& def) {
-  return {def.name, "reference", Provider::reference, make_reference_kernel, kFloatingTypes, Arithmetic::f64};
+  return {def.name,
+          "reference",
+          Provider::reference,
+          make_reference_kernel,
+          kFloatingTypes,
+          Arithmetic::f64,
+          {Reproducibility::portable, true}};
 }
 
 }  // namespace ridgeline

@@ -15,7 +15,7 @@ ValueKind kind_of(const nn::ParameterSpec& spec) { return spec.trainable() ? Val
 }  // namespace
 
 Network::Network(Session& session, const Recipe& recipe, std::int64_t num_classes)
-    : session_(session), recipe_(recipe) {
+    : session_(session), recipe_(recipe), precision_(policy_of(recipe.precision)) {
   options_.model = &nn::model_named(recipe.model);
   options_.model_options = recipe.model_options;
   options_.model_options.num_classes = num_classes;
@@ -30,6 +30,7 @@ CompileOptions Network::compile_options(const char* part) const {
   CompileOptions options;
   options.fusion = recipe_.fusion;
   options.disabled_passes = recipe_.disabled_passes;
+  options.precision = precision_;
   options.soft_placement = recipe_.allow_soft_placement;
   if (!recipe_.dump_ir.empty()) options.dump_directory = recipe_.dump_ir + "/" + part;
   return options;

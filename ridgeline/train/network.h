@@ -50,6 +50,7 @@ class Network {
   Session& session_;
   const Recipe& recipe_;
   nn::StepOptions options_;
+  PrecisionPolicy precision_;
   std::vector<nn::ParameterSpec> parameters_;
   std::unique_ptr<Program> training_;
   std::unique_ptr<Program> evaluation_;

@@ -4,6 +4,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/device/devices.h"
+#include "ridgeline/train/session_options.h"
 
 namespace ridgeline::train {
 namespace {
@@ -51,6 +52,8 @@ void check(const Recipe& r) {
   }
   check(r.optimization);
   device_named(r.device);
+  policy_of(r.precision);
+  promise_of(r);
   const nn::ModelInfo& model = nn::model_named(r.model);
   nn::check_image_size(model, r.image_size == 0 ? model.image_size : r.image_size);
 }

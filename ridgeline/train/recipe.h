@@ -12,6 +12,7 @@
 #include "ridgeline/data/source/sources.h"
 #include "ridgeline/nn/models.h"
 #include "ridgeline/train/optimization.h"
+#include "ridgeline/train/precision_options.h"
 
 namespace ridgeline::train {
 
@@ -70,6 +71,9 @@ struct Recipe {
   std::string device = "cpu";        // by name, see device/devices.h
   bool allow_soft_placement = true;  // ops that the device has no kernel for run on the CPU
   bool log_device_placement = false;
+  PrecisionOptions precision;
+  std::string reproducibility = "fast";                 // or deterministic, portable
+  std::string op_select_implmode = "high_performance";  // or high_precision
   bool fusion = true;
   std::vector<std::string> disabled_passes;  // of the compiler
   std::string dump_ir;                       // directory, one text file per compiler pass

@@ -8,6 +8,8 @@
 
 namespace ridgeline::train {
 
+// What its kernels must promise; unknown values are Errors (usage).
+KernelPromise promise_of(const Recipe& recipe);
 SessionOptions session_options(const Recipe& recipe);
 
 }  // namespace ridgeline::train

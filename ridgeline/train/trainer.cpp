@@ -95,6 +95,7 @@ class Trainer {
     log_.line(fmt::format("total num_training_sampels: {}", data_.training_records));
     if (evaluates) log_.line(fmt::format("total num_evaluating_sampels: {}", data_.validation_records));
     for (const std::string& note : data_.notes) log_.line(note);
+    for (const std::string& line : describe(recipe_.precision)) log_.line(line);
     plan_loop();
     log_.line(fmt::format("training steps: {}", plan_.total_steps));
     network_ = std::make_unique<Network>(session_, recipe_, data_.num_classes);

@@ -285,15 +285,18 @@ TEST(Compile, MarksTheFailingOpInADump) {
     message = error.what();
     EXPECT_EQ(error.graph(), "small_step");
   }
-  EXPECT_NE(message.find("(marked in " + directory + "/06_lower_failed.rdg)"), std::string::npos) << message;
-  const std::string marked = read_file(directory + "/06_lower_failed.rdg");
+  char number[8];  // behind the dumps of the input and of all passes
+  std::snprintf(number, sizeof number, "%02zu", passes().size() + 1);
+  const std::string file = directory + "/" + number + "_lower_failed";
+  EXPECT_NE(message.find("(marked in " + file + ".rdg)"), std::string::npos) << message;
+  const std::string marked = read_file(file + ".rdg");
   const std::size_t mark = marked.find("#------------------------> op ");
   ASSERT_NE(mark, std::string::npos) << marked;
   EXPECT_NE(marked.substr(mark, marked.find('\n', marked.find('\n', mark) + 1) - mark).find("= max_pool("),
             std::string::npos)
       << marked;
   EXPECT_NO_THROW(verify(parse_graph(marked)));
-  EXPECT_NE(read_file(directory + "/06_lower_failed.ir").find("#------------------------> op "), std::string::npos);
+  EXPECT_NE(read_file(file + ".ir").find("#------------------------> op "), std::string::npos);
 
   // A graph that is wrong from the start: marked as it was given.
   Graph wrong = parse_graph("graph @wrong(%x: f32[2]) {\n  %0 = relu(%x) : f32[3]\n  return %0\n}\n");

@@ -63,6 +63,7 @@ TEST(Convolution, EveryKernelAgreesWithTheReferenceForward) {
     expect_kernels_agree(c.forward(true, "relu"), 1e-5, accepted);
   }
   EXPECT_TRUE(accepted.contains("conv2d/onednn"));
+  EXPECT_TRUE(accepted.contains("conv2d/direct"));
   EXPECT_TRUE(accepted.contains("conv2d/winograd_any"));
 }
 
@@ -74,7 +75,7 @@ TEST(Convolution, EveryKernelAgreesWithTheReferenceBackward) {
     expect_kernels_agree(c.backward_weights(false), 1e-5, accepted);
     expect_kernels_agree(c.backward_weights(true), 1e-5, accepted);
   }
-  for (const char* entry : {"/onednn", "/winograd_any"}) {
+  for (const char* entry : {"/onednn", "/direct", "/winograd_any"}) {
     EXPECT_TRUE(accepted.contains(std::string("conv2d_bwd_data") + entry)) << entry;
     EXPECT_TRUE(accepted.contains(std::string("conv2d_bwd_weights") + entry)) << entry;
   }
@@ -241,7 +242,7 @@ TEST(Convolution, TheLibraryRefusesDoublePrecisionWithAReason) {
   const Node node = problem.node();
   const KernelChoice choice = cpu_kernels("conv2d", Provider::library).front().make(problem.request(node));
   ASSERT_TRUE(std::holds_alternative<Refusal>(choice));
-  EXPECT_EQ(std::get<Refusal>(choice).reason, "f64 operand: this kernel takes f32");
+  EXPECT_EQ(std::get<Refusal>(choice).reason, "f64 operand: this kernel takes f32, bf16");
 }
 
 TEST(Dense, EveryKernelAgreesWithTheReference) {
@@ -260,7 +261,7 @@ TEST(Dense, EveryKernelAgreesWithTheReference) {
           accepted);
     }
   }
-  EXPECT_EQ(accepted.size(), 3u);
+  EXPECT_EQ(accepted.size(), 6u) << "direct and library";
 }
 
 TEST(Dense, TheGradientIsWrittenInTheHomeLayout) {

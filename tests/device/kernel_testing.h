@@ -25,6 +25,12 @@ inline Tensor random_tensor(const Shape& shape, std::uint64_t seed, double low =
   return t;
 }
 
+inline Tensor as_type(const Tensor& t, DType dtype) {
+  Tensor other(dtype, t.shape());
+  for (std::int64_t i = 0; i < t.elements(); ++i) other.set(i, t.at(i));
+  return other;
+}
+
 inline Tensor random_labels(std::int64_t rows, std::int64_t classes, std::uint64_t seed) {
   Tensor t(DType::i32, {rows});
   SampleRandom random(philox_key(seed, "labels"), 0, 0);
@@ -132,9 +138,11 @@ inline bool same_bits(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.shape() == b.shape() && std::memcmp(a.raw(), b.raw(), a.byte_size()) == 0;
 }
 
-// Largest difference, as a share of the largest magnitude of `expected`. Types other than f32 must agree exactly.
+// Largest difference, as a share of the largest magnitude of `expected`. Types that are not floating must agree
+// exactly.
 inline double difference(const Tensor& got, const Tensor& expected) {
-  if (got.dtype() != DType::f32) return same_bits(got, expected) ? 0 : 1;
+  if (got.dtype() != expected.dtype()) return 1;
+  if (!is_floating(got.dtype())) return same_bits(got, expected) ? 0 : 1;
   double largest = 0;
   double worst = 0;
   for (std::int64_t i = 0; i < expected.elements(); ++i) {

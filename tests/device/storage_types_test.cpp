@@ -6,12 +6,6 @@
 namespace ridgeline {
 namespace {
 
-Tensor as_type(const Tensor& t, DType dtype) {
-  Tensor other(dtype, t.shape());
-  for (std::int64_t i = 0; i < t.elements(); ++i) other.set(i, t.at(i));
-  return other;
-}
-
 // "" or the refusal of the op's entry with that name.
 std::string refusal_of(const Problem& problem, std::string_view entry_name) {
   const Node node = problem.node();
@@ -39,14 +33,15 @@ TEST(StorageTypes, TheLoopInterpreterTakesHalvesAndRefusesWiderArithmetic) {
   }
 }
 
-TEST(StorageTypes, AConvolutionOverBf16FallsToTheReferenceWithItsReason) {
+TEST(StorageTypes, AConvolutionOverF16IsEmulatedAndTheLibraryRefusesWithItsReason) {
   Problem problem{"conv2d", {random_tensor({1, 5, 5, 3}, 3), random_tensor({4, 3, 3, 3}, 4)}, {}};
   const Tensor wide = problem.reference()[0];
-  for (Tensor& t : problem.inputs) t = as_type(t, DType::bf16);
-  EXPECT_EQ(refusal_of(problem, "onednn"), "bf16 operand: this kernel takes f32");
+  for (Tensor& t : problem.inputs) t = as_type(t, DType::f16);
+  EXPECT_EQ(refusal_of(problem, "onednn"), "f16 operand: this kernel takes f32, bf16");
+  EXPECT_EQ(refusal_of(problem, "widened"), "");
   const Tensor narrow = problem.reference()[0];
-  ASSERT_EQ(narrow.dtype(), DType::bf16);
-  for (std::int64_t i = 0; i < wide.elements(); ++i) EXPECT_NEAR(narrow.at(i), wide.at(i), 0.05);
+  ASSERT_EQ(narrow.dtype(), DType::f16);
+  for (std::int64_t i = 0; i < wide.elements(); ++i) EXPECT_NEAR(narrow.at(i), wide.at(i), 0.01);
 }
 
 TEST(StorageTypes, KernelsThatMoveElementsTakeEveryType) {

@@ -6,6 +6,11 @@
 //   # types: u8, f32      of a loop's operands
 //   # epilogues: none     or "conv2d relu", the only one
 //   # apart: add exp_1    ops by name into which nothing is merged
+//   # precision: allow_mix_precision_bf16    the mode, by name
+//   # keep: head, op:relu      ops, scopes or kinds of ops that keep their types
+//   # white: log, relu         ops moved to a list; likewise gray and black
+//   # types_of: dense_1 bf16 f32, op:relu f16 f16    operands and results of an op, or of a kind of ops
+//   # lacks: conv2d f32        the device has no such kernel
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -69,6 +74,31 @@ PassContext read_context(const std::string& name, const std::string& text) {
     } else if (key == "epilogues") {
       context.fusion.epilogues.clear();
       if (values.at(0) != "none") context.fusion.epilogues.push_back({values.at(0), values.at(1), {DType::f32}});
+    } else if (key == "precision") {
+      const PrecisionPolicy mode = PrecisionPolicy::of(precision_mode_named(values.at(0)));
+      context.precision.rewrite = mode.rewrite;
+      context.precision.low = mode.low;
+    } else if (key == "keep") {
+      for (const std::string& value : values) {
+        const bool kind = value.starts_with("op:");
+        (kind ? context.precision.keep_ops : context.precision.keep).push_back(kind ? value.substr(3) : value);
+      }
+    } else if (key == "white" || key == "black" || key == "gray") {
+      for (const PrecisionList list : {PrecisionList::white, PrecisionList::black, PrecisionList::gray}) {
+        for (const std::string& value : values) {
+          if (name_of(list) == key) context.precision.moved[value] = list;
+        }
+      }
+    } else if (key == "types_of") {
+      for (std::size_t i = 0; i + 2 < values.size(); i += 3) {
+        const bool kind = values[i].starts_with("op:");
+        context.precision.overrides.push_back(
+            {!kind, kind ? values[i].substr(3) : values[i], dtype_named(values[i + 1]), dtype_named(values[i + 2])});
+      }
+    } else if (key == "lacks") {
+      context.takes = [op = values.at(0), type = dtype_named(values.at(1))](std::string_view asked, DType dtype) {
+        return asked != op || dtype != type;
+      };
     } else if (key == "apart") {
       context.keep_apart.insert(values.begin(), values.end());
     } else {

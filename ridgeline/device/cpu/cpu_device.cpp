@@ -57,6 +57,8 @@ CpuDevice::CpuDevice(std::optional<Provider> forced) : forced_(forced), stream_(
   device::active_isa();  // a bad RIDGELINE_ISA is reported here and not in the first kernel
 }
 
+CpuDevice::CpuDevice(const KernelPromise& promise) : CpuDevice(forced_provider()) { promise_ = promise; }
+
 std::unique_ptr<DeviceMemory> CpuDevice::allocate(std::size_t bytes) { return std::make_unique<CpuMemory>(bytes); }
 
 std::vector<KernelEntry> CpuDevice::kernels(std::string_view op) const { return cpu_kernels(op, forced_); }
@@ -64,11 +66,11 @@ std::vector<KernelEntry> CpuDevice::kernels(std::string_view op) const { return 
 // Convolution and dense kernels apply relu to what they have in registers. Loops are bounded by what the interpreter
 // keeps in its cache blocks and what a reader can follow.
 FusionLimits CpuDevice::fusion_limits() const {
-  return {.epilogues = {{"conv2d", "relu", {DType::f32}}, {"dense", "relu", {DType::f32}}},
+  return {.epilogues = {{"conv2d", "relu", loop::kLoopStorage}, {"dense", "relu", loop::kLoopStorage}},
           .loop = {.terms = 96,
                    .operands = 24,
                    .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},
-                   .results = {DType::f32},
+                   .results = loop::kLoopStorage,
                    .sums = true}};
 }
 

@@ -17,6 +17,7 @@ class CpuDevice final : public Device {
   CpuDevice();
   // The provider given here, whatever the environment says; nullopt forces none.
   explicit CpuDevice(std::optional<Provider> forced);
+  explicit CpuDevice(const KernelPromise& promise);
 
   std::string_view name() const override { return "cpu"; }
   bool host_memory() const override { return true; }
@@ -25,8 +26,10 @@ class CpuDevice final : public Device {
   Stream& stream() override { return *stream_; }
   std::vector<KernelEntry> kernels(std::string_view op) const override;
   FusionLimits fusion_limits() const override;
+  KernelPromise promise() const override { return promise_; }
 
  private:
+  KernelPromise promise_;
   std::optional<Provider> forced_;
   std::unique_ptr<Stream> stream_;
 };

@@ -6,9 +6,11 @@
 #include <cstdlib>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/device/cpu/direct/kernels.h"
 #include "ridgeline/device/cpu/loop_kernels.h"
 #include "ridgeline/device/cpu/onednn_kernels.h"
 #include "ridgeline/device/cpu/own_kernels.h"
+#include "ridgeline/device/cpu/widened_kernel.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/reference_kernel.h"
 
@@ -20,54 +22,77 @@ using namespace device;
 constexpr auto kOwn = Provider::own;
 constexpr auto kLibrary = Provider::library;
 
+using Factory = KernelChoice (*)(const KernelRequest&);
+
+// Our kernels on f32, whose sums have an order that follows from the shapes alone, one lane an element or sixteen
+// virtual ones.
+constexpr KernelEntry own(std::string_view op, std::string_view name, Factory factory) {
+  return {op, name, kOwn, factory, {DType::f32}, Arithmetic::f32, {Reproducibility::portable, true}};
+}
+
 // A kernel that moves elements and computes nothing.
-constexpr KernelEntry copies(std::string_view op, KernelChoice (*factory)(const KernelRequest&)) {
-  return {op, "own", kOwn, factory, kFloatingTypes, Arithmetic::f64};
+constexpr KernelEntry copies(std::string_view op, Factory factory) {
+  return {op, "own", kOwn, factory, kFloatingTypes, Arithmetic::f64, {Reproducibility::portable, true}};
+}
+
+// Fewer multiplications, larger rounding errors. The choice of a rule knows the length of vectors.
+constexpr KernelEntry transformed(std::string_view op, std::string_view name, Factory factory) {
+  return {op, name, kOwn, factory, {DType::f32}, Arithmetic::f32, {Reproducibility::deterministic, false}};
+}
+
+constexpr KernelEntry library(std::string_view op, Factory factory) {
+  return {op, "onednn", kLibrary, factory, kOnednnStorage, Arithmetic::f32, {Reproducibility::fast, true}};
 }
 
 constexpr KernelEntry kTable[] = {
-    {"conv2d", "winograd", kOwn, make_winograd_conv2d},
-    {"conv2d", "onednn", kLibrary, make_onednn_conv2d},
-    {"conv2d", "winograd_any", kOwn, make_any_winograd_conv2d},
-    {"conv2d_bwd_data", "winograd", kOwn, make_winograd_conv2d_bwd_data},
-    {"conv2d_bwd_data", "onednn", kLibrary, make_onednn_conv2d_bwd_data},
-    {"conv2d_bwd_data", "winograd_any", kOwn, make_any_winograd_conv2d_bwd_data},
-    {"conv2d_bwd_weights", "winograd", kOwn, make_winograd_conv2d_bwd_weights},
-    {"conv2d_bwd_weights", "onednn", kLibrary, make_onednn_conv2d_bwd_weights},
-    {"conv2d_bwd_weights", "winograd_any", kOwn, make_any_winograd_conv2d_bwd_weights},
-    {"dense", "onednn", kLibrary, make_onednn_dense},
-    {"dense_bwd_data", "onednn", kLibrary, make_onednn_dense_bwd_data},
-    {"dense_bwd_weights", "onednn", kLibrary, make_onednn_dense_bwd_weights},
+    transformed("conv2d", "winograd", make_winograd_conv2d),
+    library("conv2d", make_onednn_conv2d),
+    transformed("conv2d", "winograd_any", make_any_winograd_conv2d),
+    own("conv2d", "direct", make_direct_conv2d),
+    transformed("conv2d_bwd_data", "winograd", make_winograd_conv2d_bwd_data),
+    library("conv2d_bwd_data", make_onednn_conv2d_bwd_data),
+    transformed("conv2d_bwd_data", "winograd_any", make_any_winograd_conv2d_bwd_data),
+    own("conv2d_bwd_data", "direct", make_direct_conv2d_bwd_data),
+    transformed("conv2d_bwd_weights", "winograd", make_winograd_conv2d_bwd_weights),
+    library("conv2d_bwd_weights", make_onednn_conv2d_bwd_weights),
+    transformed("conv2d_bwd_weights", "winograd_any", make_any_winograd_conv2d_bwd_weights),
+    own("conv2d_bwd_weights", "direct", make_direct_conv2d_bwd_weights),
+    library("dense", make_onednn_dense),
+    own("dense", "direct", make_direct_dense),
+    library("dense_bwd_data", make_onednn_dense_bwd_data),
+    own("dense_bwd_data", "direct", make_direct_dense_bwd_data),
+    library("dense_bwd_weights", make_onednn_dense_bwd_weights),
+    own("dense_bwd_weights", "direct", make_direct_dense_bwd_weights),
 
-    {"max_pool", "own", kOwn, make_own_max_pool},
-    {"max_pool", "onednn", kLibrary, make_onednn_max_pool},
-    {"max_pool_bwd", "onednn", kLibrary, make_onednn_max_pool_bwd},
-    {"max_pool_bwd", "own", kOwn, make_own_max_pool_bwd},
-    {"avg_pool", "onednn", kLibrary, make_onednn_avg_pool},
-    {"avg_pool", "own", kOwn, make_own_avg_pool},
-    {"avg_pool_bwd", "own", kOwn, make_own_avg_pool_bwd},
-    {"avg_pool_bwd", "onednn", kLibrary, make_onednn_avg_pool_bwd},
+    own("max_pool", "own", make_own_max_pool),
+    library("max_pool", make_onednn_max_pool),
+    library("max_pool_bwd", make_onednn_max_pool_bwd),
+    own("max_pool_bwd", "own", make_own_max_pool_bwd),
+    library("avg_pool", make_onednn_avg_pool),
+    own("avg_pool", "own", make_own_avg_pool),
+    own("avg_pool_bwd", "own", make_own_avg_pool_bwd),
+    library("avg_pool_bwd", make_onednn_avg_pool_bwd),
 
-    {"lrn", "onednn", kLibrary, make_onednn_lrn},
-    {"lrn", "own", kOwn, make_own_lrn},
-    {"lrn_bwd", "own", kOwn, make_own_lrn_bwd},
-    {"lrn_bwd", "onednn", kLibrary, make_onednn_lrn_bwd},
-    {"batch_norm_train", "own", kOwn, make_own_batch_norm_train},
-    {"batch_norm_train", "onednn", kLibrary, make_onednn_batch_norm_train},
-    {"batch_norm_bwd", "own", kOwn, make_own_batch_norm_bwd},
-    {"batch_norm_bwd", "onednn", kLibrary, make_onednn_batch_norm_bwd},
-    {"batch_norm_eval", "own", kOwn, make_own_batch_norm_eval},
-    {"batch_norm_eval", "onednn", kLibrary, make_onednn_batch_norm_eval},
+    library("lrn", make_onednn_lrn),
+    own("lrn", "own", make_own_lrn),
+    own("lrn_bwd", "own", make_own_lrn_bwd),
+    library("lrn_bwd", make_onednn_lrn_bwd),
+    own("batch_norm_train", "own", make_own_batch_norm_train),
+    library("batch_norm_train", make_onednn_batch_norm_train),
+    own("batch_norm_bwd", "own", make_own_batch_norm_bwd),
+    library("batch_norm_bwd", make_onednn_batch_norm_bwd),
+    own("batch_norm_eval", "own", make_own_batch_norm_eval),
+    library("batch_norm_eval", make_onednn_batch_norm_eval),
 
-    {"reduce_sum", "own", kOwn, make_own_reduce},
-    {"reduce_mean", "own", kOwn, make_own_reduce},
-    {"reduce_max", "own", kOwn, make_own_reduce},
-    {"l2_penalty", "own", kOwn, make_own_l2_penalty},
-    {"softmax", "own", kOwn, make_own_softmax},
-    {"softmax_cross_entropy", "own", kOwn, make_own_softmax_cross_entropy},
-    {"softmax_cross_entropy_bwd", "own", kOwn, make_own_softmax_cross_entropy_bwd},
-    {"top_k_accuracy", "own", kOwn, make_own_top_k_accuracy},
-    {"argmax_accuracy", "own", kOwn, make_own_argmax_accuracy},
+    own("reduce_sum", "own", make_own_reduce),
+    own("reduce_mean", "own", make_own_reduce),
+    own("reduce_max", "own", make_own_reduce),
+    own("l2_penalty", "own", make_own_l2_penalty),
+    own("softmax", "own", make_own_softmax),
+    own("softmax_cross_entropy", "own", make_own_softmax_cross_entropy),
+    own("softmax_cross_entropy_bwd", "own", make_own_softmax_cross_entropy_bwd),
+    own("top_k_accuracy", "own", make_own_top_k_accuracy),
+    own("argmax_accuracy", "own", make_own_argmax_accuracy),
 
     copies("reshape", make_own_reshape),
     copies("flatten", make_own_flatten),
@@ -77,8 +102,14 @@ constexpr KernelEntry kTable[] = {
     copies("pad", make_own_pad),
     copies("strided_slice", make_own_strided_slice),
     copies("strided_slice_bwd", make_own_strided_slice_bwd),
-    {"image_tail", "own", kOwn, make_own_image_tail},
+    own("image_tail", "own", make_own_image_tail),
 };
+
+// Beside the loop interpreter, which reads and writes bf16 and f16 itself.
+bool has_f32_kernels(std::string_view op) {
+  return std::any_of(std::begin(kTable), std::end(kTable),
+                     [&](const KernelEntry& entry) { return entry.op == op && entry.arithmetic == Arithmetic::f32; });
+}
 
 }  // namespace
 
@@ -96,6 +127,7 @@ std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider
     std::stable_partition(entries.begin(), entries.end(),
                           [&](const KernelEntry& entry) { return entry.provider == forced; });
   }
+  if (forced != Provider::reference && has_f32_kernels(op)) entries.push_back(widened_entry(*def));
   if (def->reference) entries.push_back(reference_entry(*def));
   return entries;
 }

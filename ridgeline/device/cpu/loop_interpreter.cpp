@@ -156,7 +156,36 @@ void load_bf16(const BlockArguments& x) {
   for (; i < x.count; ++i) to[i] = to_float(bfloat16{from[i]});
 }
 
-// To nearest, ties to even; NaN becomes quiet: to_bfloat16() lane by lane.
+void load_f16(const BlockArguments& x) {
+  const D d;
+  const auto* from = static_cast<const float16*>(x.source) + x.first;
+  float* to = static_cast<float*>(x.to);
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= x.count; i += lanes) {
+    const auto bits = hn::LoadU(HalfBitsTag(), reinterpret_cast<const std::uint16_t*>(from + i));
+    hn::StoreU(hn::PromoteTo(d, hn::BitCast(HalfTag(), bits)), d, to + i);
+  }
+  for (; i < x.count; ++i) to[i] = to_float(from[i]);
+}
+
+template <unsigned kScalars>
+void store_f16(const BlockArguments& x) {
+  auto* to = static_cast<float16*>(x.to) + x.first;
+  if (kScalars != 0) {
+    std::fill_n(to, x.count, to_float16(*x.a));
+    return;
+  }
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= x.count; i += lanes) {
+    const auto bits = hn::BitCast(HalfBitsTag(), to_halves(hn::LoadU(d, x.a + i)));
+    hn::StoreU(bits, HalfBitsTag(), reinterpret_cast<std::uint16_t*>(to + i));
+  }
+  for (; i < x.count; ++i) to[i] = to_float16(x.a[i]);
+}
+
 template <unsigned kScalars>
 void store_bf16(const BlockArguments& x) {
   auto* to = static_cast<std::uint16_t*>(x.to) + x.first;
@@ -165,20 +194,12 @@ void store_bf16(const BlockArguments& x) {
     return;
   }
   const D d;
-  const hn::Rebind<std::int32_t, D> di;
-  const hn::Rebind<std::uint32_t, D> du;
-  const hn::Rebind<std::uint16_t, D> d16;
+  const hn::RebindToSigned<D> di;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + lanes <= x.count; i += lanes) {
-    const auto value = hn::LoadU(d, x.a + i);
-    const auto bits = hn::BitCast(du, value);
-    const auto high = hn::ShiftRight<16>(bits);
-    const auto odd = hn::And(high, hn::Set(du, 1u));
-    const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd));
-    const auto quiet = hn::Or(high, hn::Set(du, 0x40u));
-    const auto result = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), quiet, rounded);
-    hn::StoreU(hn::DemoteTo(d16, hn::BitCast(di, result)), d16, to + i);
+    const auto bits = hn::BitCast(di, bf16_bits(hn::LoadU(d, x.a + i)));
+    hn::StoreU(hn::DemoteTo(HalfBitsTag(), bits), HalfBitsTag(), to + i);
   }
   for (; i < x.count; ++i) to[i] = to_bfloat16(x.a[i]).bits;
 }
@@ -299,6 +320,9 @@ BlockFunction choose(LoopOp op, unsigned scalars) {
     case LoopOp::load_u8: return load_u8;
     case LoopOp::load_i32: return load_i32;
     case LoopOp::load_bf16: return load_bf16;
+    case LoopOp::load_f16: return load_f16;
+    case LoopOp::round_bf16: return map1<RoundBf16, 0>;
+    case LoopOp::round_f16: return map1<RoundF16, 0>;
     case LoopOp::copy: return scalars != 0 ? map1<Copy, 1> : map1<Copy, 0>;
     case LoopOp::neg: return map1<Neg, 0>;
     case LoopOp::abs: return map1<Abs, 0>;
@@ -322,6 +346,7 @@ BlockFunction choose(LoopOp op, unsigned scalars) {
     case LoopOp::two_mul_add: return two_mul_add;
     case LoopOp::uniform: return uniform;
     case LoopOp::store_bf16: return scalars != 0 ? store_bf16<1> : store_bf16<0>;
+    case LoopOp::store_f16: return scalars != 0 ? store_f16<1> : store_f16<0>;
     case LoopOp::store_bool: return scalars != 0 ? store_bool<1> : store_bool<0>;
     case LoopOp::sum: return scalars != 0 ? sum<1> : sum<0>;
     default: return nullptr;
@@ -388,19 +413,6 @@ void load_strided(const BlockArguments& x) {
   }
 }
 
-// f16 is emulated exactly, element by element.
-void load_f16(const BlockArguments& x) {
-  const float16* from = static_cast<const float16*>(x.source) + x.first;
-  for (std::size_t i = 0; i < x.count; ++i) static_cast<float*>(x.to)[i] = to_float(from[i]);
-}
-void store_f16(const BlockArguments& x) {
-  float16* to = static_cast<float16*>(x.to) + x.first;
-  for (std::size_t i = 0; i < x.count; ++i) to[i] = to_float16(x.a[i]);
-}
-void store_scalar_f16(const BlockArguments& x) {
-  std::fill_n(static_cast<float16*>(x.to) + x.first, x.count, to_float16(*x.a));
-}
-
 // Schedules alone use these: the f64 law, element by element.
 void cosine(const BlockArguments& x) {
   for (std::size_t i = 0; i < x.count; ++i) static_cast<float*>(x.to)[i] = static_cast<float>(portable_cos(x.a[i]));
@@ -416,8 +428,6 @@ HWY_EXPORT(choose);
 BlockFunction block_function(LoopOp op, unsigned scalars) {
   if (op == LoopOp::load_periodic) return load_periodic;
   if (op == LoopOp::load_strided) return load_strided;
-  if (op == LoopOp::load_f16) return load_f16;
-  if (op == LoopOp::store_f16) return scalars != 0 ? store_scalar_f16 : store_f16;
   if (op == LoopOp::cos) return cosine;
   if (op == LoopOp::sin) return sine;
   active_isa();  // limits the dispatch at the first use

@@ -16,10 +16,10 @@ namespace {
 
 using loop::Expression;
 using loop::Kind;
+using loop::kLoopStorage;
 
 // Below this many elements one thread is faster than waking the team.
 constexpr std::int64_t kGrain = 16384;
-constexpr DTypeSet kLoopStorage{DType::f32, DType::bf16, DType::f16};
 
 float read_one(const LoopOperand& operand, const void* at) {
   switch (operand.dtype) {
@@ -298,7 +298,13 @@ std::span<const KernelEntry> loop_kernels() {
     std::vector<KernelEntry> list;
     for (const OpDef& op : all_ops()) {
       if (!op.has(kPointwise)) continue;
-      list.push_back({op.name, "loop_interpreter", Provider::own, make_loop_kernel, kLoopStorage, Arithmetic::f32});
+      list.push_back({op.name,
+                      "loop_interpreter",
+                      Provider::own,
+                      make_loop_kernel,
+                      kLoopStorage,
+                      Arithmetic::f32,
+                      {Reproducibility::portable, true}});
     }
     return list;
   }();

@@ -43,6 +43,36 @@ struct Floor {
   HWY_INLINE Floats operator()(Floats x) const { return hn::Floor(x); }
 };
 
+using BitsTag = hn::RebindToUnsigned<FloatTag>;
+using HalfBitsTag = hn::Rebind<std::uint16_t, FloatTag>;
+using HalfTag = hn::Rebind<hwy::float16_t, FloatTag>;
+
+// The upper half of a float rounded to nearest, ties to even; NaN becomes quiet: to_bfloat16() in the low half of each
+// lane.
+HWY_INLINE hn::Vec<BitsTag> bf16_bits(Floats x) {
+  const BitsTag du;
+  const auto bits = hn::BitCast(du, x);
+  const auto high = hn::ShiftRight<16>(bits);
+  const auto odd = hn::And(high, hn::Set(du, 1u));
+  const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd));
+  const auto quiet = hn::Or(high, hn::Set(du, 0x40u));
+  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, rounded);
+}
+
+// To f16: to_float16() lane by lane, by the processor's conversion, which keeps NaN's digits where ours has one NaN.
+HWY_INLINE hn::Vec<HalfTag> to_halves(Floats x) {
+  const FloatTag d;
+  const auto nan = hn::BitCast(d, hn::Set(BitsTag(), 0x7fc00000u));
+  return hn::DemoteTo(HalfTag(), hn::IfThenElse(hn::IsNaN(x), hn::CopySign(nan, x), x));
+}
+
+struct RoundBf16 {
+  HWY_INLINE Floats operator()(Floats x) const { return hn::BitCast(FloatTag(), hn::ShiftLeft<16>(bf16_bits(x))); }
+};
+struct RoundF16 {
+  HWY_INLINE Floats operator()(Floats x) const { return hn::PromoteTo(FloatTag(), to_halves(x)); }
+};
+
 struct Exp {
   HWY_INLINE Floats operator()(Floats x) const {
     using L = loop::ExpLaw;

@@ -25,6 +25,8 @@ LoopOp instruction_of(Kind kind) {
     case Kind::log: return LoopOp::log;
     case Kind::sqrt: return LoopOp::sqrt;
     case Kind::floor: return LoopOp::floor;
+    case Kind::round_bf16: return LoopOp::round_bf16;
+    case Kind::round_f16: return LoopOp::round_f16;
     case Kind::cos: return LoopOp::cos;
     case Kind::sin: return LoopOp::sin;
     case Kind::add: return LoopOp::add;
@@ -284,7 +286,13 @@ class Compiler {
     return expression_.results[r].ending == Ending::store && results_[r].dtype == DType::f32;
   }
 
+  // Numbers, one a loop element.
+  bool is_array(std::size_t r) const {
+    return expression_.results[r].ending == Ending::store && loop::kLoopStorage.contains(results_[r].dtype);
+  }
+
   // Result i over operand i where both fit (an update writes over what it replaces), else over the first free one.
+  // Conversions come behind all loads, so a bf16 or f16 result may lie over any operand of its type.
   void choose_in_place() {
     std::vector<int>& in_place = program_.in_place;
     in_place.assign(results_.size(), -1);
@@ -294,22 +302,23 @@ class Compiler {
       if (is_store(r) && state(expression_.results[r].term).slot.place == LoopSlot::operand) return;
     }
     std::vector<bool> taken(program_.operands.size(), false);
-    const auto fits = [&](std::size_t operand) {
+    const auto fits = [&](std::size_t r, std::size_t operand) {
       if (operand >= taken.size() || taken[operand]) return false;
       const LoopOperand& o = program_.operands[operand];
-      return o.access == LoopOperand::direct ||
-             (o.access == LoopOperand::scalar && one_element_ && o.dtype == DType::f32);
+      if (o.dtype != results_[r].dtype) return false;
+      return o.access == LoopOperand::direct || o.access == LoopOperand::halves ||
+             (o.access == LoopOperand::scalar && one_element_);
     };
     const auto take = [&](std::size_t r, std::size_t operand) {
       in_place[r] = static_cast<int>(operand);
       taken[operand] = true;
     };
     for (std::size_t r = 0; r < results_.size(); ++r) {
-      if (is_store(r) && fits(r)) take(r, r);
+      if (is_array(r) && fits(r, r)) take(r, r);
     }
     for (std::size_t r = 0; r < results_.size(); ++r) {
-      for (std::size_t o = 0; is_store(r) && in_place[r] < 0 && o < taken.size(); ++o) {
-        if (fits(o)) take(r, o);
+      for (std::size_t o = 0; is_array(r) && in_place[r] < 0 && o < taken.size(); ++o) {
+        if (fits(r, o)) take(r, o);
       }
     }
   }

@@ -31,6 +31,8 @@ enum class LoopOp : std::uint8_t {
   log,
   sqrt,
   floor,
+  round_bf16,
+  round_f16,
   cos,
   sin,
   add,

@@ -10,7 +10,11 @@ namespace ridgeline::device {
 namespace {
 
 using Dims = dnnl::memory::dims;
-constexpr auto kF32 = dnnl::memory::data_type::f32;
+
+dnnl::memory::data_type data_type(DType dtype) {
+  RIDGELINE_CHECK(kOnednnStorage.contains(dtype), "a type that no entry of the library takes");
+  return dtype == DType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+}
 
 dnnl::engine make_engine() {
   // Where a program used oneDNN before us, the library keeps its limit and says so; its kernels then decide by that.
@@ -56,6 +60,19 @@ class OnednnLayout final : public BlockedLayout {
     return conversion(source == nullptr ? plain_ : source->blocked_, blocked_);
   }
   std::unique_ptr<Kernel> make_conversion_to_plain() const override { return conversion(blocked_, plain_); }
+
+  // From f32 in one of the library's layouts, or plain rows, into bf16 in this one, and from this one to plain bf16.
+  std::unique_ptr<Kernel> make_cast(DType from_type, const BlockedLayout* from) const override {
+    const auto* source = dynamic_cast<const OnednnLayout*>(from);
+    if (!kOnednnStorage.contains(from_type) || (from != nullptr && source == nullptr)) return nullptr;
+    const Desc plain = of_type(plain_, from_type);
+    if (source != nullptr && source->plain_ != plain) return nullptr;
+    return conversion(source == nullptr ? plain : source->blocked_, blocked_);
+  }
+  std::unique_ptr<Kernel> make_cast_to_plain(DType to_type) const override {
+    if (!kOnednnStorage.contains(to_type)) return nullptr;
+    return conversion(blocked_, of_type(plain_, to_type));
+  }
 
   const Desc& blocked() const { return blocked_; }
   const Desc& plain() const { return plain_; }
@@ -126,20 +143,30 @@ std::optional<Refusal> refuse_huge(const KernelRequest& request) {
 
 Desc activation_desc(const ValueType& type) {
   const Shape& s = type.shape;
-  if (s.rank() == 4) return Desc(Dims{s[0], s[3], s[1], s[2]}, kF32, dnnl::memory::format_tag::nhwc);
+  const auto dtype = data_type(type.dtype);
+  if (s.rank() == 4) return Desc(Dims{s[0], s[3], s[1], s[2]}, dtype, dnnl::memory::format_tag::nhwc);
   RIDGELINE_CHECK(s.rank() == 2, "activations are [N,H,W,C] or [N,C]");
-  return Desc(s.dims(), kF32, dnnl::memory::format_tag::nc);
+  return Desc(s.dims(), dtype, dnnl::memory::format_tag::nc);
 }
 
-Desc vector_desc(std::int64_t length) { return Desc(Dims{length}, kF32, dnnl::memory::format_tag::x); }
+Desc vector_desc(std::int64_t length) { return vector_desc(ValueType{DType::f32, {length}}); }
 
-Desc convolution_weights_desc(const Shape& s, std::int64_t groups) {
+Desc vector_desc(const ValueType& type) {
+  return Desc(type.shape.dims(), data_type(type.dtype), dnnl::memory::format_tag::x);
+}
+
+Desc convolution_weights_desc(const ValueType& type, std::int64_t groups) {
+  const Shape& s = type.shape;
+  const auto dtype = data_type(type.dtype);
   const std::int64_t pixel = s[3];
   const std::int64_t row = s[2] * pixel;
   const std::int64_t filter = s[1] * row;
-  if (groups == 1) return Desc(Dims{s[0], s[3], s[1], s[2]}, kF32, Dims{filter, 1, row, pixel});
-  return Desc(Dims{groups, s[0] / groups, s[3], s[1], s[2]}, kF32, Dims{s[0] / groups * filter, filter, 1, row, pixel});
+  if (groups == 1) return Desc(Dims{s[0], s[3], s[1], s[2]}, dtype, Dims{filter, 1, row, pixel});
+  return Desc(Dims{groups, s[0] / groups, s[3], s[1], s[2]}, dtype,
+              Dims{s[0] / groups * filter, filter, 1, row, pixel});
 }
+
+Desc of_type(const Desc& plain, DType dtype) { return Desc(plain.get_dims(), data_type(dtype), plain.get_strides()); }
 
 Desc any_layout(const Desc& plain) {
   return Desc(plain.get_dims(), plain.get_data_type(), dnnl::memory::format_tag::any);
@@ -155,6 +182,14 @@ std::optional<Desc> desc_of(const Layout& layout, const Desc& plain) {
   const auto* blocked = dynamic_cast<const OnednnLayout*>(layout.blocked());
   if (blocked == nullptr || blocked->plain() != plain) return std::nullopt;
   return blocked->blocked();
+}
+
+std::optional<Refusal> refuse_slow_bf16(const KernelRequest& request, const Kernel& kernel) {
+  const auto narrow = [](const KernelOperand& operand) { return operand.type.dtype == DType::bf16; };
+  const bool any = std::any_of(request.inputs.begin(), request.inputs.end(), narrow) ||
+                   std::any_of(request.outputs.begin(), request.outputs.end(), narrow);
+  if (!any || speed_of(kernel.name.substr(kernel.name.rfind(' ') + 1)) != Speed::loops) return std::nullopt;
+  return Refusal{"oneDNN has only plain loops for it in bf16"};
 }
 
 Speed speed_of(const std::string& implementation) {

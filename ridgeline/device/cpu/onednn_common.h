@@ -10,6 +10,7 @@
 
 #include "oneapi/dnnl/dnnl.hpp"
 #include "ridgeline/core/threads.h"
+#include "ridgeline/device/cpu/onednn_kernels.h"
 #include "ridgeline/device/cpu/own_common.h"
 #include "ridgeline/device/kernel.h"
 
@@ -25,8 +26,11 @@ const dnnl::engine& onednn_engine();
 Desc activation_desc(const ValueType& type);
 // A vector [C].
 Desc vector_desc(std::int64_t length);
+Desc vector_desc(const ValueType& type);
 // [K,R,S,C/groups] as oneDNN's logical (K,C,R,S), or (G,K/G,C/G,R,S) with groups, in our row-major order.
-Desc convolution_weights_desc(const Shape& shape, std::int64_t groups);
+Desc convolution_weights_desc(const ValueType& type, std::int64_t groups);
+// The same plain layout over elements of another type.
+Desc of_type(const Desc& plain, DType dtype);
 // The same value in whatever layout the library likes best.
 Desc any_layout(const Desc& plain);
 
@@ -76,6 +80,10 @@ class OnednnKernel final : public Kernel {
   std::vector<Step> steps_;
 };
 
+// A refusal where the library has nothing but plain loops for values of bf16: an f32 kernel between conversions is
+// faster (widened_kernel.h).
+std::optional<Refusal> refuse_slow_bf16(const KernelRequest& request, const Kernel& kernel);
+
 // A refusal where an operand or result is larger than the library can count.
 std::optional<Refusal> refuse_huge(const KernelRequest& request);
 
@@ -88,7 +96,11 @@ KernelChoice onednn_choice(const KernelRequest& request, const Make& make) {
   if (auto refusal = refuse_huge(request)) return *refusal;
   const ComputeScope team(compute_threads());
   try {
-    return make();
+    KernelChoice choice = make();
+    if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice)) {
+      if (auto refusal = refuse_slow_bf16(request, **kernel)) return *refusal;
+    }
+    return choice;
   } catch (const dnnl::error& error) {
     return Refusal{std::string("oneDNN has no primitive for it (") + error.what() + ")"};
   }

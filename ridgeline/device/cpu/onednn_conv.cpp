@@ -11,7 +11,8 @@ constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
 struct Convolution {
   Desc image, plain_weights, result;
-  std::int64_t filters;
+  Desc bias_desc;
+  DType dtype;  // of the operands
   Dims stride, dilation, low, high;
   Window window;
   std::int64_t group_channels;
@@ -19,15 +20,22 @@ struct Convolution {
   // Of a node over image [N,H,W,C], weights [K,R,S,C/groups] and result [N,OH,OW,K].
   Convolution(const KernelRequest& request, const ValueType& x, const ValueType& w, const ValueType& y)
       : image(activation_desc(x)),
-        plain_weights(convolution_weights_desc(w.shape, request.node.attributes.integer("groups"))),
+        plain_weights(convolution_weights_desc(w, request.node.attributes.integer("groups"))),
         result(activation_desc(y)),
-        filters(w.shape[0]),
+        bias_desc(vector_desc(ValueType{bias_type(request), {w.shape[0]}})),
+        dtype(request.inputs[0].type.dtype),
         window(window_of(request.def.name, request.node.attributes, w.shape[1], w.shape[2])),
         group_channels(w.shape[3]) {
     stride = {window.stride[0], window.stride[1]};
     dilation = {window.dilation[0] - 1, window.dilation[1] - 1};  // oneDNN counts the gaps
     low = {window.pad_before[0], window.pad_before[1]};
     high = {window.pad_after[0], window.pad_after[1]};
+  }
+
+  // Of the bias or its gradient, the third operand or the second result.
+  static DType bias_type(const KernelRequest& request) {
+    if (request.inputs.size() == 3) return request.inputs[2].type.dtype;
+    return request.outputs.size() == 2 ? request.outputs[1].type.dtype : DType::f32;
   }
 
   dnnl::convolution_forward::primitive_desc forward(const Desc& weights, bool bias, bool relu) const {
@@ -39,13 +47,26 @@ struct Convolution {
     }
     const auto kind = dnnl::prop_kind::forward_training;
     if (bias) {
-      return {onednn_engine(), kind, kDirect, image,      weights, vector_desc(filters), result, stride,
-              dilation,        low,  high,    attributes, true};
+      return {onednn_engine(), kind,     kDirect, image, weights,    bias_desc, result,
+              stride,          dilation, low,     high,  attributes, true};
     }
     return {onednn_engine(), kind, kDirect, image, weights, result, stride, dilation, low, high, attributes, true};
   }
-  // What the backward descriptors want to know of the forward one.
-  dnnl::convolution_forward::primitive_desc hint() const { return forward(any_layout(plain_weights), false, false); }
+  // What the backward descriptors want to know of the forward one, which has one type: results may be wider.
+  dnnl::convolution_forward::primitive_desc hint() const {
+    return {onednn_engine(),
+            dnnl::prop_kind::forward_training,
+            kDirect,
+            of_type(image, dtype),
+            any_layout(of_type(plain_weights, dtype)),
+            of_type(result, dtype),
+            stride,
+            dilation,
+            low,
+            high,
+            user_scratchpad(),
+            true};
+  }
 
   dnnl::convolution_backward_data::primitive_desc backward_data(const Desc& weights) const {
     return {onednn_engine(), kDirect,           image, weights, result, stride, dilation, low, high,
@@ -54,9 +75,9 @@ struct Convolution {
 
   dnnl::convolution_backward_weights::primitive_desc backward_weights(const Desc& weights, bool bias) const {
     dnnl::convolution_backward_weights::primitive_desc desc =
-        bias ? dnnl::convolution_backward_weights::primitive_desc(onednn_engine(), kDirect, image, weights,
-                                                                  vector_desc(filters), result, stride, dilation, low,
-                                                                  high, hint(), user_scratchpad(), true)
+        bias ? dnnl::convolution_backward_weights::primitive_desc(onednn_engine(), kDirect, image, weights, bias_desc,
+                                                                  result, stride, dilation, low, high, hint(),
+                                                                  user_scratchpad(), true)
              : dnnl::convolution_backward_weights::primitive_desc(onednn_engine(), kDirect, image, weights, result,
                                                                   stride, dilation, low, high, hint(),
                                                                   user_scratchpad(), true);
@@ -85,7 +106,7 @@ KernelChoice make_onednn_conv2d(const KernelRequest& request) {
     std::vector<Argument> arguments = {{DNNL_ARG_SRC, conv.image, Argument::input, 0},
                                        {DNNL_ARG_WEIGHTS, choice.weights, Argument::input, 1},
                                        {DNNL_ARG_DST, conv.result, Argument::output, 0}};
-    if (bias) arguments.push_back({DNNL_ARG_BIAS, vector_desc(conv.filters), Argument::input, 2});
+    if (bias) arguments.push_back({DNNL_ARG_BIAS, conv.bias_desc, Argument::input, 2});
     kernel->add(dnnl::convolution_forward(choice.primitive_desc), choice.primitive_desc.scratchpad_desc(), arguments);
     kernel->input_layouts.resize(request.inputs.size());
     kernel->input_layouts[1] = layout_of(choice.weights, conv.plain_weights);
@@ -124,7 +145,7 @@ KernelChoice make_onednn_conv2d_bwd_weights(const KernelRequest& request) {
       std::vector<Argument> arguments = {{DNNL_ARG_SRC, conv.image, Argument::input, 0},
                                          {DNNL_ARG_DIFF_DST, conv.result, Argument::input, 1},
                                          gradient};
-      if (bias) arguments.push_back({DNNL_ARG_DIFF_BIAS, vector_desc(conv.filters), Argument::output, 1});
+      if (bias) arguments.push_back({DNNL_ARG_DIFF_BIAS, conv.bias_desc, Argument::output, 1});
       kernel->add(dnnl::convolution_backward_weights(choice.primitive_desc), choice.primitive_desc.scratchpad_desc(),
                   arguments);
     });

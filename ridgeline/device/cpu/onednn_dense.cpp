@@ -9,13 +9,21 @@ using Argument = OnednnKernel::Argument;
 // x [N,C], w [K,C], y [N,K].
 struct Product {
   Desc x, plain_weights, y;
-  std::int64_t outputs;
+  Desc bias_desc;
+  DType dtype;  // of the operands
 
-  Product(const ValueType& x_type, const ValueType& w_type, const ValueType& y_type)
+  Product(const KernelRequest& request, const ValueType& x_type, const ValueType& w_type, const ValueType& y_type)
       : x(activation_desc(x_type)),
         plain_weights(activation_desc(w_type)),
         y(activation_desc(y_type)),
-        outputs(w_type.shape[0]) {}
+        bias_desc(vector_desc(ValueType{bias_type(request), {w_type.shape[0]}})),
+        dtype(request.inputs[0].type.dtype) {}
+
+  // Of the bias or its gradient, the third operand or the second result.
+  static DType bias_type(const KernelRequest& request) {
+    if (request.inputs.size() == 3) return request.inputs[2].type.dtype;
+    return request.outputs.size() == 2 ? request.outputs[1].type.dtype : DType::f32;
+  }
 
   dnnl::inner_product_forward::primitive_desc forward(const Desc& weights, bool bias, bool relu) const {
     dnnl::primitive_attr attributes = user_scratchpad();
@@ -25,15 +33,24 @@ struct Product {
       attributes.set_post_ops(after);
     }
     const auto kind = dnnl::prop_kind::forward_training;
-    if (bias) return {onednn_engine(), kind, x, weights, vector_desc(outputs), y, attributes, true};
+    if (bias) return {onednn_engine(), kind, x, weights, bias_desc, y, attributes, true};
     return {onednn_engine(), kind, x, weights, y, attributes, true};
   }
-  dnnl::inner_product_forward::primitive_desc hint() const { return forward(any_layout(plain_weights), false, false); }
+  // Of one type: results of backward passes may be wider.
+  dnnl::inner_product_forward::primitive_desc hint() const {
+    return {onednn_engine(),
+            dnnl::prop_kind::forward_training,
+            of_type(x, dtype),
+            any_layout(of_type(plain_weights, dtype)),
+            of_type(y, dtype),
+            user_scratchpad(),
+            true};
+  }
   dnnl::inner_product_backward_data::primitive_desc backward_data(const Desc& weights) const {
     return {onednn_engine(), x, weights, y, hint(), user_scratchpad(), true};
   }
   dnnl::inner_product_backward_weights::primitive_desc backward_weights(const Desc& weights, bool bias) const {
-    if (bias) return {onednn_engine(), x, weights, vector_desc(outputs), y, hint(), user_scratchpad(), true};
+    if (bias) return {onednn_engine(), x, weights, bias_desc, y, hint(), user_scratchpad(), true};
     return {onednn_engine(), x, weights, y, hint(), user_scratchpad(), true};
   }
 };
@@ -42,7 +59,7 @@ struct Product {
 
 KernelChoice make_onednn_dense(const KernelRequest& request) {
   return onednn_choice(request, [&]() -> KernelChoice {
-    const Product product(request.inputs[0].type, request.inputs[1].type, request.outputs[0].type);
+    const Product product(request, request.inputs[0].type, request.inputs[1].type, request.outputs[0].type);
     const bool bias = request.inputs.size() == 3;
     const bool relu = request.node.attributes.string("activation") == "relu";
     const auto choice = choose_weights(
@@ -53,7 +70,7 @@ KernelChoice make_onednn_dense(const KernelRequest& request) {
     std::vector<Argument> arguments = {{DNNL_ARG_SRC, product.x, Argument::input, 0},
                                        {DNNL_ARG_WEIGHTS, choice.weights, Argument::input, 1},
                                        {DNNL_ARG_DST, product.y, Argument::output, 0}};
-    if (bias) arguments.push_back({DNNL_ARG_BIAS, vector_desc(product.outputs), Argument::input, 2});
+    if (bias) arguments.push_back({DNNL_ARG_BIAS, product.bias_desc, Argument::input, 2});
     kernel->add(dnnl::inner_product_forward(choice.primitive_desc), choice.primitive_desc.scratchpad_desc(), arguments);
     kernel->input_layouts.resize(request.inputs.size());
     kernel->input_layouts[1] = layout_of(choice.weights, product.plain_weights);
@@ -64,7 +81,7 @@ KernelChoice make_onednn_dense(const KernelRequest& request) {
 
 KernelChoice make_onednn_dense_bwd_data(const KernelRequest& request) {
   return onednn_choice(request, [&]() -> KernelChoice {
-    const Product product(request.outputs[0].type, request.inputs[1].type, request.inputs[0].type);
+    const Product product(request, request.outputs[0].type, request.inputs[1].type, request.inputs[0].type);
     const auto choice = choose_weights(
         request.inputs[1], product.plain_weights, [&](const Desc& weights) { return product.backward_data(weights); },
         [](const auto& desc) { return desc.weights_desc(); });
@@ -81,7 +98,7 @@ KernelChoice make_onednn_dense_bwd_data(const KernelRequest& request) {
 
 KernelChoice make_onednn_dense_bwd_weights(const KernelRequest& request) {
   return onednn_choice(request, [&]() -> KernelChoice {
-    const Product product(request.inputs[0].type, request.outputs[0].type, request.inputs[1].type);
+    const Product product(request, request.inputs[0].type, request.outputs[0].type, request.inputs[1].type);
     const bool bias = request.outputs.size() == 2;
     const auto choice = choose_weights(
         request.outputs[0], product.plain_weights,
@@ -91,7 +108,7 @@ KernelChoice make_onednn_dense_bwd_weights(const KernelRequest& request) {
     add_weights_gradient(*kernel, request, product.plain_weights, choice.weights, [&](const Argument& gradient) {
       std::vector<Argument> arguments = {
           {DNNL_ARG_SRC, product.x, Argument::input, 0}, {DNNL_ARG_DIFF_DST, product.y, Argument::input, 1}, gradient};
-      if (bias) arguments.push_back({DNNL_ARG_DIFF_BIAS, vector_desc(product.outputs), Argument::output, 1});
+      if (bias) arguments.push_back({DNNL_ARG_DIFF_BIAS, product.bias_desc, Argument::output, 1});
       kernel->add(dnnl::inner_product_backward_weights(choice.primitive_desc), choice.primitive_desc.scratchpad_desc(),
                   arguments);
     });

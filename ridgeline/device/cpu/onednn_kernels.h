@@ -1,13 +1,16 @@
 // ridgeline/device/cpu/onednn_kernels.h
 //
-// Factories of the kernels that oneDNN computes (f32). Activations are plain NHWC; the weights of convolutions and
-// dense layers may be in a layout of the library's choice. Signatures as KernelEntry::factory; kernel_table.cpp has the
-// order.
+// Factories of the kernels that oneDNN computes, on f32 and bf16. Activations are plain NHWC; the weights of
+// convolutions and dense layers may be in a layout of the library's choice. Signatures as KernelEntry::factory;
+// kernel_table.cpp has the order.
 #pragma once
 
 #include "ridgeline/device/kernel.h"
 
 namespace ridgeline::device {
+
+// The types that the library's kernels read and write.
+inline constexpr DTypeSet kOnednnStorage{DType::f32, DType::bf16};
 
 // onednn_conv.cpp
 KernelChoice make_onednn_conv2d(const KernelRequest& request);

@@ -36,8 +36,9 @@ std::optional<Refusal> refuse_unless_images(const KernelRequest& request) {
 
 const auto kScaleAndShift = normalization_flags::use_scale | normalization_flags::use_shift;
 
-// [N,H,W,C] or a matrix.
-std::optional<Refusal> refuse_unless_normable(const KernelRequest& request) {
+// [N,H,W,C] or a matrix, with parameters and statistics (from operand `first` on) in f32.
+std::optional<Refusal> refuse_unless_normable(const KernelRequest& request, std::size_t first) {
+  if (request.inputs[first].type.dtype != DType::f32) return Refusal{"parameters and statistics that are not f32"};
   const int rank = request.inputs[0].type.shape.rank();
   if (rank == 4 || rank == 2) return std::nullopt;
   return Refusal{"an operand of rank " + std::to_string(rank) + ": this kernel takes [N,H,W,C] or [N,C]"};
@@ -96,7 +97,7 @@ KernelChoice make_onednn_lrn_bwd(const KernelRequest& request) {
 }
 
 KernelChoice make_onednn_batch_norm_train(const KernelRequest& request) {
-  if (auto refusal = refuse_unless_normable(request)) return *refusal;
+  if (auto refusal = refuse_unless_normable(request, 1)) return *refusal;
   return onednn_choice(request, [&]() -> KernelChoice {
     const ValueType& type = request.inputs[0].type;
     const std::int64_t channels = type.shape[-1];
@@ -134,7 +135,7 @@ KernelChoice make_onednn_batch_norm_train(const KernelRequest& request) {
 }
 
 KernelChoice make_onednn_batch_norm_bwd(const KernelRequest& request) {
-  if (auto refusal = refuse_unless_normable(request)) return *refusal;
+  if (auto refusal = refuse_unless_normable(request, 2)) return *refusal;
   return onednn_choice(request, [&]() -> KernelChoice {
     const ValueType& type = request.inputs[0].type;
     const std::int64_t channels = type.shape[-1];
@@ -168,7 +169,7 @@ KernelChoice make_onednn_batch_norm_bwd(const KernelRequest& request) {
 }
 
 KernelChoice make_onednn_batch_norm_eval(const KernelRequest& request) {
-  if (auto refusal = refuse_unless_normable(request)) return *refusal;
+  if (auto refusal = refuse_unless_normable(request, 1)) return *refusal;
   return onednn_choice(request, [&]() -> KernelChoice {
     const ValueType& type = request.inputs[0].type;
     const Desc x = activation_desc(type);

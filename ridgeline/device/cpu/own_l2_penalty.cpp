@@ -9,35 +9,17 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+#include "ridgeline/device/cpu/virtual_lanes-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Sum of squares: f32 within 1,024 elements, double across them.
 double sum_of_squares(const float* HWY_RESTRICT x, std::int64_t n) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  double total = 0;
-  for (std::int64_t block = 0; block < n; block += 1024) {
-    const std::int64_t last = std::min(n, block + 1024);
-    auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
-    std::int64_t i = block;
-    for (; i + 4 * lanes <= last; i += 4 * lanes) {
-      const auto a = hn::LoadU(d, x + i);
-      const auto b = hn::LoadU(d, x + i + lanes);
-      const auto e = hn::LoadU(d, x + i + 2 * lanes);
-      const auto f = hn::LoadU(d, x + i + 3 * lanes);
-      s0 = hn::MulAdd(a, a, s0);
-      s1 = hn::MulAdd(b, b, s1);
-      s2 = hn::MulAdd(e, e, s2);
-      s3 = hn::MulAdd(f, f, s3);
-    }
-    double rest = 0;
-    for (; i < last; ++i) rest += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-    const auto sum = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
-    total += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum))) + rest;
-  }
-  return total;
+  return sum_in_virtual_lanes(
+      x, n, [](auto sum, auto v) HWY_ATTR { return hn::MulAdd(v, v, sum); },
+      [](float v) { return static_cast<double>(v) * static_cast<double>(v); });
 }
 
 }  // namespace ridgeline::device::HWY_NAMESPACE

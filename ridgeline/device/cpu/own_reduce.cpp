@@ -13,13 +13,14 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+#include "ridgeline/device/cpu/virtual_lanes-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Rows are summed in f32 over this many, then in double: the error stays near 64 roundings of f32 whatever the length.
 constexpr std::int64_t kBlockRows = 64;
-constexpr std::int64_t kBlockElements = 1024;
 
 // partial[c] = sum of x[row*inner + c] over `rows` rows.
 void sum_rows(const float* HWY_RESTRICT x, std::int64_t rows, std::int64_t inner, double* HWY_RESTRICT partial) {
@@ -87,25 +88,8 @@ void max_rows(const float* HWY_RESTRICT x, std::int64_t rows, std::int64_t inner
 }
 
 double sum_contiguous(const float* HWY_RESTRICT x, std::int64_t n) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  double total = 0;
-  for (std::int64_t block = 0; block < n; block += kBlockElements) {
-    const std::int64_t last = std::min(n, block + kBlockElements);
-    auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
-    std::int64_t i = block;
-    for (; i + 4 * lanes <= last; i += 4 * lanes) {
-      s0 = hn::Add(s0, hn::LoadU(d, x + i));
-      s1 = hn::Add(s1, hn::LoadU(d, x + i + lanes));
-      s2 = hn::Add(s2, hn::LoadU(d, x + i + 2 * lanes));
-      s3 = hn::Add(s3, hn::LoadU(d, x + i + 3 * lanes));
-    }
-    float rest = 0;
-    for (; i < last; ++i) rest += x[i];
-    const auto sum = hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
-    total += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum))) + static_cast<double>(rest);
-  }
-  return total;
+  return sum_in_virtual_lanes(
+      x, n, [](auto sum, auto v) HWY_ATTR { return hn::Add(sum, v); }, [](float v) { return static_cast<double>(v); });
 }
 
 double max_contiguous(const float* HWY_RESTRICT x, std::int64_t n) {

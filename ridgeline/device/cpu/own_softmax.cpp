@@ -14,6 +14,7 @@
 #include "hwy/highway.h"
 
 #include "ridgeline/device/cpu/for_lanes-inl.h"
+#include "ridgeline/device/cpu/virtual_lanes-inl.h"
 
 #ifndef RIDGELINE_OWN_SOFTMAX_ROW
 #define RIDGELINE_OWN_SOFTMAX_ROW
@@ -64,9 +65,9 @@ SoftmaxRow softmax_row(const float* HWY_RESTRICT z, std::int64_t columns, float*
     const auto v = hn::LoadU(d, z + c);
     const auto e = exp_not_positive(d, hn::Sub(v, hn::Set(d, row.largest)));
     hn::StoreU(e, d, p + c);
-    row.sum_exp += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, e)));
-    row.sum += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, v)));
   });
+  row.sum_exp = sum_in_double(p, columns);
+  row.sum = sum_in_double(z, columns);
   const auto scale = static_cast<float>(1.0 / row.sum_exp);
   for_lanes(columns, [&](auto d, std::int64_t c)
                          HWY_ATTR { hn::StoreU(hn::Mul(hn::LoadU(d, p + c), hn::Set(d, scale)), d, p + c); });

@@ -242,8 +242,17 @@ Stream& SimulatedDevice::stream() { return *queue_; }
 std::vector<KernelEntry> SimulatedDevice::kernels(std::string_view op) const {
   const OpDef* def = find_op(op);
   if (def == nullptr || !def->reference || options_.missing_ops.contains(op)) return {};
-  return {
-      {def->name, "simulated", Provider::reference, simulated_make(missing_mask_), kFloatingTypes, Arithmetic::f64}};
+  DTypeSet storage;
+  for (DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16}) {
+    if (!options_.missing_dtypes.contains(dtype)) storage.insert(dtype);
+  }
+  return {{def->name,
+           "simulated",
+           Provider::reference,
+           simulated_make(missing_mask_),
+           storage,
+           Arithmetic::f64,
+           {Reproducibility::portable, true}}};
 }
 
 }  // namespace ridgeline

@@ -20,20 +20,27 @@ ValueId through_activation(GradientScope& s, const ForwardOp& op) {
   return s.apply("relu_grad", {op.y(), op.dy()});
 }
 
+ValueId as(GradientScope& s, ValueId id, DType dtype) {
+  return s.type(id).dtype == dtype ? id : s.apply("cast", {id}, {{"to", dtype}});
+}
+
 // Gradients by x, w and bias. The bias gradient is a second result of the weight gradient, which reads dy anyway.
 template <class Data, class Weights>
 Ids linear(GradientScope& s, const ForwardOp& op, ValueId dy, std::vector<std::int64_t> bias_axes, Data&& data,
            Weights&& weights) {
   Ids results(op.node.inputs.size(), kNoValue);
   const bool bias = results.size() == 3 && op.wanted[2];
+  const DType data_dtype = s.type(op.x(0)).dtype;
+  const bool wide_bias = bias && s.type(op.x(2)).dtype != data_dtype;
+  dy = as(s, dy, wide_bias && !op.wanted[1] ? s.type(op.x(2)).dtype : data_dtype);  // it may be f32 beside bf16 or f16
   if (op.wanted[1]) {
-    const Ids both = weights(dy, bias);
-    results[1] = both[0];
+    const Ids both = weights(dy, bias, wide_bias);
+    results[1] = as(s, both[0], data_dtype);
     if (bias) results[2] = both[1];
   } else if (bias) {
     results[2] = s.apply("reduce_sum", {dy}, {{"axes", std::move(bias_axes)}});
   }
-  if (op.wanted[0]) results[0] = data(dy);
+  if (op.wanted[0]) results[0] = data(as(s, dy, data_dtype));
   return results;
 }
 
@@ -46,8 +53,9 @@ Ids conv2d(GradientScope& s, const ForwardOp& op) {
         attributes.set("input", s.shape(op.x(0)).dims());
         return s.apply("conv2d_bwd_data", {dy, op.x(1)}, attributes);
       },
-      [&](ValueId dy, bool bias) {
+      [&](ValueId dy, bool bias, bool f32_results) {
         Attributes attributes = window;
+        attributes.set("f32_results", f32_results);
         const Shape w = s.shape(op.x(1));
         attributes.set("kernel", std::vector<std::int64_t>{w[1], w[2]});
         attributes.set("bias", bias);
@@ -58,7 +66,9 @@ Ids conv2d(GradientScope& s, const ForwardOp& op) {
 Ids dense(GradientScope& s, const ForwardOp& op) {
   return linear(
       s, op, through_activation(s, op), {0}, [&](ValueId dy) { return s.apply("dense_bwd_data", {dy, op.x(1)}); },
-      [&](ValueId dy, bool bias) { return s.apply_all("dense_bwd_weights", {op.x(0), dy}, {{"bias", bias}}); });
+      [&](ValueId dy, bool bias, bool f32_results) {
+        return s.apply_all("dense_bwd_weights", {op.x(0), dy}, {{"bias", bias}, {"f32_results", f32_results}});
+      });
 }
 
 Attributes with_input(const GradientScope& s, const ForwardOp& op) {
@@ -89,16 +99,19 @@ Ids batch_norm_train(GradientScope& s, const ForwardOp& op) {
 // y = (x - mean) * inv_std * gamma + beta with fixed statistics, inv_std = 1 / sqrt(var + epsilon).
 Ids batch_norm_eval(GradientScope& s, const ForwardOp& op) {
   const Shape channels = s.shape(op.x(1));
-  const DType dtype = s.type(op.x(0)).dtype;
+  const DType dtype = s.type(op.x(1)).dtype;  // x may be narrower
+  const ValueId dy = as(s, op.dy(), dtype);
   const ValueId epsilon = s.constant(op.node.attributes.real("epsilon"), dtype);
   const ValueId std = s.apply("sqrt", {s.apply("add", {op.x(4), epsilon})});
   Ids results(5, kNoValue);
-  if (op.wanted[0]) results[0] = s.apply("mul", {op.dy(), s.apply("div", {op.x(1), std})});
-  if (op.wanted[1]) {
-    const ValueId normalised = s.apply("div", {s.apply("sub", {op.x(0), op.x(3)}), std});
-    results[1] = s.unbroadcast(s.apply("mul", {op.dy(), normalised}), channels);
+  if (op.wanted[0]) {
+    results[0] = as(s, s.apply("mul", {dy, s.apply("div", {op.x(1), std})}), s.type(op.x(0)).dtype);
   }
-  if (op.wanted[2]) results[2] = s.unbroadcast(op.dy(), channels);
+  if (op.wanted[1]) {
+    const ValueId normalised = s.apply("div", {s.apply("sub", {as(s, op.x(0), dtype), op.x(3)}), std});
+    results[1] = s.unbroadcast(s.apply("mul", {dy, normalised}), channels);
+  }
+  if (op.wanted[2]) results[2] = s.unbroadcast(dy, channels);
   return results;
 }
 

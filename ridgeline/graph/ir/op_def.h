@@ -26,6 +26,7 @@ enum OpTrait : unsigned {
   kView = 1u << 3,       // the result is operand 0 under another shape: same bytes in row-major order
   kUpdate = 1u << 4,     // result i is the next version of operand i: the planner gives both one address
   kCall = 1u << 5,
+  kCast = 1u << 6,  // the result is operand 0 in another element type
 };
 
 struct AttributeSpec {

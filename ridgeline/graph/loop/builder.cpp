@@ -1,6 +1,7 @@
 #include "ridgeline/graph/loop/builder.h"
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/loop/evaluate.h"
 
 namespace ridgeline::loop {
 namespace {
@@ -39,9 +40,41 @@ std::int32_t Builder::term_of(Expr e) {
   return e.term_;
 }
 
-int Builder::end(Expr value, Ending ending) {
-  results_.push_back({term_of(value), ending});
+int Builder::end(Expr value, Ending ending, DType type) {
+  results_.push_back({term_of(value), ending, type});
   return static_cast<int>(results_.size()) - 1;
+}
+
+// True when every value of the term is one of the type (bf16 or f16).
+bool Builder::holds(std::int32_t term, DType type, std::span<const DType> operands) const {
+  const Term& t = terms_[static_cast<std::size_t>(term)];
+  const Kind round = type == DType::bf16 ? Kind::round_bf16 : Kind::round_f16;
+  switch (t.kind) {
+    case Kind::operand: {
+      const DType stored = operands[static_cast<std::size_t>(t.operand)];
+      return stored == type || stored == DType::u8 || stored == DType::boolean;  // bytes have 8 digits
+    }
+    case Kind::constant: {
+      const auto value = static_cast<float>(t.value);
+      return apply_primitive<float>(round, value, 0, 0) == value;
+    }
+    case Kind::neg:
+    case Kind::abs: return holds(t.a, type, operands);
+    case Kind::max:
+    case Kind::min: return holds(t.a, type, operands) && holds(t.b, type, operands);
+    case Kind::select: return holds(t.b, type, operands) && holds(t.c, type, operands);
+    case Kind::less:
+    case Kind::less_equal:
+    case Kind::equal: return true;
+    default: return t.kind == round;
+  }
+}
+
+Expr Builder::rounded(Expr value, DType type, std::span<const DType> operands) {
+  if (type != DType::bf16 && type != DType::f16) return value;
+  const std::int32_t term = term_of(value);
+  if (holds(term, type, operands)) return {this, term};
+  return apply(type == DType::bf16 ? Kind::round_bf16 : Kind::round_f16, {this, term});
 }
 
 std::vector<Expr> Builder::paste(const Expression& expression, std::span<const Expr> operands) {

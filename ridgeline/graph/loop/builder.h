@@ -47,8 +47,11 @@ class Builder {
   // Copies an expression's terms with `operands` in the place of its operands; one Expr a result, endings left out.
   std::vector<Expr> paste(const Expression& expression, std::span<const Expr> operands);
   // Adds a result; its index.
-  int store(Expr value) { return end(value, Ending::store); }
-  int sum(Expr value) { return end(value, Ending::sum); }
+  int store(Expr value, DType type = DType::f32) { return end(value, Ending::store, type); }
+  int sum(Expr value) { return end(value, Ending::sum, DType::f32); }
+  // The value as storing it in this type would leave it: itself where that changes nothing, as operand i is stored as
+  // operands[i].
+  Expr rounded(Expr value, DType type, std::span<const DType> operands);
   // The canonical expression of the results so far over `operands` operands.
   Expression finish(int operands) const;
   // Number of terms so far, merged ones counted once only after finish().
@@ -61,7 +64,8 @@ class Builder {
   friend Expr uniform(Expr step, std::uint64_t key);
   Expr add(const Term& term);
   std::int32_t term_of(Expr e);
-  int end(Expr value, Ending ending);
+  int end(Expr value, Ending ending, DType type);
+  bool holds(std::int32_t term, DType type, std::span<const DType> operands) const;
 
   std::vector<Term> terms_;
   std::vector<Result> results_;

@@ -44,6 +44,8 @@ Real apply_primitive(Kind kind, Real a, Real b, Real c) {
         return portable_log(a);
     case Kind::sqrt: return std::sqrt(a);
     case Kind::floor: return std::floor(a);
+    case Kind::round_bf16: return static_cast<Real>(to_float(to_bfloat16(static_cast<float>(a))));
+    case Kind::round_f16: return static_cast<Real>(to_float(to_float16(static_cast<float>(a))));
     case Kind::cos: return static_cast<Real>(portable_cos(static_cast<double>(a)));
     case Kind::sin: return static_cast<Real>(portable_sin(static_cast<double>(a)));
     case Kind::add: return a + b;

@@ -43,7 +43,7 @@ Expression canonical(const Expression& expression) {
       renamed[at] = entry->second;
       stack.pop_back();
     }
-    out.results.push_back({renamed[static_cast<std::size_t>(result.term)], result.ending});
+    out.results.push_back({renamed[static_cast<std::size_t>(result.term)], result.ending, result.type});
   }
   return out;
 }

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ridgeline/core/dtype.h"
+#include "ridgeline/graph/ir/dtype_set.h"
 
 namespace ridgeline::loop {
 
@@ -26,6 +26,8 @@ enum class Kind : std::uint8_t {
   log,
   sqrt,
   floor,
+  round_bf16,  // to the nearest bf16 or f16 number, ties to even: what storing a value as such does
+  round_f16,
   cos,
   sin,
   // two arguments
@@ -75,6 +77,7 @@ enum class Ending : std::uint8_t {
 struct Result {
   std::int32_t term = -1;
   Ending ending = Ending::store;
+  DType type = DType::f32;  // as what a fused loop stores it: f32, bf16 or f16; sums are f32
   friend bool operator==(const Result&, const Result&) = default;
 };
 
@@ -84,6 +87,9 @@ struct Expression {
   std::vector<Result> results;
   friend bool operator==(const Expression&, const Expression&) = default;
 };
+
+// As what loops store results.
+inline constexpr DTypeSet kLoopStorage{DType::f32, DType::bf16, DType::f16};
 
 // The same results with equal terms merged, unused ones dropped, and the terms in the order of a depth-first walk from
 // the first result on: equal computations compare equal. Everything that makes expressions returns this form.

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/loop/builder.h"
@@ -15,8 +16,9 @@ constexpr int kMaxDepth = 256;  // of nesting: a bound on the parser's stack
 
 const std::map<std::string_view, Kind>& functions() {
   static const std::map<std::string_view, Kind> table = {
-      {"abs", Kind::abs}, {"exp", Kind::exp}, {"log", Kind::log}, {"sqrt", Kind::sqrt}, {"floor", Kind::floor},
-      {"cos", Kind::cos}, {"sin", Kind::sin}, {"max", Kind::max}, {"min", Kind::min},   {"select", Kind::select}};
+      {"abs", Kind::abs},     {"exp", Kind::exp},         {"log", Kind::log},       {"sqrt", Kind::sqrt},
+      {"floor", Kind::floor}, {"bf16", Kind::round_bf16}, {"f16", Kind::round_f16}, {"cos", Kind::cos},
+      {"sin", Kind::sin},     {"max", Kind::max},         {"min", Kind::min},       {"select", Kind::select}};
   return table;
 }
 
@@ -51,7 +53,16 @@ class Parser {
       return;
     }
     at_ = start;
-    builder_.store(comparison());
+    const Expr value = comparison();
+    builder_.store(value, take(":") ? storage_type() : DType::f32);
+  }
+
+  DType storage_type() {
+    const std::size_t start = at_;
+    const std::optional<DType> type = parse_dtype(word());
+    if (type && kLoopStorage.contains(*type)) return *type;
+    at_ = start;
+    fail("expected one of " + kLoopStorage.to_string());
   }
 
   Expr comparison() {

@@ -19,6 +19,8 @@ const char* function_name(Kind kind) {
     case Kind::log: return "log";
     case Kind::sqrt: return "sqrt";
     case Kind::floor: return "floor";
+    case Kind::round_bf16: return "bf16";
+    case Kind::round_f16: return "f16";
     case Kind::cos: return "cos";
     case Kind::sin: return "sin";
     case Kind::max: return "max";
@@ -85,6 +87,7 @@ class Printer {
       if (i > 0) text += "; ";
       const std::string value = piece(result.term, kCompare);
       text += result.ending == Ending::sum ? "sum(" + value + ")" : value;
+      if (result.type != DType::f32) text += " : " + std::string(name_of(result.type));
     }
     return text;
   }

@@ -3,8 +3,9 @@
 // Loop expressions as text: "sum(x0 + x1 * x2)", "max(x0, 0)". Operands are x0, x1, ...; results are separated by ';';
 // a term with several readers is named first: "t0 = 0.9 * x1 + x2; x0 - x3 * t0; t0".
 //   operators    a < b, a <= b, a == b; a + b, a - b; a * b, a / b; -a
-//   functions    abs exp log sqrt floor cos sin (a) · max min (a, b) · select(c, a, b) · uniform(step, key)
-//   endings      sum(a) as a whole result: the sum over all elements
+//   functions    abs exp log sqrt floor cos sin (a) · bf16 f16 (a): rounded to the type · max min (a, b) · select(c, a,
+//   b) · uniform(step, key) endings      sum(a) as a whole result: the sum over all elements storage      "a : bf16" as
+//   a whole result: stored as bf16 (f16); without it as f32
 // Numbers round-trip exactly. parse(to_string(e)) == e for canonical expressions without trailing unused operands.
 #pragma once
 

@@ -15,9 +15,11 @@ double epsilon_of(std::string_view op, const Attributes& attributes) {
   return epsilon;
 }
 
-// Checks x [...,C] and that the operands from `first` on are [C]; returns C.
+// Checks x [...,C] and that the operands from `first` on are [C], of one type: x's, or f32; returns C.
 std::int64_t channels_of(std::string_view op, const OpInstance& instance, std::size_t first) {
-  expect_one_floating_dtype(op, instance.inputs);
+  expect_one_floating_dtype(op, instance.inputs.first(first));
+  expect_one_floating_dtype(op, instance.inputs.subspan(first));
+  expect_parameter_dtype(op, "operand " + std::to_string(first), instance.inputs[first], instance.inputs[0].dtype);
   const Shape& x = instance.inputs[0].shape;
   if (x.rank() < 2) fail(op, "x must have a batch axis and a channel axis, not " + instance.inputs[0].to_string());
   for (std::size_t i = first; i < instance.inputs.size(); ++i) {
@@ -47,7 +49,7 @@ std::vector<ValueType> infer_train(const OpInstance& op) {
   if (op.inputs[0].shape.elements() <= c) {
     fail("batch_norm_train", "more than one value per channel is needed, x is " + op.inputs[0].to_string());
   }
-  const ValueType statistic{op.inputs[0].dtype, Shape{c}};
+  const ValueType statistic{op.inputs[1].dtype, Shape{c}};
   return {op.inputs[0], statistic, statistic, statistic, statistic};
 }
 
@@ -85,7 +87,7 @@ void reference_train(const OpInstance& op, std::span<const Tensor> inputs, std::
 std::vector<ValueType> infer_backward(const OpInstance& op) {
   const std::int64_t c = channels_of("batch_norm_bwd", op, 2);
   expect_shape("batch_norm_bwd", "dy", op.inputs[1], op.inputs[0].shape);
-  const ValueType parameter{op.inputs[0].dtype, Shape{c}};
+  const ValueType parameter{op.inputs[2].dtype, Shape{c}};
   return {op.inputs[0], parameter, parameter};
 }
 
@@ -144,7 +146,7 @@ std::vector<OpDef> batch_norm_ops() {
   train.law =
       "y = (x - mean) * inv_std * gamma + beta, mean and variance over all axes of x but the last, inv_std = 1 / "
       "sqrt(variance + epsilon); new_running = (1 - momentum) * running + momentum * (mean, or variance * m/(m-1) of m "
-      "values)";
+      "values). Beside bf16 and f16 x, parameters and statistics may be f32";
   train.operands = {"x", "gamma", "beta", "running_mean", "running_var"};
   train.min_operands = train.max_operands = 5;
   train.results = {"y", "mean", "inv_std", "new_running_mean", "new_running_var"};

@@ -99,13 +99,16 @@ Convolution forward_of(const OpInstance& op) {
 }
 
 std::vector<ValueType> infer_forward(const OpInstance& op) {
-  expect_one_floating_dtype("conv2d", op.inputs);
+  expect_one_floating_dtype("conv2d", op.inputs.first(2));
   expect_rank("conv2d", "image", op.inputs[0], 4);
   expect_rank("conv2d", "weight", op.inputs[1], 4);
   const Convolution conv = forward_of(op);
-  if (op.inputs.size() == 3) expect_shape("conv2d", "bias", op.inputs[2], {conv.k});
+  if (op.inputs.size() == 3) {
+    expect_parameter_dtype("conv2d", "bias", op.inputs[2], op.inputs[0].dtype);
+    expect_shape("conv2d", "bias", op.inputs[2], {conv.k});
+  }
   with_relu("conv2d", op.attributes);
-  return {{op.inputs[0].dtype, conv.result()}};
+  return {{result_dtype("conv2d", op.attributes, op.inputs[0].dtype), conv.result()}};
 }
 
 void reference_forward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
@@ -145,7 +148,7 @@ std::vector<ValueType> infer_data(const OpInstance& op) {
   expect_rank("conv2d_bwd_data", "weight", op.inputs[1], 4);
   const Convolution conv = data_of(op);
   expect_shape("conv2d_bwd_data", "dy", op.inputs[0], conv.result());
-  return {{op.inputs[0].dtype, conv.image()}};
+  return {{result_dtype("conv2d_bwd_data", op.attributes, op.inputs[0].dtype), conv.image()}};
 }
 
 void reference_data(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
@@ -182,8 +185,9 @@ std::vector<ValueType> infer_weights(const OpInstance& op) {
   expect_rank("conv2d_bwd_weights", "dy", op.inputs[1], 4);
   const Convolution conv = weights_of(op);
   expect_shape("conv2d_bwd_weights", "dy", op.inputs[1], conv.result());
-  std::vector<ValueType> results = {{op.inputs[0].dtype, conv.weight()}};
-  if (op.attributes.boolean("bias")) results.push_back({op.inputs[0].dtype, Shape{conv.k}});
+  const DType dtype = result_dtype("conv2d_bwd_weights", op.attributes, op.inputs[0].dtype);
+  std::vector<ValueType> results = {{dtype, conv.weight()}};
+  if (op.attributes.boolean("bias")) results.push_back({dtype, Shape{conv.k}});
   return results;
 }
 
@@ -212,12 +216,14 @@ std::vector<OpDef> conv2d_ops() {
   forward.name = "conv2d";
   forward.law =
       "y[n,h,w,k] = b[k] + sum over r,s,c of x[n, h*stride + r*dilation - top, w*stride + s*dilation - left, c] * "
-      "w[k,r,s,c]; x [N,H,W,C], w [K,R,S,C/groups], zeros outside the image; then the activation";
+      "w[k,r,s,c]; x [N,H,W,C], w [K,R,S,C/groups], zeros outside the image; then the activation. b may be f32 beside "
+      "bf16 and f16 data";
   forward.operands = {"x", "w", "b"};
   forward.min_operands = 2;
   forward.max_operands = 3;
   forward.results = {"y"};
-  forward.attributes = attributes_and({optional("activation", std::string("none"), "none or relu, applied to y")});
+  forward.attributes =
+      attributes_and({optional("activation", std::string("none"), "none or relu, applied to y"), f32_results()});
   forward.infer = infer_forward;
   forward.reference = reference_forward;
   forward.cost = cost_forward;
@@ -228,7 +234,8 @@ std::vector<OpDef> conv2d_ops() {
   data.operands = {"dy", "w"};
   data.min_operands = data.max_operands = 2;
   data.results = {"dx"};
-  data.attributes = attributes_and({required("input", Integers{1, 224, 224, 3}, "shape of the image, [N,H,W,C]")});
+  data.attributes =
+      attributes_and({required("input", Integers{1, 224, 224, 3}, "shape of the image, [N,H,W,C]"), f32_results()});
   data.infer = infer_data;
   data.reference = reference_data;
   data.cost = cost_data;
@@ -241,7 +248,7 @@ std::vector<OpDef> conv2d_ops() {
   weights.min_operands = weights.max_operands = 2;
   weights.results = {"dw", "db"};
   weights.attributes = attributes_and({required("kernel", Integers{3, 3}, "height and width of the kernel"),
-                                       optional("bias", false, "whether db is a second result")});
+                                       optional("bias", false, "whether db is a second result"), f32_results()});
   weights.infer = infer_weights;
   weights.reference = reference_weights;
   weights.cost = cost_weights;

@@ -16,7 +16,7 @@ bool with_relu(const Attributes& attributes) {
 }
 
 void expect_matrices(std::string_view op, const OpInstance& instance, std::string_view first, std::string_view second) {
-  expect_one_floating_dtype(op, instance.inputs);
+  expect_one_floating_dtype(op, instance.inputs.first(2));
   expect_rank(op, first, instance.inputs[0], 2);
   expect_rank(op, second, instance.inputs[1], 2);
 }
@@ -56,9 +56,12 @@ std::vector<ValueType> infer_forward(const OpInstance& op) {
     fail("dense", "weight " + w.to_string() + " has " + std::to_string(w[1]) + " inputs, x " + x.to_string() + " has " +
                       std::to_string(x[1]) + " columns");
   }
-  if (op.inputs.size() == 3) expect_shape("dense", "bias", op.inputs[2], {w[0]});
+  if (op.inputs.size() == 3) {
+    expect_parameter_dtype("dense", "bias", op.inputs[2], op.inputs[0].dtype);
+    expect_shape("dense", "bias", op.inputs[2], {w[0]});
+  }
   with_relu(op.attributes);
-  return {{op.inputs[0].dtype, {x[0], w[0]}}};
+  return {{result_dtype("dense", op.attributes, op.inputs[0].dtype), {x[0], w[0]}}};
 }
 
 void reference_forward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
@@ -84,7 +87,7 @@ std::vector<ValueType> infer_data(const OpInstance& op) {
     fail("dense_bwd_data", "weight " + w.to_string() + " has " + std::to_string(w[0]) + " outputs, dy " +
                                dy.to_string() + " has " + std::to_string(dy[1]) + " columns");
   }
-  return {{op.inputs[0].dtype, {dy[0], w[1]}}};
+  return {{result_dtype("dense_bwd_data", op.attributes, op.inputs[0].dtype), {dy[0], w[1]}}};
 }
 
 void reference_data(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
@@ -101,8 +104,9 @@ std::vector<ValueType> infer_weights(const OpInstance& op) {
   if (x[0] != dy[0]) {
     fail("dense_bwd_weights", "x " + x.to_string() + " and dy " + dy.to_string() + " have different numbers of rows");
   }
-  std::vector<ValueType> results = {{op.inputs[0].dtype, {dy[1], x[1]}}};
-  if (op.attributes.boolean("bias")) results.push_back({op.inputs[0].dtype, Shape{dy[1]}});
+  const DType dtype = result_dtype("dense_bwd_weights", op.attributes, op.inputs[0].dtype);
+  std::vector<ValueType> results = {{dtype, {dy[1], x[1]}}};
+  if (op.attributes.boolean("bias")) results.push_back({dtype, Shape{dy[1]}});
   return results;
 }
 
@@ -125,12 +129,14 @@ void reference_weights(const OpInstance& op, std::span<const Tensor> inputs, std
 std::vector<OpDef> dense_ops() {
   OpDef forward;
   forward.name = "dense";
-  forward.law = "y[n,k] = b[k] + sum over c of x[n,c] * w[k,c]; x [N,C], w [K,C]; then the activation";
+  forward.law =
+      "y[n,k] = b[k] + sum over c of x[n,c] * w[k,c]; x [N,C], w [K,C]; then the activation. b may be f32 beside bf16 "
+      "and f16 data";
   forward.operands = {"x", "w", "b"};
   forward.min_operands = 2;
   forward.max_operands = 3;
   forward.results = {"y"};
-  forward.attributes = {optional("activation", std::string("none"), "none or relu, applied to y")};
+  forward.attributes = {optional("activation", std::string("none"), "none or relu, applied to y"), f32_results()};
   forward.infer = infer_forward;
   forward.reference = reference_forward;
   forward.cost = [](const OpInstance& op, std::span<const ValueType> results) {
@@ -144,6 +150,7 @@ std::vector<OpDef> dense_ops() {
   data.operands = {"dy", "w"};
   data.min_operands = data.max_operands = 2;
   data.results = {"dx"};
+  data.attributes = {f32_results()};
   data.infer = infer_data;
   data.reference = reference_data;
   data.cost = forward.cost;
@@ -154,7 +161,7 @@ std::vector<OpDef> dense_ops() {
   weights.operands = {"x", "dy"};
   weights.min_operands = weights.max_operands = 2;
   weights.results = {"dw", "db"};
-  weights.attributes = {optional("bias", false, "whether db is a second result")};
+  weights.attributes = {optional("bias", false, "whether db is a second result"), f32_results()};
   weights.infer = infer_weights;
   weights.reference = reference_weights;
   weights.cost = [](const OpInstance& op, std::span<const ValueType> results) {

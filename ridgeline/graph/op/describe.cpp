@@ -50,6 +50,7 @@ std::string traits_of(const OpDef& def) {
   add(kView, "a view of its operand");
   add(kUpdate, "results are the next versions of the first operands");
   add(kCall, "call");
+  add(kCast, "its operand in another type");
   return text;
 }
 

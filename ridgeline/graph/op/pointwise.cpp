@@ -84,6 +84,7 @@ OpDef select_op() {
 OpDef cast_op() {
   Expression expression = define<1>([](Expr x) { return x; });
   OpDef def = pointwise_op("cast", {"x"}, [expression](const Attributes&) { return expression; });
+  def.traits |= kCast;
   def.law = "x in another element type: integers towards zero and saturating, bool as x != 0";
   def.attributes = {required("to", DType::f32, "the element type of the result")};
   // An i32 becomes a narrow floating number by one rounding, and stays zero or not, in f32 as well.
@@ -162,7 +163,7 @@ OpDef dropout_op() {
 OpDef loop_op() {
   OpDef def = pointwise_op("loop", {"x"},
                            [](const Attributes& attributes) { return loop::parse(attributes.string("expression")); });
-  def.law = "the expression, element by element, in f32";
+  def.law = "the expression, element by element, in f32; a result is stored as the type that it names";
   def.arithmetic = [](const OpInstance&, std::span<const ValueType>) { return Arithmetic::f32; };
   def.min_operands = 0;
   def.max_operands = -1;
@@ -181,7 +182,7 @@ OpDef loop_op() {
     const Shape shape = broadcast_shape("loop", op.inputs);
     std::vector<ValueType> results;
     for (const loop::Result& result : expression.results) {
-      results.push_back({DType::f32, result.ending == loop::Ending::sum ? Shape{} : shape});
+      results.push_back({result.type, result.ending == loop::Ending::sum ? Shape{} : shape});
     }
     return results;
   };

@@ -49,6 +49,19 @@ void expect_one_floating_dtype(std::string_view op, std::span<const ValueType> i
   }
 }
 
+void expect_parameter_dtype(std::string_view op, std::string_view what, const ValueType& parameter, DType data) {
+  const bool wider = parameter.dtype == DType::f32 && (data == DType::bf16 || data == DType::f16);
+  if (parameter.dtype == data || wider) return;
+  fail(op, std::string(what) + " is " + parameter.to_string() + " beside " + std::string(name_of(data)) +
+               " data; the same type is meant" + (data == DType::f64 || data == DType::f32 ? "" : ", or f32"));
+}
+
+DType result_dtype(std::string_view op, const Attributes& attributes, DType data) {
+  if (!attributes.boolean("f32_results")) return data;
+  if (data == DType::f64) fail(op, "f32_results=true would narrow the results of f64 operands");
+  return DType::f32;
+}
+
 void expect_axes(std::string_view op, const Integers& axes, int rank) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i] < 0 || axes[i] >= rank) {

@@ -27,6 +27,10 @@ void expect_shape(std::string_view op, std::string_view what, const ValueType& t
 Shape shape_attribute(std::string_view op, std::string_view what, const Integers& dims);
 // Every floating operand has the dtype of the first, which must be floating; operands of other kinds are left alone.
 void expect_one_floating_dtype(std::string_view op, std::span<const ValueType> inputs);
+// A parameter beside data of type `data` (a bias, a scale): of the same type, or f32 beside bf16 and f16 data.
+void expect_parameter_dtype(std::string_view op, std::string_view what, const ValueType& parameter, DType data);
+// f32 where the attribute "f32_results" is set, else `data`. The attribute widens: beside f64 it is an Error.
+DType result_dtype(std::string_view op, const Attributes& attributes, DType data);
 // `axes` are distinct and in [0, rank).
 void expect_axes(std::string_view op, const Integers& axes, int rank);
 
@@ -35,6 +39,11 @@ inline AttributeSpec required(std::string name, Attribute example, std::string m
 }
 inline AttributeSpec optional(std::string name, Attribute fallback, std::string meaning) {
   return {std::move(name), fallback, fallback, std::move(meaning)};
+}
+
+// The row of that attribute: ops whose sums are f32 inside can store them so.
+inline AttributeSpec f32_results() {
+  return optional("f32_results", false, "results are f32, not rounded to the type of the operands");
 }
 
 // The elements as doubles, whatever the type.

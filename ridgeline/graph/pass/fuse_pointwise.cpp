@@ -4,6 +4,7 @@
 #include <map>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/tensor.h"
 #include "ridgeline/graph/ir/op_def.h"
 #include "ridgeline/graph/loop/builder.h"
 #include "ridgeline/graph/loop/text.h"
@@ -45,8 +46,10 @@ class Fuser {
     }
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
-      if (node.op == "constant" && graph.value(node.outputs[0]).type.dtype == DType::f32) {
-        constants_[node.outputs[0]] = node.attributes.real("value");
+      if (node.op == "constant" && loop::kLoopStorage.contains(graph.value(node.outputs[0]).type.dtype)) {
+        Tensor stored(graph.value(node.outputs[0]).type.dtype, Shape{});
+        stored.set(0, node.attributes.real("value"));
+        constants_[node.outputs[0]] = stored.dtype() == DType::f32 ? node.attributes.real("value") : stored.at(0);
       }
       fusable_.push_back(can_fuse(static_cast<int>(i)));
     }
@@ -222,13 +225,19 @@ class Fuser {
       if (std::find(loop.results.begin(), loop.results.end(), id) == loop.results.end()) loop.results.push_back(id);
     }
     Builder builder;
-    std::map<ValueId, Expr> values;
+    std::map<ValueId, Expr> values;  // as others read them: rounded to their types
+    std::map<ValueId, Expr> stored;  // as they are stored, which rounds
+    std::vector<DType> types;        // of operands
+    for (ValueId id : loop.operands) types.push_back(type(id).dtype);
     const auto operand = [&](ValueId id) {
       if (const auto constant = constants_.find(id); constant != constants_.end())
         return builder.constant(constant->second);
       const auto found = std::find(loop.operands.begin(), loop.operands.end(), id);
       const auto index = static_cast<int>(found - loop.operands.begin());
-      if (found == loop.operands.end()) loop.operands.push_back(id);
+      if (found == loop.operands.end()) {
+        loop.operands.push_back(id);
+        types.push_back(type(id).dtype);
+      }
       return builder.operand(index);
     };
     for (int m : members) {
@@ -245,14 +254,17 @@ class Fuser {
       Expression expression = op_def(n.op).expression(n.attributes);
       expression.operands = static_cast<std::int32_t>(inputs.size());
       const std::vector<Expr> results = builder.paste(expression, inputs);
-      for (std::size_t k = 0; k < results.size(); ++k) values.emplace(n.outputs[k], results[k]);
+      for (std::size_t k = 0; k < results.size(); ++k) {
+        stored.emplace(n.outputs[k], results[k]);
+        values.emplace(n.outputs[k], builder.rounded(results[k], type(n.outputs[k]).dtype, types));
+      }
     }
     for (ValueId id : loop.results) {
       const bool sum = is_full_sum(sink) && id == node(sink).outputs[0];
       if (sum)
         builder.sum(values.at(id));
       else
-        builder.store(values.at(id));
+        builder.store(stored.at(id), type(id).dtype);
     }
     loop.expression = builder.finish(static_cast<int>(loop.operands.size()));
     return loop;
@@ -317,7 +329,7 @@ class Fuser {
   std::vector<int> group_;                         // by node: the sink of its group, or -1
   std::vector<std::vector<ValueId>> overwriting_;  // by node: the arguments whose memory its results take
   std::map<ValueId, ValueId> replaces_;            // next version -> argument
-  std::map<ValueId, double> constants_;            // f32 scalars known now
+  std::map<ValueId, double> constants_;            // scalars known now
   std::vector<bool> fusable_;                      // by node
   std::vector<std::vector<int>> groups_;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ridgeline/graph/loop/expression.h"
+
 namespace ridgeline {
 
 bool FusionLimits::takes_epilogue(std::string_view op, std::string_view activation, DType type) const {
@@ -16,7 +18,7 @@ FusionLimits reference_fusion_limits() {
   limits.loop = {.terms = 1024,
                  .operands = 256,
                  .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},
-                 .results = {DType::f32},
+                 .results = loop::kLoopStorage,
                  .sums = true};
   return limits;
 }

@@ -6,6 +6,7 @@
 #include "ridgeline/graph/pass/fuse_epilogue.h"
 #include "ridgeline/graph/pass/fuse_pointwise.h"
 #include "ridgeline/graph/pass/inline.h"
+#include "ridgeline/graph/pass/precision.h"
 #include "ridgeline/graph/pass/schedule.h"
 #include "ridgeline/graph/pass/simplify.h"
 
@@ -22,6 +23,7 @@ constexpr Pass kPasses[] = {
     {"inline", alone<inline_calls>, true, "replaces every call by the body of its function"},
     {"simplify", alone<simplify>, false,
      "folds constants, merges equal ops, drops ops that change nothing or are not read"},
+    {"precision", precision, false, "stores values of some ops as bf16 or f16, by the precision mode and its op lists"},
     {"fuse_epilogue", fuse_epilogue, false,
      "lets conv2d and dense apply the relu that follows them, where the device can"},
     {"fuse_pointwise", fuse_pointwise, false,

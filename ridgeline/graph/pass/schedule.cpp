@@ -20,12 +20,17 @@ class Order {
     }
   }
 
-  // Readers of version n come before the op that makes version n+1.
+  // Readers of version n, and of casts of it (compilation makes those from version n when they are read), come before
+  // the op that makes version n+1.
   void add_readers_before(const Graph& graph, const Update& update, std::size_t writer) {
     urgent_[writer] = true;
+    std::set<ValueId> version = {update.current};
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      for (ValueId id : graph.nodes[i].inputs) {
-        if (id == update.current) before(static_cast<int>(i), writer);
+      const Node& node = graph.nodes[i];
+      for (ValueId id : node.inputs) {
+        if (!version.contains(id)) continue;
+        before(static_cast<int>(i), writer);
+        if (op_def(node.op).has(kCast)) version.insert(node.outputs[0]);
       }
     }
   }

@@ -1,0 +1,59 @@
+// ridgeline/device/cpu/direct/panels.h
+//
+// Weights in panels of columns, as the product kernel reads them (winograd/products.h), and how work on them is dealt
+// out. Panels are packed a few at a time, so that the copy needs little memory whatever the size of the layer.
+#pragma once
+
+#include <algorithm>
+
+#include "ridgeline/device/cpu/winograd/products.h"
+#include "ridgeline/device/cpu/winograd/scratch.h"
+#include "ridgeline/device/cpu/winograd/transforms.h"
+
+namespace ridgeline::device::direct {
+
+// The sum over this many products is made in registers and then added: part of the law of these kernels' bits.
+constexpr std::int64_t kDepthStep = 256;
+// Positions of a row that are one piece of work.
+constexpr std::int64_t kMostPositions = 96;
+
+// All panels of all groups: `columns` of a group, each `depth` long.
+struct Panels {
+  std::int64_t groups, columns, depth;
+  std::int64_t width = winograd::panel_width();
+
+  std::int64_t of_group() const { return (columns + width - 1) / width; }
+  std::int64_t total() const { return groups * of_group(); }
+  std::int64_t floats() const { return depth * width; }
+  // Packed at once.
+  std::int64_t batch() const {
+    constexpr std::int64_t kMostFloats = std::int64_t{2} << 20;
+    return std::clamp<std::int64_t>(kMostFloats / floats(), 1, total());
+  }
+
+  struct Panel {
+    std::int64_t group;
+    std::int64_t first;  // column of the group
+    std::int64_t count;
+  };
+  Panel panel(std::int64_t index) const {
+    const std::int64_t first = index % of_group() * width;
+    return {index / of_group(), first, std::min(width, columns - first)};
+  }
+};
+
+// pack(panel, to) for each panel, then work(panel, packed, item, thread) for each of `items`, batch by batch.
+template <class Pack, class Work>
+void for_each_panel(const Panels& panels, std::int64_t items, float* packed, const Pack& pack, const Work& work) {
+  for (std::int64_t begin = 0; begin < panels.total(); begin += panels.batch()) {
+    const std::int64_t count = std::min(panels.batch(), panels.total() - begin);
+    winograd::for_each_item(count,
+                            [&](std::int64_t i, int) { pack(panels.panel(begin + i), packed + i * panels.floats()); });
+    winograd::for_each_item(count * items, [&](std::int64_t i, int thread) {
+      const std::int64_t at = i / items;
+      work(panels.panel(begin + at), packed + at * panels.floats(), i % items, thread);
+    });
+  }
+}
+
+}  // namespace ridgeline::device::direct

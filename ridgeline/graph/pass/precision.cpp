@@ -1,0 +1,228 @@
+#include "ridgeline/graph/pass/precision.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/tensor.h"
+#include "ridgeline/graph/ir/op_def.h"
+#include "ridgeline/graph/pass/precision_rules.h"
+
+namespace ridgeline {
+namespace {
+
+constexpr std::string_view kF32Results = "f32_results";
+
+// The types of one op after the rewrite.
+struct Types {
+  DType operands = DType::f32;
+  DType results = DType::f32;
+};
+
+class Rewriter {
+ public:
+  Rewriter(Graph& graph, PassContext& context) : graph_(graph), context_(context), policy_(context.precision) {
+    for (const Node& node : graph.nodes) names_.insert(node.name);
+    // Values that are f32 in the graph as it came: only these change.
+    for (const ValueInfo& info : graph.values) f32_.push_back(info.type.dtype == DType::f32);
+  }
+
+  void run() {
+    std::vector<Node> nodes = std::move(graph_.nodes);
+    for (Node& node : nodes) rewrite(std::move(node));
+    for (Update& update : graph_.updates) update.next = as_given(update.next);
+    for (Return& r : graph_.returns) r.value = as_given(r.value);
+    graph_.nodes = std::move(made_);
+    remove_dead_nodes(graph_);
+    report_unused();
+  }
+
+ private:
+  static std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
+  DType dtype(ValueId id) const { return graph_.value(id).type.dtype; }
+  bool changes(ValueId id) const { return at(id) < f32_.size() && f32_[at(id)]; }
+  static bool wide(const PrecisionRule& rule, std::size_t operand) { return (rule.wide >> operand & 1u) != 0; }
+
+  void rewrite(Node node) {
+    const PrecisionRule* rule = find_precision_rule(node.op);
+    const Types types = rule ? types_of(node, *rule) : Types{};
+    std::vector<ValueType> inputs;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      ValueId& id = node.inputs[i];
+      if (changes(id)) id = in_type(id, rule && wide(*rule, i) ? DType::f32 : types.operands, node);
+      inputs.push_back(graph_.value(id).type);
+    }
+    if (types.operands != DType::f32) {
+      if (types.results != types.operands) node.attributes.set(std::string(kF32Results), true);
+      const std::vector<ValueType> results = infer_types(op_def(node.op), inputs, node.attributes, node.name);
+      for (std::size_t i = 0; i < results.size(); ++i) graph_.value(node.outputs[i]).type = results[i];
+    }
+    if (node.op == "constant") constants_[node.outputs[0]] = node.attributes.real("value");
+    made_.push_back(std::move(node));
+  }
+
+  Types types_of(const Node& node, const PrecisionRule& rule) {
+    bool any = false;
+    bool all_low = true;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!changes(node.inputs[i]) || wide(rule, i) || constants_.contains(node.inputs[i])) continue;
+      any = true;
+      all_low = all_low && dtype(node.inputs[i]) != DType::f32;
+    }
+    if (!any || rule.role == PrecisionRole::fixed || kept(node)) return {};
+    if (const PrecisionOverride* told = override_of(node)) {
+      if (told->results != told->operands && !has_f32_results(node)) {
+        throw Error("[precision] op " + node.name + " (" + node.op + ") gives results of the type of its operands; " +
+                    "f32 results of " + std::string(name_of(told->operands)) + " operands are for " + matrix_ops());
+      }
+      return {told->operands, told->results};
+    }
+    return by_mode(node, rule, all_low);
+  }
+
+  Types by_mode(const Node& node, const PrecisionRule& rule, bool all_low) const {
+    const bool matrix = rule.role == PrecisionRole::matrix;
+    bool low = false;
+    bool f32_results = matrix && rule.master_gradient;
+    switch (policy_.rewrite) {
+      case PrecisionRewrite::none: return {};
+      case PrecisionRewrite::lists: {
+        const auto moved = policy_.moved.find(node.op);
+        const PrecisionList list = moved == policy_.moved.end() ? rule.list : moved->second;
+        low = list == PrecisionList::white || (list == PrecisionList::gray && all_low);
+        break;
+      }
+      case PrecisionRewrite::matrix: low = matrix || !takes(node.op, DType::f32); break;
+      case PrecisionRewrite::matrix_f32_results:
+        low = matrix;
+        f32_results = matrix;
+        break;
+      case PrecisionRewrite::everything: low = true; break;
+      case PrecisionRewrite::where_needed: low = !takes(node.op, DType::f32); break;
+    }
+    if (!low || !takes(node.op, policy_.low)) return {};
+    return {policy_.low, f32_results ? DType::f32 : policy_.low};
+  }
+
+  bool takes(std::string_view op, DType type) const { return !context_.takes || context_.takes(op, type); }
+
+  static bool has_f32_results(const Node& node) {
+    const OpDef& def = op_def(node.op);
+    return std::any_of(def.attributes.begin(), def.attributes.end(),
+                       [](const AttributeSpec& spec) { return spec.name == kF32Results; });
+  }
+
+  static std::string matrix_ops() {
+    std::string list;
+    for (const PrecisionRule& rule : precision_rules()) {
+      if (rule.role == PrecisionRole::matrix) list += (list.empty() ? "" : ", ") + std::string(rule.op);
+    }
+    return list;
+  }
+
+  // An op, or all of a scope or of an op's gradient: "fc" stands for fc, fc/dense and fc/dense/grad.
+  static bool in_scope(const std::string& name, const std::string& key) {
+    return name == key ||
+           (name.size() > key.size() && name.starts_with(key) && (key.back() == '/' || name[key.size()] == '/'));
+  }
+
+  bool kept(const Node& node) {
+    bool any = false;
+    for (const std::string& key : policy_.keep) {
+      if (!in_scope(node.name, key)) continue;
+      used_.insert(key);
+      any = true;
+    }
+    return any || std::find(policy_.keep_ops.begin(), policy_.keep_ops.end(), node.op) != policy_.keep_ops.end();
+  }
+
+  const PrecisionOverride* override_of(const Node& node) {
+    const PrecisionOverride* found = nullptr;
+    for (const PrecisionOverride& o : policy_.overrides) {
+      if (o.by_name ? o.key != node.name : (o.key != node.op || found)) continue;
+      used_.insert(o.key);
+      found = &o;
+      if (o.by_name) break;
+    }
+    return policy_.rewrite == PrecisionRewrite::none ? nullptr : found;
+  }
+
+  // Whatever the user named and this graph has not.
+  void report_unused() {
+    std::vector<std::string> names(names_.begin(), names_.end());
+    const auto check = [&](const std::string& key) {
+      if (used_.contains(key)) return;
+      context_.warnings.push_back("precision: graph @" + graph_.name + " has no op or scope '" + key + "'" +
+                                  did_you_mean(key, names));
+    };
+    for (const std::string& key : policy_.keep) check(key);
+    for (const PrecisionOverride& o : policy_.overrides) {
+      if (o.by_name && policy_.rewrite != PrecisionRewrite::none) check(o.key);
+    }
+  }
+
+  // The f32 value of the graph as it came, in this type: a cast, made once, in front of its first reader.
+  ValueId in_type(ValueId id, DType type, const Node& reader) {
+    if (dtype(id) == type) return id;
+    const auto [entry, is_new] = casts_.try_emplace({id, type}, kNoValue);
+    if (is_new) entry->second = add_cast(id, type, reader.name, reader.where);
+    return entry->second;
+  }
+
+  ValueId as_given(ValueId id) {
+    if (!changes(id) || dtype(id) == DType::f32) return id;
+    const auto [entry, is_new] = casts_.try_emplace({id, DType::f32}, kNoValue);
+    if (is_new) entry->second = add_cast(id, DType::f32, "result", {});
+    return entry->second;
+  }
+
+  ValueId add_cast(ValueId id, DType type, const std::string& reader, const LocationStack& where) {
+    const ValueInfo from = graph_.value(id);
+    const ValueKind kind = from.kind == ValueKind::grad ? ValueKind::grad : ValueKind::activation;
+    const ValueId made = graph_.add_value({{type, from.type.shape}, kind, ""});
+    Node node;
+    node.op = "cast";
+    node.inputs = {id};
+    node.attributes = {{"to", type}};
+    if (const auto constant = constants_.find(id); constant != constants_.end()) {
+      Tensor rounded(type, Shape{});
+      rounded.set(0, constant->second);
+      node.op = "constant";
+      node.inputs.clear();
+      node.attributes = {{"value", rounded.at(0)}, {"dtype", type}};
+    }
+    node.outputs = {made};
+    // After the argument, or after the op that reads it first.
+    std::string base = (from.name.empty() ? reader : from.name) + "/" + std::string(name_of(type));
+    node.name = base;
+    for (int n = 1; !names_.insert(node.name).second; ++n) node.name = numbered_name(base, n);
+    node.where = where;
+    made_.push_back(std::move(node));
+    return made;
+  }
+
+  static std::string numbered_name(const std::string& base, int n) { return base + "_" + std::to_string(n); }
+
+  Graph& graph_;
+  PassContext& context_;
+  const PrecisionPolicy& policy_;
+  std::set<std::string> names_;  // of nodes
+  std::vector<bool> f32_;        // by value of the graph as it came
+  std::vector<Node> made_;
+  std::map<std::pair<ValueId, DType>, ValueId> casts_;
+  std::map<ValueId, double> constants_;
+  std::set<std::string> used_;  // what the user named and the graph has
+};
+
+}  // namespace
+
+Graph precision(Graph graph, PassContext& context) {
+  const PrecisionPolicy& policy = context.precision;
+  if (policy.rewrite == PrecisionRewrite::none) return graph;
+  Rewriter(graph, context).run();
+  return graph;
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,16 @@
+// ridgeline/graph/pass/precision.h
+//
+// Stores what some ops read and write as bf16 or f16, as the context's policy says, with a cast once a value where the
+// types meet.
+// Keeps: parameters, states, updates, inputs and returned values in their types, names of ops, and, in the list modes,
+// gradients of parameters in f32. Changes: types of values between ops, so results are rounded to them.
+#pragma once
+
+#include "ridgeline/graph/ir/graph.h"
+#include "ridgeline/graph/pass/pass_context.h"
+
+namespace ridgeline {
+
+Graph precision(Graph graph, PassContext& context);
+
+}  // namespace ridgeline

@@ -1,0 +1,150 @@
+#include "ridgeline/graph/pass/precision_rules.h"
+
+#include <algorithm>
+
+namespace ridgeline {
+namespace {
+
+using enum PrecisionList;
+using enum PrecisionRole;
+
+constexpr std::string_view kMaster = "parameters and slots stay f32";
+constexpr std::string_view kMetric = "counts and losses are read by people";
+constexpr std::string_view kOwnTypes = "says the types of its results itself";
+
+constexpr PrecisionRule kRules[] = {
+    {"conv2d", white, matrix, 1u << 2, false, "Conv2D, DepthwiseConv2D", ""},
+    {"conv2d_bwd_data", white, matrix, 0, false, "Conv2DBackpropInput, DepthwiseConv2DBackpropInput", ""},
+    {"conv2d_bwd_weights", white, matrix, 0, true, "Conv2DBackpropFilter, DepthwiseConv2DBackpropFilter", ""},
+    {"dense", white, matrix, 1u << 2, false, "MatMul, MatMulV2, GEMM", ""},
+    {"dense_bwd_data", white, matrix, 0, false, "MatMul, MatMulV2, GEMM", ""},
+    {"dense_bwd_weights", white, matrix, 0, true, "MatMul, MatMulV2, GEMM", ""},
+    {"relu_grad", white, vector, 0, false, "ReluGradV2", ""},
+
+    {"relu", gray, vector, 0, false, "Relu, ReluV2", ""},
+    {"max_pool", gray, vector, 0, false, "MaxPool, MaxPoolWithArgmax", ""},
+    {"max_pool_bwd", gray, vector, 0, false, "MaxPoolGrad, MaxPoolGradWithArgmax", ""},
+    {"avg_pool", gray, vector, 0, false, "AvgPool", ""},
+    {"avg_pool_bwd", gray, vector, 0, false, "AvgPoolGrad", ""},
+    {"lrn", gray, vector, 0, false, "LRN", ""},
+    {"lrn_bwd", gray, vector, 0, false, "LRNGrad", ""},
+    {"batch_norm_train", gray, vector, 0b11110, false, "BNTrainingReduce, BNTrainingUpdate", ""},
+    {"batch_norm_bwd", gray, vector, 0b11100, false, "BNTrainingReduceGrad, BNTrainingUpdateGrad", ""},
+    {"batch_norm_eval", gray, vector, 0b11110, false, "BNInfer", ""},
+    {"dropout", gray, vector, 0, false, "DropOutDoMask", ""},
+    {"add", gray, vector, 0, false, "Add, AddN", ""},
+    {"sub", gray, vector, 0, false, "Sub", ""},
+    {"mul", gray, vector, 0, false, "Mul", ""},
+    {"div", gray, vector, 0, false, "RealDiv, Div", ""},
+    {"maximum", gray, vector, 0, false, "Maximum", ""},
+    {"minimum", gray, vector, 0, false, "Minimum", ""},
+    {"scale", gray, vector, 0, false, "Muls", ""},
+    {"neg", gray, vector, 0, false, "Neg", ""},
+    {"abs", gray, vector, 0, false, "Abs", ""},
+    {"exp", gray, vector, 0, false, "Exp", ""},
+    {"sqrt", gray, vector, 0, false, "Sqrt", ""},
+    {"floor", gray, vector, 0, false, "Floor", ""},
+    {"cos", gray, vector, 0, false, "Cos", ""},
+    {"sin", gray, vector, 0, false, "Sin", ""},
+    {"less", gray, vector, 0, false, "Less", ""},
+    {"less_equal", gray, vector, 0, false, "LessEqual", ""},
+    {"equal", gray, vector, 0, false, "Equal", ""},
+    {"select", gray, vector, 0, false, "Select, SelectV2", ""},
+    {"reshape", gray, vector, 0, false, "Reshape", ""},
+    {"flatten", gray, vector, 0, false, "Flatten", ""},
+    {"unflatten", gray, vector, 0, false, "", "the gradient of flatten"},
+    {"transpose", gray, vector, 0, false, "Transpose", ""},
+    {"broadcast_to", gray, vector, 0, false, "BroadcastTo", ""},
+    {"pad", gray, vector, 0, false, "Pad", ""},
+    {"strided_slice", gray, vector, 0, false, "StridedSlice", ""},
+    {"strided_slice_bwd", gray, vector, 0, false, "StridedSliceGrad", ""},
+    {"reduce_max", gray, vector, 0, false, "ReduceMax", ""},
+
+    {"log", black, vector, 0, false, "Log", ""},
+    {"reduce_sum", black, vector, 0, false, "ReduceSum, BiasAddGrad", ""},
+    {"reduce_mean", black, vector, 0, false, "ReduceMean", ""},
+    {"softmax", black, vector, 0, false, "SoftmaxV2",
+     "gray in the original; its gradient is black there, and probabilities are read by people"},
+    {"softmax_cross_entropy", black, vector, 1u << 2, false, "SoftmaxCrossEntropyWithLogits",
+     "gray in the original, whose recipe casts the logits to f32; so does this list"},
+    {"softmax_cross_entropy_bwd", black, vector, 1u << 3, false, "SoftmaxGrad", ""},
+    {"l2_penalty", black, fixed, 0, false, "L2Loss", kMaster},
+    {"sgd", black, fixed, 0, false, "SGD, ApplyGradientDescent", kMaster},
+    {"sgd_momentum", black, fixed, 0, false, "ApplyMomentum, FusedMulApplyMomentum", kMaster},
+    {"top_k_accuracy", black, fixed, 0, false, "InTopK", kMetric},
+    {"argmax_accuracy", black, fixed, 0, false, "ArgMax", kMetric},
+    {"cast", gray, fixed, 0, false, "Cast", kOwnTypes},
+    {"constant", gray, fixed, 0, false, "Fill", kOwnTypes},
+    {"image_tail", gray, fixed, 0, false, "", kOwnTypes},
+};
+
+// The words of a list by commas.
+std::vector<std::string_view> words(std::string_view list) {
+  std::vector<std::string_view> all;
+  while (!list.empty()) {
+    const std::size_t comma = list.find(", ");
+    all.push_back(list.substr(0, comma));
+    list = comma == std::string_view::npos ? "" : list.substr(comma + 2);
+  }
+  return all;
+}
+
+// The original's kernels with shapes fixed at compile time have a "D" behind their names.
+bool called(const PrecisionRule& rule, std::string_view name) {
+  if (rule.op == name) return true;
+  for (std::string_view word : words(rule.original)) {
+    if (word == name || (name.size() == word.size() + 1 && name.starts_with(word) && name.back() == 'D')) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::span<const PrecisionRule> precision_rules() { return kRules; }
+
+const PrecisionRule* find_precision_rule(std::string_view op) {
+  const auto found =
+      std::find_if(std::begin(kRules), std::end(kRules), [&](const PrecisionRule& r) { return r.op == op; });
+  return found == std::end(kRules) ? nullptr : found;
+}
+
+std::vector<std::string> ops_called(std::string_view name) {
+  std::vector<std::string> ops;
+  for (const PrecisionRule& rule : kRules) {
+    if (called(rule, name)) ops.emplace_back(rule.op);
+  }
+  return ops;
+}
+
+std::vector<std::string> precision_op_names() {
+  std::vector<std::string> names;
+  for (const PrecisionRule& rule : kRules) {
+    names.emplace_back(rule.op);
+    for (std::string_view word : words(rule.original)) {
+      if (std::find(names.begin(), names.end(), word) == names.end()) names.emplace_back(word);
+    }
+  }
+  return names;
+}
+
+std::string describe_precision_rules() {
+  std::string text =
+      "# Precision lists\n\n"
+      "The list of each op in the mixed precision modes ([precision.md](precision.md)), and the names that the "
+      "original's table (Ascend 910) has for it: `--modify_mixlist` knows both. This page is made from "
+      "`graph/pass/precision_rules.cpp`; `RIDGELINE_UPDATE_DOCS=1 ctest -R PrecisionDocs` rewrites it.\n\n"
+      "| op | list | kind | stays f32 | in the original | remark |\n|---|---|---|---|---|---|\n";
+  for (const PrecisionRule& rule : kRules) {
+    std::string wide;
+    for (int i = 0; i < 8; ++i) {
+      if ((rule.wide >> i & 1u) != 0) wide += (wide.empty() ? "operands " : ", ") + std::to_string(i);
+    }
+    if (rule.master_gradient) wide += std::string(wide.empty() ? "" : "; ") + "results";
+    const char* kind = rule.role == matrix ? "matrix" : rule.role == vector ? "vector" : "fixed";
+    text += "| " + std::string(rule.op) + " | " + std::string(name_of(rule.list)) + " | " + kind + " | " + wide +
+            " | " + std::string(rule.original) + " | " + std::string(rule.reason) + " |\n";
+  }
+  return text;
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,192 @@
+// What kernels promise of their bits: the same for any team, the same on any machine. Who does not promise it is
+// refused where it is asked for.
+#include <array>
+
+#include "kernel_testing.h"
+#include "ridgeline/device/cpu/cpu_device.h"
+#include "ridgeline/device/cpu/isa.h"
+#include "tests/support/error_of.h"
+
+namespace ridgeline {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+using device::Isa;
+
+struct Layer {
+  Shape image;
+  std::int64_t filters;
+  Integers kernel, stride = {1, 1}, pad = {0, 0, 0, 0}, dilation = {1, 1};
+  std::int64_t groups = 1;
+};
+
+void add_convolution(std::vector<Problem>& problems, const Layer& l) {
+  const Attributes window{{"stride", l.stride}, {"pad", l.pad}, {"dilation", l.dilation}, {"groups", l.groups}};
+  const Shape weights{l.filters, l.kernel[0], l.kernel[1], l.image[3] / l.groups};
+  Problem forward{
+      "conv2d", {random_tensor(l.image, 1), random_tensor(weights, 2), random_tensor({l.filters}, 3)}, window};
+  forward.attributes.set("activation", std::string("relu"));
+  const Shape result = forward.output_types()[0].shape;
+  Problem data{"conv2d_bwd_data", {random_tensor(result, 4), random_tensor(weights, 2)}, window};
+  data.attributes.set("input", l.image.dims());
+  Problem gradient{"conv2d_bwd_weights", {random_tensor(l.image, 1), random_tensor(result, 4)}, window};
+  gradient.attributes.set("kernel", l.kernel);
+  gradient.attributes.set("bias", true);
+  for (Problem* p : {&forward, &data, &gradient}) problems.push_back(std::move(*p));
+}
+
+// A few of every op that has kernels beside the loop interpreter.
+std::vector<Problem> problems() {
+  std::vector<Problem> all;
+  add_convolution(all, {{2, 9, 9, 16}, 32, {3, 3}, {1, 1}, {1, 1, 1, 1}});
+  add_convolution(all, {{2, 23, 23, 3}, 20, {11, 11}, {4, 4}, {2, 2, 2, 2}});
+  add_convolution(all, {{1, 8, 130, 5}, 70, {3, 5}, {1, 2}, {1, 0, 2, 1}});
+  add_convolution(all, {{3, 8, 8, 24}, 24, {1, 1}, {2, 2}});
+  add_convolution(all, {{3, 7, 7, 70}, 33, {1, 1}});
+  add_convolution(all, {{2, 10, 9, 12}, 18, {3, 3}, {2, 1}, {2, 2, 2, 2}, {2, 2}, 3});
+  for (const auto& [n, c, k] : {std::array<std::int64_t, 3>{5, 300, 70}, {130, 33, 129}, {1, 700, 3}}) {
+    all.push_back({"dense", {random_tensor({n, c}, 1), random_tensor({k, c}, 2), random_tensor({k}, 3)}, {}});
+    all.push_back({"dense_bwd_data", {random_tensor({n, k}, 4), random_tensor({k, c}, 2)}, {}});
+    all.push_back({"dense_bwd_weights", {random_tensor({n, c}, 1), random_tensor({n, k}, 4)}, {{"bias", true}}});
+  }
+  const Tensor x = random_tensor({3, 12, 11, 37}, 1), dy = random_tensor({3, 12, 11, 37}, 2);
+  const Tensor scale = random_tensor({37}, 3, 0.5, 2), shift = random_tensor({37}, 4);
+  const Attributes window{{"kernel", Integers{3, 3}}, {"stride", Integers{2, 2}}, {"pad", Integers{1, 1, 1, 1}}};
+  Attributes with_input = window;
+  with_input.set("input", x.shape().dims());
+  all.push_back({"max_pool", {x}, window});
+  all.push_back({"avg_pool", {x}, window});
+  all.push_back({"avg_pool_bwd", {random_tensor({3, 6, 6, 37}, 5)}, with_input});
+  all.push_back({"lrn", {x}, {}});
+  all.push_back({"lrn_bwd", {x, dy}, {}});
+  all.push_back({"batch_norm_train", {x, scale, shift, shift, scale}, {}});
+  all.push_back({"batch_norm_bwd", {x, dy, scale, shift, scale}, {}});
+  all.push_back({"batch_norm_eval", {x, scale, shift, shift, scale}, {}});
+  all.push_back({"reduce_sum", {x}, {}});
+  all.push_back({"reduce_mean", {x}, {{"axes", Integers{1, 2}}}});
+  all.push_back({"reduce_sum", {x}, {{"axes", Integers{3}}}});
+  all.push_back({"reduce_max", {x}, {{"axes", Integers{0, 1, 2}}}});
+  all.push_back({"l2_penalty", {random_tensor({70, 1001}, 6), random_tensor({33}, 7)}, {{"factor", 0.1}}});
+  const Tensor logits = random_tensor({9, 1003}, 8, -5, 5);
+  all.push_back({"softmax", {logits}, {}});
+  all.push_back({"softmax_cross_entropy", {logits, random_labels(9, 1003, 1)}, {{"label_smoothing", 0.1}}});
+  all.push_back({"loop", {x, dy}, {{"expression", std::string("sum(exp(x0) * x1); x0 * x1 + x0")}}});
+  return all;
+}
+
+std::vector<Tensor> results(const KernelEntry& entry, const Problem& problem, int threads) {
+  const ComputeScope team(usable_threads(threads));
+  const Node node = problem.node();
+  KernelChoice choice = entry.make(problem.request(node));
+  if (std::holds_alternative<Refusal>(choice)) return {};
+  return run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem);
+}
+
+// Every kernel of at least this level, against itself with one thread under the first of `isas`.
+void expect_promise(Reproducibility level, const std::vector<Isa>& isas) {
+  std::set<std::string> kept;
+  for (const Problem& problem : problems()) {
+    for (const KernelEntry& entry : cpu_kernels(problem.op)) {
+      if (entry.promise.bits < level || entry.provider == Provider::reference) continue;
+      std::vector<Tensor> expected;
+      for (const Isa isa : isas) {
+        device::force_isa_for_test(isa);
+        for (const int threads : {1, 2, 3}) {
+          const std::vector<Tensor> got = results(entry, problem, threads);
+          if (expected.empty()) expected = got;
+          for (std::size_t i = 0; i < got.size(); ++i) {
+            EXPECT_TRUE(same_bits(got[i], expected[i]))
+                << entry.op << " " << entry.name << " result " << i << " on " << problem.inputs[0].shape().to_string()
+                << " with " << threads << " threads under " << device::name_of(isa);
+          }
+        }
+      }
+      if (!expected.empty()) kept.insert(std::string(entry.op));
+    }
+  }
+  device::force_isa_for_test(device::machine_isas().back());
+  for (const Problem& problem : problems()) EXPECT_TRUE(kept.contains(problem.op)) << "nobody promises " << problem.op;
+}
+
+TEST(Promise, DeterministicKernelsGiveTheSameBitsForAnyTeam) {
+  expect_promise(Reproducibility::deterministic, {device::machine_isas().back()});
+}
+
+TEST(Promise, PortableKernelsGiveTheSameBitsForAnyTeamOnAnyMachine) {
+  const auto machine = device::machine_isas();
+  expect_promise(Reproducibility::portable, {machine.begin(), machine.end()});
+}
+
+TEST(Promise, WhoCannotKeepItIsRefusedWithTheReason) {
+  std::vector<Problem> all;
+  add_convolution(all, {{2, 9, 9, 16}, 32, {3, 3}, {1, 1}, {1, 1, 1, 1}});
+  const Problem& problem = all[0];
+  const Node node = problem.node();
+  const auto refusal = [&](std::string_view name, const KernelPromise& promise) -> std::string {
+    for (const KernelEntry& entry : cpu_kernels("conv2d")) {
+      if (entry.name != name) continue;
+      KernelRequest request = problem.request(node);
+      request.promise = promise;
+      const KernelChoice choice = entry.make(request);
+      return std::holds_alternative<Refusal>(choice) ? std::get<Refusal>(choice).reason : "";
+    }
+    return "no such entry";
+  };
+  const KernelPromise deterministic{Reproducibility::deterministic, false};
+  const KernelPromise portable{Reproducibility::portable, false};
+  EXPECT_EQ(refusal("onednn", {}), "");
+  EXPECT_EQ(refusal("onednn", deterministic),
+            "its bits depend on the machine and the size of the team, and reproducibility is deterministic");
+  EXPECT_EQ(refusal("winograd_any", deterministic), "");
+  EXPECT_EQ(refusal("winograd_any", portable), "its bits depend on the machine, and reproducibility is portable");
+  EXPECT_EQ(refusal("winograd_any", {Reproducibility::fast, true}),
+            "it saves multiplications at the cost of accuracy, and high precision is asked for");
+  EXPECT_EQ(refusal("direct", {Reproducibility::portable, true}), "");
+  EXPECT_EQ(error_of([] { reproducibility_named("bitwise"); }),
+            "unknown reproducibility 'bitwise' (allowed: fast, deterministic, portable)");
+}
+
+// Shapes at random, each kernel against the reference.
+TEST(DirectKernels, AgreeWithTheReferenceOnRandomShapes) {
+  SampleRandom random(philox_key(5, "direct shapes"), 0, 0);
+  const auto draw = [&](std::int64_t low, std::int64_t high) { return random.integer(low, high); };
+  std::set<std::string> accepted;
+  for (int i = 0; i < 60; ++i) {
+    Layer l;
+    l.groups = draw(1, 3);
+    l.image = {draw(1, 3), draw(1, 13), draw(1, 14), l.groups * draw(1, 9)};
+    l.filters = l.groups * draw(1, 40);
+    l.kernel = {draw(1, 4), draw(1, 5)};
+    l.stride = {draw(1, 3), draw(1, 3)};
+    l.dilation = {draw(1, 2), draw(1, 2)};
+    for (std::int64_t side = 0; side < 4; ++side) l.pad[static_cast<std::size_t>(side)] = draw(0, 3);
+    bool fits = true;
+    for (int axis = 0; axis < 2; ++axis) {
+      const auto a = static_cast<std::size_t>(axis);
+      fits = fits && l.image[1 + axis] + l.pad[2 * a] + l.pad[2 * a + 1] > l.dilation[a] * (l.kernel[a] - 1);
+    }
+    if (!fits) continue;
+    std::vector<Problem> all;
+    add_convolution(all, l);
+    for (const Problem& problem : all) {
+      const Node node = problem.node();
+      for (const KernelEntry& entry : cpu_kernels(problem.op)) {
+        if (entry.name != "direct") continue;
+        KernelChoice choice = entry.make(problem.request(node));
+        ASSERT_FALSE(std::holds_alternative<Refusal>(choice));
+        const auto got = run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem);
+        const auto expected = problem.reference();
+        for (std::size_t r = 0; r < expected.size(); ++r) {
+          EXPECT_LE(difference(got[r], expected[r]), 1e-5)
+              << problem.op << " result " << r << " of " << l.image.to_string() << " filters " << l.filters
+              << " kernel " << l.kernel[0] << "x" << l.kernel[1] << " groups " << l.groups;
+        }
+        accepted.insert(problem.op);
+      }
+    }
+  }
+  EXPECT_EQ(accepted.size(), 3u);
+}
+
+}  // namespace
+}  // namespace ridgeline
