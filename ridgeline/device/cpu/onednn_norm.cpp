@@ -36,8 +36,13 @@ std::optional<Refusal> refuse_unless_images(const KernelRequest& request) {
 
 const auto kScaleAndShift = normalization_flags::use_scale | normalization_flags::use_shift;
 
-// [N,H,W,C] or a matrix.
+// [N,H,W,C] or a matrix, without what fusion adds: an addend, an activation, its gate.
 std::optional<Refusal> refuse_unless_normable(const KernelRequest& request) {
+  const Attribute* activation = request.node.attributes.find("activation");
+  const bool relu = activation != nullptr && request.node.attributes.string("activation") != "none";
+  if (request.inputs.size() != 5 || relu || request.outputs.size() == 4) {
+    return Refusal{"an addend, an activation or its gate: this kernel takes the batch norm alone"};
+  }
   const int rank = request.inputs[0].type.shape.rank();
   if (rank == 4 || rank == 2) return std::nullopt;
   return Refusal{"an operand of rank " + std::to_string(rank) + ": this kernel takes [N,H,W,C] or [N,C]"};

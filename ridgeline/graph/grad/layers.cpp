@@ -82,8 +82,11 @@ Ids batch_norm_train(GradientScope& s, const ForwardOp& op) {
                   "\": no gradient is defined through the statistics, only through y");
     }
   }
-  const Ids all = s.apply_all("batch_norm_bwd", {op.x(0), op.dy(), op.x(1), op.y(1), op.y(2)});
-  return {all[0], all[1], all[2], kNoValue, kNoValue};
+  const ValueId dy = through_activation(s, op);
+  const Ids all = s.apply_all("batch_norm_bwd", {op.x(0), dy, op.x(1), op.y(1), op.y(2)});
+  Ids results = {all[0], all[1], all[2], kNoValue, kNoValue};
+  if (op.node.inputs.size() == 6) results.push_back(dy);  // of the addend
+  return results;
 }
 
 // y = (x - mean) * inv_std * gamma + beta with fixed statistics, inv_std = 1 / sqrt(var + epsilon).
@@ -92,13 +95,15 @@ Ids batch_norm_eval(GradientScope& s, const ForwardOp& op) {
   const DType dtype = s.type(op.x(0)).dtype;
   const ValueId epsilon = s.constant(op.node.attributes.real("epsilon"), dtype);
   const ValueId std = s.apply("sqrt", {s.apply("add", {op.x(4), epsilon})});
+  const ValueId dy = through_activation(s, op);
   Ids results(5, kNoValue);
-  if (op.wanted[0]) results[0] = s.apply("mul", {op.dy(), s.apply("div", {op.x(1), std})});
+  if (op.node.inputs.size() == 6) results.push_back(dy);  // of the addend
+  if (op.wanted[0]) results[0] = s.apply("mul", {dy, s.apply("div", {op.x(1), std})});
   if (op.wanted[1]) {
     const ValueId normalised = s.apply("div", {s.apply("sub", {op.x(0), op.x(3)}), std});
-    results[1] = s.unbroadcast(s.apply("mul", {op.dy(), normalised}), channels);
+    results[1] = s.unbroadcast(s.apply("mul", {dy, normalised}), channels);
   }
-  if (op.wanted[2]) results[2] = s.unbroadcast(op.dy(), channels);
+  if (op.wanted[2]) results[2] = s.unbroadcast(dy, channels);
   return results;
 }
 
@@ -112,8 +117,8 @@ std::vector<GradientRule> layer_gradients() {
       {"avg_pool", avg_pool},
       {"lrn", lrn},
       // Running statistics enter no y in training and are fixed numbers in evaluation.
-      {"batch_norm_train", batch_norm_train, {true, true, true, false, false}},
-      {"batch_norm_eval", batch_norm_eval, {true, true, true, false, false}},
+      {"batch_norm_train", batch_norm_train, {true, true, true, false, false, true}},
+      {"batch_norm_eval", batch_norm_eval, {true, true, true, false, false, true}},
   };
 }
 
