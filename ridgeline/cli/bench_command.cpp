@@ -44,6 +44,8 @@ int bench_command(const Words& words) {
   add_device_flags(step, recipe, "Options");
   step.boolean("--fusion", recipe.fusion, "merge chains of elementwise ops");
   step.option("--disable_pass", recipe.disabled_passes, "leave this compiler pass out; may be given several times");
+  step.option("--memory_limit", recipe.memory_limit,
+              "most bytes of the step: cheap values are computed twice rather than kept; 0: no limit");
   step.flag("--json", json, "print one JSON object");
   step.flag("--layers", layers, "print every launch of 0.05 ms or more");
   if (!app.parse(words)) return 0;
@@ -53,8 +55,6 @@ int bench_command(const Words& words) {
   }
   train::check(recipe);
   const train::StepBench bench = train::bench_step(recipe, steps);
-  const auto launches = std::count_if(bench.launches.begin(), bench.launches.end(),
-                                      [](const LaunchReport& l) { return l.milliseconds > 0; });
   if (json) {
     const nlohmann::json object{{"model", recipe.model},
                                 {"batch_size", recipe.batch_size},
@@ -68,7 +68,11 @@ int bench_command(const Words& words) {
                                 {"roofline_share", bench.roofline_share},
                                 {"isa", bench.isa},
                                 {"device", recipe.device},
-                                {"launches", launches},
+                                {"launches", bench.counts.launches},
+                                {"bytes", bench.counts.bytes},
+                                {"unfused_launches", bench.unfused.launches},
+                                {"unfused_bytes", bench.unfused.bytes},
+                                {"memory_bytes", bench.memory.total()},
                                 {"warnings", bench.warnings},
                                 {"precision", precision}};
     fmt::print("{}\n", object.dump());
@@ -80,6 +84,8 @@ int bench_command(const Words& words) {
       "GFLOP/s ({})\n",
       bench.milliseconds, bench.fastest, bench.slowest, bench.steps, bench.images_per_second, bench.gflops,
       bench.roofline_share, bench.peak_gflops, bench.isa);
+  fmt::print("{} launches read and write {:.1f} MB ({} and {:.1f} MB without fusion)\n", bench.counts.launches,
+             bench.counts.bytes / 1e6, bench.unfused.launches, bench.unfused.bytes / 1e6);
   fmt::print("memory: {}\n", bench.memory.to_text());
   for (const std::string& line : bench.warnings) fmt::print("warning: {}\n", line);
   return 0;

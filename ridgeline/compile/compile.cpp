@@ -6,7 +6,10 @@
 
 #include "ridgeline/compile/check_memory.h"
 #include "ridgeline/compile/lower.h"
+#include "ridgeline/compile/plan_memory.h"
+#include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/memory.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/graph/ir/text.h"
 #include "ridgeline/graph/ir/verifier.h"
@@ -51,16 +54,13 @@ class Watch {
   int step_ = 0;
 };
 
-}  // namespace
-
-std::unique_ptr<Program> compile(const Graph& graph, Session& session, const CompileOptions& options) {
-  const ComputeScope team(session.compute_threads());
+// A plan whose offsets are not planned yet.
+Plan make_plan(const Graph& graph, Session& session, const CompileOptions& options, PassContext& context) {
   std::vector<std::string> disabled = options.disabled_passes;
   if (!options.fusion) {
     for (const std::string& name : fusion_passes()) disabled.push_back(name);
   }
   const Target target{session.device(), session.cpu(), options.soft_placement, session.log()};
-  PassContext context{.fusion = session.device().fusion_limits(), .keep_apart = {}, .fused = {}};
   while (true) {
     Watch watch(session, options);
     watch("input", graph);
@@ -69,15 +69,45 @@ std::unique_ptr<Program> compile(const Graph& graph, Session& session, const Com
         run_passes(graph, context, disabled, [&](const Pass& pass, const Graph& made) { watch(pass.name, made); });
     check_memory(rewritten);
     Lowering lowering = lower(std::move(rewritten), target, session.parameters(), context.fused);
-    if (lowering.refused.empty()) {
-      return std::make_unique<Program>(session, std::move(lowering.plan), options.reuse_memory);
-    }
+    if (lowering.refused.empty()) return std::move(lowering.plan);
     // Once more with the parts of those apart. Each is named once only, so this ends.
     for (const std::string& name : lowering.refused) {
       session.log().trace("dispatch", "fused op " + name + " is split: no kernel takes it");
       context.keep_apart.insert(name);
     }
   }
+}
+
+// What the passes count as live at one time differs from what the planner needs (workspaces, gaps, conversions), so a
+// limit is approached in some rounds.
+constexpr int kMostRounds = 8;
+
+}  // namespace
+
+std::unique_ptr<Program> compile(const Graph& graph, Session& session, const CompileOptions& options) {
+  const ComputeScope team(session.compute_threads());
+  PassContext context{.fusion = session.device().fusion_limits(), .keep_apart = {}, .fused = {}, .live = {}};
+  for (int round = 0;; ++round) {
+    Plan plan = make_plan(graph, session, options, context);
+    const MemoryReport memory = plan_memory(plan, options.reuse_memory);
+    const std::size_t limit = options.memory_limit;
+    if (limit == 0 || memory.total() <= limit) return std::make_unique<Program>(session, std::move(plan), memory);
+    const std::size_t excess = memory.total() - limit;
+    if (context.live.exhausted || excess >= context.live.reached || round == kMostRounds) {
+      throw Error("[memory] the limit of " + byte_text(static_cast<std::int64_t>(limit)) +
+                  " cannot be met: the least that was found is " + needs_text(memory));
+    }
+    context.live.limit = context.live.reached - excess;
+    session.log().trace("memory", memory.to_text() + ": " + byte_text(static_cast<std::int64_t>(excess)) +
+                                      " too much, of " + byte_text(static_cast<std::int64_t>(context.live.reached)) +
+                                      " that the ops keep alive");
+  }
+}
+
+LaunchCounts count_launches(const Graph& graph, Session& session, const CompileOptions& options) {
+  const ComputeScope team(session.compute_threads());
+  PassContext context{.fusion = session.device().fusion_limits(), .keep_apart = {}, .fused = {}, .live = {}};
+  return count_launches(make_plan(graph, session, options, context));
 }
 
 }  // namespace ridgeline

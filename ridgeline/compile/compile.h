@@ -15,8 +15,9 @@ struct CompileOptions {
   bool fusion = true;  // merge pointwise chains and epilogues: false leaves out the passes that do
   std::vector<std::string> disabled_passes;  // left out, by name (graph/pass/passes.h)
   bool reuse_memory = true;                  // let values share addresses when their lifetimes do not overlap
-  bool soft_placement = true;  // run ops that the device has no kernel for on the CPU instead of refusing them
-  std::string dump_directory;  // one numbered text file per pass, when not empty
+  bool soft_placement = true;    // run ops that the device has no kernel for on the CPU instead of refusing them
+  std::size_t memory_limit = 0;  // bytes: cheap values are computed twice rather than kept beyond it; 0: no limit
+  std::string dump_directory;    // one numbered text file per pass, when not empty
 #ifdef NDEBUG
   bool verify = false;
 #else
@@ -24,7 +25,11 @@ struct CompileOptions {
 #endif
 };
 
-// An op that no kernel takes is an Error with every refusal and its reason.
+// An op that no kernel takes is an Error with every refusal and its reason; so is a memory limit that cannot be met,
+// with the least possible one.
 std::unique_ptr<Program> compile(const Graph& graph, Session& session, const CompileOptions& options = {});
+
+// What a program would do, without its memory: for comparing options.
+LaunchCounts count_launches(const Graph& graph, Session& session, const CompileOptions& options = {});
 
 }  // namespace ridgeline

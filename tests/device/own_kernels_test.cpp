@@ -129,6 +129,9 @@ TEST(Normalisation, BatchNormAddsAndAppliesReluAndItsGradient) {
         const Attributes attributes{{"activation", std::string(activation)}};
         expect_kernels_agree({"batch_norm_train", all, attributes}, 1e-5, accepted);
         expect_kernels_agree({"batch_norm_eval", all, attributes}, 1e-5, accepted);
+        Attributes inverse = attributes;
+        inverse.set("var_is_inv_std", true);
+        expect_kernels_agree({"batch_norm_eval", all, inverse}, 1e-5, accepted);
       }
     }
     for (const char* gate : {"none", "of_x", "of_y"}) {

@@ -165,6 +165,7 @@ void add_layers(std::vector<OpRow>& rows) {
                   Gradient::refused});
   rows.push_back({"batch_norm_eval", {image, v3, c3, c3, v3}, {}, {{2, 3, 3, 3}}});
   rows.push_back({"batch_norm_eval", {image, v3, c3, c3, v3, image}, with_relu, {{2, 3, 3, 3}}});
+  rows.push_back({"batch_norm_eval", {image, v3, c3, c3, v3}, {{"var_is_inv_std", true}}, {{2, 3, 3, 3}}});
 }
 
 void add_shapes(std::vector<OpRow>& rows) {

@@ -6,6 +6,7 @@
 //   # types: u8, f32      of a loop's operands
 //   # epilogues: none     or "conv2d relu", the only one
 //   # norm_gradients: none   or the types over which batch_norm_bwd applies a relu's gradient
+//   # live: 4096          bytes that may be alive at one time
 //   # apart: add exp_1    ops by name into which nothing is merged
 #include <gtest/gtest.h>
 
@@ -54,7 +55,7 @@ DTypeSet types_of(const std::vector<std::string>& names) {
 }
 
 PassContext read_context(const std::string& name, const std::string& text) {
-  PassContext context{.fusion = reference_fusion_limits(), .keep_apart = {}, .fused = {}};
+  PassContext context{.fusion = reference_fusion_limits(), .keep_apart = {}, .fused = {}, .live = {}};
   LoopLimits& loop = context.fusion.loop;
   std::string line;
   for (std::istringstream in(text); std::getline(in, line);) {
@@ -76,6 +77,8 @@ PassContext read_context(const std::string& name, const std::string& text) {
     } else if (key == "epilogues") {
       context.fusion.epilogues.clear();
       if (values.at(0) != "none") context.fusion.epilogues.push_back({values.at(0), values.at(1), {DType::f32}});
+    } else if (key == "live") {
+      context.live.limit = std::stoul(values.at(0));
     } else if (key == "apart") {
       context.keep_apart.insert(values.begin(), values.end());
     } else {

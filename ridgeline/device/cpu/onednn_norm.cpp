@@ -174,6 +174,8 @@ KernelChoice make_onednn_batch_norm_bwd(const KernelRequest& request) {
 
 KernelChoice make_onednn_batch_norm_eval(const KernelRequest& request) {
   if (auto refusal = refuse_unless_normable(request)) return *refusal;
+  if (request.node.attributes.boolean("var_is_inv_std"))
+    return Refusal{"inverse deviations: this kernel takes variances"};
   return onednn_choice(request, [&]() -> KernelChoice {
     const ValueType& type = request.inputs[0].type;
     const Desc x = activation_desc(type);

@@ -178,11 +178,16 @@ KernelChoice make_own_batch_norm_eval(const KernelRequest& request) {
   const Norm norm(request.inputs[0].type.shape);
   const Ending ending(request);
   const double epsilon = request.node.attributes.real("epsilon");
+  const bool inverse = request.node.attributes.boolean("var_is_inv_std");
   auto kernel = make_body_kernel(own_name("batch_norm_eval"), [=](const KernelArguments& a) {
     const auto *x = input<float>(a, 0), *gamma = input<float>(a, 1), *beta = input<float>(a, 2);
     const auto *mean = input<float>(a, 3), *variance = input<float>(a, 4);
     auto* scale = static_cast<float*>(a.scratch);
     for (std::int64_t c = 0; c < norm.channels; ++c) {
+      if (inverse) {
+        scale[c] = variance[c] * gamma[c];  // as the training op has it
+        continue;
+      }
       scale[c] =
           static_cast<float>(static_cast<double>(gamma[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon));
     }

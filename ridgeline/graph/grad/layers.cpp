@@ -94,7 +94,9 @@ Ids batch_norm_eval(GradientScope& s, const ForwardOp& op) {
   const Shape channels = s.shape(op.x(1));
   const DType dtype = s.type(op.x(0)).dtype;
   const ValueId epsilon = s.constant(op.node.attributes.real("epsilon"), dtype);
-  const ValueId std = s.apply("sqrt", {s.apply("add", {op.x(4), epsilon})});
+  const ValueId std = op.node.attributes.boolean("var_is_inv_std")
+                          ? s.apply("div", {s.constant(1, dtype), op.x(4)})
+                          : s.apply("sqrt", {s.apply("add", {op.x(4), epsilon})});
   const ValueId dy = through_activation(s, op);
   Ids results(5, kNoValue);
   if (op.node.inputs.size() == 6) results.push_back(dy);  // of the addend

@@ -167,6 +167,18 @@ void reference_backward(const OpInstance& op, std::span<const Tensor> inputs, st
   if (outputs.size() == 4) store(g, outputs[3]);
 }
 
+// y once more, from the statistics that the training op has given.
+Node train_again(const Node& node) {
+  Node again = node;
+  again.op = "batch_norm_eval";
+  again.inputs[3] = node.outputs[1];
+  again.inputs[4] = node.outputs[2];
+  again.outputs = {node.outputs[0]};
+  again.attributes = complete_attributes(
+      op_def(again.op), {{"activation", node.attributes.string("activation")}, {"var_is_inv_std", true}});
+  return again;
+}
+
 std::vector<ValueType> infer_eval(const OpInstance& op) {
   channels_of("batch_norm_eval", op, 1, 5);
   check_epilogue("batch_norm_eval", op);
@@ -179,9 +191,11 @@ void reference_eval(const OpInstance& op, std::span<const Tensor> inputs, std::s
   const std::vector<double> gamma = widen(inputs[1]), beta = widen(inputs[2]);
   const std::vector<double> mean = widen(inputs[3]), var = widen(inputs[4]);
   const double epsilon = op.attributes.real("epsilon");
+  const bool inverse = op.attributes.boolean("var_is_inv_std");
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t c = i % gamma.size();
-    x[i] = (x[i] - mean[c]) / std::sqrt(var[c] + epsilon) * gamma[c] + beta[c];
+    const double inv_std = inverse ? var[c] : 1 / std::sqrt(var[c] + epsilon);
+    x[i] = (x[i] - mean[c]) * inv_std * gamma[c] + beta[c];
   }
   apply_epilogue(op, inputs, x);
   store(x, outputs[0]);
@@ -216,6 +230,7 @@ std::vector<OpDef> batch_norm_ops() {
   train.infer = infer_train;
   train.reference = reference_train;
   train.cost = cost_each(7);
+  train.again = train_again;
 
   OpDef backward;
   backward.name = "batch_norm_bwd";
@@ -236,12 +251,14 @@ std::vector<OpDef> batch_norm_ops() {
 
   OpDef eval;
   eval.name = "batch_norm_eval";
-  eval.law = "y = (x - mean) / sqrt(var + epsilon) * gamma + beta [+ addend], then the activation";
+  eval.law =
+      "y = (x - mean) * inv_std * gamma + beta [+ addend], then the activation; inv_std = 1 / sqrt(var + epsilon), or "
+      "var itself with var_is_inv_std=true";
   eval.operands = {"x", "gamma", "beta", "mean", "var", "addend"};
   eval.min_operands = 5;
   eval.max_operands = 6;
   eval.results = {"y"};
-  eval.attributes = {epsilon, activation};
+  eval.attributes = {epsilon, activation, optional("var_is_inv_std", false, "whether var is inv_std")};
   eval.infer = infer_eval;
   eval.reference = reference_eval;
   eval.cost = cost_each(4);

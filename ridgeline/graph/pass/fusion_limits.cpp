@@ -21,7 +21,7 @@ FusionLimits reference_fusion_limits() {
   for (const char* op : {"batch_norm_train", "batch_norm_eval"}) {
     limits.epilogues.push_back({op, "relu", kFloatingTypes, true});
   }
-  limits.norm_gradients = limits.conv_gradients = kFloatingTypes;
+  limits.norm_gradients = kFloatingTypes;
   limits.loop = {.terms = 1024,
                  .operands = 256,
                  .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},

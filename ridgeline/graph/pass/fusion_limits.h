@@ -32,7 +32,6 @@ struct LoopLimits {
 struct FusionLimits {
   std::vector<EpilogueLimits> epilogues;
   DTypeSet norm_gradients;  // over which batch_norm_bwd applies the gradient of a relu and adds two gradients
-  DTypeSet conv_gradients;  // over which conv2d_bwd_data applies the gradient of a relu to its result
   LoopLimits loop;
   bool takes_addend(std::string_view op, DType type) const;
   bool takes_epilogue(std::string_view op, std::string_view activation, DType type) const;

@@ -9,6 +9,7 @@
 #include "ridgeline/graph/pass/fuse_pointwise.h"
 #include "ridgeline/graph/pass/inline.h"
 #include "ridgeline/graph/pass/narrow_relu_grad.h"
+#include "ridgeline/graph/pass/recompute.h"
 #include "ridgeline/graph/pass/schedule.h"
 #include "ridgeline/graph/pass/simplify.h"
 
@@ -35,6 +36,7 @@ constexpr Pass kPasses[] = {
      "computes the gradient of a relu in front of max pooling on the pooled values"},
     {"fuse_pointwise", fuse_pointwise, false,
      "merges chains of pointwise ops, and a sum that ends one, into loops that the device takes"},
+    {"recompute", recompute, false, "computes cheap values once more instead of keeping them, where memory is limited"},
     {"schedule", alone<schedule>, false,
      "moves updates up to where their operands are ready, behind readers of old values"},
 };
