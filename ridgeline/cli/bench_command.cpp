@@ -59,14 +59,14 @@ int bench_command(const Words& words) {
   add_promise_flags(step, recipe, "Options");
   step.boolean("--fusion", recipe.fusion, "merge chains of elementwise ops");
   step.option("--disable_pass", recipe.disabled_passes, "leave this compiler pass out; may be given several times");
+  step.option("--memory_limit", recipe.memory_limit,
+              "most bytes of the step: cheap values are computed twice rather than kept; 0: no limit");
   step.flag("--json", json, "print one JSON object");
   step.flag("--layers", layers, "print every launch of 0.05 ms or more");
   if (!app.parse(words)) return 0;
   recipe.precision.mode = mode_behind(precision);
   train::check(recipe);
   const train::StepBench bench = train::bench_step(recipe, steps);
-  const auto launches = std::count_if(bench.launches.begin(), bench.launches.end(),
-                                      [](const LaunchReport& l) { return l.milliseconds > 0; });
   if (json) {
     const nlohmann::json object{{"model", recipe.model},
                                 {"batch_size", recipe.batch_size},
@@ -80,7 +80,11 @@ int bench_command(const Words& words) {
                                 {"roofline_share", bench.roofline_share},
                                 {"isa", bench.isa},
                                 {"device", recipe.device},
-                                {"launches", launches},
+                                {"launches", bench.counts.launches},
+                                {"bytes", bench.counts.bytes},
+                                {"unfused_launches", bench.unfused.launches},
+                                {"unfused_bytes", bench.unfused.bytes},
+                                {"memory_bytes", bench.memory.total()},
                                 {"warnings", bench.warnings},
                                 {"precision", precision}};
     fmt::print("{}\n", object.dump());
@@ -92,6 +96,8 @@ int bench_command(const Words& words) {
       "GFLOP/s ({})\n",
       bench.times.milliseconds, bench.times.fastest, bench.times.slowest, bench.times.runs, bench.images_per_second,
       bench.gflops, bench.roofline_share, bench.peak_gflops, bench.isa);
+  fmt::print("{} launches read and write {:.1f} MB ({} and {:.1f} MB without fusion)\n", bench.counts.launches,
+             bench.counts.bytes / 1e6, bench.unfused.launches, bench.unfused.bytes / 1e6);
   fmt::print("memory: {}\n", bench.memory.to_text());
   for (const std::string& line : bench.warnings) fmt::print("warning: {}\n", line);
   return 0;

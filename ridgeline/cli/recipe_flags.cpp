@@ -107,6 +107,9 @@ void add_execution_flags(Command& app, RecipeFlags& f) {
   add_precision_flags(app, r.precision, group);
   add_promise_flags(app, r, group);
   app.boolean("--fusion", r.fusion, "merge chains of elementwise ops").group(group);
+  app.option("--memory_limit", r.memory_limit,
+             "most bytes of a step: cheap values are computed twice rather than kept; 0: no limit")
+      .group(group);
   app.option("--disable_pass", r.disabled_passes, "leave this compiler pass out; may be given several times")
       .group(group);
   app.option("--dump_ir", r.dump_ir, "write the graph after every compiler pass into this directory").group(group);

@@ -1,6 +1,7 @@
 #include "ridgeline/compile/check_memory.h"
 
-#include "ridgeline/compile/program.h"
+#include "ridgeline/compile/memory_report.h"
+#include "ridgeline/core/error.h"
 #include "ridgeline/core/memory.h"
 #include "ridgeline/graph/ir/node_error.h"
 #include "ridgeline/graph/ir/op_def.h"
@@ -55,9 +56,11 @@ void check_memory(const Graph& graph) {
 }
 
 void check_memory(const MemoryReport& report) {
-  const std::size_t needed =
-      sum({report.parameters, report.states, report.derived, report.inputs, report.activations_peak});
-  if (needed <= static_cast<std::size_t>(available_memory())) return;
+  if (report.total() <= static_cast<std::size_t>(available_memory())) return;
+  throw Error(refusal("the program needs " + needs_text(report)));
+}
+
+std::string needs_text(const MemoryReport& report) {
   std::string parts;
   const auto add = [&](const char* name, std::size_t bytes) {
     if (bytes > 0) parts += (parts.empty() ? "" : ", ") + std::string(name) + " " + text(bytes);
@@ -67,7 +70,7 @@ void check_memory(const MemoryReport& report) {
   add("derived forms", report.derived);
   add("inputs", report.inputs);
   add("intermediate values", report.activations_peak);
-  throw Error(refusal("the program needs " + text(needed) + " (" + parts + ")"));
+  return text(report.total()) + " (" + parts + ")";
 }
 
 }  // namespace ridgeline

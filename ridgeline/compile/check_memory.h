@@ -4,6 +4,8 @@
 // bytes are needed for what, and how many there are (core/memory.h).
 #pragma once
 
+#include <string>
+
 #include "ridgeline/graph/ir/graph.h"
 
 namespace ridgeline {
@@ -16,5 +18,8 @@ void check_memory(const Graph& graph);
 
 // Before its memory is allocated: all that it takes.
 void check_memory(const MemoryReport& report);
+
+// "1.5 GB (parameters 1.0 GB, inputs ...)"
+std::string needs_text(const MemoryReport& report);
 
 }  // namespace ridgeline

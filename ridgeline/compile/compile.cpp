@@ -4,10 +4,14 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "ridgeline/compile/check_memory.h"
 #include "ridgeline/compile/lower.h"
+#include "ridgeline/compile/plan_memory.h"
+#include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/memory.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/graph/ir/forms.h"
 #include "ridgeline/graph/ir/text.h"
@@ -75,12 +79,26 @@ class Watch {
   Graph last_;  // empty where nothing is dumped
 };
 
-std::unique_ptr<Program> compile_once(const Graph& graph, Session& session, const CompileOptions& options,
-                                      const Target& target, PassContext& context, Watch& watch) {
+// What the graph is compiled for.
+PassContext context_of(Session& session, const CompileOptions& options) {
+  PassContext context{.fusion = session.device().fusion_limits(), .keep_apart = {}, .fused = {}};
+  context.precision = options.precision;
+  context.takes = [&session](std::string_view op, DType dtype) {
+    const std::vector<KernelEntry> entries = session.device().kernels(op);
+    return std::any_of(entries.begin(), entries.end(),
+                       [&](const KernelEntry& entry) { return entry.storage.contains(dtype); });
+  };
+  return context;
+}
+
+// A plan whose offsets are not planned yet; nothing where fused ops must be split first, which the context then says.
+std::optional<Plan> try_plan(const Graph& graph, Session& session, const CompileOptions& options, PassContext& context,
+                             Watch& watch) {
   std::vector<std::string> disabled = options.disabled_passes;
   if (!options.fusion) {
     for (const std::string& name : fusion_passes()) disabled.push_back(name);
   }
+  const Target target{session.device(), session.cpu(), options.soft_placement, session.log()};
   watch("input", graph);
   context.fused.clear();
   context.warnings.clear();
@@ -90,39 +108,61 @@ std::unique_ptr<Program> compile_once(const Graph& graph, Session& session, cons
   check_memory(rewritten);
   Lowering lowering = lower(std::move(rewritten), target, session.parameters(), context.fused);
   if (lowering.refused.empty()) {
-    for (const std::string& line : context.warnings) session.log().warning(line);
     auto& warnings = lowering.plan.warnings;
     warnings.insert(warnings.end(), context.warnings.begin(), context.warnings.end());
-    return std::make_unique<Program>(session, std::move(lowering.plan), options.reuse_memory);
+    return std::move(lowering.plan);
   }
-  // Once more with the parts of those apart. Each is named once only, so this ends.
   for (const std::string& name : lowering.refused) {
     session.log().trace("dispatch", "fused op " + name + " is split: no kernel takes it");
     context.keep_apart.insert(name);
   }
-  return nullptr;
+  return std::nullopt;
 }
+
+Plan make_plan(const Graph& graph, Session& session, const CompileOptions& options, PassContext& context) {
+  while (true) {  // each fused op is split once only, so this ends
+    Watch watch(session, options);
+    try {
+      if (std::optional<Plan> plan = try_plan(graph, session, options, context, watch)) return std::move(*plan);
+    } catch (const NodeError& error) {
+      throw watch.marked(error);
+    }
+  }
+}
+
+// What the passes count as live at one time differs from what the planner needs (workspaces, gaps, conversions), so a
+// limit is approached in some rounds.
+constexpr int kMostRounds = 8;
 
 }  // namespace
 
 std::unique_ptr<Program> compile(const Graph& graph, Session& session, const CompileOptions& options) {
   const ComputeScope team(session.compute_threads());
-  const Target target{session.device(), session.cpu(), options.soft_placement, session.log()};
-  PassContext context{.fusion = session.device().fusion_limits(), .keep_apart = {}, .fused = {}};
-  context.precision = options.precision;
-  context.takes = [&](std::string_view op, DType dtype) {
-    const std::vector<KernelEntry> entries = session.device().kernels(op);
-    return std::any_of(entries.begin(), entries.end(),
-                       [&](const KernelEntry& entry) { return entry.storage.contains(dtype); });
-  };
-  while (true) {
-    Watch watch(session, options);
-    try {
-      if (auto program = compile_once(graph, session, options, target, context, watch)) return program;
-    } catch (const NodeError& error) {
-      throw watch.marked(error);
+  PassContext context = context_of(session, options);
+  for (int round = 0;; ++round) {
+    Plan plan = make_plan(graph, session, options, context);
+    const MemoryReport memory = plan_memory(plan, options.reuse_memory);
+    const std::size_t limit = options.memory_limit;
+    if (limit == 0 || memory.total() <= limit) {
+      for (const std::string& line : context.warnings) session.log().warning(line);
+      return std::make_unique<Program>(session, std::move(plan), memory);
     }
+    const std::size_t excess = memory.total() - limit;
+    if (context.live.exhausted || excess >= context.live.reached || round == kMostRounds) {
+      throw Error("[memory] the limit of " + byte_text(static_cast<std::int64_t>(limit)) +
+                  " cannot be met: the least that was found is " + needs_text(memory));
+    }
+    context.live.limit = context.live.reached - excess;
+    session.log().trace("memory", memory.to_text() + ": " + byte_text(static_cast<std::int64_t>(excess)) +
+                                      " too much, of " + byte_text(static_cast<std::int64_t>(context.live.reached)) +
+                                      " that the ops keep alive");
   }
+}
+
+LaunchCounts count_launches(const Graph& graph, Session& session, const CompileOptions& options) {
+  const ComputeScope team(session.compute_threads());
+  PassContext context = context_of(session, options);
+  return count_launches(make_plan(graph, session, options, context));
 }
 
 }  // namespace ridgeline

@@ -17,7 +17,8 @@ struct CompileOptions {
   std::vector<std::string> disabled_passes;  // left out, by name (graph/pass/passes.h)
   PrecisionPolicy precision;                 // which values are stored as bf16 or f16
   bool reuse_memory = true;                  // let values share addresses when their lifetimes do not overlap
-  bool soft_placement = true;  // run ops that the device has no kernel for on the CPU instead of refusing them
+  bool soft_placement = true;    // run ops that the device has no kernel for on the CPU instead of refusing them
+  std::size_t memory_limit = 0;  // bytes: cheap values are computed twice rather than kept beyond it; 0: no limit
   // When not empty: for each pass a numbered file in both forms, .rdg (graph/ir/text.h) and .ir (forms.h). An error
   // about one op marks it in a last one, ..._failed.
   std::string dump_directory;
@@ -28,7 +29,11 @@ struct CompileOptions {
 #endif
 };
 
-// An op that no kernel takes is an Error with every refusal and its reason.
+// An op that no kernel takes is an Error with every refusal and its reason; so is a memory limit that cannot be met,
+// with the least possible one.
 std::unique_ptr<Program> compile(const Graph& graph, Session& session, const CompileOptions& options = {});
+
+// What a program would do, without its memory: for comparing options.
+LaunchCounts count_launches(const Graph& graph, Session& session, const CompileOptions& options = {});
 
 }  // namespace ridgeline

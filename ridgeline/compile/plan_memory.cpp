@@ -106,6 +106,14 @@ MemoryReport plan_memory(Plan& plan, bool reuse) {
         report.activations += b.bytes;
     }
   }
+  std::vector<bool> counted(plan.buffers.size(), false);
+  for (std::size_t v = 0; v < plan.graph.values.size(); ++v) {
+    const int index = plan.buffer_of_value[v];
+    if (index < 0 || plan.graph.values[v].kind != ValueKind::grad || counted[static_cast<std::size_t>(index)]) continue;
+    counted[static_cast<std::size_t>(index)] = true;
+    const Buffer& b = plan.buffers[static_cast<std::size_t>(index)];
+    if (b.home == BufferHome::arena) report.gradients += b.bytes;
+  }
   for (ValueId id : plan.graph.arguments) {
     const ValueInfo& info = plan.graph.value(id);
     const Buffer& b = plan.buffers[static_cast<std::size_t>(plan.buffer_of_value[static_cast<std::size_t>(id)])];

@@ -4,7 +4,8 @@
 // there where the kernel allows, then best fit, largest first.
 #pragma once
 
-#include "ridgeline/compile/program.h"
+#include "ridgeline/compile/memory_report.h"
+#include "ridgeline/compile/plan.h"
 
 namespace ridgeline {
 

@@ -6,20 +6,9 @@
 #include <set>
 
 #include "ridgeline/compile/check_memory.h"
-#include "ridgeline/compile/plan_memory.h"
 #include "ridgeline/core/threads.h"
 
 namespace ridgeline {
-namespace {
-
-std::string megabytes(std::size_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(bytes) / 1e6);
-  return text;
-}
-
-}  // namespace
-
 struct Program::State {
   std::vector<std::unique_ptr<DeviceMemory>> arenas;  // a device each
   struct Input {
@@ -58,16 +47,8 @@ struct Program::State {
   };
 };
 
-std::string MemoryReport::to_text() const {
-  return "parameters " + megabytes(parameters) + ", states " + megabytes(states) +
-         (derived > 0 ? ", derived forms " + megabytes(derived) : "") + ", inputs " + megabytes(inputs) +
-         ", intermediate values " + megabytes(activations) + " in " + megabytes(activations_peak) +
-         " of memory (workspace " + megabytes(scratch) + " included)";
-}
-
-Program::Program(Session& session, Plan plan, bool reuse_memory)
-    : session_(session), plan_(std::move(plan)), state_(std::make_unique<State>()) {
-  memory_ = plan_memory(plan_, reuse_memory);
+Program::Program(Session& session, Plan plan, const MemoryReport& memory)
+    : session_(session), plan_(std::move(plan)), memory_(memory), state_(std::make_unique<State>()) {
   session_.log().trace("memory", memory_.to_text());
   check_memory(memory_);
   for (std::size_t d = 0; d < plan_.devices.size(); ++d) {

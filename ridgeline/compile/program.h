@@ -9,23 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/compile/count_launches.h"
+#include "ridgeline/compile/memory_report.h"
 #include "ridgeline/compile/plan.h"
 #include "ridgeline/compile/session.h"
 #include "ridgeline/core/function_ref.h"
 
 namespace ridgeline {
-
-// Bytes by category; activations with and without reuse of memory whose value is no longer needed.
-struct MemoryReport {
-  std::size_t parameters = 0;
-  std::size_t states = 0;
-  std::size_t derived = 0;  // forms of parameters and states in other layouts or on other devices
-  std::size_t inputs = 0;
-  std::size_t activations = 0;       // the sum over all intermediate values
-  std::size_t activations_peak = 0;  // what the arena takes
-  std::size_t scratch = 0;           // the largest launch's workspace
-  std::string to_text() const;
-};
 
 struct LaunchReport {
   std::string node;  // name of the node
@@ -42,7 +32,8 @@ struct LaunchReport {
 
 class Program {
  public:
-  Program(Session& session, Plan plan, bool reuse_memory);
+  // Of a plan whose memory is planned (plan_memory.h).
+  Program(Session& session, Plan plan, const MemoryReport& memory);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -64,6 +55,8 @@ class Program {
   void set_profiling(bool on) { profiling_ = on; }
   std::vector<LaunchReport> launches() const;
   const MemoryReport& memory() const { return memory_; }
+  // Of a step: its launches, and the bytes that they read and write.
+  LaunchCounts counts() const { return count_launches(plan_); }
   // What makes it slow, a line each: ops on a reference kernel or on another device.
   const std::vector<std::string>& warnings() const { return plan_.warnings; }
   // The graph after all passes.

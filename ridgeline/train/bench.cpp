@@ -33,6 +33,8 @@ StepBench bench_step(const Recipe& recipe, int steps) {
   result.peak_gflops = device::measure_f32_peak();
   result.roofline_share = result.gflops / result.peak_gflops;
   result.isa = device::name_of(device::active_isa());
+  result.counts = program.counts();
+  result.unfused = network.count_unfused();
   result.memory = program.memory();
   result.warnings = program.warnings();
   return result;

@@ -19,6 +19,8 @@ struct StepBench {
   double roofline_share = 0;  // gflops / peak_gflops; above 1 where an algorithm needs fewer multiplications
   std::string isa;
   std::vector<LaunchReport> launches;  // of the last step, in order
+  LaunchCounts counts;                 // of a step
+  LaunchCounts unfused;                // of the same step without the passes that merge ops
   MemoryReport memory;
   std::vector<std::string> warnings;  // what makes it slow
 };

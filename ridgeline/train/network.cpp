@@ -31,6 +31,7 @@ CompileOptions Network::compile_options(const char* part) const {
   options.fusion = recipe_.fusion;
   options.disabled_passes = recipe_.disabled_passes;
   options.precision = precision_;
+  options.memory_limit = recipe_.memory_limit;
   options.soft_placement = recipe_.allow_soft_placement;
   if (!recipe_.dump_ir.empty()) options.dump_directory = recipe_.dump_ir + "/" + part;
   return options;
@@ -49,9 +50,17 @@ void Network::declare(const nn::Step& step) {
 }
 
 void Network::prepare_training(const optim::Schedule& schedule) {
-  const nn::Step step = nn::build_training_step(options_, training_options(recipe_, schedule));
+  nn::Step step = nn::build_training_step(options_, training_options(recipe_, schedule));
   training_ = compile(step.graph, session_, compile_options("training"));
   declare(step);
+  training_graph_ = std::move(step.graph);
+}
+
+LaunchCounts Network::count_unfused() {
+  CompileOptions options = compile_options("training");
+  options.fusion = false;
+  options.dump_directory.clear();
+  return count_launches(training_graph_, session_, options);
 }
 
 void Network::prepare_evaluation() {

@@ -25,6 +25,8 @@ class Network {
 
   // Compiles the step, makes slots and global_step, and draws the initial parameters by `recipe.seed`.
   void prepare_training(const optim::Schedule& schedule);
+  // Of the training step without fusion, which is not made. After prepare_training().
+  LaunchCounts count_unfused();
   void prepare_evaluation();
   void prepare_prediction();
   Program& prediction() { return *prediction_; }
@@ -52,6 +54,7 @@ class Network {
   nn::StepOptions options_;
   PrecisionPolicy precision_;
   std::vector<nn::ParameterSpec> parameters_;
+  Graph training_graph_;  // as it was built
   std::unique_ptr<Program> training_;
   std::unique_ptr<Program> evaluation_;
   std::unique_ptr<Program> prediction_;

@@ -272,7 +272,11 @@ class Generator {
         builder_->state("variance" + std::to_string(forced_updates_.size()), {DType::f32, {channels}});
     const std::vector<Value> y = builder_->apply_all(
         "batch_norm_train", std::vector<Value>{x, weight({channels}), weight({channels}), mean, variance}, {}, {});
-    values_.push_back(y[0]);
+    // As in the blocks of a residual network, whose parts fusion merges.
+    Value result = y[0];
+    if (chance(40)) result = chance(50) ? result + x : x + result;
+    if (chance(60)) result = builder_->apply("relu", {result});
+    values_.push_back(result);
     forced_updates_.push_back({mean.id(), y[3].id()});
     forced_updates_.push_back({variance.id(), y[4].id()});
   }

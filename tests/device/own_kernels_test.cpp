@@ -114,6 +114,80 @@ TEST(Normalisation, EveryBatchNormKernelAgreesWithTheReference) {
   EXPECT_EQ(accepted.size(), 6u);
 }
 
+// y, or g and dx, with an addend and a relu, in every combination.
+TEST(Normalisation, BatchNormAddsAndAppliesReluAndItsGradient) {
+  std::set<std::string> accepted;
+  for (const Shape& shape : {Shape{4, 6, 6, 16}, Shape{3, 5, 7, 19}, Shape{7, 1, 1, 68}, Shape{33, 10}}) {
+    const Shape c{shape[-1]};
+    std::vector<Tensor> operands = {random_tensor(shape, 1, -1, 3), random_tensor(c, 2), random_tensor(c, 3),
+                                    random_tensor(c, 4), random_tensor(c, 5, 0.5, 2)};
+    const auto statistics = Problem{"batch_norm_train", operands, {}}.reference();
+    for (const char* activation : {"none", "relu"}) {
+      for (const bool addend : {false, true}) {
+        std::vector<Tensor> all = operands;
+        if (addend) all.push_back(random_tensor(shape, 7));
+        const Attributes attributes{{"activation", std::string(activation)}};
+        expect_kernels_agree({"batch_norm_train", all, attributes}, 1e-5, accepted);
+        expect_kernels_agree({"batch_norm_eval", all, attributes}, 1e-5, accepted);
+        Attributes inverse = attributes;
+        inverse.set("var_is_inv_std", true);
+        expect_kernels_agree({"batch_norm_eval", all, inverse}, 1e-5, accepted);
+      }
+    }
+    for (const char* gate : {"none", "of_x", "of_y"}) {
+      for (const bool addend : {false, true}) {
+        for (const bool passed : {false, true}) {
+          std::vector<Tensor> all = {operands[0], random_tensor(shape, 6), operands[1], statistics[1], statistics[2]};
+          if (gate == std::string("of_x")) all.push_back(operands[2]);
+          if (gate == std::string("of_y")) all.push_back(random_tensor(shape, 8));
+          if (addend) all.push_back(random_tensor(shape, 7));
+          const Attributes attributes{{"gate", std::string(gate)}, {"addend", addend}, {"passed", passed}};
+          expect_kernels_agree({"batch_norm_bwd", all, attributes}, 1e-5, accepted);
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(accepted.contains("batch_norm_bwd/own"));
+}
+
+// Results may lie on operands: the same bits as apart.
+TEST(Normalisation, BatchNormGivesTheSameBitsInPlace) {
+  const Shape shape{5, 9, 9, 40};
+  const Shape c{40};
+  const Tensor x = random_tensor(shape, 1, -1, 3), dy = random_tensor(shape, 6), y = random_tensor(shape, 7);
+  const auto vector = [&](std::uint64_t seed) { return random_tensor(c, seed, 0.5, 2); };
+  const Attributes relu{{"activation", std::string("relu")}};
+  const Attributes gate{{"gate", std::string("of_y")}};
+  const Attributes passed{{"gate", std::string("of_y")}, {"passed", true}};
+  const std::vector<Problem> problems = {{"batch_norm_train", {x, vector(2), vector(3), vector(4), vector(5), y}, relu},
+                                         {"batch_norm_eval", {x, vector(2), vector(3), vector(4), vector(5)}, relu},
+                                         {"batch_norm_bwd", {x, dy, vector(2), vector(3), vector(4), y}, gate},
+                                         {"batch_norm_bwd", {x, dy, vector(2), vector(3), vector(4), y}, passed}};
+  for (const Problem& problem : problems) {
+    const Node node = problem.node();
+    KernelChoice choice = cpu_kernels(problem.op, Provider::own).front().make(problem.request(node));
+    Kernel& kernel = *std::get<std::unique_ptr<Kernel>>(choice);
+    const std::vector<Tensor> apart = run_kernel(kernel, problem);
+    std::vector<Tensor> inputs, outputs;
+    for (const Tensor& t : problem.inputs) inputs.push_back(t.clone());
+    std::vector<void*> in, out;
+    for (const Tensor& t : inputs) in.push_back(const_cast<void*>(t.raw()));
+    bool any = false;
+    for (std::size_t i = 0; i < apart.size(); ++i) {
+      outputs.emplace_back(apart[i].dtype(), apart[i].shape());
+      const int over = kernel.in_place[i];
+      any = any || over >= 0;
+      out.push_back(over >= 0 ? in[static_cast<std::size_t>(over)] : outputs[i].raw());
+    }
+    EXPECT_TRUE(any) << problem.op;
+    GuardedBuffer scratch(kernel.scratch_bytes);
+    kernel.run({in.data(), out.data(), scratch.data()});
+    for (std::size_t i = 0; i < apart.size(); ++i) {
+      EXPECT_EQ(std::memcmp(out[i], apart[i].raw(), apart[i].byte_size()), 0) << problem.op << " result " << i;
+    }
+  }
+}
+
 TEST(Normalisation, TheOwnBatchNormKeepsItsVarianceBesideALargeMean) {
   Problem problem{"batch_norm_train",
                   {random_tensor({16, 12, 12, 24}, 1, 999, 1001), random_tensor({24}, 2), random_tensor({24}, 3),

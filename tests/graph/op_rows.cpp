@@ -170,12 +170,23 @@ void add_layers(std::vector<OpRow>& rows) {
                   {at({5, 3}), v3, c3, c3, v3},
                   {{"momentum", 0.3}, {"epsilon", 1e-2}},
                   {{5, 3}, {3}, {3}, {3}, {3}}});
+  const OperandSpec image = at({2, 3, 3, 3});
+  const Attributes with_relu{{"activation", std::string("relu")}};
+  rows.push_back({"batch_norm_train", {image, v3, c3, c3, v3, image}, with_relu, {{2, 3, 3, 3}, {3}, {3}, {3}, {3}}});
+  rows.push_back({"batch_norm_bwd", {image, image, v3, c3, v3}, {}, {{2, 3, 3, 3}, {3}, {3}}, Gradient::refused});
   rows.push_back({"batch_norm_bwd",
-                  {at({2, 3, 3, 3}), at({2, 3, 3, 3}), v3, c3, v3},
-                  {},
+                  {image, image, v3, c3, v3, c3},
+                  {{"gate", std::string("of_x")}},
                   {{2, 3, 3, 3}, {3}, {3}},
                   Gradient::refused});
-  rows.push_back({"batch_norm_eval", {at({2, 3, 3, 3}), v3, c3, c3, v3}, {}, {{2, 3, 3, 3}}});
+  rows.push_back({"batch_norm_bwd",
+                  {image, image, v3, c3, v3, image, image},
+                  {{"gate", std::string("of_y")}, {"addend", true}, {"passed", true}},
+                  {{2, 3, 3, 3}, {3}, {3}, {2, 3, 3, 3}},
+                  Gradient::refused});
+  rows.push_back({"batch_norm_eval", {image, v3, c3, c3, v3}, {}, {{2, 3, 3, 3}}});
+  rows.push_back({"batch_norm_eval", {image, v3, c3, c3, v3, image}, with_relu, {{2, 3, 3, 3}}});
+  rows.push_back({"batch_norm_eval", {image, v3, c3, c3, v3}, {{"var_is_inv_std", true}}, {{2, 3, 3, 3}}});
 }
 
 void add_shapes(std::vector<OpRow>& rows) {

@@ -5,6 +5,8 @@
 //   # sums: no            none ends a loop
 //   # types: u8, f32      of a loop's operands
 //   # epilogues: none     or "conv2d relu", the only one
+//   # norm_gradients: none   or the types over which batch_norm_bwd applies a relu's gradient
+//   # live: 4096          bytes that may be alive at one time
 //   # apart: add exp_1    ops by name into which nothing is merged
 //   # precision: allow_mix_precision_bf16    the mode, by name
 //   # keep: head, op:relu      ops, scopes or kinds of ops that keep their types
@@ -51,8 +53,14 @@ std::vector<std::string> words(const std::string& text) {
   return all;
 }
 
+DTypeSet types_of(const std::vector<std::string>& names) {
+  DTypeSet types;
+  for (const std::string& name : names) types.insert(dtype_named(name));
+  return types;
+}
+
 PassContext read_context(const std::string& name, const std::string& text) {
-  PassContext context{.fusion = reference_fusion_limits(), .keep_apart = {}, .fused = {}};
+  PassContext context{.fusion = reference_fusion_limits(), .keep_apart = {}, .fused = {}, .live = {}};
   LoopLimits& loop = context.fusion.loop;
   std::string line;
   for (std::istringstream in(text); std::getline(in, line);) {
@@ -68,9 +76,9 @@ PassContext read_context(const std::string& name, const std::string& text) {
     } else if (key == "sums") {
       loop.sums = values.at(0) != "no";
     } else if (key == "types") {
-      DTypeSet types;
-      for (const std::string& type : values) types.insert(dtype_named(type));
-      loop.inputs = types;
+      loop.inputs = types_of(values);
+    } else if (key == "norm_gradients") {
+      context.fusion.norm_gradients = values.at(0) == "none" ? DTypeSet() : types_of(values);
     } else if (key == "epilogues") {
       context.fusion.epilogues.clear();
       if (values.at(0) != "none") context.fusion.epilogues.push_back({values.at(0), values.at(1), {DType::f32}});
@@ -99,6 +107,8 @@ PassContext read_context(const std::string& name, const std::string& text) {
       context.takes = [op = values.at(0), type = dtype_named(values.at(1))](std::string_view asked, DType dtype) {
         return asked != op || dtype != type;
       };
+    } else if (key == "live") {
+      context.live.limit = std::stoul(values.at(0));
     } else if (key == "apart") {
       context.keep_apart.insert(values.begin(), values.end());
     } else {

@@ -63,10 +63,16 @@ std::unique_ptr<DeviceMemory> CpuDevice::allocate(std::size_t bytes) { return st
 
 std::vector<KernelEntry> CpuDevice::kernels(std::string_view op) const { return cpu_kernels(op, forced_); }
 
-// Convolution and dense kernels apply relu to what they have in registers. Loops are bounded by what the interpreter
-// keeps in its cache blocks and what a reader can follow.
+// Convolution, dense and batch norm kernels apply relu to what they have in registers. Loops are bounded by what the
+// interpreter keeps in its cache blocks and what a reader can follow.
 FusionLimits CpuDevice::fusion_limits() const {
-  return {.epilogues = {{"conv2d", "relu", loop::kLoopStorage}, {"dense", "relu", loop::kLoopStorage}},
+  const DTypeSet types = loop::kLoopStorage;
+  constexpr DTypeSet kNorms{DType::f32};
+  return {.epilogues = {{"conv2d", "relu", types},
+                        {"dense", "relu", types},
+                        {"batch_norm_train", "relu", kNorms, true},
+                        {"batch_norm_eval", "relu", kNorms, true}},
+          .norm_gradients = kNorms,
           .loop = {.terms = 96,
                    .operands = 24,
                    .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},

@@ -36,9 +36,15 @@ std::optional<Refusal> refuse_unless_images(const KernelRequest& request) {
 
 const auto kScaleAndShift = normalization_flags::use_scale | normalization_flags::use_shift;
 
-// [N,H,W,C] or a matrix, with parameters and statistics (from operand `first` on) in f32.
+// [N,H,W,C] or a matrix, with parameters and statistics (from operand `first` on) in f32, without what fusion adds: an
+// addend, an activation, its gate.
 std::optional<Refusal> refuse_unless_normable(const KernelRequest& request, std::size_t first) {
   if (request.inputs[first].type.dtype != DType::f32) return Refusal{"parameters and statistics that are not f32"};
+  const Attribute* activation = request.node.attributes.find("activation");
+  const bool relu = activation != nullptr && request.node.attributes.string("activation") != "none";
+  if (request.inputs.size() != 5 || relu || request.outputs.size() == 4) {
+    return Refusal{"an addend, an activation or its gate: this kernel takes the batch norm alone"};
+  }
   const int rank = request.inputs[0].type.shape.rank();
   if (rank == 4 || rank == 2) return std::nullopt;
   return Refusal{"an operand of rank " + std::to_string(rank) + ": this kernel takes [N,H,W,C] or [N,C]"};
@@ -170,6 +176,8 @@ KernelChoice make_onednn_batch_norm_bwd(const KernelRequest& request) {
 
 KernelChoice make_onednn_batch_norm_eval(const KernelRequest& request) {
   if (auto refusal = refuse_unless_normable(request, 1)) return *refusal;
+  if (request.node.attributes.boolean("var_is_inv_std"))
+    return Refusal{"inverse deviations: this kernel takes variances"};
   return onednn_choice(request, [&]() -> KernelChoice {
     const ValueType& type = request.inputs[0].type;
     const Desc x = activation_desc(type);

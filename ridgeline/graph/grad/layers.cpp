@@ -92,18 +92,25 @@ Ids batch_norm_train(GradientScope& s, const ForwardOp& op) {
                   "\": no gradient is defined through the statistics, only through y");
     }
   }
-  const Ids all = s.apply_all("batch_norm_bwd", {op.x(0), op.dy(), op.x(1), op.y(1), op.y(2)});
-  return {all[0], all[1], all[2], kNoValue, kNoValue};
+  const ValueId dy = through_activation(s, op);
+  const Ids all = s.apply_all("batch_norm_bwd", {op.x(0), dy, op.x(1), op.y(1), op.y(2)});
+  Ids results = {all[0], all[1], all[2], kNoValue, kNoValue};
+  if (op.node.inputs.size() == 6) results.push_back(dy);  // of the addend
+  return results;
 }
 
 // y = (x - mean) * inv_std * gamma + beta with fixed statistics, inv_std = 1 / sqrt(var + epsilon).
 Ids batch_norm_eval(GradientScope& s, const ForwardOp& op) {
   const Shape channels = s.shape(op.x(1));
   const DType dtype = s.type(op.x(1)).dtype;  // x may be narrower
-  const ValueId dy = as(s, op.dy(), dtype);
   const ValueId epsilon = s.constant(op.node.attributes.real("epsilon"), dtype);
-  const ValueId std = s.apply("sqrt", {s.apply("add", {op.x(4), epsilon})});
+  const ValueId std = op.node.attributes.boolean("var_is_inv_std")
+                          ? s.apply("div", {s.constant(1, dtype), op.x(4)})
+                          : s.apply("sqrt", {s.apply("add", {op.x(4), epsilon})});
+  const ValueId passed = through_activation(s, op);
+  const ValueId dy = as(s, passed, dtype);
   Ids results(5, kNoValue);
+  if (op.node.inputs.size() == 6) results.push_back(passed);  // of the addend
   if (op.wanted[0]) {
     results[0] = as(s, s.apply("mul", {dy, s.apply("div", {op.x(1), std})}), s.type(op.x(0)).dtype);
   }
@@ -125,8 +132,8 @@ std::vector<GradientRule> layer_gradients() {
       {"avg_pool", avg_pool},
       {"lrn", lrn},
       // Running statistics enter no y in training and are fixed numbers in evaluation.
-      {"batch_norm_train", batch_norm_train, {true, true, true, false, false}},
-      {"batch_norm_eval", batch_norm_eval, {true, true, true, false, false}},
+      {"batch_norm_train", batch_norm_train, {true, true, true, false, false, true}},
+      {"batch_norm_eval", batch_norm_eval, {true, true, true, false, false, true}},
   };
 }
 

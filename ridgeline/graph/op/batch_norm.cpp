@@ -15,20 +15,43 @@ double epsilon_of(std::string_view op, const Attributes& attributes) {
   return epsilon;
 }
 
-// Checks x [...,C] and that the operands from `first` on are [C], of one type: x's, or f32; returns C.
-std::int64_t channels_of(std::string_view op, const OpInstance& instance, std::size_t first) {
-  expect_one_floating_dtype(op, instance.inputs.first(first));
-  expect_one_floating_dtype(op, instance.inputs.subspan(first));
+// Checks x [...,C], that operands [first, last) are [C] and of one type, x's or f32, and that all others have x's type;
+// returns C.
+std::int64_t channels_of(std::string_view op, const OpInstance& instance, std::size_t first, std::size_t last) {
+  std::vector<ValueType> pictures(instance.inputs.begin(),
+                                  instance.inputs.begin() + static_cast<std::ptrdiff_t>(first));
+  pictures.insert(pictures.end(), instance.inputs.begin() + static_cast<std::ptrdiff_t>(last), instance.inputs.end());
+  expect_one_floating_dtype(op, pictures);
+  expect_one_floating_dtype(op, instance.inputs.subspan(first, last - first));
   expect_parameter_dtype(op, "operand " + std::to_string(first), instance.inputs[first], instance.inputs[0].dtype);
   const Shape& x = instance.inputs[0].shape;
   if (x.rank() < 2) fail(op, "x must have a batch axis and a channel axis, not " + instance.inputs[0].to_string());
-  for (std::size_t i = first; i < instance.inputs.size(); ++i) {
+  for (std::size_t i = first; i < last; ++i) {
     if (instance.inputs[i].shape != Shape{x[-1]}) {
       fail(op, "operand " + std::to_string(i) + " is " + instance.inputs[i].to_string() + ", x " + x.to_string() +
                    " has " + std::to_string(x[-1]) + " channels");
     }
   }
   return x[-1];
+}
+
+// Checks the attribute `activation` and the addend, operand 5, which has the shape of x.
+void check_epilogue(std::string_view op, const OpInstance& instance) {
+  const std::string& activation = instance.attributes.string("activation");
+  if (activation != "none" && activation != "relu") {
+    fail(op, "unknown activation '" + activation + "' (allowed: none, relu)");
+  }
+  if (instance.inputs.size() == 6) expect_shape(op, "addend", instance.inputs[5], instance.inputs[0].shape);
+}
+
+// y + addend, then the activation.
+void apply_epilogue(const OpInstance& op, std::span<const Tensor> inputs, std::vector<double>& y) {
+  if (inputs.size() == 6) {
+    const std::vector<double> addend = widen(inputs[5]);
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] += addend[i];
+  }
+  if (op.attributes.string("activation") == "none") return;
+  for (double& v : y) v = v != v || v > 0 ? v : 0;  // as max(v, 0): NaN stays, -0 does not
 }
 
 // sum over all but the last axis of value(flat index).
@@ -40,7 +63,8 @@ std::vector<double> channel_sums(std::size_t count, std::size_t channels, F&& va
 }
 
 std::vector<ValueType> infer_train(const OpInstance& op) {
-  const std::int64_t c = channels_of("batch_norm_train", op, 1);
+  const std::int64_t c = channels_of("batch_norm_train", op, 1, 5);
+  check_epilogue("batch_norm_train", op);
   epsilon_of("batch_norm_train", op.attributes);
   const double momentum = op.attributes.real("momentum");
   if (!(momentum >= 0 && momentum <= 1)) {
@@ -77,6 +101,7 @@ void reference_train(const OpInstance& op, std::span<const Tensor> inputs, std::
     const std::size_t c = i % channels;
     y[i] = (x[i] - mean[c]) * inv_std[c] * gamma[c] + beta[c];
   }
+  apply_epilogue(op, inputs, y);
   store(y, outputs[0]);
   store(mean, outputs[1]);
   store(inv_std, outputs[2]);
@@ -84,35 +109,85 @@ void reference_train(const OpInstance& op, std::span<const Tensor> inputs, std::
   store(running_var, outputs[4]);
 }
 
-std::vector<ValueType> infer_backward(const OpInstance& op) {
-  const std::int64_t c = channels_of("batch_norm_bwd", op, 2);
-  expect_shape("batch_norm_bwd", "dy", op.inputs[1], op.inputs[0].shape);
-  const ValueType parameter{op.inputs[2].dtype, Shape{c}};
-  return {op.inputs[0], parameter, parameter};
+// Where the gradient that batch_norm_bwd reads passes: everywhere, or where the relu behind the batch norm was above 0.
+// Its y is recomputed from x with operand 5 as beta (of_x), or is operand 5 (of_y).
+enum class Gate { none, of_x, of_y };
+
+Gate gate_of(const Attributes& attributes) {
+  const std::string& gate = attributes.string("gate");
+  if (gate == "none") return Gate::none;
+  if (gate == "of_x") return Gate::of_x;
+  if (gate == "of_y") return Gate::of_y;
+  fail("batch_norm_bwd", "unknown gate '" + gate + "' (allowed: none, of_x, of_y)");
 }
 
-// dx = gamma*inv_std * (dy - mean(dy) - xhat * mean(dy*xhat)), the means over the batch.
-void reference_backward(const OpInstance&, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-  const std::vector<double> x = widen(inputs[0]), dy = widen(inputs[1]), gamma = widen(inputs[2]);
+std::vector<ValueType> infer_backward(const OpInstance& op) {
+  const Gate gate = gate_of(op.attributes);
+  const bool addend = op.attributes.boolean("addend");
+  const std::size_t wanted = 5 + (gate == Gate::none ? 0u : 1u) + (addend ? 1u : 0u);
+  if (op.inputs.size() != wanted) {
+    fail("batch_norm_bwd",
+         "this gate and addend want " + std::to_string(wanted) + " operands, not " + std::to_string(op.inputs.size()));
+  }
+  const std::int64_t c = channels_of("batch_norm_bwd", op, 2, gate == Gate::of_x ? 6 : 5);
+  const ValueType x = op.inputs[0];
+  expect_shape("batch_norm_bwd", "dy", op.inputs[1], x.shape);
+  if (gate == Gate::of_y) expect_shape("batch_norm_bwd", "y", op.inputs[5], x.shape);
+  if (addend) expect_shape("batch_norm_bwd", "addend", op.inputs.back(), x.shape);
+  const ValueType parameter{op.inputs[2].dtype, Shape{c}};
+  std::vector<ValueType> results = {x, parameter, parameter};
+  if (op.attributes.boolean("passed")) results.push_back(x);
+  return results;
+}
+
+// dx = gamma*inv_std * (g - mean(g) - xhat * mean(g*xhat)), the means over the batch.
+void reference_backward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  const std::vector<double> x = widen(inputs[0]), gamma = widen(inputs[2]);
   const std::vector<double> mean = widen(inputs[3]), inv_std = widen(inputs[4]);
+  std::vector<double> g = widen(inputs[1]);
   const std::size_t channels = gamma.size();
   const std::size_t rows = x.size() / channels;
   const auto count = static_cast<double>(rows);
   const auto xhat = [&](std::size_t i) { return (x[i] - mean[i % channels]) * inv_std[i % channels]; };
-  const std::vector<double> dbeta = channel_sums(x.size(), channels, [&](std::size_t i) { return dy[i]; });
-  const std::vector<double> dgamma = channel_sums(x.size(), channels, [&](std::size_t i) { return dy[i] * xhat(i); });
+  if (op.attributes.boolean("addend")) {
+    const std::vector<double> addend = widen(inputs.back());
+    for (std::size_t i = 0; i < g.size(); ++i) g[i] += addend[i];
+  }
+  if (const Gate gate = gate_of(op.attributes); gate != Gate::none) {
+    const std::vector<double> of = widen(inputs[5]);  // beta or y
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      const double y = gate == Gate::of_y ? of[i] : xhat(i) * gamma[i % channels] + of[i % channels];
+      if (!(y > 0)) g[i] = 0;
+    }
+  }
+  const std::vector<double> dbeta = channel_sums(x.size(), channels, [&](std::size_t i) { return g[i]; });
+  const std::vector<double> dgamma = channel_sums(x.size(), channels, [&](std::size_t i) { return g[i] * xhat(i); });
   std::vector<double> dx(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t c = i % channels;
-    dx[i] = gamma[c] * inv_std[c] * (dy[i] - dbeta[c] / count - xhat(i) * dgamma[c] / count);
+    dx[i] = gamma[c] * inv_std[c] * (g[i] - dbeta[c] / count - xhat(i) * dgamma[c] / count);
   }
   store(dx, outputs[0]);
   store(dgamma, outputs[1]);
   store(dbeta, outputs[2]);
+  if (outputs.size() == 4) store(g, outputs[3]);
+}
+
+// y once more, from the statistics that the training op has given.
+Node train_again(const Node& node) {
+  Node again = node;
+  again.op = "batch_norm_eval";
+  again.inputs[3] = node.outputs[1];
+  again.inputs[4] = node.outputs[2];
+  again.outputs = {node.outputs[0]};
+  again.attributes = complete_attributes(
+      op_def(again.op), {{"activation", node.attributes.string("activation")}, {"var_is_inv_std", true}});
+  return again;
 }
 
 std::vector<ValueType> infer_eval(const OpInstance& op) {
-  channels_of("batch_norm_eval", op, 1);
+  channels_of("batch_norm_eval", op, 1, 5);
+  check_epilogue("batch_norm_eval", op);
   epsilon_of("batch_norm_eval", op.attributes);
   return {op.inputs[0]};
 }
@@ -122,10 +197,13 @@ void reference_eval(const OpInstance& op, std::span<const Tensor> inputs, std::s
   const std::vector<double> gamma = widen(inputs[1]), beta = widen(inputs[2]);
   const std::vector<double> mean = widen(inputs[3]), var = widen(inputs[4]);
   const double epsilon = op.attributes.real("epsilon");
+  const bool inverse = op.attributes.boolean("var_is_inv_std");
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t c = i % gamma.size();
-    x[i] = (x[i] - mean[c]) / std::sqrt(var[c] + epsilon) * gamma[c] + beta[c];
+    const double inv_std = inverse ? var[c] : 1 / std::sqrt(var[c] + epsilon);
+    x[i] = (x[i] - mean[c]) * inv_std * gamma[c] + beta[c];
   }
+  apply_epilogue(op, inputs, x);
   store(x, outputs[0]);
 }
 
@@ -140,41 +218,52 @@ std::function<Cost(const OpInstance&, std::span<const ValueType>)> cost_each(dou
 
 std::vector<OpDef> batch_norm_ops() {
   const AttributeSpec epsilon = optional("epsilon", 1e-5, "added to the variance");
+  const AttributeSpec activation = optional("activation", std::string("none"), "none or relu, applied to y");
 
   OpDef train;
   train.name = "batch_norm_train";
   train.law =
-      "y = (x - mean) * inv_std * gamma + beta, mean and variance over all axes of x but the last, inv_std = 1 / "
-      "sqrt(variance + epsilon); new_running = (1 - momentum) * running + momentum * (mean, or variance * m/(m-1) of m "
-      "values). Beside bf16 and f16 x, parameters and statistics may be f32";
-  train.operands = {"x", "gamma", "beta", "running_mean", "running_var"};
-  train.min_operands = train.max_operands = 5;
+      "y = (x - mean) * inv_std * gamma + beta [+ addend], then the activation; mean and variance over all axes of x "
+      "but the last, inv_std = 1 / sqrt(variance + epsilon); new_running = (1 - momentum) * running + momentum * "
+      "(mean, or variance * m/(m-1) of m values). Beside bf16 and f16 x, parameters and statistics may be f32";
+  train.operands = {"x", "gamma", "beta", "running_mean", "running_var", "addend"};
+  train.min_operands = 5;
+  train.max_operands = 6;
   train.results = {"y", "mean", "inv_std", "new_running_mean", "new_running_var"};
-  train.attributes = {optional("momentum", 0.1, "weight of the new batch in the running statistics"), epsilon};
+  train.attributes = {optional("momentum", 0.1, "weight of the new batch in the running statistics"), epsilon,
+                      activation};
   train.infer = infer_train;
   train.reference = reference_train;
   train.cost = cost_each(7);
+  train.again = train_again;
 
   OpDef backward;
   backward.name = "batch_norm_bwd";
   backward.law =
-      "xhat = (x - mean) * inv_std; dgamma = sum(dy * xhat), dbeta = sum(dy), dx = gamma * inv_std * (dy - dbeta/m - "
-      "xhat * "
-      "dgamma/m) for m values a channel";
-  backward.operands = {"x", "dy", "gamma", "mean", "inv_std"};
-  backward.min_operands = backward.max_operands = 5;
-  backward.results = {"dx", "dgamma", "dbeta"};
+      "g = dy [+ addend], where the gate is open, else 0; xhat = (x - mean) * inv_std; dgamma = sum(g * xhat), dbeta = "
+      "sum(g), dx = gamma * inv_std * (g - dbeta/m - xhat * dgamma/m) for m values a channel. The gate is that of the "
+      "relu behind the batch norm: y > 0, with y given (of_y) or recomputed from x and beta (of_x)";
+  backward.operands = {"x", "dy", "gamma", "mean", "inv_std", "y_or_beta", "addend"};
+  backward.min_operands = 5;
+  backward.max_operands = 7;
+  backward.results = {"dx", "dgamma", "dbeta", "g"};
+  backward.attributes = {optional("gate", std::string("none"), "none, of_x (an operand beta) or of_y (an operand y)"),
+                         optional("addend", false, "whether the last operand is added to dy"),
+                         optional("passed", false, "whether g is a fourth result")};
   backward.infer = infer_backward;
   backward.reference = reference_backward;
   backward.cost = cost_each(11);
 
   OpDef eval;
   eval.name = "batch_norm_eval";
-  eval.law = "y = (x - mean) / sqrt(var + epsilon) * gamma + beta";
-  eval.operands = {"x", "gamma", "beta", "mean", "var"};
-  eval.min_operands = eval.max_operands = 5;
+  eval.law =
+      "y = (x - mean) * inv_std * gamma + beta [+ addend], then the activation; inv_std = 1 / sqrt(var + epsilon), or "
+      "var itself with var_is_inv_std=true";
+  eval.operands = {"x", "gamma", "beta", "mean", "var", "addend"};
+  eval.min_operands = 5;
+  eval.max_operands = 6;
   eval.results = {"y"};
-  eval.attributes = {epsilon};
+  eval.attributes = {epsilon, activation, optional("var_is_inv_std", false, "whether var is inv_std")};
   eval.infer = infer_eval;
   eval.reference = reference_eval;
   eval.cost = cost_each(4);

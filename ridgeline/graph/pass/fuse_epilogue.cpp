@@ -1,6 +1,6 @@
 #include "ridgeline/graph/pass/fuse_epilogue.h"
 
-#include <algorithm>
+#include "ridgeline/graph/pass/rewrite.h"
 
 namespace ridgeline {
 
@@ -13,13 +13,12 @@ Graph fuse_epilogue(Graph graph, PassContext& context) {
     const int at = producer[static_cast<std::size_t>(before)];
     if (at < 0 || uses[static_cast<std::size_t>(before)] != 1) continue;
     Node& node = graph.nodes[static_cast<std::size_t>(at)];
+    if (node.outputs[0] != before) continue;
     if (!context.fusion.takes_epilogue(node.op, after.op, graph.value(before).type.dtype)) continue;
     if (node.attributes.string("activation") != "none" || context.keep_apart.contains(node.name)) continue;
     node.attributes.set("activation", after.op);
     context.fused.insert(node.name);
-    for (const Location& where : after.where) {
-      if (std::find(node.where.begin(), node.where.end(), where) == node.where.end()) node.where.push_back(where);
-    }
+    add_locations(node, after);
     graph.replace_uses(after.outputs[0], before);  // it reads itself now, and nobody reads it
   }
   remove_dead_nodes(graph);

@@ -12,9 +12,18 @@ bool FusionLimits::takes_epilogue(std::string_view op, std::string_view activati
   });
 }
 
+bool FusionLimits::takes_addend(std::string_view op, DType type) const {
+  return std::any_of(epilogues.begin(), epilogues.end(),
+                     [&](const EpilogueLimits& e) { return e.op == op && e.addend && e.types.contains(type); });
+}
+
 FusionLimits reference_fusion_limits() {
   FusionLimits limits;
   for (const char* op : {"conv2d", "dense"}) limits.epilogues.push_back({op, "relu", kFloatingTypes});
+  for (const char* op : {"batch_norm_train", "batch_norm_eval"}) {
+    limits.epilogues.push_back({op, "relu", kFloatingTypes, true});
+  }
+  limits.norm_gradients = kFloatingTypes;
   limits.loop = {.terms = 1024,
                  .operands = 256,
                  .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},

@@ -1,8 +1,8 @@
 // ridgeline/graph/pass/fusion_limits.h
 //
-// What a device takes as one launch: which ops apply which pointwise op to their own results (an epilogue), and how
-// large a fused loop may be. The device says it once (Device::fusion_limits), the passes that fuse read it. A plain
-// value; an empty one fuses nothing.
+// What a device takes as one launch: which ops apply which pointwise op to their own results (an epilogue), which
+// gradients apply that of a relu, and how large a fused loop may be. The device says it once (Device::fusion_limits),
+// the passes that fuse read it. A plain value; an empty one fuses nothing.
 #pragma once
 
 #include <string>
@@ -18,6 +18,7 @@ struct EpilogueLimits {
   std::string op;          // "conv2d"
   std::string activation;  // "relu"
   DTypeSet types;          // of its result
+  bool addend = false;     // adds its operand "addend" to the result before
 };
 
 struct LoopLimits {
@@ -30,7 +31,9 @@ struct LoopLimits {
 
 struct FusionLimits {
   std::vector<EpilogueLimits> epilogues;
+  DTypeSet norm_gradients;  // over which batch_norm_bwd applies the gradient of a relu and adds two gradients
   LoopLimits loop;
+  bool takes_addend(std::string_view op, DType type) const;
   bool takes_epilogue(std::string_view op, std::string_view activation, DType type) const;
 };
 

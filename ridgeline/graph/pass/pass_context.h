@@ -4,6 +4,7 @@
 // for a compilation.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <set>
 #include <string>
@@ -16,6 +17,13 @@ namespace ridgeline {
 
 using NameSet = std::set<std::string, std::less<>>;
 
+// Bytes of intermediate values that are alive at one time, as the pass `recompute` counts them.
+struct LiveBytes {
+  std::size_t limit = 0;    // to be reached; 0: none
+  std::size_t reached = 0;  // filled by the pass
+  bool exhausted = false;   // filled by the pass: nothing that it can do gets to the limit
+};
+
 struct PassContext {
   FusionLimits fusion;  // of the device that the graph is for
   NameSet keep_apart;   // ops, by name, into which nothing is merged: no kernel took what came of it
@@ -24,6 +32,7 @@ struct PassContext {
   // Whether the device has a kernel of the op that reads and writes values of this type; empty: it has.
   std::function<bool(std::string_view op, DType dtype)> takes = {};
   std::vector<std::string> warnings = {};  // filled by the passes: what the user asked for and nothing came of it
+  LiveBytes live = {};
 };
 
 }  // namespace ridgeline

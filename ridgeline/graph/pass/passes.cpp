@@ -3,10 +3,14 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/pass/fuse_addend.h"
 #include "ridgeline/graph/pass/fuse_epilogue.h"
+#include "ridgeline/graph/pass/fuse_norm_gradient.h"
 #include "ridgeline/graph/pass/fuse_pointwise.h"
 #include "ridgeline/graph/pass/inline.h"
+#include "ridgeline/graph/pass/narrow_relu_grad.h"
 #include "ridgeline/graph/pass/precision.h"
+#include "ridgeline/graph/pass/recompute.h"
 #include "ridgeline/graph/pass/schedule.h"
 #include "ridgeline/graph/pass/simplify.h"
 
@@ -24,10 +28,17 @@ constexpr Pass kPasses[] = {
     {"simplify", alone<simplify>, false,
      "folds constants, merges equal ops, drops ops that change nothing or are not read"},
     {"precision", precision, false, "stores values of some ops as bf16 or f16, by the precision mode and its op lists"},
+    {"fuse_addend", fuse_addend, false,
+     "lets batch norm add the other summand of the sum that follows it, where the device can"},
     {"fuse_epilogue", fuse_epilogue, false,
-     "lets conv2d and dense apply the relu that follows them, where the device can"},
+     "lets conv2d, dense and batch norm apply the relu that follows them, where the device can"},
+    {"fuse_norm_gradient", fuse_norm_gradient, false,
+     "lets batch_norm_bwd apply the gradient of a relu and add two gradients, where the device can"},
+    {"narrow_relu_grad", alone<narrow_relu_grad>, false,
+     "computes the gradient of a relu in front of max pooling on the pooled values"},
     {"fuse_pointwise", fuse_pointwise, false,
      "merges chains of pointwise ops, and a sum that ends one, into loops that the device takes"},
+    {"recompute", recompute, false, "computes cheap values once more instead of keeping them, where memory is limited"},
     {"schedule", alone<schedule>, false,
      "moves updates up to where their operands are ready, behind readers of old values"},
 };

@@ -1,0 +1,20 @@
+// ridgeline/compile/count_launches.h
+//
+// How often a plan goes through memory: its launches, and the bytes that they read and write. What fusion is to lower.
+#pragma once
+
+#include <cstddef>
+
+#include "ridgeline/compile/plan.h"
+
+namespace ridgeline {
+
+struct LaunchCounts {
+  std::size_t launches = 0;
+  double bytes = 0;  // each operand and result of each launch once; workspaces left out
+};
+
+// Copies, conversions and derived forms included, the latter as in a step behind an update.
+LaunchCounts count_launches(const Plan& plan);
+
+}  // namespace ridgeline

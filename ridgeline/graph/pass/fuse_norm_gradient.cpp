@@ -1,0 +1,77 @@
+#include "ridgeline/graph/pass/fuse_norm_gradient.h"
+
+#include "ridgeline/graph/pass/rewrite.h"
+
+namespace ridgeline {
+namespace {
+
+// The batch norm whose gradient `gradient` is, when y is relu(batch norm) and nothing else, or null.
+const Node* batch_norm_of(const Graph& graph, const ValueUses& uses, const Node& gradient, ValueId y) {
+  const int at = uses.producer(y);
+  if (at < 0) return nullptr;
+  const Node& norm = graph.nodes[static_cast<std::size_t>(at)];
+  const bool alone = norm.op == "batch_norm_train" && norm.outputs[0] == y && norm.inputs.size() == 5 &&
+                     norm.attributes.string("activation") == "relu";
+  const bool same = alone && norm.inputs[0] == gradient.inputs[0] && norm.inputs[1] == gradient.inputs[2] &&
+                    norm.outputs[1] == gradient.inputs[3] && norm.outputs[2] == gradient.inputs[4];
+  return same ? &norm : nullptr;
+}
+
+bool plain(const Node& gradient) {
+  return gradient.attributes.string("gate") == "none" && !gradient.attributes.boolean("addend") &&
+         !gradient.attributes.boolean("passed");
+}
+
+// Merges relu_grad into the batch_norm_bwd at index `at`; false when it cannot.
+bool merge(Graph& graph, const ValueUses& uses, PassContext& context, int at) {
+  Node node = graph.nodes[static_cast<std::size_t>(at)];
+  if (node.op != "batch_norm_bwd" || !plain(node) || context.keep_apart.contains(node.name)) return false;
+  const ValueId dy = node.inputs[1];
+  const ValueType type = graph.value(dy).type;
+  const int gate_at = uses.producer(dy);
+  if (gate_at < 0 || !context.fusion.norm_gradients.contains(type.dtype)) return false;
+  const Node gate = graph.nodes[static_cast<std::size_t>(gate_at)];
+  if (gate.op != "relu_grad" || graph.value(gate.inputs[0]).type != type || graph.value(gate.inputs[1]).type != type) {
+    return false;
+  }
+  const ValueId y = gate.inputs[0];
+  const Node* norm = batch_norm_of(graph, uses, node, y);
+  node.attributes.set("gate", std::string(norm != nullptr ? "of_x" : "of_y"));
+  node.inputs[1] = gate.inputs[1];
+  node.inputs.push_back(norm != nullptr ? norm->inputs[2] : y);
+  add_locations(node, gate);
+  const int sum_at = uses.producer(gate.inputs[1]);
+  if (sum_at >= 0 && uses.count(gate.inputs[1]) == 1) {
+    const Node& sum = graph.nodes[static_cast<std::size_t>(sum_at)];
+    if (sum.op == "add" && graph.value(sum.inputs[0]).type == type && graph.value(sum.inputs[1]).type == type) {
+      node.attributes.set("addend", true);
+      node.inputs[1] = sum.inputs[0];
+      node.inputs.push_back(sum.inputs[1]);
+      add_locations(node, sum);
+    }
+  }
+  if (uses.count(dy) > 1) {
+    node.attributes.set("passed", true);
+    const ValueId passed = graph.add_value({type, graph.value(dy).kind, ""});
+    node.outputs.push_back(passed);
+    graph.replace_uses(dy, passed);
+  }
+  context.fused.insert(node.name);
+  graph.nodes[static_cast<std::size_t>(at)] = std::move(node);
+  graph.nodes.erase(graph.nodes.begin() + gate_at);
+  move_node(graph, at - 1, gate_at);
+  return true;
+}
+
+}  // namespace
+
+Graph fuse_norm_gradient(Graph graph, PassContext& context) {
+  ValueUses uses(graph);
+  for (int at = 0; at < static_cast<int>(graph.nodes.size()); ++at) {
+    if (merge(graph, uses, context, at)) uses = ValueUses(graph);
+  }
+  remove_dead_nodes(graph);
+  return graph;
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,51 @@
+// ridgeline/graph/pass/live_bytes.h
+//
+// How many bytes of intermediate values are alive when each op of a graph runs, in the order of the graph: what the
+// memory plan will need, but for workspaces, conversions and gaps. Views share memory; the next version of a parameter
+// takes the place of the old one; a pointwise result takes that of an operand that ends there.
+#pragma once
+
+#include <vector>
+
+#include "ridgeline/graph/ir/graph.h"
+
+namespace ridgeline {
+
+// Of one graph, which must not change while this is used.
+class LiveValues {
+ public:
+  explicit LiveValues(const Graph& graph);
+
+  std::size_t peak() const { return peak_; }
+  int fullest() const { return fullest_; }  // the node that runs when there is most
+  std::size_t live(int node) const { return live_[static_cast<std::size_t>(node)]; }
+  // The most of nodes in (first, last).
+  std::size_t most(int first, int last) const;
+  // Memory of its own; 0 for arguments, views and next versions.
+  std::size_t bytes(ValueId id) const { return bytes_[at(id)]; }
+  // Whose memory it lies in.
+  ValueId root(ValueId id) const { return root_[at(id)]; }
+  bool viewed(ValueId id) const { return viewed_[at(id)]; }
+  // The nodes that read it, ascending; the number of nodes for a reader behind them: a return, an update.
+  const std::vector<int>& readers(ValueId id) const { return readers_[at(id)]; }
+  // The last node that reads its memory.
+  int last(ValueId id) const { return last_[at(id)]; }
+  // True for an argument that an update op in front of `node` overwrites.
+  bool overwritten_before(ValueId id, int node) const { return overwritten_[at(id)] < node; }
+
+ private:
+  static std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
+  void count(const Graph& graph, const std::vector<int>& made);
+
+  std::vector<std::size_t> bytes_;
+  std::vector<ValueId> root_;
+  std::vector<bool> viewed_;
+  std::vector<std::vector<int>> readers_;
+  std::vector<int> last_;
+  std::vector<int> overwritten_;
+  std::vector<std::size_t> live_;
+  std::size_t peak_ = 0;
+  int fullest_ = 0;
+};
+
+}  // namespace ridgeline

@@ -1,0 +1,18 @@
+// ridgeline/graph/pass/recompute.h
+//
+// Where memory is limited (PassContext::live): computes cheap values once more in front of their later readers instead
+// of keeping them until then, one after the other, until what is alive at one time fits. Each time that which frees
+// most for its work at the fullest moment, together with cheap operands that are gone by then. Cheap: at most
+// kMostFlops operations a byte moved, which leaves out convolutions and products. The second computation is the same op
+// over the same operands, or what OpDef::again says, with the same bits. Keeps: values. Adds: copies of ops, named
+// "<op>/again".
+#pragma once
+
+#include "ridgeline/graph/ir/graph.h"
+#include "ridgeline/graph/pass/pass_context.h"
+
+namespace ridgeline {
+
+Graph recompute(Graph graph, PassContext& context);
+
+}  // namespace ridgeline

@@ -1,0 +1,47 @@
+#include "ridgeline/graph/pass/rewrite.h"
+
+#include <algorithm>
+
+#include "ridgeline/graph/ir/op_def.h"
+
+namespace ridgeline {
+namespace {
+
+bool contains(const std::vector<ValueId>& ids, ValueId id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+}  // namespace
+
+void add_locations(Node& node, const Node& from) {
+  for (const Location& where : from.where) {
+    if (std::find(node.where.begin(), node.where.end(), where) == node.where.end()) node.where.push_back(where);
+  }
+}
+
+ValueUses::ValueUses(const Graph& graph) : producer_(producers(graph)), uses_(use_counts(graph)) {}
+
+bool may_run_later(const Graph& graph, int from, int to) {
+  const Node& node = graph.nodes[static_cast<std::size_t>(from)];
+  for (int between = from + 1; between < to; ++between) {
+    const Node& other = graph.nodes[static_cast<std::size_t>(between)];
+    for (ValueId id : other.inputs) {
+      if (contains(node.outputs, id)) return false;
+    }
+    if (!op_def(other.op).has(kUpdate)) continue;
+    for (std::size_t i = 0; i < other.outputs.size(); ++i) {
+      if (contains(node.inputs, other.inputs[i])) return false;
+    }
+  }
+  return true;
+}
+
+void move_node(Graph& graph, int from, int to) {
+  const auto at = graph.nodes.begin();
+  if (from < to)
+    std::rotate(at + from, at + from + 1, at + to + 1);
+  else
+    std::rotate(at + to, at + from, at + from + 1);
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,36 @@
+// ridgeline/graph/pass/rewrite.h
+//
+// What passes that merge ops share: who makes and who reads a value, and moving an op.
+#pragma once
+
+#include <vector>
+
+#include "ridgeline/graph/ir/graph.h"
+
+namespace ridgeline {
+
+// Adds the lines of `from` that `node` does not have yet.
+void add_locations(Node& node, const Node& from);
+
+// Readers and makers of values, as they were when it was made.
+class ValueUses {
+ public:
+  explicit ValueUses(const Graph& graph);
+  // Index of the node that makes the value; -1 of arguments.
+  int producer(ValueId id) const { return producer_[static_cast<std::size_t>(id)]; }
+  // By ops, updates and returns.
+  int count(ValueId id) const { return uses_[static_cast<std::size_t>(id)]; }
+
+ private:
+  std::vector<int> producer_;
+  std::vector<int> uses_;
+};
+
+// True when node `from` may run where node `to`, a later one, stands: nobody between them reads its results or
+// overwrites its operands.
+bool may_run_later(const Graph& graph, int from, int to);
+
+// Moves node `from` behind or in front of others, to index `to`.
+void move_node(Graph& graph, int from, int to);
+
+}  // namespace ridgeline
