@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/device/cpu/amx/kernels.h"
 #include "ridgeline/device/cpu/loop_kernels.h"
 #include "ridgeline/device/cpu/onednn_kernels.h"
 #include "ridgeline/device/cpu/own_kernels.h"
@@ -25,7 +26,19 @@ constexpr KernelEntry copies(std::string_view op, KernelChoice (*factory)(const 
   return {op, "own", kOwn, factory, kFloatingTypes, Arithmetic::f64};
 }
 
+// A kernel on bf16 tiles; results and biases may be f32.
+constexpr KernelEntry tiles(std::string_view op, KernelChoice (*factory)(const KernelRequest&)) {
+  return {op, "amx", kOwn, factory, {DType::f32, DType::bf16}};
+}
+
 constexpr KernelEntry kTable[] = {
+    tiles("conv2d", make_amx_conv2d),
+    tiles("conv2d_bwd_data", make_amx_conv2d_bwd_data),
+    tiles("conv2d_bwd_weights", make_amx_conv2d_bwd_weights),
+    tiles("dense", make_amx_dense),
+    tiles("dense_bwd_data", make_amx_dense_bwd_data),
+    tiles("dense_bwd_weights", make_amx_dense_bwd_weights),
+
     {"conv2d", "winograd", kOwn, make_winograd_conv2d},
     {"conv2d", "onednn", kLibrary, make_onednn_conv2d},
     {"conv2d", "winograd_any", kOwn, make_any_winograd_conv2d},
