@@ -66,7 +66,6 @@ TEST(KernelTable, AForcedProvidersEntriesComeFirst) {
   EXPECT_EQ(providers("max_pool", Provider::library), (List{Provider::library, Provider::own, Provider::reference}));
   EXPECT_EQ(providers("max_pool", Provider::reference), (List{Provider::reference}));
   // An op without an entry of the provider keeps what it has.
-  EXPECT_EQ(providers("dense", Provider::own), (List{Provider::library, Provider::reference}));
   EXPECT_EQ(providers("transpose", Provider::library), (List{Provider::own, Provider::reference}));
   EXPECT_EQ(providers("conv2d", Provider::reference), (List{Provider::reference}));
 }

@@ -96,7 +96,8 @@ struct Problem {
 };
 
 // Runs a kernel on plain tensors, converting to and from the layouts that it names.
-inline std::vector<Tensor> run_kernel(Kernel& kernel, const Problem& problem) {
+inline std::vector<Tensor> run_kernel(Kernel& kernel, const Problem& problem,
+                                      const std::vector<ValueType>& output_types) {
   std::vector<GuardedBuffer> buffers;
   std::vector<void*> inputs;
   std::vector<void*> outputs;
@@ -104,7 +105,6 @@ inline std::vector<Tensor> run_kernel(Kernel& kernel, const Problem& problem) {
     return layouts.empty() ? Layout() : layouts[i];
   };
   const auto input_types = problem.input_types();
-  const auto output_types = problem.output_types();
   for (std::size_t i = 0; i < input_types.size(); ++i) {
     const Layout l = layout(kernel.input_layouts, i);
     buffers.emplace_back(l.bytes(input_types[i]));
@@ -132,6 +132,10 @@ inline std::vector<Tensor> run_kernel(Kernel& kernel, const Problem& problem) {
     results.push_back(std::move(result));
   }
   return results;
+}
+
+inline std::vector<Tensor> run_kernel(Kernel& kernel, const Problem& problem) {
+  return run_kernel(kernel, problem, problem.output_types());
 }
 
 inline bool same_bits(const Tensor& a, const Tensor& b) {

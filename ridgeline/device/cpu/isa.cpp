@@ -2,10 +2,14 @@
 
 #include <cpuid.h>
 #include <hwy/highway.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -16,17 +20,33 @@ namespace {
 
 constexpr Isa kAll[] = {Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx};
 
-// Tiles need the operating system's help: bits 17 and 18 of XCR0 say that it saves them.
-bool machine_has_amx() {
+// Why tiles cannot be used here; empty where they can. They need the processor's bf16 tiles, an operating system that
+// saves them (bits 17 and 18 of XCR0), and its permission, which is given to a process once it has asked: the memory
+// for signal handlers must hold the tiles, too, from then on.
+std::string amx_missing() {
   unsigned a = 0, b = 0, c = 0, d = 0;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return false;
+  constexpr unsigned kAmxBf16 = 1u << 22;
+  constexpr unsigned kAmxTile = 1u << 24;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & kAmxBf16) || !(d & kAmxTile)) {
+    return "the processor has no bf16 tiles";
+  }
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return "the operating system does not save the tiles";
   unsigned low = 0, high = 0;
   __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   constexpr unsigned kTileState = 3u << 17;
-  if ((low & kTileState) != kTileState) return false;
-  constexpr unsigned kAmxBf16 = 1u << 22;
-  constexpr unsigned kAmxTile = 1u << 24;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kAmxBf16) && (d & kAmxTile);
+  if ((low & kTileState) != kTileState) return "the operating system does not save the tiles";
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;
+  if (::syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0) {
+    return "the operating system gives no permission for the tiles: " + std::string(std::strerror(errno));
+  }
+  return "";
+}
+
+// Asked once a process: permission is the process's.
+const std::string& amx_missing_once() {
+  static const std::string missing = amx_missing();
+  return missing;
 }
 
 std::vector<Isa> detect() {
@@ -43,7 +63,7 @@ std::vector<Isa> detect() {
   isas.push_back(Isa::avx512);
   if (!__builtin_cpu_supports("avx512bf16")) return isas;
   isas.push_back(Isa::avx512_bf16);
-  if (machine_has_amx()) isas.push_back(Isa::amx);
+  if (amx_missing_once().empty()) isas.push_back(Isa::amx);
   return isas;
 }
 
@@ -71,7 +91,8 @@ Isa choose() {
       throw Error("RIDGELINE_ISA is '" + std::string(wanted) + "' (allowed: " + list_of(kAll) + ")", ErrorKind::usage);
     }
     if (std::find(isas.begin(), isas.end(), *named) == isas.end()) {
-      throw Error("RIDGELINE_ISA=" + std::string(wanted) + ", but this machine has only " + list_of(isas),
+      const std::string why = *named == Isa::amx && !amx_missing_once().empty() ? ": " + amx_missing_once() : "";
+      throw Error("RIDGELINE_ISA=" + std::string(wanted) + ", but this machine has only " + list_of(isas) + why,
                   ErrorKind::usage);
     }
     isa = *named;

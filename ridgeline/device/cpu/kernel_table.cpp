@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/device/cpu/amx/kernels.h"
 #include "ridgeline/device/cpu/direct/kernels.h"
 #include "ridgeline/device/cpu/loop_kernels.h"
 #include "ridgeline/device/cpu/onednn_kernels.h"
@@ -44,7 +45,19 @@ constexpr KernelEntry library(std::string_view op, Factory factory) {
   return {op, "onednn", kLibrary, factory, kOnednnStorage, Arithmetic::f32, {Reproducibility::fast, true}};
 }
 
+// A kernel on bf16 tiles; results and biases may be f32.
+constexpr KernelEntry tiles(std::string_view op, KernelChoice (*factory)(const KernelRequest&)) {
+  return {op, "amx", kOwn, factory, {DType::f32, DType::bf16}};
+}
+
 constexpr KernelEntry kTable[] = {
+    tiles("conv2d", make_amx_conv2d),
+    tiles("conv2d_bwd_data", make_amx_conv2d_bwd_data),
+    tiles("conv2d_bwd_weights", make_amx_conv2d_bwd_weights),
+    tiles("dense", make_amx_dense),
+    tiles("dense_bwd_data", make_amx_dense_bwd_data),
+    tiles("dense_bwd_weights", make_amx_dense_bwd_weights),
+
     transformed("conv2d", "winograd", make_winograd_conv2d),
     library("conv2d", make_onednn_conv2d),
     transformed("conv2d", "winograd_any", make_any_winograd_conv2d),

@@ -1,18 +1,11 @@
 // ridgeline/device/cpu/winograd/scratch.h
 //
-// Parts of a kernel's scratch memory, measured in floats, and work handed out to the compute team.
+// Where the streams of a tile's positions lie in the scratch memory.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-
-#include "ridgeline/core/threads.h"
+#include "ridgeline/device/cpu/scratch.h"
 
 namespace ridgeline::device::winograd {
-
-constexpr std::int64_t kLineFloats = 16;
-
-inline std::int64_t round_up(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
 
 // Distance between the streams of neighbouring positions, at least n. A tile's channels are written to alpha^2 streams
 // at once: at distances that are multiples of 4 KiB all of these lines would want the same few places of the first
@@ -21,32 +14,6 @@ inline std::int64_t stream_distance(std::int64_t n) {
   constexpr std::int64_t kPage = 1024;
   constexpr std::int64_t kOffset = 5 * kLineFloats;
   return n <= kOffset ? kOffset : round_up(n - kOffset, kPage) + kOffset;
-}
-
-class Scratch {
- public:
-  // 64-byte aligned room for n floats; returns where it starts.
-  std::int64_t reserve(std::int64_t n) {
-    const std::int64_t at = floats_;
-    floats_ += round_up(n, kLineFloats);
-    return at;
-  }
-  std::size_t bytes() const { return static_cast<std::size_t>(floats_) * sizeof(float); }
-
- private:
-  std::int64_t floats_ = 0;
-};
-
-// body(item, thread) for items 0 to n - 1, each on whatever thread of the team is free: other work may hold one up.
-template <class Body>
-void for_each_item(std::int64_t n, const Body& body) {
-  std::atomic<std::int64_t> next{0};
-  parallel_team([&](int thread, int) {
-    for (std::int64_t item = next.fetch_add(1, std::memory_order_relaxed); item < n;
-         item = next.fetch_add(1, std::memory_order_relaxed)) {
-      body(item, thread);
-    }
-  });
 }
 
 }  // namespace ridgeline::device::winograd

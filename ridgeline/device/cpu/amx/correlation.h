@@ -1,0 +1,61 @@
+// ridgeline/device/cpu/amx/correlation.h
+//
+// Runs a correlation: the forward pass, or the gradient of the image. Items of some hundred pixels, each on one thread:
+// their pixels are staged near the core; then, for each 32 result channels, the weights of these pass through all pairs
+// of tiles. Every sum has one order, so the bits depend neither on the items nor on the team.
+#pragma once
+
+#include "ridgeline/device/cpu/amx/stage.h"
+#include "ridgeline/device/cpu/amx/weights.h"
+
+namespace ridgeline::device::amx {
+
+struct Epilogue {
+  const float* bias = nullptr;
+  bool relu = false;
+};
+
+class CorrelationCode {
+ public:
+  // Weights lie in `form`; its patches are one tap. Reserves its memory in `scratch`, for a team of compute_threads().
+  CorrelationCode(const Correlation& correlation, const WeightsForm& form, bool patches, Tiles tiles, Scratch& scratch);
+
+  void run(const bfloat16* in, const bfloat16* weights, bfloat16* out, const Epilogue& epilogue, float* scratch) const;
+
+ private:
+  // How a part's results are cut into items: rows of some images, or of one.
+  struct Cut {
+    Stage stage;
+    std::int64_t images = 1, rows = 1;
+    std::int64_t image_blocks = 1, row_blocks = 1;
+    std::vector<std::int64_t> a_offsets, b_offsets;
+    std::int64_t tiles_of_image() const { return blocks_of(rows * stage.pitch(), kTileRows); }
+  };
+  struct Item {
+    std::size_t part;
+    std::int64_t image, images, row, rows, group, first_block, blocks;
+  };
+  // One row of tiles: where its pixels start, and for each where its result goes, in values; -1: nowhere.
+  struct TileRow {
+    const bfloat16* pixels;
+    std::int64_t results[kTileRows];
+  };
+
+  void add_cut(const Part& part, bool patches);
+  Item item(std::int64_t number) const;
+  void run_item(const Item& item, const bfloat16* in, const bfloat16* weights, bfloat16* out, const Epilogue& epilogue,
+                char* memory) const;
+  std::int64_t tile_rows(const Item& item, const bfloat16* staged, TileRow* rows) const;
+
+  Correlation shape_;
+  WeightsForm form_;
+  const TileCode& code_;
+  bool staged_;
+  std::vector<Cut> cuts_;           // of the parts
+  std::int64_t filter_blocks_ = 1;  // blocks of 32 result channels in an item
+  // In a thread's memory, in bytes.
+  std::int64_t spare_at_ = 0, rows_at_ = 0, thread_bytes_ = 0;
+  std::int64_t memory_;
+};
+
+}  // namespace ridgeline::device::amx

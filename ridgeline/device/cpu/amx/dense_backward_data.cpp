@@ -1,0 +1,132 @@
+#include <algorithm>
+
+#include "ridgeline/device/cpu/amx/dense.h"
+#include "ridgeline/device/cpu/amx/kernels.h"
+#include "ridgeline/device/cpu/own_common.h"
+
+namespace ridgeline::device {
+namespace amx {
+namespace {
+
+// dx = dy w. An item is a range of inputs; for each chunk of outputs the weights' rows, which are depths here, are
+// brought into pairs in the second cache. (Fetching the next chunk from within the products gained nothing.)
+class DenseBackwardDataKernel final : public Kernel {
+ public:
+  DenseBackwardDataKernel(const Dense& d, Tiles tiles) : dense_(d), code_(tile_code(tiles)) {
+    rows_ = round_up(std::min(kDenseRows, d.rows), kBlock);
+    dy_row_ = apart(round_up(d.outputs, kTileDepth));
+    dy_at_ = reserve_values(scratch_, rows_ * dy_row_);
+    thread_floats_ = kChunk * kRange / 2 + rows_ * kRange;
+    memory_ = scratch_.reserve(compute_threads() * thread_floats_);
+    scratch_bytes = scratch_.bytes();
+  }
+
+  void run(const KernelArguments& a) override {
+    const ComputeScope team(threads_);
+    float* const scratch = static_cast<float*>(a.scratch);
+    bfloat16* const padded = values_at(scratch, dy_at_);
+    for (std::int64_t first = 0; first < dense_.rows; first += rows_) {
+      const std::int64_t rows = std::min(rows_, dense_.rows - first);
+      const bfloat16* const dy = input<bfloat16>(a, 0) + first * dense_.outputs;
+      parallel_for(rows, 1, [&](std::int64_t begin, std::int64_t end) {
+        code_.copy_rows(dy + begin * dense_.outputs, dense_.outputs, end - begin, dense_.outputs,
+                        padded + begin * dy_row_, dy_row_);
+      });
+      for_each_item(blocks_of(dense_.inputs, kRange), [&](std::int64_t item, int thread) {
+        const TileScope scope(code_);
+        run_item(item * kRange, rows, padded, input<bfloat16>(a, 1), output<bfloat16>(a, 0) + first * dense_.inputs,
+                 scratch + memory_ + thread * thread_floats_);
+      });
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kRange = 512;  // inputs: a kilobyte of each row
+  static constexpr std::int64_t kChunk = 256;  // outputs
+  static constexpr std::int64_t kChunkSteps = kChunk / kTileDepth;
+
+  void run_item(std::int64_t first, std::int64_t rows, const bfloat16* dy, const bfloat16* w, bfloat16* dx,
+                float* own) const {
+    auto* const pairs = reinterpret_cast<bfloat16*>(own);
+    float* const sums = own + kChunk * kRange / 2;
+    const std::int64_t inputs = std::min(kRange, dense_.inputs - first);
+    for (std::int64_t chunk = 0; chunk < dense_.outputs; chunk += kChunk) {
+      const std::int64_t outputs = std::min(kChunk, dense_.outputs - chunk);
+      stage(w + chunk * dense_.inputs + first, outputs, inputs, pairs);
+      multiply(dy + chunk, pairs, blocks_of(outputs, kTileDepth), rows, inputs, chunk > 0, sums);
+    }
+    bfloat16* to[kTileRows];
+    for (std::int64_t row = 0; row < rows; row += kTileRows) {
+      for (std::int64_t column = 0; column < inputs; column += kBlock) {
+        for (std::int64_t r = 0; r < kTileRows; ++r) {
+          to[r] = row + r < rows ? dx + (row + r) * dense_.inputs + first + column : nullptr;
+        }
+        code_.finish({sums + sums_at(row, column) + row % kBlock / kTileRows * 2 * kTileSums,
+                      std::min(kBlock, inputs - column), nullptr, false, to});
+      }
+    }
+  }
+
+  // Pairs of the weights' rows: [16 inputs][step].
+  void stage(const bfloat16* w, std::int64_t outputs, std::int64_t inputs, bfloat16* pairs) const {
+    for (std::int64_t k = 0; k < round_up(outputs, kTileDepth); k += 2) {
+      const bfloat16* const even = k < outputs ? w + k * dense_.inputs : nullptr;
+      const bfloat16* const odd = k + 1 < outputs ? w + (k + 1) * dense_.inputs : nullptr;
+      code_.interleave(even, odd, inputs, pairs + k / 2 * kTileDepth, kChunkSteps * kTileValues);
+    }
+  }
+
+  // Sums of a block of 32 rows and 32 inputs: [32 inputs][32 rows][2][2][16][16].
+  std::int64_t sums_at(std::int64_t row, std::int64_t column) const {
+    return (column / kBlock * (rows_ / kBlock) + row / kBlock) * 4 * kTileSums;
+  }
+
+  void multiply(const bfloat16* dy, const bfloat16* pairs, std::int64_t steps, std::int64_t rows, std::int64_t inputs,
+                bool add, float* sums) const {
+    TileProduct product{};
+    product.a_row = dy_row_;
+    product.a_offsets = a_offsets_.data();
+    product.b_offsets = b_offsets_.data();
+    product.steps = steps;
+    product.add = add;
+    for (std::int64_t column = 0; column < inputs; column += kBlock) {
+      product.b[0] = pairs + column / kTileColumns * kChunkSteps * kTileValues;
+      product.b[1] = product.b[0] + kChunkSteps * kTileValues;
+      for (std::int64_t row = 0; row < rows; row += kBlock) {
+        product.a[0] = dy + row * dy_row_;
+        product.a[1] = product.a[0] + kTileRows * dy_row_;
+        product.c = sums + sums_at(row, column);
+        code_.multiply[rows - row > kTileRows][inputs - column > kTileColumns](product);
+      }
+    }
+  }
+
+  int threads_ = compute_threads();
+  Dense dense_;
+  const TileCode& code_;
+  Scratch scratch_;
+  std::int64_t rows_;    // at a time, whole blocks
+  std::int64_t dy_row_;  // whole tiles, and lines apart
+  std::int64_t dy_at_, thread_floats_, memory_;
+  std::vector<std::int64_t> a_offsets_ = even_offsets(kChunkSteps, kTileDepth);
+  std::vector<std::int64_t> b_offsets_ = even_offsets(kChunkSteps, kTileValues);
+};
+
+}  // namespace
+
+KernelChoice make_dense_backward_data(const KernelRequest& request, Tiles tiles) {
+  const ValueType &dy = request.inputs[0].type, &w = request.inputs[1].type, &dx = request.outputs[0].type;
+  if (auto refusal = refuse_tiles(tiles)) return *refusal;
+  if (auto refusal = refuse_types({&dy, &w, &dx}, {})) return *refusal;
+  auto kernel = std::make_unique<DenseBackwardDataKernel>(dense_of(dx, w), tiles);
+  kernel->name = kernel_name(request, tiles);
+  return kernel;
+}
+
+}  // namespace amx
+
+KernelChoice make_amx_dense_bwd_data(const KernelRequest& request) {
+  return amx::make_dense_backward_data(request, amx::Tiles::amx);
+}
+
+}  // namespace ridgeline::device

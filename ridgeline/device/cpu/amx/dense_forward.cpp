@@ -1,0 +1,171 @@
+#include <algorithm>
+
+#include "ridgeline/device/cpu/amx/dense.h"
+#include "ridgeline/device/cpu/amx/kernels.h"
+#include "ridgeline/device/cpu/own_common.h"
+
+namespace ridgeline::device {
+namespace amx {
+namespace {
+
+// The products are w x^T: 16 outputs are rows of A as they lie in memory, rows of x become columns of B once for all.
+// An item is some hundred outputs; for each chunk of inputs, whose part of x stays in the second cache, their weights
+// are copied to whole tiles, each block while the one before is multiplied.
+class DenseForwardKernel final : public Kernel {
+ public:
+  DenseForwardKernel(const Dense& d, Tiles tiles, bool relu, std::optional<DType> bias)
+      : dense_(d), code_(tile_code(tiles)), relu_(relu), bias_type_(bias) {
+    rows_ = round_up(std::min(kDenseRows, d.rows), kBlock);
+    chunks_ = blocks_of(d.inputs, kChunk);
+    const std::int64_t threads = compute_threads();
+    const std::int64_t blocks = blocks_of(d.outputs, kBlock);
+    item_blocks_ = std::clamp<std::int64_t>(blocks / threads, 1, kItemBlocks);
+    bias_at_ = scratch_.reserve(d.outputs + kBlock);
+    x_at_ = reserve_values(scratch_, chunks_ * kChunk * rows_);
+    thread_floats_ = kBlock * kStagedRow / 2 + item_blocks_ * kBlock * rows_;
+    memory_ = scratch_.reserve(threads * thread_floats_);
+    scratch_bytes = scratch_.bytes();
+  }
+
+  void run(const KernelArguments& a) override {
+    const ComputeScope team(threads_);
+    float* const scratch = static_cast<float*>(a.scratch);
+    if (bias_type_) widen_bias(a.inputs[2], *bias_type_, dense_.outputs, scratch + bias_at_);
+    const std::int64_t items = blocks_of(dense_.outputs, item_blocks_ * kBlock);
+    for (std::int64_t first = 0; first < dense_.rows; first += rows_) {
+      const std::int64_t rows = std::min(rows_, dense_.rows - first);
+      pack(input<bfloat16>(a, 0) + first * dense_.inputs, rows, values_at(scratch, x_at_));
+      for_each_item(items, [&](std::int64_t item, int thread) {
+        const TileScope scope(code_);
+        float* const own = scratch + memory_ + thread * thread_floats_;
+        run_item(item, rows, input<bfloat16>(a, 1), values_at(scratch, x_at_), scratch + bias_at_,
+                 output<bfloat16>(a, 0) + first * dense_.outputs, own);
+      });
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kChunk = 1024;  // inputs
+  static constexpr std::int64_t kChunkSteps = kChunk / kTileDepth;
+  static constexpr std::int64_t kStagedRow = apart(kChunk);
+  static constexpr std::int64_t kItemBlocks = 16;
+
+  // x as tiles of B: [chunk][16 rows of x][step].
+  void pack(const bfloat16* x, std::int64_t rows, bfloat16* to) const {
+    const std::int64_t blocks = blocks_of(rows, kTileColumns);
+    parallel_for(chunks_ * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t block = i % blocks, chunk = i / blocks;
+        for (std::int64_t step = 0; step < steps_of(chunk); ++step) {
+          const std::int64_t at = chunk * kChunk + step * kTileDepth;
+          code_.pair_columns(x + block * kTileColumns * dense_.inputs + at, dense_.inputs, rows - block * kTileColumns,
+                             dense_.inputs - at, to + x_tile(chunk, block) + step * kTileValues);
+        }
+      }
+    });
+  }
+  std::int64_t x_tile(std::int64_t chunk, std::int64_t block) const {
+    return (chunk * (rows_ / kTileColumns) + block) * kChunkSteps * kTileValues;
+  }
+  std::int64_t steps_of(std::int64_t chunk) const {
+    return blocks_of(std::min(kChunk, dense_.inputs - chunk * kChunk), kTileDepth);
+  }
+
+  void run_item(std::int64_t item, std::int64_t rows, const bfloat16* w, const bfloat16* x, const float* bias,
+                bfloat16* y, float* own) const {
+    auto* const staged = reinterpret_cast<bfloat16*>(own);
+    float* const sums = own + kBlock * kStagedRow / 2;
+    const std::int64_t first = item * item_blocks_ * kBlock;
+    const std::int64_t outputs = std::min(item_blocks_ * kBlock, dense_.outputs - first);
+    const std::int64_t blocks = blocks_of(outputs, kBlock);
+    for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
+      const std::int64_t inputs = std::min(kChunk, dense_.inputs - chunk * kChunk);
+      for (std::int64_t block = 0; block < blocks; ++block) {
+        const std::int64_t there = std::min(kBlock, outputs - block * kBlock);
+        const bfloat16* const from = w + (first + block * kBlock) * dense_.inputs + chunk * kChunk;
+        code_.copy_rows(from, dense_.inputs, there, inputs, staged, kStagedRow);
+        // Behind the last block of a chunk comes the first of the next.
+        const bfloat16* next = from + kBlock * dense_.inputs;
+        if (block + 1 == blocks) next = chunk + 1 < chunks_ ? from - block * kBlock * dense_.inputs + kChunk : nullptr;
+        multiply(staged, chunk, there, rows, x, next, sums + block * kBlock * rows_);
+      }
+    }
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      finish(sums + block * kBlock * rows_, rows, std::min(kBlock, outputs - block * kBlock),
+             bias_type_ ? bias + first + block * kBlock : nullptr, y + first + block * kBlock);
+    }
+  }
+
+  // 32 outputs by all rows; sums lie as [32 rows][2][2][16][16].
+  void multiply(const bfloat16* staged, std::int64_t chunk, std::int64_t outputs, std::int64_t rows, const bfloat16* x,
+                const bfloat16* next, float* sums) const {
+    TileProduct product{};
+    product.a_row = kStagedRow;
+    product.a[0] = staged;
+    product.a[1] = staged + kTileRows * product.a_row;
+    product.a_offsets = a_offsets_.data();
+    product.b_offsets = b_offsets_.data();
+    product.steps = steps_of(chunk);
+    product.add = chunk > 0;
+    product.ahead_step = dense_.inputs;
+    for (std::int64_t row = 0; row < rows; row += kBlock) {
+      product.b[0] = x + x_tile(chunk, row / kTileColumns);
+      product.b[1] = product.b[0] + kChunkSteps * kTileValues;
+      product.c = sums + row / kBlock * 4 * kTileSums;
+      // Four products of 32 steps fetch the four quarters of the 32 rows that come next.
+      const bool quarter = next != nullptr && row < 4 * kBlock;
+      product.ahead = quarter ? next + row / kBlock * kAheadValues : nullptr;
+      code_.multiply[outputs > kTileRows][rows - row > kTileColumns](product);
+    }
+  }
+
+  void finish(const float* sums, std::int64_t rows, std::int64_t outputs, const float* bias, bfloat16* y) const {
+    alignas(64) float turned[2 * kTileSums];
+    bfloat16* to[kTileRows];
+    for (std::int64_t row = 0; row < rows; row += kTileColumns) {
+      const float* from = sums + row / kBlock * 4 * kTileSums + row % kBlock / kTileColumns * kTileSums;
+      for (std::int64_t half = 0; half * kTileRows < outputs; ++half) {
+        code_.pair_columns(reinterpret_cast<const bfloat16*>(from + half * 2 * kTileSums), kTileDepth, kTileRows,
+                           kTileDepth, reinterpret_cast<bfloat16*>(turned + half * kTileSums));
+      }
+      for (std::int64_t r = 0; r < kTileRows; ++r) to[r] = row + r < rows ? y + (row + r) * dense_.outputs : nullptr;
+      code_.finish({turned, outputs, bias, relu_, to});
+    }
+  }
+
+  int threads_ = compute_threads();
+  Dense dense_;
+  const TileCode& code_;
+  bool relu_;
+  std::optional<DType> bias_type_;
+  Scratch scratch_;
+  std::int64_t rows_;    // at a time, whole blocks
+  std::int64_t chunks_;  // of inputs
+  std::int64_t item_blocks_;
+  std::int64_t bias_at_, x_at_, thread_floats_, memory_;
+  std::vector<std::int64_t> a_offsets_ = even_offsets(kChunkSteps, kTileDepth);
+  std::vector<std::int64_t> b_offsets_ = even_offsets(kChunkSteps, kTileValues);
+};
+
+}  // namespace
+
+KernelChoice make_dense_forward(const KernelRequest& request, Tiles tiles) {
+  const ValueType &x = request.inputs[0].type, &w = request.inputs[1].type, &y = request.outputs[0].type;
+  if (auto refusal = refuse_tiles(tiles)) return *refusal;
+  if (auto refusal = refuse_types({&x, &w, &y}, {})) return *refusal;
+  std::optional<DType> bias;
+  if (request.inputs.size() > 2) {
+    if (auto refusal = refuse_types({}, {&request.inputs[2].type})) return *refusal;
+    bias = request.inputs[2].type.dtype;
+  }
+  auto kernel = std::make_unique<DenseForwardKernel>(dense_of(x, w), tiles,
+                                                     request.node.attributes.string("activation") == "relu", bias);
+  kernel->name = kernel_name(request, tiles);
+  return kernel;
+}
+
+}  // namespace amx
+
+KernelChoice make_amx_dense(const KernelRequest& request) { return amx::make_dense_forward(request, amx::Tiles::amx); }
+
+}  // namespace ridgeline::device

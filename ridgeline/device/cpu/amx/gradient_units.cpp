@@ -1,0 +1,167 @@
+#include "ridgeline/device/cpu/amx/gradient_units.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace ridgeline::device::amx {
+namespace {
+
+std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+
+}  // namespace
+
+GradientUnits::GradientUnits(const Correlation& forward, bool patches, std::int64_t most_pixels)
+    : in_(forward.in),
+      out_(forward.out),
+      part_(forward.parts[0]),
+      channels_(forward.in_channels()),
+      columns_(channels_) {
+  if (patches) {
+    patches_.emplace(forward, part_);
+    columns_ = static_cast<std::int64_t>(part_.taps.size()) * channels_;
+    planes_ = {{0, 0}};
+    places_ = {{0, 0}};
+  } else {
+    const std::int64_t step = part_.in_step[0];
+    first_row_ = floor_divide(part_.taps.front().at[0], step);
+    for (const Tap& tap : part_.taps) {
+      const std::int64_t quotient = floor_divide(tap.at[0], step);
+      const Plane plane{tap.at[1], tap.at[0] - quotient * step};
+      const auto same = [&](const Plane& p) { return p.column == plane.column && p.remainder == plane.remainder; };
+      const auto at = std::find_if(planes_.begin(), planes_.end(), same);
+      places_.push_back({static_cast<std::size_t>(at - planes_.begin()), quotient - first_row_});
+      span_ = std::max(span_, quotient - first_row_);
+      if (at == planes_.end()) planes_.push_back(plane);
+    }
+  }
+  taps_by_plane_.resize(places_.size());
+  std::iota(taps_by_plane_.begin(), taps_by_plane_.end(), 0);
+  std::stable_sort(taps_by_plane_.begin(), taps_by_plane_.end(), [&](std::int64_t a, std::int64_t b) {
+    return places_[static_cast<std::size_t>(a)].plane < places_[static_cast<std::size_t>(b)].plane;
+  });
+  const std::int64_t rows = std::clamp<std::int64_t>(most_pixels / pitch(), 1, part_.size[0] * out_.count);
+  if (rows >= part_.size[0]) {
+    rows_ = part_.size[0];
+    images_ = rows / part_.size[0];
+  } else {
+    rows_ = blocks_of(part_.size[0], blocks_of(part_.size[0], rows));
+    row_blocks_ = blocks_of(part_.size[0], rows_);
+  }
+  image_blocks_ = blocks_of(out_.count, images_);
+  for (std::int64_t image = 0; image < images_; ++image) {
+    for (std::int64_t step = 0; step < image_steps(); ++step) {
+      b_offsets_.push_back(image * image_values() + step * kTileValues);
+    }
+  }
+}
+
+GradientUnits::Unit GradientUnits::unit(std::int64_t number) const {
+  Unit unit{};
+  unit.row = number % row_blocks_ * rows_;
+  unit.rows = std::min(rows_, part_.size[0] - unit.row);
+  unit.image = number / row_blocks_ * images_;
+  unit.images = std::min(images_, out_.count - unit.image);
+  return unit;
+}
+
+// A pair of pixels takes a row of 32 values. Steps run over the end of the last row.
+std::int64_t GradientUnits::plane_values() const {
+  return round_up((rows_ + span_) * pitch() + kTileDepth, kTileDepth) / 2 * kTileDepth;
+}
+
+std::int64_t GradientUnits::column_values() const { return images_ * image_values(); }
+
+std::int64_t GradientUnits::tap_at(std::int64_t tap) const {
+  const Place& place = places_[static_cast<std::size_t>(tap)];
+  return static_cast<std::int64_t>(place.plane) * plane_values() + place.row * pitch() / 2 * kTileDepth;
+}
+
+std::int64_t GradientUnits::spare_values() const {
+  if (!patches_) return 0;
+  return round_up(patches_->padded_values(1), kTileDepth) + part_.size[1] * patches_->width() + Patches::kBehind;
+}
+
+void GradientUnits::stage_gradient(const TileCode& code, const bfloat16* dy, const Unit& unit, std::int64_t first,
+                                   std::int64_t filters, bfloat16* to) const {
+  const bfloat16* rows[kTileDepth];
+  const std::int64_t distance = steps() * kTileValues;
+  for (std::int64_t image = 0; image < unit.images; ++image) {
+    const bfloat16* const from = dy + ((unit.image + image) * out_.size[0] + unit.row) * out_.size[1] * out_.channels;
+    std::int64_t row = 0, column = 0;
+    for (std::int64_t step = 0; step < image_steps(); ++step, to += kTileValues) {
+      for (const bfloat16*& pixel : rows) {
+        const bool there = row < unit.rows && column < out_.size[1];
+        pixel = there ? from + (row * out_.size[1] + column) * out_.channels + first : nullptr;
+        if (++column == pitch()) column = 0, ++row;
+      }
+      for (std::int64_t block = 0; block * kTileRows < filters; ++block) {
+        code.transpose(rows, block * kTileRows, filters - block * kTileRows, to + block * distance);
+      }
+    }
+  }
+}
+
+void GradientUnits::add_pixels(const TileCode& code, const bfloat16* dy, const Unit& unit, std::int64_t first,
+                               std::int64_t n, float* sums) const {
+  for (std::int64_t image = unit.image; image < unit.image + unit.images; ++image) {
+    code.add_rows(dy + (image * out_.size[0] + unit.row) * out_.size[1] * out_.channels + first, out_.channels,
+                  unit.rows * out_.size[1], n, sums);
+  }
+}
+
+void GradientUnits::stage_image(const TileCode& code, const bfloat16* x, const Unit& unit, std::int64_t group,
+                                std::int64_t first, std::int64_t n, bfloat16* spare, bfloat16* to) const {
+  for (std::int64_t image = 0; image < unit.images; ++image, to += image_values()) {
+    if (patches_) {
+      stage_patches(code, x, unit.image + image, unit, group, first, n, spare, to);
+    } else {
+      stage_taps(code, x, unit.image + image, unit, group * channels_ + first, n, to);
+    }
+    // Steps read what lies behind the last row, against zeros of dy.
+    for (std::int64_t block = 0; block * kTileColumns < n; ++block) {
+      for (std::size_t plane = 0; plane < planes_.size(); ++plane) {
+        const std::int64_t used = (unit.rows + span_) * pitch() / 2 * kTileDepth;
+        clear(to + block * column_values() + static_cast<std::int64_t>(plane) * plane_values() + used,
+              plane_values() - used);
+      }
+    }
+  }
+}
+
+void GradientUnits::stage_taps(const TileCode& code, const bfloat16* x, std::int64_t image, const Unit& unit,
+                               std::int64_t channel, std::int64_t n, bfloat16* to) const {
+  const std::int64_t step = part_.in_step[1];
+  for (const Plane& plane : planes_) {
+    bfloat16* out = to;
+    to += plane_values();
+    for (std::int64_t i = 0; i < unit.rows + span_; ++i) {
+      const std::int64_t row = (unit.row + i + first_row_) * part_.in_step[0] + plane.remainder;
+      const bool there = row >= 0 && row < in_.size[0];
+      const bfloat16* const from = x + (image * in_.size[0] + row) * in_.size[1] * in_.channels + channel;
+      const auto pixel = [&](std::int64_t j) -> const bfloat16* {
+        const std::int64_t column = j * step + plane.column;
+        return there && j < part_.size[1] && column >= 0 && column < in_.size[1] ? from + column * in_.channels
+                                                                                 : nullptr;
+      };
+      for (std::int64_t j = 0; j < pitch(); j += 2, out += kTileDepth) {
+        code.interleave(pixel(j), pixel(j + 1), n, out, column_values());
+      }
+    }
+  }
+}
+
+void GradientUnits::stage_patches(const TileCode& code, const bfloat16* x, std::int64_t image, const Unit& unit,
+                                  std::int64_t group, std::int64_t first, std::int64_t n, bfloat16* spare,
+                                  bfloat16* to) const {
+  const std::int64_t width = patches_->width();
+  bfloat16* const patches = spare + round_up(patches_->padded_values(1), kTileDepth);
+  for (std::int64_t row = 0; row < unit.rows; ++row) {
+    patches_->make(code, x, image, group, unit.row + row, 1, spare, patches);
+    for (std::int64_t j = 0; j < pitch(); j += 2, to += kTileDepth) {
+      const bfloat16* const even = patches + j * width + first;
+      code.interleave(even, j + 1 < part_.size[1] ? even + width : nullptr, n, to, column_values());
+    }
+  }
+}
+
+}  // namespace ridgeline::device::amx

@@ -1,0 +1,31 @@
+// ridgeline/device/cpu/amx/kernels.h
+//
+// Factories of the bf16 kernels on tiles: convolutions and dense layers in all three passes. Signatures as
+// KernelEntry::factory; kernel_table.cpp has the order. docs/device-amx.md has the layouts, errors and measurements.
+#pragma once
+
+#include "ridgeline/device/cpu/amx/tiles.h"
+#include "ridgeline/device/kernel.h"
+
+namespace ridgeline::device {
+
+// Where the instruction set in force is amx.
+KernelChoice make_amx_conv2d(const KernelRequest& request);
+KernelChoice make_amx_conv2d_bwd_data(const KernelRequest& request);
+KernelChoice make_amx_conv2d_bwd_weights(const KernelRequest& request);
+KernelChoice make_amx_dense(const KernelRequest& request);
+KernelChoice make_amx_dense_bwd_data(const KernelRequest& request);
+KernelChoice make_amx_dense_bwd_weights(const KernelRequest& request);
+
+namespace amx {
+
+// On the tiles that the caller names; scalar ones run on every machine.
+KernelChoice make_forward(const KernelRequest& request, Tiles tiles);
+KernelChoice make_backward_data(const KernelRequest& request, Tiles tiles);
+KernelChoice make_backward_weights(const KernelRequest& request, Tiles tiles);
+KernelChoice make_dense_forward(const KernelRequest& request, Tiles tiles);
+KernelChoice make_dense_backward_data(const KernelRequest& request, Tiles tiles);
+KernelChoice make_dense_backward_weights(const KernelRequest& request, Tiles tiles);
+
+}  // namespace amx
+}  // namespace ridgeline::device

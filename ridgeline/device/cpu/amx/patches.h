@@ -1,0 +1,41 @@
+// ridgeline/device/cpu/amx/patches.h
+//
+// For images of few channels: all taps of a result's pixel side by side, as one long pixel, so that a convolution
+// becomes a product over whole tiles. 11x11 taps over 3 channels are 363 values, 12 tiles; tap by tap they would be
+// 121.
+#pragma once
+
+#include "ridgeline/device/cpu/amx/convolution.h"
+
+namespace ridgeline::device::amx {
+
+class Patches {
+ public:
+  Patches(const Correlation& correlation, const Part& part);
+
+  // True where patches are better than taps: channels that fill less than one tile.
+  static bool wanted(std::int64_t channels) { return channels < kTileDepth; }
+
+  // Values of a patch, whole tiles; zeros behind the last tap.
+  std::int64_t width() const { return width_; }
+  // Room that `rows` needs in front of the patches, in values, for so many rows of results.
+  std::int64_t padded_values(std::int64_t rows) const;
+  // What it writes behind the last patch.
+  static constexpr std::int64_t kBehind = 64;
+
+  // Patches of rows [first, first + rows) of an image's results and one group: to[row][column][width()].
+  void make(const TileCode& code, const bfloat16* in, std::int64_t image, std::int64_t group, std::int64_t first,
+            std::int64_t rows, bfloat16* padded, bfloat16* to) const;
+
+ private:
+  Images in_;
+  Part part_;
+  std::int64_t channels_;  // of a group
+  Pair low_{}, high_{};    // taps
+  std::int64_t columns_;   // of the padded rows
+  std::int64_t width_;
+  std::int64_t run_;  // values that lie side by side in a row
+  std::vector<std::int64_t> runs_;
+};
+
+}  // namespace ridgeline::device::amx

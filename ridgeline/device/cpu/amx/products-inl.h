@@ -1,0 +1,51 @@
+// ridgeline/device/cpu/amx/products-inl.h
+//
+// The product of up to 2 x 2 tiles, written once over a set of tile registers: 0 to 3 hold the sums, 4 and 5 A, 6 and 7
+// B. Each of A and B is loaded once a step and used twice, which is what eight registers allow.
+#pragma once
+
+#include "ridgeline/device/cpu/amx/tiles.h"
+
+namespace ridgeline::device::amx {
+
+template <class Registers, int Rows, int Columns>
+void multiply_tiles(const TileProduct& p) {
+  Registers t;
+  constexpr std::int64_t kPacked = kTileColumns * 4;  // bytes of a row of B or C
+  const auto sums = [&](int row, int column) { return p.c + (row * 2 + column) * kTileSums; };
+  if (p.add) {
+    t.template load<0>(sums(0, 0), kPacked);
+    if constexpr (Columns == 2) t.template load<1>(sums(0, 1), kPacked);
+    if constexpr (Rows == 2) t.template load<2>(sums(1, 0), kPacked);
+    if constexpr (Rows == 2 && Columns == 2) t.template load<3>(sums(1, 1), kPacked);
+  } else {
+    t.template zero<0>();
+    if constexpr (Columns == 2) t.template zero<1>();
+    if constexpr (Rows == 2) t.template zero<2>();
+    if constexpr (Rows == 2 && Columns == 2) t.template zero<3>();
+  }
+  const std::int64_t a_row = p.a_row * 2;
+  for (std::int64_t i = 0; i < p.steps; ++i) {
+    const std::int64_t a = p.a_offsets[i];
+    const std::int64_t b = p.b_offsets[i];
+    if (p.ahead != nullptr) t.fetch(p.ahead + i * p.ahead_step, kAheadValues * 2);
+    t.template load<4>(p.a[0] + a, a_row);
+    t.template load<6>(p.b[0] + b, kPacked);
+    t.template multiply<0, 4, 6>();
+    if constexpr (Columns == 2) {
+      t.template load<7>(p.b[1] + b, kPacked);
+      t.template multiply<1, 4, 7>();
+    }
+    if constexpr (Rows == 2) {
+      t.template load<5>(p.a[1] + a, a_row);
+      t.template multiply<2, 5, 6>();
+    }
+    if constexpr (Rows == 2 && Columns == 2) t.template multiply<3, 5, 7>();
+  }
+  t.template store<0>(sums(0, 0), kPacked);
+  if constexpr (Columns == 2) t.template store<1>(sums(0, 1), kPacked);
+  if constexpr (Rows == 2) t.template store<2>(sums(1, 0), kPacked);
+  if constexpr (Rows == 2 && Columns == 2) t.template store<3>(sums(1, 1), kPacked);
+}
+
+}  // namespace ridgeline::device::amx

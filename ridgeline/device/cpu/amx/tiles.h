@@ -1,0 +1,99 @@
+// ridgeline/device/cpu/amx/tiles.h
+//
+// The small interface that all kernels of this folder are written over: products of bf16 tiles with f32 sums, and the
+// moves that bring values into the tiles' form. Two implementations: the machine's tile registers with AVX-512, and
+// plain loops, which every machine can run and which give the same bits. Tables of functions without state; any thread.
+//
+// A tile of A is 16 rows of 32 values. A tile of B is 16 rows, each one pair of depths: 16 columns of 2 values, so that
+// 512 values lie in a row. A tile of C is 16 x 16 sums.
+#pragma once
+
+#include <cstdint>
+
+#include "ridgeline/core/dtype.h"
+
+namespace ridgeline::device::amx {
+
+constexpr std::int64_t kTileRows = 16;
+constexpr std::int64_t kTileDepth = 32;
+constexpr std::int64_t kTileColumns = 16;
+constexpr std::int64_t kTileValues = 512;  // of A or B
+constexpr std::int64_t kTileSums = 256;    // of C
+constexpr std::int64_t kBlock = 32;        // rows and columns of a product of 2 x 2 tiles
+
+// C = [C +] sum over steps of A(step) B(step), for up to 2 x 2 tiles.
+struct TileProduct {
+  const bfloat16* a[2];           // the first value of either row of tiles, at step 0
+  std::int64_t a_row;             // values between rows of a tile
+  const std::int64_t* a_offsets;  // values from step 0 to each step
+  const bfloat16* b[2];
+  const std::int64_t* b_offsets;
+  std::int64_t steps;
+  float* c;  // [row of tiles][column of tiles][16][16], always 2 columns apart
+  bool add;
+  // What is read soon: at each step 512 bytes are fetched into the second cache, `ahead_step` values apart. May be
+  // null.
+  const bfloat16* ahead = nullptr;
+  std::int64_t ahead_step = 0;
+};
+constexpr std::int64_t kAheadValues = 256;
+
+// What becomes of one row of tiles (16 rows, up to 32 columns) of finished sums.
+struct TileResult {
+  const float* c;         // [column of tiles][16][16]
+  std::int64_t columns;   // that exist
+  const float* bias;      // 32 values, or null
+  bool relu;              // max(v, 0); NaN stays
+  bfloat16* const* rows;  // where each of the 16 rows goes; null: nowhere
+};
+
+struct TileCode {
+  // On each thread, around everything that multiplies.
+  void (*enter)();
+  void (*leave)();
+  // By rows of tiles - 1, columns of tiles - 1.
+  void (*multiply[2][2])(const TileProduct&);
+  // Sums plus bias, rounded to nearest even.
+  void (*finish)(const TileResult&);
+  // `count` rows of `length` values, and zeros behind each up to `to_step`.
+  void (*copy_rows)(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, bfloat16* to,
+                    std::int64_t to_step);
+  // For each of `count` pixels the runs of `length` values at from + run_offsets[], one behind the other, and zeros up
+  // to `to_step`. Reads and writes up to 64 values behind the last run and the last pixel.
+  void (*copy_patches)(const bfloat16* from, std::int64_t from_step, std::int64_t count,
+                       const std::int64_t* run_offsets, std::int64_t runs, std::int64_t length, bfloat16* to,
+                       std::int64_t to_step);
+  // Pairs {even[i], odd[i]} for `length` columns: those of each 16 at to + block * to_step; zeros up to whole blocks.
+  // A null row is zeros.
+  void (*interleave)(const bfloat16* even, const bfloat16* odd, std::int64_t length, bfloat16* to,
+                     std::int64_t to_step);
+  // The tile of A [16][32] whose columns are the 32 `rows`, `length` up to 16 values of each from `first` on; null rows
+  // and missing values are zeros.
+  void (*transpose)(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to);
+  // The tile of B whose columns are up to 16 `rows` of up to 32 values; zeros elsewhere. Also turns a tile of C.
+  void (*pair_columns)(const bfloat16* from, std::int64_t from_step, std::int64_t rows, std::int64_t length,
+                       bfloat16* to);
+  // A row of tiles as it is, `rows` by `columns` sums; past the caches where lines are whole.
+  void (*store_sums)(const float* c, std::int64_t rows, std::int64_t columns, float* to, std::int64_t to_step);
+  // sums[i] += each of `count` rows of `length` values, in order.
+  void (*add_rows)(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, float* sums);
+};
+
+enum class Tiles { amx, scalar };
+const TileCode& tile_code(Tiles tiles);
+const TileCode& amx_tile_code();  // only where the machine has tiles
+const TileCode& scalar_tile_code();
+
+// While alive, the calling thread may multiply.
+class TileScope {
+ public:
+  explicit TileScope(const TileCode& code) : code_(code) { code_.enter(); }
+  ~TileScope() { code_.leave(); }
+  TileScope(const TileScope&) = delete;
+  TileScope& operator=(const TileScope&) = delete;
+
+ private:
+  const TileCode& code_;
+};
+
+}  // namespace ridgeline::device::amx

@@ -1,0 +1,230 @@
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "ridgeline/device/cpu/amx/products-inl.h"
+
+namespace ridgeline::device::amx {
+namespace {
+
+// The processor's tile registers. In assembler: gcc 12's own functions want the option for tiles on the whole file.
+class AmxRegisters {
+ public:
+  template <int N>
+  [[gnu::always_inline]] void zero() {
+    __asm__ volatile("tilezero %%tmm%c0" ::"i"(N));
+  }
+  template <int N>
+  [[gnu::always_inline]] void load(const void* from, std::int64_t row_bytes) {
+    __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(row_bytes), "i"(N) : "memory");
+  }
+  template <int N>
+  [[gnu::always_inline]] void store(void* to, std::int64_t row_bytes) const {
+    __asm__ volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(row_bytes), "i"(N) : "memory");
+  }
+  [[gnu::always_inline]] void fetch(const void* from, std::int64_t bytes) {
+    for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(static_cast<const char*>(from) + at, 0, 2);
+  }
+  template <int C, int A, int B>
+  [[gnu::always_inline]] void multiply() {
+    __asm__ volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
+  }
+};
+
+}  // namespace
+}  // namespace ridgeline::device::amx
+
+// What follows is compiled for AVX-512, and runs only where the instruction set in force is amx. Nothing that other
+// files share may be compiled so, hence the includes stand above.
+#pragma GCC push_options
+#pragma GCC diagnostic ignored "-Wuninitialized"  // false, in gcc 12's own headers (gcc bug 105593)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
+
+namespace ridgeline::device::amx {
+namespace {
+
+// The operand of ldtilecfg, as Intel's manual defines it: all eight tiles are 16 rows of 64 bytes.
+struct alignas(64) TileConfiguration {
+  std::uint8_t palette = 1;
+  std::uint8_t start_row = 0;
+  std::uint8_t reserved[14] = {};
+  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+void enter() {
+  static const TileConfiguration configuration;
+  __asm__ volatile("ldtilecfg %0" ::"m"(configuration));
+}
+void leave() {
+  _mm_sfence();  // behind the sums that went past the caches
+  __asm__ volatile("tilerelease" ::);
+}
+
+__mmask32 first32(std::int64_t n) { return n >= 32 ? ~__mmask32{0} : (__mmask32{1} << n) - 1; }
+__mmask16 first16(std::int64_t n) { return static_cast<__mmask16>(n >= 16 ? 0xffff : (1u << n) - 1); }
+
+void finish(const TileResult& r) {
+  const bool wide = r.columns > 16;
+  const __mmask32 columns = first32(r.columns);
+  const __m512 zero = _mm512_setzero_ps();
+  const __m512 bias0 = r.bias != nullptr ? _mm512_loadu_ps(r.bias) : zero;
+  const __m512 bias1 = r.bias != nullptr ? _mm512_loadu_ps(r.bias + 16) : zero;
+  for (int row = 0; row < 16; ++row) {
+    if (r.rows[row] == nullptr) continue;
+    __m512 low = _mm512_load_ps(r.c + row * 16);
+    __m512 high = wide ? _mm512_load_ps(r.c + kTileSums + row * 16) : zero;
+    if (r.bias != nullptr) {
+      low = _mm512_add_ps(low, bias0);
+      high = _mm512_add_ps(high, bias1);
+    }
+    if (r.relu) {                                           // the second operand is the one that a NaN in it keeps
+      low = _mm512_add_ps(_mm512_max_ps(zero, low), zero);  // -0 becomes 0
+      high = _mm512_add_ps(_mm512_max_ps(zero, high), zero);
+    }
+    _mm512_mask_storeu_epi16(r.rows[row], columns, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
+  }
+}
+
+void copy_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, bfloat16* to,
+               std::int64_t to_step) {
+  for (std::int64_t i = 0; i < count; ++i, from += from_step, to += to_step) {
+    std::int64_t at = 0;
+    for (; at + 32 <= length; at += 32) _mm512_storeu_si512(to + at, _mm512_loadu_si512(from + at));
+    if (at < to_step) {
+      const __mmask32 left = first32(std::max<std::int64_t>(0, length - at));
+      _mm512_mask_storeu_epi16(to + at, first32(to_step - at), _mm512_maskz_loadu_epi16(left, from + at));
+      for (at += 32; at < to_step; at += 32) {
+        _mm512_mask_storeu_epi16(to + at, first32(to_step - at), _mm512_setzero_si512());
+      }
+    }
+  }
+}
+
+void copy_patches(const bfloat16* from, std::int64_t from_step, std::int64_t count, const std::int64_t* run_offsets,
+                  std::int64_t runs, std::int64_t length, bfloat16* to, std::int64_t to_step) {
+  const __m512i zero = _mm512_setzero_si512();
+  for (std::int64_t i = 0; i < count; ++i, from += from_step, to += to_step) {
+    bfloat16* out = to;
+    for (std::int64_t run = 0; run < runs; ++run, out += length) {  // each writes over what the last wrote too much
+      const bfloat16* in = from + run_offsets[run];
+      for (std::int64_t at = 0; at < length; at += 32) _mm512_storeu_si512(out + at, _mm512_loadu_si512(in + at));
+    }
+    for (bfloat16* const end = to + to_step; out < end; out += 32) {
+      _mm512_mask_storeu_epi16(out, first32(end - out), zero);
+    }
+  }
+}
+
+void interleave(const bfloat16* even, const bfloat16* odd, std::int64_t length, bfloat16* to, std::int64_t to_step) {
+  for (std::int64_t at = 0; at < length; at += 16, to += to_step) {
+    const __mmask16 left = first16(length - at);
+    const __m512i low =
+        even == nullptr ? _mm512_setzero_si512() : _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(left, even + at));
+    const __m512i high =
+        odd == nullptr ? _mm512_setzero_si512() : _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(left, odd + at));
+    _mm512_storeu_si512(to, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+  }
+}
+
+// 16 x 16 values of 32 bits, by halves: within blocks of 128 bits, then by blocks.
+void transpose_words(__m512i* r, bfloat16* to) {
+  __m512i u[16];
+  for (int j = 0; j < 16; j += 2) {
+    u[j] = _mm512_unpacklo_epi32(r[j], r[j + 1]);
+    u[j + 1] = _mm512_unpackhi_epi32(r[j], r[j + 1]);
+  }
+  for (int j = 0; j < 16; j += 4) {
+    r[j] = _mm512_unpacklo_epi64(u[j], u[j + 2]);
+    r[j + 1] = _mm512_unpackhi_epi64(u[j], u[j + 2]);
+    r[j + 2] = _mm512_unpacklo_epi64(u[j + 1], u[j + 3]);
+    r[j + 3] = _mm512_unpackhi_epi64(u[j + 1], u[j + 3]);
+  }
+  for (int j = 0; j < 16; j += 8) {
+    for (int k = 0; k < 4; ++k) {
+      u[j + k] = _mm512_shuffle_i32x4(r[j + k], r[j + k + 4], 0x88);
+      u[j + k + 4] = _mm512_shuffle_i32x4(r[j + k], r[j + k + 4], 0xdd);
+    }
+  }
+  for (int k = 0; k < 8; ++k) {
+    _mm512_storeu_si512(to + k * 32, _mm512_shuffle_i32x4(u[k], u[k + 8], 0x88));
+    _mm512_storeu_si512(to + (k + 8) * 32, _mm512_shuffle_i32x4(u[k], u[k + 8], 0xdd));
+  }
+}
+
+// Pairs of rows become words.
+void transpose(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to) {
+  const __mmask16 columns = first16(length);
+  __m512i r[16];
+  for (int j = 0; j < 16; ++j) {
+    const bfloat16 *even = rows[2 * j], *odd = rows[2 * j + 1];
+    const __m512i low = even == nullptr ? _mm512_setzero_si512()
+                                        : _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(columns, even + first));
+    const __m512i high =
+        odd == nullptr ? _mm512_setzero_si512() : _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(columns, odd + first));
+    r[j] = _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+  }
+  transpose_words(r, to);
+}
+
+void pair_columns(const bfloat16* from, std::int64_t from_step, std::int64_t rows, std::int64_t length, bfloat16* to) {
+  const __mmask32 values = first32(length);
+  __m512i r[16];
+  for (int row = 0; row < 16; ++row) {
+    r[row] = row < rows ? _mm512_maskz_loadu_epi16(values, from + row * from_step) : _mm512_setzero_si512();
+  }
+  transpose_words(r, to);
+}
+
+void store_sums(const float* c, std::int64_t rows, std::int64_t columns, float* to, std::int64_t to_step) {
+  const bool lines = reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && to_step % 16 == 0;
+  for (std::int64_t at = 0; at < columns; at += 16, c += kTileSums, to += 16) {
+    if (lines && columns - at >= 16) {
+      for (std::int64_t row = 0; row < rows; ++row) {
+        _mm512_stream_ps(to + row * to_step, _mm512_load_ps(c + row * 16));
+      }
+    } else {
+      const __mmask16 left = first16(columns - at);
+      for (std::int64_t row = 0; row < rows; ++row) {
+        _mm512_mask_storeu_ps(to + row * to_step, left, _mm512_load_ps(c + row * 16));
+      }
+    }
+  }
+}
+
+void add_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, float* sums) {
+  for (std::int64_t at = 0; at < length; at += 16) {
+    const __mmask16 left = first16(length - at);
+    __m512 sum = _mm512_maskz_loadu_ps(left, sums + at);
+    for (std::int64_t row = 0; row < count; ++row) {
+      const __m256i values = _mm256_maskz_loadu_epi16(left, from + row * from_step + at);
+      sum = _mm512_add_ps(sum, _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(values), 16)));
+    }
+    _mm512_mask_storeu_ps(sums + at, left, sum);
+  }
+}
+
+}  // namespace
+
+const TileCode& amx_tile_code() {
+  using R = AmxRegisters;
+  static constexpr TileCode code = {
+      enter,
+      leave,
+      {{multiply_tiles<R, 1, 1>, multiply_tiles<R, 1, 2>}, {multiply_tiles<R, 2, 1>, multiply_tiles<R, 2, 2>}},
+      finish,
+      copy_rows,
+      copy_patches,
+      interleave,
+      transpose,
+      pair_columns,
+      store_sums,
+      add_rows};
+  return code;
+}
+
+}  // namespace ridgeline::device::amx
+
+#pragma GCC pop_options

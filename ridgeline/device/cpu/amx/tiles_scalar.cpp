@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <cstring>
+
+#include "ridgeline/device/cpu/amx/products-inl.h"
+
+namespace ridgeline::device::amx {
+namespace {
+
+// A subnormal number is zero, as for the tile instructions.
+float flushed(float x) { return x > -0x1p-126f && x < 0x1p-126f ? x * 0.0f : x; }
+
+// Tiles as arrays, with the sums in the order in which the machine makes them: the even and the odd depths of a step
+// apart, both together, then onto the sum.
+class ScalarRegisters {
+ public:
+  template <int N>
+  void zero() {
+    std::memset(tile_[N], 0, sizeof tile_[N]);
+  }
+  template <int N>
+  void load(const void* from, std::int64_t row_bytes) {
+    for (int row = 0; row < 16; ++row) {
+      std::memcpy(tile_[N][row], static_cast<const char*>(from) + row * row_bytes, 64);
+    }
+  }
+  template <int N>
+  void store(void* to, std::int64_t row_bytes) const {
+    for (int row = 0; row < 16; ++row) {
+      std::memcpy(static_cast<char*>(to) + row * row_bytes, tile_[N][row], 64);
+    }
+  }
+  void fetch(const void*, std::int64_t) {}
+  template <int C, int A, int B>
+  void multiply() {
+    bfloat16 a[16][32], b[16][32];
+    float c[16][16];
+    std::memcpy(a, tile_[A], sizeof a);
+    std::memcpy(b, tile_[B], sizeof b);
+    std::memcpy(c, tile_[C], sizeof c);
+    for (int row = 0; row < 16; ++row) {
+      for (int column = 0; column < 16; ++column) {
+        float even = 0, odd = 0;
+        for (int k = 0; k < 16; ++k) {
+          even += flushed(to_float(a[row][2 * k])) * flushed(to_float(b[k][2 * column]));
+          odd += flushed(to_float(a[row][2 * k + 1])) * flushed(to_float(b[k][2 * column + 1]));
+        }
+        c[row][column] += even + odd;
+      }
+    }
+    std::memcpy(tile_[C], c, sizeof c);
+  }
+
+ private:
+  unsigned char tile_[8][16][64];
+};
+
+void nothing() {}
+
+void finish(const TileResult& r) {
+  for (int row = 0; row < 16; ++row) {
+    if (r.rows[row] == nullptr) continue;
+    for (std::int64_t column = 0; column < r.columns; ++column) {
+      float v = r.c[column / 16 * kTileSums + row * 16 + column % 16];
+      if (r.bias != nullptr) v += r.bias[column];
+      if (r.relu && !(v > 0) && v == v) v = 0;
+      r.rows[row][column] = to_bfloat16(v);
+    }
+  }
+}
+
+void copy_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, bfloat16* to,
+               std::int64_t to_step) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::copy_n(from + i * from_step, length, to + i * to_step);
+    std::fill(to + i * to_step + length, to + (i + 1) * to_step, bfloat16{});
+  }
+}
+
+void copy_patches(const bfloat16* from, std::int64_t from_step, std::int64_t count, const std::int64_t* run_offsets,
+                  std::int64_t runs, std::int64_t length, bfloat16* to, std::int64_t to_step) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    bfloat16* out = to + i * to_step;
+    for (std::int64_t run = 0; run < runs; ++run) {
+      out = std::copy_n(from + i * from_step + run_offsets[run], length, out);
+    }
+    std::fill(out, to + (i + 1) * to_step, bfloat16{});
+  }
+}
+
+void interleave(const bfloat16* even, const bfloat16* odd, std::int64_t length, bfloat16* to, std::int64_t to_step) {
+  for (std::int64_t i = 0; i < (length + 15) / 16 * 16; ++i) {
+    bfloat16* pair = to + i / 16 * to_step + i % 16 * 2;
+    pair[0] = even != nullptr && i < length ? even[i] : bfloat16{};
+    pair[1] = odd != nullptr && i < length ? odd[i] : bfloat16{};
+  }
+}
+
+void transpose(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to) {
+  for (int i = 0; i < 16; ++i) {
+    for (int row = 0; row < 32; ++row)
+      to[i * 32 + row] = rows[row] != nullptr && i < length ? rows[row][first + i] : bfloat16{};
+  }
+}
+
+void pair_columns(const bfloat16* from, std::int64_t from_step, std::int64_t rows, std::int64_t length, bfloat16* to) {
+  for (std::int64_t row = 0; row < 16; ++row) {
+    for (std::int64_t i = 0; i < 32; ++i) {
+      to[i / 2 * 32 + row * 2 + i % 2] = row < rows && i < length ? from[row * from_step + i] : bfloat16{};
+    }
+  }
+}
+
+void store_sums(const float* c, std::int64_t rows, std::int64_t columns, float* to, std::int64_t to_step) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t i = 0; i < columns; ++i) to[row * to_step + i] = c[i / 16 * kTileSums + row * 16 + i % 16];
+  }
+}
+
+void add_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, float* sums) {
+  for (std::int64_t row = 0; row < count; ++row) {
+    for (std::int64_t i = 0; i < length; ++i) sums[i] += to_float(from[row * from_step + i]);
+  }
+}
+
+}  // namespace
+
+const TileCode& scalar_tile_code() {
+  using R = ScalarRegisters;
+  static constexpr TileCode code = {
+      nothing,
+      nothing,
+      {{multiply_tiles<R, 1, 1>, multiply_tiles<R, 1, 2>}, {multiply_tiles<R, 2, 1>, multiply_tiles<R, 2, 2>}},
+      finish,
+      copy_rows,
+      copy_patches,
+      interleave,
+      transpose,
+      pair_columns,
+      store_sums,
+      add_rows};
+  return code;
+}
+
+const TileCode& tile_code(Tiles tiles) { return tiles == Tiles::amx ? amx_tile_code() : scalar_tile_code(); }
+
+}  // namespace ridgeline::device::amx

@@ -1,0 +1,43 @@
+// ridgeline/device/cpu/amx/weights.h
+//
+// Weights as tiles of B: a one-way layout of the bf16 weights [K,taps,C/groups], made once for all readers.
+#pragma once
+
+#include <memory>
+
+#include "ridgeline/device/cpu/amx/convolution.h"
+#include "ridgeline/device/layout.h"
+
+namespace ridgeline::device::amx {
+
+// [group][block of 32 columns][tap][chunk of 32 depths][2 tiles of 16 columns], zeros where there are none. Depths are
+// what a product sums over, columns what it makes.
+struct WeightsForm {
+  std::int64_t groups = 1;
+  std::int64_t filters = 0;  // of a group
+  std::int64_t taps = 1;
+  std::int64_t channels = 0;  // of a group
+  bool turned = false;        // columns are the channels and depths the filters, instead of the reverse
+
+  std::int64_t columns() const { return turned ? channels : filters; }
+  std::int64_t depths() const { return turned ? filters : channels; }
+  std::int64_t column_blocks() const { return blocks_of(columns(), kBlock); }
+  std::int64_t chunks() const { return blocks_of(depths(), kTileDepth); }
+  std::int64_t block_values() const { return taps * chunks() * 2 * kTileValues; }
+  std::int64_t values() const { return groups * column_blocks() * block_values(); }
+  // Where the block of columns of a group starts, and in it a tap's chunk.
+  std::int64_t block_at(std::int64_t group, std::int64_t block) const {
+    return (group * column_blocks() + block) * block_values();
+  }
+  std::int64_t step_at(std::int64_t tap, std::int64_t chunk) const {
+    return (tap * chunks() + chunk) * 2 * kTileValues;
+  }
+  friend bool operator==(const WeightsForm&, const WeightsForm&) = default;
+
+  // Uses the compute team.
+  void pack(const TileCode& code, const bfloat16* plain, bfloat16* packed) const;
+};
+
+Layout weights_layout(const WeightsForm& form, Tiles tiles);
+
+}  // namespace ridgeline::device::amx

@@ -1,0 +1,179 @@
+// The tile kernels' convolutions against the reference, on scalar tiles and on the machine's.
+#include <limits>
+
+#include "amx_support.h"
+
+namespace ridgeline {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+ConvolutionCase random_convolution(SampleRandom& random) {
+  ConvolutionCase c;
+  c.name = "random";
+  const auto pair = [&](std::int64_t most) { return Integers{random.integer(1, most), random.integer(1, most)}; };
+  c.kernel = random.integer(0, 2) == 0 ? pair(6) : Integers(2, random.integer(0, 1) == 0 ? 1 : 3);
+  if (random.integer(0, 1) == 0) c.stride = random.integer(0, 1) == 0 ? Integers{2, 2} : pair(4);
+  if (random.integer(0, 3) == 0) c.dilation = pair(3);
+  for (int side = 0; side < 4; ++side) c.pad.push_back(random.integer(0, c.kernel[static_cast<std::size_t>(side) / 2]));
+  if (random.integer(0, 2) == 0) std::fill(c.pad.begin(), c.pad.end(), 0);
+  const auto size = [&](std::size_t axis) {
+    const std::int64_t span = c.dilation[axis] * (c.kernel[axis] - 1) + 1;
+    return std::max<std::int64_t>(1, span - c.pad[2 * axis] - c.pad[2 * axis + 1]) +
+           random.integer(0, random.integer(0, 3) == 0 ? 24 : 8);
+  };
+  const auto channels = [&] {
+    if (random.integer(0, 2) == 0) return 32 * random.integer(1, 3);
+    return random.integer(1, random.integer(0, 3) == 0 ? 100 : 40);
+  };
+  if (random.integer(0, 4) == 0) c.groups = random.integer(2, 3);
+  const std::int64_t group_channels = c.groups > 1 ? random.integer(8, 40) : channels();
+  c.filters = c.groups * (c.groups > 1 ? random.integer(8, 40) : channels());
+  const std::int64_t height = size(0), width = size(1);
+  c.image = {random.integer(1, random.integer(0, 3) == 0 ? 5 : 2), height, width, group_channels * c.groups};
+  return c;
+}
+
+TEST(AmxConvolution, RandomShapesAgreeWithTheReferenceOnAllTiles) {
+  const char* wanted = std::getenv("RIDGELINE_AMX_SHAPES");
+  const int shapes = wanted == nullptr ? 60 : std::atoi(wanted);
+  ASSERT_GT(shapes, 0) << "RIDGELINE_AMX_SHAPES is a number of shapes";
+  SampleRandom random(philox_key(12, "tile shapes"), 0, 0);
+  TileError largest[3];
+  for (int shape = 0; shape < shapes; ++shape) {
+    const ConvolutionCase c = random_convolution(random);
+    const ComputeScope team(static_cast<int>(random.integer(1, 3)));
+    for (std::size_t pass = 0; pass < 3; ++pass) {
+      TileProblem problem = kTilePasses[pass](c);
+      if (pass == 0) {
+        const std::int64_t bias = random.integer(0, 2);
+        if (bias == 0) problem.problem.inputs.pop_back();
+        if (bias == 1) problem.problem.inputs.back() = random_bf16({c.filters}, 3);
+        if (random.integer(0, 1) == 0) problem.problem.attributes.set("activation", std::string("relu"));
+      } else if (pass == 2) {
+        if (random.integer(0, 2) == 0) problem.result_types = {DType::bf16, DType::bf16};
+        if (random.integer(0, 3) == 0) problem.problem.attributes.set("bias", false);
+      }
+      const std::vector<Tensor> expected = problem.reference();
+      std::vector<Tensor> first;
+      for (const Tiles tiles : machine_tiles()) {
+        const auto kernel = problem.kernel(tiles);
+        ASSERT_NE(kernel, nullptr) << c.to_string();
+        const std::vector<Tensor> got = problem.run(*kernel);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          const TileError error = tile_error(got[i], expected[i]);
+          ASSERT_LE(error.worst, 1) << kernel->name << " result " << i << " of " << c.to_string();
+          largest[pass].rms = std::max(largest[pass].rms, error.rms);
+          largest[pass].worst = std::max(largest[pass].worst, error.worst);
+          if (!first.empty()) {
+            ASSERT_TRUE(same_bits(got[i], first[i])) << kernel->name << " result " << i << " of " << c.to_string();
+          }
+        }
+        if (first.empty()) first = got;
+      }
+    }
+  }
+  if (wanted != nullptr) {
+    for (const TileError& error : largest) std::printf("rms %.1e, of what is allowed %.2f\n", error.rms, error.worst);
+  }
+}
+
+// Everything that goes its own way: the first layer's patches, images that need no staging, groups, strides that skip
+// pixels, tiles that are partly empty.
+const ConvolutionCase kWays[] = {
+    {{3, 19, 17, 40}, 72, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}, 1, "taps"},
+    {{2, 37, 41, 3}, 24, {11, 11}, {2, 2, 2, 2}, {4, 4}, {1, 1}, 1, "patches"},
+    {{2, 9, 9, 64}, 33, {1, 1}, {0, 0, 0, 0}, {1, 1}, {1, 1}, 1, "no staging"},
+    {{2, 9, 9, 64}, 48, {1, 1}, {0, 0, 0, 0}, {3, 3}, {1, 1}, 1, "skipped pixels"},
+    {{2, 11, 9, 64}, 48, {5, 5}, {2, 2, 2, 2}, {1, 1}, {1, 1}, 2, "groups"},
+};
+
+TEST(AmxConvolution, TheBitsDoNotDependOnTheTeam) {
+  for (const ConvolutionCase& c : kWays) {
+    for (const MakeTileProblem pass : kTilePasses) {
+      const TileProblem problem = pass(c);
+      std::vector<Tensor> first;
+      for (const int threads : {1, 2, 3, 8}) {
+        const ComputeScope team(threads);
+        const auto kernel = problem.kernel(machine_tiles().back());
+        ASSERT_NE(kernel, nullptr);
+        std::vector<Tensor> got = problem.run(*kernel);
+        for (std::size_t i = 0; i < first.size(); ++i) {
+          EXPECT_TRUE(same_bits(got[i], first[i])) << kernel->name << " of " << c.name << " with " << threads;
+        }
+        if (first.empty()) first = std::move(got);
+      }
+    }
+  }
+}
+
+TEST(AmxConvolution, APoisonedScratchMemoryChangesNothing) {
+  for (const ConvolutionCase& c : kWays) {
+    for (const MakeTileProblem pass : kTilePasses) {
+      const TileProblem problem = pass(c);
+      const auto kernel = problem.kernel(machine_tiles().back());
+      ASSERT_NE(kernel, nullptr);
+      const std::vector<Tensor> expected = problem.run(*kernel);
+      // run_kernel fills the scratch memory with one pattern; here it is NaN in either type.
+      class Poisoned final : public Kernel {
+       public:
+        explicit Poisoned(Kernel& inner) : inner_(inner) {
+          name = inner.name;
+          input_layouts = inner.input_layouts;
+          output_layouts = inner.output_layouts;
+          scratch_bytes = inner.scratch_bytes;
+        }
+        void run(const KernelArguments& a) override {
+          std::memset(a.scratch, 0xff, scratch_bytes);
+          inner_.run(a);
+        }
+
+       private:
+        Kernel& inner_;
+      } poisoned(*kernel);
+      const std::vector<Tensor> got = problem.run(poisoned);
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        EXPECT_TRUE(same_bits(got[i], expected[i])) << kernel->name << " of " << c.name;
+      }
+    }
+  }
+}
+
+TEST(AmxConvolution, ANanReachesTheResultsThatReadItAndNoOther) {
+  for (const ConvolutionCase& c : kWays) {
+    for (const std::string activation : {"none", "relu"}) {
+      TileProblem problem = tile_forward(c);
+      problem.problem.attributes.set("activation", activation);
+      problem.problem.inputs[0].set(c.image.elements() / 3, std::numeric_limits<double>::quiet_NaN());
+      const auto kernel = problem.kernel(machine_tiles().back());
+      ASSERT_NE(kernel, nullptr);
+      const Tensor got = problem.run(*kernel)[0], expected = problem.reference()[0];
+      for (std::int64_t i = 0; i < got.elements(); ++i) {
+        ASSERT_EQ(std::isnan(got.at(i)), std::isnan(expected.at(i))) << c.name << " " << i;
+      }
+    }
+  }
+}
+
+TEST(AmxConvolution, WhatItCannotTakeIsRefusedWithTheReason) {
+  ConvolutionCase c{{1, 8, 8, 32}, 32, {3, 3}, {1, 1, 1, 1}};
+  TileProblem problem = tile_forward(c);
+  EXPECT_EQ(problem.refusal(Tiles::scalar), "");
+  problem.problem.inputs[0] = widened(problem.problem.inputs[0]);
+  EXPECT_EQ(problem.refusal(Tiles::scalar), "f32 operand: tile kernels multiply bf16");
+  c.groups = 16;
+  EXPECT_EQ(tile_forward(c).refusal(Tiles::scalar),
+            "groups of 2 channels and 2 filters: tile kernels take groups from 8 on");
+  TileProblem weights = tile_backward_weights(c);
+  weights.result_types = {DType::f64, DType::f32};
+  EXPECT_EQ(weights.refusal(Tiles::scalar), "f64 result or bias: tile kernels take bf16 and f32");
+  c.groups = 1;
+  const device::Isa before = device::active_isa();
+  device::force_isa_for_test(device::Isa::avx2);
+  EXPECT_EQ(tile_forward(c).refusal(Tiles::amx), "the instruction set in force is avx2: this kernel needs amx");
+  EXPECT_EQ(tile_forward(c).refusal(Tiles::scalar), "");
+  device::force_isa_for_test(before);
+}
+
+}  // namespace
+}  // namespace ridgeline

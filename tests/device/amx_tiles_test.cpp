@@ -1,0 +1,147 @@
+// The tile interface: its two implementations give the same bits for everything that the kernels build on.
+#include <limits>
+
+#include "amx_support.h"
+
+namespace ridgeline {
+namespace {
+
+using namespace device::amx;
+
+// What the tiles make of random values and of some that are special, from both implementations.
+template <class Make>
+void expect_same(const Make& make) {
+  const auto expected = make(tile_code(Tiles::scalar));
+  if (machine_tiles().size() < 2) GTEST_SKIP() << "this machine has scalar tiles only";
+  const auto got = make(tile_code(Tiles::amx));
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(got[0])>, bfloat16>) {
+      ASSERT_EQ(got[i].bits, expected[i].bits) << i;
+    } else {
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(expected[i])) << i;
+    }
+  }
+}
+
+std::vector<bfloat16> values(std::int64_t n, std::uint64_t seed) {
+  const Tensor t = random_bf16({n}, seed);
+  std::vector<bfloat16> v(t.data<bfloat16>(), t.data<bfloat16>() + n);
+  for (std::int64_t i = 0; i < n; i += 37) v[static_cast<std::size_t>(i)] = to_bfloat16(i % 2 == 0 ? 0.0f : 1e-39f);
+  return v;
+}
+
+// 64-byte aligned, as sums must be.
+struct alignas(64) Sums {
+  float at[4 * kTileSums];
+};
+
+TEST(AmxTiles, ProductsSumInTheSameOrder) {
+  expect_same([](const TileCode& code) {
+    constexpr std::int64_t kSteps = 5;
+    const auto a = values(2 * kTileRows * kSteps * kTileDepth, 1);
+    const auto b = values(2 * kSteps * kTileValues, 2);
+    std::vector<std::int64_t> a_offsets, b_offsets;
+    for (std::int64_t i = 0; i < kSteps; ++i) {
+      a_offsets.push_back((kSteps - 1 - i) * kTileDepth);
+      b_offsets.push_back(i * kTileValues);
+    }
+    std::vector<float> all;
+    for (int rows = 0; rows < 2; ++rows) {
+      for (int columns = 0; columns < 2; ++columns) {
+        for (const bool add : {false, true}) {
+          Sums sums;
+          std::fill_n(sums.at, 4 * kTileSums, 0.375f);
+          const TileScope scope(code);
+          code.multiply[rows][columns]({{a.data(), a.data() + kTileRows * kSteps * kTileDepth},
+                                        kSteps * kTileDepth,
+                                        a_offsets.data(),
+                                        {b.data(), b.data() + kSteps * kTileValues},
+                                        b_offsets.data(),
+                                        kSteps,
+                                        sums.at,
+                                        add,
+                                        a.data(),
+                                        kTileDepth});
+          all.insert(all.end(), sums.at, sums.at + 4 * kTileSums);
+        }
+      }
+    }
+    return all;
+  });
+}
+
+TEST(AmxTiles, FinishedSumsAreRoundedAlike) {
+  expect_same([](const TileCode& code) {
+    Sums sums;
+    const Tensor t = random_tensor({2 * kTileSums}, 3);
+    std::copy_n(t.data<float>(), 2 * kTileSums, sums.at);
+    sums.at[5] = std::numeric_limits<float>::quiet_NaN();
+    sums.at[6] = -std::numeric_limits<float>::infinity();
+    sums.at[7] = -0.0f;
+    sums.at[8] = 1 + 0x1p-8f;  // a tie
+    const Tensor bias = random_tensor({32}, 4);
+    std::vector<bfloat16> all;
+    for (const std::int64_t columns : {1, 16, 17, 32}) {
+      for (const bool relu : {false, true}) {
+        for (const float* b : {static_cast<const float*>(nullptr), bias.data<float>()}) {
+          std::vector<bfloat16> out(kTileRows * 40, to_bfloat16(9));
+          bfloat16* rows[kTileRows];
+          for (std::int64_t r = 0; r < kTileRows; ++r) rows[r] = r == 3 ? nullptr : out.data() + r * 40;
+          code.finish({sums.at, columns, b, relu, rows});
+          all.insert(all.end(), out.begin(), out.end());
+        }
+      }
+    }
+    return all;
+  });
+}
+
+TEST(AmxTiles, MovesPutEveryValueInTheSamePlace) {
+  expect_same([](const TileCode& code) {
+    const auto from = values(64 * 100 + 64, 5);
+    std::vector<bfloat16> all;
+    const auto keep = [&](std::int64_t n, const auto& move) {
+      std::vector<bfloat16> out(static_cast<std::size_t>(n) + 128, to_bfloat16(7));
+      move(out.data());
+      all.insert(all.end(), out.begin(), out.begin() + n);
+    };
+    for (const std::int64_t length : {1, 16, 31, 32, 33, 70}) {
+      keep(5 * 96, [&](bfloat16* out) { code.copy_rows(from.data(), 100, 5, length, out, 96); });
+      const std::int64_t runs[] = {0, 100, 200};
+      keep(4 * 224, [&](bfloat16* out) { code.copy_patches(from.data(), 9, 4, runs, 3, length, out, 224); });
+      keep(5 * 64, [&](bfloat16* out) { code.interleave(from.data(), from.data() + 100, length, out, 64); });
+      keep(5 * 64, [&](bfloat16* out) { code.interleave(from.data(), nullptr, length, out, 64); });
+      const bfloat16* rows[32];
+      for (std::int64_t r = 0; r < 32; ++r) rows[r] = r == 7 || r == 20 ? nullptr : from.data() + r * 100;
+      if (length <= 16) keep(kTileValues, [&](bfloat16* out) { code.transpose(rows, 3, length, out); });
+      if (length <= 32) {
+        keep(kTileValues, [&](bfloat16* out) { code.pair_columns(from.data(), 100, 11, length, out); });
+      }
+    }
+    return all;
+  });
+}
+
+TEST(AmxTiles, SumsAreStoredAndAddedAlike) {
+  expect_same([](const TileCode& code) {
+    Sums sums;
+    const Tensor t = random_tensor({2 * kTileSums}, 6);
+    std::copy_n(t.data<float>(), 2 * kTileSums, sums.at);
+    const auto rows = values(9 * 100, 7);
+    std::vector<float> all;
+    for (const std::int64_t columns : {5, 16, 30, 32}) {
+      GuardedBuffer out(kTileRows * 48 * sizeof(float));
+      auto* to = static_cast<float*>(out.data());
+      std::fill_n(to, kTileRows * 48, 0.0f);
+      const TileScope scope(code);
+      code.store_sums(sums.at, 13, columns, to, 48);
+      code.add_rows(rows.data(), 100, 9, columns, to);
+      all.insert(all.end(), to, to + kTileRows * 48);
+    }
+    return all;
+  });
+}
+
+}  // namespace
+}  // namespace ridgeline
