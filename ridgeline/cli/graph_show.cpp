@@ -17,7 +17,7 @@
 namespace ridgeline::cli {
 namespace {
 
-struct ShowFlags {
+struct GraphShowFlags {
   std::string file, form = "rdg", out;
   bool after = false, locations = false, json = false;
   std::string device = "cpu";
@@ -72,14 +72,14 @@ std::string to_json_text(const Graph& graph) {
 // A form by its name. The user's own file tells its lines already: they are only of use in the dump's form.
 struct Form {
   const char* name;
-  std::string (*print)(const Graph& graph, const ShowFlags& flags);
+  std::string (*print)(const Graph& graph, const GraphShowFlags& flags);
 };
 constexpr Form kForms[] = {
-    {"rdg", [](const Graph& g, const ShowFlags& f) { return to_text(g, {.locations = f.locations}); }},
-    {"let", [](const Graph& g, const ShowFlags&) { return to_let_text(g); }},
-    {"ir", [](const Graph& g, const ShowFlags&) { return to_entry_text(g); }},
-    {"svg", [](const Graph& g, const ShowFlags&) { return to_svg(g); }},
-    {"json", [](const Graph& g, const ShowFlags&) { return to_json_text(g); }}};
+    {"rdg", [](const Graph& g, const GraphShowFlags& f) { return to_text(g, {.locations = f.locations}); }},
+    {"let", [](const Graph& g, const GraphShowFlags&) { return to_let_text(g); }},
+    {"ir", [](const Graph& g, const GraphShowFlags&) { return to_entry_text(g); }},
+    {"svg", [](const Graph& g, const GraphShowFlags&) { return to_svg(g); }},
+    {"json", [](const Graph& g, const GraphShowFlags&) { return to_json_text(g); }}};
 
 const Form& form_named(const std::string& name) {
   std::string allowed;
@@ -90,7 +90,7 @@ const Form& form_named(const std::string& name) {
   throw Error("graph show: unknown --form=" + name + " (allowed: " + allowed + ")", ErrorKind::usage);
 }
 
-int run(const Command& app, const ShowFlags& flags) {
+int show_graph(const Command& app, const GraphShowFlags& flags) {
   if (flags.json && app.given("--form")) throw Error("graph show: give one of --json and --form", ErrorKind::usage);
   const Form& form = form_named(flags.json ? "json" : flags.form);
   if (flags.locations && std::string_view(form.name) != "rdg")
@@ -117,8 +117,8 @@ int run(const Command& app, const ShowFlags& flags) {
 }  // namespace
 
 GraphTool add_graph_show(Command& graph) {
-  const auto owned = std::make_shared<ShowFlags>();
-  ShowFlags& flags = *owned;
+  const auto owned = std::make_shared<GraphShowFlags>();
+  GraphShowFlags& flags = *owned;
   Command& app = graph.subcommand("show", "a graph as text, as a drawing or as JSON");
   add_graph_file(app, flags.file);
   app.option("--form", flags.form,
@@ -130,7 +130,7 @@ GraphTool add_graph_show(Command& graph) {
   app.option("--device", flags.device, "with --after: whose kernels decide what is fused: " + device_names());
   app.flag("--locations", flags.locations, "with --form=rdg: the line that each op comes from");
   app.option("--out", flags.out, "write into this file instead of printing");
-  return {&app, [&app, owned] { return run(app, *owned); }};
+  return {&app, [&app, owned] { return show_graph(app, *owned); }};
 }
 
 }  // namespace ridgeline::cli

@@ -151,7 +151,7 @@ class Emitter {
   std::unique_ptr<Kernel> plain_cast(const Node& node, ValueId from, ValueId to) {
     const KernelRequest request{op_def(node.op), node, {{value(from).type, {}, false}}, {{value(to).type, {}, false}}};
     Accepted accepted = first_accepting(request, target_.device, target_.log);
-    if (!accepted.kernel) throw no_kernel(node, target_.device, accepted);
+    if (!accepted.kernel) throw no_kernel(plan_.graph, node, target_.device, accepted);
     return std::move(accepted.kernel);
   }
 

@@ -26,7 +26,7 @@ int taker(const Graph& graph, const ValueUses& uses, const PassContext& context,
 }
 
 // Merges the sum at index `at` into one of the ops that make its operands; false when it cannot.
-bool merge(Graph& graph, const ValueUses& uses, PassContext& context, int at) {
+bool merge_addend(Graph& graph, const ValueUses& uses, PassContext& context, int at) {
   const Node sum = graph.nodes[static_cast<std::size_t>(at)];
   if (sum.op != "add" || graph.value(sum.inputs[0]).type != graph.value(sum.inputs[1]).type) return false;
   const bool first_is_later = uses.producer(sum.inputs[0]) > uses.producer(sum.inputs[1]);
@@ -54,7 +54,7 @@ bool merge(Graph& graph, const ValueUses& uses, PassContext& context, int at) {
 Graph fuse_addend(Graph graph, PassContext& context) {
   ValueUses uses(graph);
   for (int at = 0; at < static_cast<int>(graph.nodes.size()); ++at) {
-    if (!merge(graph, uses, context, at)) continue;
+    if (!merge_addend(graph, uses, context, at)) continue;
     --at;
     uses = ValueUses(graph);
   }

@@ -23,7 +23,7 @@ bool plain(const Node& gradient) {
 }
 
 // Merges relu_grad into the batch_norm_bwd at index `at`; false when it cannot.
-bool merge(Graph& graph, const ValueUses& uses, PassContext& context, int at) {
+bool merge_gradient(Graph& graph, const ValueUses& uses, PassContext& context, int at) {
   Node node = graph.nodes[static_cast<std::size_t>(at)];
   if (node.op != "batch_norm_bwd" || !plain(node) || context.keep_apart.contains(node.name)) return false;
   const ValueId dy = node.inputs[1];
@@ -68,7 +68,7 @@ bool merge(Graph& graph, const ValueUses& uses, PassContext& context, int at) {
 Graph fuse_norm_gradient(Graph graph, PassContext& context) {
   ValueUses uses(graph);
   for (int at = 0; at < static_cast<int>(graph.nodes.size()); ++at) {
-    if (merge(graph, uses, context, at)) uses = ValueUses(graph);
+    if (merge_gradient(graph, uses, context, at)) uses = ValueUses(graph);
   }
   remove_dead_nodes(graph);
   return graph;

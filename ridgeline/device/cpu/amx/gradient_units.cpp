@@ -4,12 +4,6 @@
 #include <numeric>
 
 namespace ridgeline::device::amx {
-namespace {
-
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
-
-}  // namespace
-
 GradientUnits::GradientUnits(const Correlation& forward, bool patches, std::int64_t most_pixels)
     : in_(forward.in),
       out_(forward.out),

@@ -9,6 +9,9 @@
 
 namespace ridgeline::device::amx {
 
+// a / b, rounded down; b > 0.
+inline std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+
 class Patches {
  public:
   Patches(const Correlation& correlation, const Part& part);

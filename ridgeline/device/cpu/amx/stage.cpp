@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace ridgeline::device::amx {
-namespace {
-
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
-
-}  // namespace
-
 Stage::Stage(const Correlation& correlation, const Part& part, bool patches)
     : in_(correlation.in), part_(part), channels_(correlation.in_channels()) {
   if (patches) {

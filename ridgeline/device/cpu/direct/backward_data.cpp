@@ -80,12 +80,12 @@ class BackwardData final : public Kernel {
   std::int64_t positions_;  // in a piece
   int threads_ = compute_threads();
   winograd::Multiply multiply_ = winograd::multiply();
-  winograd::Scratch scratch_;
+  Scratch scratch_;
   std::int64_t packed_ = 0;
   std::int64_t sums_ = 0;
 };
 
-KernelChoice make(const KernelRequest& request, const Geometry& geometry) {
+KernelChoice make_backward_data(const KernelRequest& request, const Geometry& geometry) {
   auto kernel = std::make_unique<BackwardData>(geometry);
   kernel->name = own_name("direct " + request.def.name);
   return kernel;
@@ -95,13 +95,14 @@ KernelChoice make(const KernelRequest& request, const Geometry& geometry) {
 }  // namespace direct
 
 KernelChoice make_direct_conv2d_bwd_data(const KernelRequest& request) {
-  return direct::make(
+  return direct::make_backward_data(
       request, direct::Geometry::of_convolution(request, request.outputs[0].type.shape, request.inputs[1].type.shape,
                                                 request.inputs[0].type.shape));
 }
 
 KernelChoice make_direct_dense_bwd_data(const KernelRequest& request) {
-  return direct::make(request, direct::Geometry::of_dense(request.inputs[0].type.shape, request.inputs[1].type.shape));
+  return direct::make_backward_data(
+      request, direct::Geometry::of_dense(request.inputs[0].type.shape, request.inputs[1].type.shape));
 }
 
 }  // namespace ridgeline::device

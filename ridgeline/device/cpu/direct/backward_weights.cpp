@@ -26,7 +26,7 @@ class BackwardWeights final : public Kernel {
   void run(const KernelArguments& a) override {
     float* const scratch = static_cast<float*>(a.scratch);
     const std::int64_t blocks = (g_.group_filters() + filters_ - 1) / filters_;
-    winograd::for_each_item(panels_.total() * blocks, [&](std::int64_t item, int thread) {
+    for_each_item(panels_.total() * blocks, [&](std::int64_t item, int thread) {
       block(a, item / blocks, item % blocks * filters_, scratch + packed_ + thread * panels_.floats(),
             scratch + sums_ + thread * filters_ * panels_.width);
     });
@@ -105,12 +105,12 @@ class BackwardWeights final : public Kernel {
   std::int64_t filters_ = 0;  // of a piece of work
   int threads_ = compute_threads();
   winograd::Multiply multiply_ = winograd::multiply();
-  winograd::Scratch scratch_;
+  Scratch scratch_;
   std::int64_t packed_ = 0;
   std::int64_t sums_ = 0;
 };
 
-KernelChoice make(const KernelRequest& request, const Geometry& geometry) {
+KernelChoice make_backward_weights(const KernelRequest& request, const Geometry& geometry) {
   auto kernel = std::make_unique<BackwardWeights>(geometry, request.outputs.size() == 2);
   kernel->name = own_name("direct " + request.def.name);
   return kernel;
@@ -120,13 +120,14 @@ KernelChoice make(const KernelRequest& request, const Geometry& geometry) {
 }  // namespace direct
 
 KernelChoice make_direct_conv2d_bwd_weights(const KernelRequest& request) {
-  return direct::make(
+  return direct::make_backward_weights(
       request, direct::Geometry::of_convolution(request, request.inputs[0].type.shape, request.outputs[0].type.shape,
                                                 request.inputs[1].type.shape));
 }
 
 KernelChoice make_direct_dense_bwd_weights(const KernelRequest& request) {
-  return direct::make(request, direct::Geometry::of_dense(request.inputs[0].type.shape, request.outputs[0].type.shape));
+  return direct::make_backward_weights(
+      request, direct::Geometry::of_dense(request.inputs[0].type.shape, request.outputs[0].type.shape));
 }
 
 }  // namespace ridgeline::device

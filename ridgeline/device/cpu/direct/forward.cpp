@@ -128,12 +128,12 @@ class Forward final : public Kernel {
   std::int64_t positions_;  // in a piece
   int threads_ = compute_threads();
   winograd::Multiply multiply_ = winograd::multiply();
-  winograd::Scratch scratch_;
+  Scratch scratch_;
   std::int64_t packed_ = 0;
   std::int64_t sums_ = 0;
 };
 
-KernelChoice make(const KernelRequest& request, const Geometry& geometry) {
+KernelChoice make_forward(const KernelRequest& request, const Geometry& geometry) {
   auto kernel = std::make_unique<Forward>(geometry, request.inputs.size() == 3,
                                           request.node.attributes.string("activation") == "relu");
   kernel->name = own_name("direct " + request.def.name);
@@ -144,13 +144,14 @@ KernelChoice make(const KernelRequest& request, const Geometry& geometry) {
 }  // namespace direct
 
 KernelChoice make_direct_conv2d(const KernelRequest& request) {
-  return direct::make(
+  return direct::make_forward(
       request, direct::Geometry::of_convolution(request, request.inputs[0].type.shape, request.inputs[1].type.shape,
                                                 request.outputs[0].type.shape));
 }
 
 KernelChoice make_direct_dense(const KernelRequest& request) {
-  return direct::make(request, direct::Geometry::of_dense(request.inputs[0].type.shape, request.inputs[1].type.shape));
+  return direct::make_forward(request,
+                              direct::Geometry::of_dense(request.inputs[0].type.shape, request.inputs[1].type.shape));
 }
 
 }  // namespace ridgeline::device

@@ -47,9 +47,8 @@ template <class Pack, class Work>
 void for_each_panel(const Panels& panels, std::int64_t items, float* packed, const Pack& pack, const Work& work) {
   for (std::int64_t begin = 0; begin < panels.total(); begin += panels.batch()) {
     const std::int64_t count = std::min(panels.batch(), panels.total() - begin);
-    winograd::for_each_item(count,
-                            [&](std::int64_t i, int) { pack(panels.panel(begin + i), packed + i * panels.floats()); });
-    winograd::for_each_item(count * items, [&](std::int64_t i, int thread) {
+    for_each_item(count, [&](std::int64_t i, int) { pack(panels.panel(begin + i), packed + i * panels.floats()); });
+    for_each_item(count * items, [&](std::int64_t i, int thread) {
       const std::int64_t at = i / items;
       work(panels.panel(begin + at), packed + at * panels.floats(), i % items, thread);
     });
