@@ -32,7 +32,7 @@ struct BoxLaw {
   double min_area = 1;   // pixels of the clipped box
   double min_share = 0;  // clipped area over the whole box's, 0 to 1
 };
-// Clips the boxes, removes those that fall below the law, and returns the former positions of those that stay, in
+// Clips the boxes, removes those that fall below the rule, and returns the former positions of those that stay, in
 // order, for the labels beside them. `image`: the image they are fractions of now.
 std::vector<std::size_t> clip_and_drop_boxes(std::vector<ObjectBox>& boxes, Size image, const BoxLaw& law);
 

@@ -28,7 +28,7 @@ struct CropLaw {
   double min_object_covered = 0.1;
 };
 
-// Error for a law no image can meet (scale or ratio reversed or not positive, no attempts).
+// Error for a rule no image can meet (scale or ratio reversed or not positive, no attempts).
 void check_crop_law(const CropLaw& law);
 
 // torchvision's RandomResizedCrop.get_params: area uniform, aspect ratio log-uniform, sides rounded half to even, then

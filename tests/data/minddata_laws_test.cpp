@@ -1,4 +1,4 @@
-// Where MindData's laws and ours are near each other and not the same.
+// Where MindData's rules and ours are near each other and not the same.
 #include <nlohmann/json.hpp>
 
 #include "helpers.h"

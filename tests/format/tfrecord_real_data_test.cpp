@@ -82,7 +82,7 @@ TEST(TFRecordRealData, PlainGzipAndZlibHoldTheSameRecords) {
   }
 }
 
-// The values of MindSpore's golden/tfrecord_no_schema.npz, spelled by their law where they have one.
+// The values of MindSpore's golden/tfrecord_no_schema.npz, spelled by their rule where they have one.
 TEST(TFRecordRealData, AllNumericTypesHaveTheGoldenValues) {
   const std::string path = pack_path("tfrecord/mindspore-alltypes/test.data");
   SKIP_WITHOUT(path);

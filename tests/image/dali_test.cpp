@@ -1,4 +1,4 @@
-// References made by DALI's authors, where the law is the same: packA/golden/dali.
+// References made by DALI's authors, where the rule is the same: packA/golden/dali.
 #include <cmath>
 #include <cstring>
 

@@ -26,7 +26,7 @@ TEST(Erase, DrawsAreaAndLogRatioThenRowAndColumn) {
 
 TEST(Erase, AreaAndRatioFollowTheirLaws) {
   ErasingLaw law;
-  law.scale_high = 0.1;  // so that nearly every first attempt fits and the laws are not bent
+  law.scale_high = 0.1;  // so that nearly every first attempt fits and the rules are not bent
   law.scale_low = 0.05;
   std::vector<double> share, ratio;
   std::vector<std::int64_t> rows(4), columns(4);

@@ -1,4 +1,4 @@
-// The parts of our own JPEG decoder against their plain laws.
+// The parts of our own JPEG decoder against their plain rules.
 #include <algorithm>
 
 #include <gtest/gtest.h>

@@ -50,7 +50,7 @@ std::vector<test::PeerCase> random_cases(std::span<const Filter> filters, std::u
   for (int i = 0; i < count; ++i) {
     const auto side = [&](int high) { return static_cast<int>(random.integer(1, high)); };
     Size in{side(90), side(120)}, out{side(80), side(80)};
-    if (i % 5 == 0) in = {out.height * side(4), out.width * side(4)};  // whole factors have laws of their own
+    if (i % 5 == 0) in = {out.height * side(4), out.width * side(4)};  // whole factors have rules of their own
     if (i % 7 == 0) out = {in.height * side(3), in.width * side(3)};
     if (i % 11 == 0) out.height = in.height;
     if (i % 40 == 39) in = {375, 500}, out = {256, 341};

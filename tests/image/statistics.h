@@ -1,6 +1,6 @@
 // tests/image/statistics.h
 //
-// Two tests of a sample against a law. With fixed seeds their verdicts never change; limits are those of 0.1 %.
+// Two tests of a sample against a rule. With fixed seeds their verdicts never change; limits are those of 0.1 %.
 #pragma once
 
 #include <algorithm>

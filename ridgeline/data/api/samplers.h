@@ -58,7 +58,7 @@ struct DistributedSamplerOptions {
   bool even = true;          // equal parts, the first rows once more where needed
   std::optional<std::uint64_t> seed = {};
 };
-// MindData's law for the part of one rank.
+// MindData's rule for the part of one rank.
 Sampler DistributedSampler(std::int64_t num_shards, std::int64_t index, DistributedSamplerOptions options = {});
 
 // NOLINTEND(readability-identifier-naming)

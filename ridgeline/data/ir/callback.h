@@ -27,7 +27,7 @@ struct CallbackInfo {
 class DataCallback {
  public:
   // step_begin is called at steps 1, 1 + step_size, ... of each epoch and step_end at steps step_size, 2 * step_size,
-  // ...: MindData's law, counted in the epoch so that it depends on the position alone. An Error unless at least 1.
+  // ...: MindData's rule, counted in the epoch so that it depends on the position alone. An Error unless at least 1.
   explicit DataCallback(std::int64_t step_size = 1);
   virtual ~DataCallback() = default;
 

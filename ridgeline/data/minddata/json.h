@@ -11,7 +11,7 @@
 // sets it in the process; seeds of single nodes are refused where MindData has none), hints, and what callbacks do
 // (their step sizes are written, as MindData does, and not made into anything on reading).
 //
-// Same graph, same law; other random numbers: MindData draws from Mersenne twisters, this engine from (seed, epoch,
+// Same graph, same rule; other random numbers: MindData draws from Mersenne twisters, this engine from (seed, epoch,
 // row). And these differences of type: labels are i32 here (MindData: as the source has them), OneHot gives f32.
 #pragma once
 
@@ -21,9 +21,9 @@
 
 namespace ridgeline::data {
 
-// MindData's Resize and crops resample by OpenCV's law (LINEAR, NEAREST, CUBIC, AREA) or by Pillow's (PILCUBIC).
+// MindData's Resize and crops resample by OpenCV's rule (LINEAR, NEAREST, CUBIC, AREA) or by Pillow's (PILCUBIC).
 enum class MindDataPixels {
-  exact,   // the filters with the same law: PILCUBIC is bicubic, LINEAR is opencv_linear, ...; others are Errors
+  exact,   // the filters with the same rule: PILCUBIC is bicubic, LINEAR is opencv_linear, ...; others are Errors
   pillow,  // also Pillow's filter in place of OpenCV's: LINEAR is bilinear, NEAREST nearest, CUBIC bicubic, AREA box
 };
 

@@ -1,4 +1,4 @@
-// Values of MindData's as ours, by the laws of forms.h.
+// Values of MindData's as ours, by the rules of forms.h.
 #include <fmt/format.h>
 
 #include <algorithm>

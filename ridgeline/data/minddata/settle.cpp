@@ -26,7 +26,7 @@ const Node& without_no_ops(const DataGraph& graph, const Node* node) {
   return *node;
 }
 
-// Classes without labels count from 0. `recursive` is settled to false, which is MindData's law, where it changes
+// Classes without labels count from 0. `recursive` is settled to false, which is MindData's rule, where it changes
 // nothing.
 void settle_folder(Node& node) {
   const Texts& classes = arg<Texts>(node.args, "classes");

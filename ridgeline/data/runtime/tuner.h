@@ -3,7 +3,7 @@
 // Chooses how many workers fill batches and how many batches are in preparation, from what the consumer waits. It can
 // change speed, never results: those depend on no number of workers. One thread at a time (the ring's mutex).
 //
-// The law: every window of batches, if the consumer waited for more than a twentieth of the time, one more worker and
+// The rule: every window of batches, if the consumer waited for more than a twentieth of the time, one more worker and
 // one more slot; after four windows without any waiting, one worker less, but never again down to a number that made it
 // wait.
 #pragma once

@@ -23,7 +23,7 @@ struct RandomResizedCropOptions {
   // Where a record has bounding boxes, a crop must contain this share of at least one of them. 0 ignores boxes.
   double min_object_covered = 0.1;
 };
-// A random part of the image, resized to `size`: torchvision's law of the crop, Pillow's resampling.
+// A random part of the image, resized to `size`: torchvision's rule of the crop, Pillow's resampling.
 Transform RandomResizedCrop(Size size, RandomResizedCropOptions options = {});
 
 struct ResizeOptions {

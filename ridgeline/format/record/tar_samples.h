@@ -1,6 +1,6 @@
 // ridgeline/format/record/tar_samples.h
 //
-// Samples of a tar archive after WebDataset's law: members one behind the other whose names agree up to the first dot
+// Samples of a tar archive after WebDataset's rule: members one behind the other whose names agree up to the first dot
 // of the file name are one sample; what follows that dot is the field's name, in lower case. "a/0017.jpg" and
 // "a/0017.cls" are the fields jpg and cls of sample a/0017; "a/0017.seg.png" is its field seg.png.
 // (https://github.com/webdataset/webdataset, "The WebDataset Format".)

@@ -14,7 +14,7 @@ struct BlurLaw {
   double sigma_y = 0.8, sigma_x = 0.8;
 };
 
-// torchvision's law with its default deviation, 0.15 * kernel + 0.35.
+// torchvision's rule with its default deviation, 0.15 * kernel + 0.35.
 BlurLaw blur_law(int kernel);
 // An Error for a side that is even, not positive or above 1023, or a deviation that is not positive.
 void check_blur_law(const BlurLaw& law);

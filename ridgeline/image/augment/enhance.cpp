@@ -6,7 +6,7 @@
 namespace ridgeline::image {
 namespace {
 
-// Pillow's ImagingBlend. Within 0 to 1 nothing can leave the range, so that clipping always is the same law.
+// Pillow's ImagingBlend. Within 0 to 1 nothing can leave the range, so that clipping always is the same rule.
 std::uint8_t blend(int poor, int image, float factor) {
   const float value = static_cast<float>(poor) + factor * static_cast<float>(image - poor);
   return static_cast<std::uint8_t>(value <= 0.0f ? 0.0f : value >= 255.0f ? 255.0f : value);

@@ -1,6 +1,6 @@
 // ridgeline/image/augment/enhance.h
 //
-// Brightness, contrast, saturation and sharpness: a blend of the image with a poorer version of itself, by the law of
+// Brightness, contrast, saturation and sharpness: a blend of the image with a poorer version of itself, by the rule of
 // Pillow's ImageEnhance (torchvision's adjust_* on PIL images), with its bits. Factor 0 gives the poorer version, 1 the
 // image, more than 1 goes beyond it. Pure functions: any thread.
 //

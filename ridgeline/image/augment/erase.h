@@ -31,7 +31,7 @@ enum class CutoutLaw {
             // included
 };
 // Cutout: a square of `side` pixels, cut off at the borders; it may so have fewer pixels, or none. Draws two integers,
-// the row first. An Error for a side that is not positive, for MindData's law also for one above the image's.
+// the row first. An Error for a side that is not positive, for MindData's rule also for one above the image's.
 Box draw_cutout_box(Size image, int side, SampleRandom& random, CutoutLaw law = CutoutLaw::centre);
 
 // Fills a box of an image without gaps between rows, in place. `box` must lie inside; it may be empty.

@@ -1,9 +1,9 @@
 // ridgeline/image/augment/mix.h
 //
-// MixUp (Zhang et al. 2017) and CutMix (Yun et al. 2019) of a batch by torchvision's v2 laws: each sample is mixed with
-// the one before it (the first with the last), so the batch should be shuffled. The draws of a batch are apart from its
-// pixels. Works in place on the caller's memory, samples behind one another (NHWC or any other order); of a padded
-// batch only the real samples may be given. Pure functions: any thread.
+// MixUp (Zhang et al. 2017) and CutMix (Yun et al. 2019) of a batch by torchvision's v2 rules: each sample is mixed
+// with the one before it (the first with the last), so the batch should be shuffled. The draws of a batch are apart
+// from its pixels. Works in place on the caller's memory, samples behind one another (NHWC or any other order); of a
+// padded batch only the real samples may be given. Pure functions: any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // ridgeline/image/augment/warp.h
 //
-// Affine and perspective warps and rotation: each result pixel is looked up in the source, by the law of Pillow's
+// Affine and perspective warps and rotation: each result pixel is looked up in the source, by the rule of Pillow's
 // Image.transform and Image.rotate (torchvision's path for PIL images). Pure functions: any thread.
 //
 // 1 or 3 channels; results have no gaps between rows and must not overlap the source. Pixels from outside the source

@@ -27,7 +27,7 @@ struct IdctRow {
 // False when a block's first row is beyond +-8191 after dequantisation: there libjpeg-turbo's result depends on its
 // shortcuts, and no encoder makes such values.
 bool inverse_dct(const IdctRow& row);
-// The plain law, which ignores `last`, and reads and writes nothing behind the row; what the vector code must equal.
+// The plain code, which ignores `last`, and reads and writes nothing behind the row; what the vector code must equal.
 bool inverse_dct_plain(const IdctRow& row);
 
 // Place in an 8x8 block (8 * row + column) of each zigzag position.

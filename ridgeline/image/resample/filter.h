@@ -1,10 +1,10 @@
 // ridgeline/image/resample/filter.h
 //
 // Which filter under whose convention: the one name by which a resize is asked for. Pillow's filters have plain names,
-// others carry their convention. torchvision on PIL images is Pillow's law exactly; on tensors with antialias=True (its
-// default) it is that law with shorter weights: bilinear within 1 and bicubic within 2, 0.2 and 0.4 % of the values
-// differ, so that neither needs a name. MindData's Inter.NEAREST, LINEAR, CUBIC and AREA are the opencv_* filters, its
-// PILCUBIC is bicubic.
+// others carry their convention. torchvision on PIL images is Pillow's rule exactly; on tensors with antialias=True
+// (its default) it is that rule with shorter weights: bilinear within 1 and bicubic within 2, 0.2 and 0.4 % of the
+// values differ, so that neither needs a name. MindData's Inter.NEAREST, LINEAR, CUBIC and AREA are the opencv_*
+// filters, its PILCUBIC is bicubic.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // ridgeline/image/resample/opencv.h
 //
-// Resizing by OpenCV's law for 8-bit images (modules/imgproc/src/resize.cpp, 4.x): what MindData's Resize does. Used
+// Resizing by OpenCV's rule for 8-bit images (modules/imgproc/src/resize.cpp, 4.x): what MindData's Resize does. Used
 // through Resizer; private to this folder. Not thread-safe.
 #pragma once
 

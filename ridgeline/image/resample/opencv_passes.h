@@ -1,6 +1,6 @@
 // ridgeline/image/resample/opencv_passes.h
 //
-// The inner loops of OpenCV's resizing laws: down over rows that were resized across, vectorised per instruction set,
+// The inner loops of OpenCV's resizing rules: down over rows that were resized across, vectorised per instruction set,
 // and across. Private to this folder. Each equals the plain value beside it.
 #pragma once
 

@@ -35,7 +35,7 @@ void nearest_axis(int in, double scale, int begin, int end, OpencvAxis& axis) {
 }
 
 // Positions in float as OpenCV has them. Taps beyond the border repeat its pixel: their weights are added to it, which
-// whole numbers allow; only the two rows of the linear law, whose products are cut one by one, keep their own.
+// whole numbers allow; only the two rows of the linear rule, whose products are cut one by one, keep their own.
 void weighted_axis(OpencvLaw law, bool area_grid, int in, double scale, double inverse, int begin, int end,
                    OpencvAxis& axis) {
   axis.taps = law == OpencvLaw::cubic ? 4 : 2;

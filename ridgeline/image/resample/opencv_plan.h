@@ -24,7 +24,7 @@ struct OpencvAxis {
   std::vector<float> share;          // area
   int begin = 0, size = 0;           // the part of the source that is touched
 };
-// Result positions begin..end-1 of `out`. `area_grid`: the linear law on the grid that INTER_AREA has for it.
+// Result positions begin..end-1 of `out`. `area_grid`: the linear rule on the grid that INTER_AREA has for it.
 OpencvAxis opencv_axis(OpencvLaw law, bool area_grid, int in, int out, int begin, int end);
 
 }  // namespace ridgeline::image

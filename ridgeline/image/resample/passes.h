@@ -70,7 +70,7 @@ void resample_across_rgb(const AcrossRows& job);
 // The same, where there is such a plan and the instruction set is still the one; false, and nothing written, where not.
 bool resample_across_rgb_by_16(const AcrossRows& job);
 
-// The plain law, any number of channels, some of the columns or bytes; what the vector code must equal.
+// The plain code, any number of channels, some of the columns or bytes; what the vector code must equal.
 void resample_down_plain(const std::uint8_t* in, std::ptrdiff_t stride, int count, const std::int32_t* weight,
                          std::size_t begin, std::size_t end, std::uint8_t* out);
 void resample_across_plain(const AcrossRows& job, int channels, int first_column, int last_column);

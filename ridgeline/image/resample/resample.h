@@ -1,10 +1,10 @@
 // ridgeline/image/resample/resample.h
 //
-// Resizing by Pillow's law (src/libImaging/Resample.c): half-pixel centres, a filter that widens when shrinking
+// Resizing by Pillow's rule (src/libImaging/Resample.c): half-pixel centres, a filter that widens when shrinking
 // (antialiasing), weights in double normalised and rounded to 22 bits, first across, then down, with an 8-bit rounded
-// image between. That is the law of Pillow 9 to 12; Pillow 13 rounds some pixels otherwise. The vector code gives the
+// image between. That is the rule of Pillow 9 to 12; Pillow 13 rounds some pixels otherwise. The vector code gives the
 // bits of the plain code. Training and evaluation both use it. Filters named after another system follow that one's
-// law.
+// rule.
 #pragma once
 
 #include <cstdint>
@@ -71,9 +71,9 @@ class Resizer {
  private:
   void check(const ImageView& part) const;
   bool copies() const { return !across_.needed && !down_.needed; }
-  bool two_passes() const;  // by weights: Pillow's law and torch's
+  bool two_passes() const;  // by weights: Pillow's rule and torch's
   AcrossRows columns_across();
-  // Pillow's law and torch's: the image after the first pass, and one row of the second.
+  // Pillow's rule and torch's: the image after the first pass, and one row of the second.
   ImageView run_across(const ImageView& part);
   void run_down(const ImageView& between, int y, std::uint8_t* out) const;
   void run_nearest(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) const;

@@ -1,0 +1,112 @@
+"""One loader on one workload, tensors in hand: a line of JSON on standard output.
+
+    python bench/peers/loaders.py LOADER WORKLOAD DIR [--workers N] [--images N]
+
+LOADER: ridgeline (this package's DataLoader), torch (torchvision on PIL images), torch-tensors (torchvision v2 on
+tensors), dali (CPU, antialias; workload plain only). WORKLOAD: plain, jitter, randaug, trivial, blur, eval, or cifar (DIR
+holds small images). DIR holds class folders of JPEGs. Batches of 128, f32; all pixels but DALI's are torchvision's.
+
+`first`: images a second in the first epoch, from its third batch on. `later`: in later ones, median of three times
+`images`. For loaders that keep nothing from epoch to epoch the two are one number. Start-up is in neither.
+"""
+import argparse
+import json
+import os
+import statistics
+import time
+
+MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+BATCH = 128
+LOADERS = ("ridgeline", "torch", "torch-tensors", "dali")
+WORKLOADS = ("plain", "jitter", "randaug", "trivial", "blur", "eval", "cifar")
+
+
+def steps(workload, t, tensors):
+    crop = [t.RandomResizedCrop(224, antialias=True), t.RandomHorizontalFlip()]
+    return {
+        "plain": crop,
+        "jitter": crop + [t.ColorJitter(0.4, 0.4, 0.4, 0.1)],
+        "randaug": crop + [t.RandAugment()],
+        "trivial": crop + [t.TrivialAugmentWide()],
+        "blur": crop + [t.GaussianBlur(23, (0.1, 2.0))],
+        "eval": [t.Resize(256, antialias=True), t.CenterCrop(224)],
+        "cifar": [t.RandomCrop(32, padding=4), t.RandomHorizontalFlip()],
+    }[workload]
+
+
+def torchvision_data(directory, workload, tensors):
+    import torch
+    from torchvision import datasets, io
+    from torchvision.transforms import v2
+
+    end = [v2.ToDtype(torch.float32, scale=True)] if tensors else [v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
+    load = {"loader": lambda path: io.decode_image(path, io.ImageReadMode.RGB)} if tensors else {}
+    return datasets.ImageFolder(directory, v2.Compose(steps(workload, v2, tensors) + end + [v2.Normalize(MEAN, STD)]),
+                                **load)
+
+
+def ridgeline(directory, workload, workers):
+    from ridgeline.data import DataLoader
+
+    loader = DataLoader(torchvision_data(directory, workload, False), BATCH, shuffle=True, drop_last=True,
+                        num_workers=workers)
+    while True:
+        yield from (len(images) for images, _ in loader)
+        yield 0  # an epoch ends
+
+
+def torch(directory, workload, workers, tensors):
+    import torch
+
+    torch.set_num_threads(1)
+    data = torchvision_data(directory, workload, tensors)
+    # One epoch that is long enough: workers are started once.
+    endless = torch.utils.data.RandomSampler(data, replacement=True, num_samples=10**7)
+    loader = torch.utils.data.DataLoader(data, BATCH, sampler=endless, num_workers=workers, drop_last=True,
+                                         worker_init_fn=lambda _: torch.set_num_threads(1))
+    for images, _ in loader:
+        yield len(images)
+
+
+def dali(directory, workload, workers):
+    from pipelines import dali as batches
+
+    if workload != "plain":
+        raise SystemExit("dali: workload plain only")
+    return batches(directory, workers, True)
+
+
+def rate(batches, images):
+    begin, count = time.perf_counter(), 0
+    while count < images:
+        count += next(batches)
+    return count / (time.perf_counter() - begin)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("loader", choices=LOADERS)
+    parser.add_argument("workload", choices=WORKLOADS)
+    parser.add_argument("directory")
+    parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--images", type=int, default=1536)
+    given = parser.parse_args()
+    batches = {
+        "ridgeline": ridgeline, "dali": dali, "torch": lambda *a: torch(*a, False),
+        "torch-tensors": lambda *a: torch(*a, True),
+    }[given.loader](given.directory, given.workload, given.workers)
+    next(batches), next(batches)
+    first = None
+    if given.loader == "ridgeline":
+        begin, count = time.perf_counter(), 0
+        while size := next(batches):
+            count += size
+        first = count / (time.perf_counter() - begin)
+    later = statistics.median(rate(batches, given.images) for _ in range(3))
+    print(json.dumps({"loader": given.loader, "workload": given.workload, "workers": given.workers,
+                      "first": round(first or later, 1), "later": round(later, 1)}), flush=True)
+    os._exit(0)  # loaders with workers that never end
+
+
+if __name__ == "__main__":
+    main()
