@@ -6,6 +6,7 @@
 
 #include "ridgeline/compile/check_memory.h"
 #include "ridgeline/compile/lower.h"
+#include "ridgeline/compile/phase.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/graph/ir/forms.h"
@@ -86,8 +87,12 @@ std::unique_ptr<Program> compile_once(const Graph& graph, Session& session, cons
       run_passes(graph, context, disabled, [&](const Pass& pass, const Graph& made) { watch(pass.name, made); });
   watch.now("lower");
   check_memory(rewritten);
-  Lowering lowering = lower(std::move(rewritten), target, session.parameters(), context.fused);
+  Lowering lowering = [&] {
+    const Phase phase(session, "lower");
+    return lower(std::move(rewritten), target, session.parameters(), context.fused);
+  }();
   if (lowering.refused.empty()) {
+    const Phase phase(session, "plan memory");
     return std::make_unique<Program>(session, std::move(lowering.plan), options.reuse_memory);
   }
   // Once more with the parts of those apart. Each is named once only, so this ends.
