@@ -74,6 +74,8 @@ int bench_command(const Words& words) {
                                 {"ms_fastest", bench.times.fastest},
                                 {"ms_slowest", bench.times.slowest},
                                 {"steps", bench.times.runs},
+                                {"ms_until_ready", bench.ready},
+                                {"ms_until_first_step", bench.first_step},
                                 {"images_per_second", bench.images_per_second},
                                 {"gflops", bench.gflops},
                                 {"peak_gflops", bench.peak_gflops},
@@ -98,6 +100,7 @@ int bench_command(const Words& words) {
       bench.gflops, bench.roofline_share, bench.peak_gflops, bench.isa);
   fmt::print("{} launches read and write {:.1f} MB ({} and {:.1f} MB without fusion)\n", bench.counts.launches,
              bench.counts.bytes / 1e6, bench.unfused.launches, bench.unfused.bytes / 1e6);
+  fmt::print("start: ready after {:.0f} ms, first step finished after {:.0f} ms\n", bench.ready, bench.first_step);
   fmt::print("memory: {}\n", bench.memory.to_text());
   for (const std::string& line : bench.warnings) fmt::print("warning: {}\n", line);
   return 0;

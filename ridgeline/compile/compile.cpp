@@ -8,6 +8,7 @@
 
 #include "ridgeline/compile/check_memory.h"
 #include "ridgeline/compile/lower.h"
+#include "ridgeline/compile/phase.h"
 #include "ridgeline/compile/plan_memory.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
@@ -106,7 +107,10 @@ std::optional<Plan> try_plan(const Graph& graph, Session& session, const Compile
       run_passes(graph, context, disabled, [&](const Pass& pass, const Graph& made) { watch(pass.name, made); });
   watch.now("lower");
   check_memory(rewritten);
-  Lowering lowering = lower(std::move(rewritten), target, session.parameters(), context.fused);
+  Lowering lowering = [&] {
+    const Phase phase(session, "lower");
+    return lower(std::move(rewritten), target, session.parameters(), context.fused);
+  }();
   if (lowering.refused.empty()) {
     auto& warnings = lowering.plan.warnings;
     warnings.insert(warnings.end(), context.warnings.begin(), context.warnings.end());
@@ -141,7 +145,10 @@ std::unique_ptr<Program> compile(const Graph& graph, Session& session, const Com
   PassContext context = context_of(session, options);
   for (int round = 0;; ++round) {
     Plan plan = make_plan(graph, session, options, context);
-    const MemoryReport memory = plan_memory(plan, options.reuse_memory);
+    const MemoryReport memory = [&] {
+      const Phase phase(session, "plan memory");
+      return plan_memory(plan, options.reuse_memory);
+    }();
     const std::size_t limit = options.memory_limit;
     if (limit == 0 || memory.total() <= limit) {
       for (const std::string& line : context.warnings) session.log().warning(line);

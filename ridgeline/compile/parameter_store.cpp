@@ -1,6 +1,9 @@
 #include "ridgeline/compile/parameter_store.h"
 
 #include <cstring>
+#include <optional>
+
+#include "ridgeline/core/threads.h"
 
 namespace ridgeline {
 namespace {
@@ -18,6 +21,23 @@ std::vector<std::byte> read_device(Device& device, DeviceMemory& memory, std::si
   return host;
 }
 
+// By the whole team, which then touches fresh pages side by side.
+template <class F>
+void in_parts(std::size_t bytes, F&& part) {
+  parallel_for(static_cast<std::int64_t>(bytes), std::int64_t{1} << 21, [&](std::int64_t begin, std::int64_t end) {
+    part(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  });
+}
+
+void write_zeros(Device& device, DeviceMemory& memory, std::size_t bytes) {
+  if (device.host_memory()) {
+    char* to = static_cast<char*>(memory.address());
+    in_parts(bytes, [&](std::size_t at, std::size_t size) { std::memset(to + at, 0, size); });
+  } else {
+    write_device(device, memory, std::vector<std::byte>(bytes).data(), bytes);
+  }
+}
+
 }  // namespace
 
 ParameterStore::Entry& ParameterStore::declare(const std::string& name, const ValueType& type, ValueKind kind) {
@@ -33,25 +53,56 @@ ParameterStore::Entry& ParameterStore::declare(const std::string& name, const Va
   entry.type = type;
   entry.kind = kind;
   entry.memory = device_.allocate(type.bytes());
-  const Tensor zeros = Tensor::zeros(type.dtype, type.shape);
-  write_device(device_, *entry.memory, zeros.raw(), type.bytes());
+  ++zeros_;
   return entry;
+}
+
+void ParameterStore::written(Entry& entry) {
+  if (entry.zero) --zeros_;
+  entry.zero = false;
+  ++entry.version;
 }
 
 void ParameterStore::set(const std::string& name, const Tensor& value, ValueKind kind) {
   Entry& entry = declare(name, {value.dtype(), value.shape()}, kind);
-  ++entry.version;
-  if (entry.home.plain()) {
+  written(entry);
+  const BlockedLayout* blocked = entry.home.blocked();
+  if (device_.host_memory()) {
+    char* to = static_cast<char*>(entry.memory->address());
+    const char* from = static_cast<const char*>(value.raw());
+    if (blocked != nullptr)
+      blocked->from_plain(from, to);
+    else
+      in_parts(value.byte_size(), [&](std::size_t at, std::size_t size) { std::memcpy(to + at, from + at, size); });
+  } else if (blocked != nullptr) {
+    std::vector<std::byte> bytes(blocked->bytes());
+    blocked->from_plain(value.raw(), bytes.data());
+    write_device(device_, *entry.memory, bytes.data(), bytes.size());
+  } else {
     write_device(device_, *entry.memory, value.raw(), value.byte_size());
-    return;
   }
-  std::vector<std::byte> blocked(entry.home.blocked()->bytes());
-  entry.home.blocked()->from_plain(value.raw(), blocked.data());
-  write_device(device_, *entry.memory, blocked.data(), blocked.size());
+}
+
+void ParameterStore::set_zeros(const std::string& name, const ValueType& type, ValueKind kind) {
+  Entry& entry = declare(name, type, kind);
+  if (entry.zero) return;
+  written(entry);
+  write_zeros(device_, *entry.memory, entry.home.bytes(type));
+}
+
+void ParameterStore::fill_zeros() {
+  if (zeros_ == 0) return;
+  for (auto& [name, entry] : entries_) {
+    if (entry.zero && !entry.memory->starts_as_zeros())
+      write_zeros(device_, *entry.memory, entry.home.bytes(entry.type));
+    entry.zero = false;
+  }
+  zeros_ = 0;
 }
 
 Tensor ParameterStore::get(const std::string& name) const {
   const Entry& e = entry(name);
+  if (e.zero) return Tensor::zeros(e.type.dtype, e.type.shape);
   Tensor value(e.type.dtype, e.type.shape);
   const std::vector<std::byte> raw = read_device(device_, *e.memory, e.home.bytes(e.type));
   if (e.home.plain())
@@ -95,10 +146,11 @@ void ParameterStore::fix_home(const std::string& name, const Layout& layout) {
   RIDGELINE_CHECK(!e.home_fixed, "the home layout of " + name + " is fixed");
   RIDGELINE_CHECK(!layout.one_way(), "a one-way layout is no home for " + name);
   if (!layout.plain()) {
-    const Tensor value = get(name);
+    std::optional<Tensor> value;  // zeros are zeros in every layout that is a home
+    if (!e.zero) value = get(name);
     e.home = layout;
     e.memory = device_.allocate(layout.bytes(e.type));
-    set(name, value, e.kind);
+    if (value) set(name, *value, e.kind);
   }
   e.home_fixed = true;
 }

@@ -36,17 +36,23 @@ class ParameterStore {
     Layout home;
     bool home_fixed = false;
     std::unique_ptr<DeviceMemory> memory;
+    bool zero = true;           // the value is zeros and the memory not written yet: see fill_zeros()
     std::uint64_t version = 1;  // grows whenever the value is written
     std::vector<std::weak_ptr<DerivedForm>> forms;
   };
 
   explicit ParameterStore(Device& device) : device_(device) {}
 
-  // Makes an entry of zeros unless there is one; an existing entry of another type is an Error.
+  // Makes an entry of zeros unless there is one; an existing entry of another type is an Error. Its memory is not
+  // touched before a value is written or a program runs: most values are drawn or loaded right after.
   Entry& declare(const std::string& name, const ValueType& type, ValueKind kind);
   bool contains(const std::string& name) const { return entries_.contains(name); }
   // Writes the logical value; the entry is made if missing. Shape or type that differ are an Error that names both.
   void set(const std::string& name, const Tensor& value, ValueKind kind = ValueKind::param);
+  // The same with zeros for a value.
+  void set_zeros(const std::string& name, const ValueType& type, ValueKind kind = ValueKind::param);
+  // Writes the zeros that are not in memory yet. Programs call it before they run.
+  void fill_zeros();
   // A copy of the logical value.
   Tensor get(const std::string& name) const;
   const Entry& entry(const std::string& name) const;
@@ -61,7 +67,10 @@ class ParameterStore {
   Device& device() const { return device_; }
 
  private:
+  void written(Entry& entry);
+
   Device& device_;
+  std::size_t zeros_ = 0;  // entries whose zeros are not in memory yet
   std::map<std::string, Entry> entries_;
 };
 

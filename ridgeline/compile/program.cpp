@@ -135,6 +135,7 @@ void Program::check_bound() {
 bool Program::run() {
   if (!state_->bound) check_bound();
   const ComputeScope team(session_.compute_threads());
+  session_.parameters().fill_zeros();
   for (auto& [buffer, form] : state_->forms) form.stale = form.form->version != form.entry->version;
   State::Ending ending{*state_};
   for (std::size_t i = 0; i < plan_.launches.size(); ++i) {

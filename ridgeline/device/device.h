@@ -23,6 +23,8 @@ class DeviceMemory {
   virtual ~DeviceMemory() = default;
   virtual void* address() = 0;
   virtual std::size_t bytes() const = 0;
+  // True where the contents are zeros until somebody writes: fresh pages need not be touched to become zero.
+  virtual bool starts_as_zeros() const { return false; }
 };
 
 // Executes what it is given in order. On the CPU run() returns when the work is done; other streams run behind.

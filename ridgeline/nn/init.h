@@ -14,6 +14,8 @@ struct Init {
   enum class Law { constant, uniform, normal };
   Law law = Law::constant;
   double amount = 0;  // the constant; the bound b of U(-b,b); the standard deviation of N(0,amount)
+
+  bool zeros() const { return law == Law::constant && amount == 0; }
 };
 
 // Inputs and outputs of one unit: [K,R,S,C] has R*S*C and R*S*K, [out,in] has in and out.

@@ -2,6 +2,7 @@
 
 #include "ridgeline/compile/measure.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/process_time.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/peak.h"
@@ -21,6 +22,9 @@ StepBench bench_step(const Recipe& recipe, int steps) {
   Program& program = network.training();
   batch.bind(program);
   StepBench result;
+  result.ready = process_milliseconds();
+  program.run();
+  result.first_step = process_milliseconds();
   result.times = time_runs(program, steps);
   program.set_profiling(true);
   program.run();

@@ -12,7 +12,9 @@
 namespace ridgeline::train {
 
 struct StepBench {
-  RunTimes times;  // of the steps
+  RunTimes times;         // of the steps
+  double ready = 0;       // milliseconds from the start of the process until the step was compiled and its values drawn
+  double first_step = 0;  // until the first step was finished
   double images_per_second = 0;
   double gflops = 0;          // nominal work (2 per multiply-add of the layers as defined) a second
   double peak_gflops = 0;     // measured

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ridgeline/compile/phase.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
 
@@ -40,17 +41,24 @@ CompileOptions Network::compile_options(const char* part) const {
 // Behind compilation, which refuses what does not fit into memory: drawing large parameters takes long.
 void Network::declare(const nn::Step& step) {
   const ComputeScope team(session_.compute_threads());
+  const Phase phase(session_, "draw parameters");
   for (const nn::ParameterSpec& spec : step.parameters) {
     const bool known =
         std::any_of(parameters_.begin(), parameters_.end(), [&](const auto& p) { return p.name == spec.name; });
     if (known) continue;
     parameters_.push_back(spec);
-    session_.parameters().set(spec.name, nn::initialize(spec, recipe_.seed), kind_of(spec));
+    if (spec.init.zeros())
+      session_.parameters().set_zeros(spec.name, {spec.dtype, spec.shape}, kind_of(spec));
+    else
+      session_.parameters().set(spec.name, nn::initialize(spec, recipe_.seed), kind_of(spec));
   }
 }
 
 void Network::prepare_training(const optim::Schedule& schedule) {
-  nn::Step step = nn::build_training_step(options_, training_options(recipe_, schedule));
+  nn::Step step = [&] {
+    const Phase phase(session_, "build the step");
+    return nn::build_training_step(options_, training_options(recipe_, schedule));
+  }();
   training_ = compile(step.graph, session_, compile_options("training"));
   declare(step);
   training_graph_ = std::move(step.graph);

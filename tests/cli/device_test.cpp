@@ -51,6 +51,12 @@ TEST(DeviceFlag, BenchNamesTheDevice) {
   ASSERT_EQ(bench.code, 0) << bench.text;
   EXPECT_NE(bench.text.find("\"device\":\"simulated\""), std::string::npos) << bench.text;
   EXPECT_NE(bench.text.find("\"warnings\":[]"), std::string::npos) << bench.text;
+  const auto number = [&](const std::string& key) {
+    const std::size_t at = bench.text.find("\"" + key + "\":");
+    return at == std::string::npos ? -1.0 : std::stod(bench.text.substr(at + key.size() + 3));
+  };
+  EXPECT_GT(number("ms_until_ready"), 0) << bench.text;
+  EXPECT_GE(number("ms_until_first_step"), number("ms_until_ready")) << bench.text;
 }
 
 TEST(DeviceFlag, AnUnknownNameIsRefusedWithTheAllowedOnes) {

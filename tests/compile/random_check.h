@@ -15,7 +15,8 @@ namespace ridgeline::testing {
 
 // A result of the references, and how far a right program may be from it: 16 times the distance that arithmetic in f32
 // itself has from f64 there. That is the larger of two: between the references in f32 and in f64, and between f64 and
-// f64 with every argument off by 2^-22 of its size (which is what sums in another order come to, also of what cancels).
+// f64 with every argument off by 2^-22 of its size, up or down by chance, the largest of three draws (which is what
+// sums in another order come to, also of what cancels: the references themselves add in f64).
 struct Expectation {
   Tensor value;
   double tolerance = 0;  // of every element; 0: to the bit

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -15,27 +16,48 @@ namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
+// Large blocks are pages of their own, fresh from the system, so they are zeros.
 class CpuMemory final : public DeviceMemory {
  public:
-  explicit CpuMemory(std::size_t bytes) : bytes_(bytes) {
-    const std::size_t alignment = bytes >= kHugePage ? kHugePage : 64;
-    const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
-    address_ = std::aligned_alloc(alignment, rounded);
+  explicit CpuMemory(std::size_t bytes) : bytes_(bytes), pages_(bytes >= kHugePage) {
+    address_ = pages_ ? map(bytes) : std::aligned_alloc(64, (std::max<std::size_t>(bytes, 1) + 63) / 64 * 64);
     if (address_ == nullptr)
       throw Error("not enough memory: " + std::to_string(bytes) + " bytes are wanted for the cpu");
-    // Only advice: without huge pages everything works, with more misses of the address cache.
-    if (bytes >= kHugePage) madvise(address_, rounded, MADV_HUGEPAGE);
   }
-  ~CpuMemory() override { std::free(address_); }
+  ~CpuMemory() override {
+    if (pages_)
+      ::munmap(address_, rounded(bytes_));
+    else
+      std::free(address_);
+  }
   CpuMemory(const CpuMemory&) = delete;
   CpuMemory& operator=(const CpuMemory&) = delete;
 
   void* address() override { return address_; }
   std::size_t bytes() const override { return bytes_; }
+  bool starts_as_zeros() const override { return pages_; }
 
  private:
+  static std::size_t rounded(std::size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
+
+  // What begins on a huge page: a page more is mapped, and given back on both sides.
+  static void* map(std::size_t bytes) {
+    if (bytes > SIZE_MAX / 2) return nullptr;
+    const std::size_t size = rounded(bytes);
+    void* mapped = ::mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) return nullptr;
+    char* begin = static_cast<char*>(mapped);
+    const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(begin) % kHugePage) % kHugePage;
+    if (before > 0) ::munmap(begin, before);
+    if (before < kHugePage) ::munmap(begin + before + size, kHugePage - before);
+    // Only advice: without huge pages everything works, with more misses of the address cache.
+    ::madvise(begin + before, size, MADV_HUGEPAGE);
+    return begin + before;
+  }
+
   void* address_ = nullptr;
   std::size_t bytes_;
+  bool pages_;
 };
 
 class CpuStream final : public Stream {

@@ -1,0 +1,79 @@
+// Values of the store: zeros that are not in memory yet are zeros wherever they are read, on every device and in every
+// layout.
+#include "ridgeline/compile/parameter_store.h"
+
+#include <gtest/gtest.h>
+
+#include "ridgeline/graph/ir/text.h"
+#include "tests/compile/list_device.h"
+#include "tests/compile/support.h"
+
+namespace ridgeline {
+namespace {
+
+// Large enough for pages of its own.
+constexpr std::int64_t kMany = 1 << 20;
+
+void expect_all(const Tensor& t, double value) {
+  for (std::int64_t i = 0; i < t.elements(); ++i) ASSERT_EQ(t.at(i), value) << i;
+}
+
+TEST(ParameterStore, ZerosAreReadAsSuchBeforeAndAfterAProgramRuns) {
+  for (const char* device : {"cpu", "simulated"}) {
+    Session session({.device = device});
+    ParameterStore& store = session.parameters();
+    for (const std::int64_t size : {std::int64_t{7}, kMany}) {
+      const ValueType type{DType::f32, Shape{size}};
+      const std::string name = "w" + std::to_string(size);
+      store.declare(name, type, ValueKind::param);
+      EXPECT_TRUE(store.entry(name).zero);
+      expect_all(store.get(name), 0);
+      Tensor ones(type.dtype, type.shape);
+      for (float& v : ones.span<float>()) v = 1;
+      store.set(name, ones);
+      expect_all(store.get(name), 1);
+      // Zeros over memory that was written before.
+      const std::uint64_t version = store.entry(name).version;
+      store.set_zeros(name, type);
+      EXPECT_GT(store.entry(name).version, version);
+      expect_all(store.get(name), 0);
+    }
+  }
+}
+
+TEST(ParameterStore, AProgramReadsAndUpdatesZerosThatNobodyWrote) {
+  for (const char* device : {"cpu", "simulated"}) {
+    Session session({.device = device});
+    const Graph graph = parse_graph(
+        "graph @g(%w: param f32[1048576], %s: state f32[3], %x: f32[1048576]) {\n"
+        "  %0 = add(%w, %x) : f32[1048576]\n  update %w = %0\n  return %s \"s\"\n}\n");
+    const auto program = compile(graph, session);
+    Tensor x(DType::f32, Shape{kMany});
+    for (float& v : x.span<float>()) v = 2;
+    program->bind("x", x);
+    ASSERT_TRUE(program->run());
+    expect_all(program->output("s"), 0);
+    expect_all(session.parameters().get("w"), 2);
+    ASSERT_TRUE(program->run());
+    expect_all(session.parameters().get("w"), 4);
+  }
+}
+
+TEST(ParameterStore, ZerosStayZerosWhenTheHomeIsFixed) {
+  Session session(testing::on_list_device({}));
+  ParameterStore& store = session.parameters();
+  const ValueType type{DType::f32, Shape{3, 5}};
+  for (const bool written : {false, true}) {
+    const std::string name = written ? "written" : "zeros";
+    store.declare(name, type, ValueKind::param);
+    const Tensor value = written ? testing::random_tensor(type, "v") : Tensor::zeros(type.dtype, type.shape);
+    if (written) store.set(name, value);
+    store.fix_home(name, testing::columns_layout(type));
+    store.fill_zeros();
+    const Tensor got = store.get(name);
+    for (std::int64_t i = 0; i < 15; ++i) EXPECT_EQ(got.at(i), value.at(i)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline
