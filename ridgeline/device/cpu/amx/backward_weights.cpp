@@ -65,11 +65,14 @@ class BackwardWeightsKernel final : public Kernel {
   DType bias_type = DType::f32;
 
  private:
-  // Pixels of a unit: enough for sums to stay in their tiles, few enough for both operands to stay in the second cache.
-  static constexpr std::int64_t kUnitPixels = 400;
+  // Pixels of a unit.
+  static constexpr std::int64_t kUnitPixels = 256;
+  // Blocks of 32 filters that are multiplied while the rows of B are in the first cache.
+  static constexpr std::int64_t kNear = 2;
+  // Sums of an item: part of the second cache. Items with more channels transpose dy less often.
   static constexpr std::int64_t kSumBytes = 768 << 10;
-  static constexpr std::int64_t kItems = 16;
-  static constexpr std::int64_t kPartBytes = 48 << 20;
+  static constexpr std::int64_t kItems = 16;            // enough for teams of some threads
+  static constexpr std::int64_t kPartBytes = 48 << 20;  // sums of all parts, at most
 
   // Sums lie as [part][group][range][32 filters][32 columns][tap][2][2][16][16].
   std::int64_t sums_of_item() const { return sums_of_part_ / (groups_ * ranges_); }
@@ -108,17 +111,19 @@ class BackwardWeightsKernel final : public Kernel {
     product.b_offsets = units_.b_offsets().data();
     product.steps = steps;
     product.add = add;
-    for (std::int64_t f = 0; f * kBlock < filters_; ++f) {
-      const bool two_rows = filters_ - f * kBlock > kTileRows;
-      product.a[0] = a + f * 2 * units_.steps() * kTileValues;
-      product.a[1] = product.a[0] + units_.steps() * kTileValues;
+    const std::int64_t filter_blocks = blocks_of(filters_, kBlock);
+    for (std::int64_t first = 0; first < filter_blocks; first += kNear) {
       for (std::int64_t c = 0; c * kBlock < columns; ++c) {
         const bool two_columns = columns - c * kBlock > kTileColumns;
         for (const std::int64_t tap : units_.taps_by_plane()) {
           product.b[0] = b + c * 2 * units_.column_values() + units_.tap_at(tap);
           product.b[1] = product.b[0] + units_.column_values();
-          product.c = sums + block_at(f, c, tap);
-          code_.multiply[two_rows][two_columns](product);
+          for (std::int64_t f = first; f < std::min(first + kNear, filter_blocks); ++f) {
+            product.a[0] = a + f * 2 * units_.steps() * kTileValues;
+            product.a[1] = product.a[0] + units_.steps() * kTileValues;
+            product.c = sums + block_at(f, c, tap);
+            code_.multiply[filters_ - f * kBlock > kTileRows][two_columns](product);
+          }
         }
       }
     }

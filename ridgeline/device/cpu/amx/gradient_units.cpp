@@ -4,6 +4,25 @@
 #include <numeric>
 
 namespace ridgeline::device::amx {
+namespace {
+
+// Rows of a unit, at most `most`, that leave the least work for an image: steps, and what it costs to fetch and store
+// the sums of each unit's products, in steps.
+std::int64_t best_rows(std::int64_t height, std::int64_t pitch, std::int64_t most) {
+  constexpr std::int64_t kSums = 3;
+  const auto work = [&](std::int64_t rows) {
+    return height / rows * blocks_of(rows * pitch, kTileDepth) + blocks_of(height % rows * pitch, kTileDepth) +
+           blocks_of(height, rows) * kSums;
+  };
+  std::int64_t best = most;
+  for (std::int64_t rows = most - 1; rows > 0; --rows) {
+    if (work(rows) < work(best)) best = rows;
+  }
+  return best;
+}
+
+}  // namespace
+
 GradientUnits::GradientUnits(const Correlation& forward, bool patches, std::int64_t most_pixels)
     : in_(forward.in),
       out_(forward.out),
@@ -38,12 +57,12 @@ GradientUnits::GradientUnits(const Correlation& forward, bool patches, std::int6
     rows_ = part_.size[0];
     images_ = rows / part_.size[0];
   } else {
-    rows_ = blocks_of(part_.size[0], blocks_of(part_.size[0], rows));
+    rows_ = best_rows(part_.size[0], pitch(), rows);
     row_blocks_ = blocks_of(part_.size[0], rows_);
   }
   image_blocks_ = blocks_of(out_.count, images_);
   for (std::int64_t image = 0; image < images_; ++image) {
-    for (std::int64_t step = 0; step < image_steps(); ++step) {
+    for (std::int64_t step = 0; step < image_steps(rows_); ++step) {
       b_offsets_.push_back(image * image_values() + step * kTileValues);
     }
   }
@@ -63,7 +82,9 @@ std::int64_t GradientUnits::plane_values() const {
   return round_up((rows_ + span_) * pitch() + kTileDepth, kTileDepth) / 2 * kTileDepth;
 }
 
-std::int64_t GradientUnits::column_values() const { return images_ * image_values(); }
+// One line more: the blocks of a pair of pixels are written side by side, and at distances of many even lines all would
+// want the same places of the first cache.
+std::int64_t GradientUnits::column_values() const { return images_ * image_values() + kTileDepth; }
 
 std::int64_t GradientUnits::tap_at(std::int64_t tap) const {
   const Place& place = places_[static_cast<std::size_t>(tap)];
@@ -72,7 +93,7 @@ std::int64_t GradientUnits::tap_at(std::int64_t tap) const {
 
 std::int64_t GradientUnits::spare_values() const {
   if (!patches_) return 0;
-  return round_up(patches_->padded_values(1), kTileDepth) + part_.size[1] * patches_->width() + Patches::kBehind;
+  return round_up(patches_->padded_values(rows_), kTileDepth) + part_.size[1] * patches_->width() + Patches::kBehind;
 }
 
 void GradientUnits::stage_gradient(const TileCode& code, const bfloat16* dy, const Unit& unit, std::int64_t first,
@@ -82,7 +103,7 @@ void GradientUnits::stage_gradient(const TileCode& code, const bfloat16* dy, con
   for (std::int64_t image = 0; image < unit.images; ++image) {
     const bfloat16* const from = dy + ((unit.image + image) * out_.size[0] + unit.row) * out_.size[1] * out_.channels;
     std::int64_t row = 0, column = 0;
-    for (std::int64_t step = 0; step < image_steps(); ++step, to += kTileValues) {
+    for (std::int64_t step = 0; step < image_steps(unit.rows); ++step, to += kTileValues) {
       for (const bfloat16*& pixel : rows) {
         const bool there = row < unit.rows && column < out_.size[1];
         pixel = there ? from + (row * out_.size[1] + column) * out_.channels + first : nullptr;
@@ -148,9 +169,10 @@ void GradientUnits::stage_patches(const TileCode& code, const bfloat16* x, std::
                                   std::int64_t group, std::int64_t first, std::int64_t n, bfloat16* spare,
                                   bfloat16* to) const {
   const std::int64_t width = patches_->width();
-  bfloat16* const patches = spare + round_up(patches_->padded_values(1), kTileDepth);
+  bfloat16* const patches = spare + round_up(patches_->padded_values(rows_), kTileDepth);
+  patches_->pad(code, x, image, group, unit.row, unit.rows, spare);
   for (std::int64_t row = 0; row < unit.rows; ++row) {
-    patches_->make(code, x, image, group, unit.row + row, 1, spare, patches);
+    patches_->make(code, spare, row, patches);
     for (std::int64_t j = 0; j < pitch(); j += 2, to += kTileDepth) {
       const bfloat16* const even = patches + j * width + first;
       code.interleave(even, j + 1 < part_.size[1] ? even + width : nullptr, n, to, column_values());

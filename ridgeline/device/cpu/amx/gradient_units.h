@@ -23,8 +23,8 @@ class GradientUnits {
   Unit unit(std::int64_t number) const;
 
   // Steps of a product over a whole unit; the tiles of A of 16 filters lie one behind the other.
-  std::int64_t steps() const { return images_ * image_steps(); }
-  std::int64_t steps(const Unit& unit) const { return unit.images * image_steps(); }
+  std::int64_t steps() const { return images_ * image_steps(rows_); }
+  std::int64_t steps(const Unit& unit) const { return unit.images * image_steps(unit.rows); }
   // Where each step's rows of B start.
   const std::vector<std::int64_t>& b_offsets() const { return b_offsets_; }
 
@@ -61,7 +61,7 @@ class GradientUnits {
     std::int64_t row;  // in the plane
   };
   std::int64_t pitch() const { return round_up(part_.size[1], 2); }
-  std::int64_t image_steps() const { return blocks_of(rows_ * pitch(), kTileDepth); }
+  std::int64_t image_steps(std::int64_t rows) const { return blocks_of(rows * pitch(), kTileDepth); }
   std::int64_t plane_values() const;
   std::int64_t image_values() const { return static_cast<std::int64_t>(planes_.size()) * plane_values(); }
   void stage_taps(const TileCode& code, const bfloat16* x, std::int64_t image, const Unit& unit, std::int64_t channel,

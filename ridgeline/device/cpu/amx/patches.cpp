@@ -27,18 +27,13 @@ Patches::Patches(const Correlation& correlation, const Part& part)
   }
 }
 
-std::int64_t Patches::padded_values(std::int64_t rows) const {
-  const std::int64_t in_rows = (rows - 1) * part_.in_step[0] + high_[0] - low_[0] + 1;
-  return in_rows * columns_ * channels_ + kBehind;
-}
+std::int64_t Patches::padded_values(std::int64_t rows) const { return in_rows(rows) * columns_ * channels_ + kBehind; }
 
-void Patches::make(const TileCode& code, const bfloat16* in, std::int64_t image, std::int64_t group, std::int64_t first,
-                   std::int64_t rows, bfloat16* padded, bfloat16* to) const {
-  // The rows that are read, with zeros outside of the image.
-  const std::int64_t in_rows = (rows - 1) * part_.in_step[0] + high_[0] - low_[0] + 1;
+void Patches::pad(const TileCode& code, const bfloat16* in, std::int64_t image, std::int64_t group, std::int64_t first,
+                  std::int64_t rows, bfloat16* padded) const {
   const std::int64_t left = std::clamp<std::int64_t>(-low_[1], 0, columns_);
   const std::int64_t right = std::clamp(in_.size[1] - low_[1], left, columns_);
-  for (std::int64_t i = 0; i < in_rows; ++i) {
+  for (std::int64_t i = 0; i < in_rows(rows); ++i) {
     const std::int64_t row = first * part_.in_step[0] + low_[0] + i;
     bfloat16* const out = padded + i * columns_ * channels_;
     if (row < 0 || row >= in_.size[0] || left == right) {
@@ -55,11 +50,11 @@ void Patches::make(const TileCode& code, const bfloat16* in, std::int64_t image,
     }
     clear(out + right * channels_, (columns_ - right) * channels_);
   }
-  for (std::int64_t row = 0; row < rows; ++row) {
-    code.copy_patches(padded + row * part_.in_step[0] * columns_ * channels_, part_.in_step[1] * channels_,
-                      part_.size[1], runs_.data(), static_cast<std::int64_t>(runs_.size()), run_,
-                      to + row * part_.size[1] * width_, width_);
-  }
+}
+
+void Patches::make(const TileCode& code, const bfloat16* padded, std::int64_t row, bfloat16* to) const {
+  code.copy_patches(padded + row * part_.in_step[0] * columns_ * channels_, part_.in_step[1] * channels_, part_.size[1],
+                    runs_.data(), static_cast<std::int64_t>(runs_.size()), run_, to, width_);
 }
 
 }  // namespace ridgeline::device::amx

@@ -21,16 +21,20 @@ class Patches {
 
   // Values of a patch, whole tiles; zeros behind the last tap.
   std::int64_t width() const { return width_; }
-  // Room that `rows` needs in front of the patches, in values, for so many rows of results.
+  // Room for the padded image rows under so many rows of results, in values.
   std::int64_t padded_values(std::int64_t rows) const;
-  // What it writes behind the last patch.
+  // What `make` writes behind the last patch of a row.
   static constexpr std::int64_t kBehind = 64;
 
-  // Patches of rows [first, first + rows) of an image's results and one group: to[row][column][width()].
-  void make(const TileCode& code, const bfloat16* in, std::int64_t image, std::int64_t group, std::int64_t first,
-            std::int64_t rows, bfloat16* padded, bfloat16* to) const;
+  // The image rows of one group that rows [first, first + rows) of an image's results read, with zeros around them.
+  void pad(const TileCode& code, const bfloat16* in, std::int64_t image, std::int64_t group, std::int64_t first,
+           std::int64_t rows, bfloat16* padded) const;
+  // The patches of the row-th of these rows: to[column][width()].
+  void make(const TileCode& code, const bfloat16* padded, std::int64_t row, bfloat16* to) const;
 
  private:
+  std::int64_t in_rows(std::int64_t rows) const { return (rows - 1) * part_.in_step[0] + high_[0] - low_[0] + 1; }
+
   Images in_;
   Part part_;
   std::int64_t channels_;  // of a group

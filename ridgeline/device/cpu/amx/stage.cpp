@@ -77,7 +77,8 @@ std::vector<std::int64_t> Stage::step_offsets(std::int64_t rows) const {
 void Stage::make(const TileCode& code, const bfloat16* in, std::int64_t image, std::int64_t group, std::int64_t first,
                  std::int64_t rows, std::int64_t room, bfloat16* spare, bfloat16* to) const {
   if (made_) {
-    made_->make(code, in, image, group, first, rows, spare, to);
+    made_->pad(code, in, image, group, first, rows, spare);
+    for (std::int64_t row = 0; row < rows; ++row) made_->make(code, spare, row, to + row * pitch_ * pixel_);
     return;
   }
   for (const Pair& plane : planes_) {

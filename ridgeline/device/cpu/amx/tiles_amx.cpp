@@ -110,7 +110,12 @@ void copy_patches(const bfloat16* from, std::int64_t from_step, std::int64_t cou
     bfloat16* out = to;
     for (std::int64_t run = 0; run < runs; ++run, out += length) {  // each writes over what the last wrote too much
       const bfloat16* in = from + run_offsets[run];
-      for (std::int64_t at = 0; at < length; at += 32) _mm512_storeu_si512(out + at, _mm512_loadu_si512(in + at));
+      std::int64_t at = 0;
+      for (; at + 8 < length; at += 32) _mm512_storeu_si512(out + at, _mm512_loadu_si512(in + at));
+      if (at < length) {  // a few values: a short store crosses fewer lines
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out + at),
+                         _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + at)));
+      }
     }
     for (bfloat16* const end = to + to_step; out < end; out += 32) {
       _mm512_mask_storeu_epi16(out, first32(end - out), zero);
@@ -130,7 +135,7 @@ void interleave(const bfloat16* even, const bfloat16* odd, std::int64_t length, 
 }
 
 // 16 x 16 values of 32 bits, by halves: within blocks of 128 bits, then by blocks.
-void transpose_words(__m512i* r, bfloat16* to) {
+[[gnu::always_inline]] inline void transpose_words(__m512i* r, bfloat16* to) {
   __m512i u[16];
   for (int j = 0; j < 16; j += 2) {
     u[j] = _mm512_unpacklo_epi32(r[j], r[j + 1]);
@@ -156,16 +161,14 @@ void transpose_words(__m512i* r, bfloat16* to) {
 
 // Pairs of rows become words.
 void transpose(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to) {
+  alignas(32) static constexpr std::uint16_t kZeros[16] = {};
   const __mmask16 columns = first16(length);
+  const auto words = [&](int row) [[gnu::always_inline]] {
+    const void* const from = rows[row] == nullptr ? static_cast<const void*>(kZeros) : rows[row] + first;
+    return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(columns, from));
+  };
   __m512i r[16];
-  for (int j = 0; j < 16; ++j) {
-    const bfloat16 *even = rows[2 * j], *odd = rows[2 * j + 1];
-    const __m512i low = even == nullptr ? _mm512_setzero_si512()
-                                        : _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(columns, even + first));
-    const __m512i high =
-        odd == nullptr ? _mm512_setzero_si512() : _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(columns, odd + first));
-    r[j] = _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
-  }
+  for (int j = 0; j < 16; ++j) r[j] = _mm512_or_si512(words(2 * j), _mm512_slli_epi32(words(2 * j + 1), 16));
   transpose_words(r, to);
 }
 
