@@ -12,6 +12,11 @@ bool updated(const Graph& graph, ValueId id) {
   return std::any_of(graph.updates.begin(), graph.updates.end(), same);
 }
 
+bool gives_scalars(const Graph& graph, const Node& node) {
+  return std::all_of(node.outputs.begin(), node.outputs.end(),
+                     [&](ValueId id) { return graph.value(id).type.shape.rank() == 0; });
+}
+
 // Settles what `choice` settles of the node's operands and results; false when that is nothing. A one-way form is no
 // home, and a result in plain rows is no wish: most kernels know nothing else.
 bool settle(const Node& node, const Choice& choice, ValueLayouts& layouts) {
@@ -46,6 +51,7 @@ std::vector<Choice> settle_stored(const Graph& graph, ValueLayouts& layouts, con
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     if (op_def(node.op).has(kView)) continue;               // it wants plain rows, but gains nothing by them
+    if (gives_scalars(graph, node)) continue;               // a sum over all elements, read once, gains nothing either
     if (placement.devices[n] != &store.device()) continue;  // parameters lie as their own device wants
     const auto open = [&](ValueId id) { return layouts.may_choose(node, id); };
     if (std::none_of(node.inputs.begin(), node.inputs.end(), open) &&

@@ -1,6 +1,8 @@
 // Whole steps in each precision mode: the program does what the rewritten graph says, and stays near the f32 step.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/text.h"
 #include "ridgeline/graph/pass/passes.h"
@@ -94,6 +96,30 @@ TEST(Precision, EveryModeComputesWhatTheRewrittenGraphSays) {
         EXPECT_EQ(session.parameters().get(name).dtype(), DType::f32) << name;
         expect_close(session.parameters().get(name), value, tolerance, name);
       }
+    }
+  }
+}
+
+// Loops round where unfused ops would have, and relu commutes with rounding.
+TEST(Precision, FusionChangesNoBits) {
+  const Graph graph = parse_graph(kStep);
+  const Arguments arguments = step_arguments(graph);
+  for (const PrecisionMode& mode : precision_modes()) {
+    SCOPED_TRACE(mode.name);
+    std::vector<std::vector<Tensor>> runs;
+    for (const bool fusion : {true, false}) {
+      Session session;
+      store_arguments(graph, arguments, session);
+      const auto program = compile(graph, session, {.fusion = fusion, .precision = PrecisionPolicy::of(mode)});
+      bind_inputs(graph, arguments, *program);
+      ASSERT_TRUE(program->run());
+      std::vector<Tensor> values;
+      for (const Return& r : graph.returns) values.push_back(program->output(r.name).clone());
+      for (const std::string& name : session.parameters().names()) values.push_back(session.parameters().get(name));
+      runs.push_back(std::move(values));
+    }
+    for (std::size_t i = 0; i < runs[0].size(); ++i) {
+      EXPECT_EQ(std::memcmp(runs[0][i].raw(), runs[1][i].raw(), runs[0][i].byte_size()), 0) << "value " << i;
     }
   }
 }

@@ -150,6 +150,24 @@ TEST(NarrowKernels, PoolingAndNormalisationAgreeWithTheReference) {
   }
 }
 
+TEST(NarrowKernels, ImagesAreNormalisedIntoNarrowTypesBitByBit) {
+  Tensor images(DType::u8, {3, 5, 7, 3});
+  Tensor flip(DType::u8, {3});
+  for (std::int64_t i = 0; i < images.elements(); ++i) images.set(i, static_cast<double>(i * 37 % 256));
+  flip.set(1, 1);
+  const Attributes imagenet{{"mean", std::vector<double>{0.485, 0.456, 0.406}},
+                            {"std", std::vector<double>{0.229, 0.224, 0.225}}};
+  const Tensor wide = Problem{"image_tail", {images, flip}, imagenet}.reference()[0];
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    Attributes attributes = imagenet;
+    attributes.set("dtype", dtype);
+    const Problem problem{"image_tail", {images, flip}, attributes};
+    EXPECT_TRUE(same_bits(problem.reference()[0], as_type(wide, dtype))) << "rounded from f32";
+    std::set<std::string> accepted;
+    expect_kernels_agree(problem, 0, accepted);
+  }
+}
+
 TEST(NarrowKernels, EmulationSaysSoAndTakesNothingElse) {
   Problem problem{"dense", {random_tensor({4, 32}, 1), random_tensor({10, 32}, 2)}, {}};
   const auto entry = [&](std::string_view name) {

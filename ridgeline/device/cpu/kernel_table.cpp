@@ -14,6 +14,7 @@
 #include "ridgeline/device/cpu/widened_kernel.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/reference_kernel.h"
+#include "ridgeline/graph/loop/expression.h"
 
 namespace ridgeline {
 namespace {
@@ -115,7 +116,13 @@ constexpr KernelEntry kTable[] = {
     copies("pad", make_own_pad),
     copies("strided_slice", make_own_strided_slice),
     copies("strided_slice_bwd", make_own_strided_slice_bwd),
-    own("image_tail", "own", make_own_image_tail),
+    {"image_tail",
+     "own",
+     kOwn,
+     make_own_image_tail,
+     loop::kLoopStorage,
+     Arithmetic::f32,
+     {Reproducibility::portable, true}},
 };
 
 // Beside the loop interpreter, which reads and writes bf16 and f16 itself.

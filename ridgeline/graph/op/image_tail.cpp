@@ -29,18 +29,22 @@ std::vector<ValueType> infer(const OpInstance& op) {
   for (double s : three(op.attributes, "std")) {
     if (!(s > 0)) fail("image_tail", "std=" + to_string(Attribute(op.attributes.reals("std"))) + " must be positive");
   }
-  return {{DType::f32, image}};
+  const DType dtype = op.attributes.dtype("dtype");
+  if (dtype != DType::f32 && dtype != DType::bf16 && dtype != DType::f16) {
+    fail("image_tail", "attribute 'dtype' = " + std::string(name_of(dtype)) + " (allowed: f32, bf16, f16)");
+  }
+  return {{dtype, image}};
 }
 
 void reference(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const image::NormalizeTable table(three(op.attributes, "mean"), three(op.attributes, "std"));
   const Shape& shape = op.inputs[0].shape;
   const std::uint8_t* pixels = inputs[0].data<std::uint8_t>();
-  float* y = outputs[0].data<float>();
   for_each_index(shape, [&](std::int64_t at, const Integers& i) {
     const bool flip = inputs.size() == 2 && inputs[1].data<std::uint8_t>()[i[0]] != 0;
     const std::int64_t column = flip ? shape[2] - 1 - i[2] : i[2];
-    y[at] = table.at(static_cast<int>(i[3]), pixels[((i[0] * shape[1] + i[1]) * shape[2] + column) * 3 + i[3]]);
+    const std::uint8_t pixel = pixels[((i[0] * shape[1] + i[1]) * shape[2] + column) * 3 + i[3]];
+    outputs[0].set(at, static_cast<double>(table.at(static_cast<int>(i[3]), pixel)));
   });
 }
 
@@ -52,7 +56,7 @@ OpDef image_tail_op() {
   def.law =
       "y = (v - 255*mean) / (255*std) of each byte, rounded once, images mirrored left to right where flip is not 0. "
       "image "
-      "u8 [N,H,W,3], flip u8 [N], y f32 [N,H,W,3]";
+      "u8 [N,H,W,3], flip u8 [N], y [N,H,W,3], rounded to its type from f32";
   def.operands = {"image", "flip"};
   def.min_operands = 1;
   def.max_operands = 2;
@@ -60,7 +64,8 @@ OpDef image_tail_op() {
   def.attributes = {required("mean", Reals(image::kImagenetMean.begin(), image::kImagenetMean.end()),
                              "of each channel, as a fraction of 255"),
                     required("std", Reals(image::kImagenetStd.begin(), image::kImagenetStd.end()),
-                             "of each channel, as a fraction of 255")};
+                             "of each channel, as a fraction of 255"),
+                    optional("dtype", DType::f32, "the element type of y: f32, bf16 or f16")};
   def.infer = infer;
   def.reference = reference;
   return def;

@@ -35,6 +35,7 @@ class Rewriter {
     for (Update& update : graph_.updates) update.next = as_given(update.next);
     for (Return& r : graph_.returns) r.value = as_given(r.value);
     graph_.nodes = std::move(made_);
+    move_casts_into_producers();
     remove_dead_nodes(graph_);
     report_unused();
   }
@@ -147,6 +148,20 @@ class Rewriter {
       if (o.by_name) break;
     }
     return policy_.rewrite == PrecisionRewrite::none ? nullptr : found;
+  }
+
+  // An op that says the type of its result gives at once what only a cast reads of it.
+  void move_casts_into_producers() {
+    const std::vector<int> producer = producers(graph_);
+    const std::vector<int> uses = use_counts(graph_);
+    for (const Node& cast : graph_.nodes) {
+      if (!op_def(cast.op).has(kCast) || producer[at(cast.inputs[0])] < 0 || uses[at(cast.inputs[0])] != 1) continue;
+      Node& maker = graph_.nodes[static_cast<std::size_t>(producer[at(cast.inputs[0])])];
+      if (maker.op == cast.op || !maker.attributes.has("dtype") || !changes(cast.inputs[0])) continue;
+      maker.attributes.set("dtype", cast.attributes.dtype("to"));
+      graph_.value(cast.inputs[0]).type = graph_.value(cast.outputs[0]).type;
+      graph_.replace_uses(cast.outputs[0], cast.inputs[0]);  // the cast reads itself and nobody reads it
+    }
   }
 
   // Whatever the user named and this graph has not.
