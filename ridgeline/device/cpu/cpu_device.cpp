@@ -70,6 +70,7 @@ FusionLimits CpuDevice::fusion_limits() const {
                         {"batch_norm_train", "relu", kTypes, true},
                         {"batch_norm_eval", "relu", kTypes, true}},
           .norm_gradients = kTypes,
+          .updates = kTypes,
           .loop = {.terms = 96,
                    .operands = 24,
                    .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},

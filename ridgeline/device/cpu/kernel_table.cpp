@@ -63,6 +63,7 @@ constexpr KernelEntry kTable[] = {
     {"reduce_mean", "own", kOwn, make_own_reduce},
     {"reduce_max", "own", kOwn, make_own_reduce},
     {"l2_penalty", "own", kOwn, make_own_l2_penalty},
+    {"update_group", "own", kOwn, make_own_update_group},
     {"softmax", "own", kOwn, make_own_softmax},
     {"softmax_cross_entropy", "own", kOwn, make_own_softmax_cross_entropy},
     {"softmax_cross_entropy_bwd", "own", kOwn, make_own_softmax_cross_entropy_bwd},

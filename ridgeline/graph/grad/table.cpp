@@ -16,6 +16,7 @@ std::vector<GradientRule> make_table() {
       refuse("loop", "differentiate before fusing"),
       refuse("sgd", "it updates a parameter"),
       refuse("sgd_momentum", "it updates a parameter"),
+      refuse("update_group", "it updates parameters"),
   };
   constexpr std::string_view second = "gradients of gradients are not defined for this op";
   for (std::string_view op :
