@@ -75,6 +75,13 @@ void add_pointwise(std::vector<OpRow>& rows) {
                     {{3, 4}, {3, 4}},
                     Gradient::refused});
   }
+  rows.push_back({"update_group",
+                  {at({3}), at({3}), at({5}), at({5}), at({3}), at({5}), at({})},
+                  {{"expression", std::string("x0 - x3 * (x1 + x2); x1 + x2")}},
+                  {{3}, {3}, {5}, {5}},
+                  Gradient::refused,
+                  {0},
+                  true});
   rows.push_back({"loop",
                   {at({3, 4}), at({4}), at({})},
                   {{"expression", std::string("max(x0 + x1, 0) * x2; sum(x0)")}},

@@ -102,6 +102,7 @@ constexpr KernelEntry kTable[] = {
     own("reduce_mean", "own", make_own_reduce),
     own("reduce_max", "own", make_own_reduce),
     own("l2_penalty", "own", make_own_l2_penalty),
+    own("update_group", "own", make_own_update_group),
     own("softmax", "own", make_own_softmax),
     own("softmax_cross_entropy", "own", make_own_softmax_cross_entropy),
     own("softmax_cross_entropy_bwd", "own", make_own_softmax_cross_entropy_bwd),

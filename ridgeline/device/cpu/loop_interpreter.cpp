@@ -15,6 +15,7 @@
 #define HWY_TARGET_INCLUDE "ridgeline/device/cpu/loop_interpreter.cpp"
 #include "ridgeline/device/cpu/simd_targets.h"
 
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -30,6 +31,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 using M = hn::Mask<D>;
+
+constexpr std::size_t kLineFloats = 16;  // of a cache line
 
 // An argument: a run of elements, or one value in all lanes.
 template <bool kScalar>
@@ -53,15 +56,37 @@ struct Source {
   }
 };
 
+// Stores result(i) for every vector at element i, four at a time: meanwhile the memory gets what the next block needs.
+// Returns the first element behind the last whole vector.
+template <class Result>
+HWY_INLINE std::size_t for_vectors(const BlockArguments& x, const Result& result) {
+  const D d;
+  float* to = static_cast<float*>(x.to);
+  const std::size_t lanes = hn::Lanes(d);
+  const float* ahead = x.ahead;
+  std::size_t i = 0;
+  for (; i + 4 * lanes <= x.count; i += 4 * lanes) {
+    const V v0 = result(i);
+    const V v1 = result(i + lanes);
+    const V v2 = result(i + 2 * lanes);
+    const V v3 = result(i + 3 * lanes);
+    hn::StoreU(v0, d, to + i);
+    hn::StoreU(v1, d, to + i + lanes);
+    hn::StoreU(v2, d, to + i + 2 * lanes);
+    hn::StoreU(v3, d, to + i + 3 * lanes);
+    for (int line = 0; line < x.ahead_lines; ++line, ahead += kLineFloats) hwy::Prefetch(ahead);
+  }
+  for (; i + lanes <= x.count; i += lanes) hn::StoreU(result(i), d, to + i);
+  return i;
+}
+
 template <class F, unsigned kScalars>
 void map1(const BlockArguments& x) {
   const D d;
   const F f;
   const Source<(kScalars & 1) != 0> a(x.a);
   float* to = static_cast<float*>(x.to);
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= x.count; i += lanes) hn::StoreU(f(a.load(i)), d, to + i);
+  const std::size_t i = for_vectors(x, [&](std::size_t at) HWY_ATTR { return f(a.load(at)); });
   if (i == x.count) return;
   const M rest = hn::FirstN(d, x.count - i);
   hn::BlendedStore(f(a.load_first(rest, i)), rest, d, to + i);
@@ -74,9 +99,7 @@ void map2(const BlockArguments& x) {
   const Source<(kScalars & 1) != 0> a(x.a);
   const Source<(kScalars & 2) != 0> b(x.b);
   float* to = static_cast<float*>(x.to);
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= x.count; i += lanes) hn::StoreU(f(a.load(i), b.load(i)), d, to + i);
+  const std::size_t i = for_vectors(x, [&](std::size_t at) HWY_ATTR { return f(a.load(at), b.load(at)); });
   if (i == x.count) return;
   const M rest = hn::FirstN(d, x.count - i);
   hn::BlendedStore(f(a.load_first(rest, i), b.load_first(rest, i)), rest, d, to + i);
@@ -90,9 +113,7 @@ void map3(const BlockArguments& x) {
   const Source<(kScalars & 2) != 0> b(x.b);
   const Source<(kScalars & 4) != 0> c(x.c);
   float* to = static_cast<float*>(x.to);
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= x.count; i += lanes) hn::StoreU(f(a.load(i), b.load(i), c.load(i)), d, to + i);
+  const std::size_t i = for_vectors(x, [&](std::size_t at) HWY_ATTR { return f(a.load(at), b.load(at), c.load(at)); });
   if (i == x.count) return;
   const M rest = hn::FirstN(d, x.count - i);
   hn::BlendedStore(f(a.load_first(rest, i), b.load_first(rest, i), c.load_first(rest, i)), rest, d, to + i);

@@ -18,6 +18,9 @@ struct BlockArguments {
   const float* d = nullptr;
   const float* e = nullptr;
   void* to = nullptr;  // may equal a, b or c
+  // Memory that the next block will need: so many cache lines are asked for beside every four vectors.
+  const float* ahead = nullptr;
+  int ahead_lines = 0;
   std::size_t count = 0;
   // Of loads, uniform and sum:
   const void* source = nullptr;  // the operand from its first element

@@ -53,6 +53,7 @@ class LoopKernel final : public Kernel {
                             (i.c.place == LoopSlot::scalar ? 4u : 0u);
       functions_.push_back(block_function(i.op, mask));
     }
+    choose_ahead();
     blocks_ = (elements + program_.block - 1) / program_.block;
     const auto sums = std::count_if(program_.sums.begin(), program_.sums.end(), [](int s) { return s >= 0; });
     scratch_bytes = static_cast<std::size_t>(sums * blocks_) * sizeof(double);
@@ -92,6 +93,29 @@ class LoopKernel final : public Kernel {
     }
   }
 
+  // A long list of instructions works in the cache while the memory has nothing to do: they then ask for the streams of
+  // the next block, a part each, evenly, since the core waits where it has asked for too many lines at once. A short
+  // list waits for memory anyway.
+  void choose_ahead() {
+    std::vector<LoopSlot> streams;
+    for (std::size_t i = 0; i < program_.operands.size(); ++i) {
+      if (program_.operands[i].access == LoopOperand::direct)
+        streams.push_back({LoopSlot::operand, static_cast<std::int32_t>(i)});
+    }
+    for (const LoopInstruction& i : program_.code) {
+      if (i.to.place == LoopSlot::result && !converts_results(i.op)) streams.push_back(i.to);
+    }
+    ahead_.resize(program_.code.size());
+    const std::size_t parts = streams.empty() ? 0 : program_.code.size() / streams.size();
+    if (parts == 0) return;
+    const int four_vectors = active_isa() == Isa::avx2 ? 32 : 64;
+    ahead_lines_ = static_cast<int>((static_cast<std::size_t>(four_vectors) / 16 + parts - 1) / parts);
+    for (std::size_t i = 0; i < parts * streams.size(); ++i) {
+      const auto part = static_cast<std::int64_t>(i % parts);
+      ahead_[i] = {streams[i / parts], program_.block * part / static_cast<std::int64_t>(parts)};
+    }
+  }
+
   void run_blocks(const KernelArguments& arguments, std::int64_t begin, std::int64_t end) const {
     alignas(64) float buffers[kMaxLoopBufferFloats];
     const auto place = [&](const LoopSlot& slot, std::int64_t first) -> float* {
@@ -124,6 +148,11 @@ class LoopKernel final : public Kernel {
           block.source = arguments.inputs[i.operand];
           block.step = steps_[static_cast<std::size_t>(i.operand)];
         }
+        block.ahead_lines = 0;
+        if (ahead_[k].stream.place != LoopSlot::none && first + 2 * program_.block <= end) {
+          block.ahead = place(ahead_[k].stream, first + program_.block + ahead_[k].from);
+          block.ahead_lines = ahead_lines_;
+        }
         block.key = i.key;
         if (i.sum >= 0) block.sum = static_cast<double*>(arguments.scratch) + i.sum * blocks_ + first / program_.block;
         functions_[k](block);
@@ -135,7 +164,13 @@ class LoopKernel final : public Kernel {
   std::int64_t elements_;
   std::int64_t blocks_ = 0;
   std::vector<BlockFunction> functions_;  // by instruction
-  std::vector<float> scalars_;            // of the run in progress
+  struct Ahead {
+    LoopSlot stream;        // none: nothing
+    std::int64_t from = 0;  // element of the block
+  };
+  std::vector<Ahead> ahead_;    // by instruction: what it asks for of the next block
+  int ahead_lines_ = 0;         // beside every four vectors
+  std::vector<float> scalars_;  // of the run in progress
   std::vector<std::uint64_t> steps_;
 };
 

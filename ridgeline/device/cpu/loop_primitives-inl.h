@@ -134,16 +134,13 @@ struct Div {
   HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::Div(x, y); }
 };
 
-// x where x > y or x is NaN, else y. The processor's own maximum prefers the second operand's NaN only.
+// x where x > y or x is NaN, else y. The processor's own maximum (of x86: x > y ? x : y) loses the first one's NaN
+// only.
 struct Max {
-  HWY_INLINE Floats operator()(Floats x, Floats y) const {
-    return hn::IfThenElse(hn::Or(hn::Gt(x, y), hn::IsNaN(x)), x, y);
-  }
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::IfThenElse(hn::IsNaN(x), x, hn::Max(x, y)); }
 };
 struct Min {
-  HWY_INLINE Floats operator()(Floats x, Floats y) const {
-    return hn::IfThenElse(hn::Or(hn::Lt(x, y), hn::IsNaN(x)), x, y);
-  }
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::IfThenElse(hn::IsNaN(x), x, hn::Min(x, y)); }
 };
 
 struct Less {

@@ -18,10 +18,12 @@ KernelChoice make_own_avg_pool_bwd(const KernelRequest& request);
 KernelChoice make_own_reduce(const KernelRequest& request);
 // own_l2_penalty.cpp: operands in any layout, since padding is zero
 KernelChoice make_own_l2_penalty(const KernelRequest& request);
-// own_batch_norm.cpp
+// own_batch_norm.cpp, own_batch_norm_bwd.cpp
 KernelChoice make_own_batch_norm_train(const KernelRequest& request);
 KernelChoice make_own_batch_norm_bwd(const KernelRequest& request);
 KernelChoice make_own_batch_norm_eval(const KernelRequest& request);
+// own_update_group.cpp
+KernelChoice make_own_update_group(const KernelRequest& request);
 // own_lrn.cpp: beta 0.75
 KernelChoice make_own_lrn(const KernelRequest& request);
 KernelChoice make_own_lrn_bwd(const KernelRequest& request);

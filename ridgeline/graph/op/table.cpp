@@ -17,12 +17,13 @@
 #include "ridgeline/graph/op/slice_ops.h"
 #include "ridgeline/graph/op/softmax.h"
 #include "ridgeline/graph/op/update.h"
+#include "ridgeline/graph/op/update_group.h"
 
 namespace ridgeline {
 namespace {
 
 std::vector<OpDef> make_table() {
-  std::vector<OpDef> table = {call_op(), image_tail_op(), l2_penalty_op()};
+  std::vector<OpDef> table = {call_op(), image_tail_op(), l2_penalty_op(), update_group_op()};
   const auto add = [&](std::vector<OpDef> ops) {
     for (OpDef& def : ops) table.push_back(std::move(def));
   };

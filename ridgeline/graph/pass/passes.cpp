@@ -7,6 +7,7 @@
 #include "ridgeline/graph/pass/fuse_epilogue.h"
 #include "ridgeline/graph/pass/fuse_norm_gradient.h"
 #include "ridgeline/graph/pass/fuse_pointwise.h"
+#include "ridgeline/graph/pass/fuse_updates.h"
 #include "ridgeline/graph/pass/inline.h"
 #include "ridgeline/graph/pass/narrow_relu_grad.h"
 #include "ridgeline/graph/pass/precision.h"
@@ -36,6 +37,8 @@ constexpr Pass kPasses[] = {
      "lets batch_norm_bwd apply the gradient of a relu and add two gradients, where the device can"},
     {"narrow_relu_grad", alone<narrow_relu_grad>, false,
      "computes the gradient of a relu in front of max pooling on the pooled values"},
+    {"fuse_updates", fuse_updates, false,
+     "merges the updates of small parameters into one launch, where the device can"},
     {"fuse_pointwise", fuse_pointwise, false,
      "merges chains of pointwise ops, and a sum that ends one, into loops that the device takes"},
     {"recompute", recompute, false, "computes cheap values once more instead of keeping them, where memory is limited"},

@@ -1,0 +1,15 @@
+// ridgeline/graph/pass/fuse_updates.h
+//
+// Merges the updates of small parameters (biases, scales and offsets of norms) that have the same rule and learning
+// rate into one op, where the device can. It runs where the last of them stood and bears its name.
+// Keeps: values, bit by bit. Drops: the other updates.
+#pragma once
+
+#include "ridgeline/graph/ir/graph.h"
+#include "ridgeline/graph/pass/pass_context.h"
+
+namespace ridgeline {
+
+Graph fuse_updates(Graph graph, PassContext& context);
+
+}  // namespace ridgeline
