@@ -4,7 +4,7 @@
 #include "ridgeline/device/cpu/loop_interpreter.h"
 #include "ridgeline/device/cpu/own_common.h"
 #include "ridgeline/device/cpu/own_kernels.h"
-#include "ridgeline/device/cpu/winograd/scratch.h"
+#include "ridgeline/device/cpu/scratch.h"
 #include "ridgeline/image/normalize.h"
 
 namespace ridgeline::device {
@@ -15,10 +15,10 @@ namespace {
 std::unique_ptr<Kernel> make_narrow_tail(const image::NormalizeTable& table, const Shape& shape, bool flips,
                                          DType dtype) {
   const std::int64_t row = shape[2] * 3;
-  const auto line_floats = winograd::round_up(row, winograd::kLineFloats);
+  const auto line_floats = round_up(row, kLineFloats);
   const BlockFunction store = block_function(dtype == DType::bf16 ? LoopOp::store_bf16 : LoopOp::store_f16, 0);
   const auto run = [table, shape, flips, row, line_floats, store](const KernelArguments& a) {
-    winograd::for_each_item(shape[0], [&](std::int64_t image, int thread) {
+    for_each_item(shape[0], [&](std::int64_t image, int thread) {
       float* const line = static_cast<float*>(a.scratch) + thread * line_floats;
       const bool flip = flips && input<std::uint8_t>(a, 1)[image] != 0;
       for (std::int64_t at = image * shape[1]; at < (image + 1) * shape[1]; ++at) {

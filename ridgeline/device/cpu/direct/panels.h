@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "ridgeline/device/cpu/winograd/products.h"
-#include "ridgeline/device/cpu/winograd/scratch.h"
+#include "ridgeline/device/cpu/scratch.h"
 #include "ridgeline/device/cpu/winograd/transforms.h"
 
 namespace ridgeline::device::direct {
