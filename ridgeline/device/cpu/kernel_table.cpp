@@ -27,29 +27,30 @@ constexpr KernelEntry copies(std::string_view op, KernelChoice (*factory)(const 
 }
 
 // A kernel on bf16 tiles; results and biases may be f32.
-constexpr KernelEntry tiles(std::string_view op, KernelChoice (*factory)(const KernelRequest&)) {
-  return {op, "amx", kOwn, factory, {DType::f32, DType::bf16}};
+constexpr KernelEntry tiles(std::string_view op, std::string_view name, KernelChoice (*factory)(const KernelRequest&)) {
+  return {op, name, kOwn, factory, {DType::f32, DType::bf16}};
 }
 
 constexpr KernelEntry kTable[] = {
-    tiles("conv2d", make_amx_conv2d),
-    tiles("conv2d_bwd_data", make_amx_conv2d_bwd_data),
-    tiles("conv2d_bwd_weights", make_amx_conv2d_bwd_weights),
-    tiles("dense", make_amx_dense),
-    tiles("dense_bwd_data", make_amx_dense_bwd_data),
-    tiles("dense_bwd_weights", make_amx_dense_bwd_weights),
-
+    tiles("conv2d", "amx", make_amx_conv2d),
     {"conv2d", "winograd", kOwn, make_winograd_conv2d},
     {"conv2d", "onednn", kLibrary, make_onednn_conv2d},
     {"conv2d", "winograd_any", kOwn, make_any_winograd_conv2d},
+    tiles("conv2d", "amx_any", make_any_amx_conv2d),
+    tiles("conv2d_bwd_data", "amx", make_amx_conv2d_bwd_data),
     {"conv2d_bwd_data", "winograd", kOwn, make_winograd_conv2d_bwd_data},
     {"conv2d_bwd_data", "onednn", kLibrary, make_onednn_conv2d_bwd_data},
     {"conv2d_bwd_data", "winograd_any", kOwn, make_any_winograd_conv2d_bwd_data},
+    tiles("conv2d_bwd_data", "amx_any", make_any_amx_conv2d_bwd_data),
+    tiles("conv2d_bwd_weights", "amx", make_amx_conv2d_bwd_weights),
     {"conv2d_bwd_weights", "winograd", kOwn, make_winograd_conv2d_bwd_weights},
     {"conv2d_bwd_weights", "onednn", kLibrary, make_onednn_conv2d_bwd_weights},
     {"conv2d_bwd_weights", "winograd_any", kOwn, make_any_winograd_conv2d_bwd_weights},
+    tiles("dense", "amx", make_amx_dense),
     {"dense", "onednn", kLibrary, make_onednn_dense},
+    tiles("dense_bwd_data", "amx", make_amx_dense_bwd_data),
     {"dense_bwd_data", "onednn", kLibrary, make_onednn_dense_bwd_data},
+    tiles("dense_bwd_weights", "amx", make_amx_dense_bwd_weights),
     {"dense_bwd_weights", "onednn", kLibrary, make_onednn_dense_bwd_weights},
 
     {"max_pool", "own", kOwn, make_own_max_pool},
