@@ -8,10 +8,10 @@ namespace ridgeline {
 namespace {
 
 constexpr const char* kStep =
-    "graph @step(%x: bf16[3,9,9,40], %w: param bf16[48,3,3,40], %dy: bf16[3,9,9,48]) {\n"
-    "  %0 = conv2d(%x, %w) {activation=\"relu\", pad=[1,1,1,1]} : bf16[3,9,9,48]\n"
-    "  %1 = conv2d_bwd_data(%dy, %w) {input=[3,9,9,40], pad=[1,1,1,1]} : bf16[3,9,9,40]\n"
-    "  %2 = scale(%w) {factor=0.5} : bf16[48,3,3,40]\n"
+    "graph @step(%x: bf16[2,5,5,160], %w: param bf16[160,3,3,160], %dy: bf16[2,5,5,160]) {\n"
+    "  %0 = conv2d(%x, %w) {activation=\"relu\", pad=[1,1,1,1]} : bf16[2,5,5,160]\n"
+    "  %1 = conv2d_bwd_data(%dy, %w) {input=[2,5,5,160], pad=[1,1,1,1]} : bf16[2,5,5,160]\n"
+    "  %2 = scale(%w) {factor=0.5} : bf16[160,3,3,160]\n"
     "  update %w = %2\n"
     "  return %0 \"y\", %1 \"dx\"\n"
     "}\n";

@@ -47,34 +47,35 @@ constexpr KernelEntry library(std::string_view op, Factory factory) {
 }
 
 // A kernel on bf16 tiles; results and biases may be f32.
-constexpr KernelEntry tiles(std::string_view op, KernelChoice (*factory)(const KernelRequest&)) {
-  return {op, "amx", kOwn, factory, {DType::f32, DType::bf16}};
+constexpr KernelEntry tiles(std::string_view op, std::string_view name, KernelChoice (*factory)(const KernelRequest&)) {
+  return {op, name, kOwn, factory, {DType::f32, DType::bf16}};
 }
 
 constexpr KernelEntry kTable[] = {
-    tiles("conv2d", make_amx_conv2d),
-    tiles("conv2d_bwd_data", make_amx_conv2d_bwd_data),
-    tiles("conv2d_bwd_weights", make_amx_conv2d_bwd_weights),
-    tiles("dense", make_amx_dense),
-    tiles("dense_bwd_data", make_amx_dense_bwd_data),
-    tiles("dense_bwd_weights", make_amx_dense_bwd_weights),
-
+    tiles("conv2d", "amx", make_amx_conv2d),
     transformed("conv2d", "winograd", make_winograd_conv2d),
     library("conv2d", make_onednn_conv2d),
     transformed("conv2d", "winograd_any", make_any_winograd_conv2d),
+    tiles("conv2d", "amx_any", make_any_amx_conv2d),
     own("conv2d", "direct", make_direct_conv2d),
+    tiles("conv2d_bwd_data", "amx", make_amx_conv2d_bwd_data),
     transformed("conv2d_bwd_data", "winograd", make_winograd_conv2d_bwd_data),
     library("conv2d_bwd_data", make_onednn_conv2d_bwd_data),
     transformed("conv2d_bwd_data", "winograd_any", make_any_winograd_conv2d_bwd_data),
+    tiles("conv2d_bwd_data", "amx_any", make_any_amx_conv2d_bwd_data),
     own("conv2d_bwd_data", "direct", make_direct_conv2d_bwd_data),
+    tiles("conv2d_bwd_weights", "amx", make_amx_conv2d_bwd_weights),
     transformed("conv2d_bwd_weights", "winograd", make_winograd_conv2d_bwd_weights),
     library("conv2d_bwd_weights", make_onednn_conv2d_bwd_weights),
     transformed("conv2d_bwd_weights", "winograd_any", make_any_winograd_conv2d_bwd_weights),
     own("conv2d_bwd_weights", "direct", make_direct_conv2d_bwd_weights),
+    tiles("dense", "amx", make_amx_dense),
     library("dense", make_onednn_dense),
     own("dense", "direct", make_direct_dense),
+    tiles("dense_bwd_data", "amx", make_amx_dense_bwd_data),
     library("dense_bwd_data", make_onednn_dense_bwd_data),
     own("dense_bwd_data", "direct", make_direct_dense_bwd_data),
+    tiles("dense_bwd_weights", "amx", make_amx_dense_bwd_weights),
     library("dense_bwd_weights", make_onednn_dense_bwd_weights),
     own("dense_bwd_weights", "direct", make_direct_dense_bwd_weights),
 
