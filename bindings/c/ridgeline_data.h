@@ -152,7 +152,8 @@ RIDGELINE_API ridgeline_status ridgeline_iterator_restore(ridgeline_iterator* it
 RIDGELINE_API ridgeline_status ridgeline_iterator_save(ridgeline_iterator* iterator, const char* path);
 RIDGELINE_API ridgeline_status ridgeline_iterator_load(ridgeline_iterator* iterator, const char* path);
 RIDGELINE_API ridgeline_status ridgeline_iterator_batches_per_epoch(ridgeline_iterator* iterator, int64_t* batches);
-/* Where the time of the run went, as JSON; "advice" says in words what to do where the caller waited. */
+/* Where the time of the run went, as JSON; "advice" says in words what to do where the caller waited. The numbers grow
+ * while the run goes on, so the text may be longer at the next call: 4096 bytes are enough. */
 RIDGELINE_API ridgeline_status ridgeline_iterator_stats(ridgeline_iterator* iterator, char* buffer, size_t capacity,
                                                         size_t* size);
 

@@ -401,8 +401,9 @@ TEST_F(C, ABadRecordIsAFailureAndCanBeSkipped) {
   it = run(dataset, &o);
   EXPECT_NE(digest_of(it), 0u);
   EXPECT_TRUE(std::filesystem::exists(list));
-  const auto stats =
-      text_of([&](char* b, std::size_t n, std::size_t* s) { return ridgeline_iterator_stats(it, b, n, s); });
+  char stats_text[4096];
+  EXPECT_OK(ridgeline_iterator_stats(it, stats_text, sizeof stats_text, nullptr));
+  const std::string stats = stats_text;
   EXPECT_NE(stats.find("\"bad_samples\":1"), std::string::npos) << stats;
   EXPECT_OK(ridgeline_iterator_free(it));
   EXPECT_OK(ridgeline_dataset_free(dataset));

@@ -57,21 +57,27 @@ void gaussian_blur(const ImageView& in, const BlurLaw& law, std::uint8_t* out) {
   const std::size_t bytes = row_bytes(in);
   const int half_width = law.kernel_width / 2, half_height = law.kernel_height / 2;
   std::vector<float> padded((static_cast<std::size_t>(in.width) + across.size() - 1) * channels);
-  std::vector<float> rows(bytes * static_cast<std::size_t>(in.height));  // blurred across
-  for (int y = 0; y < in.height; ++y) {
-    float* to = padded.data();
-    for (int x = -half_width; x < in.width + half_width; ++x) {
-      const std::uint8_t* p = in.pixel(y, source_position(BorderMode::reflect, x, in.width));
-      for (std::size_t c = 0; c < channels; ++c) *to++ = p[c];
-    }
-    blur_across(across, padded.data(), channels, bytes, rows.data() + static_cast<std::size_t>(y) * bytes);
-  }
+  // Rows that are blurred across: a window's height of them, or all.
+  const int kept = std::min(in.height, law.kernel_height);
+  std::vector<float> rows(bytes * static_cast<std::size_t>(kept));
+  const auto row_of = [&](int y) { return rows.data() + static_cast<std::size_t>(y % kept) * bytes; };
   std::vector<const float*> window(down.size());
+  int made = 0;
   for (int y = 0; y < in.height; ++y, out += bytes) {
-    for (std::size_t k = 0; k < down.size(); ++k) {
-      const int row = source_position(BorderMode::reflect, y + static_cast<int>(k) - half_height, in.height);
-      window[k] = rows.data() + static_cast<std::size_t>(row) * bytes;
+    for (; made < std::min(in.height, y + half_height + 1); ++made) {
+      const auto mirror = [&](int begin, int end) {
+        for (int x = begin; x < end; ++x) {
+          const std::uint8_t* p = in.pixel(made, source_position(BorderMode::reflect, x, in.width));
+          std::copy_n(p, channels, padded.data() + static_cast<std::size_t>(x + half_width) * channels);
+        }
+      };
+      mirror(-half_width, 0);
+      blur_widen(in.row(made), bytes, padded.data() + static_cast<std::size_t>(half_width) * channels);
+      mirror(in.width, in.width + half_width);
+      blur_across(across, padded.data(), channels, bytes, row_of(made));
     }
+    for (std::size_t k = 0; k < down.size(); ++k)
+      window[k] = row_of(source_position(BorderMode::reflect, y + static_cast<int>(k) - half_height, in.height));
     blur_down(down, window.data(), bytes, out);
   }
 }

@@ -43,6 +43,17 @@ HWY_INLINE std::size_t sums(const float* HWY_RESTRICT weight, std::size_t weight
   return i;
 }
 
+void widen(const std::uint8_t* in, std::size_t n, float* out) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const hn::Rebind<std::uint8_t, decltype(d)> du8;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(du8, in + i))), d, out + i);
+  for (; i < n; ++i) out[i] = in[i];
+}
+
 void across(std::span<const float> weight, const float* in, std::size_t step, std::size_t n, float* out) {
   const hn::ScalableTag<float> d;
   std::size_t i = sums(
@@ -78,8 +89,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ridgeline::image {
 
+HWY_EXPORT(widen);
 HWY_EXPORT(across);
 HWY_EXPORT(down);
+
+void blur_widen(const std::uint8_t* in, std::size_t n, float* out) { HWY_DYNAMIC_DISPATCH(widen)(in, n, out); }
 
 void blur_across(std::span<const float> weight, const float* in, std::size_t step, std::size_t n, float* out) {
   HWY_DYNAMIC_DISPATCH(across)(weight, in, step, n, out);

@@ -10,6 +10,8 @@
 
 namespace ridgeline::image {
 
+// out[i] = in[i], for i < n.
+void blur_widen(const std::uint8_t* in, std::size_t n, float* out);
 // out[i] = sum over k of weight[k] * in[i + k * step], for i < n.
 void blur_across(std::span<const float> weight, const float* in, std::size_t step, std::size_t n, float* out);
 // out[i] = sum over k of weight[k] * rows[k][i], rounded half to even, at most 255.
