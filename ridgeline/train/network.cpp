@@ -32,7 +32,7 @@ CompileOptions Network::compile_options(const char* part) const {
   options.fusion = recipe_.fusion;
   options.disabled_passes = recipe_.disabled_passes;
   options.precision = precision_;
-  options.memory_limit = recipe_.memory_limit;
+  options.memory_limit = static_cast<std::size_t>(recipe_.memory_limit);
   options.soft_placement = recipe_.allow_soft_placement;
   if (!recipe_.dump_ir.empty()) options.dump_directory = recipe_.dump_ir + "/" + part;
   return options;

@@ -76,7 +76,7 @@ struct Recipe {
   std::string op_select_implmode = "high_performance";  // or high_precision
   bool fusion = true;
   std::vector<std::string> disabled_passes;  // of the compiler
-  std::size_t memory_limit = 0;              // bytes of a compiled step; 0: none
+  std::int64_t memory_limit = 0;             // bytes of a compiled step; 0: none
   std::string dump_ir;                       // directory, one text file per compiler pass
   std::string log;                           // diagnostic components
   std::string trace;                         // file for a Chrome trace

@@ -47,8 +47,8 @@ constexpr KernelEntry library(std::string_view op, Factory factory) {
 }
 
 // A kernel on bf16 tiles; results and biases may be f32.
-constexpr KernelEntry tiles(std::string_view op, std::string_view name, KernelChoice (*factory)(const KernelRequest&)) {
-  return {op, name, kOwn, factory, {DType::f32, DType::bf16}};
+constexpr KernelEntry tiles(std::string_view op, std::string_view name, Factory factory) {
+  return {op, name, kOwn, factory, {DType::f32, DType::bf16}, Arithmetic::f32, {Reproducibility::deterministic, true}};
 }
 
 constexpr KernelEntry kTable[] = {

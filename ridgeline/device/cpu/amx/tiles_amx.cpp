@@ -163,7 +163,7 @@ void interleave(const bfloat16* even, const bfloat16* odd, std::int64_t length, 
 void transpose(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to) {
   alignas(32) static constexpr std::uint16_t kZeros[16] = {};
   const __mmask16 columns = first16(length);
-  const auto words = [&](int row) [[gnu::always_inline]] {
+  const auto words = [&](int row) __attribute__((always_inline)) {
     const void* const from = rows[row] == nullptr ? static_cast<const void*>(kZeros) : rows[row] + first;
     return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(columns, from));
   };
