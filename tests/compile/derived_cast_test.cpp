@@ -58,7 +58,7 @@ struct Runner {
   std::vector<std::int64_t> casts() const {
     std::vector<std::int64_t> runs;
     for (const LaunchReport& launch : program->launches()) {
-      if (launch.op == "cast" || launch.kernel.starts_with("cast ")) runs.push_back(launch.runs);
+      if (launch.op == "cast" || launch.kernel.find("cast ") != std::string::npos) runs.push_back(launch.runs);
     }
     return runs;
   }

@@ -74,7 +74,7 @@ class Shrinker {
     return any;
   }
 
-  // The operands of an op in place of the results that are returned.
+  // The operands of an op in place of the results that are returned or are a next version.
   bool return_operands() {
     const std::vector<int> producer = producers(best_.graph);
     for (std::size_t i = 0; i < best_.graph.returns.size(); ++i) {
@@ -87,6 +87,17 @@ class Shrinker {
       for (ValueId id : best_.graph.nodes[static_cast<std::size_t>(from)].inputs) {
         if (producer[static_cast<std::size_t>(id)] >= 0)
           returns.push_back({given.name + "_" + std::to_string(returns.size()), id});
+      }
+      if (attempt(std::move(smaller))) return true;
+    }
+    for (std::size_t i = 0; i < best_.graph.updates.size(); ++i) {
+      const int from = producer[static_cast<std::size_t>(best_.graph.updates[i].next)];
+      if (from < 0) continue;
+      GraphCase smaller = best_;
+      smaller.graph.updates.erase(smaller.graph.updates.begin() + static_cast<std::ptrdiff_t>(i));
+      for (ValueId id : best_.graph.nodes[static_cast<std::size_t>(from)].inputs) {
+        if (producer[static_cast<std::size_t>(id)] >= 0)
+          smaller.graph.returns.push_back({"cut_" + std::to_string(smaller.graph.returns.size()), id});
       }
       if (attempt(std::move(smaller))) return true;
     }
