@@ -115,14 +115,8 @@ std::string compare_returns(Program& program, const Graph& graph, const std::vec
   return "";
 }
 
-// Whether one of its kernels computes by transforms, which round also where values and sums are exact.
-bool transforms(const Program& program) {
-  const std::vector<LaunchReport> launches = program.launches();
-  return std::any_of(launches.begin(), launches.end(),
-                     [](const LaunchReport& l) { return l.kernel.find("winograd") != std::string::npos; });
-}
-
-SessionOptions session_options_of(const Setting& setting) {
+// Steps of exact values want kernels that keep them so.
+SessionOptions session_options_of(const Setting& setting, bool exact) {
   SessionOptions session_options;
   if (setting.device == "list") {
     // Kernels with forms of their own for the weights, and results that lie otherwise than in plain rows.
@@ -138,6 +132,7 @@ SessionOptions session_options_of(const Setting& setting) {
   }
   if (setting.misses_ops) session_options.simulated.missing_ops = {"max_pool", "dense"};
   session_options.compute_threads = setting.threads;
+  session_options.promise.high_precision = exact;
   return session_options;
 }
 
@@ -169,13 +164,12 @@ Expected reference_of(const RandomStep& step) {
 }
 
 std::string difference(const RandomStep& step, const Expected& expected, const Setting& setting) {
-  Session session(session_options_of(setting));
+  Session session(session_options_of(setting, step.exact));
   store_arguments(step.train, step.arguments, session);
   std::unique_ptr<Program> forward;
   if (setting.forward_first) forward = compile(step.forward, session, setting.options);
   const std::unique_ptr<Program> train = compile(step.train, session, setting.options);
   if (!forward) forward = compile(step.forward, session, setting.options);
-  if (step.exact && (transforms(*train) || transforms(*forward))) return "";
   bind_inputs(step.forward, step.arguments, *forward);
   bind_inputs(step.train, step.arguments, *train);
   for (const Expected::Round& round : expected.rounds) {
@@ -202,10 +196,9 @@ std::string difference(const RandomStep& step, const Expected& expected, const S
 std::string difference(const GraphCase& found, bool exact, const Setting& setting) {
   try {
     const Results expected = expected_of(found.graph, found.arguments, exact);
-    Session session(session_options_of(setting));
+    Session session(session_options_of(setting, exact));
     store_arguments(found.graph, found.arguments, session);
     const auto program = compile(found.graph, session, setting.options);
-    if (exact && transforms(*program)) return "";
     bind_inputs(found.graph, found.arguments, *program);
     if (!program->run()) return "stopped";
     if (std::string d = compare_returns(*program, found.graph, expected.returns); !d.empty()) return d;

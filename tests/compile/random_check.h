@@ -43,8 +43,8 @@ struct Setting {
 std::string to_string(const Setting& setting);
 
 // Both rounds compiled, two programs over one store: the store and every returned value after each. "" where all agree
-// with the references, else the first difference. A step of exact values is passed over where a kernel computes by
-// transforms (Winograd): those round, and a floor behind them would jump.
+// with the references, else the first difference. A step of exact values gets kernels of high precision only: transforms
+// (Winograd) round, and a floor behind them would jump.
 std::string difference(const RandomStep& step, const Expected& expected, const Setting& setting);
 // The same of one graph that is run once. An error in compilation is a difference, too.
 std::string difference(const GraphCase& found, bool exact, const Setting& setting);
