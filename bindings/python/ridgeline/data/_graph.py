@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from .. import _core
+from ._names import named_predicate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,8 +64,6 @@ def passes(column: str, predicate: Callable[[Any], bool] | str, name: str | None
     The value is bytes for a column of bytes, else a NumPy array (of rank 0 for a single number). Workers call the
     function with the interpreter's lock: it should be cheap, and depend on its argument alone.
     """
-    from ._callables import named_predicate
-
     found, tokens = named_predicate(predicate, name)
     return Filter({"column": column, "test": "function", "function": found}, tokens)
 
