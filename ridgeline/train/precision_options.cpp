@@ -104,6 +104,8 @@ const PrecisionMode& mode_of(const PrecisionOptions& options) {
   return options.mode.empty() ? precision_modes().front() : precision_mode_named(options.mode);
 }
 
+std::string name_of(const PrecisionMode& mode) { return std::string(mode.name.empty() ? mode.v2_name : mode.name); }
+
 PrecisionPolicy policy_of(const PrecisionOptions& options) {
   const PrecisionMode& mode = mode_of(options);
   PrecisionPolicy policy = PrecisionPolicy::of(mode);

@@ -22,6 +22,8 @@ struct PrecisionOptions {
 
 // The mode by its name, mode_v2's where that is given; the one that changes nothing where none is.
 const PrecisionMode& mode_of(const PrecisionOptions& options);
+// Its name in precision_mode, or in precision_mode_v2 where it has that one alone.
+std::string name_of(const PrecisionMode& mode);
 PrecisionPolicy policy_of(const PrecisionOptions& options);
 // For the log: "precision allow_mix_precision_bf16: bf16 by the op lists", and a line for what has no effect or stands
 // in for something else. Empty where nothing but f32 is asked for.

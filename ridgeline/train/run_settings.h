@@ -31,6 +31,8 @@ struct RunSettings {
   std::string optimizer_settings;  // those that are not the default, see optimization.h
   std::string schedule_settings;
   std::string parameter_groups;
+  std::string precision_mode = "must_keep_origin_dtype";
+  std::string reproducibility = "fast";
 };
 
 struct SettingRow {

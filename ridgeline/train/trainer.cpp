@@ -297,7 +297,9 @@ class Trainer {
                                 .lr_schedule = recipe_.optimization.schedule,
                                 .optimizer_settings = optimizer_settings(recipe_.optimization),
                                 .schedule_settings = schedule_settings(recipe_.optimization),
-                                .parameter_groups = group_settings(recipe_.optimization)};
+                                .parameter_groups = group_settings(recipe_.optimization),
+                                .precision_mode = name_of(mode_of(recipe_.precision)),
+                                .reproducibility = recipe_.reproducibility};
     return info;
   }
 

@@ -112,12 +112,15 @@ TEST(ResumeCheck, WhatMayChangeIsSaidEachInASentence) {
   now.settings->label_smoothing = 0;
   now.settings->dropout_keep = 1;
   now.settings->warmup_epochs = 0;
+  now.settings->precision_mode = "allow_mix_precision_bf16";
   const std::vector<std::string> said = check_resume({}, run(), now, kHash);
   EXPECT_EQ(said, (std::vector<std::string>{"--max_epochs is 4 up to step 12, 8 from here on",
                                             "--warmup_epochs is 1 up to step 12, 0 from here on",
                                             "--lr is 0.06 up to step 12, 0.01 from here on",
                                             "--label_smoothing is 0.1 up to step 12, 0 from here on",
-                                            "--dropout_keep is 0.5 up to step 12, 1 from here on"}));
+                                            "--dropout_keep is 0.5 up to step 12, 1 from here on",
+                                            "--precision_mode is must_keep_origin_dtype up to step 12, "
+                                            "allow_mix_precision_bf16 from here on"}));
 }
 
 // Every setting is one or the other: none is passed by in silence.
