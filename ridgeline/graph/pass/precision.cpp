@@ -44,7 +44,10 @@ class Rewriter {
   static std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
   DType dtype(ValueId id) const { return graph_.value(id).type.dtype; }
   bool changes(ValueId id) const { return at(id) < f32_.size() && f32_[at(id)]; }
-  static bool wide(const PrecisionRule& rule, std::size_t operand) { return (rule.wide >> operand & 1u) != 0; }
+  // Ops may have more operands than the mask has bits (l2_penalty): those behind it are like any.
+  static bool wide(const PrecisionRule& rule, std::size_t operand) {
+    return operand < 32 && (rule.wide >> operand & 1u) != 0;
+  }
 
   void rewrite(Node node) {
     const PrecisionRule* rule = find_precision_rule(node.op);
