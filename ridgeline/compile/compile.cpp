@@ -107,6 +107,8 @@ std::optional<Plan> try_plan(const Graph& graph, Session& session, const Compile
       run_passes(graph, context, disabled, [&](const Pass& pass, const Graph& made) { watch(pass.name, made); });
   watch.now("lower");
   check_memory(rewritten);
+  // What was to be kept apart and is still there was made by another pass (recompute): it runs where it can.
+  std::erase_if(context.fused, [&](const std::string& name) { return context.keep_apart.contains(name); });
   Lowering lowering = [&] {
     const Phase phase(session, "lower");
     return lower(std::move(rewritten), target, session.parameters(), context.fused);

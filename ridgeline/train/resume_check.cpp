@@ -44,10 +44,12 @@ class Comparison {
                                        shown(there), saved_.step, shown(here)));
       } else if (row.flag) {
         flag(row.name, there, here);
+      } else if (!row.data) {
+        refused_.push_back(fmt::format("the {} are {} there, {} here", row.name, shown(there), shown(here)));
       } else if (row.name == "records") {
         data(fmt::format("{} training records there, {} here", there, here));
       } else {
-        data(fmt::format("the {} are {} there, {} here", row.name, shown(there), shown(here)));
+        data(fmt::format("the data are {} there, {} here", there, here));
       }
     }
   }

@@ -40,6 +40,7 @@ struct SettingRow {
   std::variant<std::string RunSettings::*, std::int64_t RunSettings::*, double RunSettings::*, bool RunSettings::*>
       field;
   bool flag = true;          // the user gives it by a flag of that name
+  bool data = false;         // it tells the data apart
   bool defines_run = false;  // else it may change in the middle of a run
   bool newer = false;        // files that are older than the setting have its default
 };

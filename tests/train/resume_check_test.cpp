@@ -105,6 +105,14 @@ TEST(ResumeCheck, OtherDataAreNamedByWhatDiffers) {
   EXPECT_EQ(rest.find("0000"), std::string::npos) << "no hash: " << rest;
 }
 
+TEST(ResumeCheck, OtherParameterGroupsAreAMatterOfFlags) {
+  CheckpointInfo now = run();
+  now.settings->parameter_groups = "freeze conv*";
+  const std::string text = refusal(run(), now);
+  expect_words(text, {"the parameter groups are the default there, freeze conv* here", "give the flags of that run"});
+  EXPECT_EQ(text.find("give the data"), std::string::npos) << text;
+}
+
 TEST(ResumeCheck, WhatMayChangeIsSaidEachInASentence) {
   CheckpointInfo now = run();
   now.settings->lr = 0.01;

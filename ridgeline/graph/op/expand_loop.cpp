@@ -1,34 +1,37 @@
 #include "ridgeline/graph/op/expand_loop.h"
 
+#include <map>
+
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/ir/op_def.h"
 
 namespace ridgeline {
 namespace {
 
 using loop::Kind;
 
+// The op that is this one term over its operands in their order, found among the definitions.
 std::string_view op_of(Kind kind) {
-  switch (kind) {
-    case Kind::neg: return "neg";
-    case Kind::abs: return "abs";
-    case Kind::exp: return "exp";
-    case Kind::log: return "log";
-    case Kind::sqrt: return "sqrt";
-    case Kind::floor: return "floor";
-    case Kind::cos: return "cos";
-    case Kind::sin: return "sin";
-    case Kind::add: return "add";
-    case Kind::sub: return "sub";
-    case Kind::mul: return "mul";
-    case Kind::div: return "div";
-    case Kind::max: return "maximum";
-    case Kind::min: return "minimum";
-    case Kind::less: return "less";
-    case Kind::less_equal: return "less_equal";
-    case Kind::equal: return "equal";
-    case Kind::select: return "select";
-    default: RIDGELINE_CHECK(false, "a term without an op of its own");
-  }
+  static const std::map<Kind, std::string_view> ops = [] {
+    std::map<Kind, std::string_view> found;
+    for (const OpDef& def : all_ops()) {
+      if (!def.has(kPointwise) || !def.attributes.empty()) continue;
+      const loop::Expression expression = def.expression({});
+      const loop::Term& last = expression.terms.back();
+      const int operands = loop::arity(last.kind);
+      if (operands == 0 || expression.terms.size() != static_cast<std::size_t>(operands) + 1) continue;
+      const std::int32_t arguments[] = {last.a, last.b, last.c};
+      bool in_order = true;
+      for (int i = 0; i < operands; ++i) {
+        in_order = in_order && expression.terms[static_cast<std::size_t>(arguments[i])].operand == i;
+      }
+      if (in_order) found.emplace(last.kind, def.name);
+    }
+    return found;
+  }();
+  const auto op = ops.find(kind);
+  RIDGELINE_CHECK(op != ops.end(), "a term without an op of its own");
+  return op->second;
 }
 
 bool compares(Kind kind) { return kind == Kind::less || kind == Kind::less_equal || kind == Kind::equal; }
@@ -58,7 +61,7 @@ std::vector<Value> expand_loop(const loop::Expression& expression, std::span<con
     } else if (term.kind == Kind::constant) {
       values.push_back(builder.constant(term.value, type, where));
     } else if (term.kind == Kind::select) {
-      values.push_back(builder.apply_at(where, "select", {condition(term.a), number(term.b), number(term.c)}));
+      values.push_back(builder.apply_at(where, op_of(term.kind), {condition(term.a), number(term.b), number(term.c)}));
     } else if (loop::arity(term.kind) == 1) {
       values.push_back(builder.apply_at(where, op_of(term.kind), {number(term.a)}));
     } else {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/pass/rewrite.h"
 
 namespace ridgeline {
 namespace {
@@ -46,7 +47,7 @@ class Inliner {
       }
       Node copy = node;
       copy.where = where;
-      if (!prefix.empty()) copy.name = unique(prefix + node.name);
+      if (!prefix.empty()) copy.name = add_unique(taken_, prefix + node.name);
       for (ValueId& id : copy.inputs) id = map.at(id);
       for (ValueId& id : copy.outputs) {
         const ValueId made = result_.add_value(graph.value(id));
@@ -65,15 +66,9 @@ class Inliner {
     return it->second;
   }
 
-  std::string unique(const std::string& base) {
-    std::string name = base;
-    for (int n = 1; !taken_.insert(name).second; ++n) name = base + "_" + std::to_string(n);
-    return name;
-  }
-
   Graph source_;
   Graph result_;
-  std::set<std::string> taken_;
+  NameSet taken_;
   std::set<std::string> active_;
 };
 

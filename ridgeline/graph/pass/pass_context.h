@@ -6,16 +6,14 @@
 
 #include <cstddef>
 #include <functional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "ridgeline/graph/pass/fusion_limits.h"
 #include "ridgeline/graph/pass/precision_policy.h"
+#include "ridgeline/graph/pass/rewrite.h"
 
 namespace ridgeline {
-
-using NameSet = std::set<std::string, std::less<>>;
 
 // Bytes of intermediate values that are alive at one time, as the pass `recompute` counts them.
 struct LiveBytes {

@@ -213,21 +213,17 @@ class Rewriter {
     }
     node.outputs = {made};
     // After the argument, or after the op that reads it first.
-    std::string base = (from.name.empty() ? reader : from.name) + "/" + std::string(name_of(type));
-    node.name = base;
-    for (int n = 1; !names_.insert(node.name).second; ++n) node.name = numbered_name(base, n);
+    node.name = add_unique(names_, (from.name.empty() ? reader : from.name) + "/" + std::string(name_of(type)));
     node.where = where;
     made_.push_back(std::move(node));
     return made;
   }
 
-  static std::string numbered_name(const std::string& base, int n) { return base + "_" + std::to_string(n); }
-
   Graph& graph_;
   PassContext& context_;
   const PrecisionPolicy& policy_;
-  std::set<std::string> names_;  // of nodes
-  std::vector<bool> f32_;        // by value of the graph as it came
+  NameSet names_;          // of nodes
+  std::vector<bool> f32_;  // by value of the graph as it came
   std::vector<Node> made_;
   std::map<std::pair<ValueId, DType>, ValueId> casts_;
   std::map<ValueId, double> constants_;

@@ -134,7 +134,7 @@ class Recomputer {
     for (int n : gap.chain) {
       Node copy = again_of(graph_.nodes[static_cast<std::size_t>(n)]);
       const bool merged = fused.contains(copy.name);
-      copy.name = unique(copy.name + "/again");
+      copy.name = add_unique(names_, copy.name + "/again");
       if (merged) fused.insert(copy.name);
       for (ValueId& id : copy.inputs) {
         if (const auto inside = made.find(id); inside != made.end()) id = inside->second;
@@ -151,12 +151,6 @@ class Recomputer {
       std::replace(graph_.nodes[n].inputs.begin(), graph_.nodes[n].inputs.end(), gap.value, made.at(gap.value));
     }
     graph_.nodes.insert(graph_.nodes.begin() + gap.until, copies.begin(), copies.end());
-  }
-
-  std::string unique(const std::string& base) {
-    std::string name = base;
-    for (int n = 1; !names_.insert(name).second; ++n) name = base + "_" + std::to_string(n);
-    return name;
   }
 
   Graph& graph_;

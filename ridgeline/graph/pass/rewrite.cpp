@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ridgeline/graph/ir/builder.h"
 #include "ridgeline/graph/ir/op_def.h"
 
 namespace ridgeline {
@@ -12,6 +13,12 @@ bool contains(const std::vector<ValueId>& ids, ValueId id) {
 }
 
 }  // namespace
+
+std::string add_unique(NameSet& taken, const std::string& base) {
+  std::string name = base;
+  for (int n = 1; !taken.insert(name).second; ++n) name = numbered_name(base, n);
+  return name;
+}
 
 void add_locations(Node& node, const Node& from) {
   for (const Location& where : from.where) {

@@ -1,13 +1,20 @@
 // ridgeline/graph/pass/rewrite.h
 //
-// What passes that merge ops share: who makes and who reads a value, and moving an op.
+// What passes share: who makes and who reads a value, moving an op, names for new ones.
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "ridgeline/graph/ir/graph.h"
 
 namespace ridgeline {
+
+using NameSet = std::set<std::string, std::less<>>;
+
+// `base`, or base_1, base_2, ... where that is taken; taken from now on.
+std::string add_unique(NameSet& taken, const std::string& base);
 
 // Adds the lines of `from` that `node` does not have yet.
 void add_locations(Node& node, const Node& from);
