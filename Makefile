@@ -5,7 +5,7 @@
 help:
 	@echo "make train    set up, build, draw the shapes data set, train AlexNet on it and evaluate"
 	@echo "make test     set up, build, run every test"
-	@echo "make build    set up and build: build/ridgeline"
+	@echo "make build    set up and build the program: build/ridgeline"
 	@echo "make bench    time the compiled training step against this machine's limit"
 	@echo "make check    clang-format and clang-tidy (pinned, in .venv); make format rewrites the files"
 	@echo "make asan     the tests again under the address and undefined-behaviour sanitizers"
@@ -16,7 +16,7 @@ setup:
 	@scripts/setup.sh
 
 build: setup
-	@scripts/build.sh release
+	@scripts/build.sh release ridgeline
 
 train:
 	@STEP="[1/4] " scripts/setup.sh

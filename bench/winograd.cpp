@@ -23,7 +23,7 @@
 #include "ridgeline/core/random.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/cpu_device.h"
-#include "ridgeline/device/cpu/onednn_kernels.h"
+#include "ridgeline/device/cpu/onednn/kernels.h"
 #include "ridgeline/device/cpu/peak.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
 

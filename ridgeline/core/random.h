@@ -3,7 +3,7 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
 // A draw is a pure function of (key, counter): independent of threads, order and machine. The key is a hash of
 // (seed, stable name of the op); the counter is (epoch, sample, draw) in the data graph and (step, element) in the
-// training graph. Uniform, normal and integer laws are ours, since the C++ library's differ between versions.
+// training graph. Uniform, normal and integer rules are ours, since the C++ library's differ between versions.
 #pragma once
 
 #include <array>

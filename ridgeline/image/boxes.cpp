@@ -100,9 +100,9 @@ void clip_boxes(std::span<ObjectBox> boxes) {
   for (ObjectBox& box : boxes) box = {inside(box.ymin), inside(box.xmin), inside(box.ymax), inside(box.xmax)};
 }
 
-std::vector<std::size_t> clip_and_drop_boxes(std::vector<ObjectBox>& boxes, Size image, const BoxLaw& law) {
+std::vector<std::size_t> clip_and_drop_boxes(std::vector<ObjectBox>& boxes, Size image, const BoxRule& rule) {
   check_image(image);
-  if (!(law.min_area >= 0 && law.min_share >= 0 && law.min_share <= 1)) {
+  if (!(rule.min_area >= 0 && rule.min_share >= 0 && rule.min_share <= 1)) {
     throw Error("[boxes] min_area must not be negative and min_share must be 0 to 1");
   }
   std::vector<std::size_t> kept;
@@ -110,7 +110,7 @@ std::vector<std::size_t> clip_and_drop_boxes(std::vector<ObjectBox>& boxes, Size
   clip_boxes(boxes);
   for (std::size_t i = 0; i < before.size(); ++i) {
     const double now = area(boxes[i]), whole = area(before[i]);
-    const bool keep = now > 0 && now * image.height * image.width >= law.min_area && now >= law.min_share * whole;
+    const bool keep = now > 0 && now * image.height * image.width >= rule.min_area && now >= rule.min_share * whole;
     if (!keep) continue;
     boxes[kept.size()] = boxes[i];
     kept.push_back(i);

@@ -28,12 +28,12 @@ void rotate_boxes(std::span<ObjectBox> boxes, Size image, const Rotation& rotati
 void clip_boxes(std::span<ObjectBox> boxes);
 
 // Which boxes are worth keeping.
-struct BoxLaw {
+struct BoxRule {
   double min_area = 1;   // pixels of the clipped box
   double min_share = 0;  // clipped area over the whole box's, 0 to 1
 };
 // Clips the boxes, removes those that fall below the rule, and returns the former positions of those that stay, in
 // order, for the labels beside them. `image`: the image they are fractions of now.
-std::vector<std::size_t> clip_and_drop_boxes(std::vector<ObjectBox>& boxes, Size image, const BoxLaw& law);
+std::vector<std::size_t> clip_and_drop_boxes(std::vector<ObjectBox>& boxes, Size image, const BoxRule& rule);
 
 }  // namespace ridgeline::image

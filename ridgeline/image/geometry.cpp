@@ -25,13 +25,13 @@ bool covers_an_object(Size image, const Box& box, std::span<const ObjectBox> obj
   return objects.empty();
 }
 
-Box centred_fallback(Size image, const CropLaw& law) {
+Box centred_fallback(Size image, const CropRule& rule) {
   const double ratio = static_cast<double>(image.width) / image.height;
   int height = image.height, width = image.width;
-  if (ratio < law.ratio_low) {
-    height = round_half_even(width / law.ratio_low);
-  } else if (ratio > law.ratio_high) {
-    width = round_half_even(height * law.ratio_high);
+  if (ratio < rule.ratio_low) {
+    height = round_half_even(width / rule.ratio_low);
+  } else if (ratio > rule.ratio_high) {
+    width = round_half_even(height * rule.ratio_high);
   }
   height = std::clamp(height, 1, image.height);
   width = std::clamp(width, 1, image.width);
@@ -55,25 +55,25 @@ int round_half_even(double x) {
   return static_cast<int>(low % 2 == 0 ? low : low + 1);
 }
 
-void check_crop_law(const CropLaw& law) {
-  const bool good = law.scale_low > 0 && law.scale_low <= law.scale_high && law.scale_high <= 1.0 &&
-                    law.ratio_low > 0 && law.ratio_low <= law.ratio_high && std::isfinite(law.ratio_high) &&
-                    law.attempts >= 1 && law.min_object_covered >= 0 && law.min_object_covered <= 1;
+void check_crop_rule(const CropRule& rule) {
+  const bool good = rule.scale_low > 0 && rule.scale_low <= rule.scale_high && rule.scale_high <= 1.0 &&
+                    rule.ratio_low > 0 && rule.ratio_low <= rule.ratio_high && std::isfinite(rule.ratio_high) &&
+                    rule.attempts >= 1 && rule.min_object_covered >= 0 && rule.min_object_covered <= 1;
   if (good) return;
   throw Error(
       "[random_resized_crop] needs 0 < scale low <= high <= 1, 0 < ratio low <= high, attempts >= 1 and "
       "min_object_covered from 0 to 1; got scale (" +
-      std::to_string(law.scale_low) + ", " + std::to_string(law.scale_high) + "), ratio (" +
-      std::to_string(law.ratio_low) + ", " + std::to_string(law.ratio_high) + "), attempts " +
-      std::to_string(law.attempts) + ", min_object_covered " + std::to_string(law.min_object_covered));
+      std::to_string(rule.scale_low) + ", " + std::to_string(rule.scale_high) + "), ratio (" +
+      std::to_string(rule.ratio_low) + ", " + std::to_string(rule.ratio_high) + "), attempts " +
+      std::to_string(rule.attempts) + ", min_object_covered " + std::to_string(rule.min_object_covered));
 }
 
-Box random_resized_crop(Size image, const CropLaw& law, SampleRandom& random, std::span<const ObjectBox> objects) {
+Box random_resized_crop(Size image, const CropRule& rule, SampleRandom& random, std::span<const ObjectBox> objects) {
   check_size("random_resized_crop", image);
   const double area = static_cast<double>(image.height) * image.width;
-  const double log_low = portable_log(law.ratio_low), log_high = portable_log(law.ratio_high);
-  for (int attempt = 0; attempt < law.attempts; ++attempt) {
-    const double target = area * random.uniform(law.scale_low, law.scale_high);
+  const double log_low = portable_log(rule.ratio_low), log_high = portable_log(rule.ratio_high);
+  for (int attempt = 0; attempt < rule.attempts; ++attempt) {
+    const double target = area * random.uniform(rule.scale_low, rule.scale_high);
     const double ratio = portable_exp(random.uniform(log_low, log_high));
     const int width = round_half_even(std::sqrt(target * ratio));
     const int height = round_half_even(std::sqrt(target / ratio));
@@ -81,9 +81,9 @@ Box random_resized_crop(Size image, const CropLaw& law, SampleRandom& random, st
     const int top = static_cast<int>(random.integer(0, image.height - height));
     const int left = static_cast<int>(random.integer(0, image.width - width));
     const Box box{top, left, height, width};
-    if (covers_an_object(image, box, objects, law.min_object_covered)) return box;
+    if (covers_an_object(image, box, objects, rule.min_object_covered)) return box;
   }
-  return objects.empty() ? centred_fallback(image, law) : Box{0, 0, image.height, image.width};
+  return objects.empty() ? centred_fallback(image, rule) : Box{0, 0, image.height, image.width};
 }
 
 Size resized_short_side(Size image, int size, SizeRule rule) {

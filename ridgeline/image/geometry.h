@@ -18,7 +18,7 @@ struct ObjectBox {
   float ymin = 0, xmin = 0, ymax = 1, xmax = 1;
 };
 
-struct CropLaw {
+struct CropRule {
   double scale_low = 0.08;  // share of the image's area
   double scale_high = 1.0;
   double ratio_low = 3.0 / 4.0;  // width over height
@@ -29,12 +29,13 @@ struct CropLaw {
 };
 
 // Error for a rule no image can meet (scale or ratio reversed or not positive, no attempts).
-void check_crop_law(const CropLaw& law);
+void check_crop_rule(const CropRule& rule);
 
 // torchvision's RandomResizedCrop.get_params: area uniform, aspect ratio log-uniform, sides rounded half to even, then
 // the row, then the column, both ends included. Draws two doubles an attempt and two integers an accepted one. After
 // `attempts` failures the largest centred box within the ratios, or the whole image when objects were given.
-Box random_resized_crop(Size image, const CropLaw& law, SampleRandom& random, std::span<const ObjectBox> objects = {});
+Box random_resized_crop(Size image, const CropRule& rule, SampleRandom& random,
+                        std::span<const ObjectBox> objects = {});
 
 // How the long side is rounded when the short one is given.
 enum class SizeRule {

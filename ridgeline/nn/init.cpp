@@ -13,13 +13,13 @@ Fans fans_of(const Shape& shape) {
   return {window * shape[3], window * shape[0]};
 }
 
-Init he_uniform(const Fans& fans) { return {Init::Law::uniform, std::sqrt(6.0 / static_cast<double>(fans.in))}; }
+Init he_uniform(const Fans& fans) { return {Init::Rule::uniform, std::sqrt(6.0 / static_cast<double>(fans.in))}; }
 
 Init glorot_uniform(const Fans& fans) {
-  return {Init::Law::uniform, std::sqrt(6.0 / (static_cast<double>(fans.in) + static_cast<double>(fans.out)))};
+  return {Init::Rule::uniform, std::sqrt(6.0 / (static_cast<double>(fans.in) + static_cast<double>(fans.out)))};
 }
 
-Init scaled_uniform(const Fans& fans) { return {Init::Law::uniform, std::sqrt(1.0 / static_cast<double>(fans.in))}; }
+Init scaled_uniform(const Fans& fans) { return {Init::Rule::uniform, std::sqrt(1.0 / static_cast<double>(fans.in))}; }
 
 Init he_normal(std::int64_t fan) { return normal(std::sqrt(2.0 / static_cast<double>(fan))); }
 

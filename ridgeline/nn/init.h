@@ -1,6 +1,6 @@
 // ridgeline/nn/init.h
 //
-// Laws of initialisation. A law is resolved to its numbers when a parameter is declared, where fan-in and fan-out are
+// Rules of initialisation. A rule is resolved to its numbers when a parameter is declared, where fan-in and fan-out are
 // known: a constant, a uniform bound or a standard deviation.
 #pragma once
 
@@ -11,11 +11,11 @@
 namespace ridgeline::nn {
 
 struct Init {
-  enum class Law { constant, uniform, normal };
-  Law law = Law::constant;
+  enum class Rule { constant, uniform, normal };
+  Rule rule = Rule::constant;
   double amount = 0;  // the constant; the bound b of U(-b,b); the standard deviation of N(0,amount)
 
-  bool zeros() const { return law == Law::constant && amount == 0; }
+  bool zeros() const { return rule == Rule::constant && amount == 0; }
 };
 
 // Inputs and outputs of one unit: [K,R,S,C] has R*S*C and R*S*K, [out,in] has in and out.
@@ -25,10 +25,10 @@ struct Fans {
 };
 Fans fans_of(const Shape& shape);
 
-inline Init constant(double value) { return {Init::Law::constant, value}; }
+inline Init constant(double value) { return {Init::Rule::constant, value}; }
 inline Init zeros() { return constant(0); }
 inline Init ones() { return constant(1); }
-inline Init normal(double deviation) { return {Init::Law::normal, deviation}; }
+inline Init normal(double deviation) { return {Init::Rule::normal, deviation}; }
 // U(+-sqrt(6 / fan_in)), He et al. 2015.
 Init he_uniform(const Fans& fans);
 // U(+-sqrt(6 / (fan_in + fan_out))), Glorot and Bengio 2010: "xavier".

@@ -12,8 +12,8 @@ struct Weights {
   Value bias;  // undefined if the layer has none
 };
 
-Weights declare(ModelContext& context, const std::string& name, Shape shape, bool bias, InitLaw weight_init,
-                InitLaw bias_init, const Suffixes& suffixes) {
+Weights declare(ModelContext& context, const std::string& name, Shape shape, bool bias, InitRule weight_init,
+                InitRule bias_init, const Suffixes& suffixes) {
   const Fans fans = fans_of(shape);
   const std::int64_t out = shape[0];
   Weights weights;

@@ -1,7 +1,7 @@
 // ridgeline/nn/layers.h
 //
 // Ops together with the parameters they own. A layer declares its parameters in the ModelContext as
-// <name><suffix of weight or bias> and names its ops "<name>/...". Laws of initialisation are functions of the fans.
+// <name><suffix of weight or bias> and names its ops "<name>/...". Rules of initialisation are functions of the fans.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace ridgeline::nn {
 
-using InitLaw = Init (*)(const Fans&);
+using InitRule = Init (*)(const Fans&);
 inline Init zero_init(const Fans&) { return zeros(); }
 inline Init he_normal_fan_in(const Fans& fans) { return he_normal(fans.in); }
 inline Init he_normal_fan_out(const Fans& fans) { return he_normal(fans.out); }
@@ -33,8 +33,8 @@ struct ConvLayer {
   Padding pad = 0;
   bool bias = true;
   bool relu = false;
-  InitLaw weight_init = scaled_uniform;
-  InitLaw bias_init = scaled_uniform;  // of the fans of the kernel
+  InitRule weight_init = scaled_uniform;
+  InitRule bias_init = scaled_uniform;  // of the fans of the kernel
   Suffixes suffixes = kTorchSuffixes;
 };
 Value conv_layer(ModelContext& context, Value x, const ConvLayer& layer, const At& at = At::current());
@@ -43,8 +43,8 @@ struct DenseLayer {
   std::string name;
   std::int64_t out = 0;
   bool relu = false;
-  InitLaw weight_init = scaled_uniform;
-  InitLaw bias_init = scaled_uniform;
+  InitRule weight_init = scaled_uniform;
+  InitRule bias_init = scaled_uniform;
   Suffixes suffixes = kTorchSuffixes;
 };
 Value dense_layer(ModelContext& context, Value x, const DenseLayer& layer, const At& at = At::current());

@@ -1,7 +1,7 @@
 // ridgeline/nn/models.h
 //
 // The models by name, each with what the rest of the program must know of it: image size, evaluation transform,
-// normalisation, laws of initialisation, smallest image. The table is constant: any thread may read it.
+// normalisation, rules of initialisation, smallest image. The table is constant: any thread may read it.
 #pragma once
 
 #include <array>

@@ -44,14 +44,14 @@ Tensor initialize(const ParameterSpec& spec, std::uint64_t seed) {
   if (spec.init.zeros()) return Tensor::zeros(spec.dtype, spec.shape);
   Tensor tensor(spec.dtype, spec.shape);
   const std::int64_t elements = tensor.elements();
-  if (spec.init.law == Init::Law::constant) {
+  if (spec.init.rule == Init::Rule::constant) {
     for (std::int64_t i = 0; i < elements; ++i) tensor.set(i, spec.init.amount);
     return tensor;
   }
   RIDGELINE_CHECK(spec.dtype == DType::f32, "random values are drawn for f32 parameters only");
   const PhiloxKey key = philox_key(seed, "init/" + spec.name);
   float* values = tensor.data<float>();
-  const auto fill = spec.init.law == Init::Law::uniform ? device::fill_symmetric_uniform : fill_normal;
+  const auto fill = spec.init.rule == Init::Rule::uniform ? device::fill_symmetric_uniform : fill_normal;
   parallel_for((elements + 3) / 4, 4096, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t count = std::min(4 * end, elements) - 4 * begin;
     fill(key, spec.init.amount, static_cast<std::uint64_t>(begin),

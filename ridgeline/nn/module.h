@@ -1,7 +1,7 @@
 // ridgeline/nn/module.h
 //
 // How a model declares what it needs while it builds its graph: parameters and batch-norm statistics by name, shape and
-// law of initialisation. A model is a function from a ModelContext to logits; it keeps no state.
+// rule of initialisation. A model is a function from a ModelContext to logits; it keeps no state.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct ParameterSpec {
   bool trainable() const { return role == ParameterRole::trainable; }
 };
 
-// The value at the start of a run: a pure function of (seed, name, shape, law), whatever was declared before and
+// The value at the start of a run: a pure function of (seed, name, shape, rule), whatever was declared before and
 // however many threads there are.
 Tensor initialize(const ParameterSpec& spec, std::uint64_t seed);
 

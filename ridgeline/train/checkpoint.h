@@ -20,7 +20,7 @@ namespace ridgeline::train {
 
 struct CheckpointInfo {
   std::string model;
-  std::string init;  // law of initialisation
+  std::string init;  // rule of initialisation
   bool final_relu = false;
   std::int64_t num_classes = 0;
   std::int64_t image_size = 0;

@@ -94,17 +94,17 @@ void check_classes(const Part& val, const ClassNames& trained, std::int64_t num_
 
 data::StandardPipeline pipeline_of(const Recipe& recipe) {
   const nn::ModelInfo& model = nn::model_named(recipe.model);
-  const nn::EvaluationTransform law = nn::evaluation_transform(model, side(recipe));
-  data::StandardPipeline pipeline{.image_size = law.crop,
+  const nn::EvaluationTransform rule = nn::evaluation_transform(model, side(recipe));
+  data::StandardPipeline pipeline{.image_size = rule.crop,
                                   .batch_size = recipe.batch_size,
                                   .mean = {model.mean.begin(), model.mean.end()},
                                   .std = {model.std.begin(), model.std.end()},
                                   .seed = recipe.seed,
                                   .min_area = recipe.min_area,
                                   .flip = recipe.flip,
-                                  .resize = {law.resize},
+                                  .resize = {rule.resize},
                                   .drop_remainder = recipe.eval_drop_remainder};
-  if (law.rule == nn::ResizeRule::exact) pipeline.resize.push_back(law.resize);
+  if (rule.rule == nn::ResizeRule::exact) pipeline.resize.push_back(rule.resize);
   return pipeline;
 }
 

@@ -146,7 +146,7 @@ TEST(DatasetTools, ExportWritesWhatTheApiWrites) {
   const std::string flags = " --model=resnet20 --batch_size=8 --data_dir=" + dir;
   EXPECT_EQ(dataset("export-json --seed=4 --min_area=0.25" + flags).text, run.training->to_json(2) + "\n");
   EXPECT_EQ(dataset("export-json --eval" + flags).text, run.validation->to_json(2) + "\n");
-  // A model's own law: its exact resize, its mean.
+  // A model's own rule: its exact resize, its mean.
   expect(dataset("export-json --model=alexnet --eval --data_dir=" + dir), 0, {"\"size\": 128", "\"center_crop\""});
   expect(dataset("export-json --model=alexnett --data_dir=" + dir), 2, {"alexnett"});
   expect(dataset("export-json --data_dir=" + dir + " --out=" + root() + "/no/such/g.json"), 1, {"/no/such"});

@@ -116,15 +116,16 @@ TEST(ColourTransforms, ColorJitterTakesTorchvisionsNumbersAndRanges) {
   const Pictures pictures;
   for (std::uint64_t i = 0; i < 6; ++i) {
     const image::Image whole = pictures.decoded(i);
-    const auto wanted = [&](const image::ColourJitterLaw& law, std::uint64_t epoch) {
+    const auto wanted = [&](const image::ColourJitterRule& rule, std::uint64_t epoch) {
       SampleRandom random = Pictures::draws("color_jitter", i, epoch);
-      const image::ColourJitter jitter = image::draw_colour_jitter(law, random);
+      const image::ColourJitter jitter = image::draw_colour_jitter(rule, random);
       return made(whole, [&](View v, std::uint8_t* o) { image::apply_colour_jitter(v, jitter, o); });
     };
     const ColorJitterOptions numbers{.brightness = 0.4, .contrast = 0.3, .saturation = 1.5, .hue = 0.1};
-    expect_pixels(pictures.through({ColorJitter(numbers)}, i), wanted(image::colour_jitter_law(0.4, 0.3, 1.5, 0.1), 0));
+    expect_pixels(pictures.through({ColorJitter(numbers)}, i),
+                  wanted(image::colour_jitter_rule(0.4, 0.3, 1.5, 0.1), 0));
     expect_pixels(pictures.through({RandomColorAdjust(numbers)}, i, 3),
-                  wanted(image::colour_jitter_law(0.4, 0.3, 1.5, 0.1), 3));
+                  wanted(image::colour_jitter_rule(0.4, 0.3, 1.5, 0.1), 3));
     expect_pixels(pictures.through({ColorJitter({.saturation = {0.2, 0.4}, .hue = {-0.1, 0.3}})}, i),
                   wanted({.saturation = {0.2, 0.4}, .hue = {-0.1, 0.3}}, 0));
     expect_pixels(pictures.through({RandomBrightness({0.5, 0.6})}, i), wanted({.brightness = {0.5, 0.6}}, 0));
@@ -192,16 +193,16 @@ TEST(ColourTransforms, RandomErasingFillsFloatsAfterNormalize) {
   }
 }
 
-TEST(ColourTransforms, CutOutFillsSquaresByEitherLaw) {
+TEST(ColourTransforms, CutOutFillsSquaresByEitherRule) {
   const Pictures pictures;
-  for (const auto& [name, law] :
-       {std::pair{"centre", image::CutoutLaw::centre}, {"mindata", image::CutoutLaw::mindata}}) {
+  for (const auto& [name, rule] :
+       {std::pair{"centre", image::CutoutRule::centre}, {"mindata", image::CutoutRule::mindata}}) {
     const image::Image whole = pictures.decoded(1);
     const image::Size size{whole.height(), whole.width()};
     image::Image wanted = whole;
     SampleRandom random = Pictures::draws("cutout", 1, 2);
     for (int k = 0; k < 3; ++k)
-      image::erase(wanted.data(), size, 3, image::draw_cutout_box(size, 7, random, law), {9, 9, 9});
+      image::erase(wanted.data(), size, 3, image::draw_cutout_box(size, 7, random, rule), {9, 9, 9});
     expect_pixels(pictures.through({CutOut(7, {.num_patches = 3, .law = name, .fill = 9})}, 1, 2), wanted);
   }
 }

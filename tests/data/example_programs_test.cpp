@@ -1,5 +1,5 @@
 // The programs of examples/ that use the data engine alone do what their comments say.
-#include "source_laws.h"
+#include "source_rules.h"
 #include "tests/support/program.h"
 
 namespace ridgeline::data::testing {

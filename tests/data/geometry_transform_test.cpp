@@ -49,15 +49,15 @@ TEST(GeometryTransforms, RotationsAreImageRotations) {
 TEST(GeometryTransforms, AffineIsTheMatrixOfItsArguments) {
   const Pictures pictures;
   const image::Image whole = pictures.decoded(1);
-  const image::AffineLaw law{20, 3, -2, 1.2, 5, -7};
+  const image::AffineRule rule{20, 3, -2, 1.2, 5, -7};
   const AffineOptions options{.angle = 20, .translate = {3, -2}, .scale = 1.2, .shear = {5, -7}, .fill = 9};
   expect_pixels(pictures.through({Affine(options)}, 1),
-                warped(whole, image::affine_matrix(law, size_of(whole)), Sampling::nearest, {9, 9, 9}));
+                warped(whole, image::affine_matrix(rule, size_of(whole)), Sampling::nearest, {9, 9, 9}));
   AffineOptions off = options;
   off.center = {{2, 5}};
   off.interpolation = "bilinear";
   expect_pixels(pictures.through({Affine(off)}, 1),
-                warped(whole, image::affine_matrix(law, 2, 5), Sampling::bilinear, {9, 9, 9}));
+                warped(whole, image::affine_matrix(rule, 2, 5), Sampling::bilinear, {9, 9, 9}));
 }
 
 TEST(GeometryTransforms, RandomAffineDrawsWhatImageDraws) {
@@ -65,14 +65,14 @@ TEST(GeometryTransforms, RandomAffineDrawsWhatImageDraws) {
   for (std::uint64_t i = 0; i < 6; ++i) {
     const image::Image whole = pictures.decoded(i);
     SampleRandom random = Pictures::draws("random_affine", i, 1);
-    const image::RandomAffineLaw law{{-10, 30}, 0.1, 0.3, {0.5, 1.5}, {-4, 8}, {-3, 3}};
-    const image::AffineLaw drawn = image::draw_affine(law, size_of(whole), random);
+    const image::RandomAffineRule rule{{-10, 30}, 0.1, 0.3, {0.5, 1.5}, {-4, 8}, {-3, 3}};
+    const image::AffineRule drawn = image::draw_affine(rule, size_of(whole), random);
     const RandomAffineOptions options{
         .translate = {{0.1, 0.3}}, .scale = {{0.5, 1.5}}, .shear = {-4, 8, -3, 3}, .interpolation = "bilinear"};
     expect_pixels(pictures.through({RandomAffine({-10, 30}, options)}, i, 1),
                   warped(whole, image::affine_matrix(drawn, size_of(whole)), Sampling::bilinear, {}));
     SampleRandom again = Pictures::draws("random_affine", i);
-    const image::AffineLaw plain = image::draw_affine({{-15, 15}, 0, 0, {1, 1}, {-5, 5}, {}}, size_of(whole), again);
+    const image::AffineRule plain = image::draw_affine({{-15, 15}, 0, 0, {1, 1}, {-5, 5}, {}}, size_of(whole), again);
     expect_pixels(pictures.through({RandomAffine(15, {.shear = {5}})}, i),
                   warped(whole, image::affine_matrix(plain, size_of(whole)), Sampling::nearest, {}));
   }

@@ -415,9 +415,9 @@ TEST(MindDataJson, RefusesWhatMindDataCannotSay) {
   const Dataset folder = folder_at("x"), sized = folder.map(Resize({8, 8}, {.interpolation = "bicubic"}));
   const auto write = [](const Dataset& data) { return to_minddata_json(data.graph()); };
   EXPECT_NO_THROW(write(sized.batch(2)));
-  EXPECT_ERROR(write(folder.map(Resize({8, 8})).batch(2)), "no interpolation with the law of 'bilinear'");
+  EXPECT_ERROR(write(folder.map(Resize({8, 8})).batch(2)), "no interpolation with the rule of 'bilinear'");
   EXPECT_ERROR(to_minddata_json(folder.map(Resize({8, 8}, {.interpolation = "lanczos"})).graph(), -1, kPillow),
-               "no interpolation with the law of 'lanczos'");
+               "no interpolation with the rule of 'lanczos'");
   EXPECT_ERROR(write(folder.shuffle()), "MindData's Shuffle has a buffer");
   EXPECT_ERROR(write(folder.shuffle({.seed = 3, .buffer = 8})), "does not write the seed of a shuffle down");
   EXPECT_ERROR(write(folder.sample(RandomSampler({.seed = 3}))), "does not write the seed of this sampler down");

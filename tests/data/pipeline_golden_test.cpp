@@ -11,7 +11,7 @@
 #include "ridgeline/format/record/example.h"
 #include "ridgeline/format/record/tar.h"
 #include "ridgeline/format/record/tfrecord.h"
-#include "source_laws.h"
+#include "source_rules.h"
 
 namespace ridgeline::data::testing {
 namespace {

@@ -122,7 +122,7 @@ TEST(Samplers, PKTakesKRowsOfPClasses) {
   EXPECT_ERROR(records(data.shuffle().sample(PKSampler(1))), "put it right above one, not above shuffle");
 }
 
-TEST(Samplers, DistributedPartsFollowMindDatasLaw) {
+TEST(Samplers, DistributedPartsFollowMindDatasRule) {
   const Dataset ten = rows_in_memory(10);
   const auto part = [&](std::int64_t rank, DistributedSamplerOptions options) {
     options.shuffle = false;

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "ridgeline/data/ir/generators.h"
-#include "source_laws.h"
+#include "source_rules.h"
 
 namespace ridgeline::data::testing {
 namespace {
@@ -61,16 +61,16 @@ std::vector<std::int64_t> count_from(std::int64_t first, std::int64_t end) {
   return all;
 }
 
-TEST(Generators, KeepTheLaws) {
-  register_generator("laws by index", {.schema = schema(), .rows = 11, .row = row});
-  register_stream("laws in turn", stream(std::make_shared<Life>(), 11, 11, 4));
-  const Dataset by_index = FromGenerator("laws by index"), in_turn = FromStream("laws in turn");
-  expect_laws(by_index, 11);
-  expect_laws(in_turn, 11);
+TEST(Generators, KeepTheRules) {
+  register_generator("rules by index", {.schema = schema(), .rows = 11, .row = row});
+  register_stream("rules in turn", stream(std::make_shared<Life>(), 11, 11, 4));
+  const Dataset by_index = FromGenerator("rules by index"), in_turn = FromStream("rules in turn");
+  expect_rules(by_index, 11);
+  expect_rules(in_turn, 11);
   EXPECT_EQ(digest(rows_of(by_index), {"n", "list", "text"}), digest(rows_of(in_turn), {"n", "list", "text"}));
   EXPECT_EQ(text_of(rows_of(by_index)[9], "text"), "row 9");
-  register_generator("laws, changed", {.schema = schema(), .rows = 11, .row = row, .version = 2});
-  EXPECT_NE(fingerprint(FromGenerator("laws, changed")), fingerprint(by_index));
+  register_generator("rules, changed", {.schema = schema(), .rows = 11, .row = row, .version = 2});
+  EXPECT_NE(fingerprint(FromGenerator("rules, changed")), fingerprint(by_index));
   EXPECT_ERROR(FromGenerator("not there"), "no generator 'not there' is registered");
   EXPECT_ERROR(FromStream("not there"), "no stream 'not there' is registered");
 }

@@ -1,6 +1,6 @@
 // Getters answer without a run, and without the files where the arguments tell enough.
 #include "ridgeline/data/ir/generators.h"
-#include "source_laws.h"
+#include "source_rules.h"
 
 namespace ridgeline::data::testing {
 namespace {

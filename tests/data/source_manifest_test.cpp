@@ -1,6 +1,6 @@
 // Images in files: class folders, files by pattern, CSV and JSON-lines manifests.
 #include "ridgeline/core/file.h"
-#include "source_laws.h"
+#include "source_rules.h"
 
 namespace ridgeline::data::testing {
 namespace {
@@ -29,7 +29,7 @@ TEST(ManifestSources, FilesCsvAndJsonLinesGiveTheImagesOfTheFolders) {
           {.manifest = {.columns = {"file", "label:i32", "weight:f64"}, .image = "file", .num_classes = 3}});
   const Dataset json = JsonLines(dir / "rows.jsonl", {.columns = {"label:i32", "file", "box:f32[]"}, .image = "file"});
   const Dataset files = Files({dir / "train/*/*.jpg"});
-  for (const Dataset& source : {folders, csv, json, files}) expect_laws(source, 12);
+  for (const Dataset& source : {folders, csv, json, files}) expect_rules(source, 12);
 
   const std::uint64_t expected = digest(rows_of(folders), {"image", "label"});
   EXPECT_EQ(digest(rows_of(csv), {"image", "label"}), expected);
@@ -81,7 +81,7 @@ TEST(ManifestSources, NamesInAHeaderAreNoDeclarations) {
   EXPECT_EQ(to_string(all.columns()), to_string(Schema{{"", DType::bytes, Shape{}},
                                                        {"time:start", DType::bytes, Shape{}},
                                                        {"label:i32", DType::bytes, Shape{}}}));
-  expect_laws(all, 2);
+  expect_rules(all, 2);
   EXPECT_EQ(text_of(rows_of(all)[1], "label:i32"), "dog");
   EXPECT_EQ(text_of(rows_of(all)[1], ""), "1");
   const Dataset declared = Csv(dir / "a.csv", {.manifest = {.columns = {"time:start:f32", "label:i32:bytes"}}});

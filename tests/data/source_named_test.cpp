@@ -1,7 +1,7 @@
 // Data sets that have a name, each reader with files written here; MNIST and CIFAR-10 as they are published.
 #include "ridgeline/core/file.h"
 #include "ridgeline/image/png/png.h"
-#include "source_laws.h"
+#include "source_rules.h"
 
 namespace ridgeline::data::testing {
 namespace {
@@ -41,8 +41,8 @@ TEST(NamedSets, ClassFoldersAreImageNets) {
   write_folders(dir / "train", 2, 3);
   write_folders(dir / "validation", 2, 2, 9);
   const Dataset train = NamedSet("imagenet", "train", dir.path()), val = NamedSet("imagenet", "val", dir.path());
-  expect_laws(train, 6);
-  expect_laws(val, 4);
+  expect_rules(train, 6);
+  expect_rules(val, 4);
   EXPECT_EQ(digest(rows_of(train), {"image", "label"}),
             digest(rows_of(ImageFolder(dir / "train")), {"image", "label"}));
   EXPECT_EQ(train.num_classes(), 2);
@@ -59,7 +59,7 @@ TEST(NamedSets, IdxFilesMayLieOnTheirSideAndCountFromOne) {
              big_endian(0x803) + big_endian(2) + big_endian(3) + big_endian(2) + "adbecfADBECF");
   write_text(dir / "emnist-letters-train-labels-idx1-ubyte", big_endian(0x801) + big_endian(2) + "\x01\x1a");
   const Dataset data = NamedSet("emnist_letters", "train", dir.path());
-  expect_laws(data, 2);
+  expect_rules(data, 2);
   const std::vector<Row> rows = rows_of(data);
   EXPECT_EQ(rows[1].at("image").shape(), (Shape{2, 3, 1}));
   EXPECT_EQ(std::string(static_cast<const char*>(rows[1].at("image").raw()), 6), "ABCDEF");
@@ -87,7 +87,7 @@ TEST(NamedSets, CifarsRecordsBothWays) {
   write_text(dir / "cifar-100-binary/train.bin", "\x13\x63" + pixels + "\x01\x02" + pixels);
   const Dataset fine = NamedSet("cifar100", "train", dir.path());
   const Dataset coarse = Cifar({dir / "cifar-100-binary/train.bin"}, CifarKind::cifar100_coarse);
-  expect_laws(fine, 2);
+  expect_rules(fine, 2);
   EXPECT_EQ(number_of(rows_of(fine)[0], "label"), 99);
   EXPECT_EQ(number_of(rows_of(coarse)[0], "label"), 19);
   EXPECT_EQ(fine.num_classes(), 100);
@@ -110,7 +110,7 @@ TEST(NamedSets, FlowersJoinTheirMatlabFiles) {
   const std::string first = write_jpeg(dir / "jpg/image_00001.jpg", 20, 20, 1);
   write_jpeg(dir / "jpg/image_00003.jpg", 20, 20, 3);
   const Dataset data = NamedSet("flowers102", "train", dir.path());
-  expect_laws(data, 2);
+  expect_rules(data, 2);
   const std::vector<Row> rows = rows_of(data);
   EXPECT_EQ(number_of(rows[0], "label"), 101);
   EXPECT_EQ(number_of(rows[1], "label"), 4);
@@ -134,7 +134,7 @@ TEST(NamedSets, ManifestsChooseByUsage) {
   write_text(dir / "m.manifest", line(dir / "a.jpg", "train", "dog") + line(dir / "a.jpg", "eval", "cat") +
                                      line(dir / "a.jpg", "train", "cat"));
   const Dataset data = NamedSet("manifest", "train", dir / "m.manifest");
-  expect_laws(data, 2);
+  expect_rules(data, 2);
   EXPECT_EQ(number_of(rows_of(data)[0], "label"), 1);
   EXPECT_EQ(data.class_names(), (std::vector<std::string>{"cat", "dog"}));
   expect_fingerprint_follows([&] { return NamedSet("manifest", "train", dir / "m.manifest"); },
@@ -154,7 +154,7 @@ TEST(NamedSets, BoxesOfVocAndCocoAreFractions) {
   write_jpeg(dir / "voc/JPEGImages/x.jpg", 80, 40, 1);
   write_jpeg(dir / "voc/JPEGImages/y.jpg", 40, 20, 2);
   const Dataset voc = NamedSet("voc", "train", dir / "voc", true);
-  expect_laws(voc, 2);
+  expect_rules(voc, 2);
   const std::vector<Row> rows = rows_of(voc);
   const float expected[2][4] = {{10.f / 80, 0, 40.f / 80, 20.f / 40}, {10.f / 40, 0, 1, 1}};
   for (std::size_t i = 0; i < 2; ++i) {
@@ -232,7 +232,7 @@ TEST(NamedSets, CifarTenFromLosslessPixels) {
   EXPECT_EQ(batch->image().data<std::uint8_t>()[0], 158);
   for (int n = 0; n < 1000; ++n)
     ASSERT_EQ(std::memcmp(batch->image().data<std::uint8_t>() + 3072 * n, pixels.row(n), 3072), 0) << n;
-  expect_laws(data.take(20), 20);
+  expect_rules(data.take(20), 20);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "ridgeline/format/record/packed.h"
 #include "ridgeline/format/record/tar.h"
 #include "ridgeline/format/record/tfrecord.h"
-#include "source_laws.h"
+#include "source_rules.h"
 
 namespace ridgeline::data::testing {
 namespace {
@@ -27,7 +27,7 @@ void write_records(const std::string& path, int first, int count, Compression co
   writer.close();
 }
 
-TEST(RecordSources, TFRecordsAndExamplesKeepTheLaws) {
+TEST(RecordSources, TFRecordsAndExamplesKeepTheRules) {
   const TempDir dir;
   write_records(dir / "a-0", 0, 5);
   write_records(dir / "a-1", 5, 1, Compression::gzip);
@@ -36,8 +36,8 @@ TEST(RecordSources, TFRecordsAndExamplesKeepTheLaws) {
   const Dataset examples = Examples(
       {dir / "a-*"},
       {.columns = {"name", "image/class/label", "x"}, .label = "image/class/label", .label_base = 1, .num_classes = 4});
-  expect_laws(records, 12);
-  expect_laws(examples, 12);
+  expect_rules(records, 12);
+  expect_rules(examples, 12);
   EXPECT_EQ(digest(rows_of(records), {"label"}), digest(rows_of(examples), {"label"}));
   EXPECT_EQ(text_of(rows_of(examples)[7], "name"), "n7");
   EXPECT_EQ(rows_of(examples)[7].at("x").data<float>()[0], 7);
@@ -109,7 +109,7 @@ TEST(ShardingByFile, EveryFileBelongsToOnePart) {
   for (std::int64_t part = 0; part < 2; ++part) {
     const Dataset data = Examples(
         {dir / "a-*"}, {.schema = dir / "schema.json", .record_files = {.file_shards = 2, .file_shard = part}});
-    expect_laws(data, part == 0 ? 1 + 3 + 5 : 2 + 4);
+    expect_rules(data, part == 0 ? 1 + 3 + 5 : 2 + 4);
     for (const Row& row : rows_of(data)) names.insert(text_of(row, "name"));
   }
   EXPECT_EQ(names.size(), 15u);
@@ -194,7 +194,7 @@ TEST(RecordSources, TarAndPackedFilesGiveBackTheRecordsOfInception) {
   EXPECT_EQ(text_of(rows_of(from_tar)[3], "key"), "s/1003");
   EXPECT_EQ(from_packed.class_names().size(), 6u);
   EXPECT_EQ(from_packed.class_indexing()[5], (std::pair<std::string, std::int64_t>{"f", 5}));
-  for (const Dataset& source : {records, from_tar, from_packed}) expect_laws(source, 125);
+  for (const Dataset& source : {records, from_tar, from_packed}) expect_rules(source, 125);
 }
 
 TEST(RecordSources, TarAndPackedFaultsAreTheirRows) {
@@ -226,7 +226,7 @@ TEST(RecordSources, TarAndPackedFaultsAreTheirRows) {
   }
   packed.finish();
   const Dataset data = Packed({dir / "a.ridge"}, {"t", "n"});
-  expect_laws(data, 5);
+  expect_rules(data, 5);
   EXPECT_EQ(rows_of(data)[4].at("t").shape(), (Shape{4, 2}));
   EXPECT_EQ(number_of(rows_of(data)[4], "n"), 4);
   EXPECT_ERROR(Packed({dir / "a.ridge"}, {"m"}), "no column 'm': did you mean 'n'?");
@@ -266,7 +266,7 @@ TEST(RecordSources, AllTypesOfMindSporeArriveInBatches) {
   REQUIRE_PACK();
   const std::string folder = pack() + "/tfrecord/mindspore-alltypes";
   const Dataset data = Examples({folder + "/test.data"}, {.schema = folder + "/datasetSchema.json"});
-  expect_laws(data, 12);
+  expect_rules(data, 12);
   Iterator it(data.batch(12), {.pull = true});
   const auto batch = it.next();
   ASSERT_EQ(batch->columns().size(), 9u);  // and mask

@@ -370,7 +370,7 @@ TEST(Pack, KeepsImagesLabelsAndNames) {
   EXPECT_FALSE(std::filesystem::exists(dir / "a.ridge"));
 }
 
-TEST(Pack, StoresLargeImagesSmallerByTheLawOfResize) {
+TEST(Pack, StoresLargeImagesSmallerByTheRuleOfResize) {
   const TempDir dir;
   const auto write = [&](const char* name, int height, int width) {
     const std::vector<std::uint8_t> png = image::encode_png(picture(height, width, 3));

@@ -1,7 +1,7 @@
 #include "kernel_testing.h"
 #include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/device/cpu/isa.h"
-#include "ridgeline/device/cpu/onednn_common.h"
+#include "ridgeline/device/cpu/onednn/common.h"
 
 namespace ridgeline {
 namespace {

@@ -1,4 +1,4 @@
-#include "ridgeline/device/cpu/loop_kernels.h"
+#include "ridgeline/device/cpu/loop/kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -248,14 +248,14 @@ TEST_P(LoopKernels, RandomExpressionsGiveTheReferencesBits) {
   }
 }
 
-TEST_P(LoopKernels, ExponentialAndLogarithmFollowTheScalarLawBitByBit) {
+TEST_P(LoopKernels, ExponentialAndLogarithmFollowTheScalarRuleBitByBit) {
   constexpr std::int64_t n = 1 << 16;
   Tensor x(DType::f32, {n});
   for (std::uint32_t part = 0; part < 16; ++part) {
     for (std::int64_t i = 0; i < n; ++i) {
       const std::uint32_t bits = static_cast<std::uint32_t>(i) * 65521u + part * 268435399u;
       x.data<float>()[i] = std::bit_cast<float>(bits);
-      // Subnormal arguments are flushed before any law sees them.
+      // Subnormal arguments are flushed before any rule sees them.
       if (std::fpclassify(x.data<float>()[i]) == FP_SUBNORMAL) x.data<float>()[i] = static_cast<float>(i) * 1e-3f;
     }
     for (const char* op : {"exp", "log"}) {

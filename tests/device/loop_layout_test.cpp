@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "ridgeline/device/cpu/loop_kernels.h"
+#include "ridgeline/device/cpu/loop/kernels.h"
 #include "tests/device/loop_support.h"
 
 namespace ridgeline::device {

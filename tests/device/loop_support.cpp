@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "ridgeline/device/cpu/loop_kernels.h"
+#include "ridgeline/device/cpu/loop/kernels.h"
 
 namespace ridgeline::device {
 

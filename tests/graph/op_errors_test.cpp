@@ -172,7 +172,7 @@ TEST(OpErrors, LabelsOfMaskedRowsAreNotRead) {
   EXPECT_EQ(run_op("top_k_accuracy", {logits, labels({3, -1}), mask}, {{"k", std::int64_t{1}}})[0].at(0), 1);
 }
 
-TEST(OpLaws, TiesCountAsTopKHitsAndOnlyTheFirstMaximumIsTheArgmax) {
+TEST(OpRules, TiesCountAsTopKHitsAndOnlyTheFirstMaximumIsTheArgmax) {
   // A row of equal logits, as a final ReLU makes them.
   const Tensor logits = Tensor::of(std::vector<float>{0, 0, 0, 0, 1, 2, 2, 0}, {2, 4});
   const auto top = [&](std::int32_t first, std::int32_t second, std::int64_t k) {
@@ -188,14 +188,14 @@ TEST(OpLaws, TiesCountAsTopKHitsAndOnlyTheFirstMaximumIsTheArgmax) {
   EXPECT_EQ(argmax(3, 2), 0);
 }
 
-TEST(OpLaws, ARowThatIsNotFiniteIsNoHit) {
+TEST(OpRules, ARowThatIsNotFiniteIsNoHit) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor logits = Tensor::of(std::vector<float>{nan, 1, nan, nan}, {2, 2});
   EXPECT_EQ(run_op("argmax_accuracy", {logits, labels({1, 0})})[0].at(0), 0);
   EXPECT_EQ(run_op("top_k_accuracy", {logits, labels({1, 0})}, {{"k", std::int64_t{2}}})[0].at(0), 0);
 }
 
-TEST(OpLaws, MaximumPoolingTakesTheFirstOfEqualsAndLetsNaNThrough) {
+TEST(OpRules, MaximumPoolingTakesTheFirstOfEqualsAndLetsNaNThrough) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x = Tensor::of(std::vector<float>{5, 5, 1, nan, 5, 5, 2, 3}, {1, 2, 4, 1});
   const auto results = run_op("max_pool", {x}, {{"kernel", Integers{2, 2}}, {"stride", Integers{2, 2}}});
@@ -205,14 +205,14 @@ TEST(OpLaws, MaximumPoolingTakesTheFirstOfEqualsAndLetsNaNThrough) {
   EXPECT_EQ(results[1].at(1), 1);
 }
 
-TEST(OpLaws, PaddingNeverWinsAMaximum) {
+TEST(OpRules, PaddingNeverWinsAMaximum) {
   const Tensor x = Tensor::of(std::vector<float>{-3, -1, -2, -4}, {1, 2, 2, 1});
   const auto results =
       run_op("max_pool", {x}, {{"kernel", Integers{3, 3}}, {"stride", Integers{1, 1}}, {"pad", Integers{1, 1, 1, 1}}});
   for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(results[0].at(i), -1);
 }
 
-TEST(OpLaws, FlattenInBothOrders) {
+TEST(OpRules, FlattenInBothOrders) {
   const Tensor x = Tensor::of(std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7}, {1, 2, 2, 2});
   const auto row = [&](const char* order) {
     const Tensor y = run_op("flatten", {x}, {{"order", std::string(order)}})[0];

@@ -133,7 +133,7 @@ TEST(OpTable, EveryOpSaysWhetherItHasAGradient) {
 
 TEST(OpTable, EveryDefinitionIsComplete) {
   for (const OpDef& def : all_ops()) {
-    EXPECT_FALSE(def.law.empty()) << def.name;
+    EXPECT_FALSE(def.formula.empty()) << def.name;
     EXPECT_FALSE(def.results.empty()) << def.name;
     EXPECT_TRUE(def.infer) << def.name;
     EXPECT_EQ(static_cast<bool>(def.reference), !def.has(kCall)) << def.name;

@@ -13,9 +13,9 @@
 namespace ridgeline::image {
 namespace {
 
-Image blurred(const ImageView& in, const BlurLaw& law) {
+Image blurred(const ImageView& in, const BlurRule& rule) {
   Image out(in.height, in.width, in.channels);
-  gaussian_blur(in, law, out.data());
+  gaussian_blur(in, rule, out.data());
   return out;
 }
 
@@ -29,10 +29,10 @@ TEST(GaussianBlur, TorchvisionsVectorsWithin1) {
     std::istringstream words(line);
     std::string name, hex;
     int height, width, channels;
-    BlurLaw law;
-    words >> name >> height >> width >> channels >> law.kernel_width >> law.kernel_height >> law.sigma_x >>
-        law.sigma_y >> hex;
-    difference.add(blurred(test::golden_picture(height, width, channels), law),
+    BlurRule rule;
+    words >> name >> height >> width >> channels >> rule.kernel_width >> rule.kernel_height >> rule.sigma_x >>
+        rule.sigma_y >> hex;
+    difference.add(blurred(test::golden_picture(height, width, channels), rule),
                    test::from_hex(hex, height, width, channels));
     ++cases;
   }
@@ -41,19 +41,19 @@ TEST(GaussianBlur, TorchvisionsVectorsWithin1) {
   EXPECT_LT(difference.share(), 0.002);
 }
 
-TEST(GaussianBlur, RandomLawsAreTorchvisionsWithin1) {
+TEST(GaussianBlur, RandomRulesAreTorchvisionsWithin1) {
   if (!std::getenv("RIDGELINE_TORCH_PYTHON")) GTEST_SKIP() << "RIDGELINE_TORCH_PYTHON names no Python with torchvision";
   SampleRandom random(philox_key(1, "blur"), 0, 0);
   std::vector<test::PeerCase> cases;
   for (int i = 0; i < 100; ++i) {
     const auto odd = [&] { return 2 * static_cast<int>(random.integer(0, 8)) + 1; };
-    const BlurLaw law{odd(), odd(), random.uniform(0.1, 5), random.uniform(0.1, 5)};
+    const BlurRule rule{odd(), odd(), random.uniform(0.1, 5), random.uniform(0.1, 5)};
     Image image = test::detailed_image(static_cast<int>(random.integer(9, 60)), static_cast<int>(random.integer(9, 60)),
                                        i % 3 == 0 ? 1 : 3, static_cast<std::uint64_t>(i));
     char line[200];
     std::snprintf(line, sizeof line, "blur %d %d %d %d %d %.17g %.17g", image.height(), image.width(), image.channels(),
-                  law.kernel_width, law.kernel_height, law.sigma_x, law.sigma_y);
-    Image ours = blurred(image, law);
+                  rule.kernel_width, rule.kernel_height, rule.sigma_x, rule.sigma_y);
+    Image ours = blurred(image, rule);
     cases.push_back({line, std::move(image), std::move(ours)});
   }
   test::Difference difference;
@@ -70,10 +70,10 @@ TEST(GaussianBlur, EveryInstructionSetSumsInTheSameOrder) {
   for (const int width : {3, 16, 21, 64, 65, 100}) {
     for (const int channels : {1, 3}) {
       const Image image = test::detailed_image(9, width, channels);
-      const BlurLaw law{7, 5, 1.3, 0.9};
+      const BlurRule rule{7, 5, 1.3, 0.9};
       Image first;
       test::on_every_target([&] {
-        const Image out = blurred(image, law);
+        const Image out = blurred(image, rule);
         if (first.height() == 0) first = out;
         ASSERT_EQ(out, first) << width << "x" << channels;
       });
@@ -84,7 +84,7 @@ TEST(GaussianBlur, EveryInstructionSetSumsInTheSameOrder) {
 TEST(GaussianBlur, SmoothsAndKeepsWhatIsPlain) {
   Image plain(5, 7, 3);
   for (std::size_t i = 0; i < plain.byte_size(); ++i) plain.data()[i] = static_cast<std::uint8_t>(50 * (i % 3) + 9);
-  EXPECT_EQ(blurred(plain, blur_law(9)), plain);  // the window is larger than the image
+  EXPECT_EQ(blurred(plain, blur_rule(9)), plain);  // the window is larger than the image
   EXPECT_EQ(blurred(plain, {1, 1, 3, 3}), plain);
   Image point(9, 9, 1);
   point.data()[40] = 255;
@@ -106,10 +106,10 @@ TEST(GaussianBlur, InPlaceAndFromAPartGiveTheSame) {
 }
 
 TEST(GaussianBlur, ErrorsSayWhatIsAllowed) {
-  EXPECT_THROW(check_blur_law(blur_law(4)), Error);
-  EXPECT_THROW(check_blur_law({3, 3, 0, 1}), Error);
-  EXPECT_THROW(check_blur_law({3, 3, 1, -1}), Error);
-  EXPECT_NO_THROW(check_blur_law(blur_law(23)));
+  EXPECT_THROW(check_blur_rule(blur_rule(4)), Error);
+  EXPECT_THROW(check_blur_rule({3, 3, 0, 1}), Error);
+  EXPECT_THROW(check_blur_rule({3, 3, 1, -1}), Error);
+  EXPECT_NO_THROW(check_blur_rule(blur_rule(23)));
 }
 
 }  // namespace

@@ -17,27 +17,27 @@ namespace {
 SampleRandom draws(std::uint64_t sample) { return SampleRandom(philox_key(4, "jitter"), 0, sample); }
 
 TEST(ColourJitter, SingleNumbersBecomeTorchvisionsRanges) {
-  const ColourJitterLaw law = colour_jitter_law(0.4, 1.5, 0, 0.1);
-  EXPECT_EQ(law.brightness.low, 1 - 0.4);
-  EXPECT_EQ(law.brightness.high, 1.4);
-  EXPECT_EQ(law.contrast.low, 0);
-  EXPECT_EQ(law.contrast.high, 2.5);
-  EXPECT_EQ(law.saturation.high, 1);
-  EXPECT_EQ(law.hue.low, -0.1);
-  EXPECT_THROW(colour_jitter_law(-0.1, 0, 0, 0), Error);
-  EXPECT_THROW(colour_jitter_law(0, 0, 0, 0.6), Error);
-  EXPECT_THROW(check_colour_jitter_law({{1.2, 0.8}, {1, 1}, {1, 1}, {0, 0}}), Error);
+  const ColourJitterRule rule = colour_jitter_rule(0.4, 1.5, 0, 0.1);
+  EXPECT_EQ(rule.brightness.low, 1 - 0.4);
+  EXPECT_EQ(rule.brightness.high, 1.4);
+  EXPECT_EQ(rule.contrast.low, 0);
+  EXPECT_EQ(rule.contrast.high, 2.5);
+  EXPECT_EQ(rule.saturation.high, 1);
+  EXPECT_EQ(rule.hue.low, -0.1);
+  EXPECT_THROW(colour_jitter_rule(-0.1, 0, 0, 0), Error);
+  EXPECT_THROW(colour_jitter_rule(0, 0, 0, 0.6), Error);
+  EXPECT_THROW(check_colour_jitter_rule({{1.2, 0.8}, {1, 1}, {1, 1}, {0, 0}}), Error);
 }
 
 TEST(ColourJitter, FactorsAreUniformAndEveryOrderEquallyLikely) {
-  const ColourJitterLaw law = colour_jitter_law(0.4, 0.3, 0.2, 0.1);
-  const std::array<Interval, 4> ranges = {law.brightness, law.contrast, law.saturation, law.hue};
+  const ColourJitterRule rule = colour_jitter_rule(0.4, 0.3, 0.2, 0.1);
+  const std::array<Interval, 4> ranges = {rule.brightness, rule.contrast, rule.saturation, rule.hue};
   std::array<std::vector<double>, 4> factors;
   std::map<std::array<ColourStep, 4>, std::int64_t> orders;
   constexpr int n = 24000;
   for (int i = 0; i < n; ++i) {
     SampleRandom random = draws(static_cast<std::uint64_t>(i));
-    const ColourJitter jitter = draw_colour_jitter(law, random);
+    const ColourJitter jitter = draw_colour_jitter(rule, random);
     ++orders[jitter.order];
     for (std::size_t k = 0; k < 4; ++k) {
       factors[k].push_back((jitter.factor[k].value_or(-9) - ranges[k].low) / (ranges[k].high - ranges[k].low));
@@ -55,7 +55,7 @@ TEST(ColourJitter, FactorsAreUniformAndEveryOrderEquallyLikely) {
 
 TEST(ColourJitter, DrawsTheOrderThenTheFactorsThatAreOn) {
   SampleRandom random = draws(3), replay = draws(3);
-  const ColourJitter jitter = draw_colour_jitter(colour_jitter_law(0, 0.5, 0, 0.2), random);
+  const ColourJitter jitter = draw_colour_jitter(colour_jitter_rule(0, 0.5, 0, 0.2), random);
   for (int i = 3; i > 0; --i) replay.integer(0, i);
   EXPECT_FALSE(jitter.factor[0]);
   EXPECT_EQ(jitter.factor[1], replay.uniform(0.5, 1.5));

@@ -24,16 +24,16 @@ TEST(Erase, DrawsAreaAndLogRatioThenRowAndColumn) {
   EXPECT_EQ(box.left, replay.integer(0, 300 - box.width));
 }
 
-TEST(Erase, AreaAndRatioFollowTheirLaws) {
-  ErasingLaw law;
-  law.scale_high = 0.1;  // so that nearly every first attempt fits and the rules are not bent
-  law.scale_low = 0.05;
+TEST(Erase, AreaAndRatioFollowTheirRules) {
+  ErasingRule rule;
+  rule.scale_high = 0.1;  // so that nearly every first attempt fits and the rules are not bent
+  rule.scale_low = 0.05;
   std::vector<double> share, ratio;
   std::vector<std::int64_t> rows(4), columns(4);
   constexpr int n = 20000;
   for (int i = 0; i < n; ++i) {
     SampleRandom random = draws(static_cast<std::uint64_t>(i));
-    const Box box = draw_erasing_box({1000, 1000}, law, random).value_or(Box{});
+    const Box box = draw_erasing_box({1000, 1000}, rule, random).value_or(Box{});
     share.push_back((box.height * box.width / 1e6 - 0.05) / 0.05);
     ratio.push_back(std::log(static_cast<double>(box.height) / box.width / 0.3) / std::log(3.3 / 0.3));
     ++rows[static_cast<std::size_t>(4 * box.top / (1001 - box.height))];
@@ -47,10 +47,10 @@ TEST(Erase, AreaAndRatioFollowTheirLaws) {
 }
 
 TEST(Erase, WhatNeverFitsErasesNothing) {
-  ErasingLaw law;
-  law.scale_low = law.scale_high = 1;
+  ErasingRule rule;
+  rule.scale_low = rule.scale_high = 1;
   SampleRandom random = draws(1);
-  EXPECT_FALSE(draw_erasing_box({50, 50}, law, random));
+  EXPECT_FALSE(draw_erasing_box({50, 50}, rule, random));
 }
 
 TEST(Erase, CutoutIsASquareCutOffAtTheBorders) {
@@ -77,7 +77,7 @@ TEST(Erase, MindDatasCutoutDrawsTheCorner) {
   constexpr int n = 57000;
   for (int i = 0; i < n; ++i) {
     SampleRandom random = draws(static_cast<std::uint64_t>(i)), replay = random;
-    const Box box = draw_cutout_box({40, 50}, 16, random, CutoutLaw::mindata);
+    const Box box = draw_cutout_box({40, 50}, 16, random, CutoutRule::mindata);
     const int row = static_cast<int>(replay.integer(-16, 40)), column = static_cast<int>(replay.integer(-16, 50));
     ++begin.at(static_cast<std::size_t>(std::int64_t{row} + 16));
     ASSERT_EQ(box.top, std::max(0, row));
@@ -87,7 +87,7 @@ TEST(Erase, MindDatasCutoutDrawsTheCorner) {
   }
   EXPECT_LT(test::chi_square(begin, std::vector<double>(57, n / 57.0)), 94.5);  // 56 degrees, 0.1 %
   SampleRandom random = draws(0);
-  EXPECT_THROW(draw_cutout_box({40, 50}, 41, random, CutoutLaw::mindata), Error);
+  EXPECT_THROW(draw_cutout_box({40, 50}, 41, random, CutoutRule::mindata), Error);
 }
 
 TEST(Erase, FillsTheBoxAndNothingElse) {
@@ -131,10 +131,10 @@ TEST(Erase, NoiseIsNormalOnFloatsAndUniformOnBytes) {
   EXPECT_LT(test::chi_square(count, std::vector<double>(256, side * side / 256.0)), 330.5);  // 255 degrees, 0.1 %
 }
 
-TEST(Erase, RefusesLawsWithoutSense) {
-  EXPECT_THROW(check_erasing_law({0.5, 0.1, 0.3, 3.3}), Error);
-  EXPECT_THROW(check_erasing_law({0.02, 1.5, 0.3, 3.3}), Error);
-  EXPECT_THROW(check_erasing_law({0.02, 0.33, 0, 3.3}), Error);
+TEST(Erase, RefusesRulesWithoutSense) {
+  EXPECT_THROW(check_erasing_rule({0.5, 0.1, 0.3, 3.3}), Error);
+  EXPECT_THROW(check_erasing_rule({0.02, 1.5, 0.3, 3.3}), Error);
+  EXPECT_THROW(check_erasing_rule({0.02, 0.33, 0, 3.3}), Error);
   SampleRandom random = draws(0);
   EXPECT_THROW(draw_cutout_box({4, 4}, 0, random), Error);
 }

@@ -10,15 +10,15 @@ namespace {
 
 SampleRandom draws(std::uint64_t sample) { return SampleRandom(philox_key(11, "crop"), 0, sample); }
 
-TEST(RandomResizedCrop, FollowsTorchvisionsLaw) {
+TEST(RandomResizedCrop, FollowsTorchvisionsRule) {
   const Size image{375, 500};
-  const CropLaw law;
+  const CropRule rule;
   double area = 0, log_ratio = 0, top = 0, left = 0;
   int last_row = 0, last_column = 0;
   constexpr int n = 100000;
   for (int i = 0; i < n; ++i) {
     SampleRandom random = draws(static_cast<std::uint64_t>(i));
-    const Box box = random_resized_crop(image, law, random);
+    const Box box = random_resized_crop(image, rule, random);
     ASSERT_GT(box.height, 0);
     ASSERT_GT(box.width, 0);
     ASSERT_GE(box.top, 0);
@@ -65,7 +65,7 @@ TEST(RandomResizedCrop, DrawsRatioAfterAreaAndRowBeforeColumn) {
 }
 
 TEST(RandomResizedCrop, FallsBackToTheLargestCentredBoxWithinTheRatios) {
-  CropLaw whole;
+  CropRule whole;
   whole.scale_low = whole.scale_high = 1.0;  // no crop of the whole area has a good ratio
   SampleRandom random = draws(0);
   EXPECT_EQ(random_resized_crop({100, 1000}, whole, random), (Box{0, 433, 100, 133}));
@@ -86,7 +86,7 @@ TEST(RandomResizedCrop, CoversPartOfAnObjectOrTakesTheWholeImage) {
   }
   EXPECT_LT(whole, 1200);  // about half find the corner in ten attempts
   EXPECT_GT(whole, 700);
-  CropLaw tiny;
+  CropRule tiny;
   tiny.scale_low = tiny.scale_high = 0.001;
   tiny.min_object_covered = 1.0;
   SampleRandom random = draws(1);
@@ -96,15 +96,15 @@ TEST(RandomResizedCrop, CoversPartOfAnObjectOrTakesTheWholeImage) {
             (Box{0, 0, 200, 300}));
 }
 
-TEST(RandomResizedCrop, RefusesLawsNoImageCanMeet) {
-  CropLaw reversed;
+TEST(RandomResizedCrop, RefusesRulesNoImageCanMeet) {
+  CropRule reversed;
   reversed.scale_low = 0.9;
   reversed.scale_high = 0.5;
-  EXPECT_THROW(check_crop_law(reversed), Error);
-  CropLaw ratio;
+  EXPECT_THROW(check_crop_rule(reversed), Error);
+  CropRule ratio;
   ratio.ratio_low = 0;
-  EXPECT_THROW(check_crop_law(ratio), Error);
-  EXPECT_NO_THROW(check_crop_law({}));
+  EXPECT_THROW(check_crop_rule(ratio), Error);
+  EXPECT_NO_THROW(check_crop_rule({}));
 }
 
 TEST(Resize, ShortSideIsTorchvisionsForEverySize) {

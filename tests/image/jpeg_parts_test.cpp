@@ -16,7 +16,7 @@ using test::on_every_target;
 
 constexpr int kSlack = 3;  // blocks that may be read and written behind a row
 
-TEST(JpegParts, TheInverseTransformEqualsThePlainLawOnEveryInstructionSet) {
+TEST(JpegParts, TheInverseTransformEqualsThePlainRuleOnEveryInstructionSet) {
   SampleRandom random(philox_key(1, "blocks"), 0, 0);
   int refused = 0;
   for (int round = 0; round < 2000; ++round) {

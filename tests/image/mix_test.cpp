@@ -108,7 +108,7 @@ double beta_cdf(double a, double x) {
   return sum * end / n / a / std::exp(log_b);
 }
 
-TEST(Mix, BetaFollowsItsLaw) {
+TEST(Mix, BetaFollowsItsRule) {
   constexpr int n = 20000;
   for (const double alpha : {0.1, 0.2, 0.4, 1.0, 2.5, 8.0}) {
     std::vector<double> values;

@@ -12,13 +12,13 @@ namespace {
 SampleRandom draws(std::uint64_t sample) { return SampleRandom(philox_key(12, "warp_draw"), 0, sample); }
 
 TEST(WarpDraw, EveryParameterIsUniform) {
-  const RandomAffineLaw law{{-30, 10}, 0.25, 0.5, {0.8, 1.2}, {-5, 5}, {0, 8}};
+  const RandomAffineRule rule{{-30, 10}, 0.25, 0.5, {0.8, 1.2}, {-5, 5}, {0, 8}};
   std::array<std::vector<double>, 4> values;
   std::vector<std::int64_t> moved_x(49), moved_y(49);
   constexpr int n = 20000;
   for (int i = 0; i < n; ++i) {
     SampleRandom random = draws(static_cast<std::uint64_t>(i));
-    const AffineLaw drawn = draw_affine(law, {48, 96}, random);
+    const AffineRule drawn = draw_affine(rule, {48, 96}, random);
     values[0].push_back((drawn.angle + 30) / 40);
     values[1].push_back((drawn.scale - 0.8) / 0.4);
     values[2].push_back((drawn.shear_x + 5) / 10);
@@ -37,7 +37,7 @@ TEST(WarpDraw, EveryParameterIsUniform) {
 
 TEST(WarpDraw, NeutralParametersCostNoDraw) {
   SampleRandom random = draws(1), replay = draws(1);
-  const AffineLaw drawn = draw_affine({{-10, 10}, 0, 0, {1, 1}, {0, 0}, {0, 4}}, {10, 10}, random);
+  const AffineRule drawn = draw_affine({{-10, 10}, 0, 0, {1, 1}, {0, 0}, {0, 4}}, {10, 10}, random);
   EXPECT_EQ(drawn.angle, replay.uniform(-10, 10));
   EXPECT_EQ(drawn.shear_y, replay.uniform(0, 4));
   EXPECT_EQ(drawn.scale, 1);
@@ -65,9 +65,9 @@ TEST(WarpDraw, PerspectiveMovesCornersInwards) {
 
 TEST(WarpDraw, ErrorsSayWhatIsAllowed) {
   SampleRandom random = draws(0);
-  EXPECT_THROW(check_random_affine_law({{10, -10}, 0, 0, {1, 1}, {}, {}}), Error);
-  EXPECT_THROW(check_random_affine_law({{}, 1.5, 0, {1, 1}, {}, {}}), Error);
-  EXPECT_THROW(check_random_affine_law({{}, 0, 0, {0, 1}, {}, {}}), Error);
+  EXPECT_THROW(check_random_affine_rule({{10, -10}, 0, 0, {1, 1}, {}, {}}), Error);
+  EXPECT_THROW(check_random_affine_rule({{}, 1.5, 0, {1, 1}, {}, {}}), Error);
+  EXPECT_THROW(check_random_affine_rule({{}, 0, 0, {0, 1}, {}, {}}), Error);
   EXPECT_THROW(draw_angle({5, 4}, random), Error);
   EXPECT_THROW(draw_perspective(1.5, {8, 8}, random), Error);
   EXPECT_THROW(draw_perspective(0.5, {1, 8}, random), Error);

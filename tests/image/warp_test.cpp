@@ -104,10 +104,10 @@ TEST(Warp, PerspectivesGivePillowsPixels) {
   oracle.compare();
 }
 
-TEST(Warp, AffineLawIsTurnThenShearThenScaleAboutTheCentreThenMove) {
+TEST(Warp, AffineRuleIsTurnThenShearThenScaleAboutTheCentreThenMove) {
   // Forward by the definition, in the order of torchvision's comment; the matrix must lead back.
-  const AffineLaw law{33, 4.5, -7, 1.3, 12, -21};
-  const AffineMatrix m = affine_matrix(law, {40, 60});
+  const AffineRule rule{33, 4.5, -7, 1.3, 12, -21};
+  const AffineMatrix m = affine_matrix(rule, {40, 60});
   const double pi = std::acos(-1.0), turn = 33 * pi / 180, sx = 12 * pi / 180, sy = -21 * pi / 180;
   for (const auto& [x, y] : {std::pair{0.0, 0.0}, {60.0, 0.0}, {13.0, 37.0}}) {
     double u = x - 30, v = y - 20;
@@ -121,24 +121,24 @@ TEST(Warp, AffineLawIsTurnThenShearThenScaleAboutTheCentreThenMove) {
   }
 }
 
-TEST(Warp, AffineLawIsTorchvisionsOnPilImages) {
+TEST(Warp, AffineRuleIsTorchvisionsOnPilImages) {
   std::istringstream file(read_file(RIDGELINE_SOURCE_DIR "/tests/data/image/policy_golden.txt"));
   std::string line, kind, hex;
   int cases = 0;
   while (std::getline(file, line)) {
     if (!line.starts_with("affine ")) continue;
     std::istringstream words(line);
-    AffineLaw law;
+    AffineRule rule;
     std::array<double, 6> theirs{};
     int sampling, height, width;
-    words >> kind >> law.angle >> law.translate_x >> law.translate_y >> law.scale >> law.shear_x >> law.shear_y;
+    words >> kind >> rule.angle >> rule.translate_x >> rule.translate_y >> rule.scale >> rule.shear_x >> rule.shear_y;
     for (double& v : theirs) words >> v;
     words >> sampling >> height >> width >> hex;
-    const AffineMatrix m = affine_matrix(law, {height, width});
+    const AffineMatrix m = affine_matrix(rule, {height, width});
     const std::array<double, 6> ours = {m.a, m.b, m.c, m.d, m.e, m.f};
     for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(ours[i], theirs[i], 1e-12 * (1 + std::fabs(theirs[i]))) << line;
     Image out(height, width);
-    affine(test::golden_picture(height, width, 3), law, kSamplings[sampling], kFill, out.data());
+    affine(test::golden_picture(height, width, 3), rule, kSamplings[sampling], kFill, out.data());
     EXPECT_EQ(test::to_hex(out), hex) << line.substr(0, 60);
     ++cases;
   }

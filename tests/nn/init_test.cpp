@@ -41,15 +41,15 @@ TEST(InitTest, FansCountTheWeightsOfOneUnit) {
   EXPECT_EQ(dense.out, 1000);
 }
 
-TEST(InitTest, UniformLawsHaveTheirBoundsAndVariances) {
+TEST(InitTest, UniformRulesHaveTheirBoundsAndVariances) {
   const Shape shape = {192, 5, 5, 96};
   const Fans fans = fans_of(shape);
-  const std::pair<Init, double> laws[] = {{he_uniform(fans), std::sqrt(6.0 / 2400)},
-                                          {glorot_uniform(fans), std::sqrt(6.0 / (2400 + 4800))},
-                                          {scaled_uniform(fans), std::sqrt(1.0 / 2400)}};
-  for (const auto& [law, bound] : laws) {
-    EXPECT_DOUBLE_EQ(law.amount, bound);
-    const Moments m = moments_of(initialize({"conv2d_1/kernel", shape, law}, 1));
+  const std::pair<Init, double> rules[] = {{he_uniform(fans), std::sqrt(6.0 / 2400)},
+                                           {glorot_uniform(fans), std::sqrt(6.0 / (2400 + 4800))},
+                                           {scaled_uniform(fans), std::sqrt(1.0 / 2400)}};
+  for (const auto& [rule, bound] : rules) {
+    EXPECT_DOUBLE_EQ(rule.amount, bound);
+    const Moments m = moments_of(initialize({"conv2d_1/kernel", shape, rule}, 1));
     EXPECT_LE(m.high, bound * (1 + 1e-6));
     EXPECT_GE(m.low, -bound * (1 + 1e-6));
     EXPECT_GT(m.high, bound * 0.9999);
@@ -90,18 +90,18 @@ TEST(InitTest, ConstantsFillEveryElement) {
 
 // weight_decay * sum of squares / 2 over all 61,266,088 numbers. The recipe's published log starts at
 // total_loss - loss = 1.032 after 700 steps, which only he_uniform explains.
-TEST(InitTest, TheLawsOfTheRecipeGiveItsPenalty) {
+TEST(InitTest, TheRulesOfTheRecipeGiveItsPenalty) {
   const std::pair<const char*, double> published[] = {
       {"he_uniform", 1.0376}, {"xavier", 0.616}, {"he_uniform_custom", 0.173}};
-  for (const auto& [law, penalty] : published) {
+  for (const auto& [rule, penalty] : published) {
     double squares = 0;
-    for (const ParameterSpec& spec : parameters_of(model_named("alexnet"), {.init = law}, 224)) {
+    for (const ParameterSpec& spec : parameters_of(model_named("alexnet"), {.init = rule}, 224)) {
       const Tensor tensor = initialize(spec, 5);
       double part = 0;
       for (float v : tensor.span<float>()) part += static_cast<double>(v) * v;
       squares += part;
     }
-    EXPECT_NEAR(1e-4 * squares / 2 / penalty, 1, 0.01) << law;
+    EXPECT_NEAR(1e-4 * squares / 2 / penalty, 1, 0.01) << rule;
   }
 }
 

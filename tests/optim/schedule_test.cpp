@@ -93,11 +93,11 @@ TEST(ScheduleTest, TheGraphComputesTheSameBits) {
 }
 
 TEST(ScheduleTest, AMultiStepMultipliesFromItsBoundaryOn) {
-  const MultiStep law{.base = 1.0, .factor = 0.5, .boundaries = {10, 20}};
-  EXPECT_EQ(learning_rate(law, 9), 1.0);
-  EXPECT_EQ(learning_rate(law, 10), 0.5);
-  EXPECT_EQ(learning_rate(law, 19), 0.5);
-  EXPECT_EQ(learning_rate(law, 20), 0.25);
+  const MultiStep rule{.base = 1.0, .factor = 0.5, .boundaries = {10, 20}};
+  EXPECT_EQ(learning_rate(rule, 9), 1.0);
+  EXPECT_EQ(learning_rate(rule, 10), 0.5);
+  EXPECT_EQ(learning_rate(rule, 19), 0.5);
+  EXPECT_EQ(learning_rate(rule, 20), 0.25);
 }
 
 // Against the formulas as their sources write them, with the C library's functions.

@@ -97,7 +97,7 @@ def same_name(engine_name):
 
 
 def build(name, tensors, classes):
-    """The module, in training mode and without dropout, and the law of names."""
+    """The module, in training mode and without dropout, and the rule of names."""
     if name == "alexnet":
         return AlexNet(tensors["dense/kernel"].shape[1], classes).train(), AlexNet.name_of
     if name == "alexnet_torchvision":

@@ -14,7 +14,7 @@
 namespace ridgeline::data {
 
 // How a value of MindData's stands for one of ours.
-enum class MindDataLaw {
+enum class MindDataRule {
   same,
   real32,        // MindData holds a float: a value that is one is read as the shortest decimal that gives it
   times_255,     // a list of such; ours are shares of 255
@@ -29,7 +29,7 @@ enum class MindDataLaw {
 struct MindDataField {
   std::string key;  // MindData's; empty: MindData has none
   std::string arg;  // ours; empty: ours has none
-  MindDataLaw law = MindDataLaw::same;
+  MindDataRule rule = MindDataRule::same;
   // Of a field that only one side has: the value that means the same as its absence. The only one that is accepted on
   // the side that has it, and what ours gets when it is read.
   std::optional<Value> only = std::nullopt;

@@ -6,7 +6,7 @@
 namespace ridgeline::data {
 namespace {
 
-using Law = MindDataLaw;
+using Rule = MindDataRule;
 
 Value no_texts() { return Texts{}; }
 
@@ -18,19 +18,19 @@ const std::vector<MindDataForm>& minddata_nodes() {
        "batch",
        {{"batch_size", "size"},
         {"drop_remainder", "drop_remainder"},
-        {"", "pad", Law::same, false, "MindData does not write the padding of a batch down"},
-        {"input_columns", "", Law::same, no_texts(), "columns of a per_batch_map, which is Python", true},
-        {"output_columns", "", Law::same, no_texts(), "columns of a per_batch_map, which is Python", true}}},
+        {"", "pad", Rule::same, false, "MindData does not write the padding of a batch down"},
+        {"input_columns", "", Rule::same, no_texts(), "columns of a per_batch_map, which is Python", true},
+        {"output_columns", "", Rule::same, no_texts(), "columns of a per_batch_map, which is Python", true}}},
       {"Repeat", "repeat", {{"count", "count"}}},
       {"Skip", "skip", {{"count", "count"}}},
-      {"Take", "take", {{"count", "count", Law::count_or_all}}},
+      {"Take", "take", {{"count", "count", Rule::count_or_all}}},
       {"Project", "project", {{"columns", "columns"}}},
       {"Rename", "rename", {{"input_columns", "from"}, {"output_columns", "to"}}},
       {"Shuffle",
        "shuffle",
        {{"buffer_size", "buffer"},
-        {"reset_each_epoch", "", Law::same, true, "every epoch has an order of its own here"},
-        {"", "seed", Law::same, std::int64_t{-1}, "MindData does not write the seed of a shuffle down"}}},
+        {"reset_each_epoch", "", Rule::same, true, "every epoch has an order of its own here"},
+        {"", "seed", Rule::same, std::int64_t{-1}, "MindData does not write the seed of a shuffle down"}}},
   };
   return forms;
 }

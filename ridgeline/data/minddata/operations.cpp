@@ -13,9 +13,9 @@
 namespace ridgeline::data {
 namespace {
 
-using Law = MindDataLaw;
+using Rule = MindDataRule;
 
-MindDataField attempts() { return {"max_attempts", "", Law::same, std::int64_t{10}, "a crop is tried 10 times here"}; }
+MindDataField attempts() { return {"max_attempts", "", Rule::same, std::int64_t{10}, "a crop is tried 10 times here"}; }
 
 struct Mode {
   std::int64_t mode;
@@ -46,52 +46,52 @@ constexpr std::array<Type, 8> kTypes{{{"float64", "f64"},
 
 const std::vector<MindDataForm>& minddata_operations() {
   static const std::vector<MindDataForm> forms{
-      {"Decode", "decode", {{"rgb", "", Law::same, true, "images are decoded to RGB here"}}},
+      {"Decode", "decode", {{"rgb", "", Rule::same, true, "images are decoded to RGB here"}}},
       // size_rule concerns one number only: the reader leaves it out for two.
       {"Resize",
        "resize",
        {{"size", "size"},
-        {"interpolation", "interpolation", Law::filter},
-        {"", "size_rule", Law::same, std::string("mindata"),
+        {"interpolation", "interpolation", Rule::filter},
+        {"", "size_rule", Rule::same, std::string("mindata"),
          "MindData rounds the longer side: set size_rule to mindata"}}},
       {"CenterCrop", "center_crop", {{"size", "size"}}},
       {"RandomCrop",
        "random_crop",
        {{"size", "size"},
-        {"padding", "padding", Law::four_sides},
+        {"padding", "padding", Rule::four_sides},
         {"pad_if_needed", "pad_if_needed"},
-        {"fill_value", "fill", Law::colour},
-        {"padding_mode", "", Law::same, std::int64_t{0}, "padding is constant here"}}},
+        {"fill_value", "fill", Rule::colour},
+        {"padding_mode", "", Rule::same, std::int64_t{0}, "padding is constant here"}}},
       // min_object_covered concerns boxes, which only TFRecords have: settle() sees to it.
       {"RandomResizedCrop",
        "random_resized_crop",
        {{"size", "size"},
-        {"scale", "scale", Law::real32},
-        {"ratio", "ratio", Law::real32},
-        {"interpolation", "interpolation", Law::filter},
+        {"scale", "scale", Rule::real32},
+        {"ratio", "ratio", Rule::real32},
+        {"interpolation", "interpolation", Rule::filter},
         attempts()}},
       // Reads as decode and random_resized_crop, which are written one by one.
       {"RandomCropDecodeResize",
        "decode_random_resized_crop",
        {{"size", "size"},
-        {"scale", "scale", Law::real32},
-        {"ratio", "ratio", Law::real32},
-        {"interpolation", "interpolation", Law::filter},
+        {"scale", "scale", Rule::real32},
+        {"ratio", "ratio", Rule::real32},
+        {"interpolation", "interpolation", Rule::filter},
         attempts()}},
-      {"RandomHorizontalFlip", "random_horizontal_flip", {{"prob", "p", Law::real32}}},
+      {"RandomHorizontalFlip", "random_horizontal_flip", {{"prob", "p", Rule::real32}}},
       {"Normalize",
        "normalize",
-       {{"mean", "mean", Law::times_255},
-        {"std", "std", Law::times_255},
-        {"is_hwc", "", Law::same, true, "Normalize takes [height,width,channels] here", true, false}}},
+       {{"mean", "mean", Rule::times_255},
+        {"std", "std", Rule::times_255},
+        {"is_hwc", "", Rule::same, true, "Normalize takes [height,width,channels] here", true, false}}},
       {"HwcToChw", "hwc_to_chw", {}},
-      {"Rescale", "rescale", {{"rescale", "scale", Law::real32}, {"shift", "shift", Law::real32}}},
-      {"TypeCast", "type_cast", {{"data_type", "dtype", Law::dtype}}},
+      {"Rescale", "rescale", {{"rescale", "scale", Rule::real32}, {"shift", "shift", Rule::real32}}},
+      {"TypeCast", "type_cast", {{"data_type", "dtype", Rule::dtype}}},
       {"OneHot",
        "one_hot",
        {{"num_classes", "classes"},
-        {"", "smoothing", Law::same, 0.0, "MindData's OneHot does not smooth in the releases that write it down"},
-        {"smoothing_rate", "", Law::same, 0.0, "use OneHot(classes, smoothing), whose law differs", true, false}}},
+        {"", "smoothing", Rule::same, 0.0, "MindData's OneHot does not smooth in the releases that write it down"},
+        {"smoothing_rate", "", Rule::same, 0.0, "use OneHot(classes, smoothing), whose rule differs", true, false}}},
   };
   return forms;
 }

@@ -8,7 +8,7 @@
 namespace ridgeline::data {
 namespace {
 
-using Law = MindDataLaw;
+using Rule = MindDataRule;
 
 // Tuning of MindData's own, in any node: checked, not taken over.
 const std::vector<std::string>& tuning() {
@@ -30,9 +30,9 @@ const MindDataForm& form_named(const std::vector<MindDataForm>& forms, const std
 
 Value MindDataReader::value(const MindDataTree& object, const MindDataField& field, const ArgSpec& spec) const {
   const std::string& key = field.key;
-  switch (field.law) {
-    case Law::same: break;
-    case Law::real32: {
+  switch (field.rule) {
+    case Rule::same: break;
+    case Rule::real32: {
       Value read = object.value(key, spec.type);
       if (double* one = std::get_if<double>(&read)) *one = shortest_of_float(*one);
       if (Reals* list = std::get_if<Reals>(&read)) {
@@ -40,43 +40,43 @@ Value MindDataReader::value(const MindDataTree& object, const MindDataField& fie
       }
       return read;
     }
-    case Law::times_255: {
+    case Rule::times_255: {
       Reals shares = object.get<Reals>(key);
       for (double& v : shares) v = share_of_255(v);
       return shares;
     }
-    case Law::count: {
+    case Rule::count: {
       const auto count = object.get<std::int64_t>(key);
       if (count < 0) throw object.wrong(fmt::format("{} must be greater than or equal to 0, but got: {}", key, count));
       return count == 0 ? std::int64_t{-1} : count;
     }
-    case Law::count_or_all: {
+    case Rule::count_or_all: {
       const auto count = object.get<std::int64_t>(key);
       if (count < -1 || count == 0)
         throw object.wrong(fmt::format("{} must be positive or -1, but got: {}", key, count));
       return count;
     }
-    case Law::four_sides: {
+    case Rule::four_sides: {
       const Integers sides = object.get<Integers>(key);
       const bool known = sides.size() == 1 || sides.size() == 2 || sides.size() == 4;
       if (!known || std::count(sides.begin(), sides.end(), sides[0]) != static_cast<std::ptrdiff_t>(sides.size()))
         throw object.wrong(fmt::format("{} is {}: all sides have the same padding here", key, object.text_of(key)));
       return sides[0];
     }
-    case Law::colour: {
+    case Rule::colour: {
       const Integers colour = object.get<Integers>(key);
       if (colour.size() != 1 && colour.size() != 3)
         throw object.wrong(fmt::format("{} is {}: a colour has 1 value or 3", key, object.text_of(key)));
       return short_colour(colour);
     }
-    case Law::filter: {
+    case Rule::filter: {
       const auto mode = object.get<std::int64_t>(key);
       std::string filter = minddata_filter(mode, options_.pixels);
       if (!filter.empty()) return filter;
       throw object.wrong(
           fmt::format("{} {} is none of 0 (LINEAR), 1 (NEAREST), 2 (CUBIC), 3 (AREA), 4 (PILCUBIC)", key, mode));
     }
-    case Law::dtype: {
+    case Rule::dtype: {
       const std::string name = object.get<std::string>(key);
       std::string dtype = dtype_of_minddata(name);
       if (dtype.empty()) throw object.wrong(fmt::format("no element type here is '{}'", name));

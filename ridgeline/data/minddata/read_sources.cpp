@@ -10,7 +10,7 @@
 namespace ridgeline::data {
 namespace {
 
-using Law = MindDataLaw;
+using Rule = MindDataRule;
 
 }  // namespace
 
@@ -65,7 +65,7 @@ std::string MindDataReader::image_folder(const MindDataTree& object) {
        {"extensions", ""},
        {"decode", ""},
        {"class_indexing", ""},
-       {"recursive", "", Law::same, false, "folders in a class folder would be classes of their own", true}}};
+       {"recursive", "", Rule::same, false, "folders in a class folder would be classes of their own", true}}};
   Args args = fields(object, form, node_entry("image_folder").args, {"op_type", "children", "sampler"}, true);
   args["recursive"] = false;  // MindData reads the files right in a class folder
   const MindDataTree indexing = object.object("class_indexing");
@@ -120,16 +120,16 @@ std::string MindDataReader::tfrecord(const MindDataTree& object, std::vector<std
       "TFRecordDataset",
       "tfrecord",
       {{"dataset_files", "files"},
-       {"columns_list", "", Law::same, keys, "only image/encoded and image/class/label are read here"},
+       {"columns_list", "", Rule::same, keys, "only image/encoded and image/class/label are read here"},
        {"num_samples", ""},
        {"shuffle", ""},
        {"shuffle_global", ""},
        {"shuffle_files", ""},
-       {"num_shards", "", Law::same, std::int64_t{1}, shards},
-       {"shard_id", "", Law::same, std::int64_t{0}, shards},
-       {"shard_equal_rows", "", Law::same, false, shards},
-       {"schema_file_path", "", Law::same, std::string(), "the columns of slim ImageNet records are known here"},
-       {"compression_type", "", Law::same, std::nullopt, "", true}}};
+       {"num_shards", "", Rule::same, std::int64_t{1}, shards},
+       {"shard_id", "", Rule::same, std::int64_t{0}, shards},
+       {"shard_equal_rows", "", Rule::same, false, shards},
+       {"schema_file_path", "", Rule::same, std::string(), "the columns of slim ImageNet records are known here"},
+       {"compression_type", "", Rule::same, std::nullopt, "", true}}};
   Args args = fields(object, form, node_entry("tfrecord").args, {"op_type", "children"}, true);
   for (const std::string& file : arg<Texts>(args, "files")) {
     if (file.find_first_of("*?[") != std::string::npos)

@@ -4,11 +4,11 @@
 namespace ridgeline::data {
 namespace {
 
-using Law = MindDataLaw;
+using Rule = MindDataRule;
 
-MindDataField num_samples() { return {"num_samples", "count", Law::count}; }
+MindDataField num_samples() { return {"num_samples", "count", Rule::count}; }
 MindDataField no_seed() {
-  return {"", "seed", Law::same, std::int64_t{-1}, "MindData does not write the seed of this sampler down"};
+  return {"", "seed", Rule::same, std::int64_t{-1}, "MindData does not write the seed of this sampler down"};
 }
 
 }  // namespace
@@ -20,7 +20,7 @@ const std::vector<MindDataForm>& minddata_samplers() {
        "random_sampler",
        {{"replacement", "replacement"},
         num_samples(),
-        {"reshuffle_each_epoch", "", Law::same, true, "every epoch has an order of its own here"},
+        {"reshuffle_each_epoch", "", Rule::same, true, "every epoch has an order of its own here"},
         no_seed()}},
       {"WeightedRandomSampler",
        "weighted_sampler",
@@ -34,7 +34,7 @@ const std::vector<MindDataForm>& minddata_samplers() {
        {{"num_val", "per_class"},
         {"num_samples", ""},
         {"shuffle", "shuffle"},
-        {"", "replacement", Law::same, true, "MindData's PKSampler draws the rows of a class with replacement"},
+        {"", "replacement", Rule::same, true, "MindData's PKSampler draws the rows of a class with replacement"},
         no_seed()}},
       // The seed is a number of 32 bits there: the reader and the writer check it.
       {"DistributedSampler",

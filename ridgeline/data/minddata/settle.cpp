@@ -37,16 +37,17 @@ void settle_folder(Node& node) {
   }
   if (!arg<bool>(node.args, "recursive")) return;
   const std::string& dir = arg<std::string>(node.args, "dir");
-  const char* law = "MindData reads the files right in a class folder only: set recursive to false to leave others out";
+  const char* rule =
+      "MindData reads the files right in a class folder only: set recursive to false to leave others out";
   std::error_code ignored;
   if (!std::filesystem::is_directory(dir, ignored))
     throw refusal("image_folder",
-                  fmt::format("there is no {} here to see whether class folders hold folders. {}", dir, law));
+                  fmt::format("there is no {} here to see whether class folders hold folders. {}", dir, rule));
   const ClassFolders found = list_class_folders(dir, arg<Texts>(node.args, "extensions"), {.classes = classes});
   for (const ClassFolders::File& file : found.files) {
     const std::string& name = found.classes[static_cast<std::size_t>(file.label)];
     if (std::filesystem::path(file.path).parent_path() != std::filesystem::path(dir) / name)
-      throw refusal("image_folder", fmt::format("{} lies in a folder in a class folder. {}", file.path, law));
+      throw refusal("image_folder", fmt::format("{} lies in a folder in a class folder. {}", file.path, rule));
   }
   node.args["recursive"] = false;
 }

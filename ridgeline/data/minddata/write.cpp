@@ -17,7 +17,7 @@ namespace ridgeline::data {
 namespace {
 
 using nlohmann::json;
-using Law = MindDataLaw;
+using Rule = MindDataRule;
 
 json plain(const Value& value) {
   return std::visit(
@@ -58,41 +58,42 @@ class Writer {
   }
 
   json value(const MindDataField& field, const Value& ours, const std::string& op) const {
-    switch (field.law) {
-      case Law::same:
-      case Law::real32: return plain(ours);
-      case Law::times_255: {
+    switch (field.rule) {
+      case Rule::same:
+      case Rule::real32: return plain(ours);
+      case Rule::times_255: {
         Reals scaled = std::get<Reals>(ours);
         for (double& v : scaled) v *= 255;
         return scaled;
       }
-      case Law::count:
-      case Law::count_or_all: {
+      case Rule::count:
+      case Rule::count_or_all: {
         const auto count = std::get<std::int64_t>(ours);
         if (count == 0) throw refusal(op, field.arg + " is 0, which means all in MindData");
-        return count == -1 && field.law == Law::count ? 0 : count;
+        return count == -1 && field.rule == Rule::count ? 0 : count;
       }
-      case Law::four_sides: return Integers(4, std::get<std::int64_t>(ours));
-      case Law::colour: {
+      case Rule::four_sides: return Integers(4, std::get<std::int64_t>(ours));
+      case Rule::colour: {
         const Integers& colour = std::get<Integers>(ours);
         return colour.size() == 1 ? Integers(3, colour[0]) : colour;
       }
-      case Law::filter: {
+      case Rule::filter: {
         const std::string& filter = std::get<std::string>(ours);
         const std::int64_t mode = minddata_mode(filter, options_.pixels);
         if (mode < 0)
-          throw refusal(op, fmt::format("MindData has no interpolation with the law of '{}' (bicubic is PILCUBIC; with "
-                                        "pixels=pillow, LINEAR stands for bilinear, NEAREST for nearest, AREA for box)",
-                                        filter));
+          throw refusal(op,
+                        fmt::format("MindData has no interpolation with the rule of '{}' (bicubic is PILCUBIC; with "
+                                    "pixels=pillow, LINEAR stands for bilinear, NEAREST for nearest, AREA for box)",
+                                    filter));
         return mode;
       }
-      case Law::dtype: {
+      case Rule::dtype: {
         std::string name = minddata_dtype(std::get<std::string>(ours));
         if (name.empty()) throw refusal(op, "MindData has no type " + std::get<std::string>(ours));
         return name;
       }
     }
-    throw InternalError("no such law");
+    throw InternalError("no such rule");
   }
 
   // All fields of a form; every argument of ours is in one of them or has its default.
@@ -296,7 +297,7 @@ class Writer {
     if (arg<std::string>(node.args, "label_base") != "0")
       throw refusal("tfrecord", "MindData delivers labels as they are stored: set label_base to 0");
     const MindDataForm form{
-        "TFRecordDataset", "tfrecord", {{"dataset_files", "files"}, {"", "label_base", Law::same, std::string("0")}}};
+        "TFRecordDataset", "tfrecord", {{"dataset_files", "files"}, {"", "label_base", Rule::same, std::string("0")}}};
     json records = fields(form, node.args, node_entry(node.op).args);
     tuning(records);
     records.update({{"op_type", "TFRecordDataset"},

@@ -19,11 +19,11 @@ namespace {
 class ClipBoxesStep : public Step {
  public:
   explicit ClipBoxesStep(const Transform& t)
-      : law_{arg<double>(t.args, "min_area"), arg<double>(t.args, "min_share")} {}
+      : rule_{arg<double>(t.args, "min_area"), arg<double>(t.args, "min_share")} {}
   void run(Frame& frame, Scratch&) const override {
     if (!frame.boxes) return;
     const image::Size size{static_cast<int>(frame.cell.dims[0]), static_cast<int>(frame.cell.dims[1])};
-    const std::vector<std::size_t> kept = image::clip_and_drop_boxes(*frame.boxes, size, law_);
+    const std::vector<std::size_t> kept = image::clip_and_drop_boxes(*frame.boxes, size, rule_);
     if (!frame.box_labels) return;
     std::vector<std::int32_t>& labels = *frame.box_labels;
     for (std::size_t i = 0; i < kept.size(); ++i) labels[i] = labels[kept[i]];
@@ -32,7 +32,7 @@ class ClipBoxesStep : public Step {
   bool writes() const override { return false; }
 
  private:
-  image::BoxLaw law_;
+  image::BoxRule rule_;
 };
 
 void check_clip_boxes(const Transform& t) {

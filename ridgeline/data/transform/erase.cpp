@@ -47,14 +47,14 @@ class RandomErasingStep : public Step {
       : key_(philox_key(seed, t.name)), p_(arg<double>(t.args, "p")), noise_(arg<bool>(t.args, "noise")) {
     const Reals &scale = arg<Reals>(t.args, "scale"), &ratio = arg<Reals>(t.args, "ratio");
     const Reals& value = arg<Reals>(t.args, "value");
-    law_ = {scale[0], scale[1], ratio[0], ratio[1]};
+    rule_ = {scale[0], scale[1], ratio[0], ratio[1]};
     for (std::size_t c = 0; c < 3; ++c) value_[c] = static_cast<float>(value[value.size() == 1 ? 0 : c]);
   }
   void run(Frame& frame, Scratch&) const override {
     SampleRandom random = frame.random(key_);
     if (!(random.uniform() < p_)) return;
     const image::Size size = size_of(frame.cell);
-    const std::optional<image::Box> box = image::draw_erasing_box(size, law_, random);
+    const std::optional<image::Box> box = image::draw_erasing_box(size, rule_, random);
     if (!box) return;
     const int channels = static_cast<int>(frame.cell.dims[2]);
     std::uint8_t* bytes = own(frame);
@@ -79,7 +79,7 @@ class RandomErasingStep : public Step {
   PhiloxKey key_;
   double p_;
   bool noise_;
-  image::ErasingLaw law_;
+  image::ErasingRule rule_;
   std::array<float, 3> value_{};
 };
 
@@ -90,14 +90,14 @@ class CutOutStep : public Step {
       : key_(philox_key(seed, t.name)),
         length_(static_cast<int>(arg<std::int64_t>(t.args, "length"))),
         patches_(static_cast<int>(arg<std::int64_t>(t.args, "num_patches"))),
-        law_(arg<std::string>(t.args, "law") == "mindata" ? image::CutoutLaw::mindata : image::CutoutLaw::centre),
+        rule_(arg<std::string>(t.args, "law") == "mindata" ? image::CutoutRule::mindata : image::CutoutRule::centre),
         fill_(colour_of(arg<Integers>(t.args, "fill"))) {}
   void run(Frame& frame, Scratch&) const override {
     SampleRandom random = frame.random(key_);
     const image::Size size = size_of(frame.cell);
     std::uint8_t* out = own(frame);
     for (int i = 0; i < patches_; ++i) {
-      const image::Box box = image::draw_cutout_box(size, length_, random, law_);
+      const image::Box box = image::draw_cutout_box(size, length_, random, rule_);
       image::erase(out, size, static_cast<int>(frame.cell.dims[2]), box, fill_);
     }
   }
@@ -105,7 +105,7 @@ class CutOutStep : public Step {
  private:
   PhiloxKey key_;
   int length_, patches_;
-  image::CutoutLaw law_;
+  image::CutoutRule rule_;
   image::Colour fill_;
 };
 
@@ -117,7 +117,7 @@ void check_random_erasing(const Transform& t) {
   check_count(t, "ratio", {2});
   check_count(t, "value", {1, 3});
   const Reals &scale = arg<Reals>(t.args, "scale"), &ratio = arg<Reals>(t.args, "ratio");
-  image::check_erasing_law({scale[0], scale[1], ratio[0], ratio[1]});
+  image::check_erasing_rule({scale[0], scale[1], ratio[0], ratio[1]});
 }
 
 // Bytes can be filled with bytes only.

@@ -45,26 +45,26 @@ class ColorJitterStep : public Step {
       const Reals& range = arg<Reals>(t.args, name);
       return range.size() == 1 ? range[0] : 0.0;
     };
-    law_ = image::colour_jitter_law(single("brightness"), single("contrast"), single("saturation"), single("hue"));
+    rule_ = image::colour_jitter_rule(single("brightness"), single("contrast"), single("saturation"), single("hue"));
     const auto range = [&](const char* name, image::Interval& interval) {
       if (const Reals& given = arg<Reals>(t.args, name); given.size() == 2) interval = {given[0], given[1]};
     };
-    range("brightness", law_.brightness);
-    range("contrast", law_.contrast);
-    range("saturation", law_.saturation);
-    range("hue", law_.hue);
-    image::check_colour_jitter_law(law_);
+    range("brightness", rule_.brightness);
+    range("contrast", rule_.contrast);
+    range("saturation", rule_.saturation);
+    range("hue", rule_.hue);
+    image::check_colour_jitter_rule(rule_);
   }
   void run(Frame& frame, Scratch&) const override {
     SampleRandom random = frame.random(key_);
-    const image::ColourJitter jitter = image::draw_colour_jitter(law_, random);
+    const image::ColourJitter jitter = image::draw_colour_jitter(rule_, random);
     recolour(frame,
              [&](const image::ImageView& in, std::uint8_t* out) { image::apply_colour_jitter(in, jitter, out); });
   }
 
  private:
   PhiloxKey key_;
-  image::ColourJitterLaw law_;
+  image::ColourJitterRule rule_;
 };
 
 // A double for p, then, of a range, one for the factor.
@@ -91,21 +91,21 @@ class GaussianBlurStep : public Step {
   GaussianBlurStep(const Transform& t, std::uint64_t seed)
       : key_(philox_key(seed, t.name)), sigma_(arg<Reals>(t.args, "sigma")) {
     const Integers& kernel = arg<Integers>(t.args, "kernel_size");
-    law_ = {static_cast<int>(kernel.front()), static_cast<int>(kernel.back()), sigma_[0], sigma_[0]};
+    rule_ = {static_cast<int>(kernel.front()), static_cast<int>(kernel.back()), sigma_[0], sigma_[0]};
   }
   void run(Frame& frame, Scratch&) const override {
-    image::BlurLaw law = law_;
+    image::BlurRule rule = rule_;
     if (sigma_.size() == 2) {
       SampleRandom random = frame.random(key_);
-      law.sigma_x = law.sigma_y = random.uniform(sigma_[0], sigma_[1]);
+      rule.sigma_x = rule.sigma_y = random.uniform(sigma_[0], sigma_[1]);
     }
-    recolour(frame, [&](const image::ImageView& in, std::uint8_t* out) { image::gaussian_blur(in, law, out); });
+    recolour(frame, [&](const image::ImageView& in, std::uint8_t* out) { image::gaussian_blur(in, rule, out); });
   }
 
  private:
   PhiloxKey key_;
   Reals sigma_;
-  image::BlurLaw law_;
+  image::BlurRule rule_;
 };
 
 // ---- rules

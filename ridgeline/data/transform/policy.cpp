@@ -79,10 +79,9 @@ class RandAugmentStep : public Policy {
  public:
   RandAugmentStep(const Transform& t, std::uint64_t seed)
       : Policy(t, seed,
-               [law = image::RandAugmentLaw{number(t, "num_ops"), number(t, "magnitude"),
-                                            number(t, "num_magnitude_bins")}](image::Size size, SampleRandom& random) {
-                 return image::draw_rand_augment(law, size, random);
-               }) {}
+               [rule = image::RandAugmentRule{number(t, "num_ops"), number(t, "magnitude"),
+                                              number(t, "num_magnitude_bins")}](
+                   image::Size size, SampleRandom& random) { return image::draw_rand_augment(rule, size, random); }) {}
 };
 
 class TrivialAugmentWideStep : public Policy {

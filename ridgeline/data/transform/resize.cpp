@@ -35,9 +35,9 @@ Transform Resize(Size size, ResizeOptions options) {
 namespace {
 
 // What Resize(size) makes of an image.
-class SizeLaw {
+class SizeRule {
  public:
-  SizeLaw(const Transform& t, const char* name)
+  SizeRule(const Transform& t, const char* name)
       : size_(arg<Integers>(t.args, name)),
         rule_(arg<std::string>(t.args, "size_rule") == "mindata" ? image::SizeRule::mindata
                                                                  : image::SizeRule::torchvision) {}
@@ -74,15 +74,15 @@ class RandomResizedCropStep : public Step {
         filter_(image::parse_filter(arg<std::string>(t.args, "interpolation"))) {
     const Reals& scale = arg<Reals>(t.args, "scale");
     const Reals& ratio = arg<Reals>(t.args, "ratio");
-    law_ = {scale[0], scale[1], ratio[0], ratio[1], 10, arg<double>(t.args, "min_object_covered")};
+    rule_ = {scale[0], scale[1], ratio[0], ratio[1], 10, arg<double>(t.args, "min_object_covered")};
   }
 
   void run(Frame& frame, Scratch& scratch) const override {
     const image::Size in = decodes ? image::read_header(frame.encoded()).size() : size_of(frame.view());
     SampleRandom random = frame.random(key_);
     std::span<const image::ObjectBox> objects;
-    if (law_.min_object_covered > 0 && frame.row.objects) objects = *frame.row.objects;
-    const image::Box box = image::random_resized_crop(in, law_, random, objects);
+    if (rule_.min_object_covered > 0 && frame.row.objects) objects = *frame.row.objects;
+    const image::Box box = image::random_resized_crop(in, rule_, random, objects);
     if (frame.boxes) image::crop_boxes(*frame.boxes, in, box);
     if constexpr (decodes)
       decode_part(frame, scratch, box);
@@ -95,7 +95,7 @@ class RandomResizedCropStep : public Step {
   PhiloxKey key_;
   image::Size out_;
   image::Filter filter_;
-  image::CropLaw law_;
+  image::CropRule rule_;
 };
 
 class ResizeStep : public Step {
@@ -108,7 +108,7 @@ class ResizeStep : public Step {
   }
 
  private:
-  SizeLaw size_;
+  SizeRule size_;
   image::Filter filter_;
 };
 
@@ -143,7 +143,7 @@ class DecodeResizeCenterCrop : public Step {
 
  private:
   image::Size crop_;
-  SizeLaw resize_;
+  SizeRule resize_;
   image::Filter filter_;
 };
 
@@ -183,7 +183,7 @@ void check_crop(const Transform& t) {
   if (ratio.size() != 2) throw Error(fmt::format("[{}] ratio has {} numbers, it must have 2", t.op, ratio.size()));
   if (!(covered >= 0 && covered <= 1))
     throw Error(fmt::format("[{}] min_object_covered is {}, it must be between 0 and 1", t.op, covered));
-  image::check_crop_law({scale[0], scale[1], ratio[0], ratio[1], 10, covered});
+  image::check_crop_rule({scale[0], scale[1], ratio[0], ratio[1], 10, covered});
 }
 
 Column resize_schema(const Transform& t, const Column& given) {
@@ -224,7 +224,7 @@ Transform fuse_decode_resize_center_crop(std::span<const Transform> of) {
 std::vector<TransformEntry> resize_transforms() {
   return {
       {.op = "random_resized_crop",
-       .doc = "a random part, resized: torchvision's law, Pillow's resampling",
+       .doc = "a random part, resized: torchvision's rule, Pillow's resampling",
        .args = crop_args(),
        .random = true,
        .ends_in_resize = true,

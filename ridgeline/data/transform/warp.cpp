@@ -142,11 +142,11 @@ class RandomRotationStep : public Rotating {
 class Warping : public Step {
  protected:
   explicit Warping(const Transform& t) : look_(t), centre_(centre_of(t)) {}
-  void warp(Frame& frame, const image::AffineLaw& law) const {
+  void warp(Frame& frame, const image::AffineRule& rule) const {
     const image::ImageView in = frame.view();
     const image::Size size = size_of(in);
     const image::AffineMatrix matrix =
-        centre_ ? image::affine_matrix(law, centre_->x, centre_->y) : image::affine_matrix(law, size);
+        centre_ ? image::affine_matrix(rule, centre_->x, centre_->y) : image::affine_matrix(rule, size);
     if (frame.boxes) image::warp_boxes(*frame.boxes, size, matrix, size);
     std::uint8_t* out = frame.output(bytes_of(size, in.channels));
     image::warp_affine(in, matrix, look_.sampling, look_.fill, size, out);
@@ -162,12 +162,13 @@ class AffineStep : public Warping {
  public:
   explicit AffineStep(const Transform& t) : Warping(t) {
     const Reals &translate = arg<Reals>(t.args, "translate"), &shear = arg<Reals>(t.args, "shear");
-    law_ = {arg<double>(t.args, "angle"), translate[0], translate[1], arg<double>(t.args, "scale"), shear[0], shear[1]};
+    rule_ = {arg<double>(t.args, "angle"), translate[0], translate[1],
+             arg<double>(t.args, "scale"), shear[0],     shear[1]};
   }
-  void run(Frame& frame, Scratch&) const override { warp(frame, law_); }
+  void run(Frame& frame, Scratch&) const override { warp(frame, rule_); }
 
  private:
-  image::AffineLaw law_;
+  image::AffineRule rule_;
 };
 
 // The draws of image::draw_affine.
@@ -176,20 +177,20 @@ class RandomAffineStep : public Warping {
   RandomAffineStep(const Transform& t, std::uint64_t seed) : Warping(t), key_(philox_key(seed, t.name)) {
     const Reals &translate = arg<Reals>(t.args, "translate"), &shear = arg<Reals>(t.args, "shear");
     const Reals& scale = arg<Reals>(t.args, "scale");
-    law_.degrees = range_of(arg<Reals>(t.args, "degrees"));
-    if (!translate.empty()) law_.translate_x = translate[0], law_.translate_y = translate[1];
-    if (!scale.empty()) law_.scale = {scale[0], scale[1]};
-    if (!shear.empty()) law_.shear_x = range_of(shear);
-    if (shear.size() == 4) law_.shear_y = {shear[2], shear[3]};
+    rule_.degrees = range_of(arg<Reals>(t.args, "degrees"));
+    if (!translate.empty()) rule_.translate_x = translate[0], rule_.translate_y = translate[1];
+    if (!scale.empty()) rule_.scale = {scale[0], scale[1]};
+    if (!shear.empty()) rule_.shear_x = range_of(shear);
+    if (shear.size() == 4) rule_.shear_y = {shear[2], shear[3]};
   }
   void run(Frame& frame, Scratch&) const override {
     SampleRandom random = frame.random(key_);
-    warp(frame, image::draw_affine(law_, size_of(frame.view()), random));
+    warp(frame, image::draw_affine(rule_, size_of(frame.view()), random));
   }
 
  private:
   PhiloxKey key_;
-  image::RandomAffineLaw law_;
+  image::RandomAffineRule rule_;
 };
 
 // Draws a double, and the eight integers of image::draw_perspective if it is below p.

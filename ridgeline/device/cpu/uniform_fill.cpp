@@ -11,7 +11,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-#include "ridgeline/device/cpu/loop_primitives-inl.h"
+#include "ridgeline/device/cpu/loop/primitives-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::HWY_NAMESPACE {

@@ -4,7 +4,7 @@
 
 #include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/device/cpu/kernel_table.h"
-#include "ridgeline/device/cpu/loop_kernels.h"
+#include "ridgeline/device/cpu/loop/kernels.h"
 #include "ridgeline/graph/loop/expression.h"
 
 namespace ridgeline::device {

@@ -51,7 +51,7 @@ struct ExampleColumn {
   std::optional<ExampleValues> fallback = {};
 };
 
-// Laws, as MindData has them: integers and bool come from int64 lists, floats from float lists, string from byte
+// Rules, as MindData has them: integers and bool come from int64 lists, floats from float lists, string from byte
 // strings, uint8 from byte strings or int64 lists. Byte strings become uint8 side by side, each filled up with blanks
 // to the longest; in a shape [-1, a, b], to a*b bytes, and a longer one is an Error.
 // Errors name the key: "[example] column 'label': 3 values do not fill the shape [2]". Immutable: any thread may read.

@@ -50,7 +50,7 @@ struct Cost {
 
 struct OpDef {
   std::string name;
-  std::string law;  // the formula, for docs and errors
+  std::string formula;  // the formula, for docs and errors
   std::vector<std::string> operands;
   int min_operands = 0;  // optional operands are last; -1 in max_operands means any number
   int max_operands = 0;

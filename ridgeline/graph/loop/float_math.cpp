@@ -13,7 +13,7 @@ float power_of_two(int n) { return std::bit_cast<float>(static_cast<std::uint32_
 }  // namespace
 
 float exp_f32(float x) {
-  using L = ExpLaw;
+  using L = ExpRule;
   if (x != x) return x;
   if (x > L::kOverflow) return std::numeric_limits<float>::infinity();
   if (x < L::kUnderflow) return 0.0f;
@@ -30,7 +30,7 @@ float exp_f32(float x) {
 }
 
 float log_f32(float x) {
-  using L = LogLaw;
+  using L = LogRule;
   if (x != x || x <= -L::kSmallest) return std::numeric_limits<float>::quiet_NaN();
   if (x < L::kSmallest) return -std::numeric_limits<float>::infinity();
   if (x == std::numeric_limits<float>::infinity()) return x;

@@ -1,6 +1,6 @@
 // ridgeline/graph/loop/float_math.h
 //
-// The law of exp and log in f32: single-precision steps in a fixed order, fused multiply-add where fma() is written.
+// The rule of exp and log in f32: single-precision steps in a fixed order, fused multiply-add where fma() is written.
 // The vector kernels follow it step by step and give the same bits on every machine; results below the smallest normal
 // number are 0, arguments below it count as 0. Errors are below 1.05 (exp) and 1 (log) units in the last place. f32
 // sine and cosine are the f64 ones of core/math.h, rounded.
@@ -8,7 +8,7 @@
 
 namespace ridgeline::loop {
 
-struct ExpLaw {
+struct ExpRule {
   static constexpr float kOverflow = 0x1.62e42ep+6f;    // above: infinity
   static constexpr float kUnderflow = -0x1.5d589ep+6f;  // below: 0
   static constexpr float kLog2E = 0x1.715476p+0f;
@@ -19,7 +19,7 @@ struct ExpLaw {
   static constexpr float kCoefficients[] = {1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f};
 };
 
-struct LogLaw {
+struct LogRule {
   // fdlibm e_logf.c: m in [sqrt(1/2), sqrt(2)), log(m) by a polynomial in ((m-1)/(m+1))^2.
   static constexpr int kSqrtHalfBits = 0x3f3504f3;
   static constexpr float kSmallest = 0x1p-126f;

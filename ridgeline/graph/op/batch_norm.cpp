@@ -222,7 +222,7 @@ std::vector<OpDef> batch_norm_ops() {
 
   OpDef train;
   train.name = "batch_norm_train";
-  train.law =
+  train.formula =
       "y = (x - mean) * inv_std * gamma + beta [+ addend], then the activation; mean and variance over all axes of x "
       "but the last, inv_std = 1 / sqrt(variance + epsilon); new_running = (1 - momentum) * running + momentum * "
       "(mean, or variance * m/(m-1) of m values). Beside bf16 and f16 x, parameters and statistics may be f32";
@@ -239,7 +239,7 @@ std::vector<OpDef> batch_norm_ops() {
 
   OpDef backward;
   backward.name = "batch_norm_bwd";
-  backward.law =
+  backward.formula =
       "g = dy [+ addend], where the gate is open, else 0; xhat = (x - mean) * inv_std; dgamma = sum(g * xhat), dbeta = "
       "sum(g), dx = gamma * inv_std * (g - dbeta/m - xhat * dgamma/m) for m values a channel. The gate is that of the "
       "relu behind the batch norm: y > 0, with y given (of_y) or recomputed from x and beta (of_x)";
@@ -256,7 +256,7 @@ std::vector<OpDef> batch_norm_ops() {
 
   OpDef eval;
   eval.name = "batch_norm_eval";
-  eval.law =
+  eval.formula =
       "y = (x - mean) * inv_std * gamma + beta [+ addend], then the activation; inv_std = 1 / sqrt(var + epsilon), or "
       "var itself with var_is_inv_std=true";
   eval.operands = {"x", "gamma", "beta", "mean", "var", "addend"};

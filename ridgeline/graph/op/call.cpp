@@ -7,7 +7,7 @@ namespace ridgeline {
 OpDef call_op() {
   OpDef def;
   def.name = "call";
-  def.law = "the results of the graph's function `function` on the operands; inlined before everything else";
+  def.formula = "the results of the graph's function `function` on the operands; inlined before everything else";
   def.operands = {"argument"};
   def.min_operands = 0;
   def.max_operands = -1;

@@ -214,7 +214,7 @@ Cost cost_weights(const OpInstance& op, std::span<const ValueType> results) {
 std::vector<OpDef> conv2d_ops() {
   OpDef forward;
   forward.name = "conv2d";
-  forward.law =
+  forward.formula =
       "y[n,h,w,k] = b[k] + sum over r,s,c of x[n, h*stride + r*dilation - top, w*stride + s*dilation - left, c] * "
       "w[k,r,s,c]; x [N,H,W,C], w [K,R,S,C/groups], zeros outside the image; then the activation. b may be f32 beside "
       "bf16 and f16 data";
@@ -230,7 +230,7 @@ std::vector<OpDef> conv2d_ops() {
 
   OpDef data;
   data.name = "conv2d_bwd_data";
-  data.law = "dx: the gradient of conv2d by its image, from dy and w";
+  data.formula = "dx: the gradient of conv2d by its image, from dy and w";
   data.operands = {"dy", "w"};
   data.min_operands = data.max_operands = 2;
   data.results = {"dx"};
@@ -242,7 +242,7 @@ std::vector<OpDef> conv2d_ops() {
 
   OpDef weights;
   weights.name = "conv2d_bwd_weights";
-  weights.law =
+  weights.formula =
       "dw [K,R,S,C/groups]: the gradient of conv2d by its weight; with bias=true also db[k] = sum of dy over n,h,w";
   weights.operands = {"x", "dy"};
   weights.min_operands = weights.max_operands = 2;

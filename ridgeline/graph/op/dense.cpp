@@ -129,7 +129,7 @@ void reference_weights(const OpInstance& op, std::span<const Tensor> inputs, std
 std::vector<OpDef> dense_ops() {
   OpDef forward;
   forward.name = "dense";
-  forward.law =
+  forward.formula =
       "y[n,k] = b[k] + sum over c of x[n,c] * w[k,c]; x [N,C], w [K,C]; then the activation. b may be f32 beside bf16 "
       "and f16 data";
   forward.operands = {"x", "w", "b"};
@@ -146,7 +146,7 @@ std::vector<OpDef> dense_ops() {
 
   OpDef data;
   data.name = "dense_bwd_data";
-  data.law = "dx[n,c] = sum over k of dy[n,k] * w[k,c]";
+  data.formula = "dx[n,c] = sum over k of dy[n,k] * w[k,c]";
   data.operands = {"dy", "w"};
   data.min_operands = data.max_operands = 2;
   data.results = {"dx"};
@@ -157,7 +157,7 @@ std::vector<OpDef> dense_ops() {
 
   OpDef weights;
   weights.name = "dense_bwd_weights";
-  weights.law = "dw[k,c] = sum over n of dy[n,k] * x[n,c]; with bias=true also db[k] = sum over n of dy[n,k]";
+  weights.formula = "dw[k,c] = sum over n of dy[n,k] * x[n,c]; with bias=true also db[k] = sum over n of dy[n,k]";
   weights.operands = {"x", "dy"};
   weights.min_operands = weights.max_operands = 2;
   weights.results = {"dw", "db"};

@@ -8,7 +8,7 @@ namespace {
 constexpr const char* kOpening = R"(# Ops
 
 The ops of the step graph. Values are row-major and logically NHWC; floating operands of one op have one dtype, and so
-have its results, unless the law says otherwise. `[x]` is an optional operand, `x...` any number of them. This page is
+have its results, unless the rule says otherwise. `[x]` is an optional operand, `x...` any number of them. This page is
 made from the definitions in `ridgeline/graph/op`: a test fails when it is stale, and
 `RIDGELINE_UPDATE_DOCS=1 ctest -R OpDocs` rewrites it.
 
@@ -59,7 +59,7 @@ std::string traits_of(const OpDef& def) {
 std::string describe_ops() {
   std::string page = kOpening;
   for (const OpDef& def : all_ops()) {
-    page += "\n## " + def.name + "\n\n`" + signature(def) + "`\n\n" + def.law + "\n";
+    page += "\n## " + def.name + "\n\n`" + signature(def) + "`\n\n" + def.formula + "\n";
     if (const std::string traits = traits_of(def); !traits.empty()) page += "\nTraits: " + traits + ".\n";
     if (def.attributes.empty()) continue;
     page += "\n| attribute | type | default | meaning |\n|---|---|---|---|\n";

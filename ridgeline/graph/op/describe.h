@@ -7,7 +7,7 @@
 
 namespace ridgeline {
 
-// Markdown: every op with its law, operands, attributes and defaults, ordered by name.
+// Markdown: every op with its rule, operands, attributes and defaults, ordered by name.
 std::string describe_ops();
 
 }  // namespace ridgeline

@@ -53,7 +53,7 @@ void reference(const OpInstance& op, std::span<const Tensor> inputs, std::span<T
 OpDef image_tail_op() {
   OpDef def;
   def.name = "image_tail";
-  def.law =
+  def.formula =
       "y = (v - 255*mean) / (255*std) of each byte, rounded once, images mirrored left to right where flip is not 0. "
       "image "
       "u8 [N,H,W,3], flip u8 [N], y [N,H,W,3], rounded to its type from f32";

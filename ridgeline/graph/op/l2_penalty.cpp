@@ -28,7 +28,7 @@ void reference(const OpInstance& op, std::span<const Tensor> inputs, std::span<T
 OpDef l2_penalty_op() {
   OpDef def;
   def.name = "l2_penalty";
-  def.law = "penalty [] = factor * sum over the operands of sum(p^2) / 2";
+  def.formula = "penalty [] = factor * sum over the operands of sum(p^2) / 2";
   def.operands = {"p"};
   def.min_operands = 1;
   def.max_operands = -1;

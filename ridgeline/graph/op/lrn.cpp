@@ -100,7 +100,7 @@ std::vector<AttributeSpec> lrn_attributes() {
 std::vector<OpDef> lrn_ops() {
   OpDef forward;
   forward.name = "lrn";
-  forward.law =
+  forward.formula =
       "y[c] = x[c] / (bias + alpha/size * sum of x[d]^2 over the size channels d centred at c)^beta; x [...,C]";
   forward.operands = {"x"};
   forward.min_operands = forward.max_operands = 1;
@@ -112,7 +112,7 @@ std::vector<OpDef> lrn_ops() {
 
   OpDef backward;
   backward.name = "lrn_bwd";
-  backward.law =
+  backward.formula =
       "dx[c] = dy[c] * s[c]^-beta - 2*alpha/size*beta * x[c] * sum over d around c of dy[d] * x[d] * s[d]^(-beta-1), "
       "s[c] = bias + alpha/size * sum of x[d]^2 around c";
   backward.operands = {"x", "dy"};

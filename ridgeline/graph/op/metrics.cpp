@@ -56,7 +56,7 @@ OpDef definition(const std::string& name) {
 
 std::vector<OpDef> metric_ops() {
   OpDef top_k = definition("top_k_accuracy");
-  top_k.law =
+  top_k.formula =
       "hits f32 [] = the number of rows in which fewer than k logits are greater than the label's (ties count as hits, "
       "as "
       "in TensorFlow's in_top_k) and whose mask is not 0";
@@ -75,7 +75,7 @@ std::vector<OpDef> metric_ops() {
   };
 
   OpDef argmax = definition("argmax_accuracy");
-  argmax.law = "hits f32 [] = the number of rows whose first largest logit is the label's and whose mask is not 0";
+  argmax.formula = "hits f32 [] = the number of rows whose first largest logit is the label's and whose mask is not 0";
   argmax.reference = [](const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
     count_hits("argmax_accuracy", op, inputs, outputs[0], [](std::span<const double> row, std::size_t label) {
       return static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin()) == label;

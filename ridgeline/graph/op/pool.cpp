@@ -203,7 +203,7 @@ Cost window_cost(const OpInstance& op, std::span<const ValueType> results) {
 std::vector<OpDef> pool_ops() {
   OpDef maximum;
   maximum.name = "max_pool";
-  maximum.law =
+  maximum.formula =
       "y = the largest pixel of each window, index = its position row*kernel_width + column in the window (the first "
       "of "
       "equals; a NaN wins, padding never does)";
@@ -217,7 +217,7 @@ std::vector<OpDef> pool_ops() {
 
   OpDef maximum_backward;
   maximum_backward.name = "max_pool_bwd";
-  maximum_backward.law = "dx: each dy added to the pixel that its index names, zero elsewhere";
+  maximum_backward.formula = "dx: each dy added to the pixel that its index names, zero elsewhere";
   maximum_backward.operands = {"dy", "index"};
   maximum_backward.min_operands = maximum_backward.max_operands = 2;
   maximum_backward.results = {"dx"};
@@ -227,7 +227,7 @@ std::vector<OpDef> pool_ops() {
 
   OpDef average;
   average.name = "avg_pool";
-  average.law = "y = the mean over each window; the divisor is the window's area, or its part inside the image";
+  average.formula = "y = the mean over each window; the divisor is the window's area, or its part inside the image";
   average.operands = {"x"};
   average.min_operands = average.max_operands = 1;
   average.results = {"y"};
@@ -238,7 +238,7 @@ std::vector<OpDef> pool_ops() {
 
   OpDef average_backward;
   average_backward.name = "avg_pool_bwd";
-  average_backward.law = "dx: each dy, divided as avg_pool divides, added to the pixels of its window";
+  average_backward.formula = "dx: each dy, divided as avg_pool divides, added to the pixels of its window";
   average_backward.operands = {"dy"};
   average_backward.min_operands = average_backward.max_operands = 1;
   average_backward.results = {"dx"};

@@ -11,7 +11,7 @@ namespace {
 
 using namespace rules;
 
-enum class Law { sum, mean, max };
+enum class Kind { sum, mean, max };
 
 bool is_reduced(const Integers& axes, int axis) {
   return axes.empty() || std::find(axes.begin(), axes.end(), axis) != axes.end();
@@ -25,7 +25,7 @@ std::vector<ValueType> infer(std::string_view op, const OpInstance& instance) {
            reduced_shape(instance.inputs[0].shape, axes, instance.attributes.boolean("keep_dims"))}};
 }
 
-void reference(Law law, const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void reference(Kind kind, const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const Shape& shape = op.inputs[0].shape;
   const Integers& axes = op.attributes.integers("axes");
   const std::vector<double> x = widen(inputs[0]);
@@ -35,29 +35,29 @@ void reference(Law law, const OpInstance& op, std::span<const Tensor> inputs, st
     if (is_reduced(axes, axis)) steps[static_cast<std::size_t>(axis)] = 0;
   }
   std::vector<double> y(static_cast<std::size_t>(outputs[0].elements()),
-                        law == Law::max ? -std::numeric_limits<double>::infinity() : 0.0);
+                        kind == Kind::max ? -std::numeric_limits<double>::infinity() : 0.0);
   for_each_index(shape, [&](std::int64_t at, const Integers& index) {
     std::int64_t to = 0;
     for (std::size_t axis = 0; axis < index.size(); ++axis) to += index[axis] * steps[axis];
     double& result = y[static_cast<std::size_t>(to)];
     const double v = x[static_cast<std::size_t>(at)];
-    if (law != Law::max) {
+    if (kind != Kind::max) {
       result += v;
     } else if (v > result || std::isnan(v)) {
       result = v;  // a NaN stays: nothing is greater
     }
   });
-  if (law == Law::mean) {
+  if (kind == Kind::mean) {
     const double count = static_cast<double>(x.size()) / static_cast<double>(y.size());
     for (double& v : y) v /= count;
   }
   store(y, outputs[0]);
 }
 
-OpDef definition(const std::string& name, std::string text, Law law) {
+OpDef definition(const std::string& name, std::string text, Kind kind) {
   OpDef def;
   def.name = name;
-  def.law = std::move(text);
+  def.formula = std::move(text);
   def.operands = {"x"};
   def.min_operands = def.max_operands = 1;
   def.results = {"y"};
@@ -65,8 +65,8 @@ OpDef definition(const std::string& name, std::string text, Law law) {
                     optional("keep_dims", false, "whether reduced axes stay with extent 1")};
   def.traits = kReduction;
   def.infer = [name](const OpInstance& op) { return infer(name, op); };
-  def.reference = [law](const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-    reference(law, op, inputs, outputs);
+  def.reference = [kind](const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+    reference(kind, op, inputs, outputs);
   };
   def.cost = [](const OpInstance& op, std::span<const ValueType> results) {
     return Cost{static_cast<double>(op.inputs[0].shape.elements()), bytes_moved(op, results)};
@@ -88,9 +88,9 @@ Shape reduced_shape(const Shape& x, const std::vector<std::int64_t>& axes, bool 
 }
 
 std::vector<OpDef> reduce_ops() {
-  return {definition("reduce_sum", "y = the sum of x over the axes", Law::sum),
-          definition("reduce_mean", "y = the mean of x over the axes", Law::mean),
-          definition("reduce_max", "y = the largest element of x over the axes; a NaN wins", Law::max)};
+  return {definition("reduce_sum", "y = the sum of x over the axes", Kind::sum),
+          definition("reduce_mean", "y = the mean of x over the axes", Kind::mean),
+          definition("reduce_max", "y = the largest element of x over the axes; a NaN wins", Kind::max)};
 }
 
 }  // namespace ridgeline

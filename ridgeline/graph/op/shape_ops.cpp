@@ -118,10 +118,10 @@ void reference_broadcast(const OpInstance& op, std::span<const Tensor> inputs, s
   gather(inputs[0], steps, outputs[0]);
 }
 
-OpDef unary(std::string name, std::string law, std::vector<AttributeSpec> attributes, unsigned traits = 0) {
+OpDef unary(std::string name, std::string formula, std::vector<AttributeSpec> attributes, unsigned traits = 0) {
   OpDef def;
   def.name = std::move(name);
-  def.law = std::move(law);
+  def.formula = std::move(formula);
   def.operands = {"x"};
   def.min_operands = def.max_operands = 1;
   def.results = {"y"};

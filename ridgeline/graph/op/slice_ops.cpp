@@ -130,7 +130,7 @@ std::vector<OpDef> slice_ops() {
 
   OpDef pad;
   pad.name = "pad";
-  pad.law = "y = x with low[i] elements before and high[i] after along axis i; negative amounts crop";
+  pad.formula = "y = x with low[i] elements before and high[i] after along axis i; negative amounts crop";
   pad.operands = {"x"};
   pad.min_operands = pad.max_operands = 1;
   pad.results = {"y"};
@@ -142,7 +142,7 @@ std::vector<OpDef> slice_ops() {
 
   OpDef slice;
   slice.name = "strided_slice";
-  slice.law = "y[i] = x[start + i*stride], i below size, along every axis";
+  slice.formula = "y[i] = x[start + i*stride], i below size, along every axis";
   slice.operands = {"x"};
   slice.min_operands = slice.max_operands = 1;
   slice.results = {"y"};
@@ -152,7 +152,7 @@ std::vector<OpDef> slice_ops() {
 
   OpDef backward;
   backward.name = "strided_slice_bwd";
-  backward.law = "dx[start + i*stride] = dy[i], zero elsewhere";
+  backward.formula = "dx[start + i*stride] = dy[i], zero elsewhere";
   backward.operands = {"dy"};
   backward.min_operands = backward.max_operands = 1;
   backward.results = {"dx"};

@@ -129,7 +129,7 @@ std::vector<OpDef> softmax_ops() {
 
   OpDef softmax;
   softmax.name = "softmax";
-  softmax.law = "y[n,k] = exp(x[n,k]) / sum over j of exp(x[n,j]); x [N,K]";
+  softmax.formula = "y[n,k] = exp(x[n,k]) / sum over j of exp(x[n,j]); x [N,K]";
   softmax.operands = {"x"};
   softmax.min_operands = softmax.max_operands = 1;
   softmax.results = {"y"};
@@ -139,7 +139,7 @@ std::vector<OpDef> softmax_ops() {
 
   OpDef loss;
   loss.name = "softmax_cross_entropy";
-  loss.law =
+  loss.formula =
       "p = softmax(logits), loss[n] = -sum over k of q[n,k] * log p[n,k], q = (1 - label_smoothing) * one_hot(labels) "
       "+ "
       "label_smoothing / K; loss 0 where the mask is 0. logits [N,K], labels i32 [N], mask [N]";
@@ -154,7 +154,7 @@ std::vector<OpDef> softmax_ops() {
 
   OpDef backward;
   backward.name = "softmax_cross_entropy_bwd";
-  backward.law =
+  backward.formula =
       "dlogits[n,k] = (probabilities[n,k] - q[n,k]) * dloss[n], 0 where the mask is 0; q as in softmax_cross_entropy";
   backward.operands = {"probabilities", "labels", "dloss", "mask"};
   backward.min_operands = 3;

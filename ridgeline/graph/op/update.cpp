@@ -20,7 +20,7 @@ struct Form {
   std::string name;
   std::vector<std::string> updated;  // w first
   std::vector<std::string> scalars;  // behind the gradient
-  std::string law;
+  std::string formula;
   std::vector<AttributeSpec> attributes;
   // The next values from the operands in their order (without the condition).
   std::function<std::vector<Expr>(const Attributes&, std::span<const Expr>)> next;
@@ -70,7 +70,7 @@ OpDef update_op(Form form) {
     return builder.finish(plain + (conditional ? 1 : 0));
   });
   def.min_operands = plain;
-  def.law = form.law;
+  def.formula = form.formula;
   def.results.clear();
   for (const std::string& name : form.updated) def.results.push_back("next_" + name);
   def.attributes = std::move(form.attributes);
@@ -94,7 +94,7 @@ Form sgd() {
   return {.name = "sgd",
           .updated = {"w"},
           .scalars = {"lr"},
-          .law = "w' = w - lr * (g + weight_decay * w)",
+          .formula = "w' = w - lr * (g + weight_decay * w)",
           .attributes = {weight_decay()},
           .next = [](const Attributes& a, std::span<const Expr> x) -> std::vector<Expr> {
             const Expr w = x[0], g = x[1], lr = x[2];
@@ -106,7 +106,7 @@ Form sgd_momentum() {
   return {.name = "sgd_momentum",
           .updated = {"w", "m"},
           .scalars = {"lr"},
-          .law =
+          .formula =
               "s = g + weight_decay * w; a = momentum * m + s; w' = w - lr * (nesterov ? s + momentum * a : a); "
               "m' = a",
           .attributes = {required("momentum", 0.9, "share of the old step that is kept"),
@@ -126,7 +126,7 @@ Form adam() {
   return {.name = "adam",
           .updated = {"w", "m", "v"},
           .scalars = {"lr", "size", "root"},
-          .law =
+          .formula =
               "s = g + weight_decay * w (decoupled: g); m' = beta1 * m + (1 - beta1) * s; v' = beta2 * v + "
               "(1 - beta2) * s * s; w' = w - size * m' / (sqrt(v') / root + epsilon) (decoupled: and "
               "- lr * weight_decay * w)",
@@ -150,26 +150,27 @@ Form adam() {
 
 // Tieleman and Hinton, 2012, as PyTorch has it: epsilon stands outside of the root.
 Form rmsprop() {
-  return {.name = "rmsprop",
-          .updated = {"w", "v"},
-          .scalars = {"lr"},
-          .law = "s = g + weight_decay * w; v' = rho * v + (1 - rho) * s * s; w' = w - lr * s / (sqrt(v') + epsilon)",
-          .attributes = {required("rho", 0.99, "share of the old mean of squared gradients that is kept"),
-                         required("epsilon", 1e-8, "added to the root of the mean square"), weight_decay()},
-          .next = [](const Attributes& attributes, std::span<const Expr> x) -> std::vector<Expr> {
-            const Expr w = x[0], v = x[1], lr = x[3];
-            const double rho = attributes.real("rho");
-            const Expr s = decayed(w, x[2], attributes);
-            const Expr square = rho * v + (1 - rho) * s * s;
-            return {w - lr * (s / (sqrt(square) + attributes.real("epsilon"))), square};
-          }};
+  return {
+      .name = "rmsprop",
+      .updated = {"w", "v"},
+      .scalars = {"lr"},
+      .formula = "s = g + weight_decay * w; v' = rho * v + (1 - rho) * s * s; w' = w - lr * s / (sqrt(v') + epsilon)",
+      .attributes = {required("rho", 0.99, "share of the old mean of squared gradients that is kept"),
+                     required("epsilon", 1e-8, "added to the root of the mean square"), weight_decay()},
+      .next = [](const Attributes& attributes, std::span<const Expr> x) -> std::vector<Expr> {
+        const Expr w = x[0], v = x[1], lr = x[3];
+        const double rho = attributes.real("rho");
+        const Expr s = decayed(w, x[2], attributes);
+        const Expr square = rho * v + (1 - rho) * s * s;
+        return {w - lr * (s / (sqrt(square) + attributes.real("epsilon"))), square};
+      }};
 }
 
 Form rmsprop_momentum() {
   Form form = rmsprop();
   form.name = "rmsprop_momentum";
   form.updated = {"w", "v", "m"};
-  form.law = "s, v' as in rmsprop; m' = momentum * m + s / (sqrt(v') + epsilon); w' = w - lr * m'";
+  form.formula = "s, v' as in rmsprop; m' = momentum * m + s / (sqrt(v') + epsilon); w' = w - lr * m'";
   form.attributes.push_back(required("momentum", 0.9, "share of the old step that is kept"));
   form.next = [](const Attributes& attributes, std::span<const Expr> x) -> std::vector<Expr> {
     const Expr w = x[0], v = x[1], m = x[2], lr = x[4];

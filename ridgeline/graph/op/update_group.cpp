@@ -72,7 +72,7 @@ std::vector<std::size_t> UpdateGroup::operands_of(std::size_t p) const {
 OpDef update_group_op() {
   OpDef def;
   def.name = "update_group";
-  def.law =
+  def.formula =
       "for each parameter p: its next states = expression(states of p, gradient of p, shared...), element by element, "
       "in f32; the operands are all states, then all gradients, then what they share";
   def.operands = {"operand"};

@@ -30,35 +30,35 @@ std::vector<float> weights(int kernel, double sigma) {
 
 }  // namespace
 
-BlurLaw blur_law(int kernel) {
+BlurRule blur_rule(int kernel) {
   const double sigma = kernel * 0.15 + 0.35;
   return {kernel, kernel, sigma, sigma};
 }
 
-void check_blur_law(const BlurLaw& law) {
-  for (const int kernel : {law.kernel_height, law.kernel_width}) {
+void check_blur_rule(const BlurRule& rule) {
+  for (const int kernel : {rule.kernel_height, rule.kernel_width}) {
     if (kernel < 1 || kernel > 1023 || kernel % 2 == 0) {
       throw Error("[gaussian_blur] the window's sides must be odd and 1 to 1023, not " + std::to_string(kernel));
     }
   }
-  for (const double sigma : {law.sigma_y, law.sigma_x}) {
+  for (const double sigma : {rule.sigma_y, rule.sigma_x}) {
     if (!(sigma > 0) || !std::isfinite(sigma)) {
       throw Error("[gaussian_blur] the deviation must be positive, not " + std::to_string(sigma));
     }
   }
 }
 
-void gaussian_blur(const ImageView& in, const BlurLaw& law, std::uint8_t* out) {
+void gaussian_blur(const ImageView& in, const BlurRule& rule, std::uint8_t* out) {
   check_pixels("gaussian_blur", in);
-  check_blur_law(law);
-  const std::vector<float> across = weights(law.kernel_width, law.sigma_x);
-  const std::vector<float> down = weights(law.kernel_height, law.sigma_y);
+  check_blur_rule(rule);
+  const std::vector<float> across = weights(rule.kernel_width, rule.sigma_x);
+  const std::vector<float> down = weights(rule.kernel_height, rule.sigma_y);
   const auto channels = static_cast<std::size_t>(in.channels);
   const std::size_t bytes = row_bytes(in);
-  const int half_width = law.kernel_width / 2, half_height = law.kernel_height / 2;
+  const int half_width = rule.kernel_width / 2, half_height = rule.kernel_height / 2;
   std::vector<float> padded((static_cast<std::size_t>(in.width) + across.size() - 1) * channels);
   // Rows that are blurred across: a window's height of them, or all.
-  const int kept = std::min(in.height, law.kernel_height);
+  const int kept = std::min(in.height, rule.kernel_height);
   std::vector<float> rows(bytes * static_cast<std::size_t>(kept));
   const auto row_of = [&](int y) { return rows.data() + static_cast<std::size_t>(y % kept) * bytes; };
   std::vector<const float*> window(down.size());

@@ -9,19 +9,19 @@
 namespace ridgeline::image {
 
 // Sides of the window (odd) and the deviation each way, in pixels.
-struct BlurLaw {
+struct BlurRule {
   int kernel_height = 3, kernel_width = 3;
   double sigma_y = 0.8, sigma_x = 0.8;
 };
 
 // torchvision's rule with its default deviation, 0.15 * kernel + 0.35.
-BlurLaw blur_law(int kernel);
+BlurRule blur_rule(int kernel);
 // An Error for a side that is even, not positive or above 1023, or a deviation that is not positive.
-void check_blur_law(const BlurLaw& law);
+void check_blur_rule(const BlurRule& rule);
 
 // Across, then down, in float; rounded half to even once. torchvision sums over the square window at once: where it
 // lands on the other side of a half, the results differ by 1. Unlike torchvision's, the window may be larger than the
 // image: the mirrors go on. 1 or 3 channels; `out` has the input's size without gaps and may be the input itself.
-void gaussian_blur(const ImageView& in, const BlurLaw& law, std::uint8_t* out);
+void gaussian_blur(const ImageView& in, const BlurRule& rule, std::uint8_t* out);
 
 }  // namespace ridgeline::image

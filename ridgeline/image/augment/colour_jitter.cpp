@@ -11,8 +11,8 @@ namespace {
 
 constexpr const char* kStepNames[] = {"brightness", "contrast", "saturation", "hue"};
 
-std::array<Interval, 4> ranges(const ColourJitterLaw& law) {
-  return {law.brightness, law.contrast, law.saturation, law.hue};
+std::array<Interval, 4> ranges(const ColourJitterRule& rule) {
+  return {rule.brightness, rule.contrast, rule.saturation, rule.hue};
 }
 
 void apply_step(ColourStep step, const ImageView& in, double factor, std::uint8_t* out) {
@@ -26,20 +26,20 @@ void apply_step(ColourStep step, const ImageView& in, double factor, std::uint8_
 
 }  // namespace
 
-ColourJitterLaw colour_jitter_law(double brightness, double contrast, double saturation, double hue) {
+ColourJitterRule colour_jitter_rule(double brightness, double contrast, double saturation, double hue) {
   for (const double x : {brightness, contrast, saturation, hue}) {
     if (!(x >= 0)) throw Error("[color_jitter] a single number must not be negative, got " + std::to_string(x));
   }
   const auto around_one = [](double x) { return Interval{std::max(0.0, 1 - x), 1 + x}; };
-  const ColourJitterLaw law{around_one(brightness), around_one(contrast), around_one(saturation), {-hue, hue}};
-  check_colour_jitter_law(law);
-  return law;
+  const ColourJitterRule rule{around_one(brightness), around_one(contrast), around_one(saturation), {-hue, hue}};
+  check_colour_jitter_rule(rule);
+  return rule;
 }
 
-void check_colour_jitter_law(const ColourJitterLaw& law) {
+void check_colour_jitter_rule(const ColourJitterRule& rule) {
   for (std::size_t i = 0; i < 4; ++i) {
     const bool hue = i == 3;
-    const Interval range = ranges(law)[i];
+    const Interval range = ranges(rule)[i];
     const bool good = range.low >= (hue ? -0.5 : 0.0) && range.low <= range.high &&
                       (hue ? range.high <= 0.5 : std::isfinite(range.high));
     if (good) continue;
@@ -49,13 +49,13 @@ void check_colour_jitter_law(const ColourJitterLaw& law) {
   }
 }
 
-ColourJitter draw_colour_jitter(const ColourJitterLaw& law, SampleRandom& random) {
+ColourJitter draw_colour_jitter(const ColourJitterRule& rule, SampleRandom& random) {
   ColourJitter jitter{{ColourStep::brightness, ColourStep::contrast, ColourStep::saturation, ColourStep::hue}, {}};
   for (std::size_t i = 3; i > 0; --i) {
     std::swap(jitter.order[i], jitter.order[static_cast<std::size_t>(random.integer(0, static_cast<int>(i)))]);
   }
   for (std::size_t i = 0; i < 4; ++i) {
-    const Interval range = ranges(law)[i];
+    const Interval range = ranges(rule)[i];
     const double neutral = i == 3 ? 0 : 1;
     if (range.low == neutral && range.high == neutral) continue;
     jitter.factor[i] = random.uniform(range.low, range.high);

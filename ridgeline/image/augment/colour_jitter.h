@@ -16,15 +16,15 @@ namespace ridgeline::image {
 enum class ColourStep { brightness, contrast, saturation, hue };
 
 // Ranges of the factors; one that holds only the neutral factor (1, and 0 for the hue) switches its step off.
-struct ColourJitterLaw {
+struct ColourJitterRule {
   Interval brightness{1, 1}, contrast{1, 1}, saturation{1, 1}, hue{0, 0};
 };
 
 // torchvision's single numbers: 1 - x (at least 0) to 1 + x, the hue from -x to x. An Error for a negative number or a
 // hue above 0.5.
-ColourJitterLaw colour_jitter_law(double brightness, double contrast, double saturation, double hue);
+ColourJitterRule colour_jitter_rule(double brightness, double contrast, double saturation, double hue);
 // An Error for a range that is reversed, negative, not finite, or for the hue not within -0.5 to 0.5.
-void check_colour_jitter_law(const ColourJitterLaw& law);
+void check_colour_jitter_rule(const ColourJitterRule& rule);
 
 struct ColourJitter {
   std::array<ColourStep, 4> order{};
@@ -33,7 +33,7 @@ struct ColourJitter {
 
 // Draws the order first (three integers, Fisher-Yates), then the factors of the steps that are on, in the order of
 // ColourStep, each uniform: torchvision's get_params.
-ColourJitter draw_colour_jitter(const ColourJitterLaw& law, SampleRandom& random);
+ColourJitter draw_colour_jitter(const ColourJitterRule& rule, SampleRandom& random);
 
 // 1 or 3 channels; `out` has the input's size without gaps and may be the input itself.
 void apply_colour_jitter(const ImageView& in, const ColourJitter& jitter, std::uint8_t* out);

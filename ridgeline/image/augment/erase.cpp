@@ -44,21 +44,21 @@ void fill_box(T* data, Size image, int channels, const Box& box, Value value) {
 
 }  // namespace
 
-void check_erasing_law(const ErasingLaw& law) {
-  const bool good = law.scale_low >= 0 && law.scale_low <= law.scale_high && law.scale_high <= 1 && law.ratio_low > 0 &&
-                    law.ratio_low <= law.ratio_high && std::isfinite(law.ratio_high);
+void check_erasing_rule(const ErasingRule& rule) {
+  const bool good = rule.scale_low >= 0 && rule.scale_low <= rule.scale_high && rule.scale_high <= 1 &&
+                    rule.ratio_low > 0 && rule.ratio_low <= rule.ratio_high && std::isfinite(rule.ratio_high);
   if (good) return;
   throw Error("[random_erasing] needs 0 <= scale low <= high <= 1 and 0 < ratio low <= high; got scale (" +
-              std::to_string(law.scale_low) + ", " + std::to_string(law.scale_high) + "), ratio (" +
-              std::to_string(law.ratio_low) + ", " + std::to_string(law.ratio_high) + ")");
+              std::to_string(rule.scale_low) + ", " + std::to_string(rule.scale_high) + "), ratio (" +
+              std::to_string(rule.ratio_low) + ", " + std::to_string(rule.ratio_high) + ")");
 }
 
-std::optional<Box> draw_erasing_box(Size image, const ErasingLaw& law, SampleRandom& random) {
-  check_erasing_law(law);
+std::optional<Box> draw_erasing_box(Size image, const ErasingRule& rule, SampleRandom& random) {
+  check_erasing_rule(rule);
   const double area = static_cast<double>(image.height) * image.width;
-  const double log_low = portable_log(law.ratio_low), log_high = portable_log(law.ratio_high);
+  const double log_low = portable_log(rule.ratio_low), log_high = portable_log(rule.ratio_high);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const double target = area * random.uniform(law.scale_low, law.scale_high);
+    const double target = area * random.uniform(rule.scale_low, rule.scale_high);
     const double ratio = portable_exp(random.uniform(log_low, log_high));
     const double rows = std::sqrt(target * ratio), columns = std::sqrt(target / ratio);
     if (!(rows < 1e9 && columns < 1e9)) continue;
@@ -71,8 +71,8 @@ std::optional<Box> draw_erasing_box(Size image, const ErasingLaw& law, SampleRan
   return std::nullopt;
 }
 
-Box draw_cutout_box(Size image, int side, SampleRandom& random, CutoutLaw law) {
-  const bool mindata = law == CutoutLaw::mindata;
+Box draw_cutout_box(Size image, int side, SampleRandom& random, CutoutRule rule) {
+  const bool mindata = rule == CutoutRule::mindata;
   const int most = mindata ? std::min(image.height, image.width) : 1 << 20;
   if (side < 1 || side > most) {
     throw Error("[cutout] the side must be 1 to " + std::to_string(most) + " pixels, not " + std::to_string(side));

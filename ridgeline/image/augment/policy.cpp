@@ -73,21 +73,21 @@ std::vector<AugmentStep> draw_auto_augment(AutoAugmentPolicy policy, Size image,
   return steps;
 }
 
-void check_rand_augment_law(const RandAugmentLaw& law) {
-  check_bins("rand_augment", law.bins);
-  if (law.steps < 0) throw Error("[rand_augment] the number of steps must not be negative");
-  if (law.magnitude < 0 || law.magnitude >= law.bins) {
-    throw Error("[rand_augment] magnitude " + std::to_string(law.magnitude) + " is not one of " +
-                std::to_string(law.bins) + " (0 to " + std::to_string(law.bins - 1) + ")");
+void check_rand_augment_rule(const RandAugmentRule& rule) {
+  check_bins("rand_augment", rule.bins);
+  if (rule.steps < 0) throw Error("[rand_augment] the number of steps must not be negative");
+  if (rule.magnitude < 0 || rule.magnitude >= rule.bins) {
+    throw Error("[rand_augment] magnitude " + std::to_string(rule.magnitude) + " is not one of " +
+                std::to_string(rule.bins) + " (0 to " + std::to_string(rule.bins - 1) + ")");
   }
 }
 
-std::vector<AugmentStep> draw_rand_augment(const RandAugmentLaw& law, Size image, SampleRandom& random) {
-  check_rand_augment_law(law);
+std::vector<AugmentStep> draw_rand_augment(const RandAugmentRule& rule, Size image, SampleRandom& random) {
+  check_rand_augment_rule(rule);
   std::vector<AugmentStep> steps;
-  for (int i = 0; i < law.steps; ++i) {
+  for (int i = 0; i < rule.steps; ++i) {
     const Augment op = draw_op(random);
-    const double m = augment_magnitude(MagnitudeSpace::usual, op, law.magnitude, law.bins, image);
+    const double m = augment_magnitude(MagnitudeSpace::usual, op, rule.magnitude, rule.bins, image);
     steps.push_back({op, has_sign(op) && random.integer(0, 1) == 1 ? -m : m});
   }
   return steps;

@@ -48,15 +48,15 @@ double augment_magnitude(MagnitudeSpace space, Augment op, int bin, int bins, Si
 // pair's operations.
 std::vector<AugmentStep> draw_auto_augment(AutoAugmentPolicy policy, Size image, SampleRandom& random);
 
-struct RandAugmentLaw {
+struct RandAugmentRule {
   int steps = 2;
   int magnitude = 9;  // of `bins`
   int bins = 31;
 };
 // An Error for numbers without sense.
-void check_rand_augment_law(const RandAugmentLaw& law);
+void check_rand_augment_rule(const RandAugmentRule& rule);
 // For each step one of fourteen operations (an integer; all but Invert) and, where it has one, a sign (an integer).
-std::vector<AugmentStep> draw_rand_augment(const RandAugmentLaw& law, Size image, SampleRandom& random);
+std::vector<AugmentStep> draw_rand_augment(const RandAugmentRule& rule, Size image, SampleRandom& random);
 
 // One of the fourteen operations, one of the magnitudes (where it has any), a sign (where it has one).
 AugmentStep draw_trivial_augment(int bins, SampleRandom& random);

@@ -125,9 +125,9 @@ void warp_affine(const ImageView& in, const AffineMatrix& m, Sampling sampling, 
                    : warp_general<1>(in, sampling, size, out, source);
 }
 
-void affine(const ImageView& in, const AffineLaw& law, Sampling sampling, Colour fill, std::uint8_t* out) {
+void affine(const ImageView& in, const AffineRule& rule, Sampling sampling, Colour fill, std::uint8_t* out) {
   const Size size{in.height, in.width};
-  warp_affine(in, affine_matrix(law, size), sampling, fill, size, out);
+  warp_affine(in, affine_matrix(rule, size), sampling, fill, size, out);
 }
 
 void perspective(const ImageView& in, const PerspectiveCoefficients& k, Sampling sampling, Colour fill,

@@ -28,7 +28,7 @@ struct AffineMatrix {
 };
 
 // torchvision's affine(): turn (degrees, clockwise), shear (degrees), scale about the centre, then move.
-struct AffineLaw {
+struct AffineRule {
   double angle = 0;
   double translate_x = 0, translate_y = 0;
   double scale = 1;
@@ -36,15 +36,15 @@ struct AffineLaw {
 };
 // The matrix by torchvision's _get_inverse_affine_matrix; the centre is (width / 2, height / 2) unless given. An Error
 // for a scale that is not positive, a shear whose cosine is 0, or what is not finite.
-AffineMatrix affine_matrix(const AffineLaw& law, Size image);
-AffineMatrix affine_matrix(const AffineLaw& law, double centre_x, double centre_y);
+AffineMatrix affine_matrix(const AffineRule& rule, Size image);
+AffineMatrix affine_matrix(const AffineRule& rule, double centre_x, double centre_y);
 
 // `out`: size.height * size.width pixels.
 void warp_affine(const ImageView& in, const AffineMatrix& matrix, Sampling sampling, Colour fill, Size size,
                  std::uint8_t* out);
 
 // torchvision's affine() on a PIL image: matrix and warp, result of the input's size.
-void affine(const ImageView& in, const AffineLaw& law, Sampling sampling, Colour fill, std::uint8_t* out);
+void affine(const ImageView& in, const AffineRule& rule, Sampling sampling, Colour fill, std::uint8_t* out);
 
 // The centre of a result pixel (x, y) lies at (a x + b y + c, d x + e y + f) / (g x + h y + 1) in the source.
 using PerspectiveCoefficients = std::array<double, 8>;

@@ -23,31 +23,31 @@ double drawn(Interval range, double neutral, SampleRandom& random) {
 
 }  // namespace
 
-void check_random_affine_law(const RandomAffineLaw& law) {
-  check_interval("random_affine", "degrees", law.degrees);
-  check_interval("random_affine", "scale", law.scale);
-  check_interval("random_affine", "shear", law.shear_x);
-  check_interval("random_affine", "shear", law.shear_y);
-  if (!(law.scale.low > 0)) throw Error("[random_affine] scale must be positive");
-  for (const double share : {law.translate_x, law.translate_y}) {
+void check_random_affine_rule(const RandomAffineRule& rule) {
+  check_interval("random_affine", "degrees", rule.degrees);
+  check_interval("random_affine", "scale", rule.scale);
+  check_interval("random_affine", "shear", rule.shear_x);
+  check_interval("random_affine", "shear", rule.shear_y);
+  if (!(rule.scale.low > 0)) throw Error("[random_affine] scale must be positive");
+  for (const double share : {rule.translate_x, rule.translate_y}) {
     if (!(share >= 0 && share <= 1)) {
       throw Error("[random_affine] translations are shares of the image, 0 to 1, not " + std::to_string(share));
     }
   }
 }
 
-AffineLaw draw_affine(const RandomAffineLaw& law, Size image, SampleRandom& random) {
-  check_random_affine_law(law);
-  AffineLaw result;
-  result.angle = random.uniform(law.degrees.low, law.degrees.high);
-  if (law.translate_x != 0 || law.translate_y != 0) {
-    const double most_x = law.translate_x * image.width, most_y = law.translate_y * image.height;
+AffineRule draw_affine(const RandomAffineRule& rule, Size image, SampleRandom& random) {
+  check_random_affine_rule(rule);
+  AffineRule result;
+  result.angle = random.uniform(rule.degrees.low, rule.degrees.high);
+  if (rule.translate_x != 0 || rule.translate_y != 0) {
+    const double most_x = rule.translate_x * image.width, most_y = rule.translate_y * image.height;
     result.translate_x = round_half_even(random.uniform(-most_x, most_x));
     result.translate_y = round_half_even(random.uniform(-most_y, most_y));
   }
-  result.scale = drawn(law.scale, 1, random);
-  result.shear_x = drawn(law.shear_x, 0, random);
-  result.shear_y = drawn(law.shear_y, 0, random);
+  result.scale = drawn(rule.scale, 1, random);
+  result.shear_x = drawn(rule.shear_x, 0, random);
+  result.shear_y = drawn(rule.shear_y, 0, random);
   return result;
 }
 

@@ -11,17 +11,17 @@
 namespace ridgeline::image {
 
 // What is absent in torchvision (None) is left at its neutral value and costs no draw.
-struct RandomAffineLaw {
+struct RandomAffineRule {
   Interval degrees;
   double translate_x = 0, translate_y = 0;  // share of the width and height, 0 to 1
   Interval scale{1, 1};
   Interval shear_x, shear_y;  // degrees
 };
 // An Error for ranges that are reversed or not finite, a share outside 0 to 1, or a scale that is not positive.
-void check_random_affine_law(const RandomAffineLaw& law);
+void check_random_affine_rule(const RandomAffineRule& rule);
 // Draws a double each, all uniform: the angle; the two translations (when either share is not 0), rounded half to even
 // to whole pixels; the scale; the shears across and down.
-AffineLaw draw_affine(const RandomAffineLaw& law, Size image, SampleRandom& random);
+AffineRule draw_affine(const RandomAffineRule& rule, Size image, SampleRandom& random);
 
 // One double, uniform: RandomRotation's angle. An Error for a range that is reversed or not finite.
 double draw_angle(Interval degrees, SampleRandom& random);

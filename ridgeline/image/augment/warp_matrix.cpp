@@ -35,18 +35,19 @@ Sampling parse_sampling(std::string_view name) {
               ErrorKind::usage);
 }
 
-AffineMatrix affine_matrix(const AffineLaw& law, Size image) {
-  return affine_matrix(law, image.width * 0.5, image.height * 0.5);
+AffineMatrix affine_matrix(const AffineRule& rule, Size image) {
+  return affine_matrix(rule, image.width * 0.5, image.height * 0.5);
 }
 
-AffineMatrix affine_matrix(const AffineLaw& law, double centre_x, double centre_y) {
-  for (const double v : {law.angle, law.translate_x, law.translate_y, law.shear_x, law.shear_y, centre_x, centre_y}) {
+AffineMatrix affine_matrix(const AffineRule& rule, double centre_x, double centre_y) {
+  for (const double v :
+       {rule.angle, rule.translate_x, rule.translate_y, rule.shear_x, rule.shear_y, centre_x, centre_y}) {
     check_finite("affine", "angle, translation, shear and centre", v);
   }
-  if (!(law.scale > 0) || !std::isfinite(law.scale)) {
-    throw Error("[affine] scale must be positive, not " + std::to_string(law.scale));
+  if (!(rule.scale > 0) || !std::isfinite(rule.scale)) {
+    throw Error("[affine] scale must be positive, not " + std::to_string(rule.scale));
   }
-  const double turn = radians(law.angle), sx = radians(law.shear_x), sy = radians(law.shear_y);
+  const double turn = radians(rule.angle), sx = radians(rule.shear_x), sy = radians(rule.shear_y);
   const double cos_sx = portable_cos(sx), cos_sy = portable_cos(sy);
   if (std::fabs(cos_sx) < 1e-9 || std::fabs(cos_sy) < 1e-9) {
     throw Error("[affine] a shear of 90 degrees flattens the image");
@@ -57,9 +58,9 @@ AffineMatrix affine_matrix(const AffineLaw& law, double centre_x, double centre_
   const double b = -portable_cos(turn - sy) * tan_sx / cos_sy - portable_sin(turn);
   const double c = portable_sin(turn - sy) / cos_sy;
   const double d = -portable_sin(turn - sy) * tan_sx / cos_sy + portable_cos(turn);
-  AffineMatrix m{d / law.scale, -b / law.scale, 0.0, -c / law.scale, a / law.scale, 0.0};
-  m.c = m.a * (-centre_x - law.translate_x) + m.b * (-centre_y - law.translate_y) + centre_x;
-  m.f = m.d * (-centre_x - law.translate_x) + m.e * (-centre_y - law.translate_y) + centre_y;
+  AffineMatrix m{d / rule.scale, -b / rule.scale, 0.0, -c / rule.scale, a / rule.scale, 0.0};
+  m.c = m.a * (-centre_x - rule.translate_x) + m.b * (-centre_y - rule.translate_y) + centre_x;
+  m.f = m.d * (-centre_x - rule.translate_x) + m.e * (-centre_y - rule.translate_y) + centre_y;
   return m;
 }
 

@@ -14,22 +14,22 @@ std::uint8_t clipped(int v) { return static_cast<std::uint8_t>(v < 0 ? 0 : v > 2
 }  // namespace
 
 Box OpencvResampler::prepare(Filter filter, Size in, Size out, Box window) {
-  law_ = opencv_law(filter, in, out);
+  rule_ = opencv_rule(filter, in, out);
   const bool area_grid = filter == Filter::opencv_area;
-  across_ = opencv_axis(law_, area_grid, in.width, out.width, window.left, window.left + window.width);
-  down_ = opencv_axis(law_, area_grid, in.height, out.height, window.top, window.top + window.height);
+  across_ = opencv_axis(rule_, area_grid, in.width, out.width, window.left, window.left + window.width);
+  down_ = opencv_axis(rule_, area_grid, in.height, out.height, window.top, window.top + window.height);
   return {down_.begin, across_.begin, down_.size, across_.size};
 }
 
 void OpencvResampler::run(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) {
   std::fill(std::begin(held_), std::end(held_), -1);
-  switch (law_) {
-    case OpencvLaw::copy:
-    case OpencvLaw::nearest: return run_nearest(part, out, out_stride);
-    case OpencvLaw::linear:
-    case OpencvLaw::cubic: return run_weighted(part, out, out_stride);
-    case OpencvLaw::mean: return run_mean(part, out, out_stride);
-    case OpencvLaw::area: return run_area(part, out, out_stride);
+  switch (rule_) {
+    case OpencvRule::copy:
+    case OpencvRule::nearest: return run_nearest(part, out, out_stride);
+    case OpencvRule::linear:
+    case OpencvRule::cubic: return run_weighted(part, out, out_stride);
+    case OpencvRule::mean: return run_mean(part, out, out_stride);
+    case OpencvRule::area: return run_area(part, out, out_stride);
   }
 }
 
@@ -65,7 +65,7 @@ void OpencvResampler::run_weighted(const ImageView& part, std::uint8_t* out, std
     for (int k = 0; k < down_.taps; ++k) {
       rows[k] = weighted_row(part, down_.first[y] + std::min(k, down_.count[y] - 1));
     }
-    law_ == OpencvLaw::linear ? opencv_linear_down(rows, w, n, out) : opencv_cubic_down(rows, w, n, out);
+    rule_ == OpencvRule::linear ? opencv_linear_down(rows, w, n, out) : opencv_cubic_down(rows, w, n, out);
   }
 }
 

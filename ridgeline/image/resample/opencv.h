@@ -29,7 +29,7 @@ class OpencvResampler {
   const std::int32_t* weighted_row(const ImageView& part, int row);
   const float* area_row(const ImageView& part, int row);
 
-  OpencvLaw law_ = OpencvLaw::copy;
+  OpencvRule rule_ = OpencvRule::copy;
   OpencvAxis across_, down_;
   std::vector<std::int32_t> weighted_rows_;  // the last four source rows, resized across
   std::vector<float> area_row_, sum_;

@@ -36,9 +36,9 @@ void nearest_axis(int in, double scale, int begin, int end, OpencvAxis& axis) {
 
 // Positions in float as OpenCV has them. Taps beyond the border repeat its pixel: their weights are added to it, which
 // whole numbers allow; only the two rows of the linear rule, whose products are cut one by one, keep their own.
-void weighted_axis(OpencvLaw law, bool area_grid, int in, double scale, double inverse, int begin, int end,
+void weighted_axis(OpencvRule rule, bool area_grid, int in, double scale, double inverse, int begin, int end,
                    OpencvAxis& axis) {
-  axis.taps = law == OpencvLaw::cubic ? 4 : 2;
+  axis.taps = rule == OpencvRule::cubic ? 4 : 2;
   axis.weight.assign(axis.first.size() * static_cast<std::size_t>(axis.taps), 0);
   for (int i = begin; i < end; ++i) {
     float position;
@@ -53,16 +53,16 @@ void weighted_axis(OpencvLaw law, bool area_grid, int in, double scale, double i
       position -= static_cast<float>(first);
     }
     float share[4] = {1.0f - position, position, 0, 0};
-    if (law == OpencvLaw::cubic) cubic_weights(position, share);
+    if (rule == OpencvRule::cubic) cubic_weights(position, share);
     const auto at = static_cast<std::size_t>(i - begin);
-    const int unbound = law == OpencvLaw::cubic ? first - 1 : first;
+    const int unbound = rule == OpencvRule::cubic ? first - 1 : first;
     const int low = std::clamp(unbound, 0, in - 1), high = std::clamp(unbound + axis.taps - 1, 0, in - 1);
     axis.first[at] = low;
     axis.count[at] = high - low + 1;
     std::int32_t* weight = axis.weight.data() + at * static_cast<std::size_t>(axis.taps);
     for (int k = 0; k < axis.taps; ++k) {
       const int fixed = round_half_even(static_cast<double>(share[k] * kOne));
-      weight[law == OpencvLaw::linear ? k : std::clamp(unbound + k, low, high) - low] += fixed;
+      weight[rule == OpencvRule::linear ? k : std::clamp(unbound + k, low, high) - low] += fixed;
     }
   }
 }
@@ -91,37 +91,38 @@ void area_axis(int in, double scale, int begin, int end, OpencvAxis& axis) {
 
 }  // namespace
 
-OpencvLaw opencv_law(Filter filter, Size in, Size out) {
-  if (in == out) return OpencvLaw::copy;
+OpencvRule opencv_rule(Filter filter, Size in, Size out) {
+  if (in == out) return OpencvRule::copy;
   const Scale x(in.width, out.width), y(in.height, out.height);
   const bool whole = x.is_whole() && y.is_whole();
   switch (filter) {
-    case Filter::opencv_nearest: return OpencvLaw::nearest;
-    case Filter::opencv_cubic: return OpencvLaw::cubic;
-    case Filter::opencv_linear: return whole && x.whole() == 2 && y.whole() == 2 ? OpencvLaw::mean : OpencvLaw::linear;
+    case Filter::opencv_nearest: return OpencvRule::nearest;
+    case Filter::opencv_cubic: return OpencvRule::cubic;
+    case Filter::opencv_linear:
+      return whole && x.whole() == 2 && y.whole() == 2 ? OpencvRule::mean : OpencvRule::linear;
     default: break;
   }
-  if (!(x.scale >= 1 && y.scale >= 1)) return OpencvLaw::linear;
-  return whole ? OpencvLaw::mean : OpencvLaw::area;
+  if (!(x.scale >= 1 && y.scale >= 1)) return OpencvRule::linear;
+  return whole ? OpencvRule::mean : OpencvRule::area;
 }
 
-OpencvAxis opencv_axis(OpencvLaw law, bool area_grid, int in, int out, int begin, int end) {
+OpencvAxis opencv_axis(OpencvRule rule, bool area_grid, int in, int out, int begin, int end) {
   OpencvAxis axis;
   const auto n = static_cast<std::size_t>(end - begin);
   axis.first.resize(n);
   axis.count.assign(n, 1);
   const Scale s(in, out);
-  switch (law) {
-    case OpencvLaw::copy:
-    case OpencvLaw::mean:
-      axis.taps = law == OpencvLaw::copy ? 1 : s.whole();
+  switch (rule) {
+    case OpencvRule::copy:
+    case OpencvRule::mean:
+      axis.taps = rule == OpencvRule::copy ? 1 : s.whole();
       for (std::size_t i = 0; i < n; ++i) axis.first[i] = (begin + static_cast<int>(i)) * axis.taps;
       axis.count.assign(n, axis.taps);
       break;
-    case OpencvLaw::nearest: nearest_axis(in, s.scale, begin, end, axis); break;
-    case OpencvLaw::linear:
-    case OpencvLaw::cubic: weighted_axis(law, area_grid, in, s.scale, s.inverse, begin, end, axis); break;
-    case OpencvLaw::area: area_axis(in, s.scale, begin, end, axis); break;
+    case OpencvRule::nearest: nearest_axis(in, s.scale, begin, end, axis); break;
+    case OpencvRule::linear:
+    case OpencvRule::cubic: weighted_axis(rule, area_grid, in, s.scale, s.inverse, begin, end, axis); break;
+    case OpencvRule::area: area_axis(in, s.scale, begin, end, axis); break;
   }
   int low = in, high = 0;
   for (std::size_t i = 0; i < n; ++i) {

@@ -12,8 +12,8 @@
 
 namespace ridgeline::image {
 
-enum class OpencvLaw { copy, nearest, linear, cubic, mean, area };
-OpencvLaw opencv_law(Filter filter, Size in, Size out);
+enum class OpencvRule { copy, nearest, linear, cubic, mean, area };
+OpencvRule opencv_rule(Filter filter, Size in, Size out);
 
 // For each result position: the first source position (relative to `begin`), the number of taps, their weights, `taps`
 // places each.
@@ -25,6 +25,6 @@ struct OpencvAxis {
   int begin = 0, size = 0;           // the part of the source that is touched
 };
 // Result positions begin..end-1 of `out`. `area_grid`: the linear rule on the grid that INTER_AREA has for it.
-OpencvAxis opencv_axis(OpencvLaw law, bool area_grid, int in, int out, int begin, int end);
+OpencvAxis opencv_axis(OpencvRule rule, bool area_grid, int in, int out, int begin, int end);
 
 }  // namespace ridgeline::image

@@ -17,14 +17,14 @@ struct Convolution {
 constexpr Convolution kConvolutions[] = {
     {96, 11, 4, 2, true}, {192, 5, 1, 2, true}, {384, 3, 1, 1, false}, {256, 3, 1, 1, false}, {256, 3, 1, 1, true}};
 
-InitLaw law_named(const std::string& name) {
+InitRule rule_named(const std::string& name) {
   if (name == "xavier") return glorot_uniform;
   if (name == "he_uniform_custom") return scaled_uniform;
   return he_uniform;
 }
 
 Value build(ModelContext& context, const ModelOptions& options) {
-  const InitLaw law = law_named(options.init);
+  const InitRule rule = rule_named(options.init);
   Value x = context.images;
   int index = 0;
   for (const Convolution& c : kConvolutions) {
@@ -35,7 +35,7 @@ Value build(ModelContext& context, const ModelOptions& options) {
                     .stride = c.stride,
                     .pad = c.pad,
                     .relu = true,
-                    .weight_init = law,
+                    .weight_init = rule,
                     .bias_init = zero_init,
                     .suffixes = kTensorFlowSuffixes});
     if (c.pool) x = max_pool(x, {.kernel = 3, .stride = 2});
@@ -46,7 +46,7 @@ Value build(ModelContext& context, const ModelOptions& options) {
                     {.name = numbered_name("dense", i),
                      .out = 4096,
                      .relu = true,
-                     .weight_init = law,
+                     .weight_init = rule,
                      .bias_init = zero_init,
                      .suffixes = kTensorFlowSuffixes});
     x = dropout_layer(context, x, numbered_name("dropout", i), *options.dropout_keep);
@@ -55,7 +55,7 @@ Value build(ModelContext& context, const ModelOptions& options) {
                      {.name = numbered_name("dense", 2),
                       .out = options.num_classes,
                       .relu = *options.final_relu,
-                      .weight_init = law,
+                      .weight_init = rule,
                       .bias_init = zero_init,
                       .suffixes = kTensorFlowSuffixes});
 }

@@ -226,7 +226,7 @@ std::vector<NodeEntry> sampler_entries() {
        .reads_label = true},
       {.op = node_name::kDistributedSampler,
        .kind = NodeKind::order,
-       .doc = "the part of one rank, by MindData's law: position num_shards * i + index - offset",
+       .doc = "the part of one rank, by MindData's rule: position num_shards * i + index - offset",
        .args = {{.name = "num_shards", .type = ArgType::integer, .doc = "parts"},
                 {.name = "index", .type = ArgType::integer, .doc = "this part, from 0", .part = true},
                 {.name = "shuffle", .type = ArgType::boolean, .doc = "a random order first", .fallback = true},

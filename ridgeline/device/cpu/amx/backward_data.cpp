@@ -1,6 +1,6 @@
 #include "ridgeline/device/cpu/amx/correlation.h"
 #include "ridgeline/device/cpu/amx/kernels.h"
-#include "ridgeline/device/cpu/own_common.h"
+#include "ridgeline/device/cpu/own/common.h"
 
 namespace ridgeline::device {
 namespace amx {

@@ -2,7 +2,7 @@
 
 #include "ridgeline/device/cpu/amx/dense.h"
 #include "ridgeline/device/cpu/amx/kernels.h"
-#include "ridgeline/device/cpu/own_common.h"
+#include "ridgeline/device/cpu/own/common.h"
 
 namespace ridgeline::device {
 namespace amx {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ridgeline/device/cpu/own_common.h"
+#include "ridgeline/device/cpu/own/common.h"
 
 namespace ridgeline::device::amx {
 namespace {

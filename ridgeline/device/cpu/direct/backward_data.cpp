@@ -1,7 +1,7 @@
 #include "ridgeline/device/cpu/direct/geometry.h"
 #include "ridgeline/device/cpu/direct/kernels.h"
 #include "ridgeline/device/cpu/direct/panels.h"
-#include "ridgeline/device/cpu/own_common.h"
+#include "ridgeline/device/cpu/own/common.h"
 
 namespace ridgeline::device {
 namespace direct {

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 
-#include "ridgeline/device/cpu/winograd/products.h"
 #include "ridgeline/device/cpu/scratch.h"
+#include "ridgeline/device/cpu/winograd/products.h"
 #include "ridgeline/device/cpu/winograd/transforms.h"
 
 namespace ridgeline::device::direct {
 
-// The sum over this many products is made in registers and then added: part of the law of these kernels' bits.
+// The sum over this many products is made in registers and then added: part of the rule of these kernels' bits.
 constexpr std::int64_t kDepthStep = 256;
 // Positions of a row that are one piece of work.
 constexpr std::int64_t kMostPositions = 96;

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "ridgeline/core/threads.h"
-#include "ridgeline/device/cpu/own_common.h"
+#include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/cpu/winograd/products.h"
 #include "ridgeline/device/cpu/winograd/reader.h"

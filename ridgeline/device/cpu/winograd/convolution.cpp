@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ridgeline/device/cpu/own_common.h"
+#include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/graph/op/window.h"
 
 namespace ridgeline::device::winograd {

@@ -1,5 +1,5 @@
 #include "ridgeline/core/threads.h"
-#include "ridgeline/device/cpu/own_common.h"
+#include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/winograd/correlation.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/cpu/winograd/weights.h"

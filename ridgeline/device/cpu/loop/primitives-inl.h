@@ -1,0 +1,210 @@
+// ridgeline/device/cpu/loop/primitives-inl.h
+//
+// The primitives of loops on vectors of f32, step by step those of graph/loop/evaluate.h and float_math.h. Included
+// once for each vector target.
+#if defined(RIDGELINE_LOOP_PRIMITIVES_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIDGELINE_LOOP_PRIMITIVES_INL_H
+#undef RIDGELINE_LOOP_PRIMITIVES_INL_H
+#else
+#define RIDGELINE_LOOP_PRIMITIVES_INL_H
+#endif
+
+#include <limits>
+
+#include "hwy/highway.h"
+#include "ridgeline/core/random.h"
+#include "ridgeline/graph/loop/float_math.h"
+
+// Highway's baseline (one lane, no wide products) is never dispatched to: device/cpu/isa.h demands AVX2.
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+
+HWY_BEFORE_NAMESPACE();
+namespace ridgeline::device::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using FloatTag = hn::ScalableTag<float>;
+using Floats = hn::Vec<FloatTag>;
+
+HWY_INLINE Floats all_lanes(float value) { return hn::Set(FloatTag(), value); }
+
+struct Copy {
+  HWY_INLINE Floats operator()(Floats x) const { return x; }
+};
+struct Neg {
+  HWY_INLINE Floats operator()(Floats x) const { return hn::Neg(x); }
+};
+struct Abs {
+  HWY_INLINE Floats operator()(Floats x) const { return hn::Abs(x); }
+};
+struct Sqrt {
+  HWY_INLINE Floats operator()(Floats x) const { return hn::Sqrt(x); }
+};
+struct Floor {
+  HWY_INLINE Floats operator()(Floats x) const { return hn::Floor(x); }
+};
+
+using BitsTag = hn::RebindToUnsigned<FloatTag>;
+using HalfBitsTag = hn::Rebind<std::uint16_t, FloatTag>;
+using HalfTag = hn::Rebind<hwy::float16_t, FloatTag>;
+
+// The upper half of a float rounded to nearest, ties to even; NaN becomes quiet: to_bfloat16() in the low half of each
+// lane.
+HWY_INLINE hn::Vec<BitsTag> bf16_bits(Floats x) {
+  const BitsTag du;
+  const auto bits = hn::BitCast(du, x);
+  const auto high = hn::ShiftRight<16>(bits);
+  const auto odd = hn::And(high, hn::Set(du, 1u));
+  const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd));
+  const auto quiet = hn::Or(high, hn::Set(du, 0x40u));
+  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, rounded);
+}
+
+// To f16: to_float16() lane by lane, by the processor's conversion, which keeps NaN's digits where ours has one NaN.
+HWY_INLINE hn::Vec<HalfTag> to_halves(Floats x) {
+  const FloatTag d;
+  const auto nan = hn::BitCast(d, hn::Set(BitsTag(), 0x7fc00000u));
+  return hn::DemoteTo(HalfTag(), hn::IfThenElse(hn::IsNaN(x), hn::CopySign(nan, x), x));
+}
+
+struct RoundBf16 {
+  HWY_INLINE Floats operator()(Floats x) const { return hn::BitCast(FloatTag(), hn::ShiftLeft<16>(bf16_bits(x))); }
+};
+struct RoundF16 {
+  HWY_INLINE Floats operator()(Floats x) const { return hn::PromoteTo(FloatTag(), to_halves(x)); }
+};
+
+struct Exp {
+  HWY_INLINE Floats operator()(Floats x) const {
+    using L = loop::ExpRule;
+    const FloatTag d;
+    const hn::RebindToSigned<FloatTag> di;
+    const auto n = hn::Round(hn::Mul(x, all_lanes(L::kLog2E)));
+    auto r = hn::NegMulAdd(n, all_lanes(L::kLn2High), x);
+    r = hn::NegMulAdd(n, all_lanes(L::kLn2Low), r);
+    auto q = all_lanes(L::kCoefficients[0]);
+    for (int i = 1; i < 6; ++i) q = hn::MulAdd(q, r, all_lanes(L::kCoefficients[i]));
+    auto y = hn::Add(hn::MulAdd(q, hn::Mul(r, r), r), all_lanes(1.0f));
+    const auto whole = hn::ConvertTo(di, n);
+    const auto half = hn::ShiftRight<1>(whole);
+    const auto bias = hn::Set(di, 127);
+    const auto power = [&](auto e) HWY_ATTR { return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(e, bias))); };
+    y = hn::Mul(hn::Mul(y, power(half)), power(hn::Sub(whole, half)));
+    y = hn::IfThenElse(hn::Gt(x, all_lanes(L::kOverflow)), all_lanes(std::numeric_limits<float>::infinity()), y);
+    y = hn::IfThenElse(hn::Lt(x, all_lanes(L::kUnderflow)), hn::Zero(d), y);
+    return hn::IfThenElse(hn::IsNaN(x), x, y);
+  }
+};
+
+struct Log {
+  HWY_INLINE Floats operator()(Floats x) const {
+    using L = loop::LogRule;
+    const FloatTag d;
+    const hn::RebindToSigned<FloatTag> di;
+    auto bits = hn::Add(hn::BitCast(di, x), hn::Set(di, 0x3f800000 - L::kSqrtHalfBits));
+    const auto k = hn::ConvertTo(d, hn::Sub(hn::ShiftRight<23>(bits), hn::Set(di, 127)));
+    bits = hn::Add(hn::And(bits, hn::Set(di, 0x007fffff)), hn::Set(di, L::kSqrtHalfBits));
+    const auto f = hn::Sub(hn::BitCast(d, bits), all_lanes(1.0f));
+    const auto s = hn::Div(f, hn::Add(all_lanes(2.0f), f));
+    const auto z = hn::Mul(s, s);
+    const auto w = hn::Mul(z, z);
+    const auto t1 = hn::Mul(w, hn::Add(all_lanes(L::k2), hn::Mul(w, all_lanes(L::k4))));
+    const auto t2 = hn::Mul(z, hn::Add(all_lanes(L::k1), hn::Mul(w, all_lanes(L::k3))));
+    const auto half = hn::Mul(hn::Mul(all_lanes(0.5f), f), f);
+    const auto small = hn::Add(hn::Mul(s, hn::Add(half, hn::Add(t1, t2))), hn::Mul(k, all_lanes(L::kLn2Low)));
+    auto y = hn::Add(hn::Add(hn::Sub(small, half), f), hn::Mul(k, all_lanes(L::kLn2High)));
+    const float infinity = std::numeric_limits<float>::infinity();
+    const auto smallest = all_lanes(L::kSmallest);
+    y = hn::IfThenElse(hn::Eq(x, all_lanes(infinity)), x, y);
+    y = hn::IfThenElse(hn::Lt(x, smallest), all_lanes(-infinity), y);
+    const auto nan = all_lanes(std::numeric_limits<float>::quiet_NaN());
+    return hn::IfThenElse(hn::Or(hn::IsNaN(x), hn::Le(x, hn::Neg(smallest))), nan, y);
+  }
+};
+
+struct Add {
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::Add(x, y); }
+};
+struct Sub {
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::Sub(x, y); }
+};
+struct Mul {
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::Mul(x, y); }
+};
+struct Div {
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::Div(x, y); }
+};
+
+// x where x > y or x is NaN, else y. The processor's own maximum (of x86: x > y ? x : y) loses the first one's NaN
+// only.
+struct Max {
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::IfThenElse(hn::IsNaN(x), x, hn::Max(x, y)); }
+};
+struct Min {
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::IfThenElse(hn::IsNaN(x), x, hn::Min(x, y)); }
+};
+
+struct Less {
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::IfThenElseZero(hn::Lt(x, y), all_lanes(1.0f)); }
+};
+struct LessEqual {
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::IfThenElseZero(hn::Le(x, y), all_lanes(1.0f)); }
+};
+struct Equal {
+  HWY_INLINE Floats operator()(Floats x, Floats y) const { return hn::IfThenElseZero(hn::Eq(x, y), all_lanes(1.0f)); }
+};
+
+struct Select {
+  HWY_INLINE Floats operator()(Floats c, Floats a, Floats b) const {
+    return hn::IfThenElse(hn::Eq(c, hn::Zero(FloatTag())), b, a);
+  }
+};
+// Two roundings each: the product is not fused into the sum.
+struct MulThenAdd {
+  HWY_INLINE Floats operator()(Floats a, Floats b, Floats c) const { return hn::Add(hn::Mul(a, b), c); }
+};
+struct MulThenSub {
+  HWY_INLINE Floats operator()(Floats a, Floats b, Floats c) const { return hn::Sub(hn::Mul(a, b), c); }
+};
+struct SubProduct {
+  HWY_INLINE Floats operator()(Floats a, Floats b, Floats c) const { return hn::Sub(c, hn::Mul(a, b)); }
+};
+
+// Philox4x32-10 (core/random.h), one counter a lane.
+using WordTag = hn::RebindToUnsigned<FloatTag>;
+using Words = hn::Vec<WordTag>;
+struct PhiloxWords {
+  Words w0, w1, w2, w3;
+};
+
+// high and low halves of x * m, lane by lane
+HWY_INLINE void multiply_wide(Words x, Words m, Words& high, Words& low) {
+  const WordTag d;
+  const hn::RepartitionToWide<WordTag> wide;
+  const auto even = hn::MulEven(x, m);
+  const auto odd = hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, x))), m);
+  low = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even));
+  high = hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, hn::ShiftRight<32>(even)));
+}
+
+HWY_INLINE PhiloxWords philox(WordTag d, PhiloxKey key, Words c0, Words c1, Words c2, Words c3) {
+  const auto m0 = hn::Set(d, 0xD2511F53u);
+  const auto m1 = hn::Set(d, 0xCD9E8D57u);
+  for (int round = 0; round < 10; ++round) {
+    Words high0, low0, high1, low1;
+    multiply_wide(c0, m0, high0, low0);
+    multiply_wide(c2, m1, high1, low1);
+    c0 = hn::Xor(hn::Xor(high1, c1), hn::Set(d, key.k0));
+    c2 = hn::Xor(hn::Xor(high0, c3), hn::Set(d, key.k1));
+    c1 = low1;
+    c3 = low0;
+    key.k0 += 0x9E3779B9u;
+    key.k1 += 0xBB67AE85u;
+  }
+  return {c0, c1, c2, c3};
+}
+
+}  // namespace ridgeline::device::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // a vector target
+#endif  // per-target include guard

@@ -1,0 +1,202 @@
+#include <cmath>
+
+#include "ridgeline/device/cpu/own/batch_norm.h"
+#include "ridgeline/device/cpu/own/kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ridgeline/device/cpu/own/batch_norm.cpp"
+#include "ridgeline/device/cpu/simd_targets.h"
+
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#include "ridgeline/device/cpu/own/for_lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ridgeline::device::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Rows that are summed in f32 before the sums are widened: 32 rows of four vectors stay in the first-level cache.
+constexpr std::int64_t kBlockRows = 32;
+constexpr int kMostLanes = 4 * HWY_LANES(float);
+
+// Mean and sum of squared deviations of each channel over rows [0, rows) of x [rows, channels]: two passes over each
+// block while it is in cache, blocks joined as in Chan, Golub and LeVeque (1979), in double.
+void add_moments(const float* HWY_RESTRICT x, std::int64_t rows, std::int64_t channels, double* HWY_RESTRICT mean,
+                 double* HWY_RESTRICT deviation) {
+  HWY_ALIGN float means[kMostLanes];
+  HWY_ALIGN float rests[kMostLanes];
+  HWY_ALIGN float squares[kMostLanes];
+  for (std::int64_t c = 0; c < channels; ++c) mean[c] = deviation[c] = 0;
+  for (std::int64_t block = 0; block < rows; block += kBlockRows) {
+    const std::int64_t last = std::min(rows, block + kBlockRows);
+    const auto count = static_cast<double>(last - block);
+    const double share = count / static_cast<double>(last);    // of the new block in the joined mean
+    const double weight = static_cast<double>(block) * share;  // seen * new / joined
+    for_four_lanes(channels, [&](auto d, std::int64_t c, auto vectors) HWY_ATTR {
+      constexpr int kVectors = decltype(vectors)::value;
+      const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+      const auto inverse = hn::Set(d, static_cast<float>(1.0 / count));
+      hn::Vec<decltype(d)> sum[kVectors], m[kVectors], rest[kVectors], square[kVectors];
+      for (int k = 0; k < kVectors; ++k) sum[k] = rest[k] = square[k] = hn::Zero(d);
+      for (std::int64_t row = block; row < last; ++row) {
+        const float* at = x + row * channels + c;
+        for (int k = 0; k < kVectors; ++k) sum[k] = hn::Add(sum[k], hn::LoadU(d, at + k * lanes));
+      }
+      for (int k = 0; k < kVectors; ++k) m[k] = hn::Mul(sum[k], inverse);
+      for (std::int64_t row = block; row < last; ++row) {
+        const float* at = x + row * channels + c;
+        for (int k = 0; k < kVectors; ++k) {
+          const auto v = hn::Sub(hn::LoadU(d, at + k * lanes), m[k]);
+          rest[k] = hn::Add(rest[k], v);
+          square[k] = hn::MulAdd(v, v, square[k]);
+        }
+      }
+      for (int k = 0; k < kVectors; ++k) {
+        hn::StoreU(m[k], d, means + k * lanes);
+        hn::StoreU(rest[k], d, rests + k * lanes);
+        hn::StoreU(square[k], d, squares + k * lanes);
+      }
+      for (std::int64_t i = 0; i < kVectors * lanes; ++i) {
+        const double left = static_cast<double>(rests[i]) / count;  // of the mean, that its rounding lost
+        const double delta = static_cast<double>(means[i]) + left - mean[c + i];
+        mean[c + i] += delta * share;
+        deviation[c + i] += static_cast<double>(squares[i]) - left * left * count + delta * delta * weight;
+      }
+    });
+  }
+}
+
+template <bool kAddend, bool kRelu>
+void normalise(const NormaliseOperands& o, std::int64_t rows, std::int64_t channels, float* y) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t at = row * channels;
+    for_lanes(channels, [&](auto d, std::int64_t c) HWY_ATTR {
+      const auto distance = hn::Sub(hn::LoadU(d, o.x + at + c), hn::LoadU(d, o.mean + c));
+      auto v = hn::MulAdd(distance, hn::LoadU(d, o.scale + c), hn::LoadU(d, o.beta + c));
+      if constexpr (kAddend) v = hn::Add(v, hn::LoadU(d, o.addend + at + c));
+      if constexpr (kRelu) v = hn::IfThenZeroElse(hn::Le(v, hn::Zero(d)), v);  // NaN stays, -0 becomes 0
+      hn::StoreU(v, d, y + at + c);
+    });
+  }
+}
+
+void normalise_rows(const NormaliseOperands& o, std::int64_t rows, std::int64_t channels, float* y) {
+  if (o.addend != nullptr)
+    o.relu ? normalise<true, true>(o, rows, channels, y) : normalise<true, false>(o, rows, channels, y);
+  else
+    o.relu ? normalise<false, true>(o, rows, channels, y) : normalise<false, false>(o, rows, channels, y);
+}
+
+}  // namespace ridgeline::device::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ridgeline::device {
+
+HWY_EXPORT(add_moments);
+HWY_EXPORT(normalise_rows);
+
+namespace {
+
+// y in its rows, by the team.
+void normalise(const Norm& norm, const NormaliseOperands& operands, float* y) {
+  parallel_for(norm.rows, norm.row_grain(), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t at = begin * norm.channels;
+    HWY_DYNAMIC_DISPATCH(normalise_rows)(operands.from(at), end - begin, norm.channels, y + at);
+  });
+}
+
+const float* addend_of(const KernelArguments& a, bool addend) { return addend ? input<float>(a, 5) : nullptr; }
+
+// What follows the normalisation in the same pass.
+struct Ending {
+  bool addend;
+  bool relu;
+  explicit Ending(const KernelRequest& request)
+      : addend(request.inputs.size() == 6), relu(request.node.attributes.string("activation") == "relu") {}
+};
+
+void train(const Norm& norm, double momentum, double epsilon, const Ending& ending, const KernelArguments& a) {
+  const auto* x = input<float>(a, 0);
+  const auto *gamma = input<float>(a, 1), *beta = input<float>(a, 2);
+  const auto *old_mean = input<float>(a, 3), *old_var = input<float>(a, 4);
+  auto *mean = output<float>(a, 1), *inv_std = output<float>(a, 2);
+  auto *new_mean = output<float>(a, 3), *new_var = output<float>(a, 4);
+  parallel_for(norm.chunks.count, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t chunk = begin; chunk < end; ++chunk) {
+      const std::int64_t first = norm.chunks.begin(chunk);
+      double* partial = norm.partial(a.scratch, chunk);
+      HWY_DYNAMIC_DISPATCH(add_moments)
+      (x + first * norm.channels, norm.chunks.end(chunk) - first, norm.channels, partial, partial + norm.channels);
+    }
+  });
+  float* scale = norm.factors(a.scratch, 0);
+  const auto finish = [&](std::int64_t c) {
+    double m = 0;
+    double deviation = 0;
+    for (std::int64_t chunk = 0; chunk < norm.chunks.count; ++chunk) {
+      const double* partial = norm.partial(a.scratch, chunk);
+      const auto joined = static_cast<double>(norm.chunks.end(chunk));
+      const auto seen = static_cast<double>(norm.chunks.begin(chunk));
+      const double delta = partial[c] - m;
+      m += delta * ((joined - seen) / joined);
+      deviation += partial[norm.channels + c] + delta * delta * (seen * (joined - seen) / joined);
+    }
+    const auto count = static_cast<double>(norm.rows);
+    const double variance = deviation / count;
+    const double inverse = 1.0 / std::sqrt(variance + epsilon);
+    // The unbiased variance of a single value is not defined; its biased one (0) is kept then.
+    const double unbiased = norm.rows > 1 ? deviation / (count - 1) : variance;
+    mean[c] = static_cast<float>(m);
+    inv_std[c] = static_cast<float>(inverse);
+    scale[c] = inv_std[c] * gamma[c];  // in f32: the backward pass makes the same one of what is stored
+    new_mean[c] = static_cast<float>((1 - momentum) * static_cast<double>(old_mean[c]) + momentum * m);
+    new_var[c] = static_cast<float>((1 - momentum) * static_cast<double>(old_var[c]) + momentum * unbiased);
+  };
+  for_channels(norm, finish);
+  normalise(norm, {x, mean, scale, beta, addend_of(a, ending.addend), ending.relu}, output<float>(a, 0));
+}
+
+}  // namespace
+
+KernelChoice make_own_batch_norm_train(const KernelRequest& request) {
+  if (auto refusal = refuse_norm(request)) return *refusal;
+  const Norm norm(request.inputs[0].type.shape);
+  const Ending ending(request);
+  const double momentum = request.node.attributes.real("momentum");
+  const double epsilon = request.node.attributes.real("epsilon");
+  auto kernel = make_body_kernel(own_name("batch_norm_train"),
+                                 [=](const KernelArguments& a) { train(norm, momentum, epsilon, ending, a); });
+  kernel->scratch_bytes = norm.scratch_bytes();
+  kernel->in_place = {ending.addend ? 5 : -1, -1, -1, -1, -1};
+  return kernel;
+}
+
+KernelChoice make_own_batch_norm_eval(const KernelRequest& request) {
+  if (auto refusal = refuse_norm(request)) return *refusal;
+  const Norm norm(request.inputs[0].type.shape);
+  const Ending ending(request);
+  const double epsilon = request.node.attributes.real("epsilon");
+  const bool inverse = request.node.attributes.boolean("var_is_inv_std");
+  auto kernel = make_body_kernel(own_name("batch_norm_eval"), [=](const KernelArguments& a) {
+    const auto *x = input<float>(a, 0), *gamma = input<float>(a, 1), *beta = input<float>(a, 2);
+    const auto *mean = input<float>(a, 3), *variance = input<float>(a, 4);
+    auto* scale = static_cast<float*>(a.scratch);
+    for (std::int64_t c = 0; c < norm.channels; ++c) {
+      if (inverse) {
+        scale[c] = variance[c] * gamma[c];  // as the training op has it
+        continue;
+      }
+      scale[c] =
+          static_cast<float>(static_cast<double>(gamma[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon));
+    }
+    normalise(norm, {x, mean, scale, beta, addend_of(a, ending.addend), ending.relu}, output<float>(a, 0));
+  });
+  kernel->scratch_bytes = static_cast<std::size_t>(norm.channels) * sizeof(float);
+  kernel->in_place = {0};
+  return kernel;
+}
+
+}  // namespace ridgeline::device
+#endif  // HWY_ONCE

@@ -1,0 +1,232 @@
+#include "ridgeline/device/cpu/own/batch_norm.h"
+#include "ridgeline/device/cpu/own/kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ridgeline/device/cpu/own/batch_norm_bwd.cpp"
+#include "ridgeline/device/cpu/simd_targets.h"
+
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#include "ridgeline/device/cpu/own/for_lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ridgeline::device::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Rows that are summed in f32 before the sums are widened: 32 rows of four vectors stay in the first-level cache.
+constexpr std::int64_t kBlockRows = 32;
+constexpr int kMostLanes = 4 * HWY_LANES(float);
+
+// g of the elements from `at` on; `distance` is x - mean there.
+template <Gate kGate, bool kAddend, class D, class V>
+HWY_INLINE V gated(D d, const GradientOperands& o, std::int64_t at, V distance, V scale, V beta) {
+  V g = hn::LoadU(d, o.dy + at);
+  if constexpr (kAddend) g = hn::Add(g, hn::LoadU(d, o.addend + at));
+  if constexpr (kGate == Gate::of_x) g = hn::IfThenElseZero(hn::Gt(hn::MulAdd(distance, scale, beta), hn::Zero(d)), g);
+  if constexpr (kGate == Gate::of_y) g = hn::IfThenElseZero(hn::Gt(hn::LoadU(d, o.y + at), hn::Zero(d)), g);
+  return g;
+}
+
+// sum_g[c] = sum of g, sum_gx[c] = sum of g * (x - mean). Writes g to `passed` unless that is null; it may lie on dy.
+template <Gate kGate, bool kAddend>
+void sum_block(const GradientOperands& o, std::int64_t begin, std::int64_t end, std::int64_t channels, float* passed,
+               double* HWY_RESTRICT sum_g, double* HWY_RESTRICT sum_gx) {
+  HWY_ALIGN float plain[kMostLanes];
+  HWY_ALIGN float product[kMostLanes];
+  for_four_lanes(channels, [&](auto d, std::int64_t c, auto vectors) HWY_ATTR {
+    constexpr int kVectors = decltype(vectors)::value;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    hn::Vec<decltype(d)> m[kVectors], scale[kVectors], beta[kVectors], s[kVectors], p[kVectors];
+    for (int k = 0; k < kVectors; ++k) {
+      m[k] = hn::LoadU(d, o.mean + c + k * lanes);
+      scale[k] = beta[k] = s[k] = p[k] = hn::Zero(d);
+      if constexpr (kGate == Gate::of_x) {
+        scale[k] = hn::LoadU(d, o.scale + c + k * lanes);
+        beta[k] = hn::LoadU(d, o.beta + c + k * lanes);
+      }
+    }
+    for (std::int64_t row = begin; row < end; ++row) {
+      for (int k = 0; k < kVectors; ++k) {
+        const std::int64_t at = row * channels + c + k * lanes;
+        const auto distance = hn::Sub(hn::LoadU(d, o.x + at), m[k]);
+        const auto g = gated<kGate, kAddend>(d, o, at, distance, scale[k], beta[k]);
+        if (passed != nullptr) hn::StoreU(g, d, passed + at);
+        s[k] = hn::Add(s[k], g);
+        p[k] = hn::MulAdd(g, distance, p[k]);
+      }
+    }
+    for (int k = 0; k < kVectors; ++k) {
+      hn::StoreU(s[k], d, plain + k * lanes);
+      hn::StoreU(p[k], d, product + k * lanes);
+    }
+    for (std::int64_t i = 0; i < kVectors * lanes; ++i) {
+      sum_g[c + i] += static_cast<double>(plain[i]);
+      sum_gx[c + i] += static_cast<double>(product[i]);
+    }
+  });
+}
+
+template <Gate kGate, bool kAddend>
+void sum_rows(const GradientOperands& o, std::int64_t rows, std::int64_t channels, float* passed, double* sum_g,
+              double* sum_gx) {
+  for (std::int64_t c = 0; c < channels; ++c) sum_g[c] = sum_gx[c] = 0;
+  for (std::int64_t block = 0; block < rows; block += kBlockRows) {
+    sum_block<kGate, kAddend>(o, block, std::min(rows, block + kBlockRows), channels, passed, sum_g, sum_gx);
+  }
+}
+
+// dx = g * a + (x - mean) * b + e, channel by channel. dx may lie on x, dy or the addend.
+template <Gate kGate, bool kAddend>
+void rows_of_dx(const GradientOperands& o, std::int64_t rows, std::int64_t channels, const float* HWY_RESTRICT a,
+                const float* HWY_RESTRICT b, const float* HWY_RESTRICT e, float* dx) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t first = row * channels;
+    for_lanes(channels, [&](auto d, std::int64_t c) HWY_ATTR {
+      const auto distance = hn::Sub(hn::LoadU(d, o.x + first + c), hn::LoadU(d, o.mean + c));
+      auto scale = hn::Zero(d), beta = hn::Zero(d);
+      if constexpr (kGate == Gate::of_x) {
+        scale = hn::LoadU(d, o.scale + c);
+        beta = hn::LoadU(d, o.beta + c);
+      }
+      const auto g = gated<kGate, kAddend>(d, o, first + c, distance, scale, beta);
+      const auto offset = hn::MulAdd(distance, hn::LoadU(d, b + c), hn::LoadU(d, e + c));
+      hn::StoreU(hn::MulAdd(g, hn::LoadU(d, a + c), offset), d, dx + first + c);
+    });
+  }
+}
+
+template <Gate kGate>
+void sums_of_gate(const GradientOperands& o, std::int64_t rows, std::int64_t channels, float* passed, double* sum_g,
+                  double* sum_gx) {
+  const auto run = o.addend != nullptr ? sum_rows<kGate, true> : sum_rows<kGate, false>;
+  run(o, rows, channels, passed, sum_g, sum_gx);
+}
+
+void gradient_sums(const GradientOperands& o, std::int64_t rows, std::int64_t channels, float* passed, double* sum_g,
+                   double* sum_gx) {
+  switch (o.gate) {
+    case Gate::none: return sums_of_gate<Gate::none>(o, rows, channels, passed, sum_g, sum_gx);
+    case Gate::of_x: return sums_of_gate<Gate::of_x>(o, rows, channels, passed, sum_g, sum_gx);
+    case Gate::of_y: return sums_of_gate<Gate::of_y>(o, rows, channels, passed, sum_g, sum_gx);
+  }
+}
+
+template <Gate kGate>
+void dx_of_gate(const GradientOperands& o, std::int64_t rows, std::int64_t channels, const float* a, const float* b,
+                const float* e, float* dx) {
+  const auto run = o.addend != nullptr ? rows_of_dx<kGate, true> : rows_of_dx<kGate, false>;
+  run(o, rows, channels, a, b, e, dx);
+}
+
+void gradient_rows(const GradientOperands& o, std::int64_t rows, std::int64_t channels, const float* a, const float* b,
+                   const float* e, float* dx) {
+  switch (o.gate) {
+    case Gate::none: return dx_of_gate<Gate::none>(o, rows, channels, a, b, e, dx);
+    case Gate::of_x: return dx_of_gate<Gate::of_x>(o, rows, channels, a, b, e, dx);
+    case Gate::of_y: return dx_of_gate<Gate::of_y>(o, rows, channels, a, b, e, dx);
+  }
+}
+
+}  // namespace ridgeline::device::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ridgeline::device {
+
+HWY_EXPORT(gradient_sums);
+HWY_EXPORT(gradient_rows);
+
+namespace {
+
+// The node's attributes: where its optional operands and results are.
+struct Form {
+  Gate gate = Gate::none;
+  int addend = -1;      // operand
+  bool passed = false;  // g is result 3
+
+  explicit Form(const KernelRequest& request) {
+    const std::string& name = request.node.attributes.string("gate");
+    if (name == "of_x") gate = Gate::of_x;
+    if (name == "of_y") gate = Gate::of_y;
+    if (request.node.attributes.boolean("addend")) addend = static_cast<int>(request.inputs.size()) - 1;
+    passed = request.outputs.size() == 4;
+  }
+};
+
+// With xhat = (x - mean) * inv_std over M rows:
+// dx = gamma * inv_std * (g - sum(g)/M - xhat * sum(g * xhat)/M), dgamma = sum(g * xhat), dbeta = sum(g).
+void backward(const Norm& norm, const Form& form, const KernelArguments& a) {
+  const auto *gamma = input<float>(a, 2), *inv_std = input<float>(a, 4);
+  auto *dx = output<float>(a, 0), *dgamma = output<float>(a, 1), *dbeta = output<float>(a, 2);
+  float* passed = form.passed ? output<float>(a, 3) : nullptr;
+  float *g_factor = norm.factors(a.scratch, 0), *x_factor = norm.factors(a.scratch, 1),
+        *offset = norm.factors(a.scratch, 2), *scale = norm.factors(a.scratch, 3);
+  for (std::int64_t c = 0; c < norm.channels; ++c) scale[c] = inv_std[c] * gamma[c];  // as the forward pass has it
+  GradientOperands operands{form.gate,
+                            input<float>(a, 0),
+                            input<float>(a, 1),
+                            form.addend < 0 ? nullptr : input<float>(a, form.addend),
+                            form.gate == Gate::of_y ? input<float>(a, 5) : nullptr,
+                            input<float>(a, 3),
+                            scale,
+                            form.gate == Gate::of_x ? input<float>(a, 5) : nullptr};
+  parallel_for(norm.chunks.count, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t chunk = begin; chunk < end; ++chunk) {
+      const std::int64_t first = norm.chunks.begin(chunk);
+      const std::int64_t at = first * norm.channels;
+      double* partial = norm.partial(a.scratch, chunk);
+      HWY_DYNAMIC_DISPATCH(gradient_sums)
+      (operands.from(at), norm.chunks.end(chunk) - first, norm.channels, passed == nullptr ? nullptr : passed + at,
+       partial, partial + norm.channels);
+    }
+  });
+  const auto count = static_cast<double>(norm.rows);
+  const auto finish = [&](std::int64_t c) {
+    double sum_g = 0;
+    double sum_gx = 0;
+    for (std::int64_t chunk = 0; chunk < norm.chunks.count; ++chunk) {
+      const double* partial = norm.partial(a.scratch, chunk);
+      sum_g += partial[c];
+      sum_gx += partial[norm.channels + c];
+    }
+    const auto inverse = static_cast<double>(inv_std[c]);
+    const double factor = static_cast<double>(gamma[c]) * inverse;
+    dgamma[c] = static_cast<float>(sum_gx * inverse);
+    dbeta[c] = static_cast<float>(sum_g);
+    g_factor[c] = static_cast<float>(factor);
+    x_factor[c] = static_cast<float>(-factor * inverse * inverse * sum_gx / count);
+    offset[c] = static_cast<float>(-factor * sum_g / count);
+  };
+  for_channels(norm, finish);
+  if (passed != nullptr) {  // g is there already
+    operands.gate = Gate::none;
+    operands.dy = passed;
+    operands.addend = operands.y = nullptr;
+  }
+  parallel_for(norm.rows, norm.row_grain(), [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t at = begin * norm.channels;
+    HWY_DYNAMIC_DISPATCH(gradient_rows)
+    (operands.from(at), end - begin, norm.channels, g_factor, x_factor, offset, dx + at);
+  });
+}
+
+}  // namespace
+
+KernelChoice make_own_batch_norm_bwd(const KernelRequest& request) {
+  if (auto refusal = refuse_norm(request)) return *refusal;
+  const Norm norm(request.inputs[0].type.shape);
+  const Form form(request);
+  auto kernel =
+      make_body_kernel(own_name("batch_norm_bwd"), [=](const KernelArguments& a) { backward(norm, form, a); });
+  kernel->scratch_bytes = norm.scratch_bytes();
+  // g takes the place of dy, then dx that of x; else dx that of dy.
+  if (form.passed)
+    kernel->in_place = {0, -1, -1, 1};
+  else
+    kernel->in_place = {1, -1, -1};
+  return kernel;
+}
+
+}  // namespace ridgeline::device
+#endif  // HWY_ONCE
