@@ -88,7 +88,6 @@ std::vector<ParameterSpec> declare_slots(GraphBuilder& builder, const std::vecto
 void add_updates(GraphBuilder& builder, const std::vector<TrainedParameter>& trained,
                  const std::vector<ValueId>& gradients, const optim::StepValues& step,
                  const TrainingOptions& training) {
-  const bool in_update = training.decay == DecayPlace::in_update || !training.optimizer.coupled();
   std::map<double, std::vector<Value>> scalars;  // by the factor of the rate
   for (std::size_t i = 0; i < trained.size(); ++i) {
     const TrainedParameter& p = trained[i];
@@ -103,7 +102,7 @@ void add_updates(GraphBuilder& builder, const std::vector<TrainedParameter>& tra
                                   .slots = {},
                                   .gradient = builder.value(gradients[i]),
                                   .scalars = own,
-                                  .weight_decay = in_update ? p.weight_decay : 0,
+                                  .weight_decay = p.weight_decay,
                                   .decays = p.spec.decay,
                                   .where = step.where};
     for (const std::string& slot : training.optimizer.slots()) {
@@ -139,8 +138,7 @@ Step build_training_step(const StepOptions& given, const TrainingOptions& traini
   const ValueId total_id = total_loss.id();
   const ValueId step_id = step.id();
   Graph graph = forward.finish();
-  const std::vector<ValueId> gradients =
-      differentiate(graph, training.decay == DecayPlace::in_gradient ? total_id : loss_id, with_respect_to);
+  const std::vector<ValueId> gradients = differentiate(graph, loss_id, with_respect_to);
 
   GraphBuilder builder(std::move(graph));
   const std::vector<ParameterSpec> slots = declare_slots(builder, trained, training.optimizer);
