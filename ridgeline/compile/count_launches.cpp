@@ -5,13 +5,11 @@
 namespace ridgeline {
 
 LaunchCounts count_launches(const Plan& plan) {
-  LaunchCounts counts{plan.launches.size(), 0};
-  const auto add = [&](int buffer) {
-    counts.bytes += static_cast<double>(plan.buffers[static_cast<std::size_t>(buffer)].bytes);
-  };
+  LaunchCounts counts{.launches = plan.launches.size()};
+  const auto bytes = [&](int buffer) { return plan.buffers[static_cast<std::size_t>(buffer)].bytes; };
   for (const Launch& launch : plan.launches) {
-    for (int b : std::set<int>(launch.inputs.begin(), launch.inputs.end())) add(b);
-    for (int b : launch.outputs) add(b);
+    for (int b : std::set<int>(launch.inputs.begin(), launch.inputs.end())) counts.read += bytes(b);
+    for (int b : launch.outputs) counts.written += bytes(b);
   }
   return counts;
 }
