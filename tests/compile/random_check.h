@@ -39,12 +39,16 @@ struct Setting {
   bool refuses_loops = false;  // the listed device has no kernel for loops but the reference
   CompileOptions options;
   bool forward_first = false;  // which of the two programs is compiled first
+  int memory_percent = 0;      // of what the plan takes without a limit: asked for where that can be met; 0: no limit
 };
 std::string to_string(const Setting& setting);
 
+// Where the options ask for narrow types, the references run what the pass `precision` has made, and only what they
+// hold exactly is compared: elsewhere a rounding may go the other way.
+//
 // Both rounds compiled, two programs over one store: the store and every returned value after each. "" where all agree
-// with the references, else the first difference. A step of exact values gets kernels of high precision only: transforms
-// (Winograd) round, and a floor behind them would jump.
+// with the references, else the first difference. A step of exact values gets kernels of high precision only:
+// transforms (Winograd) round, and a floor behind them would jump.
 std::string difference(const RandomStep& step, const Expected& expected, const Setting& setting);
 // The same of one graph that is run once. An error in compilation is a difference, too.
 std::string difference(const GraphCase& found, bool exact, const Setting& setting);

@@ -39,6 +39,9 @@ class Generator {
   }
 
  private:
+  struct Planned {
+    ValueId current, next;
+  };
   std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_.integer(0, n - 1)); }
   bool chance(int percent) { return below(100) < percent; }
   template <class T>
@@ -340,9 +343,6 @@ class Generator {
   }
 
   void update_some() {
-    struct Planned {
-      ValueId current, next;
-    };
     std::vector<Planned> updates;
     for (const auto& [current, next] : forced_updates_) updates.push_back({current, next});
     const Value rate = exact_ ? builder_->constant(0.5) : builder_->constant(0.01);
@@ -380,22 +380,14 @@ class Generator {
         default:
           if (gradient.empty()) {
             updates.push_back({id, tamed(current + 1).id()});
-          } else if (exact_ || chance(30)) {
+          } else if (chance(30)) {
             updates.push_back({id, tamed(current - builder_->value(gradient[0]) * rate).id()});
           } else {
-            momentum_updates_.push_back({id, gradient[0]});
+            by_update_op_.push_back({id, gradient[0]});
           }
       }
     }
-    for (const auto& [id, gradient] : momentum_updates_) {
-      const Value current = builder_->value(id);
-      const Value slot = builder_->state(builder_->graph().value(id).name + "/momentum", current.type());
-      const std::vector<Value> next =
-          builder_->apply_all("sgd_momentum", std::vector<Value>{current, slot, builder_->value(gradient), rate},
-                              {{"momentum", 0.9}, {"nesterov", chance(50)}}, {});
-      updates.push_back({id, next[0].id()});
-      updates.push_back({slot.id(), next[1].id()});
-    }
+    for (const auto& [id, gradient] : by_update_op_) add_update_op(id, builder_->value(gradient), rate, updates);
     updates.push_back({step_.id(), (builder_->value(step_.id()) + 1).id()});
     for (std::size_t i = updates.size(); i > 1; --i) {
       std::swap(updates[i - 1], updates[static_cast<std::size_t>(below(static_cast<std::int64_t>(i)))]);
@@ -404,6 +396,40 @@ class Generator {
       builder_->update(builder_->value(current), builder_->value(next));
       if (chance(15)) builder_->returns("next" + std::to_string(current), builder_->value(next));
     }
+  }
+
+  // An update op with slots of its own; sometimes a second one that goes on from what the first has made.
+  void add_update_op(ValueId id, const Value& gradient, const Value& rate, std::vector<Planned>& updates) {
+    struct Rule {
+      const char* op;
+      std::vector<const char*> slots;
+      std::vector<Value> scalars;
+      Attributes attributes;
+    };
+    const Attributes means{{"rho", 0.9}, {"epsilon", 0.01}};
+    const std::vector<Rule> rules = {
+        {"sgd", {}, {rate}, {}},
+        {"sgd_momentum", {"momentum"}, {rate}, {{"momentum", 0.9}, {"nesterov", chance(50)}}},
+        {"adam", {"mean", "mean_square"}, {rate, rate, rate}, {{"beta1", 0.9}, {"beta2", 0.9}, {"epsilon", 0.01}}},
+        {"rmsprop", {"mean_square"}, {rate}, means},
+        {"rmsprop_momentum",
+         {"mean_square", "momentum"},
+         {rate},
+         {{"rho", 0.9}, {"epsilon", 0.01}, {"momentum", 0.9}}}};
+    const Rule& rule = exact_ ? rules.front() : pick(rules);
+    const Value current = builder_->value(id);
+    std::vector<Value> read{current};
+    for (const char* slot : rule.slots) {
+      read.push_back(builder_->state(builder_->graph().value(id).name + "/" + slot, current.type()));
+    }
+    std::vector<Value> next;
+    for (int i = 0; i == 0 || (i == 1 && chance(25)); ++i) {
+      std::vector<Value> operands = i == 0 ? read : next;
+      operands.push_back(gradient);
+      operands.insert(operands.end(), rule.scalars.begin(), rule.scalars.end());
+      next = builder_->apply_all(rule.op, operands, rule.attributes, {});
+    }
+    for (std::size_t i = 0; i < next.size(); ++i) updates.push_back({read[i].id(), next[i].id()});
   }
 
   Graph forward_of(const Graph& train) {
@@ -421,7 +447,7 @@ class Generator {
 
   Tensor draw(const ValueInfo& info) {
     Tensor t(info.type.dtype, info.type.shape);
-    const bool positive = info.name.starts_with("variance");
+    const bool positive = info.name.starts_with("variance") || info.name.ends_with("/mean_square");
     for (std::int64_t i = 0; i < t.elements(); ++i) {
       if (info.type.dtype == DType::i64)
         t.set(i, 3);
@@ -443,13 +469,14 @@ class Generator {
   std::vector<Value> sums_;
   std::vector<Value> stored_;
   Value step_, scalar_;
-  std::vector<std::pair<ValueId, ValueId>> gradients_, forced_updates_, momentum_updates_;
+  std::vector<std::pair<ValueId, ValueId>> gradients_, forced_updates_, by_update_op_;
 };
 
-// Every value a multiple of 2^-6 below 2^12 in size: then no sum of products of such in these small graphs rounds.
-bool holds_exactly(const RandomStep& step) {
-  for (const Tensor& t : evaluate(step.train, step.arguments)) {
-    if (!t.defined() || t.dtype() != DType::f32) continue;
+}  // namespace
+
+bool holds_exactly(const Graph& graph, const Arguments& arguments) {
+  for (const Tensor& t : evaluate(graph, arguments)) {
+    if (!t.defined() || !is_floating(t.dtype())) continue;
     for (std::int64_t i = 0; i < t.elements(); ++i) {
       const double scaled = t.at(i) * 64;
       if (scaled != std::floor(scaled) || std::abs(scaled) > (1 << 18)) return false;
@@ -458,12 +485,10 @@ bool holds_exactly(const RandomStep& step) {
   return true;
 }
 
-}  // namespace
-
 RandomStep random_step(std::uint64_t seed) {
   if (seed % 3 != 0) {
     RandomStep step = Generator(seed, true).run();
-    if (holds_exactly(step)) return step;
+    if (holds_exactly(step.train, step.arguments)) return step;
   }
   return Generator(seed, false).run();
 }

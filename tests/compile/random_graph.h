@@ -21,6 +21,10 @@ struct RandomStep {
   bool exact = false;
 };
 
+// Whether every value is a multiple of 2^-6 below 2^12 in size: then no sum of products of such in these small graphs
+// rounds.
+bool holds_exactly(const Graph& graph, const Arguments& arguments);
+
 // The same seed gives the same step.
 RandomStep random_step(std::uint64_t seed);
 

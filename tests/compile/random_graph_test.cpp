@@ -1,7 +1,8 @@
 // Random steps through compile(), on every device, with and without fusion and reuse of memory, by teams of one, two
 // and three threads, alone and as two programs over one store in either order: always the references' results.
-// RIDGELINE_RANDOM_GRAPHS=N takes N of them instead of a few hundred, RIDGELINE_RANDOM_SEED=S begins at S. One that
-// fails is made small and written to disk (shrink.h); the instruction set is the process's (RIDGELINE_ISA).
+// A part of them in narrow types, and a part under a memory limit. RIDGELINE_RANDOM_GRAPHS=N takes N of them instead of
+// a few hundred, RIDGELINE_RANDOM_SEED=S begins at S. One that fails is made small and written to disk (shrink.h); the
+// instruction set is the process's (RIDGELINE_ISA).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,6 +33,19 @@ std::vector<Pass> optional_passes() {
   return optional;
 }
 
+// A mode that narrows, and what a user may say beside it: an op that keeps its types or has types of its own.
+PrecisionPolicy policy_of(std::int64_t draw) {
+  const auto modes = precision_modes().subspan(1);
+  PrecisionPolicy policy = PrecisionPolicy::of(modes[static_cast<std::size_t>(draw) % modes.size()]);
+  switch (draw % 4) {
+    case 0: policy.keep_ops = {"relu_grad"}; break;
+    case 1: policy.overrides = {{false, "add", policy.low, policy.low}}; break;
+    case 2: policy.overrides = {{false, "relu", DType::f32, DType::f32}}; break;
+    default: break;
+  }
+  return policy;
+}
+
 Setting setting_of(std::int64_t seed, int i) {
   Setting setting;
   setting.options.fusion = i % 2 == 0;
@@ -46,6 +60,8 @@ Setting setting_of(std::int64_t seed, int i) {
   const std::vector<Pass> optional = optional_passes();
   const auto out = static_cast<std::size_t>(seed * 8 + i) % (2 * optional.size());
   if (out < optional.size()) setting.options.disabled_passes = {std::string(optional[out].name)};
+  if ((seed + i) % 5 == 0) setting.options.precision = policy_of(seed / 5);
+  if ((seed + i) % 5 == 1) setting.memory_percent = 90;
   return setting;
 }
 
