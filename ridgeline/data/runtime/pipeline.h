@@ -40,6 +40,10 @@ class Pipeline {
   const Node& batch_node() const { return *batch_; }
   // The rows of a batch, and how many it has room for.
   std::int64_t rows_of(RowAddress batch, std::vector<RowAddress>& rows) const;
+  // Whether batches depend on what is in the rows. Then help() looks at some that will be needed soon, for a thread
+  // that has nothing else to do; false where there are none.
+  bool looks() const { return !looking_.empty(); }
+  bool help() const;
   // Attempt `attempt` (from 1) to find another sample for a bad row, nobody else's place touched: position p of the
   // epoch reads what a permutation of its own puts there.
   RowAddress replacement(RowAddress row, int attempt) const;
@@ -55,6 +59,7 @@ class Pipeline {
   std::vector<std::unique_ptr<Arrangement>> above_;  // order nodes of batches, from the batch node upwards
   const Node* batch_ = nullptr;
   std::vector<Transform> batch_operations_;
+  std::vector<const Extent*> looking_;               // filters and buckets, from the sources upwards
   Schema columns_;
   ImageTail tail_;
 };

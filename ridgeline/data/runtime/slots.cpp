@@ -160,6 +160,7 @@ void SlotRing::open_next(Slot& slot, std::unique_lock<std::mutex>& lock) {
   }
   ++next_open_;
   if (slot.error) end_ = next_open_;
+  if (pool_ && pipeline_->looks()) pool_->wake();  // to help()
   slot.state = slot.samples.empty() ? Slot::State::ready : Slot::State::filling;
   if (slot.state == Slot::State::ready) {
     ready_.notify_all();
@@ -236,7 +237,7 @@ bool SlotRing::work(int worker) {
     if (worker >= tuner_.workers()) return false;
     mine = claim(lock);
   }
-  if (!mine.slot) return false;
+  if (!mine.slot) return help();
   fill(mine, *scratch_[static_cast<std::size_t>(worker)]);
   return true;
 }
@@ -256,6 +257,7 @@ auto SlotRing::waiting(Wait&& wait) {
   const TraceSpan span(trace_, "data", "wait for batch");
   const auto begin = std::chrono::steady_clock::now();
   const auto result = wait();
+    if (!mine.slot && (!opening_ || stopping_)) return false;
   if (next_deliver_ > 0)
     wait_ns_ += static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count());
   return result;
@@ -263,6 +265,15 @@ auto SlotRing::waiting(Wait&& wait) {
 
 Slot* SlotRing::wait_for_next(std::unique_lock<std::mutex>& lock) {
   Slot* slot = ready_slot();
+// While another worker looks for the rows of the next batch. What goes wrong is met again by that one.
+bool SlotRing::help() {
+  try {
+    return pipeline_->help();
+  } catch (...) {
+    return false;
+  }
+}
+
   if (slot) return slot;
   if (all_lent()) {
     throw Error(fmt::format(

@@ -62,6 +62,7 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
   Claim claim(std::unique_lock<std::mutex>& lock);
   void open_next(Slot& slot, std::unique_lock<std::mutex>& lock);
   bool place(Slot& slot);
+  bool help();
   bool all_lent() const;
   void fill(const Claim& claim, Scratch& scratch);
   Slot* ready_slot();  // the one that is due, if it is ready
