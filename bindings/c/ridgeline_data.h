@@ -112,7 +112,7 @@ typedef struct ridgeline_options {
   int64_t memory_limit;      /* bytes of prepared batches; 0: the graph's hint, else 512 MiB or two batches */
   int64_t slots;             /* most batches prepared or lent at one time; 0: the graph's hint, else 8 */
   int64_t epochs;            /* passes over the data, 1; RIDGELINE_FOREVER never ends */
-  int64_t jpeg_index_memory; /* bytes for indices that make later epochs fast; 0: none; -1: a sixteenth of memory */
+  int64_t jpeg_index_memory; /* bytes for indices that make later epochs and runs fast; 0: none; -1: a 16th of memory */
   const char* start;         /* a state to go on from, as JSON; NULL: from the beginning */
   const char* bad_samples;   /* NULL or "raise"; "skip" (mask 0) or "replace" (another sample of the epoch) */
   int64_t bad_sample_budget; /* 1000: bad samples of a run; one more ends it */

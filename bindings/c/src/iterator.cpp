@@ -108,6 +108,7 @@ std::string stats_json(const data::RunStats& stats) {
                                    {"bad_samples", stats.bad_samples},
                                    {"jpeg_indices", stats.jpeg_indices},
                                    {"jpeg_index_bytes", stats.jpeg_index_bytes},
+                                   {"jpeg_indices_on_disk", stats.jpeg_indices_on_disk},
                                    {"advice", stats.advice()}};
   return all.dump();
 }

@@ -152,6 +152,12 @@ DataGraph tuned(DataGraph graph, const IteratorOptions& options) {
 
 Pipeline::Pipeline(const Dataset& dataset, const IteratorOptions& options)
     : hash_(dataset.hash()), seed_(options.seed.value_or(dataset.graph().seed)) {
+  DataGraph sources;
+  for (const Node* node : sources_of(dataset.graph())) {
+    sources.nodes.push_back(*node);
+    sources.nodes.back().hints.clear();
+  }
+  sources_ = to_json(sources);
   DataGraph before;
   graph_ = prepare(tuned(dataset.graph(), options), options.raw_images, options.disabled_passes,
                    [&](const std::string& pass, const DataGraph& graph) {
@@ -164,6 +170,7 @@ Pipeline::Pipeline(const Dataset& dataset, const IteratorOptions& options)
   TreeBuilder tree(graph_, seed_, options.log);
   rows_ = tree.build(batch_ ? batch_->inputs[0] : graph_.output().id);
   places_ = tree.places();
+  looking_ = tree.looking();
   columns_ = schema_of(graph_);
   if (!batch_) return;
   const std::map<std::string, std::int64_t> sizes = sizes_of(graph_);
@@ -171,9 +178,12 @@ Pipeline::Pipeline(const Dataset& dataset, const IteratorOptions& options)
   if (batch_->op == node_name::kBucket) looking_.push_back(batches_.get());
   batch_operations_ = batch_->operations;
   const std::vector<const Node*> trunk = trunk_of(graph_);
-  looking_ = tree.looking();
   for (auto node = std::find(trunk.rbegin(), trunk.rend(), batch_) + 1; node != trunk.rend(); ++node)
     above_.push_back(make_arrangement(**node, order(), sizes.at((*node)->id), seed_));
+}
+
+bool Pipeline::help() const {
+  return std::any_of(looking_.begin(), looking_.end(), [](const Extent* node) { return node->help(); });
 }
 
 std::int64_t Pipeline::rows_of(RowAddress batch, std::vector<RowAddress>& rows) const {
@@ -182,10 +192,6 @@ std::int64_t Pipeline::rows_of(RowAddress batch, std::vector<RowAddress>& rows) 
   batches_->rows_of(batch, rows);
   return batches_->capacity_of(batch);
 }
-bool Pipeline::help() const {
-  return std::any_of(looking_.begin(), looking_.end(), [](const Extent* node) { return node->help(); });
-}
-
 
 RowAddress Pipeline::replacement(RowAddress row, int attempt) const {
   std::int64_t rows = rows_->size();
