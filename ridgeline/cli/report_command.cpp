@@ -12,16 +12,16 @@
 namespace ridgeline::cli {
 namespace {
 
-struct Form {
+struct ReportForm {
   const char* ending;
   std::string (*text)(const train::Report& report);
 };
-constexpr Form kForms[] = {{".html", train::to_html}, {".md", train::to_markdown}, {".csv", train::to_csv}};
+constexpr ReportForm kReportForms[] = {{".html", train::to_html}, {".md", train::to_markdown}, {".csv", train::to_csv}};
 
-const Form& form_of(const std::string& path) {
+const ReportForm& report_form_of(const std::string& path) {
   const std::string ending = std::filesystem::path(path).extension().string();
   std::string allowed;
-  for (const Form& form : kForms) {
+  for (const ReportForm& form : kReportForms) {
     if (ending == form.ending) return form;
     allowed += (allowed.empty() ? "" : ", ") + std::string(form.ending);
   }
@@ -39,7 +39,7 @@ int report_command(const Words& words) {
   app.option("--out", out, "the file to write: .html (a page that opens from disk), .md or .csv");
   app.option("--title", title, "the heading; empty: what is compared");
   if (!app.parse(words)) return 0;
-  const Form& form = form_of(out);
+  const ReportForm& form = report_form_of(out);
   train::Report report = train::compare_runs(train::read_run_logs(directories));
   if (!title.empty()) report.title = title;
   write_file_atomically(out, form.text(report));

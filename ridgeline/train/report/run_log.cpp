@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -14,7 +16,6 @@
 #include "ridgeline/core/printable.h"
 #include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/format/text/json_value.h"
-#include "ridgeline/train/checkpoint.h"
 
 namespace ridgeline::train {
 namespace {
@@ -66,12 +67,16 @@ std::string text_of(const JsonValue& value) {
   return to_json_text(value);
 }
 
-// The information beside the newest checkpoint. It only informs: one that is missing or damaged leaves a gap.
+// The information beside the newest checkpoint, which may be gone. It only informs: one that is missing or damaged
+// leaves a gap.
 void read_settings(const std::string& directory, RunLog& run) {
-  const std::vector<CheckpointFile> checkpoints = list_checkpoints(directory);
-  if (checkpoints.empty()) return;
-  const std::string path = fs::path(checkpoints.back().path).replace_extension(".json").string();
-  if (!is_regular_file(path)) return;
+  std::string path;
+  std::int64_t newest = -1;
+  for (const std::string& file : glob_files(glob_escape(directory) + "/model.ckpt-*.json")) {
+    const std::int64_t step = std::atoll(fs::path(file).filename().c_str() + std::strlen("model.ckpt-"));
+    if (step > newest) newest = step, path = file;
+  }
+  if (path.empty()) return;
   try {
     const JsonValue information = parse_json(read_file(path), "[report] " + path + ":");
     for (const char* key : {"model", "num_classes", "image_size", "seed", "steps_per_epoch"})
