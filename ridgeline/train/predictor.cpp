@@ -13,6 +13,7 @@
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/datasets.h"
 #include "ridgeline/train/evaluator.h"
+#include "ridgeline/train/recipe_model.h"
 #include "ridgeline/train/session_options.h"
 #include "ridgeline/train/training_log.h"
 
@@ -21,7 +22,7 @@ namespace ridgeline::train {
 struct Predictor::State {
   Recipe recipe;
   Session session;
-  std::unique_ptr<Network> network;
+  std::unique_ptr<Model> model;
   std::vector<std::string> class_names;
 
   explicit State(Recipe r) : recipe(std::move(r)), session(session_options(recipe)) {}
@@ -37,9 +38,9 @@ Predictor::Predictor(const Recipe& given) {
     }
     state_ = std::make_unique<State>(recipe);
     const std::int64_t classes = recipe.num_classes == 0 ? nn::model_named(recipe.model).classes : recipe.num_classes;
-    state_->network = std::make_unique<Network>(state_->session, state_->recipe, classes);
-    state_->network->prepare_prediction();
-    const nn::WeightMatch match = state_->network->load_weights(recipe.restore_path, {}, kOtherClasses);
+    state_->model = model_of(state_->session, state_->recipe, classes);
+    state_->model->prepare_prediction();
+    const nn::WeightMatch match = state_->model->load_weights(recipe.restore_path, {}, kOtherClasses);
     if (!match.missing.empty()) {
       throw Error(fmt::format("[restore] {}: lacks {}", recipe.restore_path, fmt::join(match.missing, ", ")));
     }
@@ -53,9 +54,9 @@ Predictor::Predictor(const Recipe& given) {
   recipe = adopt_checkpoint(recipe, checkpoint->info);
   state_ = std::make_unique<State>(recipe);
   state_->class_names = checkpoint->info.class_names;
-  state_->network = std::make_unique<Network>(state_->session, state_->recipe, recipe.num_classes);
-  state_->network->prepare_prediction();
-  state_->network->load(checkpoint->tensors);
+  state_->model = model_of(state_->session, state_->recipe, recipe.num_classes);
+  state_->model->prepare_prediction();
+  state_->model->load(checkpoint->tensors);
 }
 
 Predictor::~Predictor() = default;
@@ -73,7 +74,7 @@ std::vector<ClassProbability> Predictor::predict(const std::string& image_path) 
       with_evaluation_transforms(data::InMemory({{data::kImageColumn, column}}), state_->recipe);
   data::Iterator iterator(dataset, {.pull = true});
   const auto batch = iterator.next();
-  Program& program = state_->network->prediction();
+  Program& program = state_->model->prediction();
   program.bind(nn::kImagesInput, batch->image());
   program.run();
   const Tensor probabilities = program.output("probabilities");

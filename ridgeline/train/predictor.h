@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/train/network.h"
+#include "ridgeline/train/recipe.h"
 
 namespace ridgeline::train {
 
