@@ -102,7 +102,6 @@ TEST_F(Experiments, AWrongCallEndsItAtOnce) {
 
 TEST_F(Experiments, EqualLossesAreSaidToBeEqual) {
   Experiment experiment = sweep({"lr=0.1,0.2"});
-  experiment.same_bits = true;
   experiment.variants.push_back({"again", {"--lr=0.1", "--momentum=0.9"}});
   const Report report = report_of(run_experiment(experiment, options_));
   EXPECT_EQ(report.tables[0].rows[1].back(), "no");

@@ -22,8 +22,6 @@ struct Experiment {
   std::string what;               // one line
   std::vector<Variant> variants;  // the others are compared with the first
   ReportTable published;          // the document's own table; empty for what it does not have
-  // Variants that change no value: their losses and accuracies must be the first one's to the bit.
-  bool same_bits = false;
 };
 
 std::span<const Experiment> experiments();

@@ -128,9 +128,8 @@ Report report_of(const ExperimentResult& result) {
   ReportTable table{.heading = "Measured",
                     .note = experiment.what + ". Relations are to the first row, seed by seed.",
                     .columns = {"variant", "top-1 %", "against the first", "last loss", "batch time, ms",
-                                "time against the first", "peak memory"},
+                                "time against the first", "peak memory", "same losses"},
                     .rows = {}};
-  if (experiment.same_bits) table.columns.push_back("same losses");
   for (std::size_t v = 0; v < measured.size(); ++v) {
     const Measured& m = measured[v];
     if (!m.failure.empty()) {
@@ -150,12 +149,10 @@ Report report_of(const ExperimentResult& result) {
                                  number(time, 1),
                                  v == 0 || !std::isfinite(time / base) ? "" : fmt::format("{:.2f}x", time / base),
                                  byte_text(m.peak_bytes)};
-    if (experiment.same_bits) {
-      bool same = true;
-      for (std::size_t s = 0; s < logs[v].size(); ++s)
-        same = same && logs[v][s] && logs[0][s] && same_numbers(*logs[0][s], *logs[v][s]);
-      row.push_back(v == 0 ? "" : same ? "yes" : "no");
-    }
+    bool same = true;
+    for (std::size_t i = 0; i < logs[v].size(); ++i)
+      same = same && logs[v][i] && logs[0][i] && same_numbers(*logs[0][i], *logs[v][i]);
+    row.push_back(v == 0 ? "" : same ? "yes" : "no");
     table.rows.push_back(std::move(row));
   }
   report.tables.push_back(std::move(table));
