@@ -183,8 +183,8 @@ Step build_prediction_step(const StepOptions& given) {
   GraphBuilder builder("prediction_step");
   const Value images = declare_images(builder, options, false);
   const Value logits = build_model(builder, options, false, images, {}, result.parameters);
-  builder.returns("probabilities", softmax(logits));
-  builder.returns("logits", logits);
+  builder.returns(infer::kProbabilities, softmax(logits));
+  builder.returns(infer::kLogits, logits);
   result.graph = builder.finish();
   return result;
 }

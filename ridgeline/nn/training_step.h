@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/infer/names.h"
 #include "ridgeline/nn/models.h"
 #include "ridgeline/nn/parameter_groups.h"
 #include "ridgeline/optim/momentum.h"
@@ -59,7 +60,7 @@ struct Step {
 
 inline constexpr const char* kGlobalStep = "global_step";
 // The arguments that a batch is bound to.
-inline constexpr const char* kImagesInput = "images";
+inline constexpr const char* kImagesInput = infer::kImages;
 inline constexpr const char* kLabelsInput = "labels";
 inline constexpr const char* kFlipInput = "flip";
 inline constexpr const char* kMaskInput = "mask";

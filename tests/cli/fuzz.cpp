@@ -149,9 +149,10 @@ int run_command(const std::vector<std::string>& words) {
     const char* name;
     int (*run)(const cli::Words&);
   };
-  constexpr std::array<Command, 7> kCommands{{{"train", cli::train_command},
+  constexpr std::array<Command, 8> kCommands{{{"train", cli::train_command},
                                               {"evaluate", cli::evaluate_command},
                                               {"predict", cli::predict_command},
+                                              {"export", cli::export_command},
                                               {"dataset", cli::dataset_command},
                                               {"graph", cli::graph_command},
                                               {"info", cli::info_command},
