@@ -14,6 +14,7 @@ using Words = std::vector<std::string>;
 int train_command(const Words& words);
 int evaluate_command(const Words& words);
 int predict_command(const Words& words);
+int export_command(const Words& words);
 int dataset_command(const Words& words);
 int graph_command(const Words& words);
 int info_command(const Words& words);

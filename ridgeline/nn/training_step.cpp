@@ -71,8 +71,8 @@ void classifier_evaluation(ModelContext& context, const StepOptions& options) {
 void classifier_prediction(ModelContext& context, const StepOptions& options) {
   const Value images = declare_images(context.builder, options, false);
   const Value logits = logits_of(context, options, images);
-  context.builder.returns("probabilities", softmax(logits));
-  context.builder.returns("logits", logits);
+  context.builder.returns(infer::kProbabilities, softmax(logits));
+  context.builder.returns(infer::kLogits, logits);
 }
 
 Value argument(GraphBuilder& builder, const std::string& name) {

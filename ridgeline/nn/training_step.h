@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/infer/names.h"
 #include "ridgeline/nn/gradient_rules.h"
 #include "ridgeline/nn/models.h"
 #include "ridgeline/nn/network.h"
@@ -72,7 +73,7 @@ inline constexpr const char* kLossResult = "loss";
 inline constexpr const char* kTotalLossResult = "total_loss";
 inline constexpr const char* kRateResult = "learning_rate";
 // The arguments that a batch is bound to.
-inline constexpr const char* kImagesInput = "images";
+inline constexpr const char* kImagesInput = infer::kImages;
 inline constexpr const char* kLabelsInput = "labels";
 inline constexpr const char* kFlipInput = "flip";
 inline constexpr const char* kMaskInput = "mask";
