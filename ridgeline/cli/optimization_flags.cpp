@@ -93,8 +93,9 @@ void add_optimization_flags(Command& app, OptimizationFlags& f, train::Recipe& r
   app.option("--lr_end", o.end, "of cosine and polynomial: the last rate").group(group);
   app.option("--lr_power", o.power, "of polynomial; 1: a line").group(group);
   app.option("--optimizer", o.optimizer, names_of(optim::optimizers())).group(group);
-  app.option("--momentum", o.arguments.momentum, "in [0, 1)").group(group);
-  app.boolean("--use_nesterov", o.arguments.nesterov, "Nesterov's form of momentum").group(group);
+  app.option("--momentum", f.momentum, "of momentum, rmsprop (0 where it is not given), lars: in [0, 1)").group(group);
+  app.boolean("--use_nesterov", f.nesterov, "Nesterov's form of momentum (lars: off where it is not given)")
+      .group(group);
   app.option("--beta1", f.beta1, "of adam, adamw, lamb: share of the mean that is kept").group(group);
   app.option("--beta2", f.beta2, "of adam, adamw, lamb: share of the mean square that is kept").group(group);
   app.option("--epsilon", f.epsilon, "added to the root of the mean square (lamb: 1e-06)").group(group);
@@ -117,9 +118,11 @@ void finish_optimization_flags(const Command& app, const OptimizationFlags& f, t
   train::Optimization& o = r.optimization;
   refuse_unread(app, kOptimizerFlags, "optimizer", optim::optimizer_named(o.optimizer));
   refuse_unread(app, kScheduleFlags, "schedule", optim::schedule_named(o.schedule));
-  const auto given = [&](const char* flag, std::optional<double>& target, double value) {
+  const auto given = [&](const char* flag, auto& target, auto value) {
     if (app.given(flag)) target = value;
   };
+  given("--momentum", o.arguments.momentum, f.momentum);
+  given("--use_nesterov", o.arguments.nesterov, f.nesterov);
   given("--beta1", o.arguments.beta1, f.beta1);
   given("--beta2", o.arguments.beta2, f.beta2);
   given("--epsilon", o.arguments.epsilon, f.epsilon);

@@ -8,13 +8,18 @@
 #include <vector>
 
 #include "ridgeline/cli/flags.h"
+#include "ridgeline/optim/adam.h"
+#include "ridgeline/optim/lars.h"
+#include "ridgeline/optim/rmsprop.h"
 #include "ridgeline/train/recipe.h"
 
 namespace ridgeline::cli {
 
 // As typed, where that is not yet what the recipe holds.
 struct OptimizationFlags {
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, rho = 0.99, trust = 0.001;
+  double momentum = optim::Momentum{}.momentum, beta1 = optim::Adam{}.beta1, beta2 = optim::Adam{}.beta2,
+         epsilon = optim::Adam{}.epsilon, rho = optim::RmsProp{}.rho, trust = optim::Lars{}.trust;
+  bool nesterov = optim::Momentum{}.nesterov;
   std::string decay_epochs;
   std::vector<std::string> frozen, scaled;
 };

@@ -64,7 +64,7 @@ std::vector<TrainedParameter> trained_parameters(const std::vector<ParameterSpec
       if (!matches(group.pattern, spec.name)) continue;
       frozen = group.frozen;
       parameter.rate_factor = group.rate_factor;
-      if (group.weight_decay) parameter.weight_decay = *group.weight_decay;
+      parameter.weight_decay = group.weight_decay.value_or(decays ? weight_decay : 0);
     }
     if (!frozen) trained.push_back(std::move(parameter));
   }

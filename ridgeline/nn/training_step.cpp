@@ -111,7 +111,6 @@ std::vector<ParameterSpec> declare_slots(GraphBuilder& builder, const std::vecto
 void add_updates(GraphBuilder& builder, const std::vector<TrainedParameter>& trained,
                  const std::vector<Value>& gradients, Value apply, const optim::StepValues& step,
                  const TrainingOptions& training) {
-  const bool in_update = training.decay == DecayPlace::in_update || !training.optimizer.coupled();
   std::map<double, std::vector<Value>> scalars;  // by the factor of the rate
   for (std::size_t i = 0; i < trained.size(); ++i) {
     const TrainedParameter& p = trained[i];
@@ -125,7 +124,7 @@ void add_updates(GraphBuilder& builder, const std::vector<TrainedParameter>& tra
                                   .slots = {},
                                   .gradient = gradients[i],
                                   .scalars = own,
-                                  .weight_decay = in_update ? p.weight_decay : 0,
+                                  .weight_decay = p.weight_decay,
                                   .decays = p.spec.decay,
                                   .apply = apply,
                                   .where = step.where};
@@ -214,7 +213,7 @@ Step build_training_step(const Network& network, const TrainingOptions& training
   // What is no gradient of the loss is no part of it either.
   const Value penalty = training.optimizer.coupled() ? l2_penalty(forward, trained) : Value();
   const Value total_loss = penalty.defined() ? loss + penalty : loss;
-  const Value target = process.scaled(training.decay == DecayPlace::in_gradient ? total_loss : loss);
+  const Value target = process.scaled(loss);
 
   std::vector<ValueId> with_respect_to;
   for (const TrainedParameter& p : trained) with_respect_to.push_back(forward.graph().find_argument(p.spec.name));

@@ -36,17 +36,10 @@ struct StepOptions {
   std::uint64_t seed = 0;  // of dropout
 };
 
-// Where the gradient of the L2 penalty is added; both are the same mathematics.
-enum class DecayPlace {
-  in_update,    // weight_decay of the update op: no pass over the parameters of its own
-  in_gradient,  // total_loss is differentiated as it stands
-};
-
 struct TrainingOptions {
   optim::Optimizer optimizer = optim::Momentum{};
   optim::Schedule schedule = optim::Constant{};
   double weight_decay = 1e-4;
-  DecayPlace decay = DecayPlace::in_update;  // of optimizers whose decay is coupled; the others have it in the update
   bool decay_vectors = true;  // false: biases and the scales of norms (parameters of rank 1 and less) do not decay
   std::vector<ParameterGroup> groups = {};
   GradientRules gradients = {};

@@ -10,9 +10,10 @@ namespace ridgeline::optim {
 namespace {
 
 Adam adam(const OptimizerArguments& a, bool decoupled) {
-  return {.beta1 = a.beta1.value_or(0.9),
-          .beta2 = a.beta2.value_or(0.999),
-          .epsilon = a.epsilon.value_or(1e-8),
+  const Adam own;
+  return {.beta1 = a.beta1.value_or(own.beta1),
+          .beta2 = a.beta2.value_or(own.beta2),
+          .epsilon = a.epsilon.value_or(own.epsilon),
           .decoupled = decoupled};
 }
 
@@ -20,7 +21,10 @@ const OptimizerEntry kOptimizers[] = {
     {"momentum",
      "gradient descent with momentum, Nesterov's or the plain one",
      {"momentum", "nesterov"},
-     [](const OptimizerArguments& a) -> Optimizer { return Momentum{a.momentum, a.nesterov}; }},
+     [](const OptimizerArguments& a) -> Optimizer {
+       const Momentum own;
+       return Momentum{a.momentum.value_or(own.momentum), a.nesterov.value_or(own.nesterov)};
+     }},
     {"sgd",
      "gradient descent without momentum",
      {},
@@ -37,22 +41,30 @@ const OptimizerEntry kOptimizers[] = {
      "steps divided by the root of the mean square of gradients",
      {"momentum", "rho", "epsilon"},
      [](const OptimizerArguments& a) -> Optimizer {
-       return RmsProp{.rho = a.rho.value_or(0.99), .momentum = a.momentum, .epsilon = a.epsilon.value_or(1e-8)};
-     }},
+       const RmsProp own;
+       return RmsProp{.rho = a.rho.value_or(own.rho),
+                      .momentum = a.momentum.value_or(own.momentum),
+                      .epsilon = a.epsilon.value_or(own.epsilon)};
+     },
+     RmsProp{}.momentum},
     {"lars",
      "momentum over gradients scaled to their parameter's norm",
      {"momentum", "nesterov", "trust", "epsilon"},
      [](const OptimizerArguments& a) -> Optimizer {
-       return Lars{.momentum = a.momentum,
-                   .nesterov = a.nesterov,
-                   .trust = a.trust.value_or(0.001),
-                   .epsilon = a.epsilon.value_or(1e-8)};
-     }},
+       const Lars own;
+       return Lars{.momentum = a.momentum.value_or(own.momentum),
+                   .nesterov = a.nesterov.value_or(own.nesterov),
+                   .trust = a.trust.value_or(own.trust),
+                   .epsilon = a.epsilon.value_or(own.epsilon)};
+     },
+     Lars{}.momentum,
+     Lars{}.nesterov},
     {"lamb",
      "AdamW's direction scaled to the parameter's norm",
      {"beta1", "beta2", "epsilon"},
      [](const OptimizerArguments& a) -> Optimizer {
-       return Lamb{a.beta1.value_or(0.9), a.beta2.value_or(0.999), a.epsilon.value_or(1e-6)};
+       const Lamb own;
+       return Lamb{a.beta1.value_or(own.beta1), a.beta2.value_or(own.beta2), a.epsilon.value_or(own.epsilon)};
      }},
 };
 

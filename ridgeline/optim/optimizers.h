@@ -8,14 +8,15 @@
 #include <string_view>
 #include <vector>
 
+#include "ridgeline/optim/momentum.h"
 #include "ridgeline/optim/optimizer.h"
 
 namespace ridgeline::optim {
 
 // What a recipe says about its optimizer; nothing means the optimizer's own default.
 struct OptimizerArguments {
-  double momentum = 0.9;
-  bool nesterov = true;
+  std::optional<double> momentum;
+  std::optional<bool> nesterov;
   std::optional<double> beta1;
   std::optional<double> beta2;
   std::optional<double> epsilon;
@@ -28,6 +29,9 @@ struct OptimizerEntry {
   std::string_view line;                    // one line, for help and docs
   std::vector<std::string_view> arguments;  // which it reads, by their names above
   Optimizer (*make)(const OptimizerArguments&);
+  // What it takes where the arguments say nothing.
+  double momentum = Momentum{}.momentum;
+  bool nesterov = Momentum{}.nesterov;
 };
 std::span<const OptimizerEntry> optimizers();
 // An Error (usage) for an unknown name, with the nearest one and all.

@@ -6,6 +6,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/math.h"
+#include "ridgeline/optim/optimizer.h"
 
 namespace ridgeline::optim {
 namespace {
@@ -14,10 +15,7 @@ using loop::Expr;
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(what, ErrorKind::usage); }
 
-void check_rate(double value, const char* name = "learning rate") {
-  if (std::isfinite(value) && value >= 0) return;
-  refuse(std::string(name) + " is " + std::to_string(value) + "; it must be finite and not negative");
-}
+void check_rate(double value) { check_not_negative(value, "learning rate"); }
 
 // `positive`: of factors that stand under a logarithm.
 void check_factor(double factor, const char* schedule, bool positive = false) {
@@ -80,7 +78,7 @@ Expr Exponential::rate(Expr i) const { return base * power(factor, i / real(ever
 
 void Polynomial::check() const {
   check_rate(base);
-  check_rate(end, "end of the learning rate");
+  check_not_negative(end, "end of the learning rate");
   check_steps(steps, "the polynomial decay");
   if (!std::isfinite(this->power) || this->power <= 0) {
     refuse("power of the polynomial decay is " + std::to_string(this->power) + "; it must be finite and positive");
@@ -95,7 +93,7 @@ Expr Polynomial::rate(Expr i) const {
 
 void Cosine::check() const {
   check_rate(base);
-  check_rate(end, "end of the learning rate");
+  check_not_negative(end, "end of the learning rate");
   check_steps(steps, "the cosine");
 }
 Expr Cosine::rate(Expr i) const { return cosine_arc(base, end, min(i, real(steps)) / real(steps)); }
@@ -153,6 +151,10 @@ std::int64_t decay_steps(const ScheduleArguments& a) { return (a.epochs - a.warm
 Schedule make_multi_step(const ScheduleArguments& a) {
   MultiStep formula{.base = a.lr, .factor = a.factor};
   for (const std::int64_t epoch : a.decay_epochs) {
+    if (epoch < a.warmup_epochs) {
+      refuse("epoch " + std::to_string(epoch) + " of multi_step lies inside the warm-up of " +
+             std::to_string(a.warmup_epochs) + " epochs, where the rate only rises");
+    }
     formula.boundaries.push_back((epoch - a.warmup_epochs) * a.steps_per_epoch);
   }
   return warmed(a, formula);

@@ -208,6 +208,8 @@ class Trainer {
     info.label_base = data_.label_base;
     info.class_names = data_.classes.names;
     info.class_ids = data_.classes.ids;
+    const optim::OptimizerArguments& learning = recipe_.optimization.arguments;
+    const optim::OptimizerEntry& optimizer = optim::optimizer_named(recipe_.optimization.optimizer);
     info.settings = RunSettings{.data = recipe_.synthetic ? "synthetic" : data_.layout,
                                 .records = data_.training_records,
                                 .batch_size = recipe_.batch_size,
@@ -216,8 +218,8 @@ class Trainer {
                                 .max_epochs = recipe_.max_epochs,
                                 .warmup_epochs = recipe_.warmup_epochs,
                                 .lr = recipe_.lr,
-                                .momentum = recipe_.optimization.arguments.momentum,
-                                .use_nesterov = recipe_.optimization.arguments.nesterov,
+                                .momentum = learning.momentum.value_or(optimizer.momentum),
+                                .use_nesterov = learning.nesterov.value_or(optimizer.nesterov),
                                 .weight_decay = recipe_.weight_decay,
                                 .label_smoothing = recipe_.label_smoothing,
                                 .dropout_keep = options.dropout_keep.value_or(1),

@@ -140,13 +140,15 @@ TEST(Precision, WhatTheGraphDoesNotHaveIsAWarningWithTheNearestName) {
   Session session;
   CompileOptions options;
   options.precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"));
-  options.precision.keep = {"conv2d", "densse"};
+  options.precision.keep = {"conv2d", "densse", "sgd"};  // an update keeps its types anyway
+  options.precision.overrides = {{true, "sgd_1", DType::bf16, DType::bf16}};
   const auto program = compile(parse_graph(kStep), session, options);
   std::string all;
   for (const std::string& line : program->warnings()) all += line + "\n";
   EXPECT_NE(all.find("precision: graph @step has no op or scope 'densse': did you mean 'dense'?"), std::string::npos)
       << all;
   EXPECT_EQ(all.find("'conv2d'"), std::string::npos) << all;
+  EXPECT_EQ(all.find("'sgd"), std::string::npos) << all;
 }
 
 TEST(Precision, F16OnThisMachineIsAWarningThatNamesTheOps) {

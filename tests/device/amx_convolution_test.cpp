@@ -89,7 +89,25 @@ const ConvolutionCase kWays[] = {
     {{2, 9, 9, 64}, 33, {1, 1}, {0, 0, 0, 0}, {1, 1}, {1, 1}, 1, "no staging"},
     {{2, 9, 9, 64}, 48, {1, 1}, {0, 0, 0, 0}, {3, 3}, {1, 1}, 1, "skipped pixels"},
     {{2, 11, 9, 64}, 48, {5, 5}, {2, 2, 2, 2}, {1, 1}, {1, 1}, 2, "groups"},
+    {{17, 1, 1, 40}, 64, {3, 3}, {1, 1, 1, 1}, {2, 2}, {1, 1}, 1, "one pixel, strided"},
 };
+
+TEST(AmxConvolution, EveryWayAgreesWithTheReference) {
+  for (const ConvolutionCase& c : kWays) {
+    for (const MakeTileProblem pass : kTilePasses) {
+      const TileProblem problem = pass(c);
+      const std::vector<Tensor> expected = problem.reference();
+      for (const Tiles tiles : machine_tiles()) {
+        const auto kernel = problem.kernel(tiles);
+        ASSERT_NE(kernel, nullptr);
+        const std::vector<Tensor> got = problem.run(*kernel);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          EXPECT_LE(tile_error(got[i], expected[i]).worst, 1) << kernel->name << " result " << i << " of " << c.name;
+        }
+      }
+    }
+  }
+}
 
 TEST(AmxConvolution, TheBitsDoNotDependOnTheTeam) {
   for (const ConvolutionCase& c : kWays) {
@@ -142,17 +160,19 @@ TEST(AmxConvolution, APoisonedScratchMemoryChangesNothing) {
   }
 }
 
+// Forward and to the data; sums for weights also run over pixels that no tap reads, times zeros.
 TEST(AmxConvolution, ANanReachesTheResultsThatReadItAndNoOther) {
   for (const ConvolutionCase& c : kWays) {
-    for (const std::string activation : {"none", "relu"}) {
-      TileProblem problem = tile_forward(c);
-      problem.problem.attributes.set("activation", activation);
-      problem.problem.inputs[0].set(c.image.elements() / 3, std::numeric_limits<double>::quiet_NaN());
+    for (const std::string way : {"none", "relu", "to the data"}) {
+      TileProblem problem = way == "to the data" ? tile_backward_data(c) : tile_forward(c);
+      if (way != "to the data") problem.problem.attributes.set("activation", way);
+      Tensor& read = problem.problem.inputs[0];
+      read.set(read.elements() / 3, std::numeric_limits<double>::quiet_NaN());
       const auto kernel = problem.kernel(machine_tiles().back());
       ASSERT_NE(kernel, nullptr);
       const Tensor got = problem.run(*kernel)[0], expected = problem.reference()[0];
       for (std::int64_t i = 0; i < got.elements(); ++i) {
-        ASSERT_EQ(std::isnan(got.at(i)), std::isnan(expected.at(i))) << c.name << " " << i;
+        ASSERT_EQ(std::isnan(got.at(i)), std::isnan(expected.at(i))) << c.name << " " << i << " " << way;
       }
     }
   }

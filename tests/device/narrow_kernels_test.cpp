@@ -168,6 +168,22 @@ TEST(NarrowKernels, ImagesAreNormalisedIntoNarrowTypesBitByBit) {
   }
 }
 
+// The line of each thread is scratch memory for the team that there was when the kernel was made.
+TEST(NarrowKernels, ImagesAreNormalisedByTheTeamThatTheKernelWasMadeFor) {
+  Tensor images(DType::u8, {40, 3, 9, 3});
+  for (std::int64_t i = 0; i < images.elements(); ++i) images.set(i, static_cast<double>(i * 37 % 256));
+  const std::vector<double> three{0.5, 0.5, 0.5};
+  const Problem problem{"image_tail", {images}, {{"mean", three}, {"std", three}, {"dtype", DType::bf16}}};
+  const Node node = problem.node();
+  const std::unique_ptr<Kernel> kernel = [&] {
+    const ComputeScope alone(1);
+    KernelChoice choice = cpu_kernels("image_tail").front().make(problem.request(node));
+    return std::move(std::get<std::unique_ptr<Kernel>>(choice));
+  }();
+  const ComputeScope team(8);
+  EXPECT_TRUE(same_bits(run_kernel(*kernel, problem)[0], problem.reference()[0]));  // looks behind the scratch memory
+}
+
 TEST(NarrowKernels, EmulationSaysSoAndTakesNothingElse) {
   Problem problem{"dense", {random_tensor({4, 32}, 1), random_tensor({10, 32}, 2)}, {}};
   const auto entry = [&](std::string_view name) {

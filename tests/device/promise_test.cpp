@@ -1,8 +1,10 @@
 // What kernels promise of their bits: the same for any team, the same on any machine. Who does not promise it is
 // refused where it is asked for.
 #include <array>
+#include <stdexcept>
 
 #include "kernel_testing.h"
+#include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/cpu_device.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "tests/support/error_of.h"
@@ -144,6 +146,50 @@ TEST(Promise, WhoCannotKeepItIsRefusedWithTheReason) {
   EXPECT_EQ(refusal("direct", {Reproducibility::portable, true}), "");
   EXPECT_EQ(error_of([] { reproducibility_named("bitwise"); }),
             "unknown reproducibility 'bitwise' (allowed: fast, deterministic, portable)");
+}
+
+KernelEntry direct_entry(std::string_view op) {
+  for (const KernelEntry& entry : cpu_kernels(op)) {
+    if (entry.name == "direct") return entry;
+  }
+  throw std::runtime_error("no direct kernel of " + std::string(op));
+}
+
+std::vector<Problem> dense_problems(std::int64_t rows) {
+  const Tensor x = random_tensor({rows, 8}, 1), w = random_tensor({5, 8}, 2), dy = random_tensor({rows, 5}, 3);
+  return {{"dense", {x, w}, {}}, {"dense_bwd_data", {dy, w}, {}}, {"dense_bwd_weights", {x, dy}, {}}};
+}
+
+TEST(DirectKernels, RefuseWhatIsEmpty) {
+  std::vector<Problem> all = dense_problems(0);
+  const Tensor x(DType::f32, {0, 4, 4, 8}), w = random_tensor({8, 3, 3, 8}, 4), dy(DType::f32, {0, 2, 2, 8});
+  all.push_back({"conv2d", {x, w}, {}});
+  all.push_back({"conv2d_bwd_weights", {x, dy}, {{"kernel", std::vector<std::int64_t>{3, 3}}}});
+  for (const Problem& problem : all) {
+    const Node node = problem.node();
+    const KernelChoice choice = direct_entry(problem.op).make(problem.request(node));
+    ASSERT_TRUE(std::holds_alternative<Refusal>(choice)) << problem.op;
+    EXPECT_EQ(std::get<Refusal>(choice).reason, "an operand or result is empty") << problem.op;
+  }
+}
+
+// Their scratch memory has a part for each thread that there was when they were made.
+TEST(DirectKernels, AreRunByTheTeamThatTheyWereMadeFor) {
+  std::vector<Problem> all = dense_problems(700);
+  add_convolution(all, {{2, 19, 19, 16}, 32, {3, 3}, {1, 1}, {1, 1, 1, 1}});
+  for (const Problem& problem : all) {
+    const Node node = problem.node();
+    std::vector<Tensor> expected;
+    const std::unique_ptr<Kernel> kernel = [&] {
+      const ComputeScope alone(1);
+      KernelChoice choice = direct_entry(problem.op).make(problem.request(node));
+      expected = run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem);
+      return std::move(std::get<std::unique_ptr<Kernel>>(choice));
+    }();
+    const ComputeScope team(8);
+    const std::vector<Tensor> got = run_kernel(*kernel, problem);  // looks behind the scratch memory
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], expected[i])) << problem.op;
+  }
 }
 
 // Shapes at random, each kernel against the reference.

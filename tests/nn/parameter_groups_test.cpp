@@ -66,6 +66,15 @@ TEST(ParameterGroups, RatesAndDecaysAreTheGroups) {
   EXPECT_NE(rate("linear.weight"), rate("conv1.weight"));
 }
 
+TEST(ParameterGroups, TheLastThatMatchesCountsAlone) {
+  const Step step = step_with(
+      {.weight_decay = 0.1,
+       .groups = {{.pattern = "layer1.*", .rate_factor = 0.1, .weight_decay = 0.5}, {.pattern = "layer1.0.*"}}});
+  EXPECT_EQ(update_of(step, "layer1.1.conv1.weight").attributes.real("weight_decay"), 0.5);
+  EXPECT_EQ(update_of(step, "layer1.0.conv1.weight").attributes.real("weight_decay"), 0.1);
+  EXPECT_EQ(update_of(step, "layer1.0.conv1.weight").inputs.back(), update_of(step, "linear.weight").inputs.back());
+}
+
 TEST(ParameterGroups, MistakesAreNamed) {
   const auto message = [](std::vector<ParameterGroup> groups) -> std::string {
     try {

@@ -6,10 +6,12 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <map>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/graph/ir/op_def.h"
+#include "ridgeline/graph/ir/text.h"
 #include "ridgeline/graph/ir/verifier.h"
 #include "ridgeline/graph/op/evaluate.h"
 #include "ridgeline/optim/adam.h"
@@ -217,6 +219,22 @@ TEST(OptimizerTest, SlotsAndCouplingAreTheRules) {
   for (const OptimizerEntry& entry : optimizers()) {
     EXPECT_NO_THROW(graph_of(entry.make({}), 0.01)) << entry.name;
     EXPECT_EQ(&optimizer_named(entry.name), &entry);
+  }
+}
+
+// A recipe that says nothing gets what the optimizer's own struct says.
+TEST(OptimizerTest, ByNameAndWithoutArgumentsItIsTheOneOfItsHeader) {
+  const std::map<std::string, Optimizer> own = {{"momentum", Momentum{}}, {"sgd", Momentum{.momentum = 0}},
+                                                {"adam", Adam{}},         {"adamw", Adam{.decoupled = true}},
+                                                {"rmsprop", RmsProp{}},   {"lars", Lars{}},
+                                                {"lamb", Lamb{}}};
+  ASSERT_EQ(own.size(), optimizers().size());
+  for (const auto& [name, optimizer] : own) {
+    const OptimizerEntry& entry = optimizer_named(name);
+    const auto text = [](const Optimizer& o) { return to_text(graph_of(o, 0.01), {.locations = false}); };
+    EXPECT_EQ(text(entry.make({})), text(optimizer)) << name;
+    const Optimizer told = entry.make({.momentum = entry.momentum, .nesterov = entry.nesterov});
+    EXPECT_EQ(text(told), text(optimizer)) << name << ": the entry's own momentum";
   }
 }
 

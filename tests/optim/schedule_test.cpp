@@ -143,6 +143,20 @@ TEST(ScheduleTest, EveryOneOfTheTableCanBeMade) {
   EXPECT_DOUBLE_EQ(learning_rate(schedule_named("multi_step").make(arguments), 300), 0.01);
 }
 
+TEST(ScheduleTest, AnEpochInsideTheWarmUpIsNoPlaceToDecay) {
+  const auto make = [](std::int64_t epoch) {
+    return schedule_named("multi_step")
+        .make({.lr = 0.1, .steps_per_epoch = 10, .epochs = 90, .warmup_epochs = 5, .decay_epochs = {epoch, 60}});
+  };
+  EXPECT_NO_THROW(make(5));
+  try {
+    make(4);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "epoch 4 of multi_step lies inside the warm-up of 5 epochs, where the rate only rises");
+  }
+}
+
 TEST(ScheduleTest, ImpossibleSettingsAreRefused) {
   EXPECT_EQ(message_of(kRecipe), "");
   EXPECT_NE(message_of(Constant{-1.0}), "");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/device/cpu/kernel_table.h"
 #include "ridgeline/device/cpu/loop/kernels.h"
@@ -46,6 +47,7 @@ class WidenedKernel final : public Kernel {
     for (std::size_t i = 0; i < request.outputs.size(); ++i) {
       const ValueType& type = request.outputs[i].type;
       if (!narrow(type.dtype)) continue;
+      RIDGELINE_CHECK(output_layouts[i].plain(), inner_->name + " chose a layout for a result that is not free");
       results_.push_back(
           {i, make_cast(wide.outputs[i].type, type.dtype), nullptr, reserve(wide.outputs[i].type.bytes()), 0});
     }

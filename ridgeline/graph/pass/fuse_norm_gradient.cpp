@@ -1,5 +1,8 @@
 #include "ridgeline/graph/pass/fuse_norm_gradient.h"
 
+#include <algorithm>
+
+#include "ridgeline/graph/ir/op_def.h"
 #include "ridgeline/graph/pass/rewrite.h"
 
 namespace ridgeline {
@@ -20,6 +23,15 @@ const Node* batch_norm_of(const Graph& graph, const ValueUses& uses, const Node&
 bool plain(const Node& gradient) {
   return gradient.attributes.string("gate") == "none" && !gradient.attributes.boolean("addend") &&
          !gradient.attributes.boolean("passed");
+}
+
+// True when an update in front of index `at` overwrites what `node` reads.
+bool overwritten_before(const Graph& graph, const Node& node, int at) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.begin() + at, [&](const Node& other) {
+    const auto states = static_cast<std::ptrdiff_t>(op_def(other.op).has(kUpdate) ? other.outputs.size() : 0);
+    return std::find_first_of(other.inputs.begin(), other.inputs.begin() + states, node.inputs.begin(),
+                              node.inputs.end()) != other.inputs.begin() + states;
+  });
 }
 
 // Merges relu_grad into the batch_norm_bwd at index `at`; false when it cannot.
@@ -50,7 +62,12 @@ bool merge_gradient(Graph& graph, const ValueUses& uses, PassContext& context, i
       add_locations(node, sum);
     }
   }
-  if (uses.count(dy) > 1) {
+  // Others read what passes the gate from its place on, where then all that the gradient reads must exist.
+  const bool passed = uses.count(dy) > 1;
+  const auto made_later = [&](ValueId id) { return uses.producer(id) > gate_at; };
+  if (passed && std::any_of(node.inputs.begin(), node.inputs.end(), made_later)) return false;
+  if (overwritten_before(graph, node, passed ? gate_at : at)) return false;
+  if (passed) {
     node.attributes.set("passed", true);
     const ValueId passed = graph.add_value({type, graph.value(dy).kind, ""});
     node.outputs.push_back(passed);
@@ -59,7 +76,7 @@ bool merge_gradient(Graph& graph, const ValueUses& uses, PassContext& context, i
   context.fused.insert(node.name);
   graph.nodes[static_cast<std::size_t>(at)] = std::move(node);
   graph.nodes.erase(graph.nodes.begin() + gate_at);
-  move_node(graph, at - 1, gate_at);
+  if (passed) move_node(graph, at - 1, gate_at);
   return true;
 }
 

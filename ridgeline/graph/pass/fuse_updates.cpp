@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t kMostElements = 65536;  // larger updates use the team, and run where their gradient is made
 
-// A vector's update whose rule is a loop expression over states, a gradient and scalars.
+// A vector's update whose rule is a loop expression over states, a gradient and scalars (whether the
+// step counts is one of them).
 bool small_update(const Graph& graph, const Node& node, const PassContext& context) {
   const OpDef& def = op_def(node.op);
   if (!def.has(kUpdate) || !def.has(kPointwise) || context.keep_apart.contains(node.name)) return false;
@@ -23,7 +24,8 @@ bool small_update(const Graph& graph, const Node& node, const PassContext& conte
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueType& operand = graph.value(node.inputs[i]).type;
     const bool own = i <= node.outputs.size();
-    if (own ? operand != type : (operand.shape.rank() != 0 || operand.dtype != DType::f32)) return false;
+    const bool scalar = operand.shape.rank() == 0 && (operand.dtype == DType::f32 || operand.dtype == DType::boolean);
+    if (own ? operand != type : !scalar) return false;
   }
   return true;
 }
@@ -69,7 +71,8 @@ Graph fuse_updates(Graph graph, PassContext& context) {
   std::set<int> gone;
   for (auto& [rule, members] : groups) {
     const int last = members.back();
-    std::erase_if(members, [&](int m) { return m != last && !may_run_later(graph, m, last); });
+    // Nor may the last itself read another's result: both are one launch.
+    std::erase_if(members, [&](int m) { return m != last && !may_run_later(graph, m, last + 1); });
     if (members.size() < 2) continue;
     Node group = merged(graph, members);
     context.fused.insert(group.name);

@@ -21,6 +21,29 @@ struct Types {
   DType results = DType::f32;
 };
 
+// By node: whether it is part of an update that is written as ordinary ops, or of its scalars (a factor of the rate).
+// What reads its results is an update, a returned value or another such part. Gradients are none.
+std::vector<bool> update_parts(const Graph& graph) {
+  std::vector<bool> updates(graph.values.size(), false);  // by value: read by such a part
+  std::vector<bool> others(graph.values.size(), false);   // by value: read by anything else
+  for (const Update& update : graph.updates) updates[static_cast<std::size_t>(update.next)] = true;
+  std::vector<bool> parts(graph.nodes.size(), false);
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    const PrecisionRule* rule = find_precision_rule(node.op);
+    const bool update = op_def(node.op).has(kUpdate);
+    const auto own = [&](ValueId id) {
+      return graph.value(id).kind != ValueKind::grad && !others[static_cast<std::size_t>(id)];
+    };
+    const auto read = [&](ValueId id) { return updates[static_cast<std::size_t>(id)]; };
+    parts[n] = rule && rule->role != PrecisionRole::matrix && !update &&
+               std::all_of(node.outputs.begin(), node.outputs.end(), own) &&
+               std::any_of(node.outputs.begin(), node.outputs.end(), read);
+    for (ValueId id : node.inputs) (parts[n] || update ? updates : others)[static_cast<std::size_t>(id)] = true;
+  }
+  return parts;
+}
+
 class Rewriter {
  public:
   Rewriter(Graph& graph, PassContext& context) : graph_(graph), context_(context), policy_(context.precision) {
@@ -30,8 +53,12 @@ class Rewriter {
   }
 
   void run() {
+    const std::vector<bool> parts = update_parts(graph_);
     std::vector<Node> nodes = std::move(graph_.nodes);
-    for (Node& node : nodes) rewrite(std::move(node));
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      mark_named(nodes[n]);
+      rewrite(std::move(nodes[n]), parts[n]);
+    }
     for (Update& update : graph_.updates) update.next = as_given(update.next);
     for (Return& r : graph_.returns) r.value = as_given(r.value);
     graph_.nodes = std::move(made_);
@@ -49,9 +76,19 @@ class Rewriter {
     return operand < 32 && (rule.wide >> operand & 1u) != 0;
   }
 
-  void rewrite(Node node) {
+  // Keys of the user that stand for this op, whether or not there is a choice for it.
+  void mark_named(const Node& node) {
+    for (const std::string& key : policy_.keep) {
+      if (in_scope(node.name, key)) used_.insert(key);
+    }
+    for (const PrecisionOverride& o : policy_.overrides) {
+      if (o.by_name && o.key == node.name) used_.insert(o.key);
+    }
+  }
+
+  void rewrite(Node node, bool part_of_update) {
     const PrecisionRule* rule = find_precision_rule(node.op);
-    const Types types = rule ? types_of(node, *rule) : Types{};
+    const Types types = rule && !part_of_update ? types_of(node, *rule) : Types{};
     std::vector<ValueType> inputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       ValueId& id = node.inputs[i];
@@ -67,7 +104,7 @@ class Rewriter {
     made_.push_back(std::move(node));
   }
 
-  Types types_of(const Node& node, const PrecisionRule& rule) {
+  Types types_of(const Node& node, const PrecisionRule& rule) const {
     bool any = false;
     bool all_low = true;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -132,35 +169,33 @@ class Rewriter {
            (name.size() > key.size() && name.starts_with(key) && (key.back() == '/' || name[key.size()] == '/'));
   }
 
-  bool kept(const Node& node) {
-    bool any = false;
-    for (const std::string& key : policy_.keep) {
-      if (!in_scope(node.name, key)) continue;
-      used_.insert(key);
-      any = true;
-    }
-    return any || std::find(policy_.keep_ops.begin(), policy_.keep_ops.end(), node.op) != policy_.keep_ops.end();
+  bool kept(const Node& node) const {
+    const auto holds = [&](const std::string& key) { return in_scope(node.name, key); };
+    return std::any_of(policy_.keep.begin(), policy_.keep.end(), holds) ||
+           std::find(policy_.keep_ops.begin(), policy_.keep_ops.end(), node.op) != policy_.keep_ops.end();
   }
 
-  const PrecisionOverride* override_of(const Node& node) {
+  const PrecisionOverride* override_of(const Node& node) const {
     const PrecisionOverride* found = nullptr;
     for (const PrecisionOverride& o : policy_.overrides) {
       if (o.by_name ? o.key != node.name : (o.key != node.op || found)) continue;
-      used_.insert(o.key);
       found = &o;
       if (o.by_name) break;
     }
     return policy_.rewrite == PrecisionRewrite::none ? nullptr : found;
   }
 
-  // An op that says the type of its result gives at once what only a cast reads of it.
+  // An op that says the type of its result gives at once what only a cast of this pass reads of it.
   void move_casts_into_producers() {
     const std::vector<int> producer = producers(graph_);
     const std::vector<int> uses = use_counts(graph_);
     for (const Node& cast : graph_.nodes) {
       if (!op_def(cast.op).has(kCast) || producer[at(cast.inputs[0])] < 0 || uses[at(cast.inputs[0])] != 1) continue;
       Node& maker = graph_.nodes[static_cast<std::size_t>(producer[at(cast.inputs[0])])];
-      if (maker.op == cast.op || !maker.attributes.has("dtype") || !changes(cast.inputs[0])) continue;
+      if (maker.op == cast.op || !maker.attributes.has("dtype") || !changes(cast.inputs[0]) ||
+          at(cast.outputs[0]) < f32_.size()) {
+        continue;
+      }
       maker.attributes.set("dtype", cast.attributes.dtype("to"));
       graph_.value(cast.inputs[0]).type = graph_.value(cast.outputs[0]).type;
       graph_.replace_uses(cast.outputs[0], cast.inputs[0]);  // the cast reads itself and nobody reads it

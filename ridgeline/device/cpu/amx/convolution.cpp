@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/device/cpu/refuse_empty.h"
 
 namespace ridgeline::device::amx {
 namespace {
@@ -72,7 +73,7 @@ std::optional<Refusal> refuse_types(std::initializer_list<const ValueType*> narr
   }
   for (const auto& types : {narrow, either}) {
     for (const ValueType* type : types) {
-      if (type->shape.elements() == 0) return Refusal{"an operand is empty"};
+      if (auto refusal = refuse_empty(*type)) return refusal;
     }
   }
   return std::nullopt;

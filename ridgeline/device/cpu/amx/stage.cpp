@@ -46,7 +46,7 @@ Stage::Stage(const Correlation& correlation, const Part& part, bool patches)
 bool Stage::needless(const Correlation& c) {
   if (c.parts.size() != 1 || c.parts[0].taps.size() != 1) return false;
   const Part& part = c.parts[0];
-  return part.taps[0].at == Pair{} && part.in_step == Pair{1, 1} && part.size == c.in.size &&
+  return part.taps[0].at == Pair{} && part.in_step == Pair{1, 1} && part.step == Pair{1, 1} && part.size == c.in.size &&
          c.in_channels() % kTileDepth == 0 && c.in.count * c.in.size[0] * c.in.size[1] >= kTileRows;
 }
 

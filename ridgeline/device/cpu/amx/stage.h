@@ -1,10 +1,9 @@
 // ridgeline/device/cpu/amx/stage.h
 //
 // Pixels of an image brought into a form in which every tile of A lies at constant distances: planes with zeros around
-// the image and whole tiles of channels, one for each remainder of a tap's
-// position by the stride. The 16 results of a tile read, for a tap, the 16 consecutive pixels at that tap's offset.
-// Rows follow each other without a gap but the zeros that both sides share: between them lie results that nobody wants,
-// and a row of results is `pitch` long.
+// the image and whole tiles of channels, one for each remainder of a tap's position by the stride. The 16 results of a
+// tile read, for a tap, the 16 consecutive pixels at that tap's offset. Rows follow each other without a gap but the
+// zeros that both sides share: between them lie results that nobody wants, and a row of results is `pitch` long.
 #pragma once
 
 #include "ridgeline/device/cpu/amx/patches.h"

@@ -2,6 +2,7 @@
 #include "ridgeline/device/cpu/direct/kernels.h"
 #include "ridgeline/device/cpu/direct/panels.h"
 #include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/refuse_empty.h"
 
 namespace ridgeline::device {
 namespace direct {
@@ -24,6 +25,7 @@ class BackwardData final : public Kernel {
   }
 
   void run(const KernelArguments& a) override {
+    const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
     for_each_panel(
         panels_, g_.n * g_.h * pieces_, scratch + packed_,
@@ -86,6 +88,7 @@ class BackwardData final : public Kernel {
 };
 
 KernelChoice make_backward_data(const KernelRequest& request, const Geometry& geometry) {
+  if (auto refusal = refuse_empty(request)) return *refusal;
   auto kernel = std::make_unique<BackwardData>(geometry);
   kernel->name = own_name("direct " + request.def.name);
   return kernel;

@@ -2,6 +2,7 @@
 #include "ridgeline/device/cpu/direct/kernels.h"
 #include "ridgeline/device/cpu/direct/panels.h"
 #include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/refuse_empty.h"
 
 namespace ridgeline::device {
 namespace direct {
@@ -24,6 +25,7 @@ class BackwardWeights final : public Kernel {
   }
 
   void run(const KernelArguments& a) override {
+    const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
     const std::int64_t blocks = (g_.group_filters() + filters_ - 1) / filters_;
     for_each_item(panels_.total() * blocks, [&](std::int64_t item, int thread) {
@@ -111,6 +113,7 @@ class BackwardWeights final : public Kernel {
 };
 
 KernelChoice make_backward_weights(const KernelRequest& request, const Geometry& geometry) {
+  if (auto refusal = refuse_empty(request)) return *refusal;
   auto kernel = std::make_unique<BackwardWeights>(geometry, request.outputs.size() == 2);
   kernel->name = own_name("direct " + request.def.name);
   return kernel;

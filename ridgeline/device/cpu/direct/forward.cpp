@@ -2,6 +2,7 @@
 #include "ridgeline/device/cpu/direct/kernels.h"
 #include "ridgeline/device/cpu/direct/panels.h"
 #include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/refuse_empty.h"
 
 namespace ridgeline::device {
 namespace direct {
@@ -27,6 +28,7 @@ class Forward final : public Kernel {
   }
 
   void run(const KernelArguments& a) override {
+    const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
     for_each_panel(
         panels_, g_.n * g_.oh * pieces_, scratch + packed_,
@@ -134,6 +136,7 @@ class Forward final : public Kernel {
 };
 
 KernelChoice make_forward(const KernelRequest& request, const Geometry& geometry) {
+  if (auto refusal = refuse_empty(request)) return *refusal;
   auto kernel = std::make_unique<Forward>(geometry, request.inputs.size() == 3,
                                           request.node.attributes.string("activation") == "relu");
   kernel->name = own_name("direct " + request.def.name);

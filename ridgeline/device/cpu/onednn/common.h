@@ -12,6 +12,7 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/onednn/kernels.h"
 #include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/refuse_empty.h"
 #include "ridgeline/device/kernel.h"
 
 namespace ridgeline::device {
@@ -90,9 +91,7 @@ std::optional<Refusal> refuse_huge(const KernelRequest& request);
 // Runs `make` with the team that the kernel will have, turning the library's errors into refusals.
 template <class Make>
 KernelChoice onednn_choice(const KernelRequest& request, const Make& make) {
-  for (const KernelOperand& operand : request.inputs) {
-    if (operand.type.shape.elements() == 0) return Refusal{"an operand is empty"};
-  }
+  if (auto refusal = refuse_empty(request)) return *refusal;
   if (auto refusal = refuse_huge(request)) return *refusal;
   const ComputeScope team(compute_threads());
   try {

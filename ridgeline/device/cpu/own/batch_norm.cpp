@@ -161,7 +161,7 @@ void train(const Norm& norm, double momentum, double epsilon, const Ending& endi
 }  // namespace
 
 KernelChoice make_own_batch_norm_train(const KernelRequest& request) {
-  if (auto refusal = refuse_norm(request)) return *refusal;
+  if (auto refusal = refuse_empty(request)) return *refusal;
   const Norm norm(request.inputs[0].type.shape);
   const Ending ending(request);
   const double momentum = request.node.attributes.real("momentum");
@@ -174,7 +174,7 @@ KernelChoice make_own_batch_norm_train(const KernelRequest& request) {
 }
 
 KernelChoice make_own_batch_norm_eval(const KernelRequest& request) {
-  if (auto refusal = refuse_norm(request)) return *refusal;
+  if (auto refusal = refuse_empty(request)) return *refusal;
   const Norm norm(request.inputs[0].type.shape);
   const Ending ending(request);
   const double epsilon = request.node.attributes.real("epsilon");

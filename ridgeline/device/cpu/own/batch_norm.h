@@ -7,6 +7,7 @@
 
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/refuse_empty.h"
 
 namespace ridgeline::device {
 
@@ -77,11 +78,6 @@ void for_channels(const Norm& norm, const Finish& finish) {
   parallel_for(norm.channels, 128, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t c = begin; c < end; ++c) finish(c);
   });
-}
-
-inline std::optional<Refusal> refuse_norm(const KernelRequest& request) {
-  if (request.inputs[0].type.shape.elements() == 0) return Refusal{"x is empty"};
-  return std::nullopt;
 }
 
 }  // namespace ridgeline::device

@@ -214,7 +214,7 @@ void backward(const Norm& norm, const Form& form, const KernelArguments& a) {
 }  // namespace
 
 KernelChoice make_own_batch_norm_bwd(const KernelRequest& request) {
-  if (auto refusal = refuse_norm(request)) return *refusal;
+  if (auto refusal = refuse_empty(request)) return *refusal;
   const Norm norm(request.inputs[0].type.shape);
   const Form form(request);
   auto kernel =

@@ -17,7 +17,9 @@ std::unique_ptr<Kernel> make_narrow_tail(const image::NormalizeTable& table, con
   const std::int64_t row = shape[2] * 3;
   const auto line_floats = round_up(row, kLineFloats);
   const BlockFunction store = block_function(dtype == DType::bf16 ? LoopOp::store_bf16 : LoopOp::store_f16, 0);
-  const auto run = [table, shape, flips, row, line_floats, store](const KernelArguments& a) {
+  const int threads = compute_threads();  // that have lines
+  const auto run = [table, shape, flips, row, line_floats, store, threads](const KernelArguments& a) {
+    const ComputeScope team(threads);
     for_each_item(shape[0], [&](std::int64_t image, int thread) {
       float* const line = static_cast<float*>(a.scratch) + thread * line_floats;
       const bool flip = flips && input<std::uint8_t>(a, 1)[image] != 0;
@@ -33,7 +35,7 @@ std::unique_ptr<Kernel> make_narrow_tail(const image::NormalizeTable& table, con
     });
   };
   auto kernel = make_body_kernel(own_name("image_tail"), run);
-  kernel->scratch_bytes = static_cast<std::size_t>(compute_threads() * line_floats) * sizeof(float);
+  kernel->scratch_bytes = static_cast<std::size_t>(threads * line_floats) * sizeof(float);
   return kernel;
 }
 

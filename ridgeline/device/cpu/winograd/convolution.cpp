@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/refuse_empty.h"
 #include "ridgeline/graph/op/window.h"
 
 namespace ridgeline::device::winograd {
@@ -106,7 +107,7 @@ std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, con
   const Window window = window_of(request.def.name, request.node.attributes, w.shape[1], w.shape[2]);
   if (auto refusal = refuse_geometry(window, request.node.attributes.integer("groups"), pass)) return *refusal;
   for (const ValueType* type : {&x, &w, &y}) {
-    if (type->shape.elements() == 0) return Refusal{"an operand is empty"};
+    if (auto refusal = refuse_empty(*type)) return *refusal;
   }
   const Convolution convolution{images_of(x.shape), images_of(y.shape),   window.kernel[0],
                                 window.stride[0],   window.pad_before[0], window.pad_before[1]};
