@@ -89,12 +89,12 @@ std::vector<KernelEntry> CpuDevice::kernels(std::string_view op) const { return 
 // interpreter keeps in its cache blocks and what a reader can follow.
 FusionLimits CpuDevice::fusion_limits() const {
   const DTypeSet types = loop::kLoopStorage;
-  constexpr DTypeSet kWide{DType::f32};
+  constexpr DTypeSet kWide{DType::f32}, kNorms{DType::f32, DType::bf16};
   return {.epilogues = {{"conv2d", "relu", types},
                         {"dense", "relu", types},
-                        {"batch_norm_train", "relu", kWide, true},
-                        {"batch_norm_eval", "relu", kWide, true}},
-          .norm_gradients = kWide,
+                        {"batch_norm_train", "relu", kNorms, true},
+                        {"batch_norm_eval", "relu", kNorms, true}},
+          .norm_gradients = kNorms,
           .updates = kWide,
           .loop = {.terms = 96,
                    .operands = 24,

@@ -13,6 +13,7 @@
 
 #include "hwy/highway.h"
 #include "ridgeline/core/random.h"
+#include "ridgeline/device/cpu/own/storage-inl.h"
 #include "ridgeline/graph/loop/float_math.h"
 
 // Highway's baseline (one lane, no wide products) is never dispatched to: device/cpu/isa.h demands AVX2.
@@ -47,17 +48,8 @@ using BitsTag = hn::RebindToUnsigned<FloatTag>;
 using HalfBitsTag = hn::Rebind<std::uint16_t, FloatTag>;
 using HalfTag = hn::Rebind<hwy::float16_t, FloatTag>;
 
-// The upper half of a float rounded to nearest, ties to even; NaN becomes quiet: to_bfloat16() in the low half of each
-// lane.
-HWY_INLINE hn::Vec<BitsTag> bf16_bits(Floats x) {
-  const BitsTag du;
-  const auto bits = hn::BitCast(du, x);
-  const auto high = hn::ShiftRight<16>(bits);
-  const auto odd = hn::And(high, hn::Set(du, 1u));
-  const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd));
-  const auto quiet = hn::Or(high, hn::Set(du, 0x40u));
-  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, rounded);
-}
+// to_bfloat16() in the low half of each lane.
+HWY_INLINE hn::Vec<BitsTag> bf16_bits(Floats x) { return rounded_halves(FloatTag(), x); }
 
 // To f16: to_float16() lane by lane, by the processor's conversion, which keeps NaN's digits where ours has one NaN.
 HWY_INLINE hn::Vec<HalfTag> to_halves(Floats x) {
