@@ -150,7 +150,7 @@ Value where_applied(Value apply, Value next, Value current) {
 void add_averages(GraphBuilder& builder, const std::vector<TrainedParameter>& trained, Value apply, double share,
                   Step& result) {
   for (const TrainedParameter& p : trained) {
-    const std::string name = optim::slot_name(p.spec.name, "average");
+    const std::string name = optim::slot_name(p.spec.name, kAverageSlot);
     result.averages.push_back({name, p.spec.name});
     result.parameters.push_back({name, p.spec.shape, zeros(), ParameterRole::slot, p.spec.dtype, false});
     const Value average = builder.state(name, {p.spec.dtype, p.spec.shape});

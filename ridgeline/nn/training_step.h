@@ -61,6 +61,7 @@ struct Step {
 };
 
 inline constexpr const char* kGlobalStep = "global_step";
+inline constexpr const char* kAverageSlot = "average";
 // What a training step returns.
 inline constexpr const char* kLossResult = "loss";
 inline constexpr const char* kTotalLossResult = "total_loss";

@@ -23,11 +23,13 @@ bool DatasetFeed::bind_next(Program& program) {
 
 std::string DatasetFeed::state() const { return (batch_ ? batch_->state_after() : iterator_.state()).to_json(); }
 
-void bind_columns(Program& program, const data::Batch& batch, const std::vector<nn::InputColumn>& columns) {
+void bind_columns(Program& program, const data::Batch& batch, const std::vector<nn::InputColumn>& columns,
+                  const std::vector<std::string>& others) {
   const Graph& graph = program.graph();
   for (const ValueId id : graph.arguments) {
     const ValueInfo& argument = graph.value(id);
     if (argument.kind != ValueKind::input) continue;
+    if (std::find(others.begin(), others.end(), argument.name) != others.end()) continue;
     const auto row =
         std::find_if(columns.begin(), columns.end(), [&](const auto& c) { return c.input == argument.name; });
     program.bind(argument.name, batch.column(row == columns.end() ? argument.name : row->column));

@@ -54,7 +54,8 @@ class FunctionFeed : public Feed {
   std::function<bool(Program&)> bind_;
 };
 
-// The columns of a batch to the inputs of a program.
-void bind_columns(Program& program, const data::Batch& batch, const std::vector<nn::InputColumn>& columns);
+// The columns of a batch to the inputs of a program; those in `others` are bound by the caller.
+void bind_columns(Program& program, const data::Batch& batch, const std::vector<nn::InputColumn>& columns,
+                  const std::vector<std::string>& others = {});
 
 }  // namespace ridgeline::train

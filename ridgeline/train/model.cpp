@@ -40,12 +40,19 @@ void Model::declare(const nn::Step& step) {
   }
 }
 
-void Model::prepare_training(const nn::TrainingOptions& options) {
+CompileOptions Model::training_options(const PrecisionPolicy& precision, const char* part) const {
+  CompileOptions options = compile_options(part);
+  options.precision = precision;
+  return options;
+}
+
+void Model::prepare_training(const nn::TrainingOptions& options, const PrecisionPolicy* precision) {
   nn::Step step = [&] {
     const Phase phase(session_, "build the step");
     return nn::build_training_step(network_, options, settings_.seed);
   }();
-  training_ = compile(step.graph, session_, compile_options("training"));
+  training_ =
+      compile(step.graph, session_, training_options(precision ? *precision : settings_.compile.precision, "training"));
   declare(step);
   averages_ = std::move(step.averages);
   begin_averages();
@@ -56,9 +63,8 @@ void Model::prepare_training(const nn::TrainingOptions& options) {
 
 void Model::recompile_training(const PrecisionPolicy& precision) {
   RIDGELINE_CHECK(training_ != nullptr, "there is no training to compile again");
-  settings_.compile.precision = precision;
   training_.reset();  // its memory is free before that of the next one is taken
-  training_ = compile(training_graph_, session_, compile_options("training_again"));
+  training_ = compile(training_graph_, session_, training_options(precision, "training_again"));
 }
 
 // Averages begin with the values that their parameters begin with, drawn or loaded.
@@ -125,6 +131,11 @@ std::vector<NamedTensor> Model::to_file() const {
 }
 
 void Model::load(const SafetensorsFile& file) {
+  // Without training, averages stand for the parameters.
+  const auto stored_name = [&](const nn::ParameterSpec& spec) {
+    const std::string average = optim::slot_name(spec.name, nn::kAverageSlot);
+    return !training_ && spec.trainable() && file.has(average) ? average : spec.name;
+  };
   for (const nn::ParameterSpec& spec : parameters_) {
     if (!file.has(spec.name)) {
       throw Error(fmt::format("[checkpoint] {}: has no tensor {} of model {}: it belongs to another model", file.path(),
@@ -132,7 +143,7 @@ void Model::load(const SafetensorsFile& file) {
     }
   }
   for (const nn::ParameterSpec& spec : parameters_) {
-    const Tensor& stored = file.tensor(spec.name);
+    const Tensor& stored = file.tensor(stored_name(spec));
     if (stored.shape() != nn::file_shape(spec)) {
       throw Error(fmt::format("[checkpoint] {}: {} is {}{}, but {} in the model", file.path(), spec.name,
                               name_of(stored.dtype()), stored.shape().to_string(), nn::file_shape(spec).to_string()));

@@ -29,7 +29,8 @@ class Model {
   Model(Session& session, nn::Network network, ModelSettings settings = {});
 
   // Compiles the step, makes slots and global_step, and draws the initial parameters.
-  void prepare_training(const nn::TrainingOptions& options);
+  // `precision`: of the training step, where it is not that of the settings.
+  void prepare_training(const nn::TrainingOptions& options, const PrecisionPolicy* precision = nullptr);
   // Of the training step without fusion, which is not made. After prepare_training().
   LaunchCounts count_unfused();
   void prepare_evaluation();
@@ -66,6 +67,7 @@ class Model {
   void begin_averages();
   void swap_averages();
   CompileOptions compile_options(const char* part) const;
+  CompileOptions training_options(const PrecisionPolicy& precision, const char* part) const;
 
   Session& session_;
   nn::Network network_;

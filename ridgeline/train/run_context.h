@@ -42,11 +42,16 @@ class RunContext {
   // What the last step returned, by name: "loss", "total_loss", "learning_rate" and what else the network returns
   // ("loss:0" is the same). Valid until the next step. An Error for an unknown name, or before the first step.
   Tensor fetch(const std::string& name) const;
+  // The same Error for an unknown name, at any time.
+  void check_name(const std::string& name) const;
   double value(const std::string& name) const { return fetch(name).at(0); }
   double loss() const { return value(nn::kLossResult); }
   double learning_rate() const { return value(nn::kRateResult); }
   // A step was done in this process.
   bool has_outputs() const { return has_outputs_; }
+
+  // For who compiles the step again: what it returned is gone.
+  void outputs_are_gone() { has_outputs_ = false; }
 
   Model& model() const { return model_; }
   Feed& feed() const { return feed_; }

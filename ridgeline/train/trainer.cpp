@@ -11,8 +11,10 @@
 #include "ridgeline/core/version.h"
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/train/callback/accelerator.h"
 #include "ridgeline/train/callback/checkpoint_saver.h"
 #include "ridgeline/train/callback/data_report.h"
+#include "ridgeline/train/callback/early_stopping.h"
 #include "ridgeline/train/callback/periodic_evaluation.h"
 #include "ridgeline/train/callback/step_log.h"
 #include "ridgeline/train/datasets.h"
@@ -32,6 +34,10 @@ namespace fs = std::filesystem;
 
 // With synthetic data an epoch is as long as that of the full data set of the recipe.
 constexpr std::int64_t kSyntheticRecords = 1281167;
+
+// Of stepped precision, in checkpoints.
+constexpr const char* kReducedPhase = "reduced";
+constexpr const char* kOriginalPhase = "original";
 
 // The trace is written when the run is over: what would prevent that is said before it begins.
 void check_trace_file(const std::string& path) {
@@ -60,7 +66,7 @@ class Trainer {
 
     // In the order in which they are called.
     std::vector<Callback*> callbacks;
-    StepLog lines({.batch_size = recipe_.batch_size,
+    StepLog lines({.batch_size = step_images(),
                    .records = data_.training_records,
                    .loop = loop,
                    .every_loop = recipe_.iterations_per_loop > 0,
@@ -82,9 +88,25 @@ class Trainer {
     if (!continued_from_.empty()) saver.continues(continued_from_, model_->global_step());
     if (recipe_.do_checkpoint) callbacks.push_back(&saver);
     PeriodicEvaluation evaluation(
-        evaluation_steps, data_.validation_records,
-        [this] { return evaluate_once(*model_, *data_.validation, recipe_, session_, log_); }, log_, *metrics_);
+        evaluation_steps, data_.validation_records, [this] { return evaluate_model(); }, log_, *metrics_);
     if (evaluates) callbacks.push_back(&evaluation);
+    std::optional<EarlyStopping> early;
+    if (recipe_.early_stopping > 0) callbacks.push_back(&early.emplace(early_stopping(evaluation)));
+    for (const EvaluationRow& row : metrics_->evaluations()) {
+      if (early) early->count(row.top_1);
+    }
+    TrainingProgress progress;
+    std::optional<TellMeStepOrLossHook> tell;
+    if (accelerate()) {
+      if (tells_progress()) callbacks.push_back(&tell.emplace(tell_me(), progress));
+      accelerator_.emplace(AcceleratorOptions{.mode = *accelerate(),
+                                              .original = policy_of(recipe_.precision),
+                                              .loop = loop,
+                                              .phase = phase_,
+                                              .log = [this](const std::string& line) { log_.line(line); }},
+                           progress);
+      callbacks.push_back(&*accelerator_);
+    }
     StopNotice notice([&] { return recipe_.do_checkpoint ? saver.path() : std::string(); }, log_);
     callbacks.push_back(&notice);
 
@@ -108,15 +130,69 @@ class Trainer {
  private:
   static std::string log_path(const Recipe& recipe) { return (fs::path(recipe.log_dir) / recipe.log_name).string(); }
 
+  // With the averages of parameters, where they are kept.
+  std::optional<EvaluationRow> evaluate_model() {
+    std::optional<EvaluationRow> row;
+    const auto run = [&] { row = evaluate_once(*model_, *data_.validation, recipe_, session_, log_); };
+    if (model_->has_averages()) {
+      model_->with_averages(run);
+    } else {
+      run();
+    }
+    return row;
+  }
+
+  // Of all batches of a step.
+  std::int64_t step_images() const { return recipe_.batch_size * recipe_.optimization.accumulate_steps; }
+
+  EarlyStoppingOptions early_stopping(const PeriodicEvaluation& evaluation) {
+    return {.patience = recipe_.early_stopping,
+            .greater_is_better = true,
+            .what = "top-1 of the validation part",
+            .measure = [&evaluation](const RunContext& context) -> std::optional<double> {
+              const auto& row = evaluation.last();
+              if (!row || row->step != context.step()) return std::nullopt;
+              return row->top_1;
+            },
+            .log = [this](const std::string& line) { log_.line(line); }};
+  }
+
+  const std::optional<AccelerateMode>& accelerate() const { return recipe_.experimental.accelerate; }
+  // Steps are known to the loop; what loss is aimed at, its user has to say.
+  bool tells_progress() const {
+    return accelerate()->trigger == AccelerateMode::Trigger::step || recipe_.final_loss ||
+           with_environment({}).target_loss;
+  }
+  TellMeOptions tell_me() const {
+    if (accelerate()->trigger == AccelerateMode::Trigger::step)
+      return {.step = "global_step:0", .total_step = total_steps_};
+    return {.loss = "loss:0", .final_loss = recipe_.final_loss.value_or(0)};
+  }
+
+  // The step, in the precision of the phase that the run is in.
+  void prepare(const std::optional<LoadedCheckpoint>& newest) {
+    const nn::TrainingOptions options = training_options(recipe_, schedule_of(recipe_, steps_per_epoch_));
+    const bool over = newest && newest->info.precision_phase == kOriginalPhase;
+    if (!accelerate() || over) {
+      phase_ = PrecisionPhase::original;
+      model_->prepare_training(options);
+      return;
+    }
+    const PrecisionPolicy reduced = policy_of(reduced_precision(*accelerate(), recipe_.precision));
+    model_->prepare_training(options, &reduced);
+  }
+
   void open() {
     open_data();
-    steps_per_epoch_ = std::max<std::int64_t>(1, data_.training_records / recipe_.batch_size);
+    steps_per_epoch_ = std::max<std::int64_t>(1, data_.training_records / step_images());
     total_steps_ = recipe_.max_train_steps.value_or(recipe_.max_epochs * steps_per_epoch_);
     log_.line(fmt::format("training steps: {}", total_steps_));
     options_ = step_options(recipe_, data_.num_classes);
     model_ = model_of(session_, recipe_, data_.num_classes);
-    model_->prepare_training(training_options(recipe_, schedule_of(recipe_, steps_per_epoch_)));
-    const std::optional<data::IteratorState> start = resume();
+    auto newest = load_newest(recipe_.log_dir, [&](const std::string& text) { log_.line("warning: " + text); });
+    prepare(newest);
+    const std::optional<data::IteratorState> start = resume(newest);
+    newest.reset();  // its tensors are in the store
     metrics_.emplace(recipe_.log_dir, model_->global_step());
     for (const std::string& note : metrics_->notes()) log_.line(note);
     if (recipe_.synthetic) {
@@ -154,8 +230,7 @@ class Trainer {
   }
 
   // From the newest checkpoint of the log directory; else from --restore_path; else from the drawn parameters.
-  std::optional<data::IteratorState> resume() {
-    auto newest = load_newest(recipe_.log_dir, [&](const std::string& text) { log_.line("warning: " + text); });
+  std::optional<data::IteratorState> resume(const std::optional<LoadedCheckpoint>& newest) {
     if (newest) {
       const CheckpointInfo& saved = newest->info;
       const std::uint64_t graph_hash = data_.training ? data_.training->hash() : 0;
@@ -191,6 +266,9 @@ class Trainer {
     CheckpointInfo all = info();
     all.step = saved.step;
     all.data_state = saved.data_state;
+    if (accelerator_) {
+      all.precision_phase = accelerator_->phase() == PrecisionPhase::original ? kOriginalPhase : kReducedPhase;
+    }
     saved = std::move(all);
   }
 
@@ -228,6 +306,11 @@ class Trainer {
                                 .optimizer_settings = optimizer_settings(recipe_.optimization),
                                 .schedule_settings = schedule_settings(recipe_.optimization),
                                 .parameter_groups = group_settings(recipe_.optimization),
+                                .clip_norm = recipe_.optimization.clip_norm,
+                                .clip_value = recipe_.optimization.clip_value,
+                                .accumulate_steps = recipe_.optimization.accumulate_steps,
+                                .loss_scale = recipe_.optimization.loss_scale,
+                                .ema = recipe_.optimization.ema,
                                 .precision_mode = name_of(mode_of(recipe_.precision)),
                                 .reproducibility = recipe_.reproducibility};
     return info;
@@ -243,8 +326,10 @@ class Trainer {
   nn::StepOptions options_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Feed> feed_;
-  DatasetFeed* data_feed_ = nullptr;  // feed_, where it is one
-  std::string continued_from_;        // a checkpoint of the log directory
+  DatasetFeed* data_feed_ = nullptr;                // feed_, where it is one
+  PrecisionPhase phase_ = PrecisionPhase::reduced;  // that the step is compiled for
+  std::optional<Accelerator> accelerator_;
+  std::string continued_from_;  // a checkpoint of the log directory
 };
 
 }  // namespace

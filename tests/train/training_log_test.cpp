@@ -3,7 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <regex>
+#include <thread>
+
+#include "ridgeline/core/file.h"
+#include "ridgeline/train/callback/step_log.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/train/line_model.h"
 
 namespace ridgeline::train {
 namespace {
@@ -16,6 +23,35 @@ TEST(TrainingLog, StepLinesAreThoseOfTheRecipeToTheLetter) {
   const std::regex pattern(
       R"(step:\s*\d+  epoch:\s*[\d.]+  FPS:\s*[\d.]+, loss:\s*[\d.]+, total_loss:\s*[\d.]+  lr:[\d.]+  batch_time:[\d.]+)");
   EXPECT_TRUE(std::regex_match(to_text(StepLine{3, 0.1, 12.5, 2.3, 3.1, 0.06, 120.25}), pattern));
+}
+
+TEST(TrainingLog, DurationsAreWrittenForPeople) {
+  EXPECT_EQ(duration_text(45.4), "45 s");
+  EXPECT_EQ(duration_text(119), "119 s");
+  EXPECT_EQ(duration_text(12 * 60 + 5), "12 min");
+  EXPECT_EQ(duration_text(3 * 3600 + 12 * 60), "3 h 12 min");
+  EXPECT_EQ(duration_text(2 * 86400 + 4 * 3600 + 59), "2 d 4 h");
+}
+
+// A run whose rest takes longer than two minutes is told once how long.
+TEST(TrainingLog, LongRunsAreToldHowLongTheyWillTake) {
+  const std::string path = testing::temporary_directory() + "/estimate.log";
+  TrainingLog log(path);
+  LineModel line;
+  FunctionFeed slow([&](Program& program) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return line.feed.bind_next(program);
+  });
+  class Stop : public Callback {
+    void step_end(RunContext& context) override {
+      if (context.step() == 4) context.request_stop();
+    }
+  } stop;
+  StepLog lines({.batch_size = 8, .records = 1000, .loop = 2, .every_loop = true}, log);
+  Loop(line.model, slow, {.total_steps = 10000000, .steps_per_epoch = 125, .loop = 2}).run({&lines, &stop});
+  const std::string text = read_file(path);
+  EXPECT_NE(text.find(" for the 9999998 steps left\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("steps left"), text.rfind("steps left"));
 }
 
 TEST(TrainingLog, EvaluationRowsShowPercentAndTrueUtc) {

@@ -16,7 +16,9 @@ void PeriodicEvaluation::begin(RunContext& context) {
 }
 
 void PeriodicEvaluation::step_end(RunContext& context) {
-  if (!context.stopping() && due(context)) evaluate(context);
+  // A loop whose steps did not count ends where it began.
+  const bool made = last_ && last_->step == context.step();
+  if (!context.stopping() && !made && due(context)) evaluate(context);
 }
 
 void PeriodicEvaluation::evaluate(RunContext& context) {
