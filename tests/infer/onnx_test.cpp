@@ -40,8 +40,7 @@ std::map<std::string, Tensor> run_onnx(const std::string& path, const std::strin
 }
 
 TEST(Onnx, ModelsGiveTheSameLogits) {
-  const std::pair<const char*, std::int64_t> cases[] = {
-      {"alexnet", 63}, {"alexnet_torchvision", 127}, {"resnet20", 32}, {"linear", 8}, {"mobilenet_v2", 32}};
+  const std::pair<const char*, std::int64_t> cases[] = {{"resnet20", 32}, {"linear", 8}};
   for (const auto& [name, size] : cases) {
     const Model model = drawn_model(name, 5, size, 2);
     const std::string path = testing::temporary_directory() + "/" + name + ".onnx";
@@ -73,7 +72,9 @@ TEST(Onnx, EveryKindOfOpKeepsItsMeaning) {
       "size=[2,2,2,2]} : f32[2,2,2,2]\n  return %0 \"r\"\n}\n",
       "graph @g(%images: f32[2,1,1,3]) {\n  %0 = broadcast_to(%images) {shape=[2,2,4,3]} : f32[2,2,4,3]\n"
       "  return %0 \"r\"\n}\n",
-      "graph @g(%images: f32[2,5,6,3]) {\n  %0 = flatten(%images) {order=\"hwc\"} : f32[2,90]\n  %1 = tanh(%0) : "
+      "graph @g(%images: f32[2,5,6,3]) {\n  %0 = flatten(%images) {order=\"chw\"} : f32[2,90]\n  return %0 \"r\"\n}\n",
+      "graph @g(%images: f32[2,5,6,3]) {\n  %0 = flatten(%images) {order=\"hwc\"} : f32[2,90]\n  %6 = relu6(%0) : "
+      "f32[2,90]\n  %1 = tanh(%6) : "
       "f32[2,90]\n  %2 = silu(%1) : f32[2,90]\n  %3 = gelu(%2) : f32[2,90]\n  %4 = scale(%3) {factor=2.0} : "
       "f32[2,90]\n  %5 = sigmoid(%4) : f32[2,90]\n  return %5 \"r\"\n}\n"};
   for (const char* text : texts) {

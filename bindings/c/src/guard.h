@@ -6,12 +6,15 @@
 #include <functional>
 #include <string>
 
-#include "bindings/c/ridgeline_data.h"
+#include "bindings/c/ridgeline_types.h"
 
 namespace ridgeline::c {
 
 // Runs the body of `function`; its status, or that of what it threw.
 ridgeline_status guarded(const char* function, const std::function<ridgeline_status()>& body) noexcept;
+
+// Of this thread; "" if no call failed.
+const char* last_error() noexcept;
 
 // An argument that must be there; a usage Error names it.
 void require(const void* argument, const char* name);

@@ -11,6 +11,8 @@
 #include "bindings/c/src/columns.h"
 #include "bindings/c/src/guard.h"
 #include "bindings/c/src/handles.h"
+#include "bindings/shared/run.h"
+#include "ridgeline/data/api/dataset.h"
 
 using ridgeline::Error;
 using ridgeline::ErrorKind;
