@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/pass/fold_norm.h"
 #include "ridgeline/graph/pass/fuse_addend.h"
 #include "ridgeline/graph/pass/fuse_epilogue.h"
 #include "ridgeline/graph/pass/fuse_norm_gradient.h"
@@ -33,6 +34,8 @@ constexpr Pass kPasses[] = {
      "folds constants, merges equal ops, drops ops that change nothing or are not read"},
     {"precision", precision, !kRequired, !kFuses,
      "stores values of some ops as bf16 or f16, by the precision mode and its op lists"},
+    {"fold_norm", fold_norm, !kRequired, kFuses,
+     "makes batch norm with constant statistics part of the weights in front of it"},
     {"fuse_addend", fuse_addend, !kRequired, kFuses,
      "lets batch norm add the other summand of the sum that follows it, where the device can"},
     {"fuse_epilogue", fuse_epilogue, !kRequired, kFuses,
