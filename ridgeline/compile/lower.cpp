@@ -2,6 +2,7 @@
 
 #include "ridgeline/compile/emit.h"
 #include "ridgeline/compile/settle_layouts.h"
+#include "ridgeline/compile/update_forms.h"
 
 namespace ridgeline {
 namespace {
@@ -30,6 +31,7 @@ Lowering lower(Graph graph, const Target& target, ParameterStore& store, const N
   for (const std::string& line : warnings) target.log.warning(line);
   fix_homes(graph, layouts.groups(), store);
   Plan plan = emit(std::move(graph), std::move(choices), target, store);
+  let_updates_write_forms(plan, target);
   plan.warnings = std::move(warnings);
   return {std::move(plan), {}};
 }

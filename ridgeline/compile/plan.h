@@ -45,10 +45,11 @@ struct Launch {
   std::vector<int> inputs;  // buffers
   std::vector<int> outputs;
   int scratch = -1;
-  int node = -1;          // of the graph; the launch serves it
-  bool converts = false;  // a change of layout in front of the node, not the node itself
-  bool constant = false;  // part of what is computed of stored values alone: left out while those are the same
-  int derives = -1;       // the derived buffer that it helps to make: left out while that is up to date
+  int node = -1;                  // of the graph; the launch serves it
+  bool converts = false;          // a change of layout in front of the node, not the node itself
+  bool constant = false;          // made of stored values alone: left out while those are the same
+  int derives = -1;               // the derived buffer that it helps to make: left out while that is up to date
+  std::vector<int> writes_forms;  // of its outputs: derived buffers that it leaves as of the parameter's next version
 };
 
 struct Plan {

@@ -36,7 +36,8 @@ std::string describe(const Plan& plan, const Launch& launch) {
     const Node& node = plan.graph.nodes[static_cast<std::size_t>(launch.node)];
     text += node.op + (node.name == node.op ? "" : " \"" + node.name + "\"");
   }
-  return text + " on " + std::string(launch.device->name()) + ": " + moves;
+  text += " on " + std::string(launch.device->name()) + ": " + moves;
+  return launch.writes_forms.empty() ? text : text + ", forms " + list(launch.writes_forms);
 }
 
 std::vector<bool> used_buffers(const Plan& plan) {

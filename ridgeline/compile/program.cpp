@@ -26,7 +26,8 @@ struct Program::State {
   struct Form {
     const ParameterStore::Entry* entry = nullptr;
     std::shared_ptr<DerivedForm> form;
-    bool stale = true;  // made in this run
+    bool stale = true;     // made in this run
+    bool updated = false;  // by the launch that updates the entry
   };
   std::map<int, Form> forms;                          // by buffer
   std::vector<const Form*> form_of_launch;            // by launch: the form that it helps to make, or null
@@ -55,6 +56,9 @@ struct Program::State {
       }
       state.constants_made = state.constants_made || complete;
       for (ParameterStore::Entry* entry : state.written) ++entry->version;
+      for (auto& [buffer, form] : state.forms) {
+        if (form.updated) form.form->version = complete ? form.entry->version : 0;
+      }
     }
   };
 };
@@ -82,6 +86,9 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
   for (const Update& update : plan_.graph.updates) {
     if (update.next == update.current) continue;
     state_->written.push_back(&store.entry(plan_.graph.value(update.current).name));
+  }
+  for (const Launch& launch : plan_.launches) {
+    for (int b : launch.writes_forms) state_->forms.at(b).updated = true;
   }
   const std::size_t count = plan_.launches.size();
   state_->input_addresses.resize(count);

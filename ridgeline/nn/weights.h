@@ -1,38 +1,16 @@
 // ridgeline/nn/weights.h
 //
-// Parameters in files: convolution kernels as OIHW, dense weights as [out,in], everything else as it is; names are
-// those of the graph. Reads what PyTorch programs save ("module." in front is dropped, num_batches_tracked ignored).
-// Pure functions.
+// The names of compile/weights.h in nn/.
 #pragma once
 
-#include <map>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "ridgeline/format/tensor/safetensors.h"
-#include "ridgeline/nn/module.h"
+#include "ridgeline/compile/weights.h"
 
 namespace ridgeline::nn {
 
-// The shape in files: [K,R,S,C] -> [K,C,R,S].
-Shape file_shape(const ParameterSpec& spec);
-Tensor to_file(const ParameterSpec& spec, const Tensor& logical);
-// f64, bf16 and f16 are converted to the type of the parameter. Error if the shape is another.
-Tensor from_file(const ParameterSpec& spec, const Tensor& stored);
-
-struct WeightMatch {
-  std::map<std::string, Tensor> tensors;  // loaded, logical, by parameter name; copies of their own
-  std::vector<std::string> loaded;
-  std::vector<std::string> missing;     // wanted, not in the file
-  std::vector<std::string> unexpected;  // in the file, not wanted
-  std::vector<std::string> mismatched;  // "fc.weight: the file has f32[1000,512], the model f32[10,512]"
-  std::vector<std::string> excluded;    // wanted and left out on request
-};
-
-// Finds the wanted parameters among the tensors of a file. `exclude` are scopes: "dense_2" leaves out "dense_2/kernel"
-// and "dense_2/bias", "fc" leaves out "fc.weight".
-WeightMatch match_weights(std::span<const ParameterSpec> wanted, std::span<const NamedTensor> stored,
-                          std::span<const std::string> exclude = {});
+using ridgeline::file_shape;
+using ridgeline::from_file;
+using ridgeline::match_weights;
+using ridgeline::to_file;
+using ridgeline::WeightMatch;
 
 }  // namespace ridgeline::nn

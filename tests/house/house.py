@@ -15,7 +15,7 @@ import re
 import sys
 
 # In the order in which work comes down: a folder may include itself and those after it.
-FOLDERS = ["cli", "train", "nn", "optim", "compile", "device", "comm", "graph", "data", "image", "format", "core"]
+FOLDERS = ["cli", "train", "nn", "optim", "infer", "compile", "device", "comm", "graph", "data", "image", "format", "core"]
 STRANGERS = {("graph", "data"), ("data", "graph")}
 # The same inside some folders, as levels. Of graph/: the op definitions, their expressions and the IR are one level; passes rewrite what
 # they define, drawings show it; gradients come last, so that a program that only infers links none.

@@ -5,8 +5,6 @@
 
 #include <regex>
 
-#include "ridgeline/train/trainer.h"
-
 namespace ridgeline::train {
 namespace {
 
@@ -25,27 +23,6 @@ TEST(TrainingLog, EvaluationRowsShowPercentAndTrueUtc) {
             "187700  150.0  60.120   82.06    2.57  2020-06-18 13:12:14");
   EXPECT_EQ(to_text(EvaluationRow{6300, 1, 0.18502, 0.3933, 4.78, 49921, 1592479125}),
             " 6300    1.0  18.502   39.33    4.78  2020-06-18 11:18:45");
-}
-
-TEST(LoopPlan, CutsLoopsAtLogCheckpointEvaluationAndTheLastStep) {
-  LoopPlan plan;
-  plan.total_steps = 250;
-  plan.loop = 60;
-  plan.loop_given = true;
-  plan.summary = 100;
-  plan.checkpoint = 130;
-  std::vector<std::int64_t> stops;
-  for (std::int64_t step = 0; step < plan.total_steps; step = plan.next_stop(step))
-    stops.push_back(plan.next_stop(step));
-  EXPECT_EQ(stops, (std::vector<std::int64_t>{60, 100, 120, 130, 180, 200, 240, 250}));
-  EXPECT_TRUE(plan.logs_at(60));
-  EXPECT_TRUE(plan.logs_at(250));
-  EXPECT_FALSE(plan.logs_at(130));
-  plan.loop_given = false;
-  EXPECT_FALSE(plan.logs_at(60));
-  EXPECT_TRUE(plan.logs_at(100));
-  plan.display = 7;
-  EXPECT_FALSE(plan.logs_at(100));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "ridgeline/nn/weights.h"
+#include "ridgeline/compile/weights.h"
 
 #include <gtest/gtest.h>
 #include <cstdlib>

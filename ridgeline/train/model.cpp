@@ -1,4 +1,4 @@
-#include "ridgeline/train/network.h"
+#include "ridgeline/train/model.h"
 
 #include <fmt/format.h>
 
@@ -15,31 +15,17 @@ ValueKind kind_of(const nn::ParameterSpec& spec) { return spec.trainable() ? Val
 
 }  // namespace
 
-Network::Network(Session& session, const Recipe& recipe, std::int64_t num_classes)
-    : session_(session), recipe_(recipe), precision_(policy_of(recipe.precision)) {
-  options_.model = &nn::model_named(recipe.model);
-  options_.model_options = recipe.model_options;
-  options_.model_options.num_classes = num_classes;
-  options_.batch_size = recipe.batch_size;
-  options_.image_size = recipe.image_size == 0 ? options_.model->image_size : recipe.image_size;
-  options_.images = recipe.enable_data_pre_proc ? nn::ImageForm::u8 : nn::ImageForm::f32;
-  options_.label_smoothing = recipe.label_smoothing;
-  options_.seed = recipe.seed;
-}
+Model::Model(Session& session, nn::Network network, ModelSettings settings)
+    : session_(session), network_(std::move(network)), settings_(std::move(settings)) {}
 
-CompileOptions Network::compile_options(const char* part) const {
-  CompileOptions options;
-  options.fusion = recipe_.fusion;
-  options.disabled_passes = recipe_.disabled_passes;
-  options.precision = precision_;
-  options.memory_limit = static_cast<std::size_t>(recipe_.memory_limit);
-  options.soft_placement = recipe_.allow_soft_placement;
-  if (!recipe_.dump_ir.empty()) options.dump_directory = recipe_.dump_ir + "/" + part;
+CompileOptions Model::compile_options(const char* part) const {
+  CompileOptions options = settings_.compile;
+  if (!options.dump_directory.empty()) options.dump_directory += std::string("/") + part;
   return options;
 }
 
 // Behind compilation, which refuses what does not fit into memory: drawing large parameters takes long.
-void Network::declare(const nn::Step& step) {
+void Model::declare(const nn::Step& step) {
   const ComputeScope team(session_.compute_threads());
   const Phase phase(session_, "draw parameters");
   for (const nn::ParameterSpec& spec : step.parameters) {
@@ -50,44 +36,87 @@ void Network::declare(const nn::Step& step) {
     if (spec.init.zeros())
       session_.parameters().set_zeros(spec.name, {spec.dtype, spec.shape}, kind_of(spec));
     else
-      session_.parameters().set(spec.name, nn::initialize(spec, recipe_.seed), kind_of(spec));
+      session_.parameters().set(spec.name, nn::initialize(spec, settings_.seed), kind_of(spec));
   }
 }
 
-void Network::prepare_training(const optim::Schedule& schedule) {
+void Model::prepare_training(const nn::TrainingOptions& options) {
   nn::Step step = [&] {
     const Phase phase(session_, "build the step");
-    return nn::build_training_step(options_, training_options(recipe_, schedule));
+    return nn::build_training_step(network_, options, settings_.seed);
   }();
   training_ = compile(step.graph, session_, compile_options("training"));
   declare(step);
+  averages_ = std::move(step.averages);
+  begin_averages();
+  runs_per_step_ = options.gradients.accumulate;
+  may_keep_step_ = options.gradients.may_keep_step();
   training_graph_ = std::move(step.graph);
 }
 
-LaunchCounts Network::count_unfused() {
+void Model::recompile_training(const PrecisionPolicy& precision) {
+  RIDGELINE_CHECK(training_ != nullptr, "there is no training to compile again");
+  settings_.compile.precision = precision;
+  training_.reset();  // its memory is free before that of the next one is taken
+  training_ = compile(training_graph_, session_, compile_options("training_again"));
+}
+
+// Averages begin with the values that their parameters begin with, drawn or loaded.
+void Model::begin_averages() {
+  for (const nn::Step::Average& average : averages_) {
+    session_.parameters().set(average.name, session_.parameters().get(average.parameter), ValueKind::state);
+  }
+}
+
+void Model::swap_averages() {
+  ParameterStore& store = session_.parameters();
+  for (const nn::Step::Average& average : averages_) {
+    const Tensor parameter = store.get(average.parameter), mean = store.get(average.name);
+    store.set(average.parameter, mean, ValueKind::param);
+    store.set(average.name, parameter, ValueKind::state);
+  }
+}
+
+void Model::with_averages(FunctionRef<void()> body) {
+  // Back again whatever the body throws.
+  struct Swapped {
+    explicit Swapped(Model& m) : model(m) { model.swap_averages(); }
+    ~Swapped() { model.swap_averages(); }
+    Model& model;
+  };
+  const Swapped swapped(*this);
+  body();
+}
+
+LaunchCounts Model::count_unfused() {
   CompileOptions options = compile_options("training");
   options.fusion = false;
   options.dump_directory.clear();
   return count_launches(training_graph_, session_, options);
 }
 
-void Network::prepare_evaluation() {
+void Model::prepare_evaluation() {
   if (evaluation_) return;
-  const nn::Step step = nn::build_evaluation_step(options_);
+  const nn::Step step = nn::build_evaluation_step(network_);
   evaluation_ = compile(step.graph, session_, compile_options("evaluation"));
   declare(step);
 }
 
-void Network::prepare_prediction() {
+void Model::prepare_prediction() {
   if (prediction_) return;
-  const nn::Step step = nn::build_prediction_step(options_);
+  const nn::Step step = nn::build_prediction_step(network_);
   prediction_ = compile(step.graph, session_, compile_options("prediction"));
   declare(step);
 }
 
-std::int64_t Network::global_step() const { return session_.parameters().get(nn::kGlobalStep).data<std::int64_t>()[0]; }
+std::int64_t Model::global_step() const { return session_.parameters().get(nn::kGlobalStep).data<std::int64_t>()[0]; }
 
-std::vector<NamedTensor> Network::to_file() const {
+std::int64_t Model::runs_done() const {
+  if (runs_per_step_ == 1) return 0;
+  return static_cast<std::int64_t>(session_.parameters().get(nn::kMicroStep).data<float>()[0]);
+}
+
+std::vector<NamedTensor> Model::to_file() const {
   std::vector<NamedTensor> tensors;
   for (const nn::ParameterSpec& spec : parameters_) {
     tensors.push_back({spec.name, nn::to_file(spec, session_.parameters().get(spec.name))});
@@ -95,11 +124,11 @@ std::vector<NamedTensor> Network::to_file() const {
   return tensors;
 }
 
-void Network::load(const SafetensorsFile& file) {
+void Model::load(const SafetensorsFile& file) {
   for (const nn::ParameterSpec& spec : parameters_) {
     if (!file.has(spec.name)) {
       throw Error(fmt::format("[checkpoint] {}: has no tensor {} of model {}: it belongs to another model", file.path(),
-                              spec.name, recipe_.model));
+                              spec.name, network_.name));
     }
   }
   for (const nn::ParameterSpec& spec : parameters_) {
@@ -112,8 +141,8 @@ void Network::load(const SafetensorsFile& file) {
   }
 }
 
-nn::WeightMatch Network::load_weights(const std::string& path, std::span<const std::string> exclude,
-                                      std::string_view advice) {
+nn::WeightMatch Model::load_weights(const std::string& path, std::span<const std::string> exclude,
+                                    std::string_view advice) {
   const SafetensorsFile file(path);
   std::vector<nn::ParameterSpec> wanted;
   for (const nn::ParameterSpec& spec : parameters_) {
@@ -125,13 +154,14 @@ nn::WeightMatch Network::load_weights(const std::string& path, std::span<const s
   }
   if (match.loaded.empty()) {
     throw Error(fmt::format("[restore] {}: none of its {} tensors belongs to model {} (the first is {}, wanted is {})",
-                            path, file.tensors().size(), recipe_.model,
+                            path, file.tensors().size(), network_.name,
                             file.tensors().empty() ? "missing" : file.tensors().front().name, wanted.front().name));
   }
   for (const nn::ParameterSpec& spec : wanted) {
     const auto it = match.tensors.find(spec.name);
     if (it != match.tensors.end()) session_.parameters().set(spec.name, it->second, kind_of(spec));
   }
+  begin_averages();
   return match;
 }
 

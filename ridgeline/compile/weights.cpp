@@ -1,11 +1,11 @@
-#include "ridgeline/nn/weights.h"
+#include "ridgeline/compile/weights.h"
 
 #include <cstring>
 #include <string_view>
 
 #include "ridgeline/core/error.h"
 
-namespace ridgeline::nn {
+namespace ridgeline {
 namespace {
 
 bool is_kernel(const ParameterSpec& spec) { return spec.shape.rank() == 4; }
@@ -105,4 +105,4 @@ WeightMatch match_weights(std::span<const ParameterSpec> wanted, std::span<const
   return match;
 }
 
-}  // namespace ridgeline::nn
+}  // namespace ridgeline
