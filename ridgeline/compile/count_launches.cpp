@@ -5,11 +5,13 @@
 namespace ridgeline {
 
 LaunchCounts count_launches(const Plan& plan) {
-  LaunchCounts counts{plan.launches.size(), 0};
+  LaunchCounts counts;
   const auto add = [&](int buffer) {
     counts.bytes += static_cast<double>(plan.buffers[static_cast<std::size_t>(buffer)].bytes);
   };
   for (const Launch& launch : plan.launches) {
+    if (launch.constant) continue;
+    ++counts.launches;
     for (int b : std::set<int>(launch.inputs.begin(), launch.inputs.end())) add(b);
     for (int b : launch.outputs) add(b);
   }

@@ -127,6 +127,10 @@ void add_layers(std::vector<OpRow>& rows) {
                   {at({1, 7, 7, 2}), at({3, 5, 5, 2}), at({3})},
                   with(window({4, 4}, {2, 2, 2, 2}, {1, 1}, 1), "activation", std::string("relu")),
                   {{1, 2, 2, 3}}});
+  rows.push_back({"conv2d",
+                  {at({1, 4, 5, 3}), at({4, 3, 3, 3}), at({4}), at({1, 2, 3, 4})},
+                  with(plain, "activation", std::string("relu")),
+                  {{1, 2, 3, 4}}});
   rows.push_back({"conv2d_bwd_data",
                   {at({1, 4, 3, 6}), at({6, 3, 2, 2})},
                   with(window({2, 3}, {0, 2, 1, 0}, {2, 1}, 2), "input", ints({1, 9, 8, 4})),

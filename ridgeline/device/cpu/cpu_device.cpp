@@ -91,6 +91,7 @@ FusionLimits CpuDevice::fusion_limits() const {
   const DTypeSet types = loop::kLoopStorage;
   constexpr DTypeSet kWide{DType::f32}, kNorms{DType::f32, DType::bf16};
   return {.epilogues = {{"conv2d", "relu", types},
+                        {"conv2d", "relu", kWide, true},
                         {"dense", "relu", types},
                         {"batch_norm_train", "relu", kNorms, true},
                         {"batch_norm_eval", "relu", kNorms, true}},
