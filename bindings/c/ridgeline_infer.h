@@ -1,8 +1,9 @@
 /*
  * bindings/c/ridgeline_infer.h
  *
- * Predictions for C, and for every language that calls C: a model file (`ridgeline export`) goes in, then encoded images
- * or tensors; probabilities and logits come out. No data engine, no training code. docs/infer.md shows a program.
+ * Predictions for C, and for every language that calls C: a model file (`ridgeline export`) goes in, then encoded
+ * images or tensors; probabilities and logits come out. No data engine, no training code. docs/infer.md shows a
+ * program.
  *
  * A handle is a value that is never used twice: one that was freed or never existed gives RIDGELINE_USAGE, never a
  * crash. Every call may come from any thread; calls on one model take turns. Results and texts go into the caller's
@@ -36,14 +37,14 @@ typedef struct ridgeline_model_options {
 } ridgeline_model_options;
 
 typedef struct ridgeline_model_info {
-  size_t struct_size;       /* sizeof(ridgeline_model_info), set by the caller */
-  int64_t batch_size;       /* rows of one run */
-  int64_t height;           /* of the tensors that the graph takes, [rows, height, width, channels] */
+  size_t struct_size; /* sizeof(ridgeline_model_info), set by the caller */
+  int64_t batch_size; /* rows of one run */
+  int64_t height;     /* of the tensors that the graph takes, [rows, height, width, channels] */
   int64_t width;
   int64_t channels;
   int64_t classes;
-  int32_t dtype;            /* a ridgeline_dtype: RIDGELINE_U8 pixels, or RIDGELINE_F32 that are normalised */
-  int32_t encoded;          /* 1: the file has the preprocessing, so that encoded images may be given */
+  int32_t dtype;   /* a ridgeline_dtype: RIDGELINE_U8 pixels, or RIDGELINE_F32 that are normalised */
+  int32_t encoded; /* 1: the file has the preprocessing, so that encoded images may be given */
 } ridgeline_model_info;
 
 /* The package's version, "0.1.0", and RIDGELINE_INFER_ABI of the library. */
@@ -68,8 +69,8 @@ RIDGELINE_API ridgeline_status ridgeline_model_class_name(ridgeline_model* model
  * row; either may be NULL.
  */
 RIDGELINE_API ridgeline_status ridgeline_model_predict_encoded(ridgeline_model* model, const void* const* images,
-                                                               const size_t* sizes, int64_t count,
-                                                               float* probabilities, float* logits);
+                                                               const size_t* sizes, int64_t count, float* probabilities,
+                                                               float* logits);
 /* The same for tensors of the model's dtype, [rows, height, width, channels] without gaps, any number of rows. */
 RIDGELINE_API ridgeline_status ridgeline_model_predict(ridgeline_model* model, const void* images, int64_t rows,
                                                        float* probabilities, float* logits);

@@ -14,8 +14,8 @@ struct LaunchCounts {
   double bytes = 0;  // each operand and result of each launch once; workspaces left out
 };
 
-// Copies, conversions and derived forms included, the latter as in a step behind an update. What is computed once a load
-// (constant_values.h) is left out.
+// Copies, conversions and derived forms included, the latter as in a step behind an update. What is computed once a
+// load (constant_values.h) is left out.
 LaunchCounts count_launches(const Plan& plan);
 
 }  // namespace ridgeline
