@@ -100,13 +100,22 @@ typedef struct ridgeline_options {
   void* memory_user;
 } ridgeline_options;
 
-/* Sets every field to what it is called with by default. */
-RIDGELINE_API ridgeline_status ridgeline_options_init(ridgeline_options* options);
+/*
+ * Sets every field to what it is called with by default. `size` is sizeof(ridgeline_options) where the caller was
+ * compiled: of a struct that is shorter than the library's no byte behind it is written, of a longer one the fields
+ * that the library does not know are left alone, and struct_size says how much was set.
+ * ridgeline_options_init(&options) gives the size by itself.
+ */
+RIDGELINE_API ridgeline_status ridgeline_options_init_sized(ridgeline_options* options, size_t size);
+#define ridgeline_options_init(options) ridgeline_options_init_sized((options), sizeof(ridgeline_options))
 
 /* options: NULL for the defaults. Texts in it are copied. The dataset may be freed before the iterator. */
 RIDGELINE_API ridgeline_status ridgeline_iterator_create(ridgeline_dataset* dataset, const ridgeline_options* options,
                                                          ridgeline_iterator** iterator);
-/* Stops the workers. Batches stay valid. */
+/*
+ * Stops the workers. Batches stay valid. A call on it that is running in another thread ends first; one that waits for
+ * a batch ends within a tenth of a second.
+ */
 RIDGELINE_API ridgeline_status ridgeline_iterator_free(ridgeline_iterator* iterator);
 /*
  * The next batch, in an order and with contents that do not depend on threads. timeout_ms: how long to wait; negative:

@@ -31,14 +31,15 @@ class Run {
   Run& operator=(const Run&) = delete;
 
   enum class Came { batch, end, nothing };
-  // Waits for the next batch up to `limit`.
+  // Waits for the next batch up to `limit`; other calls on the run wait for that long at most, and then go before
+  // another next.
   Came next(std::chrono::milliseconds limit, std::shared_ptr<HeldBatch>& batch);
 
   // f(data::Iterator&).
   template <class F>
   auto with(F&& f) const {
     check_process();
-    const std::lock_guard lock(use_);
+    const std::unique_lock lock = turn();
     return f(running());
   }
 
@@ -50,7 +51,11 @@ class Run {
   void check_process() const;
   data::Iterator& running() const;
 
-  mutable std::mutex use_;
+  // Waits for the iterator, in front of those who wait for a batch.
+  std::unique_lock<std::timed_mutex> turn() const;
+
+  mutable std::timed_mutex use_;
+  mutable std::atomic<int> turns_{0};  // who waits for one
   std::shared_ptr<data::BatchAllocator> memory_;
   std::unique_ptr<data::Iterator> iterator_;
   std::shared_ptr<std::atomic<int>> lent_ = std::make_shared<std::atomic<int>>(0);

@@ -83,9 +83,9 @@ int bench_command(const Words& words) {
                                 {"isa", bench.isa},
                                 {"device", recipe.device},
                                 {"launches", bench.counts.launches},
-                                {"bytes", bench.counts.bytes},
+                                {"bytes", bench.counts.bytes()},
                                 {"unfused_launches", bench.unfused.launches},
-                                {"unfused_bytes", bench.unfused.bytes},
+                                {"unfused_bytes", bench.unfused.bytes()},
                                 {"memory_bytes", bench.memory.total()},
                                 {"warnings", bench.warnings},
                                 {"precision", precision}};
@@ -99,7 +99,8 @@ int bench_command(const Words& words) {
       bench.times.milliseconds, bench.times.fastest, bench.times.slowest, bench.times.runs, bench.images_per_second,
       bench.gflops, bench.roofline_share, bench.peak_gflops, bench.isa);
   fmt::print("{} launches read and write {:.1f} MB ({} and {:.1f} MB without fusion)\n", bench.counts.launches,
-             bench.counts.bytes / 1e6, bench.unfused.launches, bench.unfused.bytes / 1e6);
+             static_cast<double>(bench.counts.bytes()) / 1e6, bench.unfused.launches,
+             static_cast<double>(bench.unfused.bytes()) / 1e6);
   fmt::print("start: ready after {:.0f} ms, first step finished after {:.0f} ms\n", bench.ready, bench.first_step);
   fmt::print("memory: {}\n", bench.memory.to_text());
   for (const std::string& line : bench.warnings) fmt::print("warning: {}\n", line);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "ridgeline/cli/graph_tools.h"
 #include "ridgeline/compile/graph_run.h"
@@ -24,9 +25,16 @@ struct BenchFlags {
   bool layers = false, json = false;
 };
 
-void print_layers(const Program& program) {
+// Of the last run: forms of parameters that were up to date are none of them.
+std::vector<LaunchReport> launches_of(const Program& program) {
+  std::vector<LaunchReport> launches = program.launches();
+  std::erase_if(launches, [](const LaunchReport& launch) { return !launch.ran; });
+  return launches;
+}
+
+void print_layers(const std::vector<LaunchReport>& launches) {
   fmt::print("{:<44}{:>11}{:>10}{:>8}  {}\n", "launch", "ms", "GFLOP/s", "GB/s", "kernel");
-  for (const LaunchReport& l : program.launches()) {
+  for (const LaunchReport& l : launches) {
     fmt::print("{:<44}{:>11.4f}{:>10.1f}{:>8.1f}  {}\n", printable(l.node), l.milliseconds,
                l.cost.flops / l.milliseconds / 1e6, l.cost.bytes / l.milliseconds / 1e6, l.kernel);
   }
@@ -45,13 +53,14 @@ int run(const BenchFlags& given) {
   const RunTimes times = time_runs(program, flags.runs);
   program.set_profiling(true);
   program.run();
+  const std::vector<LaunchReport> launches = launches_of(program);
   double flops = 0, bytes = 0;
-  for (const LaunchReport& launch : program.launches()) {
+  for (const LaunchReport& launch : launches) {
     flops += launch.cost.flops;
     bytes += launch.cost.bytes;
   }
   const double gflops = device::measure_f32_peak(), gigabytes = device::measure_memory_bandwidth();
-  const double limit = milliseconds_at_limit(program, gflops, gigabytes);
+  const double limit = milliseconds_at_limit(launches, gflops, gigabytes);
   const std::string_view isa = device::name_of(device::active_isa());
   if (flags.json) {
     const nlohmann::json object{{"graph", graph.name},
@@ -61,7 +70,7 @@ int run(const BenchFlags& given) {
                                 {"ms_fastest", times.fastest},
                                 {"ms_slowest", times.slowest},
                                 {"runs", times.runs},
-                                {"launches", program.launches().size()},
+                                {"launches", launches.size()},
                                 {"gflops", flops / times.milliseconds / 1e6},
                                 {"gigabytes_per_second", bytes / times.milliseconds / 1e6},
                                 {"peak_gflops", gflops},
@@ -72,9 +81,9 @@ int run(const BenchFlags& given) {
     fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return 0;
   }
-  if (flags.layers) print_layers(program);
+  if (flags.layers) print_layers(launches);
   fmt::print("{:.4f} ms ({:.4f} to {:.4f}, {} runs), {} launches, {:.1f} GFLOP/s, {:.1f} GB/s\n", times.milliseconds,
-             times.fastest, times.slowest, times.runs, program.launches().size(), flops / times.milliseconds / 1e6,
+             times.fastest, times.slowest, times.runs, launches.size(), flops / times.milliseconds / 1e6,
              bytes / times.milliseconds / 1e6);
   fmt::print("the machine's limit, measured ({:.0f} GFLOP/s {}, {:.1f} GB/s from memory): {:.4f} ms, share {:.2f}{}\n",
              gflops, isa, gigabytes, limit, limit / times.milliseconds,

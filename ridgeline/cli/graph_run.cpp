@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "ridgeline/cli/graph_tools.h"
-#include "ridgeline/compile/measure.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/printable.h"
 #include "ridgeline/core/sha256.h"
@@ -112,8 +111,12 @@ std::vector<Result> results_of(const Graph& graph, GraphRun& run, const Argument
   const Arguments updated = run.updated();
   for (const auto& [name, value] : updated) results.push_back({"next %" + name, name, value});
   if (!reference) return results;
-  std::vector<Tensor> expected = evaluate_returns(graph, arguments);
-  const Arguments next = evaluate_updates(graph, arguments);
+  const std::vector<Tensor> values = evaluate(graph, arguments);
+  const auto value_of = [&](ValueId id) { return values[static_cast<std::size_t>(id)]; };
+  std::vector<Tensor> expected;
+  for (const Return& r : graph.returns) expected.push_back(value_of(r.value));
+  Arguments next;
+  for (const Update& update : graph.updates) next[graph.value(update.current).name] = value_of(update.next);
   for (const auto& [name, value] : next) expected.push_back(value);
   for (std::size_t i = 0; i < results.size(); ++i)
     results[i].difference = largest_difference(results[i].value, expected[i]);
@@ -121,14 +124,13 @@ std::vector<Result> results_of(const Graph& graph, GraphRun& run, const Argument
 }
 
 // What the graph takes without fusion.
-ProgramWork unfused_work(const Graph& graph, GraphRunFlags how) {
-  how.compile.fusion = false;
-  how.compile.dump_directory.clear();
-  how.session.log.clear();
-  return work_of(GraphRun(graph, how.session, how.compile).program());
+LaunchCounts unfused_counts(const Graph& graph, Session& session, CompileOptions options) {
+  options.fusion = false;
+  options.dump_directory.clear();
+  return count_launches(graph, session, options);
 }
 
-void print_text(const ProgramWork& work, const ProgramWork& unfused, bool fusion, const std::vector<Result>& results,
+void print_text(const LaunchCounts& work, const LaunchCounts& unfused, bool fusion, const std::vector<Result>& results,
                 const RunFlags& flags) {
   const auto both = [&](std::size_t fused, std::size_t apart, const char* what) {
     return fusion ? fmt::format("{} ({}{})", count(fused), count(apart), what) : count(fused);
@@ -153,9 +155,9 @@ int run(const RunFlags& given) {
   GraphRun run(graph, flags.how.session, flags.how.compile);
   run.set(arguments);
   run.program().run();
-  const ProgramWork work = work_of(run.program());
+  const LaunchCounts work = run.program().counts();
   const bool fusion = flags.how.compile.fusion;
-  const ProgramWork unfused = fusion ? unfused_work(graph, flags.how) : work;
+  const LaunchCounts unfused = fusion ? unfused_counts(graph, run.session(), flags.how.compile) : work;
   const std::vector<Result> results = results_of(graph, run, arguments, flags.reference);
   if (!flags.save.empty()) {
     std::vector<NamedTensor> tensors;

@@ -145,6 +145,7 @@ constexpr int kMostRounds = 8;
 std::unique_ptr<Program> compile(const Graph& graph, Session& session, const CompileOptions& options) {
   const ComputeScope team(session.compute_threads());
   PassContext context = context_of(session, options);
+  std::optional<MemoryReport> least;
   for (int round = 0;; ++round) {
     Plan plan = make_plan(graph, session, options, context);
     const MemoryReport memory = [&] {
@@ -153,15 +154,17 @@ std::unique_ptr<Program> compile(const Graph& graph, Session& session, const Com
     }();
     const std::size_t limit = options.memory_limit;
     if (limit == 0 || memory.total() <= limit) {
-      for (const std::string& line : context.warnings) session.log().warning(line);
+      for (const std::string& line : plan.warnings) session.log().warning(line);
       return std::make_unique<Program>(session, std::move(plan), memory);
     }
+    if (!least || memory.total() < least->total()) least = memory;
     const std::size_t excess = memory.total() - limit;
-    if (context.live.exhausted || excess >= context.live.reached || round == kMostRounds) {
+    if (context.live.exhausted || context.live.reached == 0 || round == kMostRounds) {
       throw Error("[memory] the limit of " + byte_text(static_cast<std::int64_t>(limit)) +
-                  " cannot be met: the least that was found is " + needs_text(memory));
+                  " cannot be met: the least that was found is " + needs_text(*least));
     }
-    context.live.limit = context.live.reached - excess;
+    // Where no order of ops could do it, the next round finds out what can be done.
+    context.live.limit = context.live.reached > excess ? context.live.reached - excess : 1;
     session.log().trace("memory", memory.to_text() + ": " + byte_text(static_cast<std::int64_t>(excess)) +
                                       " too much, of " + byte_text(static_cast<std::int64_t>(context.live.reached)) +
                                       " that the ops keep alive");

@@ -11,7 +11,10 @@ namespace ridgeline {
 
 struct LaunchCounts {
   std::size_t launches = 0;
-  double bytes = 0;  // each operand and result of each launch once; workspaces left out
+  // Each operand and result of each launch once; workspaces left out.
+  std::size_t read = 0;
+  std::size_t written = 0;
+  std::size_t bytes() const { return read + written; }
 };
 
 // Copies, conversions and derived forms included, the latter as in a step behind an update. What is computed once a

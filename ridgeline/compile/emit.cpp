@@ -5,9 +5,9 @@
 #include <set>
 
 #include "ridgeline/compile/constant_values.h"
-#include "ridgeline/compile/derived_casts.h"
 #include "ridgeline/compile/first_accepting.h"
 #include "ridgeline/device/conversion_kernel.h"
+#include "ridgeline/graph/pass/derived_casts.h"
 
 namespace ridgeline {
 namespace {
@@ -65,7 +65,7 @@ class Emitter {
   void add_argument(ValueId id) {
     const ValueInfo& info = value(id);
     Buffer b{.name = info.name, .type = info.type};
-    if (info.kind == ValueKind::param || info.kind == ValueKind::state) {
+    if (is_stored(info.kind)) {
       b.home = BufferHome::store;
       b.device = &target_.device;
       b.layout = store_.entry(info.name).home;
@@ -95,7 +95,7 @@ class Emitter {
   // stored value are forms that the store keeps while the value stays what it is.
   int materialize(ValueId id, Device* device, const Layout& layout) {
     if (const auto cast = casts_.find(id); cast != casts_.end() && buffer_of(id) < 0) {
-      return cast_form(id, cast->second, device, layout);
+      return cast_form(forms_.at({cast->second, value(id).type.dtype}), cast->second, device, layout);
     }
     int current = buffer_of(id);
     if (reachable(current, device) && buffer(current).layout == layout) return current;
@@ -241,10 +241,17 @@ class Emitter {
   }
 
   void emit_node(const Node& node, Choice& choice) {
-    const bool rounds_parameter = casts_.contains(node.outputs[0]);
-    if (rounds_parameter && target_.device.host_memory()) {
-      maker_[node.outputs[0]] = node_;
-      return;  // each reader has it in a layout of its own
+    const auto cast = casts_.find(node.outputs[0]);
+    const bool rounds_parameter = cast != casts_.end();
+    if (rounds_parameter) {
+      const auto [form, is_new] =
+          forms_.try_emplace({cast->second, value(node.outputs[0]).type.dtype}, node.outputs[0]);
+      if (is_new) maker_[node.outputs[0]] = node_;
+      if (target_.device.host_memory()) return;  // each reader has it in a layout of its own
+      if (!is_new) {
+        buffer_of(node.outputs[0]) = buffer_of(form->second);
+        return;
+      }
     }
     in_constant_ = is_constant(node.outputs[0]) && !rounds_parameter;
     const std::size_t first = plan_.launches.size();
@@ -364,8 +371,10 @@ class Emitter {
   Plan plan_;
   std::map<ValueId, std::vector<int>> copies_;
   std::map<ValueId, ValueId> casts_;  // of parameters, by result
-  std::map<ValueId, int> maker_;      // of those: the node
-  std::map<ValueId, int> aside_;      // copies of arguments, made before the first op
+  // The first cast of a parameter to a type stands for all of them.
+  std::map<std::pair<ValueId, DType>, ValueId> forms_;
+  std::map<ValueId, int> maker_;  // of those: the node
+  std::map<ValueId, int> aside_;  // copies of arguments, made before the first op
   std::vector<bool> constant_;        // by value: computed from stored values alone
   bool in_constant_ = false;          // the node in progress gives such a value
   int node_ = -1;

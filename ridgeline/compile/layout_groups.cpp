@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ridgeline/compile/derived_casts.h"
+#include "ridgeline/graph/pass/derived_casts.h"
 
 namespace ridgeline {
 
@@ -11,8 +11,7 @@ LayoutGroups::LayoutGroups(const Graph& graph)
   for (std::size_t i = 0; i < parent_.size(); ++i) parent_[i] = i;
   for (ValueId id : graph.arguments) {
     const ValueInfo& info = graph.value(id);
-    const bool stored = info.kind == ValueKind::param || info.kind == ValueKind::state;
-    if (stored && info.type.shape.rank() >= 2) has_argument_[static_cast<std::size_t>(id)] = true;
+    if (is_stored(info.kind) && info.type.shape.rank() >= 2) has_argument_[static_cast<std::size_t>(id)] = true;
   }
   // A rounded copy is a form that the store keeps: its first reader chooses the layout.
   for (const auto& [copy, parameter] : derived_casts(graph)) {

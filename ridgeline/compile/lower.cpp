@@ -28,7 +28,6 @@ Lowering lower(Graph graph, const Target& target, ParameterStore& store, const N
   std::vector<std::string> warnings = hot_references(graph, choices);
   for (std::string& line : emulations(graph, choices)) warnings.push_back(std::move(line));
   if (!placement.moved.empty()) warnings.push_back(moved_line(placement, target));
-  for (const std::string& line : warnings) target.log.warning(line);
   fix_homes(graph, layouts.groups(), store);
   Plan plan = emit(std::move(graph), std::move(choices), target, store);
   let_updates_write_forms(plan, target);

@@ -5,16 +5,6 @@
 
 namespace ridgeline {
 
-ProgramWork work_of(const Program& program) {
-  ProgramWork work;
-  for (const LaunchReport& launch : program.launches()) {
-    ++work.launches;
-    work.read += launch.read;
-    work.written += launch.written;
-  }
-  return work;
-}
-
 RunTimes time_runs(Program& program, int runs) {
   program.run();
   program.run();
@@ -28,9 +18,9 @@ RunTimes time_runs(Program& program, int runs) {
   return {.milliseconds = times[times.size() / 2], .fastest = times.front(), .slowest = times.back(), .runs = runs};
 }
 
-double milliseconds_at_limit(const Program& program, double gflops, double gigabytes) {
+double milliseconds_at_limit(std::span<const LaunchReport> launches, double gflops, double gigabytes) {
   double milliseconds = 0;
-  for (const LaunchReport& launch : program.launches())
+  for (const LaunchReport& launch : launches)
     milliseconds += std::max(launch.cost.flops / gflops, launch.cost.bytes / gigabytes) / 1e6;
   return milliseconds;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <set>
 
 #include "ridgeline/compile/check_memory.h"
 #include "ridgeline/core/threads.h"
@@ -41,6 +40,7 @@ struct Program::State {
   bool constants_made = false;     // in any run
   bool constants_stale = true;     // made in this run
   std::vector<std::int64_t> runs;  // by launch
+  std::vector<bool> ran;           // by launch: in the last run
 
   // What a run leaves, however it ends: the values that it may have written are new ones, and forms count as made only
   // by a run that came to its end.
@@ -96,6 +96,7 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
   state_->scratch_addresses.resize(count, nullptr);
   state_->milliseconds.resize(count, 0.0);
   state_->runs.resize(count, 0);
+  state_->ran.resize(count, false);
   // All addresses but those of inputs are known for good: compilation has fixed where parameters lie.
   for (std::size_t i = 0; i < count; ++i) {
     const Launch& launch = plan_.launches[i];
@@ -167,7 +168,8 @@ bool Program::run() {
     if (session_.stop_flag().load(std::memory_order_relaxed)) return false;
     const Launch& launch = plan_.launches[i];
     const State::Form* form = state_->form_of_launch[i];
-    if (form ? !form->stale : launch.constant && !state_->constants_stale) {
+    state_->ran[i] = !(form ? !form->stale : launch.constant && !state_->constants_stale);
+    if (!state_->ran[i]) {
       state_->milliseconds[i] = 0;
       continue;
     }
@@ -244,9 +246,7 @@ std::vector<LaunchReport> Program::launches() const {
     report.device = launch.device->name();
     report.milliseconds = state_->milliseconds[i];
     report.runs = state_->runs[i];
-    const std::set<int> read(launch.inputs.begin(), launch.inputs.end());
-    for (int b : read) report.read += plan_.buffers[static_cast<std::size_t>(b)].bytes;
-    for (int b : launch.outputs) report.written += plan_.buffers[static_cast<std::size_t>(b)].bytes;
+    report.ran = state_->ran[i];
     if (launch.node >= 0) {
       const Node& node = plan_.graph.nodes[static_cast<std::size_t>(launch.node)];
       report.node = node.name;

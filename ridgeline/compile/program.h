@@ -23,10 +23,11 @@ struct LaunchReport {
   std::string kernel;
   std::string where;  // the user's line
   std::string device;
-  std::int64_t runs = 0;  // since the program was made: a derived form is made again only when its parameter changed
+  // Whether the last run made it, and how many did since the program was made: a derived form is made again only when
+  // its parameter changed.
+  bool ran = false;
+  std::int64_t runs = 0;
   Cost cost;
-  std::size_t read = 0;     // bytes of the buffers that it reads, each once
-  std::size_t written = 0;  // bytes of those that it writes
   double milliseconds = 0;  // of the last profiled run
 };
 

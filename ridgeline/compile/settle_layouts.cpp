@@ -5,8 +5,6 @@
 namespace ridgeline {
 namespace {
 
-bool stored(const ValueInfo& info) { return info.kind == ValueKind::param || info.kind == ValueKind::state; }
-
 bool updated(const Graph& graph, ValueId id) {
   const auto same = [&](const Update& update) { return update.current == id; };
   return std::any_of(graph.updates.begin(), graph.updates.end(), same);
@@ -43,7 +41,7 @@ std::vector<Choice> settle_stored(const Graph& graph, ValueLayouts& layouts, con
   LayoutGroups& groups = layouts.groups();
   for (ValueId id : graph.arguments) {
     const ValueInfo& info = graph.value(id);
-    if (!stored(info)) continue;
+    if (!is_stored(info.kind)) continue;
     const auto& entry = store.declare(info.name, info.type, info.kind);
     if (entry.home_fixed && groups.grouped(id) && !groups.layout(id)) groups.settle(id, entry.home);
   }
@@ -96,7 +94,7 @@ void fix_homes(const Graph& graph, const LayoutGroups& groups, ParameterStore& s
   for (ValueId id : graph.arguments) {
     const ValueInfo& info = graph.value(id);
     const bool touched = uses[static_cast<std::size_t>(id)] > 0 || updated(graph, id);
-    if (!stored(info) || !touched || store.entry(info.name).home_fixed) continue;
+    if (!is_stored(info.kind) || !touched || store.entry(info.name).home_fixed) continue;
     const bool follows = groups.grouped(id) && groups.layout(id);
     store.fix_home(info.name, follows ? *groups.layout(id) : Layout{});
   }

@@ -1,6 +1,7 @@
 // The C interface: the engine's batches, states, memory and DLPack through the header alone, and every misuse as an
 // error.
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <set>
@@ -282,6 +283,18 @@ TEST_F(C, BatchesLieInTheCallersMemory) {
 
   o.allocate = [](void*, std::size_t, std::size_t) -> void* { return nullptr; };
   EXPECT_REFUSED(ridgeline_iterator_create(dataset, &o, &it), RIDGELINE_FAILURE, "allocate has no");
+  o.allocate = [](void* user, std::size_t bytes, std::size_t) -> void* {
+    auto* p = static_cast<char*>(std::malloc(bytes + 1));
+    static_cast<Memory*>(user)->held.insert(p + 1);
+    return p + 1;
+  };
+  o.release = [](void* user, void* p) {
+    static_cast<Memory*>(user)->held.erase(p);
+    std::free(static_cast<char*>(p) - 1);
+  };
+  EXPECT_REFUSED(ridgeline_iterator_create(dataset, &o, &it), RIDGELINE_USAGE,
+                 "allocate gave memory that is not aligned");
+  EXPECT_TRUE(memory.held.empty()) << "what is refused goes back";
   o.release = nullptr;
   EXPECT_REFUSED(ridgeline_iterator_create(dataset, &o, &it), RIDGELINE_USAGE, "come together");
   EXPECT_OK(ridgeline_dataset_free(dataset));

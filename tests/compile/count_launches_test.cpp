@@ -22,11 +22,11 @@ TEST(CountLaunches, ASumOfProductsIsOneLaunchThatWritesNoIntermediate) {
   Session session;
   const auto fused = compile(graph, session);
   EXPECT_EQ(fused->counts().launches, 1u);
-  EXPECT_EQ(fused->counts().bytes, 3 * 4096 + 4);
+  EXPECT_EQ(fused->counts().bytes(), 3u * 4096 + 4);
   EXPECT_EQ(fused->memory().activations, 4u) << "the sum alone";
   const auto apart = compile(graph, session, {.fusion = false});
   EXPECT_EQ(apart->counts().launches, 3u);
-  EXPECT_EQ(apart->counts().bytes, 3 * 4096 + 3 * 4096 + 4096 + 4);
+  EXPECT_EQ(apart->counts().bytes(), 3u * 4096 + 3u * 4096 + 4096 + 4);
   const Arguments arguments = random_arguments(graph);
   for (Program* program : {fused.get(), apart.get()}) {
     bind_inputs(graph, arguments, *program);
@@ -42,7 +42,7 @@ TEST(CountLaunches, AreTheSameOfAPlanThatIsNotMade) {
     const LaunchCounts made = compile(graph, session, {.fusion = fusion})->counts();
     const LaunchCounts planned = count_launches(graph, session, {.fusion = fusion});
     EXPECT_EQ(made.launches, planned.launches);
-    EXPECT_EQ(made.bytes, planned.bytes);
+    EXPECT_EQ(made.bytes(), planned.bytes());
   }
 }
 
@@ -50,7 +50,7 @@ TEST(CountLaunches, AreTheSameOfAPlanThatIsNotMade) {
 TEST(CountLaunches, CountAnOperandOnceALaunch) {
   const Graph graph = parse_graph("graph @square(%x: f32[64]) {\n  %0 = mul(%x, %x) : f32[64]\n  return %0 \"y\"\n}\n");
   Session session;
-  EXPECT_EQ(compile(graph, session)->counts().bytes, 2 * 256);
+  EXPECT_EQ(compile(graph, session)->counts().bytes(), 2u * 256);
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "ridgeline/compile/derived_casts.h"
 #include "ridgeline/device/reference_kernel.h"
 #include "ridgeline/graph/ir/text.h"
+#include "ridgeline/graph/pass/derived_casts.h"
 #include "tests/compile/list_device.h"
 #include "tests/compile/support.h"
 
@@ -166,6 +166,32 @@ TEST(DerivedCast, ALayoutThatKnowsNoCastIsReachedByWayOfPlainRows) {
   Runner train(kTrain, session);
   for (int step = 0; step < 2; ++step) train.step(session);
   EXPECT_EQ(train.program->memory().derived, 48u * 64u * 2u) << "one form for both readers";
+}
+
+TEST(DerivedCast, TwoCastsOfAParameterToOneTypeAreOneForm) {
+  const std::string twice =
+      "graph @twice(%x: bf16[32,64], %w: param f32[48,64]) {\n"
+      "  %0 = cast(%w) {to=bf16} : bf16[48,64]\n"
+      "  %1 = dense(%x, %0) : bf16[32,48]\n"
+      "  %2 = cast(%w) {to=bf16} : bf16[48,64]\n"
+      "  %3 = exp(%1) : bf16[32,48]\n"
+      "  %4 = dense_bwd_data(%3, %2) : bf16[32,64]\n"
+      "  %5 = dense(%4, %2) : bf16[32,48]\n"
+      "  return %5 \"y\"\n"
+      "}\n";
+  std::string once = twice;
+  once.erase(once.find("  %2 = cast"), once.find("  %3") - once.find("  %2 = cast"));
+  for (std::size_t at; (at = once.find("%2)")) != std::string::npos;) once.replace(at, 2, "%0");
+  for (const char* device : {"cpu", "simulated"}) {
+    SessionOptions options;
+    options.device = device;
+    Session session(options), other(options);
+    Runner two(twice.c_str(), session, {.disabled_passes = {"simplify"}});
+    Runner one(once.c_str(), other, {.disabled_passes = {"simplify"}});
+    for (int batch = 0; batch < 2; ++batch) two.step(session);
+    EXPECT_EQ(two.program->memory().derived, one.program->memory().derived) << device;
+    EXPECT_EQ(two.casts().size(), one.casts().size()) << device;
+  }
 }
 
 TEST(DerivedCast, WhatIsReturnedUpdatedOrViewedIsAnOrdinaryOp) {

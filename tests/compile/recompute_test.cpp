@@ -2,7 +2,11 @@
 // where that is not enough.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <optional>
+
 #include "ridgeline/core/error.h"
+#include "ridgeline/device/cpu/cpu_device.h"
 #include "ridgeline/nn/training_step.h"
 #include "tests/compile/support.h"
 
@@ -15,7 +19,9 @@ using namespace testing;
 struct Outcome {
   std::map<std::string, Tensor> values;
   std::size_t bytes = 0;
-  std::size_t again = 0;  // ops that run twice
+  std::size_t derived = 0;  // of them
+  std::size_t forms = 0;    // casts, those of ops that run twice apart
+  std::size_t again = 0;    // ops that run twice
 };
 
 nn::Step small_network() {
@@ -27,7 +33,18 @@ nn::Step small_network() {
   return nn::build_training_step(options, {});
 }
 
-Outcome one_step(std::size_t limit) {
+// How it is compiled beside the limit.
+struct Way {
+  std::string mode = "must_keep_origin_dtype";
+
+  CompileOptions compile(std::size_t limit) const {
+    CompileOptions options{.memory_limit = limit};
+    options.precision = PrecisionPolicy::of(precision_mode_named(mode));
+    return options;
+  }
+};
+
+Outcome one_step(std::size_t limit, const Way& way = {}) {
   const nn::Step step = small_network();
   Session session;
   Arguments arguments = random_arguments(step.graph);
@@ -35,17 +52,30 @@ Outcome one_step(std::size_t limit) {
     for (std::int64_t i = 0; name.ends_with("running_var") && i < value.elements(); ++i) value.set(i, 1);
   }
   store_arguments(step.graph, arguments, session);
-  const auto program = compile(step.graph, session, {.memory_limit = limit});
+  const auto program = compile(step.graph, session, way.compile(limit));
   bind_inputs(step.graph, arguments, *program);
   EXPECT_TRUE(program->run());
   Outcome outcome;
   outcome.bytes = program->memory().total();
+  outcome.derived = program->memory().derived;
+  for (const LaunchReport& launch : program->launches()) {
+    const bool casts = launch.op == "cast" || launch.kernel.find("cast ") != std::string::npos;
+    outcome.forms += casts && launch.node.find("/again") == std::string::npos ? 1 : 0;
+  }
   outcome.values["loss"] = program->output("loss").clone();
   for (const std::string& name : session.parameters().names()) outcome.values[name] = session.parameters().get(name);
   for (const Node& node : program->graph().nodes) {
     outcome.again += node.name.find("/again") != std::string::npos ? 1 : 0;
   }
   return outcome;
+}
+
+void expect_same_bits(const Outcome& free, const Outcome& limited) {
+  ASSERT_EQ(free.values.size(), limited.values.size());
+  for (const auto& [name, value] : free.values) {
+    const Tensor& other = limited.values.at(name);
+    EXPECT_EQ(std::memcmp(value.raw(), other.raw(), value.byte_size()), 0) << name;
+  }
 }
 
 TEST(Recompute, ALimitIsKeptWithTheSameBits) {
@@ -55,11 +85,37 @@ TEST(Recompute, ALimitIsKeptWithTheSameBits) {
   const Outcome limited = one_step(limit);
   EXPECT_LE(limited.bytes, limit);
   EXPECT_GT(limited.again, 0u);
-  ASSERT_EQ(free.values.size(), limited.values.size());
-  for (const auto& [name, value] : free.values) {
-    const Tensor& other = limited.values.at(name);
-    EXPECT_EQ(std::memcmp(value.raw(), other.raw(), value.byte_size()), 0) << name;
+  expect_same_bits(free, limited);
+}
+
+TEST(Recompute, TheBitsAreTheSameInAPrecisionMode) {
+  const Way narrow{"cube_fp16in_fp32out"};
+  const Outcome free = one_step(0, narrow);
+  const Outcome limited = one_step(free.bytes * 97 / 100, narrow);
+  EXPECT_GT(limited.again, 0u);
+  expect_same_bits(free, limited);
+}
+
+// The library's batch norm gives other bits from given statistics than in training: there the op itself runs again.
+TEST(Recompute, TheShortWayIsForTheKernelsWhoseBitsItKeeps) {
+  EXPECT_TRUE(CpuDevice(std::optional<Provider>()).fusion_limits().again.contains(DType::f32));
+  EXPECT_TRUE(CpuDevice(Provider::own).fusion_limits().again.contains(DType::f32));
+  for (const Provider forced : {Provider::library, Provider::reference}) {
+    EXPECT_FALSE(CpuDevice(forced).fusion_limits().again.contains(DType::f32));
   }
+  EXPECT_FALSE(CpuDevice(Provider::own).fusion_limits().again.contains(DType::bf16));
+  EXPECT_FALSE(reference_fusion_limits().again.contains(DType::f32));
+}
+
+TEST(Recompute, CopiesOfParametersInNarrowTypesAreMadeAsOftenAsWithoutALimit) {
+  const Way narrow{"cube_fp16in_fp32out"};
+  const Outcome free = one_step(0, narrow);
+  ASSERT_GT(free.forms, 0u);
+  const Outcome limited = one_step(free.bytes * 97 / 100, narrow);
+  EXPECT_LE(limited.bytes, free.bytes * 97 / 100);
+  EXPECT_GT(limited.again, 0u);
+  EXPECT_EQ(limited.derived, free.derived);
+  EXPECT_EQ(limited.forms, free.forms);
 }
 
 TEST(Recompute, AnImpossibleLimitIsRefusedWithTheLeastOneWhichThenIsKept) {
@@ -69,8 +125,30 @@ TEST(Recompute, AnImpossibleLimitIsRefusedWithTheLeastOneWhichThenIsKept) {
   } catch (const Error& error) {
     message = error.what();
   }
-  EXPECT_NE(message.find("[memory] the limit of 1.0 MB cannot be met: the least that was found is "), std::string::npos)
-      << message;
+  const std::string words = "[memory] the limit of 1.0 MB cannot be met: the least that was found is ";
+  ASSERT_TRUE(message.starts_with(words)) << message;
+  // Printed to a tenth of a megabyte.
+  const std::string least = message.substr(words.size());
+  ASSERT_NE(least.find(" MB"), std::string::npos) << message;
+  const auto limit = static_cast<std::size_t>((std::atof(least.c_str()) + 0.05) * 1e6);
+  EXPECT_LT(limit, one_step(0).bytes);
+  EXPECT_LE(one_step(limit).bytes, limit);
+}
+
+// One warning a compilation, however often it plans, and none from counting.
+TEST(Recompute, WarningsAreSaidOnce) {
+  const nn::Step step = small_network();
+  const Way narrow{"cube_fp16in_fp32out"};
+  Session session;
+  const std::size_t free = compile(step.graph, session, narrow.compile(0))->memory().total();
+  ::testing::internal::CaptureStderr();
+  const auto program = compile(step.graph, session, narrow.compile(free * 97 / 100));
+  count_launches(step.graph, session, narrow.compile(0));
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  ASSERT_EQ(program->warnings().size(), 1u);
+  const std::size_t first = said.find(program->warnings()[0]);
+  ASSERT_NE(first, std::string::npos) << said;
+  EXPECT_EQ(said.find(program->warnings()[0], first + 1), std::string::npos) << said;
 }
 
 TEST(Recompute, CanBeLeftOutByName) {

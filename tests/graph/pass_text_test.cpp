@@ -6,6 +6,7 @@
 //   # types: u8, f32      of a loop's operands
 //   # epilogues: none     or "conv2d relu", the only one
 //   # norm_gradients: none   or the types over which batch_norm_bwd applies a relu's gradient
+//   # again: f32           the types over which batch norm is normalised again from its statistics
 //   # live: 4096          bytes that may be alive at one time
 //   # apart: add exp_1    ops by name into which nothing is merged
 //   # precision: allow_mix_precision_bf16    the mode, by name
@@ -79,6 +80,8 @@ PassContext read_context(const std::string& name, const std::string& text) {
       loop.inputs = types_of(values);
     } else if (key == "norm_gradients") {
       context.fusion.norm_gradients = values.at(0) == "none" ? DTypeSet() : types_of(values);
+    } else if (key == "again") {
+      context.fusion.again = types_of(values);
     } else if (key == "epilogues") {
       context.fusion.epilogues.clear();
       if (values.at(0) != "none") context.fusion.epilogues.push_back({values.at(0), values.at(1), {DType::f32}});

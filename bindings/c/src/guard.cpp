@@ -24,7 +24,7 @@ ridgeline_status failed(const char* function, const char* what, ridgeline_status
 
 const char* last_error() noexcept { return last_text.c_str(); }
 
-ridgeline_status guarded(const char* function, const std::function<ridgeline_status()>& body) noexcept {
+ridgeline_status guarded(const char* function, FunctionRef<ridgeline_status()> body) noexcept {
   try {
     return body();
   } catch (const Error& e) {

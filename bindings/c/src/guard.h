@@ -3,15 +3,15 @@
 // The border to C: no exception leaves, every failure becomes a status and the thread's last error.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "bindings/c/ridgeline_types.h"
+#include "ridgeline/core/function_ref.h"
 
 namespace ridgeline::c {
 
 // Runs the body of `function`; its status, or that of what it threw.
-ridgeline_status guarded(const char* function, const std::function<ridgeline_status()>& body) noexcept;
+ridgeline_status guarded(const char* function, FunctionRef<ridgeline_status()> body) noexcept;
 
 // Of this thread; "" if no call failed.
 const char* last_error() noexcept;

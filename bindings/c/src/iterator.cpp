@@ -59,13 +59,25 @@ bool flag(std::int32_t value, const char* name) {
   return value == 1;
 }
 
+// The size of the struct in the first header.
+constexpr std::size_t kLeastOptions = offsetof(ridgeline_options, memory_user) + sizeof(void*);
+
+ridgeline_options defaults(std::size_t size) {
+  const data::IteratorOptions engine;
+  ridgeline_options options;
+  std::memset(&options, 0, sizeof options);
+  options.struct_size = size;
+  options.epochs = engine.epochs;
+  options.jpeg_index_memory = engine.jpeg_index_memory;
+  options.bad_sample_budget = engine.bad_samples.budget;
+  return options;
+}
+
 // Of this or an older header: fields that the caller's struct lacks keep their defaults.
 ridgeline_options complete(const ridgeline_options* given) {
-  ridgeline_options options;
-  ridgeline_options_init(&options);
+  ridgeline_options options = defaults(sizeof options);
   if (!given) return options;
-  if (given->struct_size < offsetof(ridgeline_options, memory_user) + sizeof(void*) ||
-      given->struct_size > sizeof options)
+  if (given->struct_size < kLeastOptions || given->struct_size > sizeof options)
     throw Error("options.struct_size is " + std::to_string(given->struct_size) + ", this library's is " +
                     std::to_string(sizeof options) + ": call ridgeline_options_init first",
                 ErrorKind::usage);
@@ -126,15 +138,16 @@ ridgeline_status of_run(const char* function, ridgeline_iterator* iterator, F&& 
 
 }  // namespace
 
-ridgeline_status ridgeline_options_init(ridgeline_options* options) {
+ridgeline_status ridgeline_options_init_sized(ridgeline_options* options, size_t size) {
   return guarded("ridgeline_options_init", [&] {
     require(options, "options");
-    const data::IteratorOptions engine;
-    std::memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
-    options->epochs = engine.epochs;
-    options->jpeg_index_memory = engine.jpeg_index_memory;
-    options->bad_sample_budget = engine.bad_samples.budget;
+    if (size < kLeastOptions) {
+      throw Error(
+          "options of " + std::to_string(size) + " bytes; the first header's had " + std::to_string(kLeastOptions),
+          ErrorKind::usage);
+    }
+    const ridgeline_options all = defaults(std::min(size, sizeof *options));
+    std::memcpy(options, &all, all.struct_size);
     return RIDGELINE_OK;
   });
 }
@@ -155,7 +168,7 @@ ridgeline_status ridgeline_iterator_create(ridgeline_dataset* dataset, const rid
 
 ridgeline_status ridgeline_iterator_free(ridgeline_iterator* iterator) {
   return guarded("ridgeline_iterator_free", [&] {
-    Runs::table().take(iterator);  // a call that waits in another thread ends first
+    Runs::table().take(iterator)->close();  // calls of other threads end first
     return RIDGELINE_OK;
   });
 }

@@ -96,6 +96,8 @@ FusionLimits CpuDevice::fusion_limits() const {
                         {"batch_norm_train", "relu", kNorms, true},
                         {"batch_norm_eval", "relu", kNorms, true}},
           .norm_gradients = kNorms,
+          // The library normalises training batches and given statistics each in its own way.
+          .again = forced_.value_or(Provider::own) == Provider::own ? kWide : DTypeSet(),
           .updates = kWide,
           .loop = {.terms = 96,
                    .operands = 24,

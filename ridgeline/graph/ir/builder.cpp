@@ -115,8 +115,7 @@ std::vector<Value> GraphBuilder::call(const std::string& name, const Graph& body
 
 void GraphBuilder::update(Value current, Value next) {
   const ValueInfo& target = graph_.value(current.id());
-  RIDGELINE_CHECK(target.kind == ValueKind::param || target.kind == ValueKind::state,
-                  "update of no parameter or state");
+  RIDGELINE_CHECK(is_stored(target.kind), "update of no parameter or state");
   if (target.type != next.type()) {
     throw Error("update of " + target.name + " " + target.type.to_string() + " by a value of type " +
                 next.type().to_string());

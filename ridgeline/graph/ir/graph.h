@@ -33,6 +33,8 @@ enum class ValueKind {
   grad,        // produced by differentiation
   activation,  // everything else
 };
+// Lives in the parameter store: a param or a state.
+constexpr bool is_stored(ValueKind kind) { return kind == ValueKind::param || kind == ValueKind::state; }
 std::string_view name_of(ValueKind kind);
 
 using ValueId = std::int32_t;

@@ -67,8 +67,8 @@ struct OpDef {
   std::function<Arithmetic(const OpInstance&, std::span<const ValueType> results)> arithmetic;
   // Empty: flops 0, bytes of operands and results.
   std::function<Cost(const OpInstance&, std::span<const ValueType> results)> cost;
-  // A node that gives result 0 of `node` once more, with the same bits, where there is a cheaper one than the op
-  // itself: it may read the other results. The name stays.
+  // A node that gives result 0 of `node` once more where there is a cheaper one than the op itself: it may read the
+  // other results. Its formula is the same; whether its bits are depends on the kernels. The name stays.
   std::function<Node(const Node&)> again;
   // Of pointwise ops: the loop expressions of the results over the operands.
   std::function<loop::Expression(const Attributes&)> expression;

@@ -41,7 +41,7 @@ std::string type_text(const ValueInfo& info) {
   std::string dims;
   for (int i = 0; i < info.type.shape.rank(); ++i) dims += (i ? ", " : "") + std::to_string(info.type.shape[i]);
   const std::string tensor = "Tensor[" + element_name(info.type.dtype) + "]";
-  const bool stored = info.kind == ValueKind::param || info.kind == ValueKind::state;
+  const bool stored = is_stored(info.kind);
   return "<" + (stored ? "Ref[" + tensor + "]" : tensor) + "x[const vector][" + dims + "]>";
 }
 

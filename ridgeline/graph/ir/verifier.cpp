@@ -107,17 +107,14 @@ void verify(const Graph& graph) {
     if (!node_names.insert(node.name).second) fail(graph, &node, "has a name that is taken");
     if (op_def(node.op).has(kUpdate)) {
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-        const ValueKind kind = graph.value(node.inputs[i]).kind;
-        if (kind == ValueKind::param || kind == ValueKind::state)
-          overwritten[static_cast<std::size_t>(node.inputs[i])] = &node;
+        if (is_stored(graph.value(node.inputs[i]).kind)) overwritten[static_cast<std::size_t>(node.inputs[i])] = &node;
       }
     }
   }
   std::set<ValueId> updated;
   for (const Update& update : graph.updates) {
     const ValueInfo& target = graph.value(update.current);
-    if (target.kind != ValueKind::param && target.kind != ValueKind::state)
-      fail(graph, nullptr, "updates no parameter or state");
+    if (!is_stored(target.kind)) fail(graph, nullptr, "updates no parameter or state");
     if (!defined[static_cast<std::size_t>(update.next)])
       fail(graph, nullptr, "updates " + target.name + " by an undefined value");
     if (graph.value(update.next).type != target.type)
@@ -135,7 +132,7 @@ void verify(const Graph& graph) {
     if (!function.updates.empty()) fail(function, nullptr, "is a function and updates a parameter or state");
     for (ValueId id : function.arguments) {
       const ValueInfo& info = function.value(id);
-      if (info.kind == ValueKind::param || info.kind == ValueKind::state)
+      if (is_stored(info.kind))
         fail(function, nullptr,
              "is a function: its argument " + info.name + " is no " + std::string(name_of(info.kind)));
     }

@@ -77,9 +77,8 @@ class Fuser {
   bool is_full_sum(int i) const {
     const Node& n = node(i);
     if (n.op != "reduce_sum" || !limits_.sums || context_.keep_apart.contains(n.name)) return false;
-    if (!limits_.inputs.contains(type(n.inputs[0]).dtype) || !limits_.results.contains(type(n.outputs[0]).dtype)) {
-      return false;
-    }
+    // A loop's sum is f32: one that is stored otherwise stays an op.
+    if (!limits_.inputs.contains(type(n.inputs[0]).dtype) || type(n.outputs[0]).dtype != DType::f32) return false;
     return type(n.outputs[0]).shape.rank() == 0 && type(n.inputs[0]).shape.rank() > 0;
   }
 

@@ -32,6 +32,7 @@ struct LoopLimits {
 struct FusionLimits {
   std::vector<EpilogueLimits> epilogues;
   DTypeSet norm_gradients;  // over which batch_norm_bwd applies the gradient of a relu and adds two gradients
+  DTypeSet again;           // over which what OpDef::again says has the bits of the op itself
   DTypeSet updates;         // over which one launch updates several parameters
   LoopLimits loop;
   bool takes_addend(std::string_view op, DType type) const;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ridgeline/graph/ir/op_def.h"
+#include "ridgeline/graph/pass/derived_casts.h"
 
 namespace ridgeline {
 
@@ -27,6 +28,8 @@ LiveValues::LiveValues(const Graph& graph)
     in_place[at(update.next)] = true;
     overwritten_[at(update.current)] = writer;
   }
+  const std::map<ValueId, ValueId> casts = derived_casts(graph);
+  for (const auto& [cast, parameter] : casts) overwritten_[at(cast)] = overwritten_[at(parameter)];
   for (int n = 0; n < nodes; ++n) {
     const Node& node = graph.nodes[static_cast<std::size_t>(n)];
     const bool view = op_def(node.op).has(kView);
@@ -38,7 +41,7 @@ LiveValues::LiveValues(const Graph& graph)
       viewed_[at(root_[at(node.inputs[0])])] = true;
     }
     for (ValueId id : node.outputs) {
-      if (!view && !in_place[at(id)]) bytes_[at(id)] = graph.value(id).type.bytes();
+      if (!view && !in_place[at(id)] && !casts.contains(id)) bytes_[at(id)] = graph.value(id).type.bytes();
       last_[at(root_[at(id)])] = std::max(last_[at(root_[at(id)])], n);
     }
     for (ValueId id : node.inputs) last_[at(root_[at(id)])] = n;

@@ -21,7 +21,7 @@ class LiveValues {
   std::size_t live(int node) const { return live_[static_cast<std::size_t>(node)]; }
   // The most of nodes in (first, last).
   std::size_t most(int first, int last) const;
-  // Memory of its own; 0 for arguments, views and next versions.
+  // Planned memory of its own; 0 for arguments, casts that the store keeps, views and next versions.
   std::size_t bytes(ValueId id) const { return bytes_[at(id)]; }
   // Whose memory it lies in.
   ValueId root(ValueId id) const { return root_[at(id)]; }
@@ -30,7 +30,7 @@ class LiveValues {
   const std::vector<int>& readers(ValueId id) const { return readers_[at(id)]; }
   // The last node that reads its memory.
   int last(ValueId id) const { return last_[at(id)]; }
-  // True for an argument that an update op in front of `node` overwrites.
+  // True for an argument that an update op in front of `node` overwrites, and for its casts.
   bool overwritten_before(ValueId id, int node) const { return overwritten_[at(id)] < node; }
 
  private:

@@ -22,12 +22,6 @@ struct Gap {
   double score = 0;
 };
 
-// The op that gives the first result of `node` again.
-Node again_of(const Node& node) {
-  const OpDef& def = op_def(node.op);
-  return def.again ? def.again(node) : node;
-}
-
 bool cheap(const Graph& graph, const Node& node) {
   const OpDef& def = op_def(node.op);
   if (def.has(kUpdate) || def.has(kRandom) || def.has(kView) || def.has(kCall) || node.inputs.empty()) return false;
@@ -37,7 +31,7 @@ bool cheap(const Graph& graph, const Node& node) {
 
 class Recomputer {
  public:
-  explicit Recomputer(Graph& graph) : graph_(graph) {
+  Recomputer(Graph& graph, DTypeSet again) : graph_(graph), again_(again) {
     for (const Node& node : graph.nodes) names_.insert(node.name);
   }
 
@@ -56,6 +50,12 @@ class Recomputer {
   }
 
  private:
+  // The op that gives the first result of `node` again.
+  Node again_of(const Node& node) const {
+    const OpDef& def = op_def(node.op);
+    return def.again && again_.contains(graph_.value(node.outputs[0]).type.dtype) ? def.again(node) : node;
+  }
+
   std::optional<Gap> best_gap(const LiveValues& values) const {
     std::optional<Gap> best;
     const int fullest = values.fullest();
@@ -151,9 +151,11 @@ class Recomputer {
       std::replace(graph_.nodes[n].inputs.begin(), graph_.nodes[n].inputs.end(), gap.value, made.at(gap.value));
     }
     graph_.nodes.insert(graph_.nodes.begin() + gap.until, copies.begin(), copies.end());
+    remove_dead_nodes(graph_);  // the op itself, where all that read it read the copy now
   }
 
   Graph& graph_;
+  DTypeSet again_;  // where the short way has the same bits
   NameSet names_;
   std::vector<int> producer_;  // by value
 };
@@ -162,7 +164,7 @@ class Recomputer {
 
 Graph recompute(Graph graph, PassContext& context) {
   if (context.live.limit > 0) {
-    Recomputer(graph).run(context.live, context.fused);
+    Recomputer(graph, context.fusion.again).run(context.live, context.fused);
   } else {
     context.live.reached = LiveValues(graph).peak();
   }

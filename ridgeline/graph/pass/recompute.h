@@ -4,7 +4,8 @@
 // of keeping them until then, one after the other, until what is alive at one time fits. Each time that which frees
 // most for its work at the fullest moment, together with cheap operands that are gone by then. Cheap: at most
 // kMostFlops operations a byte moved, which leaves out convolutions and products. The second computation is the same op
-// over the same operands, or what OpDef::again says, with the same bits. Keeps: values. Adds: copies of ops, named
+// over the same operands, or what OpDef::again says where that has the same bits (FusionLimits::again). Keeps: values.
+// Adds: copies of ops, named
 // "<op>/again".
 #pragma once
 

@@ -1,4 +1,4 @@
-#include "ridgeline/compile/derived_casts.h"
+#include "ridgeline/graph/pass/derived_casts.h"
 
 #include <algorithm>
 
@@ -7,10 +7,6 @@
 namespace ridgeline {
 
 std::map<ValueId, ValueId> derived_casts(const Graph& graph) {
-  const auto stored = [&](ValueId id) {
-    const ValueKind kind = graph.value(id).kind;
-    return kind == ValueKind::param || kind == ValueKind::state;
-  };
   const auto rounds = [&](const Node& node) {
     const DType from = graph.value(node.inputs[0]).type.dtype;
     const DType to = graph.value(node.outputs[0]).type.dtype;
@@ -18,7 +14,7 @@ std::map<ValueId, ValueId> derived_casts(const Graph& graph) {
   };
   std::map<ValueId, ValueId> casts;
   for (const Node& node : graph.nodes) {
-    if (op_def(node.op).has(kCast) && stored(node.inputs[0]) && rounds(node)) {
+    if (op_def(node.op).has(kCast) && is_stored(graph.value(node.inputs[0]).kind) && rounds(node)) {
       casts.emplace(node.outputs[0], node.inputs[0]);
     }
   }
