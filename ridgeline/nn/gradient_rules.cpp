@@ -58,7 +58,11 @@ GradientProcess::GradientProcess(GraphBuilder& builder, const GradientRules& rul
   }
 }
 
-Value GradientProcess::scaled(Value loss) const { return scale_.defined() ? loss * scale_ : loss; }
+Value GradientProcess::scaled(Value loss) const {
+  if (!scale_.defined()) return loss;
+  const GraphBuilder::Scope scope(loss.builder(), kExactScope);
+  return loss * scale_;
+}
 
 Value GradientProcess::dropout_step(Value global_step) const {
   if (!micro_step_.defined()) return global_step;
@@ -81,13 +85,14 @@ Value GradientProcess::accumulated(GraphBuilder& builder, const std::string& nam
 
 Value GradientProcess::mean_loss(GraphBuilder& builder, Value loss) {
   if (rules_.accumulate == 1) return loss;
+  const GraphBuilder::Scope scope(builder, kExactScope);
   const Value sum = accumulated(builder, kAccumulatedLoss, loss, last_);
   return sum / (argument(builder, kMicroStep) + 1.0);
 }
 
 std::vector<Value> GradientProcess::process(GraphBuilder& builder, const std::vector<TrainedParameter>& trained,
                                             const std::vector<Value>& given, std::vector<ParameterSpec>& states) {
-  const GraphBuilder::Scope scope(builder, "gradients");
+  const GraphBuilder::Scope scope(builder, kExactScope);
   const Location where = Location::of(At::current());
   std::vector<Value> gradients = given;
   if (rules_.accumulate > 1) {

@@ -35,6 +35,10 @@ inline constexpr const char* kOverflowsResult = "overflows";
 inline constexpr const char* kNormResult = "gradient_norm";
 inline constexpr const char* kScaleResult = "loss_scale";
 
+// The scope of the ops that decide about steps: scales, counters, norms, averages. They stay f32 in every precision: a
+// scale of 2^24 is no f16.
+inline constexpr const char* kExactScope = "step";
+
 class GradientProcess {
  public:
   // Declares the states in the builder and appends them to `states`.

@@ -149,6 +149,7 @@ Value where_applied(Value apply, Value next, Value current) {
 
 void add_averages(GraphBuilder& builder, const std::vector<TrainedParameter>& trained, Value apply, double share,
                   Step& result) {
+  const GraphBuilder::Scope scope(builder, kExactScope);
   for (const TrainedParameter& p : trained) {
     const std::string name = optim::slot_name(p.spec.name, kAverageSlot);
     result.averages.push_back({name, p.spec.name});
@@ -164,12 +165,15 @@ void keep_statistics(Graph& graph, ValueId loss) {
   const std::vector<Update> statistics = graph.updates;
   graph.updates.clear();
   GraphBuilder builder(std::move(graph));
-  const double most = std::numeric_limits<float>::max();
-  const Value finite =
-      builder.apply("less_equal", {builder.apply("abs", {builder.value(loss)}), builder.constant(most)});
-  for (const Update& update : statistics) {
-    const Value current = builder.value(update.current);
-    builder.update(current, where_applied(finite, builder.value(update.next), current));
+  {
+    const GraphBuilder::Scope scope(builder, kExactScope);
+    const double most = std::numeric_limits<float>::max();
+    const Value finite =
+        builder.apply("less_equal", {builder.apply("abs", {builder.value(loss)}), builder.constant(most)});
+    for (const Update& update : statistics) {
+      const Value current = builder.value(update.current);
+      builder.update(current, where_applied(finite, builder.value(update.next), current));
+    }
   }
   graph = builder.finish();
 }

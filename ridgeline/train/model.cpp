@@ -40,9 +40,13 @@ void Model::declare(const nn::Step& step) {
   }
 }
 
-CompileOptions Model::training_options(const PrecisionPolicy& precision, const char* part) const {
+CompileOptions Model::training_options(const Graph& graph, const PrecisionPolicy& precision, const char* part) const {
   CompileOptions options = compile_options(part);
   options.precision = precision;
+  const std::string exact = std::string(nn::kExactScope) + "/";
+  if (std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& n) { return n.name.starts_with(exact); })) {
+    options.precision.keep.emplace_back(nn::kExactScope);
+  }
   return options;
 }
 
@@ -51,8 +55,8 @@ void Model::prepare_training(const nn::TrainingOptions& options, const Precision
     const Phase phase(session_, "build the step");
     return nn::build_training_step(network_, options, settings_.seed);
   }();
-  training_ =
-      compile(step.graph, session_, training_options(precision ? *precision : settings_.compile.precision, "training"));
+  training_ = compile(step.graph, session_,
+                      training_options(step.graph, precision ? *precision : settings_.compile.precision, "training"));
   declare(step);
   averages_ = std::move(step.averages);
   begin_averages();
@@ -64,7 +68,7 @@ void Model::prepare_training(const nn::TrainingOptions& options, const Precision
 void Model::recompile_training(const PrecisionPolicy& precision) {
   RIDGELINE_CHECK(training_ != nullptr, "there is no training to compile again");
   training_.reset();  // its memory is free before that of the next one is taken
-  training_ = compile(training_graph_, session_, training_options(precision, "training_again"));
+  training_ = compile(training_graph_, session_, training_options(training_graph_, precision, "training_again"));
 }
 
 // Averages begin with the values that their parameters begin with, drawn or loaded.

@@ -67,7 +67,7 @@ class Model {
   void begin_averages();
   void swap_averages();
   CompileOptions compile_options(const char* part) const;
-  CompileOptions training_options(const PrecisionPolicy& precision, const char* part) const;
+  CompileOptions training_options(const Graph& graph, const PrecisionPolicy& precision, const char* part) const;
 
   Session& session_;
   nn::Network network_;
