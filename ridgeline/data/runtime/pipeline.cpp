@@ -156,6 +156,8 @@ Pipeline::Pipeline(const Dataset& dataset, const IteratorOptions& options)
   for (const Node* node : sources_of(dataset.graph())) {
     sources.nodes.push_back(*node);
     sources.nodes.back().hints.clear();
+    // Data in memory is not what tells its files apart, and would be long.
+    std::erase_if(sources.nodes.back().args, [](const auto& a) { return std::holds_alternative<Tensors>(a.second); });
   }
   sources_ = to_json(sources);
   DataGraph before;
