@@ -375,8 +375,8 @@ class Emitter {
   std::map<std::pair<ValueId, DType>, ValueId> forms_;
   std::map<ValueId, int> maker_;  // of those: the node
   std::map<ValueId, int> aside_;  // copies of arguments, made before the first op
-  std::vector<bool> constant_;        // by value: computed from stored values alone
-  bool in_constant_ = false;          // the node in progress gives such a value
+  std::vector<bool> constant_;    // by value: computed from stored values alone
+  bool in_constant_ = false;      // the node in progress gives such a value
   int node_ = -1;
 };
 
