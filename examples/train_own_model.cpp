@@ -21,8 +21,10 @@ data::Dataset spirals() {
 
 Value logits(nn::ModelContext& context) {
   const Value point = context.builder.input("point", {DType::f32, {kBatch, 2}});
-  const Value hidden = nn::dense_layer(context, point, {.name = "hidden", .out = 64, .relu = true});
-  const Value second = nn::dense_layer(context, hidden, {.name = "second", .out = 64, .relu = true});
+  const Value hidden =
+      nn::dense_layer(context, point, {.name = "hidden", .out = 64, .activation = nn::Activation::relu});
+  const Value second =
+      nn::dense_layer(context, hidden, {.name = "second", .out = 64, .activation = nn::Activation::relu});
   return nn::dense_layer(context, second, {.name = "out", .out = 2});
 }
 

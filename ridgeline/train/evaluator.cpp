@@ -182,7 +182,7 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
     rows.push_back(*row);
   };
   if (plain) {
-    const nn::WeightMatch match = model->load_weights(recipe.restore_path, {}, kOtherClasses);
+    const WeightMatch match = model->load_weights(recipe.restore_path, {}, kOtherClasses);
     if (!match.missing.empty()) {
       throw Error(fmt::format("[restore] {}: lacks {}", recipe.restore_path, fmt::join(match.missing, ", ")));
     }

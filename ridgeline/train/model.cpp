@@ -129,7 +129,7 @@ std::int64_t Model::runs_done() const {
 std::vector<NamedTensor> Model::to_file() const {
   std::vector<NamedTensor> tensors;
   for (const nn::ParameterSpec& spec : parameters_) {
-    tensors.push_back({spec.name, nn::to_file(spec, session_.parameters().get(spec.name))});
+    tensors.push_back({spec.name, ridgeline::to_file(spec, session_.parameters().get(spec.name))});
   }
   return tensors;
 }
@@ -148,22 +148,22 @@ void Model::load(const SafetensorsFile& file) {
   }
   for (const nn::ParameterSpec& spec : parameters_) {
     const Tensor& stored = file.tensor(stored_name(spec));
-    if (stored.shape() != nn::file_shape(spec)) {
+    if (stored.shape() != file_shape(spec)) {
       throw Error(fmt::format("[checkpoint] {}: {} is {}{}, but {} in the model", file.path(), spec.name,
-                              name_of(stored.dtype()), stored.shape().to_string(), nn::file_shape(spec).to_string()));
+                              name_of(stored.dtype()), stored.shape().to_string(), file_shape(spec).to_string()));
     }
-    session_.parameters().set(spec.name, nn::from_file(spec, stored), kind_of(spec));
+    session_.parameters().set(spec.name, from_file(spec, stored), kind_of(spec));
   }
 }
 
-nn::WeightMatch Model::load_weights(const std::string& path, std::span<const std::string> exclude,
+WeightMatch Model::load_weights(const std::string& path, std::span<const std::string> exclude,
                                     std::string_view advice) {
   const SafetensorsFile file(path);
   std::vector<nn::ParameterSpec> wanted;
   for (const nn::ParameterSpec& spec : parameters_) {
     if (spec.role == nn::ParameterRole::trainable || spec.role == nn::ParameterRole::statistic) wanted.push_back(spec);
   }
-  nn::WeightMatch match = nn::match_weights(wanted, file.tensors(), exclude);
+  WeightMatch match = match_weights(wanted, file.tensors(), exclude);
   if (!match.mismatched.empty()) {
     throw Error(fmt::format("[restore] {}: shapes differ: {} ({})", path, fmt::join(match.mismatched, "; "), advice));
   }

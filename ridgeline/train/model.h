@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "ridgeline/compile/compile.h"
+#include "ridgeline/compile/weights.h"
 #include "ridgeline/core/function_ref.h"
 #include "ridgeline/nn/training_step.h"
-#include "ridgeline/nn/weights.h"
 
 namespace ridgeline::train {
 
@@ -57,7 +57,7 @@ class Model {
   void load(const SafetensorsFile& file);
   // Sets what matches; returns the lists for the log. An Error if nothing matches or a shape differs; `advice` says
   // there what its reader can do.
-  nn::WeightMatch load_weights(const std::string& path, std::span<const std::string> exclude, std::string_view advice);
+  WeightMatch load_weights(const std::string& path, std::span<const std::string> exclude, std::string_view advice);
 
   const nn::Network& network() const { return network_; }
   Session& session() const { return session_; }

@@ -1,5 +1,7 @@
 #include "ridgeline/train/saved_model.h"
 
+#include <map>
+
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/nn/prediction_model.h"
@@ -17,6 +19,18 @@ nn::StepOptions prediction_options(const Recipe& recipe) {
   options.batch_size = 1;
   options.images = nn::ImageForm::u8;
   return options;
+}
+
+// Where the run kept averages of its parameters, those stand for them, as in its evaluations.
+std::vector<NamedTensor> averages_first(std::span<const NamedTensor> stored) {
+  std::map<std::string, Tensor> averages;
+  const std::string ending = optim::slot_name("", nn::kAverageSlot);
+  for (const NamedTensor& t : stored)
+    if (t.name.ends_with(ending)) averages.emplace(t.name.substr(0, t.name.size() - ending.size()), t.tensor);
+  std::vector<NamedTensor> chosen(stored.begin(), stored.end());
+  for (NamedTensor& t : chosen)
+    if (const auto it = averages.find(t.name); it != averages.end()) t.tensor = it->second;
+  return chosen;
 }
 
 }  // namespace
@@ -43,7 +57,7 @@ infer::Model saved_model(const Recipe& recipe) {
   Recipe named = recipe;
   if (named.model.empty()) named.model = checkpoint->info.model;
   const Recipe adopted = adopt_checkpoint(named, checkpoint->info);
-  infer::Model model = nn::prediction_model(prediction_options(adopted), checkpoint->tensors.tensors(),
+  infer::Model model = nn::prediction_model(prediction_options(adopted), averages_first(checkpoint->tensors.tensors()),
                                             "[checkpoint] " + checkpoint->file.path + ":");
   model.class_names = checkpoint->info.class_names;
   return model;

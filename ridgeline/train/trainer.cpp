@@ -247,7 +247,7 @@ class Trainer {
     if (!recipe_.restore_path.empty()) {
       if (!is_regular_file(recipe_.restore_path))
         throw Error("no such file: " + recipe_.restore_path + " (--restore_path)");
-      const nn::WeightMatch match =
+      const WeightMatch match =
           model_->load_weights(recipe_.restore_path, recipe_.restore_exclude, "leave them out with --restore_exclude");
       log_.line(fmt::format("restored {} of {} tensors from {}", match.loaded.size(),
                             match.loaded.size() + match.missing.size() + match.excluded.size(), recipe_.restore_path));
