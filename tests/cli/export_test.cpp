@@ -27,7 +27,7 @@ class Export : public ::testing::Test {
       const std::string p = testing::temporary_directory() + "/export";
       data::make_shapes(p + "/shapes", {.seed = 1, .train = 200, .val = 50});
       expect(
-          run("train --model=resnet20 --mode=train --max_epochs=3 --warmup_epochs=0 --batch_size=20 --lr=0.1 --ema=0.9 "
+          run("train --model=resnet20 --mode=train --max_epochs=3 --warmup_epochs=0 --batch_size=20 --lr=0.1 --ema=0.5 "
               "--data_dir=" +
               p + "/shapes --log_dir=" + p + "/log"),
           0, {});
