@@ -1,27 +1,64 @@
 #!/usr/bin/env bash
-# One training step of AlexNet, batch 128, fp32: this engine and PyTorch in turn on the same machine, and the ratio.
+# Training steps on random data: this engine and others in turn on the same machine, and the ratios.
 #
-#     RIDGELINE_TORCH_PYTHON=/path/to/python bench/peers/step.sh [ROUNDS]
+#     [RIDGELINE=build/ridgeline] [RIDGELINE_TORCH_PYTHON=...] [RIDGELINE_TF_PYTHON=...] [ROUNDS=3]
+#       [STEPS=7] bench/peers/step.sh [CASE ...]
 #
-# The interpreter needs torch and torchvision (pip install torch torchvision). ROUNDS (default 3) pairs are run.
+# A CASE is MODEL:BATCH:PRECISION (f32 or bf16), by default all of `cases` below; "curve" stands for AlexNet's batches 1
+# to 256 in both precisions. PyTorch (interpreter with torch and torchvision) runs eagerly, and compiled too with
+# COMPILED=1 (it needs a C++ compiler); TensorFlow runs AlexNet alone. Interpreters that are not given are made in
+# PEERS (default build/peers) by venv and pip, with the CPU packages of both. Of each system the best variant counts:
+# medians of its rounds.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-python=${RIDGELINE_TORCH_PYTHON:?set it to a Python that has torch and torchvision}
-rounds=${1:-3}
-results=$(mktemp)
-trap 'rm -f "$results"' EXIT
-for _ in $(seq "$rounds"); do
-  build/ridgeline bench step --model alexnet_torchvision --batch_size 128 --json | tee -a "$results"
-  # The malloc settings must be there before the interpreter starts.
-  MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=17179869184 MALLOC_TOP_PAD_=268435456 \
-    "$python" bench/peers/torch_step.py --batch_size 128 | tee -a "$results"
+cases=(alexnet_torchvision:128:f32 alexnet_torchvision:128:bf16 vgg11:32:f32 vgg11:32:bf16 resnet18:32:f32
+  resnet18:32:bf16 resnet50:32:f32 resnet50:32:bf16)
+curve=()
+for batch in 1 2 4 8 16 32 64 128 256; do
+  for precision in f32 bf16; do curve+=("alexnet_torchvision:$batch:$precision"); done
 done
-"$python" - "$results" <<'PY'
-import json, statistics, sys
-rows = [json.loads(line) for line in open(sys.argv[1])]
-ours = [r["ms_per_step"] for r in rows if "isa" in r]
-theirs = [r["ms_per_step"] for r in rows if "isa" not in r]
-ratios = [t / o for o, t in zip(ours, theirs)]
-print(f"ours {statistics.median(ours):.0f} ms, PyTorch {statistics.median(theirs):.0f} ms, "
-      f"ratio {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}, {len(ratios)} pairs)")
-PY
+chosen=()
+for argument in "$@"; do
+  if [[ $argument == curve ]]; then chosen+=("${curve[@]}"); else chosen+=("$argument"); fi
+done
+((${#chosen[@]})) || chosen=("${cases[@]}")
+peers=${PEERS:-build/peers}
+environment() {  # NAME PACKAGE ...: an interpreter with the packages
+  local python=$peers/$1/bin/python
+  if [[ ! -x $python ]]; then
+    python3 -m venv "$peers/$1" >&2
+    "$peers/$1/bin/pip" install --quiet "${@:2}" >&2
+  fi
+  echo "$python"
+}
+ridgeline=${RIDGELINE:-build/ridgeline}
+torch=${RIDGELINE_TORCH_PYTHON:-$(environment torch torch torchvision --extra-index-url https://download.pytorch.org/whl/cpu)}
+tensorflow=${RIDGELINE_TF_PYTHON:-$(environment tensorflow tensorflow-cpu)}
+results=$(mktemp)
+trap 'rm -f "$results" "$results.error"' EXIT
+# One row: the case, the system, and what it printed.
+one() {  # CASE SYSTEM COMMAND ...
+  local row
+  if row=$("${@:3}" 2>"$results.error" | grep '^{'); then
+    printf '%s\t%s\t%s\n' "$1" "$2" "$row" | tee -a "$results"
+  else
+    echo "$1 $2 failed: $(tail -n 1 "$results.error")" >&2
+  fi
+}
+# Peers keep freed memory: glibc else gives pages back after every step, which costs PyTorch some percent.
+keeping=(env MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=17179869184 MALLOC_TOP_PAD_=268435456)
+for _ in $(seq "${ROUNDS:-3}"); do
+  for c in "${chosen[@]}"; do
+    IFS=: read -r model batch precision <<<"$c"
+    what=(--model "$model" --batch_size "$batch" --precision "$precision" --steps "${STEPS:-7}")
+    one "$c" ridgeline "$ridgeline" bench step "${what[@]}" --json
+    one "$c" torch "${keeping[@]}" "$torch" bench/peers/torch_step.py "${what[@]}"
+    if [[ -n ${COMPILED:-} ]]; then
+      one "$c" torch-compiled "${keeping[@]}" "$torch" bench/peers/torch_step.py "${what[@]}" --compiled
+    fi
+    if [[ $model == alexnet_torchvision ]]; then
+      one "$c" tensorflow "${keeping[@]}" "$tensorflow" bench/peers/tensorflow_step.py "${what[@]}"
+    fi
+  done
+done
+python3 bench/peers/step_table.py "$results"

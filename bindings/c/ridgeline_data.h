@@ -19,41 +19,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ridgeline_types.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Grows when an existing function or struct changes; additions do not change it. */
 #define RIDGELINE_C_ABI 1
-
-#if defined(__GNUC__)
-#define RIDGELINE_API __attribute__((visibility("default")))
-#else
-#define RIDGELINE_API
-#endif
-
-typedef enum ridgeline_status {
-  RIDGELINE_OK = 0,
-  RIDGELINE_END = 1,      /* no further batch */
-  RIDGELINE_TIMEOUT = 2,  /* no batch in time; ask again */
-  RIDGELINE_USAGE = 3,    /* a wrong argument, handle or graph */
-  RIDGELINE_FAILURE = 4,  /* bad data, a missing file */
-  RIDGELINE_INTERNAL = 5, /* a fault of the engine itself, or no memory */
-  RIDGELINE_STATUS_IS_INT = 0x7fffffff
-} ridgeline_status;
-
-typedef enum ridgeline_dtype {
-  RIDGELINE_F64 = 0,
-  RIDGELINE_F32 = 1,
-  RIDGELINE_BF16 = 2,
-  RIDGELINE_F16 = 3,
-  RIDGELINE_U8 = 4,
-  RIDGELINE_I32 = 5,
-  RIDGELINE_I64 = 6,
-  RIDGELINE_BOOL = 7,
-  RIDGELINE_BYTES = 8, /* byte strings: see ridgeline_batch_text */
-  RIDGELINE_DTYPE_IS_INT = 0x7fffffff
-} ridgeline_dtype;
 
 /* Numbers of rows or batches that are none. */
 #define RIDGELINE_FOREVER (-1)
@@ -112,7 +85,7 @@ typedef struct ridgeline_options {
   int64_t memory_limit;      /* bytes of prepared batches; 0: the graph's hint, else 512 MiB or two batches */
   int64_t slots;             /* most batches prepared or lent at one time; 0: the graph's hint, else 8 */
   int64_t epochs;            /* passes over the data, 1; RIDGELINE_FOREVER never ends */
-  int64_t jpeg_index_memory; /* bytes for indices that make later epochs fast; 0: none; -1: a sixteenth of memory */
+  int64_t jpeg_index_memory; /* bytes for indices that make later epochs and runs fast; 0: none; -1: a 16th of memory */
   const char* start;         /* a state to go on from, as JSON; NULL: from the beginning */
   const char* bad_samples;   /* NULL or "raise"; "skip" (mask 0) or "replace" (another sample of the epoch) */
   int64_t bad_sample_budget; /* 1000: bad samples of a run; one more ends it */

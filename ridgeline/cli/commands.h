@@ -14,9 +14,12 @@ using Words = std::vector<std::string>;
 int train_command(const Words& words);
 int evaluate_command(const Words& words);
 int predict_command(const Words& words);
+int export_command(const Words& words);
 int dataset_command(const Words& words);
 int graph_command(const Words& words);
 int info_command(const Words& words);
 int bench_command(const Words& words);
+int experiment_command(const Words& words);
+int report_command(const Words& words);
 
 }  // namespace ridgeline::cli

@@ -17,6 +17,7 @@ struct BenchFlags {
   PipelineFlags pipeline;
   BadSampleFlags bad_samples;
   data::BenchOptions options;
+  std::string jpeg_index_directory = "auto";
   bool json = false;
 };
 
@@ -35,6 +36,7 @@ void print_json(const data::BenchReport& r) {
   out["bad_samples"] = r.bad_samples;
   out["jpeg_indices"] = r.stats.jpeg_indices;
   out["jpeg_index_bytes"] = r.stats.jpeg_index_bytes;
+  out["jpeg_indices_on_disk"] = r.stats.jpeg_indices_on_disk;
   out["advice"] = r.stats.advice();
   out["stages"] = nlohmann::ordered_json::array();
   for (const data::StageStats& stage : r.stats.stages) {
@@ -76,6 +78,8 @@ int run_bench(const Command& app, const BenchFlags& flags) {
   if (options.iterator.pull && (options.iterator.workers != 0 || options.iterator.autotune))
     throw Error("--pull runs without workers: leave out --workers and --autotune", ErrorKind::usage);
   options.iterator.bad_samples = finish_bad_sample_flags(app, flags.bad_samples);
+  if (flags.jpeg_index_directory != "auto")
+    options.iterator.jpeg_index_directory = flags.jpeg_index_directory == "none" ? "" : flags.jpeg_index_directory;
   Log log;
   options.iterator.log = &log;
   const data::Dataset dataset = dataset_of(app, flags.pipeline);
@@ -110,6 +114,8 @@ DatasetTool add_dataset_bench(Command& dataset) {
   app.option("--jpeg_index_memory", iterator.jpeg_index_memory,
              "bytes for the indices that let later epochs skip to their crops; 0: none; -1: a sixteenth of the "
              "memory there is");
+  app.option("--jpeg_index_directory", flags->jpeg_index_directory,
+             "folder that keeps them for later runs: auto (the user's cache folder), none, or a folder");
   app.option("--disable_pass", iterator.disabled_passes,
              "leave this pass out, to see what it is worth; may be given several times");
   app.flag("--pull", iterator.pull, "no workers: the consumer does the work itself, the reference for results");

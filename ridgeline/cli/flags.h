@@ -69,6 +69,21 @@ class Command {
   std::vector<std::unique_ptr<Command>> subcommands_;
 };
 
+// The names of a table's entries for a flag's help, by commas; entries without one are left out.
+template <class Entries, class Name>
+std::string joined_names(const Entries& entries, const Name& name_of) {
+  std::string names;
+  for (const auto& entry : entries) {
+    const std::string name(name_of(entry));
+    if (!name.empty()) names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
+}
+template <class Entries>
+std::string joined_names(const Entries& entries) {
+  return joined_names(entries, [](const auto& entry) { return entry.name; });
+}
+
 // --batch-size and --batch_size become --batch_size; values are left as they are.
 std::vector<std::string> normalize(int argc, char** argv);
 

@@ -28,14 +28,17 @@ struct Command {
   int (*run)(const ridgeline::cli::Words&);
 };
 
-constexpr std::array<Command, 7> kCommands{{
+constexpr std::array<Command, 10> kCommands{{
     {"train", "train a model, and continue where an earlier run of the same --log_dir stopped",
      ridgeline::cli::train_command},
     {"evaluate", "accuracy and loss of checkpoints on the validation part", ridgeline::cli::evaluate_command},
     {"predict", "the most probable classes of image files", ridgeline::cli::predict_command},
+    {"export", "a trained model as one file that needs nothing else", ridgeline::cli::export_command},
     {"dataset", "make, inspect, preview, pack data sets; show and time pipelines", ridgeline::cli::dataset_command},
     {"graph", "show, check, run and time a step graph from a file", ridgeline::cli::graph_command},
     {"info", "models, machine, checkpoints", ridgeline::cli::info_command},
+    {"experiment", "vary one thing between trainings and compare them in a report", ridgeline::cli::experiment_command},
+    {"report", "runs side by side: one page with tables and curves", ridgeline::cli::report_command},
     {"bench", "time the compiled step against the machine's limit", ridgeline::cli::bench_command},
 }};
 

@@ -23,13 +23,6 @@ constexpr ArgumentFlag kOptimizerFlags[] = {
 constexpr ArgumentFlag kScheduleFlags[] = {
     {"--lr_factor", "factor"}, {"--lr_decay_epochs", "decay_epochs"}, {"--lr_end", "end"}, {"--lr_power", "power"}};
 
-template <class Entries>
-std::string names_of(const Entries& entries) {
-  std::string names;
-  for (const auto& entry : entries) names += (names.empty() ? "" : ", ") + std::string(entry.name);
-  return names;
-}
-
 // A flag that is given and that `entry` does not read is a mistake.
 template <class Entry>
 void refuse_unread(const Command& app, std::span<const ArgumentFlag> flags, const char* kind, const Entry& entry) {
@@ -86,13 +79,13 @@ void add_optimization_flags(Command& app, OptimizationFlags& f, train::Recipe& r
   app.option("--max_train_steps", max_train_steps, "stop here instead of after max_epochs; 0: off").group(group);
   app.option("--warmup_epochs", r.warmup_epochs, "epochs of linear warm-up").group(group);
   app.option("--lr", r.lr, "base learning rate (0.06 for 1024 images a step, 0.015 for 256)").group(group);
-  app.option("--lr_schedule", o.schedule, names_of(optim::schedules())).group(group);
+  app.option("--lr_schedule", o.schedule, joined_names(optim::schedules())).group(group);
   app.option("--lr_factor", o.factor, "of step, multi_step and exponential").group(group);
   app.option("--lr_decay_epochs", f.decay_epochs, "of multi_step: where the rate is multiplied, by commas: 30,60,90")
       .group(group);
   app.option("--lr_end", o.end, "of cosine and polynomial: the last rate").group(group);
   app.option("--lr_power", o.power, "of polynomial; 1: a line").group(group);
-  app.option("--optimizer", o.optimizer, names_of(optim::optimizers())).group(group);
+  app.option("--optimizer", o.optimizer, joined_names(optim::optimizers())).group(group);
   app.option("--momentum", f.momentum, "of momentum, rmsprop (0 where it is not given), lars: in [0, 1)").group(group);
   app.boolean("--use_nesterov", f.nesterov, "Nesterov's form of momentum (lars: off where it is not given)")
       .group(group);
@@ -109,6 +102,18 @@ void add_optimization_flags(Command& app, OptimizationFlags& f, train::Recipe& r
              "parameters that are not trained, by pattern: 'features.*'; may be given several times")
       .group(group);
   app.option("--lr_scale", f.scaled, "PATTERN=FACTOR of the rate of some parameters; may be given several times")
+      .group(group);
+  app.option("--clip_norm", o.clip_norm, "most that the norm of all gradients may be; 0: any").group(group);
+  app.option("--clip_value", o.clip_value, "most that an element of a gradient may be; 0: any").group(group);
+  app.option("--accumulate_steps", o.accumulate_steps, "batches whose gradients make one step").group(group);
+  app.option("--loss_scale", o.loss_scale,
+             "of 16-bit runs: a number, dynamic[,INIT,FACTOR,WINDOW] or exponential,INIT,INCR_EVERY; a step that "
+             "overflows is skipped")
+      .group(group);
+  app.option("--ema", o.ema, "share of the old averages of parameters, such as 0.999; evaluations use them; 0: none")
+      .group(group);
+  app.option("--early_stopping", r.early_stopping,
+             "stop when so many evaluations were not better than the best one; 0: never")
       .group(group);
   app.option("--label_smoothing", r.label_smoothing, "in [0, 1)").group(group);
   app.option("--seed", r.seed, "of initial weights, data order, augmentation and dropout").group(group);

@@ -1,53 +1,140 @@
+#include <array>
 #include <cstdio>
 
 #include "ridgeline/cli/commands.h"
-#include "ridgeline/cli/recipe_flags.h"
+#include "ridgeline/cli/saved_model_flags.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/printable.h"
-#include "ridgeline/train/predictor.h"
+#include "ridgeline/format/text/json_value.h"
+#include "ridgeline/infer/model_file.h"
+#include "ridgeline/infer/predictor.h"
+#include "ridgeline/train/saved_model.h"
 
 namespace ridgeline::cli {
+namespace {
 
-int predict_command(const Words& words) {
-  Command app("the most probable classes of image files", "predict");
-  train::Recipe recipe;
-  std::vector<std::string> images;
+using Classes = std::vector<infer::ClassProbability>;  // the most probable first
+
+struct Shown {
   std::size_t top = 5;
   bool logits = false;
-  app.option("images", images, "JPEG or PNG files").required();
-  app.option("--model", recipe.model, "the model");
-  app.option("--checkpoint_dir", recipe.checkpoint_dir, "use its newest checkpoint");
-  app.option("--restore_path", recipe.restore_path, "use the weights of this safetensors file");
-  app.option("--num_classes", recipe.num_classes, "with --restore_path; 0: the published model's");
-  app.option("--image_size", recipe.image_size, "0: the checkpoint's or the model's own");
-  app.option("--top", top, "classes shown");
-  app.flag("--logits", logits, "show logits, in the order of the classes");
+};
+
+// A field of RFC 4180.
+std::string csv_field(const std::string& text) {
+  const std::string shown = printable(text);
+  if (shown.find_first_of(",\"") == std::string::npos) return shown;
+  std::string quoted = "\"";
+  for (const char c : shown) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::vector<double> logits_by_label(const Classes& classes) {
+  std::vector<double> logits(classes.size());
+  for (const auto& c : classes) logits[static_cast<std::size_t>(c.label)] = c.logit;
+  return logits;
+}
+
+void print_text(const std::string& image, const Classes& classes, const Shown& shown) {
+  std::printf("%s\n", printable(image).c_str());
+  if (shown.logits) {
+    for (const double logit : logits_by_label(classes)) std::printf(" %.4f", logit);
+    std::printf("\n");
+    return;
+  }
+  for (std::size_t i = 0; i < std::min(shown.top, classes.size()); ++i) {
+    std::printf("  %6.2f %%  %lld %s\n", 100 * classes[i].probability, static_cast<long long>(classes[i].label),
+                printable(classes[i].name).c_str());
+  }
+}
+
+// A line a class, or with --logits one an image.
+void print_csv(const std::string& image, const Classes& classes, const Shown& shown) {
+  if (shown.logits) {
+    std::printf("%s", csv_field(image).c_str());
+    for (const double logit : logits_by_label(classes)) std::printf(",%.9g", logit);
+    std::printf("\n");
+    return;
+  }
+  for (std::size_t i = 0; i < std::min(shown.top, classes.size()); ++i) {
+    std::printf("%s,%zu,%lld,%s,%.9g\n", csv_field(image).c_str(), i + 1, static_cast<long long>(classes[i].label),
+                csv_field(classes[i].name).c_str(), classes[i].probability);
+  }
+}
+
+// One object a line.
+void print_json(const std::string& image, const Classes& classes, const Shown& shown) {
+  JsonValue::Object object{{"image", printable(image)}};
+  if (shown.logits) {
+    JsonValue::Array logits;
+    for (const double logit : logits_by_label(classes)) logits.emplace_back(logit);
+    object.push_back({"logits", std::move(logits)});
+  } else {
+    JsonValue::Array list;
+    for (std::size_t i = 0; i < std::min(shown.top, classes.size()); ++i) {
+      JsonValue::Object one{{"label", classes[i].label}};
+      if (!classes[i].name.empty()) one.push_back({"name", printable(classes[i].name)});
+      one.push_back({"probability", classes[i].probability});
+      list.emplace_back(std::move(one));
+    }
+    object.push_back({"classes", std::move(list)});
+  }
+  std::printf("%s\n", to_json_text(JsonValue(std::move(object))).c_str());
+}
+
+struct Format {
+  std::string_view name;
+  void (*print)(const std::string& image, const Classes& classes, const Shown& shown);
+  std::string_view header;  // before the first image, without --logits
+};
+constexpr std::array<Format, 3> kFormats{
+    {{"text", print_text, ""}, {"csv", print_csv, "image,rank,label,name,probability\n"}, {"json", print_json, ""}}};
+
+const Format& format_named(const std::string& name) {
+  for (const Format& format : kFormats) {
+    if (format.name == name) return format;
+  }
+  throw Error("unknown --format '" + name + "' (allowed: text, csv, json)", ErrorKind::usage);
+}
+
+}  // namespace
+
+int predict_command(const Words& words) {
+  Command app("the most probable classes of image files: ridgeline predict MODEL.rdgm IMAGE..., or with flags",
+              "predict");
+  train::Recipe recipe;
+  std::vector<std::string> images;
+  Shown shown;
+  std::string format_name = "text";
+  app.option("images", images, "JPEG or PNG files; a model file in front (ridgeline export)").required();
+  add_saved_model_flags(app, recipe);
+  app.option("--top", shown.top, "classes shown");
+  app.option("--format", format_name, "text, csv or json (one object a line)");
+  app.flag("--logits", shown.logits, "show logits, in the order of the classes");
   if (!app.parse(words)) return 0;
-  train::check(recipe);
-  train::Predictor predictor(recipe);
+  const Format& format = format_named(format_name);
+  const bool from_file = infer::is_model_file(images.front());
+  if (from_file) {
+    for (const char* flag : {"--model", "--checkpoint_dir", "--restore_path", "--num_classes", "--image_size"}) {
+      if (app.given(flag)) {
+        throw Error(std::string(flag) + " has no meaning beside the model file " + images.front(), ErrorKind::usage);
+      }
+    }
+  }
+  const infer::Model model = from_file ? infer::read_model(images.front()) : train::saved_model(recipe);
+  if (from_file) images.erase(images.begin());
+  if (images.empty()) throw Error("give the images behind the model file", ErrorKind::usage);
+  infer::Predictor predictor(model, {.batch_size = 1});
   bool all_read = true;
+  if (!shown.logits) std::printf("%s", format.header.data());
   for (const std::string& image : images) {
-    std::vector<train::ClassProbability> classes;
     try {
-      classes = predictor.predict(image);
+      format.print(image, predictor.predict_file(image), shown);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::failure) throw;
       std::fflush(stdout);  // so that the two keep their order where both go to one place
       std::fprintf(stderr, "ridgeline predict: %s\n", printable(error.what()).c_str());
       all_read = false;
-      continue;
-    }
-    std::printf("%s\n", printable(image).c_str());
-    if (logits) {
-      std::vector<double> by_label(classes.size());
-      for (const auto& c : classes) by_label[static_cast<std::size_t>(c.label)] = c.logit;
-      for (double logit : by_label) std::printf(" %.4f", logit);
-      std::printf("\n");
-      continue;
-    }
-    for (std::size_t i = 0; i < std::min(top, classes.size()); ++i) {
-      std::printf("  %6.2f %%  %lld %s\n", 100 * classes[i].probability, static_cast<long long>(classes[i].label),
-                  printable(classes[i].name).c_str());
     }
   }
   return all_read ? 0 : 1;

@@ -5,7 +5,9 @@
 #include <cstdio>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
 #include "ridgeline/device/devices.h"
+#include "ridgeline/train/run_config.h"
 
 namespace ridgeline::cli {
 namespace {
@@ -22,12 +24,6 @@ std::vector<std::string> split(const std::string& list) {
     }
   }
   return items;
-}
-
-std::string model_names() {
-  std::string names;
-  for (const nn::ModelInfo& model : nn::all_models()) names += (names.empty() ? "" : ", ") + std::string(model.name);
-  return names;
 }
 
 void add_data_flags(Command& app, RecipeFlags& f) {
@@ -60,7 +56,7 @@ void add_data_flags(Command& app, RecipeFlags& f) {
 void add_model_flags(Command& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Model";
-  app.option("--model", r.model, model_names()).group(group);
+  app.option("--model", r.model, joined_names(nn::all_models())).group(group);
   app.option("--alexnet_version,--version", f.alexnet_version,
              "initial weights of alexnet: he_uniform (default), xavier, he_uniform_custom")
       .group(group);
@@ -81,6 +77,9 @@ void add_loop_flags(Command& app, RecipeFlags& f) {
   const char* group = "Run";
   app.option("--mode", f.mode, "train, evaluate or train_and_evaluate").group(group);
   app.option("--preset", f.preset, "flags by name, before all others: alexnet_1p, alexnet_8p, shapes").group(group);
+  app.option("--run_config", f.run_config,
+             "JSON file with options of the original's run configuration, before all other flags")
+      .group(group);
   app.option("--iterations_per_loop", r.iterations_per_loop, "steps without the host; 0: an epoch's, at most 100")
       .group(group);
   app.option("--epochs_between_evals", r.epochs_between_evals, "of train_and_evaluate").group(group);
@@ -105,6 +104,12 @@ void add_execution_flags(Command& app, RecipeFlags& f) {
       .group(group);
   add_device_flags(app, r, group);
   add_precision_flags(app, r.precision, group);
+  app.option("--amp_level", r.precision.amp_level, "in the place of a precision mode: O0, O1, O2, O3 or auto")
+      .group(group);
+  app.option("--accelerate_train_mode", f.accelerate_train_mode,
+             "experimental: fast or fast1 (16 bits first, f16 or bf16), step or loss, and a ratio: 'fast1|step|0.9'")
+      .group(group);
+  app.option("--final_loss", f.final_loss, "the loss that accelerate_train_mode by loss aims at").group(group);
   add_promise_flags(app, r, group);
   app.boolean("--fusion", r.fusion, "merge chains of elementwise ops").group(group);
   app.option("--memory_limit", r.memory_limit,
@@ -177,11 +182,7 @@ void add_device_flags(Command& app, train::Recipe& recipe, const std::string& gr
 
 void add_precision_flags(Command& app, train::PrecisionOptions& precision, const std::string& group) {
   const auto names = [](std::string_view PrecisionMode::*column) {
-    std::string list;
-    for (const PrecisionMode& mode : precision_modes()) {
-      if (!(mode.*column).empty()) list += (list.empty() ? "" : ", ") + std::string(mode.*column);
-    }
-    return list;
+    return joined_names(precision_modes(), [column](const PrecisionMode& mode) { return mode.*column; });
   };
   app.option("--precision_mode", precision.mode, names(&PrecisionMode::name)).group(group);
   app.option("--precision_mode_v2", precision.mode_v2,
@@ -219,6 +220,22 @@ void add_recipe_flags(Command& app, RecipeFlags& flags) {
   add_execution_flags(app, flags);
 }
 
+std::vector<std::string> with_run_config(const std::vector<std::string>& words) {
+  const std::string flag = "--run_config";
+  std::string path;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].starts_with(flag + "=")) path = words[i].substr(flag.size() + 1);
+    if (words[i] == flag && i + 1 < words.size()) path = words[i + 1];
+  }
+  if (path.empty()) return words;
+  const train::RunConfig config = train::read_run_config(read_file(path), "[run_config] " + path);
+  for (const std::string& warning : config.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  std::vector<std::string> all;
+  for (const auto& [name, value] : config.settings) all.push_back(fmt::format("--{}={}", name, value));
+  all.insert(all.end(), words.begin(), words.end());
+  return all;
+}
+
 train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
   apply_preset(app, f);
   refuse_unsupported(f);
@@ -226,6 +243,8 @@ train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
     if (app.given(flag)) std::fprintf(stderr, "warning: %s has no effect\n", flag);
   }
   train::Recipe& r = f.recipe;
+  // Random pixels have no validation part.
+  if (r.synthetic && !app.given("--mode") && f.mode == "train_and_evaluate") f.mode = "train";
   r.mode = train::parse_mode(f.mode);
   r.label_base = data::parse_label_base(f.label_base);
   r.bad_samples = finish_bad_sample_flags(app, f.bad_samples);
@@ -237,6 +256,8 @@ train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
     }
     r.model_options.final_relu = f.final_relu == "True";
   }
+  r.experimental = train::ExperimentalConfig(f.accelerate_train_mode);
+  if (app.given("--final_loss")) r.final_loss = f.final_loss;
   if (app.given("--max_train_steps") && f.max_train_steps != 0) r.max_train_steps = f.max_train_steps;
   r.restore_exclude = split(f.restore_exclude);
   finish_optimization_flags(app, f.optimization, r);

@@ -15,6 +15,7 @@ struct RecipeFlags {
   train::Recipe recipe;
   std::string mode = "train_and_evaluate";
   std::string preset;
+  std::string run_config;
   std::string alexnet_version;
   std::string label_base = "auto";
   BadSampleFlags bad_samples;
@@ -22,6 +23,8 @@ struct RecipeFlags {
   std::string dtype = "tf.float32";
   std::string restore_exclude = "dense_2";
   std::string final_relu;
+  std::string accelerate_train_mode;
+  double final_loss = 0;
   double dropout_keep = 0;
   std::int64_t max_train_steps = 0;
   std::int64_t rank_size = 1;
@@ -38,6 +41,8 @@ void add_precision_flags(Command& app, train::PrecisionOptions& precision, const
 // What kernels must promise.
 void add_promise_flags(Command& app, train::Recipe& recipe, const std::string& group);
 void add_recipe_flags(Command& app, RecipeFlags& flags);
+// The words of the command line, behind what the file of their --run_config says, as flags: the last of two counts.
+std::vector<std::string> with_run_config(const std::vector<std::string>& words);
 // The recipe as given; refuses what is not supported, warns once where a flag has no effect, checks ranges.
 train::Recipe finish_recipe(const Command& app, RecipeFlags& flags);
 

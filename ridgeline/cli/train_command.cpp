@@ -79,7 +79,7 @@ int train_command(const Words& words) {
   Command app("train a model", "train");
   RecipeFlags flags;
   add_recipe_flags(app, flags);
-  if (!app.parse(words)) return 0;
+  if (!app.parse(with_run_config(words))) return 0;
   return run(finish_recipe(app, flags));
 }
 
@@ -87,7 +87,7 @@ int evaluate_command(const Words& words) {
   Command app("accuracy and loss of checkpoints on the validation part", "evaluate");
   RecipeFlags flags;
   add_recipe_flags(app, flags);
-  if (!app.parse(words)) return 0;
+  if (!app.parse(with_run_config(words))) return 0;
   if (app.given("--mode") && flags.mode != "evaluate") train::parse_mode(flags.mode);
   flags.mode = "evaluate";
   return run(finish_recipe(app, flags));

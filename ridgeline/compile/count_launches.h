@@ -17,7 +17,8 @@ struct LaunchCounts {
   std::size_t bytes() const { return read + written; }
 };
 
-// Copies, conversions and derived forms included, the latter as in a step behind an update.
+// Copies, conversions and derived forms included, the latter as in a step behind an update. What is computed once a
+// load (constant_values.h) is left out.
 LaunchCounts count_launches(const Plan& plan);
 
 }  // namespace ridgeline

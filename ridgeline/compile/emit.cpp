@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "ridgeline/compile/constant_values.h"
 #include "ridgeline/compile/first_accepting.h"
 #include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/graph/pass/derived_casts.h"
@@ -18,6 +19,9 @@ class Emitter {
     plan_.graph = std::move(graph);
     plan_.buffer_of_value.assign(plan_.graph.values.size(), -1);
     casts_ = derived_casts(plan_.graph);
+    ConstantValues constants = constant_values(plan_.graph);
+    constant_ = std::move(constants.values);
+    plan_.constant_sources = std::move(constants.sources);
     plan_.devices.push_back(&target.device);
     if (&target.cpu != &target.device) plan_.devices.push_back(&target.cpu);
   }
@@ -30,8 +34,10 @@ class Emitter {
       emit_node(plan_.graph.nodes[i], choices_[i]);
     }
     node_ = -1;
+    in_constant_ = false;
     place_returns();
     write_updates();
+    keep_constants();
     return std::move(plan_);
   }
 
@@ -97,9 +103,14 @@ class Emitter {
       if (reachable(copy, device) && buffer(copy).layout == layout) return copy;
     }
     const bool stored = buffer(current).home == BufferHome::store;
+    const bool passing = stored && in_constant_ && reachable(current, device);  // read once a load: no form of its own
     if (buffer(current).layout != layout) {
       const std::size_t first = plan_.launches.size();
       current = convert(current, layout, id);
+      if (passing) {
+        mark_constant(first);
+        return current;
+      }
       keep(id, current, stored, first);
     }
     if (!reachable(current, device)) {
@@ -158,9 +169,32 @@ class Emitter {
   // Remembers a copy of `id`, which the launches from `first` on make.
   void keep(ValueId id, int copy, bool stored, std::size_t first) {
     copies_[id].push_back(copy);
-    if (!stored) return;
+    if (!stored) {
+      if (is_constant(id)) mark_constant(first);
+      return;
+    }
     buffer(copy).home = BufferHome::derived;
     for (std::size_t i = first; i < plan_.launches.size(); ++i) plan_.launches[i].derives = copy;
+  }
+
+  bool is_constant(ValueId id) const { return constant_[static_cast<std::size_t>(id)]; }
+
+  void mark_constant(std::size_t first) {
+    for (std::size_t i = first; i < plan_.launches.size(); ++i) plan_.launches[i].constant = true;
+  }
+
+  // What constant launches give to others stays in memory of its own.
+  void keep_constants() {
+    std::set<int> made, read(plan_.buffer_of_return.begin(), plan_.buffer_of_return.end());
+    for (const Launch& launch : plan_.launches) {
+      if (launch.constant)
+        made.insert(launch.outputs.begin(), launch.outputs.end());
+      else
+        read.insert(launch.inputs.begin(), launch.inputs.end());
+    }
+    for (int b : made) {
+      if (read.contains(b) && buffer(b).home == BufferHome::arena) buffer(b).home = BufferHome::kept;
+    }
   }
 
   int add_copy(int from, Device* device, ValueId id) {
@@ -219,6 +253,7 @@ class Emitter {
         return;
       }
     }
+    in_constant_ = is_constant(node.outputs[0]) && !rounds_parameter;
     const std::size_t first = plan_.launches.size();
     if (!choice.kernel) {
       buffer_of(node.outputs[0]) = buffer_of(node.inputs[0]);  // a view
@@ -237,6 +272,7 @@ class Emitter {
     }
     launch.scratch = add_scratch(*choice.kernel, choice.device);
     launch.kernel = std::move(choice.kernel);
+    launch.constant = in_constant_;
     plan_.launches.push_back(std::move(launch));
     if (rounds_parameter) {
       const int made = buffer_of(node.outputs[0]);
@@ -339,6 +375,8 @@ class Emitter {
   std::map<std::pair<ValueId, DType>, ValueId> forms_;
   std::map<ValueId, int> maker_;  // of those: the node
   std::map<ValueId, int> aside_;  // copies of arguments, made before the first op
+  std::vector<bool> constant_;    // by value: computed from stored values alone
+  bool in_constant_ = false;      // the node in progress gives such a value
   int node_ = -1;
 };
 

@@ -2,6 +2,7 @@
 
 #include "ridgeline/compile/emit.h"
 #include "ridgeline/compile/settle_layouts.h"
+#include "ridgeline/compile/update_forms.h"
 
 namespace ridgeline {
 namespace {
@@ -29,6 +30,7 @@ Lowering lower(Graph graph, const Target& target, ParameterStore& store, const N
   if (!placement.moved.empty()) warnings.push_back(moved_line(placement, target));
   fix_homes(graph, layouts.groups(), store);
   Plan plan = emit(std::move(graph), std::move(choices), target, store);
+  let_updates_write_forms(plan, target);
   plan.warnings = std::move(warnings);
   return {std::move(plan), {}};
 }

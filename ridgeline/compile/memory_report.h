@@ -12,7 +12,7 @@ namespace ridgeline {
 struct MemoryReport {
   std::size_t parameters = 0;
   std::size_t states = 0;
-  std::size_t derived = 0;  // forms of parameters and states in other layouts or on other devices
+  std::size_t derived = 0;  // forms of parameters and states, and what is computed of those alone
   std::size_t inputs = 0;
   std::size_t activations = 0;       // the sum over all intermediate values
   std::size_t gradients = 0;         // those of them that differentiation made

@@ -16,6 +16,7 @@ enum class BufferHome {
   arena,    // planned memory of the program, shared over time
   store,    // a parameter or state of the store, `name`
   derived,  // a form of a stored value, kept until the value changes (parameter_store.h)
+  kept,     // the program's own, made of stored values and kept until one of them changes (constant_values.h)
   input,    // memory of the caller, `name`
 };
 
@@ -44,9 +45,11 @@ struct Launch {
   std::vector<int> inputs;  // buffers
   std::vector<int> outputs;
   int scratch = -1;
-  int node = -1;          // of the graph; the launch serves it
-  bool converts = false;  // a change of layout in front of the node, not the node itself
-  int derives = -1;       // the derived buffer that it helps to make: left out while that is up to date
+  int node = -1;                  // of the graph; the launch serves it
+  bool converts = false;          // a change of layout in front of the node, not the node itself
+  bool constant = false;          // made of stored values alone: left out while those are the same
+  int derives = -1;               // the derived buffer that it helps to make: left out while that is up to date
+  std::vector<int> writes_forms;  // of its outputs: derived buffers that it leaves as of the parameter's next version
 };
 
 struct Plan {
@@ -57,7 +60,8 @@ struct Plan {
   std::vector<int> buffer_of_return;     // of the graph: arena memory in plain rows
   std::vector<std::size_t> arena_bytes;  // a device each, in the order of `devices`
   std::vector<Device*> devices;
-  std::vector<std::string> warnings;  // what makes the program slow: a line each
+  std::vector<std::string> constant_sources;  // stored values of which constant launches are made
+  std::vector<std::string> warnings;          // what makes the program slow: a line each
 };
 
 }  // namespace ridgeline

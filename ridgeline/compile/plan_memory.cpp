@@ -98,7 +98,7 @@ MemoryReport plan_memory(Plan& plan, bool reuse) {
   MemoryReport report;
   for (const Buffer& b : plan.buffers) {
     if (b.home == BufferHome::input) report.inputs += b.bytes;
-    if (b.home == BufferHome::derived) report.derived += b.bytes;
+    if (b.home == BufferHome::derived || b.home == BufferHome::kept) report.derived += b.bytes;
     if (b.home == BufferHome::arena && b.first >= 0) {
       if (b.scratch)
         report.scratch = std::max(report.scratch, b.bytes);

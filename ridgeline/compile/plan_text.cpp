@@ -17,6 +17,7 @@ std::string describe(const Buffer& b) {
     case BufferHome::arena: text = b.scratch ? "scratch" : "arena"; break;
     case BufferHome::store: text = "store " + b.name + ":"; break;
     case BufferHome::derived: text = "derived " + b.name + ":"; break;
+    case BufferHome::kept: text = "kept"; break;
     case BufferHome::input: text = "input " + b.name + ":"; break;
   }
   text += " " + b.type.to_string() + " on " + std::string(b.device->name());
@@ -24,7 +25,9 @@ std::string describe(const Buffer& b) {
 }
 
 std::string describe(const Plan& plan, const Launch& launch) {
-  std::string text = launch.derives >= 0 ? "derive " + buffer_name(launch.derives) + ": " : "";
+  std::string text = launch.derives >= 0 ? "derive " + buffer_name(launch.derives) + ": "
+                     : launch.constant   ? "once: "
+                                         : "";
   const std::string moves = list(launch.inputs) + " -> " + list(launch.outputs);
   if (launch.kind == LaunchKind::copy) return text + "copy " + moves;
   if (launch.converts || launch.node < 0) {
@@ -33,7 +36,8 @@ std::string describe(const Plan& plan, const Launch& launch) {
     const Node& node = plan.graph.nodes[static_cast<std::size_t>(launch.node)];
     text += node.op + (node.name == node.op ? "" : " \"" + node.name + "\"");
   }
-  return text + " on " + std::string(launch.device->name()) + ": " + moves;
+  text += " on " + std::string(launch.device->name()) + ": " + moves;
+  return launch.writes_forms.empty() ? text : text + ", forms " + list(launch.writes_forms);
 }
 
 std::vector<bool> used_buffers(const Plan& plan) {

@@ -25,13 +25,22 @@ struct Program::State {
   struct Form {
     const ParameterStore::Entry* entry = nullptr;
     std::shared_ptr<DerivedForm> form;
-    bool stale = true;  // made in this run
+    bool stale = true;     // made in this run
+    bool updated = false;  // by the launch that updates the entry
   };
-  std::map<int, Form> forms;                    // by buffer
-  std::vector<const Form*> form_of_launch;      // by launch: the form that it helps to make, or null
-  std::vector<ParameterStore::Entry*> written;  // entries that a run changes
-  std::vector<std::int64_t> runs;               // by launch
-  std::vector<bool> ran;                        // by launch: in the last run
+  std::map<int, Form> forms;                          // by buffer
+  std::vector<const Form*> form_of_launch;            // by launch: the form that it helps to make, or null
+  std::vector<ParameterStore::Entry*> written;        // entries that a run changes
+  std::map<int, std::unique_ptr<DeviceMemory>> kept;  // by buffer
+  struct Source {
+    const ParameterStore::Entry* entry;
+    std::uint64_t version = 0;  // of which the constant launches were made; 0: never
+  };
+  std::vector<Source> constant_sources;
+  bool constants_made = false;     // in any run
+  bool constants_stale = true;     // made in this run
+  std::vector<std::int64_t> runs;  // by launch
+  std::vector<bool> ran;           // by launch: in the last run
 
   // What a run leaves, however it ends: the values that it may have written are new ones, and forms count as made only
   // by a run that came to its end.
@@ -42,7 +51,14 @@ struct Program::State {
       for (auto& [buffer, form] : state.forms) {
         if (form.stale) form.form->version = complete ? form.entry->version : 0;
       }
+      if (state.constants_stale) {
+        for (Source& source : state.constant_sources) source.version = complete ? source.entry->version : 0;
+      }
+      state.constants_made = state.constants_made || complete;
       for (ParameterStore::Entry* entry : state.written) ++entry->version;
+      for (auto& [buffer, form] : state.forms) {
+        if (form.updated) form.form->version = complete ? form.entry->version : 0;
+      }
     }
   };
 };
@@ -61,13 +77,18 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
   ParameterStore& store = session_.parameters();
   for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
     const Buffer& b = plan_.buffers[i];
+    if (b.home == BufferHome::kept) state_->kept[static_cast<int>(i)] = b.device->allocate(b.bytes);
     if (b.home != BufferHome::derived) continue;
     state_->forms[static_cast<int>(i)] = {&store.entry(b.name),
                                           store.derived(b.name, b.type.dtype, *b.device, b.layout)};
   }
+  for (const std::string& name : plan_.constant_sources) state_->constant_sources.push_back({&store.entry(name)});
   for (const Update& update : plan_.graph.updates) {
     if (update.next == update.current) continue;
     state_->written.push_back(&store.entry(plan_.graph.value(update.current).name));
+  }
+  for (const Launch& launch : plan_.launches) {
+    for (int b : launch.writes_forms) state_->forms.at(b).updated = true;
   }
   const std::size_t count = plan_.launches.size();
   state_->input_addresses.resize(count);
@@ -98,6 +119,7 @@ void* Program::address(int index) const {
   const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
   switch (b.home) {
     case BufferHome::derived: return state_->forms.at(index).form->memory->address();
+    case BufferHome::kept: return state_->kept.at(index)->address();
     case BufferHome::store: return session_.parameters().entry(b.name).memory->address();
     case BufferHome::input: return const_cast<void*>(state_->inputs.at(b.name).value.raw());  // kernels only read it
     case BufferHome::arena: break;
@@ -138,12 +160,15 @@ bool Program::run() {
   const ComputeScope team(session_.compute_threads());
   session_.parameters().fill_zeros();
   for (auto& [buffer, form] : state_->forms) form.stale = form.form->version != form.entry->version;
+  state_->constants_stale =
+      !state_->constants_made || std::any_of(state_->constant_sources.begin(), state_->constant_sources.end(),
+                                             [](const auto& s) { return s.version != s.entry->version; });
   State::Ending ending{*state_};
   for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
     if (session_.stop_flag().load(std::memory_order_relaxed)) return false;
     const Launch& launch = plan_.launches[i];
     const State::Form* form = state_->form_of_launch[i];
-    state_->ran[i] = form == nullptr || form->stale;
+    state_->ran[i] = !(form ? !form->stale : launch.constant && !state_->constants_stale);
     if (!state_->ran[i]) {
       state_->milliseconds[i] = 0;
       continue;

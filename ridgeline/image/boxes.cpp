@@ -77,6 +77,43 @@ void warp_boxes(std::span<ObjectBox> boxes, Size image, const AffineMatrix& matr
   }
 }
 
+void perspective_boxes(std::span<ObjectBox> boxes, Size image, const PerspectiveCoefficients& k) {
+  check_image(image);
+  // Of the matrix {k0 k1 k2, k3 k4 k5, k6 k7 1}, which leads from result to source, by its adjugate.
+  const double a = k[4] - k[5] * k[7], b = k[2] * k[7] - k[1], c = k[1] * k[5] - k[2] * k[4];
+  const double d = k[5] * k[6] - k[3], e = k[0] - k[2] * k[6], f = k[2] * k[3] - k[0] * k[5];
+  const double g = k[3] * k[7] - k[4] * k[6], h = k[1] * k[6] - k[0] * k[7], i = k[0] * k[4] - k[1] * k[3];
+  const double determinant = k[0] * a + k[1] * d + k[2] * g;
+  if (!(std::fabs(determinant) > 1e-12)) throw Error("[boxes] the warp's matrix has no inverse");
+  // The smallest upright box around the warped corners; false where one lies on or behind the horizon.
+  const auto warped = [&](ObjectBox& box) {
+    double left = INFINITY, right = -INFINITY, top = INFINITY, bottom = -INFINITY;
+    for (const auto& [x, y] :
+         {std::pair{box.xmin, box.ymin}, {box.xmax, box.ymin}, {box.xmax, box.ymax}, {box.xmin, box.ymax}}) {
+      const double px = double{x} * image.width, py = double{y} * image.height;
+      const double below = (g * px + h * py + i) / determinant;
+      if (!(below > 1e-9)) return false;
+      const double to_x = (a * px + b * py + c) / determinant / below;
+      const double to_y = (d * px + e * py + f) / determinant / below;
+      left = std::min(left, to_x), right = std::max(right, to_x);
+      top = std::min(top, to_y), bottom = std::max(bottom, to_y);
+    }
+    box = {static_cast<float>(top / image.height), static_cast<float>(left / image.width),
+           static_cast<float>(bottom / image.height), static_cast<float>(right / image.width)};
+    return true;
+  };
+  for (ObjectBox& box : boxes) {
+    if (warped(box)) continue;
+    clip_boxes({&box, 1});
+    if (!warped(box)) box = {0, 0, 0, 0};
+  }
+}
+
+void augment_boxes(std::span<ObjectBox> boxes, Size image, const AugmentStep& step) {
+  if (step.op == Augment::rotate) return rotate_boxes(boxes, image, plan_rotation(image, step.magnitude));
+  if (const std::optional<AffineMatrix> matrix = augment_matrix(step)) warp_boxes(boxes, image, *matrix, image);
+}
+
 void rotate_boxes(std::span<ObjectBox> boxes, Size image, const Rotation& rotation) {
   using Kind = Rotation::Kind;
   switch (rotation.kind) {

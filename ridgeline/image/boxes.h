@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "ridgeline/image/augment/augment.h"
 #include "ridgeline/image/augment/border.h"
 #include "ridgeline/image/augment/rotate.h"
 #include "ridgeline/image/geometry.h"
@@ -23,6 +24,11 @@ void flip_boxes_vertical(std::span<ObjectBox> boxes);
 // The smallest upright box around the warped one. An Error for a matrix that has no inverse.
 void warp_boxes(std::span<ObjectBox> boxes, Size image, const AffineMatrix& matrix, Size out);
 void rotate_boxes(std::span<ObjectBox> boxes, Size image, const Rotation& rotation);
+// The same for a perspective warp. A box that reaches behind the horizon is cut to the image first; one of which
+// nothing is left in front becomes empty.
+void perspective_boxes(std::span<ObjectBox> boxes, Size image, const PerspectiveCoefficients& coefficients);
+// For an operation of a policy: those that move no pixel leave boxes alone.
+void augment_boxes(std::span<ObjectBox> boxes, Size image, const AugmentStep& step);
 
 // Cuts off what lies outside 0..1; a box that lies outside as a whole becomes empty, at the border.
 void clip_boxes(std::span<ObjectBox> boxes);

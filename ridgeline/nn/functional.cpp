@@ -1,5 +1,6 @@
 #include "ridgeline/nn/functional.h"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,25 @@ Value conv2d(Value x, Value kernel, Value bias, const Conv2dOptions& options, co
 }
 
 Value dense(Value x, Value weights, Value bias, const At& at) { return apply("dense", {x, weights, bias}, {}, at); }
+
+Value activate(Value x, Activation activation, const At& at) {
+  struct Row {
+    Activation activation;
+    const char* op;
+    Attributes attributes;
+  };
+  static const std::array<Row, 7> rows{{{Activation::relu, "relu", {}},
+                                        {Activation::relu6, "relu6", {}},
+                                        {Activation::sigmoid, "sigmoid", {}},
+                                        {Activation::tanh, "tanh", {}},
+                                        {Activation::silu, "silu", {}},
+                                        {Activation::gelu, "gelu", {}},
+                                        {Activation::gelu_tanh, "gelu", {{"approximate", std::string("tanh")}}}}};
+  for (const Row& row : rows) {
+    if (row.activation == activation) return x.builder().apply_at(Location::of(at), row.op, {x}, row.attributes);
+  }
+  return x;
+}
 
 Value relu(Value x, const At& at) { return apply("relu", {x}, {}, at); }
 

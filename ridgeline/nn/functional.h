@@ -39,6 +39,9 @@ struct Conv2dOptions {
 Value conv2d(Value x, Value kernel, Value bias, const Conv2dOptions& options = {}, const At& at = At::current());
 // x [N,C], weights [K,C], bias [K] or undefined.
 Value dense(Value x, Value weights, Value bias, const At& at = At::current());
+// What follows a layer. gelu is that of erf; gelu_tanh its approximation, as some published models have it.
+enum class Activation { none, relu, relu6, sigmoid, tanh, silu, gelu, gelu_tanh };
+Value activate(Value x, Activation activation, const At& at = At::current());
 Value relu(Value x, const At& at = At::current());
 
 struct PoolOptions {

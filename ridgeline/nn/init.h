@@ -6,17 +6,12 @@
 
 #include <cstdint>
 
+#include "ridgeline/compile/parameter_spec.h"
 #include "ridgeline/core/shape.h"
 
 namespace ridgeline::nn {
 
-struct Init {
-  enum class Rule { constant, uniform, normal };
-  Rule rule = Rule::constant;
-  double amount = 0;  // the constant; the bound b of U(-b,b); the standard deviation of N(0,amount)
-
-  bool zeros() const { return rule == Rule::constant && amount == 0; }
-};
+using ridgeline::Init;
 
 // Inputs and outputs of one unit: [K,R,S,C] has R*S*C and R*S*K, [out,in] has in and out.
 struct Fans {

@@ -1,5 +1,6 @@
 #include "ridgeline/nn/layers.h"
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/core/random.h"
 
 namespace ridgeline::nn {
@@ -25,31 +26,42 @@ Weights declare(ModelContext& context, const std::string& name, Shape shape, boo
 }  // namespace
 
 Value conv_layer(ModelContext& context, Value x, const ConvLayer& layer, const At& at) {
+  const std::int64_t channels = x.shape()[-1];
+  if (layer.groups < 1 || channels % layer.groups != 0) {
+    throw Error("[conv_layer] " + layer.name + ": the image has " + std::to_string(channels) +
+                " channels, which groups=" + std::to_string(layer.groups) + " does not divide");
+  }
   const Weights weights =
-      declare(context, layer.name, {layer.out, layer.kernel.height, layer.kernel.width, x.shape()[-1]}, layer.bias,
-              layer.weight_init, layer.bias_init, layer.suffixes);
+      declare(context, layer.name, {layer.out, layer.kernel.height, layer.kernel.width, channels / layer.groups},
+              layer.bias, layer.weight_init, layer.bias_init, layer.suffixes);
+  Value y;
+  {
+    const GraphBuilder::Scope scope(context.builder, layer.name);
+    y = conv2d(x, weights.weight, weights.bias,
+               {.stride = layer.stride, .pad = layer.pad, .dilation = layer.dilation, .groups = layer.groups}, at);
+  }
+  if (layer.norm) y = batch_norm_layer(context, y, *layer.norm, at);
   const GraphBuilder::Scope scope(context.builder, layer.name);
-  const Value y = conv2d(x, weights.weight, weights.bias, {.stride = layer.stride, .pad = layer.pad}, at);
-  return layer.relu ? relu(y, at) : y;
+  return activate(y, layer.activation, at);
 }
 
 Value dense_layer(ModelContext& context, Value x, const DenseLayer& layer, const At& at) {
   const Weights weights = declare(context, layer.name, {layer.out, x.shape()[-1]}, true, layer.weight_init,
                                   layer.bias_init, layer.suffixes);
   const GraphBuilder::Scope scope(context.builder, layer.name);
-  const Value y = dense(x, weights.weight, weights.bias, at);
-  return layer.relu ? relu(y, at) : y;
+  return activate(dense(x, weights.weight, weights.bias, at), layer.activation, at);
 }
 
-Value batch_norm_layer(ModelContext& context, Value x, const std::string& name, const At& at) {
+Value batch_norm_layer(ModelContext& context, Value x, const BatchNormLayer& layer, const At& at) {
   const Shape channels = {x.shape()[-1]};
-  const Value gamma = context.parameter(name + ".weight", channels, ones());
-  const Value beta = context.parameter(name + ".bias", channels, zeros());
-  const Value mean = context.statistic(name + ".running_mean", channels, zeros());
-  const Value variance = context.statistic(name + ".running_var", channels, ones());
-  const GraphBuilder::Scope scope(context.builder, name);
-  if (!context.training) return batch_norm_eval(x, gamma, beta, mean, variance, BatchNormOptions{}.epsilon, at);
-  const BatchNormResult result = batch_norm_train(x, gamma, beta, mean, variance, {}, at);
+  const Value gamma = context.parameter(layer.name + ".weight", channels, ones());
+  const Value beta = context.parameter(layer.name + ".bias", channels, zeros());
+  const Value mean = context.statistic(layer.name + ".running_mean", channels, zeros());
+  const Value variance = context.statistic(layer.name + ".running_var", channels, ones());
+  const GraphBuilder::Scope scope(context.builder, layer.name);
+  if (!context.training) return batch_norm_eval(x, gamma, beta, mean, variance, layer.epsilon, at);
+  const BatchNormResult result =
+      batch_norm_train(x, gamma, beta, mean, variance, {.momentum = layer.momentum, .epsilon = layer.epsilon}, at);
   context.builder.update(mean, result.running_mean);
   context.builder.update(variance, result.running_variance);
   return result.y;

@@ -4,6 +4,7 @@
 // <name><suffix of weight or bias> and names its ops "<name>/...". Rules of initialisation are functions of the fans.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,14 +26,25 @@ struct Suffixes {
 inline constexpr Suffixes kTorchSuffixes = {".weight", ".bias"};
 inline constexpr Suffixes kTensorFlowSuffixes = {"/kernel", "/bias"};
 
+// Scale 1 and shift 0 at first; statistics of the batch in training, which also moves the running ones.
+struct BatchNormLayer {
+  std::string name;
+  double momentum = 0.1;  // weight of the new batch in the running statistics
+  double epsilon = 1e-5;
+};
+Value batch_norm_layer(ModelContext& context, Value x, const BatchNormLayer& layer, const At& at = At::current());
+
 struct ConvLayer {
   std::string name;
   std::int64_t out = 0;
   Extent kernel = 3;
   Extent stride = 1;
   Padding pad = 0;
+  Extent dilation = 1;
+  std::int64_t groups = 1;
   bool bias = true;
-  bool relu = false;
+  std::optional<BatchNormLayer> norm = {};  // between the convolution and its activation
+  Activation activation = Activation::none;
   InitRule weight_init = scaled_uniform;
   InitRule bias_init = scaled_uniform;  // of the fans of the kernel
   Suffixes suffixes = kTorchSuffixes;
@@ -42,15 +54,12 @@ Value conv_layer(ModelContext& context, Value x, const ConvLayer& layer, const A
 struct DenseLayer {
   std::string name;
   std::int64_t out = 0;
-  bool relu = false;
+  Activation activation = Activation::none;
   InitRule weight_init = scaled_uniform;
   InitRule bias_init = scaled_uniform;
   Suffixes suffixes = kTorchSuffixes;
 };
 Value dense_layer(ModelContext& context, Value x, const DenseLayer& layer, const At& at = At::current());
-
-// Scale 1 and shift 0 at first; statistics of the batch in training, which also moves the running ones.
-Value batch_norm_layer(ModelContext& context, Value x, const std::string& name, const At& at = At::current());
 
 // Drops in training only. The mask is keyed by (seed, name), so each dropout of a model needs a name of its own.
 Value dropout_layer(ModelContext& context, Value x, const std::string& name, double keep_prob,

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ridgeline/image/normalize.h"
+#include "ridgeline/infer/preprocess.h"
 #include "ridgeline/nn/module.h"
 
 namespace ridgeline::nn {
@@ -24,16 +25,8 @@ struct ModelOptions {
   std::optional<bool> final_relu = {};      // `alexnet` only: a relu on the logits, on unless said otherwise
 };
 
-// How an image becomes the square that is classified.
-enum class ResizeRule {
-  exact,       // both sides to `resize`, the aspect ratio ignored
-  short_side,  // the short side to `resize`, the aspect ratio kept
-};
-struct EvaluationTransform {
-  ResizeRule rule = ResizeRule::short_side;
-  int resize = 256;  // equal to `crop` and rule exact: an image of that size is taken as it is
-  int crop = 224;    // the central square
-};
+using infer::EvaluationTransform;
+using infer::ResizeRule;
 
 // One link of a chain of convolutions and pools: what they do to a side of the image.
 struct Window {

@@ -9,30 +9,15 @@
 #include <string_view>
 #include <vector>
 
+#include "ridgeline/compile/parameter_spec.h"
 #include "ridgeline/core/tensor.h"
 #include "ridgeline/graph/ir/builder.h"
 #include "ridgeline/nn/init.h"
 
 namespace ridgeline::nn {
 
-enum class ParameterRole {
-  trainable,  // a param of the graph, updated by the optimizer
-  statistic,  // batch-norm mean or variance: a state, updated by training's forward pass
-  slot,       // an optimizer's memory of one parameter: a state
-  counter,    // global_step: a state
-};
-
-// One param or state argument of a step, by its name in the graph and in files.
-struct ParameterSpec {
-  std::string name;
-  Shape shape;  // logical: kernels [K,R,S,C/groups], dense weights [out,in]
-  Init init;
-  ParameterRole role = ParameterRole::trainable;
-  DType dtype = DType::f32;
-  bool decay = true;  // counted by the L2 penalty
-
-  bool trainable() const { return role == ParameterRole::trainable; }
-};
+using ridgeline::ParameterRole;
+using ridgeline::ParameterSpec;
 
 // The value at the start of a run: a pure function of (seed, name, shape, rule), whatever was declared before and
 // however many threads there are.

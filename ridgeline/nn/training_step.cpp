@@ -1,6 +1,7 @@
 #include "ridgeline/nn/training_step.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "ridgeline/core/error.h"
@@ -41,15 +42,37 @@ Value declare_labels(GraphBuilder& builder, const StepOptions& options) {
   return builder.input(kLabelsInput, {DType::i32, {options.batch_size}});
 }
 
-Value build_model(GraphBuilder& builder, const StepOptions& options, bool training, Value images, Value step,
-                  std::vector<ParameterSpec>& parameters) {
-  ModelContext context{.builder = builder,
-                       .training = training,
-                       .images = images,
-                       .step = step,
-                       .seed = options.seed,
-                       .parameters = parameters};
+Value logits_of(ModelContext& context, const StepOptions& options, Value images) {
+  context.images = images;
   return options.model->build(context, options.model_options);
+}
+
+Value classifier_loss(ModelContext& context, const StepOptions& options) {
+  const Value images = declare_images(context.builder, options, true);
+  const Value labels = declare_labels(context.builder, options);
+  const Value logits = logits_of(context, options, images);
+  return mean(softmax_cross_entropy(logits, labels, {}, options.label_smoothing).loss);
+}
+
+void classifier_evaluation(ModelContext& context, const StepOptions& options) {
+  GraphBuilder& builder = context.builder;
+  const Value images = declare_images(builder, options, false);
+  const Value labels = declare_labels(builder, options);
+  const Value mask = builder.input(kMaskInput, {DType::f32, {options.batch_size}});
+  const Value logits = logits_of(context, options, images);
+  const CrossEntropyResult entropy = softmax_cross_entropy(logits, labels, mask, options.label_smoothing);
+  const std::int64_t k = std::min<std::int64_t>(5, options.model_options.num_classes);
+  builder.returns("loss_sum", sum(entropy.loss));
+  builder.returns("top_1", builder.apply("argmax_accuracy", {logits, labels, mask}));
+  builder.returns("top_5", builder.apply("top_k_accuracy", {logits, labels, mask}, {{"k", k}}));
+  builder.returns(kRowsResult, sum(mask));
+}
+
+void classifier_prediction(ModelContext& context, const StepOptions& options) {
+  const Value images = declare_images(context.builder, options, false);
+  const Value logits = logits_of(context, options, images);
+  context.builder.returns(infer::kProbabilities, softmax(logits));
+  context.builder.returns(infer::kLogits, logits);
 }
 
 Value argument(GraphBuilder& builder, const std::string& name) {
@@ -86,12 +109,11 @@ std::vector<ParameterSpec> declare_slots(GraphBuilder& builder, const std::vecto
 
 // The updates come last: nothing may read a parameter behind its update.
 void add_updates(GraphBuilder& builder, const std::vector<TrainedParameter>& trained,
-                 const std::vector<ValueId>& gradients, const optim::StepValues& step,
+                 const std::vector<Value>& gradients, Value apply, const optim::StepValues& step,
                  const TrainingOptions& training) {
   std::map<double, std::vector<Value>> scalars;  // by the factor of the rate
   for (std::size_t i = 0; i < trained.size(); ++i) {
     const TrainedParameter& p = trained[i];
-    RIDGELINE_CHECK(gradients[i] != kNoValue, "no gradient for " + p.spec.name);
     std::vector<Value>& own = scalars[p.rate_factor];
     if (own.empty()) {
       optim::StepValues scaled = step;
@@ -100,10 +122,11 @@ void add_updates(GraphBuilder& builder, const std::vector<TrainedParameter>& tra
     }
     optim::ParameterUpdate update{.parameter = argument(builder, p.spec.name),
                                   .slots = {},
-                                  .gradient = builder.value(gradients[i]),
+                                  .gradient = gradients[i],
                                   .scalars = own,
                                   .weight_decay = p.weight_decay,
                                   .decays = p.spec.decay,
+                                  .apply = apply,
                                   .where = step.where};
     for (const std::string& slot : training.optimizer.slots()) {
       update.slots.push_back(argument(builder, optim::slot_name(p.spec.name, slot)));
@@ -112,79 +135,150 @@ void add_updates(GraphBuilder& builder, const std::vector<TrainedParameter>& tra
   }
 }
 
+// What takes the place of an argument when the step ends.
+Value next_of(GraphBuilder& builder, ValueId argument) {
+  for (const Update& update : builder.graph().updates) {
+    if (update.current == argument) return builder.value(update.next);
+  }
+  return {};
+}
+
+Value where_applied(Value apply, Value next, Value current) {
+  return apply.defined() ? next.builder().apply("select", {apply, next, current}) : next;
+}
+
+void add_averages(GraphBuilder& builder, const std::vector<TrainedParameter>& trained, Value apply, double share,
+                  Step& result) {
+  const GraphBuilder::Scope scope(builder, kExactScope);
+  for (const TrainedParameter& p : trained) {
+    const std::string name = optim::slot_name(p.spec.name, kAverageSlot);
+    result.averages.push_back({name, p.spec.name});
+    result.parameters.push_back({name, p.spec.shape, zeros(), ParameterRole::slot, p.spec.dtype, false});
+    const Value average = builder.state(name, {p.spec.dtype, p.spec.shape});
+    const Value next = next_of(builder, builder.graph().find_argument(p.spec.name));
+    builder.update(average, where_applied(apply, average * share + next * (1 - share), average));
+  }
+}
+
+// A batch that overflowed leaves no trace in the statistics of batch norms.
+void keep_statistics(Graph& graph, ValueId loss) {
+  const std::vector<Update> statistics = graph.updates;
+  graph.updates.clear();
+  GraphBuilder builder(std::move(graph));
+  {
+    const GraphBuilder::Scope scope(builder, kExactScope);
+    const double most = std::numeric_limits<float>::max();
+    const Value finite =
+        builder.apply("less_equal", {builder.apply("abs", {builder.value(loss)}), builder.constant(most)});
+    for (const Update& update : statistics) {
+      const Value current = builder.value(update.current);
+      builder.update(current, where_applied(finite, builder.value(update.next), current));
+    }
+  }
+  graph = builder.finish();
+}
+
 }  // namespace
 
-Step build_training_step(const StepOptions& given, const TrainingOptions& training) {
+Network image_classifier(const StepOptions& given) {
   const StepOptions options = completed(given);
+  return {.name = std::string(options.model->name),
+          .loss = [options](ModelContext& context) { return classifier_loss(context, options); },
+          .evaluate = [options](ModelContext& context) { classifier_evaluation(context, options); },
+          .predict = [options](ModelContext& context) { classifier_prediction(context, options); },
+          .columns = {{kImagesInput, "image"}, {kLabelsInput, "label"}}};
+}
+
+Step build_training_step(const Network& network, const TrainingOptions& training, std::uint64_t seed) {
+  RIDGELINE_CHECK(static_cast<bool>(network.loss), "a network needs a loss");
   Step result;
   std::vector<ParameterSpec>& parameters = result.parameters;
 
   GraphBuilder forward("train_step");
-  const Value images = declare_images(forward, options, true);
-  const Value labels = declare_labels(forward, options);
   const ParameterSpec counter{kGlobalStep, {}, zeros(), ParameterRole::counter, DType::i64, false};
   const Value step = forward.state(kGlobalStep, {DType::i64, {}});
-  const Value logits = build_model(forward, options, true, images, step, parameters);
-  const Value loss = mean(softmax_cross_entropy(logits, labels, {}, options.label_smoothing).loss);
+  std::vector<ParameterSpec> states;
+  GradientProcess process(forward, training.gradients, states);
+  if (!(training.average >= 0 && training.average < 1)) {
+    throw Error("average is " + std::to_string(training.average) + "; it must lie in [0, 1)", ErrorKind::usage);
+  }
+  ModelContext context{.builder = forward,
+                       .training = true,
+                       .images = {},
+                       .step = process.dropout_step(step),
+                       .seed = seed,
+                       .parameters = parameters};
+  const Value loss = network.loss(context);
+  if (loss.type() != ValueType{DType::f32, Shape{}}) {
+    throw Error("the loss of " + network.name + " is " + loss.type().to_string() + "; f32[] is meant");
+  }
   const std::vector<TrainedParameter> trained =
       trained_parameters(parameters, training.weight_decay, training.decay_vectors, training.groups);
   // What is no gradient of the loss is no part of it either.
   const Value penalty = training.optimizer.coupled() ? l2_penalty(forward, trained) : Value();
   const Value total_loss = penalty.defined() ? loss + penalty : loss;
+  const Value target = process.scaled(loss);
 
   std::vector<ValueId> with_respect_to;
   for (const TrainedParameter& p : trained) with_respect_to.push_back(forward.graph().find_argument(p.spec.name));
-  const ValueId loss_id = loss.id();
-  const ValueId total_id = total_loss.id();
-  const ValueId step_id = step.id();
+  const ValueId loss_id = loss.id(), penalty_id = penalty.defined() ? penalty.id() : kNoValue;
+  const ValueId total_id = total_loss.id(), target_id = target.id(), step_id = step.id();
   Graph graph = forward.finish();
-  const std::vector<ValueId> gradients = differentiate(graph, loss_id, with_respect_to);
+  const std::vector<ValueId> ids = differentiate(graph, target_id, with_respect_to);
+  if (training.gradients.loss_scale) keep_statistics(graph, loss_id);
 
   GraphBuilder builder(std::move(graph));
+  std::vector<Value> gradients;
+  for (std::size_t i = 0; i < trained.size(); ++i) {
+    RIDGELINE_CHECK(ids[i] != kNoValue, "no gradient for " + trained[i].spec.name);
+    gradients.push_back(builder.value(ids[i]));
+  }
+  gradients = process.process(builder, trained, gradients, states);
+  const Value apply = process.apply();
   const std::vector<ParameterSpec> slots = declare_slots(builder, trained, training.optimizer);
   const Value global_step = builder.value(step_id);
   const Value rate = cast(optim::learning_rate(training.schedule, global_step), DType::f32);
-  add_updates(builder, trained, gradients, {rate, global_step, Location::of(At::current())}, training);
-  builder.name_next("next_step");
-  builder.update(global_step, builder.apply("add", {global_step, builder.constant(1, DType::i64)}));
-  builder.returns("loss", builder.value(loss_id));
-  builder.returns("total_loss", builder.value(total_id));
-  builder.returns("learning_rate", rate);
-
+  add_updates(builder, trained, gradients, apply, {rate, global_step, Location::of(At::current())}, training);
   parameters.insert(parameters.end(), slots.begin(), slots.end());
+  if (training.average > 0) add_averages(builder, trained, apply, training.average, result);
+  parameters.insert(parameters.end(), states.begin(), states.end());
   parameters.push_back(counter);
+
+  builder.name_next("next_step");
+  const Value next_step = builder.apply("add", {global_step, builder.constant(1, DType::i64)});
+  builder.update(global_step, where_applied(apply, next_step, global_step));
+  const bool several = training.gradients.accumulate > 1;
+  const Value mean_loss = process.mean_loss(builder, builder.value(loss_id));
+  builder.returns(kLossResult, mean_loss);
+  builder.returns(kTotalLossResult, several && penalty_id != kNoValue ? mean_loss + builder.value(penalty_id)
+                                    : several                         ? mean_loss
+                                                                      : builder.value(total_id));
+  builder.returns(kRateResult, rate);
   result.graph = builder.finish();
   return result;
 }
 
-Step build_evaluation_step(const StepOptions& given) {
-  const StepOptions options = completed(given);
+namespace {
+
+Step build_step(const Network& network, const std::function<void(ModelContext&)>& build, const char* name,
+                const char* what) {
+  if (!build) throw Error("the network " + network.name + " has no " + what);
   Step result;
-  GraphBuilder builder("evaluation_step");
-  const Value images = declare_images(builder, options, false);
-  const Value labels = declare_labels(builder, options);
-  const Value mask = builder.input(kMaskInput, {DType::f32, {options.batch_size}});
-  const Value logits = build_model(builder, options, false, images, {}, result.parameters);
-  const CrossEntropyResult entropy = softmax_cross_entropy(logits, labels, mask, options.label_smoothing);
-  const std::int64_t k = std::min<std::int64_t>(5, options.model_options.num_classes);
-  builder.returns("loss_sum", sum(entropy.loss));
-  builder.returns("top_1", builder.apply("argmax_accuracy", {logits, labels, mask}));
-  builder.returns("top_5", builder.apply("top_k_accuracy", {logits, labels, mask}, {{"k", k}}));
-  builder.returns("rows", sum(mask));
+  GraphBuilder builder(name);
+  ModelContext context{.builder = builder, .images = {}, .step = {}, .parameters = result.parameters};
+  build(context);
   result.graph = builder.finish();
   return result;
 }
 
-Step build_prediction_step(const StepOptions& given) {
-  const StepOptions options = completed(given);
-  Step result;
-  GraphBuilder builder("prediction_step");
-  const Value images = declare_images(builder, options, false);
-  const Value logits = build_model(builder, options, false, images, {}, result.parameters);
-  builder.returns("probabilities", softmax(logits));
-  builder.returns("logits", logits);
-  result.graph = builder.finish();
-  return result;
+}  // namespace
+
+Step build_evaluation_step(const Network& network) {
+  return build_step(network, network.evaluate, "evaluation_step", "evaluation");
+}
+
+Step build_prediction_step(const Network& network) {
+  return build_step(network, network.predict, "prediction_step", "prediction");
 }
 
 }  // namespace ridgeline::nn

@@ -3,16 +3,17 @@
 // The whole step as one graph: from a batch of pixels and labels to new parameters (training), to counts and summed
 // losses (evaluation), or to probabilities (prediction). Only builds graphs; the result owns nothing but itself.
 //
-// Arguments by name: images u8[N,H,W,3] with flip u8[N] (training), or images f32[N,H,W,3] already normalised;
-// labels i32[N]; in evaluation mask f32[N], 0 for rows that fill up the batch. Parameters and states by
-// ParameterSpec::name.
+// Parameters and states are arguments by ParameterSpec::name, inputs as the network calls them.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "ridgeline/infer/names.h"
+#include "ridgeline/nn/gradient_rules.h"
 #include "ridgeline/nn/models.h"
+#include "ridgeline/nn/network.h"
 #include "ridgeline/nn/parameter_groups.h"
 #include "ridgeline/optim/momentum.h"
 #include "ridgeline/optim/optimizer.h"
@@ -41,28 +42,58 @@ struct TrainingOptions {
   double weight_decay = 1e-4;
   bool decay_vectors = true;  // false: biases and the scales of norms (parameters of rank 1 and less) do not decay
   std::vector<ParameterGroup> groups = {};
+  GradientRules gradients = {};
+  // Keeps for every trained parameter w an average, a = average * a + (1 - average) * w behind each update, that begins
+  // as w; 0: none.
+  double average = 0;
 };
 
 struct Step {
   Graph graph;
-  // All params and states of the graph, in the order of its arguments: parameters and statistics as the model
-  // declares them, then (training) slots, then global_step.
+  // All params and states of the graph: parameters and statistics as the model declares them, then (training) slots,
+  // then global_step.
   std::vector<ParameterSpec> parameters;
+  // The averages among them: each begins with the value of its parameter.
+  struct Average {
+    std::string name, parameter;
+  };
+  std::vector<Average> averages = {};
 };
 
 inline constexpr const char* kGlobalStep = "global_step";
+inline constexpr const char* kAverageSlot = "average";
+// What a training step returns.
+inline constexpr const char* kLossResult = "loss";
+inline constexpr const char* kTotalLossResult = "total_loss";
+inline constexpr const char* kRateResult = "learning_rate";
 // The arguments that a batch is bound to.
-inline constexpr const char* kImagesInput = "images";
+inline constexpr const char* kImagesInput = infer::kImages;
 inline constexpr const char* kLabelsInput = "labels";
 inline constexpr const char* kFlipInput = "flip";
 inline constexpr const char* kMaskInput = "mask";
 
-// Returns loss (mean cross-entropy of the batch), total_loss (with the L2 penalty) and learning_rate, all f32[].
-// Updates parameters, slots, statistics and global_step, the number of steps done.
-Step build_training_step(const StepOptions& options, const TrainingOptions& training);
-// Returns loss_sum (no penalty), top_1 and top_5 (hits; top_5 with fewer classes is top-k of all), rows: f32[] each.
-Step build_evaluation_step(const StepOptions& options);
-// Returns probabilities and logits, f32[N,classes].
-Step build_prediction_step(const StepOptions& options);
+// Returns loss, total_loss (with the L2 penalty) and learning_rate, all f32[], beside what the network returns.
+// Updates parameters, slots, statistics and global_step, the number of steps done. A run whose gradients overflow, or
+// that only adds to what is accumulated, leaves parameters, slots and global_step as they are.
+Step build_training_step(const Network& network, const TrainingOptions& training, std::uint64_t seed = 0);
+// What Network::evaluate and Network::predict return. An Error for a network that has none.
+Step build_evaluation_step(const Network& network);
+Step build_prediction_step(const Network& network);
+
+// A model that classifies images. Its inputs: images u8[N,H,W,3] with flip u8[N] (training), or images f32[N,H,W,3]
+// already normalised; labels i32[N]; in evaluation mask f32[N], 0 for rows that do not count. The loss is the mean
+// cross-entropy of the batch. An evaluation returns loss_sum (no penalty), top_1 and top_5 (hits; top_5 with fewer
+// classes is top-k of all), rows: f32[] each. A prediction returns probabilities and logits, f32[N,classes].
+Network image_classifier(const StepOptions& options);
+
+inline Step build_training_step(const StepOptions& options, const TrainingOptions& training) {
+  return build_training_step(image_classifier(options), training, options.seed);
+}
+inline Step build_evaluation_step(const StepOptions& options) {
+  return build_evaluation_step(image_classifier(options));
+}
+inline Step build_prediction_step(const StepOptions& options) {
+  return build_prediction_step(image_classifier(options));
+}
 
 }  // namespace ridgeline::nn

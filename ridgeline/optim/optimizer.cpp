@@ -1,10 +1,23 @@
 #include "ridgeline/optim/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ridgeline/core/error.h"
 
 namespace ridgeline::optim {
+namespace {
+
+// Whether the op that makes the value keeps the old one where the step does not count.
+bool is_conditional(const Graph& graph, ValueId value) {
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    if (std::find(node->outputs.begin(), node->outputs.end(), value) == node->outputs.end()) continue;
+    return op_def(node->op).has(kUpdate) && node->attributes.boolean("conditional");
+  }
+  return false;
+}
+
+}  // namespace
 
 std::string slot_name(const std::string& parameter, const std::string& slot) { return parameter + "/" + slot; }
 
@@ -12,8 +25,13 @@ void Optimizer::update(const ParameterUpdate& update) const {
   RIDGELINE_CHECK(update.slots.size() == slots_.size(), "an optimizer's slots");
   GraphBuilder& builder = update.parameter.builder();
   builder.name_next(builder.graph().value(update.parameter.id()).name + "/update");
-  const std::vector<Value> next = next_(update);
+  std::vector<Value> next = next_(update);
   RIDGELINE_CHECK(next.size() == slots_.size() + 1, "an optimizer's next values");
+  if (update.apply.defined() && !is_conditional(builder.graph(), next[0].id())) {
+    next[0] = builder.apply_at(update.where, "select", {update.apply, next[0], update.parameter});
+    for (std::size_t i = 0; i < slots_.size(); ++i)
+      next[i + 1] = builder.apply_at(update.where, "select", {update.apply, next[i + 1], update.slots[i]});
+  }
   builder.update(update.parameter, next[0]);
   for (std::size_t i = 0; i < slots_.size(); ++i) builder.update(update.slots[i], next[i + 1]);
 }
@@ -23,7 +41,12 @@ std::vector<Value> apply_update(const ParameterUpdate& update, std::string_view 
   operands.insert(operands.end(), update.slots.begin(), update.slots.end());
   operands.push_back(update.gradient);
   operands.insert(operands.end(), update.scalars.begin(), update.scalars.end());
-  return update.parameter.builder().apply_all(op, operands, attributes, update.where);
+  Attributes all = attributes;
+  if (update.apply.defined()) {
+    operands.push_back(update.apply);
+    all.set("conditional", true);
+  }
+  return update.parameter.builder().apply_all(op, operands, all, update.where);
 }
 
 void check_share(double value, const char* name) {

@@ -28,6 +28,7 @@ struct ParameterUpdate {
   std::vector<Value> scalars;  // as the rule's scalars() made them
   double weight_decay = 0;     // of this parameter
   bool decays = true;          // false for parameters that the recipe leaves out (biases, scales of norms)
+  Value apply = {};            // bool[]: whether the step counts; undefined: it does
   Location where;
 };
 
@@ -68,7 +69,8 @@ class Optimizer {
 // In the graph, in the store and in checkpoints: "dense/kernel/momentum".
 std::string slot_name(const std::string& parameter, const std::string& slot);
 
-// For rules: the op over parameter, slots, gradient and scalars, in this order; its results.
+// For rules: the op over parameter, slots, gradient and scalars, in this order; its results. Where the step may not
+// count, the op is a conditional one; Optimizer::update sees to what rules compute otherwise.
 std::vector<Value> apply_update(const ParameterUpdate& update, std::string_view op, const Attributes& attributes);
 // Errors (usage) "<name> is ...; it must ...".
 void check_share(double value, const char* name);         // in [0, 1)

@@ -6,7 +6,7 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/peak.h"
-#include "ridgeline/train/network.h"
+#include "ridgeline/train/recipe_model.h"
 #include "ridgeline/train/session_options.h"
 #include "ridgeline/train/synthetic.h"
 
@@ -16,10 +16,10 @@ StepBench bench_step(const Recipe& recipe, int steps) {
   if (steps < 1) throw Error("--steps must be 1 or more", ErrorKind::usage);
   Session session(session_options(recipe));
   const std::int64_t classes = recipe.num_classes == 0 ? nn::model_named(recipe.model).classes : recipe.num_classes;
-  Network network(session, recipe, classes);
-  network.prepare_training(optim::Constant{.base = recipe.lr});
-  const SyntheticBatch batch(network.options(), classes, recipe.seed);
-  Program& program = network.training();
+  const std::unique_ptr<Model> model = model_of(session, recipe, classes);
+  model->prepare_training(training_options(recipe, optim::Constant{.base = recipe.lr}));
+  const SyntheticBatch batch(step_options(recipe, classes), classes, recipe.seed);
+  Program& program = model->training();
   batch.bind(program);
   StepBench result;
   result.ready = process_milliseconds();
@@ -38,7 +38,7 @@ StepBench bench_step(const Recipe& recipe, int steps) {
   result.roofline_share = result.gflops / result.peak_gflops;
   result.isa = device::name_of(device::active_isa());
   result.counts = program.counts();
-  result.unfused = network.count_unfused();
+  result.unfused = model->count_unfused();
   result.memory = program.memory();
   result.warnings = program.warnings();
   return result;

@@ -106,6 +106,7 @@ std::string CheckpointInfo::to_json() const {
          {"label_base", label_base},
          {"class_names", names_json(class_names)},
          {"plan", plan}};
+  if (!precision_phase.empty()) j["precision_phase"] = precision_phase;
   if (!class_ids.empty()) j["class_ids"] = names_json(class_ids);
   if (settings) j["settings"] = json::parse(train::to_json(*settings));
   j["data_state"] = data_state.empty() ? json() : json::parse(data_state);
@@ -134,6 +135,7 @@ CheckpointInfo CheckpointInfo::from_json(const std::string& text, const std::str
     info.class_names = names_from(j.at("class_names"));
     if (j.contains("class_ids")) info.class_ids = names_from(j.at("class_ids"));
     if (j.contains("settings")) info.settings = settings_from_json(j.at("settings").dump());
+    if (j.contains("precision_phase")) j.at("precision_phase").get_to(info.precision_phase);
     j.at("plan").get_to(info.plan);
     if (!j.at("data_state").is_null()) info.data_state = j.at("data_state").dump();
     return info;
@@ -166,13 +168,17 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& directory) {
   return files;
 }
 
+void write_checkpoint(const std::string& path, const CheckpointInfo& info, const std::vector<NamedTensor>& tensors) {
+  const std::string text = info.to_json();
+  write_safetensors(path, tensors, {{kMetadataKey, text}, {kChecksumKey, checksum_of(text, tensors)}});
+}
+
 std::string save_checkpoint(const std::string& directory, const CheckpointInfo& info,
                             const std::vector<NamedTensor>& tensors, std::int64_t keep) {
   make_directories(directory);
   const std::string path = (fs::path(directory) / checkpoint_name(info.step)).string();
-  const std::string text = info.to_json();
-  write_safetensors(path, tensors, {{kMetadataKey, text}, {kChecksumKey, checksum_of(text, tensors)}});
-  json information = json::parse(text);
+  write_checkpoint(path, info, tensors);
+  json information = json::parse(info.to_json());
   std::size_t bytes = 0;
   for (const NamedTensor& t : tensors) bytes += t.tensor.byte_size();
   information["tensors"] = tensors.size();
@@ -197,7 +203,8 @@ LoadedCheckpoint load_checkpoint(const CheckpointFile& file) {
   SafetensorsFile tensors(file.path);
   const auto it = tensors.metadata().find(kMetadataKey);
   if (it == tensors.metadata().end()) {
-    throw Error("[checkpoint] " + file.path + ": holds weights only, no checkpoint of a run (use --restore_path)");
+    throw Error("[checkpoint] " + file.path +
+                ": holds weights only, no checkpoint of a run (restore_path takes weights)");
   }
   const auto stored = tensors.metadata().find(kChecksumKey);
   if (stored != tensors.metadata().end()) {

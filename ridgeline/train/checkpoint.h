@@ -32,6 +32,7 @@ struct CheckpointInfo {
   std::vector<std::string> class_names;  // by label, any bytes; empty where the data do not tell
   std::vector<std::string> class_ids;    // the same classes by another name (synsets of records); may be empty
   std::optional<RunSettings> settings;   // absent in files of format version 1
+  std::string precision_phase;           // of stepped precision: "reduced" or "original"; empty: the run has none
   std::string plan = "default";          // which kernels were chosen: a plan file's hash, or "default"
 
   // Whole epochs done.
@@ -53,6 +54,8 @@ std::string checkpoint_name(std::int64_t step);
 // The checkpoints in a directory by step; none if it does not exist.
 std::vector<CheckpointFile> list_checkpoints(const std::string& directory);
 
+// Writes one file, whole or not at all.
+void write_checkpoint(const std::string& path, const CheckpointInfo& info, const std::vector<NamedTensor>& tensors);
 // Writes the file, its information and the pointer, then removes the oldest beyond `keep`. On an Error (a full disk)
 // every earlier checkpoint and the pointer are as they were.
 std::string save_checkpoint(const std::string& directory, const CheckpointInfo& info,

@@ -45,7 +45,7 @@ DirectoryLock::DirectoryLock(const std::string& directory) {
     const std::string owner = owner_of(fd_);
     ::close(fd_);
     throw Error("another training" + owner + " writes into " + directory +
-                ": wait for its end, or give this one another --log_dir");
+                ": wait for its end, or give this one another directory");
   }
   const std::string text = std::to_string(::getpid()) + "\n";
   // What cannot be written leaves the lock without a name.

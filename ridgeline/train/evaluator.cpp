@@ -12,6 +12,7 @@
 #include "ridgeline/train/bind_batch.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/recipe_model.h"
 #include "ridgeline/train/session_options.h"
 
 namespace ridgeline::train {
@@ -52,15 +53,23 @@ std::unique_ptr<TrainingLog> evaluation_log(const std::string& directory, const 
 
 }  // namespace
 
+Error with_advice(const data::SampleError& error, const Recipe& recipe) {
+  if (recipe.bad_samples.policy != data::BadSamplePolicy::raise) return error;
+  const char* way_out = recipe.mode == Mode::evaluate ? "skip" : "replace";  // see Recipe::bad_samples
+  return Error(fmt::format("{} (--bad_samples={} goes on without it)", error.what(), way_out), error.kind());
+}
+
+namespace {
+
 std::optional<data::Batch> next_batch(data::Iterator& iterator, const Recipe& recipe) {
   try {
     return iterator.next();
-  } catch (const data::SampleError& e) {
-    if (recipe.bad_samples.policy != data::BadSamplePolicy::raise) throw;
-    const char* way_out = recipe.mode == Mode::evaluate ? "skip" : "replace";  // see Recipe::bad_samples
-    throw Error(fmt::format("{} (--bad_samples={} goes on without it)", e.what(), way_out), e.kind());
+  } catch (const data::SampleError& error) {
+    throw with_advice(error, recipe);
   }
 }
+
+}  // namespace
 
 Recipe adopt_checkpoint(Recipe recipe, const CheckpointInfo& info) {
   if (info.model != recipe.model) {
@@ -80,12 +89,12 @@ Recipe adopt_checkpoint(Recipe recipe, const CheckpointInfo& info) {
   return recipe;
 }
 
-std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset& validation, const Recipe& recipe,
+std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& validation, const Recipe& recipe,
                                            Session& session, TrainingLog& log) {
-  network.prepare_evaluation();
-  Program& program = network.evaluation();
+  model.prepare_evaluation();
+  Program& program = model.evaluation();
   data::Iterator iterator(validation, {.workers = recipe.num_workers,
-                                       .raw_images = network.options().images == nn::ImageForm::u8,
+                                       .raw_images = recipe.enable_data_pre_proc,
                                        .bad_samples = without_replacing(recipe.bad_samples),
                                        .trace = session.trace(),
                                        .log = &session.log()});
@@ -155,12 +164,12 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
   log.line("Evaluating");
   log.line(fmt::format("Validation dataset size: {}", data.validation_records));
   for (const std::string& note : data.notes) log.line(note);
-  Network network(session, recipe, data.num_classes);
-  network.prepare_evaluation();
+  const std::unique_ptr<Model> model = model_of(session, recipe, data.num_classes);
+  model->prepare_evaluation();
   log.line(kEvaluationHeader);
   std::vector<EvaluationRow> rows;
   const auto evaluate = [&](std::int64_t step, double epoch, std::int64_t time) {
-    auto row = evaluate_once(network, *data.validation, recipe, session, log);
+    auto row = evaluate_once(*model, *data.validation, recipe, session, log);
     if (!row) {
       log.line(fmt::format("Keyboard interrupt, {} of {} checkpoints evaluated", rows.size(),
                            std::max<std::size_t>(files.size(), 1)));
@@ -173,7 +182,7 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
     rows.push_back(*row);
   };
   if (plain) {
-    const nn::WeightMatch match = network.load_weights(recipe.restore_path, {}, kOtherClasses);
+    const WeightMatch match = model->load_weights(recipe.restore_path, {}, kOtherClasses);
     if (!match.missing.empty()) {
       throw Error(fmt::format("[restore] {}: lacks {}", recipe.restore_path, fmt::join(match.missing, ", ")));
     }
@@ -184,7 +193,7 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
     std::optional<LoadedCheckpoint> checkpoint;
     try {
       checkpoint = load_checkpoint(file);
-      network.load(checkpoint->tensors);
+      model->load(checkpoint->tensors);
     } catch (const Error& error) {  // damaged, of another run, or removed by a training that goes on meanwhile
       unreadable = error.what();
       log.line(fmt::format("warning: {}; it is left out", unreadable));

@@ -4,22 +4,28 @@
 // evaluation of a directory of checkpoints in the order of their steps.
 #pragma once
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/datasets.h"
 #include "ridgeline/train/metrics.h"
-#include "ridgeline/train/network.h"
+#include "ridgeline/train/model.h"
+#include "ridgeline/train/recipe.h"
 #include "ridgeline/train/training_log.h"
+
+namespace ridgeline::data {
+class SampleError;  // runtime/rows/rows.h
+}
 
 namespace ridgeline::train {
 
-// Runs the network's evaluation program over `validation`. nullopt when the user interrupted it. Fills all fields but
+// Runs the model's evaluation program over `validation`. nullopt when the user interrupted it. Fills all fields but
 // step, epoch and time.
-std::optional<EvaluationRow> evaluate_once(Network& network, const data::Dataset& validation, const Recipe& recipe,
+std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& validation, const Recipe& recipe,
                                            Session& session, TrainingLog& log);
 
-// iterator.next(); the Error of a bad sample gets a hint at the policy under which the recipe's mode would go on.
-std::optional<data::Batch> next_batch(data::Iterator& iterator, const Recipe& recipe);
+// The Error of a bad sample with a hint at the policy under which the recipe's mode would go on.
+Error with_advice(const data::SampleError& error, const Recipe& recipe);
 
 // What a checkpoint says of its model (classes, image size) where no flag says otherwise; another model is an Error.
 Recipe adopt_checkpoint(Recipe recipe, const CheckpointInfo& info);

@@ -84,7 +84,10 @@ void Metrics::resume(std::int64_t step) {
   }
   const std::size_t removed = remove_json_lines(path_, [&](const Line& line) {
     if (integer(line, "step") > step) return true;
-    if (integer(line, "step") == step && is_evaluation(line)) evaluation_ = evaluation_of(line);
+    if (is_evaluation(line)) {
+      evaluations_.push_back(evaluation_of(line));
+      if (evaluations_.back().step == step) evaluation_ = evaluations_.back();
+    }
     return false;
   });
   if (removed > 0)

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/train/recipe.h"
 
 namespace ridgeline::train {
@@ -13,6 +14,21 @@ void check(const Optimization& o) {
   optim::optimizer_named(o.optimizer).make(o.arguments);
   // Its lengths in steps follow from the data: checked once they are known.
   optim::schedule_named(o.schedule);
+  if (!(o.ema >= 0 && o.ema < 1)) {
+    throw Error(fmt::format("--ema={} is out of range (allowed: [0, 1))", o.ema), ErrorKind::usage);
+  }
+}
+
+nn::GradientRules gradient_rules(const Recipe& recipe) {
+  const Optimization& o = recipe.optimization;
+  nn::GradientRules rules{.clip_value = o.clip_value, .clip_norm = o.clip_norm, .accumulate = o.accumulate_steps};
+  if (!o.loss_scale.empty()) {
+    rules.loss_scale = optim::parse_loss_scale(o.loss_scale);
+  } else if (scales_loss(recipe.precision)) {
+    rules.loss_scale = optim::LossScale::dynamic();
+  }
+  rules.check();
+  return rules;
 }
 
 optim::Schedule schedule_of(const Recipe& recipe, std::int64_t steps_per_epoch) {
@@ -34,7 +50,9 @@ nn::TrainingOptions training_options(const Recipe& recipe, const optim::Schedule
           .schedule = schedule,
           .weight_decay = recipe.weight_decay,
           .decay_vectors = o.decay_vectors,
-          .groups = o.groups};
+          .groups = o.groups,
+          .gradients = gradient_rules(recipe),
+          .average = o.ema};
 }
 
 std::string optimizer_settings(const Optimization& o) {

@@ -27,7 +27,15 @@ struct Optimization {
   double power = 1;                        // of polynomial
   bool decay_vectors = true;               // whether biases and the scales of norms decay
   std::vector<nn::ParameterGroup> groups;
+  double clip_norm = 0;
+  double clip_value = 0;
+  std::int64_t accumulate_steps = 1;  // batches a step
+  std::string loss_scale;             // optim::parse_loss_scale; empty: none
+  double ema = 0;                     // share of the old averages of parameters; 0: none are kept
 };
+
+// How gradients are treated between backward pass and update.
+nn::GradientRules gradient_rules(const Recipe& recipe);
 
 // An Error (usage) for an unknown name or a setting out of range.
 void check(const Optimization& optimization);

@@ -1,12 +1,14 @@
 #include "ridgeline/train/precision_options.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <sstream>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/format/text/json_value.h"
 #include "ridgeline/graph/pass/precision_rules.h"
 
@@ -89,9 +91,31 @@ std::optional<DType> types_behind(const std::string& text, const std::string& ke
   return type;
 }
 
+// MindSpore's levels. `auto` is decided by the machine: bf16 by the lists where the CPU has it, else O0.
+struct AmpLevel {
+  std::string_view name, mode;
+  bool keeps_batch_norm = false, scales_loss = false;
+};
+constexpr std::array<AmpLevel, 4> kAmpLevels{{
+    {"O0", "must_keep_origin_dtype"},
+    {"O1", "allow_mix_precision_fp16"},
+    {"O2", "force_fp16", true, true},
+    {"O3", "force_fp16"},
+}};
+constexpr std::array<std::string_view, 3> kBatchNorms = {"batch_norm_train", "batch_norm_bwd", "batch_norm_eval"};
+
+AmpLevel amp_level_named(const std::string& name) {
+  for (const AmpLevel& level : kAmpLevels) {
+    if (level.name == name) return level;
+  }
+  if (name != "auto") refuse("unknown amp_level '" + name + "' (allowed: O0, O1, O2, O3, auto)");
+  const bool fast_bf16 = device::active_isa() >= device::Isa::avx512_bf16;
+  return {"auto", fast_bf16 ? "allow_mix_precision_bf16" : "must_keep_origin_dtype"};
+}
+
 bool given(const PrecisionOptions& o) {
-  return !o.mode.empty() || !o.mode_v2.empty() || !o.modify_mixlist.empty() || !o.keep_dtype.empty() ||
-         !o.customize_dtypes.empty();
+  return !o.amp_level.empty() || !o.mode.empty() || !o.mode_v2.empty() || !o.modify_mixlist.empty() ||
+         !o.keep_dtype.empty() || !o.customize_dtypes.empty();
 }
 
 }  // namespace
@@ -99,6 +123,12 @@ bool given(const PrecisionOptions& o) {
 const PrecisionMode& mode_of(const PrecisionOptions& options) {
   if (!options.mode.empty() && !options.mode_v2.empty()) {
     refuse("'precision_mode' and 'precision_mode_v2' can not be assigned at the same time.");
+  }
+  if (!options.amp_level.empty()) {
+    if (!options.mode.empty() || !options.mode_v2.empty()) {
+      refuse("amp_level and precision_mode can not be assigned at the same time.");
+    }
+    return precision_mode_named(amp_level_named(options.amp_level).mode);
   }
   if (!options.mode_v2.empty()) return precision_mode_v2_named(options.mode_v2);
   return options.mode.empty() ? precision_modes().front() : precision_mode_named(options.mode);
@@ -113,6 +143,9 @@ PrecisionPolicy policy_of(const PrecisionOptions& options) {
     refuse("--fp16_compute=" + options.fp16_compute + " (allowed: exact, bf16)");
   }
   if (options.fp16_compute == "bf16" && policy.low == DType::f16) policy.low = DType::bf16;
+  if (!options.amp_level.empty() && amp_level_named(options.amp_level).keeps_batch_norm) {
+    policy.keep_ops.assign(kBatchNorms.begin(), kBatchNorms.end());
+  }
   if (!options.modify_mixlist.empty()) {
     if (mode.rewrite != PrecisionRewrite::lists) {
       std::string modes;
@@ -138,11 +171,21 @@ PrecisionPolicy policy_of(const PrecisionOptions& options) {
   return policy;
 }
 
+bool scales_loss(const PrecisionOptions& options) {
+  return !options.amp_level.empty() && amp_level_named(options.amp_level).scales_loss;
+}
+
 std::vector<std::string> describe(const PrecisionOptions& options) {
   if (!given(options)) return {};
   const PrecisionMode& mode = mode_of(options);
   const std::string name(options.mode_v2.empty() ? mode.name : mode.v2_name);
-  std::vector<std::string> lines = {"precision " + name + ": " + std::string(mode.doc)};
+  std::vector<std::string> lines;
+  if (!options.amp_level.empty()) {
+    const AmpLevel level = amp_level_named(options.amp_level);
+    lines.push_back("amp_level " + options.amp_level + (level.keeps_batch_norm ? ": batch norms stay f32" : "") +
+                    (level.scales_loss ? ", a dynamic loss scale" : ""));
+  }
+  lines.push_back("precision " + name + ": " + std::string(mode.doc));
   if (options.fp16_compute == "bf16" && mode.low == DType::f16) {
     lines.push_back("precision: bf16 stands in for f16 (--fp16_compute=bf16)");
   }

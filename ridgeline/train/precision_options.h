@@ -17,6 +17,7 @@ struct PrecisionOptions {
   std::string modify_mixlist;          // JSON file with changes of the op lists; for the mixed modes alone
   std::string keep_dtype;              // file: an op, a scope or OpType::NAME a line, which keep their types
   std::string customize_dtypes;        // file: a line an op or OpType::NAME, with its types
+  std::string amp_level;               // O0, O1, O2, O3 or auto, in the place of a mode
   std::string fp16_compute = "exact";  // "exact": f16 values, emulated where the device has none; "bf16": bf16 instead
 };
 
@@ -25,6 +26,8 @@ const PrecisionMode& mode_of(const PrecisionOptions& options);
 // Its name in precision_mode, or in precision_mode_v2 where it has that one alone.
 std::string name_of(const PrecisionMode& mode);
 PrecisionPolicy policy_of(const PrecisionOptions& options);
+// Whether the level asks for a dynamic loss scale.
+bool scales_loss(const PrecisionOptions& options);
 // For the log: "precision allow_mix_precision_bf16: bf16 by the op lists", and a line for what has no effect or stands
 // in for something else. Empty where nothing but f32 is asked for.
 std::vector<std::string> describe(const PrecisionOptions& options);

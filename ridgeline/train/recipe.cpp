@@ -51,7 +51,16 @@ void check(const Recipe& r) {
         "training: raise, replace)",
         ErrorKind::usage);
   }
+  require(r.early_stopping >= 0, "early_stopping", r.early_stopping, "0 (never) or more");
+  if (r.early_stopping > 0 && r.mode == Mode::train) {
+    throw Error("--early_stopping needs evaluations: use --mode=train_and_evaluate", ErrorKind::usage);
+  }
   check(r.optimization);
+  gradient_rules(r);
+  if (r.experimental.accelerate) policy_of(reduced_precision(*r.experimental.accelerate, r.precision));
+  if (r.final_loss && !(r.experimental.accelerate && *r.final_loss > 0)) {
+    throw Error("--final_loss needs --accelerate_train_mode by loss, and is above 0", ErrorKind::usage);
+  }
   device_named(r.device);
   policy_of(r.precision);
   promise_of(r);

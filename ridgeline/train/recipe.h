@@ -11,6 +11,7 @@
 #include "ridgeline/data/runtime/bad_samples.h"
 #include "ridgeline/data/source/sources.h"
 #include "ridgeline/nn/models.h"
+#include "ridgeline/train/accelerate.h"
 #include "ridgeline/train/optimization.h"
 #include "ridgeline/train/precision_options.h"
 
@@ -52,6 +53,8 @@ struct Recipe {
   Optimization optimization;
   double label_smoothing = 0.1;
   std::uint64_t seed = 1;
+  // Of the best evaluation: the run ends when so many after it were not better; 0: never.
+  std::int64_t early_stopping = 0;
 
   // The loop.
   Mode mode = Mode::train_and_evaluate;
@@ -72,6 +75,8 @@ struct Recipe {
   bool allow_soft_placement = true;  // ops that the device has no kernel for run on the CPU
   bool log_device_placement = false;
   PrecisionOptions precision;
+  ExperimentalConfig experimental;
+  std::optional<double> final_loss;                     // that the trigger `loss` of accelerate_train_mode aims at
   std::string reproducibility = "fast";                 // or deterministic, portable
   std::string op_select_implmode = "high_performance";  // or high_precision
   bool fusion = true;

@@ -12,7 +12,7 @@ namespace {
 
 // What the state of the data stands for (batches of which images, in which order) defines the run, and so does what
 // the weights are (checkpoint.h). The optimizer's knobs may be turned on the way: a longer run, a lower rate.
-constexpr std::array<SettingRow, 20> kRows{{
+constexpr std::array<SettingRow, 25> kRows{{
     {.name = "data", .field = &RunSettings::data, .flag = false, .data = true, .defines_run = true},
     {.name = "records", .field = &RunSettings::records, .flag = false, .data = true, .defines_run = true},
     {.name = "batch_size", .field = &RunSettings::batch_size, .defines_run = true},
@@ -28,6 +28,12 @@ constexpr std::array<SettingRow, 20> kRows{{
     {.name = "dropout_keep", .field = &RunSettings::dropout_keep},
     // Another optimizer has other slots, and so have other parameters that are frozen.
     {.name = "optimizer", .field = &RunSettings::optimizer, .defines_run = true, .newer = true},
+    // Each keeps values of its own from step to step.
+    {.name = "accumulate_steps", .field = &RunSettings::accumulate_steps, .defines_run = true, .newer = true},
+    {.name = "loss_scale", .field = &RunSettings::loss_scale, .defines_run = true, .newer = true},
+    {.name = "ema", .field = &RunSettings::ema, .defines_run = true, .newer = true},
+    {.name = "clip_norm", .field = &RunSettings::clip_norm, .newer = true},
+    {.name = "clip_value", .field = &RunSettings::clip_value, .newer = true},
     {.name = "precision_mode", .field = &RunSettings::precision_mode, .newer = true},
     {.name = "reproducibility", .field = &RunSettings::reproducibility, .newer = true},
     {.name = "lr_schedule", .field = &RunSettings::lr_schedule, .newer = true},

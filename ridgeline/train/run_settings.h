@@ -31,6 +31,11 @@ struct RunSettings {
   std::string optimizer_settings;  // those that are not the default, see optimization.h
   std::string schedule_settings;
   std::string parameter_groups;
+  double clip_norm = 0;
+  double clip_value = 0;
+  std::int64_t accumulate_steps = 1;
+  std::string loss_scale;
+  double ema = 0;
   std::string precision_mode = "must_keep_origin_dtype";
   std::string reproducibility = "fast";
 };

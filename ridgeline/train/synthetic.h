@@ -4,15 +4,19 @@
 // input. Random, not constant: some processors compute faster on zeros. One thread.
 #pragma once
 
-#include "ridgeline/compile/program.h"
 #include "ridgeline/nn/training_step.h"
+#include "ridgeline/train/feed.h"
 
 namespace ridgeline::train {
 
-class SyntheticBatch {
+class SyntheticBatch : public Feed {
  public:
   SyntheticBatch(const nn::StepOptions& options, std::int64_t num_classes, std::uint64_t seed);
   void bind(Program& program) const;
+  bool bind_next(Program& program) override {
+    bind(program);
+    return true;
+  }
 
  private:
   bool raw_;

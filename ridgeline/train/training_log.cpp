@@ -29,6 +29,14 @@ std::string to_text(const EvaluationRow& row) {
                      100 * row.top_5, row.loss, stamp);
 }
 
+std::string duration_text(double seconds) {
+  const auto minutes = static_cast<std::int64_t>(seconds / 60);
+  if (minutes < 2) return fmt::format("{:.0f} s", seconds);
+  if (minutes < 120) return fmt::format("{} min", minutes);
+  if (minutes < 48 * 60) return fmt::format("{} h {} min", minutes / 60, minutes % 60);
+  return fmt::format("{} d {} h", minutes / 1440, minutes % 1440 / 60);
+}
+
 TrainingLog::TrainingLog(const std::string& path) : terminal_(::isatty(STDERR_FILENO) != 0) {
   if (path.empty()) return;
   file_ = std::make_unique<AppendFile>(path);

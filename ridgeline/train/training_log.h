@@ -40,6 +40,9 @@ struct EvaluationRow {
 std::string to_text(const EvaluationRow& row);
 inline constexpr const char* kEvaluationHeader = " step  epoch  top1    top5     loss   checkpoint_time(UTC)";
 
+// "45 s", "12 min", "3 h 12 min", "2 d 4 h".
+std::string duration_text(double seconds);
+
 class TrainingLog {
  public:
   // An empty path writes to standard error only. An existing file is continued, on a line of its own.

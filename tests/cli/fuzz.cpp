@@ -149,13 +149,16 @@ int run_command(const std::vector<std::string>& words) {
     const char* name;
     int (*run)(const cli::Words&);
   };
-  constexpr std::array<Command, 7> kCommands{{{"train", cli::train_command},
-                                              {"evaluate", cli::evaluate_command},
-                                              {"predict", cli::predict_command},
-                                              {"dataset", cli::dataset_command},
-                                              {"graph", cli::graph_command},
-                                              {"info", cli::info_command},
-                                              {"bench", cli::bench_command}}};
+  constexpr std::array<Command, 10> kCommands{{{"train", cli::train_command},
+                                               {"evaluate", cli::evaluate_command},
+                                               {"predict", cli::predict_command},
+                                               {"export", cli::export_command},
+                                               {"dataset", cli::dataset_command},
+                                               {"graph", cli::graph_command},
+                                               {"info", cli::info_command},
+                                               {"bench", cli::bench_command},
+                                               {"experiment", cli::experiment_command},
+                                               {"report", cli::report_command}}};
   std::vector<std::string> all{"ridgeline"};
   all.insert(all.end(), words.begin(), words.end());
   std::vector<char*> pointers;

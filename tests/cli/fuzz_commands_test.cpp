@@ -32,7 +32,7 @@ Words words_of(const std::string& line) {
 }
 
 // Lines that work where a folder like sample() is the current one.
-const std::array<const char*, 21> kLines{
+const std::array<const char*, 24> kLines{
     "train --data_dir=shapes --model=linear --mode=train --image_size=16 --batch_size=4 --max_train_steps=2 --lr=0.1 "
     "--log_dir=run --num_workers=1 --save_summary_steps=1",
     "train --data_dir=records --model=linear --mode=train_and_evaluate --image_size=16 --batch_size=4 --max_epochs=1 "
@@ -43,7 +43,10 @@ const std::array<const char*, 21> kLines{
     "predict --model=linear --checkpoint_dir=done --top=3 shapes/val/circle/0.jpg",
     "predict --model=linear --num_classes=10 --image_size=16 --restore_path=done/model.ckpt-1.safetensors --logits "
     "shapes/val/circle/0.jpg",
+    "predict --format=csv --top=2 --checkpoint_dir=done shapes/val/circle/0.jpg",
+    "export --checkpoint_dir=done --batch_size=2 --out=model.rdgm",
     "info",
+    "report done --out=report.html --title=runs",
     "info done/model.ckpt-1.safetensors",
     "bench step --model=linear --batch_size=2 --image_size=16 --num_classes=3 --steps=1 --layers --json",
     "graph show step.rdg --form=let --after --disable_pass=simplify --out=step.txt",

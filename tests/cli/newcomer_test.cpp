@@ -163,7 +163,7 @@ TEST(Newcomer, TwoTrainingsDoNotShareADirectory) {
       "train --synthetic --model=resnet20 --mode=train --num_classes=10 --batch_size=2 "
       "--max_train_steps=1 --log_dir=" +
       log;
-  expect(run(second), 1, {"another training (process " + std::to_string(child) + ")", log, "another --log_dir"});
+  expect(run(second), 1, {"another training (process " + std::to_string(child) + ")", log, "another directory"});
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   expect(run(second), 0, {"step:     1"});

@@ -125,6 +125,33 @@ TEST(BatchOperations, SkippedRowsStayEmptyAndLeakIntoNoOther) {
   EXPECT_EQ(values<std::uint8_t>(after.column("image")), dense);
 }
 
+// Raw images are mixed as they will be seen: flips are done, and what is left to the consumer is Normalize.
+TEST(BatchOperations, MixRawImagesWithTheFlipDone) {
+  const Dataset plain = labelled(8).map(RandomHorizontalFlip());
+  const Dataset finished = plain.map(Normalize::imagenet());
+  for (const Transform& operation : {CutMix(), MixUp(0.7)}) {
+    const BatchOptions mixed{.operations = {operation}};
+    const Batch bytes = first(plain.batch(8, mixed), {.pull = true});
+    Iterator raw(finished.batch(8, mixed), {.raw_images = true, .pull = true});
+    EXPECT_FALSE(raw.image_tail().flip);
+    EXPECT_TRUE(raw.image_tail().normalize);
+    const std::optional<Batch> batch = raw.next();
+    ASSERT_TRUE(batch);
+    EXPECT_EQ(values<std::uint8_t>(batch->column("image")), values<std::uint8_t>(bytes.column("image")))
+        << operation.op;
+    EXPECT_EQ(values<float>(batch->column("label")), values<float>(bytes.column("label")));
+    EXPECT_EQ(values<std::uint8_t>(batch->column("flip")), std::vector<std::uint8_t>(8, 0));
+    // A rectangle is the same rectangle after Normalize; blends of bytes are rounded.
+    if (operation.op != "cutmix") continue;
+    const Batch floats = first(finished.batch(8, mixed), {.pull = true});
+    const image::NormalizeTable table({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225});
+    const std::vector<std::uint8_t> pixels = values<std::uint8_t>(batch->column("image"));
+    std::vector<float> expected;
+    for (std::size_t i = 0; i < pixels.size(); ++i) expected.push_back(table.at(static_cast<int>(i % 3), pixels[i]));
+    EXPECT_EQ(values<float>(floats.column("image")), expected);
+  }
+}
+
 TEST(BatchOperations, SayWhatTheyNeed) {
   const Dataset rows = rows_in_memory(8);
   EXPECT_ERROR(rows.batch(2, {.operations = {MixUp()}}), "[mixup] mixes labels as f32 [classes], it gets label i32[2]");
@@ -136,7 +163,6 @@ TEST(BatchOperations, SayWhatTheyNeed) {
   EXPECT_ERROR(labelled(8).batch(2, {.operations = {Invert()}}), "[invert] works on samples");
   EXPECT_ERROR(labelled(8).batch(2, {.operations = {RandomApply({Invert()})}}), "[invert] works on samples");
   EXPECT_ERROR(labelled(8, true).map(HWC2CHW()).batch(2, {.operations = {CutMix()}}), "channels in the last place");
-  EXPECT_ERROR(Iterator(labelled(8).batch(2, {.operations = {MixUp()}}), {.raw_images = true}), "leave out raw_images");
   const Dataset varying = labelled(8).map(RandomApply({Pad({1})}));
   EXPECT_ERROR(varying.batch(2, {.pad = true, .operations = {MixUp()}}), "[mixup] needs images u8 or f32 of one size");
 }

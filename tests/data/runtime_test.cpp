@@ -139,15 +139,15 @@ TEST(Runtime, IndicesAreKeptUpToTheirLimitAndOnlyGrow) {
   decoder.decode(jpeg, nullptr, &whole);
   ASSERT_GT(whole.known_rows(), part.known_rows());
   JpegIndices indices(static_cast<std::int64_t>(whole.serialize().size()) + 200);
-  EXPECT_TRUE(indices.find(0, 7).empty());
-  indices.keep(0, 7, part);
-  EXPECT_TRUE(indices.find(1, 7).empty()) << "another column";
-  EXPECT_EQ(indices.find(0, 7), part);
-  indices.keep(0, 7, whole);
-  indices.keep(0, 7, part);
-  EXPECT_EQ(indices.find(0, 7), whole);
-  indices.keep(0, 8, whole);
-  EXPECT_TRUE(indices.find(0, 8).empty()) << "no room";
+  EXPECT_TRUE(indices.find(0, 7, jpeg).empty());
+  indices.keep(0, 7, jpeg, part);
+  EXPECT_TRUE(indices.find(1, 7, jpeg).empty()) << "another column";
+  EXPECT_EQ(indices.find(0, 7, jpeg), part);
+  indices.keep(0, 7, jpeg, whole);
+  indices.keep(0, 7, jpeg, part);
+  EXPECT_EQ(indices.find(0, 7, jpeg), whole);
+  indices.keep(0, 8, jpeg, whole);
+  EXPECT_TRUE(indices.find(0, 8, jpeg).empty()) << "no room";
   EXPECT_EQ(indices.count(), 1);
   EXPECT_GE(indices.bytes(), static_cast<std::int64_t>(whole.serialize().size()));
 }

@@ -79,10 +79,13 @@ TEST(AmxConvolution, RandomShapesAgreeWithTheReferenceOnAllTiles) {
 }
 
 // Everything that goes its own way: the first layer's patches, images that need no staging, groups, strides that skip
-// pixels, tiles that are partly empty.
+// pixels, tiles that are partly empty, weight gradients that share the tiles of dy.
 const ConvolutionCase kWays[] = {
     {{3, 19, 17, 40}, 72, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}, 1, "taps"},
     {{2, 37, 41, 3}, 24, {11, 11}, {2, 2, 2, 2}, {4, 4}, {1, 1}, 1, "patches"},
+    {{2, 23, 21, 3}, 24, {5, 3}, {2, 2, 1, 1}, {2, 2}, {2, 2}, 1, "patches of rows apart"},
+    {{2, 21, 23, 5}, 40, {7, 7}, {3, 3, 3, 3}, {2, 2}, {1, 1}, 1, "patches that reach over the end"},
+    {{3, 5, 9, 160}, 384, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}, 1, "ranges of channels"},
     {{2, 9, 9, 64}, 33, {1, 1}, {0, 0, 0, 0}, {1, 1}, {1, 1}, 1, "no staging"},
     {{2, 9, 9, 64}, 48, {1, 1}, {0, 0, 0, 0}, {3, 3}, {1, 1}, 1, "skipped pixels"},
     {{2, 11, 9, 64}, 48, {5, 5}, {2, 2, 2, 2}, {1, 1}, {1, 1}, 2, "groups"},

@@ -27,6 +27,11 @@ struct Convolution {
     p.attributes.set("activation", activation);
     return p;
   }
+  Problem with_addend(const std::string& activation) const {
+    Problem p = forward(true, activation);
+    p.inputs.push_back(random_tensor(result(), 5));
+    return p;
+  }
   Shape result() const { return forward(false, "none").output_types()[0].shape; }
   Problem backward_data() const {
     Problem p{"conv2d_bwd_data", {random_tensor(result(), 4), random_tensor(weights(), 2)}, attributes()};
@@ -65,6 +70,17 @@ TEST(Convolution, EveryKernelAgreesWithTheReferenceForward) {
   EXPECT_TRUE(accepted.contains("conv2d/onednn"));
   EXPECT_TRUE(accepted.contains("conv2d/direct"));
   EXPECT_TRUE(accepted.contains("conv2d/winograd_any"));
+}
+
+TEST(Convolution, EveryKernelAddsAnotherValueBeforeTheActivation) {
+  std::set<std::string> accepted;
+  for (const Convolution& c : kConvolutions) {
+    expect_kernels_agree(c.with_addend("none"), 1e-5, accepted);
+    expect_kernels_agree(c.with_addend("relu"), 1e-5, accepted);
+  }
+  for (const char* entry : {"/onednn", "/direct", "/winograd_any"}) {
+    EXPECT_TRUE(accepted.contains(std::string("conv2d") + entry)) << entry;
+  }
 }
 
 TEST(Convolution, EveryKernelAgreesWithTheReferenceBackward) {

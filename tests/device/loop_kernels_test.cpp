@@ -54,12 +54,15 @@ struct OpCase {
 std::vector<OpCase> op_cases() {
   using enum DType;
   std::vector<OpCase> cases;
-  for (const char* op :
-       {"add", "sub", "mul", "div", "maximum", "minimum", "relu_grad", "less", "less_equal", "equal"}) {
+  for (const char* op : {"add", "sub", "mul", "div", "maximum", "minimum", "relu_grad", "less", "less_equal", "equal",
+                         "relu6_grad", "sigmoid_grad", "tanh_grad", "silu_grad", "gelu_grad"}) {
     cases.push_back({op, {f32, f32}, {}});
   }
-  for (const char* op : {"neg", "abs", "exp", "log", "sqrt", "floor", "cos", "sin", "relu"})
+  for (const char* op :
+       {"neg", "abs", "exp", "log", "sqrt", "floor", "cos", "sin", "relu", "relu6", "sigmoid", "tanh", "silu", "gelu"})
     cases.push_back({op, {f32}, {}});
+  cases.push_back({"gelu", {f32}, {{"approximate", std::string("tanh")}}});
+  cases.push_back({"gelu_grad", {f32, f32}, {{"approximate", std::string("tanh")}}});
   cases.push_back({"less", {u8, u8}, {}});
   cases.push_back({"equal", {boolean, boolean}, {}});
   cases.push_back({"select", {boolean, f32, f32}, {}});

@@ -42,8 +42,9 @@ TEST(Pooling, TiesGoToTheFirstPositionInEveryKernel) {
 }
 
 TEST(Pooling, ANotANumberAndInfinitiesGoThroughTheOwnMaximumKernel) {
-  for (const Pooling& pool : kPoolings) {
+  const auto through = [](const Pooling& pool, DType dtype) {
     Problem problem = pool.max();
+    problem.inputs[0] = as_type(problem.inputs[0], dtype);
     const std::int64_t elements = problem.inputs[0].elements();
     for (std::int64_t i = 0; i < elements; i += 7) problem.inputs[0].set(i, std::numeric_limits<double>::quiet_NaN());
     for (std::int64_t i = 3; i < elements; i += 2) problem.inputs[0].set(i, -std::numeric_limits<double>::infinity());
@@ -53,6 +54,9 @@ TEST(Pooling, ANotANumberAndInfinitiesGoThroughTheOwnMaximumKernel) {
     const auto expected = problem.reference();
     EXPECT_EQ(difference(got[0], expected[0]), 0);
     EXPECT_TRUE(same_bits(got[1], expected[1]));
+  };
+  for (const Pooling& pool : kPoolings) {
+    for (const DType dtype : {DType::f32, DType::bf16}) through(pool, dtype);
   }
 }
 
@@ -65,6 +69,21 @@ TEST(Pooling, EveryBackwardKernelAgreesWithTheReference) {
     expect_kernels_agree(problem, 1e-6, accepted);
   }
   EXPECT_EQ(accepted.size(), 2u);
+}
+
+// The library's kernel adds gradients in bf16: up to three roundings beside ours of one.
+TEST(Pooling, GradientsInBf16AreAddedInF32AndRoundedOnce) {
+  for (const Pooling& pool : kPoolings) {
+    const Tensor index = pool.max().reference()[1];
+    Problem problem{"max_pool_bwd", {as_type(random_tensor(index.shape(), 2), DType::bf16), index}, pool.attributes()};
+    problem.attributes.set("input", pool.image.dims());
+    const Node node = problem.node();
+    const KernelEntry first = cpu_kernels("max_pool_bwd").front();
+    EXPECT_EQ(first.name, "own_bf16");
+    KernelChoice choice = first.make(problem.request(node));
+    const auto got = run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem);
+    EXPECT_LE(difference(got[0], problem.reference()[0]), 0x1p-8);
+  }
 }
 
 TEST(Pooling, EveryAverageKernelAgreesWithTheReference) {
@@ -114,9 +133,22 @@ TEST(Normalisation, EveryBatchNormKernelAgreesWithTheReference) {
   EXPECT_EQ(accepted.size(), 6u);
 }
 
+// The images of a batch norm in bf16, what belongs to channels as it is.
+Problem with_narrow_images(Problem problem) {
+  const std::size_t rank = problem.inputs[0].shape().rank();
+  for (Tensor& t : problem.inputs) {
+    if (t.shape().rank() == rank) t = as_type(t, DType::bf16);
+  }
+  return problem;
+}
+
 // y, or g and dx, with an addend and a relu, in every combination.
 TEST(Normalisation, BatchNormAddsAndAppliesReluAndItsGradient) {
-  std::set<std::string> accepted;
+  std::set<std::string> accepted, narrow;
+  const auto expect_both_agree = [&](const Problem& problem) {
+    expect_kernels_agree(problem, 1e-5, accepted);
+    expect_kernels_agree(with_narrow_images(problem), 0x1p-7, narrow);
+  };
   for (const Shape& shape : {Shape{4, 6, 6, 16}, Shape{3, 5, 7, 19}, Shape{7, 1, 1, 68}, Shape{33, 10}}) {
     const Shape c{shape[-1]};
     std::vector<Tensor> operands = {random_tensor(shape, 1, -1, 3), random_tensor(c, 2), random_tensor(c, 3),
@@ -127,11 +159,11 @@ TEST(Normalisation, BatchNormAddsAndAppliesReluAndItsGradient) {
         std::vector<Tensor> all = operands;
         if (addend) all.push_back(random_tensor(shape, 7));
         const Attributes attributes{{"activation", std::string(activation)}};
-        expect_kernels_agree({"batch_norm_train", all, attributes}, 1e-5, accepted);
-        expect_kernels_agree({"batch_norm_eval", all, attributes}, 1e-5, accepted);
+        expect_both_agree({"batch_norm_train", all, attributes});
+        expect_both_agree({"batch_norm_eval", all, attributes});
         Attributes inverse = attributes;
         inverse.set("var_is_inv_std", true);
-        expect_kernels_agree({"batch_norm_eval", all, inverse}, 1e-5, accepted);
+        expect_both_agree({"batch_norm_eval", all, inverse});
       }
     }
     for (const char* gate : {"none", "of_x", "of_y"}) {
@@ -142,12 +174,15 @@ TEST(Normalisation, BatchNormAddsAndAppliesReluAndItsGradient) {
           if (gate == std::string("of_y")) all.push_back(random_tensor(shape, 8));
           if (addend) all.push_back(random_tensor(shape, 7));
           const Attributes attributes{{"gate", std::string(gate)}, {"addend", addend}, {"passed", passed}};
-          expect_kernels_agree({"batch_norm_bwd", all, attributes}, 1e-5, accepted);
+          expect_both_agree({"batch_norm_bwd", all, attributes});
         }
       }
     }
   }
   EXPECT_TRUE(accepted.contains("batch_norm_bwd/own"));
+  for (const char* op : {"batch_norm_train", "batch_norm_eval", "batch_norm_bwd"}) {
+    EXPECT_TRUE(narrow.contains(op + std::string("/own"))) << op;
+  }
 }
 
 // Results may lie on operands: the same bits as apart.
@@ -163,7 +198,9 @@ TEST(Normalisation, BatchNormGivesTheSameBitsInPlace) {
                                          {"batch_norm_eval", {x, vector(2), vector(3), vector(4), vector(5)}, relu},
                                          {"batch_norm_bwd", {x, dy, vector(2), vector(3), vector(4), y}, gate},
                                          {"batch_norm_bwd", {x, dy, vector(2), vector(3), vector(4), y}, passed}};
-  for (const Problem& problem : problems) {
+  std::vector<Problem> all = problems;
+  for (const Problem& problem : problems) all.push_back(with_narrow_images(problem));
+  for (const Problem& problem : all) {
     const Node node = problem.node();
     KernelChoice choice = cpu_kernels(problem.op, Provider::own).front().make(problem.request(node));
     Kernel& kernel = *std::get<std::unique_ptr<Kernel>>(choice);

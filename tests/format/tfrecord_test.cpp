@@ -179,12 +179,58 @@ TEST(TFRecord, TruncatedGzipIsNamedAndGivesItsPrefixWhenAsked) {
   EXPECT_TRUE(contains(prefix.damage()->message, "cut short"));
 }
 
-TEST(TFRecord, InflateLimitIsHeld) {
+// 12 MB of content in blocks of 4: none is kept, one is, all are.
+TEST(TFRecord, CompressedRecordsAreReadInAnyOrderInLittleMemory) {
   const TempFolder folder;
-  const std::string path = write_sample(folder, "records.gz", Compression::gzip);
-  const std::string message =
-      error_of([&] { TFRecordFile(path, {.index_cache_directory = "", .inflate_limit = 100}); });
-  EXPECT_TRUE(contains(message, "larger than the limit of 100 bytes")) << message;
+  for (const Compression kind : {Compression::gzip, Compression::zlib}) {
+    const std::string path = folder.file("large");
+    std::vector<std::string> records;
+    std::uint32_t state = 1;
+    TFRecordWriter writer(path, kind);
+    for (int i = 0; i < 40; ++i) {
+      records.emplace_back(300000 + i, ' ');
+      for (char& c : records.back()) c = static_cast<char>((state = state * 1664525 + 1013904223) >> 28);
+      writer.write(records.back());
+    }
+    writer.close();
+    for (const std::size_t limit : {std::size_t{0}, std::size_t{5} << 20, kInflateLimit}) {
+      const auto inflated = std::make_shared<InflatedBlocks>(limit);
+      const TFRecordFile file(path, {.inflated = inflated});
+      ASSERT_EQ(file.size(), records.size());
+      for (std::size_t i = 0; i < records.size(); ++i) {
+        const std::size_t shuffled = i * 17 % records.size();
+        EXPECT_EQ(record_of(file, shuffled), records[shuffled]) << shuffled;
+        EXPECT_LE(inflated->bytes(), limit);
+      }
+    }
+  }
+}
+
+TEST(TFRecord, ACompressedFileThatChangesWhileItIsReadIsAnErrorOfTheRecord) {
+  const TempFolder folder;
+  const std::string path = folder.file("gz");
+  TFRecordWriter writer(path, Compression::gzip);
+  writer.write(std::string(500, 'a'));
+  writer.close();
+  const TFRecordFile file(path, {.inflated = std::make_shared<InflatedBlocks>(0)});
+  std::filesystem::resize_file(path, 20);
+  std::string storage, fault;
+  EXPECT_FALSE(file.record(0, storage, fault));
+  EXPECT_TRUE(contains(fault, path + ": the file has changed since it was opened")) << fault;
+}
+
+TEST(TFRecord, ACompressedRecordThatIsCutSaysWhere) {
+  const TempFolder folder;
+  const std::string plain = read_file(write_sample(folder, "plain"));
+  for (const std::size_t bytes : {std::size_t{5}, std::size_t{16}, plain.size() - 1}) {
+    const std::string part = plain.substr(0, bytes);
+    const std::vector<std::uint8_t> packed = deflate_bytes(as_bytes(part), Compression::gzip);
+    put_file(folder.file("cut"), std::string(packed.begin(), packed.end()));
+    put_file(folder.file("cut.plain"), part);
+    std::string expected = error_of_file(folder.file("cut.plain"));
+    expected.replace(expected.find("cut.plain"), 9, "cut");
+    EXPECT_EQ(error_of_file(folder.file("cut")), expected);
+  }
 }
 
 TEST(TFRecordIndex, SecondOpeningUsesTheCache) {

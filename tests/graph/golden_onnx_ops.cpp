@@ -47,6 +47,11 @@ Tensors cast(const OnnxNode& node, const Tensors& inputs) {
   return run_op("cast", inputs, {{"to", to->second}});
 }
 
+Tensors gelu(const OnnxNode& node, const Tensors& inputs) {
+  expect_dtype_in(inputs[0], {DType::f32, DType::f64});
+  return run_op("gelu", inputs, {{"approximate", node.string("approximate", "none")}});
+}
+
 // ---- images
 
 // [N,C,L] or [N,C,H,W] as [N,H,W,C].
@@ -303,6 +308,9 @@ Handlers make_table() {
       {"Cos", pointwise("cos")},
       {"Sin", pointwise("sin")},
       {"Relu", pointwise("relu")},
+      {"Sigmoid", pointwise("sigmoid")},
+      {"Tanh", pointwise("tanh")},
+      {"Gelu", gelu},
       {"Less", pointwise("less")},
       {"LessOrEqual", pointwise("less_equal")},
       {"Equal", pointwise("equal")},

@@ -65,7 +65,7 @@ TEST(OpErrors, SayWhatIsWrongAndWhatIsMeant) {
        {f32({1, 5, 5, 3}), f32({8, 3, 3, 3})},
        {{"activation", std::string("gelu")}},
        "[conv2d] unknown activation 'gelu' (allowed: none, relu)"},
-      {"conv2d", {f32({1, 5, 5, 3})}, {}, "[conv2d] takes 2 to 3 operands, not 1"},
+      {"conv2d", {f32({1, 5, 5, 3})}, {}, "[conv2d] takes 2 to 4 operands, not 1"},
       {"conv2d",
        {f32({1, 5, 5, 3}), f32({8, 3, 3, 3})},
        {{"strides", Integers{1, 1}}},

@@ -31,6 +31,16 @@ void add_pointwise(std::vector<OpRow>& rows) {
   }
   for (const char* op : {"neg", "abs", "relu"}) rows.push_back({op, {at({2, 7}, Fill::off_zero)}, {}, {{2, 7}}});
   for (const char* op : {"exp", "cos", "sin"}) rows.push_back({op, {at({2, 7})}, {}, {{2, 7}}});
+  for (const char* op : {"relu6", "sigmoid", "tanh", "silu", "gelu"}) {
+    rows.push_back({op, {at({2, 7}, Fill::off_zero)}, {}, {{2, 7}}});
+  }
+  rows.push_back({"gelu", {at({2, 7})}, {{"approximate", std::string("tanh")}}, {{2, 7}}});
+  rows.push_back({"relu6_grad", {at({3, 5}, Fill::off_zero), at({3, 5})}, {}, {{3, 5}}});
+  for (const char* op : {"sigmoid_grad", "tanh_grad", "silu_grad", "gelu_grad"}) {
+    rows.push_back({op, {at({3, 5}), at({3, 5})}, {}, {{3, 5}}, Gradient::refused});
+  }
+  rows.push_back(
+      {"gelu_grad", {at({3, 5}), at({3, 5})}, {{"approximate", std::string("tanh")}}, {{3, 5}}, Gradient::refused});
   for (const char* op : {"log", "sqrt"}) rows.push_back({op, {at({2, 7}, Fill::positive)}, {}, {{2, 7}}});
   rows.push_back({"floor", {at({9})}, {}, {{9}}, Gradient::none});
   rows.push_back({"relu_grad", {at({3, 5}, Fill::off_zero), at({3, 5})}, {}, {{3, 5}}});
@@ -117,6 +127,10 @@ void add_layers(std::vector<OpRow>& rows) {
                   {at({1, 7, 7, 2}), at({3, 5, 5, 2}), at({3})},
                   with(window({4, 4}, {2, 2, 2, 2}, {1, 1}, 1), "activation", std::string("relu")),
                   {{1, 2, 2, 3}}});
+  rows.push_back({"conv2d",
+                  {at({1, 4, 5, 3}), at({4, 3, 3, 3}), at({4}), at({1, 2, 3, 4})},
+                  with(plain, "activation", std::string("relu")),
+                  {{1, 2, 3, 4}}});
   rows.push_back({"conv2d_bwd_data",
                   {at({1, 4, 3, 6}), at({6, 3, 2, 2})},
                   with(window({2, 3}, {0, 2, 1, 0}, {2, 1}, 2), "input", ints({1, 9, 8, 4})),

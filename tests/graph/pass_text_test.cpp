@@ -193,5 +193,14 @@ TEST(Passes, CanBeLeftOutByNameUnlessRequired) {
   EXPECT_NE(refusal_of("simplfy").find("did you mean 'simplify'"), std::string::npos) << refusal_of("simplfy");
 }
 
+TEST(Passes, FusionSwitchesThoseThatMergeOrExchangeOps) {
+  const std::vector<std::string> fusing = fusion_passes();
+  const std::set<std::string> names(fusing.begin(), fusing.end());
+  EXPECT_TRUE(names.contains("narrow_relu_grad"));
+  EXPECT_TRUE(names.contains("fold_norm"));
+  EXPECT_FALSE(names.contains("schedule"));
+  EXPECT_FALSE(names.contains("recompute"));
+}
+
 }  // namespace
 }  // namespace ridgeline

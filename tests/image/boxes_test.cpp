@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/image/augment/augment.h"
 #include "ridgeline/image/augment/border.h"
 #include "ridgeline/image/augment/rotate.h"
+#include "ridgeline/image/augment/warp_draw.h"
 #include "ridgeline/image/boxes.h"
 #include "ridgeline/image/pixels.h"
 #include "support.h"
@@ -122,6 +124,61 @@ TEST(Boxes, ClippingDropsWhatIsTooSmallAndTellsWhoStays) {
   kept = boxes;
   EXPECT_EQ(clip_and_drop_boxes(kept, {200, 200}, {2, 0}), (std::vector<std::size_t>{0, 1, 3, 4}));
   EXPECT_THROW(clip_and_drop_boxes(kept, {200, 200}, {1, 2}), Error);
+}
+
+// Corners of an upright box that a warp turns are further out than the warped rectangle's own pixels are by less than
+// one; the box is the smallest upright one around them.
+TEST(Boxes, StayAroundTheirObjectThroughPerspectives) {
+  SampleRandom random(philox_key(9, "perspectives"), 0, 0);
+  for (int i = 0; i < 60; ++i) {
+    const Marked m = marked(random);
+    const Size size{m.image.height(), m.image.width()};
+    std::vector<ObjectBox> boxes = {m.box};
+    const PerspectiveCoefficients k = draw_perspective(0.3, size, random);
+    Image out(size.height, size.width, 1);
+    perspective(m.image.view(), k, Sampling::nearest, {}, out.data());
+    perspective_boxes(boxes, size, k);
+    expect_around(boxes[0], out.view(), 1.5);
+  }
+  std::vector<ObjectBox> same = {{0.25f, 0.5f, 0.75f, 1}};
+  perspective_boxes(same, {40, 30}, {1, 0, 0, 0, 1, 0, 0, 0});
+  EXPECT_EQ(same[0].ymin, 0.25f);
+  EXPECT_EQ(same[0].xmax, 1);
+  // The horizon is the column at -200: a box that reaches behind it is cut to the image, one behind it becomes empty.
+  const PerspectiveCoefficients far{1, 0, 0, 0, 1, 0, -0.005, 0};
+  std::vector<ObjectBox> behind = {{0.2f, -3, 0.4f, 0.5f}, {0.2f, -5, 0.4f, -4}};
+  perspective_boxes(behind, {100, 100}, far);
+  EXPECT_EQ(behind[0].xmin, 0);
+  EXPECT_GT(behind[0].xmax, 0.3f);
+  EXPECT_EQ(behind[1].xmin, behind[1].xmax);
+  EXPECT_THROW(perspective_boxes(same, {5, 5}, {1, 1, 0, 1, 1, 0, 0, 0}), Error);
+}
+
+TEST(Boxes, StayAroundTheirObjectThroughThePolicies) {
+  SampleRandom random(philox_key(9, "policies"), 0, 0);
+  for (const AugmentStep step : {AugmentStep{Augment::shear_x, 0.2},
+                                 {Augment::shear_x, -0.1},
+                                 {Augment::shear_y, -0.2},
+                                 {Augment::translate_x, 3.7},
+                                 {Augment::translate_y, -3.2},
+                                 {Augment::rotate, 90},
+                                 {Augment::rotate, 10},
+                                 {Augment::rotate, 180},
+                                 {Augment::identity, 0},
+                                 {Augment::sharpness, 0.5},
+                                 {Augment::autocontrast, 0}}) {
+    for (int i = 0; i < 10; ++i) {
+      const Marked m = marked(random);
+      const Size size{m.image.height(), m.image.width()};
+      std::vector<ObjectBox> boxes = {m.box};
+      Image out(size.height, size.width, 1);
+      apply_augment(m.image.view(), step, {}, out.data());
+      augment_boxes(boxes, size, step);
+      clip_boxes(boxes);
+      if (extent(out.view())[2] < 0) continue;  // moved out of the image
+      expect_around(boxes[0], out.view(), 1.5);
+    }
+  }
 }
 
 TEST(Boxes, ErrorsSayWhatIsAllowed) {

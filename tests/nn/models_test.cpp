@@ -1,9 +1,11 @@
 #include "ridgeline/nn/models.h"
 
 #include <gtest/gtest.h>
+#include <regex>
 #include <set>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
 
 namespace ridgeline::nn {
 namespace {
@@ -45,9 +47,10 @@ void build(const ModelInfo& model, std::int64_t image_size) {
 
 TEST(ModelsTest, ParameterCountsAreThePublishedOnes) {
   const std::pair<const char*, std::int64_t> published[] = {
-      {"alexnet", 61'266'088},  {"alexnet_torchvision", 61'100'840},
-      {"resnet18", 11'689'512}, {"resnet50", 25'557'032},
-      {"vgg11", 132'863'336},   {"resnet20", 269'722}};
+      {"alexnet", 61'266'088},     {"alexnet_torchvision", 61'100'840},
+      {"resnet18", 11'689'512},    {"resnet50", 25'557'032},
+      {"mobilenet_v2", 3'504'872}, {"vgg11", 132'863'336},
+      {"vgg16", 138'357'544},      {"resnet20", 269'722}};
   for (const auto& [name, count] : published) {
     const ModelInfo& model = model_named(name);
     EXPECT_EQ(trainable_numbers(parameters_of(model, {}, model.image_size)), count) << name;
@@ -56,6 +59,20 @@ TEST(ModelsTest, ParameterCountsAreThePublishedOnes) {
   for (const ModelInfo& model : all_models()) {
     EXPECT_EQ(trainable_numbers(parameters_of(model, {}, model.image_size)), model.parameters) << model.name;
   }
+}
+
+TEST(ModelsTest, EveryModelOfTheFolderHasItsRow) {
+  const std::regex made("ModelInfo ([a-z0-9_]+)_info\\(\\) \\{");
+  std::size_t found = 0;
+  for (const std::string& path : glob_files(std::string(RIDGELINE_SOURCE_DIR) + "/ridgeline/nn/models/*.cpp")) {
+    const std::string text = read_file(path);
+    for (auto it = std::sregex_iterator(text.begin(), text.end(), made); it != std::sregex_iterator(); ++it) {
+      const std::string name = (*it)[1];
+      EXPECT_NE(find_model(name), nullptr) << name << " of " << path << " is missing in nn/models.cpp";
+      ++found;
+    }
+  }
+  EXPECT_EQ(found, all_models().size());
 }
 
 TEST(ModelsTest, TheLastLayerFollowsTheNumberOfClasses) {
@@ -129,8 +146,8 @@ TEST(ModelsTest, OptionsThatAModelDoesNotHaveAreRefused) {
   EXPECT_NE(message_of([] { complete_options(model_named("resnet18"), {.dropout_keep = 0.5}); }), "");
   EXPECT_NE(message_of([] { complete_options(model_named("vgg11"), {.final_relu = true}); }), "");
   EXPECT_EQ(message_of([] { model_named("resnet81"); }),
-            "unknown model 'resnet81': did you mean 'resnet18'? (allowed: alexnet, alexnet_torchvision, resnet18, "
-            "resnet20, resnet50, vgg11, linear)");
+            "unknown model 'resnet81': did you mean 'resnet18'? (allowed: alexnet, alexnet_torchvision, mobilenet_v2, "
+            "resnet18, resnet20, resnet50, vgg11, vgg16, linear)");
   EXPECT_EQ(find_model("resnet81"), nullptr);
 }
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "ridgeline/compile/compile.h"
+#include "ridgeline/compile/weights.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/nn/training_step.h"
-#include "ridgeline/nn/weights.h"
 #include "tests/parity/torch.h"
 
 namespace ridgeline::nn {

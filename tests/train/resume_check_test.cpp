@@ -143,7 +143,7 @@ TEST(ResumeCheck, EverySettingIsComparedAndSaid) {
           else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, bool>)
             value = !value;
           else
-            value = value / 2;
+            value = value + 1;
         },
         row.field);
     if (row.defines_run) {

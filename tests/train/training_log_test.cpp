@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <regex>
+#include <thread>
 
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/train/callback/step_log.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/train/line_model.h"
 
 namespace ridgeline::train {
 namespace {
@@ -20,32 +25,40 @@ TEST(TrainingLog, StepLinesAreThoseOfTheRecipeToTheLetter) {
   EXPECT_TRUE(std::regex_match(to_text(StepLine{3, 0.1, 12.5, 2.3, 3.1, 0.06, 120.25}), pattern));
 }
 
+TEST(TrainingLog, DurationsAreWrittenForPeople) {
+  EXPECT_EQ(duration_text(45.4), "45 s");
+  EXPECT_EQ(duration_text(119), "119 s");
+  EXPECT_EQ(duration_text(12 * 60 + 5), "12 min");
+  EXPECT_EQ(duration_text(3 * 3600 + 12 * 60), "3 h 12 min");
+  EXPECT_EQ(duration_text(2 * 86400 + 4 * 3600 + 59), "2 d 4 h");
+}
+
+// A run whose rest takes longer than two minutes is told once how long.
+TEST(TrainingLog, LongRunsAreToldHowLongTheyWillTake) {
+  const std::string path = testing::temporary_directory() + "/estimate.log";
+  TrainingLog log(path);
+  LineModel line;
+  FunctionFeed slow([&](Program& program) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return line.feed.bind_next(program);
+  });
+  class Stop : public Callback {
+    void step_end(RunContext& context) override {
+      if (context.step() == 4) context.request_stop();
+    }
+  } stop;
+  StepLog lines({.batch_size = 8, .records = 1000, .loop = 2, .every_loop = true}, log);
+  Loop(line.model, slow, {.total_steps = 10000000, .steps_per_epoch = 125, .loop = 2}).run({&lines, &stop});
+  const std::string text = read_file(path);
+  EXPECT_NE(text.find(" for the 9999998 steps left\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("steps left"), text.rfind("steps left"));
+}
+
 TEST(TrainingLog, EvaluationRowsShowPercentAndTrueUtc) {
   EXPECT_EQ(to_text(EvaluationRow{187700, 150, 0.6012, 0.8206, 2.57, 49921, 1592485934}),
             "187700  150.0  60.120   82.06    2.57  2020-06-18 13:12:14");
   EXPECT_EQ(to_text(EvaluationRow{6300, 1, 0.18502, 0.3933, 4.78, 49921, 1592479125}),
             " 6300    1.0  18.502   39.33    4.78  2020-06-18 11:18:45");
-}
-
-TEST(LoopPlan, CutsLoopsAtLogCheckpointEvaluationAndTheLastStep) {
-  LoopPlan plan;
-  plan.total_steps = 250;
-  plan.loop = 60;
-  plan.loop_given = true;
-  plan.summary = 100;
-  plan.checkpoint = 130;
-  std::vector<std::int64_t> stops;
-  for (std::int64_t step = 0; step < plan.total_steps; step = plan.next_stop(step))
-    stops.push_back(plan.next_stop(step));
-  EXPECT_EQ(stops, (std::vector<std::int64_t>{60, 100, 120, 130, 180, 200, 240, 250}));
-  EXPECT_TRUE(plan.logs_at(60));
-  EXPECT_TRUE(plan.logs_at(250));
-  EXPECT_FALSE(plan.logs_at(130));
-  plan.loop_given = false;
-  EXPECT_FALSE(plan.logs_at(60));
-  EXPECT_TRUE(plan.logs_at(100));
-  plan.display = 7;
-  EXPECT_FALSE(plan.logs_at(100));
 }
 
 }  // namespace

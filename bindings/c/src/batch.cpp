@@ -8,7 +8,9 @@
 #include "bindings/c/src/dlpack.h"
 #include "bindings/c/src/guard.h"
 #include "bindings/c/src/handles.h"
+#include "bindings/shared/run.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/data/api/dataset.h"
 
 namespace ridgeline::c {
 

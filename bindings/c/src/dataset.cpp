@@ -5,7 +5,9 @@
 #include "bindings/c/ridgeline_data.h"
 #include "bindings/c/src/guard.h"
 #include "bindings/c/src/handles.h"
+#include "bindings/shared/run.h"
 #include "ridgeline/core/dtype.h"
+#include "ridgeline/data/api/dataset.h"
 #include "ridgeline/data/ir/registry.h"
 
 using ridgeline::DType;
@@ -54,6 +56,7 @@ ridgeline_status answer(const char* function, ridgeline_dataset* dataset, std::i
 
 const char* ridgeline_version(void) { return RIDGELINE_VERSION; }
 int ridgeline_c_abi(void) { return RIDGELINE_C_ABI; }
+const char* ridgeline_last_error(void) { return ridgeline::c::last_error(); }
 
 const char* ridgeline_dtype_name(ridgeline_dtype dtype) {
   return is_dtype(dtype) ? ridgeline::name_of(static_cast<DType>(dtype)).data() : nullptr;

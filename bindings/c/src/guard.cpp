@@ -9,18 +9,20 @@
 namespace ridgeline::c {
 namespace {
 
-thread_local std::string last_error;
+thread_local std::string last_text;
 
 ridgeline_status failed(const char* function, const char* what, ridgeline_status status) noexcept {
   try {
-    last_error = std::string(function) + ": " + what;
+    last_text = std::string(function) + ": " + what;
   } catch (...) {
-    last_error.clear();  // no memory for the text
+    last_text.clear();  // no memory for the text
   }
   return status;
 }
 
 }  // namespace
+
+const char* last_error() noexcept { return last_text.c_str(); }
 
 ridgeline_status guarded(const char* function, FunctionRef<ridgeline_status()> body) noexcept {
   try {
@@ -54,5 +56,3 @@ void put_text(const std::string& text, char* buffer, size_t capacity, size_t* si
 }
 
 }  // namespace ridgeline::c
-
-const char* ridgeline_last_error(void) { return ridgeline::c::last_error.c_str(); }

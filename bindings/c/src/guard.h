@@ -5,13 +5,16 @@
 
 #include <string>
 
-#include "bindings/c/ridgeline_data.h"
+#include "bindings/c/ridgeline_types.h"
 #include "ridgeline/core/function_ref.h"
 
 namespace ridgeline::c {
 
 // Runs the body of `function`; its status, or that of what it threw.
 ridgeline_status guarded(const char* function, FunctionRef<ridgeline_status()> body) noexcept;
+
+// Of this thread; "" if no call failed.
+const char* last_error() noexcept;
 
 // An argument that must be there; a usage Error names it.
 void require(const void* argument, const char* name);

@@ -6,7 +6,7 @@
 namespace ridgeline::c {
 namespace {
 
-constexpr std::uintptr_t kTagBits = 2;
+constexpr std::uintptr_t kTagBits = 3;
 constexpr std::uintptr_t kTagMask = (1 << kTagBits) - 1;
 
 // Handles begin beyond the first page and stay far below where memory is mapped.
@@ -17,6 +17,7 @@ const char* name_of_tag(std::uintptr_t tag) {
     case Kind<data::Dataset>::tag: return Kind<data::Dataset>::name;
     case Kind<bindings::Run>::tag: return Kind<bindings::Run>::name;
     case Kind<HeldColumns>::tag: return Kind<HeldColumns>::name;
+    case Kind<HeldModel>::tag: return Kind<HeldModel>::name;
     default: return nullptr;
   }
 }

@@ -10,14 +10,21 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "bindings/shared/run.h"
 #include "ridgeline/core/error.h"
-#include "ridgeline/data/api/dataset.h"
+
+namespace ridgeline::data {
+class Dataset;
+}
+namespace ridgeline::bindings {
+class Run;
+}
 
 namespace ridgeline::c {
 
 // A batch as C sees it: extents and strides of every column, made once.
 struct HeldColumns;
+// A predictor whose callers take turns.
+struct HeldModel;
 
 // What a handle stands for, and what it is called.
 template <class T>
@@ -36,6 +43,12 @@ template <>
 struct Kind<HeldColumns> {
   static constexpr std::uintptr_t tag = 3;
   static constexpr const char* name = "batch";
+};
+
+template <>
+struct Kind<HeldModel> {
+  static constexpr std::uintptr_t tag = 4;
+  static constexpr const char* name = "model";
 };
 
 // Why a handle is none of this kind.

@@ -11,6 +11,8 @@
 #include "bindings/c/src/columns.h"
 #include "bindings/c/src/guard.h"
 #include "bindings/c/src/handles.h"
+#include "bindings/shared/run.h"
+#include "ridgeline/data/api/dataset.h"
 
 using ridgeline::Error;
 using ridgeline::ErrorKind;
@@ -120,6 +122,7 @@ std::string stats_json(const data::RunStats& stats) {
                                    {"bad_samples", stats.bad_samples},
                                    {"jpeg_indices", stats.jpeg_indices},
                                    {"jpeg_index_bytes", stats.jpeg_index_bytes},
+                                   {"jpeg_indices_on_disk", stats.jpeg_indices_on_disk},
                                    {"advice", stats.advice()}};
   return all.dump();
 }

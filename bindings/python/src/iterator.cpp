@@ -166,6 +166,7 @@ nb::dict stats_to_python(const data::RunStats& stats) {
   dict["bad_samples"] = stats.bad_samples;
   dict["jpeg_indices"] = stats.jpeg_indices;
   dict["jpeg_index_bytes"] = stats.jpeg_index_bytes;
+  dict["jpeg_indices_on_disk"] = stats.jpeg_indices_on_disk;
   dict["advice"] = stats.advice();
   return dict;
 }
@@ -225,6 +226,7 @@ data::IteratorOptions options_of(nb::kwargs given) {
        [&](nb::handle v) { options.bad_samples.policy = data::parse_bad_sample_policy(nb::cast<std::string>(v)); }},
       {"bad_sample_budget", [&](nb::handle v) { options.bad_samples.budget = nb::cast<std::int64_t>(v); }},
       {"quarantine", [&](nb::handle v) { options.bad_samples.quarantine = text_of(v); }},
+      {"jpeg_index_directory", [&](nb::handle v) { options.jpeg_index_directory = text_of(v); }},
       {"jpeg_index_memory", [&](nb::handle v) { options.jpeg_index_memory = nb::cast<std::int64_t>(v); }},
       {"autotune", [&](nb::handle v) { options.autotune = nb::cast<bool>(v); }},
   };

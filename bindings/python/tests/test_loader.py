@@ -179,6 +179,22 @@ class InPlaceOfPytorch(Folder):
         with self.assertWarnsRegex(UserWarning, "pin_memory"):
             next(iter(DataLoader(self.dir, 8, transform=EXACT, pin_memory=True)))
 
+    @unittest.skipUnless(torch.cuda.is_available(), "no GPU: pinned images are tested with a stand-in only")
+    def test_pinned_images_are_copied_to_a_gpu_beside_other_work(self):
+        plain = [x for x, _ in DataLoader(self.dir, 8, transform=EXACT)]
+        loader = DataLoader(self.dir, 8, transform=EXACT, pin_memory=True)
+        self.assertTrue(loader.pin_memory)
+        for _ in range(2):  # an epoch later the slots come again
+            copied = []
+            for images, labels in loader:
+                self.assertTrue(images.is_pinned() and labels.is_pinned())
+                copied.append(images.to("cuda", non_blocking=True))
+                torch.cuda.current_stream().synchronize()  # the slot goes back when the next batch is asked for
+            self.assertEqual(len(copied), len(plain))
+            for ours, expected in zip(copied, plain):
+                self.assertTrue(torch.equal(ours.cpu(), expected))
+        del images, loader
+
     def test_pinned_images_are_the_engines_memory(self):
         """What PyTorch with an accelerator does, with memory that is only written down as pinned."""
         held = {}

@@ -34,14 +34,14 @@ Node& add_map(DataGraph& graph) {
 }  // namespace
 
 DataGraph split_tail(DataGraph graph) {
-  if (const Node* batch = batch_node(graph); batch && !batch->operations.empty()) {
-    throw Error("[" + batch->operations[0].op +
-                "] mixes finished images, but raw images are flipped and normalised by the consumer: leave out "
-                "raw_images");
-  }
   Node* map = last_map(graph);
   if (!map) map = &add_map(graph);
-  const Tail tail = cut_tail(graph);
+  Tail tail = cut_tail(graph);
+  // Samples are mixed as they will be seen: then the flip stays with the workers.
+  if (const Node* batch = batch_node(graph); batch && !batch->operations.empty() && tail.flip) {
+    map->operations.push_back(*std::move(tail.flip));
+    tail.flip.reset();
+  }
   // Looked at before draw_flip asks for pixels, whose error would not say why.
   const Schema schema = schemas_of(graph).at(map->id);
   if (const Column* image = find_column(schema, kImageColumn);

@@ -1,10 +1,11 @@
 #include "ridgeline/data/runtime/batches.h"
 
 #include <algorithm>
-#include <type_traits>
+#include <utility>
 
 #include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/runtime/rows/arrangement.h"
+#include "ridgeline/data/runtime/rows/row_scan.h"
 
 namespace ridgeline::data {
 namespace {
@@ -43,111 +44,113 @@ class FixedBatches : public Batches {
   bool drop_;
 };
 
+struct BucketRule {
+  Integers boundaries, sizes;
+  bool drop = false;
+  std::size_t column = 0;
+};
+
 // A batch is due when its bucket is full; at the end of an epoch the buckets give what they have, from the shortest on.
 // A row that cannot be made has length 0; its error is met where the batch is filled.
-class BucketBatches : public Batches {
+class FullBuckets : public RowScan<std::int64_t> {
  public:
-  BucketBatches(const Node& node, RowsPtr rows, std::int64_t count, int places)
-      : Batches(count),
-        rows_(std::move(rows)),
-        boundaries_(arg<Integers>(node.args, "boundaries")),
-        sizes_(arg<Integers>(node.args, "sizes")),
-        drop_(arg<bool>(node.args, "drop_remainder")),
-        column_(static_cast<std::size_t>(find_column(rows_->schema(), arg<std::string>(node.args, "column")) -
-                                         rows_->schema().data())),
-        places_(places) {}
-
-  bool has(RowAddress batch) const override {
-    return use(batch.epoch, [&](Epoch& index) { return find(index, batch); });
-  }
-  std::int64_t count(std::uint64_t e) const override {
-    return use(e, [&](Epoch& index) {
-      find(index, {e, ~std::uint64_t{0}});
-      return static_cast<std::int64_t>(index.batches.size());
-    });
-  }
-  void rows_of(RowAddress batch, std::vector<RowAddress>& rows) const override {
-    rows.clear();
-    use(batch.epoch, [&](Epoch& index) {
-      for (const std::uint64_t position : found(index, batch).rows) rows.push_back({batch.epoch, position});
-    });
-  }
-  std::int64_t capacity_of(RowAddress batch) const override {
-    return use(batch.epoch, [&](Epoch& index) { return sizes_[found(index, batch).bucket]; });
-  }
-  std::int64_t capacity() const override { return *std::max_element(sizes_.begin(), sizes_.end()); }
-
- private:
   struct Batch {
     std::size_t bucket;
     std::vector<std::uint64_t> rows;
   };
-  struct Epoch {
-    Epoch(int places, std::size_t buckets) : scratch(places), open(buckets) {}
-    std::mutex mutex;
-    Scratch scratch;
-    std::vector<Batch> batches;
-    std::vector<std::vector<std::uint64_t>> open;
-    std::uint64_t next = 0;
-    bool ended = false;
-  };
-  template <class F>
-  std::invoke_result_t<F, Epoch&> use(std::uint64_t e, F&& f) const {
-    const auto index = epochs_.get(e, [&] { return std::make_shared<Epoch>(places_, sizes_.size()); });
-    const std::lock_guard lock(index->mutex);
-    return f(*index);
+  FullBuckets(RowsPtr rows, std::uint64_t epoch, int places, const BucketRule& rule, bool ahead)
+      : RowScan(std::move(rows), epoch, places, false, ahead), rule_(rule), open_(rule.sizes.size()) {}
+
+  bool has(std::uint64_t batch) {
+    return after([&] { return batch < batches_.size(); }, [&] { return batch < batches_.size(); });
   }
-  const Batch& found(Epoch& index, RowAddress batch) const {
-    RIDGELINE_CHECK(find(index, batch), "a batch beyond the end of the buckets");
-    return index.batches[batch.position];
+  std::int64_t count() {
+    return after([] { return false; }, [&] { return static_cast<std::int64_t>(batches_.size()); });
+  }
+  Batch at(std::uint64_t batch) {
+    return after([&] { return batch < batches_.size(); },
+                 [&] {
+                   RIDGELINE_CHECK(batch < batches_.size(), "a batch beyond the end of the buckets");
+                   return batches_[batch];
+                 });
   }
 
-  std::int64_t length(Epoch& e, RowAddress row) const {
-    std::vector<Cell> cells(rows_->schema().size());
+ private:
+  std::int64_t look(RowAddress row, Scratch& scratch) const override {
+    scratch.cells.resize(rows().schema().size());
     try {
-      e.scratch.begin();
-      rows_->run(row, {}, cells.data(), e.scratch);
+      rows().run(row, {}, scratch.cells.data(), scratch);
     } catch (const Error&) {
       return 0;
     }
-    const Cell& cell = cells[column_];
+    const Cell& cell = scratch.cells[rule_.column];
     return cell.dtype == DType::bytes ? static_cast<std::int64_t>(cell.bytes) : cell.dims[0];
   }
-
-  bool find(Epoch& e, RowAddress batch) const {
-    while (e.batches.size() <= batch.position && !e.ended) {
-      const RowAddress row{batch.epoch, e.next};
-      if (!rows_->has(row)) {
-        e.ended = true;
-        for (std::size_t b = 0; b < e.open.size(); ++b) {
-          if (!drop_ && !e.open[b].empty()) e.batches.push_back({b, std::move(e.open[b])});
-          e.open[b].clear();
-        }
-        break;
-      }
-      const std::int64_t rows = length(e, row);
-      const auto bucket = static_cast<std::size_t>(std::upper_bound(boundaries_.begin(), boundaries_.end(), rows) -
-                                                   boundaries_.begin());
-      e.open[bucket].push_back(e.next++);
-      if (static_cast<std::int64_t>(e.open[bucket].size()) < sizes_[bucket]) continue;
-      e.batches.push_back({bucket, std::move(e.open[bucket])});
-      e.open[bucket].clear();
+  void take(std::uint64_t position, std::int64_t length) override {
+    const Integers& boundaries = rule_.boundaries;
+    const auto bucket =
+        static_cast<std::size_t>(std::upper_bound(boundaries.begin(), boundaries.end(), length) - boundaries.begin());
+    open_[bucket].push_back(position);
+    if (static_cast<std::int64_t>(open_[bucket].size()) < rule_.sizes[bucket]) return;
+    batches_.push_back({bucket, std::exchange(open_[bucket], {})});
+  }
+  void end() override {
+    for (std::size_t b = 0; b < open_.size(); ++b) {
+      if (!rule_.drop && !open_[b].empty()) batches_.push_back({b, std::exchange(open_[b], {})});
     }
-    return batch.position < e.batches.size();
+  }
+
+  const BucketRule& rule_;
+  std::vector<Batch> batches_;
+  std::vector<std::vector<std::uint64_t>> open_;
+};
+
+class BucketBatches : public Batches {
+ public:
+  BucketBatches(const Node& node, RowsPtr rows, std::int64_t count, int places, bool ahead)
+      : Batches(count),
+        rows_(std::move(rows)),
+        rule_{arg<Integers>(node.args, "boundaries"), arg<Integers>(node.args, "sizes"),
+              arg<bool>(node.args, "drop_remainder"),
+              static_cast<std::size_t>(find_column(rows_->schema(), arg<std::string>(node.args, "column")) -
+                                       rows_->schema().data())},
+        places_(places),
+        ahead_(ahead) {}
+
+  bool has(RowAddress batch) const override { return full(batch.epoch)->has(batch.position); }
+  std::int64_t count(std::uint64_t e) const override { return full(e)->count(); }
+  bool help() const override {
+    const auto recent = epochs_.recent();
+    return std::any_of(recent.begin(), recent.end(), [](const auto& scan) { return scan->help(); });
+  }
+  void rows_of(RowAddress batch, std::vector<RowAddress>& rows) const override {
+    rows.clear();
+    for (const std::uint64_t position : full(batch.epoch)->at(batch.position).rows)
+      rows.push_back({batch.epoch, position});
+  }
+  std::int64_t capacity_of(RowAddress batch) const override {
+    return rule_.sizes[full(batch.epoch)->at(batch.position).bucket];
+  }
+  std::int64_t capacity() const override { return *std::max_element(rule_.sizes.begin(), rule_.sizes.end()); }
+
+ private:
+  std::shared_ptr<FullBuckets> full(std::uint64_t e) const {
+    return epochs_.get(e, [&] { return std::make_shared<FullBuckets>(rows_, e, places_, rule_, ahead_); });
   }
 
   RowsPtr rows_;
-  Integers boundaries_, sizes_;
-  bool drop_;
-  std::size_t column_;
+  BucketRule rule_;
   int places_;
-  PerEpoch<Epoch> epochs_;
+  bool ahead_;
+  PerEpoch<FullBuckets> epochs_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Batches> make_batches(const Node& node, RowsPtr rows, std::int64_t count, int places) {
-  if (node.op == node_name::kBucket) return std::make_unique<BucketBatches>(node, std::move(rows), count, places);
+std::unique_ptr<const Batches> make_batches(const Node& node, RowsPtr rows, std::int64_t count, int places,
+                                            bool ahead) {
+  if (node.op == node_name::kBucket)
+    return std::make_unique<BucketBatches>(node, std::move(rows), count, places, ahead);
   return std::make_unique<FixedBatches>(node, std::move(rows), count);
 }
 

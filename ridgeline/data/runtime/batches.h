@@ -22,6 +22,7 @@ class Batches : public Extent {
 };
 
 // `count`: batches of an epoch, or kForever or kUnknown. `places`: of a Scratch for `rows`.
-std::unique_ptr<const Batches> make_batches(const Node& node, RowsPtr rows, std::int64_t count, int places);
+// `ahead`: rows may be looked at before somebody needs them.
+std::unique_ptr<const Batches> make_batches(const Node& node, RowsPtr rows, std::int64_t count, int places, bool ahead);
 
 }  // namespace ridgeline::data

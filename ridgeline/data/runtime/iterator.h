@@ -43,7 +43,12 @@ struct IteratorOptions {
   // Bytes for the side indices of JPEGs that come more than once, some 2 KB each; 0: none; -1: a sixteenth of the
   // memory that this process may use. Taken only as indices are made.
   std::int64_t jpeg_index_memory = -1;
-  bool autotune = false;                // as few workers as the consumer needs; cannot change results
+  // The folder in which these indices are kept for later runs over the same files. Absent: `jpeg` in the user's cache
+  // folder (core/user_cache.h), in runs of several epochs and once there are 1 MiB of new ones. "": none is kept or
+  // read.
+  std::optional<std::string> jpeg_index_directory = {};
+  std::int64_t jpeg_index_disk = std::int64_t{4} << 30;  // bytes that all of them may take in that folder
+  bool autotune = false;                                 // as few workers as the consumer needs; cannot change results
   BatchAllocator* allocator = nullptr;  // memory of the slots; null: 64-byte aligned host memory. Must outlive batches
   std::shared_ptr<WorkerPool> pool = {};  // shared by several iterators; null: one of its own with `workers` threads
   Trace* trace = nullptr;

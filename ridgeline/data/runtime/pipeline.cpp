@@ -37,6 +37,12 @@ ImageTail tail_between(const DataGraph& before, const DataGraph& after) {
   return tail;
 }
 
+// A stream lets go of old rows where new ones are asked for: there, no row is looked at before its time.
+bool may_look_ahead(const DataGraph& graph) {
+  const std::vector<const Node*> sources = sources_of(graph);
+  return std::none_of(sources.begin(), sources.end(), [](const Node* node) { return source_of(*node).in_turn(); });
+}
+
 // Builds the tree below batch, each node once.
 class TreeBuilder {
  public:
@@ -58,6 +64,7 @@ class TreeBuilder {
     return rows;
   }
   int places() const { return places_; }
+  const std::vector<const Extent*>& looking() const { return looking_; }
 
  private:
   RowsPtr make(const Node& node, std::vector<RowsPtr> inputs) {
@@ -65,7 +72,11 @@ class TreeBuilder {
     switch (node_entry(node.op).kind) {
       case NodeKind::source: return make_source_rows(node, places_++);
       case NodeKind::order: return arrange(node, inputs[0]);
-      case NodeKind::filter: return make_filter_rows(node, inputs[0], places_);
+      case NodeKind::filter: {
+        RowsPtr rows = make_filter_rows(node, inputs[0], places_, may_look_ahead(graph_));
+        looking_.push_back(rows.get());
+        return rows;
+      }
       case NodeKind::columns: return make_column_rows(node, inputs[0], schema, places_++);
       case NodeKind::map: {
         const int first = places_;
@@ -122,6 +133,7 @@ class TreeBuilder {
   std::map<std::string, Schema> schemas_;
   std::map<std::string, std::int64_t> sizes_;
   std::map<std::string, RowsPtr> built_;
+  std::vector<const Extent*> looking_;
   int places_ = 0;
 };
 
@@ -140,6 +152,14 @@ DataGraph tuned(DataGraph graph, const IteratorOptions& options) {
 
 Pipeline::Pipeline(const Dataset& dataset, const IteratorOptions& options)
     : hash_(dataset.hash()), seed_(options.seed.value_or(dataset.graph().seed)) {
+  DataGraph sources;
+  for (const Node* node : sources_of(dataset.graph())) {
+    sources.nodes.push_back(*node);
+    sources.nodes.back().hints.clear();
+    // Data in memory is not what tells its files apart, and would be long.
+    std::erase_if(sources.nodes.back().args, [](const auto& a) { return std::holds_alternative<Tensors>(a.second); });
+  }
+  sources_ = to_json(sources);
   DataGraph before;
   graph_ = prepare(tuned(dataset.graph(), options), options.raw_images, options.disabled_passes,
                    [&](const std::string& pass, const DataGraph& graph) {
@@ -152,14 +172,20 @@ Pipeline::Pipeline(const Dataset& dataset, const IteratorOptions& options)
   TreeBuilder tree(graph_, seed_, options.log);
   rows_ = tree.build(batch_ ? batch_->inputs[0] : graph_.output().id);
   places_ = tree.places();
+  looking_ = tree.looking();
   columns_ = schema_of(graph_);
   if (!batch_) return;
   const std::map<std::string, std::int64_t> sizes = sizes_of(graph_);
-  batches_ = make_batches(*batch_, rows_, sizes.at(batch_->id), places_);
+  batches_ = make_batches(*batch_, rows_, sizes.at(batch_->id), places_, may_look_ahead(graph_));
+  if (batch_->op == node_name::kBucket) looking_.push_back(batches_.get());
   batch_operations_ = batch_->operations;
   const std::vector<const Node*> trunk = trunk_of(graph_);
   for (auto node = std::find(trunk.rbegin(), trunk.rend(), batch_) + 1; node != trunk.rend(); ++node)
     above_.push_back(make_arrangement(**node, order(), sizes.at((*node)->id), seed_));
+}
+
+bool Pipeline::help() const {
+  return std::any_of(looking_.begin(), looking_.end(), [](const Extent* node) { return node->help(); });
 }
 
 std::int64_t Pipeline::rows_of(RowAddress batch, std::vector<RowAddress>& rows) const {

@@ -22,6 +22,8 @@ class Pipeline {
   const DataGraph& graph() const { return graph_; }  // after the passes
   std::uint64_t hash() const { return hash_; }       // of the user's graph
   std::uint64_t seed() const { return seed_; }
+  // The user's sources with their arguments as JSON: tells data sets apart.
+  const std::string& sources() const { return sources_; }
   std::uint64_t records() const { return rows_->records(); }
   const ImageTail& tail() const { return tail_; }
   int places() const { return places_; }  // of a Scratch
@@ -38,6 +40,10 @@ class Pipeline {
   const Schema& columns() const { return columns_; }  // of a batch
   const std::vector<Transform>& batch_operations() const { return batch_operations_; }
   const Node& batch_node() const { return *batch_; }
+  // Whether batches depend on what is in the rows. Then help() looks at some that will be needed soon, for a thread
+  // that has nothing else to do; false where there are none.
+  bool looks() const { return !looking_.empty(); }
+  bool help() const;
   // The rows of a batch, and how many it has room for.
   std::int64_t rows_of(RowAddress batch, std::vector<RowAddress>& rows) const;
   // Attempt `attempt` (from 1) to find another sample for a bad row, nobody else's place touched: position p of the
@@ -49,9 +55,11 @@ class Pipeline {
 
   DataGraph graph_;
   std::uint64_t hash_, seed_;
+  std::string sources_;
   int places_ = 0;
   RowsPtr rows_;
   std::unique_ptr<const Batches> batches_;
+  std::vector<const Extent*> looking_;               // filters and buckets, from the sources upwards
   std::vector<std::unique_ptr<Arrangement>> above_;  // order nodes of batches, from the batch node upwards
   const Node* batch_ = nullptr;
   std::vector<Transform> batch_operations_;

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <utility>
 
 #include "ridgeline/core/memory.h"
+#include "ridgeline/core/user_cache.h"
 #include "ridgeline/data/ir/registry.h"
 
 namespace ridgeline::data {
@@ -36,6 +38,17 @@ BatchAllocator* host_allocator() {
   return &allocator;
 }
 
+// Bytes of new indices for which the user's cache folder gets a file of its own accord: some 500 pictures.
+constexpr std::int64_t kWorthwhile = std::int64_t{1} << 20;
+
+JpegIndexPlace jpeg_index_place(const Pipeline& pipeline, const IteratorOptions& options) {
+  const bool chosen = options.jpeg_index_directory.has_value();
+  const std::string cache = chosen ? "" : user_cache_directory();
+  const std::string directory = chosen ? *options.jpeg_index_directory : cache.empty() ? "" : cache + "/jpeg";
+  if (directory.empty()) return {};
+  return {jpeg_index_path(directory, pipeline.sources()), options.jpeg_index_disk, chosen ? 0 : kWorthwhile};
+}
+
 }  // namespace
 
 SlotRing::SlotRing(std::shared_ptr<const Pipeline> pipeline, const IteratorOptions& options,
@@ -53,7 +66,11 @@ SlotRing::SlotRing(std::shared_ptr<const Pipeline> pipeline, const IteratorOptio
   const bool again = std::any_of(pipeline_->graph().nodes.begin(), pipeline_->graph().nodes.end(),
                                  [](const Node& node) { return node_entry(node.op).repeats; });
   const std::int64_t index_memory = options.jpeg_index_memory < 0 ? available_memory() / 16 : options.jpeg_index_memory;
-  if (index_memory > 0 && (epochs_ != 1 || again)) indices_ = std::make_unique<JpegIndices>(index_memory);
+  const bool make = epochs_ != 1 || again || !options.jpeg_index_directory.value_or("").empty();
+  JpegIndexPlace disk = index_memory > 0 ? jpeg_index_place(*pipeline_, options) : JpegIndexPlace();
+  std::error_code unreadable;
+  if (index_memory > 0 && (make || std::filesystem::exists(disk.path, unreadable)))
+    indices_ = std::make_unique<JpegIndices>(index_memory, std::move(disk), make, options.log);
   for (const auto& scratch : scratch_) scratch->indices = indices_.get();
   const BatchPlan plan = plan_of(pipeline_->batch_node());
   rows_at_once_ = static_cast<std::size_t>(plan.rows_at_once);
@@ -103,10 +120,12 @@ void SlotRing::stop() {
     stopping_ = true;
   }
   ready_.notify_all();
-  if (!pool_) return;
-  pool_->remove(this);
-  const std::lock_guard lock(mutex_);
-  pool_.reset();
+  if (pool_) {
+    pool_->remove(this);
+    const std::lock_guard lock(mutex_);
+    pool_.reset();
+  }
+  if (indices_) indices_->save();
 }
 
 // ---- workers
@@ -141,6 +160,7 @@ void SlotRing::open_next(Slot& slot, std::unique_lock<std::mutex>& lock) {
   slot.error = nullptr;
   opening_ = true;
   lock.unlock();
+  if (pool_ && pipeline_->looks()) pool_->wake();  // to help()
   bool there = true;
   try {
     there = place(slot);
@@ -178,6 +198,8 @@ bool SlotRing::place(Slot& slot) {
   const auto next_epoch = [&] {
     ++next_epoch_;
     next_index_ = 0;
+    // Once, for later runs: this one may be killed. What is still to come is saved at its end.
+    if (indices_ && !std::exchange(saved_, true)) save_due_ = true;
   };
   if (over()) return false;
   if (next_index_ > 0 && !pipeline_->has_batch({next_epoch_, next_index_})) next_epoch();
@@ -235,10 +257,21 @@ bool SlotRing::work(int worker) {
     std::unique_lock lock(mutex_);
     if (worker >= tuner_.workers()) return false;
     mine = claim(lock);
+    if (!mine.slot && (!opening_ || stopping_)) return false;
   }
-  if (!mine.slot) return false;
+  if (!mine.slot) return help();
   fill(mine, *scratch_[static_cast<std::size_t>(worker)]);
+  if (save_due_.exchange(false)) indices_->save();
   return true;
+}
+
+// While another worker looks for the rows of the next batch. What goes wrong is met again by that one.
+bool SlotRing::help() {
+  try {
+    return pipeline_->help();
+  } catch (...) {
+    return false;
+  }
 }
 
 // ---- consumer
@@ -385,6 +418,7 @@ RunStats SlotRing::stats() const {
   stats.bad_samples = account_.count();
   if (indices_) {
     stats.jpeg_indices = indices_->count();
+    stats.jpeg_indices_on_disk = indices_->count_on_disk();
     stats.jpeg_index_bytes = indices_->bytes();
   }
   return stats;

@@ -62,6 +62,7 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
   Claim claim(std::unique_lock<std::mutex>& lock);
   void open_next(Slot& slot, std::unique_lock<std::mutex>& lock);
   bool place(Slot& slot);
+  bool help();
   bool all_lent() const;
   void fill(const Claim& claim, Scratch& scratch);
   Slot* ready_slot();  // the one that is due, if it is ready
@@ -76,6 +77,8 @@ class SlotRing : public WorkerPool::Client, public std::enable_shared_from_this<
   Trace* trace_;
   SlotWriter writer_;
   std::unique_ptr<JpegIndices> indices_;           // null where no record comes twice
+  std::atomic<bool> save_due_{false};              // the indices of the first epoch are there
+  bool saved_ = false;                             // or will be; the worker that opens batches
   std::vector<std::unique_ptr<Scratch>> scratch_;  // one a worker
   std::size_t rows_at_once_ = 1;                   // that a worker claims
   std::vector<Slot> slots_;

@@ -44,6 +44,7 @@ std::string RunStats::to_string() const {
       batches, seconds, workers, consumer_wait_seconds, worker_wait_seconds);
   if (jpeg_indices > 0)
     text += fmt::format("{} JPEG indices of {:.1f} MB\n", jpeg_indices, static_cast<double>(jpeg_index_bytes) / 1e6);
+  if (jpeg_indices_on_disk > 0) text += fmt::format("{} JPEG indices of an earlier run\n", jpeg_indices_on_disk);
   return text;
 }
 

@@ -29,6 +29,7 @@ struct RunStats {
   std::int64_t bad_samples = 0;      // skipped or replaced
   std::int64_t jpeg_indices = 0;     // kept, and the memory that they take
   std::int64_t jpeg_index_bytes = 0;
+  std::int64_t jpeg_indices_on_disk = 0;  // that an earlier run left
 
   // One line when the consumer waited for more than a twentieth of the time ("" otherwise): how much, which stage
   // takes most, what would help.

@@ -79,6 +79,7 @@ class StreamSource : public Source {
   explicit StreamSource(const Node& node) : name_(arg<std::string>(node.args, "name")), stream_(stream_named(name_)) {}
   std::uint64_t size() const override { return static_cast<std::uint64_t>(stream_.rows); }
   Schema schema() const override { return stream_.schema; }
+  bool in_turn() const override { return true; }
   void read(std::uint64_t index, Record& record) const override { put_row(row(index), stream_.schema, record); }
   std::string origin(std::uint64_t index) const override { return fmt::format("[stream] {}: row {}", name_, index); }
   std::uint64_t fingerprint() const override {

@@ -1,19 +1,17 @@
 #include "ridgeline/data/source/patterns.h"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/user_cache.h"
 
 namespace ridgeline::data {
 
 std::string index_directory(const std::string& file, std::uintmax_t least_bytes) {
   std::error_code ignored;
   if (const std::uintmax_t size = std::filesystem::file_size(file, ignored); ignored || size < least_bytes) return "";
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache) return std::string(cache) + "/ridgeline";
-  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/ridgeline";
-  return "";
+  return user_cache_directory();
 }
 
 std::vector<std::string> expand_patterns(std::string_view op, const std::vector<std::string>& patterns) {

@@ -5,7 +5,6 @@
 
 #include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/patterns.h"
-#include "ridgeline/format/wire/gzip.h"
 
 namespace ridgeline::data {
 
@@ -15,7 +14,8 @@ std::vector<ArgSpec> record_file_args(std::vector<ArgSpec> others) {
   ArgSpec part = count_arg("file_shard", "the part that is read: every file_shards-th file from this one on");
   part.part = true;
   others.push_back(std::move(part));
-  ArgSpec limit = count_arg("inflate_limit", "bytes of memory that the content of all compressed files may take",
+  ArgSpec limit = count_arg("inflate_limit",
+                            "bytes of memory for inflated blocks of compressed files; what is beyond is inflated again",
                             static_cast<std::int64_t>(kInflateLimit));
   limit.place = true;  // cannot change a record
   others.push_back(std::move(limit));
@@ -49,19 +49,9 @@ SeveralFiles<TFRecordFile> open_record_files(const Node& node) {
                             paths.size(), parts));
   }
   SeveralFiles<TFRecordFile> files;
-  std::size_t inflated = 0;
-  for (std::size_t i = part; i < paths.size(); i += parts) {
-    try {
-      files.add(TFRecordFile(paths[i],
-                             {.index_cache_directory = index_directory(paths[i]), .inflate_limit = limit - inflated}));
-    } catch (const InflateLimitError&) {
-      throw Error(
-          fmt::format("[{}] {}: the content of compressed files lies in memory, and with this one it is more "
-                      "than the inflate_limit of {} bytes ({} bytes without it)",
-                      node.op, paths[i], limit, inflated));
-    }
-    inflated += files.files().back().inflated_bytes();
-  }
+  const auto inflated = std::make_shared<InflatedBlocks>(limit);
+  for (std::size_t i = part; i < paths.size(); i += parts)
+    files.add(TFRecordFile(paths[i], {.index_cache_directory = index_directory(paths[i]), .inflated = inflated}));
   if (files.size() == 0) throw Error(fmt::format("[{}] no records in {}", node.op, fmt::join(patterns, ", ")));
   return files;
 }

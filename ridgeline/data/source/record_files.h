@@ -17,8 +17,8 @@ std::vector<ArgSpec> record_file_args(std::vector<ArgSpec> others);
 Args with_record_files(Args args, const RecordFileOptions& options);
 void check_record_files(const Node& node);
 
-// Opens every file_shards-th file from file_shard on. Fewer files than parts, no records at all, and compressed files
-// that together take more than inflate_limit bytes of memory are Errors that name op and file.
+// Opens every file_shards-th file from file_shard on. Fewer files than parts and no records at all are Errors that name
+// op and file.
 SeveralFiles<TFRecordFile> open_record_files(const Node& node);
 
 }  // namespace ridgeline::data

@@ -14,7 +14,8 @@ struct RecordFileOptions {
   // run goes on with another number of ranks (a state of a sharded-by-file run belongs to its number of parts).
   std::int64_t file_shards = 1;
   std::int64_t file_shard = 0;
-  // Compressed files are held in memory inflated: the bytes of all of them together. Beyond is an Error.
+  // Compressed files are inflated in blocks: bytes of memory for those of all files together. What does not fit is
+  // inflated again when it is needed.
   std::int64_t inflate_limit = std::int64_t{4} << 30;
 };
 

@@ -22,6 +22,8 @@ class Source {
   virtual Schema schema() const = 0;
   // Messages of its Errors need not say which record it was, see read_record().
   virtual void read(std::uint64_t index, Record& record) const = 0;
+  // Records come one after the other, and old ones are let go of: asking out of turn opens the source again.
+  virtual bool in_turn() const { return false; }
   // Of sources that hold their records in memory: brings one nearer, see Rows::prefetch().
   virtual void prefetch(std::uint64_t) const {}
   // "[tfrecord] train-00000-of-00008: record 12 at byte 25310". Does not throw, however bad the record is: it is asked

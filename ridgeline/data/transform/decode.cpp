@@ -11,10 +11,12 @@ namespace {
 template <class Decode>
 image::ImageView with_index(Frame& frame, Scratch& scratch, Decode decode) {
   if (!scratch.indices) return decode(nullptr);
-  image::JpegIndex index = scratch.indices->find(frame.place, frame.row.record);
+  const std::span<const std::uint8_t> bytes = frame.encoded();
+  image::JpegIndex index = scratch.indices->find(frame.place, frame.row.record, bytes);
   const int known_rows = index.known_rows();
+  if (known_rows == 0 && !scratch.indices->makes()) return decode(nullptr);
   const image::ImageView view = decode(&index);
-  if (index.known_rows() > known_rows) scratch.indices->keep(frame.place, frame.row.record, index);
+  if (index.known_rows() > known_rows) scratch.indices->keep(frame.place, frame.row.record, bytes, index);
   return view;
 }
 

@@ -6,6 +6,7 @@
 #include "ridgeline/data/sample/step.h"
 #include "ridgeline/data/transform/rules.h"
 #include "ridgeline/image/augment/policy.h"
+#include "ridgeline/image/boxes.h"
 
 namespace ridgeline::data {
 
@@ -51,7 +52,9 @@ class Policy : public Step {
     const image::Size size{in.height, in.width};
     SampleRandom random = frame.random(key_);
     const std::vector<image::AugmentStep> steps = draw_(size, random);
-    if (frame.boxes) frame.boxes->clear();  // a record's objects that no column shows; where they went is not known
+    if (frame.boxes) {
+      for (const image::AugmentStep& step : steps) image::augment_boxes(*frame.boxes, size, step);
+    }
     if (steps.empty()) return;
     std::uint8_t* out = frame.output(bytes_of(size, in.channels));
     image::apply_augments(in, steps, options_, scratch.spare, out);
@@ -136,7 +139,7 @@ std::vector<TransformEntry> policy_transforms() {
                 fill_arg()},
        .random = true,
        .check = [](const Transform& t) { check_fill(t); },
-       .schema = each_without_boxes(pixels_of),
+       .schema = each(pixels_of),
        .step = seeded_step<AutoAugmentStep>},
       {.op = "rand_augment",
        .doc = "some of fourteen operations, drawn alike, with one magnitude",
@@ -150,14 +153,14 @@ std::vector<TransformEntry> policy_transforms() {
                 fill_arg()},
        .random = true,
        .check = check_rand_augment,
-       .schema = each_without_boxes(pixels_of),
+       .schema = each(pixels_of),
        .step = seeded_step<RandAugmentStep>},
       {.op = "trivial_augment_wide",
        .doc = "one of fourteen operations with a random magnitude",
        .args = {bins_arg(), sampling_arg(), fill_arg()},
        .random = true,
        .check = check_bins,
-       .schema = each_without_boxes(pixels_of),
+       .schema = each(pixels_of),
        .step = seeded_step<TrivialAugmentWideStep>},
   };
 }

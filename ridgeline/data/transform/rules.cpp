@@ -100,16 +100,6 @@ SchemaRule each(Rule rule) {
   };
 }
 
-SchemaRule each_without_boxes(Rule rule) {
-  return [inner = each(std::move(rule))](const Transform& t, Schema schema, const Columns& columns) {
-    if (find_column(schema, kBoxesColumn) && std::find(columns.begin(), columns.end(), kImageColumn) != columns.end()) {
-      throw Error(
-          fmt::format("[{}] cannot carry the boxes along: project the columns without boxes, or rename them", t.op));
-    }
-    return inner(t, std::move(schema), columns);
-  };
-}
-
 Column image_of(const Transform& t, const Column& column, bool floats_too) {
   const bool pixels = column.dtype == DType::u8 || (floats_too && column.dtype == DType::f32);
   if (!pixels || column.shape.rank() != 3) {

@@ -34,8 +34,6 @@ using SchemaRule = std::function<Schema(const Transform&, Schema, const Columns&
 
 // The rule for all columns that the map names.
 SchemaRule each(Rule rule);
-// The same for operations that move pixels in a way that boxes cannot follow: an Error where image has boxes.
-SchemaRule each_without_boxes(Rule rule);
 
 // u8 (or f32) [height, width, channels], else an Error.
 Column image_of(const Transform& t, const Column& column, bool floats_too = false);

@@ -206,7 +206,7 @@ class RandomPerspectiveStep : public Step {
     SampleRandom random = frame.random(key_);
     if (!(random.uniform() < p_)) return;
     const image::PerspectiveCoefficients coefficients = image::draw_perspective(distortion_, size_of(in), random);
-    if (frame.boxes) frame.boxes->clear();  // a record's objects that no column shows; where they went is not known
+    if (frame.boxes) image::perspective_boxes(*frame.boxes, size_of(in), coefficients);
     std::uint8_t* out = frame.output(bytes_of(size_of(in), in.channels));
     image::perspective(in, coefficients, look_.sampling, look_.fill, out);
     frame.set(packed(out, size_of(in), in.channels));
@@ -360,7 +360,7 @@ std::vector<TransformEntry> warp_transforms() {
                 fill_arg()},
        .random = true,
        .check = check_random_perspective,
-       .schema = each_without_boxes(pixels_of),
+       .schema = each(pixels_of),
        .step = seeded_step<RandomPerspectiveStep>},
   };
 }

@@ -89,12 +89,13 @@ std::vector<KernelEntry> CpuDevice::kernels(std::string_view op) const { return 
 // interpreter keeps in its cache blocks and what a reader can follow.
 FusionLimits CpuDevice::fusion_limits() const {
   const DTypeSet types = loop::kLoopStorage;
-  constexpr DTypeSet kWide{DType::f32};
+  constexpr DTypeSet kWide{DType::f32}, kNorms{DType::f32, DType::bf16};
   return {.epilogues = {{"conv2d", "relu", types},
+                        {"conv2d", "relu", kWide, true},
                         {"dense", "relu", types},
-                        {"batch_norm_train", "relu", kWide, true},
-                        {"batch_norm_eval", "relu", kWide, true}},
-          .norm_gradients = kWide,
+                        {"batch_norm_train", "relu", kNorms, true},
+                        {"batch_norm_eval", "relu", kNorms, true}},
+          .norm_gradients = kNorms,
           // The library normalises training batches and given statistics each in its own way.
           .again = forced_.value_or(Provider::own) == Provider::own ? kWide : DTypeSet(),
           .updates = kWide,

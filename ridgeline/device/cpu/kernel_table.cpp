@@ -32,6 +32,12 @@ constexpr KernelEntry own(std::string_view op, std::string_view name, Factory fa
   return {op, name, kOwn, factory, {DType::f32}, Arithmetic::f32, {Reproducibility::portable, true}};
 }
 
+// The same on other types as well.
+constexpr KernelEntry own_on(DTypeSet storage, std::string_view op, std::string_view name, Factory factory) {
+  return {op, name, kOwn, factory, storage, Arithmetic::f32, {Reproducibility::portable, true}};
+}
+constexpr DTypeSet kFloatOrHalf{DType::f32, DType::bf16};
+
 // A kernel that moves elements and computes nothing.
 constexpr KernelEntry copies(std::string_view op, Factory factory) {
   return {op, "own", kOwn, factory, kFloatingTypes, Arithmetic::f64, {Reproducibility::portable, true}};
@@ -79,8 +85,9 @@ constexpr KernelEntry kTable[] = {
     library("dense_bwd_weights", make_onednn_dense_bwd_weights),
     own("dense_bwd_weights", "direct", make_direct_dense_bwd_weights),
 
-    own("max_pool", "own", make_own_max_pool),
+    own_on(kFloatOrHalf, "max_pool", "own", make_own_max_pool),
     library("max_pool", make_onednn_max_pool),
+    own_on({DType::bf16}, "max_pool_bwd", "own_bf16", make_own_max_pool_bwd),  // the library adds in bf16
     library("max_pool_bwd", make_onednn_max_pool_bwd),
     own("max_pool_bwd", "own", make_own_max_pool_bwd),
     library("avg_pool", make_onednn_avg_pool),
@@ -92,11 +99,11 @@ constexpr KernelEntry kTable[] = {
     own("lrn", "own", make_own_lrn),
     own("lrn_bwd", "own", make_own_lrn_bwd),
     library("lrn_bwd", make_onednn_lrn_bwd),
-    own("batch_norm_train", "own", make_own_batch_norm_train),
+    own_on(kFloatOrHalf, "batch_norm_train", "own", make_own_batch_norm_train),
     library("batch_norm_train", make_onednn_batch_norm_train),
-    own("batch_norm_bwd", "own", make_own_batch_norm_bwd),
+    own_on(kFloatOrHalf, "batch_norm_bwd", "own", make_own_batch_norm_bwd),
     library("batch_norm_bwd", make_onednn_batch_norm_bwd),
-    own("batch_norm_eval", "own", make_own_batch_norm_eval),
+    own_on(kFloatOrHalf, "batch_norm_eval", "own", make_own_batch_norm_eval),
     library("batch_norm_eval", make_onednn_batch_norm_eval),
 
     own("reduce_sum", "own", make_own_reduce),

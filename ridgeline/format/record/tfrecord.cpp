@@ -25,7 +25,8 @@ bool length_checksum_holds(const std::uint8_t* header) {
   return masked_crc32c({header, 8}) == load<std::uint32_t>(header + 8);
 }
 
-constexpr std::size_t kHeader = 12;  // length and its checksum
+constexpr std::size_t kHeader = 12;                           // length and its checksum
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;  // of a record: sums of offsets do not overflow
 
 // A plain file proves itself by the checksum of its first length: that length may well look like the magic of gzip.
 Compression compression_of(const RandomAccessFile& file) {
@@ -62,6 +63,19 @@ std::string hex(std::uint32_t value) {
   return text.data();
 }
 
+// What is wrong with a record, of which `left` bytes are there.
+std::string header_is_cut(std::uint64_t left) {
+  return "is cut short: " + std::to_string(left) + " bytes are left, its header has 12";
+}
+std::string data_is_cut(std::uint64_t length, std::uint64_t left) {
+  return "is cut short: it has " + std::to_string(length) + " bytes of data, the file ends after " +
+         std::to_string(left - kHeader);
+}
+std::string wrong_length(const std::uint8_t* header, std::uint64_t at) {
+  return "has a wrong checksum of its length (stored " + hex(load<std::uint32_t>(header + 8)) + ", computed " +
+         hex(masked_crc32c({header, 8})) + ")" + (at == 0 ? "; is this a TFRecord file?" : "");
+}
+
 std::string place(const std::string& path, std::size_t record, std::uint64_t byte) {
   return "[tfrecord] " + path + ": record " + std::to_string(record) + " at byte " + std::to_string(byte) + " ";
 }
@@ -70,14 +84,13 @@ std::string place(const std::string& path, std::size_t record, std::uint64_t byt
 
 TFRecordFile::TFRecordFile(const std::string& path, const TFRecordOptions& options) : path_(path), file_(path) {
   compression_ = compression_of(file_);
-  std::optional<std::string> inflate_damage;
   if (compression_ != Compression::none) {
-    const std::string packed = read_file(path);
-    inflated_ = inflate_bytes(as_bytes(packed), compression_, path, options.inflate_limit,
-                              options.keep_readable_prefix ? &inflate_damage : nullptr);
     file_ = RandomAccessFile();
+    inflate_index(options);
+    if (damage_ && !options.keep_readable_prefix) throw Error(damage_->message);
+    return;
   }
-  const bool cache = compression_ == Compression::none && !options.index_cache_directory.empty();
+  const bool cache = !options.index_cache_directory.empty();
   if (cache) {
     if (auto offsets = load_tfrecord_index(options.index_cache_directory, path, file_.size())) {
       offsets_ = std::move(*offsets);
@@ -86,7 +99,6 @@ TFRecordFile::TFRecordFile(const std::string& path, const TFRecordOptions& optio
     }
   }
   build_index();
-  if (inflate_damage) damage_ = TFRecordDamage{*inflate_damage, offsets_.back(), true};
   if (damage_ && !options.keep_readable_prefix) throw Error(damage_->message);
   if (cache && !damage_) store_tfrecord_index(options.index_cache_directory, path, offsets_);
 }
@@ -95,30 +107,55 @@ TFRecordFile::TFRecordFile(const std::string& path, const TFRecordOptions& optio
 void TFRecordFile::build_index() {
   HeaderReader headers(file_);
   offsets_ = {0};
-  while (offsets_.back() < bytes()) {
+  while (offsets_.back() < file_.size()) {
     const std::uint64_t at = offsets_.back();
-    const std::uint64_t left = bytes() - at;
+    const std::uint64_t left = file_.size() - at;
     const auto damaged = [&](const std::string& problem, bool cut_short) {
       damage_ = TFRecordDamage{place(path_, size(), at) + problem, at, cut_short};
     };
-    if (left < kHeader) {
-      return damaged("is cut short: " + std::to_string(left) + " bytes are left, its header has 12", true);
-    }
-    const std::uint8_t* header = compression_ == Compression::none ? headers.at(at) : inflated_.data() + at;
-    if (!length_checksum_holds(header)) {
-      return damaged("has a wrong checksum of its length (stored " + hex(load<std::uint32_t>(header + 8)) +
-                         ", computed " + hex(masked_crc32c({header, 8})) + ")" +
-                         (at == 0 ? "; is this a TFRecord file?" : ""),
-                     false);
-    }
+    if (left < kHeader) return damaged(header_is_cut(left), true);
+    const std::uint8_t* header = headers.at(at);
+    if (!length_checksum_holds(header)) return damaged(wrong_length(header, at), false);
     const auto length = load<std::uint64_t>(header);
-    if (left < kOverhead || length > left - kOverhead) {
-      return damaged("is cut short: it has " + std::to_string(length) + " bytes of data, the file ends after " +
-                         std::to_string(left - kHeader),
-                     true);
-    }
+    if (left < kOverhead || length > left - kOverhead) return damaged(data_is_cut(length, left), true);
     offsets_.push_back(at + kOverhead + length);
   }
+}
+
+// The same as the content comes by, from its beginning to its end.
+void TFRecordFile::inflate_index(const TFRecordOptions& options) {
+  auto blocks = options.inflated ? options.inflated : std::make_shared<InflatedBlocks>(kInflateLimit);
+  offsets_ = {0};
+  std::array<std::uint8_t, kHeader> header{};
+  std::uint64_t seen = 0;  // bytes of content
+  const auto damaged = [&](const std::string& problem, std::uint64_t at, bool cut_short) {
+    damage_ = TFRecordDamage{place(path_, size(), at) + problem, at, cut_short};
+  };
+  const auto walk = [&](std::span<const std::uint8_t> bytes) {
+    const std::uint64_t end = seen + bytes.size();
+    while (!damage_ && offsets_.back() < end) {
+      const std::uint64_t at = offsets_.back(), from = std::max(at, seen), to = std::min(at + kHeader, end);
+      if (from < to) std::memcpy(header.data() + (from - at), bytes.data() + (from - seen), to - from);
+      if (end < at + kHeader) break;  // the rest comes with the next bytes
+      const auto length = load<std::uint64_t>(header.data());
+      if (!length_checksum_holds(header.data()) || length > kMostBytes)
+        damaged(wrong_length(header.data(), at), at, false);
+      else
+        offsets_.push_back(at + kOverhead + length);
+    }
+    seen = end;
+  };
+  std::optional<std::string> inflate_damage;
+  inflated_ = std::make_unique<const InflatedFile>(path_, compression_, std::move(blocks), walk,
+                                                   options.keep_readable_prefix ? &inflate_damage : nullptr);
+  if (offsets_.back() > seen) {  // the last record is not there whole
+    offsets_.pop_back();
+    const std::uint64_t at = offsets_.back();
+    damaged(data_is_cut(load<std::uint64_t>(header.data()), seen - at), at, true);
+  } else if (!damage_ && offsets_.back() < seen) {
+    damaged(header_is_cut(seen - offsets_.back()), offsets_.back(), true);
+  }
+  if (inflate_damage) damage_ = TFRecordDamage{*inflate_damage, offsets_.back(), true};
 }
 
 std::span<const std::uint8_t> TFRecordFile::record(std::size_t i, std::string& storage) const {
@@ -130,15 +167,18 @@ std::span<const std::uint8_t> TFRecordFile::record(std::size_t i, std::string& s
 std::optional<std::span<const std::uint8_t>> TFRecordFile::record(std::size_t i, std::string& storage,
                                                                   std::string& fault) const {
   RIDGELINE_CHECK(i < size(), "record number out of range");
-  const std::uint8_t* header = inflated_.data() + offsets_[i];
-  if (compression_ == Compression::none) {
-    storage.resize(static_cast<std::size_t>(offsets_[i + 1] - offsets_[i]));
-    auto* bytes = reinterpret_cast<std::uint8_t*>(storage.data());
-    if (const std::size_t got = file_.read_some(offsets_[i], {bytes, storage.size()}); got < storage.size()) {
-      fault = "cannot be read: " + file_.cut_short(offsets_[i], got);
+  storage.resize(static_cast<std::size_t>(offsets_[i + 1] - offsets_[i]));
+  auto* header = reinterpret_cast<std::uint8_t*>(storage.data());
+  if (inflated_) {
+    try {
+      inflated_->read(offsets_[i], {header, storage.size()});
+    } catch (const Error& e) {
+      fault = std::string("cannot be read: ") + e.what();
       return std::nullopt;
     }
-    header = bytes;
+  } else if (const std::size_t got = file_.read_some(offsets_[i], {header, storage.size()}); got < storage.size()) {
+    fault = "cannot be read: " + file_.cut_short(offsets_[i], got);
+    return std::nullopt;
   }
   // Holds by construction, unless the index came from a cache and the file was changed under its old time.
   if (load<std::uint64_t>(header) != length(i)) {

@@ -1,8 +1,8 @@
 // ridgeline/format/record/tfrecord.h
 //
 // TFRecord files: a sequence of {u64 length, masked CRC of the length, data, masked CRC of the data}, little endian.
-// (TensorFlow lib/io/record_writer.h.) Plain files are indexed and read record by record, compressed ones inflated into
-// memory whole; either way any record can be read in any order.
+// (TensorFlow lib/io/record_writer.h.) Plain files are indexed and read record by record, compressed ones inflated in
+// blocks that are kept as long as there is room; either way any record can be read in any order.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,19 @@
 #include <vector>
 
 #include "ridgeline/core/random_access_file.h"
-#include "ridgeline/format/wire/gzip.h"
+#include "ridgeline/format/wire/inflated_file.h"
 
 namespace ridgeline {
 
 struct TFRecordOptions {
   // Where indexes of plain files are kept between runs, keyed by path, size and modification time. Empty: nowhere.
   // A cache that cannot be read or written is ignored.
-  std::string index_cache_directory;
+  std::string index_cache_directory = {};
   // Keep the records before a damaged place instead of refusing the file; damage() then tells what was wrong.
   bool keep_readable_prefix = false;
-  // Of a compressed file, which is held in memory inflated; more is an InflateLimitError.
-  std::size_t inflate_limit = kInflateLimit;
+  // Where the inflated blocks of a compressed file are kept, which several files may share. Null: a share of its own of
+  // kInflateLimit bytes.
+  std::shared_ptr<InflatedBlocks> inflated = nullptr;
 };
 
 // Where and why a file stops being readable.
@@ -36,7 +37,7 @@ struct TFRecordDamage {
   bool cut_short = false;  // the file ends inside that record; otherwise it is damaged there
 };
 
-// Owns the open file (or the inflated bytes) and the index. Opening checks the length and the length's checksum of
+// Owns the open file and the index. Opening checks the length and the length's checksum of
 // every record, and that each fits; data is checked when read. Errors: "[tfrecord] FILE: record 1208 at byte 144013391
 // ...", bytes counted in the inflated content for compressed files. A file that is cut short afterwards is an Error of
 // the records that are gone. Immutable: any thread may read.
@@ -47,13 +48,11 @@ class TFRecordFile {
   const std::string& path() const { return path_; }
   Compression compression() const { return compression_; }
   std::size_t size() const { return offsets_.size() - 1; }
-  // Memory that the content of a compressed file takes; 0 for plain ones.
-  std::size_t inflated_bytes() const { return inflated_.size(); }
   // Where record i starts (its length field).
   std::uint64_t offset(std::size_t i) const { return offsets_[i]; }
   // Bytes of data of record i.
   std::uint64_t length(std::size_t i) const { return offsets_[i + 1] - offsets_[i] - kOverhead; }
-  // The data of record i, its checksum verified. Lies in `storage`, or in the inflated bytes: valid as long as both.
+  // The data of record i, its checksum verified. Lies in `storage`.
   std::span<const std::uint8_t> record(std::size_t i, std::string& storage) const;
   // The same for callers who say themselves where it lies: nullopt, and `fault` what is wrong with it.
   std::optional<std::span<const std::uint8_t>> record(std::size_t i, std::string& storage, std::string& fault) const;
@@ -65,14 +64,14 @@ class TFRecordFile {
   static constexpr std::uint64_t kOverhead = 16;  // length 8, its checksum 4, the data's checksum 4
 
  private:
-  std::uint64_t bytes() const { return compression_ == Compression::none ? file_.size() : inflated_.size(); }
   void build_index();
+  void inflate_index(const TFRecordOptions& options);
 
   std::string path_;
   Compression compression_ = Compression::none;
-  RandomAccessFile file_;
-  std::vector<std::uint8_t> inflated_;
-  std::vector<std::uint64_t> offsets_;  // of every record, and the end of the last
+  RandomAccessFile file_;                         // of a plain file
+  std::unique_ptr<const InflatedFile> inflated_;  // of a compressed one
+  std::vector<std::uint64_t> offsets_;            // of every record, and the end of the last
   std::optional<TFRecordDamage> damage_;
   bool index_was_cached_ = false;
 };

@@ -24,13 +24,15 @@ ValueId as(GradientScope& s, ValueId id, DType dtype) {
   return s.type(id).dtype == dtype ? id : s.apply("cast", {id}, {{"to", dtype}});
 }
 
-// Gradients by x, w and bias. The bias gradient is a second result of the weight gradient, which reads dy anyway.
+// Gradients by x, w, bias and addend. The bias gradient is a second result of the weight gradient, which reads dy
+// anyway.
 template <class Data, class Weights>
 Ids linear(GradientScope& s, const ForwardOp& op, ValueId dy, std::vector<std::int64_t> bias_axes, Data&& data,
            Weights&& weights) {
   Ids results(op.node.inputs.size(), kNoValue);
-  const bool bias = results.size() == 3 && op.wanted[2];
+  const bool bias = results.size() >= 3 && op.wanted[2];
   const DType data_dtype = s.type(op.x(0)).dtype;
+  if (results.size() == 4) results[3] = dy;
   const bool wide_bias = bias && s.type(op.x(2)).dtype != data_dtype;
   dy = as(s, dy, wide_bias && !op.wanted[1] ? s.type(op.x(2)).dtype : data_dtype);  // it may be f32 beside bf16 or f16
   if (op.wanted[1]) {

@@ -92,7 +92,7 @@ std::vector<AttributeSpec> attributes_and(std::vector<AttributeSpec> more) {
   return specs;
 }
 
-// ---- y = conv2d(x, w, [b])
+// ---- y = conv2d(x, w, [b, [addend]])
 
 Convolution forward_of(const OpInstance& op) {
   return convolution_of("conv2d", op.attributes, op.inputs[0].shape, op.inputs[1].shape);
@@ -103,21 +103,27 @@ std::vector<ValueType> infer_forward(const OpInstance& op) {
   expect_rank("conv2d", "image", op.inputs[0], 4);
   expect_rank("conv2d", "weight", op.inputs[1], 4);
   const Convolution conv = forward_of(op);
-  if (op.inputs.size() == 3) {
+  if (op.inputs.size() >= 3) {
     expect_parameter_dtype("conv2d", "bias", op.inputs[2], op.inputs[0].dtype);
     expect_shape("conv2d", "bias", op.inputs[2], {conv.k});
   }
   with_relu("conv2d", op.attributes);
-  return {{result_dtype("conv2d", op.attributes, op.inputs[0].dtype), conv.result()}};
+  const ValueType result{result_dtype("conv2d", op.attributes, op.inputs[0].dtype), conv.result()};
+  if (op.inputs.size() == 4) {
+    expect_dtype("conv2d", "addend", op.inputs[3], result.dtype);
+    expect_shape("conv2d", "addend", op.inputs[3], result.shape);
+  }
+  return {result};
 }
 
 void reference_forward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const Convolution conv = forward_of(op);
   const std::vector<double> x = widen(inputs[0]), w = widen(inputs[1]);
   std::vector<double> y(static_cast<std::size_t>(outputs[0].elements()), 0.0);
-  if (inputs.size() == 3) {
+  if (inputs.size() == 4) y = widen(inputs[3]);
+  if (inputs.size() >= 3) {
     const std::vector<double> b = widen(inputs[2]);
-    for (std::size_t i = 0; i < y.size(); ++i) y[i] = b[i % b.size()];
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] += b[i % b.size()];
   }
   conv.for_each_run([&](std::size_t x_at, std::size_t w_at, std::size_t y_at, std::size_t run) {
     double sum = 0;
@@ -215,12 +221,13 @@ std::vector<OpDef> conv2d_ops() {
   OpDef forward;
   forward.name = "conv2d";
   forward.formula =
-      "y[n,h,w,k] = b[k] + sum over r,s,c of x[n, h*stride + r*dilation - top, w*stride + s*dilation - left, c] * "
+      "y[n,h,w,k] = b[k] [+ addend[n,h,w,k]] + sum over r,s,c of x[n, h*stride + r*dilation - top, w*stride + "
+      "s*dilation - left, c] * "
       "w[k,r,s,c]; x [N,H,W,C], w [K,R,S,C/groups], zeros outside the image; then the activation. b may be f32 beside "
       "bf16 and f16 data";
-  forward.operands = {"x", "w", "b"};
+  forward.operands = {"x", "w", "b", "addend"};
   forward.min_operands = 2;
-  forward.max_operands = 3;
+  forward.max_operands = 4;
   forward.results = {"y"};
   forward.attributes =
       attributes_and({optional("activation", std::string("none"), "none or relu, applied to y"), f32_results()});

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/op/activation.h"
 #include "ridgeline/graph/op/batch_norm.h"
 #include "ridgeline/graph/op/call.h"
 #include "ridgeline/graph/op/conv2d.h"
@@ -28,6 +29,7 @@ std::vector<OpDef> make_table() {
     for (OpDef& def : ops) table.push_back(std::move(def));
   };
   add(pointwise_ops());
+  add(activation_ops());
   add(conv2d_ops());
   add(dense_ops());
   add(pool_ops());

@@ -19,8 +19,8 @@ bool FusionLimits::takes_addend(std::string_view op, DType type) const {
 
 FusionLimits reference_fusion_limits() {
   FusionLimits limits;
-  for (const char* op : {"conv2d", "dense"}) limits.epilogues.push_back({op, "relu", kFloatingTypes});
-  for (const char* op : {"batch_norm_train", "batch_norm_eval"}) {
+  limits.epilogues.push_back({"dense", "relu", kFloatingTypes});
+  for (const char* op : {"conv2d", "batch_norm_train", "batch_norm_eval"}) {
     limits.epilogues.push_back({op, "relu", kFloatingTypes, true});
   }
   limits.norm_gradients = kFloatingTypes;

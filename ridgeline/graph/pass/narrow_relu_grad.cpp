@@ -8,7 +8,7 @@ namespace ridgeline {
 namespace {
 
 // Exchanges the relu_grad at index `at` and the max_pool_bwd whose result it reads; false when it cannot.
-bool exchange(Graph& graph, const ValueUses& uses, int at) {
+bool exchange(Graph& graph, const ValueUses& uses, const PassContext& context, int at) {
   const Node gate = graph.nodes[static_cast<std::size_t>(at)];
   if (gate.op != "relu_grad" || graph.value(gate.inputs[0]).type != graph.value(gate.inputs[1]).type) return false;
   const ValueId y = gate.inputs[0];
@@ -22,6 +22,8 @@ bool exchange(Graph& graph, const ValueUses& uses, int at) {
   const Node& forward = graph.nodes[static_cast<std::size_t>(forward_at)];
   if (forward.op != "max_pool" || forward.inputs[0] != y) return false;
   const ValueId dy = pool.inputs[0];
+  const DType type = graph.value(dy).type.dtype;
+  if (context.takes && !(context.takes(gate.op, type) && context.takes(pool.op, type))) return false;
   const ValueId narrow = graph.add_value({graph.value(dy).type, graph.value(wide).kind, ""});
   Node& first = graph.nodes[static_cast<std::size_t>(pool_at)];
   Node& second = graph.nodes[static_cast<std::size_t>(at)];
@@ -36,10 +38,10 @@ bool exchange(Graph& graph, const ValueUses& uses, int at) {
 
 }  // namespace
 
-Graph narrow_relu_grad(Graph graph) {
+Graph narrow_relu_grad(Graph graph, PassContext& context) {
   ValueUses uses(graph);
   for (int at = 0; at < static_cast<int>(graph.nodes.size()); ++at) {
-    if (exchange(graph, uses, at)) uses = ValueUses(graph);
+    if (exchange(graph, uses, context, at)) uses = ValueUses(graph);
   }
   remove_dead_nodes(graph);
   return graph;

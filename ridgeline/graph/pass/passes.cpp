@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/pass/fold_norm.h"
 #include "ridgeline/graph/pass/fuse_addend.h"
 #include "ridgeline/graph/pass/fuse_epilogue.h"
 #include "ridgeline/graph/pass/fuse_norm_gradient.h"
@@ -24,25 +25,32 @@ Graph alone(Graph graph, PassContext&) {
   return kRun(std::move(graph));
 }
 
+constexpr bool kRequired = true;
+constexpr bool kFuses = true;
+
 constexpr Pass kPasses[] = {
-    {"inline", alone<inline_calls>, true, "replaces every call by the body of its function"},
-    {"simplify", alone<simplify>, false,
+    {"inline", alone<inline_calls>, kRequired, !kFuses, "replaces every call by the body of its function"},
+    {"simplify", alone<simplify>, !kRequired, !kFuses,
      "folds constants, merges equal ops, drops ops that change nothing or are not read"},
-    {"precision", precision, false, "stores values of some ops as bf16 or f16, by the precision mode and its op lists"},
-    {"fuse_addend", fuse_addend, false,
-     "lets batch norm add the other summand of the sum that follows it, where the device can"},
-    {"fuse_epilogue", fuse_epilogue, false,
+    {"precision", precision, !kRequired, !kFuses,
+     "stores values of some ops as bf16 or f16, by the precision mode and its op lists"},
+    {"fold_norm", fold_norm, !kRequired, kFuses,
+     "makes batch norm with constant statistics part of the weights in front of it"},
+    {"fuse_addend", fuse_addend, !kRequired, kFuses,
+     "lets conv2d and batch norm add the other summand of the sum that follows them, where the device can"},
+    {"fuse_epilogue", fuse_epilogue, !kRequired, kFuses,
      "lets conv2d, dense and batch norm apply the relu that follows them, where the device can"},
-    {"fuse_norm_gradient", fuse_norm_gradient, false,
+    {"fuse_norm_gradient", fuse_norm_gradient, !kRequired, kFuses,
      "lets batch_norm_bwd apply the gradient of a relu and add two gradients, where the device can"},
-    {"narrow_relu_grad", alone<narrow_relu_grad>, false,
-     "computes the gradient of a relu in front of max pooling on the pooled values"},
-    {"fuse_updates", fuse_updates, false,
+    {"narrow_relu_grad", narrow_relu_grad, !kRequired, kFuses,
+     "computes the gradient of a relu in front of max pooling on the pooled values, where the device can"},
+    {"fuse_updates", fuse_updates, !kRequired, kFuses,
      "merges the updates of small parameters into one launch, where the device can"},
-    {"fuse_pointwise", fuse_pointwise, false,
+    {"fuse_pointwise", fuse_pointwise, !kRequired, kFuses,
      "merges chains of pointwise ops, and a sum that ends one, into loops that the device takes"},
-    {"recompute", recompute, false, "computes cheap values once more instead of keeping them, where memory is limited"},
-    {"schedule", alone<schedule>, false,
+    {"recompute", recompute, !kRequired, !kFuses,
+     "computes cheap values once more instead of keeping them, where memory is limited"},
+    {"schedule", alone<schedule>, !kRequired, !kFuses,
      "moves updates up to where their operands are ready, behind readers of old values"},
 };
 
@@ -57,7 +65,7 @@ std::span<const Pass> passes() { return kPasses; }
 std::vector<std::string> fusion_passes() {
   std::vector<std::string> names;
   for (const Pass& pass : kPasses) {
-    if (pass.name.starts_with("fuse_")) names.emplace_back(pass.name);
+    if (pass.fuses) names.emplace_back(pass.name);
   }
   return names;
 }

@@ -20,12 +20,13 @@ struct Pass {
   std::string_view name;
   Graph (*run)(Graph, PassContext&);
   bool required;
+  bool fuses;  // merges or exchanges ops for speed: what `fusion` switches
   std::string_view doc;
 };
 
 std::span<const Pass> passes();
 
-// The passes that merge ops; what `fusion` switches as a whole.
+// The names of the passes that fuse; what `fusion` switches as a whole.
 std::vector<std::string> fusion_passes();
 
 // An Error for a name that is no pass, or that of a required one.

@@ -31,19 +31,29 @@ Augment parse_augment(std::string_view name) {
               ErrorKind::usage);
 }
 
+std::optional<AffineMatrix> augment_matrix(const AugmentStep& step) {
+  const double m = step.magnitude;
+  // torchvision shears about the top left corner with the tangent m, and moves by whole pixels.
+  switch (step.op) {
+    case Augment::shear_x: return AffineMatrix{1, m, 0, 0, 1, 0};
+    case Augment::shear_y: return AffineMatrix{1, 0, 0, m, 1, 0};
+    case Augment::translate_x: return AffineMatrix{1, 0, -std::trunc(m), 0, 1, 0};
+    case Augment::translate_y: return AffineMatrix{1, 0, 0, 0, 1, -std::trunc(m)};
+    default: return std::nullopt;
+  }
+}
+
 void apply_augment(const ImageView& in, const AugmentStep& step, const AugmentOptions& options, std::uint8_t* out) {
   const double m = step.magnitude;
   check_finite("augment", "the magnitude", m);
-  // torchvision shears about the top left corner with the tangent m, and moves by whole pixels.
-  const auto warp = [&](const AffineMatrix& matrix) {
-    warp_affine(in, matrix, options.sampling, options.fill, {in.height, in.width}, out);
-  };
+  if (const std::optional<AffineMatrix> matrix = augment_matrix(step))
+    return warp_affine(in, *matrix, options.sampling, options.fill, {in.height, in.width}, out);
   switch (step.op) {
     case Augment::identity: return copy_pixels(in, out);
-    case Augment::shear_x: return warp({1, m, 0, 0, 1, 0});
-    case Augment::shear_y: return warp({1, 0, 0, m, 1, 0});
-    case Augment::translate_x: return warp({1, 0, -std::trunc(m), 0, 1, 0});
-    case Augment::translate_y: return warp({1, 0, 0, 0, 1, -std::trunc(m)});
+    case Augment::shear_x:
+    case Augment::shear_y:
+    case Augment::translate_x:
+    case Augment::translate_y: break;  // by their matrix
     case Augment::rotate: return rotate(in, m, options.sampling, options.fill, out);
     case Augment::brightness: return adjust_brightness(in, 1.0 + m, out);
     case Augment::color: return adjust_saturation(in, 1.0 + m, out);
@@ -55,6 +65,7 @@ void apply_augment(const ImageView& in, const AugmentStep& step, const AugmentOp
     case Augment::equalize: return equalize(in, out);
     case Augment::invert: return invert(in, out);
   }
+  throw InternalError("an operation without its function");
 }
 
 void apply_augments(const ImageView& in, std::span<const AugmentStep> steps, const AugmentOptions& options,

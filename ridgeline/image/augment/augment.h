@@ -4,6 +4,7 @@
 // PIL images. Which are applied is drawn by augment/policy.h. Pure functions: any thread.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -47,6 +48,9 @@ struct AugmentOptions {
   Sampling sampling = Sampling::nearest;
   Colour fill = {0, 0, 0};
 };
+
+// From result to source, for the operations that shear and translate.
+std::optional<AffineMatrix> augment_matrix(const AugmentStep& step);
 
 // 1 or 3 channels; `out` has the input's size without gaps between rows. Not in place.
 void apply_augment(const ImageView& in, const AugmentStep& step, const AugmentOptions& options, std::uint8_t* out);

@@ -95,6 +95,33 @@ std::uint64_t sum_lumas(const std::uint8_t* in, std::size_t pixels) {
   return sum;
 }
 
+void sharpen_values(float factor, const std::uint8_t* above, const std::uint8_t* row, const std::uint8_t* below,
+                    std::size_t step, std::size_t n, std::uint8_t* out) {
+  const F32 d;
+  const hn::RebindToSigned<F32> di;
+  const hn::Rebind<std::uint16_t, F32> du16;
+  const hn::Rebind<std::uint8_t, F32> du8;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto f = hn::Set(d, factor);
+  const auto load = [&](const std::uint8_t* from) HWY_ATTR { return hn::PromoteTo(du16, hn::LoadU(du8, from)); };
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto three = [&](const std::uint8_t* of) HWY_ATTR {
+      return hn::Add(hn::Add(load(of + i - step), load(of + i)), load(of + i + step));
+    };
+    const auto middle = load(row + i);
+    const auto sum = hn::Add(hn::Add(three(above), three(below)), hn::Add(three(row), hn::ShiftLeft<2>(middle)));
+    // (sum + 6) / 13 for what is below 6,553: 5042 is 2^16 / 13 and a little more.
+    const auto smooth = hn::MulHigh(hn::Add(sum, hn::Set(du16, 6)), hn::Set(du16, 5042));
+    const auto poor = hn::ConvertTo(d, hn::PromoteTo(di, smooth));
+    hn::StoreU(blend(d, poor, hn::ConvertTo(d, hn::PromoteTo(di, middle)), f), du8, out + i);
+  }
+  for (; i < n; ++i) {
+    const auto three = [&](const std::uint8_t* of) { return of[i - step] + of[i] + of[i + step]; };
+    out[i] = blend_one((three(above) + three(below) + three(row) + 4 * row[i] + 6) / 13, row[i], factor);
+  }
+}
+
 // One vector of pixels as whole numbers 0 to 255, `lanes` of F64: quotients in float, the sums of the sectors in
 // double, fractions dropped, as in Convert.c.
 template <class V>
@@ -174,6 +201,7 @@ namespace ridgeline::image {
 HWY_EXPORT(blend_values);
 HWY_EXPORT(blend_with_luma);
 HWY_EXPORT(sum_lumas);
+HWY_EXPORT(sharpen_values);
 HWY_EXPORT(shift_hue);
 
 void blend_row(int poor, float factor, const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
@@ -184,6 +212,10 @@ void blend_with_luma_row(float factor, const std::uint8_t* in, std::size_t pixel
 }
 std::uint64_t luma_sum(const std::uint8_t* in, std::size_t pixels) {
   return HWY_DYNAMIC_DISPATCH(sum_lumas)(in, pixels);
+}
+void sharpen_row(float factor, const std::uint8_t* above, const std::uint8_t* row, const std::uint8_t* below,
+                 std::size_t step, std::size_t n, std::uint8_t* out) {
+  HWY_DYNAMIC_DISPATCH(sharpen_values)(factor, above, row, below, step, n, out);
 }
 void shift_hue_row(int shift, const std::uint8_t* in, std::size_t pixels, std::uint8_t* out) {
   HWY_DYNAMIC_DISPATCH(shift_hue)(shift, in, pixels, out);

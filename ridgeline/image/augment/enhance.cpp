@@ -6,12 +6,6 @@
 namespace ridgeline::image {
 namespace {
 
-// Pillow's ImagingBlend. Within 0 to 1 nothing can leave the range, so that clipping always is the same rule.
-std::uint8_t blend(int poor, int image, float factor) {
-  const float value = static_cast<float>(poor) + factor * static_cast<float>(image - poor);
-  return static_cast<std::uint8_t>(value <= 0.0f ? 0.0f : value >= 255.0f ? 255.0f : value);
-}
-
 float checked_factor(const char* op, const ImageView& in, double factor) {
   check_pixels(op, in);
   check_finite(op, "factor", factor);
@@ -62,14 +56,9 @@ void adjust_sharpness(const ImageView& in, double factor, std::uint8_t* out) {
   if (in.height < 3 || in.width < 3) return;
   const std::size_t bytes = row_bytes(in), step = static_cast<std::size_t>(in.channels);
   for (int y = 1; y + 1 < in.height; ++y) {
-    const std::uint8_t *above = in.row(y - 1), *row = in.row(y), *below = in.row(y + 1);
-    std::uint8_t* to = out + static_cast<std::size_t>(y) * bytes;
-    for (std::size_t i = step; i + step < bytes; ++i) {
-      const int sum = above[i - step] + above[i] + above[i + step] + row[i - step] + 5 * row[i] + row[i + step] +
-                      below[i - step] + below[i] + below[i + step];
-      // Pillow sums in float and rounds; a 13th part is never halfway, so that whole numbers give the same.
-      to[i] = blend((2 * sum + 13) / 26, row[i], f);
-    }
+    // Pillow sums in float and rounds; a 13th part is never halfway, so that whole numbers give the same.
+    sharpen_row(f, in.row(y - 1) + step, in.row(y) + step, in.row(y + 1) + step, step, bytes - 2 * step,
+                out + static_cast<std::size_t>(y) * bytes + step);
   }
 }
 

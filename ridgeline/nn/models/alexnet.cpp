@@ -34,7 +34,7 @@ Value build(ModelContext& context, const ModelOptions& options) {
                     .kernel = c.kernel,
                     .stride = c.stride,
                     .pad = c.pad,
-                    .relu = true,
+                    .activation = Activation::relu,
                     .weight_init = rule,
                     .bias_init = zero_init,
                     .suffixes = kTensorFlowSuffixes});
@@ -45,7 +45,7 @@ Value build(ModelContext& context, const ModelOptions& options) {
     x = dense_layer(context, x,
                     {.name = numbered_name("dense", i),
                      .out = 4096,
-                     .relu = true,
+                     .activation = Activation::relu,
                      .weight_init = rule,
                      .bias_init = zero_init,
                      .suffixes = kTensorFlowSuffixes});
@@ -54,7 +54,7 @@ Value build(ModelContext& context, const ModelOptions& options) {
   return dense_layer(context, x,
                      {.name = numbered_name("dense", 2),
                       .out = options.num_classes,
-                      .relu = *options.final_relu,
+                      .activation = *options.final_relu ? Activation::relu : Activation::none,
                       .weight_init = rule,
                       .bias_init = zero_init,
                       .suffixes = kTensorFlowSuffixes});

@@ -29,14 +29,14 @@ Value build(ModelContext& context, const ModelOptions& options) {
                     .kernel = c.kernel,
                     .stride = c.stride,
                     .pad = c.pad,
-                    .relu = true});
+                    .activation = Activation::relu});
     if (c.pool) x = max_pool(x, {.kernel = 3, .stride = 2});
   }
   x = flatten(adaptive_avg_pool(x, 6), FlattenOrder::chw);
   x = dropout_layer(context, x, "classifier.0", *options.dropout_keep);
-  x = dense_layer(context, x, {.name = "classifier.1", .out = 4096, .relu = true});
+  x = dense_layer(context, x, {.name = "classifier.1", .out = 4096, .activation = Activation::relu});
   x = dropout_layer(context, x, "classifier.3", *options.dropout_keep);
-  x = dense_layer(context, x, {.name = "classifier.4", .out = 4096, .relu = true});
+  x = dense_layer(context, x, {.name = "classifier.4", .out = 4096, .activation = Activation::relu});
   return dense_layer(context, x, {.name = "classifier.6", .out = options.num_classes});
 }
 

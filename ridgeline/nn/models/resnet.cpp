@@ -19,7 +19,7 @@ Value conv_bn(ModelContext& context, Value x, const std::string& conv, const std
                   .pad = kernel / 2,
                   .bias = false,
                   .weight_init = he_normal_fan_out});
-  return batch_norm_layer(context, x, bn);
+  return batch_norm_layer(context, x, {.name = bn});
 }
 
 // One block of `width` channels inside; a bottleneck has four times as many outside.

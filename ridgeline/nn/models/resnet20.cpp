@@ -20,7 +20,7 @@ Value conv_bn(ModelContext& context, Value x, const std::string& prefix, const s
                   .pad = 1,
                   .bias = false,
                   .weight_init = he_normal_fan_in});
-  return batch_norm_layer(context, x, prefix + "bn" + number);
+  return batch_norm_layer(context, x, {.name = prefix + "bn" + number});
 }
 
 Value shortcut(Value x, std::int64_t out) {

@@ -9,10 +9,12 @@ namespace ridgeline::nn {
 
 ModelInfo alexnet_info();
 ModelInfo alexnet_torchvision_info();
+ModelInfo mobilenet_v2_info();
 ModelInfo resnet20_info();
 ModelInfo resnet18_info();
 ModelInfo resnet50_info();
 ModelInfo vgg11_info();
+ModelInfo vgg16_info();
 ModelInfo linear_info();
 
 }  // namespace ridgeline::nn

@@ -89,7 +89,8 @@ def _imagenet():
 
 Normalize.imagenet = _imagenet  # noqa: F821
 
-_LATER = {"DataLoader": "_loader", "from_torchvision": "_torchvision", "Translation": "_torchvision"}
+_LATER = {"DataLoader": "_loader", "FromParquet": "_parquet", "from_torchvision": "_torchvision",
+          "Translation": "_torchvision"}
 
 __all__ = sorted(
     [*_names, *_LATER, "ArgumentError", "Batch", "Dataset", "Error", "FileList", "Filter", "FromGenerator",

@@ -1,10 +1,11 @@
-"""What DataLoader may be given, as a dataset of the engine: folders, torchvision's data sets, map-style data sets."""
+"""What DataLoader may be given, as a dataset of the engine: folders, Parquet files, torchvision's and map-style sets."""
 
 import os
 
 from .._core import ArgumentError
 from ._callables import FileList, FromGenerator
 from ._graph import Dataset
+from ._parquet import is_parquet, open_parquet
 
 
 class Input:
@@ -68,6 +69,9 @@ def input_of(dataset, image=None, label=None):
     """
     from .. import data
 
+    if is_parquet(dataset):
+        made, classes = open_parquet(dataset, image, label)
+        return Input(made, classes=classes)
     if isinstance(dataset, (str, bytes, os.PathLike)):
         folder = data.ImageFolder(dataset)
         return Input(folder, classes=folder.class_names())
@@ -80,7 +84,7 @@ def input_of(dataset, image=None, label=None):
     if hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__"):
         return _map_style_input(dataset, image, label)
     raise ArgumentError(
-        f"DataLoader takes a folder, a dataset of ridgeline.data, or a map-style data set with __getitem__ and __len__, "
+        f"DataLoader takes a folder, Parquet files, a dataset of ridgeline.data, or a map-style data set with __getitem__ and __len__, "
         f"not {type(dataset).__name__}"
     )
 

@@ -57,6 +57,7 @@ class DataLoader:
     bad_sample_budget, quarantine: bad samples that end the run; a file that lists them
     memory_limit: bytes of prepared batches
     jpeg_index_memory: bytes for indices that make later epochs fast; -1: a sixteenth of memory; 0: none
+    jpeg_index_directory: folder that keeps these indices for later runs; '': none; None: the user's cache folder
 
     Every `for` over the loader is the next epoch; one that was left early counts. Images come as f32 or u8 [N,C,H,W],
     labels as int64 [N]; `len(loader)` is the batches of an epoch. A last batch that is not full is shorter.
@@ -72,7 +73,7 @@ class DataLoader:
                  memory_format: Literal['channels_last', 'contiguous'] = 'channels_last', image: str | int | None = None,
                  label: str | int | None = None, bad_samples: Literal['raise', 'skip', 'replace'] = 'raise',
                  bad_sample_budget: int = 1000, quarantine: str | os.PathLike = '', memory_limit: int = 0,
-                 jpeg_index_memory: int = -1) -> None:
+                 jpeg_index_memory: int = -1, jpeg_index_directory: str | os.PathLike | None = None) -> None:
         _refuse("batch_sampler", batch_sampler, "batches are the engine's: see Dataset.bucket for batches by length")
         _refuse("worker_init_fn", worker_init_fn, "workers are threads of the engine, not processes")
         _refuse("multiprocessing_context", multiprocessing_context, "workers are threads of the engine, not processes")
@@ -118,7 +119,7 @@ class DataLoader:
             slots = prefetch_factor * (num_workers or len(os.sched_getaffinity(0))) + 1
         self._options = dict(epochs=-1, workers=num_workers, slots=slots, memory_limit=memory_limit,
                              bad_samples=bad_samples, bad_sample_budget=bad_sample_budget, quarantine=quarantine,
-                             jpeg_index_memory=jpeg_index_memory, seed=seed,
+                             jpeg_index_memory=jpeg_index_memory, jpeg_index_directory=jpeg_index_directory, seed=seed,
                              page_lock=_page_lock() if self.pin_memory else None)
         self._iterator = None
         self._state = None  # after the last batch that was delivered

@@ -61,6 +61,12 @@ class PerEpoch {
     }
     return *static_cast<const T*>(memo.value.get());
   }
+  std::vector<std::shared_ptr<T>> recent() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<T>> values;
+    for (const auto& [e, value] : recent_) values.push_back(value);
+    return values;
+  }
 
  private:
   static constexpr std::size_t kRecent = 4;

@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <optional>
+#include <unordered_set>
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/runtime/rows/rows.h"
@@ -36,6 +40,37 @@ struct FileRow : Record::Work {
   PackedRow row;
 };
 
+// The rows that are being made; several of these, so that workers seldom meet.
+struct RowTurns {
+  std::mutex mutex;
+  std::condition_variable done;
+  std::unordered_set<std::uint64_t> rows;
+};
+
+// One worker's turn to make a row: the constructor waits while another has it.
+class RowTurn {
+ public:
+  RowTurn(RowTurns& turns, std::uint64_t row) : turns_(turns), row_(row) {
+    std::unique_lock lock(turns.mutex);
+    for (; !turns.rows.insert(row).second; waited_ = true) turns.done.wait(lock);
+  }
+  ~RowTurn() {
+    {
+      const std::lock_guard lock(turns_.mutex);
+      turns_.rows.erase(row_);
+    }
+    turns_.done.notify_all();
+  }
+  RowTurn(const RowTurn&) = delete;
+  RowTurn& operator=(const RowTurn&) = delete;
+  bool waited() const { return waited_; }
+
+ private:
+  RowTurns& turns_;
+  std::uint64_t row_;
+  bool waited_ = false;
+};
+
 class CacheRows : public Rows {
  public:
   CacheRows(const Node& node, RowsPtr input, int place, const std::string& key, Log* log)
@@ -59,13 +94,13 @@ class CacheRows : public Rows {
   }
 
   RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
-    Workspace& work = scratch.at(place_);
-    if (const Kept* row = kept_[a.position].load(std::memory_order_acquire)) return lend(*row, a, cells);
-    if (const PackedFile* file = file_.load(std::memory_order_acquire)) {
-      try {
-        return read(*file, a, cells, work);
-      } catch (const Error& e) {  // a damaged row: it is made again, as if it had never been kept
-        give_up_file(e);
+    if (const std::optional<RowInfo> row = find(a, cells, scratch)) return *row;
+    // Another worker that needs the row waits for it, as long as rows are kept.
+    std::optional<RowTurn> turn;
+    if (!full_.load(std::memory_order_relaxed)) {
+      turn.emplace(turns_[a.position % turns_.size()], a.position);
+      if (turn->waited()) {
+        if (const std::optional<RowInfo> row = find(a, cells, scratch)) return *row;
       }
     }
     const RowInfo info = make(a.position, targets, cells, scratch);
@@ -76,6 +111,19 @@ class CacheRows : public Rows {
   std::uint64_t records() const override { return input_->records(); }
 
  private:
+  // The row if it is kept.
+  std::optional<RowInfo> find(RowAddress a, Cell* cells, Scratch& scratch) const {
+    if (const Kept* row = kept_[a.position].load(std::memory_order_acquire)) return lend(*row, a, cells);
+    if (const PackedFile* file = file_.load(std::memory_order_acquire)) {
+      try {
+        return read(*file, a, cells, scratch.at(place_));
+      } catch (const Error& e) {  // a damaged row: it is made again, as if it had never been kept
+        give_up_file(e);
+      }
+    }
+    return {};
+  }
+
   // False if there is no file, or none to be used.
   bool open() {
     std::error_code none;
@@ -216,6 +264,7 @@ class CacheRows : public Rows {
   std::size_t place_;
   std::int64_t memory_limit_;
   mutable std::vector<std::atomic<const Kept*>> kept_;
+  mutable std::array<RowTurns, 16> turns_;
   mutable std::atomic<std::int64_t> used_{0};
   mutable std::atomic<bool> full_{false};  // a row was not kept: it will be made again
   std::string path_;

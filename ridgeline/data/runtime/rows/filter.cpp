@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <type_traits>
+#include <utility>
 
 #include "ridgeline/data/ir/functions.h"
 #include "ridgeline/data/runtime/rows/arrangement.h"
+#include "ridgeline/data/runtime/rows/row_scan.h"
 
 namespace ridgeline::data {
 namespace {
@@ -50,104 +51,105 @@ Test test_of(const Node& node) {
   return comparison<double>(test, arg<Reals>(node.args, "values"), number_of);
 }
 
-// The rows of an epoch that pass are found in order, as far as someone asks. A row that cannot be tested stays in, so
-// that its error is met where the row is made, under the rules for bad samples.
+// The rows of an epoch that pass. A row that cannot be tested stays in, so that its error is met where the row is made,
+// under the rules for bad samples.
+struct Verdict {
+  bool passes = true;
+  std::string failed;  // what the test threw; "" where it did not, or where the row cannot even be made
+};
+
+class PassingRows : public RowScan<Verdict> {
+ public:
+  PassingRows(RowsPtr rows, std::uint64_t epoch, int places, const Test& test, std::size_t column, bool ahead)
+      : RowScan(std::move(rows), epoch, places, true, ahead), test_(test), column_(column) {}
+
+  bool has(std::uint64_t position) {
+    return after([&] { return position < passing_.size(); }, [&] { return position < passing_.size(); });
+  }
+  std::int64_t count() {
+    return after([] { return false; }, [&] { return static_cast<std::int64_t>(passing_.size()); });
+  }
+  // The row of the input that passes as number `position`, and why its test failed ("": it did not).
+  std::pair<std::uint64_t, std::string> at(std::uint64_t position) {
+    return after([&] { return position < passing_.size(); },
+                 [&] {
+                   RIDGELINE_CHECK(position < passing_.size(), "a row beyond those that pass the filter");
+                   const std::uint64_t row = passing_[position];
+                   const auto failed = failed_.find(row);
+                   return std::pair(row, failed == failed_.end() ? std::string() : failed->second);
+                 });
+  }
+
+ private:
+  Verdict look(RowAddress row, Scratch& scratch) const override {
+    scratch.cells.resize(rows().schema().size());
+    bool made = false;
+    try {
+      rows().run(row, {}, scratch.cells.data(), scratch);
+      made = true;
+      return {test_(scratch.cells[column_]), ""};
+    } catch (const Error& error) {
+      return {true, made ? error.what() : ""};  // else met again where the row is made
+    }
+  }
+  void take(std::uint64_t position, Verdict verdict) override {
+    if (verdict.passes) passing_.push_back(position);
+    if (!verdict.failed.empty()) failed_.emplace(position, std::move(verdict.failed));
+  }
+
+  const Test& test_;
+  std::size_t column_;
+  std::vector<std::uint64_t> passing_;           // positions of the input
+  std::map<std::uint64_t, std::string> failed_;  // those whose test threw, and what
+};
+
 class FilterRows : public Rows {
  public:
-  FilterRows(const Node& node, RowsPtr input, int places)
+  FilterRows(const Node& node, RowsPtr input, int places, bool ahead)
       : Rows(input->size() == 0 ? 0 : kUnknown, input->schema()),
         input_(std::move(input)),
         test_(test_of(node)),
         column_(
             static_cast<std::size_t>(find_column(schema(), arg<std::string>(node.args, "column")) - schema().data())),
-        places_(places) {}
+        places_(places),
+        ahead_(ahead) {}
 
-  bool has(RowAddress a) const override {
-    return use(a.epoch, [&](Epoch& index) { return find(index, a); });
-  }
-  std::int64_t count(std::uint64_t e) const override {
-    return use(e, [&](Epoch& index) {
-      find(index, {e, ~std::uint64_t{0}});
-      return static_cast<std::int64_t>(index.passing.size());
-    });
+  bool has(RowAddress a) const override { return passing(a.epoch)->has(a.position); }
+  std::int64_t count(std::uint64_t e) const override { return passing(e)->count(); }
+  bool help() const override {
+    const auto recent = epochs_.recent();
+    return std::any_of(recent.begin(), recent.end(), [](const auto& scan) { return scan->help(); });
   }
   RowInfo run(RowAddress a, Targets targets, Cell* cells, Scratch& scratch) const override {
-    const RowAddress row = use(a.epoch, [&](Epoch& index) {
-      const RowAddress found = below(index, a);
-      if (const auto failed = index.failed.find(found.position); failed != index.failed.end()) {
-        const std::string origin = input_->origin(found);
-        throw SampleError(origin + ": " + failed->second + " (in filter)", origin, "filter");
-      }
-      return found;
-    });
-    return input_->run(row, targets, cells, scratch);
+    const auto [row, failed] = passing(a.epoch)->at(a.position);
+    if (!failed.empty()) {
+      const std::string origin = input_->origin({a.epoch, row});
+      throw SampleError(origin + ": " + failed + " (in filter)", origin, "filter");
+    }
+    return input_->run({a.epoch, row}, targets, cells, scratch);
   }
-  std::string origin(RowAddress a) const override { return input_->origin(below(a)); }
+  std::string origin(RowAddress a) const override {
+    return input_->origin({a.epoch, passing(a.epoch)->at(a.position).first});
+  }
   std::uint64_t records() const override { return input_->records(); }
 
  private:
-  struct Epoch {
-    explicit Epoch(int places) : scratch(places) { scratch.cheap = true; }
-    std::mutex mutex;
-    Scratch scratch;
-    std::vector<std::uint64_t> passing;           // positions of the input
-    std::map<std::uint64_t, std::string> failed;  // those whose test threw, and what
-    std::uint64_t next = 0;                       // to be tested
-  };
-  template <class F>
-  std::invoke_result_t<F, Epoch&> use(std::uint64_t e, F&& f) const {
-    const auto index = epochs_.get(e, [&] { return std::make_shared<Epoch>(places_); });
-    const std::lock_guard lock(index->mutex);
-    return f(*index);
-  }
-  RowAddress below(Epoch& index, RowAddress a) const {
-    RIDGELINE_CHECK(find(index, a), "a row beyond those that pass the filter");
-    return {a.epoch, index.passing[a.position]};
-  }
-  RowAddress below(RowAddress a) const {
-    return use(a.epoch, [&](Epoch& index) { return below(index, a); });
-  }
-  // Tests rows until the asked one has been found, or there are no more.
-  bool find(Epoch& e, RowAddress a) const {
-    e.scratch.cells.resize(schema().size());
-    Cell* cells = e.scratch.cells.data();
-    while (e.passing.size() <= a.position && input_->has({a.epoch, e.next})) {
-      if (e.next % kAhead == 0) bring_near(e, a.epoch);
-      bool made = false, passes = true;
-      try {
-        e.scratch.begin();
-        input_->run({a.epoch, e.next}, {}, cells, e.scratch);
-        made = true;
-        passes = test_(cells[column_]);
-      } catch (const Error& error) {
-        if (made) e.failed.emplace(e.next, error.what());  // else met again where the row is made
-      }
-      if (passes) e.passing.push_back(e.next);
-      ++e.next;
-    }
-    return a.position < e.passing.size();
+  std::shared_ptr<PassingRows> passing(std::uint64_t e) const {
+    return epochs_.get(e, [&] { return std::make_shared<PassingRows>(input_, e, places_, test_, column_, ahead_); });
   }
 
-  void bring_near(Epoch& e, std::uint64_t epoch) const {
-    try {
-      for (std::uint64_t i = e.next; i < e.next + kAhead && input_->has({epoch, i}); ++i)
-        input_->prefetch({epoch, i}, e.scratch);
-    } catch (const Error&) {  // met again where the row is made
-    }
-  }
-
-  static constexpr std::uint64_t kAhead = 64;  // rows
   RowsPtr input_;
   Test test_;
   std::size_t column_;
   int places_;
-  PerEpoch<Epoch> epochs_;
+  bool ahead_;
+  PerEpoch<PassingRows> epochs_;
 };
 
 }  // namespace
 
-RowsPtr make_filter_rows(const Node& node, RowsPtr input, int places) {
-  return std::make_shared<FilterRows>(node, std::move(input), places);
+RowsPtr make_filter_rows(const Node& node, RowsPtr input, int places, bool ahead) {
+  return std::make_shared<FilterRows>(node, std::move(input), places, ahead);
 }
 
 }  // namespace ridgeline::data

@@ -40,6 +40,8 @@ class Extent {
   virtual bool has(RowAddress address) const;
   // Rows of this epoch, counted if they must be. Not for endless ones.
   virtual std::int64_t count(std::uint64_t epoch) const;
+  // Does a part of the looking that has() will wait for; false where there is nothing to do.
+  virtual bool help() const { return false; }
 
  private:
   std::int64_t size_;
@@ -88,7 +90,8 @@ using RowsPtr = std::shared_ptr<const Rows>;
 class Arrangement;  // runtime/rows/arrangement.h
 RowsPtr make_source_rows(const Node& node, int place);
 RowsPtr make_arranged_rows(RowsPtr input, std::unique_ptr<Arrangement> arrangement, int place);
-RowsPtr make_filter_rows(const Node& node, RowsPtr input, int places);
+// `ahead`: rows may be tested before somebody needs them.
+RowsPtr make_filter_rows(const Node& node, RowsPtr input, int places, bool ahead);
 RowsPtr make_map_rows(const Node& node, RowsPtr input, Schema schema, int first_place, std::uint64_t seed);
 RowsPtr make_column_rows(const Node& node, RowsPtr input, Schema schema, int place);
 RowsPtr make_zip_rows(std::vector<RowsPtr> inputs, Schema schema, std::int64_t size);

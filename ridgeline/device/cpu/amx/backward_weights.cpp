@@ -9,15 +9,15 @@ namespace amx {
 namespace {
 
 // The gradient is cut into items by groups, by ranges of columns, and, where that makes too few of them, by ranges of
-// units; sums of the latter are added in order at the end. All of it follows from the shapes alone, so the bits do not
-// depend on the team.
+// units; sums of the latter are added in order at the end. Where there are more than two ranges of columns, dy is brought
+// into tiles once for all of them. All of it follows from the shapes alone, so the bits do not depend on the team.
 class BackwardWeightsKernel final : public Kernel {
  public:
   BackwardWeightsKernel(const Convolution& c, bool patches, Tiles tiles, bool bias)
       : groups_(c.groups),
         filters_(c.group_filters()),
         code_(tile_code(tiles)),
-        units_(forward_correlation(c), patches, kUnitPixels),
+        units_(forward_correlation(c), patches, patches ? kPatchUnitPixels : kUnitPixels),
         bias_(bias) {
     const std::int64_t filter_blocks = blocks_of(filters_, kBlock);
     const std::int64_t column_blocks = blocks_of(units_.columns(), kBlock);
@@ -26,18 +26,19 @@ class BackwardWeightsKernel final : public Kernel {
     range_ = blocks_of(column_blocks, blocks_of(column_blocks, range_));
     ranges_ = blocks_of(column_blocks, range_);
     const std::int64_t sums = groups_ * column_blocks * sums_of_block;
-    parts_ = std::min(
-        {blocks_of(kItems, groups_ * ranges_), units_.count(), std::max<std::int64_t>(1, kPartBytes / (sums * 4))});
+    parts_ =
+        std::min({even_items(groups_ * ranges_), units_.count(), std::max<std::int64_t>(1, kPartBytes / (sums * 4))});
     sums_of_part_ = groups_ * ranges_ * range_ * sums_of_block;
     const std::int64_t threads = compute_threads();
     sums_at_ = scratch_.reserve(parts_ * sums_of_part_);
-    if (bias_) bias_at_ = scratch_.reserve(parts_ * groups_ * filters_ * 2);
+    if (bias_) bias_at_ = scratch_.reserve(units_.count() * groups_ * filters_);
     a_values_ = filter_blocks * 2 * units_.steps() * kTileValues;
     b_values_ = range_ * 2 * units_.column_values();
-    values_ = round_up(a_values_ + b_values_ + units_.spare_values(), 2 * kLineFloats);
-    bias_floats_ = round_up(filters_, kLineFloats);
-    thread_floats_ = values_ / 2 + bias_floats_;
-    memory_ = scratch_.reserve(threads * thread_floats_);
+    const std::int64_t shared = groups_ * units_.count() * a_values_;
+    shared_ = ranges_ > kOwnRanges && shared * 2 <= kSharedBytes;
+    if (shared_) shared_at_ = scratch_.reserve(shared / 2);
+    values_ = round_up((shared_ ? 0 : a_values_) + b_values_ + units_.spare_values(), 2 * kLineFloats);
+    memory_ = scratch_.reserve(threads * values_ / 2);
     for (std::int64_t i = 0; i < units_.steps(); ++i) a_offsets_.push_back(i * kTileValues);
     scratch_bytes = scratch_.bytes();
   }
@@ -45,6 +46,12 @@ class BackwardWeightsKernel final : public Kernel {
   void run(const KernelArguments& a) override {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
+    if (shared_) {
+      for_each_item(groups_ * units_.count(), [&](std::int64_t item, int) {
+        stage(input<bfloat16>(a, 1), item % units_.count(), item / units_.count(), shared(scratch) + item * a_values_,
+              scratch);
+      });
+    }
     for_each_item(parts_ * groups_ * ranges_, [&](std::int64_t item, int thread) {
       const TileScope scope(code_);
       run_item(item, input<bfloat16>(a, 0), input<bfloat16>(a, 1), scratch, thread);
@@ -58,21 +65,33 @@ class BackwardWeightsKernel final : public Kernel {
         }
       }
     });
-    if (bias_) finish_bias(reinterpret_cast<const double*>(scratch + bias_at_), a.outputs[1]);
+    if (bias_) finish_bias(scratch + bias_at_, a.outputs[1]);
   }
 
   DType result_type = DType::f32;
   DType bias_type = DType::f32;
 
  private:
-  // Pixels of a unit.
+  // Pixels of a unit, so that the tiles of some filters and of one tap stay in the first cache. The rows of patches
+  // that two units of an image share are made twice, hence fewer units.
   static constexpr std::int64_t kUnitPixels = 256;
+  static constexpr std::int64_t kPatchUnitPixels = 512;
   // Blocks of 32 filters that are multiplied while the rows of B are in the first cache.
   static constexpr std::int64_t kNear = 2;
-  // Sums of an item: part of the second cache. Items with more channels transpose dy less often.
-  static constexpr std::int64_t kSumBytes = 768 << 10;
-  static constexpr std::int64_t kItems = 16;            // enough for teams of some threads
+  // Sums of an item: part of the second cache. Items with more channels read dy less often.
+  static constexpr std::int64_t kSumBytes = 1280 << 10;
+  static constexpr std::int64_t kItems = 8;             // enough for teams of some threads
   static constexpr std::int64_t kPartBytes = 48 << 20;  // sums of all parts, at most
+  // Two ranges bring dy into tiles in less time than they need to fetch it from memory as tiles.
+  static constexpr std::int64_t kOwnRanges = 2;
+  static constexpr std::int64_t kSharedBytes = 64 << 20;  // tiles of dy for all items, at most
+
+  // Ranges of units for so many ranges of columns: items enough, and equally many for teams of two and four.
+  static std::int64_t even_items(std::int64_t ranges) {
+    std::int64_t parts = blocks_of(kItems, ranges);
+    while (parts * ranges % 4 != 0 && parts > 1) ++parts;
+    return parts;
+  }
 
   // Sums lie as [part][group][range][32 filters][32 columns][tap][2][2][16][16].
   std::int64_t sums_of_item() const { return sums_of_part_ / (groups_ * ranges_); }
@@ -80,97 +99,106 @@ class BackwardWeightsKernel final : public Kernel {
     return ((filter_block * range_ + column_block) * units_.taps() + tap) * 4 * kTileSums;
   }
 
+  bfloat16* shared(float* scratch) const { return reinterpret_cast<bfloat16*>(scratch + shared_at_); }
+
+  // dy of a unit in tiles, and, if `scratch` is given, its sums for the bias.
+  void stage(const bfloat16* dy, std::int64_t number, std::int64_t group, bfloat16* to, float* scratch) const {
+    const GradientUnits::Unit unit = units_.unit(number);
+    units_.stage_gradient(code_, dy, unit, group * filters_, filters_, to);
+    if (!bias_ || scratch == nullptr) return;
+    float* const sums = scratch + bias_at_ + (number * groups_ + group) * filters_;
+    std::fill_n(sums, filters_, 0.0f);
+    units_.add_pixels(code_, dy, unit, group * filters_, filters_, sums);
+  }
+
   void run_item(std::int64_t item, const bfloat16* x, const bfloat16* dy, float* scratch, int thread) const {
     const std::int64_t range = item % ranges_, group = item / ranges_ % groups_, part = item / ranges_ / groups_;
     const std::int64_t first = range * range_ * kBlock;
     const std::int64_t columns = std::min(range_ * kBlock, units_.columns() - first);
     float* const sums = scratch + sums_at_ + part * sums_of_part_ + (group * ranges_ + range) * sums_of_item();
-    float* const own = scratch + memory_ + thread * thread_floats_;
-    auto* const a = reinterpret_cast<bfloat16*>(own);
-    bfloat16* const b = a + a_values_;
-    double* bias = nullptr;
-    if (bias_ && range == 0) {
-      bias = reinterpret_cast<double*>(scratch + bias_at_) + (part * groups_ + group) * filters_;
-      std::fill_n(bias, filters_, 0.0);
-    }
+    auto* const spare = reinterpret_cast<bfloat16*>(scratch + memory_) + thread * values_;
+    bfloat16* const b = spare + (shared_ ? 0 : a_values_);
     const std::int64_t begin = part * units_.count() / parts_, end = (part + 1) * units_.count() / parts_;
     for (std::int64_t number = begin; number < end; ++number) {
       const GradientUnits::Unit unit = units_.unit(number);
-      units_.stage_gradient(code_, dy, unit, group * filters_, filters_, a);
+      bfloat16* const a = shared_ ? shared(scratch) + (group * units_.count() + number) * a_values_ : spare;
+      if (!shared_) stage(dy, number, group, a, range == 0 ? scratch : nullptr);
       units_.stage_image(code_, x, unit, group, first, columns, b + b_values_, b);
-      multiply(a, b, units_.steps(unit), columns, number > begin, sums);
-      if (bias != nullptr) add_bias(dy, unit, group, own + values_ / 2, bias);
+      multiply(a, shared_ && number + 1 < end ? a + a_values_ : nullptr, b, units_.steps(unit), first, number > begin,
+               sums);
     }
   }
 
-  void multiply(const bfloat16* a, const bfloat16* b, std::int64_t steps, std::int64_t columns, bool add,
-                float* sums) const {
+  // For the range of columns that begins at `range_first`; fetches `next`, tiles of A as many as these, on the way.
+  void multiply(const bfloat16* a, const bfloat16* next, const bfloat16* b, std::int64_t steps,
+                std::int64_t range_first, bool add, float* sums) const {
     TileProduct product{};
     product.a_row = kTileDepth;
     product.a_offsets = a_offsets_.data();
     product.b_offsets = units_.b_offsets().data();
     product.steps = steps;
     product.add = add;
+    product.ahead_step = kAheadValues;
     const std::int64_t filter_blocks = blocks_of(filters_, kBlock);
+    const std::int64_t block_values = 2 * units_.steps() * kTileValues;
     for (std::int64_t first = 0; first < filter_blocks; first += kNear) {
-      for (std::int64_t c = 0; c * kBlock < columns; ++c) {
-        const bool two_columns = columns - c * kBlock > kTileColumns;
+      std::int64_t ahead = next == nullptr ? block_values : 0;  // of each block of A
+      for (std::int64_t c = 0; c < range_; ++c) {
         for (const std::int64_t tap : units_.taps_by_plane()) {
+          const std::int64_t columns = units_.columns_at(tap) - range_first - c * kBlock;
+          if (columns <= 0) continue;
           product.b[0] = b + c * 2 * units_.column_values() + units_.tap_at(tap);
           product.b[1] = product.b[0] + units_.column_values();
           for (std::int64_t f = first; f < std::min(first + kNear, filter_blocks); ++f) {
-            product.a[0] = a + f * 2 * units_.steps() * kTileValues;
+            product.a[0] = a + f * block_values;
             product.a[1] = product.a[0] + units_.steps() * kTileValues;
+            product.ahead = ahead < block_values ? next + f * block_values + ahead : nullptr;
             product.c = sums + block_at(f, c, tap);
-            code_.multiply[filters_ - f * kBlock > kTileRows][two_columns](product);
+            code_.multiply[filters_ - f * kBlock > kTileRows][columns > kTileColumns](product);
           }
+          ahead += steps * kAheadValues;
         }
       }
     }
   }
 
-  void add_bias(const bfloat16* dy, const GradientUnits::Unit& unit, std::int64_t group, float* sums,
-                double* bias) const {
-    std::fill_n(sums, filters_, 0.0f);
-    units_.add_pixels(code_, dy, unit, group * filters_, filters_, sums);
-    for (std::int64_t k = 0; k < filters_; ++k) bias[k] += static_cast<double>(sums[k]);
-  }
-
-  // Row `row` of the gradient, of all groups: [tap][column].
+  // Row `row` of the gradient, of all groups: the columns of all taps.
   template <class To, class Round>
   void add_parts(const float* sums, std::int64_t row, To* dw, const Round& round) const {
     const std::int64_t group = row / filters_, filter = row % filters_;
-    const std::int64_t columns = units_.columns(), taps = units_.taps();
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-      To* const to = dw + (row * taps + tap) * columns;
+    for (std::int64_t tap = 0; tap < units_.taps(); ++tap) {
+      To* const to = dw + row * units_.row_columns() + tap * units_.columns();
+      const std::int64_t columns = units_.columns_at(tap);
       for (std::int64_t c = 0; c < columns; c += kTileColumns) {
         const std::int64_t block = c / kBlock;
         const float* from = sums + (group * ranges_ + block / range_) * sums_of_item() +
                             block_at(filter / kBlock, block % range_, tap) +
                             (filter % kBlock / kTileRows * 2 + c % kBlock / kTileColumns) * kTileSums +
                             filter % kTileRows * kTileColumns;
-        const std::int64_t n = std::min(kTileColumns, columns - c);
         float total[kTileColumns];
-        std::copy_n(from, n, total);
+        std::copy_n(from, kTileColumns, total);
         for (std::int64_t part = 1; part < parts_; ++part) {
-          for (std::int64_t i = 0; i < n; ++i) total[i] += from[part * sums_of_part_ + i];
+          for (std::int64_t i = 0; i < kTileColumns; ++i) total[i] += from[part * sums_of_part_ + i];
         }
+        const std::int64_t n = std::min(kTileColumns, columns - c);
         for (std::int64_t i = 0; i < n; ++i) to[c + i] = round(total[i]);
       }
     }
   }
 
-  void finish_bias(const double* sums, void* db) const {
+  void finish_bias(const float* sums, void* db) const {
     const std::int64_t n = groups_ * filters_;
-    for (std::int64_t k = 0; k < n; ++k) {
-      double sum = 0;
-      for (std::int64_t part = 0; part < parts_; ++part) sum += sums[part * n + k];
-      if (bias_type == DType::f32) {
-        static_cast<float*>(db)[k] = static_cast<float>(sum);
-      } else {
-        static_cast<bfloat16*>(db)[k] = to_bfloat16(static_cast<float>(sum));
+    parallel_for(n, kTileColumns, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) {
+        double sum = 0;
+        for (std::int64_t unit = 0; unit < units_.count(); ++unit) sum += static_cast<double>(sums[unit * n + k]);
+        if (bias_type == DType::f32) {
+          static_cast<float*>(db)[k] = static_cast<float>(sum);
+        } else {
+          static_cast<bfloat16*>(db)[k] = to_bfloat16(static_cast<float>(sum));
+        }
       }
-    }
+    });
   }
 
   int threads_ = compute_threads();
@@ -183,8 +211,8 @@ class BackwardWeightsKernel final : public Kernel {
   std::int64_t range_, ranges_;  // blocks of 32 columns in a range
   std::int64_t parts_, sums_of_part_;
   std::int64_t a_values_, b_values_, values_;  // of a thread
-  std::int64_t bias_floats_, thread_floats_;
-  std::int64_t sums_at_, bias_at_ = -1, memory_;
+  bool shared_ = false;                        // tiles of dy are made before the items
+  std::int64_t shared_at_ = -1, sums_at_, bias_at_ = -1, memory_;
   std::vector<std::int64_t> a_offsets_;
 };
 

@@ -44,6 +44,7 @@ KernelChoice make_forward(const KernelRequest& request, Tiles tiles) {
   const ValueType &x = request.inputs[0].type, &w = request.inputs[1].type, &y = request.outputs[0].type;
   if (auto refusal = refuse_tiles(tiles)) return *refusal;
   if (auto refusal = refuse_types({&x, &w, &y}, {})) return *refusal;
+  if (request.inputs.size() > 3) return Refusal{"an addend"};
   const bool bias = request.inputs.size() > 2;
   if (bias) {
     if (auto refusal = refuse_types({}, {&request.inputs[2].type})) return *refusal;

@@ -21,6 +21,22 @@ std::int64_t best_rows(std::int64_t height, std::int64_t pitch, std::int64_t mos
   return best;
 }
 
+// The part with the taps of its first rows alone, as many as the next result's are below. All taps, if rows of taps
+// are apart or those of a result do not reach into the next one's.
+Part first_taps(const Part& part) {
+  const std::int64_t begin = part.taps.front().at[0], end = part.taps.back().at[0], stride = part.in_step[0];
+  if (stride == 1 || end - begin < stride) return part;
+  Part first = part;
+  first.taps.clear();
+  std::int64_t last = begin;
+  for (const Tap& tap : part.taps) {
+    if (tap.at[0] - last > 1) return part;
+    last = tap.at[0];
+    if (tap.at[0] < begin + stride) first.taps.push_back(tap);
+  }
+  return first;
+}
+
 }  // namespace
 
 GradientUnits::GradientUnits(const Correlation& forward, bool patches, std::int64_t most_pixels)
@@ -28,12 +44,15 @@ GradientUnits::GradientUnits(const Correlation& forward, bool patches, std::int6
       out_(forward.out),
       part_(forward.parts[0]),
       channels_(forward.in_channels()),
+      row_columns_(static_cast<std::int64_t>(part_.taps.size()) * channels_),
       columns_(channels_) {
   if (patches) {
-    patches_.emplace(forward, part_);
-    columns_ = static_cast<std::int64_t>(part_.taps.size()) * channels_;
+    const Part first = first_taps(part_);
+    patches_.emplace(forward, first);
+    columns_ = static_cast<std::int64_t>(first.taps.size()) * channels_;
     planes_ = {{0, 0}};
-    places_ = {{0, 0}};
+    span_ = blocks_of(row_columns_, columns_) - 1;
+    for (std::int64_t row = 0; row <= span_; ++row) places_.push_back({0, row});
   } else {
     const std::int64_t step = part_.in_step[0];
     first_row_ = floor_divide(part_.taps.front().at[0], step);
@@ -93,7 +112,8 @@ std::int64_t GradientUnits::tap_at(std::int64_t tap) const {
 
 std::int64_t GradientUnits::spare_values() const {
   if (!patches_) return 0;
-  return round_up(patches_->padded_values(rows_), kTileDepth) + part_.size[1] * patches_->width() + Patches::kBehind;
+  return round_up(patches_->padded_values(rows_ + span_), kTileDepth) + part_.size[1] * patches_->width() +
+         Patches::kBehind;
 }
 
 void GradientUnits::stage_gradient(const TileCode& code, const bfloat16* dy, const Unit& unit, std::int64_t first,
@@ -169,9 +189,9 @@ void GradientUnits::stage_patches(const TileCode& code, const bfloat16* x, std::
                                   std::int64_t group, std::int64_t first, std::int64_t n, bfloat16* spare,
                                   bfloat16* to) const {
   const std::int64_t width = patches_->width();
-  bfloat16* const patches = spare + round_up(patches_->padded_values(rows_), kTileDepth);
-  patches_->pad(code, x, image, group, unit.row, unit.rows, spare);
-  for (std::int64_t row = 0; row < unit.rows; ++row) {
+  bfloat16* const patches = spare + round_up(patches_->padded_values(rows_ + span_), kTileDepth);
+  patches_->pad(code, x, image, group, unit.row, unit.rows + span_, spare);
+  for (std::int64_t row = 0; row < unit.rows + span_; ++row) {
     patches_->make(code, spare, row, patches);
     for (std::int64_t j = 0; j < pitch(); j += 2, to += kTileDepth) {
       const bfloat16* const even = patches + j * width + first;

@@ -3,9 +3,13 @@
 // The operands of a convolution's weight gradient, dw = sum over pixels of dy x, in the form of tiles. A unit is a run
 // of rows of results: all rows of some images, or some rows of one. Its pixels are the depths of the products, so dy is
 // transposed into tiles of A (rows are filters) and pairs of pixels of x become rows of B, one plane for each column of
-// taps and each remainder of a tap's row by the stride. Rows are padded to an even number of pixels, so that pairs stay
-// pairs under every tap, and images to whole tiles; dy is zero there, x is finite.
+// taps and each remainder of a tap's row by the stride. With few channels the taps of a pixel are one patch, or, where
+// the kernel is higher than its stride, those of `stride` rows: the next rows' are the patch of the pixel below, and
+// each value of x is brought into tiles once for each column of taps. Rows are padded to an even number of pixels, so
+// that pairs stay pairs under every tap, and images to whole tiles; dy is zero there, x is finite.
 #pragma once
+
+#include <algorithm>
 
 #include "ridgeline/device/cpu/amx/patches.h"
 
@@ -28,9 +32,12 @@ class GradientUnits {
   // Where each step's rows of B start.
   const std::vector<std::int64_t>& b_offsets() const { return b_offsets_; }
 
-  // Columns of the gradient at one tap, for one group: channels, or a whole patch.
+  // Columns of the gradient at one tap, for one group: channels, or a patch. The columns of all taps are one row of the
+  // gradient; the last patch may reach over its end.
   std::int64_t columns() const { return columns_; }
   std::int64_t taps() const { return static_cast<std::int64_t>(places_.size()); }
+  std::int64_t columns_at(std::int64_t tap) const { return std::min(columns_, row_columns_ - tap * columns_); }
+  std::int64_t row_columns() const { return row_columns_; }
   // Values of 16 columns over all planes and images of a unit, and where a tap begins in them.
   std::int64_t column_values() const;
   std::int64_t tap_at(std::int64_t tap) const;
@@ -72,6 +79,7 @@ class GradientUnits {
   Images in_, out_;
   Part part_;
   std::int64_t channels_;  // of a group
+  std::int64_t row_columns_;
   std::int64_t columns_;
   std::optional<Patches> patches_;
   std::vector<Plane> planes_;

@@ -159,17 +159,52 @@ void interleave(const bfloat16* even, const bfloat16* odd, std::int64_t length, 
   }
 }
 
-// Pairs of rows become words.
+// 32 rows of 8 values become 8 rows of 32. Lane l of r[j] is row 8 l + j, brought there by loads; what is left is the
+// same in each lane, by halves.
+template <class Load>
+[[gnu::always_inline]] inline void transpose_eight(const bfloat16* const* rows, const Load& load, bfloat16* to) {
+  __m512i r[8], u[8];
+  for (int j = 0; j < 8; ++j) {
+    r[j] = _mm512_castsi128_si512(load(rows[j]));
+    r[j] = _mm512_mask_broadcast_i32x4(r[j], 0x00f0, load(rows[j + 8]));
+    r[j] = _mm512_mask_broadcast_i32x4(r[j], 0x0f00, load(rows[j + 16]));
+    r[j] = _mm512_mask_broadcast_i32x4(r[j], 0xf000, load(rows[j + 24]));
+  }
+  for (int j = 0; j < 8; j += 2) {
+    u[j] = _mm512_unpacklo_epi16(r[j], r[j + 1]);
+    u[j + 1] = _mm512_unpackhi_epi16(r[j], r[j + 1]);
+  }
+  for (int j = 0; j < 8; j += 4) {
+    r[j] = _mm512_unpacklo_epi32(u[j], u[j + 2]);
+    r[j + 1] = _mm512_unpackhi_epi32(u[j], u[j + 2]);
+    r[j + 2] = _mm512_unpacklo_epi32(u[j + 1], u[j + 3]);
+    r[j + 3] = _mm512_unpackhi_epi32(u[j + 1], u[j + 3]);
+  }
+  for (int j = 0; j < 4; ++j) {
+    _mm512_storeu_si512(to + 2 * j * 32, _mm512_unpacklo_epi64(r[j], r[j + 4]));
+    _mm512_storeu_si512(to + (2 * j + 1) * 32, _mm512_unpackhi_epi64(r[j], r[j + 4]));
+  }
+}
+
 void transpose(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to) {
-  alignas(32) static constexpr std::uint16_t kZeros[16] = {};
-  const __mmask16 columns = first16(length);
-  const auto words = [&](int row) __attribute__((always_inline)) {
-    const void* const from = rows[row] == nullptr ? static_cast<const void*>(kZeros) : rows[row] + first;
-    return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(columns, from));
+  alignas(64) static constexpr std::uint16_t kZeros[8] = {};
+  const auto at = [&](const bfloat16* row, std::int64_t column) __attribute__((always_inline)) {
+    return row == nullptr ? static_cast<const void*>(kZeros) : row + column;
   };
-  __m512i r[16];
-  for (int j = 0; j < 16; ++j) r[j] = _mm512_or_si512(words(2 * j), _mm512_slli_epi32(words(2 * j + 1), 16));
-  transpose_words(r, to);
+  for (std::int64_t column = 0; column < 16; column += 8) {
+    const auto whole = [&](const bfloat16* row) __attribute__((always_inline)) {
+      return _mm_loadu_si128(static_cast<const __m128i*>(at(row, first + column)));
+    };
+    const __mmask8 left = static_cast<__mmask8>(first16(std::max<std::int64_t>(0, length - column)));
+    const auto some = [&](const bfloat16* row) __attribute__((always_inline)) {
+      return _mm_maskz_loadu_epi16(left, at(row, first + column));
+    };
+    if (length >= column + 8) {
+      transpose_eight(rows, whole, to + column * 32);
+    } else {
+      transpose_eight(rows, some, to + column * 32);
+    }
+  }
 }
 
 void pair_columns(const bfloat16* from, std::int64_t from_step, std::int64_t rows, std::int64_t length, bfloat16* to) {

@@ -15,10 +15,11 @@ using Panel = Panels::Panel;
 // them.
 class Forward final : public Kernel {
  public:
-  Forward(const Geometry& geometry, bool bias, bool relu)
+  Forward(const Geometry& geometry, const KernelRequest& request)
       : g_(geometry),
-        bias_(bias),
-        relu_(relu),
+        bias_(request.inputs.size() >= 3),
+        addend_(request.inputs.size() == 4),
+        relu_(request.node.attributes.string("activation") == "relu"),
         panels_{g_.groups, g_.group_filters(), g_.filter()},
         pieces_((g_.ow + kMostPositions - 1) / kMostPositions),
         positions_((g_.ow + pieces_ - 1) / pieces_) {
@@ -114,16 +115,18 @@ class Forward final : public Kernel {
     const float* b = bias_ ? input<float>(a, 2) + panel.group * g_.group_filters() + panel.first : nullptr;
     for (std::int64_t j = 0; j < count; ++j) {
       float* const y = output<float>(a, 0) + at + j * g_.k;
+      const float* const addend = addend_ ? input<float>(a, 3) + at + j * g_.k : nullptr;
       const float* const sum = sums + j * panels_.width;
       for (std::int64_t i = 0; i < panel.count; ++i) {
-        const float v = b ? sum[i] + b[i] : sum[i];
+        float v = b ? sum[i] + b[i] : sum[i];
+        if (addend) v += addend[i];
         y[i] = !relu_ || v != v || v > 0 ? v : 0.0f;  // NaN stays, -0 does not
       }
     }
   }
 
   Geometry g_;
-  bool bias_;
+  bool bias_, addend_;
   bool relu_;
   Panels panels_;
   std::int64_t pieces_;     // of a row
@@ -137,8 +140,7 @@ class Forward final : public Kernel {
 
 KernelChoice make_forward(const KernelRequest& request, const Geometry& geometry) {
   if (auto refusal = refuse_empty(request)) return *refusal;
-  auto kernel = std::make_unique<Forward>(geometry, request.inputs.size() == 3,
-                                          request.node.attributes.string("activation") == "relu");
+  auto kernel = std::make_unique<Forward>(geometry, request);
   kernel->name = own_name("direct " + request.def.name);
   return kernel;
 }

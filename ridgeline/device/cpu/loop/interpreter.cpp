@@ -138,101 +138,54 @@ void two_mul_add(const BlockArguments& x) {
   hn::BlendedStore(hn::Add(hn::Mul(first(x.a), b.value), inner), rest, d, to + i);
 }
 
+// Conversions of elements of type T, whole vectors by the functor and the last elements by the scalar rule.
+template <class F, class T, class Scalar>
+void load_as(const BlockArguments& x, const Scalar& scalar) {
+  const T* from = static_cast<const T*>(x.source) + x.first;
+  float* to = static_cast<float*>(x.to);
+  const std::size_t lanes = hn::Lanes(D());
+  std::size_t i = 0;
+  for (; i + lanes <= x.count; i += lanes) hn::StoreU(F()(from, i), D(), to + i);
+  for (; i < x.count; ++i) to[i] = scalar(from[i]);
+}
+
 void load_u8(const BlockArguments& x) {
-  const D d;
-  const hn::Rebind<std::int32_t, D> di;
-  const hn::Rebind<std::uint8_t, D> d8;
-  const std::uint8_t* from = static_cast<const std::uint8_t*>(x.source) + x.first;
-  float* to = static_cast<float*>(x.to);
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= x.count; i += lanes) {
-    hn::StoreU(hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(d8, from + i))), d, to + i);
-  }
-  for (; i < x.count; ++i) to[i] = static_cast<float>(from[i]);
+  load_as<LoadU8, std::uint8_t>(x, [](std::uint8_t v) { return static_cast<float>(v); });
 }
-
 void load_i32(const BlockArguments& x) {
-  const D d;
-  const hn::Rebind<std::int32_t, D> di;
-  const std::int32_t* from = static_cast<const std::int32_t*>(x.source) + x.first;
-  float* to = static_cast<float*>(x.to);
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= x.count; i += lanes) hn::StoreU(hn::ConvertTo(d, hn::LoadU(di, from + i)), d, to + i);
-  for (; i < x.count; ++i) to[i] = static_cast<float>(from[i]);
+  load_as<LoadI32, std::int32_t>(x, [](std::int32_t v) { return static_cast<float>(v); });
 }
-
 void load_bf16(const BlockArguments& x) {
-  const D d;
-  const hn::Rebind<std::uint32_t, D> du;
-  const hn::Rebind<std::uint16_t, D> d16;
-  const std::uint16_t* from = static_cast<const std::uint16_t*>(x.source) + x.first;
-  float* to = static_cast<float*>(x.to);
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= x.count; i += lanes) {
-    hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(d16, from + i)))), d, to + i);
-  }
-  for (; i < x.count; ++i) to[i] = to_float(bfloat16{from[i]});
+  load_as<LoadBf16, bfloat16>(x, [](bfloat16 v) { return to_float(v); });
 }
-
 void load_f16(const BlockArguments& x) {
-  const D d;
-  const auto* from = static_cast<const float16*>(x.source) + x.first;
-  float* to = static_cast<float*>(x.to);
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= x.count; i += lanes) {
-    const auto bits = hn::LoadU(HalfBitsTag(), reinterpret_cast<const std::uint16_t*>(from + i));
-    hn::StoreU(hn::PromoteTo(d, hn::BitCast(HalfTag(), bits)), d, to + i);
-  }
-  for (; i < x.count; ++i) to[i] = to_float(from[i]);
+  load_as<LoadF16, float16>(x, [](float16 v) { return to_float(v); });
 }
 
-template <unsigned kScalars>
-void store_f16(const BlockArguments& x) {
-  auto* to = static_cast<float16*>(x.to) + x.first;
+template <class F, class T, unsigned kScalars, class Scalar>
+void store_as(const BlockArguments& x, const Scalar& scalar) {
+  T* to = static_cast<T*>(x.to) + x.first;
   if (kScalars != 0) {
-    std::fill_n(to, x.count, to_float16(*x.a));
+    std::fill_n(to, x.count, scalar(*x.a));
     return;
   }
-  const D d;
-  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t lanes = hn::Lanes(D());
   std::size_t i = 0;
-  for (; i + lanes <= x.count; i += lanes) {
-    const auto bits = hn::BitCast(HalfBitsTag(), to_halves(hn::LoadU(d, x.a + i)));
-    hn::StoreU(bits, HalfBitsTag(), reinterpret_cast<std::uint16_t*>(to + i));
-  }
-  for (; i < x.count; ++i) to[i] = to_float16(x.a[i]);
+  for (; i + lanes <= x.count; i += lanes) F()(hn::LoadU(D(), x.a + i), to, i);
+  for (; i < x.count; ++i) to[i] = scalar(x.a[i]);
 }
 
 template <unsigned kScalars>
 void store_bf16(const BlockArguments& x) {
-  auto* to = static_cast<std::uint16_t*>(x.to) + x.first;
-  if (kScalars != 0) {
-    std::fill_n(to, x.count, to_bfloat16(*x.a).bits);
-    return;
-  }
-  const D d;
-  const hn::RebindToSigned<D> di;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= x.count; i += lanes) {
-    const auto bits = hn::BitCast(di, bf16_bits(hn::LoadU(d, x.a + i)));
-    hn::StoreU(hn::DemoteTo(HalfBitsTag(), bits), HalfBitsTag(), to + i);
-  }
-  for (; i < x.count; ++i) to[i] = to_bfloat16(x.a[i]).bits;
+  store_as<StoreBf16, bfloat16, kScalars>(x, [](float v) { return to_bfloat16(v); });
 }
-
+template <unsigned kScalars>
+void store_f16(const BlockArguments& x) {
+  store_as<StoreF16, float16, kScalars>(x, [](float v) { return to_float16(v); });
+}
 template <unsigned kScalars>
 void store_bool(const BlockArguments& x) {
-  auto* to = static_cast<std::uint8_t*>(x.to) + x.first;
-  if (kScalars != 0) {
-    std::memset(to, *x.a != 0 ? 1 : 0, x.count);
-    return;
-  }
-  for (std::size_t i = 0; i < x.count; ++i) to[i] = x.a[i] != 0 ? 1 : 0;
+  store_as<StoreBool, std::uint8_t, kScalars>(x, [](float v) { return static_cast<std::uint8_t>(v != 0 ? 1 : 0); });
 }
 
 // Four counters' worth of lanes at a time: lane k of output j is word j of counter block+k.

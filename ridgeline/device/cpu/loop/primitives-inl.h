@@ -13,6 +13,7 @@
 
 #include "hwy/highway.h"
 #include "ridgeline/core/random.h"
+#include "ridgeline/device/cpu/own/storage-inl.h"
 #include "ridgeline/graph/loop/float_math.h"
 
 // Highway's baseline (one lane, no wide products) is never dispatched to: device/cpu/isa.h demands AVX2.
@@ -47,17 +48,8 @@ using BitsTag = hn::RebindToUnsigned<FloatTag>;
 using HalfBitsTag = hn::Rebind<std::uint16_t, FloatTag>;
 using HalfTag = hn::Rebind<hwy::float16_t, FloatTag>;
 
-// The upper half of a float rounded to nearest, ties to even; NaN becomes quiet: to_bfloat16() in the low half of each
-// lane.
-HWY_INLINE hn::Vec<BitsTag> bf16_bits(Floats x) {
-  const BitsTag du;
-  const auto bits = hn::BitCast(du, x);
-  const auto high = hn::ShiftRight<16>(bits);
-  const auto odd = hn::And(high, hn::Set(du, 1u));
-  const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd));
-  const auto quiet = hn::Or(high, hn::Set(du, 0x40u));
-  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, rounded);
-}
+// to_bfloat16() in the low half of each lane.
+HWY_INLINE hn::Vec<BitsTag> bf16_bits(Floats x) { return rounded_halves(FloatTag(), x); }
 
 // To f16: to_float16() lane by lane, by the processor's conversion, which keeps NaN's digits where ours has one NaN.
 HWY_INLINE hn::Vec<HalfTag> to_halves(Floats x) {
@@ -71,6 +63,66 @@ struct RoundBf16 {
 };
 struct RoundF16 {
   HWY_INLINE Floats operator()(Floats x) const { return hn::PromoteTo(FloatTag(), to_halves(x)); }
+};
+
+// Element i and those behind it, from how operands are stored: one vector.
+struct LoadF32 {
+  HWY_INLINE Floats operator()(const void* from, std::size_t i) const {
+    return hn::LoadU(FloatTag(), static_cast<const float*>(from) + i);
+  }
+};
+struct LoadU8 {
+  HWY_INLINE Floats operator()(const void* from, std::size_t i) const {
+    const hn::Rebind<std::uint8_t, FloatTag> d8;
+    const auto bytes = hn::LoadU(d8, static_cast<const std::uint8_t*>(from) + i);
+    return hn::ConvertTo(FloatTag(), hn::PromoteTo(hn::RebindToSigned<FloatTag>(), bytes));
+  }
+};
+struct LoadI32 {
+  HWY_INLINE Floats operator()(const void* from, std::size_t i) const {
+    return hn::ConvertTo(FloatTag(),
+                         hn::LoadU(hn::RebindToSigned<FloatTag>(), static_cast<const std::int32_t*>(from) + i));
+  }
+};
+struct LoadBf16 {
+  HWY_INLINE Floats operator()(const void* from, std::size_t i) const {
+    const auto bits = hn::LoadU(HalfBitsTag(), static_cast<const std::uint16_t*>(from) + i);
+    return hn::BitCast(FloatTag(), hn::ShiftLeft<16>(hn::PromoteTo(BitsTag(), bits)));
+  }
+};
+struct LoadF16 {
+  HWY_INLINE Floats operator()(const void* from, std::size_t i) const {
+    const auto bits = hn::LoadU(HalfBitsTag(), static_cast<const std::uint16_t*>(from) + i);
+    return hn::PromoteTo(FloatTag(), hn::BitCast(HalfTag(), bits));
+  }
+};
+
+// A vector to elements i and those behind it, as results are stored.
+struct StoreF32 {
+  HWY_INLINE void operator()(Floats x, void* to, std::size_t i) const {
+    hn::StoreU(x, FloatTag(), static_cast<float*>(to) + i);
+  }
+};
+struct StoreBf16 {
+  HWY_INLINE void operator()(Floats x, void* to, std::size_t i) const {
+    const auto bits = hn::BitCast(hn::RebindToSigned<FloatTag>(), bf16_bits(x));
+    hn::StoreU(hn::DemoteTo(HalfBitsTag(), bits), HalfBitsTag(), static_cast<std::uint16_t*>(to) + i);
+  }
+};
+struct StoreF16 {
+  HWY_INLINE void operator()(Floats x, void* to, std::size_t i) const {
+    hn::StoreU(hn::BitCast(HalfBitsTag(), to_halves(x)), HalfBitsTag(), static_cast<std::uint16_t*>(to) + i);
+  }
+};
+struct StoreBool {
+  HWY_INLINE void operator()(Floats x, void* to, std::size_t i) const {
+    const hn::RebindToSigned<FloatTag> di;
+    // NaN is no zero, whatever the processor's "not equal" says of it.
+    const auto zero = hn::RebindMask(di, hn::Eq(x, hn::Zero(FloatTag())));
+    const auto ones = hn::IfThenZeroElse(zero, hn::Set(di, 1));
+    hn::StoreU(hn::DemoteTo(hn::Rebind<std::uint8_t, FloatTag>(), ones), hn::Rebind<std::uint8_t, FloatTag>(),
+               static_cast<std::uint8_t*>(to) + i);
+  }
 };
 
 struct Exp {
@@ -167,6 +219,11 @@ struct MulThenSub {
 };
 struct SubProduct {
   HWY_INLINE Floats operator()(Floats a, Floats b, Floats c) const { return hn::Sub(c, hn::Mul(a, b)); }
+};
+struct TwoMulThenAdd {
+  HWY_INLINE Floats operator()(Floats a, Floats b, Floats c, Floats d, Floats e) const {
+    return hn::Add(hn::Mul(a, b), hn::Add(hn::Mul(c, d), e));
+  }
 };
 
 // Philox4x32-10 (core/random.h), one counter a lane.

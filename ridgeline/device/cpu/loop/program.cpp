@@ -384,7 +384,8 @@ class Compiler {
     int live = program_.buffers;
     for (const LoopOperand& o : program_.operands) live += o.access <= LoopOperand::strided ? 1 : 0;
     for (std::size_t r = 0; r < results_.size(); ++r) live += program_.sums[r] < 0 && program_.in_place[r] < 0 ? 1 : 0;
-    const int fitting = kWorkingSet / 4 / std::max(live, 1) / 64 * 64;
+    // Chains take eight vectors of sixteen at a time.
+    const int fitting = kWorkingSet / 4 / std::max(live, 1) / 128 * 128;
     program_.block = std::clamp(fitting, 256, 4096);
     RIDGELINE_CHECK(program_.buffers * program_.block <= kMaxLoopBufferFloats, "a loop needs too many buffers");
   }

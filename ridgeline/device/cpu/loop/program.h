@@ -104,7 +104,7 @@ struct LoopProgram {
   std::vector<int> in_place;  // by result: the operand whose memory it may take, or -1
   std::vector<int> sums;      // by result: the number of its sum, or -1
   int buffers = 0;
-  int block = 0;  // elements; a multiple of 64 that depends on the expression alone
+  int block = 0;  // elements; a multiple of 128 that depends on the expression alone
 };
 
 constexpr int kMaxLoopTerms = 128;             // bounds the buffers of a program

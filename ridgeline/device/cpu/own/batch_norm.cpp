@@ -11,6 +11,7 @@
 #include "hwy/highway.h"
 
 #include "ridgeline/device/cpu/own/for_lanes-inl.h"
+#include "ridgeline/device/cpu/own/storage-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::HWY_NAMESPACE {
@@ -22,7 +23,8 @@ constexpr int kMostLanes = 4 * HWY_LANES(float);
 
 // Mean and sum of squared deviations of each channel over rows [0, rows) of x [rows, channels]: two passes over each
 // block while it is in cache, blocks joined as in Chan, Golub and LeVeque (1979), in double.
-void add_moments(const float* HWY_RESTRICT x, std::int64_t rows, std::int64_t channels, double* HWY_RESTRICT mean,
+template <class T>
+void add_moments(const T* HWY_RESTRICT x, std::int64_t rows, std::int64_t channels, double* HWY_RESTRICT mean,
                  double* HWY_RESTRICT deviation) {
   HWY_ALIGN float means[kMostLanes];
   HWY_ALIGN float rests[kMostLanes];
@@ -40,14 +42,14 @@ void add_moments(const float* HWY_RESTRICT x, std::int64_t rows, std::int64_t ch
       hn::Vec<decltype(d)> sum[kVectors], m[kVectors], rest[kVectors], square[kVectors];
       for (int k = 0; k < kVectors; ++k) sum[k] = rest[k] = square[k] = hn::Zero(d);
       for (std::int64_t row = block; row < last; ++row) {
-        const float* at = x + row * channels + c;
-        for (int k = 0; k < kVectors; ++k) sum[k] = hn::Add(sum[k], hn::LoadU(d, at + k * lanes));
+        const T* at = x + row * channels + c;
+        for (int k = 0; k < kVectors; ++k) sum[k] = hn::Add(sum[k], load(d, at + k * lanes));
       }
       for (int k = 0; k < kVectors; ++k) m[k] = hn::Mul(sum[k], inverse);
       for (std::int64_t row = block; row < last; ++row) {
-        const float* at = x + row * channels + c;
+        const T* at = x + row * channels + c;
         for (int k = 0; k < kVectors; ++k) {
-          const auto v = hn::Sub(hn::LoadU(d, at + k * lanes), m[k]);
+          const auto v = hn::Sub(load(d, at + k * lanes), m[k]);
           rest[k] = hn::Add(rest[k], v);
           square[k] = hn::MulAdd(v, v, square[k]);
         }
@@ -67,25 +69,39 @@ void add_moments(const float* HWY_RESTRICT x, std::int64_t rows, std::int64_t ch
   }
 }
 
-template <bool kAddend, bool kRelu>
-void normalise(const NormaliseOperands& o, std::int64_t rows, std::int64_t channels, float* y) {
+template <bool kAddend, bool kRelu, class T>
+void normalise(const NormaliseOperands<T>& o, std::int64_t rows, std::int64_t channels, T* y) {
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t at = row * channels;
     for_lanes(channels, [&](auto d, std::int64_t c) HWY_ATTR {
-      const auto distance = hn::Sub(hn::LoadU(d, o.x + at + c), hn::LoadU(d, o.mean + c));
+      const auto distance = hn::Sub(load(d, o.x + at + c), hn::LoadU(d, o.mean + c));
       auto v = hn::MulAdd(distance, hn::LoadU(d, o.scale + c), hn::LoadU(d, o.beta + c));
-      if constexpr (kAddend) v = hn::Add(v, hn::LoadU(d, o.addend + at + c));
-      if constexpr (kRelu) v = hn::IfThenZeroElse(hn::Le(v, hn::Zero(d)), v);  // NaN stays, -0 becomes 0
-      hn::StoreU(v, d, y + at + c);
+      if constexpr (kAddend) v = hn::Add(as_stored<T>(d, v), load(d, o.addend + at + c));  // as two ops would
+      if constexpr (kRelu) v = hn::IfThenZeroElse(hn::Le(v, hn::Zero(d)), v);              // NaN stays, -0 becomes 0
+      store(v, d, y + at + c);
     });
   }
 }
 
-void normalise_rows(const NormaliseOperands& o, std::int64_t rows, std::int64_t channels, float* y) {
+template <class T>
+void normalise_rows(const NormaliseOperands<T>& o, std::int64_t rows, std::int64_t channels, T* y) {
   if (o.addend != nullptr)
     o.relu ? normalise<true, true>(o, rows, channels, y) : normalise<true, false>(o, rows, channels, y);
   else
     o.relu ? normalise<false, true>(o, rows, channels, y) : normalise<false, false>(o, rows, channels, y);
+}
+
+void add_moments_f32(const float* x, std::int64_t rows, std::int64_t channels, double* mean, double* deviation) {
+  add_moments(x, rows, channels, mean, deviation);
+}
+void add_moments_bf16(const bfloat16* x, std::int64_t rows, std::int64_t channels, double* mean, double* deviation) {
+  add_moments(x, rows, channels, mean, deviation);
+}
+void normalise_rows_f32(const NormaliseOperands<float>& o, std::int64_t rows, std::int64_t channels, float* y) {
+  normalise_rows(o, rows, channels, y);
+}
+void normalise_rows_bf16(const NormaliseOperands<bfloat16>& o, std::int64_t rows, std::int64_t channels, bfloat16* y) {
+  normalise_rows(o, rows, channels, y);
 }
 
 }  // namespace ridgeline::device::HWY_NAMESPACE
@@ -94,20 +110,39 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ridgeline::device {
 
-HWY_EXPORT(add_moments);
-HWY_EXPORT(normalise_rows);
+HWY_EXPORT(add_moments_f32);
+HWY_EXPORT(add_moments_bf16);
+HWY_EXPORT(normalise_rows_f32);
+HWY_EXPORT(normalise_rows_bf16);
 
 namespace {
 
+void add_moments(const float* x, std::int64_t rows, std::int64_t channels, double* mean, double* deviation) {
+  HWY_DYNAMIC_DISPATCH(add_moments_f32)(x, rows, channels, mean, deviation);
+}
+void add_moments(const bfloat16* x, std::int64_t rows, std::int64_t channels, double* mean, double* deviation) {
+  HWY_DYNAMIC_DISPATCH(add_moments_bf16)(x, rows, channels, mean, deviation);
+}
+void normalise_rows(const NormaliseOperands<float>& o, std::int64_t rows, std::int64_t channels, float* y) {
+  HWY_DYNAMIC_DISPATCH(normalise_rows_f32)(o, rows, channels, y);
+}
+void normalise_rows(const NormaliseOperands<bfloat16>& o, std::int64_t rows, std::int64_t channels, bfloat16* y) {
+  HWY_DYNAMIC_DISPATCH(normalise_rows_bf16)(o, rows, channels, y);
+}
+
 // y in its rows, by the team.
-void normalise(const Norm& norm, const NormaliseOperands& operands, float* y) {
+template <class T>
+void normalise(const Norm& norm, const NormaliseOperands<T>& operands, T* y) {
   parallel_for(norm.rows, norm.row_grain(), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t at = begin * norm.channels;
-    HWY_DYNAMIC_DISPATCH(normalise_rows)(operands.from(at), end - begin, norm.channels, y + at);
+    normalise_rows(operands.from(at), end - begin, norm.channels, y + at);
   });
 }
 
-const float* addend_of(const KernelArguments& a, bool addend) { return addend ? input<float>(a, 5) : nullptr; }
+template <class T>
+const T* addend_of(const KernelArguments& a, bool addend) {
+  return addend ? input<T>(a, 5) : nullptr;
+}
 
 // What follows the normalisation in the same pass.
 struct Ending {
@@ -117,8 +152,9 @@ struct Ending {
       : addend(request.inputs.size() == 6), relu(request.node.attributes.string("activation") == "relu") {}
 };
 
+template <class T>
 void train(const Norm& norm, double momentum, double epsilon, const Ending& ending, const KernelArguments& a) {
-  const auto* x = input<float>(a, 0);
+  const auto* x = input<T>(a, 0);
   const auto *gamma = input<float>(a, 1), *beta = input<float>(a, 2);
   const auto *old_mean = input<float>(a, 3), *old_var = input<float>(a, 4);
   auto *mean = output<float>(a, 1), *inv_std = output<float>(a, 2);
@@ -127,8 +163,8 @@ void train(const Norm& norm, double momentum, double epsilon, const Ending& endi
     for (std::int64_t chunk = begin; chunk < end; ++chunk) {
       const std::int64_t first = norm.chunks.begin(chunk);
       double* partial = norm.partial(a.scratch, chunk);
-      HWY_DYNAMIC_DISPATCH(add_moments)
-      (x + first * norm.channels, norm.chunks.end(chunk) - first, norm.channels, partial, partial + norm.channels);
+      add_moments(x + first * norm.channels, norm.chunks.end(chunk) - first, norm.channels, partial,
+                  partial + norm.channels);
     }
   });
   float* scale = norm.factors(a.scratch, 0);
@@ -155,32 +191,35 @@ void train(const Norm& norm, double momentum, double epsilon, const Ending& endi
     new_var[c] = static_cast<float>((1 - momentum) * static_cast<double>(old_var[c]) + momentum * unbiased);
   };
   for_channels(norm, finish);
-  normalise(norm, {x, mean, scale, beta, addend_of(a, ending.addend), ending.relu}, output<float>(a, 0));
+  normalise<T>(norm, {x, mean, scale, beta, addend_of<T>(a, ending.addend), ending.relu}, output<T>(a, 0));
 }
 
 }  // namespace
 
 KernelChoice make_own_batch_norm_train(const KernelRequest& request) {
-  if (auto refusal = refuse_empty(request)) return *refusal;
+  if (auto refusal = refuse_norm(request)) return *refusal;
   const Norm norm(request.inputs[0].type.shape);
+  const DType dtype = request.inputs[0].type.dtype;
   const Ending ending(request);
   const double momentum = request.node.attributes.real("momentum");
   const double epsilon = request.node.attributes.real("epsilon");
-  auto kernel = make_body_kernel(own_name("batch_norm_train"),
-                                 [=](const KernelArguments& a) { train(norm, momentum, epsilon, ending, a); });
+  auto kernel = make_body_kernel(own_name("batch_norm_train"), [=](const KernelArguments& a) {
+    with_type(dtype, [&](auto stored) { train<decltype(stored)>(norm, momentum, epsilon, ending, a); });
+  });
   kernel->scratch_bytes = norm.scratch_bytes();
   kernel->in_place = {ending.addend ? 5 : -1, -1, -1, -1, -1};
   return kernel;
 }
 
 KernelChoice make_own_batch_norm_eval(const KernelRequest& request) {
-  if (auto refusal = refuse_empty(request)) return *refusal;
+  if (auto refusal = refuse_norm(request)) return *refusal;
   const Norm norm(request.inputs[0].type.shape);
+  const DType dtype = request.inputs[0].type.dtype;
   const Ending ending(request);
   const double epsilon = request.node.attributes.real("epsilon");
   const bool inverse = request.node.attributes.boolean("var_is_inv_std");
   auto kernel = make_body_kernel(own_name("batch_norm_eval"), [=](const KernelArguments& a) {
-    const auto *x = input<float>(a, 0), *gamma = input<float>(a, 1), *beta = input<float>(a, 2);
+    const auto *gamma = input<float>(a, 1), *beta = input<float>(a, 2);
     const auto *mean = input<float>(a, 3), *variance = input<float>(a, 4);
     auto* scale = static_cast<float*>(a.scratch);
     for (std::int64_t c = 0; c < norm.channels; ++c) {
@@ -191,7 +230,11 @@ KernelChoice make_own_batch_norm_eval(const KernelRequest& request) {
       scale[c] =
           static_cast<float>(static_cast<double>(gamma[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon));
     }
-    normalise(norm, {x, mean, scale, beta, addend_of(a, ending.addend), ending.relu}, output<float>(a, 0));
+    with_type(dtype, [&](auto stored) {
+      using T = decltype(stored);
+      normalise<T>(norm, {input<T>(a, 0), mean, scale, beta, addend_of<T>(a, ending.addend), ending.relu},
+                   output<T>(a, 0));
+    });
   });
   kernel->scratch_bytes = static_cast<std::size_t>(norm.channels) * sizeof(float);
   kernel->in_place = {0};

@@ -34,12 +34,14 @@ struct Norm {
 };
 
 // y = (x - mean) * scale + beta [+ addend], channel by channel, then relu. y may lie on x or on the addend.
+// Images are stored as T, what belongs to channels as f32.
+template <class T>
 struct NormaliseOperands {
-  const float* x;
+  const T* x;
   const float* mean;
   const float* scale;
   const float* beta;
-  const float* addend;  // null: none
+  const T* addend;  // null: none
   bool relu;
 
   NormaliseOperands from(std::int64_t element) const {
@@ -53,12 +55,13 @@ struct NormaliseOperands {
 enum class Gate { none, of_x, of_y };
 
 // g = dy [+ addend], 0 where the gate is closed: where not y > 0, with y given or (x - mean) * scale + beta.
+template <class T>
 struct GradientOperands {
   Gate gate;
-  const float* x;
-  const float* dy;
-  const float* addend;  // null: none
-  const float* y;       // of_y
+  const T* x;
+  const T* dy;
+  const T* addend;  // null: none
+  const T* y;       // of_y
   const float* mean;
   const float* scale;  // of_x
   const float* beta;   // of_x
@@ -78,6 +81,27 @@ void for_channels(const Norm& norm, const Finish& finish) {
   parallel_for(norm.channels, 128, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t c = begin; c < end; ++c) finish(c);
   });
+}
+
+// Operands and results of x's type are images; all others are of channels, and f32.
+inline std::optional<Refusal> refuse_norm(const KernelRequest& request) {
+  const ValueType& x = request.inputs[0].type;
+  if (auto refusal = refuse_empty(request)) return refusal;
+  for (const auto* operands : {&request.inputs, &request.outputs}) {
+    for (const KernelOperand& operand : *operands) {
+      const DType wanted = operand.type.shape.rank() == x.shape.rank() ? x.dtype : DType::f32;
+      if (operand.type.dtype != wanted) {
+        return Refusal{"a value of channels is " + std::string(name_of(operand.type.dtype)) + ": f32 is taken"};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// run(T()) for the type of x.
+template <class Run>
+void with_type(DType x, const Run& run) {
+  x == DType::bf16 ? run(bfloat16()) : run(float());
 }
 
 }  // namespace ridgeline::device

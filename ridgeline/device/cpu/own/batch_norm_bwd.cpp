@@ -9,6 +9,7 @@
 #include "hwy/highway.h"
 
 #include "ridgeline/device/cpu/own/for_lanes-inl.h"
+#include "ridgeline/device/cpu/own/storage-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::HWY_NAMESPACE {
@@ -19,18 +20,18 @@ constexpr std::int64_t kBlockRows = 32;
 constexpr int kMostLanes = 4 * HWY_LANES(float);
 
 // g of the elements from `at` on; `distance` is x - mean there.
-template <Gate kGate, bool kAddend, class D, class V>
-HWY_INLINE V gated(D d, const GradientOperands& o, std::int64_t at, V distance, V scale, V beta) {
-  V g = hn::LoadU(d, o.dy + at);
-  if constexpr (kAddend) g = hn::Add(g, hn::LoadU(d, o.addend + at));
+template <Gate kGate, bool kAddend, class T, class D, class V>
+HWY_INLINE V gated(D d, const GradientOperands<T>& o, std::int64_t at, V distance, V scale, V beta) {
+  V g = load(d, o.dy + at);
+  if constexpr (kAddend) g = as_stored<T>(d, hn::Add(g, load(d, o.addend + at)));  // as two ops would
   if constexpr (kGate == Gate::of_x) g = hn::IfThenElseZero(hn::Gt(hn::MulAdd(distance, scale, beta), hn::Zero(d)), g);
-  if constexpr (kGate == Gate::of_y) g = hn::IfThenElseZero(hn::Gt(hn::LoadU(d, o.y + at), hn::Zero(d)), g);
+  if constexpr (kGate == Gate::of_y) g = hn::IfThenElseZero(hn::Gt(load(d, o.y + at), hn::Zero(d)), g);
   return g;
 }
 
 // sum_g[c] = sum of g, sum_gx[c] = sum of g * (x - mean). Writes g to `passed` unless that is null; it may lie on dy.
-template <Gate kGate, bool kAddend>
-void sum_block(const GradientOperands& o, std::int64_t begin, std::int64_t end, std::int64_t channels, float* passed,
+template <Gate kGate, bool kAddend, class T>
+void sum_block(const GradientOperands<T>& o, std::int64_t begin, std::int64_t end, std::int64_t channels, T* passed,
                double* HWY_RESTRICT sum_g, double* HWY_RESTRICT sum_gx) {
   HWY_ALIGN float plain[kMostLanes];
   HWY_ALIGN float product[kMostLanes];
@@ -49,9 +50,9 @@ void sum_block(const GradientOperands& o, std::int64_t begin, std::int64_t end, 
     for (std::int64_t row = begin; row < end; ++row) {
       for (int k = 0; k < kVectors; ++k) {
         const std::int64_t at = row * channels + c + k * lanes;
-        const auto distance = hn::Sub(hn::LoadU(d, o.x + at), m[k]);
-        const auto g = gated<kGate, kAddend>(d, o, at, distance, scale[k], beta[k]);
-        if (passed != nullptr) hn::StoreU(g, d, passed + at);
+        const auto distance = hn::Sub(load(d, o.x + at), m[k]);
+        const auto g = gated<kGate, kAddend, T>(d, o, at, distance, scale[k], beta[k]);
+        if (passed != nullptr) store(g, d, passed + at);
         s[k] = hn::Add(s[k], g);
         p[k] = hn::MulAdd(g, distance, p[k]);
       }
@@ -67,8 +68,8 @@ void sum_block(const GradientOperands& o, std::int64_t begin, std::int64_t end, 
   });
 }
 
-template <Gate kGate, bool kAddend>
-void sum_rows(const GradientOperands& o, std::int64_t rows, std::int64_t channels, float* passed, double* sum_g,
+template <Gate kGate, bool kAddend, class T>
+void sum_rows(const GradientOperands<T>& o, std::int64_t rows, std::int64_t channels, T* passed, double* sum_g,
               double* sum_gx) {
   for (std::int64_t c = 0; c < channels; ++c) sum_g[c] = sum_gx[c] = 0;
   for (std::int64_t block = 0; block < rows; block += kBlockRows) {
@@ -77,33 +78,34 @@ void sum_rows(const GradientOperands& o, std::int64_t rows, std::int64_t channel
 }
 
 // dx = g * a + (x - mean) * b + e, channel by channel. dx may lie on x, dy or the addend.
-template <Gate kGate, bool kAddend>
-void rows_of_dx(const GradientOperands& o, std::int64_t rows, std::int64_t channels, const float* HWY_RESTRICT a,
-                const float* HWY_RESTRICT b, const float* HWY_RESTRICT e, float* dx) {
+template <Gate kGate, bool kAddend, class T>
+void rows_of_dx(const GradientOperands<T>& o, std::int64_t rows, std::int64_t channels, const float* HWY_RESTRICT a,
+                const float* HWY_RESTRICT b, const float* HWY_RESTRICT e, T* dx) {
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t first = row * channels;
     for_lanes(channels, [&](auto d, std::int64_t c) HWY_ATTR {
-      const auto distance = hn::Sub(hn::LoadU(d, o.x + first + c), hn::LoadU(d, o.mean + c));
+      const auto distance = hn::Sub(load(d, o.x + first + c), hn::LoadU(d, o.mean + c));
       auto scale = hn::Zero(d), beta = hn::Zero(d);
       if constexpr (kGate == Gate::of_x) {
         scale = hn::LoadU(d, o.scale + c);
         beta = hn::LoadU(d, o.beta + c);
       }
-      const auto g = gated<kGate, kAddend>(d, o, first + c, distance, scale, beta);
+      const auto g = gated<kGate, kAddend, T>(d, o, first + c, distance, scale, beta);
       const auto offset = hn::MulAdd(distance, hn::LoadU(d, b + c), hn::LoadU(d, e + c));
-      hn::StoreU(hn::MulAdd(g, hn::LoadU(d, a + c), offset), d, dx + first + c);
+      store(hn::MulAdd(g, hn::LoadU(d, a + c), offset), d, dx + first + c);
     });
   }
 }
 
-template <Gate kGate>
-void sums_of_gate(const GradientOperands& o, std::int64_t rows, std::int64_t channels, float* passed, double* sum_g,
+template <Gate kGate, class T>
+void sums_of_gate(const GradientOperands<T>& o, std::int64_t rows, std::int64_t channels, T* passed, double* sum_g,
                   double* sum_gx) {
-  const auto run = o.addend != nullptr ? sum_rows<kGate, true> : sum_rows<kGate, false>;
+  const auto run = o.addend != nullptr ? sum_rows<kGate, true, T> : sum_rows<kGate, false, T>;
   run(o, rows, channels, passed, sum_g, sum_gx);
 }
 
-void gradient_sums(const GradientOperands& o, std::int64_t rows, std::int64_t channels, float* passed, double* sum_g,
+template <class T>
+void gradient_sums(const GradientOperands<T>& o, std::int64_t rows, std::int64_t channels, T* passed, double* sum_g,
                    double* sum_gx) {
   switch (o.gate) {
     case Gate::none: return sums_of_gate<Gate::none>(o, rows, channels, passed, sum_g, sum_gx);
@@ -112,20 +114,38 @@ void gradient_sums(const GradientOperands& o, std::int64_t rows, std::int64_t ch
   }
 }
 
-template <Gate kGate>
-void dx_of_gate(const GradientOperands& o, std::int64_t rows, std::int64_t channels, const float* a, const float* b,
-                const float* e, float* dx) {
-  const auto run = o.addend != nullptr ? rows_of_dx<kGate, true> : rows_of_dx<kGate, false>;
+template <Gate kGate, class T>
+void dx_of_gate(const GradientOperands<T>& o, std::int64_t rows, std::int64_t channels, const float* a, const float* b,
+                const float* e, T* dx) {
+  const auto run = o.addend != nullptr ? rows_of_dx<kGate, true, T> : rows_of_dx<kGate, false, T>;
   run(o, rows, channels, a, b, e, dx);
 }
 
-void gradient_rows(const GradientOperands& o, std::int64_t rows, std::int64_t channels, const float* a, const float* b,
-                   const float* e, float* dx) {
+template <class T>
+void gradient_rows(const GradientOperands<T>& o, std::int64_t rows, std::int64_t channels, const float* a,
+                   const float* b, const float* e, T* dx) {
   switch (o.gate) {
     case Gate::none: return dx_of_gate<Gate::none>(o, rows, channels, a, b, e, dx);
     case Gate::of_x: return dx_of_gate<Gate::of_x>(o, rows, channels, a, b, e, dx);
     case Gate::of_y: return dx_of_gate<Gate::of_y>(o, rows, channels, a, b, e, dx);
   }
+}
+
+void gradient_sums_f32(const GradientOperands<float>& o, std::int64_t rows, std::int64_t channels, float* passed,
+                       double* sum_g, double* sum_gx) {
+  gradient_sums(o, rows, channels, passed, sum_g, sum_gx);
+}
+void gradient_sums_bf16(const GradientOperands<bfloat16>& o, std::int64_t rows, std::int64_t channels, bfloat16* passed,
+                        double* sum_g, double* sum_gx) {
+  gradient_sums(o, rows, channels, passed, sum_g, sum_gx);
+}
+void gradient_rows_f32(const GradientOperands<float>& o, std::int64_t rows, std::int64_t channels, const float* a,
+                       const float* b, const float* e, float* dx) {
+  gradient_rows(o, rows, channels, a, b, e, dx);
+}
+void gradient_rows_bf16(const GradientOperands<bfloat16>& o, std::int64_t rows, std::int64_t channels, const float* a,
+                        const float* b, const float* e, bfloat16* dx) {
+  gradient_rows(o, rows, channels, a, b, e, dx);
 }
 
 }  // namespace ridgeline::device::HWY_NAMESPACE
@@ -134,10 +154,29 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ridgeline::device {
 
-HWY_EXPORT(gradient_sums);
-HWY_EXPORT(gradient_rows);
+HWY_EXPORT(gradient_sums_f32);
+HWY_EXPORT(gradient_sums_bf16);
+HWY_EXPORT(gradient_rows_f32);
+HWY_EXPORT(gradient_rows_bf16);
 
 namespace {
+
+void gradient_sums(const GradientOperands<float>& o, std::int64_t rows, std::int64_t channels, float* passed,
+                   double* sum_g, double* sum_gx) {
+  HWY_DYNAMIC_DISPATCH(gradient_sums_f32)(o, rows, channels, passed, sum_g, sum_gx);
+}
+void gradient_sums(const GradientOperands<bfloat16>& o, std::int64_t rows, std::int64_t channels, bfloat16* passed,
+                   double* sum_g, double* sum_gx) {
+  HWY_DYNAMIC_DISPATCH(gradient_sums_bf16)(o, rows, channels, passed, sum_g, sum_gx);
+}
+void gradient_rows(const GradientOperands<float>& o, std::int64_t rows, std::int64_t channels, const float* a,
+                   const float* b, const float* e, float* dx) {
+  HWY_DYNAMIC_DISPATCH(gradient_rows_f32)(o, rows, channels, a, b, e, dx);
+}
+void gradient_rows(const GradientOperands<bfloat16>& o, std::int64_t rows, std::int64_t channels, const float* a,
+                   const float* b, const float* e, bfloat16* dx) {
+  HWY_DYNAMIC_DISPATCH(gradient_rows_bf16)(o, rows, channels, a, b, e, dx);
+}
 
 // The node's attributes: where its optional operands and results are.
 struct Form {
@@ -156,29 +195,30 @@ struct Form {
 
 // With xhat = (x - mean) * inv_std over M rows:
 // dx = gamma * inv_std * (g - sum(g)/M - xhat * sum(g * xhat)/M), dgamma = sum(g * xhat), dbeta = sum(g).
+template <class T>
 void backward(const Norm& norm, const Form& form, const KernelArguments& a) {
   const auto *gamma = input<float>(a, 2), *inv_std = input<float>(a, 4);
-  auto *dx = output<float>(a, 0), *dgamma = output<float>(a, 1), *dbeta = output<float>(a, 2);
-  float* passed = form.passed ? output<float>(a, 3) : nullptr;
+  auto* dx = output<T>(a, 0);
+  auto *dgamma = output<float>(a, 1), *dbeta = output<float>(a, 2);
+  T* passed = form.passed ? output<T>(a, 3) : nullptr;
   float *g_factor = norm.factors(a.scratch, 0), *x_factor = norm.factors(a.scratch, 1),
         *offset = norm.factors(a.scratch, 2), *scale = norm.factors(a.scratch, 3);
   for (std::int64_t c = 0; c < norm.channels; ++c) scale[c] = inv_std[c] * gamma[c];  // as the forward pass has it
-  GradientOperands operands{form.gate,
-                            input<float>(a, 0),
-                            input<float>(a, 1),
-                            form.addend < 0 ? nullptr : input<float>(a, form.addend),
-                            form.gate == Gate::of_y ? input<float>(a, 5) : nullptr,
-                            input<float>(a, 3),
-                            scale,
-                            form.gate == Gate::of_x ? input<float>(a, 5) : nullptr};
+  GradientOperands<T> operands{form.gate,
+                               input<T>(a, 0),
+                               input<T>(a, 1),
+                               form.addend < 0 ? nullptr : input<T>(a, form.addend),
+                               form.gate == Gate::of_y ? input<T>(a, 5) : nullptr,
+                               input<float>(a, 3),
+                               scale,
+                               form.gate == Gate::of_x ? input<float>(a, 5) : nullptr};
   parallel_for(norm.chunks.count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t chunk = begin; chunk < end; ++chunk) {
       const std::int64_t first = norm.chunks.begin(chunk);
       const std::int64_t at = first * norm.channels;
       double* partial = norm.partial(a.scratch, chunk);
-      HWY_DYNAMIC_DISPATCH(gradient_sums)
-      (operands.from(at), norm.chunks.end(chunk) - first, norm.channels, passed == nullptr ? nullptr : passed + at,
-       partial, partial + norm.channels);
+      gradient_sums(operands.from(at), norm.chunks.end(chunk) - first, norm.channels,
+                    passed == nullptr ? nullptr : passed + at, partial, partial + norm.channels);
     }
   });
   const auto count = static_cast<double>(norm.rows);
@@ -206,19 +246,20 @@ void backward(const Norm& norm, const Form& form, const KernelArguments& a) {
   }
   parallel_for(norm.rows, norm.row_grain(), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t at = begin * norm.channels;
-    HWY_DYNAMIC_DISPATCH(gradient_rows)
-    (operands.from(at), end - begin, norm.channels, g_factor, x_factor, offset, dx + at);
+    gradient_rows(operands.from(at), end - begin, norm.channels, g_factor, x_factor, offset, dx + at);
   });
 }
 
 }  // namespace
 
 KernelChoice make_own_batch_norm_bwd(const KernelRequest& request) {
-  if (auto refusal = refuse_empty(request)) return *refusal;
+  if (auto refusal = refuse_norm(request)) return *refusal;
   const Norm norm(request.inputs[0].type.shape);
   const Form form(request);
   auto kernel =
-      make_body_kernel(own_name("batch_norm_bwd"), [=](const KernelArguments& a) { backward(norm, form, a); });
+      make_body_kernel(own_name("batch_norm_bwd"), [=, dtype = request.inputs[0].type.dtype](const KernelArguments& a) {
+        with_type(dtype, [&](auto stored) { backward<decltype(stored)>(norm, form, a); });
+      });
   kernel->scratch_bytes = norm.scratch_bytes();
   // g takes the place of dy, then dx that of x; else dx that of dy.
   if (form.passed)

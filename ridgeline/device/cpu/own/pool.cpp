@@ -11,16 +11,18 @@
 #include "hwy/highway.h"
 
 #include "ridgeline/device/cpu/own/for_lanes-inl.h"
+#include "ridgeline/device/cpu/own/storage-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Output rows [begin, end) of the N*OH rows.
-void max_pool_rows(const PoolGeometry& p, const float* HWY_RESTRICT x, float* HWY_RESTRICT y,
-                   std::uint8_t* HWY_RESTRICT index, std::int64_t begin, std::int64_t end) {
+template <class T>
+void max_pool_rows(const PoolGeometry& p, const T* HWY_RESTRICT x, T* HWY_RESTRICT y, std::uint8_t* HWY_RESTRICT index,
+                   std::int64_t begin, std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row) {
-    const float* image = x + row / p.oh * p.h * p.w * p.c;
+    const T* image = x + row / p.oh * p.h * p.w * p.c;
     const Taps rows(row % p.oh, p.sh, p.top, p.kh, p.h);
     for (std::int64_t ow = 0; ow < p.ow; ++ow) {
       const Taps columns(ow, p.sw, p.left, p.kw, p.w);
@@ -29,20 +31,20 @@ void max_pool_rows(const PoolGeometry& p, const float* HWY_RESTRICT x, float* HW
         const hn::RebindToSigned<decltype(d)> di;
         const hn::Rebind<std::uint8_t, decltype(di)> du8;
         const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-        const float* corner = image + (rows.origin * p.w + columns.origin) * p.c + c;
-        const float* first = corner + (rows.first * p.w + columns.first) * p.c;
+        const T* corner = image + (rows.origin * p.w + columns.origin) * p.c + c;
+        const T* first = corner + (rows.first * p.w + columns.first) * p.c;
         hn::Vec<decltype(d)> best[decltype(count)::value];
         hn::Vec<decltype(di)> where[decltype(count)::value];
         for (int k = 0; k < count; ++k) {
-          best[k] = hn::LoadU(d, first + k * lanes);
+          best[k] = load(d, first + k * lanes);
           where[k] = hn::Set(di, static_cast<std::int32_t>(rows.first * p.kw + columns.first));
         }
         for (std::int64_t r = rows.first; r < rows.last; ++r) {
           for (std::int64_t s = columns.first; s < columns.last; ++s) {
-            const float* at = corner + (r * p.w + s) * p.c;
+            const T* at = corner + (r * p.w + s) * p.c;
             const auto here = hn::Set(di, static_cast<std::int32_t>(r * p.kw + s));
             for (int k = 0; k < count; ++k) {
-              const auto v = hn::LoadU(d, at + k * lanes);
+              const auto v = load(d, at + k * lanes);
               // Greater, or the first NaN: NaN compares false with everything, and once it is the best it stays.
               const auto wins = hn::AndNot(hn::Le(v, best[k]), hn::Eq(best[k], best[k]));
               best[k] = hn::IfThenElse(wins, v, best[k]);
@@ -51,7 +53,7 @@ void max_pool_rows(const PoolGeometry& p, const float* HWY_RESTRICT x, float* HW
           }
         }
         for (int k = 0; k < count; ++k) {
-          hn::StoreU(best[k], d, y + out + c + k * lanes);
+          store(best[k], d, y + out + c + k * lanes);
           hn::StoreU(hn::DemoteTo(du8, where[k]), du8, index + out + c + k * lanes);
         }
       });
@@ -60,8 +62,9 @@ void max_pool_rows(const PoolGeometry& p, const float* HWY_RESTRICT x, float* HW
 }
 
 // Input rows [begin, end) of the N*H rows: every input gathers from the windows that cover it.
-void max_pool_bwd_rows(const PoolGeometry& p, const float* HWY_RESTRICT dy, const std::uint8_t* HWY_RESTRICT index,
-                       float* HWY_RESTRICT dx, std::int64_t begin, std::int64_t end) {
+template <class T>
+void max_pool_bwd_rows(const PoolGeometry& p, const T* HWY_RESTRICT dy, const std::uint8_t* HWY_RESTRICT index,
+                       T* HWY_RESTRICT dx, std::int64_t begin, std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row) {
     const std::int64_t ih = row % p.h;
     const std::int64_t first_output = row / p.h * p.oh * p.ow;
@@ -83,14 +86,31 @@ void max_pool_bwd_rows(const PoolGeometry& p, const float* HWY_RESTRICT dy, cons
             for (int k = 0; k < count; ++k) {
               const auto where = hn::PromoteTo(di, hn::LoadU(du8, index + out + k * lanes));
               const auto here = hn::RebindMask(d, hn::Eq(where, wanted));
-              sum[k] = hn::Add(sum[k], hn::IfThenElseZero(here, hn::LoadU(d, dy + out + k * lanes)));
+              sum[k] = hn::Add(sum[k], hn::IfThenElseZero(here, load(d, dy + out + k * lanes)));
             }
           }
         }
-        for (int k = 0; k < count; ++k) hn::StoreU(sum[k], d, dx + (row * p.w + iw) * p.c + c + k * lanes);
+        for (int k = 0; k < count; ++k) store(sum[k], d, dx + (row * p.w + iw) * p.c + c + k * lanes);
       });
     }
   }
+}
+
+void max_pool_rows_f32(const PoolGeometry& p, const float* x, float* y, std::uint8_t* index, std::int64_t begin,
+                       std::int64_t end) {
+  max_pool_rows(p, x, y, index, begin, end);
+}
+void max_pool_rows_bf16(const PoolGeometry& p, const bfloat16* x, bfloat16* y, std::uint8_t* index, std::int64_t begin,
+                        std::int64_t end) {
+  max_pool_rows(p, x, y, index, begin, end);
+}
+void max_pool_bwd_rows_f32(const PoolGeometry& p, const float* dy, const std::uint8_t* index, float* dx,
+                           std::int64_t begin, std::int64_t end) {
+  max_pool_bwd_rows(p, dy, index, dx, begin, end);
+}
+void max_pool_bwd_rows_bf16(const PoolGeometry& p, const bfloat16* dy, const std::uint8_t* index, bfloat16* dx,
+                            std::int64_t begin, std::int64_t end) {
+  max_pool_bwd_rows(p, dy, index, dx, begin, end);
 }
 
 void avg_pool_rows(const PoolGeometry& p, bool count_pad, const float* HWY_RESTRICT x, float* HWY_RESTRICT y,
@@ -151,8 +171,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ridgeline::device {
 
-HWY_EXPORT(max_pool_rows);
-HWY_EXPORT(max_pool_bwd_rows);
+HWY_EXPORT(max_pool_rows_f32);
+HWY_EXPORT(max_pool_rows_bf16);
+HWY_EXPORT(max_pool_bwd_rows_f32);
+HWY_EXPORT(max_pool_bwd_rows_bf16);
 HWY_EXPORT(avg_pool_rows);
 HWY_EXPORT(avg_pool_bwd_rows);
 
@@ -161,10 +183,16 @@ KernelChoice make_own_max_pool(const KernelRequest& request) {
       PoolGeometry::of(request.node.attributes, request.inputs[0].type.shape, request.outputs[0].type.shape);
   if (p.pad_reaches_kernel()) return Refusal{"padding as wide as the kernel: a window may hold no element"};
   if (p.kh * p.kw > 255) return Refusal{"more than 255 positions in a window do not fit the u8 index"};
-  return make_body_kernel(own_name("max_pool"), [p](const KernelArguments& a) {
+  const bool narrow = request.inputs[0].type.dtype == DType::bf16;
+  return make_body_kernel(own_name("max_pool"), [p, narrow](const KernelArguments& a) {
     parallel_for(p.n * p.oh, 1, [&](std::int64_t begin, std::int64_t end) {
-      HWY_DYNAMIC_DISPATCH(max_pool_rows)
-      (p, input<float>(a, 0), output<float>(a, 0), output<std::uint8_t>(a, 1), begin, end);
+      if (narrow) {
+        HWY_DYNAMIC_DISPATCH(max_pool_rows_bf16)
+        (p, input<bfloat16>(a, 0), output<bfloat16>(a, 0), output<std::uint8_t>(a, 1), begin, end);
+      } else {
+        HWY_DYNAMIC_DISPATCH(max_pool_rows_f32)
+        (p, input<float>(a, 0), output<float>(a, 0), output<std::uint8_t>(a, 1), begin, end);
+      }
     });
   });
 }
@@ -172,10 +200,16 @@ KernelChoice make_own_max_pool(const KernelRequest& request) {
 KernelChoice make_own_max_pool_bwd(const KernelRequest& request) {
   const PoolGeometry p =
       PoolGeometry::of(request.node.attributes, request.outputs[0].type.shape, request.inputs[0].type.shape);
-  return make_body_kernel(own_name("max_pool_bwd"), [p](const KernelArguments& a) {
+  const bool narrow = request.inputs[0].type.dtype == DType::bf16;
+  return make_body_kernel(own_name("max_pool_bwd"), [p, narrow](const KernelArguments& a) {
     parallel_for(p.n * p.h, 1, [&](std::int64_t begin, std::int64_t end) {
-      HWY_DYNAMIC_DISPATCH(max_pool_bwd_rows)
-      (p, input<float>(a, 0), input<std::uint8_t>(a, 1), output<float>(a, 0), begin, end);
+      if (narrow) {
+        HWY_DYNAMIC_DISPATCH(max_pool_bwd_rows_bf16)
+        (p, input<bfloat16>(a, 0), input<std::uint8_t>(a, 1), output<bfloat16>(a, 0), begin, end);
+      } else {
+        HWY_DYNAMIC_DISPATCH(max_pool_bwd_rows_f32)
+        (p, input<float>(a, 0), input<std::uint8_t>(a, 1), output<float>(a, 0), begin, end);
+      }
     });
   });
 }

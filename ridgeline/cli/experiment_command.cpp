@@ -1,0 +1,151 @@
+// `ridgeline experiment NAME`: one thing varied between trainings that are otherwise equal, and the report about it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "ridgeline/cli/commands.h"
+#include "ridgeline/cli/flags.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/data/make/make_shapes.h"
+#include "ridgeline/train/experiment/run_experiment.h"
+
+namespace ridgeline::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a run gets unless the user says otherwise: AlexNet on the embedded shapes, a minute or less on two cores.
+const std::array<std::string, 6> kShapesFlags = {"--preset=shapes",          "--max_epochs=3",
+                                                 "--epochs_between_evals=3", "--save_summary_steps=10",
+                                                 "--do_checkpoint=True",     "--max_checkpoint_to_save=1"};
+constexpr int kShapesTraining = 4000, kShapesValidation = 500;
+
+struct ExperimentFlags {
+  std::string name, out = "experiments", seeds = "1";
+  std::vector<std::string> swept, variants;
+  bool keep_checkpoints = false;
+};
+
+// Splits the words into those of this command and those that every training gets.
+Words own_words(const Words& words, Words& training) {
+  constexpr std::array<std::string_view, 5> kOwn{"--out", "--seeds", "--flag", "--variant", "--keep_checkpoints"};
+  Words own;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const std::string_view name = std::string_view(word).substr(0, word.find('='));
+    if (word.rfind("--", 0) != 0 || word == "--help") {
+      (own.empty() || word == "--help" ? own : training).push_back(word);  // the name; else the value of a flag
+    } else if (std::find(kOwn.begin(), kOwn.end(), name) != kOwn.end()) {
+      own.push_back(word);
+      if (name != "--keep_checkpoints" && name.size() == word.size() && i + 1 < words.size()) own.push_back(words[++i]);
+    } else {
+      training.push_back(word);
+      if (name.size() == word.size() && i + 1 < words.size() && words[i + 1].rfind("--", 0) != 0)
+        training.push_back(words[++i]);
+    }
+  }
+  return own;
+}
+
+std::vector<std::uint64_t> seeds_of(const std::string& text) {
+  std::vector<std::uint64_t> seeds;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, end - at);
+    if (part.empty() || part.size() > 18 || part.find_first_not_of("0123456789") != std::string::npos)
+      throw Error(fmt::format("experiment: --seeds={} is no list of whole numbers by commas", text), ErrorKind::usage);
+    seeds.push_back(std::stoull(part));
+    at = end + 1;
+  }
+  return seeds;
+}
+
+bool names_data(const Words& words) {
+  for (const std::string& word : words)
+    if (word.rfind("--data_dir", 0) == 0 || word.rfind("--synthetic", 0) == 0) return true;
+  return false;
+}
+
+std::string names_of_all() {
+  std::string text;
+  for (const train::Experiment& e : train::experiments()) text += e.name + ", ";
+  return text + "sweep, all";
+}
+
+void write_report(const train::Report& report, const std::string& folder) {
+  write_file_atomically(folder + "/report.html", train::to_html(report));
+  write_file_atomically(folder + "/report.md", train::to_markdown(report));
+  write_file_atomically(folder + "/report.csv", train::to_csv(report));
+}
+
+}  // namespace
+
+int experiment_command(const Words& words) {
+  ExperimentFlags flags;
+  Words training;
+  Command app("vary one thing between trainings that are otherwise equal; flags of `train` hold for all of them",
+              "experiment");
+  app.option("NAME", flags.name, names_of_all()).required();
+  app.option("--out", flags.out, "folder of runs and reports; runs that are there already are not made again");
+  app.option("--seeds", flags.seeds, "every variant is run with each; by commas");
+  app.option("--flag", flags.swept,
+             "of sweep: NAME=VALUE,VALUE,... of a flag of `train`; several make all combinations");
+  app.option("--variant", flags.variants, "this variant alone, by its label; may be given several times");
+  app.flag("--keep_checkpoints", flags.keep_checkpoints, "leave the weights of finished runs where they are");
+  if (!app.parse(own_words(words, training))) return 0;
+  if ((flags.name == "sweep") == flags.swept.empty())
+    throw Error(flags.name == "sweep" ? "experiment sweep: give --flag=NAME=VALUE,VALUE,..."
+                                      : "experiment: --flag is of sweep alone",
+                ErrorKind::usage);
+  std::vector<train::Experiment> chosen;
+  if (flags.name == "all") {
+    chosen.assign(train::experiments().begin(), train::experiments().end());
+  } else {
+    chosen.push_back(flags.name == "sweep" ? train::sweep(flags.swept) : train::experiment_named(flags.name));
+  }
+  if (!flags.variants.empty()) {
+    if (chosen.size() > 1) throw Error("experiment all: --variant is of one experiment", ErrorKind::usage);
+    chosen[0] = train::only(std::move(chosen[0]), flags.variants);
+  }
+  train::ExperimentOptions options{
+      .program = fs::read_symlink("/proc/self/exe").string(),
+      .out = flags.out,
+      .seeds = seeds_of(flags.seeds),
+      .flags = {},
+      .keep_checkpoints = flags.keep_checkpoints,
+      .say = [](const std::string& text) { fmt::print("{}\n", text), std::fflush(stdout); }};
+  if (!names_data(training)) {
+    const std::string shapes = flags.out + "/shapes";
+    data::MakeShapesOptions pictures;
+    pictures.train = kShapesTraining;
+    pictures.val = kShapesValidation;
+    data::make_shapes(shapes, pictures);
+    options.flags.assign(kShapesFlags.begin(), kShapesFlags.end());
+    options.flags.push_back("--data_dir=" + shapes);
+  }
+  options.flags.insert(options.flags.end(), training.begin(), training.end());
+
+  train::Report whole{.title = "Experiments", .tables = {}, .runs = {}};
+  for (const train::Experiment& experiment : chosen) {
+    const train::Report report = train::report_of(train::run_experiment(experiment, options));
+    const std::string folder = flags.out + "/" + experiment.name;
+    write_report(report, folder);
+    fmt::print("{}\nreport   {}/report.html (also .md, .csv)\n",
+               train::to_markdown({report.title, {report.tables[0]}, {}}), folder);
+    for (train::ReportTable table : report.tables) {
+      if (table.heading == "Environment" && &experiment != &chosen.back()) continue;
+      if (table.heading != "Environment") table.heading = experiment.name + ": " + table.heading;
+      whole.tables.push_back(std::move(table));
+    }
+  }
+  if (chosen.size() > 1) {
+    write_report(whole, flags.out);
+    fmt::print("all      {}/report.html\n", flags.out);
+  }
+  return 0;
+}
+
+}  // namespace ridgeline::cli

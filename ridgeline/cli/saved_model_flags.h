@@ -1,0 +1,20 @@
+// ridgeline/cli/saved_model_flags.h
+//
+// The flags that say which trained model is meant, of `predict` and `export`.
+#pragma once
+
+#include "ridgeline/cli/flags.h"
+#include "ridgeline/train/recipe.h"
+
+namespace ridgeline::cli {
+
+inline void add_saved_model_flags(Command& app, train::Recipe& recipe) {
+  recipe.model.clear();
+  app.option("--model", recipe.model, "the model; by default the checkpoint's");
+  app.option("--checkpoint_dir", recipe.checkpoint_dir, "use its newest checkpoint");
+  app.option("--restore_path", recipe.restore_path, "use the weights of this safetensors file");
+  app.option("--num_classes", recipe.num_classes, "with --restore_path; 0: the published model's");
+  app.option("--image_size", recipe.image_size, "0: the checkpoint's or the model's own");
+}
+
+}  // namespace ridgeline::cli

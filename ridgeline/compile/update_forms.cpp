@@ -1,0 +1,131 @@
+#include "ridgeline/compile/update_forms.h"
+
+#include <algorithm>
+
+#include "ridgeline/compile/first_accepting.h"
+#include "ridgeline/graph/loop/text.h"
+
+namespace ridgeline {
+namespace {
+
+struct Rounded {
+  std::size_t result;  // of the update
+  int form;            // buffer
+};
+
+bool plain(std::span<const Layout> layouts) {
+  return std::all_of(layouts.begin(), layouts.end(), [](const Layout& layout) { return layout.plain(); });
+}
+
+bool contains(const std::vector<int>& buffers, int buffer) {
+  return std::find(buffers.begin(), buffers.end(), buffer) != buffers.end();
+}
+
+class FormWriter {
+ public:
+  FormWriter(Plan& plan, const Target& target) : plan_(plan), target_(target) {}
+
+  void run() {
+    for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
+      if (!is_update(plan_.launches[i])) continue;
+      const std::vector<Rounded> rounded = forms_for(i);
+      if (!rounded.empty()) write(plan_.launches[i], rounded);
+    }
+  }
+
+ private:
+  const Buffer& buffer(int index) const { return plan_.buffers[static_cast<std::size_t>(index)]; }
+  const Node& node(const Launch& launch) const { return plan_.graph.nodes[static_cast<std::size_t>(launch.node)]; }
+
+  // An elementwise op on the host that may take one more result.
+  bool is_update(const Launch& launch) const {
+    if (launch.kind != LaunchKind::kernel || launch.node < 0 || launch.converts) return false;
+    return launch.device->host_memory() && op_def(node(launch).op).expression &&
+           launch.outputs.size() == node(launch).outputs.size() && plain(launch.kernel->input_layouts) &&
+           plain(launch.kernel->output_layouts);
+  }
+
+  std::vector<Rounded> forms_for(std::size_t update) const {
+    std::vector<Rounded> rounded;
+    const Launch& launch = plan_.launches[update];
+    for (std::size_t r = 0; r < launch.outputs.size(); ++r) {
+      const Buffer& home = buffer(launch.outputs[r]);
+      if (home.home != BufferHome::store) continue;
+      for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+        const Buffer& form = plan_.buffers[b];
+        const bool of_parameter = form.home == BufferHome::derived && form.name == home.name &&
+                                  form.type.dtype != home.type.dtype && form.type.shape == home.type.shape;
+        if (of_parameter && form.layout.plain() && form.device->host_memory() &&
+            made_and_read_before(static_cast<int>(b), update)) {
+          rounded.push_back({r, static_cast<int>(b)});
+        }
+      }
+    }
+    return rounded;
+  }
+
+  bool made_and_read_before(int form, std::size_t update) const {
+    bool made = false;
+    for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
+      const Launch& launch = plan_.launches[i];
+      const bool used = contains(launch.inputs, form) || contains(launch.outputs, form);
+      if (used && i >= update) return false;
+      made = made || (launch.derives == form && contains(launch.outputs, form));
+    }
+    return made;
+  }
+
+  // The update's own expression, with the rounded values behind its results.
+  void write(Launch& launch, const std::vector<Rounded>& rounded) {
+    const Node& update = node(launch);
+    const ValueType type = plan_.graph.value(update.outputs[0]).type;
+    loop::Expression expression = op_def(update.op).expression(update.attributes);
+    expression.operands = static_cast<std::int32_t>(update.inputs.size());
+    Node wider;
+    wider.op = "loop";
+    wider.name = update.name;
+    KernelRequest request{op_def("loop"), wider, {}, {}};
+    for (ValueId id : update.inputs) request.inputs.push_back({plan_.graph.value(id).type, {}, false});
+    for (ValueId id : update.outputs) request.outputs.push_back({plan_.graph.value(id).type, {}, false});
+    for (const Rounded& r : rounded) {
+      loop::Result result = expression.results[r.result];
+      if (result.ending != loop::Ending::store) return;
+      result.type = buffer(r.form).type.dtype;
+      expression.results.push_back(result);
+      request.outputs.push_back({buffer(r.form).type, {}, false});
+    }
+    wider.attributes.set("expression", loop::to_string(loop::canonical(expression)));
+    Accepted accepted = first_accepting(request, *launch.device, target_.log);
+    if (!accepted.kernel || !fits(*accepted.kernel, *launch.kernel)) return;
+    launch.kernel = std::move(accepted.kernel);
+    for (const Rounded& r : rounded) {
+      launch.outputs.push_back(r.form);
+      launch.writes_forms.push_back(r.form);
+    }
+    if (launch.kernel->scratch_bytes == 0) return;
+    const ValueType bytes{DType::u8, Shape{static_cast<std::int64_t>(launch.kernel->scratch_bytes)}};
+    plan_.buffers.push_back(
+        {.device = launch.device, .type = bytes, .bytes = launch.kernel->scratch_bytes, .scratch = true});
+    launch.scratch = static_cast<int>(plan_.buffers.size()) - 1;
+  }
+
+  // The wider kernel writes the update's own results over the same operands.
+  static bool fits(const Kernel& wider, const Kernel& kernel) {
+    if (!plain(wider.input_layouts) || !plain(wider.output_layouts)) return false;
+    for (std::size_t r = 0; r < kernel.in_place.size(); ++r) {
+      if (kernel.in_place[r] >= 0 && (r >= wider.in_place.size() || wider.in_place[r] != kernel.in_place[r])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Plan& plan_;
+  const Target& target_;
+};
+
+}  // namespace
+
+void let_updates_write_forms(Plan& plan, const Target& target) { FormWriter(plan, target).run(); }
+
+}  // namespace ridgeline

@@ -1,0 +1,38 @@
+// ridgeline/compile/weights.h
+//
+// Parameters in files: convolution kernels as OIHW, dense weights as [out,in], everything else as it is; names are
+// those of the graph. Reads what PyTorch programs save ("module." in front is dropped, num_batches_tracked ignored).
+// Pure functions.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ridgeline/compile/parameter_spec.h"
+#include "ridgeline/format/tensor/safetensors.h"
+
+namespace ridgeline {
+
+// The shape in files: [K,R,S,C] -> [K,C,R,S].
+Shape file_shape(const ParameterSpec& spec);
+Tensor to_file(const ParameterSpec& spec, const Tensor& logical);
+// f64, bf16 and f16 are converted to the type of the parameter. Error if the shape is another.
+Tensor from_file(const ParameterSpec& spec, const Tensor& stored);
+
+struct WeightMatch {
+  std::map<std::string, Tensor> tensors;  // loaded, logical, by parameter name; copies of their own
+  std::vector<std::string> loaded;
+  std::vector<std::string> missing;     // wanted, not in the file
+  std::vector<std::string> unexpected;  // in the file, not wanted
+  std::vector<std::string> mismatched;  // "fc.weight: the file has f32[1000,512], the model f32[10,512]"
+  std::vector<std::string> excluded;    // wanted and left out on request
+};
+
+// Finds the wanted parameters among the tensors of a file. `exclude` are scopes: "dense_2" leaves out "dense_2/kernel"
+// and "dense_2/bias", "fc" leaves out "fc.weight".
+WeightMatch match_weights(std::span<const ParameterSpec> wanted, std::span<const NamedTensor> stored,
+                          std::span<const std::string> exclude = {});
+
+}  // namespace ridgeline

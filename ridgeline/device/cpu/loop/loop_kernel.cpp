@@ -1,0 +1,246 @@
+#include "ridgeline/device/cpu/loop/loop_kernel.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ridgeline/core/threads.h"
+#include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/graph/loop/evaluate.h"
+
+namespace ridgeline::device {
+namespace {
+
+// Below this many elements one thread is faster than waking the team.
+constexpr std::int64_t kGrain = 16384;
+
+constexpr std::size_t kMaxChainCalls = 512;  // of one loop: they lie on the stack of each thread
+
+}  // namespace
+
+float read_loop_scalar(const LoopOperand& operand, const void* at) {
+  switch (operand.dtype) {
+    case DType::f32: return *static_cast<const float*>(at);
+    case DType::i32: return static_cast<float>(*static_cast<const std::int32_t*>(at));
+    case DType::bf16: return to_float(*static_cast<const bfloat16*>(at));
+    case DType::f16: return to_float(*static_cast<const float16*>(at));
+    default: return static_cast<float>(*static_cast<const std::uint8_t*>(at));  // u8 and bool
+  }
+}
+
+class LoopKernel::Walk {
+ public:
+  Walk(const LoopKernel& kernel, const KernelArguments& arguments, std::int64_t begin, std::int64_t end)
+      : kernel_(kernel), program_(kernel.program_), arguments_(arguments), begin_(begin), end_(end) {
+    for (const Pass& pass : kernel.passes_) begin_chain(pass);
+  }
+
+  void run() {
+    for (std::int64_t first = begin_; first < end_; first += program_.block) {
+      const auto count = static_cast<std::size_t>(std::min<std::int64_t>(program_.block, end_ - first));
+      const bool more = first + 2 * program_.block <= end_;
+      for (const Pass& pass : kernel_.passes_) {
+        const std::size_t done = pass.chain.steps.empty() ? 0 : pass.code.run(calls_ + pass.calls_at, count);
+        // The last elements of the last block go instruction by instruction.
+        for (std::size_t k = pass.first; done < count && k < pass.end; ++k) {
+          instruction(k, first, done, count, more ? &pass : nullptr);
+        }
+      }
+      for (const Moving& m : kernel_.moving_) {
+        ChainCall& call = calls_[m.call];
+        if (m.argument < 0)
+          call.to = static_cast<std::byte*>(call.to) + m.bytes;
+        else
+          call.from[m.argument] = static_cast<const std::byte*>(call.from[m.argument]) + m.bytes;
+      }
+    }
+  }
+
+ private:
+  // Element `first + done` of the loop in its place.
+  float* place(const LoopSlot& slot, std::int64_t first, std::int64_t done) {
+    switch (slot.place) {
+      case LoopSlot::buffer: return buffers_ + slot.index * program_.block + done;
+      case LoopSlot::operand: return static_cast<float*>(arguments_.inputs[slot.index]) + first + done;
+      case LoopSlot::result: return static_cast<float*>(arguments_.outputs[slot.index]) + first + done;
+      case LoopSlot::scalar: return const_cast<float*>(kernel_.scalars_.data()) + slot.index;
+      case LoopSlot::none: break;
+    }
+    return nullptr;
+  }
+
+  void begin_chain(const Pass& pass) {
+    std::copy(pass.code.calls.begin(), pass.code.calls.end(), calls_ + pass.calls_at);
+    for (std::size_t k = 0; k < pass.chain.steps.size(); ++k) {
+      const ChainStep& step = pass.chain.steps[k];
+      ChainCall& call = calls_[pass.calls_at + k];
+      if (step.operand >= 0) {
+        call.from[0] = static_cast<const std::byte*>(arguments_.inputs[step.operand]) +
+                       begin_ * kernel_.element_bytes({LoopSlot::operand, step.operand});
+      } else {
+        for (std::size_t a = 0; a < step.arguments.size(); ++a) call.from[a] = place(step.arguments[a], begin_, 0);
+      }
+      if (converts_results(step.op))
+        call.to = static_cast<std::byte*>(arguments_.outputs[step.to.index]) + begin_ * kernel_.element_bytes(step.to);
+      else
+        call.to = place(step.to, begin_, 0);
+    }
+  }
+
+  void instruction(std::size_t k, std::int64_t first, std::size_t done, std::size_t count, const Pass* ahead) {
+    const LoopInstruction& i = program_.code[k];
+    const auto offset = static_cast<std::int64_t>(done);
+    BlockArguments block;
+    block.count = count - done;
+    block.first = first + offset;
+    block.a = place(i.a, first, offset);
+    block.b = place(i.b, first, offset);
+    block.c = place(i.c, first, offset);
+    block.d = place(i.d, first, offset);
+    block.e = place(i.e, first, offset);
+    block.to = converts_results(i.op) ? arguments_.outputs[i.to.index] : place(i.to, first, offset);
+    if (i.operand >= 0) {
+      block.operand = &program_.operands[static_cast<std::size_t>(i.operand)];
+      block.source = arguments_.inputs[i.operand];
+      block.step = kernel_.steps_[static_cast<std::size_t>(i.operand)];
+    }
+    if (ahead != nullptr && ahead->ahead.place != LoopSlot::none) {
+      block.ahead = place(ahead->ahead, first, program_.block + ahead->ahead_from);
+      block.ahead_lines = kernel_.ahead_lines_;
+    }
+    block.key = i.key;
+    if (i.sum >= 0) {
+      block.sum = static_cast<double*>(arguments_.scratch) + i.sum * kernel_.blocks_ + first / program_.block;
+    }
+    kernel_.functions_[k](block);
+  }
+
+  const LoopKernel& kernel_;
+  const LoopProgram& program_;
+  const KernelArguments& arguments_;
+  std::int64_t begin_, end_;
+  ChainCall calls_[kMaxChainCalls];  // of all passes
+  alignas(64) float buffers_[kMaxLoopBufferFloats];
+};
+
+LoopKernel::LoopKernel(LoopProgram program, std::int64_t elements, std::span<const ValueType> results)
+    : program_(std::move(program)),
+      elements_(elements),
+      blocks_((elements + program_.block - 1) / program_.block),
+      scalars_(program_.scalars.size()),
+      steps_(program_.operands.size()) {
+  for (const ValueType& type : results) result_bytes_.push_back(static_cast<std::int64_t>(size_of(type.dtype)));
+  for (const LoopInstruction& i : program_.code) {
+    const unsigned mask = (i.a.place == LoopSlot::scalar ? 1u : 0u) | (i.b.place == LoopSlot::scalar ? 2u : 0u) |
+                          (i.c.place == LoopSlot::scalar ? 4u : 0u);
+    functions_.push_back(block_function(i.op, mask));
+  }
+  choose_passes();
+  find_moving();
+  choose_ahead();
+  const auto sums = std::count_if(program_.sums.begin(), program_.sums.end(), [](int s) { return s >= 0; });
+  scratch_bytes = static_cast<std::size_t>(sums * blocks_) * sizeof(double);
+  in_place = program_.in_place;
+}
+
+void LoopKernel::run(const KernelArguments& arguments) {
+  read_scalars(arguments);
+  const std::int64_t block = program_.block;
+  const std::int64_t grain = (kGrain + block - 1) / block * block;
+  parallel_for(elements_, grain,
+               [&](std::int64_t begin, std::int64_t end) { Walk(*this, arguments, begin, end).run(); });
+  for (std::size_t r = 0; r < program_.sums.size(); ++r) {
+    if (program_.sums[r] < 0) continue;
+    const double* parts = static_cast<const double*>(arguments.scratch) + program_.sums[r] * blocks_;
+    *static_cast<float*>(arguments.outputs[r]) = static_cast<float>(std::accumulate(parts, parts + blocks_, 0.0));
+  }
+}
+
+void LoopKernel::choose_passes() {
+  std::vector<Chain> chains = find_chains(program_);
+  auto chain = chains.begin();
+  for (std::size_t at = 0; at < program_.code.size(); at = passes_.back().end) {
+    passes_.push_back({at, at + 1, {}, {}, calls_, {}});
+    if (chain == chains.end() || chain->first != at) continue;
+    Pass& pass = passes_.back();
+    if (calls_ + chain->steps.size() + 1 <= kMaxChainCalls) {
+      pass.end = chain->end;
+      pass.code = chain_code(*chain);
+      pass.chain = std::move(*chain);
+      calls_ += pass.code.calls.size();
+    }
+    ++chain;
+  }
+}
+
+void LoopKernel::find_moving() {
+  for (const Pass& pass : passes_) {
+    for (std::size_t k = 0; k < pass.chain.steps.size(); ++k) {
+      const ChainStep& step = pass.chain.steps[k];
+      const auto add = [&](const LoopSlot& slot, int argument) {
+        if (slot.place != LoopSlot::operand && slot.place != LoopSlot::result) return;
+        moving_.push_back({pass.calls_at + k, argument, program_.block * element_bytes(slot)});
+      };
+      if (step.operand >= 0) add({LoopSlot::operand, step.operand}, 0);
+      for (std::size_t a = 0; step.operand < 0 && a < step.arguments.size(); ++a) {
+        add(step.arguments[a], static_cast<int>(a));
+      }
+      add(step.to, -1);
+    }
+  }
+}
+
+// Many passes work in the cache while the memory has nothing to do: they then ask for the streams of the next block, a
+// part each, evenly, since the core waits where it has asked for too many lines at once. Few passes, and chains, wait
+// for memory anyway.
+void LoopKernel::choose_ahead() {
+  std::vector<LoopSlot> streams;
+  for (std::size_t i = 0; i < program_.operands.size(); ++i) {
+    if (program_.operands[i].access == LoopOperand::direct)
+      streams.push_back({LoopSlot::operand, static_cast<std::int32_t>(i)});
+  }
+  for (const LoopInstruction& i : program_.code) {
+    if (i.to.place == LoopSlot::result && !converts_results(i.op)) streams.push_back(i.to);
+  }
+  std::vector<Pass*> single;
+  for (Pass& pass : passes_) {
+    if (pass.chain.steps.empty()) single.push_back(&pass);
+  }
+  const std::size_t parts = streams.empty() ? 0 : single.size() / streams.size();
+  if (parts == 0) return;
+  const int four_vectors = active_isa() == Isa::avx2 ? 32 : 64;
+  ahead_lines_ = static_cast<int>((static_cast<std::size_t>(four_vectors) / 16 + parts - 1) / parts);
+  for (std::size_t i = 0; i < parts * streams.size(); ++i) {
+    const auto part = static_cast<std::int64_t>(i % parts);
+    single[i]->ahead = streams[i / parts];
+    single[i]->ahead_from = program_.block * part / static_cast<std::int64_t>(parts);
+  }
+}
+
+void LoopKernel::read_scalars(const KernelArguments& arguments) {
+  FlushDenormals flush;  // as in the blocks
+  for (std::size_t i = 0; i < program_.operands.size(); ++i) {
+    if (program_.operands[i].access == LoopOperand::step) {
+      steps_[i] = static_cast<std::uint64_t>(*static_cast<const std::int64_t*>(arguments.inputs[i]));
+    }
+  }
+  const auto value = [&](std::int32_t i) { return scalars_[static_cast<std::size_t>(i)]; };
+  for (std::size_t i = 0; i < scalars_.size(); ++i) {
+    const LoopScalar& s = program_.scalars[i];
+    switch (s.kind) {
+      case loop::Kind::constant: scalars_[i] = s.value; break;
+      case loop::Kind::operand:
+        scalars_[i] =
+            read_loop_scalar(program_.operands[static_cast<std::size_t>(s.operand)], arguments.inputs[s.operand]);
+        break;
+      default: scalars_[i] = loop::apply_primitive<float>(s.kind, value(s.a), value(s.b), value(s.c));
+    }
+  }
+}
+
+std::int64_t LoopKernel::element_bytes(const LoopSlot& slot) const {
+  const auto index = static_cast<std::size_t>(slot.index);
+  return slot.place == LoopSlot::operand ? static_cast<std::int64_t>(size_of(program_.operands[index].dtype))
+                                         : result_bytes_[index];
+}
+
+}  // namespace ridgeline::device

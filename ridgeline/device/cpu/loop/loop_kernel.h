@@ -1,0 +1,66 @@
+// ridgeline/device/cpu/loop/loop_kernel.h
+//
+// The kernel of a loop over plain rows, or over any layout without padding: walks over blocks of elements, each of
+// which fits the first-level cache, chain by chain and instruction by instruction; the team shares the blocks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ridgeline/device/cpu/loop/chain.h"
+#include "ridgeline/device/cpu/loop/interpreter.h"
+#include "ridgeline/device/cpu/loop/program.h"
+#include "ridgeline/device/kernel.h"
+
+namespace ridgeline::device {
+
+class LoopKernel final : public Kernel {
+ public:
+  // `elements` of every operand and result that has one a loop element; `results` as in compile_loop.
+  LoopKernel(LoopProgram program, std::int64_t elements, std::span<const ValueType> results);
+  void run(const KernelArguments& arguments) override;
+
+ private:
+  class Walk;  // the part of a run that one thread does
+
+  // One walk over a block: a chain, or one instruction.
+  struct Pass {
+    std::size_t first, end;  // instructions
+    Chain chain;             // no steps: one instruction
+    ChainCode code;
+    std::size_t calls_at = 0;  // among those of all passes
+    LoopSlot ahead;            // what it asks for of the next block; none: nothing
+    std::int64_t ahead_from = 0;
+  };
+
+  // A pointer of a call into an operand or result: from block to block it moves on.
+  struct Moving {
+    std::size_t call;
+    int argument;  // -1: where the step stores
+    std::int64_t bytes;
+  };
+
+  void choose_passes();
+  void find_moving();
+  void choose_ahead();
+  void read_scalars(const KernelArguments& arguments);
+  std::int64_t element_bytes(const LoopSlot& slot) const;
+
+  LoopProgram program_;
+  std::int64_t elements_;
+  std::int64_t blocks_;
+  std::vector<std::int64_t> result_bytes_;  // of an element
+  std::vector<BlockFunction> functions_;    // by instruction
+  std::vector<Pass> passes_;
+  std::vector<Moving> moving_;
+  std::size_t calls_ = 0;       // of the chains of all passes
+  int ahead_lines_ = 0;         // beside every four vectors
+  std::vector<float> scalars_;  // of the run in progress
+  std::vector<std::uint64_t> steps_;
+};
+
+// The one element of an operand that is read once a run.
+float read_loop_scalar(const LoopOperand& operand, const void* at);
+
+}  // namespace ridgeline::device

@@ -1,0 +1,99 @@
+#include "ridgeline/graph/pass/fold_norm.h"
+
+#include <algorithm>
+
+#include "ridgeline/graph/ir/op_def.h"
+#include "ridgeline/graph/pass/rewrite.h"
+
+namespace ridgeline {
+namespace {
+
+class NormFolder {
+ public:
+  explicit NormFolder(Graph graph) : graph_(std::move(graph)), uses_(graph_), constant_(graph_.values.size(), false) {
+    for (const Node& node : graph_.nodes) names_.insert(node.name);
+    for (ValueId id : graph_.arguments) {
+      const ValueKind kind = graph_.value(id).kind;
+      constant_[static_cast<std::size_t>(id)] = kind == ValueKind::param || kind == ValueKind::state;
+    }
+    for (const Update& update : graph_.updates) constant_[static_cast<std::size_t>(update.current)] = false;
+  }
+
+  Graph run(const PassContext& context) {
+    std::vector<Node> before = std::move(graph_.nodes);
+    std::vector<const Node*> norm_of(before.size(), nullptr);  // by layer
+    for (const Node& node : before) {
+      if (const int layer = layer_of(before, node, context); layer >= 0)
+        norm_of[static_cast<std::size_t>(layer)] = &node;
+    }
+    graph_.nodes.clear();
+    for (std::size_t n = 0; n < before.size(); ++n) {
+      Node node = before[n];
+      if (norm_of[n] != nullptr) fold(node, *norm_of[n]);
+      graph_.nodes.push_back(std::move(node));
+    }
+    for (const Node* norm : norm_of) {
+      if (norm == nullptr) continue;
+      graph_.replace_uses(norm->outputs[0], norm->inputs[0]);
+    }
+    remove_dead_nodes(graph_);
+    return std::move(graph_);
+  }
+
+ private:
+  // The layer in front of this batch norm, if the two can be one, or -1.
+  int layer_of(const std::vector<Node>& nodes, const Node& norm, const PassContext& context) const {
+    if (norm.op != "batch_norm_eval" || norm.inputs.size() != 5 || norm.attributes.boolean("var_is_inv_std")) return -1;
+    const int at = uses_.producer(norm.inputs[0]);
+    if (at < 0 || uses_.count(norm.inputs[0]) != 1) return -1;
+    const Node& layer = nodes[static_cast<std::size_t>(at)];
+    if (layer.op != "conv2d" && layer.op != "dense") return -1;
+    if (context.keep_apart.contains(layer.name) || layer.attributes.string("activation") != "none") return -1;
+    const auto folds = [&](ValueId id) {
+      return constant_[static_cast<std::size_t>(id)] && graph_.value(id).type.dtype == DType::f32;
+    };
+    const bool all = std::all_of(layer.inputs.begin() + 1, layer.inputs.end(), folds) &&
+                     std::all_of(norm.inputs.begin() + 1, norm.inputs.end(), folds);
+    return all && layer.inputs.size() <= 3 && graph_.value(layer.inputs[0]).type.dtype == DType::f32 ? at : -1;
+  }
+
+  void fold(Node& layer, const Node& norm) {
+    const ValueId gamma = norm.inputs[1], beta = norm.inputs[2], mean = norm.inputs[3], variance = norm.inputs[4];
+    const ValueType weight = graph_.value(layer.inputs[1]).type;
+    const ValueType channels = graph_.value(gamma).type;
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(weight.shape.rank()), 1);
+    rows[0] = weight.shape[0];
+    const auto add = [&](const std::string& op, std::vector<ValueId> inputs, const ValueType& type,
+                         const Attributes& attributes = {}) {
+      Node node;
+      node.op = op;
+      node.name = add_unique(names_, norm.name + "/" + op);
+      node.attributes = complete_attributes(op_def(op), attributes);
+      node.inputs = std::move(inputs);
+      node.outputs = {graph_.add_value({type, ValueKind::activation, ""})};
+      add_locations(node, norm);
+      graph_.nodes.push_back(std::move(node));
+      return graph_.nodes.back().outputs[0];
+    };
+    const ValueId epsilon = add("constant", {}, {DType::f32, {}}, {{"value", norm.attributes.real("epsilon")}});
+    const ValueId deviation = add("sqrt", {add("add", {variance, epsilon}, channels)}, channels);
+    const ValueId scale = add("div", {gamma, deviation}, channels);
+    const ValueId wide = add("reshape", {scale}, {DType::f32, Shape(rows)}, {{"shape", rows}});
+    ValueId bias = add("sub", {beta, add("mul", {mean, scale}, channels)}, channels);
+    if (layer.inputs.size() == 3) bias = add("add", {bias, add("mul", {layer.inputs[2], scale}, channels)}, channels);
+    layer.inputs = {layer.inputs[0], add("mul", {layer.inputs[1], wide}, weight), bias};
+    layer.attributes.set("activation", norm.attributes.string("activation"));
+    add_locations(layer, norm);
+  }
+
+  Graph graph_;
+  ValueUses uses_;
+  std::vector<bool> constant_;  // by value: stored, and not changed by the graph
+  NameSet names_;
+};
+
+}  // namespace
+
+Graph fold_norm(Graph graph, PassContext& context) { return NormFolder(std::move(graph)).run(context); }
+
+}  // namespace ridgeline

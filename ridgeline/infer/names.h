@@ -1,0 +1,12 @@
+// ridgeline/infer/names.h
+//
+// What a prediction calls its input and results.
+#pragma once
+
+namespace ridgeline::infer {
+
+inline constexpr const char* kImages = "images";
+inline constexpr const char* kProbabilities = "probabilities";
+inline constexpr const char* kLogits = "logits";
+
+}  // namespace ridgeline::infer

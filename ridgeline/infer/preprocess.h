@@ -1,0 +1,45 @@
+// ridgeline/infer/preprocess.h
+//
+// From an encoded image to the square that a model classifies: what evaluation does with the data engine, one image at
+// a time and without it, with the same bits. Normalisation is not here: it is the first op of the graph (image_tail).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "ridgeline/image/decode.h"
+#include "ridgeline/image/resample/resample.h"
+
+namespace ridgeline::infer {
+
+// How an image becomes the square that is classified.
+enum class ResizeRule {
+  exact,       // both sides to `resize`, the aspect ratio ignored
+  short_side,  // the short side to `resize`, the aspect ratio kept
+};
+struct EvaluationTransform {
+  ResizeRule rule = ResizeRule::short_side;
+  int resize = 256;  // equal to `crop` and rule exact: an image of that size is taken as it is
+  int crop = 224;    // the central square
+  friend bool operator==(const EvaluationTransform&, const EvaluationTransform&) = default;
+};
+
+// One thread; reuses its buffers.
+class Preprocessor {
+ public:
+  // An Error unless 1 <= crop <= resize <= 2^20.
+  explicit Preprocessor(const EvaluationTransform& transform);
+
+  const EvaluationTransform& transform() const { return transform_; }
+  // Bytes of one result: crop * crop * 3.
+  std::size_t result_bytes() const;
+  // JPEG or PNG; only the pixels that the crop needs are decoded. Errors are those of the decoder.
+  void run(std::span<const std::uint8_t> encoded, std::uint8_t* out);
+
+ private:
+  EvaluationTransform transform_;
+  image::Decoder decoder_;
+  image::Resizer resizer_;
+};
+
+}  // namespace ridgeline::infer

@@ -1,0 +1,70 @@
+// ridgeline/train/callback/accelerator.h
+//
+// The switch of stepped precision: one, from reduced to original precision, before a loop on the nominal grid; the same
+// parameters, slots, counters and random numbers go on. And the hook that tells how far the run is.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "ridgeline/train/accelerate.h"
+#include "ridgeline/train/callback.h"
+
+namespace ridgeline::train {
+
+// Publishes step or loss after each loop. Tensors by name, as RunContext::fetch has them: "global_step:0", "loss:0".
+struct TellMeOptions {
+  std::string step;
+  std::int64_t total_step = 0;
+  std::string loss;
+  double final_loss = 0;
+};
+class TellMeStepOrLossHook : public Callback {
+ public:
+  // Neither step nor loss is an Error (usage).
+  TellMeStepOrLossHook(TellMeOptions options, TrainingProgress& progress);
+  void begin(RunContext& context) override;  // an unknown name is an Error
+  void step_end(RunContext& context) override;
+
+ private:
+  TellMeOptions options_;
+  TrainingProgress& progress_;
+};
+
+enum class PrecisionPhase { reduced, original };
+
+struct AcceleratorOptions {
+  AccelerateMode mode;
+  PrecisionPolicy original;
+  std::int64_t loop = 1;                           // the nominal grid: iterations_per_loop
+  PrecisionPhase phase = PrecisionPhase::reduced;  // that the model is compiled for; original: the run has switched
+  std::function<void(const std::string&)> log;
+};
+
+class Accelerator : public Callback {
+ public:
+  Accelerator(AcceleratorOptions options, const TrainingProgress& progress)
+      : options_(std::move(options)), progress_(progress) {}
+
+  void begin(RunContext& context) override;
+  void step_begin(RunContext& context) override;
+  void step_end(RunContext& context) override;
+  void end(RunContext& context) override;
+
+  PrecisionPhase phase() const { return options_.phase; }
+
+ private:
+  struct Part {
+    std::int64_t steps = 0;
+    double seconds = 0;
+    double per_step() const { return steps > 0 ? seconds / static_cast<double>(steps) : 0; }
+  };
+  Part& part() { return parts_[options_.phase == PrecisionPhase::original ? 1 : 0]; }
+
+  AcceleratorOptions options_;
+  const TrainingProgress& progress_;
+  Part parts_[2];  // reduced, original; of this process
+  double compile_seconds_ = 0;
+};
+
+}  // namespace ridgeline::train

@@ -1,0 +1,62 @@
+#include "ridgeline/train/callback/checkpoint_saver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/trace.h"
+#include "ridgeline/train/finite.h"
+
+namespace ridgeline::train {
+namespace {
+
+[[noreturn]] void stop_not_finite(const RunContext& context, const std::string& what, const std::string& directory) {
+  const auto good = newest_finite_checkpoint(directory);
+  throw Error(fmt::format("step {}: {}, terminating training. The learning rate ({}) may be too high. {}",
+                          context.step(), what, *context.fetch(nn::kRateResult).data<float>(),
+                          good ? "The last good checkpoint is " + *good : "There is no checkpoint before it"));
+}
+
+}  // namespace
+
+std::int64_t CheckpointSaver::next_stop(std::int64_t step) const {
+  std::int64_t stop = kNever;
+  for (const std::int64_t period : options_.periods) stop = std::min(stop, next_multiple(step, period));
+  return stop;
+}
+
+void CheckpointSaver::step_end(RunContext& context) {
+  const auto due = [&](std::int64_t period) { return is_multiple(context.step(), period); };
+  if (context.step() == 0) return;
+  if (context.stopping() || context.last() || std::any_of(options_.periods.begin(), options_.periods.end(), due)) {
+    save(context);
+  }
+}
+
+void CheckpointSaver::save(const RunContext& context) {
+  if (saved_at_ == context.step()) return;
+  const Model& model = context.model();
+  const TraceSpan span(model.session().trace(), "checkpoint", "save");
+  const std::vector<NamedTensor> tensors = model.to_file();
+  const std::string bad = first_not_finite(tensors);
+  if (!bad.empty()) stop_not_finite(context, bad + " holds numbers that are not finite", options_.directory);
+  CheckpointInfo info;
+  info.model = model.network().name;
+  info.step = context.step();
+  info.steps_per_epoch = context.steps_per_epoch();
+  info.data_state = context.feed().state();
+  if (info_) info_(info);
+  path_ = save_checkpoint(options_.directory, info, tensors, options_.keep);
+  saved_at_ = context.step();
+}
+
+void FiniteLoss::step_end(RunContext& context) {
+  if (context.reason() != StopReason::not_finite) return;
+  stop_not_finite(
+      context,
+      fmt::format("Invalid loss ({}, with the penalty {})", context.loss(), context.value(nn::kTotalLossResult)),
+      directory_);
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,58 @@
+// ridgeline/train/callback/checkpoint_saver.h
+//
+// Checkpoints of a run: every so many steps, at its end, and wherever it stops. Only numbers that are finite are saved:
+// as a new checkpoint removes an old one, the last good one would be lost.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ridgeline/train/callback.h"
+#include "ridgeline/train/checkpoint.h"
+
+namespace ridgeline::train {
+
+struct CheckpointSaverOptions {
+  std::string directory;
+  std::vector<std::int64_t> periods;  // in steps; a checkpoint is due at the multiples of each
+  std::int64_t keep = 5;              // newest files
+};
+
+class CheckpointSaver : public Callback {
+ public:
+  // `info` fills in what the file says of the run; model, step and state of the data are set already.
+  CheckpointSaver(CheckpointSaverOptions options, std::function<void(CheckpointInfo&)> info = {})
+      : options_(std::move(options)), info_(std::move(info)) {}
+
+  std::int64_t next_stop(std::int64_t step) const override;
+  void step_end(RunContext& context) override;
+
+  void save(const RunContext& context);
+  // The run goes on from this file: its step is not saved again.
+  void continues(std::string path, std::int64_t step) {
+    path_ = std::move(path);
+    saved_at_ = step;
+  }
+  // Of the newest; empty: none is written.
+  const std::string& path() const { return path_; }
+
+ private:
+  CheckpointSaverOptions options_;
+  std::function<void(CheckpointInfo&)> info_;
+  std::string path_;
+  std::int64_t saved_at_ = -1;
+};
+
+// Ends a run whose loss is not finite with an Error that names step, rate and the last good checkpoint of `directory`.
+// Stands before the saver in the list.
+class FiniteLoss : public Callback {
+ public:
+  explicit FiniteLoss(std::string directory) : directory_(std::move(directory)) {}
+  void step_end(RunContext& context) override;
+
+ private:
+  std::string directory_;
+};
+
+}  // namespace ridgeline::train

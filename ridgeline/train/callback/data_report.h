@@ -1,0 +1,45 @@
+// ridgeline/train/callback/data_report.h
+//
+// What the log says of the data of a run: bad samples, after each epoch that met new ones and at the end, and the
+// advice of a data engine that the step had to wait for.
+#pragma once
+
+#include "ridgeline/train/callback.h"
+#include "ridgeline/train/metrics.h"
+#include "ridgeline/train/training_log.h"
+
+namespace ridgeline::train {
+
+class DataReport : public Callback {
+ public:
+  DataReport(const data::Iterator& iterator, const data::BadSampleOptions& options, TrainingLog& log, Metrics& metrics)
+      : iterator_(iterator), options_(options), log_(log), metrics_(metrics) {}
+
+  void step_end(RunContext& context) override;
+  void end(RunContext& context) override;
+
+ private:
+  void report(const RunContext& context);
+
+  const data::Iterator& iterator_;
+  const data::BadSampleOptions& options_;
+  TrainingLog& log_;
+  Metrics& metrics_;
+  std::int64_t reported_ = 0;
+};
+
+// Says behind all others why a run ended before its last step, and where it is saved.
+class StopNotice : public Callback {
+ public:
+  // `saved` gives the path of the checkpoint, or nothing.
+  StopNotice(std::function<std::string()> saved, TrainingLog& log) : saved_(std::move(saved)), log_(log) {}
+  void begin(RunContext& context) override { say(context); }
+  void step_end(RunContext& context) override { say(context); }
+
+ private:
+  void say(const RunContext& context);
+  std::function<std::string()> saved_;
+  TrainingLog& log_;
+};
+
+}  // namespace ridgeline::train

@@ -1,0 +1,44 @@
+#include "ridgeline/train/callback/early_stopping.h"
+
+#include <fmt/format.h>
+
+#include "ridgeline/core/error.h"
+
+namespace ridgeline::train {
+
+EarlyStopping::EarlyStopping(EarlyStoppingOptions options) : options_(std::move(options)) {
+  if (options_.patience < 1)
+    throw Error(fmt::format("patience is {}; 1 or more is meant", options_.patience), ErrorKind::usage);
+  if (!(options_.min_delta >= 0))
+    throw Error(fmt::format("min_delta is {}; it must not be negative", options_.min_delta), ErrorKind::usage);
+}
+
+void EarlyStopping::count(double value) {
+  const double better_by = !best_ ? 0 : options_.greater_is_better ? value - *best_ : *best_ - value;
+  if (!best_ || better_by > options_.min_delta) {
+    best_ = value;
+    waited_ = 0;
+  } else {
+    ++waited_;  // also a measure that is no number
+  }
+}
+
+void EarlyStopping::step_end(RunContext& context) {
+  if (context.stopping()) return;
+  std::optional<double> value;
+  if (options_.measure) {
+    value = options_.measure(context);
+  } else if (context.has_outputs() && context.finished_epoch()) {
+    value = context.loss();
+  }
+  if (!value) return;
+  count(*value);
+  if (waited_ < options_.patience) return;
+  if (options_.log) {
+    options_.log(fmt::format("early stop after step {}: {} has not been better than {:.6g} for {} times",
+                             context.step(), options_.what, *best_, waited_));
+  }
+  context.request_stop();
+}
+
+}  // namespace ridgeline::train

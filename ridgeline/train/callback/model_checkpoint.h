@@ -1,0 +1,50 @@
+// ridgeline/train/callback/model_checkpoint.h
+//
+// MindSpore's ModelCheckpoint: files <prefix>-<epoch>_<step in epoch>.safetensors in a directory, as often as a
+// CheckpointConfig says. The files are those of CheckpointSaver under other names.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "ridgeline/train/callback.h"
+#include "ridgeline/train/checkpoint.h"
+
+namespace ridgeline::train {
+
+struct CheckpointConfig {
+  std::int64_t save_checkpoint_steps = 1;  // beats seconds
+  std::int64_t save_checkpoint_seconds = 0;
+  std::int64_t keep_checkpoint_max = 5;  // beats minutes; 0: all
+  std::int64_t keep_checkpoint_per_n_minutes = 0;
+  bool exception_save = false;  // a run that ends by an error leaves <prefix>-<epoch>_<step>_breakpoint.safetensors
+  // Negative numbers, and none at all, are Errors (usage).
+  void check() const;
+};
+
+class ModelCheckpoint : public Callback {
+ public:
+  // A prefix that names files in the directory already becomes <prefix>_1, _2, ... A prefix with '/' is an Error.
+  ModelCheckpoint(std::string prefix, std::string directory, const CheckpointConfig& config = {});
+
+  std::int64_t next_stop(std::int64_t step) const override;
+  void begin(RunContext& context) override;
+  void step_end(RunContext& context) override;
+  void end(RunContext& context) override;
+  // Of the newest; empty: none yet.
+  const std::string& latest_ckpt_file_name() const { return latest_; }
+
+ private:
+  bool due(const RunContext& context) const;
+  void save(const RunContext& context, const char* suffix = "");
+
+  std::string prefix_, directory_;
+  CheckpointConfig config_;
+  std::string latest_;
+  std::vector<std::string> files_;
+  std::int64_t saved_at_ = -1;
+  std::chrono::steady_clock::time_point saved_, kept_;
+};
+
+}  // namespace ridgeline::train

@@ -1,0 +1,42 @@
+// ridgeline/train/callback/periodic_evaluation.h
+//
+// Evaluations during a run: every so many steps and at its end. One that was due and not made is made when the run goes
+// on from that step.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "ridgeline/train/callback.h"
+#include "ridgeline/train/metrics.h"
+#include "ridgeline/train/training_log.h"
+
+namespace ridgeline::train {
+
+class PeriodicEvaluation : public Callback {
+ public:
+  // `evaluate` fills all fields but step, epoch and time; nullopt: the user interrupted it. `records` of the validation
+  // part are told in the log.
+  PeriodicEvaluation(std::int64_t period, std::int64_t records, std::function<std::optional<EvaluationRow>()> evaluate,
+                     TrainingLog& log, Metrics& metrics)
+      : period_(period), records_(records), evaluate_(std::move(evaluate)), log_(log), metrics_(metrics) {}
+
+  std::int64_t next_stop(std::int64_t step) const override { return next_multiple(step, period_); }
+  void begin(RunContext& context) override;
+  void step_end(RunContext& context) override;
+
+  // The last one, or that of an earlier process at the step where this one began.
+  const std::optional<EvaluationRow>& last() const { return last_; }
+
+ private:
+  bool due(const RunContext& context) const;
+  void evaluate(RunContext& context);
+
+  std::int64_t period_, records_;
+  std::function<std::optional<EvaluationRow>()> evaluate_;
+  TrainingLog& log_;
+  Metrics& metrics_;
+  std::optional<EvaluationRow> last_;
+};
+
+}  // namespace ridgeline::train

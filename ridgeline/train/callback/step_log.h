@@ -1,0 +1,61 @@
+// ridgeline/train/callback/step_log.h
+//
+// The step lines of the human log, and the same numbers in metrics.jsonl and the event file.
+#pragma once
+
+#include "ridgeline/train/callback.h"
+#include "ridgeline/train/metrics.h"
+#include "ridgeline/train/training_log.h"
+
+namespace ridgeline::train {
+
+struct StepLogOptions {
+  std::int64_t batch_size = 1;  // images a step
+  std::int64_t records = 1;     // an epoch
+  std::int64_t loop = 1;        // iterations_per_loop: batch_time is for as many steps
+  bool every_loop = false;      // each loop ends in a line
+  std::int64_t summary = 100;   // steps between lines
+  std::int64_t display = 1;     // only steps that are a multiple
+};
+
+class StepLog : public Callback {
+ public:
+  StepLog(const StepLogOptions& options, TrainingLog& log) : options_(options), log_(log) {}
+
+  std::int64_t next_stop(std::int64_t step) const override { return next_multiple(step, options_.summary); }
+  void epoch_begin(RunContext& context) override;
+  void step_end(RunContext& context) override;
+  void end(RunContext& context) override;
+
+  // The last line; step 0 before the first.
+  const StepLine& last() const { return last_; }
+  // Whether a step that does not end the run gets a line.
+  bool due(std::int64_t step) const;
+
+ private:
+  void write(const RunContext& context);
+
+  StepLogOptions options_;
+  TrainingLog& log_;
+  StepLine last_;
+  bool header_ = false;
+  double seconds_ = 0;  // of the loops since the last line
+  std::int64_t steps_ = 0;
+};
+
+// Behind the StepLog in the list.
+class MetricsLog : public Callback {
+ public:
+  MetricsLog(const StepLog& lines, Metrics& metrics) : lines_(lines), metrics_(metrics) {}
+  void step_end(RunContext&) override {
+    if (lines_.last().step != written_) metrics_.write(lines_.last());
+    written_ = lines_.last().step;
+  }
+
+ private:
+  const StepLog& lines_;
+  Metrics& metrics_;
+  std::int64_t written_ = 0;
+};
+
+}  // namespace ridgeline::train

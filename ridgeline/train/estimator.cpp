@@ -1,0 +1,92 @@
+#include "ridgeline/train/estimator.h"
+
+#include <fmt/format.h>
+
+#include "ridgeline/core/error.h"
+
+namespace ridgeline::train {
+namespace {
+
+// The row mask as the step takes it: 1 for the rows that count.
+Tensor mask_as(DType dtype, const Tensor& column) {
+  Tensor mask(dtype, column.shape());
+  RIDGELINE_CHECK(dtype == DType::f32, "the mask of a step is f32");
+  for (std::int64_t i = 0; i < column.elements(); ++i) mask.data<float>()[i] = column.at(i) != 0 ? 1.0f : 0.0f;
+  return mask;
+}
+
+}  // namespace
+
+std::int64_t train_epochs(Model& model, std::int64_t epochs, const data::Dataset& dataset,
+                          std::initializer_list<Callback*> callbacks, const SinkOptions& sink) {
+  if (epochs < 1)
+    throw Error(fmt::format("The argument 'epoch' must be positive, but got {}", epochs), ErrorKind::usage);
+  if (sink.sink_size != -1 && sink.sink_size < 1) {
+    throw Error(fmt::format("The argument 'sink_size' must be -1 or positive, but got {}", sink.sink_size),
+                ErrorKind::usage);
+  }
+  const std::int64_t size = dataset.size();
+  if (size <= 0) throw Error("There is no valid data in dataset, please check dataset file firstly.");
+  const std::int64_t epoch = sink.dataset_sink_mode && sink.sink_size > 0 ? sink.sink_size : size;
+  DatasetFeed feed(dataset, model.network().columns);
+  Loop loop(model, feed,
+            {.total_steps = model.global_step() + epochs * epoch,
+             .steps_per_epoch = epoch,
+             .loop = sink.dataset_sink_mode ? epoch : 1});
+  return loop.run(callbacks).step();
+}
+
+std::int64_t train_steps(Model& model, const InputFunction& input_fn, std::int64_t max_steps,
+                         std::initializer_list<Callback*> hooks, const RunOptions& options) {
+  if (max_steps < 1) throw Error(fmt::format("Must specify max_steps > 0, given: {}", max_steps), ErrorKind::usage);
+  const std::unique_ptr<Feed> feed = input_fn();
+  RIDGELINE_CHECK(feed != nullptr, "an input function gives a feed");
+  Loop loop(model, *feed,
+            {.total_steps = max_steps,
+             .steps_per_epoch = options.steps_per_epoch > 0 ? options.steps_per_epoch : max_steps,
+             .loop = options.iterations_per_loop});
+  return loop.run(hooks).step();
+}
+
+std::map<std::string, double> evaluate(Model& model, const data::Dataset& dataset) {
+  model.prepare_evaluation();
+  Program& program = model.evaluation();
+  const ValueId mask = program.graph().find_argument(nn::kMaskInput);
+  std::map<std::string, double> sums;
+  const auto run = [&] {
+    data::Iterator iterator(dataset);
+    while (const std::optional<data::Batch> batch = iterator.next()) {
+      Tensor rows;
+      bind_columns(program, *batch, model.network().columns, {nn::kMaskInput});
+      if (mask != kNoValue) {
+        rows = mask_as(program.graph().value(mask).type.dtype, batch->mask());
+        program.bind(nn::kMaskInput, rows);
+      }
+      if (!program.run()) throw Error("interrupted", ErrorKind::interrupted);
+      for (const Return& r : program.graph().returns) sums[r.name] += program.output(r.name).at(0);
+    }
+  };
+  if (model.has_averages()) {
+    model.with_averages(run);
+  } else {
+    run();
+  }
+  const auto rows = sums.find(nn::kRowsResult);
+  if (rows == sums.end() || rows->second == 0) throw Error("the evaluation saw no rows");
+  for (auto& [name, sum] : sums) {
+    if (name != nn::kRowsResult) sum /= rows->second;
+  }
+  return sums;
+}
+
+std::map<std::string, Tensor> predict(Model& model, const std::vector<NamedTensor>& inputs) {
+  model.prepare_prediction();
+  Program& program = model.prediction();
+  for (const NamedTensor& input : inputs) program.bind(input.name, input.tensor);
+  if (!program.run()) throw Error("interrupted", ErrorKind::interrupted);
+  std::map<std::string, Tensor> results;
+  for (const Return& r : program.graph().returns) results[r.name] = program.output(r.name).clone();
+  return results;
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,46 @@
+// ridgeline/train/estimator.h
+//
+// Training as scripts call it: by epochs over a data set (MindSpore's Model) or by steps over an input function
+// (TensorFlow's Estimator). Both are a Loop with its options filled in.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/api/dataset.h"
+#include "ridgeline/train/loop.h"
+
+namespace ridgeline::train {
+
+struct SinkOptions {
+  // Steps run on the device side without the host: `sink_size` at a time, which counts as an epoch, or with -1 all of
+  // the data set. Without sink mode every step comes back to the host.
+  bool dataset_sink_mode = true;
+  std::int64_t sink_size = -1;
+};
+
+// Trains for `epochs` passes (of sink_size steps where that is given) over the data set, which must know its size. The
+// model's training must be prepared. Returns the steps that are done.
+std::int64_t train_epochs(Model& model, std::int64_t epochs, const data::Dataset& dataset,
+                          std::initializer_list<Callback*> callbacks, const SinkOptions& sink = {});
+
+// Runs to step `max_steps` of what `input_fn` gives, with hooks.
+struct RunOptions {
+  std::int64_t iterations_per_loop = 1;
+  std::int64_t steps_per_epoch = 0;  // 0: the whole run is one epoch
+};
+using InputFunction = std::function<std::unique_ptr<Feed>()>;
+std::int64_t train_steps(Model& model, const InputFunction& input_fn, std::int64_t max_steps,
+                         std::initializer_list<Callback*> hooks, const RunOptions& options = {});
+
+// What the network's evaluation returns over the data set, divided by the rows, by name: {"top_1": 0.93, ...}. Uses the
+// averages of parameters where training keeps them. An Error for a data set without rows.
+std::map<std::string, double> evaluate(Model& model, const data::Dataset& dataset);
+// What the network's prediction returns for these inputs, by name.
+std::map<std::string, Tensor> predict(Model& model, const std::vector<NamedTensor>& inputs);
+
+}  // namespace ridgeline::train

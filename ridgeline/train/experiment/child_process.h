@@ -1,0 +1,19 @@
+// ridgeline/train/experiment/child_process.h
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ridgeline::train {
+
+struct ChildResult {
+  int code = 0;                 // exit code, or 128 + signal
+  std::int64_t peak_bytes = 0;  // largest resident size
+};
+
+// Runs a program to its end with standard output and error in a file (made anew) and no standard input. A signal from
+// the terminal reaches the child, too, and is left to it. An Error where it cannot be started.
+ChildResult run_child(const std::vector<std::string>& command, const std::string& output);
+
+}  // namespace ridgeline::train

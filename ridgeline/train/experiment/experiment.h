@@ -1,0 +1,38 @@
+// ridgeline/train/experiment/experiment.h
+//
+// An experiment varies one thing between trainings that are otherwise equal, and compares what they show. The table
+// holds those of the document that the recipe comes from; a sweep over any flag of `train` is one more.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ridgeline/train/report/report.h"
+
+namespace ridgeline::train {
+
+struct Variant {
+  std::string label;
+  std::vector<std::string> flags;  // of `train`, as they are written: "--fusion=False"
+};
+
+struct Experiment {
+  std::string name;               // a word of the command line
+  std::string what;               // one line
+  std::vector<Variant> variants;  // the others are compared with the first
+  ReportTable published;          // the document's own table; empty for what it does not have
+};
+
+std::span<const Experiment> experiments();
+// An Error names the nearest one.
+const Experiment& experiment_named(const std::string& name);
+
+// With the variants of these labels alone, in the experiment's order. An Error for a label that it does not have.
+Experiment only(Experiment experiment, const std::vector<std::string>& labels);
+
+// One variant for each combination of values: "lr=0.01,0.03" and "momentum=0.9,0.8" make four. An Error for a text that
+// names no flag or no value, and for a flag that is given twice.
+Experiment sweep(const std::vector<std::string>& flags);
+
+}  // namespace ridgeline::train

@@ -1,0 +1,112 @@
+#include "ridgeline/train/experiment/run_experiment.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cctype>
+#include <filesystem>
+#include <sstream>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/core/printable.h"
+#include "ridgeline/train/experiment/child_process.h"
+#include "ridgeline/train/interrupt.h"
+
+namespace ridgeline::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kUsage = 2, kInterrupted = 130;
+
+// A folder's name from a label: letters, digits, dots and hyphens.
+std::string folder_name(const std::string& label) {
+  std::string name;
+  for (char c : label) name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' ? c : '_';
+  return name;
+}
+
+std::string last_line(const std::string& path) {
+  std::string last;
+  std::istringstream text(is_regular_file(path) ? read_file(path) : "");
+  for (std::string line; std::getline(text, line);)
+    if (!line.empty()) last = line;
+  return printable(last);
+}
+
+// What a finished run leaves beside its log: its command, and the bytes that it took.
+struct Finished {
+  std::string path;
+
+  bool read(const std::string& command, std::int64_t& peak_bytes) const {
+    if (!is_regular_file(path)) return false;
+    std::istringstream text(read_file(path));
+    std::string line;
+    return std::getline(text, line) && line == command && static_cast<bool>(text >> peak_bytes);
+  }
+  void write(const std::string& command, std::int64_t peak_bytes) const {
+    write_file_atomically(path, fmt::format("{}\n{}\n", command, peak_bytes));
+  }
+};
+
+ExperimentRun run_one(const Variant& variant, std::uint64_t seed, const std::string& folder,
+                      const ExperimentOptions& options, int& code) {
+  ExperimentRun run;
+  run.directory = (fs::path(folder) / fmt::format("{}-{}", folder_name(variant.label), seed)).string();
+  run.command = {options.program, "train"};
+  run.command.insert(run.command.end(), options.flags.begin(), options.flags.end());
+  run.command.insert(run.command.end(), variant.flags.begin(), variant.flags.end());
+  run.command.push_back(fmt::format("--seed={}", seed));
+  run.command.push_back("--log_dir=" + run.directory);
+  const std::string text = printable(fmt::format("{}", fmt::join(run.command, " ")));
+  const Finished finished{run.directory + "/finished"};
+  code = 0;
+  if (finished.read(text, run.peak_bytes)) return run;
+  options.say(text);
+  fs::remove_all(run.directory);  // of another command, or not come to its end
+  make_directories(run.directory);
+  const std::string output = run.directory + "/output.txt";
+  const ChildResult child = run_child(run.command, output);
+  code = child.code;
+  run.peak_bytes = child.peak_bytes;
+  if (code == 0) {
+    if (!options.keep_checkpoints)
+      for (const std::string& file : glob_files(glob_escape(run.directory) + "/model.ckpt-*.safetensors"))
+        fs::remove(file);
+    finished.write(text, run.peak_bytes);
+  } else {
+    run.failure = last_line(output);
+    if (run.failure.empty()) run.failure = fmt::format("ended with {}", code);
+  }
+  return run;
+}
+
+}  // namespace
+
+ExperimentResult run_experiment(const Experiment& experiment, const ExperimentOptions& options) {
+  const InterruptGuard guard;
+  ExperimentResult result{experiment, options.seeds,
+                          std::vector<std::vector<ExperimentRun>>(experiment.variants.size())};
+  const std::string folder = (fs::path(options.out) / experiment.name).string();
+  bool first = true;
+  for (std::uint64_t seed : options.seeds) {  // all variants of one seed before the next: a table early
+    for (std::size_t v = 0; v < experiment.variants.size(); ++v) {
+      int code = 0;
+      result.runs[v].push_back(run_one(experiment.variants[v], seed, folder, options, code));
+      const ExperimentRun& run = result.runs[v].back();
+      if (code == kInterrupted || interrupted()) {
+        throw Error(fmt::format("[experiment] {}: interrupted; the same command goes on with the runs that are open",
+                                experiment.name),
+                    ErrorKind::interrupted);
+      }
+      if (first && code == kUsage)
+        throw Error("[experiment] the first run was refused: " + run.failure, ErrorKind::usage);
+      if (!run.failure.empty()) options.say("failed: " + run.failure);
+      first = false;
+    }
+  }
+  return result;
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,61 @@
+// ridgeline/train/feed.h
+//
+// Where the inputs of steps come from: a data set, one fixed batch, or a function of one's own. Owned by whoever runs
+// the loop. One thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ridgeline/compile/program.h"
+#include "ridgeline/data/runtime/iterator.h"
+#include "ridgeline/nn/network.h"
+
+namespace ridgeline::train {
+
+class Feed {
+ public:
+  virtual ~Feed() = default;
+  // Binds the inputs of the next step; what was bound before may go back to its owner. False: there is no more.
+  virtual bool bind_next(Program& program) = 0;
+  // Where the data stand behind the step that was fed last, as checkpoints keep it (JSON); empty: they have no place.
+  virtual std::string state() const { return {}; }
+};
+
+// Batches of a data set, without a copy.
+class DatasetFeed : public Feed {
+ public:
+  // `columns` as in nn::Network. By default the data set is repeated for as long as the run lasts (epochs of the
+  // options: kForever).
+  DatasetFeed(const data::Dataset& dataset, data::IteratorOptions options, std::vector<nn::InputColumn> columns);
+  DatasetFeed(const data::Dataset& dataset, std::vector<nn::InputColumn> columns)
+      : DatasetFeed(dataset, {.epochs = data::kForever}, std::move(columns)) {}
+
+  bool bind_next(Program& program) override;
+  std::string state() const override;
+  data::Iterator& iterator() { return iterator_; }
+
+ private:
+  data::Iterator iterator_;
+  std::vector<nn::InputColumn> columns_;
+  Trace* trace_;
+  std::optional<data::Batch> batch_;  // bound
+};
+
+// Binds what the function binds.
+class FunctionFeed : public Feed {
+ public:
+  explicit FunctionFeed(std::function<bool(Program&)> bind) : bind_(std::move(bind)) {}
+  bool bind_next(Program& program) override { return bind_(program); }
+
+ private:
+  std::function<bool(Program&)> bind_;
+};
+
+// The columns of a batch to the inputs of a program; those in `others` are bound by the caller.
+void bind_columns(Program& program, const data::Batch& batch, const std::vector<nn::InputColumn>& columns,
+                  const std::vector<std::string>& others = {});
+
+}  // namespace ridgeline::train

@@ -1,0 +1,112 @@
+#include "ridgeline/train/loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/train/interrupt.h"
+
+namespace ridgeline::train {
+
+Loop::Loop(Model& model, Feed& feed, const LoopOptions& options)
+    : options_(options),
+      context_(model, feed, model.global_step(), options.total_steps,
+               std::max<std::int64_t>(1, options.steps_per_epoch)) {
+  watches_overflows_ = model.training().graph().find_return(nn::kOverflowsResult) != kNoValue;
+  if (options.loop < 1) throw Error(fmt::format("a loop of {} steps; 1 or more are meant", options.loop));
+}
+
+const RunContext& Loop::run(std::span<Callback* const> callbacks) {
+  const auto each = [&](void (Callback::*hook)(RunContext&)) {
+    for (Callback* callback : callbacks) (callback->*hook)(context_);
+  };
+  each(&Callback::begin);
+  bool in_epoch = false;
+  while (!context_.stopping() && !context_.last()) {
+    if (!in_epoch) {
+      context_.epoch_ = context_.step_ / context_.steps_per_epoch_ + 1;
+      each(&Callback::epoch_begin);
+      in_epoch = true;
+    }
+    each(&Callback::step_begin);
+    if (context_.stopping()) break;
+    run_to(next_stop(callbacks));
+    each(&Callback::step_end);
+    if (data_error_) std::rethrow_exception(data_error_);
+    if (context_.reason() == StopReason::not_finite) {
+      throw Error(fmt::format("step {}: Invalid loss ({}), terminating training.", context_.step(), context_.loss()));
+    }
+    if (context_.finished_epoch()) {
+      each(&Callback::epoch_end);
+      in_epoch = false;
+    }
+  }
+  each(&Callback::end);
+  return context_;
+}
+
+void Loop::run_to(std::int64_t stop) {
+  Model& model = context_.model_;
+  // A step may take several runs, and some runs may not count: then the model itself counts the steps.
+  const std::int64_t runs = (stop - context_.step_) * model.runs_per_step() - model.runs_done();
+  const auto begin = std::chrono::steady_clock::now();
+  const std::int64_t done = model.training().run_loop(runs, [&] { return feed(); });
+  context_.loop_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  context_.loop_steps_ = done / model.runs_per_step();
+  context_.loop_begin_ = context_.step_;
+  context_.step_ = model.may_keep_step() ? model.global_step() : context_.step_ + done;
+  if (context_.step_ > context_.loop_begin_) context_.epoch_ = (context_.step_ - 1) / context_.steps_per_epoch_ + 1;
+  if (!finite()) {
+    context_.reason_ = StopReason::not_finite;  // before anything else that may have stopped it
+  } else if (data_error_) {
+    context_.reason_ = StopReason::bad_data;
+  } else if (interrupted() || model.session().stop_flag()) {
+    context_.stop(StopReason::interrupted);
+  }
+  RIDGELINE_CHECK(done == runs || context_.stopping(), "the loop ended early");
+}
+
+// Binds the next batch; the previous one goes back to its owner. False: the run stops here.
+bool Loop::feed() {
+  if (interrupted() || !finite()) return false;
+  try {
+    if (!context_.feed_.bind_next(context_.model_.training())) {
+      context_.stop(StopReason::no_data);
+      return false;
+    }
+  } catch (const Error&) {
+    data_error_ = std::current_exception();  // thrown on when the steps before it are dealt with
+    return false;
+  }
+  context_.has_outputs_ = true;
+  return true;
+}
+
+// Of the last step. Costs nothing: what a program on this device returns lies in the host's memory.
+bool Loop::finite() const {
+  if (!context_.has_outputs_) return true;
+  if (watches_overflows_) {
+    const double overflows = context_.value(nn::kOverflowsResult);
+    if (overflows > optim::kMostOverflows) {
+      throw Error(fmt::format("Dynamic loss scale Continuous overflow {} times, has exceeded maximum threshold.",
+                              static_cast<std::int64_t>(overflows)));
+    }
+    if (overflows > 0) return true;  // the step changed nothing
+  }
+  if (!options_.stop_if_not_finite) return true;
+  return std::isfinite(context_.value(nn::kLossResult)) && std::isfinite(context_.value(nn::kTotalLossResult));
+}
+
+std::int64_t Loop::next_stop(std::span<Callback* const> callbacks) const {
+  const std::int64_t step = context_.step_;
+  std::int64_t stop = std::min(context_.total_steps_, next_multiple(step, options_.loop));
+  if (options_.cut_at_epochs) stop = std::min(stop, next_multiple(step, context_.steps_per_epoch_));
+  for (const Callback* callback : callbacks) stop = std::min(stop, callback->next_stop(step));
+  RIDGELINE_CHECK(stop > step, "a callback stops the loop where it is");
+  return stop;
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,55 @@
+// ridgeline/train/loop.h
+//
+// Runs the steps of a model: batches from a feed into the compiled step, in loops of several steps without the host
+// that are cut where a callback wants the host, so that nothing depends on their length. Owns nothing beyond run().
+//
+//   Model model(session, network);
+//   model.prepare_training({.optimizer = optim::Adam{}, .schedule = optim::Constant{1e-3}});
+//   DatasetFeed feed(dataset, network.columns);
+//   Loop(model, feed, {.total_steps = 1000, .steps_per_epoch = dataset.size()}).run({&monitor, &saver});
+#pragma once
+
+#include <exception>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "ridgeline/train/callback.h"
+
+namespace ridgeline::train {
+
+struct LoopOptions {
+  std::int64_t total_steps = 0;  // the run ends behind this step, whichever it began at
+  std::int64_t steps_per_epoch = 1;
+  std::int64_t loop = 100;    // most steps without the host, on the grid of its multiples
+  bool cut_at_epochs = true;  // whether loops end where epochs do; else epoch_end comes behind the loop that ends it
+  // A loss that is not finite ends the run at its step with an Error.
+  bool stop_if_not_finite = true;
+};
+
+class Loop {
+ public:
+  // The model's training must be prepared.
+  Loop(Model& model, Feed& feed, const LoopOptions& options);
+
+  // From the model's global_step to the last step, or until somebody stops it: a callback, set_interrupted(), the end
+  // of the data. What the feed throws, and a loss that is not finite, are thrown on when step_end was called for the
+  // steps before. Returns the context as it is at the end.
+  const RunContext& run(std::span<Callback* const> callbacks);
+  const RunContext& run(std::initializer_list<Callback*> callbacks) {
+    return run(std::span<Callback* const>(callbacks.begin(), callbacks.size()));
+  }
+
+ private:
+  bool feed();
+  bool finite() const;
+  void run_to(std::int64_t stop);
+  std::int64_t next_stop(std::span<Callback* const> callbacks) const;
+
+  LoopOptions options_;
+  RunContext context_;
+  bool watches_overflows_ = false;
+  std::exception_ptr data_error_;
+};
+
+}  // namespace ridgeline::train

@@ -1,0 +1,183 @@
+#include "ridgeline/train/model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ridgeline/compile/phase.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/threads.h"
+
+namespace ridgeline::train {
+namespace {
+
+ValueKind kind_of(const nn::ParameterSpec& spec) { return spec.trainable() ? ValueKind::param : ValueKind::state; }
+
+}  // namespace
+
+Model::Model(Session& session, nn::Network network, ModelSettings settings)
+    : session_(session), network_(std::move(network)), settings_(std::move(settings)) {}
+
+CompileOptions Model::compile_options(const char* part) const {
+  CompileOptions options = settings_.compile;
+  if (!options.dump_directory.empty()) options.dump_directory += std::string("/") + part;
+  return options;
+}
+
+// Behind compilation, which refuses what does not fit into memory: drawing large parameters takes long.
+void Model::declare(const nn::Step& step) {
+  const ComputeScope team(session_.compute_threads());
+  const Phase phase(session_, "draw parameters");
+  for (const nn::ParameterSpec& spec : step.parameters) {
+    const bool known =
+        std::any_of(parameters_.begin(), parameters_.end(), [&](const auto& p) { return p.name == spec.name; });
+    if (known) continue;
+    parameters_.push_back(spec);
+    if (spec.init.zeros())
+      session_.parameters().set_zeros(spec.name, {spec.dtype, spec.shape}, kind_of(spec));
+    else
+      session_.parameters().set(spec.name, nn::initialize(spec, settings_.seed), kind_of(spec));
+  }
+}
+
+CompileOptions Model::training_options(const Graph& graph, const PrecisionPolicy& precision, const char* part) const {
+  CompileOptions options = compile_options(part);
+  options.precision = precision;
+  const std::string exact = std::string(nn::kExactScope) + "/";
+  if (std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& n) { return n.name.starts_with(exact); })) {
+    options.precision.keep.emplace_back(nn::kExactScope);
+  }
+  return options;
+}
+
+void Model::prepare_training(const nn::TrainingOptions& options, const PrecisionPolicy* precision) {
+  nn::Step step = [&] {
+    const Phase phase(session_, "build the step");
+    return nn::build_training_step(network_, options, settings_.seed);
+  }();
+  training_ = compile(step.graph, session_,
+                      training_options(step.graph, precision ? *precision : settings_.compile.precision, "training"));
+  declare(step);
+  averages_ = std::move(step.averages);
+  begin_averages();
+  runs_per_step_ = options.gradients.accumulate;
+  may_keep_step_ = options.gradients.may_keep_step();
+  training_graph_ = std::move(step.graph);
+}
+
+void Model::recompile_training(const PrecisionPolicy& precision) {
+  RIDGELINE_CHECK(training_ != nullptr, "there is no training to compile again");
+  training_.reset();  // its memory is free before that of the next one is taken
+  training_ = compile(training_graph_, session_, training_options(training_graph_, precision, "training_again"));
+}
+
+// Averages begin with the values that their parameters begin with, drawn or loaded.
+void Model::begin_averages() {
+  for (const nn::Step::Average& average : averages_) {
+    session_.parameters().set(average.name, session_.parameters().get(average.parameter), ValueKind::state);
+  }
+}
+
+void Model::swap_averages() {
+  ParameterStore& store = session_.parameters();
+  for (const nn::Step::Average& average : averages_) {
+    const Tensor parameter = store.get(average.parameter), mean = store.get(average.name);
+    store.set(average.parameter, mean, ValueKind::param);
+    store.set(average.name, parameter, ValueKind::state);
+  }
+}
+
+void Model::with_averages(FunctionRef<void()> body) {
+  // Back again whatever the body throws.
+  struct Swapped {
+    explicit Swapped(Model& m) : model(m) { model.swap_averages(); }
+    ~Swapped() { model.swap_averages(); }
+    Model& model;
+  };
+  const Swapped swapped(*this);
+  body();
+}
+
+LaunchCounts Model::count_unfused() {
+  CompileOptions options = compile_options("training");
+  options.fusion = false;
+  options.dump_directory.clear();
+  return count_launches(training_graph_, session_, options);
+}
+
+void Model::prepare_evaluation() {
+  if (evaluation_) return;
+  const nn::Step step = nn::build_evaluation_step(network_);
+  evaluation_ = compile(step.graph, session_, compile_options("evaluation"));
+  declare(step);
+}
+
+void Model::prepare_prediction() {
+  if (prediction_) return;
+  const nn::Step step = nn::build_prediction_step(network_);
+  prediction_ = compile(step.graph, session_, compile_options("prediction"));
+  declare(step);
+}
+
+std::int64_t Model::global_step() const { return session_.parameters().get(nn::kGlobalStep).data<std::int64_t>()[0]; }
+
+std::int64_t Model::runs_done() const {
+  if (runs_per_step_ == 1) return 0;
+  return static_cast<std::int64_t>(session_.parameters().get(nn::kMicroStep).data<float>()[0]);
+}
+
+std::vector<NamedTensor> Model::to_file() const {
+  std::vector<NamedTensor> tensors;
+  for (const nn::ParameterSpec& spec : parameters_) {
+    tensors.push_back({spec.name, ridgeline::to_file(spec, session_.parameters().get(spec.name))});
+  }
+  return tensors;
+}
+
+void Model::load(const SafetensorsFile& file) {
+  // Without training, averages stand for the parameters.
+  const auto stored_name = [&](const nn::ParameterSpec& spec) {
+    const std::string average = optim::slot_name(spec.name, nn::kAverageSlot);
+    return !training_ && spec.trainable() && file.has(average) ? average : spec.name;
+  };
+  for (const nn::ParameterSpec& spec : parameters_) {
+    if (!file.has(spec.name)) {
+      throw Error(fmt::format("[checkpoint] {}: has no tensor {} of model {}: it belongs to another model", file.path(),
+                              spec.name, network_.name));
+    }
+  }
+  for (const nn::ParameterSpec& spec : parameters_) {
+    const Tensor& stored = file.tensor(stored_name(spec));
+    if (stored.shape() != file_shape(spec)) {
+      throw Error(fmt::format("[checkpoint] {}: {} is {}{}, but {} in the model", file.path(), spec.name,
+                              name_of(stored.dtype()), stored.shape().to_string(), file_shape(spec).to_string()));
+    }
+    session_.parameters().set(spec.name, from_file(spec, stored), kind_of(spec));
+  }
+}
+
+WeightMatch Model::load_weights(const std::string& path, std::span<const std::string> exclude,
+                                    std::string_view advice) {
+  const SafetensorsFile file(path);
+  std::vector<nn::ParameterSpec> wanted;
+  for (const nn::ParameterSpec& spec : parameters_) {
+    if (spec.role == nn::ParameterRole::trainable || spec.role == nn::ParameterRole::statistic) wanted.push_back(spec);
+  }
+  WeightMatch match = match_weights(wanted, file.tensors(), exclude);
+  if (!match.mismatched.empty()) {
+    throw Error(fmt::format("[restore] {}: shapes differ: {} ({})", path, fmt::join(match.mismatched, "; "), advice));
+  }
+  if (match.loaded.empty()) {
+    throw Error(fmt::format("[restore] {}: none of its {} tensors belongs to model {} (the first is {}, wanted is {})",
+                            path, file.tensors().size(), network_.name,
+                            file.tensors().empty() ? "missing" : file.tensors().front().name, wanted.front().name));
+  }
+  for (const nn::ParameterSpec& spec : wanted) {
+    const auto it = match.tensors.find(spec.name);
+    if (it != match.tensors.end()) session_.parameters().set(spec.name, it->second, kind_of(spec));
+  }
+  begin_averages();
+  return match;
+}
+
+}  // namespace ridgeline::train

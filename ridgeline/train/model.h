@@ -1,0 +1,85 @@
+// ridgeline/train/model.h
+//
+// A network in a session: its parameters in the store, and the programs that use them, compiled when first needed.
+// Borrows the session, which must live longer. One thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ridgeline/compile/compile.h"
+#include "ridgeline/compile/weights.h"
+#include "ridgeline/core/function_ref.h"
+#include "ridgeline/nn/training_step.h"
+
+namespace ridgeline::train {
+
+struct ModelSettings {
+  std::uint64_t seed = 1;  // of initial parameters and dropout
+  // A dump directory gets a folder for each part: training, evaluation, prediction.
+  CompileOptions compile = {};
+};
+
+class Model {
+ public:
+  Model(Session& session, nn::Network network, ModelSettings settings = {});
+
+  // Compiles the step, makes slots and global_step, and draws the initial parameters.
+  // `precision`: of the training step, where it is not that of the settings.
+  void prepare_training(const nn::TrainingOptions& options, const PrecisionPolicy* precision = nullptr);
+  // Of the training step without fusion, which is not made. After prepare_training().
+  LaunchCounts count_unfused();
+  void prepare_evaluation();
+  void prepare_prediction();
+  Program& prediction() { return *prediction_; }
+  Program& training() { return *training_; }
+  Program& evaluation() { return *evaluation_; }
+
+  std::int64_t global_step() const;
+  // Runs of the training program that make a step, and how many of them are done of the one that is begun.
+  std::int64_t runs_per_step() const { return runs_per_step_; }
+  std::int64_t runs_done() const;
+  // Whether a run may leave global_step as it is (accumulation, overflows).
+  bool may_keep_step() const { return may_keep_step_; }
+  // Whether training keeps averages of the parameters; while `body` runs, parameters have their values.
+  bool has_averages() const { return !averages_.empty(); }
+  void with_averages(FunctionRef<void()> body);
+  // The training step in another precision from now on, over the same parameters, slots and counters.
+  void recompile_training(const PrecisionPolicy& precision);
+  // Everything a checkpoint holds, in file form, in the order of declaration.
+  std::vector<NamedTensor> to_file() const;
+  // Sets every parameter, statistic and slot from a checkpoint's tensors; anything missing or of another shape is an
+  // Error that names it. Without training, slots and counters in the file are passed over.
+  void load(const SafetensorsFile& file);
+  // Sets what matches; returns the lists for the log. An Error if nothing matches or a shape differs; `advice` says
+  // there what its reader can do.
+  WeightMatch load_weights(const std::string& path, std::span<const std::string> exclude, std::string_view advice);
+
+  const nn::Network& network() const { return network_; }
+  Session& session() const { return session_; }
+
+ private:
+  void declare(const nn::Step& step);
+  void begin_averages();
+  void swap_averages();
+  CompileOptions compile_options(const char* part) const;
+  CompileOptions training_options(const Graph& graph, const PrecisionPolicy& precision, const char* part) const;
+
+  Session& session_;
+  nn::Network network_;
+  ModelSettings settings_;
+  std::vector<nn::ParameterSpec> parameters_;
+  std::vector<nn::Step::Average> averages_;
+  std::int64_t runs_per_step_ = 1;
+  bool may_keep_step_ = false;
+  Graph training_graph_;  // as it was built
+  std::unique_ptr<Program> training_;
+  std::unique_ptr<Program> evaluation_;
+  std::unique_ptr<Program> prediction_;
+};
+
+}  // namespace ridgeline::train

@@ -1,0 +1,36 @@
+// ridgeline/train/report/report.h
+//
+// A report: tables, and curves of runs, as one HTML page that opens from disk (no network, no other file), as Markdown
+// or as CSV. Every number in it comes from the runs that it is given.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ridgeline/train/report/run_log.h"
+
+namespace ridgeline::train {
+
+struct ReportTable {
+  std::string heading;
+  std::string note;  // below the heading; may be empty
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;  // as many cells as columns; numbers as text
+};
+
+struct Report {
+  std::string title;
+  std::vector<ReportTable> tables;
+  std::vector<RunLog> runs;  // curves are drawn of those
+};
+
+// The runs side by side: accuracy, loss, speed and time of each beside the first one's, the settings that differ, the
+// settings that all share, and what each log says before its first step.
+Report compare_runs(std::vector<RunLog> runs);
+
+std::string to_html(const Report& report);
+std::string to_markdown(const Report& report);
+// The tables alone, each below a line with its heading (RFC 4180).
+std::string to_csv(const Report& report);
+
+}  // namespace ridgeline::train

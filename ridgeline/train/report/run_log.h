@@ -1,0 +1,46 @@
+// ridgeline/train/report/run_log.h
+//
+// What a run left in its log directory, for those who compare runs: the lines of metrics.jsonl, the settings in the
+// newest checkpoint's information, and what its log says before the first step. Nothing here reads weights.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ridgeline::train {
+
+// Times are seconds since 1970; accuracies are percent.
+struct TrainPoint {
+  std::int64_t step = 0;
+  double epoch = 0, loss = 0, total_loss = 0, lr = 0, images_per_second = 0, time = 0;
+};
+struct EvaluationPoint {
+  std::int64_t step = 0;
+  double epoch = 0, top_1 = 0, top_5 = 0, loss = 0, time = 0;
+  std::int64_t rows = 0;
+};
+
+struct RunLog {
+  std::string directory;
+  std::string name;  // the end of the directory that tells it from the other runs
+  std::vector<TrainPoint> steps;
+  std::vector<EvaluationPoint> evaluations;
+  std::int64_t bad_samples = 0;
+  std::vector<std::pair<std::string, std::string>> settings;  // of the newest checkpoint; empty where there is none
+  std::vector<std::string> opening;                           // lines of the log before the first step
+
+  // Seconds from the first line to the last; pauses of a run that was continued count.
+  double seconds() const;
+  // The middle one of the lines' images per second; 0 without lines.
+  double images_per_second() const;
+};
+
+// An Error for a directory that holds no metrics.jsonl, and for one whose lines cannot be read (which file, which
+// line).
+RunLog read_run_log(const std::string& directory);
+// The same for several, with names that differ.
+std::vector<RunLog> read_run_logs(const std::vector<std::string>& directories);
+
+}  // namespace ridgeline::train

@@ -1,0 +1,63 @@
+// A report as Markdown and as CSV.
+#include <algorithm>
+
+#include "ridgeline/train/report/report.h"
+
+namespace ridgeline::train {
+namespace {
+
+std::string markdown_cell(const std::string& text) {
+  std::string cell;
+  for (char c : text) {
+    if (c == '|' || c == '\\') cell += '\\';
+    cell += c == '\n' ? ' ' : c;
+  }
+  return cell;
+}
+
+void markdown_row(const std::vector<std::string>& cells, std::string& out) {
+  out += "|";
+  for (const std::string& cell : cells) out += " " + markdown_cell(cell) + " |";
+  out += "\n";
+}
+
+void csv_row(const std::vector<std::string>& cells, std::string& out) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) out += ",";
+    if (cells[i].find_first_of(",\"\r\n") == std::string::npos) {
+      out += cells[i];
+      continue;
+    }
+    out += '"';
+    for (char c : cells[i]) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+    out += '"';
+  }
+  out += "\r\n";
+}
+
+}  // namespace
+
+std::string to_markdown(const Report& report) {
+  std::string out = "# " + report.title + "\n";
+  for (const ReportTable& table : report.tables) {
+    out += "\n## " + table.heading + "\n\n";
+    if (!table.note.empty()) out += table.note + "\n\n";
+    markdown_row(table.columns, out);
+    markdown_row(std::vector<std::string>(table.columns.size(), "---"), out);
+    for (const auto& row : table.rows) markdown_row(row, out);
+  }
+  return out;
+}
+
+std::string to_csv(const Report& report) {
+  std::string out;
+  for (const ReportTable& table : report.tables) {
+    if (!out.empty()) out += "\r\n";
+    csv_row({table.heading}, out);
+    csv_row(table.columns, out);
+    for (const auto& row : table.rows) csv_row(row, out);
+  }
+  return out;
+}
+
+}  // namespace ridgeline::train

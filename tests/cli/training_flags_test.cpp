@@ -1,0 +1,74 @@
+// What happens between backward pass and update, stepped precision and run configurations, as flags of `train`.
+#include <filesystem>
+
+#include "ridgeline/core/file.h"
+#include "tests/support/files.h"
+#include "tests/support/program.h"
+#include "tests/support/temporary_directory.h"
+
+namespace ridgeline {
+namespace {
+
+using testing::expect;
+
+testing::Outcome run(const std::string& words) {
+  return testing::run_shell(std::string(RIDGELINE_BINARY) + " " + words);
+}
+
+const std::string& root() {
+  static const std::string path = testing::temporary_directory() + "/training_flags";
+  return path;
+}
+
+std::string small(const std::string& log_dir) {
+  return "train --synthetic --model=linear --image_size=8 --num_classes=3 --batch_size=4 --max_train_steps=10 "
+         "--warmup_epochs=0 --lr=0.001 --log_dir=" +
+         root() + "/" + log_dir + " ";
+}
+
+TEST(TrainingFlags, RandomPixelsTrainWithoutAMode) {
+  expect(run(small("alone")), 0, {"training steps: 10\n", "step:    10"});
+  expect(run(small("alone") + "--mode=train_and_evaluate"), 2, {"--synthetic has no validation part"});
+}
+
+TEST(TrainingFlags, SteppedPrecisionShowsItsPhases) {
+  expect(run(small("stepped") + "--iterations_per_loop=1 --accelerate_train_mode='fast1|step|0.5'"), 0,
+         {"accelerate_train_mode is experimental", "trigger recompile when step is 5\n", "5 steps in fast1 precision",
+          "5 steps in the original one"});
+  expect(run(small("loss") + "--accelerate_train_mode='fast|loss'"), 2,
+         {"TARGET_LOSS is not set, which is needed when accelarate by loss"});
+  expect(run(small("bad") + "--accelerate_train_mode=fast"), 2, {"Format of accelerate_train_mode is invalid: fast"});
+  expect(run(small("bad") + "--accelerate_train_mode='fast|step' --precision_mode=force_fp16"), 2,
+         {"accelerate fast_value:fast is not support with PRECISION_MODE: force_fp16"});
+  expect(run(small("bad") + "--final_loss=2"), 2, {"--final_loss needs --accelerate_train_mode by loss"});
+}
+
+TEST(TrainingFlags, GradientsAreScaledClippedAndAccumulated) {
+  expect(run(small("all") + "--accumulate_steps=2 --loss_scale=dynamic --clip_norm=1 --clip_value=0.5 --ema=0.9"), 0,
+         {"step:    10"});
+  expect(run(small("level") + "--amp_level=O2"), 0, {"amp_level O2: batch norms stay f32, a dynamic loss scale"});
+  expect(run(small("bad") + "--amp_level=O4"), 2, {"unknown amp_level 'O4' (allowed: O0, O1, O2, O3, auto)"});
+  expect(run(small("bad") + "--amp_level=O1 --precision_mode=force_fp16"), 2, {"can not be assigned at the same time"});
+  expect(run(small("bad") + "--loss_scale=0.5"), 2, {"loss scale must be at least 1."});
+  expect(run(small("bad") + "--loss_scale=dynamo"), 2, {"'dynamo' is no loss scale", "dynamic,INIT,FACTOR,WINDOW"});
+  expect(run(small("bad") + "--accumulate_steps=0"), 2, {"accumulate is 0; 1 or more is meant"});
+  expect(run(small("bad") + "--ema=1"), 2, {"--ema=1 is out of range (allowed: [0, 1))"});
+  expect(run(small("bad") + "--early_stopping=2"), 2, {"--early_stopping needs evaluations"});
+}
+
+TEST(TrainingFlags, ARunConfigurationComesBeforeOtherFlags) {
+  std::filesystem::create_directories(root());
+  const std::string path = root() + "/run.json";
+  write_file_atomically(path, R"({"model_dir": ")" + root() + R"(/configured", "save_checkpoints_steps": 5,
+    "hcom_parallel": true, "session_config": {"intra_op_parallelism_threads": 1}})");
+  const std::string words = "train --run_config=" + path +
+                            " --synthetic --model=linear --image_size=8 --num_classes=3 --batch_size=4 "
+                            "--max_train_steps=10 --warmup_epochs=0 --lr=0.001";
+  expect(run(words), 0, {"warning: hcom_parallel has no effect: there is one rank", "1 threads", "/configured/"});
+  EXPECT_TRUE(std::filesystem::exists(root() + "/configured/model.ckpt-5.safetensors"));
+  write_file_atomically(path, R"({"aoe_mode": "2"})");
+  expect(run(words), 2, {"[run_config] " + path + ": aoe_mode is not supported"});
+}
+
+}  // namespace
+}  // namespace ridgeline

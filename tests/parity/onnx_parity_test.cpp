@@ -1,0 +1,101 @@
+// Every model as an ONNX file: accepted by onnx's checker, and with our logits in onnxruntime, for another number of
+// rows than the graph was built with. RIDGELINE_ONNX_PYTHON names an interpreter that has onnx and onnxruntime.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ridgeline/core/random.h"
+#include "ridgeline/infer/onnx.h"
+#include "ridgeline/infer/predictor.h"
+#include "ridgeline/nn/prediction_model.h"
+#include "tests/parity/torch.h"
+
+namespace ridgeline::nn {
+namespace {
+
+constexpr std::int64_t kRows = 3;
+
+Tensor images_of(ImageForm form, std::int64_t size) {
+  SampleRandom random(philox_key(20, "onnx images"), 0, 0);
+  Tensor images(form == ImageForm::u8 ? DType::u8 : DType::f32, {kRows, size, size, 3});
+  for (std::int64_t i = 0; i < images.elements(); ++i)
+    images.set(i, form == ImageForm::u8 ? static_cast<double>(random.integer(0, 255)) : random.normal());
+  return images;
+}
+
+Tensor planes_of(const Tensor& images) {
+  if (images.dtype() == DType::u8) return images;
+  const Shape& s = images.shape();
+  Tensor planes(DType::f32, {s[0], s[3], s[1], s[2]});
+  for (std::int64_t n = 0; n < s[0]; ++n)
+    for (std::int64_t p = 0; p < s[1] * s[2]; ++p)
+      for (std::int64_t c = 0; c < s[3]; ++c)
+        planes.set((n * s[3] + c) * s[1] * s[2] + p, images.at((n * s[1] * s[2] + p) * s[3] + c));
+  return planes;
+}
+
+class OnnxParity : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(OnnxParity, TheOfficialRuntimeGivesOurLogits) {
+  const char* python = std::getenv("RIDGELINE_ONNX_PYTHON");
+  if (python == nullptr) GTEST_SKIP() << "RIDGELINE_ONNX_PYTHON names no interpreter with onnx and onnxruntime";
+  const ModelInfo& info = model_named(GetParam());
+  // One size where every pool divides, and one where adaptive pooling takes slices.
+  for (const std::int64_t size :
+       {std::int64_t{info.image_size}, std::int64_t{std::max(info.image_size / 2 + 15, 40)}}) {
+    for (const ImageForm form : {ImageForm::u8, ImageForm::f32}) {
+      StepOptions options{.model = &info, .batch_size = 1, .image_size = size, .images = form};
+      options.model_options.num_classes = 11;
+      const Step step = build_prediction_step(options);
+      infer::Model model{.name = GetParam(), .graph = step.graph, .tensors = {}};
+      for (const ParameterSpec& spec : step.parameters) {
+        Tensor value = initialize(spec, 5);
+        // Kernels of single channels are drawn so small that, without training, nothing of the image comes through.
+        if (spec.shape.rank() == 4 && spec.shape[3] == 1)
+          for (std::int64_t i = 0; i < value.elements(); ++i)
+            value.set(i, value.at(i) * std::sqrt(static_cast<double>(spec.shape[0])));
+        // Not those of a new model, and not such that every unit is dead.
+        if (spec.name.ends_with("running_mean"))
+          for (std::int64_t i = 0; i < value.elements(); ++i) value.set(i, 0.02 * static_cast<double>(i % 11 - 5));
+        if (spec.name.ends_with("running_var"))
+          for (std::int64_t i = 0; i < value.elements(); ++i) value.set(i, 0.7 + 0.05 * static_cast<double>(i % 13));
+        model.tensors.push_back({spec.name, value});
+      }
+      const Tensor images = images_of(form, size);
+      const testing::TemporaryFolder folder;
+      infer::write_onnx(folder.file("m.onnx"), model);
+      write_safetensors(folder.file("input.safetensors"), {{"images", planes_of(images)}});
+      const std::string command = std::string("'") + python +
+                                  "' '" RIDGELINE_SOURCE_DIR "/tests/parity/onnx_logits.py' '" + folder.file("m.onnx") +
+                                  "' '" + folder.file("input.safetensors") + "' '" + folder.file("output.safetensors") +
+                                  "' > '" + folder.file("log") + "' 2>&1";
+      ASSERT_EQ(std::system(command.c_str()), 0) << read_file(folder.file("log"));
+      const SafetensorsFile theirs(folder.file("output.safetensors"));
+      infer::Predictor predictor(model, {.batch_size = 2});
+      const infer::Prediction ours = predictor.predict(images);
+      double largest = 0, difference = 0, spread = 0;
+      ASSERT_EQ(ours.logits.shape(), theirs.tensor("logits").shape());
+      for (std::int64_t i = 0; i < ours.logits.elements(); ++i) {
+        largest = std::max(largest, std::fabs(ours.logits.at(i)));
+        spread = std::max(spread, std::fabs(ours.logits.at(i) - ours.logits.at(i % 11)));
+        difference = std::max(difference, std::fabs(ours.logits.at(i) - theirs.tensor("logits").at(i)));
+        EXPECT_NEAR(ours.probabilities.at(i), theirs.tensor("probabilities").at(i), 1e-4);
+      }
+      EXPECT_GT(spread, 1e-3 * largest) << "the images make no difference";
+      EXPECT_LE(difference, 1e-4 * std::max(1.0, largest)) << GetParam() << " " << size;
+      std::printf("%s %d %s: logits up to %.3f, largest difference %.1e\n", GetParam().c_str(), static_cast<int>(size),
+                  form == ImageForm::u8 ? "u8" : "f32", largest, difference);
+    }
+  }
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> names;
+  for (const ModelInfo& model : all_models()) names.emplace_back(model.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, OnnxParity, ::testing::ValuesIn(names()), [](const auto& p) { return p.param; });
+
+}  // namespace
+}  // namespace ridgeline::nn

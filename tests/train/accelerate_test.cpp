@@ -1,0 +1,219 @@
+// Stepped precision: its grammar with every error text, when the switch is due, and runs that show their phases.
+#include "ridgeline/train/accelerate.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "ridgeline/core/file.h"
+#include "ridgeline/train/callback/accelerator.h"
+#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/trainer.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/train/line_model.h"
+
+namespace ridgeline::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A variable of the environment for as long as a test needs it.
+struct Variable {
+  Variable(const char* n, const char* value) : name(n) { ::setenv(name, value, 1); }
+  ~Variable() { ::unsetenv(name); }
+  const char* name;
+};
+
+TEST(AccelerateMode, TwoOrThreeFieldsWithTheirDefaults) {
+  EXPECT_FALSE(parse_accelerate_mode(""));
+  EXPECT_FALSE(ExperimentalConfig().accelerate);
+  const auto ratio = [](const char* text) { return parse_accelerate_mode(text)->ratio; };
+  EXPECT_EQ(ratio("fast|step"), 0.9);
+  EXPECT_EQ(ratio("fast|step|"), 0.9);
+  EXPECT_EQ(ratio("fast1|loss"), 1.05);
+  EXPECT_EQ(ratio("fast|step|0.2"), 0.2);
+  EXPECT_EQ(ratio("fast|loss|1.5"), 1.5);
+  EXPECT_EQ(parse_accelerate_mode("fast1|loss|1.01")->type, "fast1");
+  EXPECT_EQ(parse_accelerate_mode("fast1|loss|1.01")->trigger, AccelerateMode::Trigger::loss);
+}
+
+TEST(AccelerateMode, EveryMistakeHasItsText) {
+  const auto error = [](const char* text) { return error_of([&] { parse_accelerate_mode(text); }); };
+  EXPECT_EQ(error("fast"), "Format of accelerate_train_mode is invalid: fast");
+  EXPECT_EQ(error("fast|step|0.9|1"), "Format of accelerate_train_mode is invalid: fast|step|0.9|1");
+  EXPECT_EQ(error("Fast|step"),
+            "accelerate_train_mode first part is invalid: Fast, you can choose one of `fast, fast1`");
+  EXPECT_EQ(error("fast|steps"),
+            "accelerate_train_mode second part is invalid: steps, you can choose one of `step, loss`");
+  const std::string third = "accelerate_train_mode third part is invalid: ";
+  EXPECT_EQ(error("fast|step|abc"), third + "abc ,you can choose `0.9` for `step` or `1.02` for `loss`");
+  EXPECT_EQ(error("fast|step|0.19"), third + "0.19 ,you can choose `0.2-0.9` for `step`");
+  EXPECT_EQ(error("fast|step|0.91"), third + "0.91 ,you can choose `0.2-0.9` for `step`");
+  EXPECT_EQ(error("fast|loss|1.0"), third + "1.0 ,you can choose `1.01-1.5` for `loss`");
+  EXPECT_EQ(error("fast|loss|1.51"), third + "1.51 ,you can choose `1.01-1.5` for `loss`");
+  EXPECT_EQ(error("fast|step|nan"), third + "nan ,you can choose `0.2-0.9` for `step`");
+}
+
+TEST(AccelerateMode, GoesWithModesThatKeepTypesAlone) {
+  const AccelerateMode fast = *parse_accelerate_mode("fast|step");
+  const AccelerateMode fast1 = *parse_accelerate_mode("fast1|step");
+  EXPECT_EQ(reduced_precision(fast, {}).mode, "allow_mix_precision_fp16");
+  EXPECT_EQ(reduced_precision(fast1, {.mode = "must_keep_origin_dtype"}).mode, "allow_mix_precision_bf16");
+  EXPECT_EQ(reduced_precision(fast1, {.mode = "allow_fp32_to_fp16"}).mode, "allow_mix_precision_bf16");
+  EXPECT_EQ(reduced_precision(fast, {.mode_v2 = "origin"}).mode_v2, "mixed_float16");
+  EXPECT_EQ(reduced_precision(fast1, {.mode_v2 = "origin"}).mode_v2, "mixed_bfloat16");
+  EXPECT_EQ(error_of([&] { reduced_precision(fast, {.mode = "force_fp16"}); }),
+            "accelerate fast_value:fast is not support with PRECISION_MODE: force_fp16");
+  EXPECT_EQ(error_of([&] { reduced_precision(fast1, {.mode_v2 = "mixed_float16"}); }),
+            "accelerate fast_value:fast1 is not support with PRECISION_MODE_V2: mixed_float16");
+}
+
+TEST(AccelerateMode, TheSwitchIsDueByStepsAtTheLatestBeforeTheLastLoop) {
+  const AccelerateMode mode = *parse_accelerate_mode("fast|step|0.9");
+  const auto due = [&](std::int64_t now, std::int64_t loop) {
+    return switch_due(mode, {.step_now = now, .total_step = 10000}, loop);
+  };
+  EXPECT_FALSE(due(8999, 1));
+  EXPECT_TRUE(due(9000, 1));
+  EXPECT_FALSE(due(8000, 1000));
+  EXPECT_TRUE(due(9000, 1000));
+  EXPECT_TRUE(due(6000, 4000));
+  EXPECT_FALSE(due(5999, 4000));
+}
+
+TEST(AccelerateMode, TheSwitchIsDueByLossOnceOneWasToldThatIsNearTheTarget) {
+  const AccelerateMode mode = *parse_accelerate_mode("fast|loss|1.25");
+  const auto due = [&](double now) { return switch_due(mode, {.loss_now = now, .target_loss = 2}, 1); };
+  EXPECT_FALSE(due(0));  // none was told yet
+  EXPECT_FALSE(due(2.51));
+  EXPECT_TRUE(due(2.5));
+}
+
+TEST(AccelerateMode, TheEnvironmentCountsBeforeTheHook) {
+  const Variable step("STEP_NOW", "9500"), total("TOTAL_STEP", "10000");
+  const TrainingProgress progress = with_environment({.step_now = 1, .total_step = 7});
+  EXPECT_EQ(progress.step_now, 9500);
+  EXPECT_EQ(progress.total_step, 10000);
+  {
+    const Variable bad("TOTAL_STEP", "many");
+    EXPECT_EQ(error_of([] { with_environment({}); }), "TOTAL_STEP is invalid, should be int, such as 1000");
+  }
+  const Variable loss("LOSS_NOW", "1,5");
+  EXPECT_EQ(error_of([] { with_environment({}); }), "LOSS_NOW is invalid, should be float, such as 1.5");
+}
+
+TEST(TellMeStepOrLossHook, NeedsStepOrLossAndNamesThatTheStepReturns) {
+  TrainingProgress progress;
+  EXPECT_EQ(error_of([&] { TellMeStepOrLossHook hook({}, progress); }), "One of step or loss must be specified");
+  LineModel line;
+  TellMeStepOrLossHook hook({.loss = "lost:0", .final_loss = 1}, progress);
+  EXPECT_NE(error_of([&] {
+              Loop(line.model, line.feed, {.total_steps = 2}).run({&hook});
+            }).find("the step returns no tensor 'lost:0': did you mean 'loss'?"),
+            std::string::npos);
+  EXPECT_EQ(line.model.global_step(), 0);
+}
+
+struct Phases {
+  explicit Phases(const std::string& mode, TrainingProgress& progress, std::int64_t loop)
+      : accelerator({.mode = *parse_accelerate_mode(mode),
+                     .original = {},
+                     .loop = loop,
+                     .log = [this](const std::string& text) { log += text + "\n"; }},
+                    progress) {}
+  std::string log;
+  Accelerator accelerator;
+};
+
+TEST(Accelerator, WithoutTheHookTheRunEndsBeforeItsFirstStep) {
+  TrainingProgress progress;
+  Phases phases("fast1|step", progress, 1);
+  LineModel line;
+  EXPECT_EQ(error_of([&] { Loop(line.model, line.feed, {.total_steps = 10}).run({&phases.accelerator}); }),
+            "TOTAL_STEP is not set, which is needed when accelarate by step (TellMeStepOrLossHook tells it)");
+  EXPECT_EQ(line.model.global_step(), 0);
+}
+
+TEST(Accelerator, SwitchesOnceOnTheNominalGridAndSaysWhereItWasAskedFor) {
+  TrainingProgress progress;
+  Phases phases("fast1|step|0.5", progress, 4);
+  TellMeStepOrLossHook hook({.step = "global_step:0", .total_step = 30}, progress);
+  LineModel line;
+  Loop(line.model, line.feed, {.total_steps = 30, .steps_per_epoch = 3, .loop = 4}).run({&hook, &phases.accelerator});
+  EXPECT_EQ(phases.accelerator.phase(), PrecisionPhase::original);
+  EXPECT_NE(phases.log.find("trigger recompile when step is 16\n"), std::string::npos) << phases.log;
+  EXPECT_NE(phases.log.find("warning: the switch was asked for step 15, loops of 4 steps put it at step 16"),
+            std::string::npos);
+  EXPECT_EQ(phases.log.find("trigger", phases.log.find("trigger") + 1), std::string::npos);
+  EXPECT_NE(phases.log.find("accelerate_train_mode: 16 steps in fast1 precision"), std::string::npos);
+  EXPECT_NE(phases.log.find("14 steps in the original one"), std::string::npos);
+  EXPECT_NE(phases.log.find("runs below an hour may not gain"), std::string::npos);
+  EXPECT_EQ(line.model.global_step(), 30);
+}
+
+TEST(Accelerator, ByLossItSwitchesWhenTheLossIsNearTheTargetOrNever) {
+  TrainingProgress progress;
+  Phases phases("fast1|loss|1.5", progress, 1);
+  TellMeStepOrLossHook hook({.loss = "loss:0", .final_loss = 0.2}, progress);
+  LineModel line;
+  Loop(line.model, line.feed, {.total_steps = 30, .loop = 1}).run({&hook, &phases.accelerator});
+  EXPECT_NE(phases.log.find("trigger recompile when loss is 0."), std::string::npos) << phases.log;
+
+  TrainingProgress other;
+  Phases never("fast1|loss|1.5", other, 1);
+  TellMeStepOrLossHook second({.loss = "loss:0", .final_loss = 1e-12}, other);
+  LineModel again;
+  Loop(again.model, again.feed, {.total_steps = 5, .loop = 1}).run({&second, &never.accelerator});
+  EXPECT_NE(never.log.find("the whole run was done in reduced precision"), std::string::npos) << never.log;
+}
+
+Recipe stepped(const std::string& log_dir) {
+  Recipe r;
+  r.synthetic = true;
+  r.mode = Mode::train;
+  r.model = "resnet20";
+  r.num_classes = 10;
+  r.batch_size = 4;
+  r.warmup_epochs = 0;
+  r.lr = 0.01;
+  r.iterations_per_loop = 2;
+  r.max_train_steps = 10;
+  r.save_checkpoints_steps = 2;
+  r.max_checkpoint_to_save = 10;
+  r.experimental = ExperimentalConfig("fast1|step|0.6");
+  r.log_dir = log_dir;
+  return r;
+}
+
+// The bytes of the last checkpoint say whether a run was resumed without a trace.
+TEST(Accelerator, ARecipeGoesOnInsideEitherPhaseWithTheSameBits) {
+  const std::string root = testing::temporary_directory() + "/stepped";
+  fs::remove_all(root);
+  const TrainingResult whole = train(stepped(root + "/whole"));
+  EXPECT_NE(read_file(whole.log_path).find("trigger recompile when step is 6\n"), std::string::npos);
+  const auto phase = [&](std::int64_t step) {
+    return load_checkpoint({.path = root + "/whole/" + checkpoint_name(step), .step = step}).info.precision_phase;
+  };
+  EXPECT_EQ(phase(4), "reduced");
+  EXPECT_EQ(phase(6), "reduced");  // the switch comes before the next loop
+  EXPECT_EQ(phase(8), "original");
+  for (const std::int64_t cut : {4, 6, 8}) {
+    const std::string log_dir = root + "/cut" + std::to_string(cut);
+    fs::create_directories(log_dir);
+    fs::copy_file(root + "/whole/" + checkpoint_name(cut), log_dir + "/" + checkpoint_name(cut));
+    const TrainingResult rest = train(stepped(log_dir));
+    EXPECT_EQ(read_file(rest.checkpoint_path), read_file(whole.checkpoint_path)) << cut;
+    const bool switches = read_file(rest.log_path).find("trigger recompile") != std::string::npos;
+    EXPECT_EQ(switches, cut < 8);
+  }
+  Recipe full = stepped(root + "/full");
+  full.experimental = {};
+  EXPECT_NE(read_file(train(full).checkpoint_path), read_file(whole.checkpoint_path));
+  fs::remove_all(root);
+}
+
+}  // namespace
+}  // namespace ridgeline::train

@@ -1,0 +1,139 @@
+// Experiments with a stand-in for the training program: a script that writes what a training would leave.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/train/experiment/run_experiment.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_directory.h"
+
+namespace ridgeline::train {
+namespace {
+
+namespace fs = std::filesystem;
+using Row = std::vector<std::string>;
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Accuracy 0.50 for lr 0.1 and 0.60 for lr 0.2, 0.01 more with seed 2; lr 0.3 fails; an unknown flag is a wrong call.
+// Every call leaves a line in `calls`.
+constexpr const char* kProgram = R"sh(#!/bin/sh
+top=0.50
+for word in "$@"; do
+  case $word in
+    --log_dir=*) dir=${word#--log_dir=} ;;
+    --lr=0.2) top=0.60 ;;
+    --lr=0.3) echo "working"; echo "ridgeline train: the loss is not finite"; exit 1 ;;
+    --nonsense*) echo "ridgeline train: unknown flag --nonsense"; exit 2 ;;
+    --seed=2) top=${top%0}1 ;;
+  esac
+done
+echo "$@" >> "$(dirname "$0")/calls"
+echo weights > "$dir/model.ckpt-9.safetensors"
+echo '{"model":"linear","settings":{"batch_size":50}}' > "$dir/model.ckpt-9.json"
+cat > "$dir/metrics.jsonl" <<END
+{"kind":"train","step":9,"epoch":1.0,"loss":1.5,"total_loss":1.5,"lr":0.1,"images_per_second":1000.0,"time":10.0}
+{"kind":"evaluation","step":9,"epoch":1.0,"val-top1acc":$top,"val-top5acc":0.9,"val-loss":1.0,"rows":10,"bad_samples":0,"time":11.0}
+END
+)sh";
+
+class Experiments : public ::testing::Test {
+ protected:
+  Experiments()
+      : folder_(testing::temporary_directory() + "/" +
+                ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    fs::create_directories(folder_);
+    options_.program = folder_ + "/program";
+    options_.out = folder_ + "/out";
+    write_file_atomically(options_.program, kProgram);
+    fs::permissions(options_.program, fs::perms::owner_all);
+  }
+  std::size_t calls() const {
+    const std::string path = folder_ + "/calls";
+    if (!is_regular_file(path)) return 0;
+    const std::string text = read_file(path);
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  }
+
+  std::string folder_;
+  ExperimentOptions options_;
+};
+
+TEST_F(Experiments, VariantsAreComparedSeedBySeed) {
+  options_.seeds = {1, 2};
+  options_.flags = {"--model=linear"};
+  const Report report = report_of(run_experiment(sweep({"lr=0.1,0.2"}), options_));
+  ASSERT_EQ(report.tables.at(0).rows.size(), 2u);
+  const Row &first = report.tables[0].rows[0], &second = report.tables[0].rows[1];
+  EXPECT_EQ((Row{first.begin(), first.begin() + 6}), (Row{"lr 0.1", "50.00, 51.00", "", "1.500", "50.0", ""}));
+  EXPECT_EQ((Row{second.begin(), second.begin() + 6}),
+            (Row{"lr 0.2", "60.00, 61.00", "> (+10.00 ± 0.00)", "1.500", "50.0", "1.00x"}));
+  EXPECT_EQ(report.runs.size(), 4u);
+  EXPECT_TRUE(holds(report.tables[1].rows.at(3)[0], "train --model=linear --lr=0.2 --seed=2 --log_dir="));
+  EXPECT_FALSE(fs::exists(options_.out + "/sweep/lr_0.1-1/model.ckpt-9.safetensors"));
+}
+
+TEST_F(Experiments, AFinishedRunIsNotMadeAgainAndAnotherCommandIs) {
+  run_experiment(sweep({"lr=0.1,0.2"}), options_);
+  EXPECT_EQ(calls(), 2u);
+  run_experiment(sweep({"lr=0.1,0.2"}), options_);
+  EXPECT_EQ(calls(), 2u);
+  options_.flags = {"--batch_size=32"};
+  run_experiment(sweep({"lr=0.1,0.2"}), options_);
+  EXPECT_EQ(calls(), 4u);
+}
+
+TEST_F(Experiments, ARunThatFailsLeavesTheOthersStanding) {
+  const Report report = report_of(run_experiment(sweep({"lr=0.1,0.3,0.2"}), options_));
+  EXPECT_EQ(report.tables[0].rows[1][1], "failed: ridgeline train: the loss is not finite");
+  EXPECT_EQ(report.tables[0].rows[2][1], "60.00");
+  EXPECT_EQ(report.runs.size(), 2u);
+}
+
+TEST_F(Experiments, AWrongCallEndsItAtOnce) {
+  options_.flags = {"--nonsense=1"};
+  EXPECT_EQ(error_of([&] { run_experiment(sweep({"lr=0.1,0.2"}), options_); }),
+            "[experiment] the first run was refused: ridgeline train: unknown flag --nonsense");
+  EXPECT_EQ(calls(), 0u);
+}
+
+TEST_F(Experiments, EqualLossesAreSaidToBeEqual) {
+  Experiment experiment = sweep({"lr=0.1,0.2"});
+  experiment.variants.push_back({"again", {"--lr=0.1", "--momentum=0.9"}});
+  const Report report = report_of(run_experiment(experiment, options_));
+  EXPECT_EQ(report.tables[0].rows[1].back(), "no");
+  EXPECT_EQ(report.tables[0].rows[2].back(), "yes");
+}
+
+TEST(ExperimentTable, SweepsAreCombinations) {
+  const Experiment two = sweep({"lr=0.1,0.2", "--momentum=0.8,0.9"});
+  ASSERT_EQ(two.variants.size(), 4u);
+  EXPECT_EQ(two.variants[1].label, "lr 0.1, momentum 0.9");
+  EXPECT_EQ(two.variants[1].flags, (Row{"--lr=0.1", "--momentum=0.9"}));
+  for (const char* wrong : {"lr", "lr=", "=3", "--=3", ""})
+    EXPECT_TRUE(holds(error_of([&] { sweep({wrong}); }), "is no NAME=VALUE")) << wrong;
+  EXPECT_TRUE(holds(error_of([&] { sweep({"lr=1", "lr=2"}); }), "swept already"));
+}
+
+TEST(ExperimentTable, SomeVariantsOfOne) {
+  const Experiment two = only(sweep({"lr=1,2,3"}), {"lr 3", "lr 1"});
+  ASSERT_EQ(two.variants.size(), 2u);
+  EXPECT_EQ(two.variants[0].label, "lr 1");
+  EXPECT_EQ(error_of([] { only(sweep({"lr=1,2"}), {"lr 4"}); }),
+            "[experiment] sweep has no variant 'lr 4' (it has: lr 1, lr 2)");
+}
+
+TEST(ExperimentTable, EveryEntryIsWhole) {
+  for (const Experiment& e : experiments()) {
+    EXPECT_GE(e.variants.size(), 2u) << e.name;
+    for (const Row& row : e.published.rows) EXPECT_EQ(row.size(), e.published.columns.size()) << e.name;
+    EXPECT_EQ(&experiment_named(e.name), &e);
+  }
+  EXPECT_TRUE(holds(error_of([] { experiment_named("precision_mod"); }), "'precision_mode'?"));
+}
+
+}  // namespace
+}  // namespace ridgeline::train

@@ -1,0 +1,111 @@
+// Accumulation, loss scaling, clipping and averages in compiled steps and whole runs.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <limits>
+
+#include "ridgeline/core/file.h"
+#include "ridgeline/train/trainer.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/train/line_model.h"
+
+namespace ridgeline::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+nn::TrainingOptions plain() {
+  return {.optimizer = optim::Momentum{}, .schedule = optim::Constant{.base = 0.05}, .weight_decay = 0};
+}
+
+TEST(GradientOptions, AScaleOfAPowerOfTwoGivesTheSameWeightsInACompiledStep) {
+  LineModel one(plain());
+  nn::TrainingOptions options = plain();
+  options.gradients.loss_scale = optim::LossScale::fixed(256);
+  LineModel scaled(options);
+  Loop(one.model, one.feed, {.total_steps = 10}).run({});
+  Loop(scaled.model, scaled.feed, {.total_steps = 10}).run({});
+  EXPECT_EQ(one.weight(), scaled.weight());
+}
+
+TEST(GradientOptions, OverflowsAreSkippedAndDoNotCountAsSteps) {
+  nn::TrainingOptions options = plain();
+  options.gradients.loss_scale = optim::LossScale::dynamic(1024, 2, 4);
+  LineModel line(options);
+  LineModel clean(plain());
+  Tensor far(DType::f32, Shape{LineModel::kRows, 1});
+  for (float& x : far.span<float>()) x = 1e25f;
+  int fed = 0;
+  FunctionFeed feed([&](Program& program) {
+    ++fed;
+    line.feed.bind_next(program);
+    if (fed == 3 || fed == 4 || fed == 9) program.bind("x", far);
+    return true;
+  });
+  Loop loop(line.model, feed, {.total_steps = 12, .loop = 5});
+  EXPECT_EQ(loop.run({}).step(), 12);
+  EXPECT_EQ(fed, 15);
+  EXPECT_EQ(line.session.parameters().get(nn::kLossScale).at(0), 1024.0 / 2 / 2 * 2 / 2 * 2);
+  Loop(clean.model, clean.feed, {.total_steps = 12}).run({});
+  EXPECT_EQ(line.weight(), clean.weight());
+}
+
+TEST(GradientOptions, MoreThanAThousandOverflowsInARowEndTheRun) {
+  nn::TrainingOptions options = plain();
+  options.gradients.loss_scale = optim::LossScale::dynamic();
+  LineModel line(options);
+  Tensor far(DType::f32, Shape{LineModel::kRows, 1});
+  for (float& x : far.span<float>()) x = std::numeric_limits<float>::infinity();
+  FunctionFeed feed([&](Program& program) {
+    line.feed.bind_next(program);
+    program.bind("x", far);
+    return true;
+  });
+  EXPECT_EQ(error_of([&] { Loop(line.model, feed, {.total_steps = 2000}).run({}); }),
+            "Dynamic loss scale Continuous overflow 1001 times, has exceeded maximum threshold.");
+  EXPECT_EQ(line.model.global_step(), 0);
+}
+
+Recipe recipe(const std::string& log_dir) {
+  Recipe r;
+  r.synthetic = true;
+  r.mode = Mode::train;
+  r.model = "resnet20";
+  r.num_classes = 10;
+  r.batch_size = 4;
+  r.warmup_epochs = 0;
+  r.lr = 0.01;
+  r.iterations_per_loop = 2;
+  r.max_train_steps = 6;
+  r.save_checkpoints_steps = 3;
+  r.optimization.accumulate_steps = 2;
+  r.optimization.loss_scale = "dynamic,65536,2,2";
+  r.optimization.clip_norm = 5;
+  r.optimization.ema = 0.9;
+  r.log_dir = log_dir;
+  return r;
+}
+
+TEST(GradientOptions, ARunWithAllOfThemGoesOnWithTheSameBits) {
+  const std::string root = testing::temporary_directory() + "/gradients";
+  fs::remove_all(root);
+  const TrainingResult whole = train(recipe(root + "/whole"));
+  EXPECT_EQ(whole.step, 6);
+  const SafetensorsFile file(whole.checkpoint_path);
+  EXPECT_EQ(file.tensor("loss_scale").at(0), 65536 * 8);
+  EXPECT_EQ(file.tensor("micro_step").at(0), 0);
+  fs::create_directories(root + "/cut");
+  fs::copy_file(root + "/whole/model.ckpt-3.safetensors", root + "/cut/model.ckpt-3.safetensors");
+  EXPECT_EQ(read_file(train(recipe(root + "/cut")).checkpoint_path), read_file(whole.checkpoint_path));
+
+  Recipe other = recipe(root + "/whole");
+  other.optimization.loss_scale = "";
+  other.max_train_steps = 8;
+  const std::string error = error_of([&] { train(other); });
+  EXPECT_NE(error.find("--loss_scale is dynamic,65536,2,2 there and  here"), std::string::npos) << error;
+  fs::remove_all(root);
+}
+
+}  // namespace
+}  // namespace ridgeline::train

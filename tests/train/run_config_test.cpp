@@ -1,0 +1,65 @@
+// The original's run configuration: each option is a setting, a warning or a refusal, and the page says which.
+#include "ridgeline/train/run_config.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "ridgeline/core/file.h"
+#include "tests/support/error_of.h"
+
+namespace ridgeline::train {
+namespace {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+TEST(RunConfig, OptionsBecomeSettingsOfTheRecipe) {
+  const RunConfig config = read_run_config(
+      R"({"model_dir": "m", "iterations_per_loop": 100, "deterministic": 1, "enable_data_pre_proc": true,
+          "save_checkpoints_steps": null,
+          "session_config": {"allow_soft_placement": false, "intra_op_parallelism_threads": 2},
+          "experimental_config": {"accelerate_train_mode": "fast|step|0.9"}})",
+      "c.json");
+  EXPECT_EQ(config.settings, (Settings{{"log_dir", "m"},
+                                       {"iterations_per_loop", "100"},
+                                       {"reproducibility", "deterministic"},
+                                       {"enable_data_pre_proc", "True"},
+                                       {"allow_soft_placement", "False"},
+                                       {"intra_op_parallelism_threads", "2"},
+                                       {"accelerate_train_mode", "fast|step|0.9"}}));
+  EXPECT_TRUE(config.warnings.empty());
+}
+
+TEST(RunConfig, NothingIsSilentlyIgnored) {
+  EXPECT_EQ(read_run_config(R"({"hcom_parallel": true, "soc_config": "x"})", "c").warnings,
+            (std::vector<std::string>{"hcom_parallel has no effect: there is one rank",
+                                      "soc_config has no effect: of another chip"}));
+  EXPECT_EQ(read_run_config(R"({"graph_run_mode": 1})", "c").settings.size(), 0u);
+  const auto error = [](const char* json) { return error_of([&] { read_run_config(json, "c"); }); };
+  EXPECT_EQ(error(R"({"graph_run_mode": 2})"),
+            "c: graph_run_mode=2 is not supported: 1 trains; to infer, use evaluate and predict (allowed: 1)");
+  EXPECT_EQ(error(R"({"dynamic_input_config": "x"})"), "c: dynamic_input_config is not supported: shapes are static");
+  EXPECT_EQ(error(R"({"iteration_per_loop": 1})"),
+            "c: unknown option 'iteration_per_loop': did you mean 'iterations_per_loop'?");
+  EXPECT_EQ(error(R"({"deterministic": 2})"), "c: deterministic=2 (allowed: 0, 1)");
+  EXPECT_EQ(error(R"({"experimental_config": "fast|step|0.9"})"), "c: experimental_config is text; an object is meant");
+  EXPECT_EQ(error(R"({"model_dir": []})"), "c: model_dir is array; a text, a number or a boolean is meant");
+  EXPECT_NE(error(R"({"model_dir")").find("no valid JSON"), std::string::npos);
+}
+
+// RIDGELINE_UPDATE_DOCS=1 writes it.
+TEST(RunConfig, ThePageHoldsTheTable) {
+  const std::string path = std::string(RIDGELINE_SOURCE_DIR) + "/docs/compatibility.md";
+  const std::string page = read_file(path), table = run_options_table();
+  const std::size_t begin = page.find("| option | decision |"), end = page.find("\n\n", begin);
+  ASSERT_NE(begin, std::string::npos);
+  if (std::getenv("RIDGELINE_UPDATE_DOCS")) {
+    std::ofstream(path) << page.substr(0, begin) << table << (end == std::string::npos ? "" : page.substr(end + 1));
+    return;
+  }
+  EXPECT_EQ(page.substr(begin, end + 1 - begin), table);
+}
+
+}  // namespace
+}  // namespace ridgeline::train
