@@ -5,6 +5,7 @@
 // takes the place of the old one; a pointwise result takes that of an operand that ends there.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "ridgeline/graph/ir/graph.h"
@@ -17,7 +18,8 @@ class LiveValues {
   explicit LiveValues(const Graph& graph);
 
   std::size_t peak() const { return peak_; }
-  int fullest() const { return fullest_; }  // the node that runs when there is most
+  int fullest() const { return fullest_; }  // the first node that runs when there is most
+  int fullest_moments() const { return static_cast<int>(std::count(live_.begin(), live_.end(), peak_)); }
   std::size_t live(int node) const { return live_[static_cast<std::size_t>(node)]; }
   // The most of nodes in (first, last).
   std::size_t most(int first, int last) const;

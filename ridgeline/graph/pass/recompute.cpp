@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "ridgeline/graph/ir/op_def.h"
 #include "ridgeline/graph/pass/live_bytes.h"
@@ -35,15 +37,29 @@ class Recomputer {
     for (const Node& node : graph.nodes) names_.insert(node.name);
   }
 
+  // What is closed must bring the fullest moments down, in bytes or in number: else copies could follow copies for
+  // ever.
   void run(LiveBytes& live, NameSet& fused) {
     LiveValues values(graph_);
     producer_ = producers(graph_);
+    std::set<ValueId> useless;  // gaps over these change nothing in the graph as it is
     while (values.peak() > live.limit) {
-      const std::optional<Gap> gap = best_gap(values);
+      const std::optional<Gap> gap = best_gap(values, useless);
       if (!gap) break;
+      Graph graph = graph_;
+      NameSet names = names_, merged = fused;
       close(*gap, fused);
-      values = LiveValues(graph_);
-      producer_ = producers(graph_);
+      LiveValues closed(graph_);
+      if (std::pair(closed.peak(), closed.fullest_moments()) < std::pair(values.peak(), values.fullest_moments())) {
+        values = std::move(closed);
+        producer_ = producers(graph_);
+        useless.clear();
+      } else {
+        graph_ = std::move(graph);
+        names_ = std::move(names);
+        fused = std::move(merged);
+        useless.insert(gap->value);
+      }
     }
     live.reached = values.peak();
     live.exhausted = values.peak() > live.limit;
@@ -56,11 +72,12 @@ class Recomputer {
     return def.again && again_.contains(graph_.value(node.outputs[0]).type.dtype) ? def.again(node) : node;
   }
 
-  std::optional<Gap> best_gap(const LiveValues& values) const {
+  std::optional<Gap> best_gap(const LiveValues& values, const std::set<ValueId>& useless) const {
     std::optional<Gap> best;
     const int fullest = values.fullest();
     for (std::size_t n = 0; n < graph_.nodes.size() && static_cast<int>(n) < fullest; ++n) {
-      if (!cheap(graph_, again_of(graph_.nodes[n]))) continue;
+      const Node& node = graph_.nodes[n];
+      if (useless.contains(node.outputs[0]) || !cheap(graph_, again_of(node))) continue;
       const auto gap = gap_of(values, static_cast<int>(n), fullest);
       if (gap && (!best || gap->score > best->score)) best = gap;
     }
