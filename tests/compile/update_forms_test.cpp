@@ -107,7 +107,9 @@ TEST(UpdateForms, AProgramThatOnlyReadsFindsTheUpdatesCopy) {
   for (const LaunchReport& launch : evaluate->launches()) {
     const bool makes = launch.kernel.find("cast ") != std::string::npos;
     casts += makes ? 1 : 0;
-    if (makes) EXPECT_EQ(launch.runs, 0);
+    if (makes) {
+      EXPECT_EQ(launch.runs, 0);
+    }
   }
   EXPECT_EQ(casts, 1);
 }

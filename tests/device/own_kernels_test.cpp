@@ -135,7 +135,7 @@ TEST(Normalisation, EveryBatchNormKernelAgreesWithTheReference) {
 
 // The images of a batch norm in bf16, what belongs to channels as it is.
 Problem with_narrow_images(Problem problem) {
-  const std::size_t rank = problem.inputs[0].shape().rank();
+  const int rank = problem.inputs[0].shape().rank();
   for (Tensor& t : problem.inputs) {
     if (t.shape().rank() == rank) t = as_type(t, DType::bf16);
   }

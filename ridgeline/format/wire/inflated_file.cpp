@@ -14,6 +14,11 @@ constexpr int kRaw = -15;  // zlib's window argument: a stream without its conta
 
 int container(Compression kind) { return kind == Compression::gzip ? 15 + 16 : 15; }
 
+}  // namespace
+
+// zlib's state and what it reads: of the members of InflatedFile, so not local to this file.
+namespace inflating {
+
 struct Stream {
   z_stream z{};
   explicit Stream(int window) { RIDGELINE_CHECK(inflateInit2(&z, window) == Z_OK, "zlib does not start"); }
@@ -58,7 +63,7 @@ class Input {
   std::vector<std::uint8_t> bytes_;
 };
 
-}  // namespace
+}  // namespace inflating
 
 // ---- blocks
 
@@ -175,8 +180,8 @@ class InflatedFile::Opening {
   InflatedFile& file_;
   const std::function<void(std::span<const std::uint8_t>)>& content_;
   std::size_t least_;
-  Stream stream_;
-  Input input_;
+  inflating::Stream stream_;
+  inflating::Input input_;
   std::vector<std::uint8_t> block_;  // since the last point
 };
 
@@ -228,9 +233,9 @@ std::vector<std::uint8_t> InflatedFile::inflate_block(std::size_t number) const 
   const Point& point = points_[number];
   const std::uint64_t end = number + 1 < points_.size() ? points_[number + 1].content : size_;
   std::vector<std::uint8_t> out(static_cast<std::size_t>(end - point.content));
-  Stream stream(point.raw ? kRaw : container(kind_));
+  inflating::Stream stream(point.raw ? kRaw : container(kind_));
   z_stream& z = stream.z;
-  Input input(file_, point.byte - (point.bits > 0 ? 1 : 0));
+  inflating::Input input(file_, point.byte - (point.bits > 0 ? 1 : 0));
   const auto changed = [&] { return Error("[gzip] " + file_.path() + ": the file has changed since it was opened"); };
   if (point.bits > 0) {
     if (!input.fill(z)) throw changed();
