@@ -14,6 +14,7 @@
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/line_model.h"
+#include "tests/train/small_run.h"
 
 namespace ridgeline::train {
 namespace {
@@ -171,20 +172,12 @@ TEST(Accelerator, ByLossItSwitchesWhenTheLossIsNearTheTargetOrNever) {
 }
 
 Recipe stepped(const std::string& log_dir) {
-  Recipe r;
-  r.synthetic = true;
-  r.mode = Mode::train;
-  r.model = "resnet20";
-  r.num_classes = 10;
-  r.batch_size = 4;
+  Recipe r = small_run(log_dir, 10, 2);
   r.warmup_epochs = 0;
   r.lr = 0.01;
   r.iterations_per_loop = 2;
-  r.max_train_steps = 10;
-  r.save_checkpoints_steps = 2;
   r.max_checkpoint_to_save = 10;
   r.experimental = ExperimentalConfig("fast1|step|0.6");
-  r.log_dir = log_dir;
   return r;
 }
 

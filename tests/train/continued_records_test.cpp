@@ -13,6 +13,7 @@
 #include "ridgeline/train/metrics.h"
 #include "ridgeline/train/trainer.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/train/small_run.h"
 
 namespace ridgeline::train {
 namespace {
@@ -28,16 +29,8 @@ class ContinuedRecords : public ::testing::Test {
   void TearDown() override { fs::remove_all(directory_); }
 
   Recipe recipe() const {
-    Recipe r;
-    r.synthetic = true;
-    r.mode = Mode::train;
-    r.model = "resnet20";
-    r.num_classes = 10;
-    r.batch_size = 4;
+    Recipe r = small_run(directory_, 8, 4);
     r.iterations_per_loop = 2;
-    r.max_train_steps = 8;
-    r.save_checkpoints_steps = 4;
-    r.log_dir = directory_;
     return r;
   }
 

@@ -9,6 +9,7 @@
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/line_model.h"
+#include "tests/train/small_run.h"
 
 namespace ridgeline::train {
 namespace {
@@ -68,22 +69,14 @@ TEST(GradientOptions, MoreThanAThousandOverflowsInARowEndTheRun) {
 }
 
 Recipe recipe(const std::string& log_dir) {
-  Recipe r;
-  r.synthetic = true;
-  r.mode = Mode::train;
-  r.model = "resnet20";
-  r.num_classes = 10;
-  r.batch_size = 4;
+  Recipe r = small_run(log_dir, 6, 3);
   r.warmup_epochs = 0;
   r.lr = 0.01;
   r.iterations_per_loop = 2;
-  r.max_train_steps = 6;
-  r.save_checkpoints_steps = 3;
   r.optimization.accumulate_steps = 2;
   r.optimization.loss_scale = "dynamic,65536,2,2";
   r.optimization.clip_norm = 5;
   r.optimization.ema = 0.9;
-  r.log_dir = log_dir;
   return r;
 }
 

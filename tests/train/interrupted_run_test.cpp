@@ -12,6 +12,7 @@
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/trainer.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/train/small_run.h"
 
 namespace ridgeline::train {
 namespace {
@@ -19,16 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 Recipe endless(const std::string& log_dir) {
-  Recipe r;
-  r.synthetic = true;
-  r.mode = Mode::train;
-  r.model = "resnet20";
-  r.num_classes = 10;
-  r.batch_size = 4;
+  Recipe r = small_run(log_dir, 1'000'000, 3);
   r.save_summary_steps = 1'000'000;
-  r.max_train_steps = 1'000'000;
-  r.save_checkpoints_steps = 3;
-  r.log_dir = log_dir;
   return r;
 }
 

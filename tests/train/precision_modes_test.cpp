@@ -7,18 +7,14 @@
 #include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/train/trainer.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/train/small_run.h"
 
 namespace ridgeline::train {
 namespace {
 
 std::vector<double> losses(const std::string& mode) {
-  Recipe r;
-  r.synthetic = true;
-  r.mode = Mode::train;
-  r.model = "resnet20";
-  r.num_classes = 10;
+  Recipe r = small_run(testing::temporary_directory() + "/" + mode, 12, 1000);
   r.batch_size = 8;
-  r.max_train_steps = 12;
   r.save_summary_steps = 1;
   r.iterations_per_loop = 1;
   r.warmup_epochs = 0;
@@ -26,7 +22,6 @@ std::vector<double> losses(const std::string& mode) {
   r.label_smoothing = 0;
   r.do_checkpoint = false;
   r.precision.mode = mode;
-  r.log_dir = testing::temporary_directory() + "/" + mode;
   const TrainingResult result = train(r);
   EXPECT_NE(read_file(result.log_path).find("precision " + mode + ": "), std::string::npos);
   std::vector<double> all;

@@ -13,6 +13,7 @@
 #include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/train/checkpoint.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/train/small_run.h"
 
 namespace ridgeline::train {
 namespace {
@@ -20,16 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 Recipe synthetic(const std::string& log_dir) {
-  Recipe r;
-  r.synthetic = true;
-  r.mode = Mode::train;
-  r.model = "resnet20";
-  r.num_classes = 10;
-  r.batch_size = 4;
+  Recipe r = small_run(log_dir, 7, 4);
   r.iterations_per_loop = 3;
-  r.max_train_steps = 7;
-  r.save_checkpoints_steps = 4;
-  r.log_dir = log_dir;
   return r;
 }
 
