@@ -33,14 +33,18 @@ void compare_logits(const std::string& name, std::int64_t image_size) {
     largest = std::max(largest, std::fabs(expected.at(i)));
     difference = std::max(difference, std::fabs(logits.at(i) - expected.at(i)));
   }
-  EXPECT_GT(largest, 1e-2) << "weights that give nothing";
-  EXPECT_LE(difference, 1e-4) << name;
+  double apart = 0;  // of the two images: else biases alone would agree
+  for (std::int64_t c = 0; c < info.classes; ++c)
+    apart = std::max(apart, std::fabs(expected.at(c) - expected.at(info.classes + c)));
+  EXPECT_GT(apart, 100 * difference) << "weights that give nothing of the image";
+  // ResNet-50 has the most layers for roundings to grow in: 7e-5, and 2e-5 with kernels of the library alone.
+  EXPECT_LE(difference, 1e-4 * largest) << name;
   std::printf("%s: logits up to %.3f, largest difference %.1e\n", name.c_str(), largest, difference);
 }
 
 TEST(LogitsParity, AlexNet) { compare_logits("alexnet_torchvision", 224); }
 TEST(LogitsParity, Resnet18) { compare_logits("resnet18", 224); }
-TEST(LogitsParity, Resnet50) { compare_logits("resnet50", 64); }
+TEST(LogitsParity, Resnet50) { compare_logits("resnet50", 224); }
 TEST(LogitsParity, MobileNetV2) { compare_logits("mobilenet_v2", 224); }
 TEST(LogitsParity, Vgg11) { compare_logits("vgg11", 64); }
 TEST(LogitsParity, Vgg16) { compare_logits("vgg16", 64); }

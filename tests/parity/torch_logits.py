@@ -3,8 +3,8 @@
     python torch_logits.py INPUT.safetensors OUTPUT.safetensors
 
 The input's metadata names the `model` and the number of `classes`; it holds `images` f32 [N,H,W,3]. The weights are
-drawn here, as torchvision draws them, with statistics of batch norms that are not those of a new model. The output
-holds them under the names of the state_dict, and `logits` in evaluation mode.
+drawn here, as torchvision draws them; batch norms get drawn scales and the statistics of these images, without which
+the signal dies on its way. The output holds them under the names of the state_dict, and `logits` in evaluation mode.
 """
 import sys
 
@@ -20,12 +20,15 @@ def main(input_path, output_path):
     model = getattr(torchvision.models, name)(num_classes=int(recipe["classes"])).eval()
     for module in model.modules():
         if isinstance(module, torch.nn.BatchNorm2d):
-            module.running_mean.normal_(0, 0.1)
-            module.running_var.uniform_(0.5, 1.5)
+            module.momentum = 1.0
             torch.nn.init.uniform_(module.weight, 0.5, 1.5)
             torch.nn.init.normal_(module.bias, 0, 0.1)
+    images = tensors["images"].permute(0, 3, 1, 2)
     with torch.no_grad():
-        logits = model(tensors["images"].permute(0, 3, 1, 2))
+        for module in model.modules():
+            module.training = isinstance(module, torch.nn.BatchNorm2d)
+        model(images)
+        logits = model.eval()(images)
     state = {n: t for n, t in model.state_dict().items() if not n.endswith("num_batches_tracked")}
     write_safetensors(output_path, {**state, "logits": logits})
 
