@@ -67,6 +67,12 @@ std::vector<Experiment> make_table() {
                    .published = published(
                        {"dropout", "loss and accuracy", "batch time"},
                        {{"npu_ops.dropout()", "no change", "~510 ms"}, {"tf.nn.dropout()", "no change", "~550 ms"}})});
+  table.push_back({.name = "accelerate",
+                   .what = "reduced precision for a first part of the run, full precision for the rest",
+                   .variants = {{"off", {}},
+                                {"fast, 0.9 of the steps", {"--accelerate_train_mode=fast|step|0.9"}},
+                                {"fast1, 0.9 of the steps", {"--accelerate_train_mode=fast1|step|0.9"}}},
+                   .published = {}});
   table.push_back({.name = "init",
                    .what = "initial weights of AlexNet",
                    .variants = {{"he_uniform", {"--alexnet_version=he_uniform"}},
