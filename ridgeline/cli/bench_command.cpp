@@ -7,6 +7,7 @@
 #include "ridgeline/cli/flags.h"
 #include "ridgeline/cli/recipe_flags.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/pass/precision_policy.h"
 #include "ridgeline/train/bench.h"
 
 namespace ridgeline::cli {
@@ -31,7 +32,13 @@ std::string mode_behind(const std::string& name) {
   for (const auto& [text, mode] : kShort) {
     if (text == name) return std::string(mode);
   }
-  return name;
+  std::string allowed = "f32, bf16, f16";
+  for (const PrecisionMode& mode : precision_modes()) {
+    if (mode.name.empty()) continue;  // of precision_mode_v2 alone
+    if (mode.name == name) return name;
+    allowed += ", " + std::string(mode.name);
+  }
+  throw Error("unknown --precision=" + name + " (allowed: " + allowed + ")", ErrorKind::usage);
 }
 
 }  // namespace

@@ -84,7 +84,8 @@ TEST(BadInput, FlagsAreRefusedByName) {
   expect(run("train --image_size=32 --synthetic"), 2, {"[alexnet] image size 32 is too small"});
   expect(run("train --log=dispach --synthetic --max_train_steps=1 --log_dir=" + root() + "/x"), 2,
          {"dispach", "dispatch"});
-  expect(run("bench step --precision=fp8"), 2, {"unknown precision_mode 'fp8'", "allow_mix_precision_bf16"});
+  expect(run("bench step --precision=fp8"), 2,
+         {"unknown --precision=fp8 (allowed: f32, bf16, f16, ", "allow_mix_precision_bf16"});
   expect(run("train --synthetic --precision_mode=allow_mixed_precision"), 2,
          {"unknown precision_mode 'allow_mixed_precision': did you mean 'allow_mix_precision'?"});
   expect(run("train --synthetic --precision_mode=force_fp16 --precision_mode_v2=fp16"), 2,
