@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "ridgeline/core/error.h"
@@ -30,10 +29,8 @@ Run::Came Run::next(std::chrono::milliseconds limit, std::shared_ptr<HeldBatch>&
     const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
     return std::max(time, std::chrono::milliseconds(0));
   };
-  // A caller that asks in a loop has the lock again before those who wait for it are awake.
-  while (turns_.load() > 0 && left().count() > 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
-  const std::unique_lock lock(use_, left());
-  if (!lock || !running().wait_for(left())) return Came::nothing;
+  const Turns::Turn turn = turns_.long_turn(end);
+  if (!turn || !running().wait_for(left())) return Came::nothing;
   std::optional<data::Batch> made = running().next();
   if (!made) return Came::end;
   // Two slots stay with the workers.
@@ -48,15 +45,8 @@ void Run::close() {
     if (memory_) new std::shared_ptr<data::BatchAllocator>(std::move(memory_));
     return;
   }
-  const std::unique_lock lock = turn();
+  const Turns::Turn turn = turns_.short_turn();
   iterator_.reset();
-}
-
-std::unique_lock<std::timed_mutex> Run::turn() const {
-  ++turns_;
-  std::unique_lock lock(use_);
-  --turns_;
-  return lock;
 }
 
 bool Run::of_this_process() const { return process_ == ::getpid(); }

@@ -10,9 +10,9 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 
 #include "bindings/shared/held_batch.h"
+#include "bindings/shared/turns.h"
 #include "ridgeline/core/log.h"
 #include "ridgeline/data/runtime/iterator.h"
 
@@ -39,7 +39,7 @@ class Run {
   template <class F>
   auto with(F&& f) const {
     check_process();
-    const std::unique_lock lock = turn();
+    const Turns::Turn turn = turns_.short_turn();
     return f(running());
   }
 
@@ -51,11 +51,7 @@ class Run {
   void check_process() const;
   data::Iterator& running() const;
 
-  // Waits for the iterator, in front of those who wait for a batch.
-  std::unique_lock<std::timed_mutex> turn() const;
-
-  mutable std::timed_mutex use_;
-  mutable std::atomic<int> turns_{0};  // who waits for one
+  mutable Turns turns_;
   std::shared_ptr<data::BatchAllocator> memory_;
   std::unique_ptr<data::Iterator> iterator_;
   std::shared_ptr<std::atomic<int>> lent_ = std::make_shared<std::atomic<int>>(0);
