@@ -57,7 +57,7 @@ struct OpDef {
   std::vector<std::string> results;
   std::vector<AttributeSpec> attributes;
   unsigned traits = 0;
-  int gradient_operand = -1;  // of an update: which operand is the gradient (clipping, scaling, exchange act on it)
+  int gradient_operand = -1;  // of an update: which operand is the gradient, for passes that exchange gradients
   // Types of the results. A user's mistake is an Error that starts with "[<op>] ".
   std::function<std::vector<ValueType>(const OpInstance&)> infer;
   // Plain loops over row-major tensors, accumulating in double; outputs are allocated with the inferred types.
