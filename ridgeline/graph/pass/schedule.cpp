@@ -1,7 +1,7 @@
 #include "ridgeline/graph/pass/schedule.h"
 
-#include <algorithm>
 #include <functional>
+#include <map>
 #include <queue>
 #include <set>
 
@@ -11,27 +11,45 @@
 namespace ridgeline {
 namespace {
 
-// What must run before what.
+// By stored value: the update op that takes its place, which must see no later reader (verifier.h).
+std::map<ValueId, std::size_t> overwriters(const Graph& graph) {
+  std::map<ValueId, std::size_t> found;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    if (!op_def(node.op).has(kUpdate)) continue;
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+      if (is_stored(graph.value(node.inputs[k]).kind)) found.emplace(node.inputs[k], i);
+    }
+  }
+  return found;
+}
+
+// What must run before what, and what should.
 class Order {
  public:
   explicit Order(const Graph& graph) : successors_(graph.nodes.size()), urgent_(graph.nodes.size(), false) {
     const std::vector<int> producer = producers(graph);
+    const std::map<ValueId, std::size_t> overwriter = overwriters(graph);
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      for (ValueId id : graph.nodes[i].inputs) before(producer[static_cast<std::size_t>(id)], i);
+      for (ValueId id : graph.nodes[i].inputs) {
+        before(producer[static_cast<std::size_t>(id)], i);
+        if (const auto at = overwriter.find(id); at != overwriter.end()) before(static_cast<int>(i), at->second);
+      }
     }
   }
 
-  // Readers of version n come before the op that makes version n+1; those of casts of it as well, where `casts`
-  // (compilation makes a cast from version n when it is read).
-  void add_readers_before(const Graph& graph, const Update& update, std::size_t writer, bool casts) {
-    urgent_[writer] = true;
+  void hurry(std::size_t writer) { urgent_[writer] = true; }
+
+  // Readers of version n, and of casts of it (compilation makes those from version n when they are read), come before
+  // the op that makes version n+1.
+  void add_readers_before(const Graph& graph, const Update& update, std::size_t writer) {
     std::set<ValueId> version = {update.current};
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
       for (ValueId id : node.inputs) {
         if (!version.contains(id)) continue;
         before(static_cast<int>(i), writer);
-        if (casts && op_def(node.op).has(kCast)) version.insert(node.outputs[0]);
+        if (op_def(node.op).has(kCast)) version.insert(node.outputs[0]);
       }
     }
   }
@@ -69,27 +87,21 @@ class Order {
   std::vector<bool> urgent_;
 };
 
-// Whether the op at the value's place is an update of this very argument, which it overwrites.
-bool overwrites(const Node& node, const Update& update) {
-  if (!op_def(node.op).has(kUpdate)) return false;
-  const auto result = std::find(node.outputs.begin(), node.outputs.end(), update.next) - node.outputs.begin();
-  return node.inputs[static_cast<std::size_t>(result)] == update.current;
-}
-
 }  // namespace
 
 Graph schedule(Graph graph) {
   const std::vector<int> producer = producers(graph);
-  // An update op must see no later reader of what it overwrites. For other ops, and for readers of casts, it is a wish
-  // (the op can then write in place), given up where ops read each other's old versions: a = a + b beside b = a - b.
+  // That no op but the writer is left to read the old version is a wish (the writer can then write in place), given up
+  // where ops read each other's old versions: a = a + b beside b = a - b.
   Order musts(graph);
-  Order wishes(graph);
+  Order wishes = musts;
   for (const Update& update : graph.updates) {
     const int writer = producer[static_cast<std::size_t>(update.next)];
     if (writer < 0) continue;
     const auto at = static_cast<std::size_t>(writer);
-    wishes.add_readers_before(graph, update, at, true);
-    if (overwrites(graph.nodes[at], update)) musts.add_readers_before(graph, update, at, false);
+    musts.hurry(at);
+    wishes.hurry(at);
+    wishes.add_readers_before(graph, update, at);
   }
   std::vector<std::size_t> order = wishes.sorted();
   if (order.size() != graph.nodes.size()) order = musts.sorted();
