@@ -156,6 +156,19 @@ TEST(EagerGradients, AreThoseOfTheTracedGraph) {
   EXPECT_NO_THROW(eager.tensor(vx + vy));
 }
 
+TEST(Eager, AnOpThatFailsIsNotRecorded) {
+  Session session;
+  Eager eager(session);
+  const Value x = eager.input(drawn({2, 3}, "x"));
+  const Value labels = eager.input(Tensor::of<std::int32_t>({1, 7}, {2}));
+  GraphBuilder& builder = x.builder();
+  EXPECT_THROW(builder.apply("softmax_cross_entropy", {x, labels}), Error);
+  const Value y = builder.apply("relu", {x});
+  ASSERT_EQ(eager.recorded().nodes.size(), 1u);
+  EXPECT_EQ(eager.recorded().nodes[0].op, "relu");
+  for (std::int64_t i = 0; i < 6; ++i) EXPECT_EQ(eager.tensor(y).at(i), std::max(0.0, eager.tensor(x).at(i)));
+}
+
 TEST(Eager, MistakesNameTheLineAndWhatCannotBeLookedAt) {
   Session session;
   Eager eager(session);

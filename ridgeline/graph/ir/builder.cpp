@@ -81,7 +81,12 @@ std::vector<Value> GraphBuilder::apply_all(std::string_view op, std::span<const 
       values.emplace_back(this, node.outputs.back());
     }
     graph_.nodes.push_back(node);
-    if (added_) added_(graph_.nodes.back());
+    try {
+      if (added_) added_(graph_.nodes.back());
+    } catch (...) {
+      graph_.nodes.pop_back();  // what its observer cannot run is no part of the graph
+      throw;
+    }
     return values;
   } catch (const Error& error) {
     if (node.where.empty()) throw;
