@@ -9,6 +9,7 @@
 
 #include <jpeglib.h>
 
+#include "ridgeline/core/bytes.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/data.h"
 #include "ridgeline/data/set/class_names.h"
@@ -27,6 +28,7 @@
 #include "ridgeline/graph/ir/text.h"
 #include "ridgeline/image/png/png.h"
 #include "tests/cli/fuzz.h"
+#include "tests/infer/support.h"
 #include "tests/support/temporary_directory.h"
 
 namespace ridgeline {
@@ -328,6 +330,27 @@ std::vector<Input> results() {
            to("metrics.jsonl"), [] { return read_json_lines("metrics.jsonl"), 0; }}};
 }
 
+// A model file whose graph is mutated and whose checksums are right.
+std::vector<Input> models() {
+  const infer::Model model = infer::drawn_model("linear", 3, 4);
+  const auto written = [model](const std::string& graph) {
+    PackedSchema schema{.columns = {{"__graph__", DType::bytes, {}}}, .class_names = {"a", "b", "c"}};
+    std::vector<PackedValue> values = {{as_bytes(graph)}};
+    for (const NamedTensor& t : model.tensors) {
+      schema.columns.push_back({t.name, t.tensor.dtype(), t.tensor.shape()});
+      values.push_back({{static_cast<const std::uint8_t*>(t.tensor.raw()), t.tensor.byte_size()}});
+    }
+    put("x.png", text_of(image::encode_png(picture(20))));
+    PackedWriter writer(
+        "m.rdgm", schema,
+        R"({"ridgeline_model":1,"name":"x","preprocessing":{"rule":"short_side","resize":5,"crop":4}})");
+    writer.add(0, values);
+    writer.finish(1);
+  };
+  return {{"graph of a model", to_text(model.graph, {.locations = false}), written,
+           [] { return run_command({"predict", "m.rdgm", "x.png", "--format=json"}); }}};
+}
+
 void try_inputs(const std::vector<Input>& inputs) {
   const int each = fuzz_count(12);
   const auto number = [&](int i) { return static_cast<std::size_t>(i / (each + 1)); };
@@ -355,6 +378,7 @@ TEST(FuzzInputs, Records) { try_inputs(records()); }
 TEST(FuzzInputs, DataSets) { try_inputs(data_sets()); }
 TEST(FuzzInputs, Annotations) { try_inputs(annotations()); }
 TEST(FuzzInputs, Graphs) { try_inputs(graphs()); }
+TEST(FuzzInputs, Models) { try_inputs(models()); }
 TEST(FuzzInputs, Results) { try_inputs(results()); }
 
 }  // namespace
