@@ -204,7 +204,9 @@ std::string describe(const Variant& v) {
 std::string run(const Variant& v, SampleRandom& random) {
   GraphBuilder b("variant");
   std::vector<Value> operands;
-  Session session({.compute_threads = static_cast<int>(random.integer(1, 3))});
+  const auto level = static_cast<Reproducibility>(random.integer(0, 2));
+  Session session({.compute_threads = static_cast<int>(random.integer(1, 3)),
+                   .promise = {.bits = level, .high_precision = chance(random, 0.3)}});
   for (std::size_t i = 0; i < v.types.size(); ++i) {
     const std::string name = "x" + std::to_string(i);
     const bool stored = chance(random, 0.5);
