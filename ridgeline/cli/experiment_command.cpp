@@ -130,9 +130,14 @@ int experiment_command(const Words& words) {
     options.flags.insert(options.flags.begin(), usual.begin(), usual.end());
   }
 
+  int runs = 0, failed = 0;
   train::Report whole{.title = "Experiments", .tables = {}, .runs = {}};
   for (const train::Experiment& experiment : chosen) {
-    const train::Report report = train::report_of(train::run_experiment(experiment, options));
+    const train::ExperimentResult result = train::run_experiment(experiment, options);
+    for (const auto& variant : result.runs) {
+      for (const train::ExperimentRun& made : variant) ++runs, failed += made.failure.empty() ? 0 : 1;
+    }
+    const train::Report report = train::report_of(result);
     const std::string folder = flags.out + "/" + experiment.name;
     write_report(report, folder);
     fmt::print("{}\nreport   {}/report.html (also .md, .csv)\n",
@@ -147,6 +152,7 @@ int experiment_command(const Words& words) {
     write_report(whole, flags.out);
     fmt::print("all      {}/report.html\n", flags.out);
   }
+  if (failed > 0) throw Error(fmt::format("experiment: {} of {} runs failed", failed, runs));
   return 0;
 }
 

@@ -34,8 +34,8 @@ void check(const Recipe& r) {
   require(r.max_epochs >= 1 && r.max_epochs <= kMostEpochs, "max_epochs", r.max_epochs, "1 to 1000000000");
   require(!r.max_train_steps || *r.max_train_steps >= 1, "max_train_steps", r.max_train_steps.value_or(0), "1 or more");
   require(r.warmup_epochs >= 0 && r.warmup_epochs <= kMostEpochs, "warmup_epochs", r.warmup_epochs, "0 to 1000000000");
-  require(r.lr >= 0 && r.lr < 1e6, "lr", r.lr, "0 or more");
-  require(r.weight_decay >= 0 && r.weight_decay < 1e6, "weight_decay", r.weight_decay, "0 or more");
+  require(r.lr >= 0 && r.lr < 1e6, "lr", r.lr, "0 to 1000000");
+  require(r.weight_decay >= 0 && r.weight_decay < 1e6, "weight_decay", r.weight_decay, "0 to 1000000");
   require(r.label_smoothing >= 0 && r.label_smoothing < 1, "label_smoothing", r.label_smoothing, "[0, 1)");
   require(r.iterations_per_loop >= 0, "iterations_per_loop", r.iterations_per_loop, "0 (automatic) or more");
   require(r.epochs_between_evals >= 1 && r.epochs_between_evals <= kMostEpochs, "epochs_between_evals",
