@@ -15,6 +15,14 @@ ValueKind kind_of(const nn::ParameterSpec& spec) { return spec.trainable() ? Val
 
 }  // namespace
 
+PrecisionPolicy with_exact_scope(PrecisionPolicy policy, const Graph& step) {
+  const std::string exact = std::string(nn::kExactScope) + "/";
+  const auto& nodes = step.nodes;
+  if (std::any_of(nodes.begin(), nodes.end(), [&](const Node& n) { return n.name.starts_with(exact); }))
+    policy.keep.emplace_back(nn::kExactScope);
+  return policy;
+}
+
 Model::Model(Session& session, nn::Network network, ModelSettings settings)
     : session_(session), network_(std::move(network)), settings_(std::move(settings)) {}
 
@@ -42,11 +50,7 @@ void Model::declare(const nn::Step& step) {
 
 CompileOptions Model::training_options(const Graph& graph, const PrecisionPolicy& precision, const char* part) const {
   CompileOptions options = compile_options(part);
-  options.precision = precision;
-  const std::string exact = std::string(nn::kExactScope) + "/";
-  if (std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& n) { return n.name.starts_with(exact); })) {
-    options.precision.keep.emplace_back(nn::kExactScope);
-  }
+  options.precision = with_exact_scope(precision, graph);
   return options;
 }
 
@@ -119,6 +123,11 @@ void Model::prepare_prediction() {
   declare(step);
 }
 
+infer::Model Model::exported_training() const {
+  RIDGELINE_CHECK(training_ != nullptr, "there is no training step to export");
+  return infer::capture(session_.parameters(), training_graph_, network_.name);
+}
+
 std::int64_t Model::global_step() const { return session_.parameters().get(nn::kGlobalStep).data<std::int64_t>()[0]; }
 
 std::int64_t Model::runs_done() const {
@@ -157,7 +166,7 @@ void Model::load(const SafetensorsFile& file) {
 }
 
 WeightMatch Model::load_weights(const std::string& path, std::span<const std::string> exclude,
-                                    std::string_view advice) {
+                                std::string_view advice) {
   const SafetensorsFile file(path);
   std::vector<nn::ParameterSpec> wanted;
   for (const nn::ParameterSpec& spec : parameters_) {
