@@ -18,6 +18,7 @@ int export_command(const Words& words);
 int dataset_command(const Words& words);
 int graph_command(const Words& words);
 int info_command(const Words& words);
+int doctor_command(const Words& words);
 int bench_command(const Words& words);
 int experiment_command(const Words& words);
 int report_command(const Words& words);

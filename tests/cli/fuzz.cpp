@@ -150,7 +150,7 @@ int run_command(const std::vector<std::string>& words) {
     const char* name;
     int (*run)(const cli::Words&);
   };
-  constexpr std::array<Command, 10> kCommands{{{"train", cli::train_command},
+  constexpr std::array<Command, 11> kCommands{{{"train", cli::train_command},
                                                {"evaluate", cli::evaluate_command},
                                                {"predict", cli::predict_command},
                                                {"export", cli::export_command},
@@ -158,6 +158,7 @@ int run_command(const std::vector<std::string>& words) {
                                                {"graph", cli::graph_command},
                                                {"info", cli::info_command},
                                                {"bench", cli::bench_command},
+                                               {"doctor", cli::doctor_command},
                                                {"experiment", cli::experiment_command},
                                                {"report", cli::report_command}}};
   std::vector<std::string> all{"ridgeline"};
