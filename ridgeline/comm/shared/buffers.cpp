@@ -12,12 +12,14 @@
 namespace ridgeline::comm {
 namespace {
 
-constexpr std::int64_t kPage = 4096;
 // Bytes of a rank's values that are combined at a time: sources and result fit the first cache.
 constexpr std::int64_t kBlockBytes = 1024;
 constexpr std::int64_t kAhead = 2048;
 
-std::int64_t in_pages(std::int64_t bytes) { return std::max<std::int64_t>(1, (bytes + kPage - 1) / kPage) * kPage; }
+std::int64_t in_pages(std::int64_t bytes) {
+  const auto page = static_cast<std::int64_t>(kSharedPage);
+  return std::max<std::int64_t>(1, (bytes + page - 1) / page) * page;
+}
 
 void store_past_the_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
   const std::size_t head = std::min(bytes, (16 - reinterpret_cast<std::uintptr_t>(to) % 16) % 16);

@@ -19,7 +19,6 @@ namespace ridgeline::comm {
 namespace {
 
 constexpr std::uint32_t kSharedReady = 0x52444731;
-constexpr std::size_t kPage = 4096;
 
 [[noreturn]] void fail_with_errno(const std::string& what, const std::string& path) {
   throw Error(fmt::format("[ranks] {} {}: {}", what, path, ::strerror(errno)));
@@ -35,7 +34,9 @@ bool is_alive(std::int32_t process) { return process > 0 && (::kill(process, 0) 
 
 }  // namespace
 
-std::size_t SharedSegment::header_bytes() { return (sizeof(SharedHeader) + kPage - 1) / kPage * kPage; }
+std::size_t SharedSegment::header_bytes() {
+  return (sizeof(SharedHeader) + kSharedPage - 1) / kSharedPage * kSharedPage;
+}
 
 void* SharedSegment::map(int file) const {
   void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

@@ -13,6 +13,7 @@
 namespace ridgeline::comm {
 
 inline constexpr int kMostSharedRanks = 64;
+inline constexpr std::size_t kSharedPage = 4096;
 
 // What a rank says of the collective that it is in, for all to compare.
 struct SharedCall {
