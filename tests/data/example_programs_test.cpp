@@ -7,7 +7,7 @@ namespace ridgeline::data::testing {
 namespace {
 
 ridgeline::testing::Outcome run_example(const std::string& arguments) {
-  return ridgeline::testing::run_shell(testing::examples_directory() + "/example_" + arguments);
+  return ridgeline::testing::run_shell(ridgeline::testing::examples_directory() + "/example_" + arguments);
 }
 
 TEST(ExamplePrograms, TheEngineAlonePrintsEpochs) {

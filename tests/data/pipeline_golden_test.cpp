@@ -18,7 +18,7 @@ namespace ridgeline::data::testing {
 namespace {
 
 std::map<std::string, std::string> golden() {
-  std::ifstream file(testing::source_directory() + "/tests/data/pipeline_golden.txt");
+  std::ifstream file(ridgeline::testing::source_directory() + "/tests/data/pipeline_golden.txt");
   std::map<std::string, std::string> lines;
   for (std::string line; std::getline(file, line);) {
     if (!line.empty() && line[0] != '#') lines[line.substr(0, line.find(' '))] = line;
