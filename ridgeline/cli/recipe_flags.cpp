@@ -119,6 +119,16 @@ void add_execution_flags(Command& app, RecipeFlags& f) {
       .group(group);
   app.option("--dump_ir", r.dump_ir, "write the graph after every compiler pass into this directory").group(group);
   app.option("--log", r.log, "diagnostics by commas: dispatch, placement, memory, passes, data").group(group);
+  app.option("--histogram_steps", r.histogram_steps,
+             "steps between histograms of weights and gradients in the event file, each a step more of time; 0: none")
+      .group(group);
+  app.option("--picture_steps", r.picture_steps, "steps between pictures of a batch in the event file; 0: none")
+      .group(group);
+  app.boolean("--save_graph", r.save_graph, "write the training step's graph into the event file").group(group);
+  app.option("--export_step", r.export_step,
+             "when the run is over, write its training step into this file (*.rdgm): a program without the model's "
+             "source goes on with it")
+      .group(group);
   app.option("--trace", r.trace, "write a Chrome trace to this file").group(group);
 }
 

@@ -41,6 +41,13 @@ bool DatasetFeed::bind_next(Program& program) {
   return true;
 }
 
+Tensor DatasetFeed::input(const std::string& name) const {
+  if (!batch_) return {};
+  const auto row = std::find_if(columns_.begin(), columns_.end(), [&](const auto& c) { return c.input == name; });
+  const std::string& column = row == columns_.end() ? name : row->column;
+  return batch_->has(column) ? batch_->column(column) : Tensor();
+}
+
 std::string DatasetFeed::state() const { return (batch_ ? batch_->state_after() : iterator_.state()).to_json(); }
 
 bool reads_mask(const Program& program, const std::vector<nn::InputColumn>& columns) {

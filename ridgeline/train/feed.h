@@ -20,6 +20,8 @@ class Feed {
   virtual ~Feed() = default;
   // Binds the inputs of the next step; what was bound before may go back to its owner. False: there is no more.
   virtual bool bind_next(Program& program) = 0;
+  // What is bound to the input of that name; undefined where the feed does not know.
+  virtual Tensor input(const std::string& /*name*/) const { return {}; }
   // Where the data stand behind the step that was fed last, as checkpoints keep it (JSON); empty: they have no place.
   virtual std::string state() const { return {}; }
 };
@@ -35,6 +37,7 @@ class DatasetFeed : public Feed {
       : DatasetFeed(dataset, {.epochs = data::kForever}, std::move(columns)) {}
 
   bool bind_next(Program& program) override;
+  Tensor input(const std::string& name) const override;
   std::string state() const override;
   data::Iterator& iterator() { return iterator_; }
 

@@ -16,6 +16,14 @@ ValueKind kind_of(const nn::ParameterSpec& spec) { return spec.trainable() ? Val
 
 }  // namespace
 
+PrecisionPolicy with_exact_scope(PrecisionPolicy policy, const Graph& step) {
+  const std::string exact = std::string(nn::kExactScope) + "/";
+  const auto& nodes = step.nodes;
+  if (std::any_of(nodes.begin(), nodes.end(), [&](const Node& n) { return n.name.starts_with(exact); }))
+    policy.keep.emplace_back(nn::kExactScope);
+  return policy;
+}
+
 Model::Model(Session& session, nn::Network network, ModelSettings settings)
     : session_(session), network_(std::move(network)), settings_(std::move(settings)) {}
 
@@ -56,11 +64,7 @@ void Model::declare(const nn::Step& step) {
 
 CompileOptions Model::training_options(const Graph& graph, const PrecisionPolicy& precision, const char* part) const {
   CompileOptions options = compile_options(part);
-  options.precision = precision;
-  const std::string exact = std::string(nn::kExactScope) + "/";
-  if (std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& n) { return n.name.starts_with(exact); })) {
-    options.precision.keep.emplace_back(nn::kExactScope);
-  }
+  options.precision = with_exact_scope(precision, graph);
   return options;
 }
 
@@ -154,6 +158,11 @@ Program& prepared(const std::unique_ptr<Program>& program, const char* part) {
 Program& Model::training() const { return prepared(training_, "training"); }
 Program& Model::evaluation() const { return prepared(evaluation_, "evaluation"); }
 Program& Model::prediction() const { return prepared(prediction_, "prediction"); }
+
+infer::Model Model::exported_training() const {
+  prepared(training_, "training");
+  return infer::capture(session_.parameters(), training_graph_, network_.name);
+}
 
 std::int64_t Model::global_step() const {
   prepared(training_, "training");  // the counter is a part of it

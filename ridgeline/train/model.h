@@ -15,6 +15,7 @@
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/compile/weights.h"
 #include "ridgeline/core/function_ref.h"
+#include "ridgeline/infer/model.h"
 #include "ridgeline/nn/training_step.h"
 
 namespace ridgeline::train {
@@ -24,6 +25,9 @@ struct ModelSettings {
   // A dump directory gets a folder for each part: training, evaluation, prediction.
   CompileOptions compile = {};
 };
+
+// The policy for a training step of nn/: what decides about steps keeps its types.
+PrecisionPolicy with_exact_scope(PrecisionPolicy policy, const Graph& step);
 
 class Model {
  public:
@@ -64,6 +68,12 @@ class Model {
   // Sets what matches; returns the lists for the log. Without training, averages in the file stand for their
   // parameters. An Error if nothing matches or a shape differs; `advice` says there what its reader can do.
   WeightMatch load_weights(const std::string& path, std::span<const std::string> exclude, std::string_view advice);
+
+  // The training step as it stands: written to a file it goes on elsewhere, bit by bit (infer/loaded_model.h), where it
+  // is compiled in the same precision.
+  infer::Model exported_training() const;
+  // As it was built. After prepare_training().
+  const Graph& training_graph() const { return training_graph_; }
 
   const nn::Network& network() const { return network_; }
   Session& session() const { return session_; }

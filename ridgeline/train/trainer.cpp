@@ -11,12 +11,14 @@
 #include "ridgeline/core/version.h"
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/infer/model_file.h"
 #include "ridgeline/train/callback/accelerator.h"
 #include "ridgeline/train/callback/checkpoint_saver.h"
 #include "ridgeline/train/callback/data_report.h"
 #include "ridgeline/train/callback/early_stopping.h"
 #include "ridgeline/train/callback/periodic_evaluation.h"
 #include "ridgeline/train/callback/step_log.h"
+#include "ridgeline/train/callback/summaries.h"
 #include "ridgeline/train/datasets.h"
 #include "ridgeline/train/directory_lock.h"
 #include "ridgeline/train/evaluator.h"
@@ -39,8 +41,8 @@ constexpr std::int64_t kSyntheticRecords = 1281167;
 constexpr const char* kReducedPhase = "reduced";
 constexpr const char* kOriginalPhase = "original";
 
-// The trace is written when the run is over: what would prevent that is said before it begins.
-void check_trace_file(const std::string& path) {
+// Written when the run is over: what would prevent that is said before it begins.
+void check_last_file(const std::string& path) {
   if (path.empty()) return;
   std::error_code none;
   const fs::file_type type = fs::status(path, none).type();
@@ -57,7 +59,8 @@ class Trainer {
         log_((make_directories(recipe.log_dir), log_path(recipe))) {}
 
   TrainingResult run() {
-    check_trace_file(recipe_.trace);
+    check_last_file(recipe_.trace);
+    check_last_file(recipe_.export_step);
     open();
     const bool evaluates = recipe_.mode == Mode::train_and_evaluate;
     const std::int64_t evaluation_steps = evaluates ? recipe_.epochs_between_evals * steps_per_epoch_ : 0;
@@ -76,6 +79,12 @@ class Trainer {
     MetricsLog numbers(lines, *metrics_);
     FiniteLoss finite(recipe_.log_dir);
     callbacks = {&lines, &numbers, &finite};
+    Summaries summaries({.histogram_steps = recipe_.histogram_steps,
+                         .picture_steps = recipe_.picture_steps,
+                         .graph = recipe_.save_graph,
+                         .compile = compile_options(recipe_)},
+                        metrics_->events());
+    callbacks.push_back(&summaries);
     std::optional<DataReport> data_report;
     if (data_feed_) {
       callbacks.push_back(&data_report.emplace(data_feed_->iterator(), recipe_.bad_samples, log_, *metrics_));
@@ -125,6 +134,12 @@ class Trainer {
     result.metrics_path = metrics_->path();
     result.checkpoint_path = saver.path();
     if (session_.trace()) session_.trace()->write(recipe_.trace);
+    if (!recipe_.export_step.empty()) {
+      infer::Model step = model_->exported_training();
+      step.class_names = data_.classes.names;
+      infer::write_model(recipe_.export_step, step);
+      log_.line(fmt::format("training step after {} steps: {}", model_->global_step(), recipe_.export_step));
+    }
     return result;
   }
 

@@ -7,6 +7,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -16,9 +17,7 @@ namespace {
 using testing::expect;
 using testing::Outcome;
 
-Outcome run(const std::string& arguments) {
-  return testing::run_shell(std::string(RIDGELINE_BINARY) + " " + arguments);
-}
+Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
 
 class Export : public ::testing::Test {
  protected:

@@ -3,6 +3,7 @@
 
 #include "ridgeline/core/file.h"
 #include "tests/support/files.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -11,9 +12,7 @@ namespace {
 
 using testing::expect;
 
-testing::Outcome run(const std::string& words) {
-  return testing::run_shell(std::string(RIDGELINE_BINARY) + " " + words);
-}
+testing::Outcome run(const std::string& words) { return testing::run_shell(testing::program() + " " + words); }
 
 const std::string& root() {
   static const std::string path = testing::temporary_directory() + "/training_flags";
