@@ -119,11 +119,13 @@ data::Dataset with_evaluation_transforms(const data::Dataset& source, const Reci
   return data::evaluation_pipeline(source, pipeline_of(recipe));
 }
 
+void check_data_dir(const Recipe& recipe, bool training) {
+  if (!recipe.data_dir.empty()) return;
+  throw Error(std::string("--data_dir is needed") + (training ? " (or --synthetic=True)" : ""), ErrorKind::usage);
+}
+
 RunData open_data(const Recipe& recipe, const DataNeeds& needs) {
-  if (recipe.data_dir.empty()) {
-    throw Error(std::string("--data_dir is needed") + (needs.training ? " (or --synthetic=True)" : ""),
-                ErrorKind::usage);
-  }
+  check_data_dir(recipe, needs.training);
   RunData data;
   data.classes = needs.classes;
   data.num_classes = recipe.num_classes;

@@ -33,6 +33,9 @@ struct DataNeeds {
   bool checkpoint = false;             // these two are a checkpoint's: data with other classes is refused
 };
 
+// An Error (usage) where no directory is given.
+void check_data_dir(const Recipe& recipe, bool training);
+
 // Errors name the directory and what was looked for, or how its classes differ from those of the training part or of
 // the checkpoint.
 RunData open_data(const Recipe& recipe, const DataNeeds& needs);

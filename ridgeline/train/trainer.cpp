@@ -228,7 +228,6 @@ class Trainer {
     if (recipe_.synthetic) {
       data_.training_records = kSyntheticRecords;
       data_.num_classes = recipe_.num_classes == 0 ? 1000 : recipe_.num_classes;
-      if (evaluates) throw Error("--synthetic has no validation part: use --mode=train", ErrorKind::usage);
     } else {
       data_ = train::open_data(recipe_, {.training = true, .validation = evaluates});
     }
@@ -352,6 +351,9 @@ class Trainer {
 
 TrainingResult train(const Recipe& recipe) {
   check(recipe);
+  if (recipe.synthetic && recipe.mode == Mode::train_and_evaluate)
+    throw Error("--synthetic has no validation part: use --mode=train", ErrorKind::usage);
+  if (!recipe.synthetic) check_data_dir(recipe, true);  // before anything is written
   const DirectoryLock lock(recipe.log_dir);
   InterruptGuard guard;
   try {

@@ -56,6 +56,12 @@ TEST(TrainingFlags, GradientsAreScaledClippedAndAccumulated) {
   expect(run(small("bad") + "--early_stopping=2"), 2, {"--early_stopping needs evaluations"});
 }
 
+TEST(TrainingFlags, AWrongCallLeavesNoDirectory) {
+  expect(run("train --log_dir=" + root() + "/wrong"), 2, {"--data_dir is needed (or --synthetic=True)"});
+  expect(run("train --synthetic --mode=train_and_evaluate --log_dir=" + root() + "/wrong"), 2, {"no validation part"});
+  EXPECT_FALSE(std::filesystem::exists(root() + "/wrong"));
+}
+
 TEST(TrainingFlags, WhatIsNoNumberIsSaidWithItsFlag) {
   expect(run("train --lr=abc"), 2, {"train: --lr=abc is no number\n"});
   expect(run("train --max_epochs=1.5"), 2, {"train: --max_epochs=1.5 is no whole number\n"});

@@ -202,6 +202,12 @@ TEST(Accelerator, ARecipeGoesOnInsideEitherPhaseWithTheSameBits) {
     const bool switches = read_file(rest.log_path).find("trigger recompile") != std::string::npos;
     EXPECT_EQ(switches, cut < 8);
   }
+  Recipe without = stepped(root + "/without");
+  without.experimental = {};
+  fs::create_directories(without.log_dir);
+  fs::copy_file(root + "/whole/" + checkpoint_name(4), without.log_dir + "/" + checkpoint_name(4));
+  EXPECT_NE(read_file(train(without).log_path).find("warning: up to here the run was in the reduced precision"),
+            std::string::npos);
   Recipe full = stepped(root + "/full");
   full.experimental = {};
   EXPECT_NE(read_file(train(full).checkpoint_path), read_file(whole.checkpoint_path));
