@@ -42,7 +42,7 @@ one() {  # LOADER WORKLOAD WORKERS [IMAGES]
 }
 : >"$work/rows"
 for workload in "${workloads[@]}"; do
-  case $workload in cifar) images=12288 ;; *) images=1536 ;; esac
+  case $workload in cifar) images=12288 ;; blur) images=768 ;; *) images=1536 ;; esac
   one ridgeline "$workload" 2 "$images" >>"$work/rows"
   for loader in torch torch-tensors; do
     [[ $workload == cifar && $loader == torch-tensors ]] && continue

@@ -417,6 +417,10 @@ TEST_F(C, ABadRecordIsAFailureAndCanBeSkipped) {
   char stats_text[4096];
   EXPECT_OK(ridgeline_iterator_stats(it, stats_text, sizeof stats_text, nullptr));
   const std::string stats = stats_text;
+  EXPECT_TRUE(stats.starts_with("{\"stages\":[{\"name\":\"read\",\"busy_seconds\":")) << stats;
+  for (const char* name : {"samples", "bytes", "seconds", "consumer_wait_seconds", "worker_wait_seconds", "batches",
+                           "workers", "jpeg_indices", "jpeg_index_bytes", "jpeg_indices_on_disk", "advice"})
+    EXPECT_NE(stats.find("\"" + std::string(name) + "\":"), std::string::npos) << name << " in " << stats;
   EXPECT_NE(stats.find("\"bad_samples\":1"), std::string::npos) << stats;
   EXPECT_OK(ridgeline_iterator_free(it));
   EXPECT_OK(ridgeline_dataset_free(dataset));

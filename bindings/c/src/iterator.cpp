@@ -6,18 +6,21 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "bindings/c/ridgeline_data.h"
 #include "bindings/c/src/columns.h"
 #include "bindings/c/src/guard.h"
 #include "bindings/c/src/handles.h"
 #include "bindings/shared/run.h"
+#include "bindings/shared/statistics.h"
 #include "ridgeline/data/api/dataset.h"
 
 using ridgeline::Error;
 using ridgeline::ErrorKind;
 using ridgeline::bindings::HeldBatch;
 using ridgeline::bindings::Run;
+using ridgeline::bindings::statistics_of;
 using ridgeline::c::guarded;
 using ridgeline::c::HeldColumns;
 using ridgeline::c::put_text;
@@ -106,24 +109,16 @@ data::IteratorOptions options_of(const ridgeline_options& o) {
   return options;
 }
 
+nlohmann::ordered_json json_of(const ridgeline::bindings::Statistics& statistics) {
+  nlohmann::ordered_json all;
+  for (const auto& [name, value] : statistics) std::visit([&](const auto& v) { all[name] = v; }, value);
+  return all;
+}
+
 std::string stats_json(const data::RunStats& stats) {
-  nlohmann::ordered_json stages = nlohmann::ordered_json::array();
-  for (const data::StageStats& stage : stats.stages)
-    stages.push_back({{"name", stage.name},
-                      {"busy_seconds", stage.busy_seconds},
-                      {"samples", stage.samples},
-                      {"bytes", stage.bytes}});
-  const nlohmann::ordered_json all{{"stages", stages},
-                                   {"seconds", stats.seconds},
-                                   {"consumer_wait_seconds", stats.consumer_wait_seconds},
-                                   {"worker_wait_seconds", stats.worker_wait_seconds},
-                                   {"batches", stats.batches},
-                                   {"workers", stats.workers},
-                                   {"bad_samples", stats.bad_samples},
-                                   {"jpeg_indices", stats.jpeg_indices},
-                                   {"jpeg_index_bytes", stats.jpeg_index_bytes},
-                                   {"jpeg_indices_on_disk", stats.jpeg_indices_on_disk},
-                                   {"advice", stats.advice()}};
+  nlohmann::ordered_json all{{"stages", nlohmann::ordered_json::array()}};
+  for (const data::StageStats& stage : stats.stages) all["stages"].push_back(json_of(statistics_of(stage)));
+  all.update(json_of(statistics_of(stats)));
   return all.dump();
 }
 

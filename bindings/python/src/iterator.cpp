@@ -15,10 +15,12 @@
 #include <mutex>
 #include <new>
 #include <utility>
+#include <variant>
 
 #include "arrays.h"
 #include "bind.h"
 #include "bindings/shared/run.h"
+#include "bindings/shared/statistics.h"
 #include "ridgeline/core/log.h"
 #include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/data/runtime/replayer.h"
@@ -146,28 +148,18 @@ struct PyIterator {
   std::shared_ptr<Run> run;
 };
 
+nb::dict dict_of(const bindings::Statistics& statistics) {
+  nb::dict dict;
+  for (const auto& [name, value] : statistics) std::visit([&](const auto& v) { dict[name] = v; }, value);
+  return dict;
+}
+
 nb::dict stats_to_python(const data::RunStats& stats) {
   nb::list stages;
-  for (const data::StageStats& stage : stats.stages) {
-    nb::dict entry;
-    entry["name"] = stage.name;
-    entry["busy_seconds"] = stage.busy_seconds;
-    entry["samples"] = stage.samples;
-    entry["bytes"] = stage.bytes;
-    stages.append(entry);
-  }
+  for (const data::StageStats& stage : stats.stages) stages.append(dict_of(bindings::statistics_of(stage)));
   nb::dict dict;
   dict["stages"] = stages;
-  dict["seconds"] = stats.seconds;
-  dict["consumer_wait_seconds"] = stats.consumer_wait_seconds;
-  dict["worker_wait_seconds"] = stats.worker_wait_seconds;
-  dict["batches"] = stats.batches;
-  dict["workers"] = stats.workers;
-  dict["bad_samples"] = stats.bad_samples;
-  dict["jpeg_indices"] = stats.jpeg_indices;
-  dict["jpeg_index_bytes"] = stats.jpeg_index_bytes;
-  dict["jpeg_indices_on_disk"] = stats.jpeg_indices_on_disk;
-  dict["advice"] = stats.advice();
+  for (const auto& [name, value] : dict_of(bindings::statistics_of(stats))) dict[name] = value;
   return dict;
 }
 

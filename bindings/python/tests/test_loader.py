@@ -1,5 +1,6 @@
 """DataLoader in place of PyTorch's: the same samples, shapes and types with one import changed."""
 
+import gc
 import json
 import os
 import pathlib
@@ -214,6 +215,87 @@ class InPlaceOfPytorch(Folder):
                 self.assertTrue(is_pinned(x))
                 self.assertTrue(torch.equal(x, a) and torch.equal(y, b))
         self.assertEqual(set(copies), {torch.int64})  # labels are converted, so they are copied
+        # Tensors keep the memory of the run; with the last of them it is unregistered, whole run at once.
+        pinned = len(held)
+        self.assertGreater(pinned, 0)
+        del loader
+        gc.collect()
+        self.assertEqual(len(held), pinned)
+        del x
+        gc.collect()
+        self.assertEqual(held, {})
+
+    def test_a_loader_that_is_dropped_in_the_middle_of_an_epoch_unregisters_its_memory(self):
+        held = {}
+        with (mock.patch("ridgeline.data._loader._can_pin", return_value=True),
+              mock.patch("ridgeline.data._loader._page_lock", return_value=(held.__setitem__, held.pop)),
+              mock.patch.object(torch.Tensor, "is_pinned", lambda t: True)):
+            for end in ("dropped", "closed", "an exception", "every epoch"):
+                loader = DataLoader(self.dir, 8, transform=EXACT, pin_memory=True,
+                                    persistent_workers=end != "every epoch")
+                try:
+                    for x, _ in loader:
+                        self.assertGreater(len(held), 0)
+                        if end == "closed":
+                            loader.close()
+                            break
+                        if end == "an exception":
+                            raise ValueError
+                        if end == "dropped":
+                            break
+                except ValueError:
+                    pass
+                del x, _
+                if end != "every epoch":
+                    del loader
+                gc.collect()
+                self.assertEqual(held, {}, end)
+
+    def test_a_thousand_loaders_leave_no_thread_no_descriptor_and_no_memory(self):
+        def once(i):
+            loader = DataLoader(self.dir, 8, transform=EXACT, num_workers=2, shuffle=True)
+            for x, _ in loader if i % 4 == 0 else ():
+                break
+
+        def now():
+            gc.collect()
+            with open("/proc/self/statm") as file:
+                return threads(), len(os.listdir("/proc/self/fd")), int(file.read().split()[1]) * 4096
+
+        for i in range(60):
+            once(i)
+        before = now()
+        for i in range(1000):
+            once(i)
+        after = now()
+        self.assertEqual(after[:2], before[:2])
+        self.assertLess(after[2] - before[2], 20 << 20)
+
+    def test_closed_in_the_middle_of_an_epoch(self):
+        loader = DataLoader(self.dir, 8, transform=EXACT)
+        with self.assertRaisesRegex(RuntimeError, "closed in the middle of an epoch"):
+            for _ in loader:
+                loader.close()
+        self.assertEqual(len(list(loader)), 4)
+
+    def test_a_batch_that_collate_fn_refuses_counts_as_not_delivered(self):
+        fail = [3]
+
+        def collate(samples):
+            fail[0] -= 1
+            if fail[0] == 0:
+                raise ValueError("no")
+            return [int(label) for _, label in samples]
+
+        expected = list(DataLoader(self.dir, 8, shuffle=True, transform=EXACT, collate_fn=lambda s: [int(y) for _, y in s]))
+        loader = DataLoader(self.dir, 8, shuffle=True, transform=EXACT, collate_fn=collate)
+        seen = []
+        with self.assertRaisesRegex(ValueError, "no"):
+            seen.extend(iter(loader))
+        state = loader.state_dict()
+        self.assertEqual((len(seen), state["delivered"]), (2, 2))
+        loader.load_state_dict(state)
+        self.assertEqual(seen + list(loader), expected)
 
     def test_timeouts_and_prefetching(self):
         class Slow:

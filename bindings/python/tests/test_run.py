@@ -114,6 +114,11 @@ class Batches(Folder):
         it = data.Iterator(self.pipeline())
         list(it)
         stats = it.stats()
+        self.assertEqual(set(stats), {"stages", "seconds", "consumer_wait_seconds", "worker_wait_seconds", "batches",
+                                      "workers", "bad_samples", "jpeg_indices", "jpeg_index_bytes",
+                                      "jpeg_indices_on_disk", "advice"})
+        self.assertEqual({type(stats[name]) for name in ("batches", "workers", "bad_samples")}, {int})
+        self.assertIsInstance(stats["advice"], str)
         self.assertEqual(stats["batches"], 4)
         self.assertEqual({s["samples"] for s in stats["stages"] if s["name"] == "read"}, {30})
 

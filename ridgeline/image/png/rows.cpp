@@ -21,21 +21,53 @@ int samples_of(int type) {
 using Lanes = std::int16_t __attribute__((vector_size(16)));
 using ByteLanes = std::uint8_t __attribute__((vector_size(8)));
 
+template <class T>
+std::uint64_t word(const std::uint8_t* p) {
+  T value;
+  std::memcpy(&value, p, sizeof value);
+  return value;
+}
+
+// N bytes in a register. Pieces of whole words: bytes that are put together in memory cannot be read from there as one
+// until the processor has written them, which costs more than all of the arithmetic.
+template <int N>
+std::uint64_t bytes_at(const std::uint8_t* p) {
+  if constexpr (N == 1) return *p;
+  if constexpr (N == 2) return word<std::uint16_t>(p);
+  if constexpr (N == 3) return word<std::uint16_t>(p) | std::uint64_t{p[2]} << 16;
+  if constexpr (N == 4) return word<std::uint32_t>(p);
+  if constexpr (N == 6) return word<std::uint32_t>(p) | word<std::uint16_t>(p + 4) << 32;
+  if constexpr (N == 8) return word<std::uint64_t>(p);
+}
+
 template <int N>
 Lanes load(const std::uint8_t* p) {
-  ByteLanes bytes{};
-  std::memcpy(&bytes, p, N);
+  const std::uint64_t value = bytes_at<N>(p);
+  ByteLanes bytes;
+  std::memcpy(&bytes, &value, sizeof bytes);
   return __builtin_convertvector(bytes, Lanes);
 }
 
+// Stores the values modulo 256, as PNG has it, and returns them.
 template <int N>
 Lanes store(Lanes value, std::uint8_t* p) {
-  const ByteLanes bytes = __builtin_convertvector(value, ByteLanes);  // modulo 256, as PNG has it
-  std::memcpy(p, &bytes, N);
-  return __builtin_convertvector(bytes, Lanes);
+  value &= 255;
+  const ByteLanes bytes = __builtin_convertvector(value, ByteLanes);
+  std::uint64_t whole;
+  std::memcpy(&whole, &bytes, sizeof whole);
+  constexpr int kFirst = N >= 8 ? 8 : N >= 4 ? 4 : N >= 2 ? 2 : 1;
+  std::memcpy(p, &whole, kFirst);
+  if constexpr (N > kFirst) {
+    whole >>= 8 * kFirst;
+    std::memcpy(p + kFirst, &whole, N - kFirst);
+  }
+  return value;
 }
 
-Lanes magnitude(Lanes v) { return v < 0 ? -v : v; }
+Lanes magnitude(Lanes v) {
+  const Lanes sign = v >> 15;
+  return (v ^ sign) - sign;
+}
 
 template <int N>
 void undo_sub(std::uint8_t* row, std::size_t bytes) {

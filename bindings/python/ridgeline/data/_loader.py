@@ -161,11 +161,13 @@ class DataLoader:
         while True:
             if mine != self._pass:
                 raise RuntimeError("another iteration over this DataLoader has begun: it goes on, this one cannot")
+            if self._iterator is None:
+                raise RuntimeError("this DataLoader was closed in the middle of an epoch: begin another `for`")
             batch = self._iterator.next(self._timeout)
             last = batch.last_of_epoch
+            value = self._delivered(batch)  # where collate_fn raises, the batch was not delivered
             self._state = batch.state_after()
             self._loaded = False
-            value = self._delivered(batch)
             del batch
             if last and not self._persistent:
                 self.close()

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# The whole comparison of the Python package with its peers, for docs/data.md and docs/python.md: loaders on all
+# workloads (PyTorch on PIL images and on tensors, DALI), and training in PyTorch with either loader. Some 15 minutes on
+# two cores that do nothing else.
+#
+#     RIDGELINE_TORCH_PYTHON=... [RIDGELINE_DALI_PYTHON=...] bench/peers/compare.sh DIR [OUT.md]
+#
+# DIR holds class folders of JPEGs. The newest wheel of scripts/wheel.sh for that Python is unpacked beside it and used.
+# Prints Markdown, and writes it to OUT.md where that is given. Exits with 1 where the loss curves of the two loaders
+# differ.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source scripts/say.sh
+photos=$(realpath "${1:?the folder with class folders}")
+out=${2:-/dev/null}
+python=${RIDGELINE_TORCH_PYTHON:?an interpreter with torch and torchvision}
+version=$("$python" -c 'import sys; print("%d%d" % sys.version_info[:2])')
+wheel=$(ls -t build/wheels/ridgeline-*"cp$version"*.whl build/wheels/ridgeline-*abi3*.whl 2>/dev/null | head -n 1) || true
+[[ -n $wheel ]] || die "no wheel for Python $version in build/wheels: scripts/wheel.sh makes one"
+WORK=$(mktemp -d)
+export WORK
+trap 'rm -rf "$WORK"' EXIT
+"$python" -m pip install --disable-pip-version-check -q --no-deps --no-index --target "$WORK/package" "$wheel"
+export PYTHONPATH=$WORK/package
+
+bench/peers/loaders.sh "$photos" >&2
+status=0
+taskset -c 0,1 "$python" bench/peers/torch_training.py "$photos" --workers 1 2 --steps 20 >"$WORK/training" || status=$?
+cat "$WORK/training" >&2
+{
+  lscpu | sed -n 's/^Model name: */Machine: /p'
+  "$python" -c 'import torch, torchvision; print(f"PyTorch {torch.__version__}, torchvision {torchvision.__version__}")'
+  echo
+  python3 - "$WORK/rows" "$WORK/training" <<'PY'
+import json, sys
+
+best = {}
+for line in open(sys.argv[1]):
+    row = json.loads(line)
+    key = (row["workload"], row["loader"])
+    if key not in best or row["later"] > best[key]["later"]:
+        best[key] = row
+peers = {"torch": "torchvision, PIL", "torch-tensors": "torchvision, tensors", "dali": "DALI, antialias"}
+peers = {name: shown for name, shown in peers.items() if any(loader == name for _, loader in best)}
+print("| workload | ours, first epoch | later |" + "".join(f" {shown} | ratio, later |" for shown in peers.values()))
+print("|---|---|---|" + "---|---|" * len(peers))
+for workload in dict.fromkeys(workload for workload, _ in best):
+    ours = best[workload, "ridgeline"]
+    cells = [workload, f"{ours['first']:,.0f}", f"{ours['later']:,.0f}"]
+    for name in peers:
+        row = best.get((workload, name))
+        cells += [f"{row['later']:,.0f}", f"{ours['later'] / row['later']:.1f}x"] if row else ["", ""]
+    print("| " + " | ".join(cells) + " |")
+print("\nTraining in PyTorch, images a second with either loader:\n")
+print("| model | this package | PyTorch's loader | ratio | losses apart |\n|---|---|---|---|---|")
+lines = [line.split() for line in open(sys.argv[2]) if not line.startswith("{")]
+for cells in lines[1:]:
+    print("| " + " | ".join(cells) + " |")
+PY
+} | tee "$out"
+exit $status
