@@ -84,6 +84,7 @@ constexpr KernelEntry kTable[] = {
     tiles("dense_bwd_weights", "amx", make_amx_dense_bwd_weights),
     library("dense_bwd_weights", make_onednn_dense_bwd_weights),
     own("dense_bwd_weights", "direct", make_direct_dense_bwd_weights),
+    tiles("dense_update", "amx", make_amx_dense_update),
 
     own_on(kFloatOrHalf, "max_pool", "own", make_own_max_pool),
     library("max_pool", make_onednn_max_pool),

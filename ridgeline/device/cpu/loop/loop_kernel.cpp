@@ -155,6 +155,30 @@ void LoopKernel::run(const KernelArguments& arguments) {
   }
 }
 
+void LoopKernel::run_part(const KernelArguments& arguments, std::int64_t elements) const {
+  Walk(*this, arguments, 0, elements).run();
+}
+
+std::variant<std::unique_ptr<LoopKernel>, Refusal> make_part_loop(const loop::Expression& expression,
+                                                                  std::span<const ValueType> operands) {
+  if (expression.terms.size() > static_cast<std::size_t>(kMaxLoopTerms))
+    return Refusal{"a loop of more than " + std::to_string(kMaxLoopTerms) + " terms"};
+  for (const loop::Term& term : expression.terms) {
+    if (term.kind == loop::Kind::random_uniform) return Refusal{"random numbers in an update"};  // they count elements
+  }
+  const Shape any{2};  // more than one: the loop has no element of its own
+  std::vector<ValueType> inputs(operands.begin(), operands.end());
+  for (ValueType& type : inputs) {
+    if (type.shape.rank() > 0) type.shape = any;
+  }
+  std::vector<ValueType> results;
+  for (const loop::Result& result : expression.results) {
+    if (result.ending != loop::Ending::store) return Refusal{"a sum over all elements"};
+    results.push_back({result.type, any});
+  }
+  return std::make_unique<LoopKernel>(compile_loop(expression, any, inputs, results), any.elements(), results);
+}
+
 void LoopKernel::choose_passes() {
   std::vector<Chain> chains = find_chains(program_);
   auto chain = chains.begin();
