@@ -58,6 +58,7 @@ constexpr KernelEntry tiles(std::string_view op, std::string_view name, Factory 
 }
 
 constexpr KernelEntry kTable[] = {
+    tiles("conv2d", "amx_blocks", make_amx_blocks_conv2d),
     tiles("conv2d", "amx", make_amx_conv2d),
     transformed("conv2d", "winograd", make_winograd_conv2d),
     library("conv2d", make_onednn_conv2d),
