@@ -59,7 +59,6 @@ class DenseUpdateKernel final : public Kernel {
   static constexpr std::int64_t kLeastInputs = 512;
   static constexpr std::int64_t kMostInputs = 4096;
   static constexpr std::int64_t kItemRows = 4 * kBlock;
-  static constexpr std::int64_t kSquares = 1024;  // that are summed at a time
 
   // The operands and results of the loop's expression.
   struct Part {
@@ -85,40 +84,34 @@ class DenseUpdateKernel final : public Kernel {
     const Dense& d = gradient_.dense();
     const std::int64_t begin = range * inputs_;
     const Strip s{first, std::min(kBlock, d.outputs - first), begin, std::min(inputs_, d.inputs - begin)};
-    double* const sums = at_.squares ? squares(scratch) + (range * d.outputs + first) : nullptr;
-    fill(s, static_cast<const float*>(whole.inputs[0]), scratch, strip, sums);
+    fill(s, scratch, strip);
     Part part = whole;
     for (std::int64_t row = 0; row < s.rows; ++row) {
       const std::int64_t at = (first + row) * d.inputs + begin;
       const auto moved = [](void* base, std::int64_t bytes) -> void* { return static_cast<char*>(base) + bytes; };
       for (std::size_t i = 0; i < at_.states; ++i) part.inputs[i] = moved(whole.inputs[i], at * 4);
       part.inputs[at_.states] = strip + row * pitch_;
+      double sum = 0;  // of the squares, each block's while the update needs it in the first cache anyway
       for (std::size_t i = 0; i < part.outputs.size(); ++i)
         part.outputs[i] = moved(whole.outputs[i], at * result_bytes_[i]);
-      loop_->run_part({part.inputs.data(), part.outputs.data(), nullptr}, s.columns);
+      const auto add = [&](std::int64_t from, std::int64_t n) {
+        sum += squares_of(static_cast<const float*>(part.inputs[0]) + from, n);
+      };
+      const LoopKernel::BlockHook hook = add;
+      loop_->run_part({part.inputs.data(), part.outputs.data(), nullptr}, s.columns, at_.squares ? &hook : nullptr);
+      if (at_.squares) squares(scratch)[(first + row) * ranges_ + range] = sum;
     }
   }
 
-  // The gradient of a strip, and, where `sums` are wanted, the squares of each of its rows of w: those are read while
-  // the tiles multiply, and the update then finds them in the second cache.
-  void fill(const Strip& s, const float* w, const float* scratch, float* strip, double* sums) const {
+  void fill(const Strip& s, const float* scratch, float* strip) const {
     alignas(64) float tiles[4 * kTileSums];
     TileProduct product = gradient_.rows_of(s.row, scratch);
     product.c = tiles;
-    const std::int64_t products = blocks_of(s.columns, kBlock), row_parts = blocks_of(s.columns, kSquares);
-    const std::int64_t parts = sums == nullptr ? 0 : s.rows * row_parts;
-    for (std::int64_t i = 0; i < products; ++i) {
-      gradient_.multiply(product, s.row, s.column + i * kBlock, scratch);
-      for (std::int64_t part = i * parts / products; part < (i + 1) * parts / products; ++part) {
-        const std::int64_t row = part / row_parts, from = part % row_parts * kSquares;
-        if (from == 0) sums[row] = 0;
-        sums[row] += squares_of(w + (s.row + row) * gradient_.dense().inputs + s.column + from,
-                                std::min(kSquares, s.columns - from));
-      }
+    for (std::int64_t c = 0; c < s.columns; c += kBlock) {
+      gradient_.multiply(product, s.row, s.column + c, scratch);
       for (std::int64_t row = 0; row < s.rows; row += kTileRows) {
         gradient_.code().store_sums(tiles + row / kTileRows * 2 * kTileSums, std::min(kTileRows, s.rows - row),
-                                    std::min(kBlock, s.columns - i * kBlock), strip + row * pitch_ + i * kBlock, pitch_,
-                                    false);
+                                    std::min(kBlock, s.columns - c), strip + row * pitch_ + c, pitch_, false);
       }
     }
   }

@@ -13,6 +13,10 @@ namespace {
 // Below this many elements one thread is faster than waking the team.
 constexpr std::int64_t kGrain = 16384;
 
+// Elements of a block of a part: what is done before a block and the block itself take turns at the memory, and short
+// turns keep all of its streams going.
+constexpr int kPartBlock = 512;
+
 constexpr std::size_t kMaxChainCalls = 512;  // of one loop: they lie on the stack of each thread
 
 }  // namespace
@@ -34,9 +38,10 @@ class LoopKernel::Walk {
     for (const Pass& pass : kernel.passes_) begin_chain(pass);
   }
 
-  void run() {
+  void run(const BlockHook* before = nullptr) {
     for (std::int64_t first = begin_; first < end_; first += program_.block) {
       const auto count = static_cast<std::size_t>(std::min<std::int64_t>(program_.block, end_ - first));
+      if (before != nullptr) (*before)(first, static_cast<std::int64_t>(count));
       const bool more = first + 2 * program_.block <= end_;
       for (const Pass& pass : kernel_.passes_) {
         const std::size_t done = pass.chain.steps.empty() ? 0 : pass.code.run(calls_ + pass.calls_at, count);
@@ -155,8 +160,8 @@ void LoopKernel::run(const KernelArguments& arguments) {
   }
 }
 
-void LoopKernel::run_part(const KernelArguments& arguments, std::int64_t elements) const {
-  Walk(*this, arguments, 0, elements).run();
+void LoopKernel::run_part(const KernelArguments& arguments, std::int64_t elements, const BlockHook* before) const {
+  Walk(*this, arguments, 0, elements).run(before);
 }
 
 std::variant<std::unique_ptr<LoopKernel>, Refusal> make_part_loop(const loop::Expression& expression,
@@ -176,7 +181,9 @@ std::variant<std::unique_ptr<LoopKernel>, Refusal> make_part_loop(const loop::Ex
     if (result.ending != loop::Ending::store) return Refusal{"a sum over all elements"};
     results.push_back({result.type, any});
   }
-  return std::make_unique<LoopKernel>(compile_loop(expression, any, inputs, results), any.elements(), results);
+  LoopProgram program = compile_loop(expression, any, inputs, results);
+  program.block = std::min(program.block, kPartBlock);
+  return std::make_unique<LoopKernel>(std::move(program), any.elements(), results);
 }
 
 void LoopKernel::choose_passes() {
