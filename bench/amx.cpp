@@ -6,7 +6,7 @@
 // of the tile peak that both reach; the peak is measured on random numbers from the first cache (on zeros it is
 // higher).
 //
-//   build/bench_amx [--repetitions=5] [--batch=N] [--layer=TEXT] [--pass=fwd|bwd_d|bwd_w] [--library=no]
+//   build/bench_amx [--repetitions=5] [--batch=N] [--layer=TEXT] [--pass=fwd|blocks|bwd_d|bwd_w] [--library=no]
 //
 // --batch replaces every layer's batch, --layer and --pass choose those whose name contains the text.
 #include <algorithm>
@@ -94,6 +94,7 @@ struct Operation {
 
 const Operation kOperations[] = {
     {"fwd", Pass::forward, "conv2d", "dense", device::amx::make_forward, device::amx::make_dense_forward},
+    {"blocks", Pass::forward, "conv2d", nullptr, device::amx::make_blocks_forward, nullptr},
     {"bwd_d", Pass::backward_data, "conv2d_bwd_data", "dense_bwd_data", device::amx::make_backward_data,
      device::amx::make_dense_backward_data},
     {"bwd_w", Pass::backward_weights, "conv2d_bwd_weights", "dense_bwd_weights", device::amx::make_backward_weights,
@@ -393,7 +394,7 @@ void measure(CpuDevice& device, const Layer& layer, const Operation& operation, 
   };
   const double mine = median(a), theirs = median(b);
   const auto share = [&](double seconds) { return 100 * layer.flops() / seconds / 1e9 / peak; };
-  std::printf("%-26s %-5s %7.2f ms (weights' tiles %5.2f)", layer.name.c_str(), operation.name, mine * 1e3,
+  std::printf("%-26s %-6s %7.2f ms (weights' tiles %5.2f)", layer.name.c_str(), operation.name, mine * 1e3,
               ours.conversion_seconds * 1e3);
   if (both) std::printf("  oneDNN %7.2f ms  ratio %5.2f", theirs * 1e3, theirs / mine);
   std::printf("  of the peak %3.0f %%", share(mine));
@@ -404,7 +405,7 @@ void measure(CpuDevice& device, const Layer& layer, const Operation& operation, 
 
 int usage() {
   std::fprintf(stderr,
-               "usage: bench_amx [--repetitions=5] [--batch=N] [--layer=TEXT] [--pass=fwd|bwd_d|bwd_w] "
+               "usage: bench_amx [--repetitions=5] [--batch=N] [--layer=TEXT] [--pass=fwd|blocks|bwd_d|bwd_w] "
                "[--library=no]\n");
   return 2;
 }
@@ -446,7 +447,8 @@ int main(int argc, char** argv) {
     if (options.batch > 0) layer.batch = options.batch;
     for (const Operation& operation : kOperations) {
       if (std::string(operation.name).find(options.pass) == std::string::npos) continue;
-      if (layer.channels == 3 && operation.pass == Pass::backward_data) continue;  // nobody needs it
+      if (operation.dense == nullptr && (layer.stride == 1 || layer.channels >= 32)) continue;  // strided first layers
+      if (layer.channels == 3 && operation.pass == Pass::backward_data) continue;               // nobody needs it
       measure(device, layer, operation, options, peak);
     }
   }

@@ -18,7 +18,9 @@ LayoutGroups::LayoutGroups(const Graph& graph)
     if (has_argument_[static_cast<std::size_t>(parameter)]) has_argument_[static_cast<std::size_t>(copy)] = true;
   }
   for (const Node& node : graph.nodes) {
-    if (!op_def(node.op).has(kPointwise)) continue;
+    const bool pointwise = op_def(node.op).has(kPointwise);
+    const std::size_t states = updated_operands(node);
+    if (!pointwise && states == 0) continue;
     std::vector<ValueId> firsts;  // one of each type
     const auto visit = [&](ValueId id) {
       const ValueType& type = graph.value(id).type;
@@ -29,8 +31,9 @@ LayoutGroups::LayoutGroups(const Graph& graph)
       else
         firsts.push_back(id);
     };
-    for (ValueId id : node.outputs) visit(id);
-    for (ValueId id : node.inputs) visit(id);
+    // Of other updates, only what they update lies alike.
+    for (std::size_t i = 0; i < (pointwise ? node.outputs.size() : states); ++i) visit(node.outputs[i]);
+    for (std::size_t i = 0; i < (pointwise ? node.inputs.size() : states); ++i) visit(node.inputs[i]);
   }
 }
 

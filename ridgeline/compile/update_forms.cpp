@@ -37,10 +37,11 @@ class FormWriter {
   const Buffer& buffer(int index) const { return plan_.buffers[static_cast<std::size_t>(index)]; }
   const Node& node(const Launch& launch) const { return plan_.graph.nodes[static_cast<std::size_t>(launch.node)]; }
 
-  // An elementwise op on the host that may take one more result.
+  // An op on the host that may give one more result.
   bool is_update(const Launch& launch) const {
     if (launch.kind != LaunchKind::kernel || launch.node < 0 || launch.converts) return false;
-    return launch.device->host_memory() && op_def(node(launch).op).expression &&
+    const OpDef& def = op_def(node(launch).op);
+    return launch.device->host_memory() && (def.expression || def.writes_copies) &&
            launch.outputs.size() == node(launch).outputs.size() && plain(launch.kernel->input_layouts) &&
            plain(launch.kernel->output_layouts);
   }
@@ -75,19 +76,26 @@ class FormWriter {
     return made;
   }
 
-  // The update's own expression, with the rounded values behind its results.
+  // The update by its own expression, with the rounded values behind that one's results.
   void write(Launch& launch, const std::vector<Rounded>& rounded) {
     const Node& update = node(launch);
-    const ValueType type = plan_.graph.value(update.outputs[0]).type;
-    loop::Expression expression = op_def(update.op).expression(update.attributes);
-    expression.operands = static_cast<std::int32_t>(update.inputs.size());
-    Node wider;
-    wider.op = "loop";
-    wider.name = update.name;
-    KernelRequest request{op_def("loop"), wider, {}, {}};
+    const OpDef& def = op_def(update.op);
+    Node wider = update;
+    loop::Expression expression;
+    if (def.expression) {
+      wider.op = "loop";
+      wider.attributes = {};
+      expression = def.expression(update.attributes);
+      expression.operands = static_cast<std::int32_t>(update.inputs.size());
+    } else {
+      expression = loop::parse(update.attributes.string("expression"));
+    }
+    const std::size_t own = expression.results.size();
+    KernelRequest request{op_def(wider.op), wider, {}, {}};
     for (ValueId id : update.inputs) request.inputs.push_back({plan_.graph.value(id).type, {}, false});
     for (ValueId id : update.outputs) request.outputs.push_back({plan_.graph.value(id).type, {}, false});
     for (const Rounded& r : rounded) {
+      if (r.result >= own) return;  // not one of the expression's (the gradient of a bias)
       loop::Result result = expression.results[r.result];
       if (result.ending != loop::Ending::store) return;
       result.type = buffer(r.form).type.dtype;
@@ -103,10 +111,13 @@ class FormWriter {
       launch.writes_forms.push_back(r.form);
     }
     if (launch.kernel->scratch_bytes == 0) return;
-    const ValueType bytes{DType::u8, Shape{static_cast<std::int64_t>(launch.kernel->scratch_bytes)}};
-    plan_.buffers.push_back(
-        {.device = launch.device, .type = bytes, .bytes = launch.kernel->scratch_bytes, .scratch = true});
-    launch.scratch = static_cast<int>(plan_.buffers.size()) - 1;
+    if (launch.scratch < 0) {
+      launch.scratch = static_cast<int>(plan_.buffers.size());
+      plan_.buffers.push_back({.device = launch.device, .scratch = true});
+    }
+    Buffer& scratch = plan_.buffers[static_cast<std::size_t>(launch.scratch)];
+    scratch.type = {DType::u8, Shape{static_cast<std::int64_t>(launch.kernel->scratch_bytes)}};
+    scratch.bytes = launch.kernel->scratch_bytes;
   }
 
   // The wider kernel writes the update's own results over the same operands.

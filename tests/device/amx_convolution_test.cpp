@@ -8,6 +8,24 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
+// run_kernel fills the scratch memory with one pattern; here it is NaN in either type.
+class Poisoned final : public Kernel {
+ public:
+  explicit Poisoned(Kernel& inner) : inner_(inner) {
+    name = inner.name;
+    input_layouts = inner.input_layouts;
+    output_layouts = inner.output_layouts;
+    scratch_bytes = inner.scratch_bytes;
+  }
+  void run(const KernelArguments& a) override {
+    std::memset(a.scratch, 0xff, scratch_bytes);
+    inner_.run(a);
+  }
+
+ private:
+  Kernel& inner_;
+};
+
 ConvolutionCase random_convolution(SampleRandom& random) {
   ConvolutionCase c;
   c.name = "random";
@@ -78,6 +96,72 @@ TEST(AmxConvolution, RandomShapesAgreeWithTheReferenceOnAllTiles) {
   }
 }
 
+ConvolutionCase random_first_layer(SampleRandom& random) {
+  ConvolutionCase c;
+  c.name = "first layer";
+  c.kernel = {random.integer(1, 8), random.integer(1, 8)};
+  do {
+    c.stride = {random.integer(1, 4), random.integer(1, 4)};
+  } while (c.stride[0] * c.stride[1] == 1);
+  const auto size = [&](std::size_t axis) {
+    for (int side = 0; side < 2; ++side) c.pad.push_back(random.integer(0, c.kernel[axis]));
+    const std::int64_t pads = c.pad[2 * axis] + c.pad[2 * axis + 1];
+    return std::max<std::int64_t>(1, c.kernel[axis] - pads) + random.integer(0, random.integer(0, 3) == 0 ? 60 : 20);
+  };
+  const std::int64_t height = size(0), width = size(1);
+  c.image = {random.integer(1, 3), height, width, random.integer(1, random.integer(0, 2) == 0 ? 31 : 4)};
+  c.filters = random.integer(1, 80);
+  return c;
+}
+
+// Every value, and on all tiles the same bits, whatever the scratch memory held and however large the team is.
+TEST(AmxConvolution, StridedFirstLayersByBlocksAgreeWithTheReference) {
+  const char* wanted = std::getenv("RIDGELINE_AMX_SHAPES");
+  const int shapes = wanted == nullptr ? 60 : std::atoi(wanted);
+  SampleRandom random(philox_key(15, "tile first layers"), 0, 0);
+  // One image's blocks beyond one item; AlexNet's and ResNet's first layers.
+  std::vector<ConvolutionCase> cases = {
+      {{1, 200, 700, 3}, 33, {5, 5}, {2, 2, 2, 2}, {2, 2}, {1, 1}, 1, "some items an image"},
+      {{2, 63, 63, 3}, 64, {11, 11}, {2, 2, 2, 2}, {4, 4}, {1, 1}, 1, "alexnet"},
+      {{2, 45, 47, 3}, 64, {7, 7}, {3, 3, 3, 3}, {2, 2}, {1, 1}, 1, "resnet"}};
+  for (int shape = 0; shape < shapes; ++shape) cases.push_back(random_first_layer(random));
+  for (const ConvolutionCase& c : cases) {
+    TileProblem problem = tile_blocks_forward(c);
+    const std::int64_t bias = random.integer(0, 2);
+    if (bias == 0) problem.problem.inputs.pop_back();
+    if (bias == 1) problem.problem.inputs.back() = random_bf16({c.filters}, 3);
+    if (random.integer(0, 1) == 0) problem.problem.attributes.set("activation", std::string("relu"));
+    const Tensor expected = problem.reference()[0];
+    Tensor first;
+    for (const int threads : {1, 2, 3}) {
+      const ComputeScope team(threads);
+      for (const Tiles tiles : machine_tiles()) {
+        const auto kernel = problem.kernel(tiles);
+        ASSERT_NE(kernel, nullptr) << c.to_string();
+        Poisoned poisoned(*kernel);
+        const Tensor got = problem.run(poisoned)[0];
+        ASSERT_LE(tile_error(got, expected).worst, 1) << kernel->name << " of " << c.to_string();
+        if (first.elements() != got.elements()) first = got;
+        ASSERT_TRUE(same_bits(got, first)) << kernel->name << " of " << c.to_string() << ", " << threads << " threads";
+      }
+    }
+  }
+}
+
+TEST(AmxConvolution, BlocksAreForStridedFirstLayersAlone) {
+  const auto refusal = [](const ConvolutionCase& c) { return tile_blocks_forward(c).refusal(Tiles::scalar); };
+  ConvolutionCase c{{1, 16, 16, 3}, 16, {3, 3}, {1, 1, 1, 1}, {2, 2}};
+  EXPECT_EQ(refusal(c), "");
+  c.stride = {1, 1};
+  EXPECT_EQ(refusal(c), "stride 1: a block would be a pixel");
+  c.stride = {2, 2};
+  c.dilation = {2, 2};
+  EXPECT_EQ(refusal(c), "groups or dilation");
+  c.dilation = {1, 1};
+  c.image = {1, 16, 16, 32};
+  EXPECT_EQ(refusal(c), "as many channels as a tile is deep");
+}
+
 // Everything that goes its own way: the first layer's patches, images that need no staging, groups, strides that skip
 // pixels, tiles that are partly empty, weight gradients that share the tiles of dy.
 const ConvolutionCase kWays[] = {
@@ -135,23 +219,7 @@ TEST(AmxConvolution, APoisonedScratchMemoryChangesNothing) {
       const auto kernel = problem.kernel(machine_tiles().back());
       ASSERT_NE(kernel, nullptr);
       const std::vector<Tensor> expected = problem.run(*kernel);
-      // run_kernel fills the scratch memory with one pattern; here it is NaN in either type.
-      class Poisoned final : public Kernel {
-       public:
-        explicit Poisoned(Kernel& inner) : inner_(inner) {
-          name = inner.name;
-          input_layouts = inner.input_layouts;
-          output_layouts = inner.output_layouts;
-          scratch_bytes = inner.scratch_bytes;
-        }
-        void run(const KernelArguments& a) override {
-          std::memset(a.scratch, 0xff, scratch_bytes);
-          inner_.run(a);
-        }
-
-       private:
-        Kernel& inner_;
-      } poisoned(*kernel);
+      Poisoned poisoned(*kernel);
       const std::vector<Tensor> got = problem.run(poisoned);
       for (std::size_t i = 0; i < got.size(); ++i) {
         EXPECT_TRUE(same_bits(got[i], expected[i])) << kernel->name << " of " << c.name;

@@ -103,5 +103,137 @@ TEST(AmxDense, TheBitsDoNotDependOnTheTeam) {
   }
 }
 
+// Rules over w, m, the gradient, a rate and a flag; some with a rounded copy of the weights.
+struct UpdateCase {
+  const char* expression;
+  std::int64_t states;
+  bool copies, flag;
+};
+constexpr UpdateCase kUpdates[] = {
+    {"x0 - x2 * x1", 1, false, false},
+    {"t0 = x0 - x2 * x1; t0; t0 : bf16", 1, true, false},
+    {"t0 = 0.9 * x1 + (0.0001 * x0 + x2); x0 - x3 * t0; t0", 2, false, false},
+    {"t0 = 0.0001 * x0 + x2; t1 = 0.9 * x1 + t0; t2 = x0 - x3 * (t0 + 0.9 * t1); t2; t1; t2 : bf16", 2, true, false},
+    {"t0 = 0.9 * x1 + x2; select(x4, x0 - x3 * t0, x0); select(x4, t0, x1)", 2, false, true},
+};
+
+// A part of `slots` states beside w, and what stands behind dy.
+Problem dense_update(const DenseCase& c, const UpdateCase& u, bool bias, bool squares) {
+  Problem p{"dense_update",
+            {},
+            {{"expression", std::string(u.expression)}, {"states", u.states}, {"bias", bias}, {"squares", squares}}};
+  for (std::int64_t i = 0; i < u.states; ++i) p.inputs.push_back(random_tensor(c.w(), 20 + i));
+  p.inputs.push_back(random_bf16(c.x(), 1, 0, 1));
+  p.inputs.push_back(random_bf16(c.y(), 4));
+  p.inputs.push_back(Tensor::scalar(0.01f));
+  if (u.flag) p.inputs.push_back(Tensor::scalar(true));
+  return p;
+}
+
+std::unique_ptr<Kernel> update_kernel(const Problem& problem, Tiles tiles) {
+  const Node node = problem.node();
+  KernelChoice made = device::amx::make_dense_update(problem.request(node), tiles);
+  if (const auto* refusal = std::get_if<Refusal>(&made)) {
+    ADD_FAILURE() << "refused: " << refusal->reason;
+    return nullptr;
+  }
+  return std::move(std::get<std::unique_ptr<Kernel>>(made));
+}
+
+// The states are those that the loop gives of the gradient that the kernel for it alone makes, bit by bit.
+void expect_update(const DenseCase& c, const UpdateCase& u, bool bias, bool squares) {
+  const Problem problem = dense_update(c, u, bias, squares);
+  TileProblem alone = dense_backward_weights(c);
+  alone.problem.attributes.set("bias", bias);
+  for (const Tiles tiles : machine_tiles()) {
+    const auto gradient_kernel = alone.kernel(tiles), kernel = update_kernel(problem, tiles);
+    ASSERT_TRUE(gradient_kernel && kernel);
+    const std::vector<Tensor> gradient = alone.run(*gradient_kernel);
+    Problem loop{"loop", {}, {{"expression", std::string(u.expression)}}};
+    const auto states = static_cast<std::ptrdiff_t>(u.states);
+    loop.inputs.assign(problem.inputs.begin(), problem.inputs.begin() + states);
+    loop.inputs.push_back(gradient[0]);
+    loop.inputs.insert(loop.inputs.end(), problem.inputs.begin() + states + 2, problem.inputs.end());
+    const std::vector<Tensor> next = loop.reference(), got = run_kernel(*kernel, problem);
+    std::vector<Tensor> expected(next.begin(), next.begin() + states);
+    if (bias) expected.push_back(gradient[1]);
+    if (squares) expected.push_back(Tensor());
+    expected.insert(expected.end(), next.begin() + states, next.end());
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      if (expected[i].shape() == got[i].shape() && !(squares && i == static_cast<std::size_t>(states) + bias)) {
+        ASSERT_TRUE(same_bits(got[i], expected[i])) << kernel->name << " result " << i << " of " << u.expression << ", "
+                                                    << c.rows << " x " << c.inputs << " x " << c.outputs;
+        continue;
+      }
+      double sum = 0;
+      for (std::int64_t e = 0; e < problem.inputs[0].elements(); ++e)
+        sum += problem.inputs[0].at(e) * problem.inputs[0].at(e);
+      ASSERT_NEAR(got[i].at(0), sum, 1e-6 * sum);
+    }
+    for (std::size_t i = 0; i < kernel->in_place.size(); ++i)
+      EXPECT_EQ(kernel->in_place[i], static_cast<std::ptrdiff_t>(i) < states ? static_cast<int>(i) : -1);
+  }
+}
+
+TEST(AmxDense, AnUpdateWithItsGradientGivesTheBitsOfBothApart) {
+  const char* wanted = std::getenv("RIDGELINE_AMX_SHAPES");
+  const int shapes = wanted == nullptr ? 40 : std::atoi(wanted);
+  SampleRandom random(philox_key(14, "dense update shapes"), 0, 0);
+  for (int shape = 0; shape < shapes; ++shape) {
+    const auto size = [&](std::int64_t most) { return random.integer(1, random.integer(0, 2) == 0 ? most : 50); };
+    const DenseCase c{size(100), size(300), size(200)};
+    const ComputeScope team(static_cast<int>(random.integer(1, 3)));
+    ASSERT_NO_FATAL_FAILURE(
+        expect_update(c, kUpdates[random.integer(0, 4)], random.integer(0, 1) == 0, random.integer(0, 1) == 0));
+  }
+  // Beyond one range of inputs (4,096; 512 where rows are many) and one item of outputs (128).
+  for (const DenseCase& c : {DenseCase{40, 4200, 40}, DenseCase{1100, 1090, 33}, DenseCase{3, 70, 300}})
+    ASSERT_NO_FATAL_FAILURE(expect_update(c, kUpdates[3], true, true));
+}
+
+TEST(AmxDense, AnUpdateOverItsOperandsGivesTheSameBitsWithAnyTeam) {
+  const DenseCase c{130, 1100, 700};
+  const Problem problem = dense_update(c, kUpdates[3], true, true);
+  std::vector<Tensor> apart;
+  for (const int threads : {1, 2, 3, 8}) {
+    const ComputeScope team(threads);
+    const auto kernel = update_kernel(problem, machine_tiles().back());
+    ASSERT_NE(kernel, nullptr);
+    const std::vector<Tensor> got = run_kernel(*kernel, problem);
+    if (apart.empty()) apart = got;
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], apart[i])) << i << ", " << threads;
+
+    std::vector<Tensor> states = {problem.inputs[0].clone(), problem.inputs[1].clone()}, rest;
+    std::vector<void*> inputs, outputs;
+    for (const Tensor& t : problem.inputs) inputs.push_back(const_cast<void*>(t.raw()));
+    for (std::size_t i = 0; i < 2; ++i) inputs[i] = states[i].raw();
+    for (std::size_t i = 2; i < got.size(); ++i) rest.emplace_back(got[i].dtype(), got[i].shape());
+    for (Tensor& t : states) outputs.push_back(t.raw());
+    for (Tensor& t : rest) outputs.push_back(t.raw());
+    GuardedBuffer scratch(kernel->scratch_bytes);
+    kernel->run({inputs.data(), outputs.data(), scratch.data()});
+    EXPECT_TRUE(scratch.intact());
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(same_bits(states[i], apart[i])) << "in place, state " << i;
+    for (std::size_t i = 2; i < got.size(); ++i) EXPECT_TRUE(same_bits(rest[i - 2], apart[i])) << "in place, " << i;
+  }
+}
+
+TEST(AmxDense, AnUpdateWantsItsStatesInPlainRows) {
+  const Problem problem = dense_update({4, 32, 32}, kUpdates[0], false, false);
+  const Node node = problem.node();
+  KernelRequest request = problem.request(node);
+  class Elsewhere final : public BlockedLayout {
+    std::size_t bytes() const override { return 4096; }
+    std::string name() const override { return "elsewhere"; }
+    bool equals(const BlockedLayout&) const override { return true; }
+    void from_plain(const void*, void*) const override {}
+  };
+  request.inputs[0].layout = Layout(std::make_shared<Elsewhere>());
+  const KernelChoice made = device::amx::make_dense_update(request, Tiles::scalar);
+  ASSERT_TRUE(std::holds_alternative<Refusal>(made));
+  EXPECT_EQ(std::get<Refusal>(made).reason, "a state lies in elsewhere");
+}
+
 }  // namespace
 }  // namespace ridgeline

@@ -113,6 +113,12 @@ inline TileProblem tile_forward(const ConvolutionCase& c) {
           {},
           device::amx::make_forward};
 }
+// The same by blocks of pixels, which strided first layers alone take.
+inline TileProblem tile_blocks_forward(const ConvolutionCase& c) {
+  TileProblem p = tile_forward(c);
+  p.make = device::amx::make_blocks_forward;
+  return p;
+}
 inline TileProblem tile_backward_data(const ConvolutionCase& c) {
   TileProblem p{{"conv2d_bwd_data", {random_bf16(c.result(), 4), random_bf16(c.weights(), 2)}, c.attributes()},
                 {},

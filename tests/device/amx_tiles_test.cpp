@@ -135,9 +135,11 @@ TEST(AmxTiles, SumsAreStoredAndAddedAlike) {
       auto* to = static_cast<float*>(out.data());
       std::fill_n(to, kTileRows * 48, 0.0f);
       const TileScope scope(code);
-      code.store_sums(sums.at, 13, columns, to, 48);
-      code.add_rows(rows.data(), 100, 9, columns, to);
-      all.insert(all.end(), to, to + kTileRows * 48);
+      for (const bool past_caches : {false, true}) {
+        code.store_sums(sums.at, 13, columns, to, 48, past_caches);
+        code.add_rows(rows.data(), 100, 9, columns, to);
+        all.insert(all.end(), to, to + kTileRows * 48);
+      }
     }
     return all;
   });

@@ -92,6 +92,25 @@ void add_pointwise(std::vector<OpRow>& rows) {
                   Gradient::refused,
                   {0},
                   true});
+  const std::string rule = "x0 - x3 * (x1 + x2); x1 + x2";
+  const std::vector<OperandSpec> states_x_dy_rate = {at({3, 4}), at({3, 4}), at({5, 4}), at({5, 3}), at({})};
+  rows.push_back({"dense_update",
+                  states_x_dy_rate,
+                  {{"states", std::int64_t{2}}, {"expression", rule}},
+                  {{3, 4}, {3, 4}},
+                  Gradient::refused,
+                  {0},
+                  true});
+  rows.push_back({"dense_update",
+                  states_x_dy_rate,
+                  {{"states", std::int64_t{2}},
+                   {"expression", rule + "; x0 - x3 * (x1 + x2) : bf16"},
+                   {"bias", true},
+                   {"squares", true}},
+                  {{3, 4}, {3, 4}, {3}, {}, {3, 4}},
+                  Gradient::refused,
+                  {0},
+                  true});
   rows.push_back({"loop",
                   {at({3, 4}), at({4}), at({})},
                   {{"expression", std::string("max(x0 + x1, 0) * x2; sum(x0)")}},

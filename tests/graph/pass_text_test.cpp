@@ -7,6 +7,7 @@
 //   # epilogues: none     or "conv2d relu", the only one
 //   # norm_gradients: none   or the types over which batch_norm_bwd applies a relu's gradient
 //   # again: f32           the types over which batch norm is normalised again from its statistics
+//   # dense_updates: bf16    the types over which the update of dense weights computes their gradient
 //   # live: 4096          bytes that may be alive at one time
 //   # apart: add exp_1    ops by name into which nothing is merged
 //   # precision: allow_mix_precision_bf16    the mode, by name
@@ -81,6 +82,8 @@ PassContext read_context(const std::string& name, const std::string& text) {
       loop.inputs = types_of(values);
     } else if (key == "norm_gradients") {
       context.fusion.norm_gradients = values.at(0) == "none" ? DTypeSet() : types_of(values);
+    } else if (key == "dense_updates") {
+      context.fusion.dense_updates = types_of(values);
     } else if (key == "again") {
       context.fusion.again = types_of(values);
     } else if (key == "epilogues") {

@@ -89,6 +89,7 @@ std::vector<KernelEntry> CpuDevice::kernels(std::string_view op) const { return 
 // interpreter keeps in its cache blocks and what a reader can follow.
 FusionLimits CpuDevice::fusion_limits() const {
   const DTypeSet types = loop::kLoopStorage;
+  const bool own = forced_.value_or(Provider::own) == Provider::own;
   constexpr DTypeSet kWide{DType::f32}, kNorms{DType::f32, DType::bf16};
   return {.epilogues = {{"conv2d", "relu", types},
                         {"conv2d", "relu", kWide, true},
@@ -97,8 +98,9 @@ FusionLimits CpuDevice::fusion_limits() const {
                         {"batch_norm_eval", "relu", kNorms, true}},
           .norm_gradients = kNorms,
           // The library normalises training batches and given statistics each in its own way.
-          .again = forced_.value_or(Provider::own) == Provider::own ? kWide : DTypeSet(),
+          .again = own ? kWide : DTypeSet(),
           .updates = kWide,
+          .dense_updates = own && device::active_isa() == device::Isa::amx ? DTypeSet{DType::bf16} : DTypeSet(),
           .loop = {.terms = 96,
                    .operands = 24,
                    .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},

@@ -58,6 +58,7 @@ constexpr KernelEntry tiles(std::string_view op, std::string_view name, Factory 
 }
 
 constexpr KernelEntry kTable[] = {
+    tiles("conv2d", "amx_blocks", make_amx_blocks_conv2d),
     tiles("conv2d", "amx", make_amx_conv2d),
     transformed("conv2d", "winograd", make_winograd_conv2d),
     library("conv2d", make_onednn_conv2d),
@@ -84,6 +85,7 @@ constexpr KernelEntry kTable[] = {
     tiles("dense_bwd_weights", "amx", make_amx_dense_bwd_weights),
     library("dense_bwd_weights", make_onednn_dense_bwd_weights),
     own("dense_bwd_weights", "direct", make_direct_dense_bwd_weights),
+    tiles("dense_update", "amx", make_amx_dense_update),
 
     own_on(kFloatOrHalf, "max_pool", "own", make_own_max_pool),
     library("max_pool", make_onednn_max_pool),

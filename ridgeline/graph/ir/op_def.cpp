@@ -59,6 +59,12 @@ std::vector<ValueType> infer_types(const OpDef& def, std::span<const ValueType> 
   return results;
 }
 
+std::size_t updated_operands(const Node& node) {
+  const OpDef& def = op_def(node.op);
+  if (!def.has(kUpdate)) return 0;
+  return def.states ? def.states(node.attributes) : node.outputs.size();
+}
+
 Arithmetic arithmetic_of(const OpDef& def, const OpInstance& op, std::span<const ValueType> results) {
   if (def.arithmetic) return def.arithmetic(op, results);
   const auto wide = [](const ValueType& type) { return type.dtype == DType::f64; };

@@ -58,6 +58,10 @@ struct OpDef {
   std::vector<AttributeSpec> attributes;
   unsigned traits = 0;
   int gradient_operand = -1;  // of an update: which operand is the gradient, for passes that exchange gradients
+  // Of an update: how many of its first results are next versions. Empty: all of them.
+  std::function<std::size_t(const Attributes&)> states;
+  // Of an update by an attribute "expression": whether that may give rounded copies of the next states as well.
+  bool writes_copies = false;
   // Types of the results. A user's mistake is an Error that starts with "[<op>] ".
   std::function<std::vector<ValueType>(const OpInstance&)> infer;
   // Plain loops over row-major tensors, accumulating in double; outputs are allocated with the inferred types.
@@ -88,6 +92,8 @@ Attributes complete_attributes(const OpDef& def, const Attributes& given);
 // Checks the operand count and runs the shape rule.
 std::vector<ValueType> infer_types(const OpDef& def, std::span<const ValueType> inputs, const Attributes& complete,
                                    std::string_view node_name);
+// How many of its first operands the node replaces by their next versions: none, where it is no update.
+std::size_t updated_operands(const Node& node);
 Arithmetic arithmetic_of(const OpDef& def, const OpInstance& op, std::span<const ValueType> results);
 Cost cost_of(const Graph& graph, const Node& node);
 // Runs the reference of one node on host tensors.

@@ -110,10 +110,8 @@ void verify(const Graph& graph) {
         fail(graph, &node, "has a result of kind " + std::string(name_of(kind)) + ", which only arguments are");
     }
     if (!node_names.insert(node.name).second) fail(graph, &node, "has a name that is taken");
-    if (op_def(node.op).has(kUpdate)) {
-      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-        if (is_stored(graph.value(node.inputs[i]).kind)) overwritten[static_cast<std::size_t>(node.inputs[i])] = &node;
-      }
+    for (std::size_t i = 0; i < updated_operands(node); ++i) {
+      if (is_stored(graph.value(node.inputs[i]).kind)) overwritten[static_cast<std::size_t>(node.inputs[i])] = &node;
     }
   }
   const auto is_defined = [&](ValueId id) {

@@ -7,6 +7,7 @@
 #include "ridgeline/graph/op/call.h"
 #include "ridgeline/graph/op/conv2d.h"
 #include "ridgeline/graph/op/dense.h"
+#include "ridgeline/graph/op/dense_update.h"
 #include "ridgeline/graph/op/image_tail.h"
 #include "ridgeline/graph/op/l2_penalty.h"
 #include "ridgeline/graph/op/lrn.h"
@@ -24,7 +25,7 @@ namespace ridgeline {
 namespace {
 
 std::vector<OpDef> make_table() {
-  std::vector<OpDef> table = {call_op(), image_tail_op(), l2_penalty_op(), update_group_op()};
+  std::vector<OpDef> table = {call_op(), image_tail_op(), l2_penalty_op(), update_group_op(), dense_update_op()};
   const auto add = [&](std::vector<OpDef> ops) {
     for (OpDef& def : ops) table.push_back(std::move(def));
   };

@@ -28,7 +28,7 @@ bool plain(const Node& gradient) {
 // True when an update in front of index `at` overwrites what `node` reads.
 bool overwritten_before(const Graph& graph, const Node& node, int at) {
   return std::any_of(graph.nodes.begin(), graph.nodes.begin() + at, [&](const Node& other) {
-    const auto states = static_cast<std::ptrdiff_t>(op_def(other.op).has(kUpdate) ? other.outputs.size() : 0);
+    const auto states = static_cast<std::ptrdiff_t>(updated_operands(other));
     return std::find_first_of(other.inputs.begin(), other.inputs.begin() + states, node.inputs.begin(),
                               node.inputs.end()) != other.inputs.begin() + states;
   });

@@ -41,8 +41,7 @@ class Fuser {
     }
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
-      if (!op_def(node.op).has(kUpdate)) continue;
-      for (std::size_t k = 0; k < node.outputs.size(); ++k) overwriting_[i].push_back(node.inputs[k]);
+      for (std::size_t k = 0; k < updated_operands(node); ++k) overwriting_[i].push_back(node.inputs[k]);
     }
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];

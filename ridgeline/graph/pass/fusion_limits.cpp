@@ -25,6 +25,7 @@ FusionLimits reference_fusion_limits() {
   }
   limits.norm_gradients = kFloatingTypes;
   limits.updates = {DType::f32};
+  limits.dense_updates = {DType::f32, DType::bf16, DType::f16};
   limits.loop = {.terms = 1024,
                  .operands = 256,
                  .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},

@@ -34,6 +34,7 @@ struct FusionLimits {
   DTypeSet norm_gradients;  // over which batch_norm_bwd applies the gradient of a relu and adds two gradients
   DTypeSet again;           // over which what OpDef::again says has the bits of the op itself
   DTypeSet updates;         // over which one launch updates several parameters
+  DTypeSet dense_updates;   // of x and dy: where one launch makes the gradient of dense weights and updates them
   LoopLimits loop;
   bool takes_addend(std::string_view op, DType type) const;
   bool takes_epilogue(std::string_view op, std::string_view activation, DType type) const;

@@ -24,7 +24,9 @@ LiveValues::LiveValues(const Graph& graph)
     if (writer < 0) continue;
     const Node& node = graph.nodes[static_cast<std::size_t>(writer)];
     // As `emit` does it: update and pointwise ops write over the operand that stands beside the result.
-    if (!op_def(node.op).has(kUpdate) && !op_def(node.op).has(kPointwise)) continue;
+    const auto result = static_cast<std::size_t>(std::find(node.outputs.begin(), node.outputs.end(), update.next) -
+                                                 node.outputs.begin());
+    if (result >= updated_operands(node) && !op_def(node.op).has(kPointwise)) continue;
     in_place[at(update.next)] = true;
     overwritten_[at(update.current)] = writer;
   }

@@ -85,6 +85,7 @@ constexpr PrecisionRule kRules[] = {
     {"rmsprop", black, fixed, 0, false, "ApplyRMSProp", kMaster},
     {"rmsprop_momentum", black, fixed, 0, false, "", kMaster},
     {"update_group", black, fixed, 0, false, "", "made of updates, behind this pass"},
+    {"dense_update", black, fixed, 0, false, "", "made of a gradient and its update, behind this pass"},
     {"top_k_accuracy", black, fixed, 0, false, "InTopK", kMetric},
     {"argmax_accuracy", black, fixed, 0, false, "ArgMax", kMetric},
     {"cast", gray, fixed, 0, false, "Cast", kOwnTypes},

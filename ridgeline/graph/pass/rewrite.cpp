@@ -35,8 +35,7 @@ bool may_run_later(const Graph& graph, int from, int to) {
     for (ValueId id : other.inputs) {
       if (contains(node.outputs, id)) return false;
     }
-    if (!op_def(other.op).has(kUpdate)) continue;
-    for (std::size_t i = 0; i < other.outputs.size(); ++i) {
+    for (std::size_t i = 0; i < updated_operands(other); ++i) {
       if (contains(node.inputs, other.inputs[i])) return false;
     }
   }

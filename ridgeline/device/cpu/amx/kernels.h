@@ -12,6 +12,8 @@ namespace ridgeline::device {
 // Where the instruction set in force is amx, and where they were measured to be faster than the library.
 KernelChoice make_amx_conv2d(const KernelRequest& request);
 KernelChoice make_amx_conv2d_bwd_data(const KernelRequest& request);
+// Strided first layers.
+KernelChoice make_amx_blocks_conv2d(const KernelRequest& request);
 // Wherever they can: behind the library, for what it refuses.
 KernelChoice make_any_amx_conv2d(const KernelRequest& request);
 KernelChoice make_any_amx_conv2d_bwd_data(const KernelRequest& request);
@@ -20,16 +22,19 @@ KernelChoice make_amx_conv2d_bwd_weights(const KernelRequest& request);
 KernelChoice make_amx_dense(const KernelRequest& request);
 KernelChoice make_amx_dense_bwd_data(const KernelRequest& request);
 KernelChoice make_amx_dense_bwd_weights(const KernelRequest& request);
+KernelChoice make_amx_dense_update(const KernelRequest& request);
 
 namespace amx {
 
 // On the tiles that the caller names; scalar ones run on every machine.
 KernelChoice make_forward(const KernelRequest& request, Tiles tiles);
+KernelChoice make_blocks_forward(const KernelRequest& request, Tiles tiles);
 KernelChoice make_backward_data(const KernelRequest& request, Tiles tiles);
 KernelChoice make_backward_weights(const KernelRequest& request, Tiles tiles);
 KernelChoice make_dense_forward(const KernelRequest& request, Tiles tiles);
 KernelChoice make_dense_backward_data(const KernelRequest& request, Tiles tiles);
 KernelChoice make_dense_backward_weights(const KernelRequest& request, Tiles tiles);
+KernelChoice make_dense_update(const KernelRequest& request, Tiles tiles);
 
 }  // namespace amx
 }  // namespace ridgeline::device

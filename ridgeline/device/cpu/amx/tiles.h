@@ -73,8 +73,9 @@ struct TileCode {
   // The tile of B whose columns are up to 16 `rows` of up to 32 values; zeros elsewhere. Also turns a tile of C.
   void (*pair_columns)(const bfloat16* from, std::int64_t from_step, std::int64_t rows, std::int64_t length,
                        bfloat16* to);
-  // A row of tiles as it is, `rows` by `columns` sums; past the caches where lines are whole.
-  void (*store_sums)(const float* c, std::int64_t rows, std::int64_t columns, float* to, std::int64_t to_step);
+  // A row of tiles as it is, `rows` by `columns` sums; where lines are whole, past the caches if so wanted.
+  void (*store_sums)(const float* c, std::int64_t rows, std::int64_t columns, float* to, std::int64_t to_step,
+                     bool past_caches);
   // sums[i] += each of `count` rows of `length` values, in order.
   void (*add_rows)(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, float* sums);
 };

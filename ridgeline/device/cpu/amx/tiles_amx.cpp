@@ -216,8 +216,9 @@ void pair_columns(const bfloat16* from, std::int64_t from_step, std::int64_t row
   transpose_words(r, to);
 }
 
-void store_sums(const float* c, std::int64_t rows, std::int64_t columns, float* to, std::int64_t to_step) {
-  const bool lines = reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && to_step % 16 == 0;
+void store_sums(const float* c, std::int64_t rows, std::int64_t columns, float* to, std::int64_t to_step,
+                bool past_caches) {
+  const bool lines = past_caches && reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && to_step % 16 == 0;
   for (std::int64_t at = 0; at < columns; at += 16, c += kTileSums, to += 16) {
     if (lines && columns - at >= 16) {
       for (std::int64_t row = 0; row < rows; ++row) {

@@ -110,7 +110,8 @@ void pair_columns(const bfloat16* from, std::int64_t from_step, std::int64_t row
   }
 }
 
-void store_sums(const float* c, std::int64_t rows, std::int64_t columns, float* to, std::int64_t to_step) {
+void store_sums(const float* c, std::int64_t rows, std::int64_t columns, float* to, std::int64_t to_step,
+                bool /*past_caches*/) {
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t i = 0; i < columns; ++i) to[row * to_step + i] = c[i / 16 * kTileSums + row * 16 + i % 16];
   }

@@ -13,6 +13,10 @@ namespace {
 // Below this many elements one thread is faster than waking the team.
 constexpr std::int64_t kGrain = 16384;
 
+// Elements of a block of a part: what is done before a block and the block itself take turns at the memory, and short
+// turns keep all of its streams going.
+constexpr int kPartBlock = 512;
+
 constexpr std::size_t kMaxChainCalls = 512;  // of one loop: they lie on the stack of each thread
 
 }  // namespace
@@ -34,9 +38,10 @@ class LoopKernel::Walk {
     for (const Pass& pass : kernel.passes_) begin_chain(pass);
   }
 
-  void run() {
+  void run(const BlockHook* before = nullptr) {
     for (std::int64_t first = begin_; first < end_; first += program_.block) {
       const auto count = static_cast<std::size_t>(std::min<std::int64_t>(program_.block, end_ - first));
+      if (before != nullptr) (*before)(first, static_cast<std::int64_t>(count));
       const bool more = first + 2 * program_.block <= end_;
       for (const Pass& pass : kernel_.passes_) {
         const std::size_t done = pass.chain.steps.empty() ? 0 : pass.code.run(calls_ + pass.calls_at, count);
@@ -153,6 +158,32 @@ void LoopKernel::run(const KernelArguments& arguments) {
     const double* parts = static_cast<const double*>(arguments.scratch) + program_.sums[r] * blocks_;
     *static_cast<float*>(arguments.outputs[r]) = static_cast<float>(std::accumulate(parts, parts + blocks_, 0.0));
   }
+}
+
+void LoopKernel::run_part(const KernelArguments& arguments, std::int64_t elements, const BlockHook* before) const {
+  Walk(*this, arguments, 0, elements).run(before);
+}
+
+std::variant<std::unique_ptr<LoopKernel>, Refusal> make_part_loop(const loop::Expression& expression,
+                                                                  std::span<const ValueType> operands) {
+  if (expression.terms.size() > static_cast<std::size_t>(kMaxLoopTerms))
+    return Refusal{"a loop of more than " + std::to_string(kMaxLoopTerms) + " terms"};
+  for (const loop::Term& term : expression.terms) {
+    if (term.kind == loop::Kind::random_uniform) return Refusal{"random numbers in an update"};  // they count elements
+  }
+  const Shape any{2};  // more than one: the loop has no element of its own
+  std::vector<ValueType> inputs(operands.begin(), operands.end());
+  for (ValueType& type : inputs) {
+    if (type.shape.rank() > 0) type.shape = any;
+  }
+  std::vector<ValueType> results;
+  for (const loop::Result& result : expression.results) {
+    if (result.ending != loop::Ending::store) return Refusal{"a sum over all elements"};
+    results.push_back({result.type, any});
+  }
+  LoopProgram program = compile_loop(expression, any, inputs, results);
+  program.block = std::min(program.block, kPartBlock);
+  return std::make_unique<LoopKernel>(std::move(program), any.elements(), results);
 }
 
 void LoopKernel::choose_passes() {

@@ -5,9 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <variant>
 #include <vector>
 
+#include "ridgeline/core/function_ref.h"
 #include "ridgeline/device/cpu/loop/chain.h"
 #include "ridgeline/device/cpu/loop/interpreter.h"
 #include "ridgeline/device/cpu/loop/program.h"
@@ -20,6 +23,14 @@ class LoopKernel final : public Kernel {
   // `elements` of every operand and result that has one a loop element; `results` as in compile_loop.
   LoopKernel(LoopProgram program, std::int64_t elements, std::span<const ValueType> results);
   void run(const KernelArguments& arguments) override;
+
+  // For kernels that make an operand part by part (make_part_loop): `begin` once a run, which reads the scalars, then
+  // on any thread run_part over `elements` of each operand and result from the given addresses on. `before` (if any)
+  // is called in front of each block with its first element and how many there are.
+  void begin(const KernelArguments& arguments) { read_scalars(arguments); }
+  using BlockHook = FunctionRef<void(std::int64_t, std::int64_t)>;
+  void run_part(const KernelArguments& arguments, std::int64_t elements, const BlockHook* before = nullptr) const;
+  std::size_t operands() const { return program_.operands.size(); }
 
  private:
   class Walk;  // the part of a run that one thread does
@@ -59,6 +70,10 @@ class LoopKernel final : public Kernel {
   std::vector<float> scalars_;  // of the run in progress
   std::vector<std::uint64_t> steps_;
 };
+
+// A loop to be run on parts of plain rows: operands of rank 0 are scalars, all others have an element a loop element.
+std::variant<std::unique_ptr<LoopKernel>, Refusal> make_part_loop(const loop::Expression& expression,
+                                                                  std::span<const ValueType> operands);
 
 // The one element of an operand that is read once a run.
 float read_loop_scalar(const LoopOperand& operand, const void* at);

@@ -1,0 +1,14 @@
+// ridgeline/graph/pass/fuse_penalty.h
+//
+// Takes the squares of weights that an L2 penalty wants from the dense updates that read those weights anyway: the
+// penalty keeps its other operands, and what reads it moves behind the updates.
+// Keeps: values; the penalty's sums are joined in another order. Drops: a pass over those weights.
+#pragma once
+
+#include "ridgeline/graph/ir/graph.h"
+
+namespace ridgeline {
+
+Graph fuse_penalty(Graph graph);
+
+}  // namespace ridgeline

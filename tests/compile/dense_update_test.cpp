@@ -1,0 +1,142 @@
+// The update of dense weights that computes their gradient, and the penalty that takes its squares from it: the same
+// values as the ops apart, fewer bytes, and the parameters' copies as before.
+#include <gtest/gtest.h>
+
+#include "ridgeline/device/cpu/amx/kernels.h"
+#include "ridgeline/device/cpu/loop/kernels.h"
+#include "ridgeline/graph/ir/text.h"
+#include "tests/compile/list_device.h"
+#include "tests/compile/support.h"
+
+namespace ridgeline {
+namespace {
+
+using namespace testing;
+
+constexpr const char* kTrain =
+    "graph @train(%x: bf16[6,64], %dy: bf16[6,48], %w: param f32[48,64], %m: state f32[48,64], %b: param f32[48],"
+    " %loss: f32[], %rate: f32[]) {\n"
+    "  %0 = cast(%w) {to=bf16} : bf16[48,64]\n"
+    "  %1 = dense(%x, %0) : bf16[6,48]\n"
+    "  %2 = l2_penalty(%w) {factor=0.25} : f32[]\n"
+    "  %3 = add(%loss, %2) : f32[]\n"
+    "  %4, %5 = dense_bwd_weights(%x, %dy) {bias=true, f32_results=true} : f32[48,64], f32[48]\n"
+    "  %6 = dense_bwd_data(%dy, %0) : bf16[6,64]\n"
+    "  %7, %8 = sgd_momentum(%w, %m, %4, %rate) {momentum=0.9, nesterov=true, weight_decay=0.25} : f32[48,64], "
+    "f32[48,64]\n"
+    "  %9 = sgd(%b, %5, %rate) : f32[48]\n"
+    "  update %w = %7\n"
+    "  update %m = %8\n"
+    "  update %b = %9\n"
+    "  return %1 \"y\", %3 \"total\", %6 \"dx\"\n"
+    "}\n";
+
+KernelChoice make_scalar_dense_update(const KernelRequest& request) {
+  return device::amx::make_dense_update(request, device::amx::Tiles::scalar);
+}
+KernelChoice make_scalar_dense_bwd_weights(const KernelRequest& request) {
+  return device::amx::make_dense_backward_weights(request, device::amx::Tiles::scalar);
+}
+
+// A device with loops and scalar tiles, which gives the bits of the machine's. `update`: makes the fused op's kernel.
+SessionOptions with_tiles(KernelChoice (*update)(const KernelRequest&) = make_scalar_dense_update) {
+  std::vector<KernelEntry> entries;
+  for (const char* op : {"loop", "sgd_momentum", "sgd", "cast"})
+    entries.push_back({op, "loop_interpreter", Provider::own, device::make_loop_kernel, kFloatingTypes});
+  const DTypeSet types{DType::f32, DType::bf16};
+  entries.push_back({"dense_update", "tiles", Provider::own, update, types});
+  entries.push_back({"dense_bwd_weights", "tiles", Provider::own, make_scalar_dense_bwd_weights, types});
+  return on_list_device(std::move(entries), reference_fusion_limits());
+}
+
+struct Training {
+  Graph graph = parse_graph(kTrain);
+  Session session;
+  std::unique_ptr<Program> program;
+
+  explicit Training(std::vector<std::string> disabled, SessionOptions options = with_tiles())
+      : session(std::move(options)) {
+    const Arguments arguments = random_arguments(graph);
+    program = compile(graph, session, {.disabled_passes = std::move(disabled)});
+    store_arguments(graph, arguments, session);
+    bind_inputs(graph, arguments, *program);
+  }
+  std::int64_t runs_of(const std::string& kernel) const {
+    std::int64_t runs = 0;
+    for (const LaunchReport& launch : program->launches()) {
+      if (launch.kernel.find(kernel) != std::string::npos) runs += launch.runs;
+    }
+    return runs;
+  }
+};
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.byte_size() == b.byte_size() && std::memcmp(a.raw(), b.raw(), a.byte_size()) == 0;
+}
+
+TEST(DenseUpdate, GivesTheBitsOfTheOpsApartStepByStep) {
+  Training fused({}), apart({"fuse_dense_update"});
+  EXPECT_LT(fused.program->counts().launches, apart.program->counts().launches);
+  for (int step = 0; step < 3; ++step) {
+    ASSERT_TRUE(fused.program->run());
+    ASSERT_TRUE(apart.program->run());
+    for (const char* name : {"w", "m", "b"}) {
+      EXPECT_TRUE(same_bits(fused.session.parameters().get(name), apart.session.parameters().get(name)))
+          << name << " after step " << step;
+    }
+    for (const char* name : {"y", "dx"}) {
+      EXPECT_TRUE(same_bits(fused.program->output(name), apart.program->output(name))) << name << ", step " << step;
+    }
+    expect_close(fused.program->output("total"), apart.program->output("total"), 1e-6, "total");
+  }
+  EXPECT_EQ(fused.runs_of("dense_update"), 3);
+  EXPECT_EQ(fused.runs_of("l2_penalty"), 0);
+  EXPECT_EQ(fused.runs_of("cast "), 1) << "the update writes the copy that the next step reads";
+}
+
+TEST(DenseUpdate, TheGradientIsNeitherWrittenNorRead) {
+  const Training fused({"fuse_penalty"}), apart({"fuse_dense_update"});
+  constexpr std::size_t kGradient = 48 * 64 * 4;
+  EXPECT_EQ(apart.program->counts().bytes() - fused.program->counts().bytes(), 2 * kGradient);
+  EXPECT_EQ(apart.program->counts().launches - fused.program->counts().launches, 1u);
+}
+
+TEST(DenseUpdate, ThePenaltysPassOverTheWeightsIsGone) {
+  const Training fused({}), apart({"fuse_penalty"});
+  constexpr std::size_t kWeights = 48 * 64 * 4;
+  EXPECT_GT(apart.program->counts().read - fused.program->counts().read, kWeights - 64);
+}
+
+TEST(DenseUpdate, WhereNoKernelTakesItTheOpsStayApart) {
+  Training run({}, with_tiles(make_never));
+  ASSERT_TRUE(run.program->run());
+  EXPECT_EQ(run.runs_of("dense_update"), 0);
+  EXPECT_EQ(run.runs_of("own dense_bwd_weights scalar tiles"), 1);
+}
+
+// In training the weights' home may be another's choice: the kernel wants plain rows, and the ops stay apart.
+TEST(DenseUpdate, WeightsInAnotherLayoutAreLeftToTheOpsApart) {
+  const Graph forward = parse_graph(
+      "graph @forward(%x: f32[6,64], %w: param f32[48,64]) {\n  %0 = dense(%x, %w) : f32[6,48]\n  return %0 "
+      "\"y\"\n}\n");
+  SessionOptions options = on_list_device(
+      {{"dense", "columns", Provider::own, make_columns_dense},
+       {"dense_update", "tiles", Provider::own, make_scalar_dense_update, {DType::f32, DType::bf16}},
+       {"dense_bwd_weights", "tiles", Provider::own, make_scalar_dense_bwd_weights, {DType::f32, DType::bf16}}},
+      reference_fusion_limits());
+  Session session(std::move(options));
+  const Graph graph = parse_graph(kTrain);
+  const Arguments arguments = random_arguments(graph);
+  const auto first = compile(forward, session);
+  const auto program = compile(graph, session);
+  store_arguments(graph, arguments, session);
+  bind_inputs(graph, arguments, *program);
+  const Arguments next = evaluate_updates(graph, arguments);
+  ASSERT_TRUE(program->run());
+  for (const LaunchReport& launch : program->launches())
+    EXPECT_EQ(launch.kernel.find("dense_update"), std::string::npos) << launch.kernel;
+  expect_close(session.parameters().get("w"), next.at("w"), 1e-5, "w");
+}
+
+}  // namespace
+}  // namespace ridgeline
