@@ -46,6 +46,9 @@ void add_data_flags(Command& app, RecipeFlags& f) {
   app.boolean("--enable_data_pre_proc", r.enable_data_pre_proc,
               "flip and normalise in the compiled step instead of the data workers")
       .group(group);
+  app.option("--validation_split", r.validation_split,
+             "share of the images of class folders without a validation part that is held back as one, by content")
+      .group(group);
   app.boolean("--eval_drop_remainder", r.eval_drop_remainder,
               "leave out the last partial batch of an evaluation, as the original does")
       .group(group);
@@ -56,7 +59,8 @@ void add_data_flags(Command& app, RecipeFlags& f) {
 void add_model_flags(Command& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Model";
-  app.option("--model", r.model, joined_names(nn::all_models())).group(group);
+  app.option("--model", r.model, joined_names(nn::all_models()) + "; evaluate: by default the checkpoint's")
+      .group(group);
   app.option("--alexnet_version,--version", f.alexnet_version,
              "initial weights of alexnet: he_uniform (default), xavier, he_uniform_custom")
       .group(group);
@@ -65,7 +69,10 @@ void add_model_flags(Command& app, RecipeFlags& f) {
       .group(group);
   app.option("--dropout_keep", f.dropout_keep, "share of units that dropout keeps, in (0, 1]; 0: the model's own")
       .group(group);
-  app.option("--restore_path,--pretrained", r.restore_path, "start from the weights of this safetensors file")
+  app.option("--weights,--restore_path,--pretrained", r.restore_path,
+             "start from these weights: a safetensors file (torchvision's names), a checkpoint or its folder, *.rdgm")
+      .group(group);
+  app.boolean("--reset_head", r.reset_head, "draw the last layer anew instead of restoring it: for other classes")
       .group(group);
   app.option("--restore_exclude", f.restore_exclude, "layers that are not restored for training, by commas")
       .group(group);
@@ -89,7 +96,7 @@ void add_loop_flags(Command& app, RecipeFlags& f) {
   app.boolean("--do_checkpoint", r.do_checkpoint, "write checkpoints").group(group);
   app.option("--max_checkpoint_to_save", r.max_checkpoint_to_save, "newest checkpoints that are kept").group(group);
   app.option("--log_dir", r.log_dir, "log, metrics and checkpoints; a run continues from what is there").group(group);
-  app.option("--log_name", r.log_name, "file in log_dir").group(group);
+  app.option("--log_name", r.log_name, "file in log_dir; by default <model>_training.log").group(group);
   app.option("--checkpoint_dir", r.checkpoint_dir, "checkpoints to evaluate").group(group);
   app.option("--rank_size", f.rank_size, "number of processes that train together: 1").group(group);
   app.option("--group_size", f.group_size, "the same, by its name in the README: 1").group(group);
@@ -246,6 +253,7 @@ train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
   // Random pixels have no validation part.
   if (r.synthetic && !app.given("--mode") && f.mode == "train_and_evaluate") f.mode = "train";
   r.mode = train::parse_mode(f.mode);
+  if (r.mode == train::Mode::evaluate && !app.given("--model")) r.model.clear();
   r.label_base = data::parse_label_base(f.label_base);
   r.bad_samples = finish_bad_sample_flags(app, f.bad_samples);
   r.model_options.init = f.alexnet_version;
@@ -262,7 +270,7 @@ train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
   r.restore_exclude = split(f.restore_exclude);
   finish_optimization_flags(app, f.optimization, r);
   train::check(r);
-  nn::complete_options(nn::model_named(r.model), r.model_options);
+  if (!r.model.empty()) nn::complete_options(nn::model_named(r.model), r.model_options);
   return r;
 }
 

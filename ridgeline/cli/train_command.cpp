@@ -33,8 +33,8 @@ bool has_validation(const std::string& data_dir) {
 // The command that this run makes possible.
 void print_next(const train::Recipe& recipe, const train::TrainingResult& result) {
   if (recipe.synthetic || result.interrupted || result.checkpoint_path.empty()) return;
-  const std::string of_run = "--model=" + quoted(recipe.model) + " --checkpoint_dir=" + quoted(recipe.log_dir);
-  if (recipe.mode == train::Mode::train && has_validation(recipe.data_dir)) {
+  const std::string of_run = "--checkpoint_dir=" + quoted(recipe.log_dir);
+  if (recipe.mode == train::Mode::train && (recipe.validation_split > 0 || has_validation(recipe.data_dir))) {
     std::fprintf(stderr, "next     build/ridgeline evaluate --data_dir=%s %s\n", quoted(recipe.data_dir).c_str(),
                  of_run.c_str());
   } else {

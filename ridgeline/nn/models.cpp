@@ -113,4 +113,9 @@ std::vector<ParameterSpec> parameters_of(const ModelInfo& model, const ModelOpti
   return parameters;
 }
 
+std::string head_of(const ModelInfo& model) {
+  const std::string last = parameters_of(model, {}, model.image_size).back().name;
+  return last.substr(0, last.find_last_of("./"));
+}
+
 }  // namespace ridgeline::nn

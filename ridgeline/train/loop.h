@@ -42,6 +42,7 @@ class Loop {
 
  private:
   bool feed();
+  void note_run();
   bool finite() const;
   void run_to(std::int64_t stop);
   std::int64_t next_stop(std::span<Callback* const> callbacks) const;
@@ -49,6 +50,7 @@ class Loop {
   LoopOptions options_;
   RunContext context_;
   bool watches_overflows_ = false;
+  std::int64_t runs_fed_ = 0, runs_noted_ = 0;  // of the running loop
   std::exception_ptr data_error_;
 };
 

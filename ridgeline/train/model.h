@@ -55,9 +55,10 @@ class Model {
   // Sets every parameter, statistic and slot from a checkpoint's tensors; anything missing or of another shape is an
   // Error that names it. Without training, slots and counters in the file are passed over.
   void load(const SafetensorsFile& file);
-  // Sets what matches; returns the lists for the log. An Error if nothing matches or a shape differs; `advice` says
-  // there what its reader can do.
-  WeightMatch load_weights(const std::string& path, std::span<const std::string> exclude, std::string_view advice);
+  // Sets what matches of tensors as files hold them; returns the lists for the log. An Error, which begins with
+  // `where`, if nothing matches or a shape differs; `advice` says there what its reader can do.
+  WeightMatch load_weights(std::span<const NamedTensor> stored, const std::string& where,
+                           std::span<const std::string> exclude, std::string_view advice);
 
   const nn::Network& network() const { return network_; }
   Session& session() const { return session_; }

@@ -23,6 +23,10 @@ Mode parse_mode(const std::string& text) {
   throw Error("Invalid type of mode: '" + text + "' (allowed: train, evaluate, train_and_evaluate)", ErrorKind::usage);
 }
 
+std::string log_name_of(const Recipe& recipe) {
+  return recipe.log_name.empty() ? recipe.model + "_training.log" : recipe.log_name;
+}
+
 void check(const Recipe& r) {
   require(r.batch_size >= 1, "batch_size", r.batch_size, "1 or more");
   require(r.num_classes >= 0 && r.num_classes != 1, "num_classes", r.num_classes, "2 or more");
@@ -43,6 +47,10 @@ void check(const Recipe& r) {
           "0 (automatic) or more");
   require(r.memory_limit >= 0, "memory_limit", r.memory_limit, "0 (none) or more");
   require(r.min_area > 0 && r.min_area <= 1, "min_area", r.min_area, "(0, 1]");
+  require(r.validation_split >= 0 && r.validation_split < 1, "validation_split", r.validation_split, "[0, 1)");
+  if (r.validation_split > 0 && r.synthetic)
+    throw Error("--validation_split needs images of --data_dir: random pixels have no validation part",
+                ErrorKind::usage);
   require(r.bad_samples.budget >= 0, "bad_sample_budget", r.bad_samples.budget, "0 or more");
   if (r.bad_samples.policy == data::BadSamplePolicy::skip && r.mode != Mode::evaluate) {
     throw Error(
@@ -55,6 +63,12 @@ void check(const Recipe& r) {
   if (r.early_stopping > 0 && r.mode == Mode::train) {
     throw Error("--early_stopping needs evaluations: use --mode=train_and_evaluate", ErrorKind::usage);
   }
+  if (r.reset_head && (r.restore_path.empty() || r.mode == Mode::evaluate)) {
+    throw Error(
+        "--reset_head draws a layer anew of weights that a training begins with: it needs --weights and a mode that "
+        "trains",
+        ErrorKind::usage);
+  }
   check(r.optimization);
   gradient_rules(r);
   if (r.experimental.accelerate) policy_of(reduced_precision(*r.experimental.accelerate, r.precision));
@@ -64,6 +78,7 @@ void check(const Recipe& r) {
   device_named(r.device);
   policy_of(r.precision);
   promise_of(r);
+  if (r.model.empty() && r.mode == Mode::evaluate) return;  // the checkpoint tells it
   const nn::ModelInfo& model = nn::model_named(r.model);
   nn::check_image_size(model, r.image_size == 0 ? model.image_size : r.image_size);
 }

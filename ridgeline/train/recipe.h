@@ -33,15 +33,18 @@ struct Recipe {
   double min_area = 0.08;            // smallest share of the image that a training crop covers
   bool flip = true;                  // training mirrors half of the images
   bool eval_drop_remainder = false;
+  // Share of the images of class folders that is held back for validation, where there is no such part; 0: none.
+  double validation_split = 0;
   // Of the training, and of each evaluation anew. Training cannot skip: its step has no mask. An evaluation leaves bad
   // samples out under skip and under replace, as another image in their place would count twice.
   data::BadSampleOptions bad_samples;
 
   // Model.
-  std::string model = "alexnet";
+  std::string model = "alexnet";  // empty (evaluate, predict, export): the checkpoint's
   nn::ModelOptions model_options;
-  std::string restore_path;
+  std::string restore_path;  // weights to begin with, see stored_weights.h
   std::vector<std::string> restore_exclude{"dense_2"};
+  bool reset_head = false;  // the last layer is drawn anew instead of restored
 
   // Optimization.
   std::int64_t batch_size = 128;
@@ -66,7 +69,7 @@ struct Recipe {
   bool do_checkpoint = true;
   std::int64_t max_checkpoint_to_save = 5;
   std::string log_dir = "./model_1p";
-  std::string log_name = "alexnet_training.log";
+  std::string log_name;  // in log_dir; empty: <model>_training.log
   std::string checkpoint_dir = "./model_8p";
 
   // Execution.
@@ -86,6 +89,9 @@ struct Recipe {
   std::string log;                           // diagnostic components
   std::string trace;                         // file for a Chrome trace
 };
+
+// The file of the human log: log_name, or the one named after the model.
+std::string log_name_of(const Recipe& recipe);
 
 // Ranges that need no data: an Error (usage) names the flag, the value and what is allowed.
 void check(const Recipe& recipe);

@@ -12,9 +12,11 @@
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/train/callback/accelerator.h"
+#include "ridgeline/train/callback/advisor.h"
 #include "ridgeline/train/callback/checkpoint_saver.h"
 #include "ridgeline/train/callback/data_report.h"
 #include "ridgeline/train/callback/early_stopping.h"
+#include "ridgeline/train/callback/epoch_log.h"
 #include "ridgeline/train/callback/periodic_evaluation.h"
 #include "ridgeline/train/callback/step_log.h"
 #include "ridgeline/train/datasets.h"
@@ -23,6 +25,7 @@
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/loop.h"
 #include "ridgeline/train/recipe_model.h"
+#include "ridgeline/train/restore_weights.h"
 #include "ridgeline/train/resume_check.h"
 #include "ridgeline/train/session_options.h"
 #include "ridgeline/train/synthetic.h"
@@ -75,7 +78,12 @@ class Trainer {
                   log_);
     MetricsLog numbers(lines, *metrics_);
     FiniteLoss finite(recipe_.log_dir);
-    callbacks = {&lines, &numbers, &finite};
+    EpochLog epochs(step_images(), log_);
+    Advisor advisor({.classes = data_.num_classes,
+                     .warmup_steps = recipe_.warmup_epochs * steps_per_epoch_,
+                     .final_relu = info().final_relu},
+                    log_);
+    callbacks = {&lines, &numbers, &finite, &epochs, &advisor};
     std::optional<DataReport> data_report;
     if (data_feed_) {
       callbacks.push_back(&data_report.emplace(data_feed_->iterator(), recipe_.bad_samples, log_, *metrics_));
@@ -128,7 +136,9 @@ class Trainer {
   }
 
  private:
-  static std::string log_path(const Recipe& recipe) { return (fs::path(recipe.log_dir) / recipe.log_name).string(); }
+  static std::string log_path(const Recipe& recipe) {
+    return (fs::path(recipe.log_dir) / log_name_of(recipe)).string();
+  }
 
   // With the averages of parameters, where they are kept.
   std::optional<EvaluationRow> evaluate_model() {
@@ -229,7 +239,7 @@ class Trainer {
     for (const std::string& line : describe(recipe_.precision)) log_.line(line);
   }
 
-  // From the newest checkpoint of the log directory; else from --restore_path; else from the drawn parameters.
+  // From the newest checkpoint of the log directory; else from --weights; else from the drawn parameters.
   std::optional<data::IteratorState> resume(const std::optional<LoadedCheckpoint>& newest) {
     if (newest) {
       const CheckpointInfo& saved = newest->info;
@@ -239,25 +249,13 @@ class Trainer {
       log_.line(fmt::format("continuing from {} (step {})", newest->file.path, saved.step));
       for (const std::string& difference : changed) log_.line("warning: " + difference);
       if (!recipe_.restore_path.empty())
-        log_.line("warning: --restore_path has no effect: the run goes on with the weights of its checkpoint");
+        log_.line("warning: --weights has no effect: the run goes on with the weights of its checkpoint");
       continued_from_ = newest->file.path;
       if (saved.data_state.empty()) return std::nullopt;
       return data::IteratorState::from_json(saved.data_state);
     }
-    if (!recipe_.restore_path.empty()) {
-      if (!is_regular_file(recipe_.restore_path))
-        throw Error("no such file: " + recipe_.restore_path + " (--restore_path)");
-      const WeightMatch match =
-          model_->load_weights(recipe_.restore_path, recipe_.restore_exclude, "leave them out with --restore_exclude");
-      log_.line(fmt::format("restored {} of {} tensors from {}", match.loaded.size(),
-                            match.loaded.size() + match.missing.size() + match.excluded.size(), recipe_.restore_path));
-      const auto list = [&](const char* what, const std::vector<std::string>& names) {
-        if (!names.empty()) log_.line(fmt::format("  {}: {}", what, fmt::join(names, ", ")));
-      };
-      list("left out (--restore_exclude)", match.excluded);
-      list("not in the file, drawn anew", match.missing);
-      list("in the file, not in the model", match.unexpected);
-    }
+    if (!recipe_.restore_path.empty())
+      restore_weights(*model_, recipe_, [this](const std::string& text) { log_.line(text); });
     return std::nullopt;
   }
 
@@ -293,6 +291,7 @@ class Trainer {
                                 .batch_size = recipe_.batch_size,
                                 .min_area = recipe_.min_area,
                                 .flip = recipe_.flip,
+                                .validation_split = recipe_.validation_split,
                                 .max_epochs = recipe_.max_epochs,
                                 .warmup_epochs = recipe_.warmup_epochs,
                                 .lr = recipe_.lr,

@@ -82,6 +82,19 @@ TEST(ModelsTest, TheLastLayerFollowsTheNumberOfClasses) {
   }
 }
 
+TEST(ModelsTest, TheHeadIsTheLayerThatFollowsTheNumberOfClasses) {
+  for (const ModelInfo& model : all_models()) {
+    const std::string head = head_of(model);
+    const auto few = parameters_of(model, {.num_classes = 3}, model.image_size);
+    const auto many = parameters_of(model, {.num_classes = 5}, model.image_size);
+    ASSERT_EQ(few.size(), many.size());
+    for (std::size_t i = 0; i < few.size(); ++i) {
+      const bool follows = few[i].shape != many[i].shape;
+      EXPECT_EQ(follows, few[i].name.starts_with(head + ".") || few[i].name.starts_with(head + "/")) << few[i].name;
+    }
+  }
+}
+
 TEST(ModelsTest, NamesAreTheOriginals) {
   const auto alexnet = parameters_of(model_named("alexnet"), {}, 224);
   ASSERT_EQ(alexnet.size(), 16u);

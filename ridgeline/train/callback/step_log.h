@@ -3,8 +3,11 @@
 // The step lines of the human log, and the same numbers in metrics.jsonl and the event file.
 #pragma once
 
+#include <optional>
+
 #include "ridgeline/train/callback.h"
 #include "ridgeline/train/metrics.h"
+#include "ridgeline/train/progress_watch.h"
 #include "ridgeline/train/training_log.h"
 
 namespace ridgeline::train {
@@ -23,6 +26,7 @@ class StepLog : public Callback {
   StepLog(const StepLogOptions& options, TrainingLog& log) : options_(options), log_(log) {}
 
   std::int64_t next_stop(std::int64_t step) const override { return next_multiple(step, options_.summary); }
+  void begin(RunContext& context) override;
   void epoch_begin(RunContext& context) override;
   void step_end(RunContext& context) override;
   void end(RunContext& context) override;
@@ -37,6 +41,7 @@ class StepLog : public Callback {
 
   StepLogOptions options_;
   TrainingLog& log_;
+  std::optional<ProgressWatch> watch_;
   StepLine last_;
   bool header_ = false;
   double seconds_ = 0;  // of the loops since the last line
