@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "ridgeline/cli/presets.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/device/devices.h"
@@ -41,6 +42,9 @@ void add_data_flags(Command& app, RecipeFlags& f) {
   app.option("--label_base", f.label_base, "what record labels start from: auto, 0 or 1").group(group);
   app.option("--num_workers", r.num_workers, "data threads; 0: one per core").group(group);
   app.option("--min_area", r.min_area, "smallest share of an image that a training crop covers").group(group);
+  app.option("--crop_padding", r.crop_padding,
+             "0 or more: shift training images by at most so many pixels instead of cropping and resizing; -1: off")
+      .group(group);
   app.boolean("--flip", r.flip, "training mirrors half of the images: off for digits, text, left and right")
       .group(group);
   app.boolean("--enable_data_pre_proc", r.enable_data_pre_proc,
@@ -83,7 +87,9 @@ void add_loop_flags(Command& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Run";
   app.option("--mode", f.mode, "train, evaluate or train_and_evaluate").group(group);
-  app.option("--preset", f.preset, "flags by name, before all others: alexnet_1p, alexnet_8p, shapes").group(group);
+  app.option("--preset", f.preset,
+             "flags by name or from a YAML file, before all others: " + joined_names(builtin_presets()))
+      .group(group);
   app.option("--run_config", f.run_config,
              "JSON file with options of the original's run configuration, before all other flags")
       .group(group);
@@ -93,6 +99,8 @@ void add_loop_flags(Command& app, RecipeFlags& f) {
   app.option("--display_every,--display", r.display_every, "log only steps that are a multiple of this").group(group);
   app.option("--save_summary_steps", r.save_summary_steps, "steps between log lines").group(group);
   app.option("--save_checkpoints_steps", r.save_checkpoints_steps, "steps between checkpoints").group(group);
+  app.boolean("--benchmark", r.benchmark, "at most 5000 steps, and a summary of speed, loss and accuracy in log_dir")
+      .group(group);
   app.boolean("--do_checkpoint", r.do_checkpoint, "write checkpoints").group(group);
   app.option("--max_checkpoint_to_save", r.max_checkpoint_to_save, "newest checkpoints that are kept").group(group);
   app.option("--log_dir", r.log_dir, "log, metrics and checkpoints; a run continues from what is there").group(group);
@@ -142,37 +150,6 @@ void refuse_unsupported(const RecipeFlags& f) {
   one("group_size", f.group_size);
   if (f.dtype != "tf.float32" && f.dtype != "float32" && f.dtype != "fp32") {
     throw Error("--dtype=" + f.dtype + ": this version trains in float32 only (allowed: tf.float32)", ErrorKind::usage);
-  }
-}
-
-// Flags that the user did not give take the preset's value.
-void apply_preset(const Command& app, RecipeFlags& f) {
-  if (f.preset.empty()) return;
-  train::Recipe& r = f.recipe;
-  const auto set = [&](const char* flag, auto& target, auto value) {
-    if (!app.given(flag)) target = value;
-  };
-  if (f.preset == "alexnet_1p") {
-    set("--batch_size", r.batch_size, 256);
-    set("--lr", r.lr, 0.015);
-    set("--iterations_per_loop", r.iterations_per_loop, 100);
-    set("--log_dir", r.log_dir, "./model_1p");
-  } else if (f.preset == "alexnet_8p") {
-    throw Error(
-        "--preset=alexnet_8p: training on several ranks is not supported by this version (allowed: alexnet_1p, shapes)",
-        ErrorKind::usage);
-  } else if (f.preset == "shapes") {
-    set("--image_size", r.image_size, 64);
-    set("--batch_size", r.batch_size, 64);
-    set("--max_epochs", r.max_epochs, 5);
-    set("--warmup_epochs", r.warmup_epochs, 1);
-    set("--lr", r.lr, 0.012);
-    set("--label_smoothing", r.label_smoothing, 0.0);
-    set("--min_area", r.min_area, 0.5);
-    set("--log_dir", r.log_dir, "runs/shapes");
-    set("--final_relu", f.final_relu, "False");
-  } else {
-    throw Error("unknown preset '" + f.preset + "' (allowed: alexnet_1p, alexnet_8p, shapes)", ErrorKind::usage);
   }
 }
 
@@ -227,6 +204,10 @@ void add_recipe_flags(Command& app, RecipeFlags& flags) {
   add_execution_flags(app, flags);
 }
 
+std::vector<std::string> with_files(const Command& app, const std::vector<std::string>& words) {
+  return with_preset(app, with_run_config(words));
+}
+
 std::vector<std::string> with_run_config(const std::vector<std::string>& words) {
   const std::string flag = "--run_config";
   std::string path;
@@ -244,7 +225,6 @@ std::vector<std::string> with_run_config(const std::vector<std::string>& words) 
 }
 
 train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
-  apply_preset(app, f);
   refuse_unsupported(f);
   for (const char* flag : {"--debug", "--eval"}) {
     if (app.given(flag)) std::fprintf(stderr, "warning: %s has no effect\n", flag);
@@ -252,6 +232,8 @@ train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   // Random pixels have no validation part.
   if (r.synthetic && !app.given("--mode") && f.mode == "train_and_evaluate") f.mode = "train";
+  if (r.crop_padding >= 0 && app.given("--min_area"))
+    throw Error("--min_area has no effect with --crop_padding: images are shifted, not cropped", ErrorKind::usage);
   r.mode = train::parse_mode(f.mode);
   if (r.mode == train::Mode::evaluate && !app.given("--model")) r.model.clear();
   r.label_base = data::parse_label_base(f.label_base);

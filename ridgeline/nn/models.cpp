@@ -26,10 +26,15 @@ std::string listed(std::span<const std::string_view> names) {
 }  // namespace
 
 std::span<const ModelInfo> all_models() {
-  static const std::vector<ModelInfo> table = {alexnet_info(),      alexnet_torchvision_info(),
-                                               mobilenet_v2_info(), resnet18_info(),
-                                               resnet20_info(),     resnet50_info(),
-                                               vgg11_info(),        vgg16_info(),
+  static const std::vector<ModelInfo> table = {alexnet_info(),
+                                               alexnet_mindspore_info(),
+                                               alexnet_torchvision_info(),
+                                               mobilenet_v2_info(),
+                                               resnet18_info(),
+                                               resnet20_info(),
+                                               resnet50_info(),
+                                               vgg11_info(),
+                                               vgg16_info(),
                                                linear_info()};
   return table;
 }

@@ -134,6 +134,7 @@ data::StandardPipeline pipeline_of(const Recipe& recipe) {
                                   .std = {model.std.begin(), model.std.end()},
                                   .seed = recipe.seed,
                                   .min_area = recipe.min_area,
+                                  .crop_padding = recipe.crop_padding,
                                   .flip = recipe.flip,
                                   .resize = {rule.resize},
                                   .drop_remainder = recipe.eval_drop_remainder};

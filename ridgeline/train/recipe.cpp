@@ -47,6 +47,7 @@ void check(const Recipe& r) {
           "0 (automatic) or more");
   require(r.memory_limit >= 0, "memory_limit", r.memory_limit, "0 (none) or more");
   require(r.min_area > 0 && r.min_area <= 1, "min_area", r.min_area, "(0, 1]");
+  require(r.crop_padding >= -1 && r.crop_padding <= 1024, "crop_padding", r.crop_padding, "-1 (off) to 1024");
   require(r.validation_split >= 0 && r.validation_split < 1, "validation_split", r.validation_split, "[0, 1)");
   if (r.validation_split > 0 && r.synthetic)
     throw Error("--validation_split needs images of --data_dir: random pixels have no validation part",

@@ -31,6 +31,7 @@ struct Recipe {
   int num_workers = 0;               // 0: one per core
   bool enable_data_pre_proc = true;  // flip and normalisation in the compiled step instead of the data workers
   double min_area = 0.08;            // smallest share of the image that a training crop covers
+  std::int64_t crop_padding = -1;    // 0 or more: a shift by at most so many pixels instead of that crop
   bool flip = true;                  // training mirrors half of the images
   bool eval_drop_remainder = false;
   // Share of the images of class folders that is held back for validation, where there is no such part; 0: none.
@@ -68,6 +69,7 @@ struct Recipe {
   std::int64_t save_checkpoints_steps = 1000;
   bool do_checkpoint = true;
   std::int64_t max_checkpoint_to_save = 5;
+  bool benchmark = false;  // at most kBenchmarkSteps steps, and a summary of them
   std::string log_dir = "./model_1p";
   std::string log_name;  // in log_dir; empty: <model>_training.log
   std::string checkpoint_dir = "./model_8p";

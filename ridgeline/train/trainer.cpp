@@ -11,6 +11,7 @@
 #include "ridgeline/core/version.h"
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/train/benchmark_summary.h"
 #include "ridgeline/train/callback/accelerator.h"
 #include "ridgeline/train/callback/advisor.h"
 #include "ridgeline/train/callback/checkpoint_saver.h"
@@ -127,6 +128,7 @@ class Trainer {
     result.step = end.step();
     result.interrupted = end.reason() == StopReason::interrupted;
     result.last = lines.last();
+    result.mean_fps = lines.mean_fps();
     result.evaluation = evaluates ? evaluation.last() : metrics_->evaluation();
     result.log_path = log_path(recipe_);
     result.metrics_path = metrics_->path();
@@ -195,7 +197,9 @@ class Trainer {
   void open() {
     open_data();
     steps_per_epoch_ = std::max<std::int64_t>(1, data_.training_records / step_images());
-    total_steps_ = recipe_.max_train_steps.value_or(recipe_.max_epochs * steps_per_epoch_);
+    total_steps_ = recipe_.max_epochs * steps_per_epoch_;
+    if (recipe_.benchmark) total_steps_ = std::min(total_steps_, kBenchmarkSteps);
+    total_steps_ = recipe_.max_train_steps.value_or(total_steps_);
     log_.line(fmt::format("training steps: {}", total_steps_));
     options_ = step_options(recipe_, data_.num_classes);
     model_ = model_of(session_, recipe_, data_.num_classes);
@@ -290,6 +294,7 @@ class Trainer {
                                 .records = data_.training_records,
                                 .batch_size = recipe_.batch_size,
                                 .min_area = recipe_.min_area,
+                                .crop_padding = recipe_.crop_padding,
                                 .flip = recipe_.flip,
                                 .validation_split = recipe_.validation_split,
                                 .max_epochs = recipe_.max_epochs,

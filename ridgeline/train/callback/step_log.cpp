@@ -40,6 +40,7 @@ void StepLog::write(const RunContext& context) {
   log_.line(to_text(line));
   const std::int64_t left = context.total_steps() - line.step;
   if (watch_) watch_->tell(static_cast<double>(left) * seconds_ / static_cast<double>(steps_), left);
+  if (lines_++ > 0) fps_sum_ += line.fps;
   last_ = line;
   seconds_ = 0;
   steps_ = 0;

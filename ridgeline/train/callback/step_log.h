@@ -33,6 +33,8 @@ class StepLog : public Callback {
 
   // The last line; step 0 before the first.
   const StepLine& last() const { return last_; }
+  // Of the lines but the first, which has start-up in it; of that, if it is the only one.
+  double mean_fps() const { return lines_ > 1 ? fps_sum_ / static_cast<double>(lines_ - 1) : last_.fps; }
   // Whether a step that does not end the run gets a line.
   bool due(std::int64_t step) const;
 
@@ -44,6 +46,8 @@ class StepLog : public Callback {
   std::optional<ProgressWatch> watch_;
   StepLine last_;
   bool header_ = false;
+  std::int64_t lines_ = 0;
+  double fps_sum_ = 0;  // of the lines but the first
   double seconds_ = 0;  // of the loops since the last line
   std::int64_t steps_ = 0;
 };
