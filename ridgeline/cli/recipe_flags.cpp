@@ -101,6 +101,9 @@ void add_loop_flags(Command& app, RecipeFlags& f) {
   app.option("--save_checkpoints_steps", r.save_checkpoints_steps, "steps between checkpoints").group(group);
   app.boolean("--benchmark", r.benchmark, "at most 5000 steps, and a summary of speed, loss and accuracy in log_dir")
       .group(group);
+  app.option("--save_checkpoints_secs", r.save_checkpoints_secs,
+             "seconds between checkpoints, looked at where loops end; instead of steps; 0: off")
+      .group(group);
   app.boolean("--do_checkpoint", r.do_checkpoint, "write checkpoints").group(group);
   app.option("--max_checkpoint_to_save", r.max_checkpoint_to_save, "newest checkpoints that are kept").group(group);
   app.option("--log_dir", r.log_dir, "log, metrics and checkpoints; a run continues from what is there").group(group);
@@ -236,6 +239,8 @@ train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
     throw Error("--min_area has no effect with --crop_padding: images are shifted, not cropped", ErrorKind::usage);
   r.mode = train::parse_mode(f.mode);
   if (r.mode == train::Mode::evaluate && !app.given("--model")) r.model.clear();
+  if (app.given("--save_checkpoints_secs") && app.given("--save_checkpoints_steps"))
+    throw Error("--save_checkpoints_steps and --save_checkpoints_secs cannot both be given", ErrorKind::usage);
   r.label_base = data::parse_label_base(f.label_base);
   r.bad_samples = finish_bad_sample_flags(app, f.bad_samples);
   r.model_options.init = f.alexnet_version;

@@ -41,6 +41,8 @@ void check(const Recipe& r) {
   require(r.display_every >= 1, "display_every", r.display_every, "1 or more");
   require(r.save_summary_steps >= 1, "save_summary_steps", r.save_summary_steps, "1 or more");
   require(r.save_checkpoints_steps >= 1, "save_checkpoints_steps", r.save_checkpoints_steps, "1 or more");
+  require(r.save_checkpoints_secs >= 0 && r.save_checkpoints_secs < 1e9, "save_checkpoints_secs",
+          r.save_checkpoints_secs, "0 (off) or more");
   require(r.max_checkpoint_to_save >= 1, "max_checkpoint_to_save", r.max_checkpoint_to_save, "1 or more");
   require(r.num_workers >= 0, "num_workers", r.num_workers, "0 (automatic) or more");
   require(r.intra_op_parallelism_threads >= 0, "intra_op_parallelism_threads", r.intra_op_parallelism_threads,

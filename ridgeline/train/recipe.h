@@ -67,6 +67,8 @@ struct Recipe {
   std::int64_t display_every = 1;
   std::int64_t save_summary_steps = 100;
   std::int64_t save_checkpoints_steps = 1000;
+  double save_checkpoints_secs =
+      0;  // above 0: behind the loop that ends so long after the last one, instead of by steps
   bool do_checkpoint = true;
   std::int64_t max_checkpoint_to_save = 5;
   bool benchmark = false;  // at most kBenchmarkSteps steps, and a summary of them

@@ -90,10 +90,12 @@ class Trainer {
       callbacks.push_back(&data_report.emplace(data_feed_->iterator(), recipe_.bad_samples, log_, *metrics_));
     }
     // Before each evaluation, too: whatever ends that, the steps are kept.
-    CheckpointSaver saver({.directory = recipe_.log_dir,
-                           .periods = {recipe_.save_checkpoints_steps, evaluation_steps},
-                           .keep = recipe_.max_checkpoint_to_save},
-                          [this](CheckpointInfo& saved) { complete(saved); });
+    CheckpointSaver saver(
+        {.directory = recipe_.log_dir,
+         .periods = {recipe_.save_checkpoints_secs > 0 ? 0 : recipe_.save_checkpoints_steps, evaluation_steps},
+         .seconds = recipe_.save_checkpoints_secs,
+         .keep = recipe_.max_checkpoint_to_save},
+        [this](CheckpointInfo& saved) { complete(saved); });
     if (!continued_from_.empty()) saver.continues(continued_from_, model_->global_step());
     if (recipe_.do_checkpoint) callbacks.push_back(&saver);
     PeriodicEvaluation evaluation(
