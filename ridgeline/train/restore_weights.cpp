@@ -19,6 +19,12 @@ std::string other_run(const StoredWeights& weights, const Recipe& recipe) {
 
 }  // namespace
 
+WeightMatch load_weights(Model& model, const std::string& path, std::span<const std::string> exclude,
+                         std::string_view advice) {
+  const StoredWeights weights = read_weights(path, [](const std::string&) {});
+  return model.load_weights(weights.tensors, "[weights] " + weights.path, exclude, advice);
+}
+
 void restore_weights(Model& model, const Recipe& recipe, const std::function<void(const std::string&)>& log) {
   const StoredWeights weights =
       read_weights(recipe.restore_path, [&](const std::string& text) { log("warning: " + text); });

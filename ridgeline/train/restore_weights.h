@@ -17,4 +17,8 @@ namespace ridgeline::train {
 // taken, left out, missing and not wanted.
 void restore_weights(Model& model, const Recipe& recipe, const std::function<void(const std::string&)>& log);
 
+// The weights of a file (stored_weights.h) by themselves, as Model::load_weights sets them.
+WeightMatch load_weights(Model& model, const std::string& path, std::span<const std::string> exclude,
+                         std::string_view advice);
+
 }  // namespace ridgeline::train

@@ -7,6 +7,7 @@
 
 #include "ridgeline/core/file.h"
 #include "tests/support/error_of.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -17,7 +18,7 @@ using ridgeline::testing::expect;
 using ridgeline::testing::Outcome;
 
 Outcome run(const std::string& arguments) {
-  return ridgeline::testing::run_shell(std::string(RIDGELINE_BINARY) + " " + arguments);
+  return ridgeline::testing::run_shell(ridgeline::testing::program() + " " + arguments);
 }
 
 const std::vector<std::string> kFlags = {"batch_size", "lr", "freeze", "flip"};

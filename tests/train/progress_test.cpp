@@ -14,6 +14,7 @@
 #include "ridgeline/train/callback/advisor.h"
 #include "ridgeline/train/callback/epoch_log.h"
 #include "ridgeline/train/progress_watch.h"
+#include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/line_model.h"
 
@@ -55,7 +56,8 @@ TEST(ProgressWatch, TheBarMovesWithinALoop) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     const std::string log = "--log_dir=" + testing::temporary_directory() + "/bar";
-    ::execl(RIDGELINE_BINARY, RIDGELINE_BINARY, "train", "--synthetic", "--model=resnet20", "--num_classes=10",
+    const std::string program = testing::program();
+    ::execl(program.c_str(), program.c_str(), "train", "--synthetic", "--model=resnet20", "--num_classes=10",
             "--batch_size=32", "--max_train_steps=120", "--iterations_per_loop=120", "--save_summary_steps=120",
             "--do_checkpoint=False", log.c_str(), nullptr);
     ::_exit(127);

@@ -28,7 +28,7 @@ std::int64_t CheckpointSaver::next_stop(std::int64_t step) const {
 
 void CheckpointSaver::step_end(RunContext& context) {
   const auto due = [&](std::int64_t period) { return is_multiple(context.step(), period); };
-  if (context.step() == 0) return;
+  if (context.step() == 0 || context.torn()) return;
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - saved_time_;
   const bool late = options_.seconds > 0 && since.count() >= options_.seconds;
   if (late || context.stopping() || context.last() ||
