@@ -207,6 +207,12 @@ bool Command::given(const std::string& flag) const {
 
 bool Command::has(const std::string& flag) const { return app_->get_option_no_throw(flag) != nullptr; }
 
+std::vector<std::string> Command::flag_names() const {
+  std::vector<std::string> names = cli::flag_names(*app_);
+  for (std::string& name : names) name = name.substr(2);
+  return names;
+}
+
 bool Command::parse(std::vector<std::string> words) {
   CLI::App& app = *app_;
   complete_booleans(app, words);

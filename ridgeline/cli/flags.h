@@ -61,6 +61,8 @@ class Command {
   // Whether the flag was given; false for one that the command does not have.
   bool given(const std::string& flag) const;
   bool has(const std::string& flag) const;
+  // Without hyphens.
+  std::vector<std::string> flag_names() const;
 
  private:
   explicit Command(CLI::App* app);

@@ -31,7 +31,7 @@ data::Dataset source_of(const PipelineFlags& flags) {
 
 data::StandardPipeline pipeline_of(const Command& app, const PipelineFlags& flags) {
   data::StandardPipeline pipeline = flags.pipeline;
-  for (const char* flag : {"--seed", "--min_area", "--flip"}) {
+  for (const char* flag : {"--seed", "--min_area", "--crop_padding", "--flip"}) {
     if (flags.eval && app.given(flag))
       throw Error(fmt::format("{} has no effect with --eval: nothing is random there", flag), ErrorKind::usage);
   }
@@ -46,6 +46,7 @@ data::StandardPipeline pipeline_of(const Command& app, const PipelineFlags& flag
     recipe.batch_size = pipeline.batch_size;
     recipe.seed = pipeline.seed;
     recipe.min_area = pipeline.min_area;
+    recipe.crop_padding = pipeline.crop_padding;
     recipe.flip = pipeline.flip;
     train::check(recipe);
     pipeline = train::pipeline_of(recipe);
@@ -80,6 +81,9 @@ void add_pipeline_flags(Command& app, PipelineFlags& f, PipelineFlagSet set) {
   }
   app.option("--seed", f.pipeline.seed, "of order and augmentation").group(group);
   app.option("--min_area", f.pipeline.min_area, "smallest share of an image that a random crop covers").group(group);
+  app.option("--crop_padding", f.pipeline.crop_padding,
+             "0 or more: shift images by at most so many pixels instead of cropping and resizing; -1: off")
+      .group(group);
   app.boolean("--flip", f.pipeline.flip, "mirror half of the images").group(group);
   app.option("--model", f.model, "normalise and resize as this model wants it; ImageNet's mean if not given")
       .group(group);
@@ -110,8 +114,8 @@ data::DataGraph graph_of(const Command& app, const PipelineFlags& flags) {
     return (flags.eval ? data::evaluation_pipeline(source, pipeline) : data::training_pipeline(source, pipeline))
         .graph();
   }
-  for (const char* flag :
-       {"--image_size", "--batch_size", "--min_area", "--flip", "--model", "--eval", "--no_normalize"}) {
+  for (const char* flag : {"--image_size", "--batch_size", "--min_area", "--crop_padding", "--flip", "--model",
+                           "--eval", "--no_normalize"}) {
     if (app.given(flag))
       throw Error(fmt::format("{} has no effect with --graph: the graph says it", flag), ErrorKind::usage);
   }

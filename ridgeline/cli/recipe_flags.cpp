@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "ridgeline/cli/presets.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/device/devices.h"
@@ -41,10 +42,16 @@ void add_data_flags(Command& app, RecipeFlags& f) {
   app.option("--label_base", f.label_base, "what record labels start from: auto, 0 or 1").group(group);
   app.option("--num_workers", r.num_workers, "data threads; 0: one per core").group(group);
   app.option("--min_area", r.min_area, "smallest share of an image that a training crop covers").group(group);
+  app.option("--crop_padding", r.crop_padding,
+             "0 or more: shift training images by at most so many pixels instead of cropping and resizing; -1: off")
+      .group(group);
   app.boolean("--flip", r.flip, "training mirrors half of the images: off for digits, text, left and right")
       .group(group);
   app.boolean("--enable_data_pre_proc", r.enable_data_pre_proc,
               "flip and normalise in the compiled step instead of the data workers")
+      .group(group);
+  app.option("--validation_split", r.validation_split,
+             "share of the images of class folders without a validation part that is held back as one, by content")
       .group(group);
   app.boolean("--eval_drop_remainder", r.eval_drop_remainder,
               "leave out the last partial batch of an evaluation, as the original does")
@@ -56,7 +63,8 @@ void add_data_flags(Command& app, RecipeFlags& f) {
 void add_model_flags(Command& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Model";
-  app.option("--model", r.model, joined_names(nn::all_models())).group(group);
+  app.option("--model", r.model, joined_names(nn::all_models()) + "; evaluate: by default the checkpoint's")
+      .group(group);
   app.option("--alexnet_version,--version", f.alexnet_version,
              "initial weights of alexnet: he_uniform (default), xavier, he_uniform_custom")
       .group(group);
@@ -65,7 +73,10 @@ void add_model_flags(Command& app, RecipeFlags& f) {
       .group(group);
   app.option("--dropout_keep", f.dropout_keep, "share of units that dropout keeps, in (0, 1]; 0: the model's own")
       .group(group);
-  app.option("--restore_path,--pretrained", r.restore_path, "start from the weights of this safetensors file")
+  app.option("--weights,--restore_path,--pretrained", r.restore_path,
+             "start from these weights: a safetensors file (torchvision's names), a checkpoint or its folder, *.rdgm")
+      .group(group);
+  app.boolean("--reset_head", r.reset_head, "draw the last layer anew instead of restoring it: for other classes")
       .group(group);
   app.option("--restore_exclude", f.restore_exclude, "layers that are not restored for training, by commas")
       .group(group);
@@ -76,7 +87,9 @@ void add_loop_flags(Command& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   const char* group = "Run";
   app.option("--mode", f.mode, "train, evaluate or train_and_evaluate").group(group);
-  app.option("--preset", f.preset, "flags by name, before all others: alexnet_1p, alexnet_8p, shapes").group(group);
+  app.option("--preset", f.preset,
+             "flags by name or from a YAML file, before all others: " + joined_names(builtin_presets()))
+      .group(group);
   app.option("--run_config", f.run_config,
              "JSON file with options of the original's run configuration, before all other flags")
       .group(group);
@@ -86,10 +99,15 @@ void add_loop_flags(Command& app, RecipeFlags& f) {
   app.option("--display_every,--display", r.display_every, "log only steps that are a multiple of this").group(group);
   app.option("--save_summary_steps", r.save_summary_steps, "steps between log lines").group(group);
   app.option("--save_checkpoints_steps", r.save_checkpoints_steps, "steps between checkpoints").group(group);
+  app.boolean("--benchmark", r.benchmark, "at most 5000 steps, and a summary of speed, loss and accuracy in log_dir")
+      .group(group);
+  app.option("--save_checkpoints_secs", r.save_checkpoints_secs,
+             "seconds between checkpoints, looked at where loops end; instead of steps; 0: off")
+      .group(group);
   app.boolean("--do_checkpoint", r.do_checkpoint, "write checkpoints").group(group);
   app.option("--max_checkpoint_to_save", r.max_checkpoint_to_save, "newest checkpoints that are kept").group(group);
   app.option("--log_dir", r.log_dir, "log, metrics and checkpoints; a run continues from what is there").group(group);
-  app.option("--log_name", r.log_name, "file in log_dir").group(group);
+  app.option("--log_name", r.log_name, "file in log_dir; by default <model>_training.log").group(group);
   app.option("--checkpoint_dir", r.checkpoint_dir, "checkpoints to evaluate").group(group);
   app.option("--rank_size", f.rank_size, "number of processes that train together: 1").group(group);
   app.option("--group_size", f.group_size, "the same, by its name in the README: 1").group(group);
@@ -148,37 +166,6 @@ void refuse_unsupported(const RecipeFlags& f) {
   }
 }
 
-// Flags that the user did not give take the preset's value.
-void apply_preset(const Command& app, RecipeFlags& f) {
-  if (f.preset.empty()) return;
-  train::Recipe& r = f.recipe;
-  const auto set = [&](const char* flag, auto& target, auto value) {
-    if (!app.given(flag)) target = value;
-  };
-  if (f.preset == "alexnet_1p") {
-    set("--batch_size", r.batch_size, 256);
-    set("--lr", r.lr, 0.015);
-    set("--iterations_per_loop", r.iterations_per_loop, 100);
-    set("--log_dir", r.log_dir, "./model_1p");
-  } else if (f.preset == "alexnet_8p") {
-    throw Error(
-        "--preset=alexnet_8p: training on several ranks is not supported by this version (allowed: alexnet_1p, shapes)",
-        ErrorKind::usage);
-  } else if (f.preset == "shapes") {
-    set("--image_size", r.image_size, 64);
-    set("--batch_size", r.batch_size, 64);
-    set("--max_epochs", r.max_epochs, 5);
-    set("--warmup_epochs", r.warmup_epochs, 1);
-    set("--lr", r.lr, 0.012);
-    set("--label_smoothing", r.label_smoothing, 0.0);
-    set("--min_area", r.min_area, 0.5);
-    set("--log_dir", r.log_dir, "runs/shapes");
-    set("--final_relu", f.final_relu, "False");
-  } else {
-    throw Error("unknown preset '" + f.preset + "' (allowed: alexnet_1p, alexnet_8p, shapes)", ErrorKind::usage);
-  }
-}
-
 }  // namespace
 
 void add_device_flags(Command& app, train::Recipe& recipe, const std::string& group) {
@@ -230,6 +217,10 @@ void add_recipe_flags(Command& app, RecipeFlags& flags) {
   add_execution_flags(app, flags);
 }
 
+std::vector<std::string> with_files(const Command& app, const std::vector<std::string>& words) {
+  return with_preset(app, with_run_config(words));
+}
+
 namespace {
 
 // One setting by itself, so that an Error tells the file and the option in it.
@@ -272,7 +263,6 @@ std::vector<std::string> with_run_config(const std::vector<std::string>& words) 
 }
 
 train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
-  apply_preset(app, f);
   refuse_unsupported(f);
   for (const char* flag : {"--debug", "--eval"}) {
     if (app.given(flag)) std::fprintf(stderr, "warning: %s has no effect\n", flag);
@@ -280,7 +270,12 @@ train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
   train::Recipe& r = f.recipe;
   // Random pixels have no validation part.
   if (r.synthetic && !app.given("--mode") && f.mode == "train_and_evaluate") f.mode = "train";
+  if (r.crop_padding >= 0 && app.given("--min_area"))
+    throw Error("--min_area has no effect with --crop_padding: images are shifted, not cropped", ErrorKind::usage);
   r.mode = train::parse_mode(f.mode);
+  if (r.mode == train::Mode::evaluate && !app.given("--model")) r.model.clear();
+  if (app.given("--save_checkpoints_secs") && app.given("--save_checkpoints_steps"))
+    throw Error("--save_checkpoints_steps and --save_checkpoints_secs cannot both be given", ErrorKind::usage);
   r.label_base = data::parse_label_base(f.label_base);
   r.bad_samples = finish_bad_sample_flags(app, f.bad_samples);
   r.model_options.init = f.alexnet_version;
@@ -297,7 +292,7 @@ train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
   r.restore_exclude = split(f.restore_exclude);
   finish_optimization_flags(app, f.optimization, r);
   train::check(r);
-  nn::complete_options(nn::model_named(r.model), r.model_options);
+  if (!r.model.empty()) nn::complete_options(nn::model_named(r.model), r.model_options);
   return r;
 }
 

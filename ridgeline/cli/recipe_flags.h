@@ -14,7 +14,7 @@ namespace ridgeline::cli {
 struct RecipeFlags {
   train::Recipe recipe;
   std::string mode = "train_and_evaluate";
-  std::string preset;
+  std::string preset;  // read before the other flags, see presets.h
   std::string run_config;
   std::string alexnet_version;
   std::string label_base = "auto";
@@ -43,6 +43,8 @@ void add_promise_flags(Command& app, train::Recipe& recipe, const std::string& g
 void add_recipe_flags(Command& app, RecipeFlags& flags);
 // The words of the command line, behind what the file of their --run_config says, as flags: the last of two counts.
 std::vector<std::string> with_run_config(const std::vector<std::string>& words);
+// Behind both, the preset's before those of the run configuration.
+std::vector<std::string> with_files(const Command& app, const std::vector<std::string>& words);
 // The recipe as given; refuses what is not supported, warns once where a flag has no effect, checks ranges.
 train::Recipe finish_recipe(const Command& app, RecipeFlags& flags);
 

@@ -12,8 +12,9 @@ inline void add_saved_model_flags(Command& app, train::Recipe& recipe) {
   recipe.model.clear();
   app.option("--model", recipe.model, "the model; by default the checkpoint's");
   app.option("--checkpoint_dir", recipe.checkpoint_dir, "use its newest checkpoint");
-  app.option("--restore_path", recipe.restore_path, "use the weights of this safetensors file");
-  app.option("--num_classes", recipe.num_classes, "with --restore_path; 0: the published model's");
+  app.option("--weights,--restore_path", recipe.restore_path,
+             "use these weights instead: a safetensors file (torchvision's names), a checkpoint or *.rdgm");
+  app.option("--num_classes", recipe.num_classes, "of weights that do not tell it; 0: the published model's");
   app.option("--image_size", recipe.image_size, "0: the checkpoint's or the model's own");
 }
 

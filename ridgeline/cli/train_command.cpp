@@ -5,8 +5,11 @@
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/recipe_flags.h"
+#include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
+#include "ridgeline/core/process_time.h"
 #include "ridgeline/data/standard/data_dir.h"
+#include "ridgeline/train/benchmark_summary.h"
 #include "ridgeline/train/evaluator.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/trainer.h"
@@ -33,8 +36,8 @@ bool has_validation(const std::string& data_dir) {
 // The command that this run makes possible.
 void print_next(const train::Recipe& recipe, const train::TrainingResult& result) {
   if (recipe.synthetic || result.interrupted || result.checkpoint_path.empty()) return;
-  const std::string of_run = "--model=" + quoted(recipe.model) + " --checkpoint_dir=" + quoted(recipe.log_dir);
-  if (recipe.mode == train::Mode::train && has_validation(recipe.data_dir)) {
+  const std::string of_run = "--checkpoint_dir=" + quoted(recipe.log_dir);
+  if (recipe.mode == train::Mode::train && (recipe.validation_split > 0 || has_validation(recipe.data_dir))) {
     std::fprintf(stderr, "next     build/ridgeline evaluate --data_dir=%s %s\n", quoted(recipe.data_dir).c_str(),
                  of_run.c_str());
   } else {
@@ -62,6 +65,15 @@ void print_summary(const train::Recipe& recipe, const train::TrainingResult& res
   print_next(recipe, result);
 }
 
+// Beside the log.
+void write_benchmark(const train::Recipe& recipe, const train::TrainingResult& result) {
+  const std::string text = train::benchmark_summary(recipe, result, process_milliseconds() / 1000);
+  const std::string path = recipe.log_dir + "/" + train::case_name(recipe) + ".log";
+  write_file_atomically(path, text);
+  std::fprintf(stderr, "%s", text.c_str());
+  announce("summary", path);
+}
+
 int run(const train::Recipe& recipe) {
   if (recipe.mode == train::Mode::evaluate) {
     const train::InterruptGuard guard;
@@ -70,6 +82,7 @@ int run(const train::Recipe& recipe) {
   }
   const train::TrainingResult result = train::train(recipe);
   print_summary(recipe, result);
+  if (recipe.benchmark) write_benchmark(recipe, result);
   return result.interrupted ? 130 : 0;
 }
 
@@ -79,7 +92,7 @@ int train_command(const Words& words) {
   Command app("train a model", "train");
   RecipeFlags flags;
   add_recipe_flags(app, flags);
-  if (!app.parse(with_run_config(words))) return 0;
+  if (!app.parse(with_files(app, words))) return 0;
   return run(finish_recipe(app, flags));
 }
 
@@ -87,7 +100,7 @@ int evaluate_command(const Words& words) {
   Command app("accuracy and loss of checkpoints on the validation part", "evaluate");
   RecipeFlags flags;
   add_recipe_flags(app, flags);
-  if (!app.parse(with_run_config(words))) return 0;
+  if (!app.parse(with_files(app, words))) return 0;
   if (app.given("--mode") && flags.mode != "evaluate") train::parse_mode(flags.mode);
   flags.mode = "evaluate";
   return run(finish_recipe(app, flags));

@@ -26,10 +26,15 @@ std::string listed(std::span<const std::string_view> names) {
 }  // namespace
 
 std::span<const ModelInfo> all_models() {
-  static const std::vector<ModelInfo> table = {alexnet_info(),      alexnet_torchvision_info(),
-                                               mobilenet_v2_info(), resnet18_info(),
-                                               resnet20_info(),     resnet50_info(),
-                                               vgg11_info(),        vgg16_info(),
+  static const std::vector<ModelInfo> table = {alexnet_info(),
+                                               alexnet_mindspore_info(),
+                                               alexnet_torchvision_info(),
+                                               mobilenet_v2_info(),
+                                               resnet18_info(),
+                                               resnet20_info(),
+                                               resnet50_info(),
+                                               vgg11_info(),
+                                               vgg16_info(),
                                                linear_info()};
   return table;
 }
@@ -111,6 +116,11 @@ std::vector<ParameterSpec> parameters_of(const ModelInfo& model, const ModelOpti
                        .parameters = parameters};
   model.build(context, complete_options(model, options));
   return parameters;
+}
+
+std::string head_of(const ModelInfo& model) {
+  const std::string last = parameters_of(model, {}, model.image_size).back().name;
+  return last.substr(0, last.find_last_of("./"));
 }
 
 }  // namespace ridgeline::nn

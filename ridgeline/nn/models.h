@@ -68,6 +68,9 @@ ModelOptions complete_options(const ModelInfo& model, const ModelOptions& given)
 // The model's evaluation transform for another image size: the same share of the image.
 EvaluationTransform evaluation_transform(const ModelInfo& model, std::int64_t image_size);
 
+// The scope of the last layer, which gives the logits: "fc", "classifier.6", "dense_2".
+std::string head_of(const ModelInfo& model);
+
 // Parameters and statistics of a model, in the order of declaration, without keeping its graph.
 std::vector<ParameterSpec> parameters_of(const ModelInfo& model, const ModelOptions& options, std::int64_t image_size);
 

@@ -199,12 +199,13 @@ std::string save_checkpoint(const std::string& directory, const CheckpointInfo& 
   return path;
 }
 
+bool is_checkpoint(const SafetensorsFile& file) { return file.metadata().contains(kMetadataKey); }
+
 LoadedCheckpoint load_checkpoint(const CheckpointFile& file) {
   SafetensorsFile tensors(file.path);
   const auto it = tensors.metadata().find(kMetadataKey);
   if (it == tensors.metadata().end()) {
-    throw Error("[checkpoint] " + file.path +
-                ": holds weights only, no checkpoint of a run (restore_path takes weights)");
+    throw Error("[checkpoint] " + file.path + ": holds weights only, no checkpoint of a run (--weights takes weights)");
   }
   const auto stored = tensors.metadata().find(kChecksumKey);
   if (stored != tensors.metadata().end()) {

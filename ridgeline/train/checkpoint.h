@@ -66,6 +66,8 @@ struct LoadedCheckpoint {
   CheckpointInfo info;
   SafetensorsFile tensors;
 };
+// Whether the file says that it is a checkpoint; weights of other programs are none.
+bool is_checkpoint(const SafetensorsFile& file);
 // Verifies the checksum, which files of format version 1 do not have. Errors name the file and what is wrong with it; a
 // safetensors file that is no checkpoint is one.
 LoadedCheckpoint load_checkpoint(const CheckpointFile& file);

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/data/standard/record_classes.h"
+#include "ridgeline/data/standard/validation_split.h"
 
 namespace ridgeline::train {
 namespace {
@@ -36,6 +39,36 @@ struct Part {
   std::int64_t count = 0;  // of classes: folders, or one more than the greatest label; 0: unknown
   std::string layout, note;
 };
+
+// The split of class folders that have no validation part, where the recipe or the checkpoint asks for one.
+std::optional<data::ValidationSplit> split_of(const Recipe& recipe, const DataNeeds& needs) {
+  if (recipe.validation_split == 0 && needs.validation_split == 0) return std::nullopt;
+  const std::vector<data::DataPart> parts = data::find_parts(recipe.data_dir);
+  const bool has_validation = std::any_of(parts.begin(), parts.end(), [](const auto& p) { return p.name == "val"; });
+  if (recipe.validation_split == 0 && has_validation) return std::nullopt;
+  const auto refuse = [&](const std::string& why) {
+    throw Error(fmt::format("--validation_split={}: {}", recipe.validation_split, why), ErrorKind::usage);
+  };
+  if (has_validation) refuse(recipe.data_dir + " has a validation part, which would not be used");
+  if (parts[0].layout != data::Layout::class_folders)
+    refuse(fmt::format("{} holds {}, only class folders can be split", recipe.data_dir, name_of(parts[0].layout)));
+  // A smaller share is a part of a greater one.
+  if (needs.checkpoint && recipe.validation_split > needs.validation_split) {
+    refuse(fmt::format("the checkpoint was trained with {}: images that it was trained on would be counted",
+                       needs.validation_split));
+  }
+  const double share = recipe.validation_split > 0 ? recipe.validation_split : needs.validation_split;
+  return data::split_by_content(parts[0].dir, share, recipe.num_workers);
+}
+
+// One side of a split.
+Part open_side(const Recipe& recipe, const std::vector<std::int64_t>& rows) {
+  const data::DataPart part = data::find_part(recipe.data_dir, "train");
+  const data::Dataset source = data::open_source(recipe.data_dir, "train").sample(data::SubsetSampler(rows));
+  ClassNames classes{.names = source.class_names(), .ids = {}, .complete = true};
+  const auto count = static_cast<std::int64_t>(classes.names.size());
+  return {source, std::move(classes), count, std::string(data::name_of(part.layout)), part.note};
+}
 
 // Without options.num_classes records take the number that their labels have.
 Part open_part(const Recipe& recipe, const std::string& split, data::OpenOptions options) {
@@ -108,6 +141,7 @@ data::StandardPipeline pipeline_of(const Recipe& recipe) {
                                   .std = {model.std.begin(), model.std.end()},
                                   .seed = recipe.seed,
                                   .min_area = recipe.min_area,
+                                  .crop_padding = recipe.crop_padding,
                                   .flip = recipe.flip,
                                   .resize = {rule.resize},
                                   .drop_remainder = recipe.eval_drop_remainder};
@@ -148,15 +182,20 @@ RunData open_data(const Recipe& recipe, const DataNeeds& needs) {
     settle_base(data.label_base);
     options.num_classes = data.num_classes;
   };
-  if (needs.training && needs.validation) {  // said before an hour is spent on the training part
+  const std::optional<data::ValidationSplit> split = split_of(recipe, needs);
+  if (split) data.notes = split->notes;
+  if (needs.training && needs.validation && !split) {  // said before an hour is spent on the training part
     try {
       data::find_part(recipe.data_dir, "val");
     } catch (const Error& error) {
-      throw Error(std::string(error.what()) + " (--mode=train trains without one)", error.kind());
+      throw Error(std::string(error.what()) +
+                      " (--validation_split=0.1 holds back a tenth of the images of class folders, --mode=train trains "
+                      "without one)",
+                  error.kind());
     }
   }
   if (needs.training) {
-    Part part = open_part(recipe, "train", options);
+    Part part = split ? open_side(recipe, split->train) : open_part(recipe, "train", options);
     settle_classes(part);
     data.training_records = part.source.num_samples();
     check_training_size(data.training_records, recipe);
@@ -168,7 +207,7 @@ RunData open_data(const Recipe& recipe, const DataNeeds& needs) {
     if (data.classes.ids.size() > most) data.classes.ids.resize(most);
   }
   if (needs.validation) {
-    Part part = open_part(recipe, "val", options);
+    Part part = split ? open_side(recipe, split->val) : open_part(recipe, "val", options);
     if (needs.checkpoint || needs.training) check_classes(part, data.classes, data.num_classes, needs, recipe);
     if (!needs.training) settle_classes(part);
     data.validation_records = part.source.num_samples();

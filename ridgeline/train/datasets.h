@@ -31,6 +31,8 @@ struct DataNeeds {
   std::optional<int> label_base = {};  // the answer of the training that made the checkpoint
   ClassNames classes = {};             // likewise; the number of classes is in the recipe
   bool checkpoint = false;             // these two are a checkpoint's: data with other classes is refused
+  double validation_split =
+      0;  // that the checkpoint's training had; it counts where the data have no part of their own
 };
 
 // An Error (usage) where no directory is given.

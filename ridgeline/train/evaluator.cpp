@@ -9,6 +9,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/runtime/rows/rows.h"
+#include "ridgeline/train/adopt.h"
 #include "ridgeline/train/bind_batch.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
@@ -71,24 +72,6 @@ std::optional<data::Batch> next_batch(data::Iterator& iterator, const Recipe& re
 
 }  // namespace
 
-Recipe adopt_checkpoint(Recipe recipe, const CheckpointInfo& info) {
-  if (info.model != recipe.model) {
-    throw Error(
-        fmt::format("the checkpoint holds model {}, not {} (--model={})", info.model, recipe.model, info.model));
-  }
-  if (recipe.num_classes != 0 && recipe.num_classes != info.num_classes) {
-    throw Error(fmt::format("the checkpoint has {} classes, not {}: leave out --num_classes", info.num_classes,
-                            recipe.num_classes),
-                ErrorKind::usage);
-  }
-  recipe.num_classes = info.num_classes;
-  if (recipe.image_size == 0) recipe.image_size = info.image_size;
-  if (!recipe.model_options.final_relu && nn::model_named(recipe.model).has_final_relu) {
-    recipe.model_options.final_relu = info.final_relu;
-  }
-  return recipe;
-}
-
 std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& validation, const Recipe& recipe,
                                            Session& session, TrainingLog& log) {
   model.prepare_evaluation();
@@ -138,28 +121,24 @@ std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& va
 
 std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
   const bool plain = !given.restore_path.empty();
-  std::vector<CheckpointFile> files;
-  Recipe recipe = given;
+  const auto silent = [](const std::string&) {};  // of each file it is said in its turn
+  std::optional<StoredWeights> weights =
+      plain ? read_weights(given.restore_path, silent) : newest_weights(given.checkpoint_dir, silent);
+  const std::vector<CheckpointFile> files =
+      plain ? std::vector<CheckpointFile>{} : list_checkpoints(given.checkpoint_dir);
+  const Recipe recipe = adopt_weights(given, *weights);
   DataNeeds needs{.validation = true};
-  if (!plain) {
-    files = list_checkpoints(given.checkpoint_dir);
-    if (files.empty()) {
-      throw Error("no checkpoint model.ckpt-<step>.safetensors in " + given.checkpoint_dir + " (--checkpoint_dir)");
-    }
-    const auto newest = load_newest(given.checkpoint_dir, [](const std::string&) {});  // of each it is said in its turn
-    if (!newest) throw Error("no checkpoint is left in " + given.checkpoint_dir);
-    const CheckpointInfo& info = newest->info;
-    recipe = adopt_checkpoint(given, info);
-    needs.label_base = info.label_base;
-    needs.classes = {.names = info.class_names, .ids = info.class_ids, .complete = true};
+  if (weights->info) {
+    needs.label_base = weights->info->label_base;
+    needs.classes = {.names = weights->info->class_names, .ids = weights->info->class_ids, .complete = true};
     needs.checkpoint = true;
-  } else if (!is_regular_file(given.restore_path)) {
-    throw Error("no such file: " + given.restore_path + " (--restore_path)");
+    if (weights->info->settings) needs.validation_split = weights->info->settings->validation_split;
   }
+  if (!plain) weights.reset();  // each file is read in its turn
   const RunData data = open_data(recipe, needs);
   Session session(session_options(recipe));
   const std::string directory = plain ? std::string() : given.checkpoint_dir;
-  const std::unique_ptr<TrainingLog> log_file = evaluation_log(directory, recipe.log_name);
+  const std::unique_ptr<TrainingLog> log_file = evaluation_log(directory, log_name_of(recipe));
   TrainingLog& log = *log_file;
   log.line("Evaluating");
   log.line(fmt::format("Validation dataset size: {}", data.validation_records));
@@ -182,11 +161,12 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
     rows.push_back(*row);
   };
   if (plain) {
-    const WeightMatch match = model->load_weights(recipe.restore_path, {}, kOtherClasses);
-    if (!match.missing.empty()) {
-      throw Error(fmt::format("[restore] {}: lacks {}", recipe.restore_path, fmt::join(match.missing, ", ")));
-    }
-    evaluate(0, 0, modified(recipe.restore_path));
+    const std::string where = "[weights] " + weights->path;
+    const WeightMatch match =
+        model->load_weights(weights->tensors, where, {}, weights->info ? std::string_view() : kOtherClasses);
+    if (!match.missing.empty()) throw Error(fmt::format("{}: lacks {}", where, fmt::join(match.missing, ", ")));
+    const CheckpointInfo* info = weights->info ? &*weights->info : nullptr;
+    evaluate(info ? info->step : 0, info ? info->epoch() : 0, modified(weights->path));
   }
   std::string unreadable;  // the last message
   for (const CheckpointFile& file : files) {

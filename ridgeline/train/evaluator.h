@@ -27,9 +27,6 @@ std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& va
 // The Error of a bad sample with a hint at the policy under which the recipe's mode would go on.
 Error with_advice(const data::SampleError& error, const Recipe& recipe);
 
-// What a checkpoint says of its model (classes, image size) where no flag says otherwise; another model is an Error.
-Recipe adopt_checkpoint(Recipe recipe, const CheckpointInfo& info);
-
 // --mode=evaluate: every checkpoint of --checkpoint_dir, or the one file of --restore_path. Returns the rows; prints
 // the block of the recipe, also into the log of the directory where that can be written. A checkpoint that cannot be
 // read is left out with a warning. An Error if there is none, or none that can be read. Interrupted: rows so far are

@@ -15,6 +15,7 @@ Loop::Loop(Model& model, Feed& feed, const LoopOptions& options)
     : options_(options),
       context_(model, feed, model.global_step(), options.total_steps,
                std::max<std::int64_t>(1, options.steps_per_epoch)) {
+  *context_.live_step_ = context_.step_;
   watches_overflows_ = model.training().graph().find_return(nn::kOverflowsResult) != kNoValue;
   if (options.loop < 1) throw Error(fmt::format("a loop of {} steps; 1 or more are meant", options.loop));
   if (model.runs_done() >= model.runs_per_step()) {
@@ -82,13 +83,19 @@ void Loop::run_to(std::int64_t stop) {
   // A step may take several runs, and some runs may not count: then the model itself counts the steps.
   const std::int64_t begun = model.runs_done();
   const std::int64_t runs = (stop - context_.step_) * model.runs_per_step() - begun;
+  context_.loop_loss_sum_ = 0;
+  context_.loop_losses_ = 0;
+  runs_fed_ = runs_noted_ = 0;
   const auto begin = std::chrono::steady_clock::now();
   const std::int64_t done = model.training().run_loop(runs, [&] { return feed(); });
   if (done == runs) context_.torn_ = false;
   context_.loop_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   context_.loop_steps_ = (begun + done) / model.runs_per_step();
+  runs_fed_ = done;
+  note_run();
   context_.loop_begin_ = context_.step_;
   context_.step_ = model.may_keep_step() ? model.global_step() : context_.step_ + done;
+  *context_.live_step_ = context_.step_;
   if (context_.step_ > context_.loop_begin_) context_.epoch_ = (context_.step_ - 1) / context_.steps_per_epoch_ + 1;
   if (context_.torn_) context_.has_outputs_ = false;
   if (const StopReason found = fault(); found != StopReason::none) {
@@ -103,6 +110,7 @@ void Loop::run_to(std::int64_t stop) {
 
 // Binds the next batch; the previous one goes back to its owner. False: the run stops here.
 bool Loop::feed() {
+  note_run();
   context_.torn_ = false;  // the run before came to its end
   if (interrupted() || fault() != StopReason::none) return false;
   try {
@@ -115,8 +123,21 @@ bool Loop::feed() {
     return false;
   }
   context_.has_outputs_ = true;
+  ++runs_fed_;
   context_.torn_ = true;  // until that run, too, has come to its end
   return true;
+}
+
+// Counts the run that has come to its end, if one has since the last call.
+void Loop::note_run() {
+  if (runs_noted_ == runs_fed_) return;
+  runs_noted_ = runs_fed_;
+  const double loss = context_.value(nn::kLossResult);
+  if (std::isfinite(loss)) {
+    context_.loop_loss_sum_ += loss;
+    ++context_.loop_losses_;
+  }
+  *context_.live_step_ = context_.step_ + runs_fed_ / context_.model_.runs_per_step();
 }
 
 // Of the last step. Costs nothing: what a program on this device returns lies in the host's memory.

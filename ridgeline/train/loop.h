@@ -45,6 +45,7 @@ class Loop {
   void run_steps(std::span<Callback* const> callbacks);
   void throw_fault() const;
   bool feed();
+  void note_run();
   StopReason fault() const;
   void run_to(std::int64_t stop);
   std::int64_t next_stop(std::span<Callback* const> callbacks) const;
@@ -52,7 +53,8 @@ class Loop {
   LoopOptions options_;
   RunContext context_;
   bool watches_overflows_ = false;
-  std::exception_ptr data_error_;  // thrown on when the steps before it are dealt with
+  std::int64_t runs_fed_ = 0, runs_noted_ = 0;  // of the running loop
+  std::exception_ptr data_error_;               // thrown on when the steps before it are dealt with
 };
 
 }  // namespace ridgeline::train

@@ -204,33 +204,21 @@ void Model::load(const SafetensorsFile& file) {
   }
 }
 
-std::vector<NamedTensor> averages_first(std::span<const NamedTensor> stored) {
-  std::map<std::string, Tensor> averages;
-  const std::string ending = optim::slot_name("", nn::kAverageSlot);
-  for (const NamedTensor& t : stored)
-    if (t.name.ends_with(ending)) averages.emplace(t.name.substr(0, t.name.size() - ending.size()), t.tensor);
-  std::vector<NamedTensor> chosen(stored.begin(), stored.end());
-  for (NamedTensor& t : chosen)
-    if (const auto it = averages.find(t.name); it != averages.end()) t.tensor = it->second;
-  return chosen;
-}
-
-WeightMatch Model::load_weights(const std::string& path, std::span<const std::string> exclude,
-                                std::string_view advice) {
-  const SafetensorsFile file(path);
+WeightMatch Model::load_weights(std::span<const NamedTensor> stored, const std::string& where,
+                                std::span<const std::string> exclude, std::string_view advice) {
   std::vector<nn::ParameterSpec> wanted;
   for (const nn::ParameterSpec& spec : parameters_) {
     if (spec.role == nn::ParameterRole::trainable || spec.role == nn::ParameterRole::statistic) wanted.push_back(spec);
   }
-  WeightMatch match = training_ ? match_weights(wanted, file.tensors(), exclude)
-                                : match_weights(wanted, averages_first(file.tensors()), exclude);
+  WeightMatch match = match_weights(wanted, stored, exclude);
   if (!match.mismatched.empty()) {
-    throw Error(fmt::format("[restore] {}: shapes differ: {} ({})", path, fmt::join(match.mismatched, "; "), advice));
+    throw Error(fmt::format("{}: shapes differ: {}{}{}{}", where, fmt::join(match.mismatched, "; "),
+                            advice.empty() ? "" : " (", advice, advice.empty() ? "" : ")"));
   }
   if (match.loaded.empty()) {
-    throw Error(fmt::format("[restore] {}: none of its {} tensors belongs to model {} (the first is {}, wanted is {})",
-                            path, file.tensors().size(), network_.name,
-                            file.tensors().empty() ? "missing" : file.tensors().front().name, wanted.front().name));
+    throw Error(fmt::format("{}: none of its {} tensors belongs to model {} (the first is {}, wanted is {})", where,
+                            stored.size(), network_.name, stored.empty() ? "missing" : stored.front().name,
+                            wanted.front().name));
   }
   for (const nn::ParameterSpec& spec : wanted) {
     const auto it = match.tensors.find(spec.name);

@@ -65,9 +65,10 @@ class Model {
   // Error that names it, and nothing is set. Without training, slots and counters in the file are passed over, and
   // averages stand for their parameters.
   void load(const SafetensorsFile& file);
-  // Sets what matches; returns the lists for the log. Without training, averages in the file stand for their
-  // parameters. An Error if nothing matches or a shape differs; `advice` says there what its reader can do.
-  WeightMatch load_weights(const std::string& path, std::span<const std::string> exclude, std::string_view advice);
+  // Sets what matches of tensors as files hold them (stored_weights.h); returns the lists for the log. An Error, which
+  // begins with `where`, if nothing matches or a shape differs; `advice` says there what its reader can do.
+  WeightMatch load_weights(std::span<const NamedTensor> stored, const std::string& where,
+                           std::span<const std::string> exclude, std::string_view advice);
 
   // The training step as it stands: written to a file it goes on elsewhere, bit by bit (infer/loaded_model.h), where it
   // is compiled in the same precision.
@@ -100,8 +101,5 @@ class Model {
   std::unique_ptr<Program> evaluation_;
   std::unique_ptr<Program> prediction_;
 };
-
-// The tensors of a checkpoint in which every parameter that has an average in it has the value of that.
-std::vector<NamedTensor> averages_first(std::span<const NamedTensor> stored);
 
 }  // namespace ridgeline::train

@@ -28,6 +28,10 @@ Mode parse_mode(const std::string& text) {
   throw Error("Invalid type of mode: '" + text + "' (allowed: train, evaluate, train_and_evaluate)", ErrorKind::usage);
 }
 
+std::string log_name_of(const Recipe& recipe) {
+  return recipe.log_name.empty() ? recipe.model + "_training.log" : recipe.log_name;
+}
+
 void check(const Recipe& r) {
   require(r.batch_size >= 1, "batch_size", r.batch_size, "1 or more");
   require(r.num_classes >= 0 && r.num_classes != 1, "num_classes", r.num_classes, "2 or more");
@@ -43,6 +47,8 @@ void check(const Recipe& r) {
   require(r.display_every >= 1, "display_every", r.display_every, "1 or more");
   require(r.save_summary_steps >= 1, "save_summary_steps", r.save_summary_steps, "1 or more");
   require(r.save_checkpoints_steps >= 1, "save_checkpoints_steps", r.save_checkpoints_steps, "1 or more");
+  require(r.save_checkpoints_secs >= 0 && r.save_checkpoints_secs < 1e9, "save_checkpoints_secs",
+          r.save_checkpoints_secs, "0 (off) or more");
   require(r.max_checkpoint_to_save >= 1, "max_checkpoint_to_save", r.max_checkpoint_to_save, "1 or more");
   require(r.num_workers >= 0, "num_workers", r.num_workers, "0 (automatic) or more");
   require(r.intra_op_parallelism_threads >= 0, "intra_op_parallelism_threads", r.intra_op_parallelism_threads,
@@ -51,6 +57,11 @@ void check(const Recipe& r) {
   require(r.picture_steps >= 0, "picture_steps", r.picture_steps, "0 (none) or more");
   require(r.memory_limit >= 0, "memory_limit", r.memory_limit, "0 (none) or more");
   require(r.min_area > 0 && r.min_area <= 1, "min_area", r.min_area, "(0, 1]");
+  require(r.crop_padding >= -1 && r.crop_padding <= 1024, "crop_padding", r.crop_padding, "-1 (off) to 1024");
+  require(r.validation_split >= 0 && r.validation_split < 1, "validation_split", r.validation_split, "[0, 1)");
+  if (r.validation_split > 0 && r.synthetic)
+    throw Error("--validation_split needs images of --data_dir: random pixels have no validation part",
+                ErrorKind::usage);
   require(r.bad_samples.budget >= 0, "bad_sample_budget", r.bad_samples.budget, "0 or more");
   if (r.bad_samples.policy == data::BadSamplePolicy::skip && r.mode != Mode::evaluate) {
     throw Error(
@@ -62,6 +73,12 @@ void check(const Recipe& r) {
   require(r.early_stopping >= 0, "early_stopping", r.early_stopping, "0 (never) or more");
   if (r.early_stopping > 0 && r.mode == Mode::train) {
     throw Error("--early_stopping needs evaluations: use --mode=train_and_evaluate", ErrorKind::usage);
+  }
+  if (r.reset_head && (r.restore_path.empty() || r.mode == Mode::evaluate)) {
+    throw Error(
+        "--reset_head draws a layer anew of weights that a training begins with: it needs --weights and a mode that "
+        "trains",
+        ErrorKind::usage);
   }
   check(r.optimization);
   gradient_rules(r);
@@ -80,6 +97,7 @@ void check(const Recipe& r) {
   device_named(r.device);
   policy_of(r.precision);
   promise_of(r);
+  if (r.model.empty() && r.mode == Mode::evaluate) return;  // the checkpoint tells it
   const nn::ModelInfo& model = nn::model_named(r.model);
   nn::check_image_size(model, r.image_size == 0 ? model.image_size : r.image_size);
 }

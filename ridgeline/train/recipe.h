@@ -31,17 +31,21 @@ struct Recipe {
   int num_workers = 0;               // 0: one per core
   bool enable_data_pre_proc = true;  // flip and normalisation in the compiled step instead of the data workers
   double min_area = 0.08;            // smallest share of the image that a training crop covers
+  std::int64_t crop_padding = -1;    // 0 or more: a shift by at most so many pixels instead of that crop
   bool flip = true;                  // training mirrors half of the images
   bool eval_drop_remainder = false;
+  // Share of the images of class folders that is held back for validation, where there is no such part; 0: none.
+  double validation_split = 0;
   // Of the training, and of each evaluation anew. Training cannot skip: its step has no mask. An evaluation leaves bad
   // samples out under skip and under replace, as another image in their place would count twice.
   data::BadSampleOptions bad_samples;
 
   // Model.
-  std::string model = "alexnet";
+  std::string model = "alexnet";  // empty (evaluate, predict, export): the checkpoint's
   nn::ModelOptions model_options;
-  std::string restore_path;
+  std::string restore_path;  // weights to begin with, see stored_weights.h
   std::vector<std::string> restore_exclude{"dense_2"};
+  bool reset_head = false;  // the last layer is drawn anew instead of restored
 
   // Optimization.
   std::int64_t batch_size = 128;
@@ -63,10 +67,13 @@ struct Recipe {
   std::int64_t display_every = 1;
   std::int64_t save_summary_steps = 100;
   std::int64_t save_checkpoints_steps = 1000;
+  double save_checkpoints_secs =
+      0;  // above 0: behind the loop that ends so long after the last one, instead of by steps
   bool do_checkpoint = true;
   std::int64_t max_checkpoint_to_save = 5;
+  bool benchmark = false;  // at most kBenchmarkSteps steps, and a summary of them
   std::string log_dir = "./model_1p";
-  std::string log_name = "alexnet_training.log";
+  std::string log_name;  // in log_dir; empty: <model>_training.log
   std::string checkpoint_dir = "./model_8p";
 
   // Execution.
@@ -92,6 +99,9 @@ struct Recipe {
   bool save_graph = false;           // the training step, once
   std::string export_step;           // file for the training step, written when the run is over
 };
+
+// The file of the human log: log_name, or the one named after the model.
+std::string log_name_of(const Recipe& recipe);
 
 // Ranges that need no data: an Error (usage) names the flag, the value and what is allowed.
 void check(const Recipe& recipe);

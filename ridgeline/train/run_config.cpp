@@ -7,6 +7,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/format/text/json_value.h"
+#include "ridgeline/train/run_option_readers.h"
 
 namespace ridgeline::train {
 namespace {
@@ -24,7 +25,8 @@ constexpr RunOption kOptions[] = {
     {"iterations_per_loop", kAccept, "iterations_per_loop", "loops are also cut at logs, checkpoints and evaluations"},
     {"save_summary_steps", kAccept, "save_summary_steps", ""},
     {"save_checkpoints_steps", kAccept, "save_checkpoints_steps", "any number, not only multiples of the loop"},
-    {"save_checkpoints_secs", kRefuse, "", "where checkpoints lie must not depend on time: save_checkpoints_steps"},
+    {"save_checkpoints_secs", kAccept, "save_checkpoints_secs",
+     "looked at where loops end; excludes save_checkpoints_steps"},
     {"keep_checkpoint_max", kAccept, "max_checkpoint_to_save", ""},
     {"keep_checkpoint_every_n_hours", kWarn, "", "checkpoints are kept by number"},
     {"log_step_count_steps", kAccept, "display_every", ""},
@@ -39,7 +41,7 @@ constexpr RunOption kOptions[] = {
     {"customize_dtypes", kAccept, "customize_dtypes", ""},
     {"enable_reduce_precision", kWarn, "", "precision_mode says it"},
     {"accelerate_train_mode", kAccept, "accelerate_train_mode", "of experimental_config"},
-    {"deterministic", kAccept, "reproducibility", "0: fast, 1: deterministic"},
+    {"deterministic", kAccept, "reproducibility", "0: fast, 1: deterministic", "", read_deterministic},
     {"op_select_implmode", kAccept, "op_select_implmode", ""},
     {"optypelist_for_implmode", kRefuse, "", "op_select_implmode holds for all ops"},
     {"op_precision_mode", kRefuse, "", "op_select_implmode holds for all ops"},
@@ -60,8 +62,10 @@ constexpr RunOption kOptions[] = {
     {"stream_sync_timeout", kWarn, "", "a step cannot hang on the device"},
     {"event_sync_timeout", kWarn, "", "a step cannot hang on the device"},
     {"dump_config", kRefuse, "", "use `ridgeline graph run --save` on a dumped step (dump_ir)"},
-    {"profiling_config", kRefuse, "", "use trace, which writes a Chrome trace"},
-    {"fusion_switch_file", kRefuse, "", "use disable_pass for a pass, fusion=False for all that merge ops"},
+    {"profiling_config", kAccept, "trace", "a Chrome trace, `trace.json` in the folder `output` of its options", "",
+     read_profiling},
+    {"fusion_switch_file", kAccept, "disable_pass", "passes by the names they have here; `ALL`: those that merge ops",
+     "", read_fusion_switch},
     {"enable_scope_fusion_passes", kWarn, "", "no pass depends on scopes"},
     {"buffer_optimize", kWarn, "", "the memory plan is always made"},
     {"oo_level", kWarn, "", "all passes run; disable_pass leaves one out"},
@@ -80,7 +84,7 @@ constexpr RunOption kOptions[] = {
     {"external_weight", kWarn, "", "weights lie in checkpoints"},
     {"frozen_variable", kWarn, "", "freeze names parameters that are not trained"},
     {"enable_exception_dump", kWarn, "", "an error tells op and line"},
-    {"aoe_mode", kRefuse, "", "kernels are chosen by measured tables"},
+    {"aoe_mode", kRefuse, "", "nothing is tuned during a run: kernels are chosen by tables that were measured"},
     {"work_path", kWarn, "", "of aoe_mode"},
     {"aoe_config_file", kWarn, "", "of aoe_mode"},
     {"input_fusion_size", kWarn, "", "batches reach the step without a copy"},
@@ -113,15 +117,6 @@ const RunOption& option_named(const std::string& name, const std::string& where)
   throw Error(where + ": unknown option '" + name + "'" + did_you_mean(name, names), ErrorKind::usage);
 }
 
-std::string text_of(const JsonValue& value, const std::string& where) {
-  if (const std::string* text = value.text()) return *text;
-  if (const bool* boolean = value.boolean()) return *boolean ? "True" : "False";
-  if (const std::int64_t* number = value.integer()) return fmt::format("{}", *number);
-  if (const double* number = value.real()) return fmt::format("{}", *number);
-  throw Error(where + " is " + std::string(value.kind()) + "; a text, a number or a boolean is meant",
-              ErrorKind::usage);
-}
-
 void read(const JsonValue& object, const std::string& where, RunConfig& config) {
   if (object.object() == nullptr)
     throw Error(where + " is " + std::string(object.kind()) + "; an object is meant", ErrorKind::usage);
@@ -140,17 +135,16 @@ void read(const JsonValue& object, const std::string& where, RunConfig& config) 
     const bool refused = option.decision == RunOptionDecision::refuse;
     if (refused && option.only.empty())
       throw Error(fmt::format("{} is not supported: {}", at, option.note), ErrorKind::usage);
-    const std::string value = text_of(member.value, at);
-    if (refused && value != option.only) {
+    if (option.read) {
+      option.read(member.value, at, config);
+      continue;
+    }
+    const std::string value = scalar_text(member.value, at);
+    if (!refused) {
+      config.settings.emplace_back(option.setting, value);
+    } else if (value != option.only) {
       throw Error(fmt::format("{}={} is not supported: {} (allowed: {})", at, value, option.note, option.only),
                   ErrorKind::usage);
-    }
-    if (refused) continue;
-    if (option.name == "deterministic") {
-      if (value != "0" && value != "1") throw Error(fmt::format("{}={} (allowed: 0, 1)", at, value), ErrorKind::usage);
-      config.settings.emplace_back(option.setting, value == "1" ? "deterministic" : "fast");
-    } else {
-      config.settings.emplace_back(option.setting, value);
     }
   }
 }

@@ -10,7 +10,13 @@
 #include <utility>
 #include <vector>
 
+namespace ridgeline {
+class JsonValue;
+}
+
 namespace ridgeline::train {
+
+struct RunConfig;
 
 enum class RunOptionDecision { accept, warn, refuse };
 std::string_view name_of(RunOptionDecision decision);
@@ -20,7 +26,10 @@ struct RunOption {
   RunOptionDecision decision = RunOptionDecision::warn;
   std::string_view setting;  // accepted: of the recipe, by its name
   std::string_view note;     // why, or what to use instead
-  std::string_view only;     // the one value that is accepted, and means nothing else than the default; empty: any
+  // Refused: the one value that is accepted, and means nothing else than the default; empty: any.
+  std::string_view only;
+  // Accepted: adds what the value becomes, where that is not the text of `setting`.
+  void (*read)(const JsonValue& value, const std::string& at, RunConfig& config) = nullptr;
 };
 std::span<const RunOption> run_options();
 

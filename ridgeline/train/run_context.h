@@ -3,7 +3,9 @@
 // What callbacks see of a run, and the one thing that they can tell it: to stop. A view; lives as long as the loop.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "ridgeline/train/feed.h"
@@ -36,6 +38,10 @@ class RunContext {
   // Of the loop that has just ended.
   std::int64_t loop_steps() const { return loop_steps_; }
   double loop_seconds() const { return loop_seconds_; }
+  // Mean of the losses of its steps.
+  double loop_loss() const { return loop_losses_ > 0 ? loop_loss_sum_ / static_cast<double>(loop_losses_) : 0; }
+  // Steps done, counted in memory while a loop runs: any thread may read it at any time.
+  std::shared_ptr<const std::atomic<std::int64_t>> live_step() const { return live_step_; }
   // Whether that loop finished an epoch.
   bool finished_epoch() const { return step_ / steps_per_epoch_ > loop_begin_ / steps_per_epoch_; }
   bool last() const { return step_ >= total_steps_; }
@@ -81,6 +87,9 @@ class RunContext {
   std::int64_t loop_begin_ = 0;  // the step that it began at
   std::int64_t loop_steps_ = 0;
   double loop_seconds_ = 0;
+  double loop_loss_sum_ = 0;
+  std::int64_t loop_losses_ = 0;  // that are in the sum: the finite ones
+  std::shared_ptr<std::atomic<std::int64_t>> live_step_ = std::make_shared<std::atomic<std::int64_t>>(0);
   bool has_outputs_ = false;
   bool torn_ = false;
   StopReason reason_ = StopReason::none;

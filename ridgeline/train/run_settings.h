@@ -17,7 +17,9 @@ struct RunSettings {
   std::int64_t records = 0;  // of the training part
   std::int64_t batch_size = 0;
   double min_area = 0;
+  std::int64_t crop_padding = -1;
   bool flip = true;
+  double validation_split = 0;
   std::int64_t max_epochs = 0;
   std::int64_t warmup_epochs = 0;
   double lr = 0;

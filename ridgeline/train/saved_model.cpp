@@ -1,11 +1,7 @@
 #include "ridgeline/train/saved_model.h"
 
-#include "ridgeline/core/error.h"
-#include "ridgeline/core/file.h"
 #include "ridgeline/nn/prediction_model.h"
-#include "ridgeline/train/checkpoint.h"
-#include "ridgeline/train/evaluator.h"
-#include "ridgeline/train/model.h"
+#include "ridgeline/train/adopt.h"
 #include "ridgeline/train/recipe_model.h"
 #include "ridgeline/train/training_log.h"
 
@@ -22,32 +18,17 @@ nn::StepOptions prediction_options(const Recipe& recipe) {
 
 }  // namespace
 
-infer::Model saved_model(const Recipe& recipe) {
-  if (!recipe.model.empty()) {
-    check(recipe);
-  } else if (!recipe.restore_path.empty()) {
-    throw Error("--model is needed with --restore_path: the file does not tell it", ErrorKind::usage);
-  }
-  if (!recipe.restore_path.empty()) {
-    if (!is_regular_file(recipe.restore_path)) {
-      throw Error("no such file: " + recipe.restore_path + " (--restore_path)");
-    }
-    const SafetensorsFile file(recipe.restore_path);
-    return nn::prediction_model(prediction_options(recipe), averages_first(file.tensors()),
-                                "[restore] " + recipe.restore_path + ":", kOtherClasses);
-  }
-  auto checkpoint =
-      load_newest(recipe.checkpoint_dir, [](const std::string& text) { TrainingLog("").line("warning: " + text); });
-  if (!checkpoint) {
-    throw Error("no checkpoint model.ckpt-<step>.safetensors in " + recipe.checkpoint_dir + " (--checkpoint_dir)");
-  }
-  Recipe named = recipe;
-  if (named.model.empty()) named.model = checkpoint->info.model;
-  const Recipe adopted = adopt_checkpoint(named, checkpoint->info);
-  // Where the run kept averages of its parameters, those stand for them, as in its evaluations.
-  infer::Model model = nn::prediction_model(prediction_options(adopted), averages_first(checkpoint->tensors.tensors()),
-                                            "[checkpoint] " + checkpoint->file.path + ":");
-  model.class_names = checkpoint->info.class_names;
+infer::Model saved_model(const Recipe& given) {
+  const bool plain = !given.restore_path.empty();
+  if (!given.model.empty()) check(given);
+  const auto warn = [](const std::string& text) { TrainingLog("").line("warning: " + text); };
+  const StoredWeights weights =
+      plain ? read_weights(given.restore_path, warn) : newest_weights(given.checkpoint_dir, warn);
+  const Recipe recipe = adopt_weights(given, weights);
+  infer::Model model =
+      nn::prediction_model(prediction_options(recipe), weights.tensors, "[weights] " + weights.path + ":",
+                           weights.info ? std::string_view() : kOtherClasses);
+  if (weights.info) model.class_names = weights.info->class_names;
   return model;
 }
 

@@ -8,8 +8,8 @@
 
 namespace ridgeline::train {
 
-// Weights of recipe.restore_path (num_classes and image_size as the recipe says), or of the newest checkpoint in
-// recipe.checkpoint_dir, with its classes. An empty recipe.model is the checkpoint's. One row a run.
+// Weights of recipe.restore_path, or of the newest checkpoint in recipe.checkpoint_dir. Where the file tells model,
+// classes and image size, as checkpoints do, those count; else the recipe says them. One row a run.
 infer::Model saved_model(const Recipe& recipe);
 
 }  // namespace ridgeline::train

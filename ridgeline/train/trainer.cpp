@@ -12,10 +12,13 @@
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/infer/model_file.h"
+#include "ridgeline/train/benchmark_summary.h"
 #include "ridgeline/train/callback/accelerator.h"
+#include "ridgeline/train/callback/advisor.h"
 #include "ridgeline/train/callback/checkpoint_saver.h"
 #include "ridgeline/train/callback/data_report.h"
 #include "ridgeline/train/callback/early_stopping.h"
+#include "ridgeline/train/callback/epoch_log.h"
 #include "ridgeline/train/callback/periodic_evaluation.h"
 #include "ridgeline/train/callback/step_log.h"
 #include "ridgeline/train/callback/summaries.h"
@@ -25,6 +28,7 @@
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/loop.h"
 #include "ridgeline/train/recipe_model.h"
+#include "ridgeline/train/restore_weights.h"
 #include "ridgeline/train/resume_check.h"
 #include "ridgeline/train/session_options.h"
 #include "ridgeline/train/synthetic.h"
@@ -78,7 +82,12 @@ class Trainer {
                   log_);
     MetricsLog numbers(lines, *metrics_);
     FiniteLoss finite(recipe_.log_dir);
-    callbacks = {&lines, &numbers, &finite};
+    EpochLog epochs(step_images(), log_);
+    Advisor advisor({.classes = data_.num_classes,
+                     .warmup_steps = recipe_.warmup_epochs * steps_per_epoch_,
+                     .final_relu = info().final_relu},
+                    log_);
+    callbacks = {&lines, &numbers, &finite, &epochs, &advisor};
     Summaries summaries({.histogram_steps = recipe_.histogram_steps,
                          .picture_steps = recipe_.picture_steps,
                          .graph = recipe_.save_graph,
@@ -90,10 +99,12 @@ class Trainer {
       callbacks.push_back(&data_report.emplace(data_feed_->iterator(), recipe_.bad_samples, log_, *metrics_));
     }
     // Before each evaluation, too: whatever ends that, the steps are kept.
-    CheckpointSaver saver({.directory = recipe_.log_dir,
-                           .periods = {recipe_.save_checkpoints_steps, evaluation_steps},
-                           .keep = recipe_.max_checkpoint_to_save},
-                          [this](CheckpointInfo& saved) { complete(saved); });
+    CheckpointSaver saver(
+        {.directory = recipe_.log_dir,
+         .periods = {recipe_.save_checkpoints_secs > 0 ? 0 : recipe_.save_checkpoints_steps, evaluation_steps},
+         .seconds = recipe_.save_checkpoints_secs,
+         .keep = recipe_.max_checkpoint_to_save},
+        [this](CheckpointInfo& saved) { complete(saved); });
     if (!continued_from_.empty()) saver.continues(continued_from_, model_->global_step());
     if (recipe_.do_checkpoint) callbacks.push_back(&saver);
     PeriodicEvaluation evaluation(
@@ -129,6 +140,7 @@ class Trainer {
     result.step = end.step();
     result.interrupted = end.reason() == StopReason::interrupted;
     result.last = lines.last();
+    result.mean_fps = lines.mean_fps();
     result.evaluation = evaluates ? evaluation.last() : metrics_->evaluation();
     result.log_path = log_path(recipe_);
     result.metrics_path = metrics_->path();
@@ -144,7 +156,9 @@ class Trainer {
   }
 
  private:
-  static std::string log_path(const Recipe& recipe) { return (fs::path(recipe.log_dir) / recipe.log_name).string(); }
+  static std::string log_path(const Recipe& recipe) {
+    return (fs::path(recipe.log_dir) / log_name_of(recipe)).string();
+  }
 
   // With the averages of parameters, where they are kept.
   std::optional<EvaluationRow> evaluate_model() {
@@ -196,7 +210,9 @@ class Trainer {
   void open() {
     open_data();
     steps_per_epoch_ = std::max<std::int64_t>(1, data_.training_records / step_images());
-    total_steps_ = recipe_.max_train_steps.value_or(recipe_.max_epochs * steps_per_epoch_);
+    total_steps_ = recipe_.max_epochs * steps_per_epoch_;
+    if (recipe_.benchmark) total_steps_ = std::min(total_steps_, kBenchmarkSteps);
+    total_steps_ = recipe_.max_train_steps.value_or(total_steps_);
     log_.line(fmt::format("training steps: {}", total_steps_));
     options_ = step_options(recipe_, data_.num_classes);
     model_ = model_of(session_, recipe_, data_.num_classes);
@@ -239,7 +255,7 @@ class Trainer {
     for (const std::string& line : describe(recipe_.precision)) log_.line(line);
   }
 
-  // From the newest checkpoint of the log directory; else from --restore_path; else from the drawn parameters.
+  // From the newest checkpoint of the log directory; else from --weights; else from the drawn parameters.
   std::optional<data::IteratorState> resume(const std::optional<LoadedCheckpoint>& newest) {
     if (newest) {
       const CheckpointInfo& saved = newest->info;
@@ -249,7 +265,7 @@ class Trainer {
       log_.line(fmt::format("continuing from {} (step {})", newest->file.path, saved.step));
       for (const std::string& difference : changed) log_.line("warning: " + difference);
       if (!recipe_.restore_path.empty())
-        log_.line("warning: --restore_path has no effect: the run goes on with the weights of its checkpoint");
+        log_.line("warning: --weights has no effect: the run goes on with the weights of its checkpoint");
       if (saved.precision_phase == kReducedPhase && !accelerate()) {
         log_.line(
             "warning: up to here the run was in the reduced precision of --accelerate_train_mode, which is not given "
@@ -259,20 +275,8 @@ class Trainer {
       if (saved.data_state.empty()) return std::nullopt;
       return data::IteratorState::from_json(saved.data_state);
     }
-    if (!recipe_.restore_path.empty()) {
-      if (!is_regular_file(recipe_.restore_path))
-        throw Error("no such file: " + recipe_.restore_path + " (--restore_path)");
-      const WeightMatch match =
-          model_->load_weights(recipe_.restore_path, recipe_.restore_exclude, "leave them out with --restore_exclude");
-      log_.line(fmt::format("restored {} of {} tensors from {}", match.loaded.size(),
-                            match.loaded.size() + match.missing.size() + match.excluded.size(), recipe_.restore_path));
-      const auto list = [&](const char* what, const std::vector<std::string>& names) {
-        if (!names.empty()) log_.line(fmt::format("  {}: {}", what, fmt::join(names, ", ")));
-      };
-      list("left out (--restore_exclude)", match.excluded);
-      list("not in the file, drawn anew", match.missing);
-      list("in the file, not in the model", match.unexpected);
-    }
+    if (!recipe_.restore_path.empty())
+      restore_weights(*model_, recipe_, [this](const std::string& text) { log_.line(text); });
     return std::nullopt;
   }
 
@@ -307,7 +311,9 @@ class Trainer {
                                 .records = data_.training_records,
                                 .batch_size = recipe_.batch_size,
                                 .min_area = recipe_.min_area,
+                                .crop_padding = recipe_.crop_padding,
                                 .flip = recipe_.flip,
+                                .validation_split = recipe_.validation_split,
                                 .max_epochs = recipe_.max_epochs,
                                 .warmup_epochs = recipe_.warmup_epochs,
                                 .lr = recipe_.lr,

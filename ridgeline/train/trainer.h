@@ -17,6 +17,7 @@ struct TrainingResult {
   std::int64_t step = 0;
   bool interrupted = false;                 // the user stopped it; the steps done are in the checkpoint
   StepLine last;                            // of the last log line
+  double mean_fps = 0;                      // of this process's log lines but the first; of that, if it is the only one
   std::optional<EvaluationRow> evaluation;  // of the last evaluation, also that of an earlier process at `step`
   std::string log_path;
   std::string metrics_path;

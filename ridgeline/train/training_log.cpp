@@ -47,19 +47,22 @@ TrainingLog::TrainingLog(const std::string& path) : terminal_(::isatty(STDERR_FI
 TrainingLog::~TrainingLog() { clear_progress(); }
 
 void TrainingLog::line(const std::string& text) {
-  clear_progress();
   const std::string shown = printable(text);
+  const std::lock_guard lock(mutex_);
+  clear_progress();
   if (file_) file_->append(shown + "\n");
   std::fprintf(stderr, "%s\n", shown.c_str());
 }
 
-void TrainingLog::progress(const std::string& what, std::int64_t done, std::int64_t of, double images_per_second) {
+void TrainingLog::progress(const std::string& what, std::int64_t done, std::int64_t of, double images_per_second,
+                           double seconds_left) {
   if (!terminal_ || of <= 0) return;
   winsize window{};
   const int columns = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
   const double share = std::clamp(static_cast<double>(done) / static_cast<double>(of), 0.0, 1.0);
   std::string tail = fmt::format("] {:3.0f} %  {}/{}", 100 * share, done, of);
   if (images_per_second > 0) tail += fmt::format("  {:.0f} images/s", images_per_second);
+  if (seconds_left >= 0) tail += fmt::format("  {} left", duration_text(seconds_left));
   const int width = columns - 1 - static_cast<int>(what.size() + 2 + tail.size());
   std::string bar;
   if (width >= 8) {
@@ -68,6 +71,7 @@ void TrainingLog::progress(const std::string& what, std::int64_t done, std::int6
     if (full < static_cast<std::size_t>(width)) bar += '>';
     bar.resize(static_cast<std::size_t>(width), ' ');
   }
+  const std::lock_guard lock(mutex_);
   std::fprintf(stderr, "\r\x1b[2K%s [%s%s", what.c_str(), bar.c_str(), tail.c_str());
   std::fflush(stderr);
   bar_shown_ = true;

@@ -1,11 +1,12 @@
 // ridgeline/train/training_log.h
 //
 // The human log: a file that is appended to, and the same lines on standard error; on a terminal a progress bar below
-// them, which never reaches the file. One thread.
+// them, which never reaches the file. Any thread may write.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "ridgeline/format/wire/append_file.h"
@@ -52,13 +53,15 @@ class TrainingLog {
   TrainingLog& operator=(const TrainingLog&) = delete;
   // One line, whatever names `text` holds (printable.h).
   void line(const std::string& text);
-  // Draws "evaluating [=====>    ] 52 %  1213 images/s" on a terminal; does nothing elsewhere.
-  void progress(const std::string& what, std::int64_t done, std::int64_t of, double images_per_second = 0);
+  // Draws "training [=====>    ]  52 %  52/100  1213 images/s  12 min left" on a terminal; does nothing elsewhere.
+  void progress(const std::string& what, std::int64_t done, std::int64_t of, double images_per_second = 0,
+                double seconds_left = -1);
 
  private:
   void clear_progress();
+  std::mutex mutex_;  // of what follows
   std::unique_ptr<AppendFile> file_;
-  bool terminal_;
+  const bool terminal_;
   bool bar_shown_ = false;
 };
 

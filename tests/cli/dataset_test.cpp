@@ -147,6 +147,14 @@ TEST(DatasetTools, ExportWritesWhatTheApiWrites) {
   const std::string flags = " --model=resnet20 --batch_size=8 --data_dir=" + dir;
   EXPECT_EQ(dataset("export-json --seed=4 --min_area=0.25" + flags).text, run.training->to_json(2) + "\n");
   EXPECT_EQ(dataset("export-json --eval" + flags).text, run.validation->to_json(2) + "\n");
+  // Shifts instead of crops.
+  recipe.min_area = 0.08;
+  recipe.crop_padding = 4;
+  const std::string shifted = train::open_data(recipe, {.training = true}).training->to_json(2);
+  EXPECT_EQ(dataset("export-json --seed=4 --crop_padding=4" + flags).text, shifted + "\n");
+  EXPECT_NE(shifted.find("\"random_crop\""), std::string::npos) << shifted;
+  EXPECT_EQ(shifted.find("random_resized_crop"), std::string::npos) << shifted;
+  expect(dataset("export-json --eval --crop_padding=4" + flags), 2, {"--crop_padding has no effect with --eval"});
   // A model's own rule: its exact resize, its mean.
   expect(dataset("export-json --model=alexnet --eval --data_dir=" + dir), 0, {"\"size\": 128", "\"center_crop\""});
   expect(dataset("export-json --model=alexnett --data_dir=" + dir), 2, {"alexnett"});

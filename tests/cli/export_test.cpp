@@ -7,6 +7,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
+#include "ridgeline/format/tensor/safetensors.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
@@ -98,7 +99,8 @@ TEST_F(Export, WrongCallsSayWhatIsMeant) {
   expect(run("predict --image_size=8 " + file + " " + image), 2, {"--image_size has no meaning beside the model file"});
   expect(run("predict " + file), 2, {"give the images behind the model file"});
   expect(run("predict --format=xml " + file + " " + image), 2, {"allowed: text, csv, json"});
-  expect(run("predict --restore_path=" + file + " " + image), 2, {"--model is needed with --restore_path"});
+  write_safetensors(root() + "/plain.safetensors", {{"w", Tensor::of<float>({1}, {1})}});
+  expect(run("predict --weights=" + root() + "/plain.safetensors " + image), 2, {"--model is needed with --weights"});
   expect(run("export --out=" + root() + "/x.rdgm --checkpoint_dir=" + root() + "/nowhere"), 1, {"no checkpoint"});
   expect(run("export --checkpoint_dir=" + root() + "/log"), 2, {"--out"});
   expect(run("export --batch_size=0 --checkpoint_dir=" + root() + "/log --out=" + root() + "/x.rdgm"), 2,

@@ -74,10 +74,9 @@ TEST(Newcomer, TestIsAPartLikeValAndIsSaid) {
 TEST(Newcomer, RecordsHaveAsManyClassesAsTheirLabelsAndTheirTextsAreShown) {
   expect(run(training(root() + "/records", "records")), 0,
          {"labels: stored from 1 on (--label_base=auto)", "classes: 10, as the labels of the records say",
-          "next     build/ridgeline predict --model=resnet20 --checkpoint_dir=" + root() + "/records"});
+          "next     build/ridgeline predict --checkpoint_dir=" + root() + "/records"});
   const std::string picture = fs::directory_iterator(root() + "/shapes/val/circle")->path();
-  expect(run("predict --top=10 --model=resnet20 --checkpoint_dir=" + root() + "/records " + picture), 0,
-         {" circle", " triangle"});
+  expect(run("predict --top=10 --checkpoint_dir=" + root() + "/records " + picture), 0, {" circle", " triangle"});
   // The same classes as folders are accepted, others are not.
   expect(run(evaluation(root() + "/shapes", "records")), 0, {"Finished evaluation"});
   const std::string renamed = folders("renamed");
@@ -185,8 +184,7 @@ TEST(Newcomer, AdviceFitsTheCommandAndTheRun) {
       "--data_dir=" +
       root() + "/shapes --log_dir=" + log;
   const Outcome outcome = run(words);
-  const std::string next =
-      "build/ridgeline evaluate --data_dir=" + root() + "/shapes --model=resnet20 --checkpoint_dir=" + log;
+  const std::string next = "build/ridgeline evaluate --data_dir=" + root() + "/shapes --checkpoint_dir=" + log;
   expect(outcome, 0, {"next     " + next});
   expect(run(next.substr(std::string("build/ridgeline ").size())), 0, {"Finished evaluation"});
   expect_not(run("evaluate --checkpoint_dir=" + log + " --model=resnet20"), "--synthetic");
@@ -195,11 +193,56 @@ TEST(Newcomer, AdviceFitsTheCommandAndTheRun) {
 TEST(Newcomer, AFolderWithoutValidationCanBeTrainedAndPacked) {
   const std::string data = folders("alone");
   fs::remove_all(data + "/val");
-  expect(run(training(data, "alone")), 1, {"has no part 'val'", "(--mode=train trains without one)"});
+  expect(run(training(data, "alone")), 1,
+         {"has no part 'val'", "(--validation_split=0.1 holds back a tenth", "--mode=train trains without one)"});
   expect(run(training(data, "alone", "--mode=train")), 0, {"next     build/ridgeline predict"});
   expect(run("dataset make tfrecord --from=" + data + " --out=" + root() + "/alone_records"), 0,
          {"40 training and 0 validation records"});
   expect(run(training(root() + "/alone_records", "alone_records_log", "--mode=train")), 0, {"classes: 10"});
+}
+
+TEST(Newcomer, APartOfTheImagesIsHeldBackWhereThereIsNoValidationPart) {
+  const std::string data = folders("held_back");
+  fs::remove_all(data + "/val");
+  const Outcome trained = run(training(data, "held_back", "--validation_split=0.25"));
+  expect(trained, 0,
+         {"of 40 images, chosen by their content (--validation_split=0.25)",
+          "classes have no image in the validation part", "validation: "});
+  // The checkpoint knows which images it was not trained on; more of them than those is refused.
+  const Outcome evaluated =
+      run("evaluate --batch_size=8 --data_dir=" + data + " --checkpoint_dir=" + root() + "/held_back");
+  expect(evaluated, 0, {"chosen by their content (--validation_split=0.25)", "Finished evaluation"});
+  const auto row = [](const Outcome& outcome) {
+    const std::string header = "checkpoint_time(UTC)\n";
+    const std::size_t at = outcome.text.find(header) + header.size();
+    return outcome.text.substr(at, outcome.text.find("  20", at) - at);
+  };
+  EXPECT_EQ(row(trained), row(evaluated));
+  EXPECT_FALSE(row(trained).empty());
+  expect(run(evaluation(data, "held_back", "--validation_split=0.5")), 2,
+         {"the checkpoint was trained with 0.25: images that it was trained on would be counted"});
+  expect(run(training(data, "held_back", "--validation_split=0.2")), 1,
+         {"--validation_split is 0.25 there and 0.2 here"});
+  expect(run(training(root() + "/shapes", "bad_split", "--validation_split=0.1")), 2, {"has a validation part"});
+  expect(run(training(root() + "/records", "bad_split", "--mode=train --validation_split=0.1")), 2,
+         {"--validation_split=0.1"});
+  expect(run(training(data, "bad_split", "--validation_split=1")), 2, {"--validation_split=1 is out of range"});
+  expect(run("train --synthetic --validation_split=0.1"), 2, {"--validation_split needs images of --data_dir"});
+}
+
+TEST(Newcomer, TheCheckpointTellsTheModelAndTheLogIsNamedAfterIt) {
+  const std::string log = root() + "/named";
+  fs::remove_all(log);
+  expect(run(training(root() + "/shapes", "named")), 0,
+         {"epoch   1/1  loss:", "log      " + log + "/resnet20_training.log"});
+  const std::string where = " --data_dir=" + root() + "/shapes --checkpoint_dir=" + log;
+  expect(run("evaluate --batch_size=8" + where), 0, {"Finished evaluation"});
+  EXPECT_NE(read_file(log + "/resnet20_training.log").find("Finished evaluation"), std::string::npos);
+  EXPECT_FALSE(fs::exists(log + "/alexnet_training.log"));
+  expect(run("evaluate --model=linear" + where), 1,
+         {"the checkpoint holds model resnet20, not linear (--model=resnet20)"});
+  expect(run("evaluate --weights=" + root() + "/shapes/shapes.json" + where), 1, {"shapes.json"});
+  expect(run(training(root() + "/shapes", "own_name", "--mode=train --log_name=mine.log")), 0, {"/own_name/mine.log"});
 }
 
 TEST(Newcomer, AFolderOfBadImagesIsNotReplacedForEver) {

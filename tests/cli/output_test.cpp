@@ -165,7 +165,7 @@ TEST(Outputs, OfARunFollowTheLinksOfItsFolder) {
   fs::create_directories(dir + "/disk");
   fs::create_symlink("log", dir + "/link");
   // Not the checkpoint itself: a link to nowhere is one that cannot be read, behind it may be a disk that is away.
-  const std::vector<std::string> names{"model.ckpt-2.json", "checkpoint", "alexnet_training.log"};
+  const std::vector<std::string> names{"model.ckpt-2.json", "checkpoint", "linear_training.log"};
   for (const std::string& name : names) fs::create_symlink("../disk/" + name, log + "/" + name);
   ASSERT_EQ(::mkfifo((log + "/metrics.jsonl").c_str(), 0600), 0);
   const Outcome outcome =

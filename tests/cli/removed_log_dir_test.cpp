@@ -62,7 +62,7 @@ TEST(RemovedLogDir, IsMadeAgainByTheNextLine) {
   testing::expect(outcome, 0, {"log      " + log_dir, "metrics  " + log_dir, "model    " + log_dir});
   EXPECT_EQ(outcome.text.find("is gone"), std::string::npos) << outcome.text;
   EXPECT_TRUE(fs::exists(log_dir + "/model.ckpt-2000.safetensors"));
-  EXPECT_NE(read_file(log_dir + "/alexnet_training.log").find("step:  2000"), std::string::npos);
+  EXPECT_NE(read_file(log_dir + "/linear_training.log").find("step:  2000"), std::string::npos);
   const auto lines = read_json_lines(log_dir + "/metrics.jsonl");
   ASSERT_FALSE(lines.empty());
   EXPECT_LT(lines.size(), static_cast<std::size_t>(kSteps)) << "the folder was removed in the middle";
@@ -82,7 +82,7 @@ TEST(RemovedLogDir, ThatCannotBeMadeAgainIsSaidToBeGone) {
     }
   });
   testing::expect(outcome, 0,
-                  {"log      " + log_dir + "/alexnet_training.log is gone: removed during the run\n",
+                  {"log      " + log_dir + "/linear_training.log is gone: removed during the run\n",
                    "metrics  " + log_dir + "/metrics.jsonl is gone: removed during the run\n"});
 }
 

@@ -81,7 +81,7 @@ TEST(StrangeNames, AreEscapedInErrorsWarningsAndLogs) {
   const Outcome endured = run(train + " --bad_samples=replace");
   expect(endured, 0, {"warning: bad sample: ", "fl\\xe9urs/broken\\nfl\\xe9urs.jpg"});
   expect_clean(endured.text);
-  expect_clean(read_file(log + "/alexnet_training.log"));
+  expect_clean(read_file(log + "/linear_training.log"));
   const Outcome nowhere = run("dataset inspect --data_dir='/no\nsuch \x1b[31m\xe9'");
   expect(nowhere, 1, {"no such directory: /no\\nsuch \\x1b[31m\\xe9 (--data_dir)\n"});
   const Outcome flag = run("train --'no\nsuch\x1b[2J'");

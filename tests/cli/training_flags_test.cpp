@@ -62,6 +62,20 @@ TEST(TrainingFlags, AWrongCallLeavesNoDirectory) {
   EXPECT_FALSE(std::filesystem::exists(root() + "/wrong"));
 }
 
+TEST(TrainingFlags, CheckpointsByTimeAreMadeWhereLoopsEnd) {
+  std::filesystem::remove_all(root() + "/seconds");
+  expect(run(small("seconds") + "--iterations_per_loop=4 --save_checkpoints_secs=1e-9 --max_checkpoint_to_save=9"), 0,
+         {});
+  for (const char* step : {"4", "8", "10"})
+    EXPECT_TRUE(std::filesystem::exists(root() + "/seconds/model.ckpt-" + step + ".safetensors")) << step;
+  std::filesystem::remove_all(root() + "/hours");
+  expect(run(small("hours") + "--iterations_per_loop=4 --save_checkpoints_secs=3600"), 0, {});
+  EXPECT_FALSE(std::filesystem::exists(root() + "/hours/model.ckpt-4.safetensors"));
+  EXPECT_TRUE(std::filesystem::exists(root() + "/hours/model.ckpt-10.safetensors"));
+  expect(run(small("bad") + "--crop_padding=4 --min_area=0.5"), 2, {"--min_area has no effect with --crop_padding"});
+  expect(run(small("bad") + "--save_checkpoints_secs=9 --save_checkpoints_steps=9"), 2, {"cannot both be given"});
+}
+
 TEST(TrainingFlags, WhatIsNoNumberIsSaidWithItsFlag) {
   expect(run("train --lr=abc"), 2, {"train: --lr=abc is no number\n"});
   expect(run("train --max_epochs=1.5"), 2, {"train: --max_epochs=1.5 is no whole number\n"});

@@ -47,11 +47,15 @@ void build(const ModelInfo& model, std::int64_t image_size) {
 }
 
 TEST(ModelsTest, ParameterCountsAreThePublishedOnes) {
-  const std::pair<const char*, std::int64_t> published[] = {
-      {"alexnet", 61'266'088},     {"alexnet_torchvision", 61'100'840},
-      {"resnet18", 11'689'512},    {"resnet50", 25'557'032},
-      {"mobilenet_v2", 3'504'872}, {"vgg11", 132'863'336},
-      {"vgg16", 138'357'544},      {"resnet20", 269'722}};
+  const std::pair<const char*, std::int64_t> published[] = {{"alexnet", 61'266'088},
+                                                            {"alexnet_torchvision", 61'100'840},
+                                                            {"alexnet_mindspore", 60'113'448},
+                                                            {"resnet18", 11'689'512},
+                                                            {"resnet50", 25'557'032},
+                                                            {"mobilenet_v2", 3'504'872},
+                                                            {"vgg11", 132'863'336},
+                                                            {"vgg16", 138'357'544},
+                                                            {"resnet20", 269'722}};
   for (const auto& [name, count] : published) {
     const ModelInfo& model = model_named(name);
     EXPECT_EQ(trainable_numbers(parameters_of(model, {}, model.image_size)), count) << name;
@@ -80,6 +84,19 @@ TEST(ModelsTest, TheLastLayerFollowsTheNumberOfClasses) {
   for (const ModelInfo& model : all_models()) {
     const auto parameters = parameters_of(model, {.num_classes = 7}, model.image_size);
     EXPECT_EQ(parameters.back().shape, (Shape{7})) << model.name;
+  }
+}
+
+TEST(ModelsTest, TheHeadIsTheLayerThatFollowsTheNumberOfClasses) {
+  for (const ModelInfo& model : all_models()) {
+    const std::string head = head_of(model);
+    const auto few = parameters_of(model, {.num_classes = 3}, model.image_size);
+    const auto many = parameters_of(model, {.num_classes = 5}, model.image_size);
+    ASSERT_EQ(few.size(), many.size());
+    for (std::size_t i = 0; i < few.size(); ++i) {
+      const bool follows = few[i].shape != many[i].shape;
+      EXPECT_EQ(follows, few[i].name.starts_with(head + ".") || few[i].name.starts_with(head + "/")) << few[i].name;
+    }
   }
 }
 
@@ -147,7 +164,8 @@ TEST(ModelsTest, OptionsThatAModelDoesNotHaveAreRefused) {
   EXPECT_NE(message_of([] { complete_options(model_named("resnet18"), {.dropout_keep = 0.5}); }), "");
   EXPECT_NE(message_of([] { complete_options(model_named("vgg11"), {.final_relu = true}); }), "");
   EXPECT_EQ(message_of([] { model_named("resnet81"); }),
-            "unknown model 'resnet81': did you mean 'resnet18'? (allowed: alexnet, alexnet_torchvision, mobilenet_v2, "
+            "unknown model 'resnet81': did you mean 'resnet18'? (allowed: alexnet, alexnet_mindspore, "
+            "alexnet_torchvision, mobilenet_v2, "
             "resnet18, resnet20, resnet50, vgg11, vgg16, linear)");
   EXPECT_EQ(find_model("resnet81"), nullptr);
 }

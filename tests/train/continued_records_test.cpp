@@ -85,7 +85,7 @@ TEST_F(ContinuedRecords, ATornOrStrangeLineDoesNotEndTheRun) {
   {
     std::ofstream metrics(directory_ + "/metrics.jsonl", std::ios::app);
     metrics << "not ours\n{\"step\":\"seven\"}\n{\"kind\":\"train\",\"st";
-    std::ofstream log(directory_ + "/" + recipe().log_name, std::ios::app);
+    std::ofstream log(directory_ + "/" + log_name_of(recipe()), std::ios::app);
     log << "step:     9  epo";
   }
   const TrainingResult result = train(recipe());

@@ -41,7 +41,7 @@ class EvaluateDirectory : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(root_); }
 
-  std::string log() const { return root_ + "/run/alexnet_training.log"; }
+  std::string log() const { return root_ + "/run/resnet20_training.log"; }
   std::string checkpoint(int step) const { return root_ + "/run/" + checkpoint_name(step); }
   static void cut(const std::string& path) {
     const std::string bytes = read_file(path);

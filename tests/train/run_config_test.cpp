@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "ridgeline/core/file.h"
+#include "ridgeline/graph/pass/passes.h"
 #include "tests/support/error_of.h"
 #include "tests/support/paths.h"
 
@@ -47,6 +48,44 @@ TEST(RunConfig, NothingIsSilentlyIgnored) {
   EXPECT_EQ(error(R"({"experimental_config": "fast|step|0.9"})"), "c: experimental_config is text; an object is meant");
   EXPECT_EQ(error(R"({"model_dir": []})"), "c: model_dir is array; a text, a number or a boolean is meant");
   EXPECT_NE(error(R"({"model_dir")").find("no valid JSON"), std::string::npos);
+}
+
+TEST(RunConfig, ProfilingIsATrace) {
+  const RunConfig config = read_run_config(
+      R"({"profiling_config": {"enable": true, "options": "{\"output\": \"p\", \"training_trace\": \"on\", \"bp_point\": \"x\"}"}})",
+      "c");
+  EXPECT_EQ(config.settings, (Settings{{"trace", "p/trace.json"}}));
+  EXPECT_EQ(config.warnings,
+            (std::vector<std::string>{"profiling_config: bp_point has no effect: the trace names each launch"}));
+  EXPECT_TRUE(read_run_config(R"({"profiling_config": {"enable": false, "options": {}}})", "c").settings.empty());
+  const auto error = [](const char* json) { return error_of([&] { read_run_config(json, "c"); }); };
+  EXPECT_EQ(error(R"({"profiling_config": {"enable": true}})"),
+            "c: profiling_config: options: output is needed, the folder that gets trace.json");
+  EXPECT_EQ(error(R"({"profiling_config": {"enable": true, "options": {"outputs": "p"}}})"),
+            "c: profiling_config: options: unknown key 'outputs': did you mean 'output'?");
+}
+
+TEST(RunConfig, FusionIsSwitchedByPassAndANameBeatsAll) {
+  const std::string path = ::testing::TempDir() + "/fusion_switch.json";
+  const auto settings = [&](const std::string& json) {
+    write_file_atomically(path, json);
+    return read_run_config(R"({"fusion_switch_file": ")" + path + R"("})", "c");
+  };
+  const std::vector<std::string> fusing = fusion_passes();
+  ASSERT_GE(fusing.size(), 2u);
+  Settings all_but_first;
+  for (const std::string& name : fusing)
+    if (name != fusing[0]) all_but_first.emplace_back("disable_pass", name);
+  EXPECT_EQ(settings(R"({"Switch": {"GraphFusion": {"ALL": "off", ")" + fusing[0] + R"(": "on"}}})").settings,
+            all_but_first);
+  EXPECT_EQ(settings(R"({"Switch": {"GraphFusion": {")" + fusing[1] + R"(": "off"}}})").settings,
+            (Settings{{"disable_pass", fusing[1]}}));
+  const RunConfig other =
+      settings(R"({"Switch": {"GraphFusion": {"ConvBnFusion": "off"}, "UBFusion": {"ALL": "off"}}})");
+  EXPECT_TRUE(other.settings.empty());
+  EXPECT_EQ(other.warnings.size(), 2u);
+  EXPECT_NE(error_of([&] { settings(R"({"Switch": {"GraphFusion": {"ALL": "of"}}})"); }).find("(allowed: on, off)"),
+            std::string::npos);
 }
 
 // RIDGELINE_UPDATE_DOCS=1 writes it.

@@ -91,7 +91,7 @@ TEST_F(StoppedEvaluation, CtrlCInItLosesNoStepAndTheEvaluationIsMadeUpFor) {
     std::atomic<bool> done{false};
     std::thread user([&] {
       while (!done) {
-        const std::string log = stopped.log_dir + "/" + stopped.log_name;
+        const std::string log = stopped.log_dir + "/" + log_name_of(stopped);
         if (fs::exists(log) && read_file(log).find("Evaluating") != std::string::npos) return set_interrupted(true);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }

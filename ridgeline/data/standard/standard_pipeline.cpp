@@ -23,7 +23,12 @@ std::vector<Transform> with_tail(std::vector<Transform> transforms, const Standa
 }  // namespace
 
 Dataset training_pipeline(const Dataset& source, const StandardPipeline& options) {
-  std::vector<Transform> transforms{RandomResizedCrop(options.image_size, {.scale = {options.min_area, 1.0}})};
+  std::vector<Transform> transforms;
+  if (options.crop_padding >= 0) {
+    transforms = {Resize(resize_of(options)), RandomCropWithPadding(options.image_size, options.crop_padding)};
+  } else {
+    transforms = {RandomResizedCrop(options.image_size, {.scale = {options.min_area, 1.0}})};
+  }
   if (options.flip) transforms.push_back(RandomHorizontalFlip());
   return source.with_seed(options.seed)
       .shuffle()

@@ -8,6 +8,7 @@
 namespace ridgeline::nn {
 
 ModelInfo alexnet_info();
+ModelInfo alexnet_mindspore_info();
 ModelInfo alexnet_torchvision_info();
 ModelInfo mobilenet_v2_info();
 ModelInfo resnet20_info();

@@ -29,7 +29,10 @@ std::int64_t CheckpointSaver::next_stop(std::int64_t step) const {
 void CheckpointSaver::step_end(RunContext& context) {
   const auto due = [&](std::int64_t period) { return is_multiple(context.step(), period); };
   if (context.step() == 0 || context.torn()) return;
-  if (context.stopping() || context.last() || std::any_of(options_.periods.begin(), options_.periods.end(), due)) {
+  const std::chrono::duration<double> since = std::chrono::steady_clock::now() - saved_time_;
+  const bool late = options_.seconds > 0 && since.count() >= options_.seconds;
+  if (late || context.stopping() || context.last() ||
+      std::any_of(options_.periods.begin(), options_.periods.end(), due)) {
     save(context);
   }
 }
@@ -49,6 +52,7 @@ void CheckpointSaver::save(const RunContext& context) {
   if (info_) info_(info);
   path_ = save_checkpoint(options_.directory, info, tensors, options_.keep);
   saved_at_ = context.step();
+  saved_time_ = std::chrono::steady_clock::now();
 }
 
 void FiniteLoss::step_end(RunContext& context) {

@@ -4,6 +4,7 @@
 // are finite are saved: as a new checkpoint removes an old one, the last good one would be lost.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ namespace ridgeline::train {
 struct CheckpointSaverOptions {
   std::string directory;
   std::vector<std::int64_t> periods;  // in steps; a checkpoint is due at the multiples of each
+  double seconds = 0;                 // one is due behind a loop that ends so long after the last one; 0: never
   std::int64_t keep = 5;              // newest files
 };
 
@@ -42,6 +44,7 @@ class CheckpointSaver : public Callback {
   std::function<void(CheckpointInfo&)> info_;
   std::string path_;
   std::int64_t saved_at_ = -1;
+  std::chrono::steady_clock::time_point saved_time_ = std::chrono::steady_clock::now();
 };
 
 // Ends a run whose loss is not finite with an Error that names step, rate and the last good checkpoint of `directory`.

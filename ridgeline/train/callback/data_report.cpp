@@ -4,14 +4,30 @@
 
 namespace ridgeline::train {
 
+namespace {
+
+// While the run goes on it is said where it costs much and start-up is over; at its end where it costs anything.
+constexpr double kSoonSeconds = 10, kSoonShare = 0.25;
+
+}  // namespace
+
+void DataReport::advise(double least_share) {
+  const data::RunStats stats = iterator_.stats();
+  const std::string advice = stats.advice();
+  if (advised_ || advice.empty() || stats.consumer_wait_seconds < least_share * stats.seconds) return;
+  advised_ = true;
+  log_.line("advice: " + advice);
+}
+
 void DataReport::step_end(RunContext& context) {
+  seconds_ += context.loop_seconds();
+  if (!advised_ && seconds_ > kSoonSeconds) advise(kSoonShare);
   if (!context.stopping() && context.finished_epoch()) report(context);
 }
 
 void DataReport::end(RunContext& context) {
   report(context);
-  const std::string advice = iterator_.stats().advice();
-  if (!advice.empty()) log_.line(advice);
+  advise(0);
 }
 
 void DataReport::report(const RunContext& context) {

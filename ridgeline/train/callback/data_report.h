@@ -1,7 +1,7 @@
 // ridgeline/train/callback/data_report.h
 //
-// What the log says of the data of a run: bad samples, after each epoch that met new ones and at the end, and the
-// advice of a data engine that the step had to wait for.
+// What the log says of the data of a run: bad samples, after each epoch that met new ones and at the end, and once the
+// advice of a data engine that the step has to wait for.
 #pragma once
 
 #include "ridgeline/train/callback.h"
@@ -20,12 +20,15 @@ class DataReport : public Callback {
 
  private:
   void report(const RunContext& context);
+  void advise(double least_share);
 
   const data::Iterator& iterator_;
   const data::BadSampleOptions& options_;
   TrainingLog& log_;
   Metrics& metrics_;
   std::int64_t reported_ = 0;
+  double seconds_ = 0;
+  bool advised_ = false;
 };
 
 // Says behind all others why a run ended before its last step, and where it is saved.

@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 namespace ridgeline::train {
-namespace {
-
-constexpr double kLongRun = 120;  // seconds: of longer ones the log says how long they will take
-
-}  // namespace
-
 bool StepLog::due(std::int64_t step) const {
   if (step != 1 && step % options_.display != 0) return false;
   return step % options_.summary == 0 || (options_.every_loop && step % options_.loop == 0);
+}
+
+void StepLog::begin(RunContext& context) {
+  watch_.emplace(ProgressOptions{.total_steps = context.total_steps(), .batch_size = options_.batch_size},
+                 context.live_step(), log_);
 }
 
 void StepLog::epoch_begin(RunContext&) {
@@ -25,9 +24,7 @@ void StepLog::step_end(RunContext& context) {
   // A loop whose steps did not count ends where it began.
   const bool new_step = context.step() != last_.step && context.has_outputs();
   if (steps_ > 0 && new_step && (context.stopping() || context.last() || due(context.step()))) write(context);
-  if (context.stopping()) return;
-  const double rate = seconds_ > 0 ? static_cast<double>(options_.batch_size * steps_) / seconds_ : last_.fps;
-  log_.progress("training", context.step(), context.total_steps(), rate);
+  if (context.stopping()) watch_.reset();
 }
 
 void StepLog::write(const RunContext& context) {
@@ -41,17 +38,16 @@ void StepLog::write(const RunContext& context) {
   line.batch_time = seconds_ * static_cast<double>(options_.loop) / static_cast<double>(steps_);
   line.fps = static_cast<double>(options_.batch_size * options_.loop) / line.batch_time;
   log_.line(to_text(line));
-  const bool first = last_.step == 0;
-  const double left = static_cast<double>(context.total_steps() - line.step) * seconds_ / static_cast<double>(steps_);
-  if (first && left > kLongRun) {
-    log_.line(fmt::format("about {} for the {} steps left", duration_text(left), context.total_steps() - line.step));
-  }
+  const std::int64_t left = context.total_steps() - line.step;
+  if (watch_) watch_->tell(static_cast<double>(left) * seconds_ / static_cast<double>(steps_), left);
+  if (lines_++ > 0) fps_sum_ += line.fps;
   last_ = line;
   seconds_ = 0;
   steps_ = 0;
 }
 
 void StepLog::end(RunContext& context) {
+  watch_.reset();
   if (!header_ && !context.stopping()) log_.line(fmt::format("the run has already done its {} steps", context.step()));
 }
 

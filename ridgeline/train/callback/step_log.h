@@ -3,8 +3,11 @@
 // The step lines of the human log, and the same numbers in metrics.jsonl and the event file.
 #pragma once
 
+#include <optional>
+
 #include "ridgeline/train/callback.h"
 #include "ridgeline/train/metrics.h"
+#include "ridgeline/train/progress_watch.h"
 #include "ridgeline/train/training_log.h"
 
 namespace ridgeline::train {
@@ -23,12 +26,15 @@ class StepLog : public Callback {
   StepLog(const StepLogOptions& options, TrainingLog& log) : options_(options), log_(log) {}
 
   std::int64_t next_stop(std::int64_t step) const override { return next_multiple(step, options_.summary); }
+  void begin(RunContext& context) override;
   void epoch_begin(RunContext& context) override;
   void step_end(RunContext& context) override;
   void end(RunContext& context) override;
 
   // The last line; step 0 before the first.
   const StepLine& last() const { return last_; }
+  // Of the lines but the first, which has start-up in it; of that, if it is the only one.
+  double mean_fps() const { return lines_ > 1 ? fps_sum_ / static_cast<double>(lines_ - 1) : last_.fps; }
   // Whether a step that does not end the run gets a line.
   bool due(std::int64_t step) const;
 
@@ -37,8 +43,11 @@ class StepLog : public Callback {
 
   StepLogOptions options_;
   TrainingLog& log_;
+  std::optional<ProgressWatch> watch_;
   StepLine last_;
   bool header_ = false;
+  std::int64_t lines_ = 0;
+  double fps_sum_ = 0;  // of the lines but the first
   double seconds_ = 0;  // of the loops since the last line
   std::int64_t steps_ = 0;
 };

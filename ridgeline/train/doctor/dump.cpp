@@ -7,6 +7,7 @@
 #include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/train/doctor/examination.h"
 #include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/restore_weights.h"
 
 namespace ridgeline::train {
 namespace {
@@ -74,7 +75,7 @@ DumpReport write_dump(const std::string& path, const Subject& subject, const Dum
   const std::string& weights = trains ? subject.restore_path : subject.reference;
   if (!weights.empty()) {
     const std::vector<std::string> exclude = trains ? subject.restore_exclude : std::vector<std::string>{};
-    model.load_weights(weights, exclude, "these are the weights of another set-up");
+    load_weights(model, weights, exclude, "these are the weights of another set-up");
   }
   const nn::Step step = step_for(subject, options.part);
   CompileOptions compile = subject.compile;

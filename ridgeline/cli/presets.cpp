@@ -1,0 +1,168 @@
+#include "ridgeline/cli/presets.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/core/printable.h"
+
+namespace ridgeline::cli {
+namespace {
+
+// Flags that a preset cannot give: they are read before it.
+constexpr std::string_view kNotInPresets[] = {"preset", "run_config", "help"};
+constexpr std::size_t kDocuments = 3;
+
+class Reader {
+ public:
+  Reader(const std::string& where, const std::vector<std::string>& flags) : where_(where), flags_(flags) {}
+
+  Preset read(const std::string& yaml) {
+    std::vector<YAML::Node> documents;
+    try {
+      documents = YAML::LoadAll(yaml);
+    } catch (const YAML::Exception& error) {
+      refuse(error.mark, "is no YAML: " + error.msg);
+    }
+    if (documents.empty() || documents.size() > kDocuments)
+      refuse(YAML::Mark(), fmt::format("has {} documents; values, help and choices are meant", documents.size()));
+    Preset preset;
+    each(documents[0], [&](const std::string& key, const YAML::Node& key_node, const YAML::Node& value) {
+      check_flag(key, key_node);
+      for (std::string& text : texts(key, value)) preset.values.emplace_back(key, std::move(text));
+      keys_.push_back(key);
+    });
+    if (documents.size() > 1) {
+      each(documents[1], [&](const std::string& key, const YAML::Node& key_node, const YAML::Node& value) {
+        const std::string text = one(key, value);
+        if (key == "preset") {
+          preset.description = text;
+        } else {
+          check_key(key, key_node, "help");
+          preset.help[key] = text;
+        }
+      });
+    }
+    if (documents.size() > 2) {
+      each(documents[2], [&](const std::string& key, const YAML::Node& key_node, const YAML::Node& value) {
+        check_key(key, key_node, "choices");
+        preset.choices[key] = texts(key, value);
+      });
+    }
+    return preset;
+  }
+
+ private:
+  [[noreturn]] void refuse(const YAML::Mark& at, const std::string& what) const {
+    const std::string line = at.is_null() ? "" : fmt::format(":{}", at.line + 1);
+    throw Error(fmt::format("[preset] {}{}: {}", where_, line, what), ErrorKind::usage);
+  }
+
+  template <class Body>
+  void each(const YAML::Node& map, const Body& body) const {
+    if (!map.IsMap()) refuse(map.Mark(), "is no list of `flag: value`");
+    std::vector<std::string> seen;
+    for (const auto& entry : map) {
+      if (!entry.first.IsScalar()) refuse(entry.first.Mark(), "a key is no text");
+      const std::string key = entry.first.Scalar();
+      if (std::find(seen.begin(), seen.end(), key) != seen.end())
+        refuse(entry.first.Mark(), "'" + key + "' comes twice");
+      seen.push_back(key);
+      body(key, entry.first, entry.second);
+    }
+  }
+
+  void check_flag(const std::string& key, const YAML::Node& at) const {
+    const bool early = std::find(std::begin(kNotInPresets), std::end(kNotInPresets), key) != std::end(kNotInPresets);
+    if (early) refuse(at.Mark(), "'" + key + "' cannot stand in a preset");
+    if (std::find(flags_.begin(), flags_.end(), key) != flags_.end()) return;
+    refuse(at.Mark(), "unknown key '" + key + "'" + did_you_mean(key, flags_));
+  }
+  void check_key(const std::string& key, const YAML::Node& at, const char* what) const {
+    if (std::find(keys_.begin(), keys_.end(), key) != keys_.end()) return;
+    refuse(at.Mark(), fmt::format("{} of '{}', which has no value{}", what, key, did_you_mean(key, keys_)));
+  }
+
+  std::string one(const std::string& key, const YAML::Node& value) const {
+    if (!value.IsScalar()) refuse(value.Mark(), "'" + key + "' is no text, number or boolean");
+    return value.Scalar();
+  }
+  // A flag that may be given several times has a list.
+  std::vector<std::string> texts(const std::string& key, const YAML::Node& value) const {
+    if (!value.IsSequence()) return {one(key, value)};
+    std::vector<std::string> all;
+    for (const YAML::Node& item : value) all.push_back(one(key, item));
+    return all;
+  }
+
+  const std::string& where_;
+  const std::vector<std::string>& flags_;
+  std::vector<std::string> keys_;
+};
+
+// The value that the words give a flag last; empty: none of them does.
+std::string value_of(const std::vector<std::string>& words, const std::string& flag) {
+  std::string value;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].starts_with(flag + "=")) value = words[i].substr(flag.size() + 1);
+    if (words[i] == flag && i + 1 < words.size()) value = words[i + 1];
+  }
+  return value;
+}
+
+bool is_file(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
+std::string yaml_of(const std::string& name) {
+  if (is_file(name)) return read_file(name);
+  std::vector<std::string> names;
+  for (const BuiltinPreset& preset : builtin_presets()) {
+    if (preset.name == name) return std::string(preset.yaml);
+    names.emplace_back(preset.name);
+  }
+  throw Error(fmt::format("unknown preset '{}'{} (allowed: {}, or a file *.yaml)", name, did_you_mean(name, names),
+                          fmt::join(names, ", ")),
+              ErrorKind::usage);
+}
+
+}  // namespace
+
+Preset read_preset(const std::string& yaml, const std::string& where, const std::vector<std::string>& flags) {
+  Preset preset = Reader(where, flags).read(yaml);
+  for (const auto& [key, value] : preset.values) {
+    const auto choices = preset.choices.find(key);
+    if (choices == preset.choices.end()) continue;
+    if (std::find(choices->second.begin(), choices->second.end(), value) != choices->second.end()) continue;
+    throw Error(fmt::format("[preset] {}: {} is {}, none of its choices ({})", where, key, value,
+                            fmt::join(choices->second, ", ")),
+                ErrorKind::usage);
+  }
+  return preset;
+}
+
+std::vector<std::string> with_preset(const Command& app, const std::vector<std::string>& words) {
+  const std::string name = value_of(words, "--preset");
+  if (name.empty()) return words;
+  const Preset preset = read_preset(yaml_of(name), name, app.flag_names());
+  std::vector<std::string> all;
+  for (const auto& [key, value] : preset.values) all.push_back(fmt::format("--{}={}", key, value));
+  std::fprintf(stderr, "preset %s: %s\n", printable(name).c_str(),
+               printable(fmt::format("{}", fmt::join(all, " "))).c_str());
+  for (const auto& [key, choices] : preset.choices) {
+    const std::string value = value_of(words, "--" + key);
+    if (value.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) continue;
+    throw Error(
+        fmt::format("--{}={} does not go with --preset={} (allowed: {})", key, value, name, fmt::join(choices, ", ")),
+        ErrorKind::usage);
+  }
+  all.insert(all.end(), words.begin(), words.end());
+  return all;
+}
+
+}  // namespace ridgeline::cli
