@@ -36,7 +36,8 @@ void Model::declare(const nn::Step& step) {
     if (spec.init.zeros())
       session_.parameters().set_zeros(spec.name, {spec.dtype, spec.shape}, kind_of(spec));
     else
-      session_.parameters().set(spec.name, nn::initialize(spec, settings_.seed), kind_of(spec));
+      session_.parameters().write(spec.name, {spec.dtype, spec.shape}, kind_of(spec),
+                                  [&](Tensor& value) { nn::initialize(spec, settings_.seed, value); });
   }
 }
 
@@ -157,7 +158,7 @@ void Model::load(const SafetensorsFile& file) {
 }
 
 WeightMatch Model::load_weights(const std::string& path, std::span<const std::string> exclude,
-                                    std::string_view advice) {
+                                std::string_view advice) {
   const SafetensorsFile file(path);
   std::vector<nn::ParameterSpec> wanted;
   for (const nn::ParameterSpec& spec : parameters_) {
