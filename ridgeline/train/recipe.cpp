@@ -41,6 +41,8 @@ void check(const Recipe& r) {
   require(r.num_workers >= 0, "num_workers", r.num_workers, "0 (automatic) or more");
   require(r.intra_op_parallelism_threads >= 0, "intra_op_parallelism_threads", r.intra_op_parallelism_threads,
           "0 (automatic) or more");
+  require(r.inter_op_parallelism_threads >= 0, "inter_op_parallelism_threads", r.inter_op_parallelism_threads,
+          "0 or more");
   require(r.memory_limit >= 0, "memory_limit", r.memory_limit, "0 (none) or more");
   require(r.min_area > 0 && r.min_area <= 1, "min_area", r.min_area, "(0, 1]");
   require(r.bad_samples.budget >= 0, "bad_sample_budget", r.bad_samples.budget, "0 or more");
