@@ -1,11 +1,12 @@
 # A front for CMake: every target does the set-up that it needs. `make help` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build train test bench check format asan tsan clean
+.PHONY: help setup build own train test bench check format asan tsan clean
 
 help:
 	@echo "make train    set up, build, draw the shapes data set, train AlexNet on it and evaluate"
 	@echo "make test     set up, build, run every test"
 	@echo "make build    set up and build the program: build/ridgeline"
+	@echo "make own      set up and build without oneDNN, our kernels alone: build-own/ridgeline"
 	@echo "make bench    time the compiled training step against this machine's limit"
 	@echo "make check    clang-format and clang-tidy (pinned, in .venv); make format rewrites the files"
 	@echo "make asan     the tests again under the address and undefined-behaviour sanitizers"
@@ -17,6 +18,10 @@ setup:
 
 build: setup
 	@scripts/build.sh release ridgeline
+
+own:
+	@scripts/setup.sh --no-onednn
+	@scripts/build.sh own ridgeline
 
 train:
 	@STEP="[1/4] " scripts/setup.sh
@@ -44,4 +49,4 @@ format:
 	@scripts/check.sh --fix
 
 clean:
-	rm -rf build build-debug build-asan build-tsan
+	rm -rf build build-own build-debug build-asan build-tsan

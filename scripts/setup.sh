@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
 # Installs what is missing and says what it does; does nothing when all is present.
 #
-#   scripts/setup.sh            what the build needs: Debian packages, oneDNN in .deps/
-#   scripts/setup.sh --tests    and numpy and Pillow in .venv/, which some tests use as oracles
-#   scripts/setup.sh --check    and clang-format and clang-tidy in .venv/
+#   scripts/setup.sh              what the build needs: Debian packages, oneDNN in .deps/
+#   scripts/setup.sh --no-onednn  the same without oneDNN: for builds with our kernels alone (RIDGELINE_ONEDNN=OFF)
+#   scripts/setup.sh --tests      and numpy and Pillow in .venv/, which some tests use as oracles
+#   scripts/setup.sh --check      and clang-format and clang-tidy in .venv/
 #
 # Debian's packages are taken as the release ships them. What comes from PyPI is pinned and checked by hash.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
 
-tests=0 check=0
+tests=0 check=0 with_onednn=1
 for argument in "$@"; do
   case $argument in
     --tests) tests=1 ;;
     --check) check=1 ;;
-    *) die "scripts/setup.sh: unknown flag $argument (allowed: --tests, --check)" ;;
+    --no-onednn) with_onednn=0 ;;
+    *) die "scripts/setup.sh: unknown flag $argument (allowed: --tests, --check, --no-onednn)" ;;
   esac
 done
 
@@ -116,7 +118,7 @@ install_into_venv() {
 }
 
 install_packages
-install_onednn
+if ((with_onednn)); then install_onednn; fi
 if ((tests)); then install_into_venv tests; fi
 if ((check)); then install_into_venv check; fi
 if ((${#did[@]})); then

@@ -61,6 +61,8 @@ int bench_command(const Words& words) {
   step.option("--steps", steps, "timed steps; the median is printed");
   step.option("--intra_op_parallelism_threads", recipe.intra_op_parallelism_threads,
               "compute threads; 0: one per core");
+  step.option("--inter_op_parallelism_threads", recipe.inter_op_parallelism_threads,
+              "launches side by side, which divide the compute threads; 0: one after the other");
   step.option("--log", recipe.log, "diagnostics by commas: dispatch, placement, memory, passes");
   add_device_flags(step, recipe, "Options");
   add_promise_flags(step, recipe, "Options");

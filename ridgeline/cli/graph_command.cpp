@@ -27,6 +27,8 @@ void add_graph_run_flags(Command& app, GraphRunFlags& f) {
               "run ops that the device has no kernel for on the CPU instead of refusing them");
   app.boolean("--log_device_placement", f.log_device_placement, "name each op that is moved, and why");
   app.option("--intra_op_parallelism_threads", f.session.compute_threads, "compute threads; 0: one per core");
+  app.option("--inter_op_parallelism_threads", f.session.parallel_launches,
+             "launches side by side, which divide the compute threads; 0: one after the other");
   app.option("--dump_ir", f.compile.dump_directory, "write the graph after every compiler pass into this directory");
   app.option("--log", f.session.log, "diagnostics by commas: dispatch, placement, memory, passes");
 }

@@ -120,6 +120,9 @@ void add_execution_flags(Command& app, RecipeFlags& f) {
   const char* group = "Execution";
   app.option("--intra_op_parallelism_threads", r.intra_op_parallelism_threads, "compute threads; 0: one per core")
       .group(group);
+  app.option("--inter_op_parallelism_threads", r.inter_op_parallelism_threads,
+             "launches of a step side by side, which divide the compute threads; 0: one after the other")
+      .group(group);
   add_device_flags(app, r, group);
   add_precision_flags(app, r.precision, group);
   app.option("--amp_level", r.precision.amp_level, "in the place of a precision mode: O0, O1, O2, O3 or auto")

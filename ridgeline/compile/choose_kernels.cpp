@@ -39,7 +39,7 @@ Choice choose_kernel(const Graph& graph, const Node& node, const ValueLayouts& l
 }
 
 std::vector<Choice> choose_kernels(const Graph& graph, ValueLayouts& layouts, const Placement& placement, Log& log,
-                                   std::vector<Choice> choices) {
+                                   std::vector<Choice> choices, const OpTeams& teams) {
   choices.resize(graph.nodes.size());
   // Values that lie in the program's own memory as plain rows: a view of one needs no launch.
   std::vector<bool> plain_rows(graph.values.size(), false);
@@ -53,6 +53,7 @@ std::vector<Choice> choose_kernels(const Graph& graph, ValueLayouts& layouts, co
     }
     const auto blocked = [&](ValueId id) { return layouts.made_blocked(id); };
     if (!choice.kernel || std::any_of(node.inputs.begin(), node.inputs.end(), blocked)) {
+      const ComputeScope team(teams.of(n));
       choice = choose_kernel(graph, node, layouts, *placement.devices[n], log);
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {

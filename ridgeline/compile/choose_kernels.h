@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ridgeline/compile/place.h"
+#include "ridgeline/compile/side_by_side.h"
 #include "ridgeline/compile/value_layouts.h"
 
 namespace ridgeline {
@@ -32,7 +33,7 @@ Choice choose_kernel(const Graph& graph, const Node& node, const ValueLayouts& l
 // One for each op of the graph. `choices` holds those that are made already (others are empty); one is made anew where
 // an operand turns out to lie otherwise than in plain rows. Writes into `layouts` what each activation's kernel makes.
 std::vector<Choice> choose_kernels(const Graph& graph, ValueLayouts& layouts, const Placement& placement, Log& log,
-                                   std::vector<Choice> choices);
+                                   std::vector<Choice> choices, const OpTeams& teams = {});
 
 // The ops of `fused` that fell to the reference although their device has other kernels for them: their parts alone may
 // do better.

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ridgeline/compile/check_memory.h"
+#include "ridgeline/compile/lanes.h"
 #include "ridgeline/compile/lower.h"
 #include "ridgeline/compile/phase.h"
 #include "ridgeline/compile/plan_memory.h"
@@ -99,7 +100,8 @@ std::optional<Plan> try_plan(const Graph& graph, Session& session, const Compile
   if (!options.fusion) {
     for (const std::string& name : fusion_passes()) disabled.push_back(name);
   }
-  const Target target{session.device(), session.cpu(), options.soft_placement, session.log()};
+  const Target target{session.device(), session.cpu(), options.soft_placement, session.log(),
+                      session.parallel_launches()};
   watch("input", graph);
   context.fused.clear();
   context.warnings.clear();
@@ -152,6 +154,7 @@ std::unique_ptr<Program> compile(const Graph& graph, Session& session, const Com
       const Phase phase(session, "plan memory");
       return plan_memory(plan, options.reuse_memory);
     }();
+    assign_lanes(plan, session.parallel_launches());
     const std::size_t limit = options.memory_limit;
     if (limit == 0 || memory.total() <= limit) {
       for (const std::string& line : plan.warnings) session.log().warning(line);

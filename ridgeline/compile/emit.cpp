@@ -14,9 +14,11 @@ namespace {
 
 class Emitter {
  public:
-  Emitter(Graph graph, std::vector<Choice> choices, const Target& target, const ParameterStore& store)
-      : target_(target), store_(store), choices_(std::move(choices)) {
+  Emitter(Graph graph, std::vector<Choice> choices, const OpTeams& teams, const Target& target,
+          const ParameterStore& store)
+      : target_(target), store_(store), choices_(std::move(choices)), teams_(teams) {
     plan_.graph = std::move(graph);
+    plan_.lane_team = teams.lane;
     plan_.buffer_of_value.assign(plan_.graph.values.size(), -1);
     casts_ = derived_casts(plan_.graph);
     ConstantValues constants = constant_values(plan_.graph);
@@ -31,7 +33,10 @@ class Emitter {
     set_arguments_aside();
     for (std::size_t i = 0; i < plan_.graph.nodes.size(); ++i) {
       node_ = static_cast<int>(i);
+      const ComputeScope team(teams_.of(i));  // of conversions, too
+      const std::size_t first = plan_.launches.size();
       emit_node(plan_.graph.nodes[i], choices_[i]);
+      for (std::size_t l = first; l < plan_.launches.size(); ++l) plan_.launches[l].beside = teams_.is_beside(i);
     }
     node_ = -1;
     in_constant_ = false;
@@ -368,6 +373,7 @@ class Emitter {
   const Target& target_;
   const ParameterStore& store_;
   std::vector<Choice> choices_;
+  const OpTeams& teams_;
   Plan plan_;
   std::map<ValueId, std::vector<int>> copies_;
   std::map<ValueId, ValueId> casts_;  // of parameters, by result
@@ -382,8 +388,9 @@ class Emitter {
 
 }  // namespace
 
-Plan emit(Graph graph, std::vector<Choice> choices, const Target& target, const ParameterStore& store) {
-  return Emitter(std::move(graph), std::move(choices), target, store).run();
+Plan emit(Graph graph, std::vector<Choice> choices, const OpTeams& teams, const Target& target,
+          const ParameterStore& store) {
+  return Emitter(std::move(graph), std::move(choices), teams, target, store).run();
 }
 
 }  // namespace ridgeline

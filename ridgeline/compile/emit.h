@@ -6,10 +6,12 @@
 
 #include "ridgeline/compile/choose_kernels.h"
 #include "ridgeline/compile/plan.h"
+#include "ridgeline/compile/side_by_side.h"
 
 namespace ridgeline {
 
-// `choices`: one an op. Offsets are not planned yet.
-Plan emit(Graph graph, std::vector<Choice> choices, const Target& target, const ParameterStore& store);
+// `choices`: one an op, whose kernels are made for `teams`. Offsets are not planned yet.
+Plan emit(Graph graph, std::vector<Choice> choices, const OpTeams& teams, const Target& target,
+          const ParameterStore& store);
 
 }  // namespace ridgeline

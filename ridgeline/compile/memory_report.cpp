@@ -26,7 +26,8 @@ std::string MemoryReport::to_text() const {
   return "parameters " + megabytes(parameters) + ", states " + megabytes(states) +
          (derived > 0 ? ", derived forms " + megabytes(derived) : "") + ", inputs " + megabytes(inputs) +
          ", intermediate values " + megabytes(activations) + " (gradients " + megabytes(gradients) + ") in " +
-         megabytes(activations_peak) + " of memory (workspace " + megabytes(scratch) + " included)";
+         megabytes(activations_peak) + " of memory (workspace " + megabytes(scratch) + " included" +
+         (side_by_side > 0 ? ", and " + megabytes(side_by_side) + " for launches side by side" : "") + ")";
 }
 
 }  // namespace ridgeline

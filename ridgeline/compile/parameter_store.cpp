@@ -83,6 +83,27 @@ void ParameterStore::set(const std::string& name, const Tensor& value, ValueKind
   }
 }
 
+void ParameterStore::write(const std::string& name, const ValueType& type, ValueKind kind,
+                           FunctionRef<void(Tensor&)> write) {
+  Entry& entry = declare(name, type, kind);
+  const auto fill = [&](DeviceMemory& memory) {
+    Tensor value = Tensor::view(memory.address(), type.dtype, type.shape);
+    write(value);
+    return value;
+  };
+  if (!device_.host_memory()) {
+    Tensor value(type.dtype, type.shape);
+    write(value);
+    set(name, value, kind);
+  } else if (entry.home.plain()) {
+    fill(*entry.memory);
+    written(entry);
+  } else {  // on large pages, which the device's memory has
+    const std::unique_ptr<DeviceMemory> rows = device_.allocate(type.bytes());
+    set(name, fill(*rows), kind);
+  }
+}
+
 void ParameterStore::set_zeros(const std::string& name, const ValueType& type, ValueKind kind) {
   Entry& entry = declare(name, type, kind);
   if (entry.zero) return;

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/core/function_ref.h"
 #include "ridgeline/core/tensor.h"
 #include "ridgeline/device/device.h"
 
@@ -49,6 +50,9 @@ class ParameterStore {
   bool contains(const std::string& name) const { return entries_.contains(name); }
   // Writes the logical value; the entry is made if missing. Shape or type that differ are an Error that names both.
   void set(const std::string& name, const Tensor& value, ValueKind kind = ValueKind::param);
+  // The same with a value that `write` gives: it gets plain rows of undefined contents and writes all of them. They are
+  // the store's own memory where the value lies in plain rows of the host, so nothing is copied then.
+  void write(const std::string& name, const ValueType& type, ValueKind kind, FunctionRef<void(Tensor&)> write);
   // The same with zeros for a value.
   void set_zeros(const std::string& name, const ValueType& type, ValueKind kind = ValueKind::param);
   // Writes the zeros that are not in memory yet. Programs call it before they run.

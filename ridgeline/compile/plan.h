@@ -50,6 +50,14 @@ struct Launch {
   bool constant = false;          // made of stored values alone: left out while those are the same
   int derives = -1;               // the derived buffer that it helps to make: left out while that is up to date
   std::vector<int> writes_forms;  // of its outputs: derived buffers that it leaves as of the parameter's next version
+  bool beside = false;            // of an op that runs beside others (side_by_side.h)
+  std::vector<int> waits_for;     // launches in other lanes of its section
+};
+
+// Launches first to last - 1, which run side by side: by lane, each in order (lanes.h).
+struct Section {
+  int first, last;
+  std::vector<std::vector<int>> lanes;
 };
 
 struct Plan {
@@ -60,6 +68,8 @@ struct Plan {
   std::vector<int> buffer_of_return;     // of the graph: arena memory in plain rows
   std::vector<std::size_t> arena_bytes;  // a device each, in the order of `devices`
   std::vector<Device*> devices;
+  std::vector<Section> sections;              // in order
+  int lane_team = 1;                          // threads of a lane's team
   std::vector<std::string> constant_sources;  // stored values of which constant launches are made
   std::vector<std::string> warnings;          // what makes the program slow: a line each
 };

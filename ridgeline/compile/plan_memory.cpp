@@ -61,6 +61,17 @@ void reuse_operands(Plan& plan) {
   }
 }
 
+// How far one lane may get ahead of another, in launches, before it waits for memory that the other still reads.
+constexpr int kAhead = 16;
+
+void keep_in_sections(Plan& plan) {
+  for (const Section& section : plan.sections) {
+    for (Buffer& b : plan.buffers) {
+      if (b.last >= section.first && b.last < section.last) b.last = std::min(section.last - 1, b.last + kAhead);
+    }
+  }
+}
+
 // Best fit for one device: the smallest gap between neighbours in time and space that is large enough.
 std::size_t place(std::vector<Buffer*>& buffers, bool reuse) {
   std::sort(buffers.begin(), buffers.end(), [](const Buffer* a, const Buffer* b) {
@@ -89,6 +100,19 @@ std::size_t place(std::vector<Buffer*>& buffers, bool reuse) {
     placed.push_back(b);
   }
   return total;
+}
+
+// The sum over all devices.
+std::size_t place_all(Plan& plan, bool reuse) {
+  plan.arena_bytes.clear();
+  for (Device* device : plan.devices) {
+    std::vector<Buffer*> mine;
+    for (Buffer& b : plan.buffers) {
+      if (b.home == BufferHome::arena && b.device == device && b.first >= 0) mine.push_back(&b);
+    }
+    plan.arena_bytes.push_back(place(mine, reuse));
+  }
+  return std::accumulate(plan.arena_bytes.begin(), plan.arena_bytes.end(), std::size_t{0});
 }
 
 }  // namespace
@@ -121,13 +145,12 @@ MemoryReport plan_memory(Plan& plan, bool reuse) {
     if (info.kind == ValueKind::state) report.states += b.bytes;
   }
   if (reuse) reuse_operands(plan);
-  for (Device* device : plan.devices) {
-    std::vector<Buffer*> mine;
-    for (Buffer& b : plan.buffers) {
-      if (b.home == BufferHome::arena && b.device == device && b.first >= 0) mine.push_back(&b);
-    }
-    plan.arena_bytes.push_back(place(mine, reuse));
-    report.activations_peak += plan.arena_bytes.back();
+  report.activations_peak = place_all(plan, reuse);
+  if (reuse && !plan.sections.empty()) {
+    const std::size_t in_order = report.activations_peak;
+    keep_in_sections(plan);
+    report.activations_peak = place_all(plan, reuse);
+    report.side_by_side = report.activations_peak - std::min(in_order, report.activations_peak);
   }
   return report;
 }

@@ -1,5 +1,7 @@
 #include "ridgeline/compile/plan_text.h"
 
+#include <algorithm>
+
 namespace ridgeline {
 namespace {
 
@@ -40,6 +42,22 @@ std::string describe(const Plan& plan, const Launch& launch) {
   return launch.writes_forms.empty() ? text : text + ", forms " + list(launch.writes_forms);
 }
 
+// "lane 1, 7 behind 3, 5: " in a section of several lanes; launches are counted from 0.
+std::string lane_text(const Plan& plan, int index) {
+  for (const Section& section : plan.sections) {
+    for (std::size_t lane = 0; lane < section.lanes.size(); ++lane) {
+      const std::vector<int>& launches = section.lanes[lane];
+      if (std::find(launches.begin(), launches.end(), index) == launches.end()) continue;
+      std::string text = "lane " + std::to_string(lane) + ", " + std::to_string(index);
+      const std::vector<int>& waits_for = plan.launches[static_cast<std::size_t>(index)].waits_for;
+      for (std::size_t i = 0; i < waits_for.size(); ++i)
+        text += (i == 0 ? " behind " : ", ") + std::to_string(waits_for[i]);
+      return text + ": ";
+    }
+  }
+  return "";
+}
+
 std::vector<bool> used_buffers(const Plan& plan) {
   std::vector<bool> used(plan.buffers.size(), false);
   const auto use = [&](int b) { used[static_cast<std::size_t>(b)] = true; };
@@ -61,7 +79,9 @@ std::string to_text(const Plan& plan) {
     if (!used[i]) continue;  // its value is written elsewhere
     text += "  " + buffer_name(static_cast<int>(i)) + " = " + describe(plan.buffers[i]) + "\n";
   }
-  for (const Launch& launch : plan.launches) text += "  " + describe(plan, launch) + "\n";
+  for (std::size_t i = 0; i < plan.launches.size(); ++i) {
+    text += "  " + lane_text(plan, static_cast<int>(i)) + describe(plan, plan.launches[i]) + "\n";
+  }
   for (std::size_t i = 0; i < plan.buffer_of_return.size(); ++i) {
     text += "  return " + buffer_name(plan.buffer_of_return[i]) + " \"" + plan.graph.returns[i].name + "\"\n";
   }

@@ -11,6 +11,10 @@
 //     dense "dense_1" on simulated: b2, b0 -> b3
 //     derive b4: convert on cpu: b0 -> b4
 //     return b3 "y"
+//
+// Where launches run side by side each begins with its lane, its number and those that it waits for:
+//
+//     lane 1, 4 behind 2: dense on cpu: b2, b0 -> b3
 #pragma once
 
 #include <string>

@@ -1,10 +1,14 @@
 #include "ridgeline/compile/program.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <exception>
+#include <mutex>
 
 #include "ridgeline/compile/check_memory.h"
+#include "ridgeline/compile/lanes.h"
 #include "ridgeline/core/threads.h"
 
 namespace ridgeline {
@@ -41,6 +45,9 @@ struct Program::State {
   bool constants_stale = true;     // made in this run
   std::vector<std::int64_t> runs;  // by launch
   std::vector<bool> ran;           // by launch: in the last run
+  // Of launches side by side: the last section's run, and by launch the one that has done it.
+  std::uint32_t round = 0;
+  std::vector<std::atomic<std::uint32_t>> done;
 
   // What a run leaves, however it ends: the values that it may have written are new ones, and forms count as made only
   // by a run that came to its end.
@@ -97,6 +104,7 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
   state_->milliseconds.resize(count, 0.0);
   state_->runs.resize(count, 0);
   state_->ran.resize(count, false);
+  state_->done = std::vector<std::atomic<std::uint32_t>>(plan_.sections.empty() ? 0 : count);
   // All addresses but those of inputs are known for good: compilation has fixed where parameters lie.
   for (std::size_t i = 0; i < count; ++i) {
     const Launch& launch = plan_.launches[i];
@@ -159,57 +167,124 @@ bool Program::run() {
   if (!state_->bound) check_bound();
   const ComputeScope team(session_.compute_threads());
   session_.parameters().fill_zeros();
-  for (auto& [buffer, form] : state_->forms) form.stale = form.form->version != form.entry->version;
-  state_->constants_stale =
-      !state_->constants_made || std::any_of(state_->constant_sources.begin(), state_->constant_sources.end(),
-                                             [](const auto& s) { return s.version != s.entry->version; });
+  find_work();
   State::Ending ending{*state_};
-  for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
+  auto section = plan_.sections.begin();
+  for (std::size_t i = 0; i < plan_.launches.size();) {
     if (session_.stop_flag().load(std::memory_order_relaxed)) return false;
-    const Launch& launch = plan_.launches[i];
-    const State::Form* form = state_->form_of_launch[i];
-    state_->ran[i] = !(form ? !form->stale : launch.constant && !state_->constants_stale);
-    if (!state_->ran[i]) {
-      state_->milliseconds[i] = 0;
-      continue;
-    }
-    ++state_->runs[i];
-    const auto begin = std::chrono::steady_clock::now();
-    void* const* inputs = state_->input_addresses[i].data();
-    void* const* outputs = state_->output_addresses[i].data();
-    Stream& stream = launch.device->stream();
-    if (launch.kind == LaunchKind::kernel) {
-      stream.run(*launch.kernel, {inputs, outputs, state_->scratch_addresses[i]});
+    if (section != plan_.sections.end() && static_cast<std::size_t>(section->first) == i) {
+      if (!run_side_by_side(*section)) return false;
+      i = static_cast<std::size_t>(section->last);
+      ++section;
     } else {
-      const Buffer& from = plan_.buffers[static_cast<std::size_t>(launch.inputs[0])];
-      const Buffer& to = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])];
-      if (from.device->host_memory()) {
-        to.device->stream().copy_from_host(outputs[0], inputs[0], from.bytes);
-      } else if (to.device->host_memory()) {
-        from.device->stream().copy_to_host(outputs[0], inputs[0], from.bytes);
-        from.device->stream().synchronize();  // the host's launches run at once
-      } else {
-        std::vector<std::byte> host(from.bytes);  // within one device without host memory
-        from.device->stream().copy_to_host(host.data(), inputs[0], from.bytes);
-        from.device->stream().synchronize();
-        to.device->stream().copy_from_host(outputs[0], host.data(), from.bytes);
-        to.device->stream().synchronize();
-      }
-    }
-    if (profiling_ || session_.trace()) {
-      stream.synchronize();
-      const auto end = std::chrono::steady_clock::now();
-      state_->milliseconds[i] = std::chrono::duration<double, std::milli>(end - begin).count();
-      if (Trace* trace = session_.trace()) {
-        const std::string& name =
-            launch.node >= 0 ? plan_.graph.nodes[static_cast<std::size_t>(launch.node)].name : "update";
-        trace->record("launch", name, begin, end);
-      }
+      run_launch(i++);
     }
   }
   for (Device* device : plan_.devices) device->stream().synchronize();
   ending.complete = true;
   return true;
+}
+
+// Which forms and constants are stale, and so which launches this run leaves out.
+void Program::find_work() {
+  for (auto& [buffer, form] : state_->forms) form.stale = form.form->version != form.entry->version;
+  state_->constants_stale =
+      !state_->constants_made || std::any_of(state_->constant_sources.begin(), state_->constant_sources.end(),
+                                             [](const auto& s) { return s.version != s.entry->version; });
+  for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
+    const State::Form* form = state_->form_of_launch[i];
+    state_->ran[i] = !(form ? !form->stale : plan_.launches[i].constant && !state_->constants_stale);
+  }
+}
+
+void Program::run_launch(std::size_t i) {
+  if (!state_->ran[i]) {
+    state_->milliseconds[i] = 0;
+    return;
+  }
+  const Launch& launch = plan_.launches[i];
+  ++state_->runs[i];
+  const auto begin = std::chrono::steady_clock::now();
+  void* const* inputs = state_->input_addresses[i].data();
+  void* const* outputs = state_->output_addresses[i].data();
+  Stream& stream = launch.device->stream();
+  if (launch.kind == LaunchKind::kernel)
+    stream.run(*launch.kernel, {inputs, outputs, state_->scratch_addresses[i]});
+  else
+    copy(launch, inputs[0], outputs[0]);
+  if (!profiling_ && !session_.trace()) return;
+  stream.synchronize();
+  const auto end = std::chrono::steady_clock::now();
+  state_->milliseconds[i] = std::chrono::duration<double, std::milli>(end - begin).count();
+  if (Trace* trace = session_.trace()) {
+    const std::string& name =
+        launch.node >= 0 ? plan_.graph.nodes[static_cast<std::size_t>(launch.node)].name : "update";
+    trace->record("launch", name, begin, end);
+  }
+}
+
+void Program::copy(const Launch& launch, void* from_address, void* to_address) {
+  const Buffer& from = plan_.buffers[static_cast<std::size_t>(launch.inputs[0])];
+  const Buffer& to = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])];
+  if (from.device->host_memory()) {
+    to.device->stream().copy_from_host(to_address, from_address, from.bytes);
+  } else if (to.device->host_memory()) {
+    from.device->stream().copy_to_host(to_address, from_address, from.bytes);
+    from.device->stream().synchronize();  // the host's launches run at once
+  } else {
+    std::vector<std::byte> host(from.bytes);  // within one device without host memory
+    from.device->stream().copy_to_host(host.data(), from_address, from.bytes);
+    from.device->stream().synchronize();
+    to.device->stream().copy_from_host(to_address, host.data(), from.bytes);
+    to.device->stream().synchronize();
+  }
+}
+
+// Each lane runs its launches in order and waits where the plan says so. Who waits waits for a launch that comes before
+// in the plan's order, so somebody can always go on. After an error or a stop nothing is run any more, and all that
+// others wait for counts as done.
+bool Program::run_side_by_side(const Section& section) {
+  const std::uint32_t round = ++state_->round;
+  std::atomic<bool> over{false};
+  std::mutex mutex;
+  std::exception_ptr error;
+  const auto run_lane = [&](int lane) {
+    for (const int index : section.lanes[static_cast<std::size_t>(lane)]) {
+      const auto i = static_cast<std::size_t>(index);
+      for (const int other : plan_.launches[i].waits_for) {
+        std::atomic<std::uint32_t>& done = state_->done[static_cast<std::size_t>(other)];
+        for (std::uint32_t seen = done.load(std::memory_order_acquire); seen != round;
+             seen = done.load(std::memory_order_acquire)) {
+          done.wait(seen, std::memory_order_acquire);
+        }
+      }
+      if (session_.stop_flag().load(std::memory_order_relaxed)) over.store(true, std::memory_order_relaxed);
+      if (!over.load(std::memory_order_relaxed)) {
+        try {
+          run_launch(i);
+        } catch (...) {
+          const std::lock_guard lock(mutex);
+          if (!error) error = std::current_exception();
+          over.store(true, std::memory_order_relaxed);
+        }
+      }
+      state_->done[i].store(round, std::memory_order_release);
+      state_->done[i].notify_all();
+    }
+  };
+  session_.lanes().run(static_cast<int>(section.lanes.size()), [&](int lane) {
+    try {
+      const ComputeScope team(plan_.lane_team);
+      run_lane(lane);
+    } catch (...) {  // OpenMP has no team for this lane
+      const std::lock_guard lock(mutex);
+      if (!error) error = std::current_exception();
+      over.store(true, std::memory_order_relaxed);
+      run_lane(lane);
+    }
+  });
+  if (error) std::rethrow_exception(error);
+  return !over;
 }
 
 std::int64_t Program::run_loop(std::int64_t steps, FunctionRef<bool()> feed) {
@@ -252,14 +327,17 @@ std::vector<LaunchReport> Program::launches() const {
       report.node = node.name;
       report.op = node.op;
       if (!node.where.empty()) report.where = node.where.front().to_string();
-      if (launch.kind == LaunchKind::kernel && !launch.converts) report.cost = cost_of(plan_.graph, node);
+    } else {
+      report.node = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])].name;
     }
     report.kernel = launch.kind == LaunchKind::kernel ? launch.kernel->name : "copy";
-    if (launch.kind == LaunchKind::copy || launch.converts) {
-      report.cost.bytes = 2.0 * static_cast<double>(plan_.buffers[static_cast<std::size_t>(launch.inputs[0])].bytes);
-      if (report.node.empty()) report.node = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])].name;
-    }
+    report.cost = cost_of(plan_, launch);
     reports.push_back(std::move(report));
+  }
+  for (const Section& section : plan_.sections) {
+    for (std::size_t lane = 0; lane < section.lanes.size(); ++lane) {
+      for (const int i : section.lanes[lane]) reports[static_cast<std::size_t>(i)].lane = static_cast<int>(lane);
+    }
   }
   return reports;
 }

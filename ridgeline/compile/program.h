@@ -28,6 +28,7 @@ struct LaunchReport {
   bool ran = false;
   std::int64_t runs = 0;
   Cost cost;
+  int lane = -1;            // where launches run side by side
   double milliseconds = 0;  // of the last profiled run
 };
 
@@ -68,6 +69,10 @@ class Program {
   void* address(int buffer) const;
   bool is_input(int buffer) const;
   void check_bound();
+  void find_work();
+  void run_launch(std::size_t index);
+  void copy(const Launch& launch, void* from, void* to);
+  bool run_side_by_side(const Section& section);
 
   Session& session_;
   Plan plan_;

@@ -1,5 +1,6 @@
 #include "ridgeline/compile/session.h"
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/cpu_device.h"
 
@@ -16,6 +17,23 @@ Session::Session(const SessionOptions& options) : compute_threads_(usable_thread
     other_ = named.make({.promise = options.promise, .simulated = options.simulated});
   device_ = other_ ? other_.get() : cpu_.get();
   parameters_ = std::make_unique<ParameterStore>(*device_);
+  if (options.parallel_launches > 1) start_lanes(options.parallel_launches);
+}
+
+void Session::start_lanes(int lanes) {
+  // Each is a thread; more than a few never have work.
+  constexpr int kMost = 64;
+  if (lanes > kMost) {
+    throw Error(
+        std::to_string(lanes) + " launches side by side are wanted; at most " + std::to_string(kMost) + " can be",
+        ErrorKind::usage);
+  }
+  if (!device_->side_by_side()) {
+    throw Error(std::to_string(lanes) + " launches side by side are wanted, and device " +
+                    std::string(device_->name()) + " runs one after the other",
+                ErrorKind::usage);
+  }
+  lanes_ = std::make_unique<LaneThreads>(lanes);
 }
 
 Session::~Session() {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "ridgeline/compile/parameter_store.h"
+#include "ridgeline/core/lane_threads.h"
 #include "ridgeline/core/log.h"
 #include "ridgeline/core/trace.h"
 #include "ridgeline/device/devices.h"
@@ -17,7 +18,11 @@
 namespace ridgeline {
 
 struct SessionOptions {
-  int compute_threads = 0;     // 0: the cores that the process may use; never more than OpenMP has to give
+  int compute_threads = 0;  // 0: the cores that the process may use; never more than OpenMP has to give
+  // Launches that depend on nothing of each other run side by side in so many lanes, which divide the compute threads
+  // among them, where that promises to be as fast (side_by_side.h); 0, 1: one after the other. More than 1 needs a
+  // device that can (an Error).
+  int parallel_launches = 0;
   std::string device = "cpu";  // by name, see device/devices.h
   KernelPromise promise;       // what kernels must promise: reproducibility, accuracy
   SimulatedDeviceOptions simulated;
@@ -42,11 +47,17 @@ class Session {
   // The size of its team, whatever other sessions have. Programs are compiled for it and run by it, each time in a
   // ComputeScope: outside of them nothing of the caller's OpenMP is changed.
   int compute_threads() const { return compute_threads_; }
+  int parallel_launches() const { return lanes_ ? lanes_->lanes() : 1; }
+  // Of more than one lane. Programs run on them.
+  LaneThreads& lanes() { return *lanes_; }
   // Programs look at it between launches.
   std::atomic<bool>& stop_flag() { return stop_; }
 
  private:
+  void start_lanes(int lanes);
+
   int compute_threads_;
+  std::unique_ptr<LaneThreads> lanes_;  // null: one
   Log log_;
   std::unique_ptr<Trace> trace_;
   std::atomic<bool> stop_{false};

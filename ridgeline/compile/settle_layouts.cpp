@@ -37,7 +37,7 @@ bool settle(const Node& node, const Choice& choice, ValueLayouts& layouts) {
 }  // namespace
 
 std::vector<Choice> settle_stored(const Graph& graph, ValueLayouts& layouts, const Placement& placement, Log& log,
-                                  ParameterStore& store) {
+                                  ParameterStore& store, const OpTeams& teams) {
   LayoutGroups& groups = layouts.groups();
   for (ValueId id : graph.arguments) {
     const ValueInfo& info = graph.value(id);
@@ -56,6 +56,7 @@ std::vector<Choice> settle_stored(const Graph& graph, ValueLayouts& layouts, con
         std::none_of(node.outputs.begin(), node.outputs.end(), open)) {
       continue;
     }
+    const ComputeScope team(teams.of(n));
     Choice choice = choose_kernel(graph, node, layouts, *placement.devices[n], log);
     if (settle(node, choice, layouts)) choices[n] = std::move(choice);
   }

@@ -12,7 +12,7 @@ namespace ridgeline {
 // Declares the graph's parameters and states in the store and settles their groups. Returns the kernels that were
 // chosen on the way, by op; empty ones elsewhere. Nothing in the store moves yet.
 std::vector<Choice> settle_stored(const Graph& graph, ValueLayouts& layouts, const Placement& placement, Log& log,
-                                  ParameterStore& store);
+                                  ParameterStore& store, const OpTeams& teams = {});
 
 // Takes back the layout of each activation that some reader wants otherwise: it is made in plain rows, and the choices
 // of the ops around it are dropped. False when there was none, and all choices stand.

@@ -13,6 +13,7 @@ struct Target {
   Device& cpu;     // the host's: inputs arrive there, and what `device` cannot do may run there
   bool soft_placement = true;
   Log& log;
+  int lanes = 1;  // launches that may run side by side
 };
 
 }  // namespace ridgeline

@@ -46,6 +46,8 @@ class Device {
   virtual bool host_memory() const = 0;
   virtual std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) = 0;
   virtual Stream& stream() = 0;
+  // True where several threads may give launches to stream(), which runs each at once.
+  virtual bool side_by_side() const { return false; }
   // The kernel entries for an op, in the order in which compilation tries them. Empty: the op has no kernel here.
   virtual std::vector<KernelEntry> kernels(std::string_view op) const = 0;
   // What the kernels of programs for it must promise.

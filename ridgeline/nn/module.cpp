@@ -41,12 +41,16 @@ void fill_normal(PhiloxKey key, double deviation, std::uint64_t first_block, std
 }  // namespace
 
 Tensor initialize(const ParameterSpec& spec, std::uint64_t seed) {
-  if (spec.init.zeros()) return Tensor::zeros(spec.dtype, spec.shape);
   Tensor tensor(spec.dtype, spec.shape);
+  initialize(spec, seed, tensor);
+  return tensor;
+}
+
+void initialize(const ParameterSpec& spec, std::uint64_t seed, Tensor& tensor) {
   const std::int64_t elements = tensor.elements();
   if (spec.init.rule == Init::Rule::constant) {
     for (std::int64_t i = 0; i < elements; ++i) tensor.set(i, spec.init.amount);
-    return tensor;
+    return;
   }
   RIDGELINE_CHECK(spec.dtype == DType::f32, "random values are drawn for f32 parameters only");
   const PhiloxKey key = philox_key(seed, "init/" + spec.name);
@@ -57,7 +61,6 @@ Tensor initialize(const ParameterSpec& spec, std::uint64_t seed) {
     fill(key, spec.init.amount, static_cast<std::uint64_t>(begin),
          {values + 4 * begin, static_cast<std::size_t>(std::max<std::int64_t>(0, count))});
   });
-  return tensor;
 }
 
 Value ModelContext::parameter(std::string name, Shape shape, Init init) {

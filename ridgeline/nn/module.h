@@ -22,6 +22,8 @@ using ridgeline::ParameterSpec;
 // The value at the start of a run: a pure function of (seed, name, shape, rule), whatever was declared before and
 // however many threads there are.
 Tensor initialize(const ParameterSpec& spec, std::uint64_t seed);
+// The same into a tensor of the parameter's type and shape, whatever it holds.
+void initialize(const ParameterSpec& spec, std::uint64_t seed, Tensor& to);
 
 struct ModelContext {
   GraphBuilder& builder;

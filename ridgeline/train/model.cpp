@@ -58,7 +58,8 @@ void Model::declare(const nn::Step& step) {
     if (spec.init.zeros())
       session_.parameters().set_zeros(spec.name, {spec.dtype, spec.shape}, kind_of(spec));
     else
-      session_.parameters().set(spec.name, nn::initialize(spec, settings_.seed), kind_of(spec));
+      session_.parameters().write(spec.name, {spec.dtype, spec.shape}, kind_of(spec),
+                                  [&](Tensor& value) { nn::initialize(spec, settings_.seed, value); });
   }
 }
 

@@ -55,6 +55,8 @@ void check(const Recipe& r) {
           "0 (automatic) or more");
   require(r.histogram_steps >= 0, "histogram_steps", r.histogram_steps, "0 (none) or more");
   require(r.picture_steps >= 0, "picture_steps", r.picture_steps, "0 (none) or more");
+  require(r.inter_op_parallelism_threads >= 0, "inter_op_parallelism_threads", r.inter_op_parallelism_threads,
+          "0 or more");
   require(r.memory_limit >= 0, "memory_limit", r.memory_limit, "0 (none) or more");
   require(r.min_area > 0 && r.min_area <= 1, "min_area", r.min_area, "(0, 1]");
   require(r.crop_padding >= -1 && r.crop_padding <= 1024, "crop_padding", r.crop_padding, "-1 (off) to 1024");

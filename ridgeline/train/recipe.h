@@ -78,8 +78,9 @@ struct Recipe {
 
   // Execution.
   int intra_op_parallelism_threads = 0;
-  std::string device = "cpu";        // by name, see device/devices.h
-  bool allow_soft_placement = true;  // ops that the device has no kernel for run on the CPU
+  int inter_op_parallelism_threads = 0;  // launches of a step side by side; 0, 1: one after the other
+  std::string device = "cpu";            // by name, see device/devices.h
+  bool allow_soft_placement = true;      // ops that the device has no kernel for run on the CPU
   bool log_device_placement = false;
   PrecisionOptions precision;
   ExperimentalConfig experimental;

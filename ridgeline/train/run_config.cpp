@@ -31,7 +31,7 @@ constexpr RunOption kOptions[] = {
     {"keep_checkpoint_every_n_hours", kWarn, "", "checkpoints are kept by number"},
     {"log_step_count_steps", kAccept, "display_every", ""},
     {"intra_op_parallelism_threads", kAccept, "intra_op_parallelism_threads", "of session_config"},
-    {"inter_op_parallelism_threads", kWarn, "", "launches of a step run in order, each on all threads"},
+    {"inter_op_parallelism_threads", kAccept, "inter_op_parallelism_threads", "of session_config; 0 is 1"},
     {"allow_soft_placement", kAccept, "allow_soft_placement", "of session_config"},
     {"log_device_placement", kAccept, "log_device_placement", "of session_config"},
     {"enable_data_pre_proc", kAccept, "enable_data_pre_proc", ""},

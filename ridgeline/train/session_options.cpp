@@ -18,6 +18,7 @@ KernelPromise promise_of(const Recipe& recipe) {
 
 SessionOptions session_options(const Recipe& recipe) {
   SessionOptions options{.compute_threads = recipe.intra_op_parallelism_threads,
+                         .parallel_launches = recipe.inter_op_parallelism_threads,
                          .device = recipe.device,
                          .promise = promise_of(recipe),
                          .log = recipe.log,

@@ -33,6 +33,17 @@ TEST(Reproducibility, DeterministicRunsDoNotDependOnTheTeam) {
   }
 }
 
+// A backward pass has launches for several lanes.
+TEST(Reproducibility, DeterministicRunsDoNotDependOnLaunchesSideBySide) {
+  const std::string flags = "--reproducibility=deterministic" + threads(2);
+  const std::string one = run("l1", "", flags);
+  for (const int lanes : {2, 5}) {
+    EXPECT_TRUE(
+        one == run("l" + std::to_string(lanes), "", flags + " --inter_op_parallelism_threads=" + std::to_string(lanes)))
+        << lanes << " lanes";
+  }
+}
+
 TEST(Reproducibility, PortableRunsDoNotDependOnTheMachineEither) {
   for (const std::string precision : {"must_keep_origin_dtype", "allow_mix_precision_bf16"}) {
     const std::string flags = "--reproducibility=portable --precision_mode=" + precision;
@@ -54,6 +65,9 @@ TEST(Reproducibility, UnknownLevelsAndModesAreRefused) {
   EXPECT_NE(
       refused("--reproducibility=portabel").find("did you mean 'portable'? (allowed: fast, deterministic, portable)"),
       std::string::npos);
+  EXPECT_NE(refused("--inter_op_parallelism_threads=-1").find("inter_op_parallelism_threads"), std::string::npos);
+  EXPECT_NE(refused("--inter_op_parallelism_threads=2 --device=simulated").find("runs one after the other"),
+            std::string::npos);
   EXPECT_NE(refused("--op_select_implmode=exact").find("high_precision, high_performance"), std::string::npos);
 }
 

@@ -6,6 +6,7 @@
 //   # device: simulated      or "list": the kernels of list_device.h
 //   # missing: max_pool exp  ops that the simulated device lacks
 //   # soft_placement: no     an op that the device lacks is an error, whose text is expected
+//   # lanes: 2               launches side by side, of a team of one thread
 // The ops are lowered as they stand: no pass runs.
 #include <gtest/gtest.h>
 
@@ -14,7 +15,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "ridgeline/compile/lanes.h"
 #include "ridgeline/compile/lower.h"
+#include "ridgeline/compile/plan_memory.h"
 #include "ridgeline/compile/plan_text.h"
 #include "ridgeline/compile/settle_layouts.h"
 #include "ridgeline/core/error.h"
@@ -31,6 +34,7 @@ struct TextCase {
   std::string name, part, graph, expected;
   SessionOptions options;
   bool soft_placement = true;
+  int lanes = 1;
 };
 
 void set_line(TextCase& c, const std::string& key, const std::string& value) {
@@ -46,6 +50,9 @@ void set_line(TextCase& c, const std::string& key, const std::string& value) {
   } else if (key == "missing") {
     std::string word;
     for (std::istringstream in(value); in >> word;) c.options.simulated.missing_ops.insert(word);
+  } else if (key == "lanes") {
+    c.lanes = std::stoi(value);
+    c.options.compute_threads = 1;
   } else if (key == "soft_placement" && value == "no") {
     c.soft_placement = false;
   } else {
@@ -100,11 +107,19 @@ std::string settle_text(const Graph& graph, const Target& target, ParameterStore
 std::string run(const TextCase& c) {
   Session session(c.options);
   const Graph graph = parse_graph(c.graph, c.name);
-  const Target target{session.device(), session.cpu(), c.soft_placement, session.log()};
+  const Target target{session.device(), session.cpu(), c.soft_placement, session.log(), c.lanes};
+  const ComputeScope team(session.compute_threads());
   try {
     if (c.part == "place") return place_text(graph, target);
     if (c.part == "settle") return settle_text(graph, target, session.parameters());
-    if (c.part == "plan") return to_text(lower(graph, target, session.parameters(), {}).plan);
+    if (c.part == "plan") {
+      Plan plan = lower(graph, target, session.parameters(), {}).plan;
+      if (c.lanes > 1) {
+        plan_memory(plan, true);
+        assign_lanes(plan, c.lanes);
+      }
+      return to_text(plan);
+    }
   } catch (const Error& error) {
     return std::string(error.what()) + "\n";
   }

@@ -41,6 +41,35 @@ TEST(ParameterStore, ZerosAreReadAsSuchBeforeAndAfterAProgramRuns) {
   }
 }
 
+// In the store's own memory where that is plain rows of the host, by way of others elsewhere.
+TEST(ParameterStore, AValueThatIsWrittenInPlaceIsTheOneThatIsRead) {
+  const ValueType type{DType::f32, {6, 5}};
+  const auto count_up = [](Tensor& value) {
+    for (std::int64_t i = 0; i < value.elements(); ++i) value.set(i, static_cast<double>(i + 1));
+  };
+  for (const bool blocked : {false, true}) {
+    for (const char* device : {"cpu", "simulated"}) {
+      Session session({.device = device});
+      ParameterStore& store = session.parameters();
+      store.declare("w", type, ValueKind::param);
+      if (blocked) store.fix_home("w", testing::columns_layout(type));
+      const std::uint64_t version = store.entry("w").version;
+      const void* written = nullptr;
+      store.write("w", type, ValueKind::param, [&](Tensor& value) {
+        written = value.raw();
+        count_up(value);
+      });
+      EXPECT_GT(store.entry("w").version, version);
+      EXPECT_FALSE(store.entry("w").zero);
+      const Tensor read = store.get("w");
+      for (std::int64_t i = 0; i < 30; ++i) EXPECT_EQ(read.at(i), static_cast<double>(i + 1)) << device << blocked;
+      if (std::string(device) == "cpu") {
+        EXPECT_EQ(written == store.entry("w").memory->address(), !blocked);
+      }
+    }
+  }
+}
+
 TEST(ParameterStore, AProgramReadsAndUpdatesZerosThatNobodyWrote) {
   for (const char* device : {"cpu", "simulated"}) {
     Session session({.device = device});

@@ -134,6 +134,7 @@ SessionOptions session_options_of(const Setting& setting, bool exact) {
   }
   if (setting.misses_ops) session_options.simulated.missing_ops = {"max_pool", "dense"};
   session_options.compute_threads = setting.threads;
+  session_options.parallel_launches = setting.lanes;
   session_options.promise.high_precision = exact;
   return session_options;
 }
@@ -181,8 +182,9 @@ bool holds_exactly(const RandomStep& step) {
 }  // namespace
 
 std::string to_string(const Setting& s) {
-  return s.device + ", " + std::to_string(s.threads) + " threads" + (s.options.fusion ? ", fusion" : ", no fusion") +
-         (s.options.reuse_memory ? ", reuse" : ", no reuse") +
+  return s.device + ", " + std::to_string(s.threads) + " threads" +
+         (s.lanes > 1 ? ", " + std::to_string(s.lanes) + " lanes" : "") +
+         (s.options.fusion ? ", fusion" : ", no fusion") + (s.options.reuse_memory ? ", reuse" : ", no reuse") +
          (s.options.disabled_passes.empty() ? "" : ", without " + s.options.disabled_passes.front()) +
          (narrow(s) ? std::string(", narrow to ") + std::string(name_of(s.options.precision.low)) : "") +
          (s.memory_percent > 0 ? ", " + std::to_string(s.memory_percent) + " % of the memory" : "") +

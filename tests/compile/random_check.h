@@ -35,6 +35,7 @@ Expected reference_of(const RandomStep& step);
 struct Setting {
   std::string device = "cpu";  // or "list": kernels with forms of their own and results in other layouts
   int threads = 0;
+  int lanes = 1;               // launches side by side; of the cpu
   bool misses_ops = false;     // the simulated device has no max_pool and no dense
   bool refuses_loops = false;  // the listed device has no kernel for loops but the reference
   CompileOptions options;

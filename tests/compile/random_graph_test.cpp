@@ -54,6 +54,7 @@ Setting setting_of(std::int64_t seed, int i) {
   setting.forward_first = (i / 2 + seed) % 2 == 0;
   setting.device = i < 4 ? "cpu" : i < 8 ? "simulated" : "list";
   setting.threads = 1 + static_cast<int>((seed + i) % 3);
+  if (setting.device == "cpu") setting.lanes = 1 + static_cast<int>((seed / 3 + i) % 3);
   setting.misses_ops = seed % 2 == 1;
   setting.refuses_loops = seed % 3 == 0;
   // One pass after the other is left out, too.

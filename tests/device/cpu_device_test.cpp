@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "kernel_testing.h"
+#include "tests/support/error_of.h"
 
 namespace ridgeline {
 namespace {
@@ -56,6 +58,7 @@ TEST(KernelTable, OnlyDefinitionsWithoutAKernelOfTheirOwnRestOnTheReference) {
 }
 
 TEST(KernelTable, AForcedProvidersEntriesComeFirst) {
+  if (!has_library()) GTEST_SKIP() << "this build has one provider of kernels";
   const auto providers = [](std::string_view op, Provider forced) {
     std::vector<Provider> list;
     for (const KernelEntry& entry : cpu_kernels(op, forced)) list.push_back(entry.provider);
@@ -76,9 +79,28 @@ TEST(KernelTable, AForcedProvidersEntriesComeFirst) {
   EXPECT_EQ(providers("conv2d", Provider::reference), (List{Provider::reference}));
 }
 
+// Without the library its entries are nowhere, and every op of a training step has one of ours.
+TEST(KernelTable, HasTheLibrarysEntriesWhereTheBuildHasTheLibrary) {
+  for (const char* op : {"conv2d", "dense_bwd_weights", "max_pool_bwd", "avg_pool", "lrn", "batch_norm_train"}) {
+    const auto entries = cpu_kernels(op);
+    const auto of = [&](Provider provider) {
+      return std::count_if(entries.begin(), entries.end(),
+                           [&](const KernelEntry& entry) { return entry.provider == provider; });
+    };
+    EXPECT_EQ(of(Provider::library), has_library() ? 1 : 0) << op;
+    EXPECT_GE(of(Provider::own), 2) << op << ": one on f32, and conversions around it";
+    for (const KernelEntry& entry : entries) EXPECT_NE(entry.factory, nullptr) << op << " " << entry.name;
+  }
+}
+
 TEST(CpuDevice, ReadsTheForcedProviderFromTheEnvironment) {
   const Environment forced("RIDGELINE_KERNELS", "library");
-  EXPECT_EQ(CpuDevice().kernels("max_pool").front().provider, Provider::library);
+  if (has_library()) {
+    EXPECT_EQ(CpuDevice().kernels("max_pool").front().provider, Provider::library);
+  } else {
+    EXPECT_EQ(error_of([] { CpuDevice(); }),
+              "RIDGELINE_KERNELS is 'library', and this build has no kernel library (allowed: reference, own)");
+  }
   // The constructor's argument wins.
   EXPECT_EQ(CpuDevice(Provider::reference).kernels("max_pool").front().provider, Provider::reference);
 }

@@ -15,6 +15,7 @@
 #include "ridgeline/core/tensor.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/kernel_table.h"
+#include "ridgeline/device/cpu/library.h"
 
 namespace ridgeline {
 
@@ -38,6 +39,9 @@ inline Tensor random_labels(std::int64_t rows, std::int64_t classes, std::uint64
     t.data<std::int32_t>()[i] = static_cast<std::int32_t>(random.integer(0, classes - 1));
   return t;
 }
+
+// Whether this build has the kernel library: what its entries would take, our own do otherwise.
+inline bool has_library() { return !device::library_kernels().empty(); }
 
 // 64-byte aligned memory with a pattern behind its end.
 class GuardedBuffer {

@@ -25,7 +25,7 @@ const std::vector<Pooling> kPoolings = {
 TEST(Pooling, EveryMaximumKernelAgreesWithTheReferenceIndexIncluded) {
   std::set<std::string> accepted;
   for (const Pooling& pool : kPoolings) expect_kernels_agree(pool.max(), 0, accepted);
-  EXPECT_EQ(accepted.size(), 2u) << "own and library";
+  EXPECT_EQ(accepted.size(), has_library() ? 2u : 1u) << "own, and the library where there is one";
 }
 
 TEST(Pooling, TiesGoToTheFirstPositionInEveryKernel) {
@@ -38,7 +38,7 @@ TEST(Pooling, TiesGoToTheFirstPositionInEveryKernel) {
     problem.inputs[0] = Tensor::zeros(DType::f32, pool.image);
     expect_kernels_agree(problem, 0, accepted);
   }
-  EXPECT_EQ(accepted.size(), 2u);
+  EXPECT_EQ(accepted.size(), has_library() ? 2u : 1u);
 }
 
 TEST(Pooling, ANotANumberAndInfinitiesGoThroughTheOwnMaximumKernel) {
@@ -68,7 +68,7 @@ TEST(Pooling, EveryBackwardKernelAgreesWithTheReference) {
     problem.attributes.set("input", pool.image.dims());
     expect_kernels_agree(problem, 1e-6, accepted);
   }
-  EXPECT_EQ(accepted.size(), 2u);
+  EXPECT_EQ(accepted.size(), has_library() ? 2u : 1u);
 }
 
 // The library's kernel adds gradients in bf16: up to three roundings beside ours of one.
@@ -98,7 +98,7 @@ TEST(Pooling, EveryAverageKernelAgreesWithTheReference) {
       expect_kernels_agree(backward, 1e-6, accepted);
     }
   }
-  EXPECT_EQ(accepted.size(), 4u);
+  EXPECT_EQ(accepted.size(), has_library() ? 4u : 2u);
 }
 
 TEST(Normalisation, EveryLrnKernelAgreesWithTheReference) {
@@ -111,7 +111,7 @@ TEST(Normalisation, EveryLrnKernelAgreesWithTheReference) {
                            accepted);
     }
   }
-  EXPECT_EQ(accepted.size(), 4u);
+  EXPECT_EQ(accepted.size(), has_library() ? 4u : 2u);
 }
 
 TEST(Normalisation, EveryBatchNormKernelAgreesWithTheReference) {
@@ -130,7 +130,7 @@ TEST(Normalisation, EveryBatchNormKernelAgreesWithTheReference) {
         1e-5, accepted);
     expect_kernels_agree({"batch_norm_eval", train.inputs, {}}, 1e-5, accepted);
   }
-  EXPECT_EQ(accepted.size(), 6u);
+  EXPECT_EQ(accepted.size(), has_library() ? 6u : 3u);
 }
 
 // The images of a batch norm in bf16, what belongs to channels as it is.

@@ -20,7 +20,8 @@ TEST(RunConfig, OptionsBecomeSettingsOfTheRecipe) {
   const RunConfig config = read_run_config(
       R"({"model_dir": "m", "iterations_per_loop": 100, "deterministic": 1, "enable_data_pre_proc": true,
           "save_checkpoints_steps": null,
-          "session_config": {"allow_soft_placement": false, "intra_op_parallelism_threads": 2},
+          "session_config": {"allow_soft_placement": false, "intra_op_parallelism_threads": 2,
+                             "inter_op_parallelism_threads": 5},
           "experimental_config": {"accelerate_train_mode": "fast|step|0.9"}})",
       "c.json");
   EXPECT_EQ(config.settings, (Settings{{"log_dir", "m"},
@@ -29,6 +30,7 @@ TEST(RunConfig, OptionsBecomeSettingsOfTheRecipe) {
                                        {"enable_data_pre_proc", "True"},
                                        {"allow_soft_placement", "False"},
                                        {"intra_op_parallelism_threads", "2"},
+                                       {"inter_op_parallelism_threads", "5"},
                                        {"accelerate_train_mode", "fast|step|0.9"}}));
   EXPECT_TRUE(config.warnings.empty());
 }

@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/cpu_device.h
 //
 // The host's own processor: its memory is the host's, its stream runs what it is given at once on the calling thread
-// and the compute team, with denormals flushed to zero. Owned by the session. Kernels may be made on any thread; the
-// stream belongs to one thread at a time.
+// and the compute team, with denormals flushed to zero. Owned by the session. Kernels may be made on any thread, and
+// any thread may give them to the stream.
 #pragma once
 
 #include <optional>
@@ -24,6 +24,7 @@ class CpuDevice final : public Device {
   // 64-byte aligned, contents undefined; large blocks start on a huge page and ask for more of them.
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override;
   Stream& stream() override { return *stream_; }
+  bool side_by_side() const override { return true; }
   std::vector<KernelEntry> kernels(std::string_view op) const override;
   FusionLimits fusion_limits() const override;
   KernelPromise promise() const override { return promise_; }

@@ -8,8 +8,8 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/device/cpu/amx/kernels.h"
 #include "ridgeline/device/cpu/direct/kernels.h"
+#include "ridgeline/device/cpu/library.h"
 #include "ridgeline/device/cpu/loop/kernels.h"
-#include "ridgeline/device/cpu/onednn/kernels.h"
 #include "ridgeline/device/cpu/own/kernels.h"
 #include "ridgeline/device/cpu/widened_kernel.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
@@ -22,7 +22,6 @@ namespace {
 using namespace device;
 
 constexpr auto kOwn = Provider::own;
-constexpr auto kLibrary = Provider::library;
 
 using Factory = KernelChoice (*)(const KernelRequest&);
 
@@ -48,9 +47,8 @@ constexpr KernelEntry transformed(std::string_view op, std::string_view name, Fa
   return {op, name, kOwn, factory, {DType::f32}, Arithmetic::f32, {Reproducibility::deterministic, false}};
 }
 
-constexpr KernelEntry library(std::string_view op, Factory factory) {
-  return {op, "onednn", kLibrary, factory, kOnednnStorage, Arithmetic::f32, {Reproducibility::fast, true}};
-}
+// The place of the kernel library's entry, where the build has it (library.h).
+constexpr KernelEntry library(std::string_view op) { return {op, "", Provider::library, nullptr}; }
 
 // A kernel on bf16 tiles; results and biases may be f32.
 constexpr KernelEntry tiles(std::string_view op, std::string_view name, Factory factory) {
@@ -61,52 +59,52 @@ constexpr KernelEntry kTable[] = {
     tiles("conv2d", "amx_blocks", make_amx_blocks_conv2d),
     tiles("conv2d", "amx", make_amx_conv2d),
     transformed("conv2d", "winograd", make_winograd_conv2d),
-    library("conv2d", make_onednn_conv2d),
+    library("conv2d"),
     transformed("conv2d", "winograd_any", make_any_winograd_conv2d),
     tiles("conv2d", "amx_any", make_any_amx_conv2d),
     own("conv2d", "direct", make_direct_conv2d),
     tiles("conv2d_bwd_data", "amx", make_amx_conv2d_bwd_data),
     transformed("conv2d_bwd_data", "winograd", make_winograd_conv2d_bwd_data),
-    library("conv2d_bwd_data", make_onednn_conv2d_bwd_data),
+    library("conv2d_bwd_data"),
     transformed("conv2d_bwd_data", "winograd_any", make_any_winograd_conv2d_bwd_data),
     tiles("conv2d_bwd_data", "amx_any", make_any_amx_conv2d_bwd_data),
     own("conv2d_bwd_data", "direct", make_direct_conv2d_bwd_data),
     tiles("conv2d_bwd_weights", "amx", make_amx_conv2d_bwd_weights),
     transformed("conv2d_bwd_weights", "winograd", make_winograd_conv2d_bwd_weights),
-    library("conv2d_bwd_weights", make_onednn_conv2d_bwd_weights),
+    library("conv2d_bwd_weights"),
     transformed("conv2d_bwd_weights", "winograd_any", make_any_winograd_conv2d_bwd_weights),
     own("conv2d_bwd_weights", "direct", make_direct_conv2d_bwd_weights),
     tiles("dense", "amx", make_amx_dense),
-    library("dense", make_onednn_dense),
+    library("dense"),
     own("dense", "direct", make_direct_dense),
     tiles("dense_bwd_data", "amx", make_amx_dense_bwd_data),
-    library("dense_bwd_data", make_onednn_dense_bwd_data),
+    library("dense_bwd_data"),
     own("dense_bwd_data", "direct", make_direct_dense_bwd_data),
     tiles("dense_bwd_weights", "amx", make_amx_dense_bwd_weights),
-    library("dense_bwd_weights", make_onednn_dense_bwd_weights),
+    library("dense_bwd_weights"),
     own("dense_bwd_weights", "direct", make_direct_dense_bwd_weights),
     tiles("dense_update", "amx", make_amx_dense_update),
 
     own_on(kFloatOrHalf, "max_pool", "own", make_own_max_pool),
-    library("max_pool", make_onednn_max_pool),
+    library("max_pool"),
     own_on({DType::bf16}, "max_pool_bwd", "own_bf16", make_own_max_pool_bwd),  // the library adds in bf16
-    library("max_pool_bwd", make_onednn_max_pool_bwd),
+    library("max_pool_bwd"),
     own("max_pool_bwd", "own", make_own_max_pool_bwd),
-    library("avg_pool", make_onednn_avg_pool),
+    library("avg_pool"),
     own("avg_pool", "own", make_own_avg_pool),
     own("avg_pool_bwd", "own", make_own_avg_pool_bwd),
-    library("avg_pool_bwd", make_onednn_avg_pool_bwd),
+    library("avg_pool_bwd"),
 
-    library("lrn", make_onednn_lrn),
+    library("lrn"),
     own("lrn", "own", make_own_lrn),
     own("lrn_bwd", "own", make_own_lrn_bwd),
-    library("lrn_bwd", make_onednn_lrn_bwd),
+    library("lrn_bwd"),
     own_on(kFloatOrHalf, "batch_norm_train", "own", make_own_batch_norm_train),
-    library("batch_norm_train", make_onednn_batch_norm_train),
+    library("batch_norm_train"),
     own_on(kFloatOrHalf, "batch_norm_bwd", "own", make_own_batch_norm_bwd),
-    library("batch_norm_bwd", make_onednn_batch_norm_bwd),
+    library("batch_norm_bwd"),
     own_on(kFloatOrHalf, "batch_norm_eval", "own", make_own_batch_norm_eval),
-    library("batch_norm_eval", make_onednn_batch_norm_eval),
+    library("batch_norm_eval"),
 
     own("reduce_sum", "own", make_own_reduce),
     own("reduce_mean", "own", make_own_reduce),
@@ -136,10 +134,20 @@ constexpr KernelEntry kTable[] = {
      {Reproducibility::portable, true}},
 };
 
-// Beside the loop interpreter, which reads and writes bf16 and f16 itself.
-bool has_f32_kernels(std::string_view op) {
-  return std::any_of(std::begin(kTable), std::end(kTable),
-                     [&](const KernelEntry& entry) { return entry.op == op && entry.arithmetic == Arithmetic::f32; });
+// The table's entries for an op, the library's in their place.
+std::vector<KernelEntry> entries_of(std::string_view op) {
+  std::vector<KernelEntry> entries;
+  for (const KernelEntry& entry : kTable) {
+    if (entry.op != op) continue;
+    if (entry.provider != Provider::library) {
+      entries.push_back(entry);
+      continue;
+    }
+    for (const KernelEntry& known : library_kernels()) {
+      if (known.op == op) entries.push_back(known);
+    }
+  }
+  return entries;
 }
 
 }  // namespace
@@ -149,16 +157,17 @@ std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider
   if (def == nullptr) return {};
   std::vector<KernelEntry> entries;
   if (forced != Provider::reference) {
-    for (const KernelEntry& entry : kTable) {
-      if (entry.op == op) entries.push_back(entry);
-    }
+    entries = entries_of(op);
+    // The loop interpreter reads and writes bf16 and f16 itself.
+    const bool widens = std::any_of(entries.begin(), entries.end(),
+                                    [](const KernelEntry& entry) { return entry.arithmetic == Arithmetic::f32; });
     for (const KernelEntry& entry : loop_kernels()) {
       if (entry.op == op) entries.push_back(entry);
     }
     std::stable_partition(entries.begin(), entries.end(),
                           [&](const KernelEntry& entry) { return entry.provider == forced; });
+    if (widens) entries.push_back(widened_entry(*def));
   }
-  if (forced != Provider::reference && has_f32_kernels(op)) entries.push_back(widened_entry(*def));
   if (def->reference) entries.push_back(reference_entry(*def));
   return entries;
 }
@@ -167,7 +176,12 @@ std::optional<Provider> forced_provider() {
   const char* name = std::getenv("RIDGELINE_KERNELS");
   if (name == nullptr || *name == '\0') return std::nullopt;
   for (const Provider provider : {Provider::reference, Provider::library, Provider::own}) {
-    if (name_of(provider) == name) return provider;
+    if (name_of(provider) != name) continue;
+    if (provider == Provider::library && library_kernels().empty()) {
+      throw Error("RIDGELINE_KERNELS is 'library', and this build has no kernel library (allowed: reference, own)",
+                  ErrorKind::usage);
+    }
+    return provider;
   }
   throw Error("RIDGELINE_KERNELS is '" + std::string(name) + "' (allowed: reference, library, own)", ErrorKind::usage);
 }

@@ -16,7 +16,8 @@ namespace ridgeline {
 // keeps the reference alone. Empty for an op that does not exist.
 std::vector<KernelEntry> cpu_kernels(std::string_view op, std::optional<Provider> forced = std::nullopt);
 
-// RIDGELINE_KERNELS=reference|library|own; nullopt when it is not set. An unknown name is an Error.
+// RIDGELINE_KERNELS=reference|library|own; nullopt when it is not set. An unknown name is an Error, and so is
+// `library` in a build without it.
 std::optional<Provider> forced_provider();
 
 }  // namespace ridgeline

@@ -21,11 +21,13 @@ std::vector<Experiment> make_table() {
   std::vector<Experiment> table;
   table.push_back(
       {.name = "parallel_threads",
-       .what = "compute threads: one per core, and given numbers; with --reproducibility=deterministic the losses are "
-               "the same",
-       .variants = {{"intra_op 0", {"--intra_op_parallelism_threads=0"}},
-                    {"intra_op 1", {"--intra_op_parallelism_threads=1"}},
-                    {"intra_op 2", {"--intra_op_parallelism_threads=2"}}},
+       .what =
+           "compute threads and launches side by side; with --reproducibility=deterministic the losses are the same",
+       .variants =
+           {{"intra_op 0, inter_op 0", {"--intra_op_parallelism_threads=0", "--inter_op_parallelism_threads=0"}},
+            {"intra_op 2, inter_op 5", {"--intra_op_parallelism_threads=2", "--inter_op_parallelism_threads=5"}},
+            {"intra_op 0, inter_op 2", {"--intra_op_parallelism_threads=0", "--inter_op_parallelism_threads=2"}},
+            {"intra_op 1, inter_op 0", {"--intra_op_parallelism_threads=1", "--inter_op_parallelism_threads=0"}}},
        .published = published({"threads", "average batch time", "epochs"},
                               {{"intra_op 0, inter_op 0", "~5.3 s", "5"}, {"intra_op 2, inter_op 5", "~5.7 s", "5"}})});
   table.push_back({.name = "soft_placement",

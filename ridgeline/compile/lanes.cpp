@@ -1,0 +1,120 @@
+#include "ridgeline/compile/lanes.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "ridgeline/compile/lane_schedule.h"
+
+namespace ridgeline {
+namespace {
+
+// A piece of memory that a launch reads or writes.
+struct Touch {
+  int space;  // an arena, or a value that has memory of its own
+  std::size_t begin, end;
+  bool writes;
+};
+
+class Touches {
+ public:
+  explicit Touches(const Plan& plan) : plan_(plan) {}
+
+  std::vector<Touch> of(const Launch& launch) {
+    std::vector<Touch> touches;
+    for (int b : launch.inputs) add(b, false, touches);
+    for (int b : launch.outputs) add(b, true, touches);
+    if (launch.scratch >= 0) add(launch.scratch, true, touches);
+    return touches;
+  }
+
+ private:
+  void add(int index, bool writes, std::vector<Touch>& touches) {
+    const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
+    switch (b.home) {
+      case BufferHome::input: return;  // the caller's, never written
+      case BufferHome::arena:
+        touches.push_back({space_of("arena " + std::string(b.device->name())), b.offset, b.offset + b.bytes, writes});
+        return;
+      // All forms of a parameter count as one: two buffers may be one form.
+      case BufferHome::derived: touches.push_back({space_of("derived " + b.name), 0, 1, writes}); return;
+      case BufferHome::store: touches.push_back({space_of("store " + b.name), 0, 1, writes}); return;
+      case BufferHome::kept: touches.push_back({space_of("kept " + std::to_string(index)), 0, 1, writes}); return;
+    }
+  }
+
+  int space_of(const std::string& name) {
+    return spaces_.try_emplace(name, static_cast<int>(spaces_.size())).first->second;
+  }
+
+  const Plan& plan_;
+  std::map<std::string, int> spaces_;
+};
+
+bool meet(const std::vector<Touch>& a, const std::vector<Touch>& b) {
+  for (const Touch& x : a) {
+    for (const Touch& y : b) {
+      if (x.space == y.space && (x.writes || y.writes) && x.begin < y.end && y.begin < x.end) return true;
+    }
+  }
+  return false;
+}
+
+void assign(Plan& plan, Section& section, int lanes, Touches& touches) {
+  std::vector<std::vector<Touch>> touched;
+  std::vector<int> lane_of;
+  LaneSchedule schedule(lanes);
+  section.lanes.assign(static_cast<std::size_t>(lanes), {});
+  // By lane: up to which launch of each other lane its launches have waited.
+  std::vector<std::vector<int>> waited(static_cast<std::size_t>(lanes),
+                                       std::vector<int>(static_cast<std::size_t>(lanes), -1));
+  for (int i = section.first; i < section.last; ++i) {
+    Launch& launch = plan.launches[static_cast<std::size_t>(i)];
+    touched.push_back(touches.of(launch));
+    std::vector<int> after;
+    for (int j = 0; j < i - section.first; ++j) {
+      if (meet(touched[static_cast<std::size_t>(j)], touched.back())) after.push_back(j);
+    }
+    const int lane = schedule.add(launch_seconds(cost_of(plan, launch), plan.lane_team), after);
+    section.lanes[static_cast<std::size_t>(lane)].push_back(i);
+    lane_of.push_back(lane);
+    // The last of each lane stands for those before it.
+    std::vector<int>& known = waited[static_cast<std::size_t>(lane)];
+    for (auto j = after.rbegin(); j != after.rend(); ++j) {
+      const int other = lane_of[static_cast<std::size_t>(*j)];
+      if (other == lane || known[static_cast<std::size_t>(other)] >= *j) continue;
+      known[static_cast<std::size_t>(other)] = *j;
+      launch.waits_for.push_back(*j + section.first);
+    }
+  }
+  std::erase_if(section.lanes, [](const std::vector<int>& launches) { return launches.empty(); });
+}
+
+}  // namespace
+
+void find_sections(Plan& plan) {
+  const int count = static_cast<int>(plan.launches.size());
+  const auto beside = [&](int i) { return plan.launches[static_cast<std::size_t>(i)].beside; };
+  for (int i = 0; i < count;) {
+    int end = i;
+    while (end < count && beside(end)) ++end;
+    if (end - i > 1) plan.sections.push_back({i, end, {}});
+    i = std::max(end, i + 1);
+  }
+}
+
+void assign_lanes(Plan& plan, int lanes) {
+  Touches touches(plan);
+  for (Section& section : plan.sections) assign(plan, section, lanes, touches);
+  // Of one lane is what runs in order anyway.
+  std::erase_if(plan.sections, [](const Section& section) { return section.lanes.size() < 2; });
+}
+
+Cost cost_of(const Plan& plan, const Launch& launch) {
+  if (launch.kind == LaunchKind::kernel && !launch.converts && launch.node >= 0) {
+    return cost_of(plan.graph, plan.graph.nodes[static_cast<std::size_t>(launch.node)]);
+  }
+  return {0, 2.0 * static_cast<double>(plan.buffers[static_cast<std::size_t>(launch.inputs[0])].bytes)};
+}
+
+}  // namespace ridgeline

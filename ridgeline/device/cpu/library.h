@@ -1,0 +1,17 @@
+// ridgeline/device/cpu/library.h
+//
+// The kernels of the kernel library (oneDNN), where the build has it: CMake's RIDGELINE_ONEDNN compiles either
+// onednn/table.cpp or no_library.cpp, and nobody else knows. kernel_table.cpp says where in the order of an op they
+// stand.
+#pragma once
+
+#include <span>
+
+#include "ridgeline/device/kernel.h"
+
+namespace ridgeline::device {
+
+// At most one entry an op. Empty in a build without the library.
+std::span<const KernelEntry> library_kernels();
+
+}  // namespace ridgeline::device

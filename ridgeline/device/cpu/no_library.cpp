@@ -1,0 +1,8 @@
+// A build without oneDNN: own kernels compute everything.
+#include "ridgeline/device/cpu/library.h"
+
+namespace ridgeline::device {
+
+std::span<const KernelEntry> library_kernels() { return {}; }
+
+}  // namespace ridgeline::device

@@ -1,0 +1,33 @@
+#include "ridgeline/device/cpu/library.h"
+#include "ridgeline/device/cpu/onednn/kernels.h"
+
+namespace ridgeline::device {
+namespace {
+
+constexpr KernelEntry library(std::string_view op, KernelChoice (*factory)(const KernelRequest&)) {
+  return {op, "onednn", Provider::library, factory, kOnednnStorage, Arithmetic::f32, {Reproducibility::fast, true}};
+}
+
+constexpr KernelEntry kTable[] = {
+    library("conv2d", make_onednn_conv2d),
+    library("conv2d_bwd_data", make_onednn_conv2d_bwd_data),
+    library("conv2d_bwd_weights", make_onednn_conv2d_bwd_weights),
+    library("dense", make_onednn_dense),
+    library("dense_bwd_data", make_onednn_dense_bwd_data),
+    library("dense_bwd_weights", make_onednn_dense_bwd_weights),
+    library("max_pool", make_onednn_max_pool),
+    library("max_pool_bwd", make_onednn_max_pool_bwd),
+    library("avg_pool", make_onednn_avg_pool),
+    library("avg_pool_bwd", make_onednn_avg_pool_bwd),
+    library("lrn", make_onednn_lrn),
+    library("lrn_bwd", make_onednn_lrn_bwd),
+    library("batch_norm_train", make_onednn_batch_norm_train),
+    library("batch_norm_bwd", make_onednn_batch_norm_bwd),
+    library("batch_norm_eval", make_onednn_batch_norm_eval),
+};
+
+}  // namespace
+
+std::span<const KernelEntry> library_kernels() { return kTable; }
+
+}  // namespace ridgeline::device
