@@ -15,7 +15,7 @@ using testing::expect;
 
 const std::string& shapes() {
   static const std::string folder = [] {
-    const std::string path = testing::temporary_directory() + "/shapes";
+    const std::string path = testing::temporary_directory() + "/doctor_shapes";
     data::make_shapes(path, {.train = 40, .val = 20});
     return path;
   }();

@@ -69,6 +69,22 @@ TEST(Doctor, NamesALearningRateThatIsAHundredTimesTooHigh) {
   expect_named(subject, "rate", "the learning rate 1 is too high");
 }
 
+// Large initial logits shrink to those of guessing in any case: that alone is not learning.
+TEST(Doctor, DoesNotTakeTheWayToGuessingForLearning) {
+  Subject subject = picture_subject();
+  subject.network.loss = [](nn::ModelContext& context) {
+    const Value labels = context.builder.input("labels", {DType::i32, {kPictureRows}});
+    Value logits = picture_logits(context, {});
+    logits = logits * 0.0 + context.parameter("offset", {kPictureClasses}, nn::normal(5));
+    return nn::mean(nn::softmax_cross_entropy(logits, labels, {}).loss);
+  };
+  subject.rate = 0.1;
+  const Diagnosis diagnosis = examine(subject, {.only = {"rate"}});
+  EXPECT_EQ(diagnosis.first_wrong(), "rate") << diagnosis.to_text();
+  EXPECT_NE(diagnosis.to_text().find("cannot be learned by heart at any rate"), std::string::npos)
+      << diagnosis.to_text();
+}
+
 TEST(Doctor, NamesLayersThatAreFrozenByMistake) {
   Subject subject = picture_subject();
   subject.training.groups = {{.pattern = "head*", .frozen = true}};
@@ -112,12 +128,12 @@ Recipe shapes_recipe(const std::string& data_dir) {
 }
 
 TEST(Doctor, NamesValidationImagesThatAreInTheTrainingPart) {
-  const std::string folder = testing::temporary_directory() + "/shapes";
+  const std::string folder = testing::temporary_directory() + "/doctor_shapes";
   data::make_shapes(folder, {.train = 40, .val = 20});
   const Diagnosis sound = examine(subject_of(shapes_recipe(folder), 16));
   EXPECT_TRUE(sound.sound()) << sound.to_text();
 
-  const std::string broken = testing::temporary_directory() + "/shared";
+  const std::string broken = testing::temporary_directory() + "/doctor_shared";
   fs::copy(folder, broken, fs::copy_options::recursive);
   int copied = 0;
   for (const auto& of_class : fs::directory_iterator(broken + "/train")) {
@@ -131,7 +147,7 @@ TEST(Doctor, NamesValidationImagesThatAreInTheTrainingPart) {
 }
 
 TEST(Doctor, NamesBrokenImagesAndEmptyClasses) {
-  const std::string folder = testing::temporary_directory() + "/damaged";
+  const std::string folder = testing::temporary_directory() + "/doctor_damaged";
   data::make_shapes(folder, {.train = 40, .val = 20});
   const fs::path of_class = fs::directory_iterator(folder + "/train")->path();
   fs::resize_file(fs::directory_iterator(of_class)->path(), 100);

@@ -18,24 +18,24 @@ using Row = std::vector<std::string>;
 
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// Accuracy 0.50 for lr 0.1 and 0.60 for lr 0.2, 0.01 more with seed 2; lr 0.3 fails; an unknown flag is a wrong call.
-// Every call leaves a line in `calls`.
+// Accuracy 0.50 for lr 0.1 and 0.60 for lr 0.2, 0.01 more with seed 2; loss 1.5 and 1.2, 0.05 more; lr 0.3 fails; an
+// unknown flag is a wrong call. Every call leaves a line in `calls`.
 constexpr const char* kProgram = R"sh(#!/bin/sh
-top=0.50
+top=0.50 loss=1.5
 for word in "$@"; do
   case $word in
     --log_dir=*) dir=${word#--log_dir=} ;;
-    --lr=0.2) top=0.60 ;;
+    --lr=0.2) top=0.60 loss=1.2 ;;
     --lr=0.3) echo "working"; echo "ridgeline train: the loss is not finite"; exit 1 ;;
     --nonsense*) echo "ridgeline train: unknown flag --nonsense"; exit 2 ;;
-    --seed=2) top=${top%0}1 ;;
+    --seed=2) top=${top%0}1 loss=${loss}5 ;;
   esac
 done
 echo "$@" >> "$(dirname "$0")/calls"
 echo weights > "$dir/model.ckpt-9.safetensors"
 echo '{"model":"linear","settings":{"batch_size":50}}' > "$dir/model.ckpt-9.json"
 cat > "$dir/metrics.jsonl" <<END
-{"kind":"train","step":9,"epoch":1.0,"loss":1.5,"total_loss":1.5,"lr":0.1,"images_per_second":1000.0,"time":10.0}
+{"kind":"train","step":9,"epoch":1.0,"loss":$loss,"total_loss":1.5,"lr":0.1,"images_per_second":1000.0,"time":10.0}
 {"kind":"evaluation","step":9,"epoch":1.0,"val-top1acc":$top,"val-top5acc":0.9,"val-loss":1.0,"rows":10,"bad_samples":0,"time":11.0}
 END
 )sh";
@@ -68,9 +68,9 @@ TEST_F(Experiments, VariantsAreComparedSeedBySeed) {
   const Report report = report_of(run_experiment(sweep({"lr=0.1,0.2"}), options_));
   ASSERT_EQ(report.tables.at(0).rows.size(), 2u);
   const Row &first = report.tables[0].rows[0], &second = report.tables[0].rows[1];
-  EXPECT_EQ((Row{first.begin(), first.begin() + 6}), (Row{"lr 0.1", "50.00, 51.00", "", "1.500", "50.0", ""}));
-  EXPECT_EQ((Row{second.begin(), second.begin() + 6}),
-            (Row{"lr 0.2", "60.00, 61.00", "> (+10.00 ± 0.00)", "1.500", "50.0", "1.00x"}));
+  EXPECT_EQ((Row{first.begin(), first.begin() + 7}), (Row{"lr 0.1", "50.00, 51.00", "", "1.525", "", "50.0", ""}));
+  EXPECT_EQ((Row{second.begin(), second.begin() + 7}),
+            (Row{"lr 0.2", "60.00, 61.00", "> (+10.00 ± 0.00)", "1.225", "-0.300 ± 0.000", "50.0", "1.00x"}));
   EXPECT_EQ(report.runs.size(), 4u);
   EXPECT_TRUE(holds(report.tables[1].rows.at(3)[0], "train --model=linear --lr=0.2 --seed=2 --log_dir="));
   EXPECT_FALSE(fs::exists(options_.out + "/sweep/lr_0.1-1/model.ckpt-9.safetensors"));

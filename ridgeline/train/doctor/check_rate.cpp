@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kSteps = 60, kWarmup = 12;
 constexpr std::size_t kLast = 5;  // losses whose mean is the last one
-// Of the way from the first loss down to what smoothed labels leave.
+// Of the way from guessing down to what smoothed labels leave.
 constexpr double kLearned = 0.4;
 // Tried where the rate of the set-up fails, the likeliest mistake first.
 constexpr double kOtherRates[] = {0.1, 0.01, 0.001, 10, 100};
@@ -26,14 +26,21 @@ struct Trial {
   double learned = 0;  // share of the way
 };
 
-// What remains of the loss when every prediction is right: the entropy of the smoothed label.
-double least_loss(const FirstStep& first) {
-  if (first.loss == nullptr || !first.loss->attributes.has("label_smoothing")) return 0;
-  const double smoothing = first.loss->attributes.real("label_smoothing");
-  if (smoothing == 0) return 0;
+// Where learning begins and ends: the first loss, or that of guessing where it is lower (large initial logits are
+// forgotten in a few steps, and nothing is learned by that), down to the entropy of the smoothed label.
+struct Way {
+  double from = 0, to = 0;
+};
+
+Way way_of(const FirstStep& first, double first_loss) {
+  if (first.loss == nullptr) return {first_loss, 0};
   const auto classes = static_cast<double>(first.step.graph.value(first.loss->inputs[0]).type.shape[1]);
+  const double from = std::min(first_loss, portable_log(classes));
+  const Attributes& attributes = first.loss->attributes;
+  const double smoothing = attributes.has("label_smoothing") ? attributes.real("label_smoothing") : 0;
+  if (smoothing == 0) return {from, 0};
   const double others = smoothing / classes, own = 1 - smoothing + others;
-  return -own * portable_log(own) - (classes - 1) * others * portable_log(others);
+  return {from, -own * portable_log(own) - (classes - 1) * others * portable_log(others)};
 }
 
 Trial learn_by_heart(Examination& examination, double rate) {
@@ -50,7 +57,8 @@ Trial learn_by_heart(Examination& examination, double rate) {
   Trial trial{.first = losses.front(), .last = losses.back(), .finite = std::isfinite(losses.back())};
   if (!trial.finite) return trial;
   trial.last = std::accumulate(losses.end() - kLast, losses.end(), 0.0) / kLast;
-  trial.learned = (trial.first - trial.last) / std::max(1e-6, trial.first - least_loss(examination.first_step()));
+  const Way way = way_of(examination.first_step(), trial.first);
+  trial.learned = (way.from - trial.last) / std::max(1e-6, way.from - way.to);
   return trial;
 }
 

@@ -24,7 +24,8 @@ Subject subject_of(const Recipe& given, std::int64_t rows) {
   std::int64_t classes = recipe.num_classes == 0 ? 1000 : recipe.num_classes;
   RunData data;
   if (!recipe.synthetic) {
-    data = open_data(recipe, {.training = true, .validation = has_validation(recipe.data_dir)});
+    data = open_data(recipe,
+                     {.training = true, .validation = !recipe.data_dir.empty() && has_validation(recipe.data_dir)});
     classes = data.num_classes;
   }
   const std::int64_t steps = std::max<std::int64_t>(1, data.training_records / recipe.batch_size);

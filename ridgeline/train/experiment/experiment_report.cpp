@@ -42,22 +42,42 @@ std::string number(double value, int digits) {
   return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "-";
 }
 
-// Relation of a paired difference: within 0.5 points and two standard errors they are equal.
-std::string relation(const std::vector<double>& base, const std::vector<double>& other) {
-  if (base.size() != other.size() || base.empty()) return "-";
+// Mean and standard error of the differences seed by seed; the error of one seed is 0. Nothing where a value is
+// missing.
+struct PairedDifference {
+  double mean = 0, error = 0;
+  std::size_t seeds = 0;
+  std::string to_text(int digits) const {
+    return seeds > 1 ? fmt::format("{:+.{}f} ± {:.{}f}", mean, digits, error, digits)
+                     : fmt::format("{:+.{}f}", mean, digits);
+  }
+};
+
+std::optional<PairedDifference> paired_difference(const std::vector<double>& base, const std::vector<double>& other) {
+  if (base.size() != other.size() || base.empty()) return std::nullopt;
   std::vector<double> differences;
   for (std::size_t i = 0; i < base.size(); ++i) differences.push_back(other[i] - base[i]);
-  const double middle = mean(differences);
-  if (!std::isfinite(middle)) return "-";
-  double error = 0;
-  if (differences.size() > 1) {
-    for (double d : differences) error += (d - middle) * (d - middle);
-    const auto n = static_cast<double>(differences.size());
-    error = std::sqrt(error / (n - 1) / n);
+  PairedDifference paired{.mean = mean(differences), .seeds = differences.size()};
+  if (!std::isfinite(paired.mean)) return std::nullopt;
+  if (paired.seeds > 1) {
+    for (double d : differences) paired.error += (d - paired.mean) * (d - paired.mean);
+    const auto n = static_cast<double>(paired.seeds);
+    paired.error = std::sqrt(paired.error / (n - 1) / n);
   }
-  const char* sign = std::abs(middle) <= 0.5 + 2 * error ? "=" : middle < 0 ? "<" : ">";
-  return differences.size() > 1 ? fmt::format("{} ({:+.2f} ± {:.2f})", sign, middle, error)
-                                : fmt::format("{} ({:+.2f})", sign, middle);
+  return paired;
+}
+
+// Of accuracies: within 0.5 points and two standard errors they are equal.
+std::string relation(const std::vector<double>& base, const std::vector<double>& other) {
+  const std::optional<PairedDifference> paired = paired_difference(base, other);
+  if (!paired) return "-";
+  const char* sign = std::abs(paired->mean) <= 0.5 + 2 * paired->error ? "=" : paired->mean < 0 ? "<" : ">";
+  return fmt::format("{} ({})", sign, paired->to_text(2));
+}
+
+std::string loss_difference(const std::vector<double>& base, const std::vector<double>& other) {
+  const std::optional<PairedDifference> paired = paired_difference(base, other);
+  return paired ? paired->to_text(3) : "-";
 }
 
 bool same_numbers(const RunLog& a, const RunLog& b) {
@@ -126,11 +146,12 @@ Report report_of(const ExperimentResult& result) {
     }
   }
 
-  ReportTable table{.heading = "Measured",
-                    .note = experiment.what + ". Relations are to the first row, seed by seed.",
-                    .columns = {"variant", "top-1 %", "against the first", "last loss", "batch time, ms",
-                                "time against the first", "peak memory", "same losses"},
-                    .rows = {}};
+  ReportTable table{
+      .heading = "Measured",
+      .note = experiment.what + ". Differences are to the first row, seed by seed: their mean ± its standard error.",
+      .columns = {"variant", "top-1 %", "against the first", "last loss", "loss against the first", "batch time, ms",
+                  "time against the first", "peak memory", "same losses"},
+      .rows = {}};
   for (std::size_t v = 0; v < measured.size(); ++v) {
     const Measured& m = measured[v];
     if (!m.failure.empty()) {
@@ -147,6 +168,7 @@ Report report_of(const ExperimentResult& result) {
                                  fmt::format("{}", fmt::join(accuracies, ", ")),
                                  v == 0 ? "" : relation(measured[0].top_1, m.top_1),
                                  number(mean(m.loss), 3),
+                                 v == 0 ? "" : loss_difference(measured[0].loss, m.loss),
                                  number(time, 1),
                                  v == 0 || !std::isfinite(time / base) ? "" : fmt::format("{:.2f}x", time / base),
                                  byte_text(m.peak_bytes)};
