@@ -18,8 +18,10 @@ int export_command(const Words& words);
 int dataset_command(const Words& words);
 int graph_command(const Words& words);
 int info_command(const Words& words);
+int doctor_command(const Words& words);
 int bench_command(const Words& words);
 int experiment_command(const Words& words);
 int report_command(const Words& words);
+int launch_command(const Words& words);
 
 }  // namespace ridgeline::cli

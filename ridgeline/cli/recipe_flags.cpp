@@ -122,6 +122,16 @@ void add_execution_flags(Command& app, RecipeFlags& f) {
       .group(group);
   app.option("--dump_ir", r.dump_ir, "write the graph after every compiler pass into this directory").group(group);
   app.option("--log", r.log, "diagnostics by commas: dispatch, placement, memory, passes, data").group(group);
+  app.option("--histogram_steps", r.histogram_steps,
+             "steps between histograms of weights and gradients in the event file, each a step more of time; 0: none")
+      .group(group);
+  app.option("--picture_steps", r.picture_steps, "steps between pictures of a batch in the event file; 0: none")
+      .group(group);
+  app.boolean("--save_graph", r.save_graph, "write the training step's graph into the event file").group(group);
+  app.option("--export_step", r.export_step,
+             "when the run is over, write its training step into this file (*.rdgm): a program without the model's "
+             "source goes on with it")
+      .group(group);
   app.option("--trace", r.trace, "write a Chrome trace to this file").group(group);
 }
 
@@ -223,6 +233,26 @@ void add_recipe_flags(Command& app, RecipeFlags& flags) {
   add_execution_flags(app, flags);
 }
 
+namespace {
+
+// One setting by itself, so that an Error tells the file and the option in it.
+void check_run_setting(const std::string& name, const std::string& flag, const std::string& where) {
+  RecipeFlags alone;
+  Command app("", "train");
+  add_recipe_flags(app, alone);
+  try {
+    app.parse({flag});
+  } catch (const Error& error) {
+    std::string option;
+    for (const train::RunOption& row : train::run_options()) {
+      if (row.setting == name) option = row.name;
+    }
+    throw Error(fmt::format("{}: {}: {}", where, option, error.what()), error.kind());
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> with_run_config(const std::vector<std::string>& words) {
   const std::string flag = "--run_config";
   std::string path;
@@ -231,10 +261,15 @@ std::vector<std::string> with_run_config(const std::vector<std::string>& words) 
     if (words[i] == flag && i + 1 < words.size()) path = words[i + 1];
   }
   if (path.empty()) return words;
-  const train::RunConfig config = train::read_run_config(read_file(path), "[run_config] " + path);
+  if (!is_regular_file(path)) throw Error("no such file: " + path + " (--run_config)", ErrorKind::usage);
+  const std::string where = "[run_config] " + path;
+  const train::RunConfig config = train::read_run_config(read_file(path), where);
   for (const std::string& warning : config.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   std::vector<std::string> all;
-  for (const auto& [name, value] : config.settings) all.push_back(fmt::format("--{}={}", name, value));
+  for (const auto& [name, value] : config.settings) {
+    all.push_back(fmt::format("--{}={}", name, value));
+    check_run_setting(name, all.back(), where);
+  }
   all.insert(all.end(), words.begin(), words.end());
   return all;
 }

@@ -25,6 +25,8 @@ class Metrics {
   void write(const EvaluationRow& row);
   // Bad samples of the training so far, replaced by others.
   void write_bad_samples(std::int64_t step, double epoch, std::int64_t count);
+  // The event file, for what is not among the metrics.
+  EventFileWriter& events() { return *events_; }
   const std::string& path() const { return path_; }
   // The evaluation that an earlier process made at `step`, if it came to its end.
   const std::optional<EvaluationRow>& evaluation() const { return evaluation_; }

@@ -86,6 +86,12 @@ struct Recipe {
   std::string dump_ir;                       // directory, one text file per compiler pass
   std::string log;                           // diagnostic components
   std::string trace;                         // file for a Chrome trace
+
+  // What else the event file gets, by steps between two of them; 0: none.
+  std::int64_t histogram_steps = 0;  // weights and gradients: a step more each time, and the memory of one
+  std::int64_t picture_steps = 0;    // the first images of a batch
+  bool save_graph = false;           // the training step, once
+  std::string export_step;           // file for the training step, written when the run is over
 };
 
 // Ranges that need no data: an Error (usage) names the flag, the value and what is allowed.

@@ -15,15 +15,18 @@ nn::StepOptions step_options(const Recipe& recipe, std::int64_t num_classes) {
   return options;
 }
 
+CompileOptions compile_options(const Recipe& recipe) {
+  return {.fusion = recipe.fusion,
+          .disabled_passes = recipe.disabled_passes,
+          .precision = policy_of(recipe.precision),
+          .soft_placement = recipe.allow_soft_placement,
+          .memory_limit = static_cast<std::size_t>(recipe.memory_limit),
+          .dump_directory = recipe.dump_ir};
+}
+
 std::unique_ptr<Model> model_of(Session& session, const Recipe& recipe, std::int64_t num_classes) {
-  ModelSettings settings{.seed = recipe.seed};
-  settings.compile.fusion = recipe.fusion;
-  settings.compile.disabled_passes = recipe.disabled_passes;
-  settings.compile.precision = policy_of(recipe.precision);
-  settings.compile.memory_limit = static_cast<std::size_t>(recipe.memory_limit);
-  settings.compile.soft_placement = recipe.allow_soft_placement;
-  settings.compile.dump_directory = recipe.dump_ir;
-  return std::make_unique<Model>(session, nn::image_classifier(step_options(recipe, num_classes)), settings);
+  return std::make_unique<Model>(session, nn::image_classifier(step_options(recipe, num_classes)),
+                                 ModelSettings{.seed = recipe.seed, .compile = compile_options(recipe)});
 }
 
 }  // namespace ridgeline::train

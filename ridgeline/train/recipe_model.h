@@ -15,6 +15,7 @@ namespace ridgeline::train {
 inline constexpr std::string_view kOtherClasses = "--num_classes tells how many classes the weights have";
 
 nn::StepOptions step_options(const Recipe& recipe, std::int64_t num_classes);
+CompileOptions compile_options(const Recipe& recipe);
 std::unique_ptr<Model> model_of(Session& session, const Recipe& recipe, std::int64_t num_classes);
 
 }  // namespace ridgeline::train

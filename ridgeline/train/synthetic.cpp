@@ -48,4 +48,10 @@ SyntheticBatch::SyntheticBatch(const nn::StepOptions& options, std::int64_t num_
 
 void SyntheticBatch::bind(Program& program) const { bind_batch(program, images_, labels_, raw_ ? &flip_ : nullptr); }
 
+Tensor SyntheticBatch::input(const std::string& name) const {
+  if (name == nn::kImagesInput) return images_;
+  if (name == nn::kLabelsInput) return labels_;
+  return raw_ && name == nn::kFlipInput ? flip_ : Tensor();
+}
+
 }  // namespace ridgeline::train

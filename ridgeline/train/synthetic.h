@@ -13,6 +13,7 @@ class SyntheticBatch : public Feed {
  public:
   SyntheticBatch(const nn::StepOptions& options, std::int64_t num_classes, std::uint64_t seed);
   void bind(Program& program) const;
+  Tensor input(const std::string& name) const override;
   bool bind_next(Program& program) override {
     bind(program);
     return true;

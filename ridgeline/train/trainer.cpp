@@ -11,12 +11,14 @@
 #include "ridgeline/core/version.h"
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/infer/model_file.h"
 #include "ridgeline/train/callback/accelerator.h"
 #include "ridgeline/train/callback/checkpoint_saver.h"
 #include "ridgeline/train/callback/data_report.h"
 #include "ridgeline/train/callback/early_stopping.h"
 #include "ridgeline/train/callback/periodic_evaluation.h"
 #include "ridgeline/train/callback/step_log.h"
+#include "ridgeline/train/callback/summaries.h"
 #include "ridgeline/train/datasets.h"
 #include "ridgeline/train/directory_lock.h"
 #include "ridgeline/train/evaluator.h"
@@ -39,8 +41,8 @@ constexpr std::int64_t kSyntheticRecords = 1281167;
 constexpr const char* kReducedPhase = "reduced";
 constexpr const char* kOriginalPhase = "original";
 
-// The trace is written when the run is over: what would prevent that is said before it begins.
-void check_trace_file(const std::string& path) {
+// Written when the run is over: what would prevent that is said before it begins.
+void check_last_file(const std::string& path) {
   if (path.empty()) return;
   std::error_code none;
   const fs::file_type type = fs::status(path, none).type();
@@ -57,7 +59,8 @@ class Trainer {
         log_((make_directories(recipe.log_dir), log_path(recipe))) {}
 
   TrainingResult run() {
-    check_trace_file(recipe_.trace);
+    check_last_file(recipe_.trace);
+    check_last_file(recipe_.export_step);
     open();
     const bool evaluates = recipe_.mode == Mode::train_and_evaluate;
     const std::int64_t evaluation_steps = evaluates ? recipe_.epochs_between_evals * steps_per_epoch_ : 0;
@@ -76,6 +79,12 @@ class Trainer {
     MetricsLog numbers(lines, *metrics_);
     FiniteLoss finite(recipe_.log_dir);
     callbacks = {&lines, &numbers, &finite};
+    Summaries summaries({.histogram_steps = recipe_.histogram_steps,
+                         .picture_steps = recipe_.picture_steps,
+                         .graph = recipe_.save_graph,
+                         .compile = compile_options(recipe_)},
+                        metrics_->events());
+    callbacks.push_back(&summaries);
     std::optional<DataReport> data_report;
     if (data_feed_) {
       callbacks.push_back(&data_report.emplace(data_feed_->iterator(), recipe_.bad_samples, log_, *metrics_));
@@ -92,8 +101,9 @@ class Trainer {
     if (evaluates) callbacks.push_back(&evaluation);
     std::optional<EarlyStopping> early;
     if (recipe_.early_stopping > 0) callbacks.push_back(&early.emplace(early_stopping(evaluation)));
+    // Of the one at the step where the run goes on, the callback asks itself: it may still be due.
     for (const EvaluationRow& row : metrics_->evaluations()) {
-      if (early) early->count(row.top_1);
+      if (early && row.step < model_->global_step()) early->count(row.top_1);
     }
     TrainingProgress progress;
     std::optional<TellMeStepOrLossHook> tell;
@@ -124,6 +134,12 @@ class Trainer {
     result.metrics_path = metrics_->path();
     result.checkpoint_path = saver.path();
     if (session_.trace()) session_.trace()->write(recipe_.trace);
+    if (!recipe_.export_step.empty()) {
+      infer::Model step = model_->exported_training();
+      step.class_names = data_.classes.names;
+      infer::write_model(recipe_.export_step, step);
+      log_.line(fmt::format("training step after {} steps: {}", model_->global_step(), recipe_.export_step));
+    }
     return result;
   }
 
@@ -133,12 +149,7 @@ class Trainer {
   // With the averages of parameters, where they are kept.
   std::optional<EvaluationRow> evaluate_model() {
     std::optional<EvaluationRow> row;
-    const auto run = [&] { row = evaluate_once(*model_, *data_.validation, recipe_, session_, log_); };
-    if (model_->has_averages()) {
-      model_->with_averages(run);
-    } else {
-      run();
-    }
+    model_->with_averages([&] { row = evaluate_once(*model_, *data_.validation, recipe_, session_, log_); });
     return row;
   }
 
@@ -240,6 +251,11 @@ class Trainer {
       for (const std::string& difference : changed) log_.line("warning: " + difference);
       if (!recipe_.restore_path.empty())
         log_.line("warning: --restore_path has no effect: the run goes on with the weights of its checkpoint");
+      if (saved.precision_phase == kReducedPhase && !accelerate()) {
+        log_.line(
+            "warning: up to here the run was in the reduced precision of --accelerate_train_mode, which is not given "
+            "now");
+      }
       continued_from_ = newest->file.path;
       if (saved.data_state.empty()) return std::nullopt;
       return data::IteratorState::from_json(saved.data_state);

@@ -24,6 +24,7 @@
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/flags.h"
 #include "ridgeline/core/error.h"
+#include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
 
 namespace ridgeline::testing {
@@ -149,7 +150,7 @@ int run_command(const std::vector<std::string>& words) {
     const char* name;
     int (*run)(const cli::Words&);
   };
-  constexpr std::array<Command, 10> kCommands{{{"train", cli::train_command},
+  constexpr std::array<Command, 11> kCommands{{{"train", cli::train_command},
                                                {"evaluate", cli::evaluate_command},
                                                {"predict", cli::predict_command},
                                                {"export", cli::export_command},
@@ -157,6 +158,7 @@ int run_command(const std::vector<std::string>& words) {
                                                {"graph", cli::graph_command},
                                                {"info", cli::info_command},
                                                {"bench", cli::bench_command},
+                                               {"doctor", cli::doctor_command},
                                                {"experiment", cli::experiment_command},
                                                {"report", cli::report_command}}};
   std::vector<std::string> all{"ridgeline"};
@@ -181,12 +183,12 @@ int run_command(const std::vector<std::string>& words) {
 }
 
 void become_program(const std::vector<std::string>& words) {
-  std::vector<std::string> all{RIDGELINE_BINARY};
+  std::vector<std::string> all{testing::program()};
   all.insert(all.end(), words.begin(), words.end());
   std::vector<char*> pointers;
   for (std::string& word : all) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  ::execv(RIDGELINE_BINARY, pointers.data());
+  ::execv(pointers.front(), pointers.data());
   throw std::runtime_error("the program does not start");
 }
 

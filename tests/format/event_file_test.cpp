@@ -209,5 +209,56 @@ TEST(EventFileRealData, ScalarsOfARunAreThere) {
   EXPECT_EQ(scalars[0].value, std::bit_cast<float>(0x3fbf8556u));  // as a dump of the file shows it
 }
 
+TEST(EventFile, AHistogramCountsEveryFiniteValueOnce) {
+  const std::vector<float> values{-1, 0, 0.5f, 3, std::numeric_limits<float>::quiet_NaN(), -0.25f};
+  const EventHistogram histogram = histogram_of(values, 4);
+  EXPECT_EQ(histogram.limits, (std::vector<double>{0, 1, 2, 3}));
+  EXPECT_EQ(histogram.counts, (std::vector<double>{2, 2, 0, 1}));
+  EXPECT_EQ(histogram.count, 5);
+  EXPECT_EQ(histogram.least, -1);
+  EXPECT_EQ(histogram.most, 3);
+  EXPECT_EQ(histogram.sum, 2.25);
+  EXPECT_EQ(histogram.sum_of_squares, 1 + 0.25 + 9 + 0.0625);
+  const EventHistogram equal = histogram_of(std::vector<float>{2, 2}, 4);
+  EXPECT_EQ(equal.limits, std::vector<double>{2});
+  EXPECT_EQ(equal.counts, std::vector<double>{2});
+  EXPECT_EQ(histogram_of({}, 4).count, 0);
+}
+
+TEST(EventFile, OtherEventsStandBesideScalars) {
+  const TempFolder folder;
+  const std::string path = folder.file("events.out.tfevents.1.host");
+  EventFileWriter writer(path, 1);
+  writer.add_graph(1, "graph");
+  writer.add(2, 3, "loss", 4);
+  const std::vector<float> values{1, 2, 3};
+  writer.add_histogram(2, 3, "w", histogram_of(values, 2));
+  writer.add_histogram(2, 3, "none", histogram_of({}, 2));  // leaves no event
+  const std::vector<std::uint8_t> encoded{1, 2, 3};
+  writer.add_picture(2, 3, {.tag = "p", .height = 4, .width = 5, .channels = 3, .encoded = encoded});
+  EXPECT_EQ(read_event_file(path).scalars, (std::vector<ScalarEvent>{{3, 2, "loss", 4}}));
+  const TFRecordFile file(path, {.index_cache_directory = ""});
+  EXPECT_EQ(file.size(), 5u);  // the version, the graph, and three
+  std::string storage;
+  ProtobufReader event(file.record(3, storage), "Event");
+  while (event.next() && event.field() != 5) {
+  }
+  ProtobufReader summary = event.message("Summary");
+  ASSERT_TRUE(summary.next());
+  ProtobufReader value = summary.message("Value");
+  ASSERT_TRUE(value.next());
+  EXPECT_EQ(value.text(), "w");
+  ASSERT_TRUE(value.next());
+  EXPECT_EQ(value.field(), 5u);
+  ProtobufReader histogram = value.message("HistogramProto");
+  std::vector<double> limits, counts;
+  while (histogram.next()) {
+    if (histogram.field() == 6) histogram.append_to(limits);
+    if (histogram.field() == 7) histogram.append_to(counts);
+  }
+  EXPECT_EQ(limits, (std::vector<double>{2, 3}));
+  EXPECT_EQ(counts, (std::vector<double>{1, 2}));
+}
+
 }  // namespace
 }  // namespace ridgeline

@@ -1,7 +1,10 @@
 #include "ridgeline/format/record/event_file.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "ridgeline/core/bytes.h"
 #include "ridgeline/core/error.h"
@@ -12,22 +15,36 @@
 namespace ridgeline {
 namespace {
 
-// Field numbers: tensorflow.Event, SessionLog, Summary, Summary.Value, TensorProto.
+// Field numbers: tensorflow.Event, SessionLog, Summary, Summary.Value, TensorProto, HistogramProto, Summary.Image.
 constexpr std::uint32_t kEventWallTime = 1;
 constexpr std::uint32_t kEventStep = 2;
 constexpr std::uint32_t kEventFileVersion = 3;
+constexpr std::uint32_t kEventGraph = 4;
 constexpr std::uint32_t kEventSummary = 5;
 constexpr std::uint32_t kEventSession = 7;
 constexpr std::uint32_t kSessionStatus = 1;
 constexpr std::uint32_t kSummaryValue = 1;
 constexpr std::uint32_t kValueTag = 1;
 constexpr std::uint32_t kValueSimple = 2;
+constexpr std::uint32_t kValueImage = 4;
+constexpr std::uint32_t kValueHistogram = 5;
 constexpr std::uint32_t kValueTensor = 8;
 constexpr std::uint32_t kTensorDtype = 1;
 constexpr std::uint32_t kTensorShape = 2;
 constexpr std::uint32_t kTensorContent = 4;
 constexpr std::uint32_t kTensorFloats = 5;
 constexpr std::uint32_t kTensorDoubles = 6;
+constexpr std::uint32_t kHistogramMin = 1;
+constexpr std::uint32_t kHistogramMax = 2;
+constexpr std::uint32_t kHistogramNum = 3;
+constexpr std::uint32_t kHistogramSum = 4;
+constexpr std::uint32_t kHistogramSumSquares = 5;
+constexpr std::uint32_t kHistogramLimits = 6;
+constexpr std::uint32_t kHistogramCounts = 7;
+constexpr std::uint32_t kImageHeight = 1;
+constexpr std::uint32_t kImageWidth = 2;
+constexpr std::uint32_t kImageChannels = 3;  // "colorspace": 1 is grey, 3 is RGB
+constexpr std::uint32_t kImageEncoded = 4;
 constexpr std::uint64_t kSessionStart = 1;
 constexpr std::uint64_t kDtFloat = 1;
 constexpr std::uint64_t kDtDouble = 2;
@@ -163,8 +180,17 @@ void EventFileWriter::begin(double wall_time) {
   file_.append(framed(event));
 }
 
-void EventFileWriter::add(std::int64_t step, double wall_time, std::span<const Scalar> scalars) {
+// One event, whatever it holds.
+void EventFileWriter::append(std::int64_t step, double wall_time, std::uint32_t field, std::string_view bytes) {
   if (file_.restore() && file_.size() == 0) begin(wall_time);
+  ProtobufWriter event;
+  event.f64(kEventWallTime, wall_time);
+  if (step != 0) event.int64(kEventStep, step);  // as proto3 leaves out zeros
+  event.bytes(field, bytes);
+  file_.append(framed(event));
+}
+
+void EventFileWriter::add(std::int64_t step, double wall_time, std::span<const Scalar> scalars) {
   ProtobufWriter summary;
   for (const Scalar& scalar : scalars) {
     ProtobufWriter value;
@@ -172,11 +198,72 @@ void EventFileWriter::add(std::int64_t step, double wall_time, std::span<const S
     value.f32(kValueSimple, scalar.value);
     summary.message(kSummaryValue, value);
   }
-  ProtobufWriter event;
-  event.f64(kEventWallTime, wall_time);
-  if (step != 0) event.int64(kEventStep, step);  // as proto3 leaves out zeros
-  event.message(kEventSummary, summary);
-  file_.append(framed(event));
+  append(step, wall_time, kEventSummary, summary.buffer());
+}
+
+void EventFileWriter::add_histogram(std::int64_t step, double wall_time, std::string_view tag,
+                                    const EventHistogram& histogram) {
+  if (histogram.count == 0) return;
+  ProtobufWriter message;
+  message.f64(kHistogramMin, histogram.least);
+  message.f64(kHistogramMax, histogram.most);
+  message.f64(kHistogramNum, histogram.count);
+  message.f64(kHistogramSum, histogram.sum);
+  message.f64(kHistogramSumSquares, histogram.sum_of_squares);
+  message.packed(kHistogramLimits, histogram.limits);
+  message.packed(kHistogramCounts, histogram.counts);
+  ProtobufWriter value;
+  value.bytes(kValueTag, tag);
+  value.message(kValueHistogram, message);
+  ProtobufWriter summary;
+  summary.message(kSummaryValue, value);
+  append(step, wall_time, kEventSummary, summary.buffer());
+}
+
+void EventFileWriter::add_picture(std::int64_t step, double wall_time, const Picture& picture) {
+  ProtobufWriter message;
+  message.int64(kImageHeight, picture.height);
+  message.int64(kImageWidth, picture.width);
+  message.int64(kImageChannels, picture.channels);
+  message.bytes(kImageEncoded, {reinterpret_cast<const char*>(picture.encoded.data()), picture.encoded.size()});
+  ProtobufWriter value;
+  value.bytes(kValueTag, picture.tag);
+  value.message(kValueImage, message);
+  ProtobufWriter summary;
+  summary.message(kSummaryValue, value);
+  append(step, wall_time, kEventSummary, summary.buffer());
+}
+
+void EventFileWriter::add_graph(double wall_time, std::string_view graph_def) {
+  append(0, wall_time, kEventGraph, graph_def);
+}
+
+EventHistogram histogram_of(std::span<const float> values, int parts) {
+  EventHistogram histogram;
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    const auto x = static_cast<double>(value);
+    least = std::min(least, x);
+    most = std::max(most, x);
+    histogram.count += 1;
+    histogram.sum += x;
+    histogram.sum_of_squares += x * x;
+  }
+  if (histogram.count == 0) return histogram;
+  histogram.least = least;
+  histogram.most = most;
+  const int count = most > least ? parts : 1;
+  for (int i = 1; i < count; ++i) histogram.limits.push_back(least + (most - least) * i / count);
+  histogram.limits.push_back(most);
+  histogram.counts.assign(static_cast<std::size_t>(count), 0);
+  const double scale = most > least ? count / (most - least) : 0;
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    const int part = std::clamp(static_cast<int>((static_cast<double>(value) - least) * scale), 0, count - 1);
+    histogram.counts[static_cast<std::size_t>(part)] += 1;
+  }
+  return histogram;
 }
 
 void EventFileWriter::add(std::int64_t step, double wall_time, std::string_view tag, float value) {

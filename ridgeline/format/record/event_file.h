@@ -1,7 +1,7 @@
 // ridgeline/format/record/event_file.h
 //
 // TensorBoard event files: TFRecords of tensorflow.Event messages (core/util/event.proto,
-// core/framework/summary.proto); here their scalars.
+// core/framework/summary.proto): scalars are read and written, histograms, pictures and the graph are written.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,16 @@ struct ScalarEvent {
   friend bool operator==(const ScalarEvent&, const ScalarEvent&) = default;
 };
 
-// Appends scalars; every call is in the file when it returns. TensorBoard finds files whose name contains "tfevents":
+// tensorflow.HistogramProto: how many values lie in each part of their range.
+struct EventHistogram {
+  double least = 0, most = 0, count = 0, sum = 0, sum_of_squares = 0;
+  std::vector<double> limits;  // upper ends of the parts, rising
+  std::vector<double> counts;
+};
+// Of the finite ones among `values`, in `parts` equal parts.
+EventHistogram histogram_of(std::span<const float> values, int parts = 40);
+
+// Appends events; every call is in the file when it returns. TensorBoard finds files whose name contains "tfevents":
 // event_file_name() builds the usual one. One thread.
 class EventFileWriter {
  public:
@@ -40,12 +49,24 @@ class EventFileWriter {
   // One event a call: all scalars of one step, as TensorBoard's own writers may do.
   void add(std::int64_t step, double wall_time, std::span<const Scalar> scalars);
   void add(std::int64_t step, double wall_time, std::string_view tag, float value);
+  // The values of a tensor; nothing where it has none that are finite.
+  void add_histogram(std::int64_t step, double wall_time, std::string_view tag, const EventHistogram& histogram);
+  // A PNG or JPEG of that size, `channels` 1 or 3.
+  struct Picture {
+    std::string_view tag;
+    int height = 0, width = 0, channels = 3;
+    std::span<const std::uint8_t> encoded;
+  };
+  void add_picture(std::int64_t step, double wall_time, const Picture& picture);
+  // A serialised tensorflow.GraphDef, of the whole run.
+  void add_graph(double wall_time, std::string_view graph_def);
   // A run goes on at `step`: whoever reads drops what came before of this step and of later ones.
   void start(std::int64_t step, double wall_time);
   void sync() { file_.sync(); }
 
  private:
   void begin(double wall_time);
+  void append(std::int64_t step, double wall_time, std::uint32_t field, std::string_view bytes);
   AppendFile file_;
 };
 

@@ -194,6 +194,11 @@ void ProtobufWriter::packed(std::uint32_t field, std::span<const float> values) 
   bytes(field, {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
 }
 
+void ProtobufWriter::packed(std::uint32_t field, std::span<const double> values) {
+  if (values.empty()) return;
+  bytes(field, {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+}
+
 void ProtobufWriter::tag(std::uint32_t field, WireType type) {
   raw_varint((std::uint64_t{field} << 3) | static_cast<std::uint64_t>(type));
 }

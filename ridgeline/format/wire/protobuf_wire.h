@@ -77,6 +77,7 @@ class ProtobufWriter {
   // Repeated numbers, packed. An empty list writes nothing.
   void packed(std::uint32_t field, std::span<const std::int64_t> values);
   void packed(std::uint32_t field, std::span<const float> values);
+  void packed(std::uint32_t field, std::span<const double> values);
 
   const std::string& buffer() const { return buffer_; }
 

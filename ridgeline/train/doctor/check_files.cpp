@@ -1,0 +1,101 @@
+// What the files of the data directory tell without any training.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ridgeline/train/doctor/checks.h"
+
+namespace ridgeline::train {
+namespace {
+
+// Below so many pixels a side there is nothing to see for a network that looks at windows of 3 to 11.
+constexpr double kTinySide = 8;
+// As dataset inspect has it: of a class with so many times fewer images the loss sees little.
+constexpr double kUnequalFactor = 10;
+
+void look_at_part(const data::PartReport& part, Findings& findings) {
+  if (!part.broken.empty()) {
+    findings.wrong(fmt::format("{}: {} of {} images are broken, the first is {}: {}", part.name, part.broken.size(),
+                               part.records, part.broken[0].place, part.broken[0].reason),
+                   "remove them, or train with --bad_samples=replace; dataset inspect --list names all");
+  }
+  if (part.labels_missing > 0) {
+    findings.wrong(fmt::format("{}: {} of {} records have no label", part.name, part.labels_missing, part.records),
+                   "write them again with labels");
+  }
+  if (part.records > 0 && part.height.median > 0 && (part.height.min < kTinySide || part.width.min < kTinySide)) {
+    findings.suspect(
+        fmt::format("{}: some images are tiny, the smallest height is {:.0f} and the smallest width {:.0f}", part.name,
+                    part.height.min, part.width.min),
+        "leave out what is smaller than the figures that it should show");
+  }
+  const data::ClassCount *least = nullptr, *most = nullptr;
+  for (const data::ClassCount& c : part.classes) {
+    if (!least || c.count < least->count) least = &c;
+    if (!most || c.count > most->count) most = &c;
+  }
+  const auto title = [](const data::ClassCount& c) {
+    return c.name.empty() ? fmt::format("label {}", c.label) : c.name;
+  };
+  if (least && least->count == 0) {
+    findings.suspect(fmt::format("{}: class {} has no image", part.name, title(*least)), "fill it or leave it out");
+  } else if (least && static_cast<double>(most->count) >= kUnequalFactor * static_cast<double>(least->count)) {
+    findings.suspect(fmt::format("{}: classes are unequal, {} images of {} beside {} of {}", part.name, most->count,
+                                 title(*most), least->count, title(*least)),
+                     "read top-1 by class, or repeat images of the small classes");
+  }
+}
+
+// Stored labels against where training takes them to start.
+void look_at_labels(const data::PartReport& part, int base, Findings& findings) {
+  if (part.layout != data::Layout::records || part.classes.empty()) return;
+  const std::int64_t first = part.classes.front().label;
+  if (first == base) return;
+  findings.wrong(
+      fmt::format(
+          "{}: the stored labels start from {}, training takes them to start from {}: {}", part.name, first, base,
+          first > base ? "all are shifted and the first class has no image" : "the first ones are below 0 and refused"),
+      fmt::format("--label_base={}", first == 0   ? "0"
+                                     : first == 1 ? "1"
+                                                  : "auto, after writing them again"));
+}
+
+}  // namespace
+
+void check_files(Examination& examination, Findings& findings) {
+  const data::InspectReport* report = examination.files();
+  if (report == nullptr) return findings.leave_out("no data directory");
+  for (const data::PartReport& part : report->parts) {
+    look_at_part(part, findings);
+    if (part.name == "train" && examination.subject().training_data)
+      look_at_labels(part, examination.subject().training_data->label_base(), findings);
+  }
+}
+
+void check_duplicates(Examination& examination, Findings& findings) {
+  const data::InspectReport* report = examination.files();
+  if (report == nullptr) return findings.leave_out("no data directory");
+  if (report->parts.size() < 2) return findings.leave_out("there is no validation part");
+  const std::int64_t shared = report->duplicates_across_parts;
+  if (shared > 0) {
+    std::string example;
+    for (const std::vector<std::string>& places : report->duplicates) {
+      const auto in = [&](const std::string& place, const data::PartReport& part) {
+        return place.starts_with(part.name + "/");
+      };
+      bool first = false, second = false;
+      for (const std::string& place : places) {
+        first = first || in(place, report->parts[0]);
+        second = second || in(place, report->parts[1]);
+      }
+      if (first && second) example = fmt::format("{}", fmt::join(places, " = "));
+      if (!example.empty()) break;
+    }
+    findings.wrong(fmt::format("{} of {} validation images are in the training part, too{}", shared,
+                               report->parts[1].records, example.empty() ? "" : ": " + example),
+                   "remove them from one of the parts: the accuracy looks better than it is");
+  }
+  const auto within = static_cast<std::int64_t>(report->duplicates.size()) - shared;
+  if (within > 0) findings.note(fmt::format("{} images come more than once within a part", within));
+}
+
+}  // namespace ridgeline::train

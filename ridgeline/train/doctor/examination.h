@@ -1,0 +1,82 @@
+// ridgeline/train/doctor/examination.h
+//
+// What several checks need, made when the first one asks: a batch, the first step with all its values, the report about
+// the files, what known weights say about images. Borrows the subject. One thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/runtime/batch.h"
+#include "ridgeline/data/tool/inspect.h"
+#include "ridgeline/train/doctor/step_values.h"
+#include "ridgeline/train/doctor/subject.h"
+#include "ridgeline/train/model.h"
+
+namespace ridgeline::train {
+
+// Columns of a batch, copies, under the names of the step's inputs.
+using InputBatch = std::map<std::string, Tensor, std::less<>>;
+InputBatch copy_of(const data::Batch& batch, const nn::Network& network);
+// Those that the program has; a missing one is an Error that names it.
+void bind_inputs(Program& program, const InputBatch& batch);
+
+// The model at the start of its run, in a session of its own.
+struct StartedModel {
+  // Step and weights as the subject says, but for the schedule.
+  StartedModel(const Subject& subject, const optim::Schedule& schedule, const PrecisionPolicy& precision);
+
+  Session session;
+  Model model;
+  std::vector<std::string> restored;  // parameters that came from subject.restore_path
+};
+
+// Its first step, every value of it.
+struct FirstStep {
+  FirstStep(const Subject& subject, const PrecisionPolicy& precision, const InputBatch& batch);
+
+  StartedModel started;
+  nn::Step step;
+  std::vector<nn::TrainedParameter> trained;
+  StepValues values;
+  std::vector<ValueId> gradients;  // of `trained`, as the updates read them
+  // The op that makes probabilities and losses of logits and labels; null: the loss is another.
+  const Node* loss = nullptr;
+  ValueId first_input = kNoValue;  // what the first op with a parameter reads
+};
+
+// What weights that know the classes make of labelled images.
+struct Recognition {
+  std::vector<std::int64_t> labels, predicted;
+  std::vector<std::int64_t> predicted_swapped;  // with red and blue exchanged; empty: images have not three channels
+  std::int64_t classes = 0;
+};
+
+class Examination {
+ public:
+  explicit Examination(const Subject& subject) : subject_(subject) {}
+
+  const Subject& subject() const { return subject_; }
+  // The first one of training. An Error where there are no data.
+  const InputBatch& batch();
+  FirstStep& first_step();  // in f32
+  // nullptr: no directory.
+  const data::InspectReport* files();
+  // nullptr: `why` tells the reason.
+  const Recognition* recognition(std::string& why);
+  // Of the stored images, in the middle; 0: nobody knows.
+  std::pair<int, int> image_extent();
+
+ private:
+  const Subject& subject_;
+  std::optional<InputBatch> batch_;
+  std::unique_ptr<FirstStep> first_step_;
+  std::optional<data::InspectReport> files_;
+  std::optional<Recognition> recognition_;
+  std::string no_recognition_;
+};
+
+}  // namespace ridgeline::train

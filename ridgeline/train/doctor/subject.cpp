@@ -1,0 +1,51 @@
+#include "ridgeline/train/doctor/subject.h"
+
+#include <algorithm>
+
+#include "ridgeline/data/standard/data_dir.h"
+#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/datasets.h"
+#include "ridgeline/train/recipe_model.h"
+#include "ridgeline/train/session_options.h"
+
+namespace ridgeline::train {
+namespace {
+
+bool has_validation(const std::string& data_dir) {
+  const std::vector<data::DataPart> parts = data::find_parts(data_dir);
+  return std::any_of(parts.begin(), parts.end(), [](const data::DataPart& part) { return part.name == "val"; });
+}
+
+}  // namespace
+
+Subject subject_of(const Recipe& given, std::int64_t rows) {
+  Recipe recipe = given;
+  recipe.batch_size = std::min(recipe.batch_size, rows);
+  std::int64_t classes = recipe.num_classes == 0 ? 1000 : recipe.num_classes;
+  RunData data;
+  if (!recipe.synthetic) {
+    data = open_data(recipe, {.training = true, .validation = has_validation(recipe.data_dir)});
+    classes = data.num_classes;
+  }
+  const std::int64_t steps = std::max<std::int64_t>(1, data.training_records / recipe.batch_size);
+  Subject subject{.network = nn::image_classifier(step_options(recipe, classes)),
+                  .training = training_options(recipe, schedule_of(recipe, steps)),
+                  .rate = recipe.lr,
+                  .seed = recipe.seed,
+                  .session = session_options(recipe),
+                  .compile = compile_options(recipe),
+                  .training_data = std::move(data.training),
+                  .validation_data = std::move(data.validation),
+                  .raw_images = recipe.enable_data_pre_proc,
+                  .data_dir = recipe.synthetic ? "" : recipe.data_dir,
+                  .restore_path = recipe.restore_path,
+                  .restore_exclude = recipe.restore_exclude,
+                  .reference = recipe.restore_path};
+  if (subject.reference.empty()) {
+    if (const std::vector<CheckpointFile> saved = list_checkpoints(recipe.log_dir); !saved.empty())
+      subject.reference = saved.back().path;
+  }
+  return subject;
+}
+
+}  // namespace ridgeline::train

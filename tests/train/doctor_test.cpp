@@ -1,0 +1,169 @@
+// The doctor names the fault of each of ten broken set-ups, and finds nothing wrong with the sound ones.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/data/make/make_shapes.h"
+#include "ridgeline/train/doctor/checks.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/train/doctor_subject.h"
+
+namespace ridgeline::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The check's finding comes first among what is wrong, and its sentence holds `words`.
+void expect_named(const Subject& subject, const std::string& check, const std::string& words) {
+  const Diagnosis diagnosis = examine(subject);
+  EXPECT_EQ(diagnosis.first_wrong(), check) << diagnosis.to_text();
+  EXPECT_NE(diagnosis.to_text().find(words), std::string::npos) << words << " in:\n" << diagnosis.to_text();
+}
+
+std::string reference() {
+  static const std::string path = [] {
+    const std::string file = testing::temporary_directory() + "/pictures.safetensors";
+    train_pictures(file);
+    return file;
+  }();
+  return path;
+}
+
+TEST(Doctor, FindsNothingWrongWithASoundSetUp) {
+  Subject subject = picture_subject();
+  subject.reference = reference();
+  const Diagnosis diagnosis = examine(subject);
+  EXPECT_TRUE(diagnosis.sound()) << diagnosis.to_text();
+  for (const CheckResult& check : diagnosis.checks) {
+    const bool needs_more = check.check == "files" || check.check == "duplicates" || check.check == "precision";
+    EXPECT_EQ(check.left_out.empty(), !needs_more) << check.check << ": " << check.left_out;
+    for (const Finding& finding : check.findings) EXPECT_EQ(finding.level, FindingLevel::note) << finding.what;
+  }
+}
+
+TEST(Doctor, NamesLabelsThatAreShiftedByOne) {
+  Subject subject = picture_subject({.shifted_labels = true});
+  subject.reference = reference();
+  expect_named(subject, "labels", "the labels are shifted by one");
+}
+
+TEST(Doctor, NamesRedAndBlueThatAreExchanged) {
+  Subject subject = picture_subject({.blue_first = true});
+  subject.reference = reference();
+  expect_named(subject, "channels", "red and blue are exchanged");
+}
+
+TEST(Doctor, NamesImagesThatAreNotNormalised) {
+  expect_named(picture_subject({.normalized = false}), "pixels", "the images are not normalised");
+}
+
+TEST(Doctor, NamesASoftmaxOfASoftmax) {
+  expect_named(picture_subject({.double_softmax = true}), "head", "softmax already");
+}
+
+TEST(Doctor, NamesALearningRateThatIsAHundredTimesTooHigh) {
+  Subject subject = picture_subject();
+  subject.rate *= 100;
+  expect_named(subject, "rate", "the learning rate 1 is too high");
+}
+
+TEST(Doctor, NamesLayersThatAreFrozenByMistake) {
+  Subject subject = picture_subject();
+  subject.training.groups = {{.pattern = "head*", .frozen = true}};
+  expect_named(subject, "frozen", "the last layer is frozen (head.weight)");
+  subject.training.groups = {{.pattern = "conv*", .frozen = true}};
+  expect_named(subject, "frozen", "2 parameters are frozen with the random values");
+  subject.restore_path = reference();  // restored ones may be
+  EXPECT_EQ(examine(subject, {.only = {"frozen"}}).first_wrong(), "");
+}
+
+TEST(Doctor, NamesADeadRelu) { expect_named(picture_subject({.dead_relu = true}), "units", "8 of 8 channels of conv"); }
+
+TEST(Doctor, NamesAnOverflowOfF16AndItsFirstOp) {
+  Subject subject = picture_subject({.large_values = true});
+  EXPECT_EQ(examine(subject, {.only = {"precision"}}).first_wrong(), "");
+  subject.compile.precision = PrecisionPolicy::of(precision_mode_named("force_fp16"));
+  expect_named(subject, "precision", "f16 overflows: mul");
+  // The same types over values that they hold.
+  Subject sound = picture_subject();
+  sound.compile.precision = subject.compile.precision;
+  const Diagnosis diagnosis = examine(sound, {.only = {"precision"}});
+  EXPECT_TRUE(diagnosis.sound() && diagnosis.checks[0].left_out.empty()) << diagnosis.to_text();
+}
+
+TEST(Doctor, NamesAResizeThatStretches) {
+  expect_named(picture_subject({.validation_resize = {16, 16}, .width = 32}), "geometry",
+               "validation stretches images of 16x32 (height x width) by 2.0");
+  expect_named(picture_subject({.validation_resize = {64}}), "geometry", "times as large in training as in validation");
+  EXPECT_EQ(examine(picture_subject({.width = 32}), {.only = {"geometry"}}).first_wrong(), "");
+}
+
+Recipe shapes_recipe(const std::string& data_dir) {
+  Recipe recipe;
+  recipe.data_dir = data_dir;
+  recipe.model = "resnet20";
+  recipe.batch_size = 16;
+  recipe.lr = 0.05;
+  recipe.min_area = 0.5;
+  recipe.log_dir = testing::temporary_directory() + "/no_log";
+  return recipe;
+}
+
+TEST(Doctor, NamesValidationImagesThatAreInTheTrainingPart) {
+  const std::string folder = testing::temporary_directory() + "/shapes";
+  data::make_shapes(folder, {.train = 40, .val = 20});
+  const Diagnosis sound = examine(subject_of(shapes_recipe(folder), 16));
+  EXPECT_TRUE(sound.sound()) << sound.to_text();
+
+  const std::string broken = testing::temporary_directory() + "/shared";
+  fs::copy(folder, broken, fs::copy_options::recursive);
+  int copied = 0;
+  for (const auto& of_class : fs::directory_iterator(broken + "/train")) {
+    const fs::path image = fs::directory_iterator(of_class.path())->path();
+    fs::copy_file(image,
+                  fs::path(broken) / "val" / of_class.path().filename() / ("again_" + image.filename().string()));
+    ++copied;
+  }
+  expect_named(subject_of(shapes_recipe(broken), 16), "duplicates",
+               std::to_string(copied) + " of 30 validation images are in the training part");
+}
+
+TEST(Doctor, NamesBrokenImagesAndEmptyClasses) {
+  const std::string folder = testing::temporary_directory() + "/damaged";
+  data::make_shapes(folder, {.train = 40, .val = 20});
+  const fs::path of_class = fs::directory_iterator(folder + "/train")->path();
+  fs::resize_file(fs::directory_iterator(of_class)->path(), 100);
+  const Diagnosis diagnosis = examine(subject_of(shapes_recipe(folder), 16), {.only = {"files"}});
+  EXPECT_EQ(diagnosis.first_wrong(), "files");
+  EXPECT_NE(diagnosis.to_text().find("1 of 40 images are broken"), std::string::npos) << diagnosis.to_text();
+}
+
+TEST(Doctor, NamesLogitsThatAreAllEqualAndZeroGradients) {
+  Subject subject = picture_subject();
+  subject.network.loss = [](nn::ModelContext& context) {
+    const Value labels = context.builder.input("labels", {DType::i32, {kPictureRows}});
+    const Value logits = picture_logits(context, {});
+    return nn::mean(nn::softmax_cross_entropy(nn::relu(logits - 100.0), labels, {}).loss);
+  };
+  const Diagnosis diagnosis = examine(subject);
+  EXPECT_EQ(diagnosis.first_wrong(), "units") << diagnosis.to_text();
+  EXPECT_NE(diagnosis.to_text().find("all logits of an image are equal"), std::string::npos);
+  EXPECT_NE(diagnosis.to_text().find("parameters get no gradient, the first is conv.weight"), std::string::npos);
+  EXPECT_EQ(diagnosis.checks.back().left_out, "a cause is found already");
+}
+
+TEST(Doctor, SaysWhatItDoesNotKnow) {
+  const Subject subject = picture_subject();
+  EXPECT_EQ(error_of([&] { examine(subject, {.only = {"rates"}}); }),
+            "[doctor] there is no check 'rates': did you mean 'rate'?");
+  const Diagnosis diagnosis = examine(subject, {.only = {"labels", "files"}});
+  EXPECT_NE(diagnosis.to_text().find("labels      not looked at: needs weights that know these classes"),
+            std::string::npos)
+      << diagnosis.to_text();
+  EXPECT_NE(diagnosis.to_json().find("\"sound\":true"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ridgeline::train
