@@ -71,9 +71,9 @@ class Order {
 
 // Whether the op at the value's place is an update of this very argument, which it overwrites.
 bool overwrites(const Node& node, const Update& update) {
-  if (!op_def(node.op).has(kUpdate)) return false;
-  const auto result = std::find(node.outputs.begin(), node.outputs.end(), update.next) - node.outputs.begin();
-  return node.inputs[static_cast<std::size_t>(result)] == update.current;
+  const auto result =
+      static_cast<std::size_t>(std::find(node.outputs.begin(), node.outputs.end(), update.next) - node.outputs.begin());
+  return result < updated_operands(node) && node.inputs[result] == update.current;
 }
 
 }  // namespace
