@@ -10,19 +10,25 @@ using namespace rules;
 
 constexpr const char* kName = "dense_update";
 
-loop::Expression expression_of(const OpInstance& op) {
-  loop::Expression expression = loop::parse(op.attributes.string("expression"));
+// What the expression gives as a loop over the states, a gradient like w and the scalars: states, then copies.
+std::vector<ValueType> loop_results(const OpInstance& op) {
   const DenseUpdate at(op.attributes);
-  const auto wrong = [&](const std::string& what) { fail(kName, "the expression " + what); };
-  if (static_cast<std::size_t>(expression.operands) + 1 > op.inputs.size())
-    wrong("reads more than the states, the gradient and the scalars");
-  if (expression.results.size() < at.states) wrong("gives fewer results than there are states");
-  for (std::size_t i = 0; i < expression.results.size(); ++i) {
-    const loop::Result& result = expression.results[i];
-    if (result.ending != loop::Ending::store) wrong("ends in a sum");
-    if (i < at.states && result.type != DType::f32) wrong("rounds a state");
+  const ValueType& w = op.inputs[0];
+  std::vector<ValueType> operands(at.states + 1, w);
+  operands.insert(operands.end(), op.inputs.begin() + static_cast<std::ptrdiff_t>(at.scalars()), op.inputs.end());
+  const std::string& expression = op.attributes.string("expression");
+  std::vector<ValueType> results = infer_types(op_def("loop"), operands, {{"expression", expression}}, op.name);
+  if (results.size() < at.states) {
+    fail(kName, "the expression '" + expression + "' gives " + std::to_string(results.size()) + " results where " +
+                    std::to_string(at.states) + " next states are meant");
   }
-  return expression;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (i < at.states ? results[i] == w : results[i].shape == w.shape) continue;
+    fail(kName, "the expression '" + expression + "' gives " + results[i].to_string() + " where " +
+                    (i < at.states ? "the next value of a state, " : "a copy of a state, ") + w.to_string() +
+                    ", is meant");
+  }
+  return results;
 }
 
 std::vector<ValueType> infer(const OpInstance& op) {
@@ -46,12 +52,11 @@ std::vector<ValueType> infer(const OpInstance& op) {
   for (std::size_t i = at.scalars(); i < op.inputs.size(); ++i) {
     if (op.inputs[i].shape.rank() != 0) fail(kName, "operand " + std::to_string(i) + " must be a scalar");
   }
-  const loop::Expression expression = expression_of(op);
+  const std::vector<ValueType> next = loop_results(op);
   std::vector<ValueType> results(at.states, w);
   if (at.bias) results.push_back({DType::f32, Shape{dy.shape[1]}});
   if (at.squares) results.push_back({DType::f32, Shape{}});
-  for (std::size_t i = at.states; i < expression.results.size(); ++i)
-    results.push_back({expression.results[i].type, w.shape});
+  results.insert(results.end(), next.begin() + static_cast<std::ptrdiff_t>(at.states), next.end());
   return results;
 }
 

@@ -16,8 +16,7 @@ std::map<ValueId, std::size_t> overwriters(const Graph& graph) {
   std::map<ValueId, std::size_t> found;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];
-    if (!op_def(node.op).has(kUpdate)) continue;
-    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+    for (std::size_t k = 0; k < updated_operands(node); ++k) {
       if (is_stored(graph.value(node.inputs[k]).kind)) found.emplace(node.inputs[k], i);
     }
   }

@@ -17,8 +17,8 @@ class Simplifier {
  public:
   explicit Simplifier(Graph& graph) : graph_(graph) {
     for (const Node& node : graph.nodes) {
-      if (!op_def(node.op).has(kUpdate)) continue;
-      overwritten_.insert(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(node.outputs.size()));
+      overwritten_.insert(node.inputs.begin(),
+                          node.inputs.begin() + static_cast<std::ptrdiff_t>(updated_operands(node)));
     }
   }
 

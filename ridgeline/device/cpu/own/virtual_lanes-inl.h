@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -24,6 +25,7 @@ template <class Add, class One>
 HWY_INLINE double sum_in_virtual_lanes(const float* HWY_RESTRICT x, std::int64_t n, const Add& add, const One& one) {
   constexpr std::int64_t kBlock = 1024;
   constexpr std::int64_t kLanes = 64;
+  constexpr std::int64_t kAhead = 768;  // elements that are asked for before they are read
   constexpr int kVectors = static_cast<int>(kLanes / HWY_LANES(float));
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -35,7 +37,10 @@ HWY_INLINE double sum_in_virtual_lanes(const float* HWY_RESTRICT x, std::int64_t
     for (int v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
     std::int64_t i = block;
     for (; i + kLanes <= last; i += kLanes) {
-      for (int v = 0; v < kVectors; ++v) sums[v] = add(sums[v], hn::LoadU(d, x + i + v * lanes));
+      for (int v = 0; v < kVectors; ++v) {
+        hwy::Prefetch(x + i + kAhead + v * lanes);
+        sums[v] = add(sums[v], hn::LoadU(d, x + i + v * lanes));
+      }
     }
     double rest = 0;
     for (; i < last; ++i) rest += one(x[i]);
