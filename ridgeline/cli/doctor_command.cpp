@@ -64,11 +64,11 @@ int compare_files(DoctorFlags& flags) {
   return comparison.equal() ? 0 : 1;
 }
 
-// The words with what --run_config says behind the name of the subcommand.
-Words with_config(const Words& words) {
+// The words with what --preset and --run_config say behind the name of the subcommand. `check` has the flags of both.
+Words with_config(const Command& check, const Words& words) {
   if (words.empty()) return words;
   Words all{words[0]};
-  const Words rest = with_run_config({words.begin() + 1, words.end()});
+  const Words rest = with_files(check, {words.begin() + 1, words.end()});
   all.insert(all.end(), rest.begin(), rest.end());
   return all;
 }
@@ -103,7 +103,7 @@ int doctor_command(const Words& words) {
   compare.option("--names", compared.names, "file with lines NAME NAME_IN_SECOND, for files of other programs");
   compare.option("--largest", compared.largest, "how many of the largest differences are printed");
   compare.flag("--json", compared.json, "print one JSON object");
-  if (!app.parse(with_config(words))) return 0;
+  if (!app.parse(with_config(check, words))) return 0;
   for (const DoctorFlags* flags : {&checked, &dumped})
     if (flags->rows < 1) throw Error("doctor: --rows must be 1 or more", ErrorKind::usage);
   const train::InterruptGuard guard;
