@@ -240,10 +240,10 @@ class InPlaceOfPytorch(Folder):
                             loader.close()
                             break
                         if end == "an exception":
-                            raise ValueError
+                            raise LookupError
                         if end == "dropped":
                             break
-                except ValueError:
+                except LookupError:
                     pass
                 del x, _
                 if end != "every epoch":
