@@ -19,8 +19,8 @@ for argument in "$@"; do
   esac
 done
 
-packages=(g++ cmake ninja-build pkg-config git make libjpeg-dev libpng-dev zlib1g-dev libfmt-dev libspdlog-dev
-  nlohmann-json3-dev libcli11-dev libhwy-dev libgtest-dev libbenchmark-dev python3 python3-venv python3-pip unzip)
+packages=(g++ cmake ninja-build pkg-config git make libjpeg-dev libpng-dev zlib1g-dev libcurl4-openssl-dev
+  libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libhwy-dev libgtest-dev libbenchmark-dev python3 python3-venv python3-pip unzip)
 onednn_version=2023.2.0
 onednn=.deps/onednn
 did=()  # what this run installed

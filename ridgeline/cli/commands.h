@@ -22,5 +22,6 @@ int doctor_command(const Words& words);
 int bench_command(const Words& words);
 int experiment_command(const Words& words);
 int report_command(const Words& words);
+int launch_command(const Words& words);
 
 }  // namespace ridgeline::cli

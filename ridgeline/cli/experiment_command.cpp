@@ -37,7 +37,7 @@ Words own_words(const Words& words, Words& training) {
     const std::string& word = words[i];
     const std::string_view name = std::string_view(word).substr(0, word.find('='));
     if (word.rfind("--", 0) != 0 || word == "--help") {
-      (own.empty() || word == "--help" ? own : training).push_back(word);  // the name; else the value of a flag
+      own.push_back(word);  // the name: values stand behind their flags, which take them below
     } else if (std::find(kOwn.begin(), kOwn.end(), name) != kOwn.end()) {
       own.push_back(word);
       if (name != "--keep_checkpoints" && name.size() == word.size() && i + 1 < words.size()) own.push_back(words[++i]);
@@ -117,20 +117,27 @@ int experiment_command(const Words& words) {
       .flags = {},
       .keep_checkpoints = flags.keep_checkpoints,
       .say = [](const std::string& text) { fmt::print("{}\n", text), std::fflush(stdout); }};
+  options.flags = training;
+  for (const train::Experiment& experiment : chosen) train::check(experiment, options);
   if (!names_data(training)) {
     const std::string shapes = flags.out + "/shapes";
     data::MakeShapesOptions pictures;
     pictures.train = kShapesTraining;
     pictures.val = kShapesValidation;
     data::make_shapes(shapes, pictures);
-    options.flags.assign(kShapesFlags.begin(), kShapesFlags.end());
-    options.flags.push_back("--data_dir=" + shapes);
+    Words usual(kShapesFlags.begin(), kShapesFlags.end());
+    usual.push_back("--data_dir=" + shapes);
+    options.flags.insert(options.flags.begin(), usual.begin(), usual.end());
   }
-  options.flags.insert(options.flags.end(), training.begin(), training.end());
 
+  int runs = 0, failed = 0;
   train::Report whole{.title = "Experiments", .tables = {}, .runs = {}};
   for (const train::Experiment& experiment : chosen) {
-    const train::Report report = train::report_of(train::run_experiment(experiment, options));
+    const train::ExperimentResult result = train::run_experiment(experiment, options);
+    for (const auto& variant : result.runs) {
+      for (const train::ExperimentRun& made : variant) ++runs, failed += made.failure.empty() ? 0 : 1;
+    }
+    const train::Report report = train::report_of(result);
     const std::string folder = flags.out + "/" + experiment.name;
     write_report(report, folder);
     fmt::print("{}\nreport   {}/report.html (also .md, .csv)\n",
@@ -145,6 +152,7 @@ int experiment_command(const Words& words) {
     write_report(whole, flags.out);
     fmt::print("all      {}/report.html\n", flags.out);
   }
+  if (failed > 0) throw Error(fmt::format("experiment: {} of {} runs failed", failed, runs));
   return 0;
 }
 

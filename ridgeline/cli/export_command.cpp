@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <filesystem>
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/saved_model_flags.h"
@@ -20,9 +21,12 @@ int export_command(const Words& words) {
   app.option("--batch_size", batch_size, "rows of one run; whoever loads the file may choose another");
   if (!app.parse(words)) return 0;
   if (batch_size < 1) throw Error("--batch_size=" + std::to_string(batch_size) + ": 1 or more", ErrorKind::usage);
+  const std::string ending = std::filesystem::path(out).extension().string();
+  if (!ending.empty() && ending != ".rdgm" && ending != ".onnx")  // none: a device, a pipe
+    throw Error("--out=" + out + " ends in none of .rdgm, .onnx", ErrorKind::usage);
   infer::Model model = train::saved_model(recipe);
   model.graph = infer::with_batch_size(model.graph, batch_size);
-  if (out.ends_with(".onnx"))
+  if (ending == ".onnx")
     infer::write_onnx(out, model);
   else
     infer::write_model(out, model);

@@ -1,7 +1,10 @@
 #include "ridgeline/cli/flags.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <iostream>
 #include <set>
 
@@ -26,11 +29,51 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-bool parse_boolean(std::string text) {
+bool parse_boolean(const std::string& name, const std::string& given) {
+  std::string text = given;
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
   if (text == "true" || text == "1" || text == "yes" || text == "on") return true;
   if (text == "false" || text == "0" || text == "no" || text == "off") return false;
-  throw CLI::ValidationError("'" + text + "' is no boolean (allowed: True, False)");
+  throw CLI::ValidationError(name + "=" + given + " is no boolean (allowed: True, False)");
+}
+
+// What a number of this type is called.
+struct NumberType {
+  std::string_view type, meaning;
+};
+constexpr NumberType kNumberTypes[] = {
+    {"INT", "is no whole number"}, {"UINT", "is no whole number of 0 or more"}, {"FLOAT", "is no number"}};
+
+// The library wraps negative numbers where the type has none and takes the largest for any that is larger: such a text
+// is refused, by itself as the reason.
+template <class Number>
+std::string refused_number(const std::string& text) {
+  Number value{};
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool negative = std::is_unsigned_v<Number> && text.starts_with('-');
+  return negative || parsed.ec == std::errc::result_out_of_range ? text : "";
+}
+
+template <class Number>
+CLI::Option* add_number(CLI::App& app, const std::string& name, Number& target, const std::string& help) {
+  return app.add_option(name, target, help)->capture_default_str()->check(refused_number<Number>);
+}
+
+// "--lr=abc is no number", where the library says in other words which flag it is and what it was given.
+std::string conversion_text(const CLI::App& app, const CLI::ParseError& error) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const NumberType& number : kNumberTypes) {
+      if (option->count() == 0 || option->get_type_name() != number.type) continue;
+      const std::string name = option->get_name(), refused = name + ": ", what = error.what();
+      if (what.starts_with(refused)) {
+        const std::string value = what.substr(refused.size());
+        return fmt::format("{}={} {}", name, value, value.starts_with('-') ? number.meaning : "is too large");
+      }
+      if (what.find(": " + name + " = ") != std::string::npos)
+        return fmt::format("{}={} {}", name, option->results().back(), number.meaning);
+    }
+  }
+  return error.what();
 }
 
 constexpr const char* kBoolean = "BOOL";
@@ -129,24 +172,24 @@ Flag Command::option(const std::string& name, std::vector<std::string>& target, 
 }
 
 Flag Command::option(const std::string& name, int& target, const std::string& help) {
-  return Flag(app_->add_option(name, target, help)->capture_default_str());
+  return Flag(add_number(*app_, name, target, help));
 }
 
 Flag Command::option(const std::string& name, std::int64_t& target, const std::string& help) {
-  return Flag(app_->add_option(name, target, help)->capture_default_str());
+  return Flag(add_number(*app_, name, target, help));
 }
 
 Flag Command::option(const std::string& name, std::uint64_t& target, const std::string& help) {
-  return Flag(app_->add_option(name, target, help)->capture_default_str());
+  return Flag(add_number(*app_, name, target, help));
 }
 
 Flag Command::option(const std::string& name, double& target, const std::string& help) {
-  return Flag(app_->add_option(name, target, help)->capture_default_str());
+  return Flag(add_number(*app_, name, target, help));
 }
 
 Flag Command::boolean(const std::string& name, bool& target, const std::string& help) {
   return Flag(app_->add_option_function<std::string>(
-                      name, [&target](const std::string& text) { target = parse_boolean(text); }, help)
+                      name, [&target, name](const std::string& text) { target = parse_boolean(name, text); }, help)
                   ->type_name(kBoolean)
                   ->default_str(target ? "True" : "False"));
 }
@@ -181,7 +224,7 @@ bool Command::parse(std::vector<std::string> words) {
     // A mistyped word is also why something required is missing: it comes first.
     if (dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error))
       refuse_extras(app);
-    throw Error(command_name(addressed(app)) + ": " + error.what(), ErrorKind::usage);
+    throw Error(command_name(addressed(app)) + ": " + conversion_text(addressed(app), error), ErrorKind::usage);
   }
 }
 

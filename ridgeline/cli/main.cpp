@@ -28,7 +28,7 @@ struct Command {
   int (*run)(const ridgeline::cli::Words&);
 };
 
-constexpr std::array<Command, 11> kCommands{{
+constexpr std::array<Command, 12> kCommands{{
     {"train", "train a model, and continue where an earlier run of the same --log_dir stopped",
      ridgeline::cli::train_command},
     {"evaluate", "accuracy and loss of checkpoints on the validation part", ridgeline::cli::evaluate_command},
@@ -39,6 +39,7 @@ constexpr std::array<Command, 11> kCommands{{
     {"info", "models, machine, checkpoints", ridgeline::cli::info_command},
     {"experiment", "vary one thing between trainings and compare them in a report", ridgeline::cli::experiment_command},
     {"report", "runs side by side: one page with tables and curves", ridgeline::cli::report_command},
+    {"launch", "start a process for each device, with ranks, cores and folders", ridgeline::cli::launch_command},
     {"doctor", "what costs accuracy: checks of a set-up, two computations of a step side by side",
      ridgeline::cli::doctor_command},
     {"bench", "time the compiled step against the machine's limit", ridgeline::cli::bench_command},

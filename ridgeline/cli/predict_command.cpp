@@ -4,6 +4,7 @@
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/saved_model_flags.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
 #include "ridgeline/format/text/json_value.h"
 #include "ridgeline/infer/model_file.h"
@@ -114,6 +115,10 @@ int predict_command(const Words& words) {
   if (!app.parse(words)) return 0;
   const Format& format = format_named(format_name);
   const bool from_file = infer::is_model_file(images.front());
+  if (!from_file && images.front().ends_with(".rdgm")) {
+    throw Error(is_regular_file(images.front()) ? images.front() + " is no model file (ridgeline export writes them)"
+                                                : "no such file: " + images.front());
+  }
   if (from_file) {
     for (const char* flag : {"--model", "--checkpoint_dir", "--restore_path", "--num_classes", "--image_size"}) {
       if (app.given(flag)) {

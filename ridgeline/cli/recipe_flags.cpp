@@ -230,6 +230,26 @@ void add_recipe_flags(Command& app, RecipeFlags& flags) {
   add_execution_flags(app, flags);
 }
 
+namespace {
+
+// One setting by itself, so that an Error tells the file and the option in it.
+void check_run_setting(const std::string& name, const std::string& flag, const std::string& where) {
+  RecipeFlags alone;
+  Command app("", "train");
+  add_recipe_flags(app, alone);
+  try {
+    app.parse({flag});
+  } catch (const Error& error) {
+    std::string option;
+    for (const train::RunOption& row : train::run_options()) {
+      if (row.setting == name) option = row.name;
+    }
+    throw Error(fmt::format("{}: {}: {}", where, option, error.what()), error.kind());
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> with_run_config(const std::vector<std::string>& words) {
   const std::string flag = "--run_config";
   std::string path;
@@ -238,10 +258,15 @@ std::vector<std::string> with_run_config(const std::vector<std::string>& words) 
     if (words[i] == flag && i + 1 < words.size()) path = words[i + 1];
   }
   if (path.empty()) return words;
-  const train::RunConfig config = train::read_run_config(read_file(path), "[run_config] " + path);
+  if (!is_regular_file(path)) throw Error("no such file: " + path + " (--run_config)", ErrorKind::usage);
+  const std::string where = "[run_config] " + path;
+  const train::RunConfig config = train::read_run_config(read_file(path), where);
   for (const std::string& warning : config.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   std::vector<std::string> all;
-  for (const auto& [name, value] : config.settings) all.push_back(fmt::format("--{}={}", name, value));
+  for (const auto& [name, value] : config.settings) {
+    all.push_back(fmt::format("--{}={}", name, value));
+    check_run_setting(name, all.back(), where);
+  }
   all.insert(all.end(), words.begin(), words.end());
   return all;
 }

@@ -41,7 +41,7 @@ class Watch {
     ops_ = graph.nodes.size();
     name_ = name;
     if (!options_.dump_directory.empty()) last_ = graph;
-    if (options_.verify) verify(graph);
+    if (options_.verify || step_ == 0) verify(graph);  // what is given may come from anywhere
     dump(std::string(name), graph, nullptr);
     ++step_;
     begin_ = Clock::now();

@@ -22,6 +22,7 @@ struct CompileOptions {
   // When not empty: for each pass a numbered file in both forms, .rdg (graph/ir/text.h) and .ir (forms.h). An error
   // about one op marks it in a last one, ..._failed.
   std::string dump_directory;
+  // Whether the verifier runs after every pass. On the graph that is given it always does.
 #ifdef NDEBUG
   bool verify = false;
 #else

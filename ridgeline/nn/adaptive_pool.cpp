@@ -38,6 +38,10 @@ Value pool_axis(Value x, int axis, std::int64_t size, const Location& where) {
 
 Value adaptive_avg_pool(Value x, Extent size, const At& at) {
   RIDGELINE_CHECK(x.shape().rank() == 4, "adaptive_avg_pool takes images");
+  if (size.height < 1 || size.width < 1) {
+    throw Error("[adaptive_avg_pool] the size is " + std::to_string(size.height) + " x " + std::to_string(size.width) +
+                "; it must be 1 x 1 or more");
+  }
   const std::int64_t height = x.shape()[1];
   const std::int64_t width = x.shape()[2];
   if (height == size.height && width == size.width) return x;

@@ -26,8 +26,10 @@ class Callback {
   // Also when the run stops: then context.stopping() is true.
   virtual void step_end(RunContext&) {}
   virtual void epoch_end(RunContext&) {}
-  // Not called when the run ends by an Error.
+  // Not called when the run ends by an error.
   virtual void end(RunContext&) {}
+  // Called instead, whoever threw: the data, the step, a hook of any callback. What it throws itself is lost.
+  virtual void failed(RunContext&) {}
 };
 
 // The next multiple of `period` after `step`; kNever for a period of 0.

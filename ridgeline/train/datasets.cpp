@@ -17,7 +17,14 @@ std::int64_t side(const Recipe& recipe) {
 }
 
 void check_training_size(std::int64_t records, const Recipe& recipe) {
-  if (records >= recipe.batch_size) return;
+  const std::int64_t batches = recipe.optimization.accumulate_steps;
+  if (records / recipe.batch_size >= batches) return;
+  if (records >= recipe.batch_size) {
+    throw Error(
+        fmt::format("{} has {} training records, fewer than a step of {} batches of {} (--accumulate_steps, "
+                    "--batch_size)",
+                    recipe.data_dir, records, batches, recipe.batch_size));
+  }
   throw Error(fmt::format("{} has {} training records, fewer than one batch of {} (--batch_size)", recipe.data_dir,
                           records, recipe.batch_size));
 }

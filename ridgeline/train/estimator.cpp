@@ -27,6 +27,7 @@ std::int64_t train_epochs(Model& model, std::int64_t epochs, const data::Dataset
   }
   const std::int64_t size = dataset.size();
   if (size <= 0) throw Error("There is no valid data in dataset, please check dataset file firstly.");
+  check_remainder(model.training(), dataset, model.network().columns);
   const std::int64_t epoch = sink.dataset_sink_mode && sink.sink_size > 0 ? sink.sink_size : size;
   DatasetFeed feed(dataset, model.network().columns);
   Loop loop(model, feed,
@@ -40,7 +41,7 @@ std::int64_t train_steps(Model& model, const InputFunction& input_fn, std::int64
                          std::initializer_list<Callback*> hooks, const RunOptions& options) {
   if (max_steps < 1) throw Error(fmt::format("Must specify max_steps > 0, given: {}", max_steps), ErrorKind::usage);
   const std::unique_ptr<Feed> feed = input_fn();
-  RIDGELINE_CHECK(feed != nullptr, "an input function gives a feed");
+  if (feed == nullptr) throw Error("the input function gave no feed", ErrorKind::usage);
   Loop loop(model, *feed,
             {.total_steps = max_steps,
              .steps_per_epoch = options.steps_per_epoch > 0 ? options.steps_per_epoch : max_steps,
@@ -57,6 +58,7 @@ std::map<std::string, double> evaluate(Model& model, const data::Dataset& datase
     data::Iterator iterator(dataset);
     while (const std::optional<data::Batch> batch = iterator.next()) {
       Tensor rows;
+      check_rows(program, *batch, model.network().columns);
       bind_columns(program, *batch, model.network().columns, {nn::kMaskInput});
       if (mask != kNoValue) {
         rows = mask_as(program.graph().value(mask).type.dtype, batch->mask());
@@ -66,11 +68,7 @@ std::map<std::string, double> evaluate(Model& model, const data::Dataset& datase
       for (const Return& r : program.graph().returns) sums[r.name] += program.output(r.name).at(0);
     }
   };
-  if (model.has_averages()) {
-    model.with_averages(run);
-  } else {
-    run();
-  }
+  model.with_averages(run);
   const auto rows = sums.find(nn::kRowsResult);
   if (rows == sums.end() || rows->second == 0) throw Error("the evaluation saw no rows");
   for (auto& [name, sum] : sums) {
@@ -83,9 +81,11 @@ std::map<std::string, Tensor> predict(Model& model, const std::vector<NamedTenso
   model.prepare_prediction();
   Program& program = model.prediction();
   for (const NamedTensor& input : inputs) program.bind(input.name, input.tensor);
-  if (!program.run()) throw Error("interrupted", ErrorKind::interrupted);
   std::map<std::string, Tensor> results;
-  for (const Return& r : program.graph().returns) results[r.name] = program.output(r.name).clone();
+  model.with_averages([&] {
+    if (!program.run()) throw Error("interrupted", ErrorKind::interrupted);
+    for (const Return& r : program.graph().returns) results[r.name] = program.output(r.name).clone();
+  });
   return results;
 }
 

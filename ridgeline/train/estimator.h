@@ -23,8 +23,8 @@ struct SinkOptions {
   std::int64_t sink_size = -1;
 };
 
-// Trains for `epochs` passes (of sink_size steps where that is given) over the data set, which must know its size. The
-// model's training must be prepared. Returns the steps that are done.
+// Trains for `epochs` passes (of sink_size steps where that is given) over the data set, which must know its size and
+// have whole batches (DatasetFeed says why). The model's training must be prepared. Returns the steps that are done.
 std::int64_t train_epochs(Model& model, std::int64_t epochs, const data::Dataset& dataset,
                           std::initializer_list<Callback*> callbacks, const SinkOptions& sink = {});
 
@@ -40,7 +40,7 @@ std::int64_t train_steps(Model& model, const InputFunction& input_fn, std::int64
 // What the network's evaluation returns over the data set, divided by the rows, by name: {"top_1": 0.93, ...}. Uses the
 // averages of parameters where training keeps them. An Error for a data set without rows.
 std::map<std::string, double> evaluate(Model& model, const data::Dataset& dataset);
-// What the network's prediction returns for these inputs, by name.
+// What the network's prediction returns for these inputs, by name, with the averages of parameters likewise.
 std::map<std::string, Tensor> predict(Model& model, const std::vector<NamedTensor>& inputs);
 
 }  // namespace ridgeline::train

@@ -30,7 +30,8 @@ class Feed {
 class DatasetFeed : public Feed {
  public:
   // `columns` as in nn::Network. By default the data set is repeated for as long as the run lasts (epochs of the
-  // options: kForever).
+  // options: kForever). A batch whose mask is 0 for some rows (padding of the last batch, bad samples that are left
+  // out) is an Error unless an input of the step is fed from that column: the step would learn from those rows.
   DatasetFeed(const data::Dataset& dataset, data::IteratorOptions options, std::vector<nn::InputColumn> columns);
   DatasetFeed(const data::Dataset& dataset, std::vector<nn::InputColumn> columns)
       : DatasetFeed(dataset, {.epochs = data::kForever}, std::move(columns)) {}
@@ -56,6 +57,11 @@ class FunctionFeed : public Feed {
  private:
   std::function<bool(Program&)> bind_;
 };
+
+// An Error where rows of the batch do not count (mask 0) and no input of the step is fed from the column that says so.
+void check_rows(const Program& program, const data::Batch& batch, const std::vector<nn::InputColumn>& columns);
+// The same before the first step: whether the last batch of an epoch will be such a one, where that is known.
+void check_remainder(const Program& program, const data::Dataset& dataset, const std::vector<nn::InputColumn>& columns);
 
 // The columns of a batch to the inputs of a program; those in `others` are bound by the caller.
 void bind_columns(Program& program, const data::Batch& batch, const std::vector<nn::InputColumn>& columns,

@@ -17,9 +17,33 @@ Loop::Loop(Model& model, Feed& feed, const LoopOptions& options)
                std::max<std::int64_t>(1, options.steps_per_epoch)) {
   watches_overflows_ = model.training().graph().find_return(nn::kOverflowsResult) != kNoValue;
   if (options.loop < 1) throw Error(fmt::format("a loop of {} steps; 1 or more are meant", options.loop));
+  if (model.runs_done() >= model.runs_per_step()) {
+    throw Error(
+        fmt::format("the model has accumulated {} batches of a step, which takes {} here: it goes on with the "
+                    "number that it was saved with",
+                    model.runs_done(), model.runs_per_step()));
+  }
 }
 
 const RunContext& Loop::run(std::span<Callback* const> callbacks) {
+  context_.step_ = context_.model_.global_step();
+  context_.reason_ = StopReason::none;
+  data_error_ = nullptr;
+  try {
+    run_steps(callbacks);
+  } catch (...) {
+    for (Callback* callback : callbacks) {
+      try {
+        callback->failed(context_);
+      } catch (...) {  // the first error is the one to be told
+      }
+    }
+    throw;
+  }
+  return context_;
+}
+
+void Loop::run_steps(std::span<Callback* const> callbacks) {
   const auto each = [&](void (Callback::*hook)(RunContext&)) {
     for (Callback* callback : callbacks) (callback->*hook)(context_);
   };
@@ -35,32 +59,40 @@ const RunContext& Loop::run(std::span<Callback* const> callbacks) {
     if (context_.stopping()) break;
     run_to(next_stop(callbacks));
     each(&Callback::step_end);
-    if (data_error_) std::rethrow_exception(data_error_);
-    if (context_.reason() == StopReason::not_finite) {
-      throw Error(fmt::format("step {}: Invalid loss ({}), terminating training.", context_.step(), context_.loss()));
-    }
+    if (context_.failing()) throw_fault();
     if (context_.finished_epoch()) {
       each(&Callback::epoch_end);
       in_epoch = false;
     }
   }
   each(&Callback::end);
-  return context_;
+}
+
+void Loop::throw_fault() const {
+  if (data_error_) std::rethrow_exception(data_error_);
+  if (context_.reason() == StopReason::overflows) {
+    throw Error(fmt::format("Dynamic loss scale Continuous overflow {} times, has exceeded maximum threshold.",
+                            static_cast<std::int64_t>(context_.value(nn::kOverflowsResult))));
+  }
+  throw Error(fmt::format("step {}: Invalid loss ({}), terminating training.", context_.step(), context_.loss()));
 }
 
 void Loop::run_to(std::int64_t stop) {
   Model& model = context_.model_;
   // A step may take several runs, and some runs may not count: then the model itself counts the steps.
-  const std::int64_t runs = (stop - context_.step_) * model.runs_per_step() - model.runs_done();
+  const std::int64_t begun = model.runs_done();
+  const std::int64_t runs = (stop - context_.step_) * model.runs_per_step() - begun;
   const auto begin = std::chrono::steady_clock::now();
   const std::int64_t done = model.training().run_loop(runs, [&] { return feed(); });
+  if (done == runs) context_.torn_ = false;
   context_.loop_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  context_.loop_steps_ = done / model.runs_per_step();
+  context_.loop_steps_ = (begun + done) / model.runs_per_step();
   context_.loop_begin_ = context_.step_;
   context_.step_ = model.may_keep_step() ? model.global_step() : context_.step_ + done;
   if (context_.step_ > context_.loop_begin_) context_.epoch_ = (context_.step_ - 1) / context_.steps_per_epoch_ + 1;
-  if (!finite()) {
-    context_.reason_ = StopReason::not_finite;  // before anything else that may have stopped it
+  if (context_.torn_) context_.has_outputs_ = false;
+  if (const StopReason found = fault(); found != StopReason::none) {
+    context_.reason_ = found;  // before anything else that may have stopped it
   } else if (data_error_) {
     context_.reason_ = StopReason::bad_data;
   } else if (interrupted() || model.session().stop_flag()) {
@@ -71,33 +103,35 @@ void Loop::run_to(std::int64_t stop) {
 
 // Binds the next batch; the previous one goes back to its owner. False: the run stops here.
 bool Loop::feed() {
-  if (interrupted() || !finite()) return false;
+  context_.torn_ = false;  // the run before came to its end
+  if (interrupted() || fault() != StopReason::none) return false;
   try {
     if (!context_.feed_.bind_next(context_.model_.training())) {
       context_.stop(StopReason::no_data);
       return false;
     }
-  } catch (const Error&) {
-    data_error_ = std::current_exception();  // thrown on when the steps before it are dealt with
+  } catch (...) {
+    data_error_ = std::current_exception();
     return false;
   }
   context_.has_outputs_ = true;
+  context_.torn_ = true;  // until that run, too, has come to its end
   return true;
 }
 
 // Of the last step. Costs nothing: what a program on this device returns lies in the host's memory.
-bool Loop::finite() const {
-  if (!context_.has_outputs_) return true;
+StopReason Loop::fault() const {
+  if (!context_.has_outputs_) return StopReason::none;
   if (watches_overflows_) {
     const double overflows = context_.value(nn::kOverflowsResult);
-    if (overflows > optim::kMostOverflows) {
-      throw Error(fmt::format("Dynamic loss scale Continuous overflow {} times, has exceeded maximum threshold.",
-                              static_cast<std::int64_t>(overflows)));
-    }
-    if (overflows > 0) return true;  // the step changed nothing
+    if (overflows > optim::kMostOverflows) return StopReason::overflows;
+    // A step that overflowed changed nothing; of one that is not over yet it is not known.
+    if (overflows > 0 || context_.model_.runs_done() > 0) return StopReason::none;
   }
-  if (!options_.stop_if_not_finite) return true;
-  return std::isfinite(context_.value(nn::kLossResult)) && std::isfinite(context_.value(nn::kTotalLossResult));
+  if (!options_.stop_if_not_finite) return StopReason::none;
+  const bool finite =
+      std::isfinite(context_.value(nn::kLossResult)) && std::isfinite(context_.value(nn::kTotalLossResult));
+  return finite ? StopReason::none : StopReason::not_finite;
 }
 
 std::int64_t Loop::next_stop(std::span<Callback* const> callbacks) const {

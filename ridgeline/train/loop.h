@@ -33,23 +33,26 @@ class Loop {
   Loop(Model& model, Feed& feed, const LoopOptions& options);
 
   // From the model's global_step to the last step, or until somebody stops it: a callback, set_interrupted(), the end
-  // of the data. What the feed throws, and a loss that is not finite, are thrown on when step_end was called for the
-  // steps before. Returns the context as it is at the end.
+  // of the data. What the feed throws, a loss that is not finite, and overflows without end are thrown on when step_end
+  // was called for the steps before. Returns the context as it is at the end. A run that was stopped goes on when it is
+  // called again.
   const RunContext& run(std::span<Callback* const> callbacks);
   const RunContext& run(std::initializer_list<Callback*> callbacks) {
     return run(std::span<Callback* const>(callbacks.begin(), callbacks.size()));
   }
 
  private:
+  void run_steps(std::span<Callback* const> callbacks);
+  void throw_fault() const;
   bool feed();
-  bool finite() const;
+  StopReason fault() const;
   void run_to(std::int64_t stop);
   std::int64_t next_stop(std::span<Callback* const> callbacks) const;
 
   LoopOptions options_;
   RunContext context_;
   bool watches_overflows_ = false;
-  std::exception_ptr data_error_;
+  std::exception_ptr data_error_;  // thrown on when the steps before it are dealt with
 };
 
 }  // namespace ridgeline::train

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "ridgeline/compile/phase.h"
 #include "ridgeline/core/error.h"
@@ -32,6 +33,19 @@ CompileOptions Model::compile_options(const char* part) const {
   return options;
 }
 
+void Model::claim(const nn::Step& step) {
+  for (const nn::ParameterSpec& spec : step.parameters) {
+    if (claimed_.contains(spec.name)) continue;
+    if (session_.parameters().contains(spec.name)) {
+      throw Error(
+          fmt::format("the session holds a parameter {} already, and the model {} would draw it anew: each "
+                      "model needs a session of its own",
+                      spec.name, network_.name));
+    }
+    claimed_.insert(spec.name);
+  }
+}
+
 // Behind compilation, which refuses what does not fit into memory: drawing large parameters takes long.
 void Model::declare(const nn::Step& step) {
   const ComputeScope team(session_.compute_threads());
@@ -59,6 +73,7 @@ void Model::prepare_training(const nn::TrainingOptions& options, const Precision
     const Phase phase(session_, "build the step");
     return nn::build_training_step(network_, options, settings_.seed);
   }();
+  claim(step);
   training_ = compile(step.graph, session_,
                       training_options(step.graph, precision ? *precision : settings_.compile.precision, "training"));
   declare(step);
@@ -92,10 +107,15 @@ void Model::swap_averages() {
 }
 
 void Model::with_averages(FunctionRef<void()> body) {
+  if (averages_.empty() || averaged_) return body();
   // Back again whatever the body throws.
   struct Swapped {
-    explicit Swapped(Model& m) : model(m) { model.swap_averages(); }
-    ~Swapped() { model.swap_averages(); }
+    explicit Swapped(Model& m) : model(m) { set(true); }
+    ~Swapped() { set(false); }
+    void set(bool averaged) {
+      model.swap_averages();
+      model.averaged_ = averaged;
+    }
     Model& model;
   };
   const Swapped swapped(*this);
@@ -112,6 +132,7 @@ LaunchCounts Model::count_unfused() {
 void Model::prepare_evaluation() {
   if (evaluation_) return;
   const nn::Step step = nn::build_evaluation_step(network_);
+  claim(step);
   evaluation_ = compile(step.graph, session_, compile_options("evaluation"));
   declare(step);
 }
@@ -119,16 +140,34 @@ void Model::prepare_evaluation() {
 void Model::prepare_prediction() {
   if (prediction_) return;
   const nn::Step step = nn::build_prediction_step(network_);
+  claim(step);
   prediction_ = compile(step.graph, session_, compile_options("prediction"));
   declare(step);
 }
 
+namespace {
+
+Program& prepared(const std::unique_ptr<Program>& program, const char* part) {
+  if (program == nullptr)
+    throw Error(fmt::format("the model's {} is not prepared: call prepare_{}() first", part, part), ErrorKind::usage);
+  return *program;
+}
+
+}  // namespace
+
+Program& Model::training() const { return prepared(training_, "training"); }
+Program& Model::evaluation() const { return prepared(evaluation_, "evaluation"); }
+Program& Model::prediction() const { return prepared(prediction_, "prediction"); }
+
 infer::Model Model::exported_training() const {
-  RIDGELINE_CHECK(training_ != nullptr, "there is no training step to export");
+  prepared(training_, "training");
   return infer::capture(session_.parameters(), training_graph_, network_.name);
 }
 
-std::int64_t Model::global_step() const { return session_.parameters().get(nn::kGlobalStep).data<std::int64_t>()[0]; }
+std::int64_t Model::global_step() const {
+  prepared(training_, "training");  // the counter is a part of it
+  return session_.parameters().get(nn::kGlobalStep).data<std::int64_t>()[0];
+}
 
 std::int64_t Model::runs_done() const {
   if (runs_per_step_ == 1) return 0;
@@ -154,15 +193,26 @@ void Model::load(const SafetensorsFile& file) {
       throw Error(fmt::format("[checkpoint] {}: has no tensor {} of model {}: it belongs to another model", file.path(),
                               spec.name, network_.name));
     }
-  }
-  for (const nn::ParameterSpec& spec : parameters_) {
     const Tensor& stored = file.tensor(stored_name(spec));
     if (stored.shape() != file_shape(spec)) {
       throw Error(fmt::format("[checkpoint] {}: {} is {}{}, but {} in the model", file.path(), spec.name,
                               name_of(stored.dtype()), stored.shape().to_string(), file_shape(spec).to_string()));
     }
-    session_.parameters().set(spec.name, from_file(spec, stored), kind_of(spec));
   }
+  for (const nn::ParameterSpec& spec : parameters_) {
+    session_.parameters().set(spec.name, from_file(spec, file.tensor(stored_name(spec))), kind_of(spec));
+  }
+}
+
+std::vector<NamedTensor> averages_first(std::span<const NamedTensor> stored) {
+  std::map<std::string, Tensor> averages;
+  const std::string ending = optim::slot_name("", nn::kAverageSlot);
+  for (const NamedTensor& t : stored)
+    if (t.name.ends_with(ending)) averages.emplace(t.name.substr(0, t.name.size() - ending.size()), t.tensor);
+  std::vector<NamedTensor> chosen(stored.begin(), stored.end());
+  for (NamedTensor& t : chosen)
+    if (const auto it = averages.find(t.name); it != averages.end()) t.tensor = it->second;
+  return chosen;
 }
 
 WeightMatch Model::load_weights(const std::string& path, std::span<const std::string> exclude,
@@ -172,7 +222,8 @@ WeightMatch Model::load_weights(const std::string& path, std::span<const std::st
   for (const nn::ParameterSpec& spec : parameters_) {
     if (spec.role == nn::ParameterRole::trainable || spec.role == nn::ParameterRole::statistic) wanted.push_back(spec);
   }
-  WeightMatch match = match_weights(wanted, file.tensors(), exclude);
+  WeightMatch match = training_ ? match_weights(wanted, file.tensors(), exclude)
+                                : match_weights(wanted, averages_first(file.tensors()), exclude);
   if (!match.mismatched.empty()) {
     throw Error(fmt::format("[restore] {}: shapes differ: {} ({})", path, fmt::join(match.mismatched, "; "), advice));
   }

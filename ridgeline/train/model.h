@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,9 @@ class Model {
  public:
   Model(Session& session, nn::Network network, ModelSettings settings = {});
 
+  // Each prepare_...() is an Error where the session holds a parameter of that name already, another model's or the
+  // caller's: its value would be lost.
+
   // Compiles the step, makes slots and global_step, and draws the initial parameters.
   // `precision`: of the training step, where it is not that of the settings.
   void prepare_training(const nn::TrainingOptions& options, const PrecisionPolicy* precision = nullptr);
@@ -39,9 +43,10 @@ class Model {
   LaunchCounts count_unfused();
   void prepare_evaluation();
   void prepare_prediction();
-  Program& prediction() { return *prediction_; }
-  Program& training() { return *training_; }
-  Program& evaluation() { return *evaluation_; }
+  // Each is an Error before its prepare_...().
+  Program& prediction() const;
+  Program& training() const;
+  Program& evaluation() const;
 
   std::int64_t global_step() const;
   // Runs of the training program that make a step, and how many of them are done of the one that is begun.
@@ -49,18 +54,19 @@ class Model {
   std::int64_t runs_done() const;
   // Whether a run may leave global_step as it is (accumulation, overflows).
   bool may_keep_step() const { return may_keep_step_; }
-  // Whether training keeps averages of the parameters; while `body` runs, parameters have their values.
-  bool has_averages() const { return !averages_.empty(); }
+  // Runs `body` while the parameters have the values of their averages, where training keeps those; within another such
+  // call they stay as they are.
   void with_averages(FunctionRef<void()> body);
   // The training step in another precision from now on, over the same parameters, slots and counters.
   void recompile_training(const PrecisionPolicy& precision);
   // Everything a checkpoint holds, in file form, in the order of declaration.
   std::vector<NamedTensor> to_file() const;
   // Sets every parameter, statistic and slot from a checkpoint's tensors; anything missing or of another shape is an
-  // Error that names it. Without training, slots and counters in the file are passed over.
+  // Error that names it, and nothing is set. Without training, slots and counters in the file are passed over, and
+  // averages stand for their parameters.
   void load(const SafetensorsFile& file);
-  // Sets what matches; returns the lists for the log. An Error if nothing matches or a shape differs; `advice` says
-  // there what its reader can do.
+  // Sets what matches; returns the lists for the log. Without training, averages in the file stand for their
+  // parameters. An Error if nothing matches or a shape differs; `advice` says there what its reader can do.
   WeightMatch load_weights(const std::string& path, std::span<const std::string> exclude, std::string_view advice);
 
   // The training step as it stands: written to a file it goes on elsewhere, bit by bit (infer/loaded_model.h), where it
@@ -73,6 +79,7 @@ class Model {
   Session& session() const { return session_; }
 
  private:
+  void claim(const nn::Step& step);
   void declare(const nn::Step& step);
   void begin_averages();
   void swap_averages();
@@ -83,6 +90,8 @@ class Model {
   nn::Network network_;
   ModelSettings settings_;
   std::vector<nn::ParameterSpec> parameters_;
+  std::set<std::string> claimed_;  // names of parameters
+  bool averaged_ = false;          // within with_averages()
   std::vector<nn::Step::Average> averages_;
   std::int64_t runs_per_step_ = 1;
   bool may_keep_step_ = false;
@@ -91,5 +100,8 @@ class Model {
   std::unique_ptr<Program> evaluation_;
   std::unique_ptr<Program> prediction_;
 };
+
+// The tensors of a checkpoint in which every parameter that has an average in it has the value of that.
+std::vector<NamedTensor> averages_first(std::span<const NamedTensor> stored);
 
 }  // namespace ridgeline::train

@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "ridgeline/core/error.h"
 #include "ridgeline/device/devices.h"
 #include "ridgeline/train/session_options.h"
 
 namespace ridgeline::train {
 namespace {
+
+// Times the steps of an epoch, that is still a number.
+constexpr std::int64_t kMostEpochs = 1'000'000'000;
 
 template <class T>
 void require(bool holds, const char* flag, const T& value, const char* allowed) {
@@ -26,14 +31,15 @@ Mode parse_mode(const std::string& text) {
 void check(const Recipe& r) {
   require(r.batch_size >= 1, "batch_size", r.batch_size, "1 or more");
   require(r.num_classes >= 0 && r.num_classes != 1, "num_classes", r.num_classes, "2 or more");
-  require(r.max_epochs >= 1, "max_epochs", r.max_epochs, "1 or more");
+  require(r.max_epochs >= 1 && r.max_epochs <= kMostEpochs, "max_epochs", r.max_epochs, "1 to 1000000000");
   require(!r.max_train_steps || *r.max_train_steps >= 1, "max_train_steps", r.max_train_steps.value_or(0), "1 or more");
-  require(r.warmup_epochs >= 0, "warmup_epochs", r.warmup_epochs, "0 or more");
-  require(r.lr >= 0 && r.lr < 1e6, "lr", r.lr, "0 or more");
-  require(r.weight_decay >= 0 && r.weight_decay < 1e6, "weight_decay", r.weight_decay, "0 or more");
+  require(r.warmup_epochs >= 0 && r.warmup_epochs <= kMostEpochs, "warmup_epochs", r.warmup_epochs, "0 to 1000000000");
+  require(r.lr >= 0 && r.lr < 1e6, "lr", r.lr, "0 to 1000000");
+  require(r.weight_decay >= 0 && r.weight_decay < 1e6, "weight_decay", r.weight_decay, "0 to 1000000");
   require(r.label_smoothing >= 0 && r.label_smoothing < 1, "label_smoothing", r.label_smoothing, "[0, 1)");
   require(r.iterations_per_loop >= 0, "iterations_per_loop", r.iterations_per_loop, "0 (automatic) or more");
-  require(r.epochs_between_evals >= 1, "epochs_between_evals", r.epochs_between_evals, "1 or more");
+  require(r.epochs_between_evals >= 1 && r.epochs_between_evals <= kMostEpochs, "epochs_between_evals",
+          r.epochs_between_evals, "1 to 1000000000");
   require(r.display_every >= 1, "display_every", r.display_every, "1 or more");
   require(r.save_summary_steps >= 1, "save_summary_steps", r.save_summary_steps, "1 or more");
   require(r.save_checkpoints_steps >= 1, "save_checkpoints_steps", r.save_checkpoints_steps, "1 or more");
@@ -59,8 +65,16 @@ void check(const Recipe& r) {
   }
   check(r.optimization);
   gradient_rules(r);
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / r.batch_size;  // images a step are a number
+  if (r.optimization.accumulate_steps > most) {
+    throw Error(fmt::format("--accumulate_steps={} is out of range (allowed: 1 to {} with --batch_size={})",
+                            r.optimization.accumulate_steps, most, r.batch_size),
+                ErrorKind::usage);
+  }
   if (r.experimental.accelerate) policy_of(reduced_precision(*r.experimental.accelerate, r.precision));
-  if (r.final_loss && !(r.experimental.accelerate && *r.final_loss > 0)) {
+  const auto& accelerate = r.experimental.accelerate;
+  const bool by_loss = accelerate && accelerate->trigger == AccelerateMode::Trigger::loss;
+  if (r.final_loss && !(by_loss && *r.final_loss > 0)) {
     throw Error("--final_loss needs --accelerate_train_mode by loss, and is above 0", ErrorKind::usage);
   }
   device_named(r.device);

@@ -18,6 +18,7 @@ enum class StopReason {
   no_data,      // the feed came to its end
   bad_data,     // the feed threw
   not_finite,   // the loss went out of range
+  overflows,    // more gradients in a row overflowed than a loss scale can mend
 };
 
 class RunContext {
@@ -52,6 +53,9 @@ class RunContext {
 
   // For who compiles the step again: what it returned is gone.
   void outputs_are_gone() { has_outputs_ = false; }
+  // The last step was stopped in its middle (Session::stop_flag, an error of the device): a part of the parameters is
+  // updated, so nothing of them may be saved.
+  bool torn() const { return torn_; }
 
   Model& model() const { return model_; }
   Feed& feed() const { return feed_; }
@@ -64,7 +68,9 @@ class RunContext {
   bool stopping() const { return reason_ != StopReason::none; }
   StopReason reason() const { return reason_; }
   // The run will end by an Error when the hooks are done.
-  bool failing() const { return reason_ == StopReason::bad_data || reason_ == StopReason::not_finite; }
+  bool failing() const {
+    return reason_ == StopReason::bad_data || reason_ == StopReason::not_finite || reason_ == StopReason::overflows;
+  }
 
  private:
   friend class Loop;
@@ -76,6 +82,7 @@ class RunContext {
   std::int64_t loop_steps_ = 0;
   double loop_seconds_ = 0;
   bool has_outputs_ = false;
+  bool torn_ = false;
   StopReason reason_ = StopReason::none;
 };
 

@@ -1,12 +1,11 @@
 #include "ridgeline/train/saved_model.h"
 
-#include <map>
-
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/nn/prediction_model.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/evaluator.h"
+#include "ridgeline/train/model.h"
 #include "ridgeline/train/recipe_model.h"
 #include "ridgeline/train/training_log.h"
 
@@ -19,18 +18,6 @@ nn::StepOptions prediction_options(const Recipe& recipe) {
   options.batch_size = 1;
   options.images = nn::ImageForm::u8;
   return options;
-}
-
-// Where the run kept averages of its parameters, those stand for them, as in its evaluations.
-std::vector<NamedTensor> averages_first(std::span<const NamedTensor> stored) {
-  std::map<std::string, Tensor> averages;
-  const std::string ending = optim::slot_name("", nn::kAverageSlot);
-  for (const NamedTensor& t : stored)
-    if (t.name.ends_with(ending)) averages.emplace(t.name.substr(0, t.name.size() - ending.size()), t.tensor);
-  std::vector<NamedTensor> chosen(stored.begin(), stored.end());
-  for (NamedTensor& t : chosen)
-    if (const auto it = averages.find(t.name); it != averages.end()) t.tensor = it->second;
-  return chosen;
 }
 
 }  // namespace
@@ -46,8 +33,8 @@ infer::Model saved_model(const Recipe& recipe) {
       throw Error("no such file: " + recipe.restore_path + " (--restore_path)");
     }
     const SafetensorsFile file(recipe.restore_path);
-    return nn::prediction_model(prediction_options(recipe), file.tensors(), "[restore] " + recipe.restore_path + ":",
-                                kOtherClasses);
+    return nn::prediction_model(prediction_options(recipe), averages_first(file.tensors()),
+                                "[restore] " + recipe.restore_path + ":", kOtherClasses);
   }
   auto checkpoint =
       load_newest(recipe.checkpoint_dir, [](const std::string& text) { TrainingLog("").line("warning: " + text); });
@@ -57,6 +44,7 @@ infer::Model saved_model(const Recipe& recipe) {
   Recipe named = recipe;
   if (named.model.empty()) named.model = checkpoint->info.model;
   const Recipe adopted = adopt_checkpoint(named, checkpoint->info);
+  // Where the run kept averages of its parameters, those stand for them, as in its evaluations.
   infer::Model model = nn::prediction_model(prediction_options(adopted), averages_first(checkpoint->tensors.tensors()),
                                             "[checkpoint] " + checkpoint->file.path + ":");
   model.class_names = checkpoint->info.class_names;

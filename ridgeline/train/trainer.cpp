@@ -101,8 +101,9 @@ class Trainer {
     if (evaluates) callbacks.push_back(&evaluation);
     std::optional<EarlyStopping> early;
     if (recipe_.early_stopping > 0) callbacks.push_back(&early.emplace(early_stopping(evaluation)));
+    // Of the one at the step where the run goes on, the callback asks itself: it may still be due.
     for (const EvaluationRow& row : metrics_->evaluations()) {
-      if (early) early->count(row.top_1);
+      if (early && row.step < model_->global_step()) early->count(row.top_1);
     }
     TrainingProgress progress;
     std::optional<TellMeStepOrLossHook> tell;
@@ -148,12 +149,7 @@ class Trainer {
   // With the averages of parameters, where they are kept.
   std::optional<EvaluationRow> evaluate_model() {
     std::optional<EvaluationRow> row;
-    const auto run = [&] { row = evaluate_once(*model_, *data_.validation, recipe_, session_, log_); };
-    if (model_->has_averages()) {
-      model_->with_averages(run);
-    } else {
-      run();
-    }
+    model_->with_averages([&] { row = evaluate_once(*model_, *data_.validation, recipe_, session_, log_); });
     return row;
   }
 
@@ -255,6 +251,11 @@ class Trainer {
       for (const std::string& difference : changed) log_.line("warning: " + difference);
       if (!recipe_.restore_path.empty())
         log_.line("warning: --restore_path has no effect: the run goes on with the weights of its checkpoint");
+      if (saved.precision_phase == kReducedPhase && !accelerate()) {
+        log_.line(
+            "warning: up to here the run was in the reduced precision of --accelerate_train_mode, which is not given "
+            "now");
+      }
       continued_from_ = newest->file.path;
       if (saved.data_state.empty()) return std::nullopt;
       return data::IteratorState::from_json(saved.data_state);

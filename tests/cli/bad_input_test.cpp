@@ -8,6 +8,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/data/make/make_tfrecord.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -19,9 +20,7 @@ namespace fs = std::filesystem;
 using testing::expect;
 using testing::Outcome;
 
-Outcome run(const std::string& arguments) {
-  return testing::run_shell(std::string(RIDGELINE_BINARY) + " " + arguments);
-}
+Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
 
 const std::string& root() {
   static const std::string path = [] {
@@ -167,8 +166,8 @@ TEST(BadInput, AFullDiskWhileSavingKeepsTheOldCheckpoint) {
   expect(run(words + " --max_epochs=2 --max_train_steps=5"), 0, {});
   const std::string before = read_file(log + "/model.ckpt-5.safetensors");
   // A limit on the size of files stands in for the full disk: the checkpoint is larger, the log is not.
-  const std::string command = "bash -c \"trap '' XFSZ; ulimit -f 512; exec " + std::string(RIDGELINE_BINARY) + " " +
-                              words + " --max_epochs=2 --max_train_steps=10\"";
+  const std::string command = "bash -c \"trap '' XFSZ; ulimit -f 512; exec " + testing::program() + " " + words +
+                              " --max_epochs=2 --max_train_steps=10\"";
   expect(testing::run_shell(command), 1, {"model.ckpt-10.safetensors"});
   EXPECT_EQ(read_file(log + "/model.ckpt-5.safetensors"), before);
   expect(run(words + " --max_epochs=2 --max_train_steps=10"), 0, {"continuing from", "step 5"});

@@ -5,6 +5,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/data.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -14,7 +15,7 @@ namespace {
 using testing::Outcome;
 
 Outcome show(const std::string& arguments) {
-  return testing::run_shell(std::string(RIDGELINE_BINARY) + " dataset show " + arguments);
+  return testing::run_shell(testing::program() + " dataset show " + arguments);
 }
 
 bool says(const Outcome& outcome, const std::string& part) { return outcome.text.find(part) != std::string::npos; }
@@ -107,7 +108,7 @@ TEST(DatasetShow, OtherToolsReadMindDatasTrees) {
   data::make_shapes(graphs.dir + "/drawn", {.seed = 1, .train = 20, .val = 10});
   const std::string words = " --data_dir " + graphs.dir + "/drawn --graph ";
   const auto bench = [&](const std::string& graph) {
-    return testing::run_shell(std::string(RIDGELINE_BINARY) + " dataset bench --json --hash" + words + graph);
+    return testing::run_shell(testing::program() + " dataset bench --json --hash" + words + graph);
   };
   const auto digest = [](const Outcome& outcome) {
     EXPECT_EQ(outcome.code, 0) << outcome.text;

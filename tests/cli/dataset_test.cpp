@@ -12,6 +12,7 @@
 #include "ridgeline/format/record/packed.h"
 #include "ridgeline/image/decode.h"
 #include "ridgeline/train/datasets.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -26,7 +27,7 @@ using testing::Outcome;
 
 // `ridgeline dataset ARGUMENTS`.
 Outcome dataset(const std::string& arguments) {
-  return testing::run_shell(std::string(RIDGELINE_BINARY) + " dataset " + arguments);
+  return testing::run_shell(testing::program() + " dataset " + arguments);
 }
 
 const std::string& root() {
@@ -214,15 +215,14 @@ TEST(DatasetTools, PreviewDrawsTheSamePictureAgain) {
 TEST(DatasetTools, AFullDiskBehindStandardOutputIsAFailure) {
   for (const char* tool : {"export-json", "show", "inspect"}) {
     const std::string words = std::string(" dataset ") + tool + " --data_dir=" + root() + "/shapes > /dev/full";
-    expect(testing::run_shell("bash -c '" + std::string(RIDGELINE_BINARY) + words + "'"), 1,
-           {"cannot write to standard output"});
+    expect(testing::run_shell("bash -c '" + testing::program() + words + "'"), 1, {"cannot write to standard output"});
   }
 }
 
 TEST(DatasetTools, TrainingReadsWhatPackWrites) {
   const std::string dir = root() + "/packed_parts";
   fs::create_directories(dir);
-  const std::string train = std::string(RIDGELINE_BINARY) + " train --model=resnet20 --max_epochs=1 --batch_size=8 " +
+  const std::string train = testing::program() + " train --model=resnet20 --max_epochs=1 --batch_size=8 " +
                             "--epochs_between_evals=1 --log_dir=" + dir + "/log --data_dir=";
   expect(dataset("pack --data_dir=" + root() + "/shapes --out=" + dir + "/train.ridge"), 0, {"40 images"});
   expect(dataset("show --data_dir=" + dir), 0, {"packed("});

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <regex>
 
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -12,9 +13,7 @@ namespace {
 
 using testing::Outcome;
 
-Outcome run(const std::string& arguments) {
-  return testing::run_shell(std::string(RIDGELINE_BINARY) + " " + arguments);
-}
+Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
 
 const std::string kRun =
     "train --synthetic --mode=train --model=linear --image_size=8 --num_classes=4 --batch_size=6 --max_train_steps=3 "

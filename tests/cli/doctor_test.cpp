@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "ridgeline/data/make/make_shapes.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -22,7 +23,7 @@ const std::string& shapes() {
 }
 
 testing::Outcome doctor(const std::string& words) {
-  return testing::run_shell("cd " + testing::temporary_directory() + " && " RIDGELINE_BINARY " doctor " + words);
+  return testing::run_shell("cd " + testing::temporary_directory() + " && " + testing::program() + " doctor " + words);
 }
 
 std::string setup() { return " --data_dir=" + shapes() + " --model=resnet20 --batch_size=16 --min_area=0.5"; }
@@ -34,8 +35,9 @@ TEST(DoctorCommand, TellsASoundSetUpByItsExitCode) {
 }
 
 TEST(DoctorCommand, NamesAWrongOneAndTheAdvice) {
-  expect(doctor("check --rows=16 --only=frozen --freeze='linear*'" + setup()), 1,
-         {"frozen      wrong: the last layer is frozen (linear.weight)", "try: a narrower --freeze pattern", "wrong: 1."});
+  expect(
+      doctor("check --rows=16 --only=frozen --freeze='linear*'" + setup()), 1,
+      {"frozen      wrong: the last layer is frozen (linear.weight)", "try: a narrower --freeze pattern", "wrong: 1."});
   expect(doctor("check --rows=16 --only=frozen --json --freeze='linear*'" + setup()), 1,
          {"\"sound\":false,\"first_wrong\":\"frozen\""});
 }

@@ -7,6 +7,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -16,9 +17,7 @@ namespace {
 using testing::expect;
 using testing::Outcome;
 
-Outcome run(const std::string& arguments) {
-  return testing::run_shell(std::string(RIDGELINE_BINARY) + " " + arguments);
-}
+Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
 
 class Export : public ::testing::Test {
  protected:
@@ -104,6 +103,11 @@ TEST_F(Export, WrongCallsSayWhatIsMeant) {
   expect(run("export --checkpoint_dir=" + root() + "/log"), 2, {"--out"});
   expect(run("export --batch_size=0 --checkpoint_dir=" + root() + "/log --out=" + root() + "/x.rdgm"), 2,
          {"--batch_size=0"});
+  expect(run("export --checkpoint_dir=" + root() + "/log --out=" + root() + "/x.onx"), 2,
+         {"ends in none of .rdgm, .onnx"});
+  expect(run("predict " + root() + "/none.rdgm " + image), 1, {"no such file: " + root() + "/none.rdgm"});
+  std::filesystem::copy_file(image, root() + "/image.rdgm");
+  expect(run("predict " + root() + "/image.rdgm " + image), 1, {"image.rdgm is no model file"});
   const std::string bytes = read_file(file);
   const std::string cut = root() + "/cut.rdgm";
   write_file_atomically(cut, bytes.substr(0, bytes.size() / 2));

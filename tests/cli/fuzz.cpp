@@ -24,6 +24,7 @@
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/flags.h"
 #include "ridgeline/core/error.h"
+#include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
 
 namespace ridgeline::testing {
@@ -182,12 +183,12 @@ int run_command(const std::vector<std::string>& words) {
 }
 
 void become_program(const std::vector<std::string>& words) {
-  std::vector<std::string> all{RIDGELINE_BINARY};
+  std::vector<std::string> all{testing::program()};
   all.insert(all.end(), words.begin(), words.end());
   std::vector<char*> pointers;
   for (std::string& word : all) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  ::execv(RIDGELINE_BINARY, pointers.data());
+  ::execv(pointers.front(), pointers.data());
   throw std::runtime_error("the program does not start");
 }
 

@@ -12,6 +12,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/random.h"
 #include "tests/cli/fuzz.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -63,7 +64,7 @@ const std::array<const char*, 24> kLines{
     "dataset export-json --data_dir=shapes --eval --image_size=16 --out=graph.json"};
 
 void run(const std::string& arguments) {
-  testing::expect(testing::run_shell(std::string(RIDGELINE_BINARY) + " " + arguments), 0, {});
+  testing::expect(testing::run_shell(testing::program() + " " + arguments), 0, {});
 }
 
 // A folder with data of every layout and a checkpoint.
@@ -97,7 +98,7 @@ Words flags_of(const std::string& line) {
     words.push_back(word);
   }
   words.emplace_back("--help");
-  std::string command = RIDGELINE_BINARY;
+  std::string command = testing::program();
   for (const std::string& word : words) command += " " + word;
   Words& flags = known[command];
   if (!flags.empty()) return flags;

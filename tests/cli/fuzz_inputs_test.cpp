@@ -27,6 +27,7 @@
 #include "ridgeline/graph/ir/text.h"
 #include "ridgeline/image/png/png.h"
 #include "tests/cli/fuzz.h"
+#include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
 
 namespace ridgeline {
@@ -294,9 +295,9 @@ std::vector<Input> graphs() {
            run_command({"graph", "show", "g.rdg", "--form=let", "--after"}) +
            run_command({"graph", "show", "g.rdg", "--json"}) + run_command({"graph", "run", "g.rdg", "--json"});
   };
-  const std::string graph = read_file(RIDGELINE_SOURCE_DIR "/tests/graphs/fuse_relu_dropout.rdg");
+  const std::string graph = read_file(testing::source_directory() + "/tests/graphs/fuse_relu_dropout.rdg");
   inputs.push_back({"step graph", graph.substr(0, graph.find("# expect")), to("g.rdg"), step});
-  const std::string calls = read_file(RIDGELINE_SOURCE_DIR "/tests/graphs/inline_nested.rdg");
+  const std::string calls = read_file(testing::source_directory() + "/tests/graphs/inline_nested.rdg");
   inputs.push_back({"step graph with functions", calls.substr(0, calls.find("# expect")), to("g.rdg"), step});
   inputs.push_back({"convolutions", R"(graph @g(%x: f32[2,8,8,4], %w: param f32[8,3,3,4], %labels: i32[2]) {
   %0 = conv2d(%x, %w) {stride=[2,1], pad=[1,1,1,1]} : f32[2,4,8,8]

@@ -6,6 +6,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/format/tensor/safetensors.h"
 #include "ridgeline/graph/ir/text.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -15,9 +16,7 @@ namespace {
 using testing::expect;
 using testing::Outcome;
 
-Outcome graph(const std::string& arguments) {
-  return testing::run_shell(std::string(RIDGELINE_BINARY) + " graph " + arguments);
-}
+Outcome graph(const std::string& arguments) { return testing::run_shell(testing::program() + " graph " + arguments); }
 
 // A file of a folder that is this test's own.
 std::string written(const std::string& name, const std::string& text) {

@@ -6,6 +6,7 @@
 
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/nn/models.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -23,7 +24,7 @@ class HugeSizes : public ::testing::TestWithParam<std::string> {
   // 0, 1 or 2 with one line of reason; returns the output.
   static std::string run(const std::string& arguments) {
     const testing::Outcome outcome = testing::run_shell("ulimit -v 4194304; GOMP_SPINCOUNT=1000 timeout -s KILL 100 " +
-                                                        std::string(RIDGELINE_BINARY) + " " + arguments);
+                                                        testing::program() + " " + arguments);
     EXPECT_TRUE(outcome.code >= 0 && outcome.code <= 2) << outcome.code << ": " << arguments << "\n" << outcome.text;
     EXPECT_EQ(outcome.text.find("internal error"), std::string::npos) << arguments << "\n" << outcome.text;
     const std::size_t last = outcome.text.rfind('\n', outcome.text.size() - 2) + 1;  // of the last line

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 
 namespace ridgeline {
@@ -12,7 +13,7 @@ namespace {
 using testing::Outcome;
 
 Outcome bench(const std::string& arguments) {
-  return testing::run_shell(std::string(RIDGELINE_BINARY) +
+  return testing::run_shell(testing::program() +
                             " bench step --model=resnet20 --batch_size=8 --image_size=16 --steps=1 " + arguments);
 }
 

@@ -13,6 +13,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/data/make/make_tfrecord.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -24,9 +25,7 @@ namespace fs = std::filesystem;
 using testing::expect;
 using testing::Outcome;
 
-Outcome run(const std::string& arguments) {
-  return testing::run_shell(std::string(RIDGELINE_BINARY) + " " + arguments);
-}
+Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
 
 void expect_not(const Outcome& outcome, const std::string& word) {
   EXPECT_EQ(outcome.text.find(word), std::string::npos) << word << " in: " << outcome.text;
@@ -153,7 +152,8 @@ TEST(Newcomer, TwoTrainingsDoNotShareADirectory) {
   const pid_t child = ::fork();
   if (child == 0) {
     if (::freopen((root() + "/first.txt").c_str(), "w", stderr) == nullptr) ::_exit(3);
-    ::execl(RIDGELINE_BINARY, RIDGELINE_BINARY, "train", "--synthetic", "--model=resnet20", "--mode=train",
+    const std::string program = testing::program();
+    ::execl(program.c_str(), program.c_str(), "train", "--synthetic", "--model=resnet20", "--mode=train",
             "--num_classes=10", "--batch_size=2", "--save_summary_steps=1", ("--log_dir=" + log).c_str(), nullptr);
     ::_exit(127);
   }

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "ridgeline/image/png/png.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -20,7 +21,7 @@ using testing::Outcome;
 
 // A command that waits for a FIFO is ended: exit code 124.
 Outcome run(const std::string& arguments) {
-  return testing::run_shell("timeout 60 " + std::string(RIDGELINE_BINARY) + " " + arguments);
+  return testing::run_shell("timeout 60 " + testing::program() + " " + arguments);
 }
 
 std::string folder() {

@@ -10,6 +10,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -72,7 +73,7 @@ std::vector<Output> outputs() {
 }
 
 Outcome run(const Output& output, const std::string& path) {
-  return run_shell("timeout 60 " + std::string(RIDGELINE_BINARY) + " " + output.words + path);
+  return run_shell("timeout 60 " + testing::program() + " " + output.words + path);
 }
 
 TEST(Outputs, ThroughLinksReachTheFileBehindThem) {
@@ -101,8 +102,8 @@ TEST(Outputs, IntoPipesReachTheirReaders) {
     ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
     // The reader ends when all writers have, or, where nobody ever wrote, by the clock.
     const Outcome outcome =
-        run_shell("( timeout 60 cat " + pipe + " > " + dir + "/got & timeout 60 " + std::string(RIDGELINE_BINARY) +
-                  " " + output.words + pipe + "; code=$?; test -p " + pipe + " || kill $!; wait; exit $code )");
+        run_shell("( timeout 60 cat " + pipe + " > " + dir + "/got & timeout 60 " + testing::program() + " " +
+                  output.words + pipe + "; code=$?; test -p " + pipe + " || kill $!; wait; exit $code )");
     expect(outcome, output.code, {});
     EXPECT_TRUE(fs::is_fifo(pipe));
     const std::string got = read_file(dir + "/got");
@@ -131,7 +132,7 @@ TEST(Outputs, IntoADeviceLeaveTheDevice) {
 TEST(Outputs, IntoStandardOutputAreWrittenBehindWhatWasPrinted) {
   const std::string dir = fresh("stdout"), link = dir + "/stdout";
   fs::create_symlink("/proc/self/fd/1", link);
-  const std::string program = std::string(RIDGELINE_BINARY) + " dataset ", data_dir = " --data_dir=" + images();
+  const std::string program = testing::program() + " dataset ", data_dir = " --data_dir=" + images();
   expect(run_shell(program + "export-json" + data_dir + " --out=" + dir + "/file"), 0, {});
   for (const char* redirection : {"> ", ">> "}) {
     const std::string file = dir + "/redirected";
@@ -167,9 +168,9 @@ TEST(Outputs, OfARunFollowTheLinksOfItsFolder) {
   const std::vector<std::string> names{"model.ckpt-2.json", "checkpoint", "alexnet_training.log"};
   for (const std::string& name : names) fs::create_symlink("../disk/" + name, log + "/" + name);
   ASSERT_EQ(::mkfifo((log + "/metrics.jsonl").c_str(), 0600), 0);
-  const Outcome outcome = run_shell("( timeout 60 cat " + log + "/metrics.jsonl > " + dir + "/got & timeout 60 " +
-                                    std::string(RIDGELINE_BINARY) + " " + training(dir + "/link") + "--dump_ir=" + dir +
-                                    "/link/ir; code=$?; wait; exit $code )");
+  const Outcome outcome =
+      run_shell("( timeout 60 cat " + log + "/metrics.jsonl > " + dir + "/got & timeout 60 " + testing::program() +
+                " " + training(dir + "/link") + "--dump_ir=" + dir + "/link/ir; code=$?; wait; exit $code )");
   expect(outcome, 0, {"step:     2"});
   EXPECT_EQ(outcome.text.find("is gone"), std::string::npos) << outcome.text;
   for (const std::string& name : names) {
@@ -182,7 +183,7 @@ TEST(Outputs, OfARunFollowTheLinksOfItsFolder) {
 
 TEST(Outputs, ThatAreFoldersAreMadeBehindLinks) {
   const std::string dir = fresh("folders");
-  const std::string program = std::string(RIDGELINE_BINARY) + " ";
+  const std::string program = testing::program() + " ";
   fs::create_directories(dir + "/there");
   for (const std::string name : {"there", "later"}) {
     fs::create_symlink(name, dir + "/to_" + name);
@@ -201,7 +202,7 @@ TEST(Outputs, ThatAreFoldersAreMadeBehindLinks) {
 TEST(Outputs, FoldersThatCannotBeMadeAreNamedWithTheReason) {
   const std::string dir = fresh("no_folder");
   write_file_atomically(dir + "/file", "");
-  const std::string program = std::string(RIDGELINE_BINARY) + " ";
+  const std::string program = testing::program() + " ";
   const std::string train = program + training(dir + "/log");
   for (const std::string& path : {dir + "/file", dir + "/file/below"}) {
     const std::string what = "ridgeline cannot make the directory " + path, why = ": Not a directory\n";

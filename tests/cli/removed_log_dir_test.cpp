@@ -9,6 +9,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/format/text/json_lines.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -24,7 +25,7 @@ constexpr int kSteps = 2000;
 // A run whose lines are far more than a pipe holds: it cannot end before `meanwhile`, which is called at its 100th
 // step.
 Outcome train(const std::string& log_dir, const std::string& words, const std::function<void()>& meanwhile) {
-  const std::string command = std::string(RIDGELINE_BINARY) +
+  const std::string command = testing::program() +
                               " train --synthetic --mode=train --model=linear --image_size=8 --num_classes=2 "
                               "--batch_size=2 --display_every=1 --save_summary_steps=1 --max_train_steps=" +
                               std::to_string(kSteps) + " --log_dir=" + log_dir + " " + words + " 2>&1";

@@ -3,6 +3,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/device/cpu/isa.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -13,7 +14,7 @@ namespace {
 std::string run(const std::string& name, const std::string& environment, const std::string& flags) {
   const std::string log_dir = testing::temporary_directory() + "/" + name;
   const testing::Outcome outcome = testing::run_shell(
-      environment + " " + RIDGELINE_BINARY +
+      environment + " " + testing::program() +
       " train --synthetic --mode=train --model=resnet20 --num_classes=10 --batch_size=6 --max_train_steps=3 --lr=0.05 "
       "--warmup_epochs=0 --log_dir=" +
       log_dir + " " + flags);
@@ -46,7 +47,7 @@ TEST(Reproducibility, PortableRunsDoNotDependOnTheMachineEither) {
 
 TEST(Reproducibility, UnknownLevelsAndModesAreRefused) {
   const auto refused = [](const std::string& flags) {
-    const testing::Outcome outcome = testing::run_shell(std::string(RIDGELINE_BINARY) + " train --synthetic " + flags);
+    const testing::Outcome outcome = testing::run_shell(testing::program() + " train --synthetic " + flags);
     EXPECT_EQ(outcome.code, 2) << outcome.text;
     return outcome.text;
   };

@@ -8,6 +8,7 @@
 #include "ridgeline/core/utf8.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/format/record/packed.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -19,9 +20,7 @@ namespace fs = std::filesystem;
 using testing::expect;
 using testing::Outcome;
 
-Outcome run(const std::string& arguments) {
-  return testing::run_shell(std::string(RIDGELINE_BINARY) + " " + arguments);
-}
+Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
 
 const char* const kLatin = "fl\xe9urs";              // no UTF-8
 const char* const kEvil = "two\nlines \x1b[31mred";  // a line break and an escape sequence

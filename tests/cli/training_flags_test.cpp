@@ -3,6 +3,7 @@
 
 #include "ridgeline/core/file.h"
 #include "tests/support/files.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -11,9 +12,7 @@ namespace {
 
 using testing::expect;
 
-testing::Outcome run(const std::string& words) {
-  return testing::run_shell(std::string(RIDGELINE_BINARY) + " " + words);
-}
+testing::Outcome run(const std::string& words) { return testing::run_shell(testing::program() + " " + words); }
 
 const std::string& root() {
   static const std::string path = testing::temporary_directory() + "/training_flags";
@@ -40,7 +39,8 @@ TEST(TrainingFlags, SteppedPrecisionShowsItsPhases) {
   expect(run(small("bad") + "--accelerate_train_mode=fast"), 2, {"Format of accelerate_train_mode is invalid: fast"});
   expect(run(small("bad") + "--accelerate_train_mode='fast|step' --precision_mode=force_fp16"), 2,
          {"accelerate fast_value:fast is not support with PRECISION_MODE: force_fp16"});
-  expect(run(small("bad") + "--final_loss=2"), 2, {"--final_loss needs --accelerate_train_mode by loss"});
+  for (const char* mode : {"", "--accelerate_train_mode='fast|step' "})
+    expect(run(small("bad") + mode + "--final_loss=2"), 2, {"--final_loss needs --accelerate_train_mode by loss"});
 }
 
 TEST(TrainingFlags, GradientsAreScaledClippedAndAccumulated) {
@@ -56,6 +56,36 @@ TEST(TrainingFlags, GradientsAreScaledClippedAndAccumulated) {
   expect(run(small("bad") + "--early_stopping=2"), 2, {"--early_stopping needs evaluations"});
 }
 
+TEST(TrainingFlags, WhatIsNoNumberIsSaidWithItsFlag) {
+  expect(run("train --lr=abc"), 2, {"train: --lr=abc is no number\n"});
+  expect(run("train --max_epochs=1.5"), 2, {"train: --max_epochs=1.5 is no whole number\n"});
+  expect(run("train --batch_size=99999999999999999999"), 2, {"--batch_size=99999999999999999999 is too large\n"});
+  expect(run("train --num_workers=2147483648"), 2, {"train: --num_workers=2147483648 is too large\n"});
+  expect(run("train --synthetic --lr=1e9"), 2, {"--lr=1000000000 is out of range (allowed: 0 to 1000000)"});
+  expect(run("train --seed=-1"), 2, {"train: --seed=-1 is no whole number of 0 or more\n"});
+  expect(run("predict --top=-1 x.jpg"), 2, {"predict: --top=-1 is no whole number of 0 or more\n"});
+  expect(run("train --synthetic=maybe"), 2, {"train: --synthetic=maybe is no boolean (allowed: True, False)\n"});
+  expect(run("bench step --steps=many"), 2, {"bench step: --steps=many is no whole number\n"});
+}
+
+TEST(TrainingFlags, LengthsThatNobodyCanCountAreRefused) {
+  const std::string most = "=9223372036854775807";
+  for (const char* flag : {"--max_epochs", "--warmup_epochs", "--epochs_between_evals"})
+    expect(run(small("bad") + flag + most), 2, {flag + most + " is out of range", "1000000000)"});
+  expect(run(small("bad") + "--accumulate_steps" + most), 2, {"--accumulate_steps" + most + " is out of range"});
+}
+
+TEST(TrainingFlags, AnExperimentTakesItsNameAnywhereAndItsSeedsByTheirOwnFlag) {
+  expect(run("experiment --seeds=1 fusio"), 2, {"unknown experiment 'fusio'", "fusion"});
+  expect(run("experiment fusion --out=" + root() + "/e --seed=3"), 2,
+         {"--seed is given to each run by the experiment"});
+  EXPECT_FALSE(std::filesystem::exists(root() + "/e"));
+  expect(run("experiment --out=" + root() +
+             "/e sweep --flag=num_classes=3,1 --synthetic --model=linear --image_size=8 "
+             "--batch_size=4 --max_train_steps=2 --warmup_epochs=0"),
+         1, {"failed: ridgeline --num_classes=1 is out of range", "ridgeline experiment: 1 of 2 runs failed\n"});
+}
+
 TEST(TrainingFlags, ARunConfigurationComesBeforeOtherFlags) {
   std::filesystem::create_directories(root());
   const std::string path = root() + "/run.json";
@@ -66,6 +96,12 @@ TEST(TrainingFlags, ARunConfigurationComesBeforeOtherFlags) {
                             "--max_train_steps=10 --warmup_epochs=0 --lr=0.001";
   expect(run(words), 0, {"warning: hcom_parallel has no effect: there is one rank", "1 threads", "/configured/"});
   EXPECT_TRUE(std::filesystem::exists(root() + "/configured/model.ckpt-5.safetensors"));
+  write_file_atomically(path, R"({"tf_random_seed": -1})");
+  expect(run(words), 2,
+         {"[run_config] " + path + ": tf_random_seed: train: --seed=-1 is no whole number of 0 or more"});
+  write_file_atomically(path, R"({"session_config": {"allow_soft_placement": "perhaps"}})");
+  expect(run(words), 2, {path + ": allow_soft_placement: train: --allow_soft_placement=perhaps is no boolean"});
+  expect(run("train --run_config=" + root() + "/none.json"), 2, {"no such file: ", "(--run_config)"});
   write_file_atomically(path, R"({"aoe_mode": "2"})");
   expect(run(words), 2, {"[run_config] " + path + ": aoe_mode is not supported"});
 }

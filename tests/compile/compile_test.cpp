@@ -15,6 +15,7 @@
 #include "ridgeline/graph/ir/verifier.h"
 #include "ridgeline/graph/pass/passes.h"
 #include "tests/compile/support.h"
+#include "tests/support/error_of.h"
 
 namespace ridgeline {
 namespace {
@@ -201,6 +202,13 @@ TEST(Compile, ALaterProgramDoesNotMoveAParameterThatAnEarlierOneReadsAsPlain) {
   ASSERT_TRUE(first->run());
   const Tensor scaled = first->output("w");
   for (std::int64_t i = 0; i < w.elements(); ++i) ASSERT_EQ(scaled.at(i), 2.0 * w.at(i)) << i;
+}
+
+TEST(Compile, RefusesAGraphThatIsNotWhole) {
+  Session session;
+  const Graph graph = parse_graph("graph @g(%x: f32[2]) {\n  %0 = relu(%x) : f32[200000]\n  return %0\n}\n");
+  EXPECT_EQ(error_of([&] { compile(graph, session, {.verify = false}); }),
+            "[verify] graph @g: node \"relu\" (relu): result 0 is f32[200000] instead of f32[2]");
 }
 
 TEST(Compile, SaysWhichInputIsMissingOrOfAnotherShape) {

@@ -20,6 +20,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/text.h"
 #include "tests/compile/list_device.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline {
 namespace {
@@ -112,7 +113,7 @@ std::string run(const TextCase& c) {
 
 TEST(LoweringText, EveryGraphBecomesWhatItsFileExpects) {
   std::set<std::string> parts;
-  for (const auto& entry : std::filesystem::directory_iterator(RIDGELINE_SOURCE_DIR "/tests/plans")) {
+  for (const auto& entry : std::filesystem::directory_iterator(testing::source_directory() + "/tests/plans")) {
     std::ifstream file(entry.path());
     std::stringstream text;
     text << file.rdbuf();

@@ -1,12 +1,13 @@
 // The programs of examples/ that use the data engine alone do what their comments say.
 #include "source_rules.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 
 namespace ridgeline::data::testing {
 namespace {
 
 ridgeline::testing::Outcome run_example(const std::string& arguments) {
-  return ridgeline::testing::run_shell(std::string(RIDGELINE_EXAMPLES) + "/example_" + arguments);
+  return ridgeline::testing::run_shell(ridgeline::testing::examples_directory() + "/example_" + arguments);
 }
 
 TEST(ExamplePrograms, TheEngineAlonePrintsEpochs) {

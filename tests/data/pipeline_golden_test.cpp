@@ -12,12 +12,13 @@
 #include "ridgeline/format/record/tar.h"
 #include "ridgeline/format/record/tfrecord.h"
 #include "source_rules.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::data::testing {
 namespace {
 
 std::map<std::string, std::string> golden() {
-  std::ifstream file(std::string(RIDGELINE_SOURCE_DIR) + "/tests/data/pipeline_golden.txt");
+  std::ifstream file(ridgeline::testing::source_directory() + "/tests/data/pipeline_golden.txt");
   std::map<std::string, std::string> lines;
   for (std::string line; std::getline(file, line);) {
     if (!line.empty() && line[0] != '#') lines[line.substr(0, line.find(' '))] = line;

@@ -261,6 +261,16 @@ TEST(Reductions, EveryKernelAgreesWithTheReference) {
   EXPECT_EQ(accepted.size(), 3u);
 }
 
+// Axis 66 is not axis 2.
+TEST(Reductions, ManyAxesAreToldApart) {
+  Integers dims(67, 1);
+  dims[2] = 2;
+  dims[66] = 3;
+  std::set<std::string> accepted;
+  expect_kernels_agree({"reduce_sum", {random_tensor(Shape(dims), 1)}, {{"axes", Integers{66}}}}, 1e-6, accepted);
+  EXPECT_EQ(accepted.size(), 1u);
+}
+
 TEST(Reductions, AxesThatAreNotAdjacentAreRefusedWithTheShape) {
   const Problem problem{"reduce_sum", {random_tensor({2, 3, 4}, 1)}, {{"axes", Integers{0, 2}}}};
   const Node node = problem.node();

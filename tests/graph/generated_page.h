@@ -7,12 +7,13 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include "tests/support/paths.h"
 
 namespace ridgeline {
 
 // docs/<file> must be `wanted`; with RIDGELINE_UPDATE_DOCS=1 it is written first.
 inline void expect_page(const std::string& file, const std::string& wanted) {
-  const std::string path = std::string(RIDGELINE_SOURCE_DIR) + "/docs/" + file;
+  const std::string path = testing::source_directory() + "/docs/" + file;
   if (const char* update = std::getenv("RIDGELINE_UPDATE_DOCS"); update != nullptr && std::string(update) == "1") {
     std::ofstream(path, std::ios::binary) << wanted;
   }

@@ -131,6 +131,25 @@ TEST(Builder, GivesEveryOpAUniqueStableName) {
   EXPECT_EQ(graph.nodes[2].name, "block/relu_1");
 }
 
+TEST(Builder, RefusesAnotherBodyUnderTheNameOfAFunction) {
+  const auto twice = [](Value x) { return x * 2; };
+  const auto thrice = [](Value x) { return x * 3; };
+  const auto both = [&](const auto& second) {
+    return trace("g", {f32({2})}, [&](Value x) { return call("f", twice, x) + call("f", second, x); });
+  };
+  EXPECT_EQ(both(twice).functions.size(), 1u);
+  EXPECT_NE(error_of([&] { both(thrice); }).find("[call] graph g has another function named f"), std::string::npos);
+}
+
+TEST(Builder, ANameIsForTheNextOpAloneAlsoWhereThatIsRefused) {
+  GraphBuilder b("g");
+  const Value x = b.input("x", f32({2})), y = b.input("y", f32({3}));
+  b.name_next("sum");
+  EXPECT_NE(error_of([&] { b.apply("add", {x, y}); }), "");
+  b.apply("exp", {x});
+  EXPECT_EQ(b.graph().nodes.back().name, "exp");
+}
+
 TEST(Verifier, RejectsAReadOfAParameterAfterItsUpdate) {
   const Graph graph = parse_graph(
       "graph @g(%w: param f32[2], %g: f32[2], %lr: f32[]) {\n"
@@ -168,6 +187,42 @@ TEST(Verifier, RejectsCallsAndFunctionsThatDoNotFit) {
   EXPECT_NE(refusal(stored + call("%x, %x", "f32[2]")).find("its argument a is no param"), std::string::npos);
   EXPECT_NE(refusal("graph @g(%x: grad f32[2]) {\n  return %x\n}\n").find("neither input, param nor state"),
             std::string::npos);
+}
+
+TEST(Verifier, RejectsResultsAndUpdatesThatAreNone) {
+  EXPECT_NE(error_of([] {
+              verify(parse_graph("graph @g(%x: f32[2]) {\n  %0 = relu(%x) : param f32[2]\n  return %0\n}\n"));
+            }).find("has a result of kind param, which only arguments are"),
+            std::string::npos);
+  Graph graph = parse_graph("graph @g(%w: param f32[2]) {\n  %0 = relu(%w) : f32[2]\n  update %w = %0\n}\n");
+  verify(graph);
+  for (const ValueId wrong : {kNoValue, ValueId{7}}) {
+    Graph current = graph, next = graph;
+    current.updates[0].current = wrong;
+    next.updates[0].next = wrong;
+    EXPECT_NE(error_of([&] { verify(current); }).find("updates no parameter or state"), std::string::npos);
+    EXPECT_NE(error_of([&] { verify(next); }).find("updates w by an undefined value"), std::string::npos);
+  }
+}
+
+// Functions that call the two before them, or one twice: a few lines that stand for more ops than memory holds.
+TEST(Inline, RefusesShortTextsOfTooManyOps) {
+  const auto text = [](int functions, bool two) {
+    std::string all = "func @f0(%x: f32[2]) {\n  %0 = relu(%x) : f32[2]\n  return %0\n}\n";
+    const auto call = [](int f) { return "(%x) {function=\"f" + std::to_string(std::max(0, f)) + "\"} : f32[2]\n"; };
+    for (int f = 1; f < functions; ++f) {
+      all += "func @f" + std::to_string(f) + "(%x: f32[2]) {\n  %0 = call" + call(f - 1) + "  %1 = call" +
+             call(two ? f - 2 : f - 1) + "  return %1\n}\n";
+    }
+    return all + "graph @g(%x: f32[2]) {\n  %0 = call" + call(functions - 1) + "  return %0\n}\n";
+  };
+  EXPECT_EQ(inline_calls(parse_graph(text(8, false))).nodes.size(), 128u);
+  EXPECT_EQ(inline_calls(parse_graph(text(8, true))).nodes.size(), 34u);
+  EXPECT_NE(error_of([&] { parse_graph(text(80, true)); }).find("functions that call each other come to more than"),
+            std::string::npos);
+  const Graph deep = parse_graph(text(60, false));
+  verify(deep);
+  EXPECT_NE(error_of([&] { inline_calls(deep); }).find("graph @g has more than 1048576 ops"), std::string::npos);
 }
 
 TEST(Inline, KeepsTheValueAndTheCallersLine) {

@@ -7,6 +7,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/op/evaluate.h"
 #include "tests/graph/golden_support.h"
+#include "tests/support/error_of.h"
 
 namespace ridgeline::test {
 namespace {
@@ -139,6 +140,24 @@ TEST(OpErrors, SayWhatIsWrongAndWhatIsMeant) {
        {{DType::u8, {1, 2, 2, 3}}},
        {{"mean", std::vector<double>{0, 0, 0}}, {"std", std::vector<double>{1, 0, 1}}},
        "[image_tail] std=[1.0,0.0,1.0] must be positive"},
+      {"softmax_cross_entropy",
+       {f32({4, 0}), i32({4})},
+       {},
+       "[softmax_cross_entropy] operand 0 is f32[4,0]: no classes"},
+      {"conv2d",
+       {f32({1, 5, 5, 4}), f32({0, 3, 3, 4})},
+       {{"groups", (std::int64_t{1} << 62) + 1}},
+       "[conv2d] weight has 4 input channels, image has 4 with groups=4611686018427387905"},
+      {"update_group",
+       {f32({3}), f32({3}), f32({})},
+       {{"expression", std::string("sum(x0 - x2 * x1)")}},
+       "[update_group] the expression 'sum(x0 - x2 * x1)' gives f32[] where the next value of a state, f32[3], is "
+       "meant"},
+      {"update_group",
+       {f32({3}), f32({3}), f32({})},
+       {{"expression", std::string("x0 - x2 * x1 : bf16")}},
+       "[update_group] the expression 'x0 - x2 * x1 : bf16' gives bf16[3] where the next value of a state, f32[3], is "
+       "meant"},
   };
   for (const Case& c : cases) EXPECT_EQ(message_of(c.op, c.inputs, c.attributes), c.message);
 }
@@ -158,6 +177,19 @@ TEST(OpErrors, ALabelOutsideTheClassesNamesItsRow) {
       EXPECT_EQ(std::string(error.what()), "[" + std::string(op) + "] label 12 of row 3 is outside the 10 classes");
     }
   }
+}
+
+TEST(OpErrors, APoolingIndexOutsideTheImageIsTheUsersMistake) {
+  const OpDef& def = op_def("max_pool_bwd");
+  const Attributes attributes = complete_attributes(
+      def, {{"kernel", Integers{2, 2}}, {"stride", Integers{2, 2}}, {"input", Integers{1, 2, 2, 1}}});
+  Tensor index(DType::u8, {1, 1, 1, 1});
+  const Tensor operands[] = {Tensor::of<float>({3}, {1, 1, 1, 1}), index};
+  index.set(0, 3);
+  EXPECT_EQ(run_reference(def, operands, attributes, "node")[0].at(3), 3);
+  index.set(0, 4);
+  EXPECT_EQ(error_of([&] { run_reference(def, operands, attributes, "node"); }),
+            "[max_pool_bwd] index 4 of element 0 names a pixel outside the image");
 }
 
 TEST(OpErrors, LabelsOfMaskedRowsAreNotRead) {

@@ -27,6 +27,7 @@
 #include "ridgeline/graph/ir/text.h"
 #include "ridgeline/graph/ir/verifier.h"
 #include "ridgeline/graph/pass/passes.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline {
 namespace {
@@ -137,7 +138,7 @@ TextCase read_case(const std::string& name, const std::string& text) {
 
 std::vector<TextCase> all_cases() {
   std::vector<TextCase> cases;
-  for (const auto& entry : std::filesystem::directory_iterator(RIDGELINE_SOURCE_DIR "/tests/graphs")) {
+  for (const auto& entry : std::filesystem::directory_iterator(testing::source_directory() + "/tests/graphs")) {
     std::ifstream file(entry.path());
     std::stringstream text;
     text << file.rdbuf();

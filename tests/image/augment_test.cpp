@@ -10,6 +10,7 @@
 #include "ridgeline/image/augment/policy.h"
 #include "statistics.h"
 #include "support.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::image {
 namespace {
@@ -18,7 +19,7 @@ SampleRandom draws(std::uint64_t sample) { return SampleRandom(philox_key(8, "au
 
 // The lines of policy_golden.txt that begin with `kind`, without that word.
 std::vector<std::istringstream> golden_lines(const std::string& kind) {
-  std::istringstream file(read_file(RIDGELINE_SOURCE_DIR "/tests/data/image/policy_golden.txt"));
+  std::istringstream file(read_file(testing::source_directory() + "/tests/data/image/policy_golden.txt"));
   std::vector<std::istringstream> lines;
   std::string line;
   while (std::getline(file, line)) {

@@ -9,6 +9,7 @@
 #include "ridgeline/image/augment/blur.h"
 #include "ridgeline/image/pixels.h"
 #include "support.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::image {
 namespace {
@@ -20,7 +21,7 @@ Image blurred(const ImageView& in, const BlurRule& rule) {
 }
 
 TEST(GaussianBlur, TorchvisionsVectorsWithin1) {
-  std::istringstream lines(read_file(RIDGELINE_SOURCE_DIR "/tests/data/image/torch_golden.txt"));
+  std::istringstream lines(read_file(testing::source_directory() + "/tests/data/image/torch_golden.txt"));
   std::string line;
   test::Difference difference;
   int cases = 0;

@@ -13,6 +13,7 @@
 #include "ridgeline/image/decode.h"
 #include "ridgeline/image/pixels.h"
 #include "support.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::image {
 namespace {
@@ -120,8 +121,9 @@ TEST(Catalogue, PngAndCmykPixelsAreThoseOfPillow) {
     ours.emplace_back(entry.path, std::move(outcome.image));
   }
   write_file_atomically((folder / "list").string(), list);
-  const std::string command = "'" + python + "' '" RIDGELINE_SOURCE_DIR "/tests/image/pillow_oracle.py' decode '" +
-                              (folder / "list").string() + "' '" + (folder / "results").string() + "'";
+  const std::string command = "'" + python + "' '" + testing::source_directory() +
+                              "/tests/image/pillow_oracle.py' decode '" + (folder / "list").string() + "' '" +
+                              (folder / "results").string() + "'";
   ASSERT_EQ(std::system(command.c_str()), 0);
   const std::string results = read_file((folder / "results").string());
   std::filesystem::remove_all(folder);

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 
@@ -111,6 +113,60 @@ TEST(Colour, HueOfEveryColourEqualsPillow) {
     oracle.add("adjust_hue", image, {turn}, result_of(image, op));
   }
   oracle.compare();
+}
+
+// Pillow's Convert.c, rgb2hsv and hsv2rgb, as it stands there: float where it has float, double where it has double.
+void hue_of_convert_c(const std::uint8_t* in, int shift, std::uint8_t* out) {
+  const int high = std::max({in[0], in[1], in[2]}), low = std::min({in[0], in[1], in[2]});
+  std::uint8_t uh = 0, us = 0;
+  if (high != low) {
+    const auto range = static_cast<float>(high - low);
+    const float s = range / static_cast<float>(high);
+    const auto share = [&](int v) { return static_cast<float>(high - v) / range; };
+    const float rc = share(in[0]), gc = share(in[1]), bc = share(in[2]);
+    float h = in[0] == high   ? bc - gc
+              : in[1] == high ? static_cast<float>(2.0 + static_cast<double>(rc) - static_cast<double>(bc))
+                              : static_cast<float>(4.0 + static_cast<double>(gc) - static_cast<double>(rc));
+    h = static_cast<float>(std::fmod(static_cast<double>(h) / 6.0 + 1.0, 1.0));
+    uh = static_cast<std::uint8_t>(static_cast<double>(h) * 255.0);
+    us = static_cast<std::uint8_t>(static_cast<double>(s) * 255.0);
+  }
+  uh = static_cast<std::uint8_t>(uh + shift);
+  const auto v = static_cast<std::uint8_t>(high);
+  const double sixths = static_cast<double>(static_cast<float>(uh)) * 6.0 / 255.0;
+  const int sector = static_cast<int>(std::floor(sixths));
+  const auto f = static_cast<float>(sixths - static_cast<double>(sector));
+  const auto fs = static_cast<float>(static_cast<double>(static_cast<float>(us)) / 255.0);
+  const auto part = [&](double away) {
+    return static_cast<std::uint8_t>(std::round(static_cast<double>(v) * (1.0 - away)));
+  };
+  const std::uint8_t p = part(static_cast<double>(fs)), q = part(static_cast<double>(fs * f)),
+                     t = part(static_cast<double>(fs) * (1.0 - static_cast<double>(f)));
+  const std::uint8_t sectors[6][3] = {{v, t, p}, {q, v, p}, {p, v, t}, {p, q, v}, {t, p, v}, {v, p, q}};
+  for (int c = 0; c < 3; ++c) out[c] = us == 0 ? v : sectors[sector % 6][c];
+}
+
+TEST(Colour, HueOfAllGreensAndBluesWithEveryThirdRedIsThatOfConvertC) {
+  Image image(256, 256, 3);
+  for (int red = 0; red < 256; red += 3) {
+    const int shift = red - 127;
+    for (int y = 0; y < 256; ++y) {
+      for (int x = 0; x < 256; ++x) {
+        std::uint8_t* p = image.row(y) + 3 * x;
+        p[0] = static_cast<std::uint8_t>(red), p[1] = static_cast<std::uint8_t>(y), p[2] = static_cast<std::uint8_t>(x);
+      }
+    }
+    const double factor = std::clamp((shift + (shift < 0 ? -0.25 : 0.25)) / 255, -0.5, 0.5);
+    ASSERT_EQ(static_cast<int>(factor * 255), std::clamp(shift, -127, 127));
+    std::vector<std::uint8_t> expected(image.byte_size());
+    for (std::size_t i = 0; i < expected.size(); i += 3)
+      hue_of_convert_c(image.data() + i, static_cast<int>(factor * 255), expected.data() + i);
+    test::on_every_target([&] {
+      const Image turned =
+          result_of(image, [&](const ImageView& in, std::uint8_t* out) { adjust_hue(in, factor, out); });
+      ASSERT_EQ(std::memcmp(turned.data(), expected.data(), expected.size()), 0) << "red " << red;
+    });
+  }
 }
 
 TEST(Colour, InPlaceAndFromAPartGiveTheSame) {

@@ -8,6 +8,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/image/augment/mix.h"
 #include "statistics.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::image {
 namespace {
@@ -45,7 +46,7 @@ void expect_same(std::istringstream& line, const std::vector<float>& ours) {
 }
 
 TEST(Mix, MixUpAndCutMixAreTorchvisions) {
-  std::istringstream file(read_file(RIDGELINE_SOURCE_DIR "/tests/data/image/mix_golden.txt"));
+  std::istringstream file(read_file(testing::source_directory() + "/tests/data/image/mix_golden.txt"));
   std::string text, kind;
   int cases = 0;
   while (std::getline(file, text)) {

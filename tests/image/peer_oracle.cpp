@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ridgeline/core/file.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::image::test {
 
@@ -64,8 +65,9 @@ bool run_peer(const char* variable, const std::string& mode, std::span<const Pee
     text.append(reinterpret_cast<const char*>(c.in.data()), c.in.byte_size());
   }
   write_file_atomically((folder / "cases").string(), text);
-  const std::string command = std::string("'") + python + "' '" RIDGELINE_SOURCE_DIR "/tests/image/peer_oracle.py' " +
-                              mode + " '" + (folder / "cases").string() + "' '" + (folder / "results").string() + "'";
+  const std::string command = std::string("'") + python + "' '" + testing::source_directory() +
+                              "/tests/image/peer_oracle.py' " + mode + " '" + (folder / "cases").string() + "' '" +
+                              (folder / "results").string() + "'";
   EXPECT_EQ(std::system(command.c_str()), 0);
   const std::string results = read_file((folder / "results").string());
   std::filesystem::remove_all(folder);

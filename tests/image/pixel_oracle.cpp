@@ -12,6 +12,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/image/pixels.h"
 #include "support.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::image::test {
 
@@ -36,7 +37,7 @@ void PixelOracle::compare(int tolerance) {
       std::filesystem::temp_directory_path() / ("ridgeline_pixels_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   write_file_atomically((folder / "cases").string(), cases_);
-  const std::string command = "'" + python + "' '" RIDGELINE_SOURCE_DIR "/tests/image/pixel_oracle.py' '" +
+  const std::string command = "'" + python + "' '" + testing::source_directory() + "/tests/image/pixel_oracle.py' '" +
                               (folder / "cases").string() + "' '" + (folder / "results").string() + "'";
   ASSERT_EQ(std::system(command.c_str()), 0);
   const std::string results = read_file((folder / "results").string());

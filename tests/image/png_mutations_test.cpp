@@ -15,6 +15,7 @@
 #include "ridgeline/image/decode.h"
 #include "ridgeline/image/pixels.h"
 #include "support.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::image {
 namespace {
@@ -108,8 +109,9 @@ class Mutations : public ::testing::Test {
       list += path + "\n";
     }
     write_file_atomically(folder_ + "/list", list);
-    const std::string command = "'" + python + "' '" RIDGELINE_SOURCE_DIR "/tests/image/pillow_oracle.py' decode '" +
-                                folder_ + "/list' '" + folder_ + "/results'";
+    const std::string command = "'" + python + "' '" + testing::source_directory() +
+                                "/tests/image/pillow_oracle.py' decode '" + folder_ + "/list' '" + folder_ +
+                                "/results'";
     EXPECT_EQ(std::system(command.c_str()), 0);
     return read_file(folder_ + "/results");
   }

@@ -12,6 +12,7 @@
 #include "ridgeline/image/resample/opencv_passes.h"
 #include "ridgeline/image/resample/resample.h"
 #include "support.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::image {
 namespace {
@@ -28,7 +29,7 @@ int tolerance(Filter filter) {
 // Compares each vector of a file and returns the differences by filter.
 std::map<Filter, Difference> compare_golden(const std::string& file, int& cases) {
   std::map<Filter, Difference> result;
-  std::istringstream lines(read_file(std::string(RIDGELINE_SOURCE_DIR "/tests/data/image/") + file));
+  std::istringstream lines(read_file(testing::source_directory() + "/tests/data/image/" + file));
   std::string line;
   while (std::getline(lines, line)) {
     if (line.starts_with("blur")) continue;

@@ -12,6 +12,7 @@
 #include "ridgeline/image/pixels.h"
 #include "ridgeline/image/resample/resample.h"
 #include "support.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::image {
 namespace {
@@ -43,7 +44,7 @@ ResizeSpec random_spec(SampleRandom& random, Filter filter) {
 }
 
 TEST(Resample, GoldenVectorsMadeWithPillow) {
-  std::istringstream file(read_file(RIDGELINE_SOURCE_DIR "/tests/data/image/resample_golden.txt"));
+  std::istringstream file(read_file(testing::source_directory() + "/tests/data/image/resample_golden.txt"));
   std::string name, hex;
   int height, width, out_height, out_width, cases = 0;
   FloatBox box;
@@ -197,8 +198,9 @@ TEST(Resample, RandomSizesEqualPillow) {
     ours.push_back(resize(image, spec));
   }
   write_file_atomically((folder / "cases").string(), cases);
-  const std::string command = "'" + python + "' '" RIDGELINE_SOURCE_DIR "/tests/image/pillow_oracle.py' resize '" +
-                              (folder / "cases").string() + "' '" + (folder / "results").string() + "'";
+  const std::string command = "'" + python + "' '" + testing::source_directory() +
+                              "/tests/image/pillow_oracle.py' resize '" + (folder / "cases").string() + "' '" +
+                              (folder / "results").string() + "'";
   ASSERT_EQ(std::system(command.c_str()), 0);
   const std::string results = read_file((folder / "results").string());
   std::filesystem::remove_all(folder);

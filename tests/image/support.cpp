@@ -12,6 +12,7 @@
 #include <jpeglib.h>
 
 #include "ridgeline/core/sha256.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::image::test {
 namespace {
@@ -133,7 +134,7 @@ std::string pack_a() {
 std::string python_with_pillow() {
   std::vector<std::string> candidates;
   if (const char* named = std::getenv("RIDGELINE_PYTHON")) candidates.emplace_back(named);
-  candidates.push_back(std::string(RIDGELINE_SOURCE_DIR) + "/.venv/bin/python");
+  candidates.push_back(testing::source_directory() + "/.venv/bin/python");
   candidates.emplace_back("python3");
   for (const std::string& python : candidates) {
     const std::string test = "'" + python + "' -c 'import PIL; assert int(PIL.__version__.split(\".\")[0]) < 13'";

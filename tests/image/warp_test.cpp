@@ -11,6 +11,7 @@
 #include "ridgeline/image/augment/warp.h"
 #include "ridgeline/image/pixels.h"
 #include "support.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::image {
 namespace {
@@ -122,7 +123,7 @@ TEST(Warp, AffineRuleIsTurnThenShearThenScaleAboutTheCentreThenMove) {
 }
 
 TEST(Warp, AffineRuleIsTorchvisionsOnPilImages) {
-  std::istringstream file(read_file(RIDGELINE_SOURCE_DIR "/tests/data/image/policy_golden.txt"));
+  std::istringstream file(read_file(testing::source_directory() + "/tests/data/image/policy_golden.txt"));
   std::string line, kind, hex;
   int cases = 0;
   while (std::getline(file, line)) {

@@ -5,6 +5,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/verifier.h"
 #include "ridgeline/graph/op/evaluate.h"
+#include "tests/support/error_of.h"
 
 namespace ridgeline::nn {
 namespace {
@@ -27,6 +28,13 @@ double adaptive_mean(const Tensor& x, std::int64_t n, std::int64_t i, std::int64
     for (std::int64_t w = left; w < right; ++w) sum += x.at(((n * height + h) * width + w) * channels + c);
   }
   return sum / static_cast<double>((bottom - top) * (right - left));
+}
+
+TEST(FunctionalTest, AdaptivePoolingToNothingIsRefused) {
+  GraphBuilder builder("pool");
+  const Value x = builder.input("x", {DType::f32, {1, 4, 4, 1}});
+  EXPECT_EQ(error_of([&] { adaptive_avg_pool(x, Extent(0, 2)); }),
+            "[adaptive_avg_pool] the size is 0 x 2; it must be 1 x 1 or more");
 }
 
 TEST(FunctionalTest, AdaptivePoolingIsExactForAnySize) {

@@ -6,6 +6,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::nn {
 namespace {
@@ -64,7 +65,7 @@ TEST(ModelsTest, ParameterCountsAreThePublishedOnes) {
 TEST(ModelsTest, EveryModelOfTheFolderHasItsRow) {
   const std::regex made("ModelInfo ([a-z0-9_]+)_info\\(\\) \\{");
   std::size_t found = 0;
-  for (const std::string& path : glob_files(std::string(RIDGELINE_SOURCE_DIR) + "/ridgeline/nn/models/*.cpp")) {
+  for (const std::string& path : glob_files(testing::source_directory() + "/ridgeline/nn/models/*.cpp")) {
     const std::string text = read_file(path);
     for (auto it = std::sregex_iterator(text.begin(), text.end(), made); it != std::sregex_iterator(); ++it) {
       const std::string name = (*it)[1];

@@ -9,6 +9,7 @@
 #include "ridgeline/infer/predictor.h"
 #include "ridgeline/nn/prediction_model.h"
 #include "tests/parity/torch.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::nn {
 namespace {
@@ -65,9 +66,9 @@ TEST_P(OnnxParity, TheOfficialRuntimeGivesOurLogits) {
       const testing::TemporaryFolder folder;
       infer::write_onnx(folder.file("m.onnx"), model);
       write_safetensors(folder.file("input.safetensors"), {{"images", planes_of(images)}});
-      const std::string command = std::string("'") + python +
-                                  "' '" RIDGELINE_SOURCE_DIR "/tests/parity/onnx_logits.py' '" + folder.file("m.onnx") +
-                                  "' '" + folder.file("input.safetensors") + "' '" + folder.file("output.safetensors") +
+      const std::string command = std::string("'") + python + "' '" + testing::source_directory() +
+                                  "/tests/parity/onnx_logits.py' '" + folder.file("m.onnx") + "' '" +
+                                  folder.file("input.safetensors") + "' '" + folder.file("output.safetensors") +
                                   "' > '" + folder.file("log") + "' 2>&1";
       ASSERT_EQ(std::system(command.c_str()), 0) << read_file(folder.file("log"));
       const SafetensorsFile theirs(folder.file("output.safetensors"));

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ridgeline/core/file.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::testing {
 
@@ -30,9 +31,9 @@ class TemporaryFolder {
 
 // From input.safetensors in the folder to output.safetensors. "" or what the script printed when it failed.
 inline std::string run_torch(const std::string& script, const TemporaryFolder& folder) {
-  const std::string command = std::string("'") + torch_python() + "' '" RIDGELINE_SOURCE_DIR "/tests/parity/" + script +
-                              "' '" + folder.file("input.safetensors") + "' '" + folder.file("output.safetensors") +
-                              "' > '" + folder.file("log") + "' 2>&1";
+  const std::string command = std::string("'") + torch_python() + "' '" + testing::source_directory() +
+                              "/tests/parity/" + script + "' '" + folder.file("input.safetensors") + "' '" +
+                              folder.file("output.safetensors") + "' > '" + folder.file("log") + "' 2>&1";
   if (std::system(command.c_str()) == 0) return "";
   return "the script failed: " + read_file(folder.file("log"));
 }

@@ -1,6 +1,6 @@
 // tests/support/program.h
 //
-// Runs the program `ridgeline` as a user does, for tests that get its path as RIDGELINE_BINARY.
+// Runs the program `ridgeline` as a user does.
 #pragma once
 
 #include <gtest/gtest.h>

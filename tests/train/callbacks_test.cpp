@@ -1,11 +1,13 @@
 // MindSpore's callbacks to the letter, early stopping, and the calls of scripts: by epochs, by steps.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <regex>
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/data.h"
+#include "ridgeline/optim/adam.h"
 #include "ridgeline/train/callback/early_stopping.h"
 #include "ridgeline/train/callback/model_checkpoint.h"
 #include "ridgeline/train/callback/monitors.h"
@@ -118,6 +120,68 @@ TEST(ModelCheckpoint, NamesKeepsAndRenamesAsMindSporeDoes) {
   fs::remove_all(directory);
 }
 
+TEST(EarlyStopping, AMeasureThatIsNoNumberIsNeverTheBest) {
+  EarlyStopping stopping({.patience = 3});
+  stopping.count(std::nan(""));
+  EXPECT_EQ(stopping.waited(), 1);
+  stopping.count(0.5);
+  EXPECT_EQ(stopping.waited(), 0);
+  stopping.count(std::nan(""));
+  stopping.count(0.4);
+  EXPECT_EQ(stopping.waited(), 0);
+}
+
+TEST(EarlyStopping, ARunThatHasWaitedLongEnoughDoesNoStepAndAMeasureBeforeTheFirstStepCounts) {
+  std::string log;
+  std::optional<double> measure;
+  EarlyStopping stopping({.patience = 2,
+                          .greater_is_better = true,
+                          .measure = [&](const RunContext&) { return measure; },
+                          .log = [&](const std::string& text) { log += text; }});
+  stopping.count(0.6);
+  stopping.count(0.5);
+  measure = 0.6;
+  LineModel line;
+  Loop loop(line.model, line.feed, {.total_steps = 8, .loop = 1});
+  EXPECT_EQ(loop.run({&stopping}).reason(), StopReason::requested);
+  EXPECT_EQ(line.model.global_step(), 0);
+  EXPECT_EQ(log, "early stop after step 0: loss has not been better than 0.6 for 2 times");
+}
+
+TEST(ModelCheckpoint, SavesAnotherModelAtTheSameStepToo) {
+  const std::string directory = testing::temporary_directory() + "/twice";
+  fs::remove_all(directory);
+  ModelCheckpoint saver("CKP", directory, {.save_checkpoint_steps = 100});
+  for (const std::int64_t factor : {1, 2}) {
+    LineModel line;
+    for (float& y : line.y.span<float>()) y *= static_cast<float>(factor);
+    Loop(line.model, line.feed, {.total_steps = 2, .steps_per_epoch = 2}).run({&saver});
+    const SafetensorsFile file(directory + "/CKP-1_2.safetensors");
+    EXPECT_EQ(file.tensor("w").at(0), line.weight()) << factor;
+  }
+  fs::remove_all(directory);
+}
+
+TEST(ModelCheckpoint, ABreakpointIsLeftWhicheverCallbackThrew) {
+  const std::string directory = testing::temporary_directory() + "/monitored";
+  fs::remove_all(directory);
+  LineModel line;
+  Tensor far(DType::f32, Shape{LineModel::kRows, 1});
+  for (float& x : far.span<float>()) x = 1e30f;
+  int fed = 0;
+  FunctionFeed feed([&](Program& program) {
+    line.feed.bind_next(program);
+    if (++fed == 3) program.bind("x", far);
+    return true;
+  });
+  LossMonitor monitor(0);
+  ModelCheckpoint saver("CKP", directory, {.save_checkpoint_steps = 100, .exception_save = true});
+  EXPECT_EQ(error_of([&] { Loop(line.model, feed, {.total_steps = 9, .steps_per_epoch = 9}).run({&monitor, &saver}); }),
+            "epoch: 1 step: 3. Invalid loss, terminating training.");
+  EXPECT_TRUE(fs::exists(directory + "/CKP-1_3_breakpoint.safetensors"));
+  fs::remove_all(directory);
+}
+
 TEST(ModelCheckpoint, ARunThatEndsByAnErrorLeavesABreakpointIfAsked) {
   const std::string directory = testing::temporary_directory() + "/breakpoint";
   fs::remove_all(directory);
@@ -158,6 +222,20 @@ TEST(TrainEpochs, SinkModeAndSizeSayHowOftenTheHostIsAsked) {
   EXPECT_THROW(train_epochs(line.model, 0, points(32), {}), Error);
 }
 
+TEST(TrainEpochs, RowsOfPaddingAreNotLearned) {
+  const std::string reason =
+      ", and the step has no input for the column 'mask': empty rows would count (padding of the last batch, bad "
+      "samples that are skipped). Leave the remainder out (drop_remainder), or give the network that input";
+  LineModel line;
+  EXPECT_EQ(error_of([&] { train_epochs(line.model, 1, points(20), {}); }),
+            "20 rows do not fill 3 batches of 8" + reason);
+  EXPECT_EQ(line.model.global_step(), 0);
+  DatasetFeed feed(points(20), {});
+  EXPECT_EQ(error_of([&] { Loop(line.model, feed, {.total_steps = 9, .steps_per_epoch = 9}).run({}); }),
+            "a batch has 4 rows of 8" + reason);
+  EXPECT_EQ(line.model.global_step(), 2);
+}
+
 TEST(TrainSteps, RunsWhatTheInputFunctionGivesUpToTheStepWithHooks) {
   LineModel line;
   Counter hook;
@@ -166,6 +244,8 @@ TEST(TrainSteps, RunsWhatTheInputFunctionGivesUpToTheStepWithHooks) {
   EXPECT_EQ(hook.steps, 3);
   EXPECT_EQ(train_steps(line.model, input, 12, {&hook}), 12);  // goes on
   EXPECT_EQ(error_of([&] { train_steps(line.model, input, 0, {}); }), "Must specify max_steps > 0, given: 0");
+  EXPECT_EQ(error_of([&] { train_steps(line.model, [] { return nullptr; }, 13, {}); }),
+            "the input function gave no feed");
 }
 
 TEST(Evaluate, GivesMeansOverRowsAndUsesAverages) {
@@ -180,21 +260,54 @@ TEST(Evaluate, GivesMeansOverRowsAndUsesAverages) {
     builder.returns("rest", nn::sum(nn::dense(x, w, {}) - y) * 0.0);
     builder.returns(nn::kRowsResult, nn::sum(mask));
   };
+  network.predict = [](nn::ModelContext& context) {
+    const Value x = context.builder.input("x", {DType::f32, {LineModel::kRows, 1}});
+    context.builder.returns("y", nn::dense(x, context.parameter("w", {1, 1}, nn::zeros()), {}));
+  };
   Session session({.compute_threads = 1});
   Model model(session, network);
   model.prepare_training({.optimizer = optim::Momentum{.momentum = 0, .nesterov = false},
                           .schedule = optim::Constant{.base = 0.05},
                           .weight_decay = 0,
                           .average = 0.5});
-  train_epochs(model, 1, points(20), {});
+  train_epochs(model, 1, points(24), {});
   const double w = session.parameters().get("w").at(0), average = session.parameters().get("w/average").at(0);
   EXPECT_NE(w, average);
   const auto results = evaluate(model, points(20));
   EXPECT_EQ(results.at("rows"), 20);  // the last batch is padded, its padding does not count
   EXPECT_NEAR(results.at("weights"), average, 1e-6);
+  model.with_averages([&] { EXPECT_NEAR(evaluate(model, points(20)).at("weights"), average, 1e-6); });
+  Tensor x(DType::f32, Shape{LineModel::kRows, 1});
+  for (float& v : x.span<float>()) v = 1;
+  EXPECT_NEAR(predict(model, {{"x", x}}).at("y").at(3), average, 1e-6);
   EXPECT_EQ(session.parameters().get("w").at(0), w);  // and back again
   LineModel line;
   EXPECT_EQ(error_of([&] { evaluate(line.model, points(8)); }), "the network line has no evaluation");
+}
+
+TEST(Model, ASessionHoldsTheParametersOfOne) {
+  LineModel line;
+  Loop(line.model, line.feed, {.total_steps = 3}).run({});
+  const float weight = line.weight();
+  Model second(line.session, LineModel::network());
+  EXPECT_EQ(
+      error_of([&] { second.prepare_training({}); }),
+      "the session holds a parameter w already, and the model line would draw it anew: each model needs a session "
+      "of its own");
+  EXPECT_EQ(line.weight(), weight);
+  line.model.prepare_training({.optimizer = optim::Adam{}});  // its own parameters it keeps
+  EXPECT_EQ(line.weight(), weight);
+}
+
+TEST(Model, AFileThatDoesNotFitChangesNothing) {
+  const std::string path = testing::temporary_directory() + "/misfit.safetensors";
+  LineModel line;
+  Tensor w(DType::f32, Shape{1, 1}), momentum(DType::f32, Shape{2, 1}), step = Tensor::zeros(DType::i64, Shape{});
+  w.data<float>()[0] = 7;
+  write_safetensors(path, {{"w", w}, {"w/momentum", momentum}, {"global_step", step}});
+  EXPECT_NE(error_of([&] { line.model.load(SafetensorsFile(path)); }).find("w/momentum is f32[2,1], but [1,1]"),
+            std::string::npos);
+  EXPECT_EQ(line.weight(), 0);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/trainer.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -47,8 +48,8 @@ class EvaluateDirectory : public ::testing::Test {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes.substr(0, bytes.size() / 2);
   }
   Outcome evaluate() const {
-    return testing::run_shell(std::string(RIDGELINE_BINARY) + " evaluate --model=resnet20 --batch_size=8 --data_dir=" +
-                              root_ + "/images --checkpoint_dir=" + root_ + "/run");
+    return testing::run_shell(testing::program() + " evaluate --model=resnet20 --batch_size=8 --data_dir=" + root_ +
+                              "/images --checkpoint_dir=" + root_ + "/run");
   }
 
   std::string root_;

@@ -100,6 +100,21 @@ TEST_F(Experiments, AWrongCallEndsItAtOnce) {
   EXPECT_EQ(calls(), 0u);
 }
 
+TEST_F(Experiments, WhatWouldMakeTwoRunsOneIsRefused) {
+  options_.seeds = {1, 2, 1};
+  EXPECT_EQ(error_of([&] { run_experiment(sweep({"lr=0.1,0.2"}), options_); }),
+            "[experiment] seeds 1, 2, 1: each may be given once");
+  options_.seeds = {1};
+  EXPECT_EQ(error_of([&] { run_experiment(sweep({"restore_path=a/b,a_b"}), options_); }),
+            "[experiment] sweep: the variants 'restore_path a/b' and 'restore_path a_b' would have the same folder");
+  for (const char* flag : {"--seed=3", "--log_dir=x"}) {
+    options_.flags = {flag};
+    EXPECT_TRUE(holds(error_of([&] { run_experiment(sweep({"lr=0.1,0.2"}), options_); }), "by the experiment: use --"));
+    EXPECT_TRUE(holds(error_of([&] { sweep({flag}); }), "by the experiment: use --")) << flag;
+  }
+  EXPECT_EQ(calls(), 0u);
+}
+
 TEST_F(Experiments, EqualLossesAreSaidToBeEqual) {
   Experiment experiment = sweep({"lr=0.1,0.2"});
   experiment.variants.push_back({"again", {"--lr=0.1", "--momentum=0.9"}});

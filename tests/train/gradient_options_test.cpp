@@ -5,6 +5,9 @@
 #include <limits>
 
 #include "ridgeline/core/file.h"
+#include "ridgeline/data/make/make_shapes.h"
+#include "ridgeline/train/evaluator.h"
+#include "ridgeline/train/saved_model.h"
 #include "ridgeline/train/trainer.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
@@ -52,6 +55,42 @@ TEST(GradientOptions, OverflowsAreSkippedAndDoNotCountAsSteps) {
   EXPECT_EQ(line.weight(), clean.weight());
 }
 
+TEST(GradientOptions, AnOverflowInTheMiddleOfAStepIsSkippedWithTheWholeStep) {
+  nn::TrainingOptions options = plain();
+  options.gradients.accumulate = 2;
+  options.gradients.loss_scale = optim::LossScale::dynamic(1024, 2, 100);
+  LineModel line(options);
+  Tensor far(DType::f32, Shape{LineModel::kRows, 1});
+  for (float& x : far.span<float>()) x = 1e25f;  // the loss itself is infinite
+  int fed = 0;
+  FunctionFeed feed([&](Program& program) {
+    line.feed.bind_next(program);
+    if (++fed == 3) program.bind("x", far);
+    return true;
+  });
+  EXPECT_EQ(Loop(line.model, feed, {.total_steps = 4, .steps_per_epoch = 4}).run({}).step(), 4);
+  EXPECT_EQ(fed, 10);
+  EXPECT_EQ(line.session.parameters().get(nn::kLossScale).at(0), 512);
+}
+
+TEST(GradientOptions, AStepThatIsFinishedAfterAPauseCounts) {
+  nn::TrainingOptions options = plain();
+  options.gradients.accumulate = 3;
+  LineModel line(options);
+  int left = 2;
+  FunctionFeed few([&](Program& program) { return left-- > 0 && line.feed.bind_next(program); });
+  Loop begun(line.model, few, {.total_steps = 1});
+  EXPECT_EQ(begun.run({}).loop_steps(), 0);
+  Loop rest(line.model, line.feed, {.total_steps = 1});
+  EXPECT_EQ(rest.run({}).loop_steps(), 1);
+  Tensor many(DType::f32, Shape{});
+  many.data<float>()[0] = 3;
+  line.session.parameters().set(nn::kMicroStep, many, ValueKind::state);
+  EXPECT_EQ(error_of([&] { Loop(line.model, line.feed, {.total_steps = 2}); }),
+            "the model has accumulated 3 batches of a step, which takes 3 here: it goes on with the number that it was "
+            "saved with");
+}
+
 TEST(GradientOptions, MoreThanAThousandOverflowsInARowEndTheRun) {
   nn::TrainingOptions options = plain();
   options.gradients.loss_scale = optim::LossScale::dynamic();
@@ -97,6 +136,42 @@ TEST(GradientOptions, ARunWithAllOfThemGoesOnWithTheSameBits) {
   other.max_train_steps = 8;
   const std::string error = error_of([&] { train(other); });
   EXPECT_NE(error.find("--loss_scale is dynamic,65536,2,2 there and  here"), std::string::npos) << error;
+  fs::remove_all(root);
+}
+
+TEST(GradientOptions, AveragesAreEvaluatedFromAFileAsFromItsDirectoryAndAStepHasAllItsBatches) {
+  const std::string root = testing::temporary_directory() + "/averages";
+  fs::remove_all(root);
+  data::make_shapes(root + "/images", {.seed = 5, .train = 24, .val = 24});
+  Recipe r;
+  r.data_dir = root + "/images";
+  r.model = "linear";
+  r.image_size = 16;
+  r.batch_size = 8;
+  r.num_workers = 2;
+  r.max_epochs = 2;
+  r.warmup_epochs = 0;
+  r.lr = 0.05;
+  r.mode = Mode::train;
+  r.log_dir = root + "/log";
+  r.optimization.ema = 0.9;
+  r.optimization.accumulate_steps = 4;
+  EXPECT_EQ(error_of([&] { train(r); }), r.data_dir +
+                                             " has 24 training records, fewer than a step of 4 batches of 8 "
+                                             "(--accumulate_steps, --batch_size)");
+  r.optimization.accumulate_steps = 1;
+  const TrainingResult result = train(r);
+  Recipe of_directory;
+  of_directory.mode = Mode::evaluate;
+  of_directory.data_dir = r.data_dir;
+  of_directory.model = r.model;
+  of_directory.image_size = r.image_size;
+  of_directory.checkpoint_dir = r.log_dir;
+  Recipe of_file = of_directory;
+  of_file.restore_path = result.checkpoint_path;
+  EXPECT_EQ(evaluate_checkpoints(of_file).at(0).loss, evaluate_checkpoints(of_directory).at(0).loss);
+  of_file.mode = Mode::train;
+  EXPECT_EQ(saved_model(of_file).tensors.at(0).tensor.at(5), saved_model(of_directory).tensors.at(0).tensor.at(5));
   fs::remove_all(root);
 }
 

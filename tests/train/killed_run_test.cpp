@@ -20,6 +20,7 @@
 #include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/trainer.h"
+#include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/watched_process.h"
 
@@ -52,7 +53,7 @@ const std::string& images() {
 }
 
 std::vector<std::string> words(const std::string& log_dir, int workers, std::int64_t loop, int save_steps, int keep) {
-  return {RIDGELINE_BINARY,
+  return {testing::program(),
           "train",
           "--model=resnet20",
           "--mode=train_and_evaluate",

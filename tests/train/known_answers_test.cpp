@@ -10,6 +10,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/image/png/png.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -59,16 +60,15 @@ TEST(KnownAnswers, ResNet20ClassifiesExactly915OfAThousandAndGivesThePublishedLo
   const std::string directory = testing::temporary_directory() + "/cifar";
   write_cifar_validation(pack, directory);
   const std::string weights = pack + "/derived/resnet20-cifar10.safetensors";
-  const Outcome evaluation =
-      testing::run_shell(std::string(RIDGELINE_BINARY) + " evaluate --model resnet20 --restore_path " + weights +
-                         " --data_dir " + directory);
+  const Outcome evaluation = testing::run_shell(testing::program() + " evaluate --model resnet20 --restore_path " +
+                                                weights + " --data_dir " + directory);
   ASSERT_EQ(evaluation.code, 0) << evaluation.text;
   EXPECT_NE(evaluation.text.find("Validation dataset size: 1000"), std::string::npos) << evaluation.text;
   EXPECT_NE(evaluation.text.find("    0    0.0  91.500  "), std::string::npos) << evaluation.text;
 
   const Outcome prediction =
-      testing::run_shell(std::string(RIDGELINE_BINARY) + " predict --logits --model resnet20 --restore_path " +
-                         weights + " " + directory + "/val/3/0000.png");
+      testing::run_shell(testing::program() + " predict --logits --model resnet20 --restore_path " + weights + " " +
+                         directory + "/val/3/0000.png");
   ASSERT_EQ(prediction.code, 0) << prediction.text;
   constexpr std::array<double, 10> kLogits{-5.3097, -0.4958, 0.8773,  23.7305, -4.1050,
                                            4.4637,  -0.2343, -5.4179, -3.7118, -9.8822};
@@ -86,7 +86,7 @@ TEST(KnownAnswers, RecordsOfPlainGreysAreLearnedToTheLast) {
   if (pack.empty()) GTEST_SKIP() << "RIDGELINE_TEST_DATA is not set";
   const std::string log = testing::temporary_directory() + "/greys";
   const Outcome outcome =
-      testing::run_shell(std::string(RIDGELINE_BINARY) +
+      testing::run_shell(testing::program() +
                          " train --model=resnet20 --num_classes=10 --batch_size=32 --max_epochs=12 --warmup_epochs=1" +
                          " --lr=0.05 --epochs_between_evals=100 --save_summary_steps=32 --log_dir=" + log +
                          " --data_dir=" + pack + "/tfrecord/tf-benchmarks-fake-imagenet");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <stdexcept>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/train/callback/checkpoint_saver.h"
@@ -83,6 +84,16 @@ TEST(Loop, ACallbackStopsTheRunBehindItsStepAndEndIsCalled) {
   EXPECT_EQ(line.model.global_step(), 3);
 }
 
+TEST(Loop, ARunThatWasStoppedGoesOnWhenItIsCalledAgain) {
+  LineModel line;
+  Recorder recorder;
+  recorder.stop_at = 3;
+  Loop loop(line.model, line.feed, {.total_steps = 5, .steps_per_epoch = 10, .loop = 1});
+  loop.run({&recorder});
+  EXPECT_EQ(loop.run({&recorder}).reason(), StopReason::none);
+  EXPECT_EQ(recorder.calls, "begin epoch1{ < 1> < 2> < 3> endbegin epoch1{ < 4> < 5> end");
+}
+
 TEST(Loop, TheEndOfTheDataEndsTheRunAndItsErrorsAreThrownBehindTheStepsBefore) {
   LineModel line;
   Recorder recorder;
@@ -119,6 +130,99 @@ TEST(Loop, ALossThatIsNotFiniteEndsTheRunAtItsStep) {
       error_of([&] { Loop(line.model, feed, {.total_steps = 10, .steps_per_epoch = 10}).run({&recorder}); });
   EXPECT_EQ(error, "step 3: Invalid loss (inf), terminating training.");
   EXPECT_EQ(recorder.stops, (std::vector<std::int64_t>{3}));
+}
+
+// Everything that a run is ended by, as one hook per kind sees it.
+TEST(Loop, ARunThatEndsByAnErrorTellsEveryCallbackWhoeverThrew) {
+  class Failure : public Recorder {
+   public:
+    std::int64_t throw_at = -1;
+    void step_end(RunContext& c) override {
+      Recorder::step_end(c);
+      if (c.step() == throw_at) throw Error("the user's own");
+    }
+    void failed(RunContext& c) override {
+      calls += "failed at " + std::to_string(c.step());
+      throw Error("nobody hears this");
+    }
+  };
+  LineModel line;
+  Failure first, last;
+  first.throw_at = 2;
+  EXPECT_EQ(error_of([&] { Loop(line.model, line.feed, {.total_steps = 9, .loop = 1}).run({&first, &last}); }),
+            "the user's own");
+  EXPECT_EQ(first.calls, "begin epoch1{ < 1> }1 epoch2{ < 2> failed at 2");
+  EXPECT_EQ(last.calls, "begin epoch1{ < 1> }1 epoch2{ < failed at 2");
+
+  LineModel other;
+  Failure seen;
+  int good = 2;
+  FunctionFeed bad([&](Program& program) {
+    if (good-- == 0) throw std::runtime_error("not one of ours");
+    return other.feed.bind_next(program);
+  });
+  std::string told;
+  try {
+    Loop(other.model, bad, {.total_steps = 10, .steps_per_epoch = 10}).run({&seen});
+  } catch (const std::runtime_error& error) {
+    told = error.what();
+  }
+  EXPECT_EQ(told, "not one of ours");
+  EXPECT_EQ(seen.calls, "begin epoch1{ < 2> failed at 2");  // the steps before it are dealt with first
+}
+
+TEST(Loop, OverflowsWithoutEndLoseNoStepThatWasDone) {
+  const std::string directory = testing::temporary_directory() + "/overflows";
+  nn::TrainingOptions options{.schedule = optim::Constant{.base = 0.01}, .weight_decay = 0};
+  options.gradients.loss_scale = optim::LossScale::dynamic();
+  LineModel line(options);
+  Tensor far(DType::f32, Shape{LineModel::kRows, 1});
+  for (float& x : far.span<float>()) x = INFINITY;
+  int fed = 0;
+  FunctionFeed feed([&](Program& program) {
+    line.feed.bind_next(program);
+    if (++fed > 3) program.bind("x", far);
+    return true;
+  });
+  CheckpointSaver saver({.directory = directory, .periods = {}, .keep = 2});
+  EXPECT_EQ(error_of([&] {
+              Loop(line.model, feed, {.total_steps = 2000, .steps_per_epoch = 2000, .loop = 2000}).run({&saver});
+            }),
+            "Dynamic loss scale Continuous overflow 1001 times, has exceeded maximum threshold.");
+  EXPECT_EQ(saver.path(), directory + "/model.ckpt-3.safetensors");
+}
+
+TEST(Loop, AStepThatWasStoppedInItsMiddleIsNotSaved) {
+  const std::string directory = testing::temporary_directory() + "/torn";
+  LineModel line;
+  int fed = 0;
+  FunctionFeed feed([&](Program& program) {
+    if (++fed == 3) line.session.stop_flag() = true;
+    return line.feed.bind_next(program);
+  });
+  TrainingLog log("");
+  StepLog lines({}, log);
+  CheckpointSaver saver({.directory = directory, .periods = {100}, .keep = 2});
+  Loop loop(line.model, feed, {.total_steps = 9, .steps_per_epoch = 9});
+  const RunContext& end = loop.run({&lines, &saver});
+  EXPECT_EQ(end.reason(), StopReason::interrupted);
+  EXPECT_TRUE(end.torn());
+  EXPECT_FALSE(end.has_outputs());
+  EXPECT_EQ(saver.path(), "");
+  line.session.stop_flag() = false;
+  Loop rest(line.model, line.feed, {.total_steps = 9, .steps_per_epoch = 9});
+  EXPECT_FALSE(rest.run({&saver}).torn());
+  EXPECT_EQ(saver.path(), directory + "/model.ckpt-9.safetensors");
+}
+
+TEST(Loop, WithoutPreparedTrainingItSaysWhatIsMissing) {
+  Session session({.compute_threads = 1});
+  Model model(session, LineModel::network());
+  FunctionFeed feed([](Program&) { return false; });
+  EXPECT_EQ(error_of([&] { Loop(model, feed, {.total_steps = 1}); }),
+            "the model's training is not prepared: call prepare_training() first");
+  EXPECT_EQ(error_of([&] { model.evaluation(); }),
+            "the model's evaluation is not prepared: call prepare_evaluation() first");
 }
 
 TEST(Loop, InterruptedRunsAreSavedWhereTheyStopAndGoOnWithTheSameBits) {

@@ -8,6 +8,7 @@
 
 #include "ridgeline/core/file.h"
 #include "tests/support/error_of.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::train {
 namespace {
@@ -50,7 +51,7 @@ TEST(RunConfig, NothingIsSilentlyIgnored) {
 
 // RIDGELINE_UPDATE_DOCS=1 writes it.
 TEST(RunConfig, ThePageHoldsTheTable) {
-  const std::string path = std::string(RIDGELINE_SOURCE_DIR) + "/docs/compatibility.md";
+  const std::string path = testing::source_directory() + "/docs/compatibility.md";
   const std::string page = read_file(path), table = run_options_table();
   const std::size_t begin = page.find("| option | decision |"), end = page.find("\n\n", begin);
   ASSERT_NE(begin, std::string::npos);

@@ -107,6 +107,27 @@ TEST_F(StoppedEvaluation, CtrlCInItLosesNoStepAndTheEvaluationIsMadeUpFor) {
   EXPECT_EQ(evaluations(stopped), evaluations(undisturbed));
 }
 
+TEST_F(StoppedEvaluation, ARunThatStoppedEarlyStaysStoppedAndOneMadeUpForCounts) {
+  Recipe still = recipe("early");
+  still.model = "linear";
+  still.image_size = 16;
+  still.lr = 0;  // so that no evaluation is better than the first
+  still.max_epochs = 4;
+  still.early_stopping = 1;
+  EXPECT_EQ(train(still).step, 10);
+  EXPECT_EQ(train(still).step, 10);
+  EXPECT_EQ(evaluations(still).size(), 2u);
+  // As if the run had been killed in its second evaluation.
+  remove_json_lines(still.log_dir + "/metrics.jsonl", [](const auto& line) {
+    return line.at("kind") == JsonScalar(std::string("evaluation")) && line.at("step") == JsonScalar(std::int64_t{10});
+  });
+  EXPECT_EQ(evaluations(still).size(), 1u);
+  EXPECT_EQ(train(still).step, 10);
+  EXPECT_EQ(evaluations(still).size(), 2u);
+  still.early_stopping = 2;  // more patience
+  EXPECT_EQ(train(still).step, 15);
+}
+
 TEST_F(StoppedEvaluation, OneThatCameToItsEndIsNotMadeTwice) {
   Recipe half = recipe("done");
   half.max_train_steps = 5;

@@ -9,6 +9,7 @@
 #include "ridgeline/format/wire/protobuf_wire.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/trainer.h"
+#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/small_run.h"
@@ -98,8 +99,8 @@ TEST(Summaries, AreReadByTensorBoard) {
   recipe.picture_steps = 2;
   recipe.save_graph = true;
   train(recipe);
-  const testing::Outcome outcome = testing::run_shell(
-      std::string(python) + " " RIDGELINE_SOURCE_DIR "/tests/train/read_events.py " + recipe.log_dir);
+  const testing::Outcome outcome = testing::run_shell(std::string(python) + " " + testing::source_directory() +
+                                                      "/tests/train/read_events.py " + recipe.log_dir);
   testing::expect(
       outcome, 0,
       {"scalars loss lr total_loss images_per_second", "histograms steps 2 4", "pictures 32x32x3", "graph nodes"});

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "ridgeline/core/memory.h"
+#include "ridgeline/core/stop.h"
 #include "ridgeline/core/user_cache.h"
 #include "ridgeline/data/ir/registry.h"
 
@@ -252,6 +253,7 @@ void SlotRing::fill(const Claim& claim, Scratch& scratch) {
 }
 
 bool SlotRing::work(int worker) {
+  const StopScope scope(stopping_);
   Claim mine;
   {
     std::unique_lock lock(mutex_);

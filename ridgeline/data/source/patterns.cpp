@@ -5,6 +5,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/user_cache.h"
+#include "ridgeline/format/remote/url.h"
 
 namespace ridgeline::data {
 
@@ -14,9 +15,17 @@ std::string index_directory(const std::string& file, std::uintmax_t least_bytes)
   return user_cache_directory();
 }
 
-std::vector<std::string> expand_patterns(std::string_view op, const std::vector<std::string>& patterns) {
+std::vector<std::string> expand_patterns(std::string_view op, const std::vector<std::string>& patterns, Urls urls) {
   std::vector<std::string> files;
   for (const std::string& pattern : patterns) {
+    if (is_url(pattern)) {
+      if (urls == Urls::refused) {
+        throw Error("[" + std::string(op) + "] " + shown_url(pattern) +
+                    ": of URLs, only tar archives are read (source tar); download the file first");
+      }
+      for (std::string& url : expand_url(pattern)) files.push_back(std::move(url));
+      continue;
+    }
     std::error_code ignored;
     if (pattern.find_first_of("*?[") == std::string::npos || std::filesystem::exists(pattern, ignored)) {
       files.push_back(pattern);

@@ -10,9 +10,13 @@
 
 namespace ridgeline::data {
 
+// Whether a source reads http:// and https://.
+enum class Urls { refused, read };
+
 // Shell patterns and plain names to files, in the order given; the files of a pattern sorted by name. A pattern without
-// a file is an Error "[op] no file matches ...".
-std::vector<std::string> expand_patterns(std::string_view op, const std::vector<std::string>& patterns);
+// a file is an Error "[op] no file matches ...". URLs are expanded as format/remote/url.h says, or are an Error.
+std::vector<std::string> expand_patterns(std::string_view op, const std::vector<std::string>& patterns,
+                                         Urls urls = Urls::refused);
 
 // Where the index of a large file is kept between runs; "" for a smaller one, whose index is quickly made. Finding the
 // offsets of records touches a page a record, and is quick up to 64 MiB.

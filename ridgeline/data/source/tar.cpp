@@ -4,13 +4,20 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
+#include <exception>
+#include <thread>
 
+#include "ridgeline/core/random.h"
+#include "ridgeline/core/user_cache.h"
 #include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/patterns.h"
 #include "ridgeline/data/source/several_files.h"
 #include "ridgeline/data/source/source_entry.h"
 #include "ridgeline/format/record/tar_samples.h"
+#include "ridgeline/format/remote/http_file.h"
+#include "ridgeline/format/remote/url.h"
 
 namespace ridgeline::data {
 
@@ -19,7 +26,9 @@ Dataset Tar(std::vector<std::string> files, TarOptions options) {
                                 {"image", std::move(options.image)},
                                 {"label", std::move(options.label)},
                                 {"fields", std::move(options.fields)},
-                                {"num_classes", options.num_classes}});
+                                {"num_classes", options.num_classes},
+                                {"tries", options.tries},
+                                {"stall_seconds", options.stall_seconds}});
 }
 
 namespace {
@@ -40,11 +49,44 @@ class Archive : public TarSamples {
   const std::string& path() const { return archive().path(); }
 };
 
-// The contents of a sample's fields.
-struct Contents : Record::Work {
-  std::vector<std::string> of;
-  std::string label;
+// What a sample takes to be read.
+struct Reading : Record::Work {
+  std::vector<std::size_t> wanted;  // members
+  std::vector<std::span<const std::uint8_t>> contents;
 };
+
+// Archives behind a URL that are opened at the same time: each waits for its server most of the time.
+constexpr std::size_t kOpenAtOnce = 8;
+
+// In the order of their paths; of several that cannot be opened, the first one's error.
+std::vector<Archive> open_archives(const std::vector<std::string>& paths, const HttpOptions& http) {
+  const auto client = std::make_shared<HttpClient>(http);
+  std::vector<std::optional<Archive>> opened(paths.size());
+  std::vector<std::exception_ptr> errors(paths.size());
+  std::atomic<std::size_t> next{0}, failed{paths.size()};
+  const auto open_some = [&] {
+    for (std::size_t i = next++; i < paths.size() && i < failed; i = next++) {
+      try {
+        const std::string directory = is_url(paths[i]) ? user_cache_directory() : index_directory(paths[i]);
+        opened[i].emplace(paths[i], ridgeline::TarOptions{.index_cache_directory = directory, .http = client});
+      } catch (...) {
+        errors[i] = std::current_exception();
+        failed = std::min<std::size_t>(failed, i);
+      }
+    }
+  };
+  std::vector<std::thread> others;
+  const auto urls = static_cast<std::size_t>(std::count_if(paths.begin(), paths.end(), is_url));
+  for (std::size_t i = 1; i < std::min(urls, kOpenAtOnce); ++i) others.emplace_back(open_some);
+  open_some();
+  for (std::thread& other : others) other.join();
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+  std::vector<Archive> archives;
+  for (std::optional<Archive>& archive : opened) archives.push_back(std::move(*archive));
+  return archives;
+}
 
 class TarSource : public Source {
  public:
@@ -54,8 +96,10 @@ class TarSource : public Source {
         fields_(arg<Texts>(node.args, "fields")),
         num_classes_(arg<std::int64_t>(node.args, "num_classes")),
         schema_(columns_of(node)) {
-    for (const std::string& path : expand_patterns("tar", arg<Texts>(node.args, "files")))
-      files_.add(Archive(path, {.index_cache_directory = index_directory(path)}));
+    const HttpOptions http{.tries = static_cast<int>(arg<std::int64_t>(node.args, "tries")),
+                           .stall_seconds = static_cast<double>(arg<std::int64_t>(node.args, "stall_seconds"))};
+    for (Archive& archive : open_archives(expand_patterns("tar", arg<Texts>(node.args, "files"), Urls::read), http))
+      files_.add(std::move(archive));
     if (files_.size() == 0) throw Error("[tar] no samples in " + files_.files()[0].path());
   }
 
@@ -63,25 +107,29 @@ class TarSource : public Source {
   Schema schema() const override { return schema_; }
   void read(std::uint64_t index, Record& record) const override {
     const auto place = files_.at(index);
-    auto& contents = record.work_as<Contents>();
-    contents.of.resize(fields_.size());
+    auto& reading = record.work_as<Reading>();
     record.objects.clear();
     record.cells.clear();
+    reading.wanted.clear();
     if (!images_.empty()) {
       const auto name = std::find_if(images_.begin(), images_.end(),
                                      [&](const std::string& field) { return place.file->has(place.record, field); });
       if (name == images_.end())
         throw Error(fmt::format("none of its fields is an image ({})", fmt::join(images_, ", ")));
-      const auto bytes = place.file->field(place.record, *name, record.storage);
-      record.cells.push_back(bytes_cell(bytes.data(), bytes.size()));
+      reading.wanted.push_back(place.file->member(place.record, *name));
     }
-    if (!label_.empty()) {
-      record.label = label(index, contents.label);
-      record.cells.push_back(dense_cell(&record.label, DType::i32, {}));
-    }
-    for (std::size_t i = 0; i < fields_.size(); ++i) {
-      const auto bytes = place.file->field(place.record, fields_[i], contents.of[i]);
-      record.cells.push_back(bytes_cell(bytes.data(), bytes.size()));
+    if (!label_.empty()) reading.wanted.push_back(place.file->member(place.record, label_));
+    for (const std::string& field : fields_) reading.wanted.push_back(place.file->member(place.record, field));
+    place.file->archive().members(reading.wanted, record.storage, reading.contents);
+    const std::size_t label_at = images_.empty() ? 0 : 1;
+    for (std::size_t i = 0; i < reading.contents.size(); ++i) {
+      const auto bytes = reading.contents[i];
+      if (!label_.empty() && i == label_at) {
+        record.label = label_in(bytes);
+        record.cells.push_back(dense_cell(&record.label, DType::i32, {}));
+      } else {
+        record.cells.push_back(bytes_cell(bytes.data(), bytes.size()));
+      }
     }
     const std::string_view key = place.file->key(place.record);
     record.cells.push_back(bytes_cell(key.data(), key.size()));
@@ -92,16 +140,20 @@ class TarSource : public Source {
                        place.file->key(place.record), place.file->offset(place.record));
   }
   std::int64_t label_of(std::uint64_t index) const override {
+    if (label_.empty()) return Source::label_of(index);
+    const auto place = files_.at(index);
     std::string storage;
-    return label_.empty() ? Source::label_of(index) : label(index, storage);
+    return label_in(place.file->field(place.record, label_, storage));
   }
   std::int64_t num_classes() const override { return num_classes_; }
-  std::uint64_t fingerprint() const override { return fingerprint_of(files_.paths()); }
+  std::uint64_t fingerprint() const override {
+    std::uint64_t hash = fingerprint_of(files_.paths());
+    for (const Archive& file : files_.files()) hash = hash64(std::to_string(file.archive().version()), hash);
+    return hash;
+  }
 
  private:
-  std::int32_t label(std::uint64_t index, std::string& storage) const {
-    const auto place = files_.at(index);
-    const auto bytes = place.file->field(place.record, label_, storage);
+  std::int32_t label_in(std::span<const std::uint8_t> bytes) const {
     std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
     std::int32_t value = 0;
@@ -122,9 +174,18 @@ class TarSource : public Source {
   SeveralFiles<Archive> files_;
 };
 
+// How archives are reached cannot change a record.
+ArgSpec place_count(const char* name, const char* doc, std::int64_t fallback) {
+  ArgSpec spec = count_arg(name, doc, fallback);
+  spec.place = true;
+  return spec;
+}
+
 void check_tar(const Node& node) {
   check_files(node);
   at_least(node, "num_classes", 0);
+  at_least(node, "tries", 1);
+  at_least(node, "stall_seconds", 1);
 }
 
 }  // namespace
@@ -132,12 +193,17 @@ void check_tar(const Node& node) {
 SourceEntry tar_source() {
   return {
       .op = "tar",
-      .doc = "tar archives in WebDataset's layout: members with one base name are one sample, extensions its fields",
+      .doc =
+          "tar archives in WebDataset's layout, also behind URLs (http://host/train-{000..146}.tar): members with one "
+          "base "
+          "name are one sample, extensions its fields",
       .args = {files_arg(),
                texts_arg("image", "fields that may be the image, the first that is there; empty: no column image",
                          {"jpg", "jpeg", "png"}),
                text_arg("label", "field that holds the class as text; empty: no column label", "cls"),
-               texts_arg("fields", "further fields, as bytes"), num_classes_arg()},
+               texts_arg("fields", "further fields, as bytes"), num_classes_arg(),
+               place_count("tries", "of archives behind a URL: requests that bring nothing, until it is an error", 5),
+               place_count("stall_seconds", "of archives behind a URL: silence after which a request has failed", 20)},
       .check = check_tar,
       .open = open_as<TarSource>,
       .columns = [](const Node& node) { return std::optional(columns_of(node)); }};

@@ -19,8 +19,11 @@ struct TarOptions {
   std::string label = "cls";                             // field with the class as text; empty: no column label
   std::vector<std::string> fields = {};                  // further ones, as bytes
   std::int64_t num_classes = 0;                          // labels outside are errors; 0: unknown
+  std::int64_t tries = 5;                                // of archives behind a URL, see format/remote/http_file.h
+  std::int64_t stall_seconds = 20;
 };
-// Tar archives in WebDataset's layout. Columns: image, label, the fields, key.
+// Tar archives in WebDataset's layout. Columns: image, label, the fields, key. `files` may be URLs (http, https), with
+// ranges of numbers: "https://host/train-{000..146}.tar". A worker waits for its sample: more workers than cores.
 Dataset Tar(std::vector<std::string> files, TarOptions options = {});
 // NOLINTEND(readability-identifier-naming)
 

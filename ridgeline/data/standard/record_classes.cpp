@@ -122,11 +122,11 @@ Found classes_of_file(const std::string& path) {
   bool whole = false;
   if (directory.empty() || file.compression() != Compression::none) return look_through(file, whole);
   const std::uint64_t bytes = file.offset(file.size());
-  if (const auto payload = load_index_cache(directory, path, bytes, kKind)) {
+  if (const auto payload = load_index_cache(directory, indexed_file(path, bytes), kKind)) {
     if (auto found = from_payload(*payload)) return *std::move(found);
   }
   Found found = look_through(file, whole);
-  if (whole) store_index_cache(directory, path, bytes, kKind, to_payload(found));
+  if (whole) store_index_cache(directory, indexed_file(path, bytes), kKind, to_payload(found));
   return found;
 }
 

@@ -12,10 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "ridgeline/core/random_access_file.h"
+#include "ridgeline/format/wire/stored_file.h"
 
 namespace ridgeline {
 
+class HttpClient;
 struct TarHeader;
 
 struct TarOptions {
@@ -25,18 +26,21 @@ struct TarOptions {
   // Accept an archive that ends behind a whole member without the two blocks of zeros that mark the end, as a writer
   // that was killed leaves it. Otherwise that is an Error, since members may be missing.
   bool allow_missing_end = false;
+  // Through which archives behind a URL are read; null: one of the archive's own.
+  std::shared_ptr<HttpClient> http = nullptr;
 };
 
 // Owns the open file and the index. Members are the plain files, in the archive's order; directories, links, devices
 // and volume labels are passed over. Opening walks from header to header (a page a member) and checks every header's
 // checksum and that every member lies inside the file. Errors: "[tar] FILE: header at byte 10240 ...". Compressed
 // archives, sparse members and data behind the end are refused. A file that is cut short afterwards is an Error of the
-// members that are gone. Immutable: any thread may read.
+// members that are gone. The path may be a URL (format/remote/http_file.h): opening then reads 1 MiB at a time, and
+// leaps over members that are longer. Immutable: any thread may read.
 class TarFile {
  public:
   explicit TarFile(const std::string& path, const TarOptions& options = {});
 
-  const std::string& path() const { return file_.path(); }
+  const std::string& path() const { return file_->path(); }
   std::size_t size() const { return members_.size(); }
   std::string_view name(std::size_t i) const;
   // Where the header that precedes the data of member i lies, and the data.
@@ -45,6 +49,13 @@ class TarFile {
   std::uint64_t length(std::size_t i) const { return at(i).bytes; }
   // The content of member i, which lies in `storage`.
   std::span<const std::uint8_t> member(std::size_t i, std::string& storage) const;
+  // The contents of some members, in the order of `wanted`, all in `storage`: read at once where they lie close
+  // together (64 KiB between them at most), since every read of an archive behind a URL is a way to the server and
+  // back.
+  void members(std::span<const std::size_t> wanted, std::string& storage,
+               std::vector<std::span<const std::uint8_t>>& contents) const;
+  // The file's state when it was opened, for caches of what is in it.
+  std::uint64_t version() const;
   bool index_was_cached() const { return index_was_cached_; }
 
  private:
@@ -57,16 +68,23 @@ class TarFile {
   };
   const Member& at(std::size_t i) const;
   void build_index(const TarOptions& options);
-  void check_end(std::uint64_t at) const;
-  std::string bytes_at(std::uint64_t at, std::uint64_t most) const;
-  std::string checked_block(std::uint64_t at) const;
+  // What was read last while the index is made.
+  struct Ahead {
+    std::uint64_t at = 0;
+    std::string bytes;
+  };
+  std::string bytes_at(std::uint64_t at, std::uint64_t most, Ahead& ahead) const;
+  void check_end(std::uint64_t at, Ahead& ahead) const;
+  std::string checked_block(std::uint64_t at, Ahead& ahead) const;
   struct Announced;
-  void read_extended(std::uint64_t at, const TarHeader& header, Announced& announced) const;
+  void read_extended(std::uint64_t at, const TarHeader& header, Announced& announced, Ahead& ahead) const;
+  void read_run(std::uint64_t at, std::span<std::uint8_t> into, std::size_t first_member) const;
+  void check_member(std::size_t i, std::span<const std::uint8_t> header) const;
   bool load_index(const std::string& directory);
   void store_index(const std::string& directory) const;
   [[noreturn]] void fail(std::uint64_t header, const std::string& problem) const;
 
-  RandomAccessFile file_;
+  std::unique_ptr<const StoredFile> file_;
   std::vector<Member> members_;
   std::string names_;
   bool index_was_cached_ = false;

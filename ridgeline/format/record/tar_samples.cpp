@@ -77,14 +77,18 @@ std::size_t TarSamples::find(std::size_t i, std::string_view name) const {
 
 bool TarSamples::has(std::size_t i, std::string_view field) const { return find(i, field) < kept_.size(); }
 
-std::span<const std::uint8_t> TarSamples::field(std::size_t i, std::string_view name, std::string& storage) const {
+std::size_t TarSamples::member(std::size_t i, std::string_view name) const {
   const std::size_t found = find(i, name);
-  if (found < kept_.size()) return archive_.member(kept_[found], storage);
+  if (found < kept_.size()) return kept_[found];
   std::string message = "[tar] " + archive_.path() + ": sample " + std::to_string(i) + " ('" + std::string(key(i)) +
                         "') at byte " + std::to_string(offset(i)) + " has no field '" + std::string(name) +
                         "' (it has:";
   for (const Field& field : fields(i)) message += " " + field.name;
   throw Error(message + ")");
+}
+
+std::span<const std::uint8_t> TarSamples::field(std::size_t i, std::string_view name, std::string& storage) const {
+  return archive_.member(member(i, name), storage);
 }
 
 }  // namespace ridgeline

@@ -39,6 +39,8 @@ class TarSamples {
   // In the archive's order.
   std::vector<Field> fields(std::size_t i) const;
   bool has(std::size_t i, std::string_view field) const;
+  // The member that holds a field of sample i; an Error as for field().
+  std::size_t member(std::size_t i, std::string_view field) const;
   // The content of a field, which lies in `storage`. A missing one is an Error that names sample, byte and the fields
   // that are there.
   std::span<const std::uint8_t> field(std::size_t i, std::string_view name, std::string& storage) const;

@@ -23,7 +23,7 @@ bool plausible(const std::vector<std::uint64_t>& offsets, std::uint64_t file_siz
 
 std::optional<std::vector<std::uint64_t>> load_tfrecord_index(const std::string& directory, const std::string& path,
                                                               std::uint64_t file_size) {
-  const auto payload = load_index_cache(directory, path, file_size, kKind);
+  const auto payload = load_index_cache(directory, indexed_file(path, file_size), kKind);
   if (!payload || payload->size() < kWord || payload->size() % kWord != 0) return std::nullopt;
   std::uint64_t count = 0;
   std::memcpy(&count, payload->data(), kWord);
@@ -39,7 +39,7 @@ void store_tfrecord_index(const std::string& directory, const std::string& path,
   const std::uint64_t count = offsets.size();
   std::string payload(reinterpret_cast<const char*>(&count), kWord);
   payload.append(reinterpret_cast<const char*>(offsets.data()), offsets.size() * kWord);
-  store_index_cache(directory, path, offsets.back(), kKind, payload);
+  store_index_cache(directory, indexed_file(path, offsets.back()), kKind, payload);
 }
 
 }  // namespace ridgeline

@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Layout: magic, u64 size, i64 modification time in ns, u64 length of the path, path, payload, u32 CRC-32C of all
-// before.
+// Layout: magic, u64 size, u64 version (modification time in ns), u64 length of the name, name, payload, u32 CRC-32C of
+// all before.
 constexpr std::size_t kTrailer = 4;
 constexpr std::uint64_t kMostBesides = 1 << 20;  // the key, and what counts in a tiny file
 
@@ -28,38 +28,42 @@ void put(std::string& out, std::uint64_t value) { out.append(reinterpret_cast<co
 
 std::uint32_t checksum(std::string_view bytes) { return crc32c(as_bytes(bytes)); }
 
-// All that comes before the payload: equal keys, equal bytes. Empty if the file is not there.
-std::string key_of(const std::string& path, std::uint64_t file_size, const IndexKind& kind) {
-  struct stat info {};
-  std::error_code error;
-  const std::string absolute = fs::absolute(path, error).lexically_normal().string();
-  if (error || ::stat(path.c_str(), &info) != 0) return "";
-  if (static_cast<std::uint64_t>(info.st_size) != file_size) return "";
+// All that comes before the payload: equal keys, equal bytes.
+std::string key_of(const IndexedFile& file, const IndexKind& kind) {
   std::string key(kind.magic);
-  put(key, file_size);
-  put(key, static_cast<std::uint64_t>(info.st_mtim.tv_sec) * 1'000'000'000u +
-               static_cast<std::uint64_t>(info.st_mtim.tv_nsec));
-  put(key, absolute.size());
-  return key + absolute;
+  put(key, file.size);
+  put(key, file.version);
+  put(key, file.name.size());
+  return key + file.name;
 }
 
-std::string cache_file(const std::string& directory, const std::string& path, const IndexKind& kind) {
-  std::error_code error;
+std::string cache_file(const std::string& directory, const IndexedFile& file, const IndexKind& kind) {
   std::array<char, 17> name{};
-  std::snprintf(name.data(), name.size(), "%016llx",
-                static_cast<unsigned long long>(hash64(fs::absolute(path, error).lexically_normal().string())));
+  std::snprintf(name.data(), name.size(), "%016llx", static_cast<unsigned long long>(hash64(file.name)));
   return (fs::path(directory) / (std::string(name.data()) + std::string(kind.suffix))).string();
 }
 
 }  // namespace
 
-std::optional<std::string> load_index_cache(const std::string& directory, const std::string& path,
-                                            std::uint64_t file_size, const IndexKind& kind) {
-  const std::string file = cache_file(directory, path, kind);
+std::optional<IndexedFile> indexed_file(const std::string& path, std::uint64_t size) {
+  struct stat info {};
+  std::error_code error;
+  const std::string absolute = fs::absolute(path, error).lexically_normal().string();
+  if (error || ::stat(path.c_str(), &info) != 0 || static_cast<std::uint64_t>(info.st_size) != size)
+    return std::nullopt;
+  return IndexedFile{absolute, size,
+                     static_cast<std::uint64_t>(info.st_mtim.tv_sec) * 1'000'000'000u +
+                         static_cast<std::uint64_t>(info.st_mtim.tv_nsec)};
+}
+
+std::optional<std::string> load_index_cache(const std::string& directory, const std::optional<IndexedFile>& of,
+                                            const IndexKind& kind) {
+  if (!of) return std::nullopt;
+  const std::string file = cache_file(directory, *of, kind);
   std::error_code error;
   if (!fs::is_regular_file(file, error)) return std::nullopt;
   // An index is far smaller than its file. What is not, is damaged or no index, and is not read into memory.
-  if (const std::uintmax_t size = fs::file_size(file, error); error || size > file_size + kMostBesides)
+  if (const std::uintmax_t size = fs::file_size(file, error); error || size > of->size + kMostBesides)
     return std::nullopt;
   std::string content;
   try {
@@ -67,8 +71,8 @@ std::optional<std::string> load_index_cache(const std::string& directory, const 
   } catch (const Error&) {
     return std::nullopt;
   }
-  const std::string key = key_of(path, file_size, kind);
-  if (key.empty() || content.size() < key.size() + kTrailer || !content.starts_with(key)) return std::nullopt;
+  const std::string key = key_of(*of, kind);
+  if (content.size() < key.size() + kTrailer || !content.starts_with(key)) return std::nullopt;
   std::uint32_t stored = 0;
   std::memcpy(&stored, content.data() + content.size() - kTrailer, kTrailer);
   content.resize(content.size() - kTrailer);
@@ -77,17 +81,17 @@ std::optional<std::string> load_index_cache(const std::string& directory, const 
   return content;
 }
 
-void store_index_cache(const std::string& directory, const std::string& path, std::uint64_t file_size,
-                       const IndexKind& kind, std::string_view payload) {
-  std::string content = key_of(path, file_size, kind);
-  if (content.empty()) return;
+void store_index_cache(const std::string& directory, const std::optional<IndexedFile>& of, const IndexKind& kind,
+                       std::string_view payload) {
+  if (!of) return;
+  std::string content = key_of(*of, kind);
   content += payload;
   const std::uint32_t crc = checksum(content);
   content.append(reinterpret_cast<const char*>(&crc), sizeof(crc));
   std::error_code ignored;
   fs::create_directories(directory, ignored);
   try {
-    write_file_atomically(cache_file(directory, path, kind), content);
+    write_file_atomically(cache_file(directory, *of, kind), content);
   } catch (const Error&) {
     return;  // a read-only or full disk costs the next run its index, nothing else
   }

@@ -1,9 +1,10 @@
 // ridgeline/format/wire/index_cache.h
 //
 // Indexes of large files, kept on disk between runs: where the records of a TFRecord file or the members of an archive
-// are. A cache, never an authority: keyed by the file's absolute path, size and modification time, and a stale, foreign
-// or damaged cache file counts as absent. A directory that cannot be written is no error: the index is built again.
-// Any thread and process may load and store (files are replaced atomically).
+// are. A cache, never an authority: keyed by the file's absolute path, size and modification time (of a URL: by that,
+// its size and what its server calls its version), and a stale, foreign or damaged cache file counts as absent. A
+// directory that cannot be written is no error: the index is built again. Any thread and process may load and store
+// (files are replaced atomically).
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,20 @@ struct IndexKind {
   std::string_view suffix;  // of the cache file's name
 };
 
+// What tells a file from others and from what it was before.
+struct IndexedFile {
+  std::string name;  // absolute
+  std::uint64_t size = 0;
+  std::uint64_t version = 0;
+};
+
+// A file on a disk; nullopt if it is not there or has another size.
+std::optional<IndexedFile> indexed_file(const std::string& path, std::uint64_t size);
+
 // What was stored for this file as it is now; nullopt if there is nothing.
-std::optional<std::string> load_index_cache(const std::string& directory, const std::string& path,
-                                            std::uint64_t file_size, const IndexKind& kind);
-void store_index_cache(const std::string& directory, const std::string& path, std::uint64_t file_size,
-                       const IndexKind& kind, std::string_view payload);
+std::optional<std::string> load_index_cache(const std::string& directory, const std::optional<IndexedFile>& file,
+                                            const IndexKind& kind);
+void store_index_cache(const std::string& directory, const std::optional<IndexedFile>& file, const IndexKind& kind,
+                       std::string_view payload);
 
 }  // namespace ridgeline

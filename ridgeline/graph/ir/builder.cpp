@@ -1,6 +1,9 @@
 #include "ridgeline/graph/ir/builder.h"
 
+#include <utility>
+
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/ir/text.h"
 
 namespace ridgeline {
 
@@ -50,6 +53,7 @@ std::string GraphBuilder::unique_name(const std::string& base) {
 
 std::vector<Value> GraphBuilder::apply_all(std::string_view op, std::span<const Value> inputs,
                                            const Attributes& attributes, const Location& where) {
+  const std::string wanted_name = std::exchange(next_name_, {});  // of this op, be it added or refused
   const OpDef& def = op_def(op);
   Node node;
   node.op = def.name;
@@ -63,8 +67,7 @@ std::vector<Value> GraphBuilder::apply_all(std::string_view op, std::span<const 
       types.push_back(v.type());
     }
     node.attributes = complete_attributes(def, attributes);
-    node.name = unique_name(prefix_ + (next_name_.empty() ? def.name : next_name_));
-    next_name_.clear();
+    node.name = unique_name(prefix_ + (wanted_name.empty() ? def.name : wanted_name));
     std::vector<ValueType> results;
     if (def.has(kCall)) {
       const Graph& callee = graph_.functions.at(node.attributes.string("function"));
@@ -109,7 +112,11 @@ std::vector<Value> GraphBuilder::call(const std::string& name, const Graph& body
                   ", not " + arguments[i].type().to_string());
     }
   }
-  graph_.functions.try_emplace(name, body);
+  const auto [known, is_new] = graph_.functions.try_emplace(name, body);
+  if (!is_new && to_text(known->second, {.locations = false}) != to_text(body, {.locations = false})) {
+    throw Error("[call] graph " + graph_.name + " has another function named " + name +
+                ": each body needs a name of its own");
+  }
   return apply_all("call", arguments, {{"function", name}}, where);
 }
 

@@ -66,7 +66,8 @@ class GraphBuilder {
               const std::source_location& at = std::source_location::current());
   Value apply_at(const Location& where, std::string_view op, std::initializer_list<Value> inputs,
                  const Attributes& attributes = {});
-  // Calls a named function of the graph, adding its body (unless a function of that name is there already).
+  // Calls a named function of the graph, adding its body unless it is there already. Another body of the same name is
+  // an Error.
   std::vector<Value> call(const std::string& name, const Graph& body, std::span<const Value> arguments,
                           const Location& where);
 

@@ -10,6 +10,9 @@
 namespace ridgeline {
 namespace {
 
+// Each function holds its callees, so that a few lines can come to more than memory holds.
+constexpr std::size_t kMostCopiedOps = std::size_t{1} << 20;
+
 // Recursive descent over characters; skips blanks and comments between tokens and counts lines for errors.
 class Parser {
  public:
@@ -235,7 +238,15 @@ class Parser {
         node(graph, names, counts, functions, called);
       }
     }
-    for (const std::string& name : called) graph.functions.emplace(name, functions.at(name));
+    std::size_t ops = 1 + graph.nodes.size();
+    for (const std::string& name : called) {
+      ops += sizes_.at(name);
+      copied_ += sizes_.at(name);
+      if (copied_ > kMostCopiedOps)
+        refuse(line_, "functions that call each other come to more than " + std::to_string(kMostCopiedOps) + " ops");
+      graph.functions.emplace(name, functions.at(name));
+    }
+    sizes_[graph.name] = ops;
     return graph;
   }
 
@@ -314,6 +325,8 @@ class Parser {
   ParseOptions options_;
   std::size_t at_ = 0;
   int line_ = 1;
+  std::map<std::string, std::size_t> sizes_;  // of functions: ops, those of their callees included
+  std::size_t copied_ = 0;                    // ops of callees, once for each function that calls them
 };
 
 }  // namespace

@@ -103,7 +103,12 @@ void verify(const Graph& graph) {
         fail(graph, &node, "reads " + graph.value(id).name + " after \"" + by->name + "\" has updated it");
       }
     }
-    for (ValueId id : node.outputs) define(id, &node);
+    for (ValueId id : node.outputs) {
+      define(id, &node);
+      const ValueKind kind = graph.value(id).kind;
+      if (kind == ValueKind::input || is_stored(kind))
+        fail(graph, &node, "has a result of kind " + std::string(name_of(kind)) + ", which only arguments are");
+    }
     if (!node_names.insert(node.name).second) fail(graph, &node, "has a name that is taken");
     if (op_def(node.op).has(kUpdate)) {
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
@@ -111,21 +116,21 @@ void verify(const Graph& graph) {
       }
     }
   }
+  const auto is_defined = [&](ValueId id) {
+    return id >= 0 && static_cast<std::size_t>(id) < defined.size() && defined[static_cast<std::size_t>(id)];
+  };
   std::set<ValueId> updated;
   for (const Update& update : graph.updates) {
+    if (!is_defined(update.current) || !is_stored(graph.value(update.current).kind))
+      fail(graph, nullptr, "updates no parameter or state");
     const ValueInfo& target = graph.value(update.current);
-    if (!is_stored(target.kind)) fail(graph, nullptr, "updates no parameter or state");
-    if (!defined[static_cast<std::size_t>(update.next)])
-      fail(graph, nullptr, "updates " + target.name + " by an undefined value");
+    if (!is_defined(update.next)) fail(graph, nullptr, "updates " + target.name + " by an undefined value");
     if (graph.value(update.next).type != target.type)
       fail(graph, nullptr, "updates " + target.name + " by another type");
     if (!updated.insert(update.current).second) fail(graph, nullptr, "updates " + target.name + " twice");
   }
   for (const Return& r : graph.returns) {
-    if (r.value < 0 || static_cast<std::size_t>(r.value) >= defined.size() ||
-        !defined[static_cast<std::size_t>(r.value)]) {
-      fail(graph, nullptr, "returns an undefined value");
-    }
+    if (!is_defined(r.value)) fail(graph, nullptr, "returns an undefined value");
   }
   for (const auto& [name, function] : graph.functions) {
     verify(function);

@@ -1,5 +1,6 @@
 #include "ridgeline/graph/op/batch_norm.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ridgeline/graph/op/rules.h"
@@ -81,7 +82,7 @@ void reference_train(const OpInstance& op, std::span<const Tensor> inputs, std::
   const std::vector<double> x = widen(inputs[0]), gamma = widen(inputs[1]), beta = widen(inputs[2]);
   std::vector<double> running_mean = widen(inputs[3]), running_var = widen(inputs[4]);
   const std::size_t channels = gamma.size();
-  const std::size_t rows = x.size() / channels;
+  const std::size_t rows = x.size() / std::max<std::size_t>(1, channels);
   const auto count = static_cast<double>(rows);
   const double momentum = op.attributes.real("momentum");
   const double epsilon = op.attributes.real("epsilon");
@@ -146,7 +147,7 @@ void reference_backward(const OpInstance& op, std::span<const Tensor> inputs, st
   const std::vector<double> mean = widen(inputs[3]), inv_std = widen(inputs[4]);
   std::vector<double> g = widen(inputs[1]);
   const std::size_t channels = gamma.size();
-  const std::size_t rows = x.size() / channels;
+  const std::size_t rows = x.size() / std::max<std::size_t>(1, channels);
   const auto count = static_cast<double>(rows);
   const auto xhat = [&](std::size_t i) { return (x[i] - mean[i % channels]) * inv_std[i % channels]; };
   if (op.attributes.boolean("addend")) {

@@ -58,7 +58,7 @@ Convolution convolution_of(std::string_view op, const Attributes& attributes, co
   Convolution conv;
   conv.groups = attributes.integer("groups");
   if (conv.groups < 1) fail(op, "attribute 'groups' = " + std::to_string(conv.groups) + " must be at least 1");
-  if (weight[3] * conv.groups != image[3]) {
+  if (image[3] % conv.groups != 0 || weight[3] != image[3] / conv.groups) {
     fail(op, "weight has " + std::to_string(weight[3]) + " input channels, image has " + std::to_string(image[3]) +
                  " with groups=" + std::to_string(conv.groups));
   }

@@ -134,7 +134,10 @@ void reference_max_backward(const OpInstance& op, std::span<const Tensor> inputs
   pool.for_each_output([&](std::size_t at, std::int64_t n, std::int64_t oh, std::int64_t ow, std::int64_t c) {
     const std::int64_t i = pool.window.input_position(0, oh, index[at] / pool.window.kernel[1]);
     const std::int64_t j = pool.window.input_position(1, ow, index[at] % pool.window.kernel[1]);
-    RIDGELINE_CHECK(i >= 0 && i < pool.image[1] && j >= 0 && j < pool.image[2], "max_pool index outside the image");
+    if (i < 0 || i >= pool.image[1] || j < 0 || j >= pool.image[2]) {
+      fail("max_pool_bwd", "index " + std::to_string(index[at]) + " of element " + std::to_string(at) +
+                               " names a pixel outside the image");
+    }
     dx[pool.image_at(n, i, j, c)] += dy[at];
   });
   store(dx, outputs[0]);

@@ -50,6 +50,7 @@ double smoothing_of(std::string_view op, const Attributes& attributes) {
 void expect_rows(std::string_view op, const OpInstance& instance, std::size_t mask) {
   expect_floating(op, "operand 0", instance.inputs[0]);
   expect_rank(op, "operand 0", instance.inputs[0], 2);
+  if (instance.inputs[0].shape[1] == 0) fail(op, "operand 0 is " + instance.inputs[0].to_string() + ": no classes");
   const Shape rows{instance.inputs[0].shape[0]};
   expect_dtype(op, "labels", instance.inputs[1], DType::i32);
   expect_shape(op, "labels", instance.inputs[1], rows);

@@ -8,6 +8,18 @@ namespace {
 
 using namespace rules;
 
+// The expression as a loop over one parameter gives its states' next values: elements of f32, no sums.
+void expect_states(const OpInstance& op, const UpdateGroup& group) {
+  std::vector<ValueType> operands;
+  for (std::size_t i : group.operands_of(0)) operands.push_back(op.inputs[i]);
+  const std::string& expression = op.attributes.string("expression");
+  for (const ValueType& type : infer_types(op_def("loop"), operands, {{"expression", expression}}, op.name)) {
+    if (type == operands[0]) continue;
+    fail("update_group", "the expression '" + expression + "' gives " + type.to_string() +
+                             " where the next value of a state, " + operands[0].to_string() + ", is meant");
+  }
+}
+
 std::vector<ValueType> infer(const OpInstance& op) {
   const UpdateGroup group(op.attributes, op.inputs.size());
   std::vector<ValueType> results;
@@ -15,7 +27,7 @@ std::vector<ValueType> infer(const OpInstance& op) {
     const std::vector<std::size_t> operands = group.operands_of(p);
     const ValueType& type = op.inputs[operands[0]];
     expect_dtype("update_group", "a parameter", type, DType::f32);
-    for (std::size_t i = 1; i <= group.states; ++i) {
+    for (std::size_t i = 1; i <= group.states; ++i) {  // the other states and the gradient
       if (op.inputs[operands[i]] == type) continue;
       fail("update_group", "operand " + std::to_string(operands[i]) + " is " + op.inputs[operands[i]].to_string() +
                                ", the parameter " + type.to_string() + ": they must be alike");
@@ -25,6 +37,7 @@ std::vector<ValueType> infer(const OpInstance& op) {
   for (std::size_t i = op.inputs.size() - group.shared; i < op.inputs.size(); ++i) {
     if (op.inputs[i].shape.rank() != 0) fail("update_group", "operand " + std::to_string(i) + " must be a scalar");
   }
+  expect_states(op, group);
   return results;
 }
 

@@ -9,6 +9,9 @@
 namespace ridgeline {
 namespace {
 
+// Functions that call functions double with each level: a short text must not become more than memory holds.
+constexpr std::int64_t kMostOps = std::int64_t{1} << 20;
+
 class Inliner {
  public:
   explicit Inliner(Graph source) : source_(std::move(source)) {}
@@ -31,6 +34,10 @@ class Inliner {
   void emit(const Graph& graph, std::map<ValueId, ValueId>& map, const std::string& prefix,
             const LocationStack& callers) {
     for (const Node& node : graph.nodes) {
+      if (++visited_ > kMostOps) {
+        throw Error("graph @" + source_.name + " has more than " + std::to_string(kMostOps) +
+                    " ops where all functions stand in the place of their calls");
+      }
       LocationStack where = node.where;
       where.insert(where.end(), callers.begin(), callers.end());
       if (node.op == "call") {
@@ -69,6 +76,7 @@ class Inliner {
   Graph source_;
   Graph result_;
   NameSet taken_;
+  std::int64_t visited_ = 0;  // ops, calls among them
   std::set<std::string> active_;
 };
 

@@ -7,6 +7,14 @@
 namespace ridgeline {
 namespace {
 
+// Only then is `pooled` what the index names.
+bool same_windows(const Node& forward, const Node& backward) {
+  return std::all_of(forward.attributes.begin(), forward.attributes.end(), [&](const auto& attribute) {
+    const Attribute* other = backward.attributes.find(attribute.first);
+    return other != nullptr && *other == attribute.second;
+  });
+}
+
 // Exchanges the relu_grad at index `at` and the max_pool_bwd whose result it reads; false when it cannot.
 bool exchange(Graph& graph, const ValueUses& uses, const PassContext& context, int at) {
   const Node gate = graph.nodes[static_cast<std::size_t>(at)];
@@ -20,7 +28,7 @@ bool exchange(Graph& graph, const ValueUses& uses, const PassContext& context, i
   const int forward_at = uses.producer(pool.inputs[1]);
   if (forward_at < 0) return false;
   const Node& forward = graph.nodes[static_cast<std::size_t>(forward_at)];
-  if (forward.op != "max_pool" || forward.inputs[0] != y) return false;
+  if (forward.op != "max_pool" || forward.inputs[0] != y || !same_windows(forward, pool)) return false;
   const ValueId dy = pool.inputs[0];
   const DType type = graph.value(dy).type.dtype;
   if (context.takes && !(context.takes(gate.op, type) && context.takes(pool.op, type))) return false;

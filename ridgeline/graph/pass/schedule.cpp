@@ -1,5 +1,6 @@
 #include "ridgeline/graph/pass/schedule.h"
 
+#include <algorithm>
 #include <functional>
 #include <queue>
 #include <set>
@@ -20,9 +21,9 @@ class Order {
     }
   }
 
-  // Readers of version n, and of casts of it (compilation makes those from version n when they are read), come before
-  // the op that makes version n+1.
-  void add_readers_before(const Graph& graph, const Update& update, std::size_t writer) {
+  // Readers of version n come before the op that makes version n+1; those of casts of it as well, where `casts`
+  // (compilation makes a cast from version n when it is read).
+  void add_readers_before(const Graph& graph, const Update& update, std::size_t writer, bool casts) {
     urgent_[writer] = true;
     std::set<ValueId> version = {update.current};
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -30,7 +31,7 @@ class Order {
       for (ValueId id : node.inputs) {
         if (!version.contains(id)) continue;
         before(static_cast<int>(i), writer);
-        if (op_def(node.op).has(kCast)) version.insert(node.outputs[0]);
+        if (casts && op_def(node.op).has(kCast)) version.insert(node.outputs[0]);
       }
     }
   }
@@ -68,20 +69,27 @@ class Order {
   std::vector<bool> urgent_;
 };
 
+// Whether the op at the value's place is an update of this very argument, which it overwrites.
+bool overwrites(const Node& node, const Update& update) {
+  if (!op_def(node.op).has(kUpdate)) return false;
+  const auto result = std::find(node.outputs.begin(), node.outputs.end(), update.next) - node.outputs.begin();
+  return node.inputs[static_cast<std::size_t>(result)] == update.current;
+}
+
 }  // namespace
 
 Graph schedule(Graph graph) {
   const std::vector<int> producer = producers(graph);
-  // Update ops must see no later reader. For other ops it is a wish (they can then write in place), given up where the
-  // updates read each other's old versions: a = a + b beside b = a - b.
+  // An update op must see no later reader of what it overwrites. For other ops, and for readers of casts, it is a wish
+  // (the op can then write in place), given up where ops read each other's old versions: a = a + b beside b = a - b.
   Order musts(graph);
   Order wishes(graph);
   for (const Update& update : graph.updates) {
     const int writer = producer[static_cast<std::size_t>(update.next)];
     if (writer < 0) continue;
     const auto at = static_cast<std::size_t>(writer);
-    wishes.add_readers_before(graph, update, at);
-    if (op_def(graph.nodes[at].op).has(kUpdate)) musts.add_readers_before(graph, update, at);
+    wishes.add_readers_before(graph, update, at, true);
+    if (overwrites(graph.nodes[at], update)) musts.add_readers_before(graph, update, at, false);
   }
   std::vector<std::size_t> order = wishes.sorted();
   if (order.size() != graph.nodes.size()) order = musts.sorted();

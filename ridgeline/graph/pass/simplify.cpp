@@ -1,8 +1,10 @@
 #include "ridgeline/graph/pass/simplify.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "ridgeline/core/tensor.h"
@@ -13,19 +15,25 @@ namespace {
 
 class Simplifier {
  public:
-  explicit Simplifier(Graph& graph) : graph_(graph) {}
+  explicit Simplifier(Graph& graph) : graph_(graph) {
+    for (const Node& node : graph.nodes) {
+      if (!op_def(node.op).has(kUpdate)) continue;
+      overwritten_.insert(node.inputs.begin(), node.inputs.begin() + static_cast<std::ptrdiff_t>(node.outputs.size()));
+    }
+  }
 
   void run() {
     std::vector<Node> kept;
     for (Node& node : graph_.nodes) {
       for (ValueId& id : node.inputs) id = resolve(id);
       fold(node);
-      if (const ValueId same = unchanged(node); same != kNoValue) {
+      // What an update writes over must not be read in the place of a copy: readers of that may come later.
+      if (const ValueId same = unchanged(node); same != kNoValue && !overwritten_.contains(same)) {
         replaced_[node.outputs.front()] = same;
         continue;
       }
       if (merge(node)) continue;
-      if (node.op == "constant") constants_[node.outputs.front()] = node.attributes.real("value");
+      if (node.op == "constant") constants_[node.outputs.front()] = stored(node);
       kept.push_back(std::move(node));
     }
     graph_.nodes = std::move(kept);
@@ -43,6 +51,11 @@ class Simplifier {
   std::optional<double> constant(ValueId id) const {
     const auto it = constants_.find(id);
     return it == constants_.end() ? std::nullopt : std::optional<double>(it->second);
+  }
+
+  // As its readers find it, rounded to its type.
+  static double stored(const Node& constant) {
+    return run_reference(op_def(constant.op), {}, constant.attributes, constant.name).front().at(0);
   }
 
   // A pointwise op on constants alone becomes a constant, computed by its reference.
@@ -78,8 +91,9 @@ class Simplifier {
     if (op == "dropout" && node.attributes.real("keep_prob") == 1.0) return node.inputs[0];
     if ((op == "mul" || op == "div") && is(1, 1.0) && same_type(0)) return node.inputs[0];
     if (op == "mul" && is(0, 1.0) && same_type(1)) return node.inputs[1];
-    if (op == "sub" && is(1, 0.0) && same_type(0)) return node.inputs[0];
-    return kNoValue;  // not x + 0: it turns -0 into +0
+    // Not x + 0, nor x - (-0): they turn -0 into +0.
+    if (op == "sub" && is(1, 0.0) && !std::signbit(*constant(node.inputs[1])) && same_type(0)) return node.inputs[0];
+    return kNoValue;
   }
 
   // True when an equal op was there before; its results stand in.
@@ -95,6 +109,7 @@ class Simplifier {
   }
 
   Graph& graph_;
+  std::set<ValueId> overwritten_;  // operands that updates take the place of
   std::map<ValueId, ValueId> replaced_;
   std::map<ValueId, double> constants_;
   std::map<std::string, std::vector<ValueId>> seen_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ridgeline/image/augment/colour_rows.cpp"
@@ -15,7 +16,6 @@ namespace ridgeline::image::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using F32 = hn::ScalableTag<float>;
-using F64 = hn::ScalableTag<double>;
 
 // Within 0 to 1 nothing can leave the range, so that clipping always is the same.
 template <class D, class V>
@@ -27,23 +27,28 @@ HWY_INLINE hn::VFromD<hn::Rebind<std::uint8_t, D>> blend(D d, V poor, V image, V
   return hn::DemoteTo(du8, hn::ConvertTo(di, cut));
 }
 
-std::uint8_t blend_one(int poor, int image, float factor) {
-  const float value = static_cast<float>(poor) + factor * static_cast<float>(image - poor);
-  return static_cast<std::uint8_t>(value <= 0.0f ? 0.0f : value >= 255.0f ? 255.0f : value);
+// Runs some(from, to) on one vector of `lanes` items of `Each` values after the other; what is left at the end goes
+// through a buffer of a whole vector. `out` may be `in`.
+template <std::size_t Each, class Some>
+HWY_INLINE void in_vectors(std::size_t lanes, const std::uint8_t* in, std::size_t items, std::uint8_t* out, Some some) {
+  std::size_t at = 0;
+  for (; at + lanes <= items; at += lanes) some(in + Each * at, out + Each * at);
+  if (at == items) return;
+  std::array<std::uint8_t, Each * 64> last{};
+  std::memcpy(last.data(), in + Each * at, Each * (items - at));
+  some(last.data(), last.data());
+  std::memcpy(out + Each * at, last.data(), Each * (items - at));
 }
 
 void blend_values(int poor, float factor, const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
   const F32 d;
   const hn::RebindToSigned<F32> di;
   const hn::Rebind<std::uint8_t, F32> du8;
-  const std::size_t lanes = hn::Lanes(d);
   const auto p = hn::Set(d, static_cast<float>(poor)), f = hn::Set(d, factor);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto v = hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(du8, in + i)));
-    hn::StoreU(blend(d, p, v, f), du8, out + i);
-  }
-  for (; i < n; ++i) out[i] = blend_one(poor, in[i], factor);
+  in_vectors<1>(hn::Lanes(d), in, n, out, [=](const std::uint8_t* from, std::uint8_t* to) HWY_ATTR {
+    const auto v = hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(du8, from)));
+    hn::StoreU(blend(d, p, v, f), du8, to);
+  });
 }
 
 template <class DI, class V>
@@ -57,21 +62,15 @@ void blend_with_luma(float factor, const std::uint8_t* in, std::size_t pixels, s
   const F32 d;
   const hn::RebindToSigned<F32> di;
   const hn::Rebind<std::uint8_t, F32> du8;
-  const std::size_t lanes = hn::Lanes(d);
   const auto f = hn::Set(d, factor);
-  std::size_t i = 0;
-  for (; i + lanes <= pixels; i += lanes) {
+  in_vectors<3>(hn::Lanes(d), in, pixels, out, [=](const std::uint8_t* from, std::uint8_t* to) HWY_ATTR {
     auto r8 = hn::Zero(du8), g8 = r8, b8 = r8;
-    hn::LoadInterleaved3(du8, in + 3 * i, r8, g8, b8);
+    hn::LoadInterleaved3(du8, from, r8, g8, b8);
     const auto r = hn::PromoteTo(di, r8), g = hn::PromoteTo(di, g8), b = hn::PromoteTo(di, b8);
     const auto grey = hn::ConvertTo(d, luma_of(di, r, g, b));
     hn::StoreInterleaved3(blend(d, grey, hn::ConvertTo(d, r), f), blend(d, grey, hn::ConvertTo(d, g), f),
-                          blend(d, grey, hn::ConvertTo(d, b), f), du8, out + 3 * i);
-  }
-  for (; i < pixels; ++i) {
-    const int grey = luma(in + 3 * i);
-    for (std::size_t c = 0; c < 3; ++c) out[3 * i + c] = blend_one(grey, in[3 * i + c], factor);
-  }
+                          blend(d, grey, hn::ConvertTo(d, b), f), du8, to);
+  });
 }
 
 std::uint64_t sum_lumas(const std::uint8_t* in, std::size_t pixels) {
@@ -104,92 +103,103 @@ void sharpen_values(float factor, const std::uint8_t* above, const std::uint8_t*
   const std::size_t lanes = hn::Lanes(d);
   const auto f = hn::Set(d, factor);
   const auto load = [&](const std::uint8_t* from) HWY_ATTR { return hn::PromoteTo(du16, hn::LoadU(du8, from)); };
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto three = [&](const std::uint8_t* of) HWY_ATTR {
-      return hn::Add(hn::Add(load(of + i - step), load(of + i)), load(of + i + step));
-    };
-    const auto middle = load(row + i);
-    const auto sum = hn::Add(hn::Add(three(above), three(below)), hn::Add(three(row), hn::ShiftLeft<2>(middle)));
+  // One vector, whose first value lies at these places.
+  const auto some = [&](const std::uint8_t* up, const std::uint8_t* at, const std::uint8_t* down,
+                        std::uint8_t* to) HWY_ATTR {
+    const auto three = [&](const std::uint8_t* of)
+                           HWY_ATTR { return hn::Add(hn::Add(load(of - step), load(of)), load(of + step)); };
+    const auto middle = load(at);
+    const auto sum = hn::Add(hn::Add(three(up), three(down)), hn::Add(three(at), hn::ShiftLeft<2>(middle)));
     // (sum + 6) / 13 for what is below 6,553: 5042 is 2^16 / 13 and a little more.
     const auto smooth = hn::MulHigh(hn::Add(sum, hn::Set(du16, 6)), hn::Set(du16, 5042));
     const auto poor = hn::ConvertTo(d, hn::PromoteTo(di, smooth));
-    hn::StoreU(blend(d, poor, hn::ConvertTo(d, hn::PromoteTo(di, middle)), f), du8, out + i);
-  }
-  for (; i < n; ++i) {
-    const auto three = [&](const std::uint8_t* of) { return of[i - step] + of[i] + of[i + step]; };
-    out[i] = blend_one((three(above) + three(below) + three(row) + 4 * row[i] + 6) / 13, row[i], factor);
-  }
+    hn::StoreU(blend(d, poor, hn::ConvertTo(d, hn::PromoteTo(di, middle)), f), du8, to);
+  };
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) some(above + i, row + i, below + i, out + i);
+  if (i == n) return;
+  // The rest, with its neighbours on both sides, through buffers of a whole vector.
+  std::array<std::array<std::uint8_t, 64 + 2 * 3>, 3> near{};
+  std::array<std::uint8_t, 64> last{};
+  const std::uint8_t* const rows[] = {above, row, below};
+  for (std::size_t k = 0; k < 3; ++k) std::memcpy(near[k].data(), rows[k] + i - step, n - i + 2 * step);
+  some(near[0].data() + step, near[1].data() + step, near[2].data() + step, last.data());
+  std::memcpy(out + i, last.data(), n - i);
 }
 
-// One vector of pixels as whole numbers 0 to 255, `lanes` of F64: quotients in float, the sums of the sectors in
-// double, fractions dropped, as in Convert.c.
+// What Convert.c computes in float and double, in ways that take one division where it takes several, and whole numbers
+// where no rounding can be seen. That the results are the same for all colours and shifts was tried for all of them;
+// tests/image/colour_test.cpp keeps one shift for each colour.
+
+// trunc(255 * q), with the product as exact as Convert.c's in double, of q from 0 to 1: the rounded product may have
+// reached the next whole number, and 256 * q - t and q say so, which are both exact.
+template <class V>
+HWY_INLINE auto of_255(V q) {
+  const F32 f;
+  const hn::RebindToSigned<F32> i;
+  const auto t = hn::ConvertTo(i, hn::Mul(q, hn::Set(f, 255.0f)));
+  const auto above = hn::Lt(hn::Sub(hn::Mul(q, hn::Set(f, 256.0f)), hn::ConvertTo(f, t)), q);
+  return hn::Add(t, hn::VecFromMask(i, hn::RebindMask(i, above)));  // true is -1
+}
+
+// One vector of pixels.
 template <class V>
 HWY_INLINE void turn_hue(int shift, V& r, V& g, V& b) {
-  const F64 d;
-  const hn::Rebind<float, F64> f;
-  const hn::Rebind<std::int32_t, F64> i;
-  const auto zero = hn::Zero(i);
-  const auto wide = [&](auto v) HWY_ATTR { return hn::PromoteTo(d, v); };
-  const auto high = hn::Max(hn::Max(r, g), b), low = hn::Min(hn::Min(r, g), b);
-  const auto range = hn::Sub(high, low);
-  const auto grey = hn::Eq(range, zero);
-  // Grey pixels divide by one; their hue is not used.
-  const auto by = hn::ConvertTo(f, hn::IfThenElse(grey, hn::Set(i, 1), range));
-  const auto share = [&](auto v) HWY_ATTR { return hn::Div(hn::ConvertTo(f, hn::Sub(high, v)), by); };
-  const auto rc = share(r), gc = share(g), bc = share(b);
-  const auto saturation = hn::Div(hn::ConvertTo(f, range), hn::ConvertTo(f, hn::Max(high, hn::Set(i, 1))));
-  const auto h_red = hn::Sub(bc, gc);
-  const auto h_green = hn::DemoteTo(f, hn::Sub(hn::Add(hn::Set(d, 2.0), wide(rc)), wide(bc)));
-  const auto h_blue = hn::DemoteTo(f, hn::Sub(hn::Add(hn::Set(d, 4.0), wide(gc)), wide(rc)));
-  const auto red = hn::RebindMask(f, hn::Eq(r, high)), green = hn::RebindMask(f, hn::Eq(g, high));
-  const auto h = hn::IfThenElse(red, h_red, hn::IfThenElse(green, h_green, h_blue));
-  const auto turned = hn::Add(hn::Div(wide(h), hn::Set(d, 6.0)), hn::Set(d, 1.0));
-  const auto turn = hn::DemoteTo(f, hn::Sub(turned, hn::Floor(turned)));
-  const auto scaled = [&](auto v) HWY_ATTR { return hn::DemoteTo(i, hn::Mul(wide(v), hn::Set(d, 255.0))); };
-  const auto hue = hn::And(hn::Add(scaled(turn), hn::Set(i, shift)), hn::Set(i, 255));
-  const auto s8 = hn::IfThenElse(grey, zero, scaled(saturation));
+  const F32 f;
+  const hn::RebindToSigned<F32> i;
+  const hn::Rebind<std::uint16_t, F32> u16;
+  const hn::Rebind<std::int16_t, F32> i16;
+  const hn::Rebind<std::uint8_t, F32> u8;
+  const auto wide = [&](auto v) HWY_ATTR { return hn::ConvertTo(f, hn::PromoteTo(i, v)); };
+  const auto one = hn::Set(f, 1.0f);
+  const auto most = hn::Max(r, g), least = hn::Min(r, g);
+  const auto high = hn::Max(most, b), low = hn::Min(least, b), middle = hn::Max(least, hn::Min(most, b));
+  const auto range = wide(hn::Sub(high, low)), value = wide(high);
+  // Of the three shares (high - channel) / range, one is 0, one is 1, and this one between. Red's hue is -1 to 1,
+  // green's 1 to 3, blue's 3 to 5, and falls with the share where the channel behind it in that order is the least.
+  const auto share = hn::Div(wide(hn::Sub(high, middle)), hn::Max(range, one));
+  const auto red = hn::Eq(r, high), green = hn::Eq(g, high);
+  const auto falls = hn::Eq(hn::IfThenElse(red, b, hn::IfThenElse(green, r, g)), low);
+  const auto kind = hn::IfThenElse(red, hn::Zero(u8), hn::IfThenElse(green, hn::Set(u8, 2), hn::Set(u8, 4)));
+  const auto back = wide(hn::IfThenElseZero(falls, hn::Set(u8, 2)));
+  const auto h = hn::Add(hn::Add(wide(kind), hn::Sub(back, one)), hn::Mul(share, hn::Sub(one, back)));
+  const auto sixth = hn::Div(h, hn::Set(f, 6.0f));
+  const auto turn = hn::IfThenElse(hn::Lt(h, hn::Zero(f)), hn::Add(sixth, one), sixth);
+  const auto hue = hn::DemoteTo(u16, hn::And(hn::Add(of_255(turn), hn::Set(i, shift)), hn::Set(i, 255)));
+  const auto saturation = hn::DemoteTo(u16, of_255(hn::Div(range, hn::Max(value, one))));
 
-  const auto sixths = hn::Div(hn::Mul(wide(hue), hn::Set(d, 6.0)), hn::Set(d, 255.0));
-  const auto sector = hn::DemoteTo(i, sixths);
-  const auto rest = hn::DemoteTo(f, hn::Sub(sixths, wide(sector)));
-  const auto s = hn::DemoteTo(f, hn::Div(wide(s8), hn::Set(d, 255.0)));
-  const auto one = hn::Set(d, 1.0), v = wide(high), sd = wide(s);
-  const auto part = [&](auto away) HWY_ATTR {  // C's round() of what is not negative
-    return hn::DemoteTo(i, hn::Floor(hn::Add(hn::Mul(v, hn::Sub(one, away)), hn::Set(d, 0.5))));
-  };
-  const auto p = part(sd), q = part(wide(hn::Mul(s, rest))), t = part(hn::Mul(sd, hn::Sub(one, wide(rest))));
-  const auto is = [&](int k) HWY_ATTR { return hn::Eq(sector, hn::Set(i, k)); };
-  const auto first = hn::Or(is(0), is(6));
-  const auto colourless = hn::Eq(s8, zero);
-  const auto choose = [&](auto a, auto at_a, auto b_, auto at_b, auto c, auto at_c, auto otherwise) HWY_ATTR {
-    const auto chosen = hn::IfThenElse(at_a, a, hn::IfThenElse(at_b, b_, hn::IfThenElse(at_c, c, otherwise)));
-    return hn::IfThenElse(colourless, high, chosen);
-  };
-  r = choose(q, is(1), t, is(4), p, hn::Or(is(2), is(3)), high);
-  g = choose(t, first, q, is(3), p, hn::Or(is(4), is(5)), high);
-  b = choose(t, is(2), q, is(5), p, hn::Or(first, is(1)), high);
+  // Back. The hue's place in its sector is a number of 85ths; a grey pixel has saturation 0, and all parts are its
+  // value.
+  const auto twice = hn::Add(hue, hue);
+  const auto sector = hn::MulHigh(twice, hn::Set(u16, 772));  // twice / 85
+  const auto place = hn::Sub(twice, hn::Mul(sector, hn::Set(u16, 85)));
+  const auto odd = hn::Eq(hn::And(sector, hn::Set(u16, 1)), hn::Set(u16, 1));
+  const auto away = hn::IfThenElse(odd, place, hn::Sub(hn::Set(u16, 85), place));
+  // value * (255 - saturation) / 255, rounded; a half cannot come about, here and below.
+  const auto low_part =
+      hn::Add(hn::Mul(hn::PromoteTo(u16, high), hn::Sub(hn::Set(u16, 255), saturation)), hn::Set(u16, 128));
+  const auto p16 = hn::ShiftRight<8>(hn::Add(low_part, hn::ShiftRight<8>(low_part)));
+  // value * (1 - saturation / 255 * away / 85), rounded.
+  const auto rest = hn::Sub(hn::Set(u16, 255 * 85), hn::Mul(saturation, away));
+  const auto part = hn::Mul(hn::Mul(value, hn::ConvertTo(f, hn::PromoteTo(i, rest))), hn::Set(f, 1.0f / (255 * 85)));
+  const auto m = hn::DemoteTo(u8, hn::NearestInt(part));
+  const auto p = hn::DemoteTo(u8, hn::BitCast(i16, p16)), s = hn::DemoteTo(u8, hn::BitCast(i16, sector));
+  const auto is = [&](int k) HWY_ATTR { return hn::Eq(s, hn::Set(u8, static_cast<std::uint8_t>(k))); };
+  const auto first = hn::Or(is(0), is(6)), second = is(1), third = is(2), fourth = is(3), fifth = is(4),
+             sixth_one = is(5);
+  r = hn::IfThenElse(hn::Or(second, fifth), m, hn::IfThenElse(hn::Or(third, fourth), p, high));
+  g = hn::IfThenElse(hn::Or(first, fourth), m, hn::IfThenElse(hn::Or(fifth, sixth_one), p, high));
+  b = hn::IfThenElse(hn::Or(third, sixth_one), m, hn::IfThenElse(hn::Or(first, second), p, high));
 }
 
 void shift_hue(int shift, const std::uint8_t* in, std::size_t pixels, std::uint8_t* out) {
-  const hn::Rebind<std::int32_t, F64> i;
-  const hn::Rebind<std::uint8_t, F64> du8;
-  const std::size_t lanes = hn::Lanes(i);
-  const auto some = [&](const std::uint8_t* from, std::uint8_t* to) HWY_ATTR {
-    auto r8 = hn::Zero(du8), g8 = r8, b8 = r8;
-    hn::LoadInterleaved3(du8, from, r8, g8, b8);
-    auto r = hn::PromoteTo(i, r8), g = hn::PromoteTo(i, g8), b = hn::PromoteTo(i, b8);
+  const hn::Rebind<std::uint8_t, F32> u8;
+  in_vectors<3>(hn::Lanes(u8), in, pixels, out, [=](const std::uint8_t* from, std::uint8_t* to) HWY_ATTR {
+    auto r = hn::Zero(u8), g = r, b = r;
+    hn::LoadInterleaved3(u8, from, r, g, b);
     turn_hue(shift, r, g, b);
-    hn::StoreInterleaved3(hn::DemoteTo(du8, r), hn::DemoteTo(du8, g), hn::DemoteTo(du8, b), du8, to);
-  };
-  std::size_t at = 0;
-  for (; at + lanes <= pixels; at += lanes) some(in + 3 * at, out + 3 * at);
-  if (at == pixels) return;
-  std::array<std::uint8_t, 3 * 64> last{};
-  const std::size_t bytes = 3 * (pixels - at);
-  std::memcpy(last.data(), in + 3 * at, bytes);
-  some(last.data(), last.data());
-  std::memcpy(out + 3 * at, last.data(), bytes);
+    hn::StoreInterleaved3(r, g, b, u8, to);
+  });
 }
 
 }  // namespace ridgeline::image::HWY_NAMESPACE

@@ -28,7 +28,7 @@ std::int64_t CheckpointSaver::next_stop(std::int64_t step) const {
 
 void CheckpointSaver::step_end(RunContext& context) {
   const auto due = [&](std::int64_t period) { return is_multiple(context.step(), period); };
-  if (context.step() == 0) return;
+  if (context.step() == 0 || context.torn()) return;
   if (context.stopping() || context.last() || std::any_of(options_.periods.begin(), options_.periods.end(), due)) {
     save(context);
   }

@@ -1,7 +1,7 @@
 // ridgeline/train/callback/checkpoint_saver.h
 //
-// Checkpoints of a run: every so many steps, at its end, and wherever it stops. Only numbers that are finite are saved:
-// as a new checkpoint removes an old one, the last good one would be lost.
+// Checkpoints of a run: every so many steps, at its end, and wherever it stops behind a whole step. Only numbers that
+// are finite are saved: as a new checkpoint removes an old one, the last good one would be lost.
 #pragma once
 
 #include <functional>

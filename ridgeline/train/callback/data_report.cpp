@@ -25,10 +25,10 @@ void DataReport::report(const RunContext& context) {
 }
 
 void StopNotice::say(const RunContext& context) {
-  const bool by_data = context.reason() == StopReason::bad_data;
-  if (!by_data && context.reason() != StopReason::interrupted) return;
+  const bool by_error = context.reason() == StopReason::bad_data || context.reason() == StopReason::overflows;
+  if (!by_error && context.reason() != StopReason::interrupted) return;
   const std::string saved = context.step() > 0 ? saved_() : "";
-  log_.line(fmt::format("{} after step {}{}", by_data ? "stopped" : "interrupted", context.step(),
+  log_.line(fmt::format("{} after step {}{}", by_error ? "stopped" : "interrupted", context.step(),
                         saved.empty() ? "" : ", saved " + saved));
 }
 

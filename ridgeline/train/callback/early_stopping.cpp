@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "ridgeline/core/error.h"
 
 namespace ridgeline::train {
@@ -15,12 +17,19 @@ EarlyStopping::EarlyStopping(EarlyStoppingOptions options) : options_(std::move(
 
 void EarlyStopping::count(double value) {
   const double better_by = !best_ ? 0 : options_.greater_is_better ? value - *best_ : *best_ - value;
-  if (!best_ || better_by > options_.min_delta) {
+  if (!std::isnan(value) && (!best_ || better_by > options_.min_delta)) {
     best_ = value;
     waited_ = 0;
   } else {
-    ++waited_;  // also a measure that is no number
+    ++waited_;
   }
+}
+
+void EarlyStopping::begin(RunContext& context) {
+  if (options_.measure) {
+    if (const std::optional<double> value = options_.measure(context)) count(*value);
+  }
+  stop_if_due(context);
 }
 
 void EarlyStopping::step_end(RunContext& context) {
@@ -33,10 +42,14 @@ void EarlyStopping::step_end(RunContext& context) {
   }
   if (!value) return;
   count(*value);
-  if (waited_ < options_.patience) return;
+  stop_if_due(context);
+}
+
+void EarlyStopping::stop_if_due(RunContext& context) const {
+  if (context.stopping() || waited_ < options_.patience) return;
   if (options_.log) {
-    options_.log(fmt::format("early stop after step {}: {} has not been better than {:.6g} for {} times",
-                             context.step(), options_.what, *best_, waited_));
+    options_.log(fmt::format("early stop after step {}: {} has not been {} for {} times", context.step(), options_.what,
+                             best_ ? fmt::format("better than {:.6g}", *best_) : "a number", waited_));
   }
   context.request_stop();
 }

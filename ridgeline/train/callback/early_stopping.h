@@ -25,12 +25,17 @@ class EarlyStopping : public Callback {
  public:
   // A patience below 1 or a negative min_delta is an Error (usage).
   explicit EarlyStopping(EarlyStoppingOptions options);
+  // Looks for a measure already: of the step at which a run goes on. One that has waited long enough ends here.
+  void begin(RunContext& context) override;
   void step_end(RunContext& context) override;
-  // A measure of an earlier process, so that a run that goes on ends where an undisturbed one would.
+  // A measure of an earlier process, so that a run that goes on ends where an undisturbed one would. One that is no
+  // number is never better than another.
   void count(double value);
   std::int64_t waited() const { return waited_; }
 
  private:
+  void stop_if_due(RunContext& context) const;
+
   EarlyStoppingOptions options_;
   std::optional<double> best_;
   std::int64_t waited_ = 0;

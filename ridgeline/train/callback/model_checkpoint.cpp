@@ -54,7 +54,8 @@ std::int64_t ModelCheckpoint::next_stop(std::int64_t step) const {
 
 void ModelCheckpoint::begin(RunContext&) {
   make_directories(directory_);
-  prefix_ = free_prefix(directory_, prefix_);
+  if (name_.empty()) name_ = free_prefix(directory_, prefix_);
+  saved_at_ = -1;  // the run may be of another model
   saved_ = kept_ = std::chrono::steady_clock::now();
 }
 
@@ -65,32 +66,33 @@ bool ModelCheckpoint::due(const RunContext& context) const {
 }
 
 void ModelCheckpoint::step_end(RunContext& context) {
-  if (context.failing()) {
-    if (config_.exception_save && context.step() > 0) save(context, "_breakpoint");
-  } else if (due(context)) {
-    save(context);
-  }
+  if (!context.failing() && due(context)) save(context);
 }
 
 void ModelCheckpoint::end(RunContext& context) {
   if (context.step() > 0) save(context);
 }
 
+void ModelCheckpoint::failed(RunContext& context) {
+  if (config_.exception_save && context.step() > 0) save(context, "_breakpoint");
+}
+
 void ModelCheckpoint::save(const RunContext& context, const char* suffix) {
-  if (saved_at_ == context.step() && *suffix == '\0') return;
+  if (context.torn() || (saved_at_ == context.step() && *suffix == '\0')) return;
   CheckpointInfo info;
   info.model = context.model().network().name;
   info.step = context.step();
   info.steps_per_epoch = context.steps_per_epoch();
   info.data_state = context.feed().state();
   latest_ = (std::filesystem::path(directory_) /
-             fmt::format("{}-{}_{}{}{}", prefix_, context.epoch(), context.step_in_epoch(), suffix, kWeightsSuffix))
+             fmt::format("{}-{}_{}{}{}", name_, context.epoch(), context.step_in_epoch(), suffix, kWeightsSuffix))
                 .string();
   write_checkpoint(latest_, info, context.model().to_file());
   saved_at_ = context.step();
   const auto now = std::chrono::steady_clock::now();
   saved_ = now;
-  if (files_.empty() || files_.back() != latest_) files_.push_back(latest_);
+  std::erase(files_, latest_);
+  files_.push_back(latest_);
   if (config_.keep_checkpoint_max > 0) {
     while (files_.size() > static_cast<std::size_t>(config_.keep_checkpoint_max)) {
       std::error_code ignored;

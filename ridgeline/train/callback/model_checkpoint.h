@@ -18,20 +18,24 @@ struct CheckpointConfig {
   std::int64_t save_checkpoint_seconds = 0;
   std::int64_t keep_checkpoint_max = 5;  // beats minutes; 0: all
   std::int64_t keep_checkpoint_per_n_minutes = 0;
-  bool exception_save = false;  // a run that ends by an error leaves <prefix>-<epoch>_<step>_breakpoint.safetensors
+  // A run that ends by an error, whoever throws it, leaves <prefix>-<epoch>_<step>_breakpoint.safetensors, unless the
+  // error came in the middle of a step.
+  bool exception_save = false;
   // Negative numbers, and none at all, are Errors (usage).
   void check() const;
 };
 
 class ModelCheckpoint : public Callback {
  public:
-  // A prefix that names files in the directory already becomes <prefix>_1, _2, ... A prefix with '/' is an Error.
+  // A prefix that names files in the directory when the first run begins becomes <prefix>_1, _2, ... A prefix with '/'
+  // is an Error.
   ModelCheckpoint(std::string prefix, std::string directory, const CheckpointConfig& config = {});
 
   std::int64_t next_stop(std::int64_t step) const override;
   void begin(RunContext& context) override;
   void step_end(RunContext& context) override;
   void end(RunContext& context) override;
+  void failed(RunContext& context) override;
   // Of the newest; empty: none yet.
   const std::string& latest_ckpt_file_name() const { return latest_; }
 
@@ -40,6 +44,7 @@ class ModelCheckpoint : public Callback {
   void save(const RunContext& context, const char* suffix = "");
 
   std::string prefix_, directory_;
+  std::string name_;  // the prefix of the files; empty before the first run
   CheckpointConfig config_;
   std::string latest_;
   std::vector<std::string> files_;

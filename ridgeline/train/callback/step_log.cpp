@@ -23,7 +23,7 @@ void StepLog::step_end(RunContext& context) {
   seconds_ += context.loop_seconds();
   steps_ += context.loop_steps();
   // A loop whose steps did not count ends where it began.
-  const bool new_step = context.step() != last_.step;
+  const bool new_step = context.step() != last_.step && context.has_outputs();
   if (steps_ > 0 && new_step && (context.stopping() || context.last() || due(context.step()))) write(context);
   if (context.stopping()) return;
   const double rate = seconds_ > 0 ? static_cast<double>(options_.batch_size * steps_) / seconds_ : last_.fps;

@@ -31,8 +31,12 @@ const Experiment& experiment_named(const std::string& name);
 // With the variants of these labels alone, in the experiment's order. An Error for a label that it does not have.
 Experiment only(Experiment experiment, const std::vector<std::string>& labels);
 
+// An Error for a flag of `train` ("--seed", "--seed=7") that the experiment itself gives to every run: it would not be
+// heard.
+void refuse_reserved(const std::string& flag);
+
 // One variant for each combination of values: "lr=0.01,0.03" and "momentum=0.9,0.8" make four. An Error for a text that
-// names no flag or no value, and for a flag that is given twice.
+// names no flag or no value, for a flag that is given twice, and for one that is reserved.
 Experiment sweep(const std::vector<std::string>& flags);
 
 }  // namespace ridgeline::train

@@ -12,6 +12,7 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/core/version.h"
 #include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/format/text/number_text.h"
 #include "ridgeline/train/experiment/run_experiment.h"
 
 namespace ridgeline::train {
@@ -28,7 +29,7 @@ struct Measured {
 double step_milliseconds(const RunLog& log) {
   const double rate = log.images_per_second();
   for (const auto& [name, value] : log.settings)
-    if (name == "batch_size" && rate > 0) return 1e3 * std::stod(value) / rate;
+    if (name == "batch_size" && rate > 0) return 1e3 * parse_f64(value).value_or(std::nan("")) / rate;
   return std::nan("");
 }
 
@@ -135,7 +136,7 @@ Report report_of(const ExperimentResult& result) {
         continue;
       }
       RunLog log = read_run_log(run.directory);
-      log.name = experiment.variants[v].label +
+      log.name = printable(experiment.variants[v].label) +
                  (result.seeds.size() > 1 ? fmt::format(" (seed {})", result.seeds[s]) : std::string());
       measured[v].top_1.push_back(log.evaluations.empty() ? std::nan("") : log.evaluations.back().top_1);
       measured[v].loss.push_back(log.steps.empty() ? std::nan("") : log.steps.back().loss);

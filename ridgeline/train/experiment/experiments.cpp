@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "ridgeline/core/error.h"
@@ -112,6 +113,19 @@ Experiment only(Experiment experiment, const std::vector<std::string>& labels) {
   return experiment;
 }
 
+void refuse_reserved(const std::string& flag) {
+  struct Reserved {
+    std::string_view flag, instead;
+  };
+  constexpr std::array<Reserved, 2> kReserved{{{"--seed", "--seeds=1,2,3"}, {"--log_dir", "--out"}}};
+  const std::string_view name = std::string_view(flag).substr(0, flag.find('='));
+  for (const Reserved& r : kReserved) {
+    if (name != r.flag) continue;
+    throw Error(fmt::format("[experiment] {} is given to each run by the experiment: use {}", r.flag, r.instead),
+                ErrorKind::usage);
+  }
+}
+
 Experiment sweep(const std::vector<std::string>& flags) {
   Experiment made{
       .name = "sweep", .what = "every combination of the given values", .variants = {{"", {}}}, .published = {}};
@@ -121,7 +135,9 @@ Experiment sweep(const std::vector<std::string>& flags) {
     const std::size_t begin = std::min(text.find_first_not_of('-'), text.size());
     if (equals == std::string::npos || equals <= begin || equals + 1 == text.size())
       throw Error(fmt::format("[experiment] --flag={} is no NAME=VALUE,VALUE,...", text), ErrorKind::usage);
-    const std::string name = text.substr(begin, equals - begin);
+    std::string name = text.substr(begin, equals - begin);
+    std::replace(name.begin(), name.end(), '-', '_');  // as the command line takes it
+    refuse_reserved("--" + name);
     if (!seen.insert(name).second)
       throw Error(fmt::format("[experiment] --flag={}: this flag is swept already", text), ErrorKind::usage);
     std::vector<Variant> longer;

@@ -5,6 +5,8 @@
 
 #include <cctype>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <sstream>
 
 #include "ridgeline/core/error.h"
@@ -84,7 +86,25 @@ ExperimentRun run_one(const Variant& variant, std::uint64_t seed, const std::str
 
 }  // namespace
 
+void check(const Experiment& experiment, const ExperimentOptions& options) {
+  for (const std::string& flag : options.flags) refuse_reserved(flag);
+  std::map<std::string, std::string> labels;  // by folder
+  for (const Variant& variant : experiment.variants) {
+    const auto [it, made] = labels.try_emplace(folder_name(variant.label), variant.label);
+    if (made) continue;
+    throw Error(fmt::format("[experiment] {}: the variants '{}' and '{}' would have the same folder", experiment.name,
+                            it->second, variant.label),
+                ErrorKind::usage);
+  }
+  const std::set<std::uint64_t> seeds(options.seeds.begin(), options.seeds.end());
+  if (seeds.size() < options.seeds.size()) {
+    throw Error(fmt::format("[experiment] seeds {}: each may be given once", fmt::join(options.seeds, ", ")),
+                ErrorKind::usage);
+  }
+}
+
 ExperimentResult run_experiment(const Experiment& experiment, const ExperimentOptions& options) {
+  check(experiment, options);
   const InterruptGuard guard;
   ExperimentResult result{experiment, options.seeds,
                           std::vector<std::vector<ExperimentRun>>(experiment.variants.size())};

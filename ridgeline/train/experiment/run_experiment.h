@@ -37,8 +37,12 @@ struct ExperimentResult {
   std::vector<std::vector<ExperimentRun>> runs;  // [variant][seed]
 };
 
+// An Error (usage) for a seed that is given twice, for flags that are reserved (experiment.h), and for two variants
+// whose labels would name one folder.
+void check(const Experiment& experiment, const ExperimentOptions& options);
+
 // Interrupted: the run under way ends as `train` does, and an Error of kind interrupted tells that the others are open.
-// An Error where the first run of all is refused as a wrong call: the others would be, too.
+// An Error where the first run of all is refused as a wrong call: the others would be, too. Checks first.
 ExperimentResult run_experiment(const Experiment& experiment, const ExperimentOptions& options);
 
 // Measured table, the document's, curves of all runs, exact commands, machine. A difference of accuracy is "=" where

@@ -136,14 +136,13 @@ struct Reduction {
 };
 
 std::optional<Reduction> adjacent_axes(const Shape& shape, const std::vector<std::int64_t>& axes) {
-  std::uint64_t reduced = 0;
-  for (std::int64_t axis : axes) reduced |= std::uint64_t{1} << (axis < 0 ? axis + shape.rank() : axis);
-  if (axes.empty()) reduced = ~std::uint64_t{0};
+  std::vector<bool> reduced(static_cast<std::size_t>(shape.rank()), axes.empty());
+  for (std::int64_t axis : axes) reduced[static_cast<std::size_t>(axis)] = true;
   Reduction split;
   enum { before, inside, after } place = before;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (shape[axis] == 1) continue;
-    if ((reduced >> axis & 1) != 0) {
+    if (reduced[static_cast<std::size_t>(axis)]) {
       if (place == after) return std::nullopt;
       place = inside;
       split.reduce *= shape[axis];

@@ -1,0 +1,55 @@
+// `ridgeline launch --ranks N -- train ...`: one process for each device of this machine, as the original's scripts
+// start them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "ridgeline/cli/commands.h"
+#include "ridgeline/cli/flags.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/printable.h"
+#include "ridgeline/train/launch/launch.h"
+
+namespace ridgeline::cli {
+namespace {
+
+// After a rank has failed.
+constexpr int kGraceSeconds = 10;
+
+}  // namespace
+
+int launch_command(const Words& words) {
+  train::LaunchOptions options;
+  Command app("start a process for each device of this machine and wait for them: launch [OPTIONS] -- COMMAND [FLAGS]",
+              "launch");
+  app.option("--ranks", options.ranks, "processes; 0: as many as the rank table has devices, 1 without one");
+  app.option("--rank_table", options.rank_table, "JSON file that says which devices train together");
+  app.option("--server", options.server, "server_id of this machine, where the table has several");
+  app.option("--results", options.results,
+             "folder of RANKSp/DEVICE/, where each process runs and writes; never emptied");
+  app.option("--job_id", options.job_id, "JOB_ID of the processes; empty: one of this run's own");
+  app.boolean("--bind_cores", options.bind_cores, "each process runs on its share of the cores");
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  if (!app.parse({words.begin(), dashes})) return 0;
+  if (dashes == words.end() || dashes + 1 == words.end())
+    throw Error("launch: no command behind --, such as: ridgeline launch --ranks 2 -- train --data_dir=DIR",
+                ErrorKind::usage);
+
+  std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe").string()};
+  command.insert(command.end(), dashes + 1, words.end());
+  const train::LaunchPlan plan = train::plan_launch(options, train::allowed_cores());
+  const auto say = [](const std::string& line) { fmt::print("{}\n", line), std::fflush(stdout); };
+  say(fmt::format("job {}: {} of {} ranks on this machine", printable(plan.job_id), plan.ranks.size(),
+                  plan.world_size));
+  if (!plan.note.empty()) say(plan.note);
+  int code = 0;
+  for (const train::RankEnd& end : train::run_launch(plan, train::with_absolute_paths(command), kGraceSeconds, say)) {
+    // What the launcher stopped says nothing; else the first rank's.
+    if (code == 0 && end.code != 0 && !end.stopped) code = end.code < 128 ? end.code : 1;
+  }
+  return code;
+}
+
+}  // namespace ridgeline::cli

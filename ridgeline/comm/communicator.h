@@ -1,0 +1,95 @@
+// ridgeline/comm/communicator.h
+//
+// Collectives between the ranks of a group. It sees addresses, counts and element types, and nothing of graphs, devices
+// or parameters. Engines: shared memory between processes of one machine (shared/shared_communicator.h).
+//
+// Every rank of a group calls the same collectives in the same order with the same sizes. A rank that calls another
+// one, ends, or reports an error makes the others' calls Errors that name it; a rank that does not come within the
+// timeout, too. After such an Error the communicator is of no more use. One thread at a time uses a communicator.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ridgeline/core/dtype.h"
+
+namespace ridgeline::comm {
+
+enum class Reduction : std::uint8_t { sum, prod, max, min };
+
+// What a communicator has moved for its rank so far.
+struct Traffic {
+  std::int64_t calls = 0;
+  std::int64_t bytes = 0;  // that this rank sent, by an algorithm that sends the least: see each collective
+};
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  const Traffic& traffic() const { return traffic_; }
+
+  // Element by element over all ranks, in place; every rank gets the same bits. Elements are combined in pairs of
+  // ranks, then pairs of pairs ((0+1)+(2+3)), so that four ranks add as two ranks do that each added two parts. bf16
+  // and f16 are combined in f32 and rounded once. Sends 2 (size-1)/size of the bytes.
+  void all_reduce(void* values, std::int64_t count, DType type, Reduction how = Reduction::sum);
+  // Of `values` (count * size elements), rank r gets elements [r * count, (r + 1) * count), combined over the ranks,
+  // into `result`. The bits of all_reduce. Sends (size-1)/size of the bytes.
+  void reduce_scatter(const void* values, void* result, std::int64_t count, DType type, Reduction how = Reduction::sum);
+  // `bytes` of each rank, by rank, into `all` (bytes * size). `mine` may be its own place in `all`.
+  void all_gather(const void* mine, void* all, std::int64_t bytes);
+  // Those of `root`, to everybody.
+  void broadcast(void* data, std::int64_t bytes, int root = 0);
+  // Part r of `parts` (bytes each) goes to rank r; `received` holds what rank r sent at part r. They do not overlap.
+  void all_to_all(const void* parts, void* received, std::int64_t bytes);
+  // Between two ranks: the k-th send to a rank meets the k-th receive from this one; both say the same size.
+  void send(const void* data, std::int64_t bytes, int to);
+  void receive(void* data, std::int64_t bytes, int from);
+  // Nobody leaves before everybody has come.
+  void barrier();
+
+  // Zeroed memory of this rank, of whole pages, where collectives are fastest: over shared memory, all_reduce then
+  // reads and writes the ranks' values where they are. All ranks allocate the same sizes in the same order, and where
+  // they call all_reduce on such memory they do so at equal offsets. It may outlive the communicator.
+  std::shared_ptr<void> allocate(std::int64_t bytes);
+
+  // A communicator of some of these ranks, each calls it with the same list; rank i of it is ranks[i].
+  std::unique_ptr<Communicator> group(const std::vector<int>& ranks);
+
+  // Tells the others that this rank gives up, and why: their next or present call is an Error that says so.
+  virtual void abort(const std::string& why) = 0;
+
+ protected:
+  Communicator(int rank, int size) : rank_(rank), size_(size) {}
+
+  // What an engine does; arguments are checked, sizes are not 0, and there are at least two ranks.
+  virtual void do_all_reduce(void* values, std::int64_t count, DType type, Reduction how) = 0;
+  virtual void do_reduce_scatter(const void* values, void* result, std::int64_t count, DType type, Reduction how) = 0;
+  virtual void do_all_gather(const void* mine, void* all, std::int64_t bytes) = 0;
+  virtual void do_broadcast(void* data, std::int64_t bytes, int root) = 0;
+  virtual void do_all_to_all(const void* parts, void* received, std::int64_t bytes) = 0;
+  virtual void do_send(const void* data, std::int64_t bytes, int to) = 0;
+  virtual void do_receive(void* data, std::int64_t bytes, int from) = 0;
+  virtual void do_barrier() = 0;
+  virtual std::shared_ptr<void> do_allocate(std::int64_t bytes) = 0;
+  virtual std::unique_ptr<Communicator> do_group(const std::vector<int>& ranks, int rank_in_group) = 0;
+
+ private:
+  void check_peer(int rank, const char* what) const;
+  void count(std::int64_t bytes);
+
+  int rank_;
+  int size_;
+  Traffic traffic_;
+};
+
+// One rank, which has nobody to talk to.
+std::unique_ptr<Communicator> single_rank();
+
+}  // namespace ridgeline::comm

@@ -1,0 +1,76 @@
+#include "ridgeline/comm/shared/buffers.h"
+
+#include <emmintrin.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "ridgeline/comm/reduce.h"
+
+namespace ridgeline::comm {
+namespace {
+
+// Bytes of a rank's values that are combined at a time: sources and result fit the first cache.
+constexpr std::int64_t kBlockBytes = 1024;
+constexpr std::int64_t kAhead = 2048;
+
+std::int64_t in_pages(std::int64_t bytes) {
+  const auto page = static_cast<std::int64_t>(kSharedPage);
+  return std::max<std::int64_t>(1, (bytes + page - 1) / page) * page;
+}
+
+void store_past_the_caches(std::byte* to, const std::byte* from, std::size_t bytes) {
+  const std::size_t head = std::min(bytes, (16 - reinterpret_cast<std::uintptr_t>(to) % 16) % 16);
+  std::memcpy(to, from, head);
+  std::size_t at = head;
+  for (; at + 16 <= bytes; at += 16)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
+  std::memcpy(to + at, from + at, bytes - at);
+}
+
+}  // namespace
+
+SharedBuffer::SharedBuffer(const std::string& name, int rank, int size, std::int64_t bytes, std::uint64_t token,
+                           std::chrono::milliseconds timeout)
+    : bytes_(in_pages(bytes)), segment_(name, rank, size, static_cast<std::size_t>(bytes_ * size), token, timeout) {
+  ::madvise(segment_.data(), static_cast<std::size_t>(bytes_ * size), MADV_HUGEPAGE);  // where the system has them
+}
+
+SharedBuffers::Place SharedBuffers::find(const void* values, std::int64_t bytes, int rank) const {
+  const auto* at = static_cast<const std::byte*>(values);
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    const std::shared_ptr<SharedBuffer> buffer = all_[i].lock();
+    if (buffer == nullptr) continue;
+    const std::byte* begin = buffer->part(rank);
+    if (at >= begin && at + bytes <= begin + buffer->bytes())
+      return {.buffer = buffer.get(), .number = static_cast<std::int32_t>(i), .offset = at - begin};
+  }
+  return {};
+}
+
+void reduce_parts(const SharedBuffer& buffer, int size, std::int64_t offset, std::int64_t begin, std::int64_t end,
+                  DType type, Reduction how) {
+  const auto element = static_cast<std::int64_t>(size_of(type));
+  const std::int64_t block = kBlockBytes / element;
+  alignas(64) std::array<std::byte, kBlockBytes> result;
+  std::array<const void*, kMostSharedRanks> sources;
+  for (std::int64_t at = begin; at < end; at += block) {
+    const std::int64_t count = std::min(block, end - at);
+    for (int r = 0; r < size; ++r) {
+      const std::byte* source = buffer.part(r) + offset + at * element;
+      sources[static_cast<std::size_t>(r)] = source;
+      // The processor's own prefetch ends at a page: the block after the next one is asked for here.
+      for (std::int64_t line = 0; line < kBlockBytes; line += 64)
+        _mm_prefetch(reinterpret_cast<const char*>(source) + kAhead + line, _MM_HINT_T0);
+    }
+    reduce_in_pairs({sources.data(), static_cast<std::size_t>(size)}, result.data(), count, type, how);
+    for (int r = 0; r < size; ++r)
+      store_past_the_caches(buffer.part(r) + offset + at * element, result.data(),
+                            static_cast<std::size_t>(count * element));
+  }
+  _mm_sfence();
+}
+
+}  // namespace ridgeline::comm

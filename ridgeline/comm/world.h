@@ -1,0 +1,27 @@
+// ridgeline/comm/world.h
+//
+// Who trains together: one process a device, numbered from 0. A world comes from a rank table (rank_table.h), from the
+// environment of a launcher (rank_environment.h), or is one process alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ridgeline::comm {
+
+struct RankPlace {
+  std::string server;   // its name in the rank table; ranks of one server may share memory
+  std::string pod;      // of a table by groups: what RANK_ID or POD_NAME of its process says; else ""
+  int device = 0;       // number of the device on its server
+  std::string address;  // of the device, IPv4 or IPv6; "" where the table of a single server leaves it out
+};
+
+struct World {
+  std::vector<RankPlace> ranks;  // by rank
+  std::uint32_t checksum = 0;    // of the table's bytes (CRC-32C); 0 without a table. Equal on all ranks of a run
+
+  int size() const { return static_cast<int>(ranks.size()); }
+};
+
+}  // namespace ridgeline::comm

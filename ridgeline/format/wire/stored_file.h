@@ -1,0 +1,35 @@
+// ridgeline/format/wire/stored_file.h
+//
+// Bytes at any place of a file, wherever it lies: on a disk (local_file) or behind a URL (format/remote/http_file.h).
+// Immutable: any thread may read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "ridgeline/format/wire/index_cache.h"
+
+namespace ridgeline {
+
+class StoredFile {
+ public:
+  virtual ~StoredFile() = default;
+  virtual const std::string& path() const = 0;  // or URL, as messages show it
+  virtual std::uint64_t size() const = 0;       // when it was opened
+  // Fills `into` from byte `at`; fewer bytes are returned only where the file ends. What cannot be read is an Error.
+  virtual std::size_t read_some(std::uint64_t at, std::span<std::uint8_t> into) const = 0;
+  // Why read_some() gave `got` bytes only.
+  virtual std::string cut_short(std::uint64_t at, std::size_t got) const = 0;
+  // What a walk through the file should read at a time, so that it does not wait for every step; 0: what it needs.
+  virtual std::size_t read_ahead() const { return 0; }
+  // By what index caches know it; nothing: they cannot.
+  virtual std::optional<IndexedFile> indexed() const = 0;
+};
+
+std::unique_ptr<const StoredFile> local_file(const std::string& path);
+
+}  // namespace ridgeline

@@ -1,0 +1,180 @@
+#include "ridgeline/train/launch/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <thread>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/core/printable.h"
+
+namespace ridgeline::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// "NAME=value" of this process, with the rank's in their place.
+std::vector<std::string> environment_of(const PlannedRank& rank) {
+  std::map<std::string, std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string::npos) all[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  for (const auto& [name, value] : rank.variables) all[name] = value;
+  std::vector<std::string> entries;
+  for (const auto& [name, value] : all) entries.push_back(name + "=" + value);
+  return entries;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// In the child, which only makes system calls from here on.
+[[noreturn]] void become(const PlannedRank& rank, char** words, char** environment, const cpu_set_t* cores,
+                         pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(128 + SIGTERM);  // it ended before it could be watched
+  const int input = ::open("/dev/null", O_RDONLY);
+  const int output = ::open(rank.output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  const bool ready = input >= 0 && output >= 0 && ::dup2(input, 0) >= 0 && ::dup2(output, 1) >= 0 &&
+                     ::dup2(output, 2) >= 0 && ::chdir(rank.folder.c_str()) == 0 &&
+                     (cores == nullptr || ::sched_setaffinity(0, sizeof *cores, cores) == 0);
+  if (ready) ::execve(words[0], words, environment);
+  const char* reason = ::strerror(errno);
+  (void)!::write(2, reason, ::strlen(reason));
+  (void)!::write(2, "\n", 1);
+  ::_exit(127);
+}
+
+pid_t start(const PlannedRank& rank, std::vector<std::string> command) {
+  make_directories(rank.folder);
+  std::vector<std::string> environment = environment_of(rank);
+  std::string dump;
+  for (const std::string& entry : environment) dump += entry + "\n";
+  write_file_atomically(fmt::format("{}/env_{}.log", rank.folder, rank.device), dump);
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  for (const int core : rank.cores) CPU_SET(core, &cores);
+  const std::vector<char*> words = pointers_to(command), entries = pointers_to(environment);
+  const pid_t own = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) throw Error(fmt::format("[launch] cannot start rank {}: {}", rank.rank, ::strerror(errno)));
+  if (child == 0)
+    become(rank, const_cast<char**>(words.data()), const_cast<char**>(entries.data()),
+           rank.cores.empty() ? nullptr : &cores, own);
+  return child;
+}
+
+void append_line(const std::string& path, const std::string& line) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  const bool written = file >= 0 && ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  if (file >= 0) ::close(file);
+  if (!written) throw Error(fmt::format("[launch] cannot write {}: {}", printable(path), ::strerror(errno)));
+}
+
+// Those that still run, by process.
+class Running {
+ public:
+  ~Running() {
+    signal_all(SIGKILL);
+    for (const auto& [process, index] : left_) ::waitpid(process, nullptr, 0);
+  }
+  void add(pid_t process, std::size_t index) { left_[process] = index; }
+  bool empty() const { return left_.empty(); }
+  void signal_all(int signal) const {
+    for (const auto& [process, index] : left_) ::kill(process, signal);
+  }
+  // The index of one that has ended and its status; false where none has.
+  bool take_ended(std::size_t& index, int& status) {
+    for (const auto& [process, i] : left_) {
+      if (::waitpid(process, &status, WNOHANG) != process) continue;
+      index = i;
+      left_.erase(process);
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  std::map<pid_t, std::size_t> left_;
+};
+
+}  // namespace
+
+std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::string>& command, int grace_seconds,
+                                const std::function<void(const std::string&)>& say) {
+  Running running;
+  std::vector<RankEnd> ends;
+  for (std::size_t i = 0; i < plan.ranks.size(); ++i) {
+    const PlannedRank& rank = plan.ranks[i];
+    running.add(start(rank, command), i);
+    ends.push_back({.rank = rank.rank});
+    std::string where;
+    if (!rank.cores.empty()) where = fmt::format(" on cores {} to {}", rank.cores.front(), rank.cores.back());
+    say(fmt::format("rank {} of {}, device {}{}: {}", rank.rank, plan.world_size, rank.device, where,
+                    printable(rank.output)));
+  }
+  bool failed = false, terminated = false;
+  Clock::time_point first_failure;
+  while (!running.empty()) {
+    std::size_t index = 0;
+    int status = 0;
+    if (running.take_ended(index, status)) {
+      RankEnd& end = ends[index];
+      end.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      end.stopped = terminated && end.code != 0;
+      append_line(plan.ranks[index].output, end.code == 0 ? "turing train success\n" : "turing train fail\n");
+      say(fmt::format("rank {}: train {}", end.rank,
+                      end.code == 0 ? "success"
+                                    : fmt::format("fail ({}{}), see {}", end.code < 128 ? "exit code " : "signal ",
+                                                  end.code < 128 ? end.code : end.code - 128,
+                                                  printable(plan.ranks[index].output))));
+      if (end.code != 0 && !failed) {
+        failed = true;
+        first_failure = Clock::now();
+      }
+      continue;
+    }
+    if (failed && Clock::now() - first_failure > std::chrono::seconds(grace_seconds)) {
+      running.signal_all(terminated ? SIGKILL : SIGTERM);
+      terminated = true;
+      first_failure = Clock::now();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return ends;
+}
+
+std::vector<std::string> with_absolute_paths(std::vector<std::string> words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string& word = words[i];
+    const bool flag = word.starts_with("-");
+    const std::size_t equals = flag ? word.find('=') : std::string::npos;
+    const std::string name = flag ? word.substr(0, equals) : (i > 0 ? words[i - 1] : "");
+    if ((flag && equals == std::string::npos) || name == "--log_dir" || name == "--checkpoint_dir") continue;
+    const std::string value = flag ? word.substr(equals + 1) : word;
+    std::error_code ignored;
+    if (value.empty() || i == 0 || !std::filesystem::exists(value, ignored)) continue;
+    word = (flag ? word.substr(0, equals + 1) : "") + std::filesystem::absolute(value).lexically_normal().string();
+  }
+  return words;
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,114 @@
+#include "ridgeline/train/launch/launch_plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "ridgeline/comm/rank_table.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/printable.h"
+
+namespace ridgeline::train {
+namespace {
+
+[[noreturn]] void fail(const std::string& message) { throw Error("[launch] " + message, ErrorKind::usage); }
+
+// The world of a table or of numbers alone.
+comm::World world_of(const LaunchOptions& o) {
+  if (!o.rank_table.empty()) {
+    comm::World world = comm::read_rank_table(o.rank_table);
+    if (o.ranks != 0 && o.ranks != world.size())
+      fail(fmt::format("--ranks={}, but {} has {} devices", o.ranks, printable(o.rank_table), world.size()));
+    return world;
+  }
+  comm::World world;
+  for (int r = 0; r < std::max(1, o.ranks); ++r)
+    world.ranks.push_back({.server = "localhost", .pod = "", .device = r, .address = ""});
+  return world;
+}
+
+std::string own_server(const LaunchOptions& o, const comm::World& world) {
+  std::set<std::string> servers;
+  for (const comm::RankPlace& place : world.ranks) servers.insert(printable(place.server));
+  if (o.server.empty() && servers.size() == 1) return world.ranks.front().server;
+  if (o.server.empty())
+    fail(fmt::format("{} has {} servers: --server=ID says which is this machine ({})", printable(o.rank_table),
+                     servers.size(), fmt::join(servers, ", ")));
+  const auto here = [&](const comm::RankPlace& place) { return place.server == o.server; };
+  if (std::none_of(world.ranks.begin(), world.ranks.end(), here))
+    fail(fmt::format("--server={} is not in the rank table (it has: {})", printable(o.server),
+                     fmt::join(servers, ", ")));
+  return o.server;
+}
+
+std::string new_job_id() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return fmt::format("{}-{}", std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), ::getpid());
+}
+
+}  // namespace
+
+std::vector<int> allowed_cores() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  std::vector<int> cores;
+  if (::sched_getaffinity(0, sizeof mask, &mask) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &mask)) cores.push_back(core);
+  }
+  return cores;
+}
+
+LaunchPlan plan_launch(const LaunchOptions& o, const std::vector<int>& cores) {
+  if (o.ranks < 0 || o.ranks > 4096)
+    fail(fmt::format("--ranks={} (allowed: 1 to 4096, 0: those of the table)", o.ranks));
+  const comm::World world = world_of(o);
+  const std::string server = own_server(o, world);
+  LaunchPlan plan;
+  plan.world_size = world.size();
+  plan.job_id = o.job_id.empty() ? new_job_id() : o.job_id;
+  const std::string results = std::filesystem::absolute(o.results).lexically_normal().string();
+  for (int r = 0; r < world.size(); ++r) {
+    const comm::RankPlace& place = world.ranks[static_cast<std::size_t>(r)];
+    if (place.server != server) continue;
+    PlannedRank planned;
+    planned.rank = r;
+    planned.device = place.device;
+    planned.folder = fmt::format("{}/{}p/{}", results, world.size(), place.device);
+    planned.output = fmt::format("{}/train_{}.log", planned.folder, place.device);
+    // A table by groups finds a process by its pod's name and device.
+    planned.variables = {{"RANK_ID", place.pod.empty() ? std::to_string(r) : place.pod},
+                         {"RANK_SIZE", std::to_string(world.size())},
+                         {"DEVICE_ID", std::to_string(place.device)},
+                         {"DEVICE_INDEX", std::to_string(place.device)},
+                         {"ASCEND_DEVICE_ID", std::to_string(place.device)},
+                         {"RANK_INDEX", "0"},
+                         {"JOB_ID", plan.job_id}};
+    if (!o.rank_table.empty())
+      planned.variables.emplace_back("RANK_TABLE_FILE",
+                                     std::filesystem::absolute(o.rank_table).lexically_normal().string());
+    if (std::getenv("HCCL_CONNECT_TIMEOUT") == nullptr) planned.variables.emplace_back("HCCL_CONNECT_TIMEOUT", "600");
+    plan.ranks.push_back(std::move(planned));
+  }
+  const std::size_t n = plan.ranks.size();
+  if (!o.bind_cores) {
+    plan.note = "cores are not bound (--bind_cores=False)";
+  } else if (cores.size() < n) {
+    plan.note = fmt::format("cores are not bound: {} for {} ranks", cores.size(), n);
+  } else if (n > 1) {
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t k = i * cores.size() / n; k < (i + 1) * cores.size() / n; ++k)
+        plan.ranks[i].cores.push_back(cores[k]);
+    }
+  }
+  return plan;
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,45 @@
+// ridgeline/train/launch/launch_plan.h
+//
+// What a launcher starts: a process for each device of this machine, with the variables that tell it who it is, its
+// cores and its folder.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ridgeline::train {
+
+struct LaunchOptions {
+  int ranks = 0;                // 0: as many as the table has, 1 without a table
+  std::string rank_table = "";  // "": RANK_TABLE_FILE is not looked at, ranks are numbered from 0
+  std::string server = "";      // of the table, whose ranks are started: needed where it has several
+  std::string results = "results";
+  std::string job_id = "";  // "": one that no other run of this machine has
+  bool bind_cores = true;   // each rank runs on its share of the cores
+};
+
+struct PlannedRank {
+  int rank = 0;
+  int device = 0;
+  std::string folder;      // RESULTS/<ranks>p/<device>, absolute; where the process runs
+  std::string output;      // folder/train_<device>.log: what it prints
+  std::vector<int> cores;  // empty: all
+  std::vector<std::pair<std::string, std::string>> variables;
+};
+
+struct LaunchPlan {
+  int world_size = 1;
+  std::string job_id;
+  std::vector<PlannedRank> ranks;
+  std::string note;  // why cores are not bound; else ""
+};
+
+// Reads the table (a missing one is an Error that names the path) and decides everything; starts and makes nothing.
+// `cores` are those that this process may use: rank i of n gets those from i * size / n to (i + 1) * size / n.
+LaunchPlan plan_launch(const LaunchOptions& options, const std::vector<int>& cores);
+
+// The cores of this process's affinity mask.
+std::vector<int> allowed_cores();
+
+}  // namespace ridgeline::train

@@ -1,0 +1,167 @@
+#include "ridgeline/train/launch/launch.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "ridgeline/core/file.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_directory.h"
+
+namespace ridgeline::train {
+namespace {
+
+std::string folder(const std::string& name) {
+  return (std::filesystem::path(testing::temporary_directory()) / name).lexically_normal().string();
+}
+
+std::string variable(const PlannedRank& rank, const std::string& name) {
+  for (const auto& [known, value] : rank.variables) {
+    if (known == name) return value;
+  }
+  return "(not set)";
+}
+
+std::vector<RankEnd> run(const LaunchPlan& plan, const std::string& script, int grace = 5) {
+  return run_launch(plan, {"/bin/sh", "-c", script}, grace, [](const std::string&) {});
+}
+
+std::string pods() {
+  const std::string path = folder("pods.json");
+  write_file_atomically(path, R"({"status": "completed", "group_count": "1", "group_list": [{"group_name": "worker",
+      "device_count": "2", "instance_count": "1", "instance_list": [{"pod_name": "npu2p", "server_id": "127.0.0.1",
+      "devices": [{"device_id": "4", "device_ip": "10.0.0.1"}, {"device_id": "6", "device_ip": "10.0.0.2"}]}]}]})");
+  return path;
+}
+
+TEST(Launch, APlanWithoutATable) {
+  const LaunchPlan plan = plan_launch({.ranks = 3, .results = folder("r"), .job_id = "7"}, {0, 1, 2, 3, 4, 5, 6, 7});
+  ASSERT_EQ(plan.ranks.size(), 3u);
+  EXPECT_EQ(plan.ranks[2].folder, folder("r") + "/3p/2");
+  EXPECT_EQ(plan.ranks[2].output, folder("r") + "/3p/2/train_2.log");
+  EXPECT_EQ(variable(plan.ranks[2], "RANK_ID"), "2");
+  EXPECT_EQ(variable(plan.ranks[2], "RANK_SIZE"), "3");
+  EXPECT_EQ(variable(plan.ranks[2], "JOB_ID"), "7");
+  EXPECT_EQ(plan.ranks[0].cores, (std::vector<int>{0, 1}));
+  EXPECT_EQ(plan.ranks[1].cores, (std::vector<int>{2, 3, 4}));
+  EXPECT_EQ(plan.ranks[2].cores, (std::vector<int>{5, 6, 7}));
+}
+
+TEST(Launch, ATableByGroupsNamesThePod) {
+  const LaunchPlan plan = plan_launch({.rank_table = pods(), .results = folder("r")}, {0});
+  ASSERT_EQ(plan.ranks.size(), 2u);
+  EXPECT_EQ(variable(plan.ranks[1], "RANK_ID"), "npu2p");
+  EXPECT_EQ(variable(plan.ranks[1], "DEVICE_ID"), "6");
+  EXPECT_EQ(variable(plan.ranks[1], "RANK_TABLE_FILE"), pods());
+  EXPECT_EQ(plan.ranks[1].folder, folder("r") + "/2p/6");
+  EXPECT_EQ(plan.note, "cores are not bound: 1 for 2 ranks");
+}
+
+TEST(Launch, WhatDoesNotFitIsNamedBeforeAnythingStarts) {
+  EXPECT_NE(error_of([] { plan_launch({.rank_table = "/no/8p.json"}, {0}); }).find("/no/8p.json"), std::string::npos);
+  EXPECT_NE(error_of([] { plan_launch({.ranks = 8, .rank_table = pods()}, {0}); }).find("--ranks=8, but"),
+            std::string::npos);
+  EXPECT_NE(error_of([] { plan_launch({.ranks = -1}, {0}); }).find("--ranks=-1 (allowed"), std::string::npos);
+  EXPECT_NE(error_of([] { plan_launch({.rank_table = pods(), .server = "other"}, {0}); }).find("--server=other"),
+            std::string::npos);
+}
+
+TEST(Launch, EachRankHasItsFolderItsLogAndItsEnvironment) {
+  const LaunchPlan plan = plan_launch({.ranks = 2, .results = folder("two"), .job_id = "9"}, {});
+  write_file_atomically(testing::temporary_directory() + "/keep", "");
+  for (int round = 1; round <= 2; ++round) {  // the second finds what the first left
+    const std::vector<RankEnd> ends = run(plan, "echo rank $RANK_ID of $RANK_SIZE in $(basename $PWD); touch seen");
+    ASSERT_EQ(ends.size(), 2u);
+    EXPECT_EQ(ends[0].code, 0);
+    const std::string log = read_file(folder("two") + "/2p/1/train_1.log");
+    std::string expected;
+    for (int i = 0; i < round; ++i) expected += "rank 1 of 2 in 1\nturing train success\n";
+    EXPECT_EQ(log, expected);
+    EXPECT_NE(read_file(folder("two") + "/2p/1/env_1.log").find("\nRANK_ID=1\n"), std::string::npos);
+    EXPECT_TRUE(is_regular_file(folder("two") + "/2p/0/seen"));
+  }
+}
+
+TEST(Launch, ARankRunsOnItsCores) {
+  const std::vector<int> cores = allowed_cores();
+  if (cores.size() < 2) GTEST_SKIP() << "one core";
+  const LaunchPlan plan = plan_launch({.ranks = 2, .results = folder("bound")}, cores);
+  run(plan, "grep Cpus_allowed_list /proc/self/status");
+  for (const PlannedRank& rank : plan.ranks) {
+    const std::string log = read_file(rank.output);
+    EXPECT_NE(log.find(fmt::format("\t{}", rank.cores.front())), std::string::npos) << log;
+    if (rank.cores.size() == 1) {
+      EXPECT_EQ(log, fmt::format("Cpus_allowed_list:\t{}\nturing train success\n", rank.cores[0]));
+    }
+  }
+  EXPECT_EQ(allowed_cores(), cores) << "this process keeps its own";
+}
+
+TEST(Launch, AFailingRankEndsTheOthers) {
+  const LaunchPlan plan = plan_launch({.ranks = 3, .results = folder("fail")}, {});
+  const auto begin = std::chrono::steady_clock::now();
+  const std::vector<RankEnd> ends = run(plan, "if [ $RANK_ID = 1 ]; then exit 5; fi; exec sleep 100", 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  EXPECT_EQ(ends[1].code, 5);
+  EXPECT_FALSE(ends[1].stopped);
+  EXPECT_EQ(ends[0].code, 128 + SIGTERM);
+  EXPECT_TRUE(ends[0].stopped);
+  EXPECT_TRUE(read_file(plan.ranks[1].output).ends_with("turing train fail\n"));
+}
+
+TEST(Launch, RanksEndWithTheLauncher) {
+  const LaunchPlan plan = plan_launch({.ranks = 2, .results = folder("orphans")}, {});
+  const pid_t launcher = ::fork();
+  if (launcher == 0) {
+    run(plan, "echo $$ > process; exec sleep 100");
+    ::_exit(0);
+  }
+  const auto written = [&](const PlannedRank& rank) {
+    return is_regular_file(rank.folder + "/process") && !read_file(rank.folder + "/process").empty();
+  };
+  for (int i = 0; i < 1000 && !(written(plan.ranks[0]) && written(plan.ranks[1])); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ::kill(launcher, SIGKILL);
+  ::waitpid(launcher, nullptr, 0);
+  for (const PlannedRank& rank : plan.ranks) {
+    const pid_t process = std::stoi(read_file(rank.folder + "/process"));
+    int i = 0;
+    // Gone, or a zombie that nobody has collected.
+    const auto runs = [&] {
+      if (::kill(process, 0) != 0) return false;
+      const std::string path = fmt::format("/proc/{}/stat", process);
+      if (!std::filesystem::exists(path)) return false;
+      std::FILE* file = std::fopen(path.c_str(), "r");
+      if (file == nullptr) return false;
+      char text[256] = {};
+      const std::size_t size = std::fread(text, 1, sizeof text - 1, file);
+      std::fclose(file);
+      return std::string(text, size).find(") Z") == std::string::npos;
+    };
+    for (; i < 1000 && runs(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_LT(i, 1000) << "rank " << rank.rank << " runs on";
+  }
+}
+
+TEST(Launch, PathsFromHereReachTheRanks) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  const std::string here = folder("here");
+  make_directories(here + "/pictures");
+  std::filesystem::current_path(here);
+  const std::vector<std::string> words =
+      with_absolute_paths({"/bin/ridgeline", "train", "--data_dir=pictures", "--log_dir=pictures", "--restore_path",
+                           "pictures", "--model=resnet20"});
+  std::filesystem::current_path(before);
+  EXPECT_EQ(words,
+            (std::vector<std::string>{"/bin/ridgeline", "train", "--data_dir=" + here + "/pictures",
+                                      "--log_dir=pictures", "--restore_path", here + "/pictures", "--model=resnet20"}));
+}
+
+}  // namespace
+}  // namespace ridgeline::train
