@@ -1,58 +1,94 @@
 #!/usr/bin/env bash
-# Builds the data engine as a shared library for C and installs it with its header; then compiles and runs the example
-# against what was installed, once through pkg-config and a C compiler and once through CMake.
+# Builds a shared library for C and installs it with its headers; then compiles and runs the example against what was
+# installed, once through pkg-config and a C compiler and once through CMake.
 #
-#   scripts/c_library.sh             into build/c-install/
-#   scripts/c_library.sh PREFIX      into that folder
+#   scripts/c_library.sh                     the data engine, into build/c-install/
+#   scripts/c_library.sh PREFIX              into that folder
+#   scripts/c_library.sh --infer [PREFIX]    inference, into build/c-infer-install/; its trial needs build/ridgeline
+#   scripts/c_library.sh --infer --installed [PREFIX]   only the trial, of what is installed; 77 where nothing is
 #
 # Needs the compiler and Debian packages of scripts/setup.sh.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
 
-prefix=$(realpath -m "${1:-build/c-install}")
+package=ridgeline_data option=RIDGELINE_C target=ridgeline_c component=c example=batches folder=build/c
+if [[ ${1:-} == --infer ]]; then
+  package=ridgeline_infer option=RIDGELINE_C_INFER target=ridgeline_c_infer component=c_infer example=classify
+  folder=build/c-infer
+  shift
+fi
+installed=0
+if [[ ${1:-} == --installed ]]; then installed=1 && shift; fi
+prefix=$(realpath -m "${1:-$folder-install}")
 begin=$SECONDS
-work=build/c
+work=$folder
+((installed)) && work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 mkdir -p "$work"
+work=$(realpath "$work")
 log=$work/log
 step() { "$@" >"$log" 2>&1 || { tail -n 20 "$log" >&2; die "failed: $* (whole log: $log)"; }; }
-step cmake -S . -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release -DRIDGELINE_C=ON -DCMAKE_INSTALL_PREFIX="$prefix"
-step cmake --build "$work" --target ridgeline_c
-step cmake --install "$work" --component c --strip
-library=$(find "$prefix" -name 'libridgeline_data.so.*.*.*' | head -n 1)
-[[ -f $library ]] || die "no libridgeline_data.so below $prefix"
+if ((!installed)); then
+  step cmake -S . -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release -D$option=ON -DRIDGELINE_TESTS=OFF \
+    -DCMAKE_INSTALL_PREFIX="$prefix"
+  step cmake --build "$work" --target $target
+  step cmake --install "$work" --component $component --strip
+fi
+library=$(find "$prefix" -name "lib$package.so.*.*.*" 2>/dev/null | head -n 1)
+if [[ ! -f $library ]]; then
+  ((!installed)) || { say c "no lib$package.so below $prefix: left out"; exit 77; }
+  die "no lib$package.so below $prefix"
+fi
 
-# What it shows is what the header declares, nothing else.
-shown=$(nm -D --defined-only "$library" | awk '$2 ~ /[TDB]/ {print $3}' | sort)
-declared=$(grep -oE '\bridgeline_[a-z_]+\(' bindings/c/ridgeline_data.h | tr -d '(' | sort -u)
+# What it shows is what the header declares, nothing else (but for the linker's own marks).
+shown=$(nm -D --defined-only "$library" | awk '$2 ~ /[TDB]/ {print $3}' | grep -vxE '__bss_start|_edata|_end' | sort)
+declared=$(grep -oE '\bridgeline_[a-z_]+\(' bindings/c/$package.h | tr -d '(' | sort -u)
 [[ $shown == "$declared" ]] || { diff <(echo "$shown") <(echo "$declared") >&2 || true; die "symbols and header differ"; }
 
 libraries=$(dirname "$library")
 export PKG_CONFIG_PATH=$libraries/pkgconfig LD_LIBRARY_PATH=$libraries
-read -ra flags <<<"$(pkg-config --cflags --libs ridgeline_data)"
-step cc -std=c99 -pedantic-errors -Wall -Werror bindings/c/examples/batches.c -o "$work/by_pkg_config" "${flags[@]}"
+read -ra flags <<<"$(pkg-config --cflags --libs $package)"
+step cc -std=c99 -pedantic-errors -Wall -Werror bindings/c/examples/$example.c -o "$work/by_pkg_config" "${flags[@]}"
 
 mkdir -p "$work/user"
 cat >"$work/user/CMakeLists.txt" <<CMAKE
 cmake_minimum_required(VERSION 3.25)
 project(user VERSION 1 LANGUAGES C)
-find_package(ridgeline_data 0.1 REQUIRED)
-add_executable(by_cmake $PWD/bindings/c/examples/batches.c)
-target_link_libraries(by_cmake ridgeline::ridgeline_c)
+find_package($package 0.1 REQUIRED)
+add_executable(by_cmake $PWD/bindings/c/examples/$example.c)
+target_link_libraries(by_cmake ridgeline::$target)
 CMAKE
 step cmake -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$prefix"
 step cmake --build "$work/user/build"
 
-# Three rows of numbers, as a pipeline.
-printf 'image,label\n1.5,0\n2.5,1\n3.5,2\n' >"$work/rows.csv"
-cat >"$work/rows.json" <<JSON
+if [[ $package == ridgeline_data ]]; then
+  # Three rows of numbers, as a pipeline.
+  printf 'image,label\n1.5,0\n2.5,1\n3.5,2\n' >"$work/rows.csv"
+  cat >"$work/rows.json" <<JSON
 {"schema":"data-graph","version":1,"seed":0,"outputs":["batch"],"nodes":[
  {"id":"csv","name":"csv","op":"csv","inputs":[],"hints":{},
-  "args":{"file":"$PWD/$work/rows.csv","columns":["image:f32","label:i32"]}},
+  "args":{"file":"$work/rows.csv","columns":["image:f32","label:i32"]}},
  {"id":"batch","name":"batch","op":"batch","inputs":["csv"],"hints":{},"args":{"size":2}}]}
 JSON
+  arguments=("$work/rows.json")
+  expected="^epoch 1 batch 1: mean 3.500000, labels 2$"
+else
+  # A model that was trained for a step, and a picture; the program must say what `ridgeline predict` says.
+  [[ -x build/ridgeline ]] || die "no build/ridgeline, which makes the model for the trial"
+  rm -rf "$work/trial" && mkdir "$work/trial"
+  step build/ridgeline dataset make shapes --out="$work/trial/shapes" --train=64 --val=10
+  step build/ridgeline train --data_dir="$work/trial/shapes" --model=resnet20 --mode=train --batch_size=32 \
+    --max_train_steps=2 --log_dir="$work/trial/run"
+  step build/ridgeline export --checkpoint_dir="$work/trial/run" --out="$work/trial/model.rdgm"
+  picture=$(find "$work/trial/shapes/val" -name '*.jpg' | sort | head -n 1)
+  step build/ridgeline predict --format=csv --top=1 "$work/trial/model.rdgm" "$picture"
+  class=$(tail -n 1 "$log" | tr ',' '\n' | grep -xE '[a-z]+' | head -n 1)
+  [[ -n $class ]] || die "ridgeline predict names no class: $(cat "$log")"
+  arguments=("$work/trial/model.rdgm" "$picture")
+  expected="^$picture	[0-9]*	$class	[01]\.[0-9]*$"
+fi
 for program in "$work/by_pkg_config" "$work/user/build/by_cmake"; do
-  step "$program" "$work/rows.json"
-  grep -q "^epoch 1 batch 1: mean 3.500000, labels 2$" "$log" || die "$program printed something else: $(cat "$log")"
+  step "$program" "${arguments[@]}"
+  grep -q "$expected" "$log" || die "$program printed something else: $(cat "$log")"
 done
 say c "$library, $(($(stat -c %s "$library") / 1000)) kB, $(duration $((SECONDS - begin)))"
