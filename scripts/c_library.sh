@@ -34,7 +34,7 @@ if ((!installed)); then
   step cmake --build "$work" --target $target
   step cmake --install "$work" --component $component --strip
 fi
-library=$(find "$prefix" -name "lib$package.so.*.*.*" 2>/dev/null | head -n 1)
+library=$(find "$prefix" -name "lib$package.so.*.*.*" 2>/dev/null | head -n 1 || true)
 if [[ ! -f $library ]]; then
   ((!installed)) || { say c "no lib$package.so below $prefix: left out"; exit 77; }
   die "no lib$package.so below $prefix"

@@ -19,7 +19,7 @@ std::string benchmark_summary(const Recipe& recipe, const TrainingResult& result
   line("TrainingTime", result.mean_fps > 0 ? fmt::format("{:.2f}", 1000 * images / result.mean_fps) : "none");
   line("ActualLoss", fmt::format("{:.4f}", result.last.loss));
   line("TrainAccuracy", result.evaluation ? fmt::format("{:.3f}", 100 * result.evaluation->top_1) : "none");
-  line("E2ETrainingTime", fmt::format("{:.1f}", seconds));
+  line("E2ETrainingTime", fmt::format("{:.3f}", seconds));
   return text;
 }
 
