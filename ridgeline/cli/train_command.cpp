@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -36,12 +37,13 @@ bool has_validation(const std::string& data_dir) {
 // The command that this run makes possible.
 void print_next(const train::Recipe& recipe, const train::TrainingResult& result) {
   if (recipe.synthetic || result.interrupted || result.checkpoint_path.empty()) return;
+  const std::string program = quoted(::program_invocation_name);  // as it was called
   const std::string of_run = "--checkpoint_dir=" + quoted(recipe.log_dir);
   if (recipe.mode == train::Mode::train && (recipe.validation_split > 0 || has_validation(recipe.data_dir))) {
-    std::fprintf(stderr, "next     build/ridgeline evaluate --data_dir=%s %s\n", quoted(recipe.data_dir).c_str(),
+    std::fprintf(stderr, "next     %s evaluate --data_dir=%s %s\n", program.c_str(), quoted(recipe.data_dir).c_str(),
                  of_run.c_str());
   } else {
-    std::fprintf(stderr, "next     build/ridgeline predict %s PICTURE.jpg\n", of_run.c_str());
+    std::fprintf(stderr, "next     %s predict %s PICTURE.jpg\n", program.c_str(), of_run.c_str());
   }
 }
 

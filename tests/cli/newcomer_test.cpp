@@ -74,7 +74,7 @@ TEST(Newcomer, TestIsAPartLikeValAndIsSaid) {
 TEST(Newcomer, RecordsHaveAsManyClassesAsTheirLabelsAndTheirTextsAreShown) {
   expect(run(training(root() + "/records", "records")), 0,
          {"labels: stored from 1 on (--label_base=auto)", "classes: 10, as the labels of the records say",
-          "next     build/ridgeline predict --checkpoint_dir=" + root() + "/records"});
+          "next     " + testing::program() + " predict --checkpoint_dir=" + root() + "/records"});
   const std::string picture = fs::directory_iterator(root() + "/shapes/val/circle")->path();
   expect(run("predict --top=10 --checkpoint_dir=" + root() + "/records " + picture), 0, {" circle", " triangle"});
   // The same classes as folders are accepted, others are not.
@@ -184,9 +184,9 @@ TEST(Newcomer, AdviceFitsTheCommandAndTheRun) {
       "--data_dir=" +
       root() + "/shapes --log_dir=" + log;
   const Outcome outcome = run(words);
-  const std::string next = "build/ridgeline evaluate --data_dir=" + root() + "/shapes --checkpoint_dir=" + log;
+  const std::string next = testing::program() + " evaluate --data_dir=" + root() + "/shapes --checkpoint_dir=" + log;
   expect(outcome, 0, {"next     " + next});
-  expect(run(next.substr(std::string("build/ridgeline ").size())), 0, {"Finished evaluation"});
+  expect(run(next.substr(testing::program().size() + 1)), 0, {"Finished evaluation"});
   expect_not(run("evaluate --checkpoint_dir=" + log + " --model=resnet20"), "--synthetic");
 }
 
@@ -195,7 +195,7 @@ TEST(Newcomer, AFolderWithoutValidationCanBeTrainedAndPacked) {
   fs::remove_all(data + "/val");
   expect(run(training(data, "alone")), 1,
          {"has no part 'val'", "(--validation_split=0.1 holds back a tenth", "--mode=train trains without one)"});
-  expect(run(training(data, "alone", "--mode=train")), 0, {"next     build/ridgeline predict"});
+  expect(run(training(data, "alone", "--mode=train")), 0, {"next     " + testing::program() + " predict"});
   expect(run("dataset make tfrecord --from=" + data + " --out=" + root() + "/alone_records"), 0,
          {"40 training and 0 validation records"});
   expect(run(training(root() + "/alone_records", "alone_records_log", "--mode=train")), 0, {"classes: 10"});

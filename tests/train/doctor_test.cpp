@@ -5,6 +5,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/make/make_shapes.h"
+#include "ridgeline/format/tensor/safetensors.h"
 #include "ridgeline/train/doctor/checks.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
@@ -47,6 +48,25 @@ TEST(Doctor, NamesLabelsThatAreShiftedByOne) {
   Subject subject = picture_subject({.shifted_labels = true});
   subject.reference = reference();
   expect_named(subject, "labels", "the labels are shifted by one");
+}
+
+// As after a few steps: nothing that such weights say is about the labels.
+TEST(Doctor, WeightsThatSeeOneClassEverywhereExplainNoLabels) {
+  const SafetensorsFile file(reference());
+  std::vector<NamedTensor> tensors = file.tensors();
+  for (NamedTensor& t : tensors) {
+    if (t.tensor.shape() == Shape{kPictureClasses}) {
+      for (std::int64_t i = 0; i < kPictureClasses; ++i) t.tensor.set(i, i == 1 ? 9 : 0);
+    } else if (t.tensor.shape().rank() == 2) {
+      for (std::int64_t i = 0; i < t.tensor.elements(); ++i) t.tensor.set(i, 0);
+    }
+  }
+  Subject subject = picture_subject();
+  subject.reference = testing::temporary_directory() + "/one_class.safetensors";
+  write_safetensors(subject.reference, tensors);
+  const Diagnosis diagnosis = examine(subject, {.only = {"labels"}});
+  EXPECT_TRUE(diagnosis.sound()) << diagnosis.to_text();
+  EXPECT_NE(diagnosis.to_text().find("one_class.safetensors recognises 2"), std::string::npos) << diagnosis.to_text();
 }
 
 TEST(Doctor, NamesRedAndBlueThatAreExchanged) {

@@ -42,8 +42,8 @@ std::string missing_classes(const std::vector<std::string>& classes, const std::
         fmt::format("{}'{}' ({} image{})", named.empty() ? "" : ", ", classes[i], images[i], images[i] == 1 ? "" : "s");
   }
   if (count == 0) return "";
-  return fmt::format("warning: {} of {} classes have no image in the {} part: {}{}", count, classes.size(), part, named,
-                     count > kMostNamed ? ", ..." : "");
+  return fmt::format("warning: {} of {} classes {} no image in the {} part: {}{}", count, classes.size(),
+                     count == 1 ? "has" : "have", part, named, count > kMostNamed ? ", ..." : "");
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "ridgeline/train/doctor/checks.h"
 
@@ -33,17 +36,25 @@ Explanations explain(const Recognition& seen) {
           share_of_hits(seen.predicted_swapped, seen.labels, 0, seen.classes)};
 }
 
-// The same when each label stands for what is most often seen in its images. With fewer than five images a label any
-// prediction is the most frequent: 0.
+// The same when each label stands for a class of its own, the most frequent pairs first: weights that see one class
+// everywhere explain one label. With fewer than five images a label any prediction is the most frequent: 0.
 double share_renamed(const Recognition& seen) {
-  std::map<std::int64_t, std::map<std::int64_t, std::int64_t>> counts;
-  for (std::size_t i = 0; i < seen.labels.size(); ++i) ++counts[seen.labels[i]][seen.predicted[i]];
-  if (counts.size() * 5 > seen.labels.size()) return 0;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> counts;
+  for (std::size_t i = 0; i < seen.labels.size(); ++i) ++counts[{seen.labels[i], seen.predicted[i]}];
+  std::vector<std::pair<std::int64_t, std::pair<std::int64_t, std::int64_t>>> pairs;
+  std::set<std::int64_t> labels, named, taken;
+  for (const auto& [pair, count] : counts) {
+    labels.insert(pair.first);
+    pairs.emplace_back(-count, pair);
+  }
+  if (labels.size() * 5 > seen.labels.size()) return 0;
+  std::sort(pairs.begin(), pairs.end());
   std::int64_t hits = 0;
-  for (const auto& [label, of_label] : counts) {
-    hits += std::max_element(of_label.begin(), of_label.end(), [](const auto& a, const auto& b) {
-              return a.second < b.second;
-            })->second;
+  for (const auto& [negated, pair] : pairs) {
+    if (named.contains(pair.first) || taken.contains(pair.second)) continue;
+    named.insert(pair.first);
+    taken.insert(pair.second);
+    hits -= negated;
   }
   return static_cast<double>(hits) / static_cast<double>(seen.labels.size());
 }
@@ -75,11 +86,10 @@ void check_labels(Examination& examination, Findings& findings) {
                    "--label_base=0 or 1 for records; for folders the order of the class names, which one more or one "
                    "less folder shifts");
   } else if (renamed >= std::max(share.as_is, share.swapped) + 2 * kMuchBetter) {
-    findings.wrong(
-        fmt::format("the labels are those of other classes: {}, and {:.0f} % when each label stands for what "
-                    "is seen most often in its images",
-                    known, 100 * renamed),
-        "the classes in the order that the weights were trained with");
+    findings.wrong(fmt::format("the labels are those of other classes: {}, and {:.0f} % when each label stands for "
+                               "another class",
+                               known, 100 * renamed),
+                   "the classes in the order that the weights were trained with");
   } else {
     findings.note(known);
   }
