@@ -51,6 +51,13 @@ TEST(DoctorCommand, DumpsAndCompares) {
   expect(doctor("compare a.safetensors b.safetensors --tolerance=1e-6 --json"), 1, {"{\"equal\":false"});
 }
 
+TEST(DoctorCommand, LooksAtPartsThatAreSplitOffOneFolder) {
+  expect(doctor("check --data_dir=" + shapes() +
+                "/train --batch_size=8 --min_area=0.5 --validation_split=0.25 --model=resnet20 --only=duplicates "
+                "--only=geometry"),
+         0, {"duplicates  not looked at: --validation_split divides by content: equal images lie in one part"});
+}
+
 TEST(DoctorCommand, RefusesWrongCalls) {
   expect(doctor("check --only=sight" + setup()), 2, {"[doctor] there is no check 'sight'"});
   expect(doctor("check --rows=0" + setup()), 2, {"--rows must be 1 or more"});

@@ -74,6 +74,8 @@ void check_files(Examination& examination, Findings& findings) {
 void check_duplicates(Examination& examination, Findings& findings) {
   const data::InspectReport* report = examination.files();
   if (report == nullptr) return findings.leave_out("no data directory");
+  if (examination.subject().split_by_content)
+    return findings.leave_out("--validation_split divides by content: equal images lie in one part");
   if (report->parts.size() < 2) return findings.leave_out("there is no validation part");
   const std::int64_t shared = report->duplicates_across_parts;
   if (shared > 0) {

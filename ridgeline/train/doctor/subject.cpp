@@ -24,8 +24,9 @@ Subject subject_of(const Recipe& given, std::int64_t rows) {
   std::int64_t classes = recipe.num_classes == 0 ? 1000 : recipe.num_classes;
   RunData data;
   if (!recipe.synthetic) {
-    data = open_data(recipe,
-                     {.training = true, .validation = !recipe.data_dir.empty() && has_validation(recipe.data_dir)});
+    const bool validation =
+        !recipe.data_dir.empty() && (recipe.validation_split > 0 || has_validation(recipe.data_dir));
+    data = open_data(recipe, {.training = true, .validation = validation});
     classes = data.num_classes;
   }
   const std::int64_t steps = std::max<std::int64_t>(1, data.training_records / recipe.batch_size);
@@ -39,6 +40,7 @@ Subject subject_of(const Recipe& given, std::int64_t rows) {
                   .validation_data = std::move(data.validation),
                   .raw_images = recipe.enable_data_pre_proc,
                   .data_dir = recipe.synthetic ? "" : recipe.data_dir,
+                  .split_by_content = recipe.validation_split > 0,
                   .restore_path = recipe.restore_path,
                   .restore_exclude = recipe.restore_exclude,
                   .reference = recipe.restore_path};
