@@ -186,7 +186,7 @@ class SharedCommunicator final : public Communicator {
       const std::int64_t size_here = std::min(bytes - at, box_content(size()));
       wait(box.emptied, sent, to);
       box.size = bytes;
-      std::memcpy(content(box), mine + at, static_cast<std::size_t>(size_here));
+      if (size_here > 0) std::memcpy(content(box), mine + at, static_cast<std::size_t>(size_here));
       ++sent;
       advance(box.filled);
       at += size_here;
@@ -207,7 +207,7 @@ class SharedCommunicator final : public Communicator {
         throw Error("[ranks] " + why);
       }
       const std::int64_t size_here = std::min(bytes - at, box_content(size()));
-      std::memcpy(out + at, content(box), static_cast<std::size_t>(size_here));
+      if (size_here > 0) std::memcpy(out + at, content(box), static_cast<std::size_t>(size_here));
       ++taken;
       advance(box.emptied);
       at += size_here;
