@@ -11,6 +11,7 @@ if [[ -n ${RIDGELINE_TEST_DATA:-} ]]; then
   [[ -d $RIDGELINE_TEST_DATA/packA ]] || die "RIDGELINE_TEST_DATA=$RIDGELINE_TEST_DATA holds no packA/"
   say tests "preset $preset, real records from $RIDGELINE_TEST_DATA/packA"
 else
+  unset RIDGELINE_TEST_DATA  # set to nothing is not set, for every test
   say tests "preset $preset; RIDGELINE_TEST_DATA is not set: tests on real records skip"
 fi
 if [[ -x .venv/bin/python ]]; then export RIDGELINE_PYTHON=$PWD/.venv/bin/python; fi
