@@ -4,7 +4,9 @@
 // which main() prints as one line.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ridgeline::cli {
@@ -23,5 +25,13 @@ int bench_command(const Words& words);
 int experiment_command(const Words& words);
 int report_command(const Words& words);
 int launch_command(const Words& words);
+
+struct CommandEntry {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(const Words&);
+};
+// All of them, in the order in which --help lists them.
+std::span<const CommandEntry> command_table();
 
 }  // namespace ridgeline::cli

@@ -2,7 +2,6 @@
 // 2 for a wrong call, 1 for a failure, 130 when interrupted.
 #include <sys/resource.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -22,35 +21,13 @@ namespace {
 using ridgeline::Error;
 using ridgeline::ErrorKind;
 
-struct Command {
-  std::string_view name;
-  std::string_view summary;
-  int (*run)(const ridgeline::cli::Words&);
-};
-
-constexpr std::array<Command, 12> kCommands{{
-    {"train", "train a model, and continue where an earlier run of the same --log_dir stopped",
-     ridgeline::cli::train_command},
-    {"evaluate", "accuracy and loss of checkpoints on the validation part", ridgeline::cli::evaluate_command},
-    {"predict", "the most probable classes of image files", ridgeline::cli::predict_command},
-    {"export", "a trained model as one file that needs nothing else", ridgeline::cli::export_command},
-    {"dataset", "make, inspect, preview, pack data sets; show and time pipelines", ridgeline::cli::dataset_command},
-    {"graph", "show, check, run and time a step graph from a file", ridgeline::cli::graph_command},
-    {"info", "models, machine, checkpoints", ridgeline::cli::info_command},
-    {"experiment", "vary one thing between trainings and compare them in a report", ridgeline::cli::experiment_command},
-    {"report", "runs side by side: one page with tables and curves", ridgeline::cli::report_command},
-    {"launch", "start a process for each device, with ranks, cores and folders", ridgeline::cli::launch_command},
-    {"doctor", "what costs accuracy: checks of a set-up, two computations of a step side by side",
-     ridgeline::cli::doctor_command},
-    {"bench", "time the compiled step against the machine's limit", ridgeline::cli::bench_command},
-}};
-
 void print_help(std::FILE* out) {
   std::fprintf(out,
                "ridgeline %s: trains image models\n\nusage: ridgeline COMMAND [FLAGS]   (ridgeline COMMAND --help "
                "lists the flags)\n\n",
                ridgeline::kVersion);
-  for (const Command& c : kCommands) std::fprintf(out, "  %-10s %s\n", c.name.data(), c.summary.data());
+  for (const ridgeline::cli::CommandEntry& c : ridgeline::cli::command_table())
+    std::fprintf(out, "  %-10s %s\n", c.name.data(), c.summary.data());
 }
 
 // What was printed may lie in a buffer still, and the disk or pipe behind it may take no more.
@@ -81,7 +58,7 @@ int run(int argc, char** argv) {
     return 0;
   }
   std::vector<std::string> names;
-  for (const Command& c : kCommands) {
+  for (const ridgeline::cli::CommandEntry& c : ridgeline::cli::command_table()) {
     if (c.name == words[0]) return c.run({words.begin() + 1, words.end()});
     names.emplace_back(c.name);
   }

@@ -27,19 +27,13 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-bool has_validation(const std::string& data_dir) {
-  for (const data::DataPart& part : data::find_parts(data_dir)) {
-    if (part.name == "val") return true;
-  }
-  return false;
-}
-
 // The command that this run makes possible.
 void print_next(const train::Recipe& recipe, const train::TrainingResult& result) {
   if (recipe.synthetic || result.interrupted || result.checkpoint_path.empty()) return;
   const std::string program = quoted(::program_invocation_name);  // as it was called
   const std::string of_run = "--checkpoint_dir=" + quoted(recipe.log_dir);
-  if (recipe.mode == train::Mode::train && (recipe.validation_split > 0 || has_validation(recipe.data_dir))) {
+  if (recipe.mode == train::Mode::train &&
+      (recipe.validation_split > 0 || data::has_validation(data::find_parts(recipe.data_dir)))) {
     std::fprintf(stderr, "next     %s evaluate --data_dir=%s %s\n", program.c_str(), quoted(recipe.data_dir).c_str(),
                  of_run.c_str());
   } else {

@@ -44,7 +44,7 @@ struct Part {
 std::optional<data::ValidationSplit> split_of(const Recipe& recipe, const DataNeeds& needs) {
   if (recipe.validation_split == 0 && needs.validation_split == 0) return std::nullopt;
   const std::vector<data::DataPart> parts = data::find_parts(recipe.data_dir);
-  const bool has_validation = std::any_of(parts.begin(), parts.end(), [](const auto& p) { return p.name == "val"; });
+  const bool has_validation = data::has_validation(parts);
   if (recipe.validation_split == 0 && has_validation) return std::nullopt;
   const auto refuse = [&](const std::string& why) {
     throw Error(fmt::format("--validation_split={}: {}", recipe.validation_split, why), ErrorKind::usage);

@@ -146,21 +146,6 @@ int fuzz_count(int otherwise) {
 }
 
 int run_command(const std::vector<std::string>& words) {
-  struct Command {
-    const char* name;
-    int (*run)(const cli::Words&);
-  };
-  constexpr std::array<Command, 11> kCommands{{{"train", cli::train_command},
-                                               {"evaluate", cli::evaluate_command},
-                                               {"predict", cli::predict_command},
-                                               {"export", cli::export_command},
-                                               {"dataset", cli::dataset_command},
-                                               {"graph", cli::graph_command},
-                                               {"info", cli::info_command},
-                                               {"bench", cli::bench_command},
-                                               {"doctor", cli::doctor_command},
-                                               {"experiment", cli::experiment_command},
-                                               {"report", cli::report_command}}};
   std::vector<std::string> all{"ridgeline"};
   all.insert(all.end(), words.begin(), words.end());
   std::vector<char*> pointers;
@@ -168,7 +153,7 @@ int run_command(const std::vector<std::string>& words) {
   const cli::Words normal = cli::normalize(static_cast<int>(pointers.size()), pointers.data());
   int code = 2;
   try {
-    for (const Command& command : kCommands) {
+    for (const cli::CommandEntry& command : cli::command_table()) {
       if (!normal.empty() && normal[0] == command.name) code = command.run({normal.begin() + 1, normal.end()});
     }
   } catch (const Error& e) {

@@ -103,6 +103,10 @@ std::vector<DataPart> find_parts(const std::string& dir) {
       dir, dir));
 }
 
+bool has_validation(std::span<const DataPart> parts) {
+  return std::any_of(parts.begin(), parts.end(), [](const DataPart& part) { return part.name == "val"; });
+}
+
 DataPart find_part(const std::string& dir, const std::string& split) {
   if (!split.empty() && split != "train" && split != "val") {
     throw Error("unknown split '" + split + "' (--split; allowed: train, val)", ErrorKind::usage);

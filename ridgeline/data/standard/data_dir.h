@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ struct DataPart {
 // All parts, training first. A directory that is missing or holds nothing of the above is an Error that says what was
 // looked for; so is an empty folder train or val.
 std::vector<DataPart> find_parts(const std::string& dir);
+// Whether there is a part "val".
+bool has_validation(std::span<const DataPart> parts);
 // The part of that name: "train", "val", or "" for the training part. A directory that does not tell parts apart is all
 // training; one with validation alone has none. Any other name is a usage Error, a part that is not there an Error that
 // lists those that are.

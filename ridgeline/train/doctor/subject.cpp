@@ -9,23 +9,14 @@
 #include "ridgeline/train/session_options.h"
 
 namespace ridgeline::train {
-namespace {
-
-bool has_validation(const std::string& data_dir) {
-  const std::vector<data::DataPart> parts = data::find_parts(data_dir);
-  return std::any_of(parts.begin(), parts.end(), [](const data::DataPart& part) { return part.name == "val"; });
-}
-
-}  // namespace
-
 Subject subject_of(const Recipe& given, std::int64_t rows) {
   Recipe recipe = given;
   recipe.batch_size = std::min(recipe.batch_size, rows);
   std::int64_t classes = recipe.num_classes == 0 ? 1000 : recipe.num_classes;
   RunData data;
   if (!recipe.synthetic) {
-    const bool validation =
-        !recipe.data_dir.empty() && (recipe.validation_split > 0 || has_validation(recipe.data_dir));
+    const bool validation = !recipe.data_dir.empty() &&
+                            (recipe.validation_split > 0 || data::has_validation(data::find_parts(recipe.data_dir)));
     data = open_data(recipe, {.training = true, .validation = validation});
     classes = data.num_classes;
   }
