@@ -25,6 +25,12 @@ WeightMatch load_weights(Model& model, const std::string& path, std::span<const 
   return model.load_weights(weights.tensors, "[weights] " + weights.path, exclude, advice);
 }
 
+std::vector<std::string> layers_drawn_anew(const Recipe& recipe) {
+  std::vector<std::string> layers = recipe.restore_exclude;
+  if (recipe.reset_head) layers.push_back(nn::head_of(nn::model_named(recipe.model)));
+  return layers;
+}
+
 void restore_weights(Model& model, const Recipe& recipe, const std::function<void(const std::string&)>& log) {
   const StoredWeights weights =
       read_weights(recipe.restore_path, [&](const std::string& text) { log("warning: " + text); });
@@ -33,13 +39,12 @@ void restore_weights(Model& model, const Recipe& recipe, const std::function<voi
                             recipe.model, weights.model));
   }
   const std::string head = nn::head_of(nn::model_named(recipe.model));
-  std::vector<std::string> exclude = recipe.restore_exclude;
-  if (recipe.reset_head) exclude.push_back(head);
   const std::string advice = fmt::format(
       "--reset_head draws the last layer, {}, anew for other classes; "
       "--restore_exclude leaves out other layers{}",
       head, other_run(weights, recipe));
-  const WeightMatch match = model.load_weights(weights.tensors, "[weights] " + weights.path, exclude, advice);
+  const WeightMatch match =
+      model.load_weights(weights.tensors, "[weights] " + weights.path, layers_drawn_anew(recipe), advice);
   log(fmt::format("restored {} of {} tensors from {} ({})", match.loaded.size(),
                   match.loaded.size() + match.missing.size() + match.excluded.size(), weights.path,
                   weights.description()));

@@ -19,7 +19,7 @@ DumpPart dump_part_named(const std::string& name);
 
 struct DumpOptions {
   DumpPart part = DumpPart::training;
-  // Of training: the last one is written, or the first whose loss is not finite.
+  // Of training, each of one batch: the last one is written, or the first whose loss is not finite.
   std::int64_t steps = 1;
   std::string inputs;  // safetensors file with inputs by name, for all steps; empty: the data
 };
