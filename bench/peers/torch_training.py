@@ -1,6 +1,7 @@
 """Training in PyTorch with either data loader, side by side: images a second, and the loss of every step.
 
     PYTHON bench/peers/torch_training.py DIR [--models alexnet resnet18] [--batch_size 32] [--steps 12] [--workers 0 1 2]
+        [--precision f32|bf16] [--speed_only]
 
 DIR holds class folders of JPEGs. PYTHON has torch, torchvision and this package (scripts/wheel.sh). For each model:
 
@@ -68,7 +69,9 @@ def run(given):
     for images, labels in batches():
         if given.curve:
             images = torchvision.transforms.functional.normalize(images.float() / 255, MEAN, STD)
-        loss = torch.nn.functional.cross_entropy(model(images.contiguous(memory_format=torch.channels_last)), labels)
+        with torch.autocast("cpu", torch.bfloat16, enabled=given.precision == "bf16"):
+            logits = model(images.contiguous(memory_format=torch.channels_last))
+        loss = torch.nn.functional.cross_entropy(logits.float(), labels)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
@@ -102,6 +105,8 @@ def main():
     parser.add_argument("--batch_size", type=int, default=32)
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--workers", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--precision", choices=["f32", "bf16"], default="f32")
+    parser.add_argument("--speed_only", action="store_true", help="no curves")
     parser.add_argument("--run", help="one run, of this program's own making")
     given = parser.parse_args()
     if given.run:
@@ -113,6 +118,9 @@ def main():
         ours = child(given, model=model, loader="ridgeline", workers=1, curve=False)["images_per_second"]
         theirs = max(child(given, model=model, loader="torch", workers=n, curve=False)["images_per_second"]
                      for n in given.workers)
+        if given.speed_only:
+            table.append(f"{model:<10}{ours:>12.1f}{theirs:>12.1f}{ours / theirs:>8.2f}x")
+            continue
         curves = [child(given, model=model, loader=loader, workers=1, curve=True)["losses"]
                   for loader in ("ridgeline", "torch")]
         apart = max(abs(a - b) for a, b in zip(*curves))
