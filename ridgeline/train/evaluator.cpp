@@ -13,6 +13,7 @@
 #include "ridgeline/train/bind_batch.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/metric/table.h"
 #include "ridgeline/train/recipe_model.h"
 #include "ridgeline/train/session_options.h"
 
@@ -27,6 +28,11 @@ Tensor mask_of(const data::Batch& batch) {
   const auto* real = batch.mask().data<std::uint8_t>();
   for (std::int64_t i = 0; i < batch.rows(); ++i) mask.data<float>()[i] = real[i] != 0 ? 1.0f : 0.0f;
   return mask;
+}
+
+std::int64_t model_classes(const Program& program) {
+  const Graph& graph = program.graph();
+  return graph.value(graph.find_return(infer::kLogits)).type.shape[1];
 }
 
 // See Recipe::bad_samples.
@@ -85,6 +91,7 @@ std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& va
   double top_1 = 0;
   double top_5 = 0;
   double rows = 0;
+  const std::vector<NamedMetric> metrics = metrics_named(recipe.metrics, model_classes(program));
   const auto begin = Clock::now();
   const std::int64_t total = validation.num_samples();
   while (auto batch = next_batch(iterator, recipe)) {
@@ -97,6 +104,10 @@ std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& va
     top_1 += program.output("top_1").at(0);
     top_5 += program.output("top_5").at(0);
     rows += program.output("rows").at(0);
+    if (!metrics.empty()) {
+      const MetricBatch values = metric_batch(program, *batch, model.network().columns);
+      for (const NamedMetric& m : metrics) m.metric->update(values);
+    }
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     log.progress("evaluating", static_cast<std::int64_t>(rows), total, rows / seconds);
   }
@@ -113,6 +124,10 @@ std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& va
   row.loss = loss / rows;
   row.rows = static_cast<std::int64_t>(rows);
   row.bad_samples = iterator.bad_samples();
+  for (const NamedMetric& m : metrics) {
+    for (std::string& line : metric_lines(m.name, m.metric->value(), validation.class_names()))
+      row.metrics.push_back(std::move(line));
+  }
   if (row.bad_samples > 0) {
     log.line(fmt::format("bad samples: {} of {} validation images left out", row.bad_samples, total));
   }
@@ -158,6 +173,7 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
     row->epoch = epoch;
     row->checkpoint_time = time;
     log.line(to_text(*row));
+    for (const std::string& line : row->metrics) log.line(line);
     rows.push_back(*row);
   };
   if (plain) {

@@ -6,6 +6,8 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/device/devices.h"
+#include "ridgeline/train/callback/step_dump.h"
+#include "ridgeline/train/metric/table.h"
 #include "ridgeline/train/session_options.h"
 
 namespace ridgeline::train {
@@ -72,6 +74,9 @@ void check(const Recipe& r) {
         "training: raise, replace)",
         ErrorKind::usage);
   }
+  check_metric_names(r.metrics);
+  if (!r.metrics.empty() && r.mode == Mode::train)
+    throw Error("--metrics needs evaluations: use --mode=train_and_evaluate", ErrorKind::usage);
   require(r.early_stopping >= 0, "early_stopping", r.early_stopping, "0 (never) or more");
   if (r.early_stopping > 0 && r.mode == Mode::train) {
     throw Error("--early_stopping needs evaluations: use --mode=train_and_evaluate", ErrorKind::usage);
@@ -96,6 +101,9 @@ void check(const Recipe& r) {
   if (r.final_loss && !(by_loss && *r.final_loss > 0)) {
     throw Error("--final_loss needs --accelerate_train_mode by loss, and is above 0", ErrorKind::usage);
   }
+  step_dump_options(r.dump);
+  if (!r.dump.path.empty() && r.mode == Mode::evaluate)
+    throw Error("--dump_path writes values of training steps: it needs a mode that trains", ErrorKind::usage);
   device_named(r.device);
   policy_of(r.precision);
   promise_of(r);

@@ -12,6 +12,7 @@
 #include "ridgeline/data/source/sources.h"
 #include "ridgeline/nn/models.h"
 #include "ridgeline/train/accelerate.h"
+#include "ridgeline/train/dump_settings.h"
 #include "ridgeline/train/optimization.h"
 #include "ridgeline/train/precision_options.h"
 
@@ -57,6 +58,7 @@ struct Recipe {
   Optimization optimization;
   double label_smoothing = 0.1;
   std::uint64_t seed = 1;
+  std::vector<std::string> metrics;  // of evaluations, beside top-1, top-5 and loss: names of metric/table.h
   // Of the best evaluation: the run ends when so many after it were not better; 0: never.
   std::int64_t early_stopping = 0;
 
@@ -93,6 +95,7 @@ struct Recipe {
   std::string dump_ir;                       // directory, one text file per compiler pass
   std::string log;                           // diagnostic components
   std::string trace;                         // file for a Chrome trace
+  DumpSettings dump;                         // values of steps, while the run goes on
 
   // What else the event file gets, by steps between two of them; 0: none.
   std::int64_t histogram_steps = 0;  // weights and gradients: a step more each time, and the memory of one

@@ -61,7 +61,10 @@ constexpr RunOption kOptions[] = {
     {"op_execute_timeout", kWarn, "", "a step cannot hang on the device"},
     {"stream_sync_timeout", kWarn, "", "a step cannot hang on the device"},
     {"event_sync_timeout", kWarn, "", "a step cannot hang on the device"},
-    {"dump_config", kRefuse, "", "use `ridgeline graph run --save` on a dumped step (dump_ir)"},
+    {"dump_config", kAccept, "dump_path",
+     "and `--dump_step`, `--dump_mode`, `--dump_debug_mode`, `--dump_data`, `--dump_layer`; one safetensors file a "
+     "step",
+     "", read_dump},
     {"profiling_config", kAccept, "trace", "a Chrome trace, `trace.json` in the folder `output` of its options", "",
      read_profiling},
     {"fusion_switch_file", kAccept, "disable_pass", "passes by the names they have here; `ALL`: those that merge ops",

@@ -32,6 +32,16 @@ constexpr ProfilingKey kProfilingKeys[] = {
     {"runtime_api", "all launches are in the trace"},
 };
 
+// Of dump_config.
+struct DumpKey {
+  std::string_view name;
+  bool values, overflows;  // whether it is a setting with enable_dump, with enable_dump_debug
+};
+constexpr DumpKey kDumpKeys[] = {{"enable_dump", false, false}, {"enable_dump_debug", false, false},
+                                 {"dump_path", true, true},     {"dump_step", true, true},
+                                 {"dump_mode", true, false},    {"dump_debug_mode", false, true},
+                                 {"dump_data", true, true},     {"dump_layer", true, false}};
+
 [[noreturn]] void refuse(const std::string& what) { throw Error(what, ErrorKind::usage); }
 
 const JsonValue::Object& object_of(const JsonValue& value, const std::string& at) {
@@ -90,6 +100,40 @@ void read_profiling(const JsonValue& value, const std::string& at, RunConfig& co
   }
   if (output.empty()) refuse(at + ": options: output is needed, the folder that gets trace.json");
   config.settings.emplace_back("trace", output + "/trace.json");
+}
+
+void read_dump(const JsonValue& value, const std::string& at, RunConfig& config) {
+  bool values = false, overflows = false;
+  std::map<std::string, std::string> said;
+  std::vector<std::string> names;
+  for (const DumpKey& key : kDumpKeys) names.emplace_back(key.name);
+  for (const JsonMember& member : object_of(value, at)) {
+    if (std::find(names.begin(), names.end(), member.key) == names.end())
+      refuse(fmt::format("{}: unknown key '{}'{}", at, member.key, did_you_mean(member.key, names)));
+    if (member.value.is_null()) continue;
+    const std::string inside = at + ": " + member.key;
+    if (member.key == "enable_dump") {
+      values = switched_on(member.value, inside);
+    } else if (member.key == "enable_dump_debug") {
+      overflows = switched_on(member.value, inside);
+    } else {
+      said[member.key] = scalar_text(member.value, inside);
+    }
+  }
+  if (values && overflows) refuse(at + ": enable_dump and enable_dump_debug cannot both be on");
+  if (!values && !overflows) return;
+  if (said["dump_path"].empty()) refuse(at + ": if use dump function, dump_path must be set.");
+  if (overflows && said["dump_debug_mode"].empty()) said["dump_debug_mode"] = "all";
+  for (const DumpKey& key : kDumpKeys) {
+    const std::string& text = said[std::string(key.name)];
+    if (text.empty()) continue;
+    if (values ? key.values : key.overflows) {
+      config.settings.emplace_back(key.name, text);
+    } else {
+      config.warnings.push_back(
+          fmt::format("dump_config: {} has no effect with {}", key.name, values ? "enable_dump" : "enable_dump_debug"));
+    }
+  }
 }
 
 void read_fusion_switch(const JsonValue& value, const std::string& at, RunConfig& config) {

@@ -18,6 +18,9 @@ std::string scalar_text(const JsonValue& value, const std::string& at);
 void read_deterministic(const JsonValue& value, const std::string& at, RunConfig& config);
 // {"enable": true, "options": {"output": DIR, ...}}, options also as the text of such an object: trace.
 void read_profiling(const JsonValue& value, const std::string& at, RunConfig& config);
+// {"enable_dump": true, "dump_path": DIR, "dump_step": "0|3-5", ...} or, in its place, "enable_dump_debug": dump_path
+// and the settings of the same names.
+void read_dump(const JsonValue& value, const std::string& at, RunConfig& config);
 // A path to {"Switch": {"GraphFusion": {"ALL": "off", "PASS": "on"}, "UBFusion": {...}}}: disable_pass. A name beats
 // ALL, which stands for all passes that merge ops.
 void read_fusion_switch(const JsonValue& value, const std::string& at, RunConfig& config);

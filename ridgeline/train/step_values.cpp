@@ -1,4 +1,4 @@
-#include "ridgeline/train/doctor/step_values.h"
+#include "ridgeline/train/step_values.h"
 
 #include <algorithm>
 #include <cmath>
@@ -66,16 +66,22 @@ ValueNumbers numbers_of(const Tensor& tensor) {
   return numbers;
 }
 
-std::size_t first_not_finite(StepValues& step) {
+std::vector<std::size_t> origins_of_overflow(StepValues& step, std::size_t most) {
   std::map<std::string, bool> finite;
-  for (std::size_t i = 0; i < step.values().size(); ++i) {
+  std::vector<std::size_t> origins;
+  for (std::size_t i = 0; i < step.values().size() && origins.size() < most; ++i) {
     const StepValue& value = step.values()[i];
     const bool here = numbers_of(step.tensor(i)).not_finite == 0;
     finite[value.name] = here;
     if (!here && std::all_of(value.inputs.begin(), value.inputs.end(), [&](const auto& n) { return finite.at(n); }))
-      return i;
+      origins.push_back(i);
   }
-  return step.values().size();
+  return origins;
+}
+
+std::size_t first_not_finite(StepValues& step) {
+  const std::vector<std::size_t> first = origins_of_overflow(step, 1);
+  return first.empty() ? step.values().size() : first[0];
 }
 
 }  // namespace ridgeline::train

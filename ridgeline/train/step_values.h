@@ -1,9 +1,10 @@
-// ridgeline/train/doctor/step_values.h
+// ridgeline/train/step_values.h
 //
 // A step of which every value can be looked at: compiled without fusion, all that its ops make is returned. Takes the
 // memory of all values at once. Borrows the session; one thread.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,7 +53,10 @@ struct ValueNumbers {
 };
 ValueNumbers numbers_of(const Tensor& tensor);
 
-// The first value that is not finite although everything that its op reads is; values().size(): there is none.
+// The values of the last run that are not finite although everything that their op reads is, at most so many.
+std::vector<std::size_t> origins_of_overflow(StepValues& step,
+                                             std::size_t most = std::numeric_limits<std::size_t>::max());
+// The first of them; values().size(): there is none.
 std::size_t first_not_finite(StepValues& step);
 
 }  // namespace ridgeline::train

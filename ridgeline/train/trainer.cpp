@@ -20,6 +20,7 @@
 #include "ridgeline/train/callback/early_stopping.h"
 #include "ridgeline/train/callback/epoch_log.h"
 #include "ridgeline/train/callback/periodic_evaluation.h"
+#include "ridgeline/train/callback/step_dump.h"
 #include "ridgeline/train/callback/step_log.h"
 #include "ridgeline/train/callback/summaries.h"
 #include "ridgeline/train/datasets.h"
@@ -87,7 +88,14 @@ class Trainer {
                      .warmup_steps = recipe_.warmup_epochs * steps_per_epoch_,
                      .final_relu = info().final_relu},
                     log_);
-    callbacks = {&lines, &numbers, &finite, &epochs, &advisor};
+    callbacks = {&lines, &numbers};
+    std::optional<StepDump> dump;  // before the run ends by a loss that is not finite
+    if (!recipe_.dump.path.empty()) {
+      StepDumpOptions options = step_dump_options(recipe_.dump);
+      options.log = [this](const std::string& line) { log_.line(line); };
+      callbacks.push_back(&dump.emplace(std::move(options)));
+    }
+    callbacks.insert(callbacks.end(), {&finite, &epochs, &advisor});
     Summaries summaries({.histogram_steps = recipe_.histogram_steps,
                          .picture_steps = recipe_.picture_steps,
                          .graph = recipe_.save_graph,
@@ -266,11 +274,6 @@ class Trainer {
       for (const std::string& difference : changed) log_.line("warning: " + difference);
       if (!recipe_.restore_path.empty())
         log_.line("warning: --weights has no effect: the run goes on with the weights of its checkpoint");
-      if (saved.precision_phase == kReducedPhase && !accelerate()) {
-        log_.line(
-            "warning: up to here the run was in the reduced precision of --accelerate_train_mode, which is not given "
-            "now");
-      }
       continued_from_ = newest->file.path;
       if (saved.data_state.empty()) return std::nullopt;
       return data::IteratorState::from_json(saved.data_state);
@@ -333,6 +336,7 @@ class Trainer {
                                 .loss_scale = recipe_.optimization.loss_scale,
                                 .ema = recipe_.optimization.ema,
                                 .precision_mode = name_of(mode_of(recipe_.precision)),
+                                .accelerate_train_mode = accelerate() ? text_of(*accelerate()) : "",
                                 .reproducibility = recipe_.reproducibility};
     return info;
   }
