@@ -26,4 +26,4 @@
 #include "ridgeline/train/metric/accuracy.h"
 #include "ridgeline/train/metric/confusion_matrix.h"
 #include "ridgeline/train/metric/loss.h"
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/recipe/trainer.h"

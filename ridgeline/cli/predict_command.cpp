@@ -10,7 +10,7 @@
 #include "ridgeline/format/text/json_value.h"
 #include "ridgeline/infer/model_file.h"
 #include "ridgeline/infer/predictor.h"
-#include "ridgeline/train/saved_model.h"
+#include "ridgeline/train/recipe/saved_model.h"
 
 namespace ridgeline::cli {
 namespace {

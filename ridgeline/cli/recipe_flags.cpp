@@ -9,7 +9,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/device/devices.h"
 #include "ridgeline/train/metric/table.h"
-#include "ridgeline/train/run_config.h"
+#include "ridgeline/train/recipe/run_config.h"
 
 namespace ridgeline::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "ridgeline/cli/bad_sample_flags.h"
 #include "ridgeline/cli/flags.h"
 #include "ridgeline/cli/optimization_flags.h"
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::cli {
 

@@ -10,9 +10,9 @@
 #include "ridgeline/core/random.h"
 #include "ridgeline/infer/predictor.h"
 #include "ridgeline/train/bind_batch.h"
-#include "ridgeline/train/recipe_model.h"
-#include "ridgeline/train/restore_weights.h"
-#include "ridgeline/train/saved_model.h"
+#include "ridgeline/train/recipe/recipe_model.h"
+#include "ridgeline/train/recipe/restore_weights.h"
+#include "ridgeline/train/recipe/saved_model.h"
 #include "tests/parity/torch.h"
 
 namespace ridgeline::train {

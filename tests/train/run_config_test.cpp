@@ -1,5 +1,5 @@
 // The original's run configuration: each option is a setting, a warning or a refusal, and the page says which.
-#include "ridgeline/train/run_config.h"
+#include "ridgeline/train/recipe/run_config.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/format/tensor/safetensors.h"
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/recipe/trainer.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/line_model.h"

@@ -6,7 +6,7 @@
 #include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/train/doctor/examination.h"
 #include "ridgeline/train/interrupt.h"
-#include "ridgeline/train/restore_weights.h"
+#include "ridgeline/train/recipe/restore_weights.h"
 #include "ridgeline/train/value_dump.h"
 
 namespace ridgeline::train {

@@ -1,4 +1,4 @@
-#include "ridgeline/train/recipe_model.h"
+#include "ridgeline/train/recipe/recipe_model.h"
 
 namespace ridgeline::train {
 

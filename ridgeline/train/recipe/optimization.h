@@ -1,4 +1,4 @@
-// ridgeline/train/optimization.h
+// ridgeline/train/recipe/optimization.h
 //
 // What a recipe says about optimizer, schedule and parameters, by the names of their tables, and the values that they
 // stand for. Plain values and functions.

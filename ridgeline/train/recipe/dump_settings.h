@@ -1,4 +1,4 @@
-// ridgeline/train/dump_settings.h
+// ridgeline/train/recipe/dump_settings.h
 //
 // Dumps of a run as the original's dump_config describes them, under its names. A plain value.
 #pragma once

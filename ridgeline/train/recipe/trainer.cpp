@@ -1,4 +1,4 @@
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/recipe/trainer.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,6 @@
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/infer/model_file.h"
-#include "ridgeline/train/benchmark_summary.h"
 #include "ridgeline/train/callback/accelerator.h"
 #include "ridgeline/train/callback/advisor.h"
 #include "ridgeline/train/callback/checkpoint_saver.h"
@@ -23,15 +22,16 @@
 #include "ridgeline/train/callback/step_dump.h"
 #include "ridgeline/train/callback/step_log.h"
 #include "ridgeline/train/callback/summaries.h"
-#include "ridgeline/train/datasets.h"
 #include "ridgeline/train/directory_lock.h"
-#include "ridgeline/train/evaluator.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/loop.h"
-#include "ridgeline/train/recipe_model.h"
-#include "ridgeline/train/restore_weights.h"
+#include "ridgeline/train/recipe/benchmark_summary.h"
+#include "ridgeline/train/recipe/datasets.h"
+#include "ridgeline/train/recipe/evaluator.h"
+#include "ridgeline/train/recipe/recipe_model.h"
+#include "ridgeline/train/recipe/restore_weights.h"
+#include "ridgeline/train/recipe/session_options.h"
 #include "ridgeline/train/resume_check.h"
-#include "ridgeline/train/session_options.h"
 #include "ridgeline/train/synthetic.h"
 
 namespace ridgeline::train {

@@ -1,4 +1,4 @@
-#include "ridgeline/train/dump_settings.h"
+#include "ridgeline/train/recipe/dump_settings.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// ridgeline/train/datasets.h
+// ridgeline/train/recipe/datasets.h
 //
 // From --data_dir to the two datasets of a run. What the directory holds is decided in data/standard/data_dir.h.
 #pragma once
@@ -8,7 +8,7 @@
 #include "ridgeline/data/api/dataset.h"
 #include "ridgeline/data/standard/standard_pipeline.h"
 #include "ridgeline/train/class_names.h"
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {
 

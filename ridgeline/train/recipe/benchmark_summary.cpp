@@ -1,4 +1,4 @@
-#include "ridgeline/train/benchmark_summary.h"
+#include "ridgeline/train/recipe/benchmark_summary.h"
 
 #include <fmt/format.h>
 

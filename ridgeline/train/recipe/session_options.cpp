@@ -1,4 +1,4 @@
-#include "ridgeline/train/session_options.h"
+#include "ridgeline/train/recipe/session_options.h"
 
 #include "ridgeline/core/error.h"
 

@@ -1,4 +1,4 @@
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "ridgeline/device/devices.h"
 #include "ridgeline/train/callback/step_dump.h"
 #include "ridgeline/train/metric/table.h"
-#include "ridgeline/train/session_options.h"
+#include "ridgeline/train/recipe/session_options.h"
 
 namespace ridgeline::train {
 namespace {

@@ -1,10 +1,10 @@
-// ridgeline/train/session_options.h
+// ridgeline/train/recipe/session_options.h
 //
 // The session that a recipe asks for: threads, device, diagnostics, trace.
 #pragma once
 
 #include "ridgeline/compile/session.h"
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {
 

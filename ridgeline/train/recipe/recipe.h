@@ -1,4 +1,4 @@
-// ridgeline/train/recipe.h
+// ridgeline/train/recipe/recipe.h
 //
 // Everything that a run is told: the flags of the command line, as plain values with the recipe's defaults.
 #pragma once
@@ -12,9 +12,9 @@
 #include "ridgeline/data/source/sources.h"
 #include "ridgeline/nn/models.h"
 #include "ridgeline/train/accelerate.h"
-#include "ridgeline/train/dump_settings.h"
-#include "ridgeline/train/optimization.h"
 #include "ridgeline/train/precision_options.h"
+#include "ridgeline/train/recipe/dump_settings.h"
+#include "ridgeline/train/recipe/optimization.h"
 
 namespace ridgeline::train {
 

@@ -1,4 +1,4 @@
-#include "ridgeline/train/evaluator.h"
+#include "ridgeline/train/recipe/evaluator.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -9,13 +9,13 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/runtime/rows/rows.h"
-#include "ridgeline/train/adopt.h"
 #include "ridgeline/train/bind_batch.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/metric/table.h"
-#include "ridgeline/train/recipe_model.h"
-#include "ridgeline/train/session_options.h"
+#include "ridgeline/train/recipe/adopt.h"
+#include "ridgeline/train/recipe/recipe_model.h"
+#include "ridgeline/train/recipe/session_options.h"
 
 namespace ridgeline::train {
 namespace {

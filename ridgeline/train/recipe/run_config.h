@@ -1,4 +1,4 @@
-// ridgeline/train/run_config.h
+// ridgeline/train/recipe/run_config.h
 //
 // The options of the original's run configuration (NPURunConfig) and session configuration, with what becomes of each:
 // a setting of the recipe, a warning that it has no effect here, or a refusal. Nothing is silently ignored.

@@ -1,4 +1,4 @@
-// ridgeline/train/trainer.h
+// ridgeline/train/recipe/trainer.h
 //
 // A run as its recipe describes it: session, data, model, loop, and the callbacks that write log, metrics and
 // checkpoints and evaluate. Owns nothing beyond the call; a run continues from the newest checkpoint of its log
@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 #include "ridgeline/train/training_log.h"
 
 namespace ridgeline::train {

@@ -1,10 +1,10 @@
-// ridgeline/train/saved_model.h
+// ridgeline/train/recipe/saved_model.h
 //
 // What a run has trained, as a model that predicts.
 #pragma once
 
 #include "ridgeline/infer/model.h"
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {
 

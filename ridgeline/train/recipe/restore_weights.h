@@ -1,4 +1,4 @@
-// ridgeline/train/restore_weights.h
+// ridgeline/train/recipe/restore_weights.h
 //
 // Fine-tuning: a run that begins with the weights of a file instead of drawn ones. Functions only.
 #pragma once
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "ridgeline/train/model.h"
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {
 

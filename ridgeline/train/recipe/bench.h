@@ -1,4 +1,4 @@
-// ridgeline/train/bench.h
+// ridgeline/train/recipe/bench.h
 //
 // Times the compiled training step on random data and relates it to the machine's limit, measured in the same run.
 #pragma once
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ridgeline/compile/measure.h"
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {
 

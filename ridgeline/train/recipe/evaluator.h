@@ -1,4 +1,4 @@
-// ridgeline/train/evaluator.h
+// ridgeline/train/recipe/evaluator.h
 //
 // Accuracy and loss over the validation part, exact to the last record (the last batch is padded and masked), and the
 // evaluation of a directory of checkpoints in the order of their steps.
@@ -7,10 +7,10 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/train/checkpoint.h"
-#include "ridgeline/train/datasets.h"
 #include "ridgeline/train/metrics.h"
 #include "ridgeline/train/model.h"
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/datasets.h"
+#include "ridgeline/train/recipe/recipe.h"
 #include "ridgeline/train/training_log.h"
 
 namespace ridgeline::data {

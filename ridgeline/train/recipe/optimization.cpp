@@ -1,4 +1,4 @@
-#include "ridgeline/train/optimization.h"
+#include "ridgeline/train/recipe/optimization.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {
 

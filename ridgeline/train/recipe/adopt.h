@@ -1,9 +1,9 @@
-// ridgeline/train/adopt.h
+// ridgeline/train/recipe/adopt.h
 //
 // What a file of weights says of the model that it is of.
 #pragma once
 
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 #include "ridgeline/train/stored_weights.h"
 
 namespace ridgeline::train {

@@ -1,4 +1,4 @@
-// ridgeline/train/benchmark_summary.h
+// ridgeline/train/recipe/benchmark_summary.h
 //
 // What a benchmark run came to, as the recipe's own performance scripts write it: `key = value` lines in a file named
 // after the case.
@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/recipe/trainer.h"
 
 namespace ridgeline::train {
 

@@ -1,4 +1,4 @@
-#include "ridgeline/train/bench.h"
+#include "ridgeline/train/recipe/bench.h"
 
 #include "ridgeline/compile/measure.h"
 #include "ridgeline/core/error.h"
@@ -6,8 +6,8 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/peak.h"
-#include "ridgeline/train/recipe_model.h"
-#include "ridgeline/train/session_options.h"
+#include "ridgeline/train/recipe/recipe_model.h"
+#include "ridgeline/train/recipe/session_options.h"
 #include "ridgeline/train/synthetic.h"
 
 namespace ridgeline::train {

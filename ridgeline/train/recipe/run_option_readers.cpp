@@ -1,4 +1,4 @@
-#include "ridgeline/train/run_option_readers.h"
+#include "ridgeline/train/recipe/run_option_readers.h"
 
 #include <fmt/format.h>
 

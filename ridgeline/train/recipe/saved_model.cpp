@@ -1,8 +1,8 @@
-#include "ridgeline/train/saved_model.h"
+#include "ridgeline/train/recipe/saved_model.h"
 
 #include "ridgeline/nn/prediction_model.h"
-#include "ridgeline/train/adopt.h"
-#include "ridgeline/train/recipe_model.h"
+#include "ridgeline/train/recipe/adopt.h"
+#include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/training_log.h"
 
 namespace ridgeline::train {

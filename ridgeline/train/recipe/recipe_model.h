@@ -1,4 +1,4 @@
-// ridgeline/train/recipe_model.h
+// ridgeline/train/recipe/recipe_model.h
 //
 // The model that a recipe names. Functions only.
 #pragma once
@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "ridgeline/train/model.h"
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {
 

@@ -1,4 +1,4 @@
-#include "ridgeline/train/run_config.h"
+#include "ridgeline/train/recipe/run_config.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/format/text/json_value.h"
-#include "ridgeline/train/run_option_readers.h"
+#include "ridgeline/train/recipe/run_option_readers.h"
 
 namespace ridgeline::train {
 namespace {

@@ -1,4 +1,4 @@
-#include "ridgeline/train/restore_weights.h"
+#include "ridgeline/train/recipe/restore_weights.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "ridgeline/train/datasets.h"
+#include "ridgeline/train/recipe/datasets.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "ridgeline/train/adopt.h"
+#include "ridgeline/train/recipe/adopt.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// ridgeline/train/run_option_readers.h
+// ridgeline/train/recipe/run_option_readers.h
 //
 // Options of the run configuration whose value is more than the text of one setting: what they become. Functions only;
 // `at` begins their Errors (usage).
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "ridgeline/format/text/json_value.h"
-#include "ridgeline/train/run_config.h"
+#include "ridgeline/train/recipe/run_config.h"
 
 namespace ridgeline::train {
 
