@@ -44,12 +44,12 @@ one() {  # LOADER WORKLOAD WORKERS [IMAGES]
 }
 : >"$work/rows"
 for workload in "${workloads[@]}"; do
-  case $workload in cifar) images=12288 ;; blur) images=768 ;; *) images=1536 ;; esac
+  case $workload in cifar) images=24576 ;; blur) images=768 ;; *) images=3072 ;; esac
   one ridgeline "$workload" 2 "$images" >>"$work/rows"
   if [[ $workload == plain && -x build/ridgeline ]]; then one engine plain 2 "$images" >>"$work/rows"; fi
   for loader in torch torch-tensors; do
     [[ $workload == cifar && $loader == torch-tensors ]] && continue
-    for workers in 1 2; do one "$loader" "$workload" "$workers" "$((images / 3))" >>"$work/rows"; done
+    for workers in 1 2; do one "$loader" "$workload" "$workers" "$((images / 6))" >>"$work/rows"; done
   done
   if [[ $workload == plain && -n ${RIDGELINE_DALI_PYTHON:-} ]]; then one dali plain 2 "$images" >>"$work/rows"; fi
 done

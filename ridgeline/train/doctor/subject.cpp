@@ -4,10 +4,10 @@
 
 #include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/train/checkpoint.h"
-#include "ridgeline/train/datasets.h"
-#include "ridgeline/train/recipe_model.h"
-#include "ridgeline/train/restore_weights.h"
-#include "ridgeline/train/session_options.h"
+#include "ridgeline/train/recipe/datasets.h"
+#include "ridgeline/train/recipe/recipe_model.h"
+#include "ridgeline/train/recipe/restore_weights.h"
+#include "ridgeline/train/recipe/session_options.h"
 
 namespace ridgeline::train {
 
