@@ -46,30 +46,19 @@ std::string mode_behind(const std::string& name) {
 int bench_command(const Words& words) {
   Command app("time the compiled step against the machine's limit", "bench");
   Command& step = app.subcommand("step", "one training step on random data");
-  train::Recipe recipe;
+  train::RecipeArguments arguments;
+  train::Recipe& recipe = arguments.recipe;
   recipe.model = "alexnet_torchvision";
   std::string precision = "f32";
   int steps = 7;
   bool json = false;
   bool layers = false;
-  step.option("--model", recipe.model, "the model");
-  step.option("--batch_size", recipe.batch_size, "images a step");
-  step.option("--image_size", recipe.image_size, "0: the model's own");
-  step.option("--num_classes", recipe.num_classes, "0: the published model's");
+  add_recipe_flags(step, arguments,
+                   {"model", "batch_size", "image_size", "num_classes", "fp16_compute", "intra_op_parallelism_threads",
+                    "inter_op_parallelism_threads", "log", "device", "allow_soft_placement", "log_device_placement",
+                    "reproducibility", "op_select_implmode", "fusion", "disable_pass", "memory_limit"});
   step.option("--precision", precision, "f32, bf16 or f16 (mixed, by the op lists), or a name of precision_mode");
-  step.option("--fp16_compute", recipe.precision.fp16_compute, "what f16 stands for: exact or bf16");
   step.option("--steps", steps, "timed steps; the median is printed");
-  step.option("--intra_op_parallelism_threads", recipe.intra_op_parallelism_threads,
-              "compute threads; 0: one per core");
-  step.option("--inter_op_parallelism_threads", recipe.inter_op_parallelism_threads,
-              "launches side by side, which divide the compute threads; 0: one after the other");
-  step.option("--log", recipe.log, "diagnostics by commas: dispatch, placement, memory, passes");
-  add_device_flags(step, recipe, "Options");
-  add_promise_flags(step, recipe, "Options");
-  step.boolean("--fusion", recipe.fusion, "merge chains of elementwise ops");
-  step.option("--disable_pass", recipe.disabled_passes, "leave this compiler pass out; may be given several times");
-  step.option("--memory_limit", recipe.memory_limit,
-              "most bytes of the step: cheap values are computed twice rather than kept; 0: no limit");
   step.flag("--json", json, "print one JSON object");
   step.flag("--layers", layers, "print every launch of 0.05 ms or more");
   if (!app.parse(words)) return 0;

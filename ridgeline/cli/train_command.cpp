@@ -86,7 +86,7 @@ int run(const train::Recipe& recipe) {
 
 int train_command(const Words& words) {
   Command app("train a model", "train");
-  RecipeFlags flags;
+  train::RecipeArguments flags;
   add_recipe_flags(app, flags);
   if (!app.parse(with_files(app, words))) return 0;
   return run(finish_recipe(app, flags));
@@ -94,7 +94,7 @@ int train_command(const Words& words) {
 
 int evaluate_command(const Words& words) {
   Command app("accuracy and loss of checkpoints on the validation part", "evaluate");
-  RecipeFlags flags;
+  train::RecipeArguments flags;
   add_recipe_flags(app, flags);
   if (!app.parse(with_files(app, words))) return 0;
   if (app.given("--mode") && flags.mode != "evaluate") train::parse_mode(flags.mode);

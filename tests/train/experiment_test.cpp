@@ -12,6 +12,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/train/experiment/run_experiment.h"
+#include "ridgeline/train/recipe/options.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 
@@ -198,6 +199,8 @@ TEST(ExperimentTable, SweepsAreCombinations) {
   for (const char* wrong : {"lr", "lr=", "=3", "--=3", ""})
     EXPECT_TRUE(holds(error_of([&] { sweep({wrong}); }), "is no NAME=VALUE")) << wrong;
   EXPECT_TRUE(holds(error_of([&] { sweep({"lr=1", "lr=2"}); }), "swept already"));
+  EXPECT_EQ(error_of([&] { sweep({"moment=1,2"}); }),
+            "[experiment] --flag=moment=1,2: train has no flag --moment: did you mean 'momentum'?");
 }
 
 TEST(ExperimentTable, SomeVariantsOfOne) {
@@ -211,6 +214,10 @@ TEST(ExperimentTable, SomeVariantsOfOne) {
 TEST(ExperimentTable, EveryEntryIsWhole) {
   for (const Experiment& e : experiments()) {
     EXPECT_GE(e.variants.size(), 2u) << e.name;
+    for (const Variant& variant : e.variants) {
+      for (const std::string& flag : variant.flags)
+        EXPECT_NE(find_option(flag.substr(2, flag.find('=') - 2)), nullptr) << e.name << ": " << flag;
+    }
     for (const Row& row : e.published.rows) EXPECT_EQ(row.size(), e.published.columns.size()) << e.name;
     EXPECT_EQ(&experiment_named(e.name), &e);
   }

@@ -8,6 +8,8 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/graph/pass/passes.h"
+#include "ridgeline/train/recipe/options.h"
+#include "ridgeline/train/run_settings.h"
 #include "tests/support/error_of.h"
 #include "tests/support/paths.h"
 
@@ -113,6 +115,17 @@ TEST(RunConfig, FusionIsSwitchedByPassAndANameBeatsAll) {
   EXPECT_EQ(other.warnings.size(), 2u);
   EXPECT_NE(error_of([&] { settings(R"({"Switch": {"GraphFusion": {"ALL": "of"}}})"); }).find("(allowed: on, off)"),
             std::string::npos);
+}
+
+TEST(RunConfig, EverySettingIsAnOptionOfTheRecipe) {
+  for (const RunOption& option : run_options()) {
+    const bool accepted = option.decision == RunOptionDecision::accept;
+    EXPECT_EQ(accepted, !option.setting.empty()) << option.name;
+    if (accepted) EXPECT_NE(find_option(option.setting), nullptr) << option.name;
+  }
+  for (const SettingRow& row : setting_rows()) {
+    if (row.flag) EXPECT_NE(find_option(row.name), nullptr) << row.name;
+  }
 }
 
 // RIDGELINE_UPDATE_DOCS=1 writes it.
