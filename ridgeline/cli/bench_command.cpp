@@ -66,27 +66,32 @@ int bench_command(const Words& words) {
   train::check(recipe);
   const train::StepBench bench = train::bench_step(recipe, steps);
   if (json) {
-    const nlohmann::json object{{"model", recipe.model},
-                                {"batch_size", recipe.batch_size},
-                                {"ms_per_step", bench.times.milliseconds},
-                                {"ms_fastest", bench.times.fastest},
-                                {"ms_slowest", bench.times.slowest},
-                                {"steps", bench.times.runs},
-                                {"ms_until_ready", bench.ready},
-                                {"ms_until_first_step", bench.first_step},
-                                {"images_per_second", bench.images_per_second},
-                                {"gflops", bench.gflops},
-                                {"peak_gflops", bench.peak_gflops},
-                                {"roofline_share", bench.roofline_share},
-                                {"isa", bench.isa},
-                                {"device", recipe.device},
-                                {"launches", bench.counts.launches},
-                                {"bytes", bench.counts.bytes()},
-                                {"unfused_launches", bench.unfused.launches},
-                                {"unfused_bytes", bench.unfused.bytes()},
-                                {"memory_bytes", bench.memory.total()},
-                                {"warnings", bench.warnings},
-                                {"precision", precision}};
+    nlohmann::json object{{"model", recipe.model},
+                          {"batch_size", recipe.batch_size},
+                          {"ms_per_step", bench.times.milliseconds},
+                          {"ms_fastest", bench.times.fastest},
+                          {"ms_slowest", bench.times.slowest},
+                          {"steps", bench.times.runs},
+                          {"ms_until_ready", bench.ready},
+                          {"ms_until_first_step", bench.first_step},
+                          {"images_per_second", bench.images_per_second},
+                          {"gflops", bench.gflops},
+                          {"peak_gflops", bench.peak_gflops},
+                          {"roofline_share", bench.roofline_share},
+                          {"isa", bench.isa},
+                          {"device", recipe.device},
+                          {"launches", bench.counts.launches},
+                          {"bytes", bench.counts.bytes()},
+                          {"unfused_launches", bench.unfused.launches},
+                          {"unfused_bytes", bench.unfused.bytes()},
+                          {"memory_bytes", bench.memory.total()},
+                          {"warnings", bench.warnings},
+                          {"precision", precision}};
+    for (const comm::StepPart& part : bench.timeline.parts)
+      object["timeline"].push_back({{"name", part.name},
+                                    {"ms", part.seconds * 1e3},
+                                    {"gradient_bytes", part.gradient_bytes},
+                                    {"update", part.update}});
     fmt::print("{}\n", object.dump());
     return 0;
   }

@@ -24,6 +24,41 @@ TEST(LaunchCommand, OneRankTrainsInItsFolder) {
   EXPECT_TRUE(read_file(folder + "/train_0.log").ends_with("turing train success\n"));
 }
 
+TEST(LaunchCommand, AnEvaluationKeepsAndFindsWhatTheTrainingLeft) {
+  testing::expect(testing::run_shell("cd " + testing::temporary_directory() + " && " + testing::program() +
+                                     " dataset make shapes --seed=1 --train=20 --val=10 --out=shapes"),
+                  0, {});
+  testing::expect(launch("--results=kept -- train --mode=train --data_dir=shapes --model=linear --image_size=16 "
+                         "--batch_size=8 --max_train_steps=2 --log_dir=./model_1p"),
+                  0, {"rank 0: train success"});
+  const std::string folder = testing::temporary_directory() + "/kept/1p/0";
+  const std::string before = read_file(folder + "/train_0.log"),
+                    metrics = read_file(folder + "/model_1p/metrics.jsonl");
+  testing::expect(launch("--results=kept -- evaluate --data_dir=shapes --model=linear --image_size=16 --batch_size=8 "
+                         "--checkpoint_dir=./model_1p"),
+                  0, {"rank 0: train success"});
+  const std::string after = read_file(folder + "/train_0.log");
+  EXPECT_TRUE(after.starts_with(before)) << "the log goes on behind the training's";
+  EXPECT_NE(after.find("Finished evaluation", before.size()), std::string::npos) << after.substr(before.size());
+  EXPECT_TRUE(read_file(folder + "/model_1p/metrics.jsonl").starts_with(metrics));
+}
+
+TEST(LaunchCommand, MpirunStartsTheRanks) {
+  if (testing::run_shell("command -v mpirun").code != 0)
+    GTEST_SKIP() << "there is no mpirun (Debian: apt-get install openmpi-bin)";
+  const testing::Outcome outcome =
+      testing::run_shell("cd " + testing::temporary_directory() +
+                         " && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -np 2 " +
+                         testing::program() + " launch --results=by_mpirun -- info");
+  testing::expect(outcome, 0, {"rank 0: train success", "rank 1: train success", "1 of 2 ranks on this machine"});
+  for (const char* rank : {"0", "1"}) {
+    const std::string folder = testing::temporary_directory() + "/by_mpirun/2p/" + rank;
+    EXPECT_TRUE(read_file(folder + "/train_" + rank + ".log").ends_with("turing train success\n"));
+    EXPECT_NE(read_file(folder + "/env_" + rank + ".log").find(std::string("\nRANK_ID=") + rank + "\n"),
+              std::string::npos);
+  }
+}
+
 TEST(LaunchCommand, AFailureIsTheCommandsExitCode) {
   testing::expect(launch("--ranks=2 --results=bad -- train --no_such_flag"), 2,
                   {"rank 0: train fail (exit code 2), see ", "bad/2p/0/train_0.log"});

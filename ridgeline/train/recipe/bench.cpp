@@ -29,6 +29,7 @@ StepBench bench_step(const Recipe& recipe, int steps) {
   program.set_profiling(true);
   program.run();
   result.launches = program.launches();
+  result.timeline = timeline_of(program);
   double flops = 0;
   for (const LaunchReport& launch : result.launches) flops += launch.cost.flops;
   result.images_per_second = 1e3 * static_cast<double>(recipe.batch_size) / result.times.milliseconds;

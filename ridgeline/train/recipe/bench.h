@@ -8,6 +8,7 @@
 
 #include "ridgeline/compile/measure.h"
 #include "ridgeline/train/recipe/recipe.h"
+#include "ridgeline/train/step_timeline.h"
 
 namespace ridgeline::train {
 
@@ -21,6 +22,7 @@ struct StepBench {
   double roofline_share = 0;  // gflops / peak_gflops; above 1 where an algorithm needs fewer multiplications
   std::string isa;
   std::vector<LaunchReport> launches;  // of the last step, in order
+  comm::StepTimeline timeline;         // of the same step, for planning
   LaunchCounts counts;                 // of a step
   LaunchCounts unfused;                // of the same step without the passes that merge ops
   MemoryReport memory;
