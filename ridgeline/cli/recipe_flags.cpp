@@ -224,6 +224,10 @@ void add_promise_flags(Command& app, train::Recipe& recipe, const std::string& g
   app.option("--op_select_implmode", recipe.op_select_implmode,
              "high_performance, or high_precision: no algorithms that save multiplications at the cost of accuracy")
       .group(group);
+  app.option("--fp32_compute", recipe.fp32_compute,
+             "how f32 convolutions and dense layers multiply: f32, or bf16x3: three products of bf16 halves on tile "
+             "registers, errors of about 5e-6")
+      .group(group);
 }
 
 void add_recipe_flags(Command& app, RecipeFlags& flags) {

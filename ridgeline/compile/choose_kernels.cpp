@@ -95,6 +95,13 @@ std::vector<std::string> emulations(const Graph& graph, const std::vector<Choice
           " compute in f32 between conversions (the values are exact, the time is that of f32 and more): " + names};
 }
 
+std::vector<std::string> halved_products(const std::vector<Choice>& choices) {
+  const auto count = std::count_if(choices.begin(), choices.end(),
+                                   [](const Choice& choice) { return choice.kernel && choice.kernel->halves; });
+  if (count == 0) return {};
+  return {std::to_string(count) + " f32 ops multiply by three products of bf16 halves: fp32_compute is bf16x3"};
+}
+
 std::vector<std::string> hot_references(const Graph& graph, const std::vector<Choice>& choices) {
   std::vector<std::string> lines;
   for (std::size_t n = 0; n < choices.size(); ++n) {

@@ -79,7 +79,28 @@ CpuDevice::CpuDevice(std::optional<Provider> forced) : forced_(forced), stream_(
   device::active_isa();  // a bad RIDGELINE_ISA is reported here and not in the first kernel
 }
 
-CpuDevice::CpuDevice(const KernelPromise& promise) : CpuDevice(forced_provider()) { promise_ = promise; }
+namespace {
+
+void refuse_contradictions(const KernelPromise& promise) {
+  if (!promise.bf16x3) return;
+  const auto refuse = [](const std::string& reason) {
+    throw Error("fp32_compute is bf16x3, " + reason, ErrorKind::usage);
+  };
+  const device::Isa isa = device::active_isa();
+  if (isa != device::Isa::amx) {
+    refuse("which needs tile registers (amx): the instruction set in force is " + std::string(device::name_of(isa)));
+  }
+  if (promise.high_precision) refuse("and high precision is asked for (op_select_implmode): its errors are larger");
+  if (promise.bits == Reproducibility::portable)
+    refuse("and reproducibility is portable: other machines have no tiles");
+}
+
+}  // namespace
+
+CpuDevice::CpuDevice(const KernelPromise& promise) : CpuDevice(forced_provider()) {
+  refuse_contradictions(promise);
+  promise_ = promise;
+}
 
 std::unique_ptr<DeviceMemory> CpuDevice::allocate(std::size_t bytes) { return std::make_unique<CpuMemory>(bytes); }
 

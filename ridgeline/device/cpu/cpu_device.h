@@ -17,6 +17,8 @@ class CpuDevice final : public Device {
   CpuDevice();
   // The provider given here, whatever the environment says; nullopt forces none.
   explicit CpuDevice(std::optional<Provider> forced);
+  // Kernels must promise this. An Error where bf16x3 is asked for and the instruction set in force has no tiles, or
+  // what else is asked for excludes it.
   explicit CpuDevice(const KernelPromise& promise);
 
   std::string_view name() const override { return "cpu"; }

@@ -13,7 +13,10 @@ KernelPromise promise_of(const Recipe& recipe) {
                     " (allowed: high_precision, high_performance, high_precision_for_all, high_performance_for_all)",
                 ErrorKind::usage);
   }
-  return {reproducibility_named(recipe.reproducibility), precise};
+  if (recipe.fp32_compute != "f32" && recipe.fp32_compute != "bf16x3") {
+    throw Error("--fp32_compute=" + recipe.fp32_compute + " (allowed: f32, bf16x3)", ErrorKind::usage);
+  }
+  return {reproducibility_named(recipe.reproducibility), precise, recipe.fp32_compute == "bf16x3"};
 }
 
 SessionOptions session_options(const Recipe& recipe) {
