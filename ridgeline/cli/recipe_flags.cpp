@@ -228,6 +228,10 @@ void add_promise_flags(Command& app, train::Recipe& recipe, const std::string& g
              "how f32 convolutions and dense layers multiply: f32, or bf16x3: three products of bf16 halves on tile "
              "registers, errors of about 5e-6")
       .group(group);
+  app.option("--tune", recipe.tune,
+             "choose kernels by time: each is measured once, and this file keeps the times (auto: one among the user's "
+             "caches)")
+      .group(group);
 }
 
 void add_recipe_flags(Command& app, RecipeFlags& flags) {

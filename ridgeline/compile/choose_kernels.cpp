@@ -28,7 +28,7 @@ KernelRequest request_of(const Graph& graph, const Node& node, const ValueLayout
 }  // namespace
 
 Choice choose_kernel(const Graph& graph, const Node& node, const ValueLayouts& layouts, Device& device, Log& log) {
-  Accepted accepted = first_accepting(request_of(graph, node, layouts), device, log);
+  Accepted accepted = best_accepting(request_of(graph, node, layouts), device, log);
   if (!accepted.kernel) throw no_kernel(graph, node, device, accepted);
   Choice choice{&device, std::move(accepted.kernel), {}};
   if (accepted.provider == Provider::reference) choice.fallback = accepted.refusals;

@@ -95,11 +95,25 @@ void refuse_contradictions(const KernelPromise& promise) {
     refuse("and reproducibility is portable: other machines have no tiles");
 }
 
+// Times differ from run to run and from team to team, and with them the kernels and their bits.
+void refuse_to_tune(const KernelPromise& promise, bool forced) {
+  if (promise.bits != Reproducibility::fast) {
+    throw Error("tune chooses kernels by time, so bits depend on the machine and the team, and reproducibility is " +
+                    std::string(name_of(promise.bits)),
+                ErrorKind::usage);
+  }
+  if (forced) throw Error("tune chooses kernels by time, and RIDGELINE_KERNELS forces them", ErrorKind::usage);
+}
+
 }  // namespace
 
-CpuDevice::CpuDevice(const KernelPromise& promise) : CpuDevice(forced_provider()) {
+CpuDevice::CpuDevice(const KernelPromise& promise, const std::string& tune) : CpuDevice(forced_provider()) {
   refuse_contradictions(promise);
   promise_ = promise;
+  if (tune.empty()) return;
+  refuse_to_tune(promise, forced_.has_value());
+  tuner_.emplace(KernelTuner::file_named(tune),
+                 device::processor_name() + ", " + std::string(device::name_of(device::active_isa())));
 }
 
 std::unique_ptr<DeviceMemory> CpuDevice::allocate(std::size_t bytes) { return std::make_unique<CpuMemory>(bytes); }

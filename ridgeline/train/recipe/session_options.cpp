@@ -24,6 +24,7 @@ SessionOptions session_options(const Recipe& recipe) {
                          .parallel_launches = recipe.inter_op_parallelism_threads,
                          .device = recipe.device,
                          .promise = promise_of(recipe),
+                         .tune = recipe.tune,
                          .log = recipe.log,
                          .trace = !recipe.trace.empty()};
   if (recipe.log_device_placement) options.log += options.log.empty() ? "placement" : ",placement";
