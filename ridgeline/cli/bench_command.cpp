@@ -53,10 +53,11 @@ int bench_command(const Words& words) {
   int steps = 7;
   bool json = false;
   bool layers = false;
-  add_recipe_flags(step, arguments,
-                   {"model", "batch_size", "image_size", "num_classes", "fp16_compute", "intra_op_parallelism_threads",
-                    "inter_op_parallelism_threads", "log", "device", "allow_soft_placement", "log_device_placement",
-                    "reproducibility", "op_select_implmode", "fusion", "disable_pass", "memory_limit"});
+  add_recipe_flags(
+      step, arguments,
+      {"model", "batch_size", "image_size", "num_classes", "fp16_compute", "intra_op_parallelism_threads",
+       "inter_op_parallelism_threads", "log", "device", "allow_soft_placement", "log_device_placement",
+       "reproducibility", "op_select_implmode", "fp32_compute", "tune", "fusion", "disable_pass", "memory_limit"});
   step.option("--precision", precision, "f32, bf16 or f16 (mixed, by the op lists), or a name of precision_mode");
   step.option("--steps", steps, "timed steps; the median is printed");
   step.flag("--json", json, "print one JSON object");

@@ -17,6 +17,8 @@
 
 namespace ridgeline {
 
+class KernelTuner;
+
 // Memory of one device; freed with the object. Addresses of another device's memory are no host pointers.
 class DeviceMemory {
  public:
@@ -52,6 +54,8 @@ class Device {
   virtual std::vector<KernelEntry> kernels(std::string_view op) const = 0;
   // What the kernels of programs for it must promise.
   virtual KernelPromise promise() const { return {}; }
+  // What chooses kernels by time, where that is asked for.
+  virtual KernelTuner* tuner() { return nullptr; }
   // What its kernels take as one launch. A fused op that they refuse for other reasons is split again.
   virtual FusionLimits fusion_limits() const = 0;
 };

@@ -52,6 +52,15 @@ std::vector<RecipeOption> execution_options() {
       {"op_select_implmode", group,
        "high_performance, or high_precision: no algorithms that save multiplications at the cost of accuracy",
        [](A& a) -> std::string& { return a.recipe.op_select_implmode; }},
+      {"fp32_compute", group,
+       "how f32 convolutions and dense layers multiply: f32, or bf16x3: three products of bf16 halves on tile "
+       "registers, "
+       "errors of about 5e-6",
+       [](A& a) -> std::string& { return a.recipe.fp32_compute; }},
+      {"tune", group,
+       "choose kernels by time: each is measured once, and this file keeps the times (auto: one among the user's "
+       "caches)",
+       [](A& a) -> std::string& { return a.recipe.tune; }},
       {"fusion", group, "merge chains of elementwise ops", [](A& a) -> bool& { return a.recipe.fusion; }},
       {"memory_limit",
        group,

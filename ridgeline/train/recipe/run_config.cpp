@@ -87,7 +87,7 @@ constexpr RunOption kOptions[] = {
     {"external_weight", kWarn, "", "weights lie in checkpoints"},
     {"frozen_variable", kWarn, "", "freeze names parameters that are not trained"},
     {"enable_exception_dump", kWarn, "", "an error tells op and line"},
-    {"aoe_mode", kRefuse, "", "nothing is tuned during a run: kernels are chosen by tables that were measured"},
+    {"aoe_mode", kRefuse, "", "nothing is tuned during a run; --tune measures kernels before it"},
     {"work_path", kWarn, "", "of aoe_mode"},
     {"aoe_config_file", kWarn, "", "of aoe_mode"},
     {"input_fusion_size", kWarn, "", "batches reach the step without a copy"},

@@ -13,7 +13,10 @@ KernelPromise promise_of(const Recipe& recipe) {
                     " (allowed: high_precision, high_performance, high_precision_for_all, high_performance_for_all)",
                 ErrorKind::usage);
   }
-  return {reproducibility_named(recipe.reproducibility), precise};
+  if (recipe.fp32_compute != "f32" && recipe.fp32_compute != "bf16x3") {
+    throw Error("--fp32_compute=" + recipe.fp32_compute + " (allowed: f32, bf16x3)", ErrorKind::usage);
+  }
+  return {reproducibility_named(recipe.reproducibility), precise, recipe.fp32_compute == "bf16x3"};
 }
 
 SessionOptions session_options(const Recipe& recipe) {
@@ -21,6 +24,7 @@ SessionOptions session_options(const Recipe& recipe) {
                          .parallel_launches = recipe.inter_op_parallelism_threads,
                          .device = recipe.device,
                          .promise = promise_of(recipe),
+                         .tune = recipe.tune,
                          .log = recipe.log,
                          .trace = !recipe.trace.empty()};
   if (recipe.log_device_placement) options.log += options.log.empty() ? "placement" : ",placement";
