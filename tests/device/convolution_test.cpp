@@ -83,6 +83,8 @@ TEST(Dense, EveryKernelAgreesWithTheReference) {
       expect_kernels_agree(forward, 1e-5, accepted);
       forward.inputs.push_back(random_tensor({k}, 3));
       expect_kernels_agree(forward, 1e-5, accepted);
+      forward.inputs.push_back(random_tensor({n, k}, 5));  // an addend
+      expect_kernels_agree(forward, 1e-5, accepted);
     }
     expect_kernels_agree({"dense_bwd_data", {random_tensor({n, k}, 4), random_tensor({k, c}, 2)}, {}}, 1e-5, accepted);
     for (const bool bias : {false, true}) {

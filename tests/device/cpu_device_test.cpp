@@ -87,7 +87,7 @@ TEST(KernelTable, HasTheLibrarysEntriesWhereTheBuildHasTheLibrary) {
       return std::count_if(entries.begin(), entries.end(),
                            [&](const KernelEntry& entry) { return entry.provider == provider; });
     };
-    EXPECT_EQ(of(Provider::library), has_library() ? 1 : 0) << op;
+    EXPECT_EQ(of(Provider::library) > 0, has_library()) << op;
     EXPECT_GE(of(Provider::own), 2) << op << ": one on f32, and conversions around it";
     for (const KernelEntry& entry : entries) EXPECT_NE(entry.factory, nullptr) << op << " " << entry.name;
   }

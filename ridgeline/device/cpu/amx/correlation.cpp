@@ -132,6 +132,7 @@ void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloa
 
   alignas(64) float sums[4 * kTileSums];
   bfloat16* to[kTileRows];
+  const bfloat16* added[kTileRows];
   TileProduct product{};
   product.a_row = staged_ ? cut.stage.pixel() : shape_.in.channels;
   product.a_offsets = cut.a_offsets.data();
@@ -151,9 +152,10 @@ void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloa
         for (std::int64_t r = 0; r < kTileRows; ++r) {
           const std::int64_t at = rows[first + i].results[r];
           to[r] = at < 0 ? nullptr : out + at + channel;
+          added[r] = at < 0 || epilogue.addend == nullptr ? nullptr : epilogue.addend + at + channel;
         }
         code_.finish({sums + i * 2 * kTileSums, columns, epilogue.bias == nullptr ? nullptr : epilogue.bias + channel,
-                      epilogue.relu, to});
+                      epilogue.relu, to, epilogue.addend == nullptr ? nullptr : added});
       }
     }
   }

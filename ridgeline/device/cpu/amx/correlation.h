@@ -13,6 +13,7 @@ namespace ridgeline::device::amx {
 struct Epilogue {
   const float* bias = nullptr;
   bool relu = false;
+  const bfloat16* addend = nullptr;  // lies as the results do
 };
 
 class CorrelationCode {

@@ -13,8 +13,8 @@ namespace {
 // are copied to whole tiles, each block while the one before is multiplied.
 class DenseForwardKernel final : public Kernel {
  public:
-  DenseForwardKernel(const Dense& d, Tiles tiles, bool relu, std::optional<DType> bias)
-      : dense_(d), code_(tile_code(tiles)), relu_(relu), bias_type_(bias) {
+  DenseForwardKernel(const Dense& d, Tiles tiles, bool relu, std::optional<DType> bias, bool addend)
+      : dense_(d), code_(tile_code(tiles)), relu_(relu), bias_type_(bias), addend_(addend) {
     rows_ = round_up(std::min(kDenseRows, d.rows), kBlock);
     chunks_ = blocks_of(d.inputs, kChunk);
     const std::int64_t threads = compute_threads();
@@ -39,6 +39,7 @@ class DenseForwardKernel final : public Kernel {
         const TileScope scope(code_);
         float* const own = scratch + memory_ + thread * thread_floats_;
         run_item(item, rows, input<bfloat16>(a, 1), values_at(scratch, x_at_), scratch + bias_at_,
+                 addend_ ? input<bfloat16>(a, 3) + first * dense_.outputs : nullptr,
                  output<bfloat16>(a, 0) + first * dense_.outputs, own);
       });
     }
@@ -72,7 +73,7 @@ class DenseForwardKernel final : public Kernel {
   }
 
   void run_item(std::int64_t item, std::int64_t rows, const bfloat16* w, const bfloat16* x, const float* bias,
-                bfloat16* y, float* own) const {
+                const bfloat16* addend, bfloat16* y, float* own) const {
     auto* const staged = reinterpret_cast<bfloat16*>(own);
     float* const sums = own + kBlock * kStagedRow / 2;
     const std::int64_t first = item * item_blocks_ * kBlock;
@@ -92,7 +93,8 @@ class DenseForwardKernel final : public Kernel {
     }
     for (std::int64_t block = 0; block < blocks; ++block) {
       finish(sums + block * kBlock * rows_, rows, std::min(kBlock, outputs - block * kBlock),
-             bias_type_ ? bias + first + block * kBlock : nullptr, y + first + block * kBlock);
+             bias_type_ ? bias + first + block * kBlock : nullptr,
+             addend == nullptr ? nullptr : addend + first + block * kBlock, y + first + block * kBlock);
     }
   }
 
@@ -119,17 +121,23 @@ class DenseForwardKernel final : public Kernel {
     }
   }
 
-  void finish(const float* sums, std::int64_t rows, std::int64_t outputs, const float* bias, bfloat16* y) const {
+  void finish(const float* sums, std::int64_t rows, std::int64_t outputs, const float* bias, const bfloat16* addend,
+              bfloat16* y) const {
     alignas(64) float turned[2 * kTileSums];
     bfloat16* to[kTileRows];
+    const bfloat16* added[kTileRows];
     for (std::int64_t row = 0; row < rows; row += kTileColumns) {
       const float* from = sums + row / kBlock * 4 * kTileSums + row % kBlock / kTileColumns * kTileSums;
       for (std::int64_t half = 0; half * kTileRows < outputs; ++half) {
         code_.pair_columns(reinterpret_cast<const bfloat16*>(from + half * 2 * kTileSums), kTileDepth, kTileRows,
                            kTileDepth, reinterpret_cast<bfloat16*>(turned + half * kTileSums));
       }
-      for (std::int64_t r = 0; r < kTileRows; ++r) to[r] = row + r < rows ? y + (row + r) * dense_.outputs : nullptr;
-      code_.finish({turned, outputs, bias, relu_, to});
+      for (std::int64_t r = 0; r < kTileRows; ++r) {
+        const std::int64_t at = (row + r) * dense_.outputs;
+        to[r] = row + r < rows ? y + at : nullptr;
+        added[r] = addend == nullptr || row + r >= rows ? nullptr : addend + at;
+      }
+      code_.finish({turned, outputs, bias, relu_, to, addend == nullptr ? nullptr : added});
     }
   }
 
@@ -138,6 +146,7 @@ class DenseForwardKernel final : public Kernel {
   const TileCode& code_;
   bool relu_;
   std::optional<DType> bias_type_;
+  bool addend_;
   Scratch scratch_;
   std::int64_t rows_;    // at a time, whole blocks
   std::int64_t chunks_;  // of inputs
@@ -158,8 +167,8 @@ KernelChoice make_dense_forward(const KernelRequest& request, Tiles tiles) {
     if (auto refusal = refuse_types({}, {&request.inputs[2].type})) return *refusal;
     bias = request.inputs[2].type.dtype;
   }
-  auto kernel = std::make_unique<DenseForwardKernel>(dense_of(x, w), tiles,
-                                                     request.node.attributes.string("activation") == "relu", bias);
+  auto kernel = std::make_unique<DenseForwardKernel>(
+      dense_of(x, w), tiles, request.node.attributes.string("activation") == "relu", bias, request.inputs.size() == 4);
   kernel->name = kernel_name(request, tiles);
   return kernel;
 }

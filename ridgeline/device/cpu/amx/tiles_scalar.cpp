@@ -62,6 +62,7 @@ void finish(const TileResult& r) {
     for (std::int64_t column = 0; column < r.columns; ++column) {
       float v = r.c[column / 16 * kTileSums + row * 16 + column % 16];
       if (r.bias != nullptr) v += r.bias[column];
+      if (r.addend != nullptr) v += to_float(r.addend[row][column]);
       if (r.relu && !(v > 0) && v == v) v = 0;
       r.rows[row][column] = to_bfloat16(v);
     }

@@ -8,10 +8,23 @@ constexpr KernelEntry library(std::string_view op, KernelChoice (*factory)(const
   return {op, "onednn", Provider::library, factory, kOnednnStorage, Arithmetic::f32, {Reproducibility::fast, true}};
 }
 
+constexpr KernelEntry chunked(std::string_view op, KernelChoice (*factory)(const KernelRequest&)) {
+  return {op,
+          "onednn_chunks",
+          Provider::library,
+          factory,
+          kOnednnStorage,
+          Arithmetic::f32,
+          {Reproducibility::deterministic, true}};
+}
+
 constexpr KernelEntry kTable[] = {
     library("conv2d", make_onednn_conv2d),
+    chunked("conv2d", make_chunked_onednn_conv2d),
     library("conv2d_bwd_data", make_onednn_conv2d_bwd_data),
+    chunked("conv2d_bwd_data", make_chunked_onednn_conv2d_bwd_data),
     library("conv2d_bwd_weights", make_onednn_conv2d_bwd_weights),
+    chunked("conv2d_bwd_weights", make_chunked_onednn_conv2d_bwd_weights),
     library("dense", make_onednn_dense),
     library("dense_bwd_data", make_onednn_dense_bwd_data),
     library("dense_bwd_weights", make_onednn_dense_bwd_weights),
