@@ -151,6 +151,10 @@ void add_execution_flags(Command& app, RecipeFlags& f) {
              "source goes on with it")
       .group(group);
   app.option("--trace", r.trace, "write a Chrome trace to this file").group(group);
+  app.boolean("--explain", r.explain,
+              "when the run is over, measure the machine's limits and write what each launch of the last step took "
+              "beside them into launches.jsonl")
+      .group(group);
 }
 
 void refuse_unsupported(const RecipeFlags& f) {
