@@ -9,7 +9,7 @@
 #include "ridgeline/cli/step_tables.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/pass/precision_policy.h"
-#include "ridgeline/train/bench.h"
+#include "ridgeline/train/recipe/bench.h"
 
 namespace ridgeline::cli {
 namespace {

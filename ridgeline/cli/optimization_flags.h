@@ -11,7 +11,7 @@
 #include "ridgeline/optim/adam.h"
 #include "ridgeline/optim/lars.h"
 #include "ridgeline/optim/rmsprop.h"
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::cli {
 

@@ -8,7 +8,8 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/device/devices.h"
-#include "ridgeline/train/run_config.h"
+#include "ridgeline/train/metric/table.h"
+#include "ridgeline/train/recipe/run_config.h"
 
 namespace ridgeline::cli {
 namespace {
@@ -96,6 +97,9 @@ void add_loop_flags(Command& app, RecipeFlags& f) {
   app.option("--iterations_per_loop", r.iterations_per_loop, "steps without the host; 0: an epoch's, at most 100")
       .group(group);
   app.option("--epochs_between_evals", r.epochs_between_evals, "of train_and_evaluate").group(group);
+  app.option("--metrics", f.metrics,
+             "of evaluations, beside top-1, top-5 and loss, by commas: " + joined_names(train::metric_table()))
+      .group(group);
   app.option("--display_every,--display", r.display_every, "log only steps that are a multiple of this").group(group);
   app.option("--save_summary_steps", r.save_summary_steps, "steps between log lines").group(group);
   app.option("--save_checkpoints_steps", r.save_checkpoints_steps, "steps between checkpoints").group(group);
@@ -154,6 +158,16 @@ void add_execution_flags(Command& app, RecipeFlags& f) {
   app.boolean("--explain", r.explain,
               "when the run is over, measure the machine's limits and write what each launch of the last step took "
               "beside them into launches.jsonl")
+      .group(group);
+  app.option("--dump_path", r.dump.path, "folder for the values of training steps, a file a step").group(group);
+  app.option("--dump_step", r.dump.step, "of dump_path: which steps, from 0 on: '0|3-5|10'; empty: all").group(group);
+  app.option("--dump_mode", r.dump.mode, "of dump_path: what ops read (input), make (output), or both (all)")
+      .group(group);
+  app.option("--dump_debug_mode", r.dump.debug_mode,
+             "of dump_path: aicore_overflow or all: only the ops that make a number that is not finite")
+      .group(group);
+  app.option("--dump_data", r.dump.data, "of dump_path: tensor, or stats: a table of numbers").group(group);
+  app.option("--dump_layer", r.dump.layer, "of dump_path: names of ops by blanks, with * and ?; empty: all")
       .group(group);
 }
 
@@ -297,6 +311,7 @@ train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
   if (app.given("--final_loss")) r.final_loss = f.final_loss;
   if (app.given("--max_train_steps") && f.max_train_steps != 0) r.max_train_steps = f.max_train_steps;
   r.restore_exclude = split(f.restore_exclude);
+  r.metrics = split(f.metrics);
   finish_optimization_flags(app, f.optimization, r);
   train::check(r);
   if (!r.model.empty()) nn::complete_options(nn::model_named(r.model), r.model_options);

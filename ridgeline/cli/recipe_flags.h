@@ -6,7 +6,7 @@
 #include "ridgeline/cli/bad_sample_flags.h"
 #include "ridgeline/cli/flags.h"
 #include "ridgeline/cli/optimization_flags.h"
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::cli {
 
@@ -23,7 +23,7 @@ struct RecipeFlags {
   std::string dtype = "tf.float32";
   std::string restore_exclude = "dense_2";
   std::string final_relu;
-  std::string accelerate_train_mode;
+  std::string accelerate_train_mode, metrics;
   double final_loss = 0;
   double dropout_keep = 0;
   std::int64_t max_train_steps = 0;

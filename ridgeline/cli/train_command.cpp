@@ -10,10 +10,10 @@
 #include "ridgeline/core/printable.h"
 #include "ridgeline/core/process_time.h"
 #include "ridgeline/data/standard/data_dir.h"
-#include "ridgeline/train/benchmark_summary.h"
-#include "ridgeline/train/evaluator.h"
 #include "ridgeline/train/interrupt.h"
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/recipe/benchmark_summary.h"
+#include "ridgeline/train/recipe/evaluator.h"
+#include "ridgeline/train/recipe/trainer.h"
 
 namespace ridgeline::cli {
 namespace {

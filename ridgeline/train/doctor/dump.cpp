@@ -1,13 +1,13 @@
 #include "ridgeline/train/doctor/dump.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/train/doctor/examination.h"
 #include "ridgeline/train/interrupt.h"
-#include "ridgeline/train/restore_weights.h"
+#include "ridgeline/train/recipe/restore_weights.h"
+#include "ridgeline/train/value_dump.h"
 
 namespace ridgeline::train {
 namespace {
@@ -93,20 +93,11 @@ DumpReport write_dump(const std::string& path, const Subject& subject, const Dum
     if (loss != kNoValue && !std::isfinite(values.tensor_of(loss).at(0))) break;
   }
 
-  std::vector<NamedTensor> tensors;
-  nlohmann::ordered_json described = nlohmann::ordered_json::array();
-  for (std::size_t i = 0; i < values.values().size(); ++i) {
-    const StepValue& value = values.values()[i];
-    tensors.push_back({value.name, values.tensor(i)});
-    described.push_back({{"name", value.name}, {"op", value.op}, {"inputs", value.inputs}, {"where", value.where}});
-  }
-  if (const std::size_t bad = first_not_finite(values); bad < values.values().size()) {
-    const StepValue& value = values.values()[bad];
-    report.first_not_finite = value.name + (value.op.empty() ? "" : " (" + value.op + ")");
-    if (!value.where.empty()) report.first_not_finite += " " + value.where;
-  }
-  report.values = tensors.size();
-  write_safetensors(path, tensors, {{"ridgeline_dump", described.dump()}});
+  const std::vector<std::size_t> all = every_value(values);
+  if (const std::size_t bad = first_not_finite(values); bad < all.size())
+    report.first_not_finite = describe(values.values()[bad]);
+  report.values = all.size();
+  write_values(path, values, all);
   return report;
 }
 

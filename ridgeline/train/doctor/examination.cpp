@@ -7,7 +7,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/runtime/iterator.h"
-#include "ridgeline/train/restore_weights.h"
+#include "ridgeline/train/recipe/restore_weights.h"
 #include "ridgeline/train/step_graph.h"
 
 namespace ridgeline::train {

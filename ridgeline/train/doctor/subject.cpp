@@ -4,9 +4,9 @@
 
 #include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/train/checkpoint.h"
-#include "ridgeline/train/datasets.h"
-#include "ridgeline/train/recipe_model.h"
-#include "ridgeline/train/session_options.h"
+#include "ridgeline/train/recipe/datasets.h"
+#include "ridgeline/train/recipe/recipe_model.h"
+#include "ridgeline/train/recipe/session_options.h"
 
 namespace ridgeline::train {
 Subject subject_of(const Recipe& given, std::int64_t rows) {

@@ -12,7 +12,7 @@
 #include "ridgeline/data/api/dataset.h"
 #include "ridgeline/nn/network.h"
 #include "ridgeline/nn/training_step.h"
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {
 
