@@ -23,6 +23,7 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/device/cpu/amx/kernels.h"
+#include "ridgeline/device/cpu/amx/peak.h"
 #include "ridgeline/device/cpu/cpu_device.h"
 #include "ridgeline/device/cpu/isa.h"
 
@@ -341,33 +342,6 @@ class Library {
   std::unordered_map<int, dnnl::memory> arguments_;
 };
 
-// GFLOP/s of all threads with random tiles from the first cache.
-double measure_peak() {
-  const device::amx::TileCode& code = device::amx::tile_code(Tiles::amx);
-  constexpr std::int64_t kSteps = 4096, kApart = 4;
-  std::vector<std::int64_t> offsets;
-  for (std::int64_t i = 0; i < kSteps; ++i) offsets.push_back(i % kApart * device::amx::kTileValues);
-  double best = 0;
-  for (int run = 0; run < 20; ++run) {
-    const double begin = now();
-    parallel_team([&](int thread, int) {
-      alignas(64) bfloat16 values[4 * kApart * device::amx::kTileValues];
-      alignas(64) float sums[4 * device::amx::kTileSums];
-      SampleRandom random(philox_key(static_cast<std::uint64_t>(thread), "peak"), 0, 0);
-      for (bfloat16& v : values) v = to_bfloat16(static_cast<float>(random.uniform(-1, 1)));
-      const auto part = [&](int i) { return values + i * kApart * device::amx::kTileValues; };
-      const device::amx::TileScope scope(code);
-      for (int i = 0; i < 40; ++i) {
-        code.multiply[1][1](
-            {{part(0), part(1)}, 32, offsets.data(), {part(2), part(3)}, offsets.data(), kSteps, sums, false});
-      }
-    });
-    const double flops = 40.0 * kSteps * 4 * 16 * 16 * 32 * 2 * compute_threads();
-    best = std::max(best, flops / (now() - begin) / 1e9);
-  }
-  return best;
-}
-
 template <class Subject>
 double once(Subject& subject) {
   const double begin = now();
@@ -440,7 +414,7 @@ int main(int argc, char** argv) {
   }
   CpuDevice device(std::nullopt);
   const ComputeScope team(usable_threads(0));
-  const double peak = measure_peak();
+  const double peak = device::amx::measure_tile_peak();
   std::printf("%d threads, tile peak on random numbers %.0f GFLOP/s\n", compute_threads(), peak);
   for (Layer layer : kLayers) {
     if (layer.name.find(options.layer) == std::string::npos) continue;

@@ -6,6 +6,7 @@
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/flags.h"
 #include "ridgeline/cli/recipe_flags.h"
+#include "ridgeline/cli/step_tables.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/pass/precision_policy.h"
 #include "ridgeline/train/recipe/bench.h"
@@ -13,13 +14,33 @@
 namespace ridgeline::cli {
 namespace {
 
-void print_layers(const train::StepBench& bench) {
-  fmt::print("{:<44}{:>9}{:>10}{:>8}  {}\n", "launch", "ms", "GFLOP/s", "GB/s", "kernel");
-  for (const LaunchReport& l : bench.launches) {
-    if (l.milliseconds < 0.05) continue;
-    fmt::print("{:<44}{:>9.2f}{:>10.0f}{:>8.1f}  {}\n", l.node, l.milliseconds, l.cost.flops / l.milliseconds / 1e6,
-               l.cost.bytes / l.milliseconds / 1e6, l.kernel);
+void print_fusions(const train::StepBench& bench) {
+  for (const auto& [pass, counts] : bench.without) {
+    fmt::print("  without {:<20}{:>6} launches{:>12.1f} MB\n", pass, counts.launches,
+               static_cast<double>(counts.bytes()) / 1e6);
   }
+}
+
+nlohmann::json fusions_json(const train::StepBench& bench) {
+  nlohmann::json all = nlohmann::json::object();
+  for (const auto& [pass, counts] : bench.without)
+    all[pass] = {{"launches", counts.launches}, {"bytes", counts.bytes()}};
+  return all;
+}
+
+nlohmann::json parts_json(const train::StepBench& bench) {
+  nlohmann::json parts = nlohmann::json::array();
+  for (const StepPart& part : parts_of(bench.launches, bench.limits)) {
+    parts.push_back({{"op", part.op},
+                     {"launches", part.launches},
+                     {"ms", part.milliseconds},
+                     {"ms_at_limit", part.at_limit},
+                     {"gflop", part.gflop},
+                     {"gflop_done", part.gflop_done},
+                     {"megabytes", part.megabytes},
+                     {"farthest", part.longest}});
+  }
+  return parts;
 }
 
 // Short names of the modes that the benchmark is mostly run in.
@@ -53,6 +74,8 @@ int bench_command(const Words& words) {
   int steps = 7;
   bool json = false;
   bool layers = false;
+  bool parts = false;
+  bool fusions = false;
   add_recipe_flags(
       step, arguments,
       {"model", "batch_size", "image_size", "num_classes", "fp16_compute", "intra_op_parallelism_threads",
@@ -62,10 +85,12 @@ int bench_command(const Words& words) {
   step.option("--steps", steps, "timed steps; the median is printed");
   step.flag("--json", json, "print one JSON object");
   step.flag("--layers", layers, "print every launch of 0.05 ms or more");
+  step.flag("--parts", parts, "print what each kind of op takes beside the machine's limit, and the largest gaps");
+  step.flag("--fusions", fusions, "print the launches and bytes of the step without each pass that merges ops");
   if (!app.parse(words)) return 0;
   recipe.precision.mode = mode_behind(precision);
   train::check(recipe);
-  const train::StepBench bench = train::bench_step(recipe, steps);
+  const train::StepBench bench = train::bench_step(recipe, steps, fusions);
   if (json) {
     nlohmann::json object{{"model", recipe.model},
                           {"batch_size", recipe.batch_size},
@@ -79,12 +104,17 @@ int bench_command(const Words& words) {
                           {"gflops", bench.gflops},
                           {"peak_gflops", bench.peak_gflops},
                           {"roofline_share", bench.roofline_share},
+                          {"peak_bf16_gflops", bench.limits.bf16_gflops},
+                          {"peak_gigabytes_per_second", bench.limits.gigabytes},
+                          {"ms_at_limit", bench.milliseconds_at_limit},
+                          {"parts", parts_json(bench)},
                           {"isa", bench.isa},
                           {"device", recipe.device},
                           {"launches", bench.counts.launches},
                           {"bytes", bench.counts.bytes()},
                           {"unfused_launches", bench.unfused.launches},
                           {"unfused_bytes", bench.unfused.bytes()},
+                          {"without", fusions_json(bench)},
                           {"memory_bytes", bench.memory.total()},
                           {"warnings", bench.warnings},
                           {"precision", precision}};
@@ -96,15 +126,19 @@ int bench_command(const Words& words) {
     fmt::print("{}\n", object.dump());
     return 0;
   }
-  if (layers) print_layers(bench);
+  if (layers) fmt::print("{}", launch_table(bench.launches, bench.limits, 0.05));
+  if (parts) fmt::print("{}", part_table(bench.launches, bench.limits));
   fmt::print(
       "step {:.1f} ms ({:.1f} to {:.1f}, {} steps), {:.1f} images/s, {:.0f} GFLOP/s, {:.2f} of the measured {:.0f} "
       "GFLOP/s ({})\n",
       bench.times.milliseconds, bench.times.fastest, bench.times.slowest, bench.times.runs, bench.images_per_second,
       bench.gflops, bench.roofline_share, bench.peak_gflops, bench.isa);
+  fmt::print("each launch at its limit: {:.1f} ms, {:.2f} of the time\n", bench.milliseconds_at_limit,
+             bench.milliseconds_at_limit / bench.times.milliseconds);
   fmt::print("{} launches read and write {:.1f} MB ({} and {:.1f} MB without fusion)\n", bench.counts.launches,
              static_cast<double>(bench.counts.bytes()) / 1e6, bench.unfused.launches,
              static_cast<double>(bench.unfused.bytes()) / 1e6);
+  if (fusions) print_fusions(bench);
   fmt::print("start: ready after {:.0f} ms, first step finished after {:.0f} ms\n", bench.ready, bench.first_step);
   fmt::print("memory: {}\n", bench.memory.to_text());
   for (const std::string& line : bench.warnings) fmt::print("warning: {}\n", line);

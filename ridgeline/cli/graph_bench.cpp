@@ -6,14 +6,12 @@
 #include <vector>
 
 #include "ridgeline/cli/graph_tools.h"
+#include "ridgeline/cli/step_tables.h"
 #include "ridgeline/compile/graph_run.h"
 #include "ridgeline/compile/measure.h"
 #include "ridgeline/core/error.h"
-#include "ridgeline/core/printable.h"
 #include "ridgeline/core/threads.h"
-#include "ridgeline/device/cpu/bandwidth.h"
 #include "ridgeline/device/cpu/isa.h"
-#include "ridgeline/device/cpu/peak.h"
 
 namespace ridgeline::cli {
 namespace {
@@ -30,14 +28,6 @@ std::vector<LaunchReport> launches_of(const Program& program) {
   std::vector<LaunchReport> launches = program.launches();
   std::erase_if(launches, [](const LaunchReport& launch) { return !launch.ran; });
   return launches;
-}
-
-void print_layers(const std::vector<LaunchReport>& launches) {
-  fmt::print("{:<44}{:>11}{:>10}{:>8}  {}\n", "launch", "ms", "GFLOP/s", "GB/s", "kernel");
-  for (const LaunchReport& l : launches) {
-    fmt::print("{:<44}{:>11.4f}{:>10.1f}{:>8.1f}  {}\n", printable(l.node), l.milliseconds,
-               l.cost.flops / l.milliseconds / 1e6, l.cost.bytes / l.milliseconds / 1e6, l.kernel);
-  }
 }
 
 int run(const BenchFlags& given) {
@@ -59,8 +49,8 @@ int run(const BenchFlags& given) {
     flops += launch.cost.flops;
     bytes += launch.cost.bytes;
   }
-  const double gflops = device::measure_f32_peak(), gigabytes = device::measure_memory_bandwidth();
-  const double limit = milliseconds_at_limit(launches, gflops, gigabytes);
+  const device::MachineLimits limits = device::measure_limits();
+  const double limit = milliseconds_at_limit(launches, limits);
   const std::string_view isa = device::name_of(device::active_isa());
   if (flags.json) {
     const nlohmann::json object{{"graph", graph.name},
@@ -73,21 +63,22 @@ int run(const BenchFlags& given) {
                                 {"launches", launches.size()},
                                 {"gflops", flops / times.milliseconds / 1e6},
                                 {"gigabytes_per_second", bytes / times.milliseconds / 1e6},
-                                {"peak_gflops", gflops},
-                                {"peak_gigabytes_per_second", gigabytes},
+                                {"peak_gflops", limits.f32_gflops},
+                                {"peak_bf16_gflops", limits.bf16_gflops},
+                                {"peak_gigabytes_per_second", limits.gigabytes},
                                 {"ms_at_limit", limit},
                                 {"share_of_limit", limit / times.milliseconds},
                                 {"warnings", program.warnings()}};
     fmt::print("{}\n", object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return 0;
   }
-  if (flags.layers) print_layers(launches);
+  if (flags.layers) fmt::print("{}", launch_table(launches, limits, 0));
   fmt::print("{:.4f} ms ({:.4f} to {:.4f}, {} runs), {} launches, {:.1f} GFLOP/s, {:.1f} GB/s\n", times.milliseconds,
              times.fastest, times.slowest, times.runs, launches.size(), flops / times.milliseconds / 1e6,
              bytes / times.milliseconds / 1e6);
   fmt::print("the machine's limit, measured ({:.0f} GFLOP/s {}, {:.1f} GB/s from memory): {:.4f} ms, share {:.2f}{}\n",
-             gflops, isa, gigabytes, limit, limit / times.milliseconds,
-             limit > times.milliseconds ? " (from caches, or by an algorithm of fewer operations)" : "");
+             limits.f32_gflops, isa, limits.gigabytes, limit, limit / times.milliseconds,
+             limit > times.milliseconds ? " (from caches)" : "");
   for (const std::string& line : program.warnings()) fmt::print("warning: {}\n", line);
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 namespace ridgeline {
 
@@ -18,11 +19,61 @@ RunTimes time_runs(Program& program, int runs) {
   return {.milliseconds = times[times.size() / 2], .fastest = times.front(), .slowest = times.back(), .runs = runs};
 }
 
-double milliseconds_at_limit(std::span<const LaunchReport> launches, double gflops, double gigabytes) {
+double milliseconds_at_limit(const LaunchReport& launch, const device::MachineLimits& limits) {
+  const double gflops = launch.narrow ? limits.bf16_gflops : limits.f32_gflops;
+  return std::max(launch.flops_done / gflops, launch.cost.bytes / limits.gigabytes) / 1e6;
+}
+
+double milliseconds_at_limit(std::span<const LaunchReport> launches, const device::MachineLimits& limits) {
   double milliseconds = 0;
-  for (const LaunchReport& launch : launches)
-    milliseconds += std::max(launch.cost.flops / gflops, launch.cost.bytes / gigabytes) / 1e6;
+  for (const LaunchReport& launch : launches) {
+    if (launch.ran) milliseconds += milliseconds_at_limit(launch, limits);
+  }
   return milliseconds;
+}
+
+std::vector<double> gaps_before(std::span<const LaunchReport> launches) {
+  std::vector<double> gaps(launches.size(), 0.0);
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    if (launches[i].ran) order.push_back(i);
+  }
+  // Side by side, launches do not start in the order of the plan.
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return launches[a].started < launches[b].started; });
+  double end = 0;
+  for (const std::size_t i : order) {
+    gaps[i] = std::max(0.0, launches[i].started - end);
+    end = std::max(end, launches[i].started + launches[i].milliseconds);
+  }
+  return gaps;
+}
+
+std::vector<StepPart> parts_of(std::span<const LaunchReport> launches, const device::MachineLimits& limits) {
+  std::map<std::string, StepPart> parts;
+  std::map<std::string, double> farthest;
+  for (const LaunchReport& launch : launches) {
+    if (!launch.ran) continue;
+    const std::string op = launch.converts || launch.op.empty() ? "conversions" : launch.op;
+    StepPart& part = parts[op];
+    const double limit = milliseconds_at_limit(launch, limits);
+    part.op = op;
+    ++part.launches;
+    part.milliseconds += launch.milliseconds;
+    part.at_limit += limit;
+    part.gflop += launch.cost.flops / 1e9;
+    part.gflop_done += launch.flops_done / 1e9;
+    part.megabytes += launch.cost.bytes / 1e6;
+    if (part.launches == 1 || launch.milliseconds - limit > farthest[op]) {
+      farthest[op] = launch.milliseconds - limit;
+      part.longest = launch.node;
+    }
+  }
+  std::vector<StepPart> sorted;
+  for (auto& [op, part] : parts) sorted.push_back(std::move(part));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const StepPart& a, const StepPart& b) { return a.gap() > b.gap(); });
+  return sorted;
 }
 
 }  // namespace ridgeline

@@ -1,11 +1,14 @@
 // ridgeline/compile/measure.h
 //
-// What a compiled program takes: its time, beside what the machine could do at best.
+// What a compiled program takes: its time, beside what the machine could do at best, and where the difference lies.
 #pragma once
 
 #include <span>
+#include <string>
+#include <vector>
 
 #include "ridgeline/compile/program.h"
+#include "ridgeline/device/cpu/limits.h"
 
 namespace ridgeline {
 
@@ -18,8 +21,28 @@ struct RunTimes {
 // Times `runs` runs after two that touch memory and let the library make its code.
 RunTimes time_runs(Program& program, int runs);
 
-// Milliseconds that the launches of the last run would take if each were bound by the machine alone: by arithmetic at
-// `gflops` or by its operands and results moved once at `gigabytes` a second, whichever takes longer.
-double milliseconds_at_limit(std::span<const LaunchReport> launches, double gflops, double gigabytes);
+// Milliseconds that a launch would take if it were bound by the machine alone: by the arithmetic that its kernel does,
+// or by its operands and results moved once, whichever takes longer.
+double milliseconds_at_limit(const LaunchReport& launch, const device::MachineLimits& limits);
+// The sum over those of the last run.
+double milliseconds_at_limit(std::span<const LaunchReport> launches, const device::MachineLimits& limits);
+
+// Milliseconds before each launch, by its place, in which none ran, in the last profiled run.
+std::vector<double> gaps_before(std::span<const LaunchReport> launches);
+
+// The launches of one kind of op together.
+struct StepPart {
+  std::string op;  // "conversions" for changes of layout, copies and forms
+  int launches = 0;
+  double milliseconds = 0;
+  double at_limit = 0;
+  double gflop = 0;  // by the formulas of the ops
+  double gflop_done = 0;
+  double megabytes = 0;
+  std::string longest;  // the name of the launch that is farthest from its limit
+  double gap() const { return milliseconds - at_limit; }
+};
+// The kinds of ops of the last profiled run, that which is farthest from its limit first.
+std::vector<StepPart> parts_of(std::span<const LaunchReport> launches, const device::MachineLimits& limits);
 
 }  // namespace ridgeline

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <mutex>
@@ -24,7 +25,9 @@ struct Program::State {
   std::vector<std::vector<void*>> output_addresses;
   std::vector<void*> scratch_addresses;
   std::vector<double> milliseconds;
-  bool bound = false;  // every input has been bound
+  std::vector<double> started;                  // milliseconds after `begin`
+  std::chrono::steady_clock::time_point begin;  // of the last run
+  bool bound = false;                           // every input has been bound
 
   struct Form {
     const ParameterStore::Entry* entry = nullptr;
@@ -102,6 +105,7 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
   state_->output_addresses.resize(count);
   state_->scratch_addresses.resize(count, nullptr);
   state_->milliseconds.resize(count, 0.0);
+  state_->started.resize(count, 0.0);
   state_->runs.resize(count, 0);
   state_->ran.resize(count, false);
   state_->done = std::vector<std::atomic<std::uint32_t>>(plan_.sections.empty() ? 0 : count);
@@ -168,6 +172,8 @@ bool Program::run() {
   const ComputeScope team(session_.compute_threads());
   session_.parameters().fill_zeros();
   find_work();
+  if (session_.trace()) session_.trace()->name_thread("compute");
+  state_->begin = std::chrono::steady_clock::now();
   State::Ending ending{*state_};
   auto section = plan_.sections.begin();
   for (std::size_t i = 0; i < plan_.launches.size();) {
@@ -199,7 +205,7 @@ void Program::find_work() {
 
 void Program::run_launch(std::size_t i) {
   if (!state_->ran[i]) {
-    state_->milliseconds[i] = 0;
+    state_->milliseconds[i] = state_->started[i] = 0;
     return;
   }
   const Launch& launch = plan_.launches[i];
@@ -216,11 +222,17 @@ void Program::run_launch(std::size_t i) {
   stream.synchronize();
   const auto end = std::chrono::steady_clock::now();
   state_->milliseconds[i] = std::chrono::duration<double, std::milli>(end - begin).count();
-  if (Trace* trace = session_.trace()) {
-    const std::string& name =
-        launch.node >= 0 ? plan_.graph.nodes[static_cast<std::size_t>(launch.node)].name : "update";
-    trace->record("launch", name, begin, end);
-  }
+  state_->started[i] = std::chrono::duration<double, std::milli>(begin - state_->begin).count();
+  if (Trace* trace = session_.trace()) trace_launch(*trace, i, begin, end);
+}
+
+void Program::trace_launch(Trace& trace, std::size_t i, Trace::Clock::time_point begin, Trace::Clock::time_point end) {
+  const LaunchReport launch = report(i);
+  char work[64];
+  std::snprintf(work, sizeof work, "%.3f GFLOP of %.3f, %.2f MB", launch.flops_done / 1e9, launch.cost.flops / 1e9,
+                launch.cost.bytes / 1e6);
+  trace.record("launch", plan_.launches[i].node >= 0 ? launch.node : "update", begin, end,
+               {{"kernel", launch.kernel}, {"work", work}});
 }
 
 void Program::copy(const Launch& launch, void* from_address, void* to_address) {
@@ -273,6 +285,8 @@ bool Program::run_side_by_side(const Section& section) {
     }
   };
   session_.lanes().run(static_cast<int>(section.lanes.size()), [&](int lane) {
+    if (Trace* trace = session_.trace(); trace != nullptr && lane > 0)
+      trace->name_thread("compute lane " + std::to_string(lane));
     try {
       const ComputeScope team(plan_.lane_team);
       run_lane(lane);
@@ -313,27 +327,35 @@ Tensor Program::output(std::size_t index) {
   return host;
 }
 
+LaunchReport Program::report(std::size_t i) const {
+  const Launch& launch = plan_.launches[i];
+  LaunchReport report;
+  report.device = launch.device->name();
+  report.milliseconds = state_->milliseconds[i];
+  report.started = state_->started[i];
+  report.runs = state_->runs[i];
+  report.ran = state_->ran[i];
+  if (launch.node >= 0) {
+    const Node& node = plan_.graph.nodes[static_cast<std::size_t>(launch.node)];
+    report.node = node.name;
+    report.op = node.op;
+    if (!node.where.empty()) report.where = node.where.front().to_string();
+  } else {
+    report.node = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])].name;
+  }
+  report.kernel = launch.kind == LaunchKind::kernel ? launch.kernel->name : "copy";
+  report.converts = launch.converts || launch.kind == LaunchKind::copy;
+  report.cost = cost_of(plan_, launch);
+  report.flops_done = report.cost.flops * (report.converts ? 1 : launch.kernel->flops_share);
+  report.narrow = std::any_of(launch.inputs.begin(), launch.inputs.end(), [&](int buffer) {
+    return plan_.buffers[static_cast<std::size_t>(buffer)].type.dtype == DType::bf16;
+  });
+  return report;
+}
+
 std::vector<LaunchReport> Program::launches() const {
   std::vector<LaunchReport> reports;
-  for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
-    const Launch& launch = plan_.launches[i];
-    LaunchReport report;
-    report.device = launch.device->name();
-    report.milliseconds = state_->milliseconds[i];
-    report.runs = state_->runs[i];
-    report.ran = state_->ran[i];
-    if (launch.node >= 0) {
-      const Node& node = plan_.graph.nodes[static_cast<std::size_t>(launch.node)];
-      report.node = node.name;
-      report.op = node.op;
-      if (!node.where.empty()) report.where = node.where.front().to_string();
-    } else {
-      report.node = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])].name;
-    }
-    report.kernel = launch.kind == LaunchKind::kernel ? launch.kernel->name : "copy";
-    report.cost = cost_of(plan_, launch);
-    reports.push_back(std::move(report));
-  }
+  for (std::size_t i = 0; i < plan_.launches.size(); ++i) reports.push_back(report(i));
   for (const Section& section : plan_.sections) {
     for (std::size_t lane = 0; lane < section.lanes.size(); ++lane) {
       for (const int i : section.lanes[lane]) reports[static_cast<std::size_t>(i)].lane = static_cast<int>(lane);

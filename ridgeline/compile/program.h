@@ -14,6 +14,7 @@
 #include "ridgeline/compile/plan.h"
 #include "ridgeline/compile/session.h"
 #include "ridgeline/core/function_ref.h"
+#include "ridgeline/core/trace.h"
 
 namespace ridgeline {
 
@@ -27,9 +28,14 @@ struct LaunchReport {
   // its parameter changed.
   bool ran = false;
   std::int64_t runs = 0;
-  Cost cost;
-  int lane = -1;            // where launches run side by side
-  double milliseconds = 0;  // of the last profiled run
+  Cost cost;              // by the op's formula
+  double flops_done = 0;  // by the kernel: fewer than the cost's where it saves multiplications
+  bool converts = false;  // a change of layout or type in front of the node, not the node itself
+  bool narrow = false;    // whether it reads bf16, which machines multiply at another rate
+  int lane = -1;          // where launches run side by side
+  // Of the last profiled run; `started` counts from its begin.
+  double started = 0;
+  double milliseconds = 0;
 };
 
 class Program {
@@ -71,6 +77,8 @@ class Program {
   void check_bound();
   void find_work();
   void run_launch(std::size_t index);
+  LaunchReport report(std::size_t index) const;
+  void trace_launch(Trace& trace, std::size_t index, Trace::Clock::time_point begin, Trace::Clock::time_point end);
   void copy(const Launch& launch, void* from, void* to);
   bool run_side_by_side(const Section& section);
 

@@ -17,6 +17,7 @@ struct Trace::State {
     int lane;
     std::int64_t begin_us;
     std::int64_t duration_us;
+    Details details;
   };
 
   Clock::time_point start = Clock::now();
@@ -31,13 +32,14 @@ struct Trace::State {
 Trace::Trace() : state_(std::make_unique<State>()) {}
 Trace::~Trace() = default;
 
-void Trace::record(std::string_view category, std::string_view name, Clock::time_point begin, Clock::time_point end) {
+void Trace::record(std::string_view category, std::string_view name, Clock::time_point begin, Clock::time_point end,
+                   Details details) {
   using std::chrono::duration_cast;
   using std::chrono::microseconds;
   std::lock_guard lock(state_->mutex);
   state_->spans.push_back({std::string(category), std::string(name), state_->lane(),
                            duration_cast<microseconds>(begin - state_->start).count(),
-                           duration_cast<microseconds>(end - begin).count()});
+                           duration_cast<microseconds>(end - begin).count(), std::move(details)});
 }
 
 void Trace::name_thread(std::string_view name) {
@@ -61,6 +63,7 @@ void Trace::write(const std::string& path) const {
                         {"tid", s.lane},
                         {"ts", s.begin_us},
                         {"dur", s.duration_us}});
+      for (const auto& [key, text] : s.details) events.back()["args"][key] = text;
     }
   }
   // A name may come from a user's file: what is not UTF-8 in it is replaced, not refused.

@@ -9,6 +9,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace ridgeline {
 
@@ -20,8 +22,12 @@ class Trace {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
+  // What a viewer shows of a span beside its name and time.
+  using Details = std::vector<std::pair<std::string, std::string>>;
+
   // One finished span on the calling thread's lane.
-  void record(std::string_view category, std::string_view name, Clock::time_point begin, Clock::time_point end);
+  void record(std::string_view category, std::string_view name, Clock::time_point begin, Clock::time_point end,
+              Details details = {});
   // Names the calling thread's lane ("data worker 2").
   void name_thread(std::string_view name);
   // Writes {"traceEvents": [...]} atomically. Times in microseconds since construction.

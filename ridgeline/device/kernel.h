@@ -81,6 +81,9 @@ class Kernel {
   std::vector<Layout> input_layouts;
   std::vector<Layout> output_layouts;
   std::size_t scratch_bytes = 0;
+  // Of the FLOPs that the op's formula counts, the share that the kernel does: below 1 where an algorithm needs fewer
+  // multiplications, above where it computes what nobody reads.
+  double flops_share = 1;
   // True where bf16 or f16 values are converted around a kernel of another type: exact, and slower than a kernel of
   // their own would be.
   bool emulates = false;

@@ -132,9 +132,9 @@ void Model::with_averages(FunctionRef<void()> body) {
   body();
 }
 
-LaunchCounts Model::count_unfused() {
+LaunchCounts Model::count_without(const std::vector<std::string>& passes) {
   CompileOptions options = compile_options("training");
-  options.fusion = false;
+  options.disabled_passes.insert(options.disabled_passes.end(), passes.begin(), passes.end());
   options.dump_directory.clear();
   return count_launches(training_graph_, session_, options);
 }

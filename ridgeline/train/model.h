@@ -46,8 +46,8 @@ class Model {
   // Compiles the step, makes slots and global_step, and draws the initial parameters.
   // `precision`: of the training step, where it is not that of the settings.
   void prepare_training(const nn::TrainingOptions& options, const PrecisionPolicy* precision = nullptr);
-  // Of the training step without fusion, which is not made. After prepare_training().
-  LaunchCounts count_unfused();
+  // Of the training step without these passes, which is not made. After prepare_training().
+  LaunchCounts count_without(const std::vector<std::string>& passes);
   void prepare_evaluation();
   void prepare_prediction();
   // Each is an Error before its prepare_...().

@@ -59,6 +59,16 @@ TEST(Trace, WritesSpansOnTheLanesOfTheirThreads) {
   }
 }
 
+TEST(Trace, DetailsOfASpanAreItsArguments) {
+  Trace trace;
+  const auto now = Trace::Clock::now();
+  trace.record("launch", "conv2d", now, now, {{"kernel", "own conv2d"}, {"work", "1 GFLOP"}});
+  trace.record("launch", "relu", now, now);
+  const auto events = written(trace)["traceEvents"];
+  EXPECT_EQ(events[0]["args"], (nlohmann::json{{"kernel", "own conv2d"}, {"work", "1 GFLOP"}}));
+  EXPECT_FALSE(events[1].contains("args"));
+}
+
 TEST(Trace, ANullTraceRecordsNothing) { TraceSpan span(nullptr, "stage", "decode"); }
 
 TEST(Trace, AnEmptyTraceIsStillJson) { EXPECT_TRUE(written(Trace())["traceEvents"].empty()); }

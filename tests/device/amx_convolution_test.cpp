@@ -202,6 +202,26 @@ TEST(AmxConvolution, ANanReachesTheResultsThatReadItAndNoOther) {
   }
 }
 
+TEST(AmxConvolution, AnAddendIsPartOfTheSumBeforeItIsRounded) {
+  for (const ConvolutionCase& c : kWays) {
+    for (const std::string activation : {"none", "relu"}) {
+      TileProblem problem = tile_forward(c);
+      problem.problem.inputs.push_back(random_bf16(c.result(), 7));
+      problem.problem.attributes.set("activation", activation);
+      const Tensor expected = problem.reference()[0];
+      std::vector<Tensor> first;
+      for (const Tiles tiles : machine_tiles()) {
+        const auto kernel = problem.kernel(tiles);
+        ASSERT_NE(kernel, nullptr);
+        const std::vector<Tensor> got = problem.run(*kernel);
+        EXPECT_LE(tile_error(got[0], expected).worst, 1) << kernel->name << " of " << c.name << ", " << activation;
+        if (first.empty()) first = got;
+        EXPECT_TRUE(same_bits(got[0], first[0])) << kernel->name << " of " << c.name;
+      }
+    }
+  }
+}
+
 TEST(AmxConvolution, WhatItCannotTakeIsRefusedWithTheReason) {
   ConvolutionCase c{{1, 8, 8, 32}, 32, {3, 3}, {1, 1, 1, 1}};
   TileProblem problem = tile_forward(c);

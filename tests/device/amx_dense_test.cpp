@@ -66,6 +66,7 @@ TEST(AmxDense, RandomShapesAgreeWithTheReferenceOnAllTiles) {
         if (bias == 0) problem.problem.inputs.pop_back();
         if (bias == 1) problem.problem.inputs.back() = random_bf16({c.outputs}, 3);
         if (random.integer(0, 1) == 0) problem.problem.attributes.set("activation", std::string("relu"));
+        if (bias > 0 && random.integer(0, 1) == 0) problem.problem.inputs.push_back(random_bf16(c.y(), 7));
       } else if (pass == 2) {
         if (random.integer(0, 2) == 0) problem.result_types = {DType::bf16, DType::bf16};
         if (random.integer(0, 3) == 0) problem.problem.attributes.set("bias", false);

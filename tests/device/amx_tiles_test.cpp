@@ -81,6 +81,9 @@ TEST(AmxTiles, FinishedSumsAreRoundedAlike) {
     sums.at[7] = -0.0f;
     sums.at[8] = 1 + 0x1p-8f;  // a tie
     const Tensor bias = random_tensor({32}, 4);
+    const auto added = values(kTileRows * 40, 6);
+    const bfloat16* addends[kTileRows];
+    for (std::int64_t r = 0; r < kTileRows; ++r) addends[r] = r == 3 ? nullptr : added.data() + r * 40;
     std::vector<bfloat16> all;
     for (const std::int64_t columns : {1, 16, 17, 32}) {
       for (const bool relu : {false, true}) {
@@ -89,6 +92,8 @@ TEST(AmxTiles, FinishedSumsAreRoundedAlike) {
           bfloat16* rows[kTileRows];
           for (std::int64_t r = 0; r < kTileRows; ++r) rows[r] = r == 3 ? nullptr : out.data() + r * 40;
           code.finish({sums.at, columns, b, relu, rows});
+          all.insert(all.end(), out.begin(), out.end());
+          code.finish({sums.at, columns, b, relu, rows, addends});
           all.insert(all.end(), out.begin(), out.end());
         }
       }

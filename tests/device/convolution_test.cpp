@@ -83,6 +83,8 @@ TEST(Dense, EveryKernelAgreesWithTheReference) {
       expect_kernels_agree(forward, 1e-5, accepted);
       forward.inputs.push_back(random_tensor({k}, 3));
       expect_kernels_agree(forward, 1e-5, accepted);
+      forward.inputs.push_back(random_tensor({n, k}, 5));  // an addend
+      expect_kernels_agree(forward, 1e-5, accepted);
     }
     expect_kernels_agree({"dense_bwd_data", {random_tensor({n, k}, 4), random_tensor({k, c}, 2)}, {}}, 1e-5, accepted);
     for (const bool bias : {false, true}) {
@@ -91,7 +93,7 @@ TEST(Dense, EveryKernelAgreesWithTheReference) {
           accepted);
     }
   }
-  EXPECT_EQ(accepted.size(), has_library() ? 6u : 3u) << "direct, and the library where there is one";
+  EXPECT_EQ(accepted.size(), has_library() ? 9u : 3u) << "direct, and the library, also by parts, where there is one";
 }
 
 }  // namespace

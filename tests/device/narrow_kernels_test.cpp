@@ -96,6 +96,10 @@ TEST(NarrowKernels, DenseLayersAgreeWithTheReferenceInAllPasses) {
         Problem forward{"dense", {random_tensor({n, c}, 1), random_tensor({k, c}, 2), random_tensor({k}, 3)}, results};
         expect_agree(narrowed(forward, dtype), dtype, accepted);
         expect_agree(narrowed(forward, dtype, {2}), dtype, accepted);
+        Problem sum = forward;  // its addend has the type of the result
+        sum.inputs.push_back(random_tensor({n, k}, 5));
+        const std::set<std::size_t> wide = f32_results ? std::set<std::size_t>{2, 3} : std::set<std::size_t>{2};
+        expect_agree(narrowed(sum, dtype, wide), dtype, accepted);
         expect_agree(narrowed({"dense_bwd_data", {random_tensor({n, k}, 4), random_tensor({k, c}, 2)}, results}, dtype),
                      dtype, accepted);
         Attributes both = results;

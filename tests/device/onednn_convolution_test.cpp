@@ -163,6 +163,20 @@ TEST(Convolution, TheLibraryRefusesDoublePrecisionWithAReason) {
   EXPECT_EQ(std::get<Refusal>(choice).reason, "f64 operand: this kernel takes f32, bf16");
 }
 
+TEST(Dense, AnAddendCostsTheLibraryNoFastKernel) {
+  for (const Shape& w : {Shape{4096, 9216}, Shape{512, 512}, Shape{1000, 2048}}) {
+    const auto empty = [](const Shape& shape) { return Tensor::view(nullptr, DType::f32, shape); };
+    Problem forward{"dense", {empty({32, w[1]}), empty(w), empty({w[0]})}, {{"activation", std::string("relu")}}};
+    const auto speed = [&] {
+      const std::string name = make_free(forward, true)->name;
+      return device::speed_of(name.substr(name.rfind(' ') + 1));
+    };
+    const device::Speed alone = speed();
+    forward.inputs.push_back(empty({32, w[0]}));
+    EXPECT_EQ(speed(), alone) << w.to_string();
+  }
+}
+
 TEST(Dense, TheGradientIsWrittenInTheHomeLayout) {
   const Problem forward{"dense", {random_tensor({32, 256}, 1), random_tensor({128, 256}, 2)}, {}};
   const Layout home = make_free(forward, true)->input_layouts[1];

@@ -71,6 +71,36 @@ TEST(Pooling, EveryBackwardKernelAgreesWithTheReference) {
   EXPECT_EQ(accepted.size(), has_library() ? 2u : 1u);
 }
 
+// Beyond the window, and in the padding of the first and the last one; the reference says the same.
+TEST(Pooling, AnIndexThatNamesNoPixelIsAnErrorOfEveryBackwardKernel) {
+  const Pooling pool{{2, 6, 6, 70}, {3, 3}, {2, 2}, {1, 1, 1, 1}};
+  const Tensor right = pool.max().reference()[1];
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    Problem problem{"max_pool_bwd", {as_type(random_tensor(right.shape(), 2), dtype), right}, pool.attributes()};
+    problem.attributes.set("input", pool.image.dims());
+    const Node node = problem.node();
+    const std::int64_t inner = (1 * 3 + 1) * 70 + 66, first = 5, last = right.elements() - 1;
+    for (const auto& [element, index] :
+         {std::pair<std::int64_t, int>{inner, 9}, {inner, 255}, {first, 0}, {first, 3}, {last, 12}}) {
+      Tensor wrong = right.clone();
+      wrong.set(element, index);
+      problem.inputs[1] = wrong;
+      const std::string expected = "[max_pool_bwd] index " + std::to_string(index) + " of element " +
+                                   std::to_string(element) + " names no pixel of the image in its window";
+      for (const KernelEntry& entry : cpu_kernels("max_pool_bwd")) {
+        KernelChoice choice = entry.make(problem.request(node));
+        if (std::holds_alternative<Refusal>(choice)) continue;
+        try {
+          run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem);
+          ADD_FAILURE() << entry.name << " takes index " << index << " of element " << element;
+        } catch (const Error& error) {
+          EXPECT_EQ(std::string(error.what()).find(expected), 0u) << entry.name << ": " << error.what();
+        }
+      }
+    }
+  }
+}
+
 // The library's kernel adds gradients in bf16: up to three roundings beside ours of one.
 TEST(Pooling, GradientsInBf16AreAddedInF32AndRoundedOnce) {
   for (const Pooling& pool : kPoolings) {
@@ -425,6 +455,16 @@ TEST(Copies, EveryKernelMovesTheSameElementsAsTheReference) {
   agree("pad", {2, 5, 5, 6}, {{"low", Integers{0, 1, 2, 3}}, {"high", Integers{0, 0, 1, 3}}});
   agree("pad", {4, 6}, {{"low", Integers{-1, 2}}, {"high", Integers{1, -3}}, {"value", 2.5}});
   agree("pad", {2, 3}, {{"low", Integers{-2, 0}}, {"high", Integers{5, 0}}, {"value", 0.0}});
+  const Problem minus_zero{
+      "pad", {random_tensor({2, 3}, 1)}, {{"low", Integers{1, 0}}, {"high", Integers{0, 2}}, {"value", -0.0}}};
+  const Node padded = minus_zero.node();
+  for (const KernelEntry& entry : cpu_kernels("pad")) {
+    KernelChoice choice = entry.make(minus_zero.request(padded));
+    ASSERT_TRUE(std::holds_alternative<std::unique_ptr<Kernel>>(choice)) << entry.name;
+    EXPECT_TRUE(
+        same_bits(run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), minus_zero)[0], minus_zero.reference()[0]))
+        << entry.name;
+  }
   const Attributes slice{{"start", Integers{0, 1, 0, 2}}, {"stride", Integers{1, 2, 3, 1}}};
   Attributes forward = slice;
   forward.set("size", Integers{2, 4, 3, 5});

@@ -46,6 +46,20 @@ TEST(Winograd, ConvolutionsOfOtherKindsAreRefusedWithTheReason) {
   EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {}, {7, false}), "no Winograd rule with tiles of 7");
 }
 
+// F(4x4,3x3): 36 multiplications for 16 results of 9 taps each; tiles that reach over the edge count as whole ones.
+TEST(Winograd, KernelsTellHowManyMultiplicationsTheySave) {
+  const auto share = [](const Shape& image) {
+    const Problem problem{"conv2d",
+                          {Tensor::view(nullptr, DType::f32, image), Tensor::view(nullptr, DType::f32, {8, 3, 3, 16})},
+                          {{"pad", Integers{1, 1, 1, 1}}}};
+    const Node node = problem.node();
+    KernelChoice choice = device::winograd::make_forward(problem.request(node), {4, false});
+    return std::get<std::unique_ptr<Kernel>>(choice)->flops_share;
+  };
+  EXPECT_DOUBLE_EQ(share({2, 16, 12, 16}), 0.25);
+  EXPECT_DOUBLE_EQ(share({1, 13, 4, 16}), 0.25 * 16 / 13);
+}
+
 TEST(Winograd, DoublePrecisionIsRefusedWithTheReason) {
   const Problem problem{
       "conv2d", {Tensor::zeros(DType::f64, {1, 8, 8, 16}), Tensor::zeros(DType::f64, {16, 3, 3, 16})}, {}};

@@ -75,6 +75,10 @@ TEST(OpErrors, SayWhatIsWrongAndWhatIsMeant) {
        {f32({2, 9216}), f32({10, 4096})},
        {},
        "[dense] weight [10,4096] has 4096 inputs, x [2,9216] has 9216 columns"},
+      {"dense",
+       {f32({2, 3}), f32({4, 3}), f32({4}), f32({4})},
+       {},
+       "[dense] addend is f32[4] where shape [2,4] is meant"},
       {"max_pool",
        {f32({1, 2, 2, 3})},
        pool,
@@ -202,7 +206,7 @@ TEST(OpErrors, APoolingIndexOutsideTheImageIsTheUsersMistake) {
   EXPECT_EQ(run_reference(def, operands, attributes, "node")[0].at(3), 3);
   index.set(0, 4);
   EXPECT_EQ(error_of([&] { run_reference(def, operands, attributes, "node"); }),
-            "[max_pool_bwd] index 4 of element 0 names a pixel outside the image");
+            "[max_pool_bwd] index 4 of element 0 names no pixel of the image in its window");
 }
 
 TEST(OpErrors, LabelsOfMaskedRowsAreNotRead) {

@@ -169,6 +169,7 @@ void add_layers(std::vector<OpRow>& rows) {
   rows.push_back({"dense", {at({3, 5}), at({4, 5})}, {}, {{3, 4}}});
   rows.push_back({"dense", {at({3, 5}), at({4, 5}), at({4})}, {}, {{3, 4}}});
   rows.push_back({"dense", {at({3, 5}), at({4, 5}), at({4})}, {{"activation", std::string("relu")}}, {{3, 4}}});
+  rows.push_back({"dense", {at({3, 5}), at({4, 5}), at({4}), at({3, 4})}, {}, {{3, 4}}});
   rows.push_back({"dense_bwd_data", {at({3, 4}), at({4, 5})}, {}, {{3, 5}}, Gradient::refused});
   rows.push_back({"dense_bwd_weights", {at({3, 5}), at({3, 4})}, {}, {{4, 5}}, Gradient::refused});
   rows.push_back({"dense_bwd_weights", {at({3, 5}), at({3, 4})}, {{"bias", true}}, {{4, 5}, {4}}, Gradient::refused});

@@ -12,6 +12,7 @@
 #include "ridgeline/format/record/event_file.h"
 #include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/report/report.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/small_run.h"
 
@@ -69,6 +70,35 @@ TEST(Trainer, WithoutCheckpointsNoneIsWritten) {
   fs::remove_all(log_dir);
 }
 
+TEST(Trainer, ARunExplainsItsTimeWhenAskedTo) {
+  const std::string log_dir = testing::temporary_directory() + "/explained";
+  fs::remove_all(log_dir);
+  Recipe recipe = synthetic(log_dir);
+  recipe.max_train_steps = 2;
+  recipe.explain = true;
+  train(recipe);
+  double parts = 0, launches = 0;
+  for (const auto& line : read_json_lines(log_dir + "/launches.jsonl")) {
+    const std::string& kind = std::get<std::string>(line.at("kind"));
+    if (kind == "limits") {
+      EXPECT_GT(std::get<double>(line.at("f32_gflops")), 0);
+    } else {
+      (kind == "part" ? parts : launches) += std::get<double>(line.at("ms"));
+      EXPECT_GE(std::get<double>(line.at("ms_at_limit")), 0);
+    }
+  }
+  EXPECT_GT(launches, 0);
+  EXPECT_NEAR(parts, launches, 1e-9 * launches);
+  const Report report = compare_runs(read_run_logs({log_dir}));
+  const auto table = std::find_if(report.tables.begin(), report.tables.end(), [](const ReportTable& t) {
+    return t.heading == "Where the last step's time went: explained";
+  });
+  ASSERT_NE(table, report.tables.end());
+  EXPECT_FALSE(table->rows.empty());
+  for (const auto& row : table->rows) EXPECT_EQ(row.size(), table->columns.size());
+  fs::remove_all(log_dir);
+}
+
 TEST(Trainer, ATraceThatCannotBeWrittenIsSaidBeforeTheRunStarts) {
   const std::string log_dir = testing::temporary_directory() + "/traced";
   fs::remove_all(log_dir);
@@ -88,7 +118,9 @@ TEST(Trainer, ATraceThatCannotBeWrittenIsSaidBeforeTheRunStarts) {
   }
   recipe.trace = log_dir + "/trace.json";  // in a folder that the run makes
   train(recipe);
-  EXPECT_NE(read_file(recipe.trace).find("traceEvents"), std::string::npos);
+  const std::string trace = read_file(recipe.trace);
+  for (const char* part : {"traceEvents", "\"compute\"", "\"kernel\":\"", " GFLOP of "})
+    EXPECT_NE(trace.find(part), std::string::npos) << part;
   EXPECT_EQ(glob_files(log_dir + "/.trace*").size(), 0u);  // nothing is left of the trial
   fs::remove_all(log_dir);
 }

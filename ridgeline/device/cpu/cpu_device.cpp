@@ -120,22 +120,25 @@ std::unique_ptr<DeviceMemory> CpuDevice::allocate(std::size_t bytes) { return st
 
 std::vector<KernelEntry> CpuDevice::kernels(std::string_view op) const { return cpu_kernels(op, forced_); }
 
-// Convolution, dense and batch norm kernels apply relu to what they have in registers. Loops are bounded by what the
+// Convolution, dense and batch norm kernels apply relu to what they have in registers, and add another value to it:
+// a bf16 one where our tile kernels do. Loops are bounded by what the
 // interpreter keeps in its cache blocks and what a reader can follow.
 FusionLimits CpuDevice::fusion_limits() const {
   const DTypeSet types = loop::kLoopStorage;
   const bool own = forced_.value_or(Provider::own) == Provider::own;
+  const bool tiles = own && device::active_isa() == device::Isa::amx;
   constexpr DTypeSet kWide{DType::f32}, kNorms{DType::f32, DType::bf16};
   return {.epilogues = {{"conv2d", "relu", types},
-                        {"conv2d", "relu", kWide, true},
+                        {"conv2d", "relu", tiles ? kNorms : kWide, true},
                         {"dense", "relu", types},
+                        {"dense", "relu", tiles ? kNorms : kWide, true},
                         {"batch_norm_train", "relu", kNorms, true},
                         {"batch_norm_eval", "relu", kNorms, true}},
           .norm_gradients = kNorms,
           // The library normalises training batches and given statistics each in its own way.
           .again = own ? kWide : DTypeSet(),
           .updates = kWide,
-          .dense_updates = own && device::active_isa() == device::Isa::amx ? DTypeSet{DType::bf16} : DTypeSet(),
+          .dense_updates = tiles ? DTypeSet{DType::bf16} : DTypeSet(),
           .loop = {.terms = 96,
                    .operands = 24,
                    .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},

@@ -56,12 +56,17 @@ std::vector<ValueType> infer_forward(const OpInstance& op) {
     fail("dense", "weight " + w.to_string() + " has " + std::to_string(w[1]) + " inputs, x " + x.to_string() + " has " +
                       std::to_string(x[1]) + " columns");
   }
-  if (op.inputs.size() == 3) {
+  if (op.inputs.size() >= 3) {
     expect_parameter_dtype("dense", "bias", op.inputs[2], op.inputs[0].dtype);
     expect_shape("dense", "bias", op.inputs[2], {w[0]});
   }
   with_relu(op.attributes);
-  return {{result_dtype("dense", op.attributes, op.inputs[0].dtype), {x[0], w[0]}}};
+  const ValueType result{result_dtype("dense", op.attributes, op.inputs[0].dtype), {x[0], w[0]}};
+  if (op.inputs.size() == 4) {
+    expect_dtype("dense", "addend", op.inputs[3], result.dtype);
+    expect_shape("dense", "addend", op.inputs[3], result.shape);
+  }
+  return {result};
 }
 
 void reference_forward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
@@ -69,9 +74,13 @@ void reference_forward(const OpInstance& op, std::span<const Tensor> inputs, std
   const std::int64_t k = op.inputs[1].shape[0];
   const auto c = static_cast<std::size_t>(x[1]);
   std::vector<double> y = product({widen(inputs[0]), c, 1}, {widen(inputs[1]), c, 1}, x[0], k, x[1]);
-  if (inputs.size() == 3) {
+  if (inputs.size() >= 3) {
     const std::vector<double> b = widen(inputs[2]);
     for (std::size_t i = 0; i < y.size(); ++i) y[i] += b[i % b.size()];
+  }
+  if (inputs.size() == 4) {
+    const std::vector<double> addend = widen(inputs[3]);
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] += addend[i];
   }
   if (with_relu(op.attributes)) {
     for (double& v : y) v = v != v || v > 0 ? v : 0;  // as max(v, 0): NaN stays, -0 does not
@@ -130,11 +139,11 @@ std::vector<OpDef> dense_ops() {
   OpDef forward;
   forward.name = "dense";
   forward.formula =
-      "y[n,k] = b[k] + sum over c of x[n,c] * w[k,c]; x [N,C], w [K,C]; then the activation. b may be f32 beside bf16 "
-      "and f16 data";
-  forward.operands = {"x", "w", "b"};
+      "y[n,k] = b[k] [+ addend[n,k]] + sum over c of x[n,c] * w[k,c]; x [N,C], w [K,C]; then the activation. b may be "
+      "f32 beside bf16 and f16 data";
+  forward.operands = {"x", "w", "b", "addend"};
   forward.min_operands = 2;
-  forward.max_operands = 3;
+  forward.max_operands = 4;
   forward.results = {"y"};
   forward.attributes = {optional("activation", std::string("none"), "none or relu, applied to y"), f32_results()};
   forward.infer = infer_forward;

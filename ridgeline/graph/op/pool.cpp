@@ -132,12 +132,11 @@ void reference_max_backward(const OpInstance& op, std::span<const Tensor> inputs
   const std::uint8_t* index = inputs[1].data<std::uint8_t>();
   std::vector<double> dx(static_cast<std::size_t>(pool.image.elements()), 0.0);
   pool.for_each_output([&](std::size_t at, std::int64_t n, std::int64_t oh, std::int64_t ow, std::int64_t c) {
-    const std::int64_t i = pool.window.input_position(0, oh, index[at] / pool.window.kernel[1]);
+    const std::int64_t r = index[at] / pool.window.kernel[1];
+    const std::int64_t i = pool.window.input_position(0, oh, r);
     const std::int64_t j = pool.window.input_position(1, ow, index[at] % pool.window.kernel[1]);
-    if (i < 0 || i >= pool.image[1] || j < 0 || j >= pool.image[2]) {
-      fail("max_pool_bwd", "index " + std::to_string(index[at]) + " of element " + std::to_string(at) +
-                               " names a pixel outside the image");
-    }
+    if (r >= pool.window.kernel[0] || i < 0 || i >= pool.image[1] || j < 0 || j >= pool.image[2])
+      fail_pool_index(index[at], static_cast<std::int64_t>(at));
     dx[pool.image_at(n, i, j, c)] += dy[at];
   });
   store(dx, outputs[0]);
@@ -202,6 +201,11 @@ Cost window_cost(const OpInstance& op, std::span<const ValueType> results) {
 }
 
 }  // namespace
+
+void fail_pool_index(int index, std::int64_t element) {
+  fail("max_pool_bwd", "index " + std::to_string(index) + " of element " + std::to_string(element) +
+                           " names no pixel of the image in its window");
+}
 
 std::vector<OpDef> pool_ops() {
   OpDef maximum;

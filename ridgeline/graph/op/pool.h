@@ -4,6 +4,7 @@
 // sizes rounded down. Padding is narrower than the kernel, so every window holds at least one pixel.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "ridgeline/graph/ir/op_def.h"
@@ -12,5 +13,8 @@ namespace ridgeline {
 
 // max_pool, max_pool_bwd, avg_pool, avg_pool_bwd.
 std::vector<OpDef> pool_ops();
+
+// The Error of an element of max_pool_bwd's index that lies outside its window or the image.
+[[noreturn]] void fail_pool_index(int index, std::int64_t element);
 
 }  // namespace ridgeline

@@ -29,7 +29,10 @@ class NormFolder {
     graph_.nodes.clear();
     for (std::size_t n = 0; n < before.size(); ++n) {
       Node node = before[n];
-      if (norm_of[n] != nullptr) fold(node, *norm_of[n]);
+      if (norm_of[n] != nullptr) {
+        for (std::size_t i = 1; i < node.inputs.size(); ++i) node.inputs[i] = unrounded(before, node.inputs[i]);
+        fold(node, *norm_of[n]);
+      }
       graph_.nodes.push_back(std::move(node));
     }
     for (const Node* norm : norm_of) {
@@ -50,17 +53,29 @@ class NormFolder {
     if (layer.op != "conv2d" && layer.op != "dense") return -1;
     if (context.keep_apart.contains(layer.name) || layer.attributes.string("activation") != "none") return -1;
     const auto folds = [&](ValueId id) {
-      return constant_[static_cast<std::size_t>(id)] && graph_.value(id).type.dtype == DType::f32;
+      return constant_[static_cast<std::size_t>(id)] && type_of(id).dtype == DType::f32;
     };
-    const bool all = std::all_of(layer.inputs.begin() + 1, layer.inputs.end(), folds) &&
+    const auto rounded_folds = [&](ValueId id) { return folds(unrounded(nodes, id)); };
+    const bool all = std::all_of(layer.inputs.begin() + 1, layer.inputs.end(), rounded_folds) &&
                      std::all_of(norm.inputs.begin() + 1, norm.inputs.end(), folds);
-    return all && layer.inputs.size() <= 3 && graph_.value(layer.inputs[0]).type.dtype == DType::f32 ? at : -1;
+    // f16 is left alone: weights times gamma / deviation may leave its range.
+    const bool types =
+        kTypes.contains(type_of(layer.inputs[0]).dtype) && type_of(layer.outputs[0]) == type_of(norm.outputs[0]);
+    return all && types && layer.inputs.size() <= 3 ? at : -1;
+  }
+
+  // What a cast to bf16 rounds; the value itself where none made it.
+  ValueId unrounded(const std::vector<Node>& nodes, ValueId id) const {
+    const int at = uses_.producer(id);
+    if (at < 0 || type_of(id).dtype != DType::bf16) return id;
+    const Node& cast = nodes[static_cast<std::size_t>(at)];
+    return op_def(cast.op).has(kCast) ? cast.inputs[0] : id;
   }
 
   void fold(Node& layer, const Node& norm) {
     const ValueId gamma = norm.inputs[1], beta = norm.inputs[2], mean = norm.inputs[3], variance = norm.inputs[4];
-    const ValueType weight = graph_.value(layer.inputs[1]).type;
-    const ValueType channels = graph_.value(gamma).type;
+    const ValueType weight = type_of(layer.inputs[1]);
+    const ValueType channels = type_of(gamma);
     std::vector<std::int64_t> rows(static_cast<std::size_t>(weight.shape.rank()), 1);
     rows[0] = weight.shape[0];
     const auto add = [&](const std::string& op, std::vector<ValueId> inputs, const ValueType& type,
@@ -81,10 +96,17 @@ class NormFolder {
     const ValueId wide = add("reshape", {scale}, {DType::f32, Shape(rows)}, {{"shape", rows}});
     ValueId bias = add("sub", {beta, add("mul", {mean, scale}, channels)}, channels);
     if (layer.inputs.size() == 3) bias = add("add", {bias, add("mul", {layer.inputs[2], scale}, channels)}, channels);
-    layer.inputs = {layer.inputs[0], add("mul", {layer.inputs[1], wide}, weight), bias};
+    ValueId scaled = add("mul", {layer.inputs[1], wide}, weight);
+    if (const DType dtype = type_of(layer.inputs[0]).dtype; dtype != DType::f32)
+      scaled = add("cast", {scaled}, {dtype, weight.shape}, {{"to", dtype}});
+    layer.inputs = {layer.inputs[0], scaled, bias};
     layer.attributes.set("activation", norm.attributes.string("activation"));
     add_locations(layer, norm);
   }
+
+  static constexpr DTypeSet kTypes{DType::f32, DType::bf16};  // of the data
+
+  const ValueType& type_of(ValueId id) const { return graph_.value(id).type; }
 
   Graph graph_;
   ValueUses uses_;

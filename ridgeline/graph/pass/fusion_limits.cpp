@@ -19,8 +19,7 @@ bool FusionLimits::takes_addend(std::string_view op, DType type) const {
 
 FusionLimits reference_fusion_limits() {
   FusionLimits limits;
-  limits.epilogues.push_back({"dense", "relu", kFloatingTypes});
-  for (const char* op : {"conv2d", "batch_norm_train", "batch_norm_eval"}) {
+  for (const char* op : {"conv2d", "dense", "batch_norm_train", "batch_norm_eval"}) {
     limits.epilogues.push_back({op, "relu", kFloatingTypes, true});
   }
   limits.norm_gradients = kFloatingTypes;

@@ -39,7 +39,7 @@ constexpr Pass kPasses[] = {
     {"fold_norm", fold_norm, !kRequired, kFuses,
      "makes batch norm with constant statistics part of the weights in front of it"},
     {"fuse_addend", fuse_addend, !kRequired, kFuses,
-     "lets conv2d and batch norm add the other summand of the sum that follows them, where the device can"},
+     "lets conv2d, dense and batch norm add the other summand of the sum that follows them, where the device can"},
     {"fuse_epilogue", fuse_epilogue, !kRequired, kFuses,
      "lets conv2d, dense and batch norm apply the relu that follows them, where the device can"},
     {"fuse_norm_gradient", fuse_norm_gradient, !kRequired, kFuses,

@@ -5,14 +5,14 @@
 #include "ridgeline/core/process_time.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/isa.h"
-#include "ridgeline/device/cpu/peak.h"
+#include "ridgeline/graph/pass/passes.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/recipe/session_options.h"
 #include "ridgeline/train/synthetic.h"
 
 namespace ridgeline::train {
 
-StepBench bench_step(const Recipe& recipe, int steps) {
+StepBench bench_step(const Recipe& recipe, int steps, bool each_fusion) {
   if (steps < 1) throw Error("--steps must be 1 or more", ErrorKind::usage);
   Session session(session_options(recipe));
   const std::int64_t classes = recipe.num_classes == 0 ? nn::model_named(recipe.model).classes : recipe.num_classes;
@@ -35,11 +35,16 @@ StepBench bench_step(const Recipe& recipe, int steps) {
   result.images_per_second = 1e3 * static_cast<double>(recipe.batch_size) / result.times.milliseconds;
   result.gflops = flops / result.times.milliseconds / 1e6;
   const ComputeScope team(session.compute_threads());
-  result.peak_gflops = device::measure_f32_peak();
+  result.limits = device::measure_limits();
+  result.peak_gflops = result.limits.f32_gflops;
+  result.milliseconds_at_limit = milliseconds_at_limit(result.launches, result.limits);
   result.roofline_share = result.gflops / result.peak_gflops;
   result.isa = device::name_of(device::active_isa());
   result.counts = program.counts();
-  result.unfused = model->count_unfused();
+  result.unfused = model->count_without(fusion_passes());
+  if (each_fusion) {
+    for (const std::string& pass : fusion_passes()) result.without.emplace_back(pass, model->count_without({pass}));
+  }
   result.memory = program.memory();
   result.warnings = program.warnings();
   return result;

@@ -90,6 +90,11 @@ std::vector<RecipeOption> execution_options() {
        "goes on with it",
        [](A& a) -> std::string& { return a.recipe.export_step; }},
       {"trace", group, "write a Chrome trace to this file", [](A& a) -> std::string& { return a.recipe.trace; }},
+      {"explain", group,
+       "when the run is over, measure the machine's limits and write what each launch of the last step took beside "
+       "them "
+       "into launches.jsonl",
+       [](A& a) -> bool& { return a.recipe.explain; }},
       {"dump_path", group, "folder for the values of training steps, a file a step",
        [](A& a) -> std::string& { return a.recipe.dump.path; }},
       {"dump_step", group, "of dump_path: which steps, from 0 on: '0|3-5|10'; empty: all",

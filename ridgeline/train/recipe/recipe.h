@@ -97,6 +97,7 @@ struct Recipe {
   std::string dump_ir;                       // directory, one text file per compiler pass
   std::string log;                           // diagnostic components
   std::string trace;                         // file for a Chrome trace
+  bool explain = false;                      // where the last step's time went (callback/step_times.h)
   DumpSettings dump;                         // values of steps, while the run goes on
 
   // What else the event file gets, by steps between two of them; 0: none.

@@ -21,6 +21,7 @@
 #include "ridgeline/train/callback/periodic_evaluation.h"
 #include "ridgeline/train/callback/step_dump.h"
 #include "ridgeline/train/callback/step_log.h"
+#include "ridgeline/train/callback/step_times.h"
 #include "ridgeline/train/callback/summaries.h"
 #include "ridgeline/train/directory_lock.h"
 #include "ridgeline/train/interrupt.h"
@@ -136,6 +137,8 @@ class Trainer {
                            progress);
       callbacks.push_back(&*accelerator_);
     }
+    StepTimes times((fs::path(recipe_.log_dir) / kStepTimesFile).string(), log_);
+    if (recipe_.explain) callbacks.push_back(&times);
     StopNotice notice([&] { return recipe_.do_checkpoint ? saver.path() : std::string(); }, log_);
     callbacks.push_back(&notice);
 

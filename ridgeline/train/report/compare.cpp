@@ -92,6 +92,22 @@ Settings settings_of(const std::vector<RunLog>& runs) {
   return all;
 }
 
+ReportTable step_times(const RunLog& run) {
+  ReportTable table{.heading = "Where the last step's time went: " + run.name,
+                    .note =
+                        "Milliseconds of the launches of each kind of op, beside those that the machine's limits "
+                        "allow; the largest difference first.",
+                    .columns = {"op", "launches", "ms", "ms at the limit", "share of the limit", "GFLOP done",
+                                "GFLOP by the formula", "MB"},
+                    .rows = {}};
+  for (const StepPartRow& part : run.parts) {
+    table.rows.push_back({part.op, std::to_string(part.launches), number(part.milliseconds, 2),
+                          number(part.at_limit, 2), number(part.at_limit / part.milliseconds, 2),
+                          number(part.gflop_done, 2), number(part.gflop, 2), number(part.megabytes, 1)});
+  }
+  return table;
+}
+
 }  // namespace
 
 Report compare_runs(std::vector<RunLog> runs) {
@@ -115,6 +131,10 @@ Report compare_runs(std::vector<RunLog> runs) {
   }
   if (!different.rows.empty()) report.tables.push_back(std::move(different));
   if (!shared.rows.empty()) report.tables.push_back(std::move(shared));
+
+  for (const RunLog& run : runs) {
+    if (!run.parts.empty()) report.tables.push_back(step_times(run));
+  }
 
   ReportTable logs{.heading = "What the logs say first", .columns = {"run", "line"}};
   for (const RunLog& run : runs)

@@ -16,6 +16,7 @@
 #include "ridgeline/core/printable.h"
 #include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/format/text/json_value.h"
+#include "ridgeline/train/callback/step_times.h"
 
 namespace ridgeline::train {
 namespace {
@@ -36,6 +37,11 @@ class Fields {
   std::int64_t integer(const char* key) const {
     const double value = number(key);
     return std::abs(value) < 9e15 ? static_cast<std::int64_t>(value) : 0;
+  }
+  std::string text(const char* key) const {
+    const auto it = line_.find(key);
+    const auto* value = it == line_.end() ? nullptr : std::get_if<std::string>(&it->second);
+    return value == nullptr ? "" : printable(*value);
   }
   bool is(const char* kind) const {
     const auto it = line_.find("kind");
@@ -103,6 +109,17 @@ void read_opening(const std::string& directory, RunLog& run) {
   }
 }
 
+void read_step_times(const std::string& directory, RunLog& run) {
+  const std::string path = (fs::path(directory) / kStepTimesFile).string();
+  if (!is_regular_file(path)) return;
+  for (const auto& line : read_json_lines(path)) {
+    const Fields f(line);
+    if (!f.is("part")) continue;
+    run.parts.push_back({f.text("op"), f.integer("launches"), f.number("ms"), f.number("ms_at_limit"),
+                         f.number("gflop"), f.number("gflop_done"), f.number("megabytes")});
+  }
+}
+
 // The last `depth` parts of a path.
 std::string tail(const fs::path& path, int depth) {
   fs::path end;
@@ -147,6 +164,7 @@ RunLog read_run_log(const std::string& directory) {
   read_metrics(metrics, run);
   read_settings(directory, run);
   read_opening(directory, run);
+  read_step_times(directory, run);
   return run;
 }
 

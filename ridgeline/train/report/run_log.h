@@ -22,6 +22,13 @@ struct EvaluationPoint {
   std::int64_t rows = 0;
 };
 
+// What the launches of one kind of op took in the last step of a run (callback/step_times.h).
+struct StepPartRow {
+  std::string op;
+  std::int64_t launches = 0;
+  double milliseconds = 0, at_limit = 0, gflop = 0, gflop_done = 0, megabytes = 0;
+};
+
 struct RunLog {
   std::string directory;
   std::string name;  // the end of the directory that tells it from the other runs
@@ -30,6 +37,7 @@ struct RunLog {
   std::int64_t bad_samples = 0;
   std::vector<std::pair<std::string, std::string>> settings;  // of the newest checkpoint; empty where there is none
   std::vector<std::string> opening;                           // lines of the log before the first step
+  std::vector<StepPartRow> parts;                             // of a run that was to explain its time
 
   // Seconds from the first line to the last; pauses of a run that was continued count.
   double seconds() const;

@@ -113,7 +113,7 @@ CorrelationCode::Item CorrelationCode::item(std::int64_t number) const {
 }
 
 template <class To>
-void CorrelationCode::run(const bfloat16* in, const bfloat16* weights, To* out, const Epilogue& epilogue,
+void CorrelationCode::run(const bfloat16* in, const bfloat16* weights, To* out, const Epilogue<To>& epilogue,
                           float* scratch) const {
   std::int64_t items = 0;
   for (const Cut& cut : cuts_) items += cut.image_blocks * cut.row_blocks;
@@ -125,12 +125,13 @@ void CorrelationCode::run(const bfloat16* in, const bfloat16* weights, To* out, 
   });
 }
 
-template void CorrelationCode::run(const bfloat16*, const bfloat16*, bfloat16*, const Epilogue&, float*) const;
-template void CorrelationCode::run(const bfloat16*, const bfloat16*, float*, const Epilogue&, float*) const;
+template void CorrelationCode::run(const bfloat16*, const bfloat16*, bfloat16*, const Epilogue<bfloat16>&,
+                                   float*) const;
+template void CorrelationCode::run(const bfloat16*, const bfloat16*, float*, const Epilogue<float>&, float*) const;
 
 template <class To>
 void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloat16* weights, To* out,
-                               const Epilogue& epilogue, char* memory) const {
+                               const Epilogue<To>& epilogue, char* memory) const {
   const Cut& cut = cuts_[item.part];
   const bfloat16* pixels = nullptr;
   if (staged_) {
@@ -148,6 +149,7 @@ void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloa
 
   alignas(64) float sums[4 * kTileSums];
   To* to[kTileRows];
+  const To* added[kTileRows];
   TileProduct product{};
   product.a_row = staged_ ? cut.stage.pixel() : shape_.in.channels;
   product.a_offsets = cut.a_offsets.data();
@@ -167,9 +169,14 @@ void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloa
         for (std::int64_t r = 0; r < kTileRows; ++r) {
           const std::int64_t at = rows[first + i].results[r];
           to[r] = at < 0 ? nullptr : out + at + channel;
+          added[r] = at < 0 || epilogue.addend == nullptr ? nullptr : epilogue.addend + at + channel;
         }
-        const TileResultOf<To> result{sums + i * 2 * kTileSums, columns,
-                                      epilogue.bias == nullptr ? nullptr : epilogue.bias + channel, epilogue.relu, to};
+        const TileResultOf<To> result{sums + i * 2 * kTileSums,
+                                      columns,
+                                      epilogue.bias == nullptr ? nullptr : epilogue.bias + channel,
+                                      epilogue.relu,
+                                      to,
+                                      epilogue.addend == nullptr ? nullptr : added};
         if constexpr (std::is_same_v<To, float>) {
           code_.finish_wide(result);
         } else {

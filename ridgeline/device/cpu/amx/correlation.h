@@ -10,9 +10,12 @@
 
 namespace ridgeline::device::amx {
 
+// Of results that are stored as To: bf16 or f32.
+template <class To>
 struct Epilogue {
   const float* bias = nullptr;
   bool relu = false;
+  const To* addend = nullptr;  // lies as the results do
 };
 
 class CorrelationCode {
@@ -25,9 +28,8 @@ class CorrelationCode {
 
   std::int64_t out_channels() const { return shape_.out.channels; }
 
-  // Results are bf16 or f32.
   template <class To>
-  void run(const bfloat16* in, const bfloat16* weights, To* out, const Epilogue& epilogue, float* scratch) const;
+  void run(const bfloat16* in, const bfloat16* weights, To* out, const Epilogue<To>& epilogue, float* scratch) const;
 
  private:
   // How a part's results are cut into items: rows of some images, or of one.
@@ -52,7 +54,7 @@ class CorrelationCode {
   void add_steps(Cut& cut, const Part& part, bool patches) const;
   Item item(std::int64_t number) const;
   template <class To>
-  void run_item(const Item& item, const bfloat16* in, const bfloat16* weights, To* out, const Epilogue& epilogue,
+  void run_item(const Item& item, const bfloat16* in, const bfloat16* weights, To* out, const Epilogue<To>& epilogue,
                 char* memory) const;
   std::int64_t tile_rows(const Item& item, const bfloat16* staged, TileRow* rows) const;
 

@@ -16,8 +16,8 @@ namespace {
 // (halves.h) on the way.
 class DenseForwardKernel final : public Kernel {
  public:
-  DenseForwardKernel(const Dense& d, bool halves, Tiles tiles, bool relu, std::optional<DType> bias)
-      : dense_(d), halves_(halves), code_(tile_code(tiles)), relu_(relu), bias_type_(bias) {
+  DenseForwardKernel(const Dense& d, bool halves, Tiles tiles, bool relu, std::optional<DType> bias, bool addend)
+      : dense_(d), halves_(halves), code_(tile_code(tiles)), relu_(relu), bias_type_(bias), addend_(addend) {
     rows_ = round_up(std::min(kDenseRows, d.rows), kBlock);
     chunks_ = blocks_of(d.inputs, kChunk);
     const std::int64_t threads = compute_threads();
@@ -57,11 +57,9 @@ class DenseForwardKernel final : public Kernel {
         const TileScope scope(code_);
         float* const own = scratch + memory_ + thread * thread_floats_;
         if (halves_) {
-          run_item(item, rows, input<float>(a, 1), x, scratch + bias_at_, output<float>(a, 0) + first * dense_.outputs,
-                   own);
+          run_item<float>(a, item, first, rows, x, scratch + bias_at_, own);
         } else {
-          run_item(item, rows, input<bfloat16>(a, 1), x, scratch + bias_at_,
-                   output<bfloat16>(a, 0) + first * dense_.outputs, own);
+          run_item<bfloat16>(a, item, first, rows, x, scratch + bias_at_, own);
         }
       });
     }
@@ -108,10 +106,13 @@ class DenseForwardKernel final : public Kernel {
     }
   }
 
-  // T: bf16, or f32 that is split.
+  // `rows` rows of x from `first_row` on. T: bf16, or f32 that is split.
   template <class T>
-  void run_item(std::int64_t item, std::int64_t rows, const T* w, const bfloat16* x, const float* bias, T* y,
-                float* own) const {
+  void run_item(const KernelArguments& a, std::int64_t item, std::int64_t first_row, std::int64_t rows,
+                const bfloat16* x, const float* bias, float* own) const {
+    const T* const w = input<T>(a, 1);
+    const T* const addend = addend_ ? input<T>(a, 3) + first_row * dense_.outputs : nullptr;
+    T* const y = output<T>(a, 0) + first_row * dense_.outputs;
     auto* const staged = reinterpret_cast<bfloat16*>(own);
     float* const sums = own + kBlock * kStagedRow / 2 * parts();
     const std::int64_t first = item * item_blocks_ * kBlock;
@@ -135,7 +136,8 @@ class DenseForwardKernel final : public Kernel {
     }
     for (std::int64_t block = 0; block < blocks; ++block) {
       finish(sums + block * kBlock * rows_, rows, std::min(kBlock, outputs - block * kBlock),
-             bias_type_ ? bias + first + block * kBlock : nullptr, y + first + block * kBlock);
+             bias_type_ ? bias + first + block * kBlock : nullptr,
+             addend == nullptr ? nullptr : addend + first + block * kBlock, y + first + block * kBlock);
     }
   }
 
@@ -163,20 +165,27 @@ class DenseForwardKernel final : public Kernel {
   }
 
   template <class T>
-  void finish(const float* sums, std::int64_t rows, std::int64_t outputs, const float* bias, T* y) const {
+  void finish(const float* sums, std::int64_t rows, std::int64_t outputs, const float* bias, const T* addend,
+              T* y) const {
     alignas(64) float turned[2 * kTileSums];
     T* to[kTileRows];
+    const T* added[kTileRows];
     for (std::int64_t row = 0; row < rows; row += kTileColumns) {
       const float* from = sums + row / kBlock * 4 * kTileSums + row % kBlock / kTileColumns * kTileSums;
       for (std::int64_t half = 0; half * kTileRows < outputs; ++half) {
         code_.pair_columns(reinterpret_cast<const bfloat16*>(from + half * 2 * kTileSums), kTileDepth, kTileRows,
                            kTileDepth, reinterpret_cast<bfloat16*>(turned + half * kTileSums));
       }
-      for (std::int64_t r = 0; r < kTileRows; ++r) to[r] = row + r < rows ? y + (row + r) * dense_.outputs : nullptr;
+      for (std::int64_t r = 0; r < kTileRows; ++r) {
+        const std::int64_t at = (row + r) * dense_.outputs;
+        to[r] = row + r < rows ? y + at : nullptr;
+        added[r] = addend == nullptr || row + r >= rows ? nullptr : addend + at;
+      }
+      const TileResultOf<T> result{turned, outputs, bias, relu_, to, addend == nullptr ? nullptr : added};
       if constexpr (std::is_same_v<T, bfloat16>) {
-        code_.finish({turned, outputs, bias, relu_, to});
+        code_.finish(result);
       } else {
-        code_.finish_wide({turned, outputs, bias, relu_, to});
+        code_.finish_wide(result);
       }
     }
   }
@@ -187,6 +196,7 @@ class DenseForwardKernel final : public Kernel {
   const TileCode& code_;
   bool relu_;
   std::optional<DType> bias_type_;
+  bool addend_;
   Scratch scratch_;
   std::int64_t rows_;    // at a time, whole blocks
   std::int64_t chunks_;  // of inputs
@@ -209,7 +219,8 @@ KernelChoice make_dense_forward(const KernelRequest& request, Tiles tiles) {
     bias = request.inputs[2].type.dtype;
   }
   auto kernel = std::make_unique<DenseForwardKernel>(dense_of(x, w), false, tiles,
-                                                     request.node.attributes.string("activation") == "relu", bias);
+                                                     request.node.attributes.string("activation") == "relu", bias,
+                                                     request.inputs.size() == 4);
   kernel->name = kernel_name(request, tiles);
   return kernel;
 }
@@ -222,7 +233,7 @@ KernelChoice make_halves_dense_forward(const KernelRequest& request, Tiles tiles
   if (request.inputs.size() > 3) return Refusal{"an addend"};
   auto kernel = std::make_unique<DenseForwardKernel>(
       d, true, tiles, request.node.attributes.string("activation") == "relu",
-      request.inputs.size() > 2 ? std::optional(request.inputs[2].type.dtype) : std::nullopt);
+      request.inputs.size() > 2 ? std::optional(request.inputs[2].type.dtype) : std::nullopt, false);
   name_halves(*kernel, request, tiles);
   return kernel;
 }

@@ -24,10 +24,12 @@ class ForwardKernel final : public Kernel {
       widen_bias(a.inputs[2], *bias_type, filters_, scratch + bias_at_);
       bias = scratch + bias_at_;
     }
-    correlation_.run(input<bfloat16>(a, 0), input<bfloat16>(a, 1), output<bfloat16>(a, 0), {bias, relu_}, scratch);
+    correlation_.run(input<bfloat16>(a, 0), input<bfloat16>(a, 1), output<bfloat16>(a, 0),
+                     {bias, relu_, addend ? input<bfloat16>(a, 3) : nullptr}, scratch);
   }
 
   std::optional<DType> bias_type;
+  bool addend = false;
 
  private:
   int threads_ = compute_threads();
@@ -44,7 +46,6 @@ KernelChoice make_forward(const KernelRequest& request, Tiles tiles) {
   const ValueType &x = request.inputs[0].type, &w = request.inputs[1].type, &y = request.outputs[0].type;
   if (auto refusal = refuse_tiles(tiles)) return *refusal;
   if (auto refusal = refuse_types({&x, &w, &y}, {})) return *refusal;
-  if (request.inputs.size() > 3) return Refusal{"an addend"};
   const bool bias = request.inputs.size() > 2;
   if (bias) {
     if (auto refusal = refuse_types({}, {&request.inputs[2].type})) return *refusal;
@@ -57,6 +58,7 @@ KernelChoice make_forward(const KernelRequest& request, Tiles tiles) {
   auto kernel =
       std::make_unique<ForwardKernel>(c, form, patches, tiles, request.node.attributes.string("activation") == "relu");
   if (bias) kernel->bias_type = request.inputs[2].type.dtype;
+  kernel->addend = request.inputs.size() == 4;
   kernel->name = kernel_name(request, tiles);
   kernel->input_layouts.resize(request.inputs.size());
   kernel->input_layouts[1] = weights_layout(form, tiles);

@@ -43,11 +43,12 @@ constexpr std::int64_t kAheadValues = 256;
 // What becomes of one row of tiles (16 rows, up to 32 columns) of finished sums.
 template <class To>
 struct TileResultOf {
-  const float* c;        // [column of tiles][16][16]
-  std::int64_t columns;  // that exist
-  const float* bias;     // 32 values, or null
-  bool relu;             // max(v, 0); NaN stays
-  To* const* rows;       // where each of the 16 rows goes; null: nowhere
+  const float* c;                     // [column of tiles][16][16]
+  std::int64_t columns;               // that exist
+  const float* bias;                  // 32 values, or null
+  bool relu;                          // max(v, 0); NaN stays
+  To* const* rows;                    // where each of the 16 rows goes; null: nowhere
+  const To* const* addend = nullptr;  // a row of values to be added for each of them, or null
 };
 using TileResult = TileResultOf<bfloat16>;
 using WideTileResult = TileResultOf<float>;

@@ -70,7 +70,21 @@ void leave() {
 __mmask32 first32(std::int64_t n) { return n >= 32 ? ~__mmask32{0} : (__mmask32{1} << n) - 1; }
 __mmask16 first16(std::int64_t n) { return static_cast<__mmask16>(n >= 16 ? 0xffff : (1u << n) - 1); }
 
-// Sums of 16 rows with bias and relu, row by row: store(row, its low and its high columns).
+// Of 16 bf16 values.
+__m512 wide_values(__m256i values) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(values), 16)); }
+
+// Adds up to 32 values of a row to its low and its high columns.
+[[gnu::always_inline]] inline void add_values(const bfloat16* values, std::int64_t n, __m512& low, __m512& high) {
+  const __m512i both = _mm512_maskz_loadu_epi16(first32(n), values);
+  low = _mm512_add_ps(low, wide_values(_mm512_castsi512_si256(both)));
+  high = _mm512_add_ps(high, wide_values(_mm512_extracti64x4_epi64(both, 1)));
+}
+[[gnu::always_inline]] inline void add_values(const float* values, std::int64_t n, __m512& low, __m512& high) {
+  low = _mm512_add_ps(low, _mm512_maskz_loadu_ps(first16(n), values));
+  if (n > 16) high = _mm512_add_ps(high, _mm512_maskz_loadu_ps(first16(n - 16), values + 16));
+}
+
+// Sums of 16 rows with bias, addend and relu, row by row: store(row, its low and its high columns).
 template <class To, class Store>
 [[gnu::always_inline]] inline void finish_rows(const TileResultOf<To>& r, const Store& store) {
   const bool wide = r.columns > 16;
@@ -85,6 +99,7 @@ template <class To, class Store>
       low = _mm512_add_ps(low, bias0);
       high = _mm512_add_ps(high, bias1);
     }
+    if (r.addend != nullptr) add_values(r.addend[row], r.columns, low, high);
     if (r.relu) {                                           // the second operand is the one that a NaN in it keeps
       low = _mm512_add_ps(_mm512_max_ps(zero, low), zero);  // -0 becomes 0
       high = _mm512_add_ps(_mm512_max_ps(zero, high), zero);
@@ -301,8 +316,7 @@ void add_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, 
     const __mmask16 left = first16(length - at);
     __m512 sum = _mm512_maskz_loadu_ps(left, sums + at);
     for (std::int64_t row = 0; row < count; ++row) {
-      const __m256i values = _mm256_maskz_loadu_epi16(left, from + row * from_step + at);
-      sum = _mm512_add_ps(sum, _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(values), 16)));
+      sum = _mm512_add_ps(sum, wide_values(_mm256_maskz_loadu_epi16(left, from + row * from_step + at)));
     }
     _mm512_mask_storeu_ps(sums + at, left, sum);
   }

@@ -57,6 +57,9 @@ class ScalarRegisters {
 
 void nothing() {}
 
+float wide(bfloat16 value) { return to_float(value); }
+float wide(float value) { return value; }
+
 template <class To, class Round>
 void finish_rows(const TileResultOf<To>& r, const Round& round) {
   for (int row = 0; row < 16; ++row) {
@@ -64,6 +67,7 @@ void finish_rows(const TileResultOf<To>& r, const Round& round) {
     for (std::int64_t column = 0; column < r.columns; ++column) {
       float v = r.c[column / 16 * kTileSums + row * 16 + column % 16];
       if (r.bias != nullptr) v += r.bias[column];
+      if (r.addend != nullptr) v += wide(r.addend[row][column]);
       if (r.relu && !(v > 0) && v == v) v = 0;
       r.rows[row][column] = round(v);
     }

@@ -204,6 +204,22 @@ dnnl::primitive_attr user_scratchpad() {
   return attributes;
 }
 
+dnnl::primitive_attr ForwardEnding::attributes(const Desc& result) const {
+  dnnl::primitive_attr attributes = user_scratchpad();
+  dnnl::post_ops after;
+  if (addend) after.append_binary(dnnl::algorithm::binary_add, result);
+  if (relu) after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+  attributes.set_post_ops(after);
+  return attributes;
+}
+
+void ForwardEnding::add_arguments(const Desc& bias_desc, const Desc& result,
+                                  std::vector<OnednnKernel::Argument>& arguments) const {
+  if (bias) arguments.push_back({DNNL_ARG_BIAS, bias_desc, OnednnKernel::Argument::input, 2});
+  if (!addend) return;
+  arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, result, OnednnKernel::Argument::input, 3});
+}
+
 std::size_t OnednnKernel::reserve(std::size_t bytes) {
   const std::size_t offset = (scratch_bytes + 63) / 64 * 64;
   scratch_bytes = offset + bytes;

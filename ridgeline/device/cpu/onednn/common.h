@@ -49,7 +49,7 @@ Speed speed_of(const std::string& implementation);
 dnnl::primitive_attr user_scratchpad();
 
 // Runs primitives one after another. Their arguments are operands, results and places in the scratch memory.
-class OnednnKernel final : public Kernel {
+class OnednnKernel : public Kernel {
  public:
   struct Argument {
     int id;  // DNNL_ARG_...
@@ -79,6 +79,17 @@ class OnednnKernel final : public Kernel {
   int threads_ = compute_threads();  // the library makes its primitives for a team of this size
   dnnl::stream stream_{onednn_engine()};
   std::vector<Step> steps_;
+};
+
+// What a forward convolution or dense layer does with its sums: operands 2 (bias) and 3 (addend), then the activation.
+struct ForwardEnding {
+  bool bias, addend, relu;
+  explicit ForwardEnding(const KernelRequest& request)
+      : bias(request.inputs.size() >= 3),
+        addend(request.inputs.size() == 4),
+        relu(request.node.attributes.string("activation") == "relu") {}
+  dnnl::primitive_attr attributes(const Desc& result) const;
+  void add_arguments(const Desc& bias_desc, const Desc& result, std::vector<OnednnKernel::Argument>& arguments) const;
 };
 
 // A refusal where the library has nothing but plain loops for values of bf16: an f32 kernel between conversions is

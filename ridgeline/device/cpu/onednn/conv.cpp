@@ -38,15 +38,8 @@ struct Convolution {
     return request.outputs.size() == 2 ? request.outputs[1].type.dtype : DType::f32;
   }
 
-  struct Ending {
-    bool bias = false, addend = false, relu = false;
-  };
-  dnnl::convolution_forward::primitive_desc forward(const Desc& weights, const Ending& ending) const {
-    dnnl::primitive_attr attributes = user_scratchpad();
-    dnnl::post_ops after;
-    if (ending.addend) after.append_binary(dnnl::algorithm::binary_add, result);
-    if (ending.relu) after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
-    attributes.set_post_ops(after);
+  dnnl::convolution_forward::primitive_desc forward(const Desc& weights, const ForwardEnding& ending) const {
+    const dnnl::primitive_attr attributes = ending.attributes(result);
     const auto kind = dnnl::prop_kind::forward_training;
     if (ending.bias) {
       return {onednn_engine(), kind,     kDirect, image, weights,    bias_desc, result,
@@ -99,8 +92,7 @@ struct Convolution {
 KernelChoice make_onednn_conv2d(const KernelRequest& request) {
   return onednn_choice(request, [&]() -> KernelChoice {
     const Convolution conv(request, request.inputs[0].type, request.inputs[1].type, request.outputs[0].type);
-    const Convolution::Ending ending{request.inputs.size() >= 3, request.inputs.size() == 4,
-                                     request.node.attributes.string("activation") == "relu"};
+    const ForwardEnding ending(request);
     const auto choice = choose_weights(
         request.inputs[1], conv.plain_weights, [&](const Desc& weights) { return conv.forward(weights, ending); },
         [](const auto& desc) { return desc.weights_desc(); });
@@ -108,10 +100,7 @@ KernelChoice make_onednn_conv2d(const KernelRequest& request) {
     std::vector<Argument> arguments = {{DNNL_ARG_SRC, conv.image, Argument::input, 0},
                                        {DNNL_ARG_WEIGHTS, choice.weights, Argument::input, 1},
                                        {DNNL_ARG_DST, conv.result, Argument::output, 0}};
-    if (ending.bias) arguments.push_back({DNNL_ARG_BIAS, conv.bias_desc, Argument::input, 2});
-    if (ending.addend) {
-      arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, conv.result, Argument::input, 3});
-    }
+    ending.add_arguments(conv.bias_desc, conv.result, arguments);
     kernel->add(dnnl::convolution_forward(choice.primitive_desc), choice.primitive_desc.scratchpad_desc(), arguments);
     kernel->input_layouts.resize(request.inputs.size());
     kernel->input_layouts[1] = layout_of(choice.weights, conv.plain_weights);

@@ -21,19 +21,14 @@ struct Product {
 
   // Of the bias or its gradient, the third operand or the second result.
   static DType bias_type(const KernelRequest& request) {
-    if (request.inputs.size() == 3) return request.inputs[2].type.dtype;
+    if (request.inputs.size() >= 3) return request.inputs[2].type.dtype;
     return request.outputs.size() == 2 ? request.outputs[1].type.dtype : DType::f32;
   }
 
-  dnnl::inner_product_forward::primitive_desc forward(const Desc& weights, bool bias, bool relu) const {
-    dnnl::primitive_attr attributes = user_scratchpad();
-    if (relu) {
-      dnnl::post_ops after;
-      after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
-      attributes.set_post_ops(after);
-    }
+  dnnl::inner_product_forward::primitive_desc forward(const Desc& weights, const ForwardEnding& ending) const {
+    const dnnl::primitive_attr attributes = ending.attributes(y);
     const auto kind = dnnl::prop_kind::forward_training;
-    if (bias) return {onednn_engine(), kind, x, weights, bias_desc, y, attributes, true};
+    if (ending.bias) return {onednn_engine(), kind, x, weights, bias_desc, y, attributes, true};
     return {onednn_engine(), kind, x, weights, y, attributes, true};
   }
   // Of one type: results of backward passes may be wider.
@@ -60,17 +55,15 @@ struct Product {
 KernelChoice make_onednn_dense(const KernelRequest& request) {
   return onednn_choice(request, [&]() -> KernelChoice {
     const Product product(request, request.inputs[0].type, request.inputs[1].type, request.outputs[0].type);
-    const bool bias = request.inputs.size() == 3;
-    const bool relu = request.node.attributes.string("activation") == "relu";
+    const ForwardEnding ending(request);
     const auto choice = choose_weights(
-        request.inputs[1], product.plain_weights,
-        [&](const Desc& weights) { return product.forward(weights, bias, relu); },
+        request.inputs[1], product.plain_weights, [&](const Desc& weights) { return product.forward(weights, ending); },
         [](const auto& desc) { return desc.weights_desc(); });
     auto kernel = std::make_unique<OnednnKernel>("dense", choice.primitive_desc.impl_info_str());
     std::vector<Argument> arguments = {{DNNL_ARG_SRC, product.x, Argument::input, 0},
                                        {DNNL_ARG_WEIGHTS, choice.weights, Argument::input, 1},
                                        {DNNL_ARG_DST, product.y, Argument::output, 0}};
-    if (bias) arguments.push_back({DNNL_ARG_BIAS, product.bias_desc, Argument::input, 2});
+    ending.add_arguments(product.bias_desc, product.y, arguments);
     kernel->add(dnnl::inner_product_forward(choice.primitive_desc), choice.primitive_desc.scratchpad_desc(), arguments);
     kernel->input_layouts.resize(request.inputs.size());
     kernel->input_layouts[1] = layout_of(choice.weights, product.plain_weights);

@@ -1,5 +1,6 @@
 #include "ridgeline/device/cpu/onednn/common.h"
 #include "ridgeline/device/cpu/onednn/kernels.h"
+#include "ridgeline/device/cpu/own/pool_index.h"
 #include "ridgeline/device/cpu/pool_geometry.h"
 
 namespace ridgeline::device {
@@ -51,6 +52,20 @@ dnnl::algorithm average(const KernelRequest& request) {
                                                               : dnnl::algorithm::pooling_avg_exclude_padding;
 }
 
+// The library's kernel writes wherever the index points.
+class MaxPoolGradient final : public OnednnKernel {
+ public:
+  MaxPoolGradient(const PoolGeometry& geometry, const std::string& implementation)
+      : OnednnKernel("max_pool_bwd", implementation), geometry_(geometry) {}
+  void run(const KernelArguments& arguments) override {
+    check_pool_index(geometry_, device::input<std::uint8_t>(arguments, 1));
+    OnednnKernel::run(arguments);
+  }
+
+ private:
+  PoolGeometry geometry_;
+};
+
 constexpr const char* kWorkspace = "the library's workspace is not a plain u8 index here";
 
 }  // namespace
@@ -74,7 +89,8 @@ KernelChoice make_onednn_max_pool_bwd(const KernelRequest& request) {
     const Pooling pool(request, request.outputs[0].type, request.inputs[0].type);
     const auto desc = pool.backward(dnnl::algorithm::pooling_max);
     if (!pool.workspace_is_index(desc.workspace_desc())) return Refusal{kWorkspace};
-    auto kernel = std::make_unique<OnednnKernel>("max_pool_bwd", desc.impl_info_str());
+    own_name("pool_index");  // chooses the vector code
+    auto kernel = std::make_unique<MaxPoolGradient>(pool.geometry, desc.impl_info_str());
     kernel->add(dnnl::pooling_backward(desc), desc.scratchpad_desc(),
                 {{DNNL_ARG_DIFF_DST, pool.result, Argument::input, 0},
                  {DNNL_ARG_WORKSPACE, desc.workspace_desc(), Argument::input, 1},

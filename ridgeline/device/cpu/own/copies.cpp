@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstring>
 
 #include "ridgeline/core/threads.h"
@@ -91,7 +92,8 @@ KernelChoice make_own_broadcast_to(const KernelRequest& request) {
 KernelChoice make_own_pad(const KernelRequest& request) {
   const DType dtype = request.inputs[0].type.dtype;
   const double value = request.node.attributes.real("value");
-  if (value != 0 && dtype != DType::f32) return Refusal{"a padding value other than 0 needs f32"};
+  const bool zero_bits = value == 0 && !std::signbit(value);
+  if (!zero_bits && dtype != DType::f32) return Refusal{"a padding value other than 0 (-0 is another) needs f32"};
   const Shape& x = request.inputs[0].type.shape;
   const Shape& y = request.outputs[0].type.shape;
   const auto& low = request.node.attributes.integers("low");
@@ -115,7 +117,7 @@ KernelChoice make_own_pad(const KernelRequest& request) {
                          overlap ? to_strides : Integers{}, from_offset, to_offset, element);
   const std::int64_t elements = y.elements();
   return make_body_kernel("own pad", [=](const KernelArguments& a) {
-    if (value == 0) {
+    if (zero_bits) {
       fill_zero(a.outputs[0], elements * static_cast<std::int64_t>(element));
     } else {
       parallel_for(elements, 64 * 1024, [&](std::int64_t begin, std::int64_t end) {

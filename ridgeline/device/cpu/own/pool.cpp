@@ -1,6 +1,7 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/own/kernels.h"
+#include "ridgeline/device/cpu/own/pool_index.h"
 #include "ridgeline/device/cpu/pool_geometry.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -202,6 +203,7 @@ KernelChoice make_own_max_pool_bwd(const KernelRequest& request) {
       PoolGeometry::of(request.node.attributes, request.outputs[0].type.shape, request.inputs[0].type.shape);
   const bool narrow = request.inputs[0].type.dtype == DType::bf16;
   return make_body_kernel(own_name("max_pool_bwd"), [p, narrow](const KernelArguments& a) {
+    check_pool_index(p, input<std::uint8_t>(a, 1));
     parallel_for(p.n * p.h, 1, [&](std::int64_t begin, std::int64_t end) {
       if (narrow) {
         HWY_DYNAMIC_DISPATCH(max_pool_bwd_rows_bf16)

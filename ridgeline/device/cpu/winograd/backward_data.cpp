@@ -41,6 +41,7 @@ KernelChoice make_backward_data(const KernelRequest& request, const Wish& wish) 
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
   auto kernel = std::make_unique<BackwardDataKernel>(std::get<Task>(task));
   kernel->name = kernel_name(request, std::get<Task>(task).rule);
+  kernel->flops_share = multiplications_share(std::get<Task>(task), Pass::backward_data);
   return kernel;
 }
 

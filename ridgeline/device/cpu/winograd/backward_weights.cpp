@@ -141,6 +141,7 @@ KernelChoice make_backward_weights(const KernelRequest& request, const Wish& wis
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
   auto kernel = std::make_unique<BackwardWeightsKernel>(std::get<Task>(task), request.outputs.size() == 2);
   kernel->name = kernel_name(request, std::get<Task>(task).rule);
+  kernel->flops_share = multiplications_share(std::get<Task>(task), Pass::backward_weights);
   return kernel;
 }
 

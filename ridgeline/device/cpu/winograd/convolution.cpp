@@ -121,6 +121,16 @@ std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, con
   return Task{convolution, rule};
 }
 
+double multiplications_share(const Task& task, Pass pass) {
+  const Convolution& convolution = task.convolution;
+  const Correlation c = convolution.correlation(pass);
+  const auto tiles = static_cast<double>(Tiles(c, task.rule).total() * task.rule.positions());
+  const Images& y = convolution.result;
+  const auto pixels = static_cast<double>(y.count * y.height * y.width * convolution.taps * convolution.taps);
+  return tiles * static_cast<double>(c.in.channels * c.out.channels) /
+         (pixels * static_cast<double>(convolution.image.channels * convolution.filters()));
+}
+
 std::string kernel_name(const KernelRequest& request, Rule rule) {
   const std::string m = std::to_string(rule.m), r = std::to_string(rule.r);
   return own_name(std::string(request.def.name) + " winograd F(" + m + "x" + m + "," + r + "x" + r + ")");

@@ -50,6 +50,9 @@ struct Task {
 std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, const ValueType& x, const ValueType& w,
                                     const ValueType& y, const Wish& wish);
 
+// Multiplications of the transformed tiles, as a share of those that the convolution's formula counts.
+double multiplications_share(const Task& task, Pass pass);
+
 // "own conv2d winograd F(4x4,3x3) avx3"
 std::string kernel_name(const KernelRequest& request, Rule rule);
 

@@ -71,6 +71,7 @@ KernelChoice make_forward(const KernelRequest& request, const Wish& wish) {
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
   auto kernel = std::make_unique<ForwardKernel>(std::get<Task>(task), request);
   kernel->name = kernel_name(request, std::get<Task>(task).rule);
+  kernel->flops_share = multiplications_share(std::get<Task>(task), Pass::forward);
   return kernel;
 }
 

@@ -1,0 +1,12 @@
+// ridgeline/device/cpu/amx/peak.h
+//
+// The limit of the tile kernels, measured: products of random tiles from the first cache, on all threads of the compute
+// team. Only where the instruction set in force has tiles.
+#pragma once
+
+namespace ridgeline::device::amx {
+
+// GFLOP/s of the team; the best of several short runs (about 0.1 s in all).
+double measure_tile_peak();
+
+}  // namespace ridgeline::device::amx
