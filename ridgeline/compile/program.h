@@ -66,12 +66,15 @@ class Program {
 
  private:
   struct State;
+  struct Exchanges;
   void* address(int buffer) const;
   bool is_input(int buffer) const;
   void check_bound();
   void find_work();
   void run_launch(std::size_t index);
   void copy(const Launch& launch, void* from, void* to);
+  void begin_exchange(const Launch& launch, const KernelArguments& arguments);
+  void end_exchanges(const char* why);
   bool run_side_by_side(const Section& section);
 
   Session& session_;
