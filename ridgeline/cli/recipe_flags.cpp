@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 
 #include "ridgeline/cli/presets.h"
@@ -57,7 +59,8 @@ void add_data_flags(Command& app, RecipeFlags& f) {
               "leave out the last partial batch of an evaluation, as the original does")
       .group(group);
   add_bad_sample_flags(app, f.bad_samples, group);
-  app.boolean("--shard", f.shard, "each rank reads its own part of the data (with one rank, all of it)").group(group);
+  app.boolean("--shard", f.shard, "each rank reads its own part of the data: the only way that several train")
+      .group(group);
 }
 
 void add_model_flags(Command& app, RecipeFlags& f) {
@@ -109,8 +112,20 @@ void add_loop_flags(Command& app, RecipeFlags& f) {
   app.option("--log_dir", r.log_dir, "log, metrics and checkpoints; a run continues from what is there").group(group);
   app.option("--log_name", r.log_name, "file in log_dir; by default <model>_training.log").group(group);
   app.option("--checkpoint_dir", r.checkpoint_dir, "checkpoints to evaluate").group(group);
-  app.option("--rank_size", f.rank_size, "number of processes that train together: 1").group(group);
-  app.option("--group_size", f.group_size, "the same, by its name in the README: 1").group(group);
+  app.option("--rank_size", f.rank_size, "processes that train together, which launch starts; 0: as many as there are")
+      .group(group);
+  app.option("--group_size", f.group_size, "the same, by its name in the README").group(group);
+  app.boolean("--hcom_parallel", f.recipe.hcom_parallel,
+              "exchange gradients between ranks beside the backward pass instead of behind it; the bits are the same")
+      .group(group);
+  app.boolean("--sync_batch_norm", f.recipe.sync_batch_norm,
+              "batch norms take their statistics over the batches of all ranks, not of each")
+      .group(group);
+  app.option("--split_strategy_by_idx", f.split_by_index,
+             "by commas, the last gradient in backward order of each bucket that is exchanged at once: 20,100,159")
+      .group(group);
+  app.option("--split_strategy_by_size", f.split_by_size, "per cent of the bytes of each bucket instead, 100 together")
+      .group(group);
   app.boolean("--debug", f.debug, "no effect, as in the original").group(group);
   app.boolean("--eval", f.eval, "no effect, as in the original").group(group);
 }
@@ -154,16 +169,18 @@ void add_execution_flags(Command& app, RecipeFlags& f) {
 }
 
 void refuse_unsupported(const RecipeFlags& f) {
-  const auto one = [](const char* flag, std::int64_t value) {
-    if (value > 1) {
-      throw Error(
-          fmt::format("--{}={}: training on several ranks is not supported by this version (allowed: 1)", flag, value),
-          ErrorKind::usage);
-    }
-    if (value < 0) throw Error(fmt::format("--{}={} is out of range (allowed: 1)", flag, value), ErrorKind::usage);
+  const auto check_size = [](const char* flag, std::int64_t value) {
+    if (value >= 0) return;
+    throw Error(fmt::format("--{}={} is out of range (allowed: 1 or more, 0: as many as there are)", flag, value),
+                ErrorKind::usage);
   };
-  one("rank_size", f.rank_size);
-  one("group_size", f.group_size);
+  check_size("rank_size", f.rank_size);
+  check_size("group_size", f.group_size);
+  if (f.rank_size > 0 && f.group_size > 0 && f.rank_size != f.group_size) {
+    throw Error(
+        fmt::format("--rank_size={} and --group_size={} are two names of one number", f.rank_size, f.group_size),
+        ErrorKind::usage);
+  }
   if (f.dtype != "tf.float32" && f.dtype != "float32" && f.dtype != "fp32") {
     throw Error("--dtype=" + f.dtype + ": this version trains in float32 only (allowed: tf.float32)", ErrorKind::usage);
   }
@@ -265,6 +282,37 @@ std::vector<std::string> with_run_config(const std::vector<std::string>& words) 
   return all;
 }
 
+namespace {
+
+template <class Number>
+std::vector<Number> numbers_of(const char* flag, const std::string& list) {
+  std::vector<Number> numbers;
+  for (const std::string& word : split(list)) {
+    Number value{};
+    const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || rest != word.data() + word.size())
+      throw Error(fmt::format("{}={}: '{}' is no number", flag, list, word), ErrorKind::usage);
+    numbers.push_back(value);
+  }
+  return numbers;
+}
+
+void finish_rank_flags(const Command& app, RecipeFlags& f) {
+  train::Recipe& r = f.recipe;
+  r.rank_size = std::max(f.rank_size, f.group_size);
+  if (r.rank_size > 1 && !f.shard) {
+    throw Error("--shard=False: several ranks would train on the same images (allowed: True, or one rank)",
+                ErrorKind::usage);
+  }
+  const char* by_size = "--split_strategy_by_size";
+  const char* by_index = "--split_strategy_by_idx";
+  if (app.given(by_index))
+    r.gradient_split = SplitStrategy::by_indices(numbers_of<std::int64_t>(by_index, f.split_by_index));
+  if (app.given(by_size)) r.gradient_split = SplitStrategy::by_sizes(numbers_of<double>(by_size, f.split_by_size));
+}
+
+}  // namespace
+
 train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
   refuse_unsupported(f);
   for (const char* flag : {"--debug", "--eval"}) {
@@ -294,6 +342,7 @@ train::Recipe finish_recipe(const Command& app, RecipeFlags& f) {
   if (app.given("--max_train_steps") && f.max_train_steps != 0) r.max_train_steps = f.max_train_steps;
   r.restore_exclude = split(f.restore_exclude);
   finish_optimization_flags(app, f.optimization, r);
+  finish_rank_flags(app, f);
   train::check(r);
   if (!r.model.empty()) nn::complete_options(nn::model_named(r.model), r.model_options);
   return r;

@@ -27,9 +27,11 @@ struct RecipeFlags {
   double final_loss = 0;
   double dropout_keep = 0;
   std::int64_t max_train_steps = 0;
-  std::int64_t rank_size = 1;
-  std::int64_t group_size = 1;
-  bool shard = false;
+  std::int64_t rank_size = 0;
+  std::int64_t group_size = 0;
+  std::string split_by_index;
+  std::string split_by_size;
+  bool shard = true;
   bool debug = true;
   bool eval = false;
 };

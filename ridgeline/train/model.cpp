@@ -66,6 +66,7 @@ void Model::declare(const nn::Step& step) {
 CompileOptions Model::training_options(const Graph& graph, const PrecisionPolicy& precision, const char* part) const {
   CompileOptions options = compile_options(part);
   options.precision = with_exact_scope(precision, graph);
+  options.distribution = settings_.distribution;
   return options;
 }
 
