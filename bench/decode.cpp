@@ -1,8 +1,8 @@
 // bench/decode.cpp
 //
 // Times the path of a training image in one thread, on files in memory: libjpeg against our own decoder, whole images
-// and random-resized-crop regions, without and with an index, then resize and tail. Prints microseconds of
-// processor time an image: median of the passes over all files, and the shortest.
+// and random-resized-crop regions, by one stream and with a second one ahead, without and with an index, then resize
+// and tail. Prints microseconds of processor time an image: median of the passes over all files, and the shortest.
 //
 //   build/bench_decode FOLDER [passes, 7] [crop side, 224] [only rows that begin with this text]
 #include <algorithm>
@@ -109,7 +109,7 @@ int run(const std::string& folder, int passes, int side) {
               100 * region / pixels);
   std::printf("%-56s %8s %8s\n", "us an image", "median", "shortest");
 
-  Decoder libjpeg({}, JpegPath::libjpeg), decoder({}, JpegPath::own);
+  Decoder libjpeg({}, JpegPath::libjpeg), one({}, JpegPath::one_stream), decoder({}, JpegPath::own);
   // One pixel in the region's last row: everything before it must be entropy-decoded, and hardly anything else done.
   const auto corner = [](const Photo& p) { return Box{p.box.top + p.box.height - 1, p.box.left, 1, 1}; };
   const auto last = [](const Photo& p) { return Box{p.size.height - 1, 0, 1, 1}; };
@@ -119,6 +119,7 @@ int run(const std::string& folder, int passes, int side) {
           [&](Photo& p) { decoder.decode(p.bytes, nullptr, &p.index); });
   measure("own, whole image, with the index", photos, passes, [&](Photo& p) { decoder.decode(p.bytes, &p.index); });
   measure("libjpeg, region", photos, passes, [&](Photo& p) { libjpeg.decode_region(p.bytes, p.box); });
+  measure("own, one stream, region", photos, passes, [&](Photo& p) { one.decode_region(p.bytes, p.box); });
   measure("own, region", photos, passes, [&](Photo& p) { decoder.decode_region(p.bytes, p.box); });
   measure("own, region, makes the index", photos, passes, [&](Photo& p) {
     JpegIndex made;
@@ -131,6 +132,8 @@ int run(const std::string& folder, int passes, int side) {
   measure("own, bits alone, whole image", photos, passes, [&](Photo& p) { decoder.decode_region(p.bytes, last(p)); });
   measure("libjpeg, bits alone, to the region's end", photos, passes,
           [&](Photo& p) { libjpeg.decode_region(p.bytes, corner(p)); });
+  measure("own, one stream, bits alone, to the region's end", photos, passes,
+          [&](Photo& p) { one.decode_region(p.bytes, corner(p)); });
   measure("own, bits alone, to the region's end", photos, passes,
           [&](Photo& p) { decoder.decode_region(p.bytes, corner(p)); });
 
@@ -160,6 +163,7 @@ int run(const std::string& folder, int passes, int side) {
     table.tail(p.resized, p.flip, batch.data());
   };
   measure("sample: libjpeg region, resize, tail", photos, passes, [&](Photo& p) { sample(p, libjpeg, nullptr); });
+  measure("sample: own region, one stream, resize, tail", photos, passes, [&](Photo& p) { sample(p, one, nullptr); });
   measure("sample: own region, resize, tail", photos, passes, [&](Photo& p) { sample(p, decoder, nullptr); });
   measure("sample: own region with the index, resize, tail", photos, passes,
           [&](Photo& p) { sample(p, decoder, &p.index); });

@@ -48,6 +48,7 @@ class Progress : public train::Callback {
 int main() {
   Session session;
   train::Model model(session, network);
+  model.set_seed(1);  // weights, order of the data
   model.prepare_training({.optimizer = optim::Adam{}, .schedule = optim::Constant{.base = 0.01}, .weight_decay = 0});
   Progress progress;
   train::ModelCheckpoint saver("spirals", "runs/spirals", {.save_checkpoint_steps = 400});

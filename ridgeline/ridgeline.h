@@ -23,4 +23,7 @@
 #include "ridgeline/train/estimator.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/loop.h"
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/metric/accuracy.h"
+#include "ridgeline/train/metric/confusion_matrix.h"
+#include "ridgeline/train/metric/loss.h"
+#include "ridgeline/train/recipe/trainer.h"

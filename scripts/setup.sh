@@ -3,7 +3,7 @@
 #
 #   scripts/setup.sh              what the build needs: Debian packages, oneDNN in .deps/
 #   scripts/setup.sh --no-onednn  the same without oneDNN: for builds with our kernels alone (RIDGELINE_ONEDNN=OFF)
-#   scripts/setup.sh --tests      and numpy and Pillow in .venv/, which some tests use as oracles
+#   scripts/setup.sh --tests      and OpenMPI, and numpy and Pillow in .venv/, which some tests use as oracles
 #   scripts/setup.sh --check      and clang-format and clang-tidy in .venv/
 #
 # Debian's packages are taken as the release ships them. What comes from PyPI is pinned and checked by hash.
@@ -117,6 +117,7 @@ install_into_venv() {
   did+=("$1 tools in .venv")
 }
 
+if ((tests)); then packages+=(openmpi-bin); fi  # mpirun and the library; nothing is compiled against it
 install_packages
 if ((with_onednn)); then install_onednn; fi
 if ((tests)); then install_into_venv tests; fi

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of a preset that is built: scripts/test.sh release|debug|asan|tsan [ctest arguments].
+# Tests that compare with another project's program skip unless its interpreter is named; a line says which do.
 # Tests on real records read the folder RIDGELINE_TEST_DATA (it holds packA/) and skip without it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,4 +16,18 @@ else
   say tests "preset $preset; RIDGELINE_TEST_DATA is not set: tests on real records skip"
 fi
 if [[ -x .venv/bin/python ]]; then export RIDGELINE_PYTHON=$PWD/.venv/bin/python; fi
+# An interpreter's variable and the package that it must have.
+oracles=(RIDGELINE_TORCH_PYTHON:torch RIDGELINE_ONNX_PYTHON:onnxruntime RIDGELINE_TENSORBOARD_PYTHON:tensorboard
+  RIDGELINE_OPENCV_PYTHON:cv2)
+missing=()
+for oracle in "${oracles[@]}"; do
+  name=${oracle%%:*} package=${oracle##*:}
+  python=${!name:-}
+  found="import importlib.util, sys; sys.exit(importlib.util.find_spec('$package') is None)"
+  [[ -n $python ]] && "$python" -c "$found" 2>/dev/null || missing+=("$package ($name)")
+done
+if ((${#missing[@]})); then
+  text=$(printf ', %s' "${missing[@]}")
+  say tests "no interpreter with ${text:2}: comparisons with these skip"
+fi
 exec ctest --preset "$preset" "$@"

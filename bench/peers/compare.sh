@@ -31,31 +31,6 @@ cat "$WORK/training" >&2
   lscpu | sed -n 's/^Model name: */Machine: /p'
   "$python" -c 'import torch, torchvision; print(f"PyTorch {torch.__version__}, torchvision {torchvision.__version__}")'
   echo
-  python3 - "$WORK/rows" "$WORK/training" <<'PY'
-import json, sys
-
-best = {}
-for line in open(sys.argv[1]):
-    row = json.loads(line)
-    key = (row["workload"], row["loader"])
-    if key not in best or row["later"] > best[key]["later"]:
-        best[key] = row
-peers = {"torch": "torchvision, PIL", "torch-tensors": "torchvision, tensors", "dali": "DALI, antialias"}
-peers = {name: shown for name, shown in peers.items() if any(loader == name for _, loader in best)}
-print("| workload | ours, first epoch | later |" + "".join(f" {shown} | ratio, later |" for shown in peers.values()))
-print("|---|---|---|" + "---|---|" * len(peers))
-for workload in dict.fromkeys(workload for workload, _ in best):
-    ours = best[workload, "ridgeline"]
-    cells = [workload, f"{ours['first']:,.0f}", f"{ours['later']:,.0f}"]
-    for name in peers:
-        row = best.get((workload, name))
-        cells += [f"{row['later']:,.0f}", f"{ours['later'] / row['later']:.1f}x"] if row else ["", ""]
-    print("| " + " | ".join(cells) + " |")
-print("\nTraining in PyTorch, images a second with either loader:\n")
-print("| model | this package | PyTorch's loader | ratio | losses apart |\n|---|---|---|---|---|")
-lines = [line.split() for line in open(sys.argv[2]) if not line.startswith("{")]
-for cells in lines[1:]:
-    print("| " + " | ".join(cells) + " |")
-PY
+  python3 bench/peers/loader_table.py --markdown "$WORK/rows" "$WORK/training"
 } | tee "$out"
 exit $status

@@ -2,22 +2,30 @@
 
     python bench/peers/loaders.py LOADER WORKLOAD DIR [--workers N] [--images N]
 
-LOADER: ridgeline (this package's DataLoader), torch (torchvision on PIL images), torch-tensors (torchvision v2 on
-tensors), dali (CPU, antialias; workload plain only). WORKLOAD: plain, jitter, randaug, trivial, blur, eval, or cifar (DIR
-holds small images). DIR holds class folders of JPEGs. Batches of 128, f32; all pixels but DALI's are torchvision's.
+LOADER: ridgeline (this package's DataLoader), engine (the same graph in build/ridgeline dataset bench, without Python),
+torch (torchvision on PIL images), torch-tensors (torchvision v2 on tensors), dali (CPU, antialias; workload plain only).
+WORKLOAD: plain, jitter, randaug, trivial, blur, eval, or cifar (DIR holds small images). DIR holds class folders of JPEGs.
+Batches of 128, f32; all pixels but DALI's are torchvision's.
 
 `first`: images a second in the first epoch, from its third batch on. `later`: in later ones, median of three times
-`images`. For loaders that keep nothing from epoch to epoch the two are one number. Start-up is in neither.
+`images`. For loaders that keep nothing from epoch to epoch, and for the engine, the two are one number. Start-up is in
+neither. Indices of JPEGs that earlier runs left in the user's cache folder make a first epoch a later one: XDG_CACHE_HOME
+names an empty one.
 """
 import argparse
 import json
+import math
 import os
+import pathlib
 import statistics
+import subprocess
+import tempfile
 import time
 
+PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "build" / "ridgeline"
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 BATCH = 128
-LOADERS = ("ridgeline", "torch", "torch-tensors", "dali")
+LOADERS = ("ridgeline", "engine", "torch", "torch-tensors", "dali")
 WORKLOADS = ("plain", "jitter", "randaug", "trivial", "blur", "eval", "cifar")
 
 
@@ -45,11 +53,28 @@ def torchvision_data(directory, workload, tensors):
                                 **load)
 
 
-def ridgeline(directory, workload, workers):
+def loader_of(directory, workload, workers):
     from ridgeline.data import DataLoader
 
-    loader = DataLoader(torchvision_data(directory, workload, False), BATCH, shuffle=True, drop_last=True,
-                        num_workers=workers)
+    return DataLoader(torchvision_data(directory, workload, False), BATCH, shuffle=True, drop_last=True,
+                      num_workers=workers)
+
+
+def engine(directory, workload, workers, images):
+    """Images a second behind the first epoch."""
+    loader = loader_of(directory, workload, workers)
+    epochs = 1 + math.ceil(3 * images / (len(loader) * BATCH))
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as graph:
+        graph.write(loader.graph.to_json())
+        graph.flush()
+        command = [PROGRAM, "dataset", "bench", "--json", "--graph", graph.name, "--workers", str(workers)]
+        command += ["--epochs", str(epochs), "--warmup", str(len(loader))]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        return json.loads(done.stdout)["images_per_second"]
+
+
+def ridgeline(directory, workload, workers):
+    loader = loader_of(directory, workload, workers)
     while True:
         yield from (len(images) for images, _ in loader)
         yield 0  # an epoch ends
@@ -83,6 +108,11 @@ def rate(batches, images):
     return count / (time.perf_counter() - begin)
 
 
+def show(given, first, later):
+    print(json.dumps({"loader": given.loader, "workload": given.workload, "workers": given.workers,
+                      "first": round(first or later, 1), "later": round(later, 1)}), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("loader", choices=LOADERS)
@@ -91,6 +121,8 @@ def main():
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--images", type=int, default=1536)
     given = parser.parse_args()
+    if given.loader == "engine":
+        return show(given, None, engine(given.directory, given.workload, given.workers, given.images))
     batches = {
         "ridgeline": ridgeline, "dali": dali, "torch": lambda *a: torch(*a, False),
         "torch-tensors": lambda *a: torch(*a, True),
@@ -103,8 +135,7 @@ def main():
             count += size
         first = count / (time.perf_counter() - begin)
     later = statistics.median(rate(batches, given.images) for _ in range(3))
-    print(json.dumps({"loader": given.loader, "workload": given.workload, "workers": given.workers,
-                      "first": round(first or later, 1), "later": round(later, 1)}), flush=True)
+    show(given, first, later)
     os._exit(0)  # loaders with workers that never end
 
 

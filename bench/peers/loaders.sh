@@ -6,7 +6,8 @@
 # DIR holds class folders of JPEGs; each file is listed COPIES (32) times through links, so that one epoch is long. The
 # workload cifar gets images of 32x32 made from them. WORKLOADs: all of loaders.py's by default. The environment of
 # RIDGELINE_TORCH_PYTHON has torch, torchvision, and this package from scripts/wheel.sh. PyTorch runs with one and with
-# two workers, the better one counts. Two cores.
+# two workers, the better one counts. build/ridgeline, where it is built, runs the graph of `plain` without Python. Two
+# cores.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 photos=$(realpath "${1:?the folder with class folders}")
@@ -37,33 +38,19 @@ one() {  # LOADER WORKLOAD WORKERS [IMAGES]
   local interpreter=$python directory=$work/photos
   [[ $1 == dali ]] && interpreter=$RIDGELINE_DALI_PYTHON
   [[ $2 == cifar ]] && directory=$work/small
-  taskset -c 0,1 "$interpreter" bench/peers/loaders.py "$1" "$2" "$directory" --workers "$3" --images "$4" \
+  rm -rf "$work/cache"  # JPEG indices of an earlier run would make its first epoch a later one
+  XDG_CACHE_HOME=$work/cache taskset -c 0,1 "$interpreter" bench/peers/loaders.py "$1" "$2" "$directory" --workers "$3" --images "$4" \
     2>"$work/error" | grep '^{' || { echo "$1 $2 failed:" >&2; tail -n 2 "$work/error" >&2; }
 }
 : >"$work/rows"
 for workload in "${workloads[@]}"; do
-  case $workload in cifar) images=12288 ;; blur) images=768 ;; *) images=1536 ;; esac
+  case $workload in cifar) images=24576 ;; blur) images=768 ;; *) images=3072 ;; esac
   one ridgeline "$workload" 2 "$images" >>"$work/rows"
+  if [[ $workload == plain && -x build/ridgeline ]]; then one engine plain 2 "$images" >>"$work/rows"; fi
   for loader in torch torch-tensors; do
     [[ $workload == cifar && $loader == torch-tensors ]] && continue
-    for workers in 1 2; do one "$loader" "$workload" "$workers" "$((images / 3))" >>"$work/rows"; done
+    for workers in 1 2; do one "$loader" "$workload" "$workers" "$((images / 6))" >>"$work/rows"; done
   done
   if [[ $workload == plain && -n ${RIDGELINE_DALI_PYTHON:-} ]]; then one dali plain 2 "$images" >>"$work/rows"; fi
 done
-python3 - "$work/rows" <<'PY'
-import json, sys
-best = {}
-for line in open(sys.argv[1]):
-    row = json.loads(line)
-    key = (row["workload"], row["loader"])
-    if key not in best or row["later"] > best[key]["later"]:
-        best[key] = row
-print(f"{'workload':<10}{'loader':<16}{'images/s':>10}{'first':>9}{'later':>9}")
-for (workload, loader), row in best.items():
-    ours = best.get((workload, "ridgeline"))
-    if loader == "ridgeline":
-        print(f"{workload:<10}{loader:<16}{row['later']:>10.0f}   (first epoch {row['first']:.0f})")
-    elif ours:
-        ratios = f"{ours['first'] / row['later']:>8.2f}x{ours['later'] / row['later']:>8.2f}x"
-        print(f"{workload:<10}{loader:<16}{row['later']:>10.0f}{ratios}  {row['workers']} workers")
-PY
+python3 bench/peers/loader_table.py "$work/rows"

@@ -8,7 +8,7 @@
 #include "ridgeline/cli/recipe_flags.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/pass/precision_policy.h"
-#include "ridgeline/train/bench.h"
+#include "ridgeline/train/recipe/bench.h"
 
 namespace ridgeline::cli {
 namespace {
@@ -46,30 +46,20 @@ std::string mode_behind(const std::string& name) {
 int bench_command(const Words& words) {
   Command app("time the compiled step against the machine's limit", "bench");
   Command& step = app.subcommand("step", "one training step on random data");
-  train::Recipe recipe;
+  train::RecipeArguments arguments;
+  train::Recipe& recipe = arguments.recipe;
   recipe.model = "alexnet_torchvision";
   std::string precision = "f32";
   int steps = 7;
   bool json = false;
   bool layers = false;
-  step.option("--model", recipe.model, "the model");
-  step.option("--batch_size", recipe.batch_size, "images a step");
-  step.option("--image_size", recipe.image_size, "0: the model's own");
-  step.option("--num_classes", recipe.num_classes, "0: the published model's");
+  add_recipe_flags(
+      step, arguments,
+      {"model", "batch_size", "image_size", "num_classes", "fp16_compute", "intra_op_parallelism_threads",
+       "inter_op_parallelism_threads", "log", "device", "allow_soft_placement", "log_device_placement",
+       "reproducibility", "op_select_implmode", "fp32_compute", "tune", "fusion", "disable_pass", "memory_limit"});
   step.option("--precision", precision, "f32, bf16 or f16 (mixed, by the op lists), or a name of precision_mode");
-  step.option("--fp16_compute", recipe.precision.fp16_compute, "what f16 stands for: exact or bf16");
   step.option("--steps", steps, "timed steps; the median is printed");
-  step.option("--intra_op_parallelism_threads", recipe.intra_op_parallelism_threads,
-              "compute threads; 0: one per core");
-  step.option("--inter_op_parallelism_threads", recipe.inter_op_parallelism_threads,
-              "launches side by side, which divide the compute threads; 0: one after the other");
-  step.option("--log", recipe.log, "diagnostics by commas: dispatch, placement, memory, passes");
-  add_device_flags(step, recipe, "Options");
-  add_promise_flags(step, recipe, "Options");
-  step.boolean("--fusion", recipe.fusion, "merge chains of elementwise ops");
-  step.option("--disable_pass", recipe.disabled_passes, "leave this compiler pass out; may be given several times");
-  step.option("--memory_limit", recipe.memory_limit,
-              "most bytes of the step: cheap values are computed twice rather than kept; 0: no limit");
   step.flag("--json", json, "print one JSON object");
   step.flag("--layers", layers, "print every launch of 0.05 ms or more");
   if (!app.parse(words)) return 0;
@@ -77,27 +67,32 @@ int bench_command(const Words& words) {
   train::check(recipe);
   const train::StepBench bench = train::bench_step(recipe, steps);
   if (json) {
-    const nlohmann::json object{{"model", recipe.model},
-                                {"batch_size", recipe.batch_size},
-                                {"ms_per_step", bench.times.milliseconds},
-                                {"ms_fastest", bench.times.fastest},
-                                {"ms_slowest", bench.times.slowest},
-                                {"steps", bench.times.runs},
-                                {"ms_until_ready", bench.ready},
-                                {"ms_until_first_step", bench.first_step},
-                                {"images_per_second", bench.images_per_second},
-                                {"gflops", bench.gflops},
-                                {"peak_gflops", bench.peak_gflops},
-                                {"roofline_share", bench.roofline_share},
-                                {"isa", bench.isa},
-                                {"device", recipe.device},
-                                {"launches", bench.counts.launches},
-                                {"bytes", bench.counts.bytes()},
-                                {"unfused_launches", bench.unfused.launches},
-                                {"unfused_bytes", bench.unfused.bytes()},
-                                {"memory_bytes", bench.memory.total()},
-                                {"warnings", bench.warnings},
-                                {"precision", precision}};
+    nlohmann::json object{{"model", recipe.model},
+                          {"batch_size", recipe.batch_size},
+                          {"ms_per_step", bench.times.milliseconds},
+                          {"ms_fastest", bench.times.fastest},
+                          {"ms_slowest", bench.times.slowest},
+                          {"steps", bench.times.runs},
+                          {"ms_until_ready", bench.ready},
+                          {"ms_until_first_step", bench.first_step},
+                          {"images_per_second", bench.images_per_second},
+                          {"gflops", bench.gflops},
+                          {"peak_gflops", bench.peak_gflops},
+                          {"roofline_share", bench.roofline_share},
+                          {"isa", bench.isa},
+                          {"device", recipe.device},
+                          {"launches", bench.counts.launches},
+                          {"bytes", bench.counts.bytes()},
+                          {"unfused_launches", bench.unfused.launches},
+                          {"unfused_bytes", bench.unfused.bytes()},
+                          {"memory_bytes", bench.memory.total()},
+                          {"warnings", bench.warnings},
+                          {"precision", precision}};
+    for (const comm::StepPart& part : bench.timeline.parts)
+      object["timeline"].push_back({{"name", part.name},
+                                    {"ms", part.seconds * 1e3},
+                                    {"gradient_bytes", part.gradient_bytes},
+                                    {"update", part.update}});
     fmt::print("{}\n", object.dump());
     return 0;
   }

@@ -15,6 +15,7 @@ std::span<const CommandEntry> command_table() {
       {"report", "runs side by side: one page with tables and curves", report_command},
       {"launch", "start a process for each device, with ranks, cores and folders", launch_command},
       {"doctor", "what costs accuracy: checks of a set-up, two computations of a step side by side", doctor_command},
+      {"plan", "what a step measured here would take on clusters that are not", plan_command},
       {"bench", "time the compiled step against the machine's limit", bench_command},
   };
   return kTable;

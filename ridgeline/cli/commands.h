@@ -25,6 +25,7 @@ int bench_command(const Words& words);
 int experiment_command(const Words& words);
 int report_command(const Words& words);
 int launch_command(const Words& words);
+int plan_command(const Words& words);
 
 struct CommandEntry {
   std::string_view name;

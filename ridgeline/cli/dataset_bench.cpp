@@ -3,9 +3,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "ridgeline/cli/bad_sample_flags.h"
 #include "ridgeline/cli/dataset_tools.h"
 #include "ridgeline/cli/pipeline_flags.h"
+#include "ridgeline/cli/recipe_flags.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/log.h"
 #include "ridgeline/data/tool/bench.h"
@@ -15,7 +15,7 @@ namespace {
 
 struct BenchFlags {
   PipelineFlags pipeline;
-  BadSampleFlags bad_samples;
+  train::RecipeArguments arguments;  // of it, what a bad sample does
   data::BenchOptions options;
   std::string jpeg_index_directory = "auto";
   bool json = false;
@@ -77,7 +77,7 @@ int run_bench(const Command& app, const BenchFlags& flags) {
   at_least("jpeg_index_memory", options.iterator.jpeg_index_memory, -1);
   if (options.iterator.pull && (options.iterator.workers != 0 || options.iterator.autotune))
     throw Error("--pull runs without workers: leave out --workers and --autotune", ErrorKind::usage);
-  options.iterator.bad_samples = finish_bad_sample_flags(app, flags.bad_samples);
+  options.iterator.bad_samples = finish_bad_samples(app, flags.arguments);
   if (flags.jpeg_index_directory != "auto")
     options.iterator.jpeg_index_directory = flags.jpeg_index_directory == "none" ? "" : flags.jpeg_index_directory;
   Log log;
@@ -125,7 +125,7 @@ DatasetTool add_dataset_bench(Command& dataset) {
            "SHA-256 over all columns of all batches; its time counts, so do not compare speeds with it");
   app.flag("--json", flags->json, "print one JSON object");
   add_pipeline_flags(app, flags->pipeline);
-  add_bad_sample_flags(app, flags->bad_samples, "Bad samples");
+  add_recipe_flags(app, flags->arguments, {"bad_samples", "bad_sample_budget", "quarantine"}, "Bad samples");
   return {&app, [&app, flags] { return run_bench(app, *flags); }};
 }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kRows = 32, kDumpedRows = 8;
 
 struct DoctorFlags {
-  RecipeFlags recipe;
+  train::RecipeArguments recipe;
   std::int64_t rows = 0, steps = 1;
   std::vector<std::string> only;
   std::string out, part = "training", inputs, first, second, names;

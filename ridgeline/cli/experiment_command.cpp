@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 
 #include "ridgeline/cli/commands.h"
@@ -11,6 +12,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/train/experiment/run_experiment.h"
+#include "ridgeline/train/training_log.h"
 
 namespace ridgeline::cli {
 namespace {
@@ -131,8 +133,13 @@ int experiment_command(const Words& words) {
   }
 
   int runs = 0, failed = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto since = [](std::chrono::steady_clock::time_point from) {
+    return train::duration_text(std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count());
+  };
   train::Report whole{.title = "Experiments", .tables = {}, .runs = {}};
   for (const train::Experiment& experiment : chosen) {
+    const auto begin_of_one = std::chrono::steady_clock::now();
     const train::ExperimentResult result = train::run_experiment(experiment, options);
     for (const auto& variant : result.runs) {
       for (const train::ExperimentRun& made : variant) ++runs, failed += made.failure.empty() ? 0 : 1;
@@ -140,8 +147,8 @@ int experiment_command(const Words& words) {
     const train::Report report = train::report_of(result);
     const std::string folder = flags.out + "/" + experiment.name;
     write_report(report, folder);
-    fmt::print("{}\nreport   {}/report.html (also .md, .csv)\n",
-               train::to_markdown({report.title, {report.tables[0]}, {}}), folder);
+    fmt::print("{}\nreport   {}/report.html (also .md, .csv), in {}\n",
+               train::to_markdown({report.title, {report.tables[0]}, {}}), folder, since(begin_of_one));
     for (train::ReportTable table : report.tables) {
       if (table.heading == "Environment" && &experiment != &chosen.back()) continue;
       if (table.heading != "Environment") table.heading = experiment.name + ": " + table.heading;
@@ -150,7 +157,7 @@ int experiment_command(const Words& words) {
   }
   if (chosen.size() > 1) {
     write_report(whole, flags.out);
-    fmt::print("all      {}/report.html\n", flags.out);
+    fmt::print("all      {}/report.html, {} runs in {}\n", flags.out, runs, since(begin));
   }
   if (failed > 0) throw Error(fmt::format("experiment: {} of {} runs failed", failed, runs));
   return 0;

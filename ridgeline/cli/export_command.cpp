@@ -7,7 +7,7 @@
 #include "ridgeline/core/printable.h"
 #include "ridgeline/infer/model_file.h"
 #include "ridgeline/infer/onnx.h"
-#include "ridgeline/train/saved_model.h"
+#include "ridgeline/train/recipe/saved_model.h"
 
 namespace ridgeline::cli {
 

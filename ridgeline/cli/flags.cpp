@@ -198,6 +198,8 @@ Flag Command::flag(const std::string& name, bool& target, const std::string& hel
   return Flag(app_->add_flag(name, target, help));
 }
 
+void Command::footer(const std::string& text) { app_->footer(text); }
+
 bool Command::called() const { return app_->parsed(); }
 
 bool Command::given(const std::string& flag) const {

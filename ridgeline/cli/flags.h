@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/core/joined_names.h"
+
 namespace CLI {
 class App;
 class Option;
@@ -54,6 +56,9 @@ class Command {
   // --name: there or not.
   Flag flag(const std::string& name, bool& target, const std::string& help);
 
+  // A line below the flags of --help.
+  void footer(const std::string& text);
+
   // Parses the words after the command's name. False: help was asked for and printed.
   bool parse(std::vector<std::string> words);
   // After parse(): whether this subcommand was called.
@@ -70,21 +75,6 @@ class Command {
   CLI::App* app_;
   std::vector<std::unique_ptr<Command>> subcommands_;
 };
-
-// The names of a table's entries for a flag's help, by commas; entries without one are left out.
-template <class Entries, class Name>
-std::string joined_names(const Entries& entries, const Name& name_of) {
-  std::string names;
-  for (const auto& entry : entries) {
-    const std::string name(name_of(entry));
-    if (!name.empty()) names += (names.empty() ? "" : ", ") + name;
-  }
-  return names;
-}
-template <class Entries>
-std::string joined_names(const Entries& entries) {
-  return joined_names(entries, [](const auto& entry) { return entry.name; });
-}
 
 // --batch-size and --batch_size become --batch_size; values are left as they are.
 std::vector<std::string> normalize(int argc, char** argv);

@@ -1,5 +1,5 @@
 // `ridgeline launch --ranks N -- train ...`: one process for each device of this machine, as the original's scripts
-// start them.
+// start them. Under mpirun, which has started as many of this program as there are ranks, each starts its own rank.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/flags.h"
+#include "ridgeline/comm/rank_environment.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/printable.h"
 #include "ridgeline/train/launch/launch.h"
@@ -39,6 +40,8 @@ int launch_command(const Words& words) {
 
   std::vector<std::string> command{std::filesystem::read_symlink("/proc/self/exe").string()};
   command.insert(command.end(), dashes + 1, words.end());
+  const comm::Environment environment = comm::process_environment();
+  if (environment("OMPI_COMM_WORLD_SIZE")) options.by_mpirun = comm::rank_identity(environment, options.rank_table);
   const train::LaunchPlan plan = train::plan_launch(options, train::allowed_cores());
   const auto say = [](const std::string& line) { fmt::print("{}\n", line), std::fflush(stdout); };
   say(fmt::format("job {}: {} of {} ranks on this machine", printable(plan.job_id), plan.ranks.size(),

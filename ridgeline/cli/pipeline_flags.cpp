@@ -5,7 +5,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/standard/data_dir.h"
-#include "ridgeline/train/datasets.h"
+#include "ridgeline/train/recipe/datasets.h"
 
 namespace ridgeline::cli {
 namespace {

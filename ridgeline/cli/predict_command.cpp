@@ -6,10 +6,11 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
+#include "ridgeline/format/text/csv_row.h"
 #include "ridgeline/format/text/json_value.h"
 #include "ridgeline/infer/model_file.h"
 #include "ridgeline/infer/predictor.h"
-#include "ridgeline/train/saved_model.h"
+#include "ridgeline/train/recipe/saved_model.h"
 
 namespace ridgeline::cli {
 namespace {
@@ -21,14 +22,7 @@ struct Shown {
   bool logits = false;
 };
 
-// A field of RFC 4180.
-std::string csv_field(const std::string& text) {
-  const std::string shown = printable(text);
-  if (shown.find_first_of(",\"") == std::string::npos) return shown;
-  std::string quoted = "\"";
-  for (const char c : shown) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
+std::string csv_field(const std::string& text) { return csv_cell(printable(text)); }
 
 std::vector<double> logits_by_label(const Classes& classes) {
   std::vector<double> logits(classes.size());

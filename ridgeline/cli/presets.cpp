@@ -10,12 +10,11 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
+#include "ridgeline/train/recipe/options.h"
 
 namespace ridgeline::cli {
 namespace {
 
-// Flags that a preset cannot give: they are read before it.
-constexpr std::string_view kNotInPresets[] = {"preset", "run_config", "help"};
 constexpr std::size_t kDocuments = 3;
 
 class Reader {
@@ -78,8 +77,8 @@ class Reader {
   }
 
   void check_flag(const std::string& key, const YAML::Node& at) const {
-    const bool early = std::find(std::begin(kNotInPresets), std::end(kNotInPresets), key) != std::end(kNotInPresets);
-    if (early) refuse(at.Mark(), "'" + key + "' cannot stand in a preset");
+    const train::RecipeOption* option = train::find_option(key);
+    if (option != nullptr && !option->in_presets) refuse(at.Mark(), "'" + key + "' cannot stand in a preset");
     if (std::find(flags_.begin(), flags_.end(), key) != flags_.end()) return;
     refuse(at.Mark(), "unknown key '" + key + "'" + did_you_mean(key, flags_));
   }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "ridgeline/cli/flags.h"
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::cli {
 

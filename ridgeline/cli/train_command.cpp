@@ -10,11 +10,11 @@
 #include "ridgeline/core/printable.h"
 #include "ridgeline/core/process_time.h"
 #include "ridgeline/data/standard/data_dir.h"
-#include "ridgeline/train/benchmark_summary.h"
-#include "ridgeline/train/evaluator.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/ranks.h"
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/recipe/benchmark_summary.h"
+#include "ridgeline/train/recipe/evaluator.h"
+#include "ridgeline/train/recipe/trainer.h"
 
 namespace ridgeline::cli {
 namespace {
@@ -88,7 +88,7 @@ int run(const train::Recipe& recipe) {
 
 int train_command(const Words& words) {
   Command app("train a model", "train");
-  RecipeFlags flags;
+  train::RecipeArguments flags;
   add_recipe_flags(app, flags);
   if (!app.parse(with_files(app, words))) return 0;
   return run(finish_recipe(app, flags));
@@ -96,7 +96,7 @@ int train_command(const Words& words) {
 
 int evaluate_command(const Words& words) {
   Command app("accuracy and loss of checkpoints on the validation part", "evaluate");
-  RecipeFlags flags;
+  train::RecipeArguments flags;
   add_recipe_flags(app, flags);
   if (!app.parse(with_files(app, words))) return 0;
   if (app.given("--mode") && flags.mode != "evaluate") train::parse_mode(flags.mode);

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <set>
+#include <utility>
 
+#include "ridgeline/comm/pages.h"
 #include "ridgeline/comm/reduce.h"
 #include "ridgeline/core/error.h"
 
@@ -21,17 +21,9 @@ void copy(void* to, const void* from, std::int64_t bytes) {
   if (bytes > 0 && to != from) std::memmove(to, from, static_cast<std::size_t>(bytes));
 }
 
-std::shared_ptr<void> own_pages(std::int64_t bytes) {
-  const std::size_t pages = (static_cast<std::size_t>(bytes) + 4095) / 4096;
-  void* memory = std::aligned_alloc(4096, std::max<std::size_t>(1, pages) * 4096);
-  if (memory == nullptr) throw Error(fmt::format("[ranks] no memory for {} bytes", bytes));
-  std::memset(memory, 0, std::max<std::size_t>(1, pages) * 4096);
-  return {memory, std::free};
-}
-
 class SingleRank final : public Communicator {
  public:
-  SingleRank() : Communicator(0, 1) {}
+  explicit SingleRank(int world_rank = 0) : Communicator(0, 1, {world_rank}) {}
   void abort(const std::string&) override {}
 
  protected:
@@ -45,12 +37,24 @@ class SingleRank final : public Communicator {
   void do_receive(void*, std::int64_t, int) override {}
   void do_barrier() override {}
   std::shared_ptr<void> do_allocate(std::int64_t bytes) override { return own_pages(bytes); }
-  std::unique_ptr<Communicator> do_group(const std::vector<int>&, int) override { return single_rank(); }
+  std::unique_ptr<Communicator> do_group(const std::vector<int>&, int) override {
+    return std::make_unique<SingleRank>(world_rank(0));
+  }
 };
 
 }  // namespace
 
 std::unique_ptr<Communicator> single_rank() { return std::make_unique<SingleRank>(); }
+
+Communicator::Communicator(int rank, int size, std::vector<int> world_ranks)
+    : rank_(rank), size_(size), world_ranks_(std::move(world_ranks)) {
+  for (int r = static_cast<int>(world_ranks_.size()); r < size; ++r) world_ranks_.push_back(r);
+}
+
+int Communicator::world_rank(int rank) const {
+  check_peer(rank, "the number of");
+  return world_ranks_[static_cast<std::size_t>(rank)];
+}
 
 void Communicator::check_peer(int rank, const char* what) const {
   if (rank < 0 || rank >= size_)
@@ -142,7 +146,7 @@ std::unique_ptr<Communicator> Communicator::group(const std::vector<int>& ranks)
   }
   if (place < 0)
     throw Error(fmt::format("[ranks] rank {} asks for a group that it is not in", rank_), ErrorKind::usage);
-  if (ranks.size() == 1) return single_rank();
+  if (ranks.size() == 1) return std::make_unique<SingleRank>(world_rank(rank_));
   return do_group(ranks, place);
 }
 

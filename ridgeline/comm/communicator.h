@@ -1,7 +1,8 @@
 // ridgeline/comm/communicator.h
 //
 // Collectives between the ranks of a group. It sees addresses, counts and element types, and nothing of graphs, devices
-// or parameters. Engines: shared memory between processes of one machine (shared/shared_communicator.h).
+// or parameters. Engines: shared memory between processes of one machine (shared/shared_communicator.h), MPI between
+// machines (mpi/mpi_communicator.h); connect.h chooses.
 //
 // Every rank of a group calls the same collectives in the same order with the same sizes. A rank that calls another
 // one, ends, or reports an error makes the others' calls Errors that name it; a rank that does not come within the
@@ -34,6 +35,9 @@ class Communicator {
   int rank() const { return rank_; }
   int size() const { return size_; }
   const Traffic& traffic() const { return traffic_; }
+  // By which number the world knows a rank of this communicator; messages call ranks by it.
+  int world_rank(int rank) const;
+  const std::vector<int>& world_ranks() const { return world_ranks_; }
 
   // Element by element over all ranks, in place; every rank gets the same bits. Elements are combined in pairs of
   // ranks, then pairs of pairs ((0+1)+(2+3)), so that four ranks add as two ranks do that each added two parts. bf16
@@ -66,7 +70,8 @@ class Communicator {
   virtual void abort(const std::string& why) = 0;
 
  protected:
-  Communicator(int rank, int size) : rank_(rank), size_(size) {}
+  // `world_ranks` of a group; empty: the world itself.
+  Communicator(int rank, int size, std::vector<int> world_ranks = {});
 
   // What an engine does; arguments are checked, sizes are not 0, and there are at least two ranks.
   virtual void do_all_reduce(void* values, std::int64_t count, DType type, Reduction how) = 0;
@@ -86,6 +91,7 @@ class Communicator {
 
   int rank_;
   int size_;
+  std::vector<int> world_ranks_;
   Traffic traffic_;
 };
 

@@ -73,15 +73,22 @@ RankIdentity of_table(const Environment& environment, const std::string& path) {
   const std::optional<int> size = number_of(environment, "RANK_SIZE", 1, kMostRanks);
   if (size && *size != world.size())
     fail(fmt::format("RANK_SIZE={}, but the rank table {} has {} devices", *size, printable(path), world.size()));
+  const std::optional<int> mpi_size = number_of(environment, "OMPI_COMM_WORLD_SIZE", 1, kMostRanks);
+  if (mpi_size && *mpi_size != world.size())
+    fail(fmt::format("mpirun starts {} processes, but the rank table {} has {} devices", *mpi_size, printable(path),
+                     world.size()));
   const std::optional<int> device = device_of(environment);
   const bool by_pod = !world.ranks.front().pod.empty();
   std::optional<std::string> id = environment("RANK_ID");
   if (by_pod && environment("POD_NAME")) id = environment("POD_NAME");
+  const std::optional<int> mpi_rank = number_of(environment, "OMPI_COMM_WORLD_RANK", 0, world.size() - 1);
   if (!id && world.size() == 1) id = by_pod ? world.ranks.front().pod : "0";
-  if (!id)
+  if (!id && !mpi_rank)
     fail(
         fmt::format("RANK_ID is not set: which of the {} ranks of {} is this process?", world.size(), printable(path)));
-  if (by_pod) {
+  if (!id) {
+    identity.rank = *mpi_rank;
+  } else if (by_pod) {
     identity.rank = rank_of_pod(world, *id, device);
   } else {
     const std::optional<int> rank = whole_number(*id);
@@ -89,6 +96,9 @@ RankIdentity of_table(const Environment& environment, const std::string& path) {
       fail(fmt::format("RANK_ID='{}' (allowed with this rank table: 0 to {})", printable(*id), world.size() - 1));
     identity.rank = *rank;
   }
+  if (mpi_rank && *mpi_rank != identity.rank)
+    fail(fmt::format("this process is rank {} of the rank table {}, and rank {} for mpirun", identity.rank,
+                     printable(path), *mpi_rank));
   identity.device = world.ranks[static_cast<std::size_t>(identity.rank)].device;
   if (device && *device != identity.device)
     fail(fmt::format(
@@ -102,6 +112,18 @@ RankIdentity of_table(const Environment& environment, const std::string& path) {
 World one_server(int size) {
   World world;
   for (int r = 0; r < size; ++r) world.ranks.push_back({.server = "localhost", .pod = "", .device = r, .address = ""});
+  return world;
+}
+
+// mpirun's ranks on several servers, of which it tells this one's number of ranks alone. It fills a server before the
+// next one, unless it is told otherwise, which nobody can see from here.
+World servers_of_mpirun(int size, int rank, int local_rank, int local_size) {
+  World world;
+  for (int r = 0; r < size; ++r) {
+    const bool here = r >= rank - local_rank && r < rank - local_rank + local_size;
+    world.ranks.push_back(
+        {.server = here ? "localhost" : "other", .pod = "", .device = here ? r - rank + local_rank : 0, .address = ""});
+  }
   return world;
 }
 
@@ -136,19 +158,30 @@ RankIdentity rank_identity(const Environment& environment, const std::string& ra
   if (!table.empty()) {
     identity = of_table(environment, table);
   } else {
-    const bool mpi = !environment("RANK_SIZE") && environment("OMPI_COMM_WORLD_SIZE");
+    const std::optional<int> mpi_size = number_of(environment, "OMPI_COMM_WORLD_SIZE", 1, kMostRanks);
+    const std::optional<int> given_size = number_of(environment, "RANK_SIZE", 1, kMostRanks);
+    if (mpi_size && given_size && *mpi_size != *given_size)
+      fail(fmt::format("RANK_SIZE={}, but mpirun starts {} processes", *given_size, *mpi_size));
+    const bool mpi = (!environment("RANK_SIZE") || !environment("RANK_ID")) && environment("OMPI_COMM_WORLD_SIZE");
     const std::string size_name = mpi ? "OMPI_COMM_WORLD_SIZE" : "RANK_SIZE";
     const std::string rank_name = mpi ? "OMPI_COMM_WORLD_RANK" : "RANK_ID";
     const int size = number_of(environment, size_name, 1, kMostRanks).value_or(1);
     const std::optional<int> rank = number_of(environment, rank_name, 0, size - 1);
     if (!rank && size > 1)
       fail(fmt::format("{}={}, but {} is not set (0 to {})", size_name, size, rank_name, size - 1));
-    identity.world = one_server(size);
     identity.rank = rank.value_or(0);
-    identity.device = device_of(environment).value_or(identity.rank % kDevicesPerServer);
+    const int local_size = mpi ? number_of(environment, "OMPI_COMM_WORLD_LOCAL_SIZE", 1, size).value_or(size) : size;
+    const int local_rank =
+        mpi ? number_of(environment, "OMPI_COMM_WORLD_LOCAL_RANK", 0, local_size - 1).value_or(identity.rank)
+            : identity.rank;
+    identity.world =
+        local_size < size ? servers_of_mpirun(size, identity.rank, local_rank, local_size) : one_server(size);
+    identity.device = device_of(environment).value_or(local_rank % kDevicesPerServer);
     identity.world.ranks[static_cast<std::size_t>(identity.rank)].device = identity.device;
   }
+  identity.by_mpirun = environment("OMPI_COMM_WORLD_SIZE").has_value();
   identity.job = environment("JOB_ID").value_or("");
+  if (identity.job.empty() && identity.by_mpirun) identity.job = environment("PMIX_NAMESPACE").value_or("");
   return identity;
 }
 

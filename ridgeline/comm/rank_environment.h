@@ -18,9 +18,10 @@ Environment process_environment();
 
 struct RankIdentity {
   int rank = 0;
-  int device = 0;   // number of the device on its server
-  std::string job;  // JOB_ID: what tells the runs of one machine apart; "" where it is not set
-  World world;      // of `size()` ranks
+  int device = 0;          // number of the device on its server
+  std::string job;         // JOB_ID, or mpirun's: what tells the runs of one machine apart; "" where none is set
+  bool by_mpirun = false;  // mpirun has started this process as one of its world's
+  World world;             // of `size()` ranks
 
   int size() const { return world.size(); }
   // Ranks on this one's server, and how many of them come before it.
@@ -32,7 +33,9 @@ struct RankIdentity {
 // alone where none is set.
 // - With a table of version 1.0, RANK_ID is a number; with one by groups it is a pod's name (or POD_NAME is), and
 //   DEVICE_ID says which of its devices. RANK_SIZE, where set, must be the table's.
-// - Without a table all ranks are on one server, and rank r has device DEVICE_ID, or r where that is not set.
+//   mpirun's rank counts where RANK_ID (and POD_NAME) are not set, and its size must be the table's.
+// - Without a table all ranks are on one server, and rank r has device DEVICE_ID, or r where that is not set. With
+//   mpirun's variables, ranks are on one server where mpirun says so, and on servers of unknown names otherwise.
 // Errors (kind usage) name the variable, its value and what is allowed.
 RankIdentity rank_identity(const Environment& environment, const std::string& rank_table = "");
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <type_traits>
 
 #include "ridgeline/core/error.h"
@@ -52,9 +53,9 @@ T narrowed(typename Arithmetic<T>::type x) {
 template <Reduction how, class A>
 A combine(A a, A b) {
   if constexpr (how == Reduction::max) {
-    return a > b || a != a ? a : b;  // NaN of either side stays: b is NaN, or a is
+    return (a > b) | (a != a) ? a : b;  // NaN of either side stays: b is NaN, or a is; without a jump
   } else if constexpr (how == Reduction::min) {
-    return a < b || a != a ? a : b;
+    return (a < b) | (a != a) ? a : b;
   } else if constexpr (std::is_integral_v<A>) {
     using U = std::make_unsigned_t<A>;
     const U x = static_cast<U>(a), y = static_cast<U>(b);
@@ -75,6 +76,10 @@ void reduce_blocks(std::span<const void* const> sources, T* result, std::int64_t
   std::array<std::array<A, kBlock>, kMostLevels> held;  // on the stack: what is not used is not touched
   std::array<A, kBlock> value;
   const auto combine_into_value = [&](const std::array<A, kBlock>& left, std::size_t size) {
+    if (size == value.size()) {  // of a constant length: vectors
+      for (std::size_t i = 0; i < value.size(); ++i) value[i] = combine<how>(left[i], value[i]);
+      return;
+    }
     for (std::size_t i = 0; i < size; ++i) value[i] = combine<how>(left[i], value[i]);
   };
   for (std::int64_t begin = 0; begin < count; begin += kBlock) {
@@ -101,10 +106,20 @@ void reduce_blocks(std::span<const void* const> sources, T* result, std::int64_t
   }
 }
 
-// Two ranks on f32, the common case: one pass, nothing held.
+// Two ranks on f32, the common case: one pass, nothing held. Runs of a constant length in arrays of its own are what
+// the compiler makes vectors of.
 template <Reduction how>
 void reduce_two(const float* a, const float* b, float* result, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) result[i] = combine<how>(a[i], b[i]);
+  constexpr std::int64_t kRun = 16;
+  std::int64_t i = 0;
+  for (; i + kRun <= count; i += kRun) {
+    std::array<float, kRun> x, y;
+    std::memcpy(x.data(), a + i, sizeof x);
+    std::memcpy(y.data(), b + i, sizeof y);
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] = combine<how>(x[k], y[k]);
+    std::memcpy(result + i, x.data(), sizeof x);
+  }
+  for (; i < count; ++i) result[i] = combine<how>(a[i], b[i]);
 }
 
 template <class T, Reduction how>
@@ -133,8 +148,11 @@ void check_reduction(DType type, Reduction how) {
   const int number = static_cast<int>(how);
   if (number < 0 || number > static_cast<int>(Reduction::min))
     throw Error(fmt::format("[ranks] there is no reduction {} (sum, prod, max, min)", number), ErrorKind::usage);
+  if (type == DType::u8 && (how == Reduction::sum || how == Reduction::prod))
+    throw Error("[ranks] u8 is not reduced by sum or prod (allowed: max, min)", ErrorKind::usage);
+  if (type == DType::u8) return;
   if (!is_floating(type) && type != DType::i32 && type != DType::i64)
-    throw Error(fmt::format("[ranks] {} is not reduced (allowed: f64, f32, bf16, f16, i32, i64)", name_of(type)),
+    throw Error(fmt::format("[ranks] {} is not reduced (allowed: f64, f32, bf16, f16, i32, i64, u8)", name_of(type)),
                 ErrorKind::usage);
 }
 
@@ -147,6 +165,7 @@ void reduce_in_pairs(std::span<const void* const> sources, void* result, std::in
     case DType::f16: return reduce_as<float16>(sources, result, count, how);
     case DType::i32: return reduce_as<std::int32_t>(sources, result, count, how);
     case DType::i64: return reduce_as<std::int64_t>(sources, result, count, how);
+    case DType::u8: return reduce_as<std::uint8_t>(sources, result, count, how);
     default: check_reduction(type, how);
   }
 }

@@ -35,7 +35,7 @@ bool runs_no_kernel(const Node& node) {
 }  // namespace
 
 Choice choose_kernel(const Graph& graph, const Node& node, const ValueLayouts& layouts, Device& device, Log& log) {
-  Accepted accepted = first_accepting(request_of(graph, node, layouts), device, log);
+  Accepted accepted = best_accepting(request_of(graph, node, layouts), device, log);
   if (!accepted.kernel) throw no_kernel(graph, node, device, accepted);
   Choice choice{&device, std::move(accepted.kernel), {}};
   if (accepted.provider == Provider::reference) choice.fallback = accepted.refusals;
@@ -104,6 +104,13 @@ std::vector<std::string> emulations(const Graph& graph, const std::vector<Choice
   for (const std::string& op : ops) names += (names.empty() ? "" : ", ") + op;
   return {std::to_string(count) + " ops on " + types.to_string() +
           " compute in f32 between conversions (the values are exact, the time is that of f32 and more): " + names};
+}
+
+std::vector<std::string> halved_products(const std::vector<Choice>& choices) {
+  const auto count = std::count_if(choices.begin(), choices.end(),
+                                   [](const Choice& choice) { return choice.kernel && choice.kernel->halves; });
+  if (count == 0) return {};
+  return {std::to_string(count) + " f32 ops multiply by three products of bf16 halves: fp32_compute is bf16x3"};
 }
 
 std::vector<std::string> hot_references(const Graph& graph, const std::vector<Choice>& choices) {

@@ -42,6 +42,9 @@ std::vector<std::string> refused_fusions(const Graph& graph, const std::vector<C
 // A line where ops on bf16 or f16 run on kernels of another type, or none.
 std::vector<std::string> emulations(const Graph& graph, const std::vector<Choice>& choices);
 
+// A line where f32 products are made of bf16 halves, or none.
+std::vector<std::string> halved_products(const std::vector<Choice>& choices);
+
 // A line for each op of much work that fell to the reference, with the reasons.
 std::vector<std::string> hot_references(const Graph& graph, const std::vector<Choice>& choices);
 

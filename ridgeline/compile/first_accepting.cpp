@@ -2,6 +2,8 @@
 
 #include <variant>
 
+#include "ridgeline/device/kernel_tuner.h"
+
 namespace ridgeline {
 
 Accepted first_accepting(const KernelRequest& asked, const Device& device, Log& log) {
@@ -21,6 +23,17 @@ Accepted first_accepting(const KernelRequest& asked, const Device& device, Log& 
     accepted.refusals += (accepted.refusals.empty() ? "" : "; ") + std::string(entry.name) + ": " + reason;
   }
   return accepted;
+}
+
+Accepted best_accepting(const KernelRequest& asked, Device& device, Log& log) {
+  KernelTuner* const tuner = device.tuner();
+  if (tuner == nullptr) return first_accepting(asked, device, log);
+  KernelRequest request = asked;
+  request.promise = device.promise();
+  auto fastest = tuner->choose(request, device);
+  if (!fastest) return first_accepting(asked, device, log);
+  log.trace("dispatch", request.node.name + ": " + fastest->kernel->name + " (" + fastest->reason + ")");
+  return {std::move(fastest->kernel), fastest->provider, ""};
 }
 
 NodeError no_kernel(const Graph& graph, const Node& node, const Device& device, const Accepted& accepted,

@@ -23,6 +23,10 @@ struct Accepted {
 // Kernels must keep the device's promise. Every refusal and the choice go to the log's component "dispatch".
 Accepted first_accepting(const KernelRequest& request, const Device& device, Log& log);
 
+// The fastest, where the device chooses by time (device/kernel_tuner.h), with its reason in the same log; else the
+// first.
+Accepted best_accepting(const KernelRequest& request, Device& device, Log& log);
+
 // The Error for an op without a kernel: "op NAME (OP) (file:line) has no kernel on device D<addition>: reasons".
 NodeError no_kernel(const Graph& graph, const Node& node, const Device& device, const Accepted& accepted,
                     const std::string& addition = "");

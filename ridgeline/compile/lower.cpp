@@ -29,6 +29,7 @@ Lowering lower(Graph graph, const Target& target, ParameterStore& store, const N
   if (auto refused = refused_fusions(graph, choices, fused); !refused.empty()) return {{}, std::move(refused)};
   std::vector<std::string> warnings = hot_references(graph, choices);
   for (std::string& line : emulations(graph, choices)) warnings.push_back(std::move(line));
+  for (std::string& line : halved_products(choices)) warnings.push_back(std::move(line));
   if (!placement.moved.empty()) warnings.push_back(moved_line(placement, target));
   fix_homes(graph, layouts.groups(), store);
   Plan plan = emit(std::move(graph), std::move(choices), teams, target, store);

@@ -10,12 +10,16 @@ Session::Session(const SessionOptions& options)
     : compute_threads_(usable_threads(options.compute_threads)), groups_(options.groups) {
   if (!options.log.empty()) log_.enable(options.log);
   if (options.trace) trace_ = std::make_unique<Trace>();
-  cpu_ = std::make_unique<CpuDevice>(options.promise);
+  cpu_ = std::make_unique<CpuDevice>(options.promise, options.tune);
   const DeviceEntry& named = device_named(options.device);
   if (options.make_device)
     other_ = options.make_device();
   else if (named.name != cpu_->name())
     other_ = named.make({.promise = options.promise, .simulated = options.simulated});
+  if (other_ && !options.tune.empty()) {
+    throw Error("tune measures the kernels of the cpu, and the device is " + std::string(other_->name()),
+                ErrorKind::usage);
+  }
   device_ = other_ ? other_.get() : cpu_.get();
   parameters_ = std::make_unique<ParameterStore>(*device_);
   if (options.parallel_launches > 1) start_lanes(options.parallel_launches);

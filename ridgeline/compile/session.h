@@ -26,6 +26,9 @@ struct SessionOptions {
   int parallel_launches = 0;
   std::string device = "cpu";  // by name, see device/devices.h
   KernelPromise promise;       // what kernels must promise: reproducibility, accuracy
+  // Kernels are chosen by time, measured once: a file that keeps the times, or "auto" (device/kernel_tuner.h); empty:
+  // by the order of their list. For the cpu, and where bits may depend on it (promise.bits fast): else an Error.
+  std::string tune;
   SimulatedDeviceOptions simulated;
   std::function<std::unique_ptr<Device>()> make_device;  // a device of the caller's own instead of a named one
   RankGroups groups;                                     // the ranks that its programs exchange values with

@@ -11,7 +11,9 @@ namespace ridgeline {
 // Until its end, `flag` speaks for the calling thread; scopes may be nested, the inner one counts.
 class StopScope {
  public:
-  explicit StopScope(const std::atomic<bool>& flag);
+  explicit StopScope(const std::atomic<bool>& flag) : StopScope(&flag) {}
+  // For a thread that helps another: with what stop_flag() is there. Null: nobody speaks.
+  explicit StopScope(const std::atomic<bool>* flag);
   ~StopScope();
   StopScope(const StopScope&) = delete;
   StopScope& operator=(const StopScope&) = delete;
@@ -20,6 +22,8 @@ class StopScope {
   const std::atomic<bool>* outer_;
 };
 
+// Of the scope around the calling thread's work; null outside of every scope.
+const std::atomic<bool>* stop_flag();
 // False outside of every scope.
 bool stop_wanted();
 

@@ -18,6 +18,7 @@
 
 namespace ridgeline {
 
+class KernelTuner;
 struct CollectiveRequest;
 
 // Memory of one device; freed with the object. Addresses of another device's memory are no host pointers.
@@ -67,6 +68,8 @@ class Device {
   virtual std::vector<KernelEntry> kernels(std::string_view op) const = 0;
   // What the kernels of programs for it must promise.
   virtual KernelPromise promise() const { return {}; }
+  // What chooses kernels by time, where that is asked for.
+  virtual KernelTuner* tuner() { return nullptr; }
   // What its kernels take as one launch. A fused op that they refuse for other reasons is split again.
   virtual FusionLimits fusion_limits() const = 0;
 };

@@ -47,6 +47,9 @@ KernelChoice KernelEntry::make(const KernelRequest& request) const {
   if (request.promise.high_precision && !promise.high_precision) {
     return Refusal{"it saves multiplications at the cost of accuracy, and high precision is asked for"};
   }
+  if (promise.bf16x3 && !request.promise.bf16x3) {
+    return Refusal{"it makes f32 products of bf16 halves, and fp32_compute is f32"};
+  }
   for (const std::vector<KernelOperand>* operands : {&request.inputs, &request.outputs}) {
     for (const KernelOperand& operand : *operands) {
       const DType dtype = operand.type.dtype;

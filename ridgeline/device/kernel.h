@@ -40,6 +40,9 @@ Reproducibility reproducibility_named(std::string_view name);
 struct KernelPromise {
   Reproducibility bits = Reproducibility::fast;
   bool high_precision = false;  // no algorithm that trades accuracy for fewer multiplications
+  // Of a request: f32 convolutions and dense layers may be computed as three products of bf16 halves. Of an entry: it
+  // computes so.
+  bool bf16x3 = false;
 };
 
 struct KernelOperand {
@@ -81,6 +84,8 @@ class Kernel {
   // True where bf16 or f16 values are converted around a kernel of another type: exact, and slower than a kernel of
   // their own would be.
   bool emulates = false;
+  // True where f32 products are made of bf16 halves.
+  bool halves = false;
   // in_place[i] = j: result i may be written over operand j's memory if that is not needed afterwards. -1: it may not.
   std::vector<int> in_place;
 };

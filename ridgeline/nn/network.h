@@ -29,8 +29,9 @@ struct Network {
   // Each declares its inputs and parameters in the context; parameters of one name are one parameter. The loss is
   // f32[], of the batch; what else the function lets the builder return can be read after each step.
   std::function<Value(ModelContext&)> loss;
-  // Returns sums over the rows of the batch, and under kRowsResult the number of rows: what it returns divided by that
-  // is the result of an evaluation. Empty: the network cannot be evaluated; likewise for predictions.
+  // Returns sums over the rows of the batch, f32[], and under kRowsResult the number of rows: a sum divided by that is
+  // the result of an evaluation. What it returns of rank 1 or more has a row for each of the batch: metrics read it.
+  // Empty: the network cannot be evaluated; likewise for predictions.
   std::function<void(ModelContext&)> evaluate = {};
   std::function<void(ModelContext&)> predict = {};
   // Inputs that are not listed are fed from the column of their own name.

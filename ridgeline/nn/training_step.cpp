@@ -66,6 +66,7 @@ void classifier_evaluation(ModelContext& context, const StepOptions& options) {
   builder.returns("top_1", builder.apply("argmax_accuracy", {logits, labels, mask}));
   builder.returns("top_5", builder.apply("top_k_accuracy", {logits, labels, mask}, {{"k", k}}));
   builder.returns(kRowsResult, sum(mask));
+  builder.returns(infer::kLogits, logits);
 }
 
 void classifier_prediction(ModelContext& context, const StepOptions& options) {

@@ -86,7 +86,8 @@ Step build_prediction_step(const Network& network);
 // A model that classifies images. Its inputs: images u8[N,H,W,3] with flip u8[N] (training), or images f32[N,H,W,3]
 // already normalised; labels i32[N]; in evaluation mask f32[N], 0 for rows that do not count. The loss is the mean
 // cross-entropy of the batch. An evaluation returns loss_sum (no penalty), top_1 and top_5 (hits; top_5 with fewer
-// classes is top-k of all), rows: f32[] each. A prediction returns probabilities and logits, f32[N,classes].
+// classes is top-k of all), rows: f32[] each, and logits f32[N,classes] for metrics. A prediction returns probabilities
+// and logits, f32[N,classes].
 Network image_classifier(const StepOptions& options);
 
 inline Step build_training_step(const StepOptions& options, const TrainingOptions& training) {

@@ -1,5 +1,7 @@
 #include "ridgeline/train/accelerate.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -59,6 +61,14 @@ void override_from(const char* name, const char* meaning, std::optional<Number>&
 }
 
 }  // namespace
+
+std::string text_of(const AccelerateMode& mode) {
+  std::string text = mode.type;
+  for (const AccelerateTrigger& row : kTriggers) {
+    if (row.trigger == mode.trigger) text += "|" + std::string(row.name);
+  }
+  return fmt::format("{}|{}", text, mode.ratio);
+}
 
 std::optional<AccelerateMode> parse_accelerate_mode(const std::string& text) {
   if (text.empty()) return std::nullopt;

@@ -23,6 +23,9 @@ struct AccelerateMode {
 // 1.05 where it is left out. Empty: none. Anything else is an Error (usage).
 std::optional<AccelerateMode> parse_accelerate_mode(const std::string& text);
 
+// As it is written, with the ratio: "fast|step|0.9".
+std::string text_of(const AccelerateMode& mode);
+
 // An option that may be changed in later versions. The default is off.
 struct ExperimentalConfig {
   ExperimentalConfig() = default;

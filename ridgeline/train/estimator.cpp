@@ -29,7 +29,9 @@ std::int64_t train_epochs(Model& model, std::int64_t epochs, const data::Dataset
   if (size <= 0) throw Error("There is no valid data in dataset, please check dataset file firstly.");
   check_remainder(model.training(), dataset, model.network().columns);
   const std::int64_t epoch = sink.dataset_sink_mode && sink.sink_size > 0 ? sink.sink_size : size;
-  DatasetFeed feed(dataset, model.network().columns);
+  data::IteratorOptions options{.epochs = data::kForever};
+  if (model.seeds_data() && dataset.graph().seed == 0) options.seed = model.seed();
+  DatasetFeed feed(dataset, options, model.network().columns);
   Loop loop(model, feed,
             {.total_steps = model.global_step() + epochs * epoch,
              .steps_per_epoch = epoch,
@@ -49,32 +51,56 @@ std::int64_t train_steps(Model& model, const InputFunction& input_fn, std::int64
   return loop.run(hooks).step();
 }
 
-std::map<std::string, double> evaluate(Model& model, const data::Dataset& dataset) {
+namespace {
+
+// Runs the evaluation over all batches, with the averages of parameters where training keeps them.
+void evaluate_batches(Model& model, const data::Dataset& dataset,
+                      FunctionRef<void(Program&, const data::Batch&)> measure) {
   model.prepare_evaluation();
   Program& program = model.evaluation();
   const ValueId mask = program.graph().find_argument(nn::kMaskInput);
-  std::map<std::string, double> sums;
+  const std::vector<nn::InputColumn>& columns = model.network().columns;
   const auto run = [&] {
     data::Iterator iterator(dataset);
     while (const std::optional<data::Batch> batch = iterator.next()) {
       Tensor rows;
-      check_rows(program, *batch, model.network().columns);
-      bind_columns(program, *batch, model.network().columns, {nn::kMaskInput});
+      check_rows(program, *batch, columns);
+      bind_columns(program, *batch, columns, {nn::kMaskInput});
       if (mask != kNoValue) {
         rows = mask_as(program.graph().value(mask).type.dtype, batch->mask());
         program.bind(nn::kMaskInput, rows);
       }
       if (!program.run()) throw Error("interrupted", ErrorKind::interrupted);
-      for (const Return& r : program.graph().returns) sums[r.name] += program.output(r.name).at(0);
+      measure(program, *batch);
     }
   };
   model.with_averages(run);
+}
+
+}  // namespace
+
+std::map<std::string, double> evaluate(Model& model, const data::Dataset& dataset) {
+  std::map<std::string, double> sums;
+  evaluate_batches(model, dataset, [&](Program& program, const data::Batch&) {
+    for (const Return& r : program.graph().returns) {
+      if (program.graph().value(r.value).type.shape.rank() == 0) sums[r.name] += program.output(r.name).at(0);
+    }
+  });
   const auto rows = sums.find(nn::kRowsResult);
   if (rows == sums.end() || rows->second == 0) throw Error("the evaluation saw no rows");
   for (auto& [name, sum] : sums) {
     if (name != nn::kRowsResult) sum /= rows->second;
   }
   return sums;
+}
+
+void evaluate(Model& model, const data::Dataset& dataset, std::initializer_list<Metric*> metrics) {
+  if (metrics.size() == 0) throw Error("The model argument 'metrics' can not be None or empty", ErrorKind::usage);
+  for (Metric* metric : metrics) metric->clear();
+  evaluate_batches(model, dataset, [&](Program& program, const data::Batch& batch) {
+    const MetricBatch values = metric_batch(program, batch, model.network().columns);
+    for (Metric* metric : metrics) metric->update(values);
+  });
 }
 
 std::map<std::string, Tensor> predict(Model& model, const std::vector<NamedTensor>& inputs) {

@@ -13,6 +13,7 @@
 
 #include "ridgeline/data/api/dataset.h"
 #include "ridgeline/train/loop.h"
+#include "ridgeline/train/metric/metric.h"
 
 namespace ridgeline::train {
 
@@ -37,9 +38,12 @@ using InputFunction = std::function<std::unique_ptr<Feed>()>;
 std::int64_t train_steps(Model& model, const InputFunction& input_fn, std::int64_t max_steps,
                          std::initializer_list<Callback*> hooks, const RunOptions& options = {});
 
-// What the network's evaluation returns over the data set, divided by the rows, by name: {"top_1": 0.93, ...}. Uses the
-// averages of parameters where training keeps them. An Error for a data set without rows.
+// The sums that the network's evaluation returns over the data set, divided by the rows, by name: {"top_1": 0.93, ...}.
+// Uses the averages of parameters where training keeps them. An Error for a data set without rows.
 std::map<std::string, double> evaluate(Model& model, const data::Dataset& dataset);
+// One evaluation for these metrics, from clear() to their values: Accuracy top; Loss loss;
+// evaluate(model, dataset, {&top, &loss}); top.value().at(0).
+void evaluate(Model& model, const data::Dataset& dataset, std::initializer_list<Metric*> metrics);
 // What the network's prediction returns for these inputs, by name, with the averages of parameters likewise.
 std::map<std::string, Tensor> predict(Model& model, const std::vector<NamedTensor>& inputs);
 

@@ -10,11 +10,6 @@
 namespace ridgeline::train {
 namespace {
 
-const std::string& column_of(const std::string& input, const std::vector<nn::InputColumn>& columns) {
-  const auto row = std::find_if(columns.begin(), columns.end(), [&](const auto& c) { return c.input == input; });
-  return row == columns.end() ? input : row->column;
-}
-
 [[noreturn]] void refuse_empty_rows(const std::string& what) {
   throw Error(
       fmt::format("{}, and the step has no input for the column '{}': empty rows would count (padding of the "
@@ -24,6 +19,11 @@ const std::string& column_of(const std::string& input, const std::vector<nn::Inp
 }
 
 }  // namespace
+
+const std::string& column_of(const std::string& input, const std::vector<nn::InputColumn>& columns) {
+  const auto row = std::find_if(columns.begin(), columns.end(), [&](const auto& c) { return c.input == input; });
+  return row == columns.end() ? input : row->column;
+}
 
 DatasetFeed::DatasetFeed(const data::Dataset& dataset, data::IteratorOptions options,
                          std::vector<nn::InputColumn> columns)
@@ -45,8 +45,7 @@ bool DatasetFeed::bind_next(Program& program) {
 
 Tensor DatasetFeed::input(const std::string& name) const {
   if (!batch_) return {};
-  const auto row = std::find_if(columns_.begin(), columns_.end(), [&](const auto& c) { return c.input == name; });
-  const std::string& column = row == columns_.end() ? name : row->column;
+  const std::string& column = column_of(name, columns_);
   return batch_->has(column) ? batch_->column(column) : Tensor();
 }
 

@@ -68,6 +68,8 @@ void check_rows(const Program& program, const data::Batch& batch, const std::vec
 // The same before the first step: whether the last batch of an epoch will be such a one, where that is known.
 void check_remainder(const Program& program, const data::Dataset& dataset, const std::vector<nn::InputColumn>& columns);
 
+// The column of a batch that an input is fed from.
+const std::string& column_of(const std::string& input, const std::vector<nn::InputColumn>& columns);
 // The columns of a batch to the inputs of a program; those in `others` are bound by the caller.
 void bind_columns(Program& program, const data::Batch& batch, const std::vector<nn::InputColumn>& columns,
                   const std::vector<std::string>& others = {});

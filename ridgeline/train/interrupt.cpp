@@ -8,6 +8,7 @@ namespace {
 
 // A signal handler can reach nothing but a global.
 std::atomic<bool> g_interrupted{false};
+std::atomic<int> g_signal{0};
 static_assert(std::atomic<bool>::is_always_lock_free);
 int g_guards = 0;
 struct sigaction g_old_int;  // before the first guard
@@ -18,6 +19,7 @@ void on_signal(int signal) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
+  g_signal = signal;
   g_interrupted = true;
 }
 
@@ -25,7 +27,7 @@ void on_signal(int signal) {
 
 InterruptGuard::InterruptGuard() {
   if (g_guards++ > 0) return;
-  g_interrupted = false;
+  set_interrupted(false);
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
@@ -38,10 +40,14 @@ InterruptGuard::~InterruptGuard() {
   if (--g_guards > 0) return;
   sigaction(SIGINT, &g_old_int, nullptr);
   sigaction(SIGTERM, &g_old_term, nullptr);
-  g_interrupted = false;
+  set_interrupted(false);
 }
 
 bool interrupted() { return g_interrupted; }
-void set_interrupted(bool value) { g_interrupted = value; }
+int interrupting_signal() { return g_signal; }
+void set_interrupted(bool value) {
+  g_signal = 0;
+  g_interrupted = value;
+}
 
 }  // namespace ridgeline::train

@@ -18,6 +18,8 @@ class InterruptGuard {
 
 // True once the user has asked to stop, until the last guard ends. Any thread.
 bool interrupted();
+// Which signal it was; 0: none, set_interrupted() was called.
+int interrupting_signal();
 // Asks to stop, as a signal would; false clears the flag. Any thread.
 void set_interrupted(bool value);
 

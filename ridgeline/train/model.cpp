@@ -63,11 +63,21 @@ void Model::declare(const nn::Step& step) {
   }
 }
 
-CompileOptions Model::training_options(const Graph& graph, const PrecisionPolicy& precision, const char* part) const {
+void Model::compile_training(const Graph& graph, const PrecisionPolicy& precision, const char* part) {
   CompileOptions options = compile_options(part);
   options.precision = with_exact_scope(precision, graph);
   options.distribution = settings_.distribution;
-  return options;
+  training_ = compile(graph, session_, options);
+  training_compile_options_ = std::move(options);
+  training_compile_options_.dump_directory.clear();
+}
+
+void Model::set_seed(std::uint64_t seed) {
+  if (!parameters_.empty())
+    throw Error("set_seed() comes before the model's parameters are drawn: before prepare_training()",
+                ErrorKind::usage);
+  settings_.seed = seed;
+  seeds_data_ = true;
 }
 
 void Model::prepare_training(const nn::TrainingOptions& options, const PrecisionPolicy* precision) {
@@ -76,8 +86,7 @@ void Model::prepare_training(const nn::TrainingOptions& options, const Precision
     return nn::build_training_step(network_, options, settings_.seed);
   }();
   claim(step);
-  training_ = compile(step.graph, session_,
-                      training_options(step.graph, precision ? *precision : settings_.compile.precision, "training"));
+  compile_training(step.graph, precision ? *precision : settings_.compile.precision, "training");
   declare(step);
   averages_ = std::move(step.averages);
   begin_averages();
@@ -89,7 +98,7 @@ void Model::prepare_training(const nn::TrainingOptions& options, const Precision
 void Model::recompile_training(const PrecisionPolicy& precision) {
   RIDGELINE_CHECK(training_ != nullptr, "there is no training to compile again");
   training_.reset();  // its memory is free before that of the next one is taken
-  training_ = compile(training_graph_, session_, training_options(training_graph_, precision, "training_again"));
+  compile_training(training_graph_, precision, "training_again");
 }
 
 // Averages begin with the values that their parameters begin with, drawn or loaded.

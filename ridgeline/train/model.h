@@ -21,7 +21,7 @@
 namespace ridgeline::train {
 
 struct ModelSettings {
-  std::uint64_t seed = 1;  // of initial parameters and dropout
+  std::uint64_t seed = 1;  // of initial parameters and dropout; Model::set_seed() also of the data
   // A dump directory gets a folder for each part: training, evaluation, prediction.
   CompileOptions compile = {};
   // Of training steps, over ranks that the session has as that group. Evaluation and prediction are a rank's own.
@@ -34,6 +34,13 @@ PrecisionPolicy with_exact_scope(PrecisionPolicy policy, const Graph& step);
 class Model {
  public:
   Model(Session& session, nn::Network network, ModelSettings settings = {});
+
+  // One seed for all that is random in a training: initial parameters, dropout, and in train_epochs() the order and the
+  // augmentation of data whose graph was given no seed of its own (0). The same seed, the same bits. Before the first
+  // prepare_...(); afterwards it is an Error.
+  void set_seed(std::uint64_t seed);
+  std::uint64_t seed() const { return settings_.seed; }
+  bool seeds_data() const { return seeds_data_; }  // set_seed() was called
 
   // Each prepare_...() is an Error where the session holds a parameter of that name already, another model's or the
   // caller's: its value would be lost.
@@ -77,6 +84,8 @@ class Model {
   infer::Model exported_training() const;
   // As it was built. After prepare_training().
   const Graph& training_graph() const { return training_graph_; }
+  // As the step was compiled last, for programs beside it; they write no dumps.
+  const CompileOptions& training_compile_options() const { return training_compile_options_; }
 
   const nn::Network& network() const { return network_; }
   Session& session() const { return session_; }
@@ -87,18 +96,20 @@ class Model {
   void begin_averages();
   void swap_averages();
   CompileOptions compile_options(const char* part) const;
-  CompileOptions training_options(const Graph& graph, const PrecisionPolicy& precision, const char* part) const;
+  void compile_training(const Graph& graph, const PrecisionPolicy& precision, const char* part);
 
   Session& session_;
   nn::Network network_;
   ModelSettings settings_;
   std::vector<nn::ParameterSpec> parameters_;
   std::set<std::string> claimed_;  // names of parameters
-  bool averaged_ = false;          // within with_averages()
+  bool seeds_data_ = false;
+  bool averaged_ = false;  // within with_averages()
   std::vector<nn::Step::Average> averages_;
   std::int64_t runs_per_step_ = 1;
   bool may_keep_step_ = false;
   Graph training_graph_;  // as it was built
+  CompileOptions training_compile_options_;
   std::unique_ptr<Program> training_;
   std::unique_ptr<Program> evaluation_;
   std::unique_ptr<Program> prediction_;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "ridgeline/comm/connect.h"
 #include "ridgeline/comm/rank_environment.h"
-#include "ridgeline/comm/shared/shared_communicator.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/format/wire/crc32c.h"
 
@@ -72,7 +72,8 @@ std::string Ranks::tell(ParameterStore& store) const {
 }
 
 std::shared_ptr<comm::Communicator> connect_ranks(std::int64_t wanted) {
-  const comm::RankIdentity identity = comm::rank_identity(comm::process_environment());
+  const comm::Environment environment = comm::process_environment();
+  const comm::RankIdentity identity = comm::rank_identity(environment);
   if (wanted > 0 && wanted != identity.size()) {
     throw Error(
         fmt::format("--rank_size={0}, but this process is one of {1}: start {0} with ridgeline launch --ranks {0} "
@@ -81,19 +82,7 @@ std::shared_ptr<comm::Communicator> connect_ranks(std::int64_t wanted) {
         ErrorKind::usage);
   }
   if (identity.size() == 1) return nullptr;
-  if (identity.local_size() != identity.size()) {
-    throw Error(fmt::format("[ranks] {} of {} ranks are on this server, and shared memory reaches no other",
-                            identity.local_size(), identity.size()),
-                ErrorKind::usage);
-  }
-  if (identity.job.empty()) {
-    throw Error(
-        "Load job info failed, please check whether JOB_ID is set in environment variable (ridgeline launch sets "
-        "it)",
-        ErrorKind::usage);
-  }
-  return comm::shared_communicator(
-      {.name = "ridgeline-" + identity.job, .rank = identity.rank, .size = identity.size()});
+  return comm::connect(identity, comm::connect_options(environment));
 }
 
 }  // namespace ridgeline::train

@@ -39,6 +39,7 @@ struct RunSettings {
   std::string loss_scale;
   double ema = 0;
   std::string precision_mode = "must_keep_origin_dtype";
+  std::string accelerate_train_mode;
   std::string reproducibility = "fast";
 };
 

@@ -48,11 +48,12 @@ StoredWeights from_model_file(const std::string& path) {
   return weights;
 }
 
-// The archive that torch.save writes, or its older form.
+// The archive that torch.save writes, or its older form, a bare pickle. That begins with 0x80, as a safetensors file
+// may: eight bytes say there how long its header is, and the header begins with a brace.
 bool is_pickle(const std::string& path) {
-  char first[4] = {};
+  char first[9] = {};
   std::ifstream(path, std::ios::binary).read(first, sizeof first);
-  return std::string_view(first, 4) == "PK\x03\x04" || first[0] == '\x80';
+  return std::string_view(first, 4) == "PK\x03\x04" || (first[0] == '\x80' && first[8] != '{');
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "ridgeline/format/wire/append_file.h"
 
@@ -36,6 +37,7 @@ struct EvaluationRow {
   std::int64_t rows = 0;
   std::int64_t checkpoint_time = 0;  // seconds since 1970
   std::int64_t bad_samples = 0;      // left out, not among the rows
+  std::vector<std::string> metrics;  // what else was asked for, a line each
 };
 // "12600   10.0  29.946   54.90    3.99  2020-06-18 11:42:07": the time in UTC.
 std::string to_text(const EvaluationRow& row);

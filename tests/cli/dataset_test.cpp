@@ -11,7 +11,7 @@
 #include "ridgeline/data/tool/bench.h"
 #include "ridgeline/format/record/packed.h"
 #include "ridgeline/image/decode.h"
-#include "ridgeline/train/datasets.h"
+#include "ridgeline/train/recipe/datasets.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"

@@ -49,6 +49,11 @@ TEST(DoctorCommand, DumpsAndCompares) {
   expect(doctor("compare a.safetensors b.safetensors --tolerance=1e-6"), 1,
          {"first outside the band:\nconv1", "they differ"});
   expect(doctor("compare a.safetensors b.safetensors --tolerance=1e-6 --json"), 1, {"{\"equal\":false"});
+  // A step of several batches is looked at by one of them.
+  expect(doctor("dump --out=c.safetensors --rows=4 --accumulate_steps=3" + setup()), 0, {" values of step 1"});
+  const testing::Outcome same = doctor("compare a.safetensors c.safetensors --tolerance=0 --absolute=0");
+  expect(same, 0, {"all inside the band"});
+  EXPECT_EQ(same.text.find(" alone"), std::string::npos) << same.text;
 }
 
 TEST(DoctorCommand, LooksAtPartsThatAreSplitOffOneFolder) {

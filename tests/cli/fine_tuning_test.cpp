@@ -123,6 +123,20 @@ TEST_F(FineTuning, WhatIsNoWeightsOfTheModelIsRefusedWithAWayOut) {
   expect(run(training("shapes", "bad", "--reset_head")), 2, {"--reset_head", "needs --weights"});
 }
 
+// Weights whose last layer is drawn anew know other classes.
+TEST_F(FineTuning, TheDoctorLooksAtTheRunThatDrawsANewHead) {
+  const auto doctor = [](const std::string& words, const std::string& more) {
+    return run("doctor " + words + " --rows=4 --model=resnet20 --data_dir=" + root() + "/four --log_dir=" + root() +
+               "/none --weights=" + trained() + " " + more);
+  };
+  expect(doctor("check --only=frozen --only=labels", ""), 1, {"cannot be run: [weights] ", "linear.weight"});
+  expect(doctor("check --only=frozen --only=labels", "--reset_head"), 0,
+         {"frozen      nothing found", "labels      not looked at: needs weights that know these classes"});
+  const std::string out = root() + "/part.safetensors";
+  expect(doctor("dump --part=evaluation --out=" + out, "--reset_head"), 0, {" values of step 1"});
+  EXPECT_TRUE(same(tensor(out, "bn1.weight"), tensor(trained(), "bn1.weight/average")));
+}
+
 TEST_F(FineTuning, PublishedWeightsAreTunedToOtherClasses) {
   const std::string pack = testing::pack_a();
   if (pack.empty()) GTEST_SKIP() << "RIDGELINE_TEST_DATA is not set";

@@ -69,6 +69,9 @@ TEST(Reproducibility, UnknownLevelsAndModesAreRefused) {
   EXPECT_NE(refused("--inter_op_parallelism_threads=2 --device=simulated").find("runs one after the other"),
             std::string::npos);
   EXPECT_NE(refused("--op_select_implmode=exact").find("high_precision, high_performance"), std::string::npos);
+  EXPECT_NE(refused("--fp32_compute=tf32").find("(allowed: f32, bf16x3)"), std::string::npos);
+  EXPECT_NE(refused("--tune=auto --reproducibility=deterministic").find("reproducibility is deterministic"),
+            std::string::npos);
 }
 
 }  // namespace

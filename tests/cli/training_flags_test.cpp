@@ -106,6 +106,33 @@ TEST(TrainingFlags, AnExperimentTakesItsNameAnywhereAndItsSeedsByTheirOwnFlag) {
          1, {"failed: ridgeline --num_classes=1 is out of range", "ridgeline experiment: 1 of 2 runs failed\n"});
 }
 
+TEST(TrainingFlags, MetricsAreNamedAndNeedEvaluations) {
+  expect(run(small("bad") + "--metrics=acuracy"), 2, {"unknown metric 'acuracy': did you mean 'accuracy'?"});
+  expect(run(small("bad") + "--metrics=recall"), 2, {"--metrics needs evaluations: use --mode=train_and_evaluate"});
+}
+
+TEST(TrainingFlags, StepsAreDumped) {
+  const std::string folder = root() + "/dumped";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  expect(run(small("with_dumps") + "--dump_path=" + folder + " --dump_step='0|9' --dump_mode=all"), 0,
+         {"dump of step 0: ", "dump of step 9: ", "/dumped/step_9.safetensors\n"});
+  expect(run("doctor compare --largest=1 " + folder + "/step_0.safetensors " + folder + "/step_9.safetensors"), 1,
+         {"values compared"});
+  const std::string path = folder + "/run.json";
+  write_file_atomically(path, R"({"dump_config": {"enable_dump_debug": "True", "dump_path": ")" + folder + R"("}})");
+  expect(run(small("overflow") + "--run_config=" + path + " --lr=1e5 --weight_decay=1e5"), 1, {"not finite from "});
+  expect(run(small("bad") + "--dump_step=3"), 2, {"if use dump function, dump_path must be set."});
+  expect(run(small("bad") + "--dump_path=" + folder + "/none"), 2, {"/none: there is no such folder"});
+  const std::string dump = "--dump_path=" + folder + " ";
+  expect(run(small("bad") + dump + "--dump_mode=both"), 2, {"--dump_mode=both (allowed: input, output, all)"});
+  expect(run(small("bad") + dump + "--dump_data=text"), 2, {"--dump_data=text (allowed: tensor, stats)"});
+  expect(run(small("bad") + dump + "--dump_step=4-2"), 2, {"dump_step=4-2: the range 4-2 does not ascend"});
+  expect(run(small("bad") + dump + "--dump_debug_mode=atomic_overflow"), 2, {"no kernel adds atomically here"});
+  expect(run(small("bad") + dump + "--dump_debug_mode=all --dump_mode=all"), 2, {"have no meaning beside it"});
+  expect(run("evaluate --checkpoint_dir=" + root() + "/with_dumps " + dump), 2, {"it needs a mode that trains"});
+}
+
 TEST(TrainingFlags, ARunConfigurationComesBeforeOtherFlags) {
   std::filesystem::create_directories(root());
   const std::string path = root() + "/run.json";

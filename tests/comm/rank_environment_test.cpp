@@ -78,6 +78,38 @@ TEST(RankEnvironment, APodIsFoundByNameAndDevice) {
   EXPECT_EQ(by_pod_name.rank, 0);
 }
 
+TEST(RankEnvironment, MpirunSaysWhichRankOfATableThisIs) {
+  const RankIdentity of_servers =
+      rank_identity(of({{"OMPI_COMM_WORLD_SIZE", "3"}, {"OMPI_COMM_WORLD_RANK", "1"}}), server_table());
+  EXPECT_EQ(of_servers.rank, 1);
+  EXPECT_EQ(of_servers.device, 5);
+  EXPECT_TRUE(of_servers.by_mpirun);
+  const RankIdentity of_groups =
+      rank_identity(of({{"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_RANK", "1"}}), group_table());
+  EXPECT_EQ(of_groups.device, 1);
+  const std::string servers = server_table();
+  expect_refusal({{"RANK_TABLE_FILE", servers}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_RANK", "1"}},
+                 "mpirun starts 2 processes, but the rank table");
+  expect_refusal(
+      {{"RANK_TABLE_FILE", servers}, {"RANK_ID", "0"}, {"OMPI_COMM_WORLD_SIZE", "3"}, {"OMPI_COMM_WORLD_RANK", "1"}},
+      "and rank 1 for mpirun");
+  expect_refusal({{"RANK_SIZE", "4"}, {"RANK_ID", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"OMPI_COMM_WORLD_RANK", "1"}},
+                 "RANK_SIZE=4, but mpirun starts 2 processes");
+}
+
+TEST(RankEnvironment, MpirunsRanksOnSeveralServersKnowTheirOwn) {
+  const RankIdentity third = rank_identity(of({{"OMPI_COMM_WORLD_SIZE", "4"},
+                                               {"OMPI_COMM_WORLD_RANK", "3"},
+                                               {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                                               {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                                               {"PMIX_NAMESPACE", "1234"}}));
+  EXPECT_EQ(third.local_size(), 2);
+  EXPECT_EQ(third.local_rank(), 1);
+  EXPECT_EQ(third.device, 1);
+  EXPECT_EQ(third.job, "1234");
+  EXPECT_FALSE(rank_identity(of({{"RANK_SIZE", "2"}, {"RANK_ID", "1"}})).by_mpirun);
+}
+
 TEST(RankEnvironment, WrongVariablesAreNamed) {
   expect_refusal({{"RANK_SIZE", "0"}}, "RANK_SIZE='0' (allowed: 1 to");
   expect_refusal({{"RANK_SIZE", "two"}}, "RANK_SIZE='two'");

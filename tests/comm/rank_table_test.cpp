@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <random>
+#include <vector>
 
 #include "ridgeline/core/file.h"
 #include "tests/support/error_of.h"
@@ -148,6 +149,24 @@ TEST(RankTable, GroupsAreCheckedAsWell) {
                  "instance_count: The 'instance_count' in ranktable is invalid. (it is 2, there are 1 instances)");
   expect_refusal(group(one, "1", "8"), "device_count: The 'device_count' in ranktable is invalid.");
   expect_refusal(group(one, "0", "1"), "The 'instance_count' in ranktable is invalid.");
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = group(one, "1", "1");
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  expect_refusal(with(R"("group_count": "1")", R"("group_count": "0")"),
+                 "group_count: The 'group_count' in ranktable is invalid. (it is 0, there are 1 groups)");
+  expect_refusal(with(R"("group_list": [)", R"("group_list": [], "x": [)"),
+                 "the 'group_list' in the ranktable is empty");
+  expect_refusal(with(R"("pod_name": "0", )", ""), "has no 'pod_name'");
+  const std::string text = group(one, "1", "1");
+  const std::size_t begin = text.find(R"({"group_name")"), end = text.rfind(']');
+  std::string twice = text.substr(0, end) + "," + text.substr(begin, end - begin) + text.substr(end);
+  twice.replace(twice.find(R"("group_count": "1")"), 18, R"("group_count": "2")");
+  expect_refusal(twice, "the group_name 'worker' is used repeatedly");
+  expect_refusal(group(one + "," + pod("1", "b", R"({"device_id": "0", "device_ip": "10.0.0.1"})"), "2", "2"),
+                 "the device_ip 10.0.0.1 is used by");
   expect_refusal(group(one + "," + pod("1", "a", R"({"device_id": "0", "device_ip": "10.0.0.2"})"), "2", "2"),
                  "the device_id 0 of server 'a' is used repeatedly");
 }
@@ -156,6 +175,33 @@ TEST(RankTable, AFileThatIsNotThereIsNamed) {
   EXPECT_NE(
       error_of([] { read_rank_table("/no/such/8p.json"); }).find("the path /no/such/8p.json is not a valid real path"),
       std::string::npos);
+}
+
+// One to three bytes or pieces changed, removed and doubled.
+std::string mutated(std::string text, int changes, std::mt19937& random) {
+  for (int k = 0; k < changes; ++k) {
+    const std::size_t at = random() % text.size();
+    switch (random() % 4) {
+      case 0: text[at] = static_cast<char>(random() % 256); break;
+      case 1: text.erase(at, 1 + random() % 12); break;
+      case 2: text.insert(at, text.substr(random() % text.size(), random() % 30)); break;
+      default: text[at] = "0123456789\"{}[],:"[random() % 17];
+    }
+    if (text.empty()) text = "{";
+  }
+  return text;
+}
+
+// A world that is whole, or the Error's message.
+std::string read_mutated(const std::string& text) {
+  return error_of([&] {
+    const World world = parse_rank_table(text, "t.json");
+    EXPECT_GT(world.size(), 0);
+    for (const RankPlace& place : world.ranks) {
+      EXPECT_GE(place.device, 0);
+      EXPECT_FALSE(place.server.empty());
+    }
+  });
 }
 
 // The tables that people published: each is a world, or an Error with the field.
@@ -193,27 +239,28 @@ TEST(RankTable, MutatedTablesNeitherCrashNorPass) {
   std::mt19937 random(7);
   int refused = 0;
   for (int i = 0; i < 400; ++i) {
-    std::string text = seeds[i % 2];
-    for (int k = 0; k < 1 + i % 3; ++k) {
-      const std::size_t at = random() % text.size();
-      switch (random() % 4) {
-        case 0: text[at] = static_cast<char>(random() % 256); break;
-        case 1: text.erase(at, 1 + random() % 12); break;
-        case 2: text.insert(at, text.substr(random() % text.size(), random() % 30)); break;
-        default: text[at] = "0123456789\"{}[],:"[random() % 17];
-      }
-      if (text.empty()) text = "{";
-    }
-    const std::string message = error_of([&] {
-      const World world = parse_rank_table(text, "t.json");
-      for (const RankPlace& place : world.ranks) {
-        EXPECT_GE(place.device, 0);
-        EXPECT_FALSE(place.server.empty());
-      }
-    });
-    if (!message.empty()) ++refused;
+    if (!read_mutated(mutated(seeds[i % 2], 1 + i % 3, random)).empty()) ++refused;
   }
   EXPECT_GT(refused, 200);
+}
+
+TEST(RankTable, MutatedPublishedTablesNeitherCrashNorHang) {
+  const char* data = std::getenv("RIDGELINE_TEST_DATA");
+  const std::string folder = data == nullptr ? "" : std::string(data) + "/packA/golden/rank-tables";
+  if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "RIDGELINE_TEST_DATA does not hold packA's rank tables";
+  std::vector<std::string> texts;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    texts.push_back(read_file(entry.path().string()));
+  std::mt19937 random(11);
+  int refused = 0;
+  for (int i = 0; i < 200; ++i) {
+    const std::string& text = texts[static_cast<std::size_t>(i) % texts.size()];
+    const std::string message = read_mutated(mutated(text, 1 + i % 4, random));
+    if (message.empty()) continue;
+    EXPECT_TRUE(message.starts_with("[rank table] t.json")) << message;
+    ++refused;
+  }
+  EXPECT_GT(refused, 80);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace ridgeline::testing {
 namespace {
 
 constexpr double kTimes = 16;
+constexpr double kArgumentsOff = 0x1p-22, kResultsOff = 0x1p-24;
 constexpr std::uint64_t kShakes = 3;  // one may leave a single number where it was by chance
 
 double largest_of(const Tensor& t) {
@@ -56,18 +57,36 @@ Graph in_f64(Graph graph) {
   return graph;
 }
 
-// In f64, every element off by `off` of its size, up or down by chance.
-Arguments in_f64(const Arguments& arguments, double off, std::uint64_t draw) {
+// Signs of the errors of one draw: all up, or each up or down by chance.
+enum class Shake { up, either };
+
+// `value` in f64, every element off by `off` of its size.
+Tensor shaken(const Tensor& value, double off, Shake shake, std::uint64_t draw, const std::string& name) {
+  Tensor t(DType::f64, value.shape());
+  SampleRandom random(philox_key(draw, name), 0, 0);
+  for (std::int64_t i = 0; i < t.elements(); ++i)
+    t.set(i, value.at(i) * (1 + (shake == Shake::up || (random.bits() & 1u) ? off : -off)));
+  return t;
+}
+
+Arguments in_f64(const Arguments& arguments, double off, Shake shake, std::uint64_t draw) {
   Arguments all;
-  for (const auto& [name, value] : arguments) {
-    if (value.dtype() != DType::f32) {
-      all[name] = value;
-      continue;
-    }
-    Tensor t(DType::f64, value.shape());
-    SampleRandom random(philox_key(draw, name), 0, 0);
-    for (std::int64_t i = 0; i < t.elements(); ++i) t.set(i, value.at(i) * (1 + (random.bits() & 1u ? off : -off)));
-    all[name] = t;
+  for (const auto& [name, value] : arguments)
+    all[name] = value.dtype() == DType::f32 ? shaken(value, off, shake, draw, name) : value;
+  return all;
+}
+
+// Every value of the step in f64: as it is, then with arguments and results of ops that are off.
+std::vector<std::vector<Tensor>> values_in_f64(const Graph& graph, const Arguments& arguments) {
+  const Graph wide = in_f64(graph);
+  std::vector<std::vector<Tensor>> all{evaluate(wide, in_f64(arguments, 0, Shake::up, 0))};
+  all.push_back(evaluate(wide, in_f64(arguments, kArgumentsOff, Shake::up, 0)));
+  for (std::uint64_t draw = 1; draw <= kShakes; ++draw) {
+    all.push_back(
+        evaluate(wide, in_f64(arguments, kArgumentsOff, Shake::either, draw), [&](const Node& node, Tensor& result) {
+          if (result.dtype() == DType::f64)
+            result = shaken(result, kResultsOff, Shake::either, draw, "result of " + node.name);
+        }));
   }
   return all;
 }
@@ -86,13 +105,8 @@ struct Results {
 Results expected_of(const Graph& graph, const Arguments& all, bool exact) {
   const Arguments arguments = only(graph, all);
   const std::vector<Tensor> values = evaluate(graph, arguments);
-  std::vector<std::vector<Tensor>> wide;  // in f64: as it is, then with arguments that are off
-  if (!exact) {
-    const Graph in_64 = in_f64(graph);
-    wide.push_back(evaluate(in_64, in_f64(arguments, 0, 0)));
-    for (std::uint64_t draw = 1; draw <= kShakes; ++draw)
-      wide.push_back(evaluate(in_64, in_f64(arguments, 0x1p-22, draw)));
-  }
+  const std::vector<std::vector<Tensor>> wide =
+      exact ? std::vector<std::vector<Tensor>>() : values_in_f64(graph, arguments);
   const auto expectation = [&](ValueId id) {
     const auto at = static_cast<std::size_t>(id);
     Expectation e{values[at]};

@@ -14,9 +14,10 @@
 namespace ridgeline::testing {
 
 // A result of the references, and how far a right program may be from it: 16 times the distance that arithmetic in f32
-// itself has from f64 there. That is the larger of two: between the references in f32 and in f64, and between f64 and
-// f64 with every argument off by 2^-22 of its size, up or down by chance, the largest of three draws (which is what
-// sums in another order come to, also of what cancels: the references themselves add in f64).
+// itself has from f64 there. That is the largest of the distances between the references in f32 and in f64, and between
+// f64 and f64 that is off: every argument by 2^-22 of its size and the result of every op by 2^-24, each up or down by
+// chance, in three draws (which is what sums in another order come to, also of what cancels: the references themselves
+// add in f64); and all arguments up by 2^-22 (the errors of a long sum of terms of one sign do not cancel).
 struct Expectation {
   Tensor value;
   double tolerance = 0;  // of every element; 0: to the bit

@@ -1,6 +1,8 @@
 #include <chrono>
+#include <thread>
 
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/stop.h"
 #include "ridgeline/data/source/tar.h"
 #include "ridgeline/data/source/tfrecord.h"
 #include "ridgeline/format/record/tar.h"
@@ -107,6 +109,23 @@ TEST_F(TarUrls, AMissingShardAndABadRangeAreToldWhenOpened) {
   EXPECT_ERROR(Tar({server.url("s-{0,4}.tar")}).size(), "'{0,4}' is no range of numbers like {000..146}");
   EXPECT_ERROR(TFRecord({server.url("a.tfrecord")}).size(),
                "[tfrecord] " + server.url("a.tfrecord") + ": of URLs, only tar archives are read (source tar)");
+}
+
+TEST_F(TarUrls, OpeningEndsWhenNobodyWantsItsResult) {
+  HttpServer silent(files_, [](const HttpServer::Request&) { return Fault{.silence_ms = 60'000}; });
+  const Dataset data = Tar({silent.url("s-{0..2}.tar")}, {.fields = {"txt"}, .stall_seconds = 1000});
+  std::atomic<bool> stop{false};
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    stop = true;
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    const StopScope scope(stop);
+    EXPECT_ERROR(data.size(), "s-0.tar: stopped");
+  }
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 3.0);
+  later.join();
 }
 
 TEST_F(TarUrls, AnIteratorEndsAtOnceWhileItsWorkersWaitForTheServer) {

@@ -176,4 +176,50 @@ inline TileError tile_error(const Tensor& got, const Tensor& expected) {
   return errors.value();
 }
 
+// run_kernel fills the scratch memory with one pattern; here it is NaN in either type.
+class Poisoned final : public Kernel {
+ public:
+  explicit Poisoned(Kernel& inner) : inner_(inner) {
+    name = inner.name;
+    input_layouts = inner.input_layouts;
+    output_layouts = inner.output_layouts;
+    scratch_bytes = inner.scratch_bytes;
+  }
+  void run(const KernelArguments& a) override {
+    std::memset(a.scratch, 0xff, scratch_bytes);
+    inner_.run(a);
+  }
+
+ private:
+  Kernel& inner_;
+};
+
+// Odd sizes, few channels, strides, dilations, groups.
+inline ConvolutionCase random_convolution(SampleRandom& random) {
+  ConvolutionCase c;
+  c.name = "random";
+  using Integers = std::vector<std::int64_t>;
+  const auto pair = [&](std::int64_t most) { return Integers{random.integer(1, most), random.integer(1, most)}; };
+  c.kernel = random.integer(0, 2) == 0 ? pair(6) : Integers(2, random.integer(0, 1) == 0 ? 1 : 3);
+  if (random.integer(0, 1) == 0) c.stride = random.integer(0, 1) == 0 ? Integers{2, 2} : pair(4);
+  if (random.integer(0, 3) == 0) c.dilation = pair(3);
+  for (int side = 0; side < 4; ++side) c.pad.push_back(random.integer(0, c.kernel[static_cast<std::size_t>(side) / 2]));
+  if (random.integer(0, 2) == 0) std::fill(c.pad.begin(), c.pad.end(), 0);
+  const auto size = [&](std::size_t axis) {
+    const std::int64_t span = c.dilation[axis] * (c.kernel[axis] - 1) + 1;
+    return std::max<std::int64_t>(1, span - c.pad[2 * axis] - c.pad[2 * axis + 1]) +
+           random.integer(0, random.integer(0, 3) == 0 ? 24 : 8);
+  };
+  const auto channels = [&] {
+    if (random.integer(0, 2) == 0) return 32 * random.integer(1, 3);
+    return random.integer(1, random.integer(0, 3) == 0 ? 100 : 40);
+  };
+  if (random.integer(0, 4) == 0) c.groups = random.integer(2, 3);
+  const std::int64_t group_channels = c.groups > 1 ? random.integer(8, 40) : channels();
+  c.filters = c.groups * (c.groups > 1 ? random.integer(8, 40) : channels());
+  const std::int64_t height = size(0), width = size(1);
+  c.image = {random.integer(1, random.integer(0, 3) == 0 ? 5 : 2), height, width, group_channels * c.groups};
+  return c;
+}
+
 }  // namespace ridgeline

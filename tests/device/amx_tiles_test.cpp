@@ -97,6 +97,47 @@ TEST(AmxTiles, FinishedSumsAreRoundedAlike) {
   });
 }
 
+TEST(AmxTiles, SplitValuesHaveTheSameHalves) {
+  const Tensor t = random_tensor({200}, 8, -1e4, 1e4);
+  std::vector<float> from(t.data<float>(), t.data<float>() + t.elements());
+  from[3] = 1e-39f;        // subnormal
+  from[4] = 0x1.01p-126f;  // its low half is
+  from[5] = std::numeric_limits<float>::infinity();
+  from[6] = -0.0f;
+  expect_same([&](const TileCode& code) {
+    std::vector<bfloat16> high(200), low(200);
+    code.split(from.data(), 200 - 5, high.data(), low.data());
+    for (std::size_t i = 7; i < 195; ++i) {
+      EXPECT_NEAR(to_float(high[i]) + to_float(low[i]), from[i], std::abs(from[i]) * 0x1p-16) << i;
+    }
+    high.insert(high.end(), low.begin(), low.end());
+    return high;
+  });
+}
+
+TEST(AmxTiles, WideSumsAreFinishedAlike) {
+  expect_same([](const TileCode& code) {
+    Sums sums;
+    const Tensor t = random_tensor({2 * kTileSums}, 3), bias = random_tensor({32}, 4);
+    std::copy_n(t.data<float>(), 2 * kTileSums, sums.at);
+    sums.at[5] = std::numeric_limits<float>::quiet_NaN();
+    sums.at[7] = -0.0f;
+    std::vector<float> all;
+    for (const std::int64_t columns : {1, 16, 17, 32}) {
+      for (const bool relu : {false, true}) {
+        for (const float* b : {static_cast<const float*>(nullptr), bias.data<float>()}) {
+          std::vector<float> out(kTileRows * 40, 9.0f);
+          float* rows[kTileRows];
+          for (std::int64_t r = 0; r < kTileRows; ++r) rows[r] = r == 3 ? nullptr : out.data() + r * 40;
+          code.finish_wide({sums.at, columns, b, relu, rows});
+          all.insert(all.end(), out.begin(), out.end());
+        }
+      }
+    }
+    return all;
+  });
+}
+
 TEST(AmxTiles, MovesPutEveryValueInTheSamePlace) {
   expect_same([](const TileCode& code) {
     const auto from = values(64 * 100 + 64, 5);
@@ -112,6 +153,9 @@ TEST(AmxTiles, MovesPutEveryValueInTheSamePlace) {
       keep(4 * 224, [&](bfloat16* out) { code.copy_patches(from.data(), 9, 4, runs, 3, length, out, 224); });
       keep(5 * 64, [&](bfloat16* out) { code.interleave(from.data(), from.data() + 100, length, out, 64); });
       keep(5 * 64, [&](bfloat16* out) { code.interleave(from.data(), nullptr, length, out, 64); });
+      const std::int64_t blocks = length / 32;
+      keep(4 * 64, [&](bfloat16* out) { code.interleave_mixed(from.data(), from.data() + 100, blocks, out, 64); });
+      keep(4 * 64, [&](bfloat16* out) { code.interleave_mixed(nullptr, from.data() + 100, blocks, out, 64); });
       const bfloat16* rows[32];
       for (std::int64_t r = 0; r < 32; ++r) rows[r] = r == 7 || r == 20 ? nullptr : from.data() + r * 100;
       if (length <= 16) keep(kTileValues, [&](bfloat16* out) { code.transpose(rows, 3, length, out); });
@@ -139,6 +183,12 @@ TEST(AmxTiles, SumsAreStoredAndAddedAlike) {
         code.store_sums(sums.at, 13, columns, to, 48, past_caches);
         code.add_rows(rows.data(), 100, 9, columns, to);
         all.insert(all.end(), to, to + kTileRows * 48);
+      }
+      for (const bool mixed : {false, true}) {
+        for (const std::int64_t parts : {1, 3}) {
+          code.add_products(sums.at, parts, kTileRows, mixed, 9, columns, to, 48);
+          all.insert(all.end(), to, to + kTileRows * 48);
+        }
       }
     }
     return all;

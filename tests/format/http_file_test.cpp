@@ -262,6 +262,39 @@ TEST(TarBehindUrl, HasTheMembersOfTheFileAndAnIndexOfItsVersion) {
   EXPECT_TRUE(contains(error_of([&] { second.member(3, storage); }), "the file has changed since it was opened"));
 }
 
+// Which file it is may stand behind the '?', which names do not show; a signature that is new every day may, too.
+TEST(TarBehindUrl, FilesThatOnlyTheQueryTellsApartHaveIndexesOfTheirOwn) {
+  const TempFolder folder;
+  std::map<std::string, std::string> files;
+  for (const char* which : {"1", "2"}) {
+    const std::string path = folder.file("a.tar");
+    TarWriter writer(path);
+    for (int i = 0; i < 3; ++i) writer.add(which + std::string(static_cast<std::size_t>(i), 'x'), "same size");
+    writer.finish();
+    files[std::string("get?") + which] = read_file(path);
+    std::filesystem::remove(path);
+  }
+  ASSERT_EQ(files["get?1"].size(), files["get?2"].size());
+  for (const char* modified : {"", "Sun, 22 Nov 2026 10:00:00 GMT"}) {
+    SCOPED_TRACE(modified);
+    const HttpServer server(files, [&](const Request&) { return Fault{.last_modified = modified}; });
+    const TarOptions options{.index_cache_directory = folder.path(), .http = std::make_shared<HttpClient>(kQuick)};
+    for (const bool cached : {false, true}) {
+      const TarFile one(server.url("get?1"), options), two(server.url("get?2"), options);
+      EXPECT_EQ(one.index_was_cached(), cached);
+      EXPECT_EQ(two.index_was_cached(), cached);
+      EXPECT_EQ(one.name(0), "1");
+      EXPECT_EQ(two.name(0), "2");
+      EXPECT_NE(one.version(), two.version());
+    }
+  }
+  // With an ETag the rest of the query does not matter.
+  HttpServer signed_server({{"a.tar", files["get?1"]}});
+  const TarOptions options{.index_cache_directory = folder.path(), .http = std::make_shared<HttpClient>(kQuick)};
+  EXPECT_FALSE(TarFile(signed_server.url("a.tar?sign=1"), options).index_was_cached());
+  EXPECT_TRUE(TarFile(signed_server.url("a.tar?sign=2"), options).index_was_cached());
+}
+
 TEST(TarBehindUrl, NoArchiveIsToldAsOfAFile) {
   HttpServer server({{"text", noise(2000)}, {"zip", "\x1f\x8b and more"}});
   const TarOptions options{.http = std::make_shared<HttpClient>(kQuick)};

@@ -77,6 +77,13 @@ class House(unittest.TestCase):
             self.write("ridgeline/data/ir/b.cpp", f'#include "ridgeline/data/{part}/a.h"\n')
             self.assert_only("ridgeline/data/ir/b.cpp:1", f"data/{part} lies above data/ir")
 
+    def test_the_library_of_training_knows_no_recipe(self):
+        self.write("ridgeline/train/recipe/b.cpp", '#include "ridgeline/train/a.h"\n#include "ridgeline/train/callback/a.h"\n')
+        self.write("ridgeline/train/doctor/b.cpp", '#include "ridgeline/train/recipe/a.h"\n')
+        self.assertEqual(self.found(), [])
+        self.write("ridgeline/train/b.cpp", '#include "ridgeline/train/recipe/a.h"\n')
+        self.assert_only("ridgeline/train/b.cpp:1", "train/recipe lies above train/")
+
     def test_angle_brackets_and_highway_targets_count(self):
         self.write("ridgeline/core/b.cpp", "#include <ridgeline/image/a.h>\n")
         self.assert_only("image/ lies above core/")

@@ -34,7 +34,7 @@ Bytes encode(int height, int width, std::pair<int, int> sampling, int quality, b
 }
 
 TEST(JpegAhead, LargeImagesEqualLibjpegOnEveryInstructionSet) {
-  JpegDecoder own({}, JpegPath::own), libjpeg({}, JpegPath::libjpeg);
+  JpegDecoder own({}, JpegPath::own), one({}, JpegPath::one_stream), libjpeg({}, JpegPath::libjpeg);
   SampleRandom random(philox_key(1, "ahead"), 0, 0);
   for (const auto& sampling : kSamplings) {
     for (const int quality : {5, 60, 98}) {
@@ -47,6 +47,10 @@ TEST(JpegAhead, LargeImagesEqualLibjpegOnEveryInstructionSet) {
           ASSERT_EQ(copy(own.decode(bytes, nullptr, &index)), whole)
               << sampling.first << sampling.second << " " << flat;
           ASSERT_FALSE(own.decoded_by_libjpeg());
+          JpegIndex of_one;
+          ASSERT_EQ(copy(one.decode(bytes, nullptr, &of_one)), whole);
+          ASSERT_FALSE(one.decoded_by_libjpeg());
+          ASSERT_EQ(of_one, index);
           ASSERT_EQ(copy(own.decode(bytes, &index)), whole);  // compares the index with the data
           ASSERT_FALSE(own.decoded_by_libjpeg());
           for (int i = 0; i < 4; ++i) {

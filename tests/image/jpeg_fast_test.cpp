@@ -336,6 +336,8 @@ TEST(JpegFast, TheEnvironmentChoosesThePath) {
   EXPECT_EQ(jpeg_path_from_environment(), JpegPath::libjpeg);
   setenv("RIDGELINE_JPEG", "own", 1);
   EXPECT_EQ(jpeg_path_from_environment(), JpegPath::own);
+  setenv("RIDGELINE_JPEG", "one_stream", 1);
+  EXPECT_EQ(jpeg_path_from_environment(), JpegPath::one_stream);
   setenv("RIDGELINE_JPEG", "turbo", 1);
   EXPECT_THROW(jpeg_path_from_environment(), Error);
   unsetenv("RIDGELINE_JPEG");

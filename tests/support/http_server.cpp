@@ -96,8 +96,9 @@ bool HttpServer::pause(int ms) const {
 bool HttpServer::answer(int connection, const std::string& head) {
   Request request{.number = requests_++};
   const std::size_t name = head.find(" /") + 2;
-  request.path = head.substr(name, head.find_first_of(" ?", name) - name);
-  std::string content, version;
+  const std::string target = head.substr(name, head.find(' ', name) - name);
+  request.path = target.substr(0, target.find('?'));
+  std::string content;
   Fault fault;
   {
     const std::lock_guard lock(mutex_);
@@ -108,8 +109,9 @@ bool HttpServer::answer(int connection, const std::string& head) {
       request.last = last;
     }
     if (fault_) fault = fault_(request);
-    if (!fault.status && !files_.contains(request.path)) fault.status = 404;
-    if (!fault.status) content = files_.at(request.path);
+    const auto file = files_.contains(target) ? files_.find(target) : files_.find(request.path);
+    if (!fault.status && file == files_.end()) fault.status = 404;
+    if (!fault.status) content = file->second;
   }
   if (fault.drop) return false;
   const auto status = [&](int code, const std::string& more) {
@@ -120,9 +122,12 @@ bool HttpServer::answer(int connection, const std::string& head) {
     return send_all(connection, "HTTP/1.1 " + std::to_string(code) + " " + words + "\r\n" + more + "\r\n");
   };
   if (fault.status) return status(fault.status, fault.headers + "Content-Length: 0\r\n");
-  const std::string etag = "\"" + (fault.etag.empty() ? std::to_string(hash64(content)) : fault.etag) + "\"";
+  const std::string version =
+      fault.last_modified.empty()
+          ? "ETag: \"" + (fault.etag.empty() ? std::to_string(hash64(content)) : fault.etag) + "\"\r\n"
+          : "Last-Modified: " + fault.last_modified + "\r\n";
   if (!request.ranged || fault.whole_file) {
-    return status(200, "ETag: " + etag + "\r\nContent-Length: " + std::to_string(content.size()) + "\r\n") &&
+    return status(200, version + "Content-Length: " + std::to_string(content.size()) + "\r\n") &&
            send_all(connection, content);
   }
   const std::string total = fault.no_total ? "*" : std::to_string(content.size());
@@ -133,7 +138,7 @@ bool HttpServer::answer(int connection, const std::string& head) {
   std::string part = content.substr(first, last - first + 1);
   if (fault.length) part.resize(*fault.length, '!');
   const std::string range = std::to_string(first) + "-" + std::to_string(last) + "/" + total;
-  if (!status(206, "ETag: " + etag + "\r\nContent-Range: bytes " + range + "\r\n" + fault.headers +
+  if (!status(206, version + "Content-Range: bytes " + range + "\r\n" + fault.headers +
                        "Content-Length: " + std::to_string(part.size()) + "\r\n"))
     return false;
   if (fault.silence_ms && !pause(fault.silence_ms)) return false;

@@ -36,9 +36,11 @@ class HttpServer {
     int byte_every_ms = 0;                   // the content byte by byte
     bool no_total = false;                   // "bytes 0-9/*"
     std::string etag = "";                   // another version
+    std::string last_modified = "";          // this instead of a version by ETag
   };
 
-  // `fault` is asked for every request, from the connections' threads, one at a time.
+  // A file may be called "name?query". `fault` is asked for every request, from the connections' threads, one at a
+  // time.
   explicit HttpServer(std::map<std::string, std::string> files, std::function<Fault(const Request&)> fault = {});
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

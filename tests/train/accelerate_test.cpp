@@ -10,7 +10,7 @@
 #include "ridgeline/train/callback/accelerator.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/recipe/trainer.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/line_model.h"
@@ -206,7 +206,7 @@ TEST(Accelerator, ARecipeGoesOnInsideEitherPhaseWithTheSameBits) {
   without.experimental = {};
   fs::create_directories(without.log_dir);
   fs::copy_file(root + "/whole/" + checkpoint_name(4), without.log_dir + "/" + checkpoint_name(4));
-  EXPECT_NE(read_file(train(without).log_path).find("warning: up to here the run was in the reduced precision"),
+  EXPECT_NE(read_file(train(without).log_path).find("warning: --accelerate_train_mode is fast1|step|"),
             std::string::npos);
   Recipe full = stepped(root + "/full");
   full.experimental = {};

@@ -11,7 +11,7 @@
 #include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/metrics.h"
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/recipe/trainer.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/small_run.h"
 

@@ -5,7 +5,10 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/make/make_shapes.h"
+#include "ridgeline/format/record/example.h"
+#include "ridgeline/format/record/tfrecord.h"
 #include "ridgeline/format/tensor/safetensors.h"
+#include "ridgeline/image/jpeg/jpeg.h"
 #include "ridgeline/train/doctor/checks.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
@@ -147,6 +150,59 @@ Recipe shapes_recipe(const std::string& data_dir) {
   return recipe;
 }
 
+TEST(Doctor, MeasuresNoScaleWhereAPipelineGivesNoPixels) {
+  const data::Transform normalize = data::NormalizeWith({0.4, 0.4, 0.4}, {0.2, 0.2, 0.2});
+  const data::Dataset source = data::InMemory({{"image", Tensor::zeros(DType::u8, Shape{kPictureRows, 16, 16, 3})},
+                                               {"label", Tensor::zeros(DType::i32, Shape{kPictureRows})}})
+                                   .map(data::Resize(16));
+  for (const data::Dataset& pipeline : {source.map(data::HWC2CHW()), source.map(normalize, data::HWC2CHW())}) {
+    Subject subject = picture_subject();
+    subject.training_data = pipeline.batch(kPictureRows);
+    const Diagnosis diagnosis = examine(subject, {.only = {"geometry"}});
+    EXPECT_EQ(diagnosis.checks[0].left_out, "the pipeline gives no pixels of a picture of another source")
+        << diagnosis.to_text();
+  }
+}
+
+void write_records(const std::string& folder, const std::vector<std::int64_t>& labels) {
+  fs::create_directories(folder);
+  for (const char* part : {"train", "validation"}) {
+    TFRecordWriter writer(folder + "/" + part + "-00000-of-00001");
+    for (const std::int64_t label : labels) {
+      image::Image picture(32, 32, 3);
+      std::fill_n(picture.data(), 32 * 32 * 3, static_cast<std::uint8_t>(20 * label + (*part == 't')));
+      const std::vector<std::uint8_t> jpeg = image::encode_jpeg(picture.view(), 90);
+      ExampleBuilder example;
+      example.bytes("image/encoded", std::string(jpeg.begin(), jpeg.end())).int64s("image/class/label", label);
+      writer.write(example.serialize());
+    }
+    writer.close();
+  }
+}
+
+TEST(Doctor, NamesLabelsThatStartElsewhereThanTrainingTakesThemTo) {
+  const std::string folder = testing::temporary_directory() + "/doctor_labels_";
+  const auto labels_of = [&](const std::string& name, std::vector<std::int64_t> labels, data::LabelBase base) {
+    if (!fs::exists(folder + name)) write_records(folder + name, labels);
+    Recipe recipe = shapes_recipe(folder + name);
+    recipe.num_classes = 10;
+    recipe.batch_size = 4;
+    recipe.label_base = base;
+    return examine(subject_of(recipe, 4), {.only = {"files"}});
+  };
+  EXPECT_EQ(labels_of("sound", {1, 2, 3, 4, 5}, data::LabelBase::automatic).first_wrong(), "");
+  const Diagnosis shifted = labels_of("sound", {}, data::LabelBase::zero);
+  EXPECT_EQ(shifted.first_wrong(), "files");
+  EXPECT_NE(shifted.to_text().find("start from 1, training takes them to start from 0: all are shifted"),
+            std::string::npos)
+      << shifted.to_text();
+  // Images of a part of the classes: nothing is shifted.
+  const Diagnosis later = labels_of("later", {4, 5, 6, 7, 8}, data::LabelBase::zero);
+  EXPECT_EQ(later.first_wrong(), "") << later.to_text();
+  EXPECT_NE(later.to_text().find("suspect: train: the stored labels start from 4"), std::string::npos)
+      << later.to_text();
+}
+
 TEST(Doctor, NamesValidationImagesThatAreInTheTrainingPart) {
   const std::string folder = testing::temporary_directory() + "/doctor_shapes";
   data::make_shapes(folder, {.train = 40, .val = 20});
@@ -163,7 +219,7 @@ TEST(Doctor, NamesValidationImagesThatAreInTheTrainingPart) {
     ++copied;
   }
   expect_named(subject_of(shapes_recipe(broken), 16), "duplicates",
-               std::to_string(copied) + " of 30 validation images are in the training part");
+               std::to_string(copied) + " images are in both the training and the validation part, which has 30");
 }
 
 TEST(Doctor, NamesBrokenImagesAndEmptyClasses) {

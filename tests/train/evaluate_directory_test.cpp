@@ -7,7 +7,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/train/checkpoint.h"
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/recipe/trainer.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
@@ -47,9 +47,9 @@ class EvaluateDirectory : public ::testing::Test {
     const std::string bytes = read_file(path);
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes.substr(0, bytes.size() / 2);
   }
-  Outcome evaluate() const {
+  Outcome evaluate(const std::string& more = "") const {
     return testing::run_shell(testing::program() + " evaluate --model=resnet20 --batch_size=8 --data_dir=" + root_ +
-                              "/images --checkpoint_dir=" + root_ + "/run");
+                              "/images --checkpoint_dir=" + root_ + "/run" + more);
   }
 
   std::string root_;
@@ -67,6 +67,12 @@ TEST_F(EvaluateDirectory, OneThatCannotBeReadIsLeftOutWithAWarning) {
     }
     write_file_atomically(checkpoint(victim), whole);
   }
+}
+
+TEST_F(EvaluateDirectory, MetricsStandBehindEachRow) {
+  const Outcome outcome = evaluate(" --metrics=accuracy,recall,confusion_matrix");
+  expect(outcome, 0, {"\naccuracy: ", "\nrecall: mean ", "\nconfusion_matrix of "});
+  EXPECT_NE(read_file(log()).find("\nrecall: mean "), std::string::npos);
 }
 
 TEST_F(EvaluateDirectory, NoneThatCanBeReadIsAFailure) {

@@ -1,12 +1,18 @@
 // Experiments with a stand-in for the training program: a script that writes what a training would leave.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/train/experiment/run_experiment.h"
+#include "ridgeline/train/recipe/options.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 
@@ -123,6 +129,68 @@ TEST_F(Experiments, EqualLossesAreSaidToBeEqual) {
   EXPECT_EQ(report.tables[0].rows[2].back(), "yes");
 }
 
+// A run that counts its SIGTERMs and ends at the second; experiments that are stopped leave none behind.
+constexpr const char* kStubborn = R"sh(#!/bin/sh
+here=$(dirname "$0")
+times=0
+trap 'times=$((times+1)); echo $times > "$here/terms"; [ $times -ge '$(cat "$here/patience")' ] && exit 130' TERM
+echo $$ > "$here/process"
+while :; do sleep 0.02; done
+)sh";
+
+class StoppedExperiment : public Experiments {
+ protected:
+  // Runs in a process of its own.
+  pid_t start(int patience) {
+    write_file_atomically(options_.program, kStubborn);
+    fs::permissions(options_.program, fs::perms::owner_all);
+    write_file_atomically(folder_ + "/patience", std::to_string(patience));
+    const pid_t experiment = ::fork();
+    if (experiment != 0) return experiment;
+    try {
+      run_experiment(sweep({"lr=0.1,0.2"}), options_);
+    } catch (const Error& error) {
+      ::_exit(error.kind() == ErrorKind::interrupted ? 13 : 14);
+    }
+    ::_exit(0);
+  }
+  template <class Condition>
+  static bool within_seconds(int seconds, Condition&& condition) {
+    for (int i = 0; i < 100 * seconds; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+  int number_in(const std::string& name) const {
+    const std::string path = folder_ + "/" + name;
+    return is_regular_file(path) ? std::atoi(read_file(path).c_str()) : 0;
+  }
+};
+
+TEST_F(StoppedExperiment, HandsSigtermOnToItsRun) {
+  const pid_t experiment = start(1);
+  ASSERT_TRUE(within_seconds(30, [&] { return number_in("process") > 0; }));
+  ::kill(experiment, SIGTERM);
+  int status = 0;
+  ASSERT_EQ(::waitpid(experiment, &status, 0), experiment);
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 13);
+  EXPECT_EQ(number_in("terms"), 1);
+}
+
+TEST_F(StoppedExperiment, LeavesNoRunBehindAtTheSecondSigterm) {
+  const pid_t experiment = start(2);
+  ASSERT_TRUE(within_seconds(30, [&] { return number_in("process") > 0; }));
+  ::kill(experiment, SIGTERM);
+  ASSERT_TRUE(within_seconds(30, [&] { return number_in("terms") == 1; }));
+  ::kill(experiment, SIGTERM);
+  int status = 0;
+  ASSERT_EQ(::waitpid(experiment, &status, 0), experiment);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
+  const int run = number_in("process");
+  EXPECT_TRUE(within_seconds(30, [&] { return ::kill(run, 0) != 0; }));
+}
+
 TEST(ExperimentTable, SweepsAreCombinations) {
   const Experiment two = sweep({"lr=0.1,0.2", "--momentum=0.8,0.9"});
   ASSERT_EQ(two.variants.size(), 4u);
@@ -131,6 +199,8 @@ TEST(ExperimentTable, SweepsAreCombinations) {
   for (const char* wrong : {"lr", "lr=", "=3", "--=3", ""})
     EXPECT_TRUE(holds(error_of([&] { sweep({wrong}); }), "is no NAME=VALUE")) << wrong;
   EXPECT_TRUE(holds(error_of([&] { sweep({"lr=1", "lr=2"}); }), "swept already"));
+  EXPECT_EQ(error_of([&] { sweep({"moment=1,2"}); }),
+            "[experiment] --flag=moment=1,2: train has no flag --moment: did you mean 'momentum'?");
 }
 
 TEST(ExperimentTable, SomeVariantsOfOne) {
@@ -144,6 +214,10 @@ TEST(ExperimentTable, SomeVariantsOfOne) {
 TEST(ExperimentTable, EveryEntryIsWhole) {
   for (const Experiment& e : experiments()) {
     EXPECT_GE(e.variants.size(), 2u) << e.name;
+    for (const Variant& variant : e.variants) {
+      for (const std::string& flag : variant.flags)
+        EXPECT_NE(find_option(flag.substr(2, flag.find('=') - 2)), nullptr) << e.name << ": " << flag;
+    }
     for (const Row& row : e.published.rows) EXPECT_EQ(row.size(), e.published.columns.size()) << e.name;
     EXPECT_EQ(&experiment_named(e.name), &e);
   }

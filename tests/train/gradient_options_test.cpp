@@ -6,9 +6,9 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
-#include "ridgeline/train/evaluator.h"
-#include "ridgeline/train/saved_model.h"
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/recipe/evaluator.h"
+#include "ridgeline/train/recipe/saved_model.h"
+#include "ridgeline/train/recipe/trainer.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/line_model.h"

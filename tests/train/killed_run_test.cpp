@@ -19,7 +19,7 @@
 #include "ridgeline/format/record/event_file.h"
 #include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/train/checkpoint.h"
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/recipe/trainer.h"
 #include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/watched_process.h"

@@ -63,6 +63,34 @@ TEST(Launch, ATableByGroupsNamesThePod) {
   EXPECT_EQ(plan.note, "cores are not bound: 1 for 2 ranks");
 }
 
+TEST(Launch, EightRanksHaveTheFoldersOfTheOriginal) {
+  const LaunchPlan plan = plan_launch({.ranks = 8, .results = folder("r")}, {0, 1});
+  ASSERT_EQ(plan.ranks.size(), 8u);
+  for (int r = 0; r < 8; ++r) {
+    const PlannedRank& rank = plan.ranks[static_cast<std::size_t>(r)];
+    EXPECT_EQ(rank.folder, fmt::format("{}/8p/{}", folder("r"), r));
+    EXPECT_EQ(variable(rank, "DEVICE_ID"), std::to_string(r));
+    EXPECT_EQ(variable(rank, "RANK_ID"), std::to_string(r));
+    EXPECT_TRUE(rank.cores.empty());
+  }
+  EXPECT_EQ(plan.note, "cores are not bound: 2 for 8 ranks");
+}
+
+TEST(Launch, UnderMpirunEachStartsItsOwnRank) {
+  comm::RankIdentity third{.rank = 2, .device = 2, .job = "77", .by_mpirun = true};
+  for (int r = 0; r < 4; ++r) third.world.ranks.push_back({.server = "localhost", .device = r});
+  const LaunchPlan plan = plan_launch({.results = folder("r"), .by_mpirun = third}, {0, 1, 2, 3});
+  ASSERT_EQ(plan.ranks.size(), 1u);
+  EXPECT_EQ(plan.world_size, 4);
+  EXPECT_EQ(plan.job_id, "77");
+  EXPECT_EQ(plan.ranks[0].rank, 2);
+  EXPECT_EQ(plan.ranks[0].folder, folder("r") + "/4p/2");
+  EXPECT_TRUE(plan.ranks[0].cores.empty());
+  EXPECT_NE(
+      error_of([&] { plan_launch({.ranks = 2, .by_mpirun = third}, {0}); }).find("--ranks=2, but mpirun starts 4"),
+      std::string::npos);
+}
+
 TEST(Launch, WhatDoesNotFitIsNamedBeforeAnythingStarts) {
   EXPECT_NE(error_of([] { plan_launch({.rank_table = "/no/8p.json"}, {0}); }).find("/no/8p.json"), std::string::npos);
   EXPECT_NE(error_of([] { plan_launch({.ranks = 8, .rank_table = pods()}, {0}); }).find("--ranks=8, but"),

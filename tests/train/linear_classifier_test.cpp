@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "ridgeline/data/make/make_shapes.h"
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/recipe/trainer.h"
 #include "tests/support/temporary_directory.h"
 
 namespace ridgeline::train {

@@ -5,7 +5,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/format/text/json_lines.h"
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/recipe/trainer.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/small_run.h"
 

@@ -9,7 +9,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/format/text/json_lines.h"
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/recipe/trainer.h"
 #include "tests/support/temporary_directory.h"
 
 namespace ridgeline::train {

@@ -1,5 +1,5 @@
 // The original's run configuration: each option is a setting, a warning or a refusal, and the page says which.
-#include "ridgeline/train/run_config.h"
+#include "ridgeline/train/recipe/run_config.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,8 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/graph/pass/passes.h"
+#include "ridgeline/train/recipe/options.h"
+#include "ridgeline/train/run_settings.h"
 #include "tests/support/error_of.h"
 #include "tests/support/paths.h"
 
@@ -67,6 +69,31 @@ TEST(RunConfig, ProfilingIsATrace) {
             "c: profiling_config: options: unknown key 'outputs': did you mean 'output'?");
 }
 
+TEST(RunConfig, DumpsAreSettingsOfTheSameNames) {
+  const auto settings = [](const std::string& dump) {
+    return read_run_config(R"({"dump_config": )" + dump + "}", "c");
+  };
+  EXPECT_EQ(settings(R"({"enable_dump": true, "dump_path": "d", "dump_step": "0|3-5", "dump_mode": "all",
+                         "dump_layer": "conv1 conv2", "dump_data": "stats", "dump_debug_mode": "all"})")
+                .settings,
+            (Settings{{"dump_path", "d"},
+                      {"dump_step", "0|3-5"},
+                      {"dump_mode", "all"},
+                      {"dump_data", "stats"},
+                      {"dump_layer", "conv1 conv2"}}));
+  const RunConfig overflows = settings(R"({"enable_dump_debug": true, "dump_path": "d", "dump_mode": "all"})");
+  EXPECT_EQ(overflows.settings, (Settings{{"dump_path", "d"}, {"dump_debug_mode", "all"}}));
+  EXPECT_EQ(overflows.warnings,
+            (std::vector<std::string>{"dump_config: dump_mode has no effect with enable_dump_debug"}));
+  EXPECT_TRUE(settings(R"({"enable_dump": false, "dump_path": "d"})").settings.empty());
+  const auto error = [&](const char* dump) { return error_of([&] { settings(dump); }); };
+  EXPECT_EQ(error(R"({"enable_dump": true})"), "c: dump_config: if use dump function, dump_path must be set.");
+  EXPECT_EQ(error(R"({"enable_dump": true, "enable_dump_debug": true})"),
+            "c: dump_config: enable_dump and enable_dump_debug cannot both be on");
+  EXPECT_EQ(error(R"({"enable_dumps": true})"),
+            "c: dump_config: unknown key 'enable_dumps': did you mean 'enable_dump'?");
+}
+
 TEST(RunConfig, FusionIsSwitchedByPassAndANameBeatsAll) {
   const std::string path = ::testing::TempDir() + "/fusion_switch.json";
   const auto settings = [&](const std::string& json) {
@@ -88,6 +115,17 @@ TEST(RunConfig, FusionIsSwitchedByPassAndANameBeatsAll) {
   EXPECT_EQ(other.warnings.size(), 2u);
   EXPECT_NE(error_of([&] { settings(R"({"Switch": {"GraphFusion": {"ALL": "of"}}})"); }).find("(allowed: on, off)"),
             std::string::npos);
+}
+
+TEST(RunConfig, EverySettingIsAnOptionOfTheRecipe) {
+  for (const RunOption& option : run_options()) {
+    const bool accepted = option.decision == RunOptionDecision::accept;
+    EXPECT_EQ(accepted, !option.setting.empty()) << option.name;
+    if (accepted) EXPECT_NE(find_option(option.setting), nullptr) << option.name;
+  }
+  for (const SettingRow& row : setting_rows()) {
+    if (row.flag) EXPECT_NE(find_option(row.name), nullptr) << row.name;
+  }
 }
 
 // RIDGELINE_UPDATE_DOCS=1 writes it.

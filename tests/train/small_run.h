@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {
 

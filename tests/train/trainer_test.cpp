@@ -1,5 +1,5 @@
 // What a run writes: the recipe's lines, numbers that agree with each other, metrics that say the same.
-#include "ridgeline/train/trainer.h"
+#include "ridgeline/train/recipe/trainer.h"
 
 #include <gtest/gtest.h>
 

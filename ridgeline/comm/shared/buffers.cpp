@@ -33,8 +33,9 @@ void store_past_the_caches(std::byte* to, const std::byte* from, std::size_t byt
 }  // namespace
 
 SharedBuffer::SharedBuffer(const std::string& name, int rank, int size, std::int64_t bytes, std::uint64_t token,
-                           std::chrono::milliseconds timeout)
-    : bytes_(in_pages(bytes)), segment_(name, rank, size, static_cast<std::size_t>(bytes_ * size), token, timeout) {
+                           std::chrono::milliseconds timeout, const std::function<void()>& watch)
+    : bytes_(in_pages(bytes)),
+      segment_(name, rank, size, static_cast<std::size_t>(bytes_ * size), token, timeout, watch) {
   ::madvise(segment_.data(), static_cast<std::size_t>(bytes_ * size), MADV_HUGEPAGE);  // where the system has them
 }
 

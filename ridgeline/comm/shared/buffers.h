@@ -17,7 +17,7 @@ namespace ridgeline::comm {
 class SharedBuffer {
  public:
   SharedBuffer(const std::string& name, int rank, int size, std::int64_t bytes, std::uint64_t token,
-               std::chrono::milliseconds timeout);
+               std::chrono::milliseconds timeout, const std::function<void()>& watch);
 
   std::byte* part(int rank) const { return segment_.data() + rank * bytes_; }
   std::int64_t bytes() const { return bytes_; }  // of a part: whole pages

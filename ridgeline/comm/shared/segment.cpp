@@ -90,13 +90,14 @@ bool SharedSegment::open(const std::string& path, std::uint64_t token) {
   return true;
 }
 
-void SharedSegment::meet(int rank, std::chrono::steady_clock::time_point until) {
+void SharedSegment::meet(int rank, std::chrono::steady_clock::time_point until, const std::function<void()>& watch) {
   SharedRank& own = header_->ranks[rank];
   std::int32_t nobody = 0;
   if (!own.process.compare_exchange_strong(nobody, ::getpid()) && rank != 0)
     throw Error(fmt::format("[ranks] two processes say that they are rank {} (one is process {})", rank, nobody),
                 ErrorKind::usage);
   for (;;) {
+    if (watch) watch();  // first: who ended first is known there
     std::string missing;
     for (int r = 0; r < size_; ++r) {
       const std::int32_t process = header_->ranks[r].process.load();
@@ -113,29 +114,30 @@ void SharedSegment::meet(int rank, std::chrono::steady_clock::time_point until) 
 }
 
 SharedSegment::SharedSegment(const std::string& name, int rank, int size, std::size_t bytes_behind_header,
-                             std::uint64_t token, std::chrono::milliseconds timeout)
+                             std::uint64_t token, std::chrono::milliseconds timeout, const std::function<void()>& watch)
     : bytes_(header_bytes() + bytes_behind_header), size_(size) {
   const std::string path = "/" + name;
   const auto until = std::chrono::steady_clock::now() + timeout;
-  if (rank == 0) {
-    create(path, token);
-    header_->ranks[0].process.store(::getpid());
-    header_->ready.store(kSharedReady, std::memory_order_release);
-  } else {
-    while (!open(path, token)) {
+  try {
+    if (rank == 0) {
+      create(path, token);
+      header_->ranks[0].process.store(::getpid());
+      header_->ready.store(kSharedReady, std::memory_order_release);
+    }
+    while (rank != 0 && !open(path, token)) {
       if (std::chrono::steady_clock::now() > until)
         throw Error(fmt::format("[ranks] rank {} waited in vain for rank 0 of {} (HCCL_CONNECT_TIMEOUT)", rank, size));
+      if (watch) watch();
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
-  }
-  try {
-    meet(rank, until);
+    meet(rank, until, watch);
   } catch (...) {
-    if (rank == 0) ::shm_unlink(path.c_str());
-    ::munmap(header_, bytes_);
+    // Rank 0 may be gone. A name without a token may be that of the next run by now.
+    if (rank == 0 || token != 0) ::shm_unlink(path.c_str());
+    if (header_ != nullptr) ::munmap(header_, bytes_);
     throw;
   }
-  if (rank == 0) ::shm_unlink(path.c_str());
+  if (rank == 0 || token != 0) ::shm_unlink(path.c_str());  // all have it: whoever is first
 }
 
 SharedSegment::~SharedSegment() { ::munmap(header_, bytes_); }

@@ -8,25 +8,15 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+
+#include "ridgeline/comm/call.h"
 
 namespace ridgeline::comm {
 
 inline constexpr int kMostSharedRanks = 64;
 inline constexpr std::size_t kSharedPage = 4096;
-
-// What a rank says of the collective that it is in, for all to compare.
-struct SharedCall {
-  std::uint32_t kind = 0;
-  std::uint32_t type = 0;
-  std::uint32_t how = 0;
-  std::int32_t root = 0;
-  std::int32_t buffer = -1;  // the allocation that the values lie in; -1: none
-  std::int64_t offset = 0;   // in it
-  std::int64_t size = 0;
-
-  friend bool operator==(const SharedCall&, const SharedCall&) = default;
-};
 
 // A count that others wait for. On a cache line of its own.
 struct alignas(64) SharedCount {
@@ -37,7 +27,7 @@ struct alignas(64) SharedCount {
 struct alignas(64) SharedRank {
   std::atomic<std::int32_t> process{0};  // 0: has not come yet
   std::atomic<std::uint32_t> left{0};    // 1: has closed its communicator, and may end
-  SharedCall calls[2];                   // of this and the previous collective: nobody is further ahead
+  Call calls[2];                         // of this and the previous collective: nobody is further ahead
   SharedCount arrived;                   // barriers that this rank has come to
 };
 
@@ -54,9 +44,10 @@ struct SharedHeader {
 class SharedSegment {
  public:
   // Rank 0 makes it, the others find it; returns when all `size` have come. `token` binds those that find it to one
-  // run; 0: rank 0 draws one. An Error when somebody is not there in time: it names the ranks that are missing.
+  // run; 0: rank 0 draws one. An Error when somebody is not there in time: it names the ranks that are missing. `watch`
+  // is called meanwhile, and may throw.
   SharedSegment(const std::string& name, int rank, int size, std::size_t bytes_behind_header, std::uint64_t token,
-                std::chrono::milliseconds timeout);
+                std::chrono::milliseconds timeout, const std::function<void()>& watch = {});
   ~SharedSegment();
   SharedSegment(const SharedSegment&) = delete;
   SharedSegment& operator=(const SharedSegment&) = delete;
@@ -69,7 +60,7 @@ class SharedSegment {
   void create(const std::string& path, std::uint64_t token);
   bool open(const std::string& path, std::uint64_t token);
   void* map(int file) const;
-  void meet(int rank, std::chrono::steady_clock::time_point until);
+  void meet(int rank, std::chrono::steady_clock::time_point until, const std::function<void()>& watch);
 
   SharedHeader* header_ = nullptr;
   std::size_t bytes_ = 0;

@@ -6,8 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <numeric>
+#include <utility>
 
+#include "ridgeline/comm/call.h"
 #include "ridgeline/comm/reduce.h"
 #include "ridgeline/comm/shared/buffers.h"
 #include "ridgeline/comm/shared/segment.h"
@@ -24,19 +28,6 @@ constexpr std::int64_t kStage = 256 << 10;
 // About 20 us: what a rank of a run in step is late by.
 constexpr int kLooks = 2000;
 
-enum class Call : std::uint32_t {
-  none,
-  all_reduce,
-  reduce_scatter,
-  all_gather,
-  broadcast,
-  all_to_all,
-  barrier,
-  allocate
-};
-constexpr std::string_view kCallNames[] = {"nothing",   "all_reduce", "reduce_scatter", "all_gather",
-                                           "broadcast", "all_to_all", "barrier",        "allocate"};
-
 struct alignas(64) Box {
   SharedCount filled;     // chunks that the sender has put in
   SharedCount emptied;    // chunks that the receiver has taken out
@@ -52,32 +43,44 @@ std::size_t segment_bytes(int size) {
   return boxes_offset(size) + static_cast<std::size_t>(size) * static_cast<std::size_t>(size) * box_bytes(size);
 }
 
-std::string described(const SharedCall& call) {
-  const std::string name(call.kind < std::size(kCallNames) ? kCallNames[call.kind] : "an unknown collective");
-  return fmt::format("{} (size {}, type {}, reduction {}, root {}, buffer {} at {})", name, call.size, call.type,
-                     call.how, call.root, call.buffer, call.offset);
+std::vector<int> process_numbers(const SharedHeader& header) {
+  std::vector<int> numbers;
+  for (std::uint32_t r = 0; r < header.size; ++r) numbers.push_back(header.ranks[r].process.load());
+  return numbers;
+}
+
+std::vector<int> numbers_below(int size) {
+  std::vector<int> numbers(static_cast<std::size_t>(size));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
 }
 
 class SharedCommunicator final : public Communicator {
  public:
-  SharedCommunicator(const SharedOptions& o, std::uint64_t token)
-      : Communicator(o.rank, o.size),
+  // `world_ranks` of a group; empty: the world itself. `watch`: see SharedSegment.
+  SharedCommunicator(const SharedOptions& o, std::uint64_t token, std::vector<int> world_ranks = {},
+                     const std::function<void()>& watch = {})
+      : Communicator(o.rank, o.size, std::move(world_ranks)),
         options_(o),
-        segment_(o.name, o.rank, o.size, segment_bytes(o.size), token, o.connect_timeout),
-        peers_(segment_.header()),
-        limits_{.rank = o.rank, .timeout = o.execute_timeout, .looks = available_cores() >= o.size ? kLooks : 0} {}
+        segment_(o.name, o.rank, o.size, segment_bytes(o.size), token, o.connect_timeout, watch),
+        peers_(process_numbers(segment_.header())),
+        limits_{.rank = o.rank,
+                .names = this->world_ranks(),
+                .timeout = o.execute_timeout,
+                .looks = available_cores() >= o.size ? kLooks : 0,
+                .all = numbers_below(o.size)} {}
 
   ~SharedCommunicator() override { own().left.store(1, std::memory_order_release); }
 
   void abort(const std::string& why) override {
-    report_failure(segment_.header(), rank(), fmt::format("rank {} gave up: {}", rank(), why));
+    report_failure(segment_.header(), rank(), fmt::format("rank {} gave up: {}", world_rank(rank()), why));
   }
 
  protected:
   void do_all_reduce(void* values, std::int64_t count, DType type, Reduction how) override {
     const auto element = static_cast<std::int64_t>(size_of(type));
     const SharedBuffers::Place place = buffers_.find(values, count * element, rank());
-    begin({.kind = number(Call::all_reduce),
+    begin({.kind = CallKind::all_reduce,
            .type = number(type),
            .how = number(how),
            .root = 0,
@@ -117,7 +120,7 @@ class SharedCommunicator final : public Communicator {
   void do_reduce_scatter(const void* values, void* result, std::int64_t count, DType type, Reduction how) override {
     const auto element = static_cast<std::int64_t>(size_of(type));
     const std::int64_t piece = kStage / element / size();
-    begin({.kind = number(Call::reduce_scatter), .type = number(type), .how = number(how), .root = 0, .size = count});
+    begin({.kind = CallKind::reduce_scatter, .type = number(type), .how = number(how), .root = 0, .size = count});
     const auto* mine = static_cast<const std::byte*>(values);
     int half = 0;
     for (std::int64_t at = 0; at < count; at += piece, half ^= 1) {
@@ -136,7 +139,7 @@ class SharedCommunicator final : public Communicator {
   }
 
   void do_all_gather(const void* mine, void* all, std::int64_t bytes) override {
-    begin({.kind = number(Call::all_gather), .size = bytes});
+    begin({.kind = CallKind::all_gather, .size = bytes});
     auto* out = static_cast<std::byte*>(all);
     if (out + rank() * bytes != mine) std::memmove(out + rank() * bytes, mine, static_cast<std::size_t>(bytes));
     int half = 0;
@@ -151,7 +154,7 @@ class SharedCommunicator final : public Communicator {
   }
 
   void do_broadcast(void* data, std::int64_t bytes, int root) override {
-    begin({.kind = number(Call::broadcast), .root = root, .size = bytes});
+    begin({.kind = CallKind::broadcast, .root = root, .size = bytes});
     auto* mine = static_cast<std::byte*>(data);
     int half = 0;
     for (std::int64_t at = 0; at < bytes; at += kStage, half ^= 1) {
@@ -163,7 +166,7 @@ class SharedCommunicator final : public Communicator {
   }
 
   void do_all_to_all(const void* parts, void* received, std::int64_t bytes) override {
-    begin({.kind = number(Call::all_to_all), .size = bytes});
+    begin({.kind = CallKind::all_to_all, .size = bytes});
     const auto* mine = static_cast<const std::byte*>(parts);
     auto* out = static_cast<std::byte*>(received);
     const std::int64_t piece = kStage / size();
@@ -201,8 +204,8 @@ class SharedCommunicator final : public Communicator {
     do {
       wait(box.filled, taken + 1, from);
       if (box.size != bytes) {
-        const std::string why =
-            fmt::format("rank {} receives {} bytes of rank {}, which sends {}", rank(), bytes, from, box.size);
+        const std::string why = fmt::format("rank {} receives {} bytes of rank {}, which sends {}", world_rank(rank()),
+                                            bytes, world_rank(from), box.size);
         report_failure(segment_.header(), rank(), why);
         throw Error("[ranks] " + why);
       }
@@ -214,14 +217,14 @@ class SharedCommunicator final : public Communicator {
     } while (at < bytes);
   }
 
-  void do_barrier() override { begin({.kind = number(Call::barrier), .size = 0}); }
+  void do_barrier() override { begin({.kind = CallKind::barrier, .size = 0}); }
 
   std::shared_ptr<void> do_allocate(std::int64_t bytes) override {
-    begin({.kind = number(Call::allocate), .size = bytes});
+    begin({.kind = CallKind::allocate, .size = bytes});
     const std::uint64_t token = segment_.header().token;
     const auto buffer = std::make_shared<SharedBuffer>(
         fmt::format("ridgeline-{:016x}-{:016x}-b{}", token, std::hash<std::string>{}(options_.name), buffers_.count()),
-        rank(), size(), bytes, token, options_.connect_timeout);
+        rank(), size(), bytes, token, options_.connect_timeout, watching(limits_.all));
     buffers_.add(buffer);
     return {buffer, buffer->part(rank())};
   }
@@ -235,7 +238,9 @@ class SharedCommunicator final : public Communicator {
                          groups_[list]++);
     o.rank = rank_in_group;
     o.size = static_cast<int>(ranks.size());
-    return std::make_unique<SharedCommunicator>(o, token);
+    std::vector<int> members;
+    for (const int r : ranks) members.push_back(world_rank(r));
+    return std::make_unique<SharedCommunicator>(o, token, std::move(members), watching(ranks));
   }
 
  private:
@@ -269,6 +274,11 @@ class SharedCommunicator final : public Communicator {
     wait_for(segment_.header(), count, value, of, peers_, limits_);
   }
 
+  // For what is made together with `ranks`: none of them ends unnoticed.
+  std::function<void()> watching(std::vector<int> ranks) {
+    return [this, ranks = std::move(ranks)] { check_ranks(segment_.header(), ranks, peers_, limits_); };
+  }
+
   // Comes to the next meeting and waits for all.
   void arrive() {
     ++meetings_;
@@ -279,15 +289,15 @@ class SharedCommunicator final : public Communicator {
   }
 
   // All ranks are in the same call, and nobody reads the stages any more.
-  void begin(const SharedCall& call) {
+  void begin(const Call& call) {
     const std::size_t turn = calls_++ & 1;
     own().calls[turn] = call;
     arrive();
     for (int r = 0; r < size(); ++r) {
-      const SharedCall& theirs = segment_.header().ranks[r].calls[turn];
+      const Call& theirs = segment_.header().ranks[r].calls[turn];
       if (theirs == call) continue;
-      const std::string why =
-          fmt::format("rank {} is in {}, rank {} in {}", rank(), described(call), r, described(theirs));
+      const std::string why = fmt::format("rank {} is in {}, rank {} in {}", world_rank(rank()), described(call),
+                                          world_rank(r), described(theirs));
       report_failure(segment_.header(), rank(), why);
       throw Error("[ranks] " + why);
     }

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <fmt/format.h>
 #include <linux/futex.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +18,9 @@ namespace {
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(std::atomic<std::uint32_t>) == 4,
               "the kernel looks at the counter's own four bytes");
 
+// Of SharedHeader::failed.
+constexpr std::int32_t kReasonIsWritten = -2;
+
 // How long a sleeper stays unaware of an end.
 constexpr long kSleepNanoseconds = 50'000'000;
 
@@ -31,47 +32,33 @@ void sleep_while(std::atomic<std::uint32_t>& count, std::uint32_t value) {
 
 bool reached(std::uint32_t count, std::uint32_t value) { return static_cast<std::int32_t>(count - value) >= 0; }
 
-// Throws what the first failure was, once there is one.
-void check_ranks(SharedHeader& header, const PeerProcesses& peers, int own) {
-  for (std::uint32_t r = 0; r < header.size; ++r) {
-    const int rank = static_cast<int>(r);
-    // Ended first: who closed its communicator before it ended has left by then.
-    if (rank != own && peers.has_ended(rank) && header.ranks[r].left.load(std::memory_order_acquire) == 0)
-      report_failure(header, rank, fmt::format("rank {} (process {}) has ended", rank, header.ranks[r].process.load()));
-  }
-  const std::int32_t failed = header.failed.load(std::memory_order_acquire);
-  if (failed >= 0 && failed != own) throw Error(fmt::format("[ranks] {}", header.reason));
-}
-
 }  // namespace
-
-PeerProcesses::PeerProcesses(const SharedHeader& header) {
-  for (std::uint32_t r = 0; r < header.size; ++r) {
-    numbers_.push_back(header.ranks[r].process.load());
-    files_.push_back(static_cast<int>(::syscall(SYS_pidfd_open, numbers_.back(), 0)));
-  }
-}
-
-PeerProcesses::~PeerProcesses() {
-  for (const int file : files_) {
-    if (file >= 0) ::close(file);
-  }
-}
-
-bool PeerProcesses::has_ended(int rank) const {
-  const auto r = static_cast<std::size_t>(rank);
-  if (files_[r] < 0) return ::kill(numbers_[r], 0) != 0 && errno == ESRCH;
-  pollfd asked{.fd = files_[r], .events = POLLIN, .revents = 0};
-  return ::poll(&asked, 1, 0) == 1;
-}
 
 void report_failure(SharedHeader& header, int rank, const std::string& reason) {
   std::int32_t none = -1;
-  if (!header.failed.compare_exchange_strong(none, -2)) return;
+  if (!header.failed.compare_exchange_strong(none, kReasonIsWritten)) return;
   const std::size_t size = std::min(reason.size(), sizeof header.reason - 1);
   std::copy_n(reason.begin(), size, header.reason);
   header.reason[size] = '\0';
   header.failed.store(rank, std::memory_order_release);
+}
+
+void check_ranks(SharedHeader& header, std::span<const int> ranks, const PeerProcesses& peers,
+                 const WaitLimits& limits) {
+  const int own = limits.rank;
+  std::string seen;
+  for (const int rank : ranks) {
+    const auto r = static_cast<std::size_t>(rank);
+    // Ended first: who closed its communicator before it ended has left by then.
+    if (rank == own || !peers.has_ended(rank) || header.ranks[r].left.load(std::memory_order_acquire) != 0) continue;
+    const std::string reason = fmt::format("rank {} (process {}) has ended", limits.names[r], peers.number(rank));
+    report_failure(header, rank, reason);
+    if (seen.empty()) seen = reason;
+  }
+  const std::int32_t failed = header.failed.load(std::memory_order_acquire);
+  if (failed >= 0 && failed != own) throw Error(fmt::format("[ranks] {}", header.reason));
+  // Ended while it wrote a reason: that of the first failure is lost.
+  if (failed == kReasonIsWritten && !seen.empty()) throw Error("[ranks] " + seen);
 }
 
 void advance(SharedCount& count) {
@@ -86,6 +73,8 @@ void wait_for(SharedHeader& header, SharedCount& count, std::uint32_t value, int
     if (reached(count.value.load(std::memory_order_acquire), value)) return;
     __builtin_ia32_pause();
   }
+  const int own = limits.names[static_cast<std::size_t>(limits.rank)],
+            other = limits.names[static_cast<std::size_t>(of)];
   const auto until = std::chrono::steady_clock::now() + limits.timeout;
   for (;;) {
     count.waiting.fetch_add(1, std::memory_order_seq_cst);
@@ -93,13 +82,13 @@ void wait_for(SharedHeader& header, SharedCount& count, std::uint32_t value, int
     if (!reached(seen, value)) sleep_while(count.value, seen);
     count.waiting.fetch_sub(1, std::memory_order_seq_cst);
     if (reached(count.value.load(std::memory_order_acquire), value)) return;
-    check_ranks(header, peers, limits.rank);
+    check_ranks(header, limits.all, peers, limits);
     if (header.ranks[of].left.load(std::memory_order_acquire) != 0 &&
         !reached(count.value.load(std::memory_order_acquire), value))
-      throw Error(fmt::format("[ranks] rank {} waits for rank {}, which has closed its communicator", limits.rank, of));
+      throw Error(fmt::format("[ranks] rank {} waits for rank {}, which has closed its communicator", own, other));
     if (std::chrono::steady_clock::now() > until)
-      throw Error(fmt::format("[ranks] rank {} waited {} s in vain for rank {} (HCCL_EXEC_TIMEOUT)", limits.rank,
-                              limits.timeout.count() / 1000, of));
+      throw Error(fmt::format("[ranks] rank {} waited {} s in vain for rank {} (HCCL_EXEC_TIMEOUT)", own,
+                              limits.timeout.count() / 1000, other));
   }
 }
 

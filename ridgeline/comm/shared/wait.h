@@ -5,36 +5,29 @@
 #pragma once
 
 #include <chrono>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "ridgeline/comm/peer_processes.h"
 #include "ridgeline/comm/shared/segment.h"
 
 namespace ridgeline::comm {
 
-// Ends of processes, by file descriptors that stand for them (pidfd): no confusion with a later process of that number.
-class PeerProcesses {
- public:
-  explicit PeerProcesses(const SharedHeader& header);
-  ~PeerProcesses();
-  PeerProcesses(const PeerProcesses&) = delete;
-  PeerProcesses& operator=(const PeerProcesses&) = delete;
-
-  bool has_ended(int rank) const;
-
- private:
-  std::vector<int> files_;  // -1: there is no such descriptor, the number is asked
-  std::vector<int> numbers_;
-};
-
 struct WaitLimits {
   int rank = 0;                          // who waits
+  std::vector<int> names;                // by which numbers messages call the ranks: those of the world
   std::chrono::milliseconds timeout{0};  // for all of a wait
   int looks = 0;                         // before falling asleep
+  std::vector<int> all;                  // ranks that there are
 };
 
 // The first rank that failed, and why, for all others; a later one changes nothing.
 void report_failure(SharedHeader& header, int rank, const std::string& reason);
+
+// Throws what the first failure was, once there is one; looks whether one of `ranks` has ended.
+void check_ranks(SharedHeader& header, std::span<const int> ranks, const PeerProcesses& peers,
+                 const WaitLimits& limits);
 
 // Adds one and wakes those that sleep for it.
 void advance(SharedCount& count);

@@ -7,9 +7,11 @@
 #include <atomic>
 #include <charconv>
 #include <exception>
+#include <limits>
 #include <thread>
 
 #include "ridgeline/core/random.h"
+#include "ridgeline/core/stop.h"
 #include "ridgeline/core/user_cache.h"
 #include "ridgeline/data/source/arguments.h"
 #include "ridgeline/data/source/patterns.h"
@@ -64,7 +66,9 @@ std::vector<Archive> open_archives(const std::vector<std::string>& paths, const 
   std::vector<std::optional<Archive>> opened(paths.size());
   std::vector<std::exception_ptr> errors(paths.size());
   std::atomic<std::size_t> next{0}, failed{paths.size()};
+  const std::atomic<bool>* const stop = stop_flag();
   const auto open_some = [&] {
+    const StopScope scope(stop);
     for (std::size_t i = next++; i < paths.size() && i < failed; i = next++) {
       try {
         const std::string directory = is_url(paths[i]) ? user_cache_directory() : index_directory(paths[i]);
@@ -96,7 +100,8 @@ class TarSource : public Source {
         fields_(arg<Texts>(node.args, "fields")),
         num_classes_(arg<std::int64_t>(node.args, "num_classes")),
         schema_(columns_of(node)) {
-    const HttpOptions http{.tries = static_cast<int>(arg<std::int64_t>(node.args, "tries")),
+    const std::int64_t tries = arg<std::int64_t>(node.args, "tries");
+    const HttpOptions http{.tries = static_cast<int>(std::min<std::int64_t>(tries, std::numeric_limits<int>::max())),
                            .stall_seconds = static_cast<double>(arg<std::int64_t>(node.args, "stall_seconds"))};
     for (Archive& archive : open_archives(expand_patterns("tar", arg<Texts>(node.args, "files"), Urls::read), http))
       files_.add(std::move(archive));
@@ -195,8 +200,7 @@ SourceEntry tar_source() {
       .op = "tar",
       .doc =
           "tar archives in WebDataset's layout, also behind URLs (http://host/train-{000..146}.tar): members with one "
-          "base "
-          "name are one sample, extensions its fields",
+          "base name are one sample, extensions its fields",
       .args = {files_arg(),
                texts_arg("image", "fields that may be the image, the first that is there; empty: no column image",
                          {"jpg", "jpeg", "png"}),

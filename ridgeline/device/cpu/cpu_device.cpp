@@ -81,7 +81,42 @@ CpuDevice::CpuDevice(std::optional<Provider> forced) : forced_(forced), stream_(
   device::active_isa();  // a bad RIDGELINE_ISA is reported here and not in the first kernel
 }
 
-CpuDevice::CpuDevice(const KernelPromise& promise) : CpuDevice(forced_provider()) { promise_ = promise; }
+namespace {
+
+void refuse_contradictions(const KernelPromise& promise) {
+  if (!promise.bf16x3) return;
+  const auto refuse = [](const std::string& reason) {
+    throw Error("fp32_compute is bf16x3, " + reason, ErrorKind::usage);
+  };
+  const device::Isa isa = device::active_isa();
+  if (isa != device::Isa::amx) {
+    refuse("which needs tile registers (amx): the instruction set in force is " + std::string(device::name_of(isa)));
+  }
+  if (promise.high_precision) refuse("and high precision is asked for (op_select_implmode): its errors are larger");
+  if (promise.bits == Reproducibility::portable)
+    refuse("and reproducibility is portable: other machines have no tiles");
+}
+
+// Times differ from run to run and from team to team, and with them the kernels and their bits.
+void refuse_to_tune(const KernelPromise& promise, bool forced) {
+  if (promise.bits != Reproducibility::fast) {
+    throw Error("tune chooses kernels by time, so bits depend on the machine and the team, and reproducibility is " +
+                    std::string(name_of(promise.bits)),
+                ErrorKind::usage);
+  }
+  if (forced) throw Error("tune chooses kernels by time, and RIDGELINE_KERNELS forces them", ErrorKind::usage);
+}
+
+}  // namespace
+
+CpuDevice::CpuDevice(const KernelPromise& promise, const std::string& tune) : CpuDevice(forced_provider()) {
+  refuse_contradictions(promise);
+  promise_ = promise;
+  if (tune.empty()) return;
+  refuse_to_tune(promise, forced_.has_value());
+  tuner_.emplace(KernelTuner::file_named(tune),
+                 device::processor_name() + ", " + std::string(device::name_of(device::active_isa())));
+}
 
 std::unique_ptr<DeviceMemory> CpuDevice::allocate(std::size_t bytes) { return std::make_unique<CpuMemory>(bytes); }
 

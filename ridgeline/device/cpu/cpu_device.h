@@ -6,8 +6,10 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "ridgeline/device/device.h"
+#include "ridgeline/device/kernel_tuner.h"
 
 namespace ridgeline {
 
@@ -17,7 +19,11 @@ class CpuDevice final : public Device {
   CpuDevice();
   // The provider given here, whatever the environment says; nullopt forces none.
   explicit CpuDevice(std::optional<Provider> forced);
-  explicit CpuDevice(const KernelPromise& promise);
+  // Kernels must promise this. An Error where bf16x3 is asked for and the instruction set in force has no tiles, or
+  // what else is asked for excludes it.
+  // `tune`: the file of kernel times by which kernels are chosen (kernel_tuner.h), "auto" for the user's; empty: by
+  // their order.
+  explicit CpuDevice(const KernelPromise& promise, const std::string& tune = "");
 
   std::string_view name() const override { return "cpu"; }
   bool host_memory() const override { return true; }
@@ -30,12 +36,14 @@ class CpuDevice final : public Device {
   std::vector<KernelEntry> kernels(std::string_view op) const override;
   FusionLimits fusion_limits() const override;
   KernelPromise promise() const override { return promise_; }
+  KernelTuner* tuner() override { return tuner_ ? &*tuner_ : nullptr; }
 
  private:
   KernelPromise promise_;
   std::optional<Provider> forced_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Stream> exchange_stream_;  // null until it is asked for
+  std::optional<KernelTuner> tuner_;
 };
 
 }  // namespace ridgeline

@@ -125,6 +125,18 @@ std::span<const Isa> machine_isas() {
 
 Isa active_isa() { return in_force(); }
 
+std::string processor_name() {
+  constexpr unsigned kFirst = 0x80000002;
+  unsigned words[12] = {};
+  for (unsigned i = 0; i < 3; ++i) {
+    if (!__get_cpuid(kFirst + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2], &words[4 * i + 3])) return "";
+  }
+  char text[sizeof words + 1] = {};
+  std::memcpy(text, words, sizeof words);
+  const std::string name(text);
+  return name.substr(std::min(name.find_first_not_of(' '), name.size()));
+}
+
 void force_isa_for_test(Isa isa) {
   const std::span<const Isa> isas = machine_isas();
   RIDGELINE_CHECK(std::find(isas.begin(), isas.end(), isa) != isas.end(),

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace ridgeline::device {
@@ -25,6 +26,9 @@ std::span<const Isa> machine_isas();
 
 // The one in force. The first call reads RIDGELINE_ISA: an unknown name, or one the machine lacks, is an Error.
 Isa active_isa();
+
+// As the processor calls itself: "Intel(R) Xeon(R) Processor"; "" where it does not say.
+std::string processor_name();
 
 // Puts another one in force for kernels that are made from now on (not for those of the kernel library). For tests.
 void force_isa_for_test(Isa isa);

@@ -55,32 +55,49 @@ constexpr KernelEntry tiles(std::string_view op, std::string_view name, Factory 
   return {op, name, kOwn, factory, {DType::f32, DType::bf16}, Arithmetic::f32, {Reproducibility::deterministic, true}};
 }
 
+// Three products on bf16 tiles for one of f32; only where that is asked for.
+constexpr KernelEntry halves(std::string_view op, Factory factory) {
+  return {op,
+          "amx_bf16x3",
+          kOwn,
+          factory,
+          {DType::f32},
+          Arithmetic::f32,
+          {.bits = Reproducibility::deterministic, .high_precision = false, .bf16x3 = true}};
+}
+
 constexpr KernelEntry kTable[] = {
     tiles("conv2d", "amx_blocks", make_amx_blocks_conv2d),
     tiles("conv2d", "amx", make_amx_conv2d),
+    halves("conv2d", make_amx_halves_conv2d),
     transformed("conv2d", "winograd", make_winograd_conv2d),
     library("conv2d"),
     transformed("conv2d", "winograd_any", make_any_winograd_conv2d),
     tiles("conv2d", "amx_any", make_any_amx_conv2d),
     own("conv2d", "direct", make_direct_conv2d),
     tiles("conv2d_bwd_data", "amx", make_amx_conv2d_bwd_data),
+    halves("conv2d_bwd_data", make_amx_halves_conv2d_bwd_data),
     transformed("conv2d_bwd_data", "winograd", make_winograd_conv2d_bwd_data),
     library("conv2d_bwd_data"),
     transformed("conv2d_bwd_data", "winograd_any", make_any_winograd_conv2d_bwd_data),
     tiles("conv2d_bwd_data", "amx_any", make_any_amx_conv2d_bwd_data),
     own("conv2d_bwd_data", "direct", make_direct_conv2d_bwd_data),
     tiles("conv2d_bwd_weights", "amx", make_amx_conv2d_bwd_weights),
+    halves("conv2d_bwd_weights", make_amx_halves_conv2d_bwd_weights),
     transformed("conv2d_bwd_weights", "winograd", make_winograd_conv2d_bwd_weights),
     library("conv2d_bwd_weights"),
     transformed("conv2d_bwd_weights", "winograd_any", make_any_winograd_conv2d_bwd_weights),
     own("conv2d_bwd_weights", "direct", make_direct_conv2d_bwd_weights),
     tiles("dense", "amx", make_amx_dense),
+    halves("dense", make_amx_halves_dense),
     library("dense"),
     own("dense", "direct", make_direct_dense),
     tiles("dense_bwd_data", "amx", make_amx_dense_bwd_data),
+    halves("dense_bwd_data", make_amx_halves_dense_bwd_data),
     library("dense_bwd_data"),
     own("dense_bwd_data", "direct", make_direct_dense_bwd_data),
     tiles("dense_bwd_weights", "amx", make_amx_dense_bwd_weights),
+    halves("dense_bwd_weights", make_amx_halves_dense_bwd_weights),
     library("dense_bwd_weights"),
     own("dense_bwd_weights", "direct", make_direct_dense_bwd_weights),
     tiles("dense_update", "amx", make_amx_dense_update),

@@ -253,11 +253,6 @@ void TarFile::members(std::span<const std::size_t> wanted, std::string& storage,
   }
 }
 
-std::uint64_t TarFile::version() const {
-  const std::optional<IndexedFile> indexed = file_->indexed();
-  return indexed ? indexed->version : 0;
-}
-
 bool TarFile::load_index(const std::string& directory) {
   const std::uint64_t file_bytes = file_->size();
   const auto payload = load_index_cache(directory, file_->indexed(), kIndex);

@@ -54,8 +54,8 @@ class TarFile {
   // back.
   void members(std::span<const std::size_t> wanted, std::string& storage,
                std::vector<std::span<const std::uint8_t>>& contents) const;
-  // The file's state when it was opened, for caches of what is in it.
-  std::uint64_t version() const;
+  // The file's state when it was opened (StoredFile::version).
+  std::uint64_t version() const { return file_->version(); }
   bool index_was_cached() const { return index_was_cached_; }
 
  private:

@@ -28,6 +28,7 @@ namespace ridgeline {
 namespace {
 
 constexpr double kLongestWait = 8, kLongestRetryAfter = 60;
+constexpr std::string_view kETag = "ETag ";  // how a version that is one begins
 // A try that brought as much is no failed one.
 constexpr std::size_t kProgress = 64 << 10;
 
@@ -178,14 +179,21 @@ HttpFile::~HttpFile() = default;
 
 std::string HttpFile::version_of(const Transfer& transfer) const {
   const HttpAnswer& answer = transfer.answer;
-  return !answer.etag.empty()           ? "ETag " + answer.etag
+  return !answer.etag.empty()           ? std::string(kETag) + answer.etag
          : answer.last_modified.empty() ? "no version"
                                         : "Last-Modified " + answer.last_modified;
 }
 
 std::optional<IndexedFile> HttpFile::indexed() const {
   if (version_ == "no version") return std::nullopt;
-  return IndexedFile{shown_, size_, hash64(version_)};
+  // The files of one path have indexes of their own.
+  const std::string name = url_.find('?') == std::string::npos ? shown_ : shown_ + " " + std::to_string(version());
+  return IndexedFile{name, size_, version()};
+}
+
+std::uint64_t HttpFile::version() const {
+  const std::uint64_t hash = hash64(version_);
+  return version_.starts_with(kETag) ? hash : hash64(url_.substr(std::min(url_.find('?'), url_.size())), hash);
 }
 
 void HttpFile::request(Transfer& transfer) const {
@@ -194,7 +202,8 @@ void HttpFile::request(Transfer& transfer) const {
   CURL* handle = connection.handle;
   std::array<char, CURL_ERROR_SIZE> words{};
   const std::string range = std::to_string(transfer.first) + "-" + std::to_string(transfer.last());
-  const auto stall = static_cast<long>(std::max(1.0, client_->options().stall_seconds));
+  // The library counts in milliseconds, of 31 bits in some versions.
+  const auto stall = static_cast<long>(std::clamp(client_->options().stall_seconds, 1.0, 1e6));
   const auto set = [&](CURLoption option, auto value) { curl.set(handle, option, value); };
   set(CURLOPT_URL, url_.c_str());
   set(CURLOPT_RANGE, range.c_str());

@@ -55,6 +55,9 @@ class HttpFile : public StoredFile {
   std::size_t read_ahead() const override { return std::size_t{1} << 20; }
   // Nothing where the server gives no version.
   std::optional<IndexedFile> indexed() const override;
+  // Of an ETag alone, which is the content's: what follows '?' may be a signature that is new every day. Without one
+  // that may be what tells two files apart, and counts.
+  std::uint64_t version() const override;
 
  private:
   struct Transfer;

@@ -4,6 +4,7 @@
 // Free functions; arguments are borrowed and never written.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,8 +20,11 @@ using Arguments = std::map<std::string, Tensor, std::less<>>;
 // An Error unless there is a value of its type for every argument of the graph, and no other.
 void check_arguments(const Graph& graph, const Arguments& arguments);
 
-// Every value of the graph, by ValueId.
-std::vector<Tensor> evaluate(const Graph& graph, const Arguments& arguments);
+// Every value of the graph, by ValueId. `change`, where given, may put another tensor of the same type in the place of
+// an op's result before others read it (what an error there does to the rest); it sees the ops of called functions,
+// too.
+using ChangeResult = std::function<void(const Node& node, Tensor& result)>;
+std::vector<Tensor> evaluate(const Graph& graph, const Arguments& arguments, const ChangeResult& change = {});
 // The returned values, in the graph's order.
 std::vector<Tensor> evaluate_returns(const Graph& graph, const Arguments& arguments);
 // The next version of each updated argument, by its name.

@@ -319,7 +319,8 @@ bool JpegFastDecoder::decode_from(const JpegIndex* index, JpegIndex* made) {
         }
         stop = std::min(stop, (lane.column / index_step_ + 1) * index_step_);
       }
-      if (interval == 0 && !ahead_.active()) look_ahead(lane, (region_.mcu_rows.end - row) * columns - lane.column);
+      if (looks_ahead_ && interval == 0 && !ahead_.active())
+        look_ahead(lane, (region_.mcu_rows.end - row) * columns - lane.column);
       if (!decode_columns(lane, stop)) return false;
     }
     if (!stored) continue;

@@ -21,6 +21,9 @@ namespace ridgeline::image {
 // Owned by one thread; keeps its memory from image to image.
 class JpegFastDecoder {
  public:
+  // `looks_ahead`: whether scans without an index are read by two streams (ahead.h). Pixels and indices are the same.
+  explicit JpegFastDecoder(bool looks_ahead) : looks_ahead_(looks_ahead) {}
+
   // The pixels of `wanted` (or all), until the next call; nothing if libjpeg shall decode the file. `known`, an index
   // of earlier, is used if it is of this file. `made` (it may be the same object) receives what is known afterwards:
   // empty for a file without index.
@@ -51,6 +54,7 @@ class JpegFastDecoder {
   bool decode_columns(Lane& lane, int stop);
   void make_rows(int finished_mcu_rows);
 
+  const bool looks_ahead_;
   HuffmanCache tables_;
   std::array<Lane, 2> lanes_;
   JpegAhead ahead_;

@@ -78,7 +78,7 @@ struct JpegDecoder::State {
   JpegFastDecoder fast;
   bool by_libjpeg = false;
 
-  State(DecodeLimits given, JpegPath chosen) : limits(given), path(chosen) {
+  State(DecodeLimits given, JpegPath chosen) : limits(given), path(chosen), fast(chosen == JpegPath::own) {
     source.init_source = nothing;
     source.fill_input_buffer = file_ended;
     source.skip_input_data = skip_input;
@@ -216,7 +216,7 @@ ImageView JpegDecoder::State::decode(std::span<const std::uint8_t> bytes, const 
 
 ImageView JpegDecoder::State::decode(std::span<const std::uint8_t> bytes, const Box* wanted, const JpegIndex* known,
                                      JpegIndex* made) {
-  if (path == JpegPath::own) {
+  if (path != JpegPath::libjpeg) {
     if (const auto pixels_of_fast = fast.decode(bytes, wanted, limits.max_pixels, known, made)) {
       errors.warnings = 0;
       full = wanted == nullptr;
@@ -233,8 +233,10 @@ JpegPath jpeg_path_from_environment() {
   const char* name = std::getenv("RIDGELINE_JPEG");
   const std::string_view wanted = name ? name : "";
   if (wanted.empty() || wanted == "own") return JpegPath::own;
+  if (wanted == "one_stream") return JpegPath::one_stream;
   if (wanted == "libjpeg") return JpegPath::libjpeg;
-  throw Error("RIDGELINE_JPEG: unknown path '" + std::string(wanted) + "' (allowed: own, libjpeg)", ErrorKind::usage);
+  throw Error("RIDGELINE_JPEG: unknown path '" + std::string(wanted) + "' (allowed: own, one_stream, libjpeg)",
+              ErrorKind::usage);
 }
 
 JpegDecoder::JpegDecoder(DecodeLimits limits, JpegPath path) : state_(std::make_unique<State>(limits, path)) {}

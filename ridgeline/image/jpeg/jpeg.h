@@ -26,10 +26,11 @@ struct DecodeLimits {
 };
 
 enum class JpegPath {
-  own,      // our decoder where it can, else libjpeg
-  libjpeg,  // always libjpeg, to compare with; takes and makes no index
+  own,         // our decoder where it can, else libjpeg
+  one_stream,  // the same without a second stream ahead of the first, to compare with
+  libjpeg,     // always libjpeg, to compare with; takes and makes no index
 };
-// What the environment variable RIDGELINE_JPEG says ("own" or "libjpeg"), own without it. An Error for other values.
+// What the environment variable RIDGELINE_JPEG says, by these names, own without it. An Error for other values.
 JpegPath jpeg_path_from_environment();
 
 // Owned by one thread at a time; keeps libjpeg's state and its buffers from image to image.

@@ -37,6 +37,7 @@ void PeriodicEvaluation::evaluate(RunContext& context) {
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   log_.line(kEvaluationHeader);
   log_.line(to_text(*row));
+  for (const std::string& line : row->metrics) log_.line(line);
   log_.line("Finished evaluation");
   metrics_.write(*row);
   last_ = row;

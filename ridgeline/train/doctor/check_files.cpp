@@ -49,14 +49,16 @@ void look_at_part(const data::PartReport& part, Findings& findings) {
 void look_at_labels(const data::PartReport& part, int base, Findings& findings) {
   if (part.layout != data::Layout::records || part.classes.empty()) return;
   const std::int64_t first = part.classes.front().label;
-  if (first == base) return;
-  findings.wrong(
-      fmt::format(
-          "{}: the stored labels start from {}, training takes them to start from {}: {}", part.name, first, base,
-          first > base ? "all are shifted and the first class has no image" : "the first ones are below 0 and refused"),
-      fmt::format("--label_base={}", first == 0   ? "0"
-                                     : first == 1 ? "1"
-                                                  : "auto, after writing them again"));
+  const std::string seen =
+      fmt::format("{}: the stored labels start from {}, training takes them to start from {}", part.name, first, base);
+  const std::string advice = first == 0 || first == 1 ? fmt::format("--label_base={}", first) : "write them again";
+  if (first < base) {
+    findings.wrong(seen + ": the first ones are below 0 and refused", advice);
+  } else if (first == base + 1) {
+    findings.wrong(seen + ": all are shifted and the first class has no image", advice);
+  } else if (first > base) {
+    findings.suspect(seen + ": the classes between have no image", "leave them out, or give them images");
+  }
 }
 
 }  // namespace
@@ -92,7 +94,7 @@ void check_duplicates(Examination& examination, Findings& findings) {
       if (first && second) example = fmt::format("{}", fmt::join(places, " = "));
       if (!example.empty()) break;
     }
-    findings.wrong(fmt::format("{} of {} validation images are in the training part, too{}", shared,
+    findings.wrong(fmt::format("{} images are in both the training and the validation part, which has {}{}", shared,
                                report->parts[1].records, example.empty() ? "" : ": " + example),
                    "remove them from one of the parts: the accuracy looks better than it is");
   }

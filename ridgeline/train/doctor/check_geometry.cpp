@@ -74,8 +74,9 @@ std::optional<PipelineScale> scale_of(const data::Dataset& pipeline, int height,
   const data::Dataset tested = data::with_source(pipeline.graph(), ramps(rows, h, w));
   data::Iterator batches(tested, {.workers = 1, .raw_images = true, .pull = true});
   const std::optional<data::Batch> batch = batches.next();
-  if (!batch || !batch->has(data::kImageColumn) || batch->image().shape().rank() != 4 || batch->image().shape()[3] < 2)
-    return std::nullopt;
+  if (!batch || !batch->has(data::kImageColumn)) return std::nullopt;
+  const Shape& shape = batch->image().shape();
+  if (shape.rank() != 4 || shape[3] != 3) return std::nullopt;  // channels first tell no scale
   std::vector<double> across, down;
   for (std::int64_t n = 0; n < rows; ++n) {
     const double x = slope(batch->image(), n, 2, 0), y = slope(batch->image(), n, 1, 1);
@@ -105,7 +106,7 @@ void check_geometry(Examination& examination, Findings& findings) {
   const std::optional<PipelineScale> training = measure(*subject.training_data);
   const std::optional<PipelineScale> validation =
       subject.validation_data ? measure(*subject.validation_data) : std::nullopt;
-  if (!training) return findings.leave_out("the pipeline takes no picture of another source");
+  if (!training) return findings.leave_out("the pipeline gives no pixels of a picture of another source");
   const auto look = [&](const PipelineScale& scale, const char* part) {
     const double stretch = std::max(scale.stretch(), 1 / scale.stretch());
     if (stretch > kMostStretch) {

@@ -1,13 +1,13 @@
 #include "ridgeline/train/doctor/dump.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/train/doctor/examination.h"
 #include "ridgeline/train/interrupt.h"
-#include "ridgeline/train/restore_weights.h"
+#include "ridgeline/train/recipe/restore_weights.h"
+#include "ridgeline/train/value_dump.h"
 
 namespace ridgeline::train {
 namespace {
@@ -19,10 +19,16 @@ struct PartName {
 constexpr PartName kParts[] = {
     {"training", DumpPart::training}, {"evaluation", DumpPart::evaluation}, {"prediction", DumpPart::prediction}};
 
+// A step is one batch, also where training accumulates several.
+nn::TrainingOptions of_one_batch(nn::TrainingOptions training) {
+  training.gradients.accumulate = 1;
+  return training;
+}
+
 nn::Step step_for(const Subject& subject, DumpPart part) {
   if (part == DumpPart::evaluation) return nn::build_evaluation_step(subject.network);
   if (part == DumpPart::prediction) return nn::build_prediction_step(subject.network);
-  return nn::build_training_step(subject.network, subject.training, subject.seed);
+  return nn::build_training_step(subject.network, of_one_batch(subject.training), subject.seed);
 }
 
 // The next inputs: those of the file, or a batch of the part's data with a mask of its real rows.
@@ -69,12 +75,14 @@ DumpReport write_dump(const std::string& path, const Subject& subject, const Dum
   const bool trains = options.part == DumpPart::training;
   Session session(subject.session);
   Model model(session, subject.network, {.seed = subject.seed, .compile = subject.compile});
-  if (trains) model.prepare_training(subject.training);
+  if (trains) model.prepare_training(of_one_batch(subject.training));
   if (options.part == DumpPart::evaluation) model.prepare_evaluation();
   if (options.part == DumpPart::prediction) model.prepare_prediction();
-  const std::string& weights = trains ? subject.restore_path : subject.reference;
+  // Known weights count as they are; else the model is as at the start of its run.
+  const bool known = !trains && !subject.reference.empty();
+  const std::string& weights = known ? subject.reference : subject.restore_path;
   if (!weights.empty()) {
-    const std::vector<std::string> exclude = trains ? subject.restore_exclude : std::vector<std::string>{};
+    const std::vector<std::string> exclude = known ? std::vector<std::string>{} : subject.restore_exclude;
     load_weights(model, weights, exclude, "these are the weights of another set-up");
   }
   const nn::Step step = step_for(subject, options.part);
@@ -93,20 +101,11 @@ DumpReport write_dump(const std::string& path, const Subject& subject, const Dum
     if (loss != kNoValue && !std::isfinite(values.tensor_of(loss).at(0))) break;
   }
 
-  std::vector<NamedTensor> tensors;
-  nlohmann::ordered_json described = nlohmann::ordered_json::array();
-  for (std::size_t i = 0; i < values.values().size(); ++i) {
-    const StepValue& value = values.values()[i];
-    tensors.push_back({value.name, values.tensor(i)});
-    described.push_back({{"name", value.name}, {"op", value.op}, {"inputs", value.inputs}, {"where", value.where}});
-  }
-  if (const std::size_t bad = first_not_finite(values); bad < values.values().size()) {
-    const StepValue& value = values.values()[bad];
-    report.first_not_finite = value.name + (value.op.empty() ? "" : " (" + value.op + ")");
-    if (!value.where.empty()) report.first_not_finite += " " + value.where;
-  }
-  report.values = tensors.size();
-  write_safetensors(path, tensors, {{"ridgeline_dump", described.dump()}});
+  const std::vector<std::size_t> all = every_value(values);
+  if (const std::size_t bad = first_not_finite(values); bad < all.size())
+    report.first_not_finite = describe(values.values()[bad]);
+  report.values = all.size();
+  write_values(path, values, all);
   return report;
 }
 

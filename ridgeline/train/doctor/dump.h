@@ -19,7 +19,7 @@ DumpPart dump_part_named(const std::string& name);
 
 struct DumpOptions {
   DumpPart part = DumpPart::training;
-  // Of training: the last one is written, or the first whose loss is not finite.
+  // Of training, each of one batch: the last one is written, or the first whose loss is not finite.
   std::int64_t steps = 1;
   std::string inputs;  // safetensors file with inputs by name, for all steps; empty: the data
 };
@@ -28,7 +28,7 @@ struct DumpReport {
   std::size_t values = 0;
   std::string first_not_finite;  // the op that makes it, with its line; empty: there is none
 };
-// The metadata key "ridgeline_dump" holds for every value its op, what that reads, and the user's line.
+// As value_dump.h writes it.
 DumpReport write_dump(const std::string& path, const Subject& subject, const DumpOptions& options);
 
 struct CompareOptions {

@@ -7,7 +7,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/runtime/iterator.h"
-#include "ridgeline/train/restore_weights.h"
+#include "ridgeline/train/recipe/restore_weights.h"
 #include "ridgeline/train/step_graph.h"
 
 namespace ridgeline::train {
@@ -182,7 +182,8 @@ const data::InspectReport* Examination::files() {
 const Recognition* Examination::recognition(std::string& why) {
   if (!recognition_ && no_recognition_.empty()) {
     if (subject_.reference.empty()) {
-      no_recognition_ = "needs weights that know these classes: --restore_path, or a checkpoint in --log_dir";
+      no_recognition_ =
+          "needs weights that know these classes: --weights without --reset_head, or a checkpoint in --log_dir";
     } else if (!subject_.network.predict) {
       no_recognition_ = "the network has no prediction";
     } else if (!subject_.training_data) {

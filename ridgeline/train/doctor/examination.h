@@ -12,9 +12,9 @@
 
 #include "ridgeline/data/runtime/batch.h"
 #include "ridgeline/data/tool/inspect.h"
-#include "ridgeline/train/doctor/step_values.h"
 #include "ridgeline/train/doctor/subject.h"
 #include "ridgeline/train/model.h"
+#include "ridgeline/train/step_values.h"
 
 namespace ridgeline::train {
 

@@ -44,7 +44,7 @@ struct Diagnosis {
   bool sound() const;  // nothing is wrong
   // The name of the first check that found something wrong; empty: none did.
   std::string first_wrong() const;
-  // Everything that is said, for tests and logs: "check: what (advice)", a line each.
+  // A line for each check and finding, one more for its advice, and a last one that sums up.
   std::string to_text() const;
   std::string to_json() const;
 };

@@ -4,11 +4,13 @@
 
 #include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/train/checkpoint.h"
-#include "ridgeline/train/datasets.h"
-#include "ridgeline/train/recipe_model.h"
-#include "ridgeline/train/session_options.h"
+#include "ridgeline/train/recipe/datasets.h"
+#include "ridgeline/train/recipe/recipe_model.h"
+#include "ridgeline/train/recipe/restore_weights.h"
+#include "ridgeline/train/recipe/session_options.h"
 
 namespace ridgeline::train {
+
 Subject subject_of(const Recipe& given, std::int64_t rows) {
   Recipe recipe = given;
   recipe.batch_size = std::min(recipe.batch_size, rows);
@@ -33,8 +35,8 @@ Subject subject_of(const Recipe& given, std::int64_t rows) {
                   .data_dir = recipe.synthetic ? "" : recipe.data_dir,
                   .split_by_content = recipe.validation_split > 0,
                   .restore_path = recipe.restore_path,
-                  .restore_exclude = recipe.restore_exclude,
-                  .reference = recipe.restore_path};
+                  .restore_exclude = layers_drawn_anew(recipe),
+                  .reference = recipe.reset_head ? "" : recipe.restore_path};  // else it knows other classes
   if (subject.reference.empty()) {
     if (const std::vector<CheckpointFile> saved = list_checkpoints(recipe.log_dir); !saved.empty())
       subject.reference = saved.back().path;

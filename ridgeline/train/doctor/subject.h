@@ -12,7 +12,7 @@
 #include "ridgeline/data/api/dataset.h"
 #include "ridgeline/nn/network.h"
 #include "ridgeline/nn/training_step.h"
-#include "ridgeline/train/recipe.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {
 
@@ -28,13 +28,14 @@ struct Subject {
   bool raw_images = false;                            // flip and normalisation are ops of the step
   int image_height = 0, image_width = 0;              // of the stored images; 0: as the files in data_dir say
   std::string data_dir = {};                          // whose files are looked at; empty: none are
-  bool split_by_content = false;  // training and validation are parts of one folder (validation_split)
-  std::string restore_path = {};  // weights that the run starts from; empty: drawn ones
-  std::vector<std::string> restore_exclude = {};
-  std::string reference = {};  // weights that know the classes: restore_path, or what the run has saved; empty: none
+  bool split_by_content = false;                  // training and validation are parts of one folder (validation_split)
+  std::string restore_path = {};                  // weights that the run starts from; empty: drawn ones
+  std::vector<std::string> restore_exclude = {};  // layers that it draws anew all the same
+  // Weights that know the classes: restore_path where its last layer is kept, or what the run has saved; empty: none.
+  std::string reference = {};
 };
 
-// Steps of at most `rows` images, over the recipe's data (or random pixels). Notes about the data go to `say`.
+// Steps of at most `rows` images, over the recipe's data; without data for random pixels.
 Subject subject_of(const Recipe& recipe, std::int64_t rows);
 
 }  // namespace ridgeline::train

@@ -12,8 +12,9 @@ struct ChildResult {
   std::int64_t peak_bytes = 0;  // largest resident size
 };
 
-// Runs a program to its end with standard output and error in a file (made anew) and no standard input. A signal from
-// the terminal reaches the child, too, and is left to it. An Error where it cannot be started.
+// Runs a program to its end with standard output and error in a file (made anew) and no standard input. Ctrl-C in a
+// terminal reaches the child, too, and is left to it; another interrupt() is handed on once, as SIGTERM. The child gets
+// SIGTERM also when this process ends, however that ends. An Error where it cannot be started.
 ChildResult run_child(const std::vector<std::string>& command, const std::string& output);
 
 }  // namespace ridgeline::train

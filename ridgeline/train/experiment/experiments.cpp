@@ -9,6 +9,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/train/experiment/experiment.h"
+#include "ridgeline/train/recipe/options.h"
 
 namespace ridgeline::train {
 namespace {
@@ -145,6 +146,11 @@ Experiment sweep(const std::vector<std::string>& flags) {
     std::string name = text.substr(begin, equals - begin);
     std::replace(name.begin(), name.end(), '-', '_');  // as the command line takes it
     refuse_reserved("--" + name);
+    if (find_option(name) == nullptr) {
+      throw Error(fmt::format("[experiment] --flag={}: train has no flag --{}{}", text, name,
+                              did_you_mean(name, option_names())),
+                  ErrorKind::usage);
+    }
     if (!seen.insert(name).second)
       throw Error(fmt::format("[experiment] --flag={}: this flag is swept already", text), ErrorKind::usage);
     std::vector<Variant> longer;

@@ -22,6 +22,11 @@ namespace {
 
 // The world of a table or of numbers alone.
 comm::World world_of(const LaunchOptions& o) {
+  if (o.by_mpirun) {
+    if (o.ranks != 0 && o.ranks != o.by_mpirun->size())
+      fail(fmt::format("--ranks={}, but mpirun starts {} processes", o.ranks, o.by_mpirun->size()));
+    return o.by_mpirun->world;
+  }
   if (!o.rank_table.empty()) {
     comm::World world = comm::read_rank_table(o.rank_table);
     if (o.ranks != 0 && o.ranks != world.size())
@@ -35,6 +40,7 @@ comm::World world_of(const LaunchOptions& o) {
 }
 
 std::string own_server(const LaunchOptions& o, const comm::World& world) {
+  if (o.by_mpirun) return world.ranks[static_cast<std::size_t>(o.by_mpirun->rank)].server;
   std::set<std::string> servers;
   for (const comm::RankPlace& place : world.ranks) servers.insert(printable(place.server));
   if (o.server.empty() && servers.size() == 1) return world.ranks.front().server;
@@ -73,11 +79,12 @@ LaunchPlan plan_launch(const LaunchOptions& o, const std::vector<int>& cores) {
   const std::string server = own_server(o, world);
   LaunchPlan plan;
   plan.world_size = world.size();
-  plan.job_id = o.job_id.empty() ? new_job_id() : o.job_id;
+  plan.job_id = o.job_id;
+  if (plan.job_id.empty()) plan.job_id = o.by_mpirun ? o.by_mpirun->job : new_job_id();
   const std::string results = std::filesystem::absolute(o.results).lexically_normal().string();
   for (int r = 0; r < world.size(); ++r) {
     const comm::RankPlace& place = world.ranks[static_cast<std::size_t>(r)];
-    if (place.server != server) continue;
+    if (o.by_mpirun ? r != o.by_mpirun->rank : place.server != server) continue;
     PlannedRank planned;
     planned.rank = r;
     planned.device = place.device;
@@ -98,6 +105,7 @@ LaunchPlan plan_launch(const LaunchOptions& o, const std::vector<int>& cores) {
     plan.ranks.push_back(std::move(planned));
   }
   const std::size_t n = plan.ranks.size();
+  if (o.by_mpirun) return plan;
   if (!o.bind_cores) {
     plan.note = "cores are not bound (--bind_cores=False)";
   } else if (cores.size() < n) {

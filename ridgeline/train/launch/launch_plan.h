@@ -4,9 +4,12 @@
 // cores and its folder.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "ridgeline/comm/rank_environment.h"
 
 namespace ridgeline::train {
 
@@ -17,6 +20,8 @@ struct LaunchOptions {
   std::string results = "results";
   std::string job_id = "";  // "": one that no other run of this machine has
   bool bind_cores = true;   // each rank runs on its share of the cores
+  // Where mpirun has started this process: which rank it is, and that one alone is planned. Cores are mpirun's affair.
+  std::optional<comm::RankIdentity> by_mpirun = std::nullopt;
 };
 
 struct PlannedRank {

@@ -1,6 +1,5 @@
 // A report as Markdown and as CSV.
-#include <algorithm>
-
+#include "ridgeline/format/text/csv_row.h"
 #include "ridgeline/train/report/report.h"
 
 namespace ridgeline::train {
@@ -21,20 +20,6 @@ void markdown_row(const std::vector<std::string>& cells, std::string& out) {
   out += "\n";
 }
 
-void csv_row(const std::vector<std::string>& cells, std::string& out) {
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) out += ",";
-    if (cells[i].find_first_of(",\"\r\n") == std::string::npos) {
-      out += cells[i];
-      continue;
-    }
-    out += '"';
-    for (char c : cells[i]) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    out += '"';
-  }
-  out += "\r\n";
-}
-
 }  // namespace
 
 std::string to_markdown(const Report& report) {
@@ -53,9 +38,8 @@ std::string to_csv(const Report& report) {
   std::string out;
   for (const ReportTable& table : report.tables) {
     if (!out.empty()) out += "\r\n";
-    csv_row({table.heading}, out);
-    csv_row(table.columns, out);
-    for (const auto& row : table.rows) csv_row(row, out);
+    out += csv_row({table.heading}) + csv_row(table.columns);
+    for (const auto& row : table.rows) out += csv_row(row);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ridgeline/device/cpu/amx/gradient_units.h"
+#include "ridgeline/device/cpu/amx/halves.h"
 #include "ridgeline/device/cpu/amx/kernels.h"
 #include "ridgeline/device/cpu/own/common.h"
 
@@ -9,18 +10,22 @@ namespace amx {
 namespace {
 
 // The gradient is cut into items by groups, by ranges of columns, and, where that makes too few of them, by ranges of
-// units; sums of the latter are added in order at the end. Where there are more than two ranges of columns, dy is brought
-// into tiles once for all of them. All of it follows from the shapes alone, so the bits do not depend on the team.
+// units; sums of the latter are added in order at the end. Where there are more than two ranges of columns, dy is
+// brought into tiles once for all of them. All of it follows from the shapes alone, so the bits do not depend on the
+// team. f32 operands are split into halves (halves.h); tiles of the low ones lie behind those of the high ones.
 class BackwardWeightsKernel final : public Kernel {
  public:
-  BackwardWeightsKernel(const Convolution& c, bool patches, Tiles tiles, bool bias)
-      : groups_(c.groups),
+  BackwardWeightsKernel(const Convolution& c, bool patches, bool halves, Tiles tiles, bool bias)
+      : plain_(c),
+        halves_(halves),
+        groups_(c.groups),
         filters_(c.group_filters()),
         code_(tile_code(tiles)),
-        units_(forward_correlation(c), patches, patches ? kPatchUnitPixels : kUnitPixels),
+        units_(forward_correlation(halves ? split(c) : c), patches, patches ? kPatchUnitPixels : kUnitPixels),
         bias_(bias) {
+    near_ = std::clamp<std::int64_t>(kNearSteps / (units_.steps() * (halves ? 2 : 1)), 1, 2);
     const std::int64_t filter_blocks = blocks_of(filters_, kBlock);
-    const std::int64_t column_blocks = blocks_of(units_.columns(), kBlock);
+    const std::int64_t column_blocks = blocks_of(columns(), kBlock);
     const std::int64_t sums_of_block = filter_blocks * units_.taps() * 4 * kTileSums;
     range_ = std::clamp<std::int64_t>(kSumBytes / (sums_of_block * 4), 1, column_blocks);
     range_ = blocks_of(column_blocks, blocks_of(column_blocks, range_));
@@ -32,39 +37,45 @@ class BackwardWeightsKernel final : public Kernel {
     const std::int64_t threads = compute_threads();
     sums_at_ = scratch_.reserve(parts_ * sums_of_part_);
     if (bias_) bias_at_ = scratch_.reserve(units_.count() * groups_ * filters_);
-    a_values_ = filter_blocks * 2 * units_.steps() * kTileValues;
-    b_values_ = range_ * 2 * units_.column_values();
+    half_a_ = filter_blocks * 2 * units_.steps() * kTileValues;
+    half_b_ = range_ * 2 * units_.column_values();
+    a_values_ = half_a_ * (halves_ ? 2 : 1);
+    b_values_ = half_b_ * (halves_ ? 2 : 1);
     const std::int64_t shared = groups_ * units_.count() * a_values_;
     shared_ = ranges_ > kOwnRanges && shared * 2 <= kSharedBytes;
     if (shared_) shared_at_ = scratch_.reserve(shared / 2);
     values_ = round_up((shared_ ? 0 : a_values_) + b_values_ + units_.spare_values(), 2 * kLineFloats);
     memory_ = scratch_.reserve(threads * values_ / 2);
-    for (std::int64_t i = 0; i < units_.steps(); ++i) a_offsets_.push_back(i * kTileValues);
+    for (std::int64_t i = 0; i < units_.steps(); ++i) add_step(i);
+    if (halves_) {
+      x_at_ = scratch_.reserve(pixels(c.image) * half_channels(c.image.channels));
+      dy_at_ = scratch_.reserve(pixels(c.result) * half_channels(c.result.channels));
+    }
     scratch_bytes = scratch_.bytes();
   }
 
   void run(const KernelArguments& a) override {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
+    const bfloat16 *x = input<bfloat16>(a, 0), *dy = input<bfloat16>(a, 1);
+    if (halves_) {
+      x = split(input<float>(a, 0), plain_.image, scratch + x_at_);
+      dy = split(input<float>(a, 1), plain_.result, scratch + dy_at_);
+    }
     if (shared_) {
       for_each_item(groups_ * units_.count(), [&](std::int64_t item, int) {
-        stage(input<bfloat16>(a, 1), item % units_.count(), item / units_.count(), shared(scratch) + item * a_values_,
-              scratch);
+        stage(dy, item % units_.count(), item / units_.count(), shared(scratch) + item * a_values_, scratch);
       });
     }
     for_each_item(parts_ * groups_ * ranges_, [&](std::int64_t item, int thread) {
       const TileScope scope(code_);
-      run_item(item, input<bfloat16>(a, 0), input<bfloat16>(a, 1), scratch, thread);
+      run_item(item, x, dy, scratch, thread);
     });
-    parallel_for(groups_ * filters_, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        if (result_type == DType::f32) {
-          add_parts(scratch + sums_at_, row, output<float>(a, 0), [](float v) { return v; });
-        } else {
-          add_parts(scratch + sums_at_, row, output<bfloat16>(a, 0), to_bfloat16);
-        }
-      }
-    });
+    parallel_for(groups_ * blocks_of(filters_, kTileRows) * units_.taps(), 1,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t item = begin; item < end; ++item)
+                     add_parts(scratch + sums_at_, item, a.outputs[0]);
+                 });
     if (bias_) finish_bias(scratch + bias_at_, a.outputs[1]);
   }
 
@@ -76,8 +87,8 @@ class BackwardWeightsKernel final : public Kernel {
   // that two units of an image share are made twice, hence fewer units.
   static constexpr std::int64_t kUnitPixels = 256;
   static constexpr std::int64_t kPatchUnitPixels = 512;
-  // Blocks of 32 filters that are multiplied while the rows of B are in the first cache.
-  static constexpr std::int64_t kNear = 2;
+  // Steps of blocks of 32 filters that are multiplied while the rows of B are in the first cache.
+  static constexpr std::int64_t kNearSteps = 12;
   // Sums of an item: part of the second cache. Items with more channels read dy less often.
   static constexpr std::int64_t kSumBytes = 1280 << 10;
   static constexpr std::int64_t kItems = 8;             // enough for teams of some threads
@@ -93,6 +104,36 @@ class BackwardWeightsKernel final : public Kernel {
     return parts;
   }
 
+  static std::int64_t pixels(const Images& images) { return images.count * images.size[0] * images.size[1]; }
+  static Convolution split(Convolution c) {
+    c.image.channels = both_halves(c.image.channels);
+    c.result.channels = both_halves(c.result.channels);
+    return c;
+  }
+  const bfloat16* split(const float* from, const Images& images, float* room) const {
+    auto* const to = reinterpret_cast<bfloat16*>(room);
+    split_rows(code_, from, pixels(images), images.channels, to);
+    return to;
+  }
+
+  // Of the gradient, as against what is staged.
+  std::int64_t columns() const { return halves_ ? plain_.image.channels : units_.columns(); }
+  std::int64_t columns_at(std::int64_t tap) const { return halves_ ? columns() : units_.columns_at(tap); }
+  std::int64_t row_columns() const { return halves_ ? columns() * units_.taps() : units_.row_columns(); }
+
+  // high high + high low + low high.
+  void add_step(std::int64_t step) {
+    const std::int64_t a = step * kTileValues, b = units_.b_offsets()[static_cast<std::size_t>(step)];
+    const auto add = [&](std::int64_t in_a, std::int64_t in_b) {
+      a_offsets_.push_back(in_a);
+      b_offsets_.push_back(in_b);
+    };
+    add(a, b);
+    if (!halves_) return;
+    add(a, b + half_b_);
+    add(a + half_a_, b);
+  }
+
   // Sums lie as [part][group][range][32 filters][32 columns][tap][2][2][16][16].
   std::int64_t sums_of_item() const { return sums_of_part_ / (groups_ * ranges_); }
   std::int64_t block_at(std::int64_t filter_block, std::int64_t column_block, std::int64_t tap) const {
@@ -105,16 +146,20 @@ class BackwardWeightsKernel final : public Kernel {
   void stage(const bfloat16* dy, std::int64_t number, std::int64_t group, bfloat16* to, float* scratch) const {
     const GradientUnits::Unit unit = units_.unit(number);
     units_.stage_gradient(code_, dy, unit, group * filters_, filters_, to);
+    const std::int64_t low = half_channels(filters_);
+    if (halves_) units_.stage_gradient(code_, dy, unit, low, filters_, to + half_a_);
     if (!bias_ || scratch == nullptr) return;
     float* const sums = scratch + bias_at_ + (number * groups_ + group) * filters_;
     std::fill_n(sums, filters_, 0.0f);
     units_.add_pixels(code_, dy, unit, group * filters_, filters_, sums);
+    if (halves_) units_.add_pixels(code_, dy, unit, low, filters_, sums);
   }
 
   void run_item(std::int64_t item, const bfloat16* x, const bfloat16* dy, float* scratch, int thread) const {
     const std::int64_t range = item % ranges_, group = item / ranges_ % groups_, part = item / ranges_ / groups_;
     const std::int64_t first = range * range_ * kBlock;
-    const std::int64_t columns = std::min(range_ * kBlock, units_.columns() - first);
+    const std::int64_t half = half_channels(columns());  // whole blocks of them are staged
+    const std::int64_t staged = std::min(range_ * kBlock, (halves_ ? half : columns()) - first);
     float* const sums = scratch + sums_at_ + part * sums_of_part_ + (group * ranges_ + range) * sums_of_item();
     auto* const spare = reinterpret_cast<bfloat16*>(scratch + memory_) + thread * values_;
     bfloat16* const b = spare + (shared_ ? 0 : a_values_);
@@ -123,65 +168,76 @@ class BackwardWeightsKernel final : public Kernel {
       const GradientUnits::Unit unit = units_.unit(number);
       bfloat16* const a = shared_ ? shared(scratch) + (group * units_.count() + number) * a_values_ : spare;
       if (!shared_) stage(dy, number, group, a, range == 0 ? scratch : nullptr);
-      units_.stage_image(code_, x, unit, group, first, columns, b + b_values_, b);
-      multiply(a, shared_ && number + 1 < end ? a + a_values_ : nullptr, b, units_.steps(unit), first, number > begin,
-               sums);
+      units_.stage_image(code_, x, unit, group, first, staged, b + b_values_, b);
+      if (halves_) units_.stage_image(code_, x, unit, group, half + first, staged, b + b_values_, b + half_b_);
+      multiply(a, shared_ && !halves_ && number + 1 < end ? a + a_values_ : nullptr, b, units_.steps(unit), first,
+               number > begin, sums);
     }
   }
 
   // For the range of columns that begins at `range_first`; fetches `next`, tiles of A as many as these, on the way.
   void multiply(const bfloat16* a, const bfloat16* next, const bfloat16* b, std::int64_t steps,
                 std::int64_t range_first, bool add, float* sums) const {
-    TileProduct product{};
+    TileProduct product{}, waiting{};  // one behind: it fetches the sums of the next
+    void (*run)(const TileProduct&) = nullptr;
     product.a_row = kTileDepth;
     product.a_offsets = a_offsets_.data();
-    product.b_offsets = units_.b_offsets().data();
-    product.steps = steps;
+    product.b_offsets = b_offsets_.data();
+    product.steps = halves_ ? 3 * steps : steps;
     product.add = add;
     product.ahead_step = kAheadValues;
     const std::int64_t filter_blocks = blocks_of(filters_, kBlock);
     const std::int64_t block_values = 2 * units_.steps() * kTileValues;
-    for (std::int64_t first = 0; first < filter_blocks; first += kNear) {
+    for (std::int64_t first = 0; first < filter_blocks; first += near_) {
       std::int64_t ahead = next == nullptr ? block_values : 0;  // of each block of A
       for (std::int64_t c = 0; c < range_; ++c) {
         for (const std::int64_t tap : units_.taps_by_plane()) {
-          const std::int64_t columns = units_.columns_at(tap) - range_first - c * kBlock;
+          const std::int64_t columns = columns_at(tap) - range_first - c * kBlock;
           if (columns <= 0) continue;
+          const bool two_tiles = columns > kTileColumns || units_.mixed(range_first / kBlock + c);
           product.b[0] = b + c * 2 * units_.column_values() + units_.tap_at(tap);
           product.b[1] = product.b[0] + units_.column_values();
-          for (std::int64_t f = first; f < std::min(first + kNear, filter_blocks); ++f) {
+          for (std::int64_t f = first; f < std::min(first + near_, filter_blocks); ++f) {
             product.a[0] = a + f * block_values;
             product.a[1] = product.a[0] + units_.steps() * kTileValues;
             product.ahead = ahead < block_values ? next + f * block_values + ahead : nullptr;
             product.c = sums + block_at(f, c, tap);
-            code_.multiply[filters_ - f * kBlock > kTileRows][columns > kTileColumns](product);
+            waiting.next_c = add ? product.c : nullptr;
+            if (run != nullptr) run(waiting);
+            run = code_.multiply[filters_ - f * kBlock > kTileRows][two_tiles];
+            waiting = product;
           }
           ahead += steps * kAheadValues;
         }
       }
     }
+    if (run != nullptr) run(waiting);
   }
 
-  // Row `row` of the gradient, of all groups: the columns of all taps.
-  template <class To, class Round>
-  void add_parts(const float* sums, std::int64_t row, To* dw, const Round& round) const {
-    const std::int64_t group = row / filters_, filter = row % filters_;
-    for (std::int64_t tap = 0; tap < units_.taps(); ++tap) {
-      To* const to = dw + row * units_.row_columns() + tap * units_.columns();
-      const std::int64_t columns = units_.columns_at(tap);
-      for (std::int64_t c = 0; c < columns; c += kTileColumns) {
-        const std::int64_t block = c / kBlock;
-        const float* from = sums + (group * ranges_ + block / range_) * sums_of_item() +
-                            block_at(filter / kBlock, block % range_, tap) +
-                            (filter % kBlock / kTileRows * 2 + c % kBlock / kTileColumns) * kTileSums +
-                            filter % kTileRows * kTileColumns;
-        float total[kTileColumns];
-        std::copy_n(from, kTileColumns, total);
-        for (std::int64_t part = 1; part < parts_; ++part) {
-          for (std::int64_t i = 0; i < kTileColumns; ++i) total[i] += from[part * sums_of_part_ + i];
-        }
-        const std::int64_t n = std::min(kTileColumns, columns - c);
-        for (std::int64_t i = 0; i < n; ++i) to[c + i] = round(total[i]);
+  // The gradient of 16 filters of a group at one tap.
+  void add_parts(const float* sums, std::int64_t item, void* dw) const {
+    const std::int64_t tap = item % units_.taps();
+    const std::int64_t tiles = blocks_of(filters_, kTileRows), group = item / units_.taps() / tiles;
+    const std::int64_t filter = item / units_.taps() % tiles * kTileRows;
+    const std::int64_t rows = std::min(kTileRows, filters_ - filter);
+    const std::int64_t first = (group * filters_ + filter) * row_columns() + tap * columns();
+    for (std::int64_t c = 0; c < columns_at(tap); c += kBlock) {
+      const std::int64_t block = c / kBlock, n = std::min(kBlock, columns_at(tap) - c);
+      const float* const from = sums + (group * ranges_ + block / range_) * sums_of_item() +
+                                block_at(filter / kBlock, block % range_, tap) +
+                                filter % kBlock / kTileRows * 2 * kTileSums;
+      const auto add = [&](float* to, std::int64_t step) {
+        code_.add_products(from, parts_, sums_of_part_, units_.mixed(block), rows, n, to, step);
+      };
+      if (result_type == DType::f32) {
+        add(static_cast<float*>(dw) + first + c, row_columns());
+        continue;
+      }
+      float wide[kTileRows * kBlock];
+      add(wide, kBlock);
+      for (std::int64_t row = 0; row < rows; ++row) {
+        bfloat16* const to = static_cast<bfloat16*>(dw) + first + row * row_columns() + c;
+        std::transform(wide + row * kBlock, wide + row * kBlock + n, to, to_bfloat16);
       }
     }
   }
@@ -202,18 +258,23 @@ class BackwardWeightsKernel final : public Kernel {
   }
 
   int threads_ = compute_threads();
+  Convolution plain_;
+  bool halves_;
   std::int64_t groups_;
   std::int64_t filters_;  // of a group
   const TileCode& code_;
   GradientUnits units_;
   bool bias_;
   Scratch scratch_;
+  std::int64_t near_;            // blocks of filters, side by side
   std::int64_t range_, ranges_;  // blocks of 32 columns in a range
   std::int64_t parts_, sums_of_part_;
+  std::int64_t half_a_, half_b_;               // what lies between high and low halves
   std::int64_t a_values_, b_values_, values_;  // of a thread
+  std::int64_t x_at_ = -1, dy_at_ = -1;        // halves of the operands
   bool shared_ = false;                        // tiles of dy are made before the items
   std::int64_t shared_at_ = -1, sums_at_, bias_at_ = -1, memory_;
-  std::vector<std::int64_t> a_offsets_;
+  std::vector<std::int64_t> a_offsets_, b_offsets_;
 };
 
 }  // namespace
@@ -229,14 +290,29 @@ KernelChoice make_backward_weights(const KernelRequest& request, Tiles tiles) {
   const Convolution c = convolution_of(request, x, dw, dy);
   if (auto refusal = refuse_groups(c)) return *refusal;
   const bool patches = Patches::wanted(c.group_channels()) && c.taps() > 1;
-  auto kernel = std::make_unique<BackwardWeightsKernel>(c, patches, tiles, bias);
+  auto kernel = std::make_unique<BackwardWeightsKernel>(c, patches, false, tiles, bias);
   kernel->result_type = dw.dtype;
   if (bias) kernel->bias_type = request.outputs[1].type.dtype;
   kernel->name = kernel_name(request, tiles);
   return kernel;
 }
 
+KernelChoice make_halves_backward_weights(const KernelRequest& request, Tiles tiles) {
+  const ValueType &x = request.inputs[0].type, &dy = request.inputs[1].type, &dw = request.outputs[0].type;
+  if (auto refusal = refuse_tiles(tiles)) return *refusal;
+  const Convolution c = convolution_of(request, x, dw, dy);
+  if (auto refusal = refuse_halves({&x, &dy, &dw}, c.image.channels)) return *refusal;
+  if (c.groups != 1) return Refusal{"groups"};
+  auto kernel = std::make_unique<BackwardWeightsKernel>(c, false, true, tiles, request.outputs.size() == 2);
+  name_halves(*kernel, request, tiles);
+  return kernel;
+}
+
 }  // namespace amx
+
+KernelChoice make_amx_halves_conv2d_bwd_weights(const KernelRequest& request) {
+  return amx::make_halves_backward_weights(request, amx::Tiles::amx);
+}
 
 KernelChoice make_amx_conv2d_bwd_weights(const KernelRequest& request) {
   return amx::make_backward_weights(request, amx::Tiles::amx);

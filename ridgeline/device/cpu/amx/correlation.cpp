@@ -1,6 +1,7 @@
 #include "ridgeline/device/cpu/amx/correlation.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace ridgeline::device::amx {
 namespace {
@@ -23,11 +24,12 @@ Correlation joined(Correlation c) {
 }  // namespace
 
 CorrelationCode::CorrelationCode(const Correlation& correlation, const WeightsForm& form, bool patches, Tiles tiles,
-                                 Scratch& scratch)
+                                 Scratch& scratch, bool halves)
     : shape_(Stage::needless(correlation) ? joined(correlation) : correlation),
       form_(form),
       code_(tile_code(tiles)),
-      staged_(!Stage::needless(correlation)) {
+      staged_(!Stage::needless(correlation)),
+      halves_(halves) {
   const std::int64_t threads = compute_threads();
   for (const Part& part : shape_.parts) add_cut(part, patches);
   std::int64_t items = 0;
@@ -67,18 +69,27 @@ void CorrelationCode::add_cut(const Part& part, bool patches) {
     cut.row_blocks = blocks_of(part.size[0], cut.rows);
   }
   cut.image_blocks = blocks_of(shape_.out.count, cut.images);
-  for (std::int64_t offset : cut.stage.step_offsets(cut.rows)) cut.a_offsets.push_back(offset);
-  if (patches) {
-    for (std::int64_t chunk = 0; chunk < form_.chunks(); ++chunk) cut.b_offsets.push_back(form_.step_at(0, chunk));
-  } else {
-    for (const Tap& tap : part.taps) {
-      for (std::int64_t chunk = 0; chunk < form_.chunks(); ++chunk) {
-        cut.b_offsets.push_back(form_.step_at(tap.number, chunk));
-      }
+  add_steps(cut, part, patches);
+  cuts_.push_back(std::move(cut));
+}
+
+void CorrelationCode::add_steps(Cut& cut, const Part& part, bool patches) const {
+  const std::vector<std::int64_t> pixels = cut.stage.step_offsets(cut.rows);
+  const std::int64_t chunks = form_.chunks(), taps = patches ? 1 : static_cast<std::int64_t>(part.taps.size());
+  RIDGELINE_CHECK(static_cast<std::int64_t>(pixels.size()) == taps * chunks, "pixels and weights have different steps");
+  for (std::int64_t i = 0; i < taps; ++i) {
+    const std::int64_t tap = patches ? 0 : part.taps[static_cast<std::size_t>(i)].number;
+    const auto step = [&](std::int64_t a, std::int64_t b) {
+      cut.a_offsets.push_back(pixels[static_cast<std::size_t>(i * chunks + a)]);
+      cut.b_offsets.push_back(form_.step_at(tap, b));
+    };
+    for (std::int64_t chunk = 0; chunk < (halves_ ? chunks / 2 : chunks); ++chunk) {
+      step(chunk, chunk);
+      if (!halves_) continue;
+      step(chunk, chunks / 2 + chunk);
+      step(chunks / 2 + chunk, chunk);
     }
   }
-  RIDGELINE_CHECK(cut.a_offsets.size() == cut.b_offsets.size(), "pixels and weights have different steps");
-  cuts_.push_back(std::move(cut));
 }
 
 CorrelationCode::Item CorrelationCode::item(std::int64_t number) const {
@@ -101,7 +112,8 @@ CorrelationCode::Item CorrelationCode::item(std::int64_t number) const {
   return item;
 }
 
-void CorrelationCode::run(const bfloat16* in, const bfloat16* weights, bfloat16* out, const Epilogue& epilogue,
+template <class To>
+void CorrelationCode::run(const bfloat16* in, const bfloat16* weights, To* out, const Epilogue& epilogue,
                           float* scratch) const {
   std::int64_t items = 0;
   for (const Cut& cut : cuts_) items += cut.image_blocks * cut.row_blocks;
@@ -113,7 +125,11 @@ void CorrelationCode::run(const bfloat16* in, const bfloat16* weights, bfloat16*
   });
 }
 
-void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloat16* weights, bfloat16* out,
+template void CorrelationCode::run(const bfloat16*, const bfloat16*, bfloat16*, const Epilogue&, float*) const;
+template void CorrelationCode::run(const bfloat16*, const bfloat16*, float*, const Epilogue&, float*) const;
+
+template <class To>
+void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloat16* weights, To* out,
                                const Epilogue& epilogue, char* memory) const {
   const Cut& cut = cuts_[item.part];
   const bfloat16* pixels = nullptr;
@@ -131,7 +147,7 @@ void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloa
   const std::int64_t count = tile_rows(item, pixels, rows);
 
   alignas(64) float sums[4 * kTileSums];
-  bfloat16* to[kTileRows];
+  To* to[kTileRows];
   TileProduct product{};
   product.a_row = staged_ ? cut.stage.pixel() : shape_.in.channels;
   product.a_offsets = cut.a_offsets.data();
@@ -152,8 +168,13 @@ void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloa
           const std::int64_t at = rows[first + i].results[r];
           to[r] = at < 0 ? nullptr : out + at + channel;
         }
-        code_.finish({sums + i * 2 * kTileSums, columns, epilogue.bias == nullptr ? nullptr : epilogue.bias + channel,
-                      epilogue.relu, to});
+        const TileResultOf<To> result{sums + i * 2 * kTileSums, columns,
+                                      epilogue.bias == nullptr ? nullptr : epilogue.bias + channel, epilogue.relu, to};
+        if constexpr (std::is_same_v<To, float>) {
+          code_.finish_wide(result);
+        } else {
+          code_.finish(result);
+        }
       }
     }
   }

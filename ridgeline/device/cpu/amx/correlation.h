@@ -17,10 +17,17 @@ struct Epilogue {
 
 class CorrelationCode {
  public:
-  // Weights lie in `form`; its patches are one tap. Reserves its memory in `scratch`, for a team of compute_threads().
-  CorrelationCode(const Correlation& correlation, const WeightsForm& form, bool patches, Tiles tiles, Scratch& scratch);
+  // Weights lie in `form`; its patches are one tap. `halves`: the first half of the pixels' channels and of the depths
+  // of weights are high halves of f32 values, the second half their low ones (halves.h). Reserves its memory in
+  // `scratch`, for a team of compute_threads().
+  CorrelationCode(const Correlation& correlation, const WeightsForm& form, bool patches, Tiles tiles, Scratch& scratch,
+                  bool halves = false);
 
-  void run(const bfloat16* in, const bfloat16* weights, bfloat16* out, const Epilogue& epilogue, float* scratch) const;
+  std::int64_t out_channels() const { return shape_.out.channels; }
+
+  // Results are bf16 or f32.
+  template <class To>
+  void run(const bfloat16* in, const bfloat16* weights, To* out, const Epilogue& epilogue, float* scratch) const;
 
  private:
   // How a part's results are cut into items: rows of some images, or of one.
@@ -42,8 +49,10 @@ class CorrelationCode {
   };
 
   void add_cut(const Part& part, bool patches);
+  void add_steps(Cut& cut, const Part& part, bool patches) const;
   Item item(std::int64_t number) const;
-  void run_item(const Item& item, const bfloat16* in, const bfloat16* weights, bfloat16* out, const Epilogue& epilogue,
+  template <class To>
+  void run_item(const Item& item, const bfloat16* in, const bfloat16* weights, To* out, const Epilogue& epilogue,
                 char* memory) const;
   std::int64_t tile_rows(const Item& item, const bfloat16* staged, TileRow* rows) const;
 
@@ -51,6 +60,7 @@ class CorrelationCode {
   WeightsForm form_;
   const TileCode& code_;
   bool staged_;
+  bool halves_;
   std::vector<Cut> cuts_;           // of the parts
   std::int64_t filter_blocks_ = 1;  // blocks of 32 result channels in an item
   // In a thread's memory, in bytes.

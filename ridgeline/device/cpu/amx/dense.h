@@ -28,6 +28,18 @@ inline std::vector<std::int64_t> even_offsets(std::int64_t steps, std::int64_t d
   return offsets;
 }
 
+// The same where each step is three products of halves: of high and high, high and low, low and high. `low`: where the
+// low half lies; `second`: whether of the second or the third product.
+inline std::vector<std::int64_t> halves_offsets(std::int64_t steps, std::int64_t distance, std::int64_t low,
+                                                bool second) {
+  std::vector<std::int64_t> offsets;
+  for (std::int64_t i = 0; i < steps; ++i) {
+    const std::int64_t at = i * distance;
+    offsets.insert(offsets.end(), {at, second ? at + low : at, second ? at : at + low});
+  }
+  return offsets;
+}
+
 // bf16 values in a scratch memory that is measured in floats.
 inline std::int64_t reserve_values(Scratch& scratch, std::int64_t n) { return scratch.reserve(blocks_of(n, 2)); }
 inline bfloat16* values_at(float* scratch, std::int64_t at) { return reinterpret_cast<bfloat16*>(scratch + at); }

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "ridgeline/device/cpu/amx/dense.h"
+#include "ridgeline/device/cpu/amx/halves.h"
 #include "ridgeline/device/cpu/amx/kernels.h"
 #include "ridgeline/device/cpu/own/common.h"
 
@@ -9,14 +11,20 @@ namespace amx {
 namespace {
 
 // dx = dy w. An item is a range of inputs; for each chunk of outputs the weights' rows, which are depths here, are
-// brought into pairs in the second cache. (Fetching the next chunk from within the products gained nothing.)
+// brought into pairs in the second cache. (Fetching the next chunk from within the products gained nothing.) f32 values
+// are split into halves (halves.h) on the way.
 class DenseBackwardDataKernel final : public Kernel {
  public:
-  DenseBackwardDataKernel(const Dense& d, Tiles tiles) : dense_(d), code_(tile_code(tiles)) {
+  DenseBackwardDataKernel(const Dense& d, bool halves, Tiles tiles)
+      : dense_(d), halves_(halves), code_(tile_code(tiles)) {
     rows_ = round_up(std::min(kDenseRows, d.rows), kBlock);
     dy_row_ = apart(round_up(d.outputs, kTileDepth));
-    dy_at_ = reserve_values(scratch_, rows_ * dy_row_);
-    thread_floats_ = kChunk * kRange / 2 + rows_ * kRange;
+    dy_at_ = reserve_values(scratch_, rows_ * dy_row_ * parts());
+    thread_floats_ = kChunk * kRange / 2 * parts() + rows_ * kRange;
+    if (halves_) {
+      a_offsets_ = halves_offsets(kChunkSteps, kTileDepth, rows_ * dy_row_, false);
+      b_offsets_ = halves_offsets(kChunkSteps, kTileValues, kChunk * kRange, true);
+    }
     memory_ = scratch_.reserve(compute_threads() * thread_floats_);
     scratch_bytes = scratch_.bytes();
   }
@@ -27,42 +35,69 @@ class DenseBackwardDataKernel final : public Kernel {
     bfloat16* const padded = values_at(scratch, dy_at_);
     for (std::int64_t first = 0; first < dense_.rows; first += rows_) {
       const std::int64_t rows = std::min(rows_, dense_.rows - first);
-      const bfloat16* const dy = input<bfloat16>(a, 0) + first * dense_.outputs;
-      parallel_for(rows, 1, [&](std::int64_t begin, std::int64_t end) {
-        code_.copy_rows(dy + begin * dense_.outputs, dense_.outputs, end - begin, dense_.outputs,
-                        padded + begin * dy_row_, dy_row_);
-      });
-      for_each_item(blocks_of(dense_.inputs, kRange), [&](std::int64_t item, int thread) {
-        const TileScope scope(code_);
-        run_item(item * kRange, rows, padded, input<bfloat16>(a, 1), output<bfloat16>(a, 0) + first * dense_.inputs,
-                 scratch + memory_ + thread * thread_floats_);
-      });
+      if (halves_) {
+        run_rows(first, rows, input<float>(a, 0), input<float>(a, 1), output<float>(a, 0), padded, scratch);
+      } else {
+        run_rows(first, rows, input<bfloat16>(a, 0), input<bfloat16>(a, 1), output<bfloat16>(a, 0), padded, scratch);
+      }
     }
   }
 
  private:
+  // T: bf16, or f32 that is split.
+  template <class T>
+  void run_rows(std::int64_t first, std::int64_t rows, const T* dy, const T* w, T* dx, bfloat16* padded,
+                float* scratch) const {
+    parallel_for(rows, 1, [&](std::int64_t begin, std::int64_t end) {
+      pad(dy + (first + begin) * dense_.outputs, end - begin, padded + begin * dy_row_);
+    });
+    for_each_item(blocks_of(dense_.inputs, kRange), [&](std::int64_t item, int thread) {
+      const TileScope scope(code_);
+      run_item(item * kRange, rows, padded, w, dx + first * dense_.inputs, scratch + memory_ + thread * thread_floats_);
+    });
+  }
+
+  void pad(const bfloat16* dy, std::int64_t rows, bfloat16* to) const {
+    code_.copy_rows(dy, dense_.outputs, rows, dense_.outputs, to, dy_row_);
+  }
+  void pad(const float* dy, std::int64_t rows, bfloat16* to) const {
+    for (std::int64_t row = 0; row < rows; ++row, dy += dense_.outputs, to += dy_row_) {
+      bfloat16* const low = to + rows_ * dy_row_;
+      code_.split(dy, dense_.outputs, to, low);
+      clear(to + dense_.outputs, dy_row_ - dense_.outputs);
+      clear(low + dense_.outputs, dy_row_ - dense_.outputs);
+    }
+  }
+
+  std::int64_t parts() const { return halves_ ? 2 : 1; }
+
   static constexpr std::int64_t kRange = 512;  // inputs: a kilobyte of each row
   static constexpr std::int64_t kChunk = 256;  // outputs
   static constexpr std::int64_t kChunkSteps = kChunk / kTileDepth;
 
-  void run_item(std::int64_t first, std::int64_t rows, const bfloat16* dy, const bfloat16* w, bfloat16* dx,
-                float* own) const {
+  template <class T>
+  void run_item(std::int64_t first, std::int64_t rows, const bfloat16* dy, const T* w, T* dx, float* own) const {
     auto* const pairs = reinterpret_cast<bfloat16*>(own);
-    float* const sums = own + kChunk * kRange / 2;
+    float* const sums = own + kChunk * kRange / 2 * parts();
     const std::int64_t inputs = std::min(kRange, dense_.inputs - first);
     for (std::int64_t chunk = 0; chunk < dense_.outputs; chunk += kChunk) {
       const std::int64_t outputs = std::min(kChunk, dense_.outputs - chunk);
       stage(w + chunk * dense_.inputs + first, outputs, inputs, pairs);
       multiply(dy + chunk, pairs, blocks_of(outputs, kTileDepth), rows, inputs, chunk > 0, sums);
     }
-    bfloat16* to[kTileRows];
+    T* to[kTileRows];
     for (std::int64_t row = 0; row < rows; row += kTileRows) {
       for (std::int64_t column = 0; column < inputs; column += kBlock) {
         for (std::int64_t r = 0; r < kTileRows; ++r) {
           to[r] = row + r < rows ? dx + (row + r) * dense_.inputs + first + column : nullptr;
         }
-        code_.finish({sums + sums_at(row, column) + row % kBlock / kTileRows * 2 * kTileSums,
-                      std::min(kBlock, inputs - column), nullptr, false, to});
+        const TileResultOf<T> result{sums + sums_at(row, column) + row % kBlock / kTileRows * 2 * kTileSums,
+                                     std::min(kBlock, inputs - column), nullptr, false, to};
+        if constexpr (std::is_same_v<T, bfloat16>) {
+          code_.finish(result);
+        } else {
+          code_.finish_wide(result);
+        }
       }
     }
   }
@@ -73,6 +108,19 @@ class DenseBackwardDataKernel final : public Kernel {
       const bfloat16* const even = k < outputs ? w + k * dense_.inputs : nullptr;
       const bfloat16* const odd = k + 1 < outputs ? w + (k + 1) * dense_.inputs : nullptr;
       code_.interleave(even, odd, inputs, pairs + k / 2 * kTileDepth, kChunkSteps * kTileValues);
+    }
+  }
+  void stage(const float* w, std::int64_t outputs, std::int64_t inputs, bfloat16* pairs) const {
+    bfloat16 halves[2][2][kRange];  // of two rows: high, low
+    for (std::int64_t k = 0; k < round_up(outputs, kTileDepth); k += 2) {
+      const std::int64_t rows = std::clamp<std::int64_t>(outputs - k, 0, 2);
+      for (std::int64_t row = 0; row < rows; ++row) {
+        code_.split(w + (k + row) * dense_.inputs, inputs, halves[0][row], halves[1][row]);
+      }
+      for (std::int64_t half = 0; half < 2; ++half) {
+        code_.interleave(rows > 0 ? halves[half][0] : nullptr, rows > 1 ? halves[half][1] : nullptr, inputs,
+                         pairs + half * kChunk * kRange + k / 2 * kTileDepth, kChunkSteps * kTileValues);
+      }
     }
   }
 
@@ -87,7 +135,7 @@ class DenseBackwardDataKernel final : public Kernel {
     product.a_row = dy_row_;
     product.a_offsets = a_offsets_.data();
     product.b_offsets = b_offsets_.data();
-    product.steps = steps;
+    product.steps = steps * (halves_ ? 3 : 1);
     product.add = add;
     for (std::int64_t column = 0; column < inputs; column += kBlock) {
       product.b[0] = pairs + column / kTileColumns * kChunkSteps * kTileValues;
@@ -103,6 +151,7 @@ class DenseBackwardDataKernel final : public Kernel {
 
   int threads_ = compute_threads();
   Dense dense_;
+  bool halves_;
   const TileCode& code_;
   Scratch scratch_;
   std::int64_t rows_;    // at a time, whole blocks
@@ -118,12 +167,26 @@ KernelChoice make_dense_backward_data(const KernelRequest& request, Tiles tiles)
   const ValueType &dy = request.inputs[0].type, &w = request.inputs[1].type, &dx = request.outputs[0].type;
   if (auto refusal = refuse_tiles(tiles)) return *refusal;
   if (auto refusal = refuse_types({&dy, &w, &dx}, {})) return *refusal;
-  auto kernel = std::make_unique<DenseBackwardDataKernel>(dense_of(dx, w), tiles);
+  auto kernel = std::make_unique<DenseBackwardDataKernel>(dense_of(dx, w), false, tiles);
   kernel->name = kernel_name(request, tiles);
   return kernel;
 }
 
+KernelChoice make_halves_dense_backward_data(const KernelRequest& request, Tiles tiles) {
+  const ValueType &dy = request.inputs[0].type, &w = request.inputs[1].type, &dx = request.outputs[0].type;
+  if (auto refusal = refuse_tiles(tiles)) return *refusal;
+  const Dense d = dense_of(dx, w);
+  if (auto refusal = refuse_halves({&dy, &w, &dx}, d.outputs)) return *refusal;
+  auto kernel = std::make_unique<DenseBackwardDataKernel>(d, true, tiles);
+  name_halves(*kernel, request, tiles);
+  return kernel;
+}
+
 }  // namespace amx
+
+KernelChoice make_amx_halves_dense_bwd_data(const KernelRequest& request) {
+  return amx::make_halves_dense_backward_data(request, amx::Tiles::amx);
+}
 
 KernelChoice make_amx_dense_bwd_data(const KernelRequest& request) {
   return amx::make_dense_backward_data(request, amx::Tiles::amx);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ridgeline/device/cpu/amx/dense_gradient.h"
+#include "ridgeline/device/cpu/amx/halves.h"
 #include "ridgeline/device/cpu/amx/kernels.h"
 #include "ridgeline/device/cpu/own/common.h"
 
@@ -12,15 +13,15 @@ namespace {
 // part of x stays in the second cache, and a range of outputs.
 class DenseBackwardWeightsKernel final : public Kernel {
  public:
-  DenseBackwardWeightsKernel(const Dense& d, Tiles tiles, DType result, std::optional<DType> bias)
-      : gradient_(d, tiles, bias, scratch_), result_type_(result), bias_(bias.has_value()) {
+  DenseBackwardWeightsKernel(const Dense& d, bool halves, Tiles tiles, DType result, std::optional<DType> bias)
+      : gradient_(d, tiles, bias, scratch_, halves), result_type_(result), bias_(bias.has_value()) {
     scratch_bytes = scratch_.bytes();
   }
 
   void run(const KernelArguments& a) override {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
-    gradient_.prepare(input<bfloat16>(a, 0), input<bfloat16>(a, 1), scratch, bias_ ? a.outputs[1] : nullptr);
+    gradient_.prepare(a.inputs[0], a.inputs[1], scratch, bias_ ? a.outputs[1] : nullptr);
     const Dense& d = gradient_.dense();
     const std::int64_t ranges = blocks_of(d.inputs, kInputs);
     for_each_item(ranges * blocks_of(d.outputs, kOutputs), [&](std::int64_t item, int) {
@@ -83,12 +84,26 @@ KernelChoice make_dense_backward_weights(const KernelRequest& request, Tiles til
     if (auto refusal = refuse_types({}, {&request.outputs[1].type})) return *refusal;
     bias = request.outputs[1].type.dtype;
   }
-  auto kernel = std::make_unique<DenseBackwardWeightsKernel>(dense_of(x, dw), tiles, dw.dtype, bias);
+  auto kernel = std::make_unique<DenseBackwardWeightsKernel>(dense_of(x, dw), false, tiles, dw.dtype, bias);
   kernel->name = kernel_name(request, tiles);
   return kernel;
 }
 
+KernelChoice make_halves_dense_backward_weights(const KernelRequest& request, Tiles tiles) {
+  const ValueType &x = request.inputs[0].type, &dy = request.inputs[1].type, &dw = request.outputs[0].type;
+  if (auto refusal = refuse_tiles(tiles)) return *refusal;
+  if (auto refusal = refuse_halves({&x, &dy, &dw}, kTileDepth)) return *refusal;
+  auto kernel = std::make_unique<DenseBackwardWeightsKernel>(
+      dense_of(x, dw), true, tiles, DType::f32, request.outputs.size() == 2 ? std::optional(DType::f32) : std::nullopt);
+  name_halves(*kernel, request, tiles);
+  return kernel;
+}
+
 }  // namespace amx
+
+KernelChoice make_amx_halves_dense_bwd_weights(const KernelRequest& request) {
+  return amx::make_halves_dense_backward_weights(request, amx::Tiles::amx);
+}
 
 KernelChoice make_amx_dense_bwd_weights(const KernelRequest& request) {
   return amx::make_dense_backward_weights(request, amx::Tiles::amx);

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "ridgeline/device/cpu/amx/dense.h"
+#include "ridgeline/device/cpu/amx/halves.h"
 #include "ridgeline/device/cpu/amx/kernels.h"
 #include "ridgeline/device/cpu/own/common.h"
 
@@ -10,19 +12,26 @@ namespace {
 
 // The products are w x^T: 16 outputs are rows of A as they lie in memory, rows of x become columns of B once for all.
 // An item is some hundred outputs; for each chunk of inputs, whose part of x stays in the second cache, their weights
-// are copied to whole tiles, each block while the one before is multiplied.
+// are copied to whole tiles, each block while the one before is multiplied. f32 values are split into halves
+// (halves.h) on the way.
 class DenseForwardKernel final : public Kernel {
  public:
-  DenseForwardKernel(const Dense& d, Tiles tiles, bool relu, std::optional<DType> bias)
-      : dense_(d), code_(tile_code(tiles)), relu_(relu), bias_type_(bias) {
+  DenseForwardKernel(const Dense& d, bool halves, Tiles tiles, bool relu, std::optional<DType> bias)
+      : dense_(d), halves_(halves), code_(tile_code(tiles)), relu_(relu), bias_type_(bias) {
     rows_ = round_up(std::min(kDenseRows, d.rows), kBlock);
     chunks_ = blocks_of(d.inputs, kChunk);
     const std::int64_t threads = compute_threads();
     const std::int64_t blocks = blocks_of(d.outputs, kBlock);
     item_blocks_ = std::clamp<std::int64_t>(blocks / threads, 1, kItemBlocks);
     bias_at_ = scratch_.reserve(d.outputs + kBlock);
-    x_at_ = reserve_values(scratch_, chunks_ * kChunk * rows_);
-    thread_floats_ = kBlock * kStagedRow / 2 + item_blocks_ * kBlock * rows_;
+    half_x_ = chunks_ * kChunk * rows_;
+    x_at_ = reserve_values(scratch_, half_x_ * parts());
+    if (halves_) split_at_ = reserve_values(scratch_, rows_ * both_halves(d.inputs));
+    thread_floats_ = kBlock * kStagedRow / 2 * parts() + item_blocks_ * kBlock * rows_;
+    if (halves_) {
+      a_offsets_ = halves_offsets(kChunkSteps, kTileDepth, kBlock * kStagedRow, false);
+      b_offsets_ = halves_offsets(kChunkSteps, kTileValues, half_x_, true);
+    }
     memory_ = scratch_.reserve(threads * thread_floats_);
     scratch_bytes = scratch_.bytes();
   }
@@ -34,12 +43,26 @@ class DenseForwardKernel final : public Kernel {
     const std::int64_t items = blocks_of(dense_.outputs, item_blocks_ * kBlock);
     for (std::int64_t first = 0; first < dense_.rows; first += rows_) {
       const std::int64_t rows = std::min(rows_, dense_.rows - first);
-      pack(input<bfloat16>(a, 0) + first * dense_.inputs, rows, values_at(scratch, x_at_));
+      bfloat16* const x = values_at(scratch, x_at_);
+      if (halves_) {
+        bfloat16* const split = values_at(scratch, split_at_);
+        const std::int64_t half = half_channels(dense_.inputs);
+        split_rows(code_, input<float>(a, 0) + first * dense_.inputs, rows, dense_.inputs, split);
+        pack(split, 2 * half, rows, x);
+        pack(split + half, 2 * half, rows, x + half_x_);
+      } else {
+        pack(input<bfloat16>(a, 0) + first * dense_.inputs, dense_.inputs, rows, x);
+      }
       for_each_item(items, [&](std::int64_t item, int thread) {
         const TileScope scope(code_);
         float* const own = scratch + memory_ + thread * thread_floats_;
-        run_item(item, rows, input<bfloat16>(a, 1), values_at(scratch, x_at_), scratch + bias_at_,
-                 output<bfloat16>(a, 0) + first * dense_.outputs, own);
+        if (halves_) {
+          run_item(item, rows, input<float>(a, 1), x, scratch + bias_at_, output<float>(a, 0) + first * dense_.outputs,
+                   own);
+        } else {
+          run_item(item, rows, input<bfloat16>(a, 1), x, scratch + bias_at_,
+                   output<bfloat16>(a, 0) + first * dense_.outputs, own);
+        }
       });
     }
   }
@@ -50,15 +73,17 @@ class DenseForwardKernel final : public Kernel {
   static constexpr std::int64_t kStagedRow = apart(kChunk);
   static constexpr std::int64_t kItemBlocks = 16;
 
-  // x as tiles of B: [chunk][16 rows of x][step].
-  void pack(const bfloat16* x, std::int64_t rows, bfloat16* to) const {
+  std::int64_t parts() const { return halves_ ? 2 : 1; }
+
+  // x as tiles of B: [chunk][16 rows of x][step]. Rows lie `x_row` apart.
+  void pack(const bfloat16* x, std::int64_t x_row, std::int64_t rows, bfloat16* to) const {
     const std::int64_t blocks = blocks_of(rows, kTileColumns);
     parallel_for(chunks_ * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const std::int64_t block = i % blocks, chunk = i / blocks;
         for (std::int64_t step = 0; step < steps_of(chunk); ++step) {
           const std::int64_t at = chunk * kChunk + step * kTileDepth;
-          code_.pair_columns(x + block * kTileColumns * dense_.inputs + at, dense_.inputs, rows - block * kTileColumns,
+          code_.pair_columns(x + block * kTileColumns * x_row + at, x_row, rows - block * kTileColumns,
                              dense_.inputs - at, to + x_tile(chunk, block) + step * kTileValues);
         }
       }
@@ -71,10 +96,24 @@ class DenseForwardKernel final : public Kernel {
     return blocks_of(std::min(kChunk, dense_.inputs - chunk * kChunk), kTileDepth);
   }
 
-  void run_item(std::int64_t item, std::int64_t rows, const bfloat16* w, const bfloat16* x, const float* bias,
-                bfloat16* y, float* own) const {
+  void copy(const bfloat16* w, std::int64_t rows, std::int64_t inputs, bfloat16* to) const {
+    code_.copy_rows(w, dense_.inputs, rows, inputs, to, kStagedRow);
+  }
+  void copy(const float* w, std::int64_t rows, std::int64_t inputs, bfloat16* to) const {
+    for (std::int64_t row = 0; row < rows; ++row, w += dense_.inputs, to += kStagedRow) {
+      bfloat16* const low = to + kBlock * kStagedRow;
+      code_.split(w, inputs, to, low);
+      clear(to + inputs, round_up(inputs, kTileDepth) - inputs);
+      clear(low + inputs, round_up(inputs, kTileDepth) - inputs);
+    }
+  }
+
+  // T: bf16, or f32 that is split.
+  template <class T>
+  void run_item(std::int64_t item, std::int64_t rows, const T* w, const bfloat16* x, const float* bias, T* y,
+                float* own) const {
     auto* const staged = reinterpret_cast<bfloat16*>(own);
-    float* const sums = own + kBlock * kStagedRow / 2;
+    float* const sums = own + kBlock * kStagedRow / 2 * parts();
     const std::int64_t first = item * item_blocks_ * kBlock;
     const std::int64_t outputs = std::min(item_blocks_ * kBlock, dense_.outputs - first);
     const std::int64_t blocks = blocks_of(outputs, kBlock);
@@ -82,12 +121,16 @@ class DenseForwardKernel final : public Kernel {
       const std::int64_t inputs = std::min(kChunk, dense_.inputs - chunk * kChunk);
       for (std::int64_t block = 0; block < blocks; ++block) {
         const std::int64_t there = std::min(kBlock, outputs - block * kBlock);
-        const bfloat16* const from = w + (first + block * kBlock) * dense_.inputs + chunk * kChunk;
-        code_.copy_rows(from, dense_.inputs, there, inputs, staged, kStagedRow);
-        // Behind the last block of a chunk comes the first of the next.
-        const bfloat16* next = from + kBlock * dense_.inputs;
-        if (block + 1 == blocks) next = chunk + 1 < chunks_ ? from - block * kBlock * dense_.inputs + kChunk : nullptr;
-        multiply(staged, chunk, there, rows, x, next, sums + block * kBlock * rows_);
+        const T* const from = w + (first + block * kBlock) * dense_.inputs + chunk * kChunk;
+        copy(from, there, inputs, staged);
+        const bfloat16* ahead = nullptr;
+        if constexpr (std::is_same_v<T, bfloat16>) {
+          // Behind the last block of a chunk comes the first of the next.
+          const bfloat16* const next_chunk =
+              chunk + 1 < chunks_ ? from - block * kBlock * dense_.inputs + kChunk : nullptr;
+          ahead = block + 1 == blocks ? next_chunk : from + kBlock * dense_.inputs;
+        }
+        multiply(staged, chunk, there, rows, x, ahead, sums + block * kBlock * rows_);
       }
     }
     for (std::int64_t block = 0; block < blocks; ++block) {
@@ -105,7 +148,7 @@ class DenseForwardKernel final : public Kernel {
     product.a[1] = staged + kTileRows * product.a_row;
     product.a_offsets = a_offsets_.data();
     product.b_offsets = b_offsets_.data();
-    product.steps = steps_of(chunk);
+    product.steps = steps_of(chunk) * (halves_ ? 3 : 1);
     product.add = chunk > 0;
     product.ahead_step = dense_.inputs;
     for (std::int64_t row = 0; row < rows; row += kBlock) {
@@ -119,9 +162,10 @@ class DenseForwardKernel final : public Kernel {
     }
   }
 
-  void finish(const float* sums, std::int64_t rows, std::int64_t outputs, const float* bias, bfloat16* y) const {
+  template <class T>
+  void finish(const float* sums, std::int64_t rows, std::int64_t outputs, const float* bias, T* y) const {
     alignas(64) float turned[2 * kTileSums];
-    bfloat16* to[kTileRows];
+    T* to[kTileRows];
     for (std::int64_t row = 0; row < rows; row += kTileColumns) {
       const float* from = sums + row / kBlock * 4 * kTileSums + row % kBlock / kTileColumns * kTileSums;
       for (std::int64_t half = 0; half * kTileRows < outputs; ++half) {
@@ -129,12 +173,17 @@ class DenseForwardKernel final : public Kernel {
                            kTileDepth, reinterpret_cast<bfloat16*>(turned + half * kTileSums));
       }
       for (std::int64_t r = 0; r < kTileRows; ++r) to[r] = row + r < rows ? y + (row + r) * dense_.outputs : nullptr;
-      code_.finish({turned, outputs, bias, relu_, to});
+      if constexpr (std::is_same_v<T, bfloat16>) {
+        code_.finish({turned, outputs, bias, relu_, to});
+      } else {
+        code_.finish_wide({turned, outputs, bias, relu_, to});
+      }
     }
   }
 
   int threads_ = compute_threads();
   Dense dense_;
+  bool halves_;
   const TileCode& code_;
   bool relu_;
   std::optional<DType> bias_type_;
@@ -142,7 +191,8 @@ class DenseForwardKernel final : public Kernel {
   std::int64_t rows_;    // at a time, whole blocks
   std::int64_t chunks_;  // of inputs
   std::int64_t item_blocks_;
-  std::int64_t bias_at_, x_at_, thread_floats_, memory_;
+  std::int64_t half_x_;  // what lies between tiles of high and of low halves
+  std::int64_t bias_at_, x_at_, split_at_ = -1, thread_floats_, memory_;
   std::vector<std::int64_t> a_offsets_ = even_offsets(kChunkSteps, kTileDepth);
   std::vector<std::int64_t> b_offsets_ = even_offsets(kChunkSteps, kTileValues);
 };
@@ -158,13 +208,30 @@ KernelChoice make_dense_forward(const KernelRequest& request, Tiles tiles) {
     if (auto refusal = refuse_types({}, {&request.inputs[2].type})) return *refusal;
     bias = request.inputs[2].type.dtype;
   }
-  auto kernel = std::make_unique<DenseForwardKernel>(dense_of(x, w), tiles,
+  auto kernel = std::make_unique<DenseForwardKernel>(dense_of(x, w), false, tiles,
                                                      request.node.attributes.string("activation") == "relu", bias);
   kernel->name = kernel_name(request, tiles);
   return kernel;
 }
 
+KernelChoice make_halves_dense_forward(const KernelRequest& request, Tiles tiles) {
+  const ValueType &x = request.inputs[0].type, &w = request.inputs[1].type, &y = request.outputs[0].type;
+  if (auto refusal = refuse_tiles(tiles)) return *refusal;
+  const Dense d = dense_of(x, w);
+  if (auto refusal = refuse_halves({&x, &w, &y}, d.inputs)) return *refusal;
+  if (request.inputs.size() > 3) return Refusal{"an addend"};
+  auto kernel = std::make_unique<DenseForwardKernel>(
+      d, true, tiles, request.node.attributes.string("activation") == "relu",
+      request.inputs.size() > 2 ? std::optional(request.inputs[2].type.dtype) : std::nullopt);
+  name_halves(*kernel, request, tiles);
+  return kernel;
+}
+
 }  // namespace amx
+
+KernelChoice make_amx_halves_dense(const KernelRequest& request) {
+  return amx::make_halves_dense_forward(request, amx::Tiles::amx);
+}
 
 KernelChoice make_amx_dense(const KernelRequest& request) { return amx::make_dense_forward(request, amx::Tiles::amx); }
 

@@ -52,18 +52,25 @@ GradientUnits::GradientUnits(const Correlation& forward, bool patches, std::int6
     columns_ = static_cast<std::int64_t>(first.taps.size()) * channels_;
     planes_ = {{0, 0}};
     span_ = blocks_of(row_columns_, columns_) - 1;
-    for (std::int64_t row = 0; row <= span_; ++row) places_.push_back({0, row});
+    for (std::int64_t row = 0; row <= span_; ++row) places_.push_back({0, row, 0});
   } else {
     const std::int64_t step = part_.in_step[0];
     first_row_ = floor_divide(part_.taps.front().at[0], step);
     for (const Tap& tap : part_.taps) {
       const std::int64_t quotient = floor_divide(tap.at[0], step);
       const Plane plane{tap.at[1], tap.at[0] - quotient * step};
-      const auto same = [&](const Plane& p) { return p.column == plane.column && p.remainder == plane.remainder; };
-      const auto at = std::find_if(planes_.begin(), planes_.end(), same);
-      places_.push_back({static_cast<std::size_t>(at - planes_.begin()), quotient - first_row_});
-      span_ = std::max(span_, quotient - first_row_);
-      if (at == planes_.end()) planes_.push_back(plane);
+      Place place{0, quotient - first_row_, 0};
+      for (; place.plane < planes_.size(); ++place.plane) {
+        const Plane& known = planes_[place.plane];
+        const auto pixel = shared_pixel(known.column, plane.column);
+        if (known.remainder != plane.remainder || !pixel) continue;
+        place.pixel = *pixel;
+        break;
+      }
+      if (place.plane == planes_.size()) planes_.push_back(plane);
+      places_.push_back(place);
+      span_ = std::max(span_, place.row);
+      most_pixel_ = std::max(most_pixel_, place.pixel);
     }
   }
   taps_by_plane_.resize(places_.size());
@@ -87,6 +94,17 @@ GradientUnits::GradientUnits(const Correlation& forward, bool patches, std::int6
   }
 }
 
+// Where a row of pixels for the taps of a column begins in a plane that was made for those of `plane_column`, if it is
+// there: at a pair, and what it reads behind the row's end, zeros, are zeros in the next row too.
+std::optional<std::int64_t> GradientUnits::shared_pixel(std::int64_t plane_column, std::int64_t column) const {
+  const std::int64_t step = part_.in_step[1], apart = column - plane_column;
+  if (apart < 0 || apart % (2 * step) != 0) return std::nullopt;
+  const std::int64_t pixel = apart / step, behind = part_.size[1] + pixel - pitch();  // pixels read in the next row
+  const bool zeros = pitch() * step + plane_column >= in_.size[1] && (behind - 1) * step + plane_column < 0;
+  if (behind > 0 && !zeros) return std::nullopt;
+  return pixel;
+}
+
 GradientUnits::Unit GradientUnits::unit(std::int64_t number) const {
   Unit unit{};
   unit.row = number % row_blocks_ * rows_;
@@ -98,7 +116,7 @@ GradientUnits::Unit GradientUnits::unit(std::int64_t number) const {
 
 // A pair of pixels takes a row of 32 values. Steps run over the end of the last row.
 std::int64_t GradientUnits::plane_values() const {
-  return round_up((rows_ + span_) * pitch() + kTileDepth, kTileDepth) / 2 * kTileDepth;
+  return round_up((rows_ + span_) * pitch() + most_pixel_ + kTileDepth, kTileDepth) / 2 * kTileDepth;
 }
 
 // One line more: the blocks of a pair of pixels are written side by side, and at distances of many even lines all would
@@ -107,7 +125,7 @@ std::int64_t GradientUnits::column_values() const { return images_ * image_value
 
 std::int64_t GradientUnits::tap_at(std::int64_t tap) const {
   const Place& place = places_[static_cast<std::size_t>(tap)];
-  return static_cast<std::int64_t>(place.plane) * plane_values() + place.row * pitch() / 2 * kTileDepth;
+  return static_cast<std::int64_t>(place.plane) * plane_values() + (place.row * pitch() + place.pixel) / 2 * kTileDepth;
 }
 
 std::int64_t GradientUnits::spare_values() const {
@@ -163,6 +181,15 @@ void GradientUnits::stage_image(const TileCode& code, const bfloat16* x, const U
   }
 }
 
+void GradientUnits::interleave(const TileCode& code, const bfloat16* even, const bfloat16* odd, std::int64_t n,
+                               bfloat16* to) const {
+  const std::int64_t blocks = n / kBlock, done = blocks * kBlock;
+  code.interleave_mixed(even, odd, blocks, to, column_values());
+  if (done == n) return;
+  code.interleave(even == nullptr ? even : even + done, odd == nullptr ? odd : odd + done, n - done,
+                  to + 2 * blocks * column_values(), column_values());
+}
+
 void GradientUnits::stage_taps(const TileCode& code, const bfloat16* x, std::int64_t image, const Unit& unit,
                                std::int64_t channel, std::int64_t n, bfloat16* to) const {
   const std::int64_t step = part_.in_step[1];
@@ -175,11 +202,10 @@ void GradientUnits::stage_taps(const TileCode& code, const bfloat16* x, std::int
       const bfloat16* const from = x + (image * in_.size[0] + row) * in_.size[1] * in_.channels + channel;
       const auto pixel = [&](std::int64_t j) -> const bfloat16* {
         const std::int64_t column = j * step + plane.column;
-        return there && j < part_.size[1] && column >= 0 && column < in_.size[1] ? from + column * in_.channels
-                                                                                 : nullptr;
+        return there && column >= 0 && column < in_.size[1] ? from + column * in_.channels : nullptr;
       };
       for (std::int64_t j = 0; j < pitch(); j += 2, out += kTileDepth) {
-        code.interleave(pixel(j), pixel(j + 1), n, out, column_values());
+        interleave(code, pixel(j), pixel(j + 1), n, out);
       }
     }
   }
@@ -195,7 +221,7 @@ void GradientUnits::stage_patches(const TileCode& code, const bfloat16* x, std::
     patches_->make(code, spare, row, patches);
     for (std::int64_t j = 0; j < pitch(); j += 2, to += kTileDepth) {
       const bfloat16* const even = patches + j * width + first;
-      code.interleave(even, j + 1 < part_.size[1] ? even + width : nullptr, n, to, column_values());
+      interleave(code, even, j + 1 < part_.size[1] ? even + width : nullptr, n, to);
     }
   }
 }

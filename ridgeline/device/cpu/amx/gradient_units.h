@@ -3,10 +3,12 @@
 // The operands of a convolution's weight gradient, dw = sum over pixels of dy x, in the form of tiles. A unit is a run
 // of rows of results: all rows of some images, or some rows of one. Its pixels are the depths of the products, so dy is
 // transposed into tiles of A (rows are filters) and pairs of pixels of x become rows of B, one plane for each column of
-// taps and each remainder of a tap's row by the stride. With few channels the taps of a pixel are one patch, or, where
-// the kernel is higher than its stride, those of `stride` rows: the next rows' are the patch of the pixel below, and
-// each value of x is brought into tiles once for each column of taps. Rows are padded to an even number of pixels, so
-// that pairs stay pairs under every tap, and images to whole tiles; dy is zero there, x is finite.
+// taps and each remainder of a tap's row by the stride; columns of taps that are an even number of results apart share
+// one where the zeros between two rows allow it, as 3x3 taps over images of an odd width do. With few channels the taps
+// of a pixel are one patch, or, where the kernel is higher than its stride, those of `stride` rows: the next rows' are
+// the patch of the pixel below, and each value of x is brought into tiles once for each column of taps. Rows are padded
+// to an even number of pixels, so that pairs stay pairs under every tap, and images to whole tiles; dy is zero there, x
+// is finite.
 #pragma once
 
 #include <algorithm>
@@ -36,6 +38,8 @@ class GradientUnits {
   // gradient; the last patch may reach over its end.
   std::int64_t columns() const { return columns_; }
   std::int64_t taps() const { return static_cast<std::int64_t>(places_.size()); }
+  // Whether a whole block of 32 columns, which is interleaved mixed (tiles.h).
+  bool mixed(std::int64_t block) const { return (block + 1) * kBlock <= columns_; }
   std::int64_t columns_at(std::int64_t tap) const { return std::min(columns_, row_columns_ - tap * columns_); }
   std::int64_t row_columns() const { return row_columns_; }
   // Values of 16 columns over all planes and images of a unit, and where a tap begins in them.
@@ -60,13 +64,16 @@ class GradientUnits {
 
  private:
   struct Plane {
-    std::int64_t column;     // of its taps
+    std::int64_t column;     // of its first taps
     std::int64_t remainder;  // of their rows by the stride
   };
   struct Place {
     std::size_t plane;
-    std::int64_t row;  // in the plane
+    std::int64_t row;    // in the plane
+    std::int64_t pixel;  // in that row, an even number
   };
+  std::optional<std::int64_t> shared_pixel(std::int64_t plane_column, std::int64_t column) const;
+  void interleave(const TileCode& code, const bfloat16* even, const bfloat16* odd, std::int64_t n, bfloat16* to) const;
   std::int64_t pitch() const { return round_up(part_.size[1], 2); }
   std::int64_t image_steps(std::int64_t rows) const { return blocks_of(rows * pitch(), kTileDepth); }
   std::int64_t plane_values() const;
@@ -85,6 +92,7 @@ class GradientUnits {
   std::vector<Plane> planes_;
   std::vector<Place> places_;
   std::vector<std::int64_t> taps_by_plane_;
+  std::int64_t most_pixel_ = 0;            // of the places
   std::int64_t first_row_ = 0, span_ = 0;  // least quotient of a tap's row by the stride, and the greatest less that
   std::int64_t images_ = 1, rows_ = 1, image_blocks_ = 1, row_blocks_ = 1;
   std::vector<std::int64_t> b_offsets_;

@@ -24,6 +24,14 @@ KernelChoice make_amx_dense_bwd_data(const KernelRequest& request);
 KernelChoice make_amx_dense_bwd_weights(const KernelRequest& request);
 KernelChoice make_amx_dense_update(const KernelRequest& request);
 
+// f32 values as sums of two bf16 (halves.h).
+KernelChoice make_amx_halves_conv2d(const KernelRequest& request);
+KernelChoice make_amx_halves_conv2d_bwd_data(const KernelRequest& request);
+KernelChoice make_amx_halves_conv2d_bwd_weights(const KernelRequest& request);
+KernelChoice make_amx_halves_dense(const KernelRequest& request);
+KernelChoice make_amx_halves_dense_bwd_data(const KernelRequest& request);
+KernelChoice make_amx_halves_dense_bwd_weights(const KernelRequest& request);
+
 namespace amx {
 
 // On the tiles that the caller names; scalar ones run on every machine.
@@ -31,6 +39,12 @@ KernelChoice make_forward(const KernelRequest& request, Tiles tiles);
 KernelChoice make_blocks_forward(const KernelRequest& request, Tiles tiles);
 KernelChoice make_backward_data(const KernelRequest& request, Tiles tiles);
 KernelChoice make_backward_weights(const KernelRequest& request, Tiles tiles);
+KernelChoice make_halves_forward(const KernelRequest& request, Tiles tiles);
+KernelChoice make_halves_backward_data(const KernelRequest& request, Tiles tiles);
+KernelChoice make_halves_backward_weights(const KernelRequest& request, Tiles tiles);
+KernelChoice make_halves_dense_forward(const KernelRequest& request, Tiles tiles);
+KernelChoice make_halves_dense_backward_data(const KernelRequest& request, Tiles tiles);
+KernelChoice make_halves_dense_backward_weights(const KernelRequest& request, Tiles tiles);
 KernelChoice make_dense_forward(const KernelRequest& request, Tiles tiles);
 KernelChoice make_dense_backward_data(const KernelRequest& request, Tiles tiles);
 KernelChoice make_dense_backward_weights(const KernelRequest& request, Tiles tiles);

@@ -4,6 +4,8 @@
 // B. Each of A and B is loaded once a step and used twice, which is what eight registers allow.
 #pragma once
 
+#include <type_traits>
+
 #include "ridgeline/device/cpu/amx/tiles.h"
 
 namespace ridgeline::device::amx {
@@ -25,10 +27,11 @@ void multiply_tiles(const TileProduct& p) {
     if constexpr (Rows == 2 && Columns == 2) t.template zero<3>();
   }
   const std::int64_t a_row = p.a_row * 2;
-  for (std::int64_t i = 0; i < p.steps; ++i) {
+  const auto step = [&](std::int64_t i, const auto& finished) __attribute__((always_inline)) {
     const std::int64_t a = p.a_offsets[i];
     const std::int64_t b = p.b_offsets[i];
     if (p.ahead != nullptr) t.fetch(p.ahead + i * p.ahead_step, kAheadValues * 2);
+    if (p.next_c != nullptr && i >= p.steps - 4) t.fetch_near(p.next_c + (i + 4 - p.steps) * kTileSums);
     t.template load<4>(p.a[0] + a, a_row);
     t.template load<6>(p.b[0] + b, kPacked);
     t.template multiply<0, 4, 6>();
@@ -36,14 +39,25 @@ void multiply_tiles(const TileProduct& p) {
       t.template load<7>(p.b[1] + b, kPacked);
       t.template multiply<1, 4, 7>();
     }
+    if (finished) t.template store<0>(sums(0, 0), kPacked);
     if constexpr (Rows == 2) {
       t.template load<5>(p.a[1] + a, a_row);
       t.template multiply<2, 5, 6>();
     }
+    if constexpr (Columns == 2) {
+      if (finished) t.template store<1>(sums(0, 1), kPacked);
+    }
     if constexpr (Rows == 2 && Columns == 2) t.template multiply<3, 5, 7>();
+  };
+  // The last step stores sums between its products: behind them all, the next product's loads would wait for the
+  // stores.
+  for (std::int64_t i = 0; i + 1 < p.steps; ++i) step(i, std::false_type());
+  if (p.steps > 0) {
+    step(p.steps - 1, std::true_type());
+  } else {
+    t.template store<0>(sums(0, 0), kPacked);
+    if constexpr (Columns == 2) t.template store<1>(sums(0, 1), kPacked);
   }
-  t.template store<0>(sums(0, 0), kPacked);
-  if constexpr (Columns == 2) t.template store<1>(sums(0, 1), kPacked);
   if constexpr (Rows == 2) t.template store<2>(sums(1, 0), kPacked);
   if constexpr (Rows == 2 && Columns == 2) t.template store<3>(sums(1, 1), kPacked);
 }

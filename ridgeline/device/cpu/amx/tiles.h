@@ -35,17 +35,22 @@ struct TileProduct {
   // null.
   const bfloat16* ahead = nullptr;
   std::int64_t ahead_step = 0;
+  // The sums that the next product adds to, to be fetched into the first cache; may be null.
+  const float* next_c = nullptr;
 };
 constexpr std::int64_t kAheadValues = 256;
 
 // What becomes of one row of tiles (16 rows, up to 32 columns) of finished sums.
-struct TileResult {
-  const float* c;         // [column of tiles][16][16]
-  std::int64_t columns;   // that exist
-  const float* bias;      // 32 values, or null
-  bool relu;              // max(v, 0); NaN stays
-  bfloat16* const* rows;  // where each of the 16 rows goes; null: nowhere
+template <class To>
+struct TileResultOf {
+  const float* c;        // [column of tiles][16][16]
+  std::int64_t columns;  // that exist
+  const float* bias;     // 32 values, or null
+  bool relu;             // max(v, 0); NaN stays
+  To* const* rows;       // where each of the 16 rows goes; null: nowhere
 };
+using TileResult = TileResultOf<bfloat16>;
+using WideTileResult = TileResultOf<float>;
 
 struct TileCode {
   // On each thread, around everything that multiplies.
@@ -55,9 +60,13 @@ struct TileCode {
   void (*multiply[2][2])(const TileProduct&);
   // Sums plus bias, rounded to nearest even.
   void (*finish)(const TileResult&);
+  // Not rounded.
+  void (*finish_wide)(const WideTileResult&);
   // `count` rows of `length` values, and zeros behind each up to `to_step`.
   void (*copy_rows)(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, bfloat16* to,
                     std::int64_t to_step);
+  // n values as sums of two bf16: each is high + low, within 2^-16 of it.
+  void (*split)(const float* from, std::int64_t n, bfloat16* high, bfloat16* low);
   // For each of `count` pixels the runs of `length` values at from + run_offsets[], one behind the other, and zeros up
   // to `to_step`. Reads and writes up to 64 values behind the last run and the last pixel.
   void (*copy_patches)(const bfloat16* from, std::int64_t from_step, std::int64_t count,
@@ -67,6 +76,10 @@ struct TileCode {
   // A null row is zeros.
   void (*interleave)(const bfloat16* even, const bfloat16* odd, std::int64_t length, bfloat16* to,
                      std::int64_t to_step);
+  // The same for whole blocks of 32 columns, in the order that takes the fewest moves: column i of a block lies in its
+  // tile i / 4 % 2, at i / 8 * 4 + i % 4.
+  void (*interleave_mixed)(const bfloat16* even, const bfloat16* odd, std::int64_t blocks, bfloat16* to,
+                           std::int64_t to_step);
   // The tile of A [16][32] whose columns are the 32 `rows`, `length` up to 16 values of each from `first` on; null rows
   // and missing values are zeros.
   void (*transpose)(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to);
@@ -76,6 +89,10 @@ struct TileCode {
   // A row of tiles as it is, `rows` by `columns` sums; where lines are whole, past the caches if so wanted.
   void (*store_sums)(const float* c, std::int64_t rows, std::int64_t columns, float* to, std::int64_t to_step,
                      bool past_caches);
+  // A row of tiles of `parts` products, `part_step` sums apart, added in order: `rows` by `columns` sums, the columns
+  // of a block that was interleaved mixed in their own order again.
+  void (*add_products)(const float* c, std::int64_t parts, std::int64_t part_step, bool mixed, std::int64_t rows,
+                       std::int64_t columns, float* to, std::int64_t to_step);
   // sums[i] += each of `count` rows of `length` values, in order.
   void (*add_rows)(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, float* sums);
 };

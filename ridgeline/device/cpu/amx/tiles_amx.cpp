@@ -26,6 +26,10 @@ class AmxRegisters {
   [[gnu::always_inline]] void fetch(const void* from, std::int64_t bytes) {
     for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(static_cast<const char*>(from) + at, 0, 2);
   }
+  // One tile of sums.
+  [[gnu::always_inline]] void fetch_near(const float* from) {
+    for (int row = 0; row < 16; ++row) __builtin_prefetch(from + row * 16, 0, 3);
+  }
   template <int C, int A, int B>
   [[gnu::always_inline]] void multiply() {
     __asm__ volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
@@ -66,9 +70,10 @@ void leave() {
 __mmask32 first32(std::int64_t n) { return n >= 32 ? ~__mmask32{0} : (__mmask32{1} << n) - 1; }
 __mmask16 first16(std::int64_t n) { return static_cast<__mmask16>(n >= 16 ? 0xffff : (1u << n) - 1); }
 
-void finish(const TileResult& r) {
+// Sums of 16 rows with bias and relu, row by row: store(row, its low and its high columns).
+template <class To, class Store>
+[[gnu::always_inline]] inline void finish_rows(const TileResultOf<To>& r, const Store& store) {
   const bool wide = r.columns > 16;
-  const __mmask32 columns = first32(r.columns);
   const __m512 zero = _mm512_setzero_ps();
   const __m512 bias0 = r.bias != nullptr ? _mm512_loadu_ps(r.bias) : zero;
   const __m512 bias1 = r.bias != nullptr ? _mm512_loadu_ps(r.bias + 16) : zero;
@@ -84,7 +89,36 @@ void finish(const TileResult& r) {
       low = _mm512_add_ps(_mm512_max_ps(zero, low), zero);  // -0 becomes 0
       high = _mm512_add_ps(_mm512_max_ps(zero, high), zero);
     }
-    _mm512_mask_storeu_epi16(r.rows[row], columns, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
+    store(r.rows[row], low, high);
+  }
+}
+
+void finish(const TileResult& r) {
+  const __mmask32 columns = first32(r.columns);
+  finish_rows(
+      r, [&](bfloat16 * to, __m512 low, __m512 high) __attribute__((always_inline)) {
+        _mm512_mask_storeu_epi16(to, columns, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
+      });
+}
+
+void finish_wide(const WideTileResult& r) {
+  const __mmask16 first = first16(r.columns), second = first16(std::max<std::int64_t>(0, r.columns - 16));
+  finish_rows(
+      r, [&](float* to, __m512 low, __m512 high) __attribute__((always_inline)) {
+        _mm512_mask_storeu_ps(to, first, low);
+        if (second != 0) _mm512_mask_storeu_ps(to + 16, second, high);
+      });
+}
+
+void split(const float* from, std::int64_t n, bfloat16* high, bfloat16* low) {
+  for (std::int64_t at = 0; at < n; at += 16) {
+    const __mmask16 left = first16(n - at);
+    const __m512 value = _mm512_maskz_loadu_ps(left, from + at);
+    const __m256i rounded = (__m256i)_mm512_cvtneps_pbh(value);
+    const __m512i widened = _mm512_slli_epi32(_mm512_cvtepu16_epi32(rounded), 16);
+    const __m512 rest = _mm512_sub_ps(value, _mm512_castsi512_ps(widened));
+    _mm256_mask_storeu_epi16(high + at, left, rounded);
+    _mm256_mask_storeu_epi16(low + at, left, (__m256i)_mm512_cvtneps_pbh(rest));
   }
 }
 
@@ -131,6 +165,17 @@ void interleave(const bfloat16* even, const bfloat16* odd, std::int64_t length, 
     const __m512i high =
         odd == nullptr ? _mm512_setzero_si512() : _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(left, odd + at));
     _mm512_storeu_si512(to, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+  }
+}
+
+void interleave_mixed(const bfloat16* even, const bfloat16* odd, std::int64_t blocks, bfloat16* to,
+                      std::int64_t to_step) {
+  const __m512i zero = _mm512_setzero_si512();
+  for (std::int64_t block = 0; block < blocks; ++block, to += 2 * to_step) {
+    const __m512i low = even == nullptr ? zero : _mm512_loadu_si512(even + block * 32);
+    const __m512i high = odd == nullptr ? zero : _mm512_loadu_si512(odd + block * 32);
+    _mm512_storeu_si512(to, _mm512_unpacklo_epi16(low, high));
+    _mm512_storeu_si512(to + to_step, _mm512_unpackhi_epi16(low, high));
   }
 }
 
@@ -233,6 +278,24 @@ void store_sums(const float* c, std::int64_t rows, std::int64_t columns, float* 
   }
 }
 
+void add_products(const float* c, std::int64_t parts, std::int64_t part_step, bool mixed, std::int64_t rows,
+                  std::int64_t columns, float* to, std::int64_t to_step) {
+  const __m512i first = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+  const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(8));
+  const __mmask16 low = first16(columns);
+  const __mmask16 high = first16(std::max<std::int64_t>(0, columns - 16));
+  const bool both = mixed || columns > 16;
+  for (std::int64_t row = 0; row < rows; ++row, c += kTileColumns, to += to_step) {
+    __m512 a = _mm512_load_ps(c), b = both ? _mm512_load_ps(c + kTileSums) : a;
+    for (std::int64_t part = 1; part < parts; ++part) {
+      a = _mm512_add_ps(a, _mm512_load_ps(c + part * part_step));
+      if (both) b = _mm512_add_ps(b, _mm512_load_ps(c + part * part_step + kTileSums));
+    }
+    _mm512_mask_storeu_ps(to, low, mixed ? _mm512_permutex2var_ps(a, first, b) : a);
+    if (high != 0) _mm512_mask_storeu_ps(to + 16, high, mixed ? _mm512_permutex2var_ps(a, second, b) : b);
+  }
+}
+
 void add_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, float* sums) {
   for (std::int64_t at = 0; at < length; at += 16) {
     const __mmask16 left = first16(length - at);
@@ -254,12 +317,16 @@ const TileCode& amx_tile_code() {
       leave,
       {{multiply_tiles<R, 1, 1>, multiply_tiles<R, 1, 2>}, {multiply_tiles<R, 2, 1>, multiply_tiles<R, 2, 2>}},
       finish,
+      finish_wide,
       copy_rows,
+      split,
       copy_patches,
       interleave,
+      interleave_mixed,
       transpose,
       pair_columns,
       store_sums,
+      add_products,
       add_rows};
   return code;
 }

@@ -30,6 +30,7 @@ class ScalarRegisters {
     }
   }
   void fetch(const void*, std::int64_t) {}
+  void fetch_near(const float*) {}
   template <int C, int A, int B>
   void multiply() {
     bfloat16 a[16][32], b[16][32];
@@ -56,15 +57,29 @@ class ScalarRegisters {
 
 void nothing() {}
 
-void finish(const TileResult& r) {
+template <class To, class Round>
+void finish_rows(const TileResultOf<To>& r, const Round& round) {
   for (int row = 0; row < 16; ++row) {
     if (r.rows[row] == nullptr) continue;
     for (std::int64_t column = 0; column < r.columns; ++column) {
       float v = r.c[column / 16 * kTileSums + row * 16 + column % 16];
       if (r.bias != nullptr) v += r.bias[column];
       if (r.relu && !(v > 0) && v == v) v = 0;
-      r.rows[row][column] = to_bfloat16(v);
+      r.rows[row][column] = round(v);
     }
+  }
+}
+
+void finish(const TileResult& r) { finish_rows(r, to_bfloat16); }
+void finish_wide(const WideTileResult& r) {
+  finish_rows(r, [](float v) { return v; });
+}
+
+void split(const float* from, std::int64_t n, bfloat16* high, bfloat16* low) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    // The machine's conversion takes a subnormal number for zero.
+    high[i] = to_bfloat16(flushed(from[i]));
+    low[i] = to_bfloat16(flushed(from[i] - to_float(high[i])));
   }
 }
 
@@ -95,6 +110,19 @@ void interleave(const bfloat16* even, const bfloat16* odd, std::int64_t length, 
   }
 }
 
+// Where column `i` of a block lies when it is interleaved mixed: its tile, and the column in it.
+std::int64_t mixed_tile(std::int64_t i) { return i / 4 % 2; }
+std::int64_t mixed_column(std::int64_t i) { return i / 8 * 4 + i % 4; }
+
+void interleave_mixed(const bfloat16* even, const bfloat16* odd, std::int64_t blocks, bfloat16* to,
+                      std::int64_t to_step) {
+  for (std::int64_t i = 0; i < blocks * 32; ++i) {
+    bfloat16* const pair = to + (i / 32 * 2 + mixed_tile(i % 32)) * to_step + mixed_column(i % 32) * 2;
+    pair[0] = even != nullptr ? even[i] : bfloat16{};
+    pair[1] = odd != nullptr ? odd[i] : bfloat16{};
+  }
+}
+
 void transpose(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to) {
   for (int i = 0; i < 16; ++i) {
     for (int row = 0; row < 32; ++row)
@@ -117,6 +145,19 @@ void store_sums(const float* c, std::int64_t rows, std::int64_t columns, float* 
   }
 }
 
+void add_products(const float* c, std::int64_t parts, std::int64_t part_step, bool mixed, std::int64_t rows,
+                  std::int64_t columns, float* to, std::int64_t to_step) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t i = 0; i < columns; ++i) {
+      const std::int64_t tile = mixed ? mixed_tile(i) : i / 16, column = mixed ? mixed_column(i) : i % 16;
+      const float* const from = c + tile * kTileSums + row * 16 + column;
+      float sum = *from;
+      for (std::int64_t part = 1; part < parts; ++part) sum += from[part * part_step];
+      to[row * to_step + i] = sum;
+    }
+  }
+}
+
 void add_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, float* sums) {
   for (std::int64_t row = 0; row < count; ++row) {
     for (std::int64_t i = 0; i < length; ++i) sums[i] += to_float(from[row * from_step + i]);
@@ -132,12 +173,16 @@ const TileCode& scalar_tile_code() {
       nothing,
       {{multiply_tiles<R, 1, 1>, multiply_tiles<R, 1, 2>}, {multiply_tiles<R, 2, 1>, multiply_tiles<R, 2, 2>}},
       finish,
+      finish_wide,
       copy_rows,
+      split,
       copy_patches,
       interleave,
+      interleave_mixed,
       transpose,
       pair_columns,
       store_sums,
+      add_products,
       add_rows};
   return code;
 }

@@ -1,6 +1,5 @@
-#include "ridgeline/device/cpu/direct/geometry.h"
 #include "ridgeline/device/cpu/direct/kernels.h"
-#include "ridgeline/device/cpu/direct/panels.h"
+#include "ridgeline/device/cpu/direct/pieces.h"
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
 
@@ -8,36 +7,16 @@ namespace ridgeline::device {
 namespace direct {
 namespace {
 
-using Panel = Panels::Panel;
-
 // dx[pixel, c] = sum over r, s of sum over k of dy * w: a piece of a row of the image times a panel of channels. A tap
 // meets every stride-th pixel of the row.
-class BackwardData final : public Kernel {
+class BackwardData final : public PieceKernel {
  public:
-  explicit BackwardData(const Geometry& geometry)
-      : g_(geometry),
-        panels_{g_.groups, g_.group_channels(), g_.r() * g_.s() * g_.group_filters()},
-        pieces_((g_.w + kMostPositions - 1) / kMostPositions),
-        positions_((g_.w + pieces_ - 1) / pieces_) {
-    packed_ = scratch_.reserve(panels_.batch() * panels_.floats());
-    sums_ = scratch_.reserve(threads_ * positions_ * panels_.width);
-    scratch_bytes = scratch_.bytes();
-  }
-
-  void run(const KernelArguments& a) override {
-    const ComputeScope team(threads_);
-    float* const scratch = static_cast<float*>(a.scratch);
-    for_each_panel(
-        panels_, g_.n * g_.h * pieces_, scratch + packed_,
-        [&](const Panel& panel, float* to) { pack(input<float>(a, 1), panel, to); },
-        [&](const Panel& panel, const float* packed, std::int64_t item, int thread) {
-          piece(a, panel, packed, item, scratch + sums_ + thread * positions_ * panels_.width);
-        });
-  }
+  explicit BackwardData(const Geometry& g)
+      : PieceKernel(g, {g.groups, g.group_channels(), g.r() * g.s() * g.group_filters()}, g.n * g.h, g.w) {}
 
  private:
   // [k][r,s,c] to [r,s][k][c]; columns behind the last are zero.
-  void pack(const float* weights, const Panel& panel, float* to) const {
+  void pack(const float* weights, const Panel& panel, float* to) const override {
     const std::int64_t taps = g_.r() * g_.s();
     for (std::int64_t tap = 0; tap < taps; ++tap) {
       for (std::int64_t k = 0; k < g_.group_filters(); ++k, to += panels_.width) {
@@ -49,16 +28,12 @@ class BackwardData final : public Kernel {
     }
   }
 
-  void piece(const KernelArguments& a, const Panel& panel, const float* packed, std::int64_t item, float* sums) const {
-    const std::int64_t first = item % pieces_ * positions_;
-    const std::int64_t count = std::min(positions_, g_.w - first);
-    if (count <= 0) return;
-    const std::int64_t row = item / pieces_;  // of all images
-    const std::int64_t image = row / g_.h;
+  void make(const KernelArguments& a, const Panel& panel, const float* packed, const Piece& piece,
+            float* sums) const override {
+    const std::int64_t image = piece.row / g_.h, first = piece.first, count = piece.count;
     const Window& v = g_.window;
-    std::fill_n(sums, count * panels_.width, 0.0f);
     for (std::int64_t r = 0; r < g_.r(); ++r) {
-      const std::int64_t above = row % g_.h + v.pad_before[0] - r * v.dilation[0];
+      const std::int64_t above = piece.row % g_.h + v.pad_before[0] - r * v.dilation[0];
       const std::int64_t i = above / v.stride[0];
       if (above < 0 || above % v.stride[0] != 0 || i >= g_.oh) continue;
       const float* dy = input<float>(a, 0) + (image * g_.oh + i) * g_.ow * g_.k + panel.group * g_.group_filters();
@@ -72,19 +47,10 @@ class BackwardData final : public Kernel {
                    nullptr});
       }
     }
-    float* dx = output<float>(a, 0) + (row * g_.w + first) * g_.c + panel.group * g_.group_channels() + panel.first;
+    float* dx =
+        output<float>(a, 0) + (piece.row * g_.w + first) * g_.c + panel.group * g_.group_channels() + panel.first;
     for (std::int64_t j = 0; j < count; ++j) std::copy_n(sums + j * panels_.width, panel.count, dx + j * g_.c);
   }
-
-  Geometry g_;
-  Panels panels_;
-  std::int64_t pieces_;     // of a row
-  std::int64_t positions_;  // in a piece
-  int threads_ = compute_threads();
-  winograd::Multiply multiply_ = winograd::multiply();
-  Scratch scratch_;
-  std::int64_t packed_ = 0;
-  std::int64_t sums_ = 0;
 };
 
 KernelChoice make_backward_data(const KernelRequest& request, const Geometry& geometry) {

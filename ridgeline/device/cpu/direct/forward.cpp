@@ -1,6 +1,5 @@
-#include "ridgeline/device/cpu/direct/geometry.h"
 #include "ridgeline/device/cpu/direct/kernels.h"
-#include "ridgeline/device/cpu/direct/panels.h"
+#include "ridgeline/device/cpu/direct/pieces.h"
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
 
@@ -8,40 +7,20 @@ namespace ridgeline::device {
 namespace direct {
 namespace {
 
-using Panel = Panels::Panel;
-
 // y[pixel, k] = sum over r of sum over s, c of x * w: a piece of a row of results times a panel of filters.
 // Neighbouring taps of one image row lie side by side in x and in w, so they are one product where nothing is between
 // them.
-class Forward final : public Kernel {
+class Forward final : public PieceKernel {
  public:
-  Forward(const Geometry& geometry, const KernelRequest& request)
-      : g_(geometry),
+  Forward(const Geometry& g, const KernelRequest& request)
+      : PieceKernel(g, {g.groups, g.group_filters(), g.filter()}, g.n * g.oh, g.ow),
         bias_(request.inputs.size() >= 3),
         addend_(request.inputs.size() == 4),
-        relu_(request.node.attributes.string("activation") == "relu"),
-        panels_{g_.groups, g_.group_filters(), g_.filter()},
-        pieces_((g_.ow + kMostPositions - 1) / kMostPositions),
-        positions_((g_.ow + pieces_ - 1) / pieces_) {
-    packed_ = scratch_.reserve(panels_.batch() * panels_.floats());
-    sums_ = scratch_.reserve(threads_ * positions_ * panels_.width);
-    scratch_bytes = scratch_.bytes();
-  }
-
-  void run(const KernelArguments& a) override {
-    const ComputeScope team(threads_);
-    float* const scratch = static_cast<float*>(a.scratch);
-    for_each_panel(
-        panels_, g_.n * g_.oh * pieces_, scratch + packed_,
-        [&](const Panel& panel, float* to) { pack(input<float>(a, 1), panel, to); },
-        [&](const Panel& panel, const float* packed, std::int64_t item, int thread) {
-          piece(a, panel, packed, item, scratch + sums_ + thread * positions_ * panels_.width);
-        });
-  }
+        relu_(request.node.attributes.string("activation") == "relu") {}
 
  private:
   // [k][r,s,c] to [r,s,c][k]; columns behind the last are zero.
-  void pack(const float* weights, const Panel& panel, float* to) const {
+  void pack(const float* weights, const Panel& panel, float* to) const override {
     const std::int64_t depth = panels_.depth;
     const float* from = weights + (panel.group * panels_.columns + panel.first) * depth;
     for (std::int64_t d = 0; d < depth; ++d) {
@@ -51,20 +30,18 @@ class Forward final : public Kernel {
     }
   }
 
-  void piece(const KernelArguments& a, const Panel& panel, const float* packed, std::int64_t item, float* sums) const {
-    const std::int64_t first = item % pieces_ * positions_;
-    const std::int64_t count = std::min(positions_, g_.ow - first);
-    if (count <= 0) return;
-    const std::int64_t row = item / pieces_;  // of all images
-    const std::int64_t image = row / g_.oh;
-    std::fill_n(sums, count * panels_.width, 0.0f);
+  void make(const KernelArguments& a, const Panel& panel, const float* packed, const Piece& piece,
+            float* sums) const override {
+    const std::int64_t image = piece.row / g_.oh;
     for (std::int64_t r = 0; r < g_.r(); ++r) {
-      const std::int64_t i = g_.window.input_position(0, row % g_.oh, r);
+      const std::int64_t i = g_.window.input_position(0, piece.row % g_.oh, r);
       if (i < 0 || i >= g_.h) continue;
       const float* x = input<float>(a, 0) + (image * g_.h + i) * g_.w * g_.c + panel.group * g_.group_channels();
-      add_row(x, packed + r * g_.s() * g_.group_channels() * panels_.width, {first, count}, panel.count, sums);
+      add_row(x, packed + r * g_.s() * g_.group_channels() * panels_.width, {piece.first, piece.count}, panel.count,
+              sums);
     }
-    write(a, panel, (row * g_.ow + first) * g_.k + panel.group * g_.group_filters() + panel.first, count, sums);
+    write(a, panel, (piece.row * g_.ow + piece.first) * g_.k + panel.group * g_.group_filters() + panel.first,
+          piece.count, sums);
   }
 
   // One row of taps.
@@ -125,17 +102,8 @@ class Forward final : public Kernel {
     }
   }
 
-  Geometry g_;
   bool bias_, addend_;
   bool relu_;
-  Panels panels_;
-  std::int64_t pieces_;     // of a row
-  std::int64_t positions_;  // in a piece
-  int threads_ = compute_threads();
-  winograd::Multiply multiply_ = winograd::multiply();
-  Scratch scratch_;
-  std::int64_t packed_ = 0;
-  std::int64_t sums_ = 0;
 };
 
 KernelChoice make_forward(const KernelRequest& request, const Geometry& geometry) {

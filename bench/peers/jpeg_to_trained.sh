@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# From JPEG files to trained steps: this engine and PyTorch on the same two cores, and how much of what step and data
+# allow is reached. AlexNet (torchvision's), batches of 128, random resized crops to 224, flips.
+#
+#     RIDGELINE_TORCH_PYTHON=... [RIDGELINE=build/ridgeline] [PRECISIONS="f32 bf16"] [ROUNDS=1]
+#       bench/peers/jpeg_to_trained.sh DIR
+#
+# DIR holds class folders of JPEGs; each file is listed COPIES (16) times through links, so that an epoch is long. Steps
+# from the third on count. PyTorch runs with its own loader, one and two workers, and with this project's (the wheel of
+# scripts/wheel.sh must be importable); the better of its own counts as the peer. The limit is that of one step and its
+# data one after the other on all cores: 1 / (seconds of a step per image + seconds of the data per image), each
+# measured alone: `bench step` and `dataset bench --raw` in later epochs.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+photos=$(realpath "${1:?the folder with class folders}")
+ridgeline=$(realpath "${RIDGELINE:-build/ridgeline}")
+python=${RIDGELINE_TORCH_PYTHON:?an interpreter with torch, torchvision and ridgeline}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for file in "$photos"/*/*; do
+  class=$work/photos/$(basename "$(dirname "$file")")
+  mkdir -p "$class"
+  name=$(basename "$file")
+  for ((copy = 0; copy < ${COPIES:-16}; ++copy)); do ln -s "$file" "$class/${name%.*}_$copy.${name##*.}"; done
+done
+cat "$photos"/*/* >/dev/null # into the page cache
+steps=${STEPS:-14}
+declare -A mode=([f32]=must_keep_origin_dtype [bf16]=allow_mix_precision_bf16)
+for _ in $(seq "${ROUNDS:-1}"); do
+  for precision in ${PRECISIONS:-f32 bf16}; do
+    "$ridgeline" train --data_dir="$work/photos" --model=alexnet_torchvision --batch_size=128 --mode=train \
+      --max_train_steps="$steps" --iterations_per_loop=2 --save_summary_steps=2 --do_checkpoint=False \
+      --precision_mode="${mode[$precision]}" --log_dir="$work/run" >"$work/log" 2>&1 ||
+      { tail -n 3 "$work/log" >&2; exit 1; }
+    "$ridgeline" bench step --model=alexnet_torchvision --batch_size=128 --precision="$precision" --steps=7 --json \
+      >"$work/step"
+    "$ridgeline" dataset bench --data_dir="$work/photos" --raw --epochs=3 --json >"$work/data"
+    "$python" bench/peers/torch_training.py "$photos" --models alexnet --batch_size 128 --steps 6 --workers 1 2 \
+      --precision "$precision" --speed_only >"$work/torch"
+    python3 - "$precision" "$work" "$steps" <<'PY'
+import json, re, statistics, sys
+
+precision, work, steps = sys.argv[1], sys.argv[2], int(sys.argv[3])
+lines = re.findall(r"step: *(\d+) .*FPS: *([\d.]+)", open(f"{work}/run/alexnet_torchvision_training.log").read())
+ours = statistics.harmonic_mean([float(fps) for step, fps in lines if int(step) > 2])
+step = json.load(open(f"{work}/step"))["images_per_second"]
+data = json.load(open(f"{work}/data"))["images_per_second"]
+limit = 1 / (1 / step + 1 / data)
+_, with_ours, theirs, _ = open(f"{work}/torch").read().splitlines()[-1].split()
+print(f"{precision}: {ours:.1f} images/s; step alone {step:.1f}, data alone {data:.0f}, so {limit:.1f} at most: "
+      f"{ours / limit:.2f} of it; PyTorch {float(theirs):.1f} with its loader ({ours / float(theirs):.2f}x), "
+      f"{float(with_ours):.1f} with this project's ({ours / float(with_ours):.2f}x)")
+PY
+    rm -rf "$work/run"
+  done
+done

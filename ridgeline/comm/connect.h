@@ -1,0 +1,37 @@
+// ridgeline/comm/connect.h
+//
+// From who a rank is to a communicator of all ranks: over which engine, after the time that the environment allows, and
+// with the same rank table everywhere.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "ridgeline/comm/communicator.h"
+#include "ridgeline/comm/rank_environment.h"
+
+namespace ridgeline::comm {
+
+enum class Engine : std::uint8_t {
+  automatic,  // MPI where mpirun has started the ranks and OpenMPI can be loaded, else shared memory
+  shared,
+  mpi
+};
+// "auto", "shared" or "mpi"; an Error (kind usage) that names `where` for another text.
+Engine engine_named(const std::string& text, const std::string& where);
+
+struct ConnectOptions {
+  Engine engine = Engine::automatic;
+  std::chrono::milliseconds connect_timeout{120'000};
+  std::chrono::milliseconds execute_timeout{1'836'000};
+};
+// RIDGELINE_RANKS_OVER (auto, shared, mpi), HCCL_CONNECT_TIMEOUT (120 to 7200 s) and HCCL_EXEC_TIMEOUT (1 to 17340 s).
+ConnectOptions connect_options(const Environment& environment);
+
+// Returns when all ranks have come; one rank alone needs nobody. Errors (kind usage): several servers without mpirun,
+// no JOB_ID by which ranks that share memory find each other, another number of ranks in MPI's world, ranks whose rank
+// tables differ.
+std::unique_ptr<Communicator> connect(const RankIdentity& identity, const ConnectOptions& options);
+
+}  // namespace ridgeline::comm

@@ -1,0 +1,45 @@
+// ridgeline/device/cpu/direct/pieces.h
+//
+// What the forward pass and the gradient of the image have in common: results are made in pieces of a row of pixels,
+// each times a panel of weights. Owns the scratch memory's plan; as any kernel it is run by one thread at a time.
+#pragma once
+
+#include "ridgeline/device/cpu/direct/geometry.h"
+#include "ridgeline/device/cpu/direct/panels.h"
+
+namespace ridgeline::device::direct {
+
+class PieceKernel : public Kernel {
+ public:
+  void run(const KernelArguments& arguments) final;
+
+ protected:
+  using Panel = Panels::Panel;
+
+  // Some pixels of a row; rows are counted through all images.
+  struct Piece {
+    std::int64_t row, first, count;
+  };
+
+  // Results are `rows` rows of `width` pixels.
+  PieceKernel(const Geometry& geometry, const Panels& panels, std::int64_t rows, std::int64_t width);
+
+  // A panel of the weights as the product kernel reads it.
+  virtual void pack(const float* weights, const Panel& panel, float* to) const = 0;
+  // `sums` are the piece's [pixel][panels_.width], zero.
+  virtual void make(const KernelArguments& arguments, const Panel& panel, const float* packed, const Piece& piece,
+                    float* sums) const = 0;
+
+  const Geometry g_;
+  const Panels panels_;
+  const winograd::Multiply multiply_ = winograd::multiply();
+
+ private:
+  std::int64_t rows_, width_;
+  std::int64_t pieces_;     // of a row
+  std::int64_t positions_;  // in a piece
+  int threads_ = compute_threads();
+  std::int64_t packed_, sums_;
+};
+
+}  // namespace ridgeline::device::direct

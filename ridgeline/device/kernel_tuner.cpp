@@ -1,0 +1,239 @@
+#include "ridgeline/device/kernel_tuner.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/core/random.h"
+#include "ridgeline/core/threads.h"
+#include "ridgeline/core/user_cache.h"
+#include "ridgeline/device/conversion_kernel.h"
+
+namespace ridgeline {
+namespace {
+
+constexpr std::string_view kTitle = "ridgeline kernel times ";
+constexpr std::string_view kVersion = "1";
+
+// Below, launching takes as long as computing.
+constexpr double kLeastFlops = 5e6;
+
+bool matters(const KernelRequest& request) {
+  std::vector<ValueType> inputs, outputs;
+  for (const KernelOperand& operand : request.inputs) inputs.push_back(operand.type);
+  for (const KernelOperand& operand : request.outputs) outputs.push_back(operand.type);
+  // Random numbers are no indices.
+  const auto real = [](const ValueType& type) { return is_floating(type.dtype); };
+  if (!request.def.cost || !std::all_of(inputs.begin(), inputs.end(), real)) return false;
+  return request.def.cost({inputs, request.node.attributes, request.node.name}, outputs).flops >= kLeastFlops;
+}
+
+void add_operands(const std::vector<KernelOperand>& operands, std::string& key) {
+  for (const KernelOperand& operand : operands) {
+    key += " " + std::string(name_of(operand.type.dtype)) + operand.type.shape.to_string();
+    key += operand.free ? " any" : " " + operand.layout.name();
+  }
+}
+
+std::string key_of(const KernelRequest& request, const std::string& machine) {
+  std::string key = machine + ", " + std::to_string(compute_threads()) + " threads: " + std::string(request.def.name);
+  for (const auto& [name, value] : request.node.attributes) key += " " + name + "=" + to_string(value);
+  add_operands(request.inputs, key);
+  key += " ->";
+  add_operands(request.outputs, key);
+  if (request.promise.high_precision) key += " high_precision";
+  if (request.promise.bf16x3) key += " bf16x3";
+  std::replace_if(key.begin(), key.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return key;
+}
+
+std::string text_of(const std::vector<KernelTuner::Time>& times) {
+  std::string text;
+  for (const KernelTuner::Time& time : times) {
+    char milliseconds[32];
+    std::snprintf(milliseconds, sizeof milliseconds, " %.2f ms", time.milliseconds);
+    text += (text.empty() ? "" : ", ") + time.entry + milliseconds;
+  }
+  return text;
+}
+
+// Uniform between -1 and 1: some processors are faster on zeros.
+void fill(void* data, const ValueType& type) {
+  Tensor values = Tensor::view(data, type.dtype, type.shape);
+  parallel_for(type.shape.elements(), 4096, [&](std::int64_t begin, std::int64_t end) {
+    SampleRandom random(philox_key(1, "kernel times"), 0, static_cast<std::uint64_t>(begin));
+    for (std::int64_t i = begin; i < end; ++i) values.set(i, random.uniform(-1, 1));
+  });
+}
+
+// A kernel with memory of its own to run on.
+class Trial {
+ public:
+  Trial(Kernel& kernel, const KernelRequest& request, Device& device) : kernel_(kernel), device_(device) {
+    for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+      const ValueType& type = request.inputs[i].type;
+      void* plain = room(type.bytes());
+      fill(plain, type);
+      const Layout layout = kernel.input_layouts.empty() ? Layout() : kernel.input_layouts[i];
+      inputs_.push_back(layout.plain() ? plain : converted(type, layout, plain));
+    }
+    for (std::size_t i = 0; i < request.outputs.size(); ++i) {
+      const Layout layout = kernel.output_layouts.empty() ? Layout() : kernel.output_layouts[i];
+      outputs_.push_back(room(layout.bytes(request.outputs[i].type)));
+    }
+    scratch_ = room(kernel.scratch_bytes);
+  }
+
+  double milliseconds() {
+    const auto begin = std::chrono::steady_clock::now();
+    device_.stream().run(kernel_, {inputs_.data(), outputs_.data(), scratch_});
+    device_.stream().synchronize();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+ private:
+  void* room(std::size_t bytes) {
+    memory_.push_back(device_.allocate(bytes));
+    return memory_.back()->address();
+  }
+  void* converted(const ValueType& type, const Layout& layout, void* plain) {
+    const auto conversion = make_conversion_kernel(type, Layout(), layout);
+    void* to = room(layout.bytes(type));
+    device_.stream().run(*conversion, {&plain, &to, room(conversion->scratch_bytes)});
+    return to;
+  }
+
+  Kernel& kernel_;
+  Device& device_;
+  std::vector<std::unique_ptr<DeviceMemory>> memory_;
+  std::vector<void*> inputs_, outputs_;
+  void* scratch_;
+};
+
+// The best of some runs behind one that touches the memory. What is far behind the best of others is run once.
+double best_time(Trial& trial, double others) {
+  constexpr double kFar = 3;
+  constexpr int kLeastRuns = 3, kMostRuns = 20;
+  constexpr double kEnough = 20;  // ms
+  double best = trial.milliseconds(), sum = 0;
+  if (best > kFar * others + 1) return best;
+  for (int run = 0; run < kMostRuns && (run < kLeastRuns || sum < kEnough); ++run) {
+    const double time = trial.milliseconds();
+    best = std::min(best, time);
+    sum += time;
+  }
+  return best;
+}
+
+std::unique_ptr<Kernel> made(const KernelEntry& entry, const KernelRequest& request) {
+  KernelChoice choice = entry.make(request);
+  if (std::holds_alternative<Refusal>(choice)) return nullptr;
+  return std::move(std::get<std::unique_ptr<Kernel>>(choice));
+}
+
+}  // namespace
+
+KernelTuner::KernelTuner(std::string file, std::string machine) : file_(std::move(file)), machine_(std::move(machine)) {
+  read();
+}
+
+std::string KernelTuner::file_named(const std::string& name) {
+  if (name != "auto") return name;
+  const std::string directory = user_cache_directory();
+  if (directory.empty()) throw Error("kernel times have no file: neither XDG_CACHE_HOME nor HOME is set");
+  return directory + "/kernel_times.txt";
+}
+
+std::optional<KernelTuner::Fastest> KernelTuner::choose(const KernelRequest& request, Device& device) {
+  if (!matters(request)) return std::nullopt;
+  const std::vector<KernelEntry> entries = device.kernels(request.node.op);
+  const std::string key = key_of(request, machine_);
+  auto known = times_.find(key);
+  const bool measured = known == times_.end();
+  if (measured) {
+    std::vector<Time> times = measure(request, entries, device);
+    if (times.size() < 2) return std::nullopt;
+    known = times_.emplace(key, std::move(times)).first;
+    write();
+  }
+  const auto faster = [](const Time& a, const Time& b) { return a.milliseconds < b.milliseconds; };
+  const Time& best = *std::min_element(known->second.begin(), known->second.end(), faster);
+  for (const KernelEntry& entry : entries) {
+    if (entry.name != best.entry) continue;
+    auto kernel = made(entry, request);
+    if (!kernel) break;
+    return Fastest{std::move(kernel), entry.provider, (measured ? "measured: " : "known: ") + text_of(known->second)};
+  }
+  return std::nullopt;  // this build has no such kernel
+}
+
+std::vector<KernelTuner::Time> KernelTuner::measure(const KernelRequest& request, std::span<const KernelEntry> entries,
+                                                    Device& device) const {
+  std::vector<std::pair<std::string, std::unique_ptr<Kernel>>> candidates;
+  for (const KernelEntry& entry : entries) {
+    if (entry.provider == Provider::reference) continue;
+    auto kernel = made(entry, request);
+    if (!kernel || kernel->emulates) continue;
+    // An entry that stands twice in the order, before and behind another, is one kernel.
+    const auto same = [&](const auto& candidate) { return candidate.second->name == kernel->name; };
+    if (std::none_of(candidates.begin(), candidates.end(), same)) {
+      candidates.emplace_back(std::string(entry.name), std::move(kernel));
+    }
+  }
+  if (candidates.size() < 2) return {};
+  std::vector<Time> times;
+  double best = 1e300;
+  for (auto& [name, kernel] : candidates) {
+    Trial trial(*kernel, request, device);
+    times.push_back({name, best_time(trial, best)});
+    best = std::min(best, times.back().milliseconds);
+  }
+  return times;
+}
+
+void KernelTuner::read() {
+  if (!std::filesystem::exists(file_)) return;
+  std::istringstream text(read_file(file_));
+  std::string line;
+  std::getline(text, line);
+  if (line.rfind(kTitle, 0) != 0) {
+    throw Error(file_ + " is no file of kernel times: name another one, or one that is not there yet",
+                ErrorKind::usage);
+  }
+  if (line.substr(kTitle.size()) != kVersion) return;
+  while (std::getline(text, line)) {
+    std::istringstream fields(line);
+    std::string key, entry, number;
+    std::getline(fields, key, '\t');
+    std::vector<Time> times;
+    while (std::getline(fields, entry, '\t') && std::getline(fields, number, '\t')) {
+      Time time{entry, 0};
+      const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), time.milliseconds);
+      if (error == std::errc{} && end == number.data() + number.size() && time.milliseconds > 0) times.push_back(time);
+    }
+    if (times.size() >= 2) times_[key] = std::move(times);  // a damaged line is measured again
+  }
+}
+
+void KernelTuner::write() const {
+  std::string text = std::string(kTitle) + std::string(kVersion) + "\n";
+  for (const auto& [key, times] : times_) {
+    text += key;
+    for (const Time& time : times) {
+      char number[32];
+      std::snprintf(number, sizeof number, "%.4f", time.milliseconds);
+      text += "\t" + time.entry + "\t" + number;
+    }
+    text += "\n";
+  }
+  make_directories(std::filesystem::path(file_).parent_path().string());
+  write_file_atomically(file_, text);
+}
+
+}  // namespace ridgeline

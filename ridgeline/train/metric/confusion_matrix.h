@@ -1,0 +1,54 @@
+// ridgeline/train/metric/confusion_matrix.h
+//
+// How often each class is taken for which, and what follows from it for each class. A row with a logit that is not
+// finite is taken for none.
+#pragma once
+
+#include "ridgeline/train/metric/metric.h"
+
+namespace ridgeline::train {
+
+// f64[classes, classes]: rows of one label in a row, by the class that they are taken for.
+class ConfusionMatrix : public Metric {
+ public:
+  explicit ConfusionMatrix(std::int64_t classes, ClassifierNames names = {});
+  void update(const MetricBatch& batch) override;
+  Tensor value() const override;
+
+ private:
+  std::size_t classes_;
+  ClassifierNames names_;
+};
+
+// f64[classes]: hits, rows of the class and rows that are taken for it are what it counts.
+class ClassShare : public Metric {
+ public:
+  void update(const MetricBatch& batch) override;
+  // 0 for a class that has none.
+  Tensor value() const override;
+
+ protected:
+  enum class Of { predictions, labels };
+  ClassShare(std::int64_t classes, Of of, ClassifierNames names);
+
+ private:
+  std::size_t classes_;
+  Of of_;
+  ClassifierNames names_;
+};
+
+// Of the rows that are taken for a class, the share that has its label.
+class Precision : public ClassShare {
+ public:
+  explicit Precision(std::int64_t classes, ClassifierNames names = {})
+      : ClassShare(classes, Of::predictions, std::move(names)) {}
+};
+
+// Of the rows with a class's label, the share that is taken for it.
+class Recall : public ClassShare {
+ public:
+  explicit Recall(std::int64_t classes, ClassifierNames names = {})
+      : ClassShare(classes, Of::labels, std::move(names)) {}
+};
+
+}  // namespace ridgeline::train

@@ -1,0 +1,61 @@
+// ridgeline/train/metric/metric.h
+//
+// What an evaluation measures: clear(), update() with each batch, value(). All that a metric keeps are sums over rows,
+// so those of several parts of a data set, or of several ranks, are added up by adding sums(). One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ridgeline/compile/program.h"
+#include "ridgeline/data/runtime/batch.h"
+#include "ridgeline/nn/network.h"
+
+namespace ridgeline::train {
+
+// A batch behind the evaluation step. Views: valid until the next step.
+struct MetricBatch {
+  std::map<std::string, Tensor, std::less<>> inputs;   // that the step read, by its names
+  std::map<std::string, Tensor, std::less<>> outputs;  // that it returned: sums f32[], or a row for each of the batch
+  Tensor mask;                                         // u8 [N]: 0 for rows that do not count
+
+  // Errors for an unknown name list those that there are.
+  const Tensor& input(std::string_view name) const;
+  const Tensor& output(std::string_view name) const;
+};
+// Of what the program returned last.
+MetricBatch metric_batch(Program& program, const data::Batch& batch, const std::vector<nn::InputColumn>& columns);
+
+class Metric {
+ public:
+  virtual ~Metric() = default;
+  void clear() { sums_.assign(sums_.size(), 0); }
+  virtual void update(const MetricBatch& batch) = 0;
+  // f64: [] for one number, [classes] for one a class, ... An Error where no row was counted.
+  virtual Tensor value() const = 0;
+  std::span<double> sums() { return sums_; }
+
+ protected:
+  explicit Metric(std::size_t sums) : sums_(sums, 0.0) {}
+  std::vector<double> sums_;
+};
+
+// Where class scores and labels of a classifier are.
+struct ClassifierNames {
+  std::string logits = "logits";  // of what the evaluation returns, [N, classes]
+  std::string labels = "labels";  // of its inputs, [N]
+};
+// Calls `row(logits, label)` for each row that counts. A label outside the classes is an Error.
+void for_each_row(const MetricBatch& batch, const ClassifierNames& names,
+                  const std::function<void(std::span<const double> logits, std::size_t label)>& row);
+// The first largest; logits.size() where one is not finite: then nothing is recognised.
+std::size_t predicted_class(std::span<const double> logits);
+// a / b; an Error for b = 0.
+double share(double a, double b);
+
+}  // namespace ridgeline::train

@@ -1,0 +1,41 @@
+#include "ridgeline/train/recipe/adopt.h"
+
+#include <fmt/format.h>
+
+#include "ridgeline/core/error.h"
+
+namespace ridgeline::train {
+namespace {
+
+void adopt_checkpoint(Recipe& recipe, const CheckpointInfo& info) {
+  if (recipe.num_classes != 0 && recipe.num_classes != info.num_classes) {
+    throw Error(fmt::format("the checkpoint has {} classes, not {}: leave out --num_classes", info.num_classes,
+                            recipe.num_classes),
+                ErrorKind::usage);
+  }
+  recipe.num_classes = info.num_classes;
+  if (recipe.image_size == 0) recipe.image_size = info.image_size;
+  if (!recipe.model_options.final_relu && nn::model_named(recipe.model).has_final_relu) {
+    recipe.model_options.final_relu = info.final_relu;
+  }
+}
+
+}  // namespace
+
+Recipe adopt_weights(Recipe recipe, const StoredWeights& weights) {
+  const char* what = weights.info ? "checkpoint" : "model file";
+  if (recipe.model.empty()) {
+    recipe.model = weights.model;
+    if (recipe.model.empty())
+      throw Error("--model is needed with --weights: " + weights.path + " does not tell it", ErrorKind::usage);
+  } else if (!weights.model.empty() && weights.model != recipe.model) {
+    throw Error(
+        fmt::format("the {} holds model {}, not {} (--model={})", what, weights.model, recipe.model, weights.model));
+  }
+  if (weights.info) adopt_checkpoint(recipe, *weights.info);
+  check(recipe);
+  nn::complete_options(nn::model_named(recipe.model), recipe.model_options);
+  return recipe;
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,15 @@
+// ridgeline/train/recipe/adopt.h
+//
+// What a file of weights says of the model that it is of.
+#pragma once
+
+#include "ridgeline/train/recipe/recipe.h"
+#include "ridgeline/train/stored_weights.h"
+
+namespace ridgeline::train {
+
+// The recipe with what the file says (model, classes, image size, final_relu) where the recipe says nothing, checked.
+// An Error where both say something and it differs, and where neither tells the model.
+Recipe adopt_weights(Recipe recipe, const StoredWeights& weights);
+
+}  // namespace ridgeline::train

@@ -1,0 +1,48 @@
+#include "ridgeline/train/recipe/bench.h"
+
+#include "ridgeline/compile/measure.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/process_time.h"
+#include "ridgeline/core/threads.h"
+#include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/device/cpu/peak.h"
+#include "ridgeline/train/recipe/recipe_model.h"
+#include "ridgeline/train/recipe/session_options.h"
+#include "ridgeline/train/synthetic.h"
+
+namespace ridgeline::train {
+
+StepBench bench_step(const Recipe& recipe, int steps) {
+  if (steps < 1) throw Error("--steps must be 1 or more", ErrorKind::usage);
+  Session session(session_options(recipe));
+  const std::int64_t classes = recipe.num_classes == 0 ? nn::model_named(recipe.model).classes : recipe.num_classes;
+  const std::unique_ptr<Model> model = model_of(session, recipe, classes);
+  model->prepare_training(training_options(recipe, optim::Constant{.base = recipe.lr}));
+  const SyntheticBatch batch(step_options(recipe, classes), classes, recipe.seed);
+  Program& program = model->training();
+  batch.bind(program);
+  StepBench result;
+  result.ready = process_milliseconds();
+  program.run();
+  result.first_step = process_milliseconds();
+  result.times = time_runs(program, steps);
+  program.set_profiling(true);
+  program.run();
+  result.launches = program.launches();
+  result.timeline = timeline_of(program);
+  double flops = 0;
+  for (const LaunchReport& launch : result.launches) flops += launch.cost.flops;
+  result.images_per_second = 1e3 * static_cast<double>(recipe.batch_size) / result.times.milliseconds;
+  result.gflops = flops / result.times.milliseconds / 1e6;
+  const ComputeScope team(session.compute_threads());
+  result.peak_gflops = device::measure_f32_peak();
+  result.roofline_share = result.gflops / result.peak_gflops;
+  result.isa = device::name_of(device::active_isa());
+  result.counts = program.counts();
+  result.unfused = model->count_unfused();
+  result.memory = program.memory();
+  result.warnings = program.warnings();
+  return result;
+}
+
+}  // namespace ridgeline::train

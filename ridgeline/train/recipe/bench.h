@@ -1,0 +1,34 @@
+// ridgeline/train/recipe/bench.h
+//
+// Times the compiled training step on random data and relates it to the machine's limit, measured in the same run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ridgeline/compile/measure.h"
+#include "ridgeline/train/recipe/recipe.h"
+#include "ridgeline/train/step_timeline.h"
+
+namespace ridgeline::train {
+
+struct StepBench {
+  RunTimes times;         // of the steps
+  double ready = 0;       // milliseconds from the start of the process until the step was compiled and its values drawn
+  double first_step = 0;  // until the first step was finished
+  double images_per_second = 0;
+  double gflops = 0;          // nominal work (2 per multiply-add of the layers as defined) a second
+  double peak_gflops = 0;     // measured
+  double roofline_share = 0;  // gflops / peak_gflops; above 1 where an algorithm needs fewer multiplications
+  std::string isa;
+  std::vector<LaunchReport> launches;  // of the last step, in order
+  comm::StepTimeline timeline;         // of the same step, for planning
+  LaunchCounts counts;                 // of a step
+  LaunchCounts unfused;                // of the same step without the passes that merge ops
+  MemoryReport memory;
+  std::vector<std::string> warnings;  // what makes it slow
+};
+
+StepBench bench_step(const Recipe& recipe, int steps);
+
+}  // namespace ridgeline::train

@@ -1,0 +1,26 @@
+#include "ridgeline/train/recipe/benchmark_summary.h"
+
+#include <fmt/format.h>
+
+namespace ridgeline::train {
+
+std::string case_name(const Recipe& recipe) { return fmt::format("{}_bs{}_1p_perf", recipe.model, recipe.batch_size); }
+
+std::string benchmark_summary(const Recipe& recipe, const TrainingResult& result, double seconds) {
+  const double images = static_cast<double>(recipe.batch_size * recipe.optimization.accumulate_steps);
+  std::string text;
+  const auto line = [&](const char* key, const std::string& value) { text += fmt::format("{} = {}\n", key, value); };
+  line("Network", recipe.model);
+  line("RankSize", "1");
+  line("BatchSize", fmt::format("{}", recipe.batch_size));
+  line("DeviceType", recipe.device);
+  line("CaseName", case_name(recipe));
+  line("ActualFPS", fmt::format("{:.2f}", result.mean_fps));
+  line("TrainingTime", result.mean_fps > 0 ? fmt::format("{:.2f}", 1000 * images / result.mean_fps) : "none");
+  line("ActualLoss", fmt::format("{:.4f}", result.last.loss));
+  line("TrainAccuracy", result.evaluation ? fmt::format("{:.3f}", 100 * result.evaluation->top_1) : "none");
+  line("E2ETrainingTime", fmt::format("{:.3f}", seconds));
+  return text;
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,51 @@
+// ridgeline/train/recipe/datasets.h
+//
+// From --data_dir to the two datasets of a run. What the directory holds is decided in data/standard/data_dir.h.
+#pragma once
+
+#include <optional>
+
+#include "ridgeline/data/api/dataset.h"
+#include "ridgeline/data/standard/standard_pipeline.h"
+#include "ridgeline/train/class_names.h"
+#include "ridgeline/train/recipe/recipe.h"
+
+namespace ridgeline::train {
+
+struct RunData {
+  std::optional<data::Dataset> training;    // shuffled, augmented, batched, last partial batch dropped
+  std::optional<data::Dataset> validation;  // in order, evaluation transform, batched
+  std::int64_t training_records = 0;
+  std::int64_t validation_records = 0;
+  std::int64_t num_classes = 0;
+  ClassNames classes;
+  int label_base = 0;
+  std::string layout;              // "class folders", "TFRecords" or "packed file"
+  std::vector<std::string> notes;  // for the log: which folders were taken, where labels start, how many classes
+};
+
+// Which parts the run needs.
+struct DataNeeds {
+  bool training = false;
+  bool validation = false;
+  std::optional<int> label_base = {};  // the answer of the training that made the checkpoint
+  ClassNames classes = {};             // likewise; the number of classes is in the recipe
+  bool checkpoint = false;             // these two are a checkpoint's: data with other classes is refused
+  double validation_split =
+      0;  // that the checkpoint's training had; it counts where the data have no part of their own
+};
+
+// An Error (usage) where no directory is given.
+void check_data_dir(const Recipe& recipe, bool training);
+
+// Errors name the directory and what was looked for, or how its classes differ from those of the training part or of
+// the checkpoint.
+RunData open_data(const Recipe& recipe, const DataNeeds& needs);
+
+// What training and evaluation do to images, as the recipe and its model say.
+data::StandardPipeline pipeline_of(const Recipe& recipe);
+
+// What evaluation does to the images of `source`: the model's resize and central crop, normalisation, batches.
+data::Dataset with_evaluation_transforms(const data::Dataset& source, const Recipe& recipe);
+
+}  // namespace ridgeline::train

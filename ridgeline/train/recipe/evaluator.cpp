@@ -1,0 +1,218 @@
+#include "ridgeline/train/recipe/evaluator.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <chrono>
+#include <filesystem>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/data/runtime/rows/rows.h"
+#include "ridgeline/train/bind_batch.h"
+#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/metric/table.h"
+#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/recipe/adopt.h"
+#include "ridgeline/train/recipe/recipe_model.h"
+#include "ridgeline/train/recipe/session_options.h"
+
+namespace ridgeline::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// 1 for the rows that count: neither padding nor bad samples that were left out.
+Tensor mask_of(const data::Batch& batch) {
+  Tensor mask(DType::f32, Shape{batch.rows()});
+  const auto* real = batch.mask().data<std::uint8_t>();
+  for (std::int64_t i = 0; i < batch.rows(); ++i) mask.data<float>()[i] = real[i] != 0 ? 1.0f : 0.0f;
+  return mask;
+}
+
+std::int64_t model_classes(const Program& program) {
+  const Graph& graph = program.graph();
+  return graph.value(graph.find_return(infer::kLogits)).type.shape[1];
+}
+
+// See Recipe::bad_samples.
+data::BadSampleOptions without_replacing(data::BadSampleOptions options) {
+  if (options.policy == data::BadSamplePolicy::replace) options.policy = data::BadSamplePolicy::skip;
+  return options;
+}
+
+std::int64_t modified(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? info.st_mtime : 0;
+}
+
+// In `directory`, where that can be written: checkpoints may lie on a disk that is only read.
+std::unique_ptr<TrainingLog> evaluation_log(const std::string& directory, const std::string& name) {
+  if (directory.empty()) return std::make_unique<TrainingLog>("");
+  try {
+    return std::make_unique<TrainingLog>((std::filesystem::path(directory) / name).string());
+  } catch (const Error& error) {
+    auto log = std::make_unique<TrainingLog>("");
+    log->line(fmt::format("warning: {}: this evaluation is written to standard error only", error.what()));
+    return log;
+  }
+}
+
+}  // namespace
+
+Error with_advice(const data::SampleError& error, const Recipe& recipe) {
+  if (recipe.bad_samples.policy != data::BadSamplePolicy::raise) return error;
+  const char* way_out = recipe.mode == Mode::evaluate ? "skip" : "replace";  // see Recipe::bad_samples
+  return Error(fmt::format("{} (--bad_samples={} goes on without it)", error.what(), way_out), error.kind());
+}
+
+namespace {
+
+std::optional<data::Batch> next_batch(data::Iterator& iterator, const Recipe& recipe) {
+  try {
+    return iterator.next();
+  } catch (const data::SampleError& error) {
+    throw with_advice(error, recipe);
+  }
+}
+
+}  // namespace
+
+std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& validation, const Recipe& recipe,
+                                           Session& session, TrainingLog& log) {
+  model.prepare_evaluation();
+  Program& program = model.evaluation();
+  data::Iterator iterator(validation, {.workers = recipe.num_workers,
+                                       .raw_images = recipe.enable_data_pre_proc,
+                                       .bad_samples = without_replacing(recipe.bad_samples),
+                                       .trace = session.trace(),
+                                       .log = &session.log()});
+  double loss = 0;
+  double top_1 = 0;
+  double top_5 = 0;
+  double rows = 0;
+  const std::vector<NamedMetric> metrics = metrics_named(recipe.metrics, model_classes(program));
+  const auto begin = Clock::now();
+  const std::int64_t total = validation.num_samples();
+  const Ranks ranks(session);
+  bool stopped = false;
+  while (auto batch = next_batch(iterator, recipe)) {
+    stopped = interrupted();
+    if (stopped) break;
+    bind_batch(program, batch->image(), batch->label());
+    const Tensor mask = mask_of(*batch);
+    program.bind(nn::kMaskInput, mask);
+    stopped = !program.run();
+    if (stopped) break;
+    loss += program.output("loss_sum").at(0);
+    top_1 += program.output("top_1").at(0);
+    top_5 += program.output("top_5").at(0);
+    rows += program.output("rows").at(0);
+    if (!metrics.empty()) {
+      const MetricBatch values = metric_batch(program, *batch, model.network().columns);
+      for (const NamedMetric& m : metrics) m.metric->update(values);
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    log.progress("evaluating", static_cast<std::int64_t>(rows), total, rows / seconds);
+  }
+  if (ranks.largest(stopped ? 1 : 0) > 0) return std::nullopt;
+  // Each rank has its part of the images.
+  std::array<double, 5> sums = {loss, top_1, top_5, rows, static_cast<double>(iterator.bad_samples())};
+  ranks.sum(sums);
+  rows = sums[3];
+  const auto bad_samples = static_cast<std::int64_t>(sums[4]);
+  if (rows == 0 && bad_samples > 0) {
+    throw Error(
+        fmt::format("none of the {} validation images can be used: see the first of them with "
+                    "--bad_samples=raise",
+                    bad_samples));
+  }
+  if (rows == 0) throw Error("the validation part has no full batch (--eval_drop_remainder needs at least one)");
+  EvaluationRow row;
+  row.loss = sums[0] / rows;
+  row.top_1 = sums[1] / rows;
+  row.top_5 = sums[2] / rows;
+  row.rows = static_cast<std::int64_t>(rows);
+  row.bad_samples = bad_samples;
+  for (const NamedMetric& m : metrics) {
+    for (std::string& line : metric_lines(m.name, m.metric->value(), validation.class_names()))
+      row.metrics.push_back(std::move(line));
+  }
+  if (row.bad_samples > 0) {
+    log.line(fmt::format("bad samples: {} of {} validation images left out", row.bad_samples, total));
+  }
+  return row;
+}
+
+std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
+  const bool plain = !given.restore_path.empty();
+  const auto silent = [](const std::string&) {};  // of each file it is said in its turn
+  std::optional<StoredWeights> weights =
+      plain ? read_weights(given.restore_path, silent) : newest_weights(given.checkpoint_dir, silent);
+  const std::vector<CheckpointFile> files =
+      plain ? std::vector<CheckpointFile>{} : list_checkpoints(given.checkpoint_dir);
+  const Recipe recipe = adopt_weights(given, *weights);
+  DataNeeds needs{.validation = true};
+  if (weights->info) {
+    needs.label_base = weights->info->label_base;
+    needs.classes = {.names = weights->info->class_names, .ids = weights->info->class_ids, .complete = true};
+    needs.checkpoint = true;
+    if (weights->info->settings) needs.validation_split = weights->info->settings->validation_split;
+  }
+  if (!plain) weights.reset();  // each file is read in its turn
+  const RunData data = open_data(recipe, needs);
+  Session session(session_options(recipe));
+  const std::string directory = plain ? std::string() : given.checkpoint_dir;
+  const std::unique_ptr<TrainingLog> log_file = evaluation_log(directory, log_name_of(recipe));
+  TrainingLog& log = *log_file;
+  log.line("Evaluating");
+  log.line(fmt::format("Validation dataset size: {}", data.validation_records));
+  for (const std::string& note : data.notes) log.line(note);
+  const std::unique_ptr<Model> model = model_of(session, recipe, data.num_classes);
+  model->prepare_evaluation();
+  log.line(kEvaluationHeader);
+  std::vector<EvaluationRow> rows;
+  const auto evaluate = [&](std::int64_t step, double epoch, std::int64_t time) {
+    auto row = evaluate_once(*model, *data.validation, recipe, session, log);
+    if (!row) {
+      log.line(fmt::format("Keyboard interrupt, {} of {} checkpoints evaluated", rows.size(),
+                           std::max<std::size_t>(files.size(), 1)));
+      throw Error("interrupted", ErrorKind::interrupted);
+    }
+    row->step = step;
+    row->epoch = epoch;
+    row->checkpoint_time = time;
+    log.line(to_text(*row));
+    for (const std::string& line : row->metrics) log.line(line);
+    rows.push_back(*row);
+  };
+  if (plain) {
+    const std::string where = "[weights] " + weights->path;
+    const WeightMatch match =
+        model->load_weights(weights->tensors, where, {}, weights->info ? std::string_view() : kOtherClasses);
+    if (!match.missing.empty()) throw Error(fmt::format("{}: lacks {}", where, fmt::join(match.missing, ", ")));
+    const CheckpointInfo* info = weights->info ? &*weights->info : nullptr;
+    evaluate(info ? info->step : 0, info ? info->epoch() : 0, modified(weights->path));
+  }
+  std::string unreadable;  // the last message
+  for (const CheckpointFile& file : files) {
+    std::optional<LoadedCheckpoint> checkpoint;
+    try {
+      checkpoint = load_checkpoint(file);
+      model->load(checkpoint->tensors);
+    } catch (const Error& error) {  // damaged, of another run, or removed by a training that goes on meanwhile
+      unreadable = error.what();
+      log.line(fmt::format("warning: {}; it is left out", unreadable));
+      continue;
+    }
+    evaluate(file.step, checkpoint->info.epoch(), file.modified);
+  }
+  if (rows.empty())
+    throw Error(fmt::format("none of the {} checkpoints could be evaluated: {}", files.size(), unreadable));
+  log.line("Finished evaluation");
+  return rows;
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,37 @@
+// ridgeline/train/recipe/evaluator.h
+//
+// Accuracy and loss over the validation part, exact to the last record (the last batch is padded and masked), and the
+// evaluation of a directory of checkpoints in the order of their steps.
+#pragma once
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/data/runtime/iterator.h"
+#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/metrics.h"
+#include "ridgeline/train/model.h"
+#include "ridgeline/train/recipe/datasets.h"
+#include "ridgeline/train/recipe/recipe.h"
+#include "ridgeline/train/training_log.h"
+
+namespace ridgeline::data {
+class SampleError;  // runtime/rows/rows.h
+}
+
+namespace ridgeline::train {
+
+// Runs the model's evaluation program over `validation`, of several ranks each over its part; the sums are those of all
+// parts. nullopt when the user interrupted it. Fills all fields but
+// step, epoch and time.
+std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& validation, const Recipe& recipe,
+                                           Session& session, TrainingLog& log);
+
+// The Error of a bad sample with a hint at the policy under which the recipe's mode would go on.
+Error with_advice(const data::SampleError& error, const Recipe& recipe);
+
+// --mode=evaluate: every checkpoint of --checkpoint_dir, or the one file of --restore_path. Returns the rows; prints
+// the block of the recipe, also into the log of the directory where that can be written. A checkpoint that cannot be
+// read is left out with a warning. An Error if there is none, or none that can be read. Interrupted: rows so far are
+// kept and an Error of kind interrupted is thrown after the message.
+std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& recipe);
+
+}  // namespace ridgeline::train

@@ -1,0 +1,64 @@
+// ridgeline/train/recipe/options.h
+//
+// The options of a recipe, one row each: flags of the command line, keys of presets, settings of a run configuration
+// and what a sweep varies are all read from this table. A row more is all that an option costs.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ridgeline/train/recipe/arguments.h"
+
+namespace ridgeline::train {
+
+// Where the value lies.
+using OptionField =
+    std::variant<std::string& (*)(RecipeArguments&), std::vector<std::string>& (*)(RecipeArguments&),
+                 bool& (*)(RecipeArguments&), int& (*)(RecipeArguments&), std::int64_t& (*)(RecipeArguments&),
+                 std::uint64_t& (*)(RecipeArguments&), double& (*)(RecipeArguments&)>;
+
+// Of a number; `allowed` says it in words. Empty: any, or what a check of its own says.
+struct OptionRange {
+  std::string_view allowed = "";
+  double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
+  bool above_least = false, below_most = false;  // the ends themselves are out of range
+};
+
+struct RecipeOption {
+  std::string_view name;
+  std::string_view group;  // heading in --help
+  std::string help;
+  OptionField field;
+  OptionRange range = {};
+  std::vector<std::string_view> aliases = {};
+  bool in_presets = true;  // false: read before them
+};
+// The longest run: its steps are still a number.
+inline constexpr double kMostEpochs = 1e9;
+
+// In the order of --help.
+std::span<const RecipeOption> recipe_options();
+// By name or alias; nullptr: there is none.
+const RecipeOption* find_option(std::string_view name);
+// With aliases.
+std::vector<std::string> option_names();
+
+// An Error (usage) "--lr=-1 is out of range (allowed: 0 to 1000000)" for the first number that is.
+void check_ranges(const Recipe& recipe);
+
+// As Markdown, as docs/options.md holds it.
+std::string options_table();
+
+// The rows of one heading each, a file each.
+std::vector<RecipeOption> data_options();
+std::vector<RecipeOption> model_options();
+std::vector<RecipeOption> optimization_options();
+std::vector<RecipeOption> run_options_of_recipe();
+std::vector<RecipeOption> execution_options();
+
+}  // namespace ridgeline::train

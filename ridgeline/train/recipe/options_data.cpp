@@ -1,0 +1,63 @@
+#include "ridgeline/train/recipe/options.h"
+
+namespace ridgeline::train {
+
+std::vector<RecipeOption> data_options() {
+  using A = RecipeArguments;
+  const std::string_view group = "Data";
+  return {
+      {"data_dir", group,
+       "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/* or test/<class>/*) or packed "
+       "files (train.ridge, val.ridge)",
+       [](A& a) -> std::string& { return a.recipe.data_dir; }},
+      {"synthetic", group, "train on random pixels; no --data_dir needed",
+       [](A& a) -> bool& { return a.recipe.synthetic; }},
+      {"num_classes", group, "0: as many as the class folders or the labels of the records",
+       [](A& a) -> std::int64_t& { return a.recipe.num_classes; }},
+      {"image_size", group, "pixels a side; 0: the model's own",
+       [](A& a) -> std::int64_t& { return a.recipe.image_size; }},
+      {"label_base", group, "what record labels start from: auto, 0 or 1",
+       [](A& a) -> std::string& { return a.label_base; }},
+      {"num_workers",
+       group,
+       "data threads; 0: one per core",
+       [](A& a) -> int& { return a.recipe.num_workers; },
+       {"0 (automatic) or more", 0}},
+      {"min_area",
+       group,
+       "smallest share of an image that a training crop covers",
+       [](A& a) -> double& { return a.recipe.min_area; },
+       {"(0, 1]", 0, 1, true}},
+      {"crop_padding",
+       group,
+       "0 or more: shift training images by at most so many pixels instead of cropping and resizing; -1: off",
+       [](A& a) -> std::int64_t& { return a.recipe.crop_padding; },
+       {"-1 (off) to 1024", -1, 1024}},
+      {"flip", group, "training mirrors half of the images: off for digits, text, left and right",
+       [](A& a) -> bool& { return a.recipe.flip; }},
+      {"enable_data_pre_proc", group, "flip and normalise in the compiled step instead of the data workers",
+       [](A& a) -> bool& { return a.recipe.enable_data_pre_proc; }},
+      {"validation_split",
+       group,
+       "share of the images of class folders without a validation part that is held back as one, by content",
+       [](A& a) -> double& { return a.recipe.validation_split; },
+       {"[0, 1)", 0, 1, false, true}},
+      {"eval_drop_remainder", group, "leave out the last partial batch of an evaluation, as the original does",
+       [](A& a) -> bool& { return a.recipe.eval_drop_remainder; }},
+      {"bad_samples", group,
+       "what a damaged record or image does: raise ends the run and names it, skip leaves its row empty and masked, "
+       "replace takes another sample (an evaluation leaves it out)",
+       [](A& a) -> std::string& { return a.bad_samples; }},
+      {"bad_sample_budget",
+       group,
+       "bad samples that are endured; one more ends the run",
+       [](A& a) -> std::int64_t& { return a.recipe.bad_samples.budget; },
+       {"0 or more", 0}},
+      {"quarantine", group, "file that gets a JSON line for each bad sample",
+       [](A& a) -> std::string& { return a.recipe.bad_samples.quarantine; }},
+      {"shard", group, "each rank reads its own part of the data: the only way that several train",
+       [](A& a) -> bool& { return a.shard; }},
+  };
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,34 @@
+#include "ridgeline/core/joined_names.h"
+#include "ridgeline/train/recipe/options.h"
+
+namespace ridgeline::train {
+
+std::vector<RecipeOption> model_options() {
+  using A = RecipeArguments;
+  const std::string_view group = "Model";
+  return {
+      {"model", group, joined_names(nn::all_models()) + "; evaluate: by default the checkpoint's",
+       [](A& a) -> std::string& { return a.recipe.model; }},
+      {.name = "alexnet_version",
+       .group = group,
+       .help = "initial weights of alexnet: he_uniform (default), xavier, he_uniform_custom",
+       .field = [](A& a) -> std::string& { return a.alexnet_version; },
+       .aliases = {"version"}},
+      {"final_relu", group, "a relu on the logits of alexnet, as the original has: True (default) or False",
+       [](A& a) -> std::string& { return a.final_relu; }},
+      {"dropout_keep", group, "share of units that dropout keeps, in (0, 1]; 0: the model's own",
+       [](A& a) -> double& { return a.dropout_keep; }},
+      {.name = "weights",
+       .group = group,
+       .help = "start from these weights: a safetensors file (torchvision's names), a checkpoint or its folder, *.rdgm",
+       .field = [](A& a) -> std::string& { return a.recipe.restore_path; },
+       .aliases = {"restore_path", "pretrained"}},
+      {"reset_head", group, "draw the last layer anew instead of restoring it: for other classes",
+       [](A& a) -> bool& { return a.recipe.reset_head; }},
+      {"restore_exclude", group, "layers that are not restored for training, by commas",
+       [](A& a) -> std::string& { return a.restore_exclude; }},
+      {"dtype", group, "tf.float32", [](A& a) -> std::string& { return a.dtype; }},
+  };
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,79 @@
+#include "ridgeline/core/joined_names.h"
+#include "ridgeline/train/metric/table.h"
+#include "ridgeline/train/recipe/options.h"
+
+namespace ridgeline::train {
+
+std::vector<RecipeOption> run_options_of_recipe() {
+  using A = RecipeArguments;
+  const std::string_view group = "Run";
+  const OptionRange positive{"1 or more", 1};
+  return {
+      {"mode", group, "train, evaluate or train_and_evaluate", [](A& a) -> std::string& { return a.mode; }},
+      {.name = "preset",
+       .group = group,
+       .help = "flags by name (a list stands below) or from a YAML file, before all others",
+       .field = [](A& a) -> std::string& { return a.preset; },
+       .in_presets = false},
+      {.name = "run_config",
+       .group = group,
+       .help = "JSON file with options of the original's run configuration, before all other flags",
+       .field = [](A& a) -> std::string& { return a.run_config; },
+       .in_presets = false},
+      {"iterations_per_loop",
+       group,
+       "steps without the host; 0: an epoch's, at most 100",
+       [](A& a) -> std::int64_t& { return a.recipe.iterations_per_loop; },
+       {"0 (automatic) or more", 0}},
+      {"epochs_between_evals",
+       group,
+       "of train_and_evaluate",
+       [](A& a) -> std::int64_t& { return a.recipe.epochs_between_evals; },
+       {"1 to 1000000000", 1, kMostEpochs}},
+      {"metrics", group, "of evaluations, beside top-1, top-5 and loss, by commas: " + joined_names(metric_table()),
+       [](A& a) -> std::string& { return a.metrics; }},
+      {.name = "display_every",
+       .group = group,
+       .help = "log only steps that are a multiple of this",
+       .field = [](A& a) -> std::int64_t& { return a.recipe.display_every; },
+       .range = positive,
+       .aliases = {"display"}},
+      {"save_summary_steps", group, "steps between log lines",
+       [](A& a) -> std::int64_t& { return a.recipe.save_summary_steps; }, positive},
+      {"save_checkpoints_steps", group, "steps between checkpoints",
+       [](A& a) -> std::int64_t& { return a.recipe.save_checkpoints_steps; }, positive},
+      {"benchmark", group, "at most 5000 steps, and a summary of speed, loss and accuracy in log_dir",
+       [](A& a) -> bool& { return a.recipe.benchmark; }},
+      {"save_checkpoints_secs",
+       group,
+       "seconds between checkpoints, looked at where loops end; instead of steps; 0: off",
+       [](A& a) -> double& { return a.recipe.save_checkpoints_secs; },
+       {"0 (off) or more", 0, 1e9, false, true}},
+      {"do_checkpoint", group, "write checkpoints", [](A& a) -> bool& { return a.recipe.do_checkpoint; }},
+      {"max_checkpoint_to_save", group, "newest checkpoints that are kept",
+       [](A& a) -> std::int64_t& { return a.recipe.max_checkpoint_to_save; }, positive},
+      {"log_dir", group, "log, metrics and checkpoints; a run continues from what is there",
+       [](A& a) -> std::string& { return a.recipe.log_dir; }},
+      {"log_name", group, "file in log_dir; by default <model>_training.log",
+       [](A& a) -> std::string& { return a.recipe.log_name; }},
+      {"checkpoint_dir", group, "checkpoints to evaluate",
+       [](A& a) -> std::string& { return a.recipe.checkpoint_dir; }},
+      {"rank_size", group, "processes that train together, which launch starts; 0: as many as there are",
+       [](A& a) -> std::int64_t& { return a.rank_size; }},
+      {"group_size", group, "the same, by its name in the README", [](A& a) -> std::int64_t& { return a.group_size; }},
+      {"hcom_parallel", group,
+       "exchange gradients between ranks beside the backward pass instead of behind it; the bits are the same",
+       [](A& a) -> bool& { return a.recipe.hcom_parallel; }},
+      {"sync_batch_norm", group, "batch norms take their statistics over the batches of all ranks, not of each",
+       [](A& a) -> bool& { return a.recipe.sync_batch_norm; }},
+      {"split_strategy_by_idx", group,
+       "by commas, the last gradient in backward order of each bucket that is exchanged at once: 20,100,159",
+       [](A& a) -> std::string& { return a.split_by_index; }},
+      {"split_strategy_by_size", group, "per cent of the bytes of each bucket instead, 100 together",
+       [](A& a) -> std::string& { return a.split_by_size; }},
+      {"debug", group, "no effect, as in the original", [](A& a) -> bool& { return a.debug; }},
+      {"eval", group, "no effect, as in the original", [](A& a) -> bool& { return a.eval; }},
+  };
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,86 @@
+#include "ridgeline/train/recipe/recipe.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/device/devices.h"
+#include "ridgeline/train/callback/step_dump.h"
+#include "ridgeline/train/metric/table.h"
+#include "ridgeline/train/recipe/options.h"
+#include "ridgeline/train/recipe/session_options.h"
+
+namespace ridgeline::train {
+namespace {
+
+template <class T>
+void require(bool holds, const char* flag, const T& value, const char* allowed) {
+  if (!holds) throw Error(fmt::format("--{}={} is out of range (allowed: {})", flag, value, allowed), ErrorKind::usage);
+}
+
+}  // namespace
+
+Mode parse_mode(const std::string& text) {
+  if (text == "train") return Mode::train;
+  if (text == "evaluate") return Mode::evaluate;
+  if (text == "train_and_evaluate") return Mode::train_and_evaluate;
+  throw Error("Invalid type of mode: '" + text + "' (allowed: train, evaluate, train_and_evaluate)", ErrorKind::usage);
+}
+
+std::string log_name_of(const Recipe& recipe) {
+  return recipe.log_name.empty() ? recipe.model + "_training.log" : recipe.log_name;
+}
+
+void check(const Recipe& r) {
+  check_ranges(r);
+  require(r.num_classes >= 0 && r.num_classes != 1, "num_classes", r.num_classes, "2 or more");
+  require(!r.max_train_steps || *r.max_train_steps >= 1, "max_train_steps", r.max_train_steps.value_or(0), "1 or more");
+  if (r.validation_split > 0 && r.synthetic)
+    throw Error("--validation_split needs images of --data_dir: random pixels have no validation part",
+                ErrorKind::usage);
+  if (r.bad_samples.policy == data::BadSamplePolicy::skip && r.mode != Mode::evaluate) {
+    throw Error(
+        "--bad_samples=skip: the training step has no mask, an empty row would be learned as a black image (allowed "
+        "for "
+        "training: raise, replace)",
+        ErrorKind::usage);
+  }
+  check_metric_names(r.metrics);
+  if (!r.metrics.empty() && r.mode == Mode::train)
+    throw Error("--metrics needs evaluations: use --mode=train_and_evaluate", ErrorKind::usage);
+  if (r.early_stopping > 0 && r.mode == Mode::train) {
+    throw Error("--early_stopping needs evaluations: use --mode=train_and_evaluate", ErrorKind::usage);
+  }
+  if (r.reset_head && (r.restore_path.empty() || r.mode == Mode::evaluate)) {
+    throw Error(
+        "--reset_head draws a layer anew of weights that a training begins with: it needs --weights and a mode that "
+        "trains",
+        ErrorKind::usage);
+  }
+  check(r.optimization);
+  gradient_rules(r);
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / r.batch_size;  // images a step are a number
+  if (r.optimization.accumulate_steps > most) {
+    throw Error(fmt::format("--accumulate_steps={} is out of range (allowed: 1 to {} with --batch_size={})",
+                            r.optimization.accumulate_steps, most, r.batch_size),
+                ErrorKind::usage);
+  }
+  if (r.experimental.accelerate) policy_of(reduced_precision(*r.experimental.accelerate, r.precision));
+  const auto& accelerate = r.experimental.accelerate;
+  const bool by_loss = accelerate && accelerate->trigger == AccelerateMode::Trigger::loss;
+  if (r.final_loss && !(by_loss && *r.final_loss > 0)) {
+    throw Error("--final_loss needs --accelerate_train_mode by loss, and is above 0", ErrorKind::usage);
+  }
+  step_dump_options(r.dump);
+  if (!r.dump.path.empty() && r.mode == Mode::evaluate)
+    throw Error("--dump_path writes values of training steps: it needs a mode that trains", ErrorKind::usage);
+  device_named(r.device);
+  policy_of(r.precision);
+  promise_of(r);
+  if (r.model.empty() && r.mode == Mode::evaluate) return;  // the checkpoint tells it
+  const nn::ModelInfo& model = nn::model_named(r.model);
+  nn::check_image_size(model, r.image_size == 0 ? model.image_size : r.image_size);
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,123 @@
+// ridgeline/train/recipe/recipe.h
+//
+// Everything that a run is told: the flags of the command line, as plain values with the recipe's defaults.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ridgeline/data/runtime/bad_samples.h"
+#include "ridgeline/data/source/sources.h"
+#include "ridgeline/graph/pass/split_strategy.h"
+#include "ridgeline/nn/models.h"
+#include "ridgeline/train/accelerate.h"
+#include "ridgeline/train/precision_options.h"
+#include "ridgeline/train/recipe/dump_settings.h"
+#include "ridgeline/train/recipe/optimization.h"
+
+namespace ridgeline::train {
+
+enum class Mode { train, evaluate, train_and_evaluate };
+// "train", "evaluate" or "train_and_evaluate"; anything else is a usage Error "Invalid type of mode ...".
+Mode parse_mode(const std::string& text);
+
+struct Recipe {
+  // Data.
+  std::string data_dir;
+  bool synthetic = false;        // random pixels and labels, no data_dir needed
+  std::int64_t num_classes = 0;  // 0: as many as the data have; 1000 where they do not tell
+  std::int64_t image_size = 0;   // 0: the model's own
+  data::LabelBase label_base = data::LabelBase::automatic;
+  int num_workers = 0;               // 0: one per core
+  bool enable_data_pre_proc = true;  // flip and normalisation in the compiled step instead of the data workers
+  double min_area = 0.08;            // smallest share of the image that a training crop covers
+  std::int64_t crop_padding = -1;    // 0 or more: a shift by at most so many pixels instead of that crop
+  bool flip = true;                  // training mirrors half of the images
+  bool eval_drop_remainder = false;
+  // Share of the images of class folders that is held back for validation, where there is no such part; 0: none.
+  double validation_split = 0;
+  // Of the training, and of each evaluation anew. Training cannot skip: its step has no mask. An evaluation leaves bad
+  // samples out under skip and under replace, as another image in their place would count twice.
+  data::BadSampleOptions bad_samples;
+
+  // Model.
+  std::string model = "alexnet";  // empty (evaluate, predict, export): the checkpoint's
+  nn::ModelOptions model_options;
+  std::string restore_path;  // weights to begin with, see stored_weights.h
+  std::vector<std::string> restore_exclude{"dense_2"};
+  bool reset_head = false;  // the last layer is drawn anew instead of restored
+
+  // Optimization.
+  std::int64_t batch_size = 128;
+  std::int64_t max_epochs = 150;
+  std::optional<std::int64_t> max_train_steps;
+  std::int64_t warmup_epochs = 5;
+  double lr = 0.06;
+  double weight_decay = 1e-4;
+  Optimization optimization;
+  double label_smoothing = 0.1;
+  std::uint64_t seed = 1;
+  std::vector<std::string> metrics;  // of evaluations, beside top-1, top-5 and loss: names of metric/table.h
+  // Of the best evaluation: the run ends when so many after it were not better; 0: never.
+  std::int64_t early_stopping = 0;
+
+  // The loop.
+  Mode mode = Mode::train_and_evaluate;
+  std::int64_t iterations_per_loop = 0;  // 0: the steps of an epoch, at most 100
+  std::int64_t epochs_between_evals = 5;
+  std::int64_t display_every = 1;
+  std::int64_t save_summary_steps = 100;
+  std::int64_t save_checkpoints_steps = 1000;
+  double save_checkpoints_secs =
+      0;  // above 0: behind the loop that ends so long after the last one, instead of by steps
+  bool do_checkpoint = true;
+  std::int64_t max_checkpoint_to_save = 5;
+  bool benchmark = false;  // at most kBenchmarkSteps steps, and a summary of them
+  std::string log_dir = "./model_1p";
+  std::string log_name;  // in log_dir; empty: <model>_training.log
+  std::string checkpoint_dir = "./model_8p";
+
+  // Execution.
+  int intra_op_parallelism_threads = 0;
+  int inter_op_parallelism_threads = 0;  // launches of a step side by side; 0, 1: one after the other
+  std::string device = "cpu";            // by name, see device/devices.h
+  bool allow_soft_placement = true;      // ops that the device has no kernel for run on the CPU
+  bool log_device_placement = false;
+  PrecisionOptions precision;
+  ExperimentalConfig experimental;
+  std::optional<double> final_loss;                     // that the trigger `loss` of accelerate_train_mode aims at
+  std::string reproducibility = "fast";                 // or deterministic, portable
+  std::string op_select_implmode = "high_performance";  // or high_precision
+  std::string fp32_compute = "f32";                     // or bf16x3: f32 products from bf16 halves
+  std::string tune;  // file of kernel times by which kernels are chosen; "auto": the user's; empty: by their order
+  bool fusion = true;
+  std::vector<std::string> disabled_passes;  // of the compiler
+  std::int64_t memory_limit = 0;             // bytes of a compiled step; 0: none
+  std::string dump_ir;                       // directory, one text file per compiler pass
+  std::string log;                           // diagnostic components
+  std::string trace;                         // file for a Chrome trace
+  DumpSettings dump;                         // values of steps, while the run goes on
+
+  // Of several ranks that train together. Each has batches of batch_size.
+  std::int64_t rank_size = 0;        // as many as the user wants; 0: those that are there
+  std::int64_t ranks = 1, rank = 0;  // that are there, and which this one is: train() says so
+  bool hcom_parallel = false;        // gradients are exchanged beside the rest of the backward pass, not behind it
+  bool sync_batch_norm = false;      // batch norms take their statistics over the batches of all ranks
+  SplitStrategy gradient_split;      // into buckets that are exchanged together
+
+  // What else the event file gets, by steps between two of them; 0: none.
+  std::int64_t histogram_steps = 0;  // weights and gradients: a step more each time, and the memory of one
+  std::int64_t picture_steps = 0;    // the first images of a batch
+  bool save_graph = false;           // the training step, once
+  std::string export_step;           // file for the training step, written when the run is over
+};
+
+// The file of the human log: log_name, or the one named after the model.
+std::string log_name_of(const Recipe& recipe);
+
+// Ranges that need no data: an Error (usage) names the flag, the value and what is allowed.
+void check(const Recipe& recipe);
+
+}  // namespace ridgeline::train

@@ -1,0 +1,59 @@
+#include "ridgeline/train/recipe/restore_weights.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/train/stored_weights.h"
+
+namespace ridgeline::train {
+namespace {
+
+// What differs between the run that made the file and this one, as far as it decides about shapes.
+std::string other_run(const StoredWeights& weights, const Recipe& recipe) {
+  if (!weights.info) return "";
+  const std::int64_t side = recipe.image_size == 0 ? nn::model_named(recipe.model).image_size : recipe.image_size;
+  if (weights.info->image_size == side) return "";
+  return fmt::format("; the file is of --image_size={}", weights.info->image_size);
+}
+
+}  // namespace
+
+WeightMatch load_weights(Model& model, const std::string& path, std::span<const std::string> exclude,
+                         std::string_view advice) {
+  const StoredWeights weights = read_weights(path, [](const std::string&) {});
+  return model.load_weights(weights.tensors, "[weights] " + weights.path, exclude, advice);
+}
+
+std::vector<std::string> layers_drawn_anew(const Recipe& recipe) {
+  std::vector<std::string> layers = recipe.restore_exclude;
+  if (recipe.reset_head) layers.push_back(nn::head_of(nn::model_named(recipe.model)));
+  return layers;
+}
+
+void restore_weights(Model& model, const Recipe& recipe, const std::function<void(const std::string&)>& log) {
+  const StoredWeights weights =
+      read_weights(recipe.restore_path, [&](const std::string& text) { log("warning: " + text); });
+  if (!weights.model.empty() && weights.model != recipe.model && nn::find_model(weights.model) != nullptr) {
+    throw Error(fmt::format("[weights] {} is a {}, not of model {} (--model={})", weights.path, weights.description(),
+                            recipe.model, weights.model));
+  }
+  const std::string head = nn::head_of(nn::model_named(recipe.model));
+  const std::string advice = fmt::format(
+      "--reset_head draws the last layer, {}, anew for other classes; "
+      "--restore_exclude leaves out other layers{}",
+      head, other_run(weights, recipe));
+  const WeightMatch match =
+      model.load_weights(weights.tensors, "[weights] " + weights.path, layers_drawn_anew(recipe), advice);
+  log(fmt::format("restored {} of {} tensors from {} ({})", match.loaded.size(),
+                  match.loaded.size() + match.missing.size() + match.excluded.size(), weights.path,
+                  weights.description()));
+  const auto list = [&](const char* what, const std::vector<std::string>& names) {
+    if (!names.empty()) log(fmt::format("  {}: {}", what, fmt::join(names, ", ")));
+  };
+  list("left out, drawn anew", match.excluded);
+  list("not in the file, drawn anew", match.missing);
+  list("in the file, not in the model", match.unexpected);
+}
+
+}  // namespace ridgeline::train

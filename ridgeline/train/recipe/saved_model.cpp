@@ -1,0 +1,35 @@
+#include "ridgeline/train/recipe/saved_model.h"
+
+#include "ridgeline/nn/prediction_model.h"
+#include "ridgeline/train/recipe/adopt.h"
+#include "ridgeline/train/recipe/recipe_model.h"
+#include "ridgeline/train/training_log.h"
+
+namespace ridgeline::train {
+namespace {
+
+// One image at a time, as it is decoded.
+nn::StepOptions prediction_options(const Recipe& recipe) {
+  nn::StepOptions options = step_options(recipe, recipe.num_classes);
+  options.batch_size = 1;
+  options.images = nn::ImageForm::u8;
+  return options;
+}
+
+}  // namespace
+
+infer::Model saved_model(const Recipe& given) {
+  const bool plain = !given.restore_path.empty();
+  if (!given.model.empty()) check(given);
+  const auto warn = [](const std::string& text) { TrainingLog("").line("warning: " + text); };
+  const StoredWeights weights =
+      plain ? read_weights(given.restore_path, warn) : newest_weights(given.checkpoint_dir, warn);
+  const Recipe recipe = adopt_weights(given, weights);
+  infer::Model model =
+      nn::prediction_model(prediction_options(recipe), weights.tensors, "[weights] " + weights.path + ":",
+                           weights.info ? std::string_view() : kOtherClasses);
+  if (weights.info) model.class_names = weights.info->class_names;
+  return model;
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,34 @@
+#include "ridgeline/train/recipe/session_options.h"
+
+#include "ridgeline/core/error.h"
+
+namespace ridgeline::train {
+
+KernelPromise promise_of(const Recipe& recipe) {
+  // The original's two, each also under the name that says it holds for all ops, as it does here.
+  const std::string& mode = recipe.op_select_implmode;
+  const bool precise = mode == "high_precision" || mode == "high_precision_for_all";
+  if (!precise && mode != "high_performance" && mode != "high_performance_for_all") {
+    throw Error("--op_select_implmode=" + mode +
+                    " (allowed: high_precision, high_performance, high_precision_for_all, high_performance_for_all)",
+                ErrorKind::usage);
+  }
+  if (recipe.fp32_compute != "f32" && recipe.fp32_compute != "bf16x3") {
+    throw Error("--fp32_compute=" + recipe.fp32_compute + " (allowed: f32, bf16x3)", ErrorKind::usage);
+  }
+  return {reproducibility_named(recipe.reproducibility), precise, recipe.fp32_compute == "bf16x3"};
+}
+
+SessionOptions session_options(const Recipe& recipe) {
+  SessionOptions options{.compute_threads = recipe.intra_op_parallelism_threads,
+                         .parallel_launches = recipe.inter_op_parallelism_threads,
+                         .device = recipe.device,
+                         .promise = promise_of(recipe),
+                         .tune = recipe.tune,
+                         .log = recipe.log,
+                         .trace = !recipe.trace.empty()};
+  if (recipe.log_device_placement) options.log += options.log.empty() ? "placement" : ",placement";
+  return options;
+}
+
+}  // namespace ridgeline::train

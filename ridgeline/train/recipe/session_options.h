@@ -1,0 +1,15 @@
+// ridgeline/train/recipe/session_options.h
+//
+// The session that a recipe asks for: threads, device, diagnostics, trace.
+#pragma once
+
+#include "ridgeline/compile/session.h"
+#include "ridgeline/train/recipe/recipe.h"
+
+namespace ridgeline::train {
+
+// What its kernels must promise; unknown values are Errors (usage).
+KernelPromise promise_of(const Recipe& recipe);
+SessionOptions session_options(const Recipe& recipe);
+
+}  // namespace ridgeline::train

@@ -1,0 +1,480 @@
+#include "ridgeline/train/recipe/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "ridgeline/core/atomic_file.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/core/version.h"
+#include "ridgeline/data/runtime/rows/rows.h"
+#include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/infer/model_file.h"
+#include "ridgeline/train/callback/accelerator.h"
+#include "ridgeline/train/callback/advisor.h"
+#include "ridgeline/train/callback/checkpoint_saver.h"
+#include "ridgeline/train/callback/data_report.h"
+#include "ridgeline/train/callback/early_stopping.h"
+#include "ridgeline/train/callback/epoch_log.h"
+#include "ridgeline/train/callback/periodic_evaluation.h"
+#include "ridgeline/train/callback/step_dump.h"
+#include "ridgeline/train/callback/step_log.h"
+#include "ridgeline/train/callback/summaries.h"
+#include "ridgeline/train/directory_lock.h"
+#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/loop.h"
+#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/recipe/benchmark_summary.h"
+#include "ridgeline/train/recipe/datasets.h"
+#include "ridgeline/train/recipe/evaluator.h"
+#include "ridgeline/train/recipe/recipe_model.h"
+#include "ridgeline/train/recipe/restore_weights.h"
+#include "ridgeline/train/recipe/session_options.h"
+#include "ridgeline/train/resume_check.h"
+#include "ridgeline/train/synthetic.h"
+
+namespace ridgeline::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+// With synthetic data an epoch is as long as that of the full data set of the recipe.
+constexpr std::int64_t kSyntheticRecords = 1281167;
+
+// Of stepped precision, in checkpoints.
+constexpr const char* kReducedPhase = "reduced";
+constexpr const char* kOriginalPhase = "original";
+
+// Written when the run is over: what would prevent that is said before it begins.
+void check_last_file(const std::string& path) {
+  if (path.empty()) return;
+  std::error_code none;
+  const fs::file_type type = fs::status(path, none).type();
+  // Devices and pipes are opened when there is something for them.
+  if (type == fs::file_type::character || type == fs::file_type::fifo || type == fs::file_type::socket) return;
+  const AtomicFile probe(path);
+}
+
+class Trainer {
+ public:
+  Trainer(const Recipe& recipe, const std::shared_ptr<comm::Communicator>& ranks)
+      : recipe_(recipe),
+        session_(options_of(recipe, ranks)),
+        ranks_(ranks),
+        log_(ranks_.main() ? (make_directories(recipe.log_dir), log_path(recipe)) : "", ranks_.main()) {}
+
+  TrainingResult run() {
+    check_last_file(recipe_.trace);
+    check_last_file(recipe_.export_step);
+    open();
+    const bool evaluates = recipe_.mode == Mode::train_and_evaluate;
+    const std::int64_t evaluation_steps = evaluates ? recipe_.epochs_between_evals * steps_per_epoch_ : 0;
+    const std::int64_t loop =
+        recipe_.iterations_per_loop > 0 ? recipe_.iterations_per_loop : std::min<std::int64_t>(steps_per_epoch_, 100);
+
+    // In the order in which they are called.
+    std::vector<Callback*> callbacks;
+    StepLog lines({.batch_size = step_images(),
+                   .records = data_.training_records,
+                   .loop = loop,
+                   .every_loop = recipe_.iterations_per_loop > 0,
+                   .summary = recipe_.save_summary_steps,
+                   .display = recipe_.display_every},
+                  log_);
+    MetricsLog numbers(lines, *metrics_);
+    FiniteLoss finite(recipe_.log_dir);
+    EpochLog epochs(step_images(), log_);
+    Advisor advisor({.classes = data_.num_classes,
+                     .warmup_steps = recipe_.warmup_epochs * steps_per_epoch_,
+                     .final_relu = info().final_relu},
+                    log_);
+    callbacks = {&lines, &numbers};
+    std::optional<StepDump> dump;  // before the run ends by a loss that is not finite
+    if (!recipe_.dump.path.empty()) {
+      StepDumpOptions options = step_dump_options(recipe_.dump);
+      options.log = [this](const std::string& line) { log_.line(line); };
+      callbacks.push_back(&dump.emplace(std::move(options)));
+    }
+    callbacks.insert(callbacks.end(), {&finite, &epochs, &advisor});
+    std::optional<Summaries> summaries;
+    if (ranks_.main()) {
+      callbacks.push_back(&summaries.emplace(SummaryOptions{.histogram_steps = recipe_.histogram_steps,
+                                                            .picture_steps = recipe_.picture_steps,
+                                                            .graph = recipe_.save_graph,
+                                                            .compile = compile_options(recipe_)},
+                                             metrics_->events()));
+    }
+    std::optional<DataReport> data_report;
+    if (data_feed_) {
+      callbacks.push_back(&data_report.emplace(data_feed_->iterator(), recipe_.bad_samples, log_, *metrics_));
+    }
+    // Before each evaluation, too: whatever ends that, the steps are kept.
+    CheckpointSaver saver(
+        {.directory = recipe_.log_dir,
+         .periods = {recipe_.save_checkpoints_secs > 0 ? 0 : recipe_.save_checkpoints_steps, evaluation_steps},
+         .seconds = recipe_.save_checkpoints_secs,
+         .keep = recipe_.max_checkpoint_to_save},
+        [this](CheckpointInfo& saved) { complete(saved); });
+    if (!continued_from_.empty()) saver.continues(continued_from_, model_->global_step());
+    if (recipe_.do_checkpoint && ranks_.main()) callbacks.push_back(&saver);
+    PeriodicEvaluation evaluation(
+        evaluation_steps, data_.validation_records, [this] { return evaluate_model(); }, log_, *metrics_);
+    if (evaluates) callbacks.push_back(&evaluation);
+    std::optional<EarlyStopping> early;
+    if (recipe_.early_stopping > 0) callbacks.push_back(&early.emplace(early_stopping(evaluation)));
+    // Of the one at the step where the run goes on, the callback asks itself: it may still be due.
+    for (const EvaluationRow& row : metrics_->evaluations()) {
+      if (early && row.step < model_->global_step()) early->count(row.top_1);
+    }
+    TrainingProgress progress;
+    std::optional<TellMeStepOrLossHook> tell;
+    if (accelerate()) {
+      if (tells_progress()) callbacks.push_back(&tell.emplace(tell_me(), progress));
+      accelerator_.emplace(AcceleratorOptions{.mode = *accelerate(),
+                                              .original = policy_of(recipe_.precision),
+                                              .loop = loop,
+                                              .phase = phase_,
+                                              .log = [this](const std::string& line) { log_.line(line); }},
+                           progress);
+      callbacks.push_back(&*accelerator_);
+    }
+    StopNotice notice([&] { return recipe_.do_checkpoint ? saver.path() : std::string(); }, log_);
+    callbacks.push_back(&notice);
+
+    Loop steps(
+        *model_, *feed_,
+        {.total_steps = total_steps_, .steps_per_epoch = steps_per_epoch_, .loop = loop, .cut_at_epochs = false});
+    const RunContext& end = steps.run(callbacks);
+
+    TrainingResult result;
+    result.writes = ranks_.main();
+    result.step = end.step();
+    result.interrupted = end.reason() == StopReason::interrupted;
+    result.last = lines.last();
+    result.mean_fps = lines.mean_fps();
+    result.evaluation = evaluates ? evaluation.last() : metrics_->evaluation();
+    result.log_path = log_path(recipe_);
+    result.metrics_path = metrics_->path();
+    result.checkpoint_path = saver.path();
+    if (session_.trace()) session_.trace()->write(recipe_.trace);
+    if (!recipe_.export_step.empty()) {
+      infer::Model step = model_->exported_training();
+      step.class_names = data_.classes.names;
+      infer::write_model(recipe_.export_step, step);
+      log_.line(fmt::format("training step after {} steps: {}", model_->global_step(), recipe_.export_step));
+    }
+    return result;
+  }
+
+ private:
+  static SessionOptions options_of(const Recipe& recipe, const std::shared_ptr<comm::Communicator>& ranks) {
+    SessionOptions options = session_options(recipe);
+    if (ranks) options.groups[kWorld] = ranks;
+    return options;
+  }
+  static std::string log_path(const Recipe& recipe) {
+    return (fs::path(recipe.log_dir) / log_name_of(recipe)).string();
+  }
+
+  // With the averages of parameters, where they are kept.
+  std::optional<EvaluationRow> evaluate_model() {
+    std::optional<EvaluationRow> row;
+    model_->with_averages([&] { row = evaluate_once(*model_, *data_.validation, recipe_, session_, log_); });
+    return row;
+  }
+
+  // Of all batches of a step, on all ranks.
+  std::int64_t step_images() const {
+    return recipe_.batch_size * recipe_.optimization.accumulate_steps * recipe_.ranks;
+  }
+
+  EarlyStoppingOptions early_stopping(const PeriodicEvaluation& evaluation) {
+    return {.patience = recipe_.early_stopping,
+            .greater_is_better = true,
+            .what = "top-1 of the validation part",
+            .measure = [&evaluation](const RunContext& context) -> std::optional<double> {
+              const auto& row = evaluation.last();
+              if (!row || row->step != context.step()) return std::nullopt;
+              return row->top_1;
+            },
+            .log = [this](const std::string& line) { log_.line(line); }};
+  }
+
+  const std::optional<AccelerateMode>& accelerate() const { return recipe_.experimental.accelerate; }
+  // Steps are known to the loop; what loss is aimed at, its user has to say.
+  bool tells_progress() const {
+    return accelerate()->trigger == AccelerateMode::Trigger::step || recipe_.final_loss ||
+           with_environment({}).target_loss;
+  }
+  TellMeOptions tell_me() const {
+    if (accelerate()->trigger == AccelerateMode::Trigger::step)
+      return {.step = "global_step:0", .total_step = total_steps_};
+    return {.loss = "loss:0", .final_loss = recipe_.final_loss.value_or(0)};
+  }
+
+  // The step, in the precision of the phase that the run is in.
+  void prepare(const CheckpointInfo* newest) {
+    const nn::TrainingOptions options = training_options(recipe_, schedule_of(recipe_, steps_per_epoch_));
+    const bool over = newest && newest->precision_phase == kOriginalPhase;
+    if (!accelerate() || over) {
+      phase_ = PrecisionPhase::original;
+      model_->prepare_training(options);
+      return;
+    }
+    const PrecisionPolicy reduced = policy_of(reduced_precision(*accelerate(), recipe_.precision));
+    model_->prepare_training(options, &reduced);
+  }
+
+  void open() {
+    open_data();
+    steps_per_epoch_ = std::max<std::int64_t>(1, data_.training_records / step_images());
+    total_steps_ = recipe_.max_epochs * steps_per_epoch_;
+    if (recipe_.benchmark) total_steps_ = std::min(total_steps_, kBenchmarkSteps);
+    total_steps_ = recipe_.max_train_steps.value_or(total_steps_);
+    log_.line(fmt::format("training steps: {}", total_steps_));
+    options_ = step_options(recipe_, data_.num_classes);
+    model_ = model_of(session_, recipe_, data_.num_classes);
+    const std::optional<data::IteratorState> start = begin();
+    if (recipe_.synthetic) {
+      feed_ = std::make_unique<SyntheticBatch>(options_, data_.num_classes,
+                                               recipe_.seed + static_cast<std::uint64_t>(recipe_.rank));
+      return;
+    }
+    auto feed = std::make_unique<DatasetFeed>(*data_.training,
+                                              data::IteratorOptions{.workers = recipe_.num_workers,
+                                                                    .epochs = data::kForever,
+                                                                    .start = start,
+                                                                    .raw_images = recipe_.enable_data_pre_proc,
+                                                                    .bad_samples = recipe_.bad_samples,
+                                                                    .trace = session_.trace(),
+                                                                    .log = &session_.log()},
+                                              model_->network().columns);
+    data_feed_ = feed.get();
+    feed_ = std::move(feed);
+  }
+
+  // The step with its parameters, from where the run goes on: what the main rank reads, all have.
+  std::optional<data::IteratorState> begin() {
+    std::optional<LoadedCheckpoint> newest;
+    if (ranks_.main())
+      newest = load_newest(recipe_.log_dir, [&](const std::string& text) { log_.line("warning: " + text); });
+    std::string text = newest ? newest->info.to_json() : "";
+    ranks_.tell(text);
+    std::optional<CheckpointInfo> saved;
+    if (!text.empty()) saved = CheckpointInfo::from_json(text, recipe_.log_dir);
+    prepare(saved ? &*saved : nullptr);
+    if (ranks_.main()) resume(newest);
+    newest.reset();  // its tensors are in the store
+    if (ranks_.size() > 1) {
+      log_.line(
+          fmt::format("rank 0 of {}: gradients are exchanged {}; parameters and states are those of rank 0, "
+                      "checksum {}",
+                      ranks_.size(), recipe_.hcom_parallel ? "beside the backward pass" : "behind the backward pass",
+                      ranks_.tell(session_.parameters())));
+    }
+    if (ranks_.main())
+      metrics_.emplace(recipe_.log_dir, model_->global_step());
+    else
+      metrics_.emplace();
+    share_evaluations();
+    for (const std::string& note : metrics_->notes()) log_.line(note);
+    if (!saved || saved->data_state.empty()) return std::nullopt;
+    return data::IteratorState::from_json(saved->data_state);
+  }
+
+  // What earlier processes of the run evaluated decides what all ranks do.
+  void share_evaluations() {
+    if (ranks_.size() == 1) return;
+    struct Row {
+      std::int64_t step;
+      double epoch, top_1, top_5, loss;
+      std::int64_t rows, checkpoint_time, bad_samples;
+    };
+    std::vector<EvaluationRow> known = metrics_->evaluations();
+    if (metrics_->evaluation()) known.push_back(*metrics_->evaluation());
+    std::string bytes;
+    for (const EvaluationRow& r : known) {
+      const Row row{r.step, r.epoch, r.top_1, r.top_5, r.loss, r.rows, r.checkpoint_time, r.bad_samples};
+      bytes.append(reinterpret_cast<const char*>(&row), sizeof row);
+    }
+    bytes += metrics_->evaluation() ? '1' : '0';
+    ranks_.tell(bytes);
+    if (ranks_.main()) return;
+    known.clear();
+    for (std::size_t at = 0; at + sizeof(Row) <= bytes.size(); at += sizeof(Row)) {
+      Row r{};
+      std::memcpy(&r, bytes.data() + at, sizeof r);
+      known.push_back({r.step, r.epoch, r.top_1, r.top_5, r.loss, r.rows, r.checkpoint_time, r.bad_samples, {}});
+    }
+    std::optional<EvaluationRow> last;
+    if (bytes.back() == '1') {
+      last = std::move(known.back());
+      known.pop_back();
+    }
+    metrics_->adopt(std::move(last), std::move(known));
+  }
+
+  void open_data() {
+    const bool evaluates = recipe_.mode == Mode::train_and_evaluate;
+    if (recipe_.synthetic) {
+      data_.training_records = kSyntheticRecords;
+      data_.num_classes = recipe_.num_classes == 0 ? 1000 : recipe_.num_classes;
+    } else {
+      data_ = train::open_data(recipe_, {.training = true, .validation = evaluates});
+    }
+    log_.line(fmt::format("ridgeline {} ({}, {} threads)", kVersion, device::name_of(device::active_isa()),
+                          session_.compute_threads()));
+    log_.line(fmt::format("total num_training_sampels: {}", data_.training_records));
+    if (evaluates) log_.line(fmt::format("total num_evaluating_sampels: {}", data_.validation_records));
+    for (const std::string& note : data_.notes) log_.line(note);
+    for (const std::string& line : describe(recipe_.precision)) log_.line(line);
+  }
+
+  // From the newest checkpoint of the log directory; else from --weights; else from the drawn parameters.
+  void resume(const std::optional<LoadedCheckpoint>& newest) {
+    if (newest) {
+      const CheckpointInfo& saved = newest->info;
+      const std::uint64_t graph_hash = data_.training ? data_.training->hash() : 0;
+      const std::vector<std::string> changed = check_resume(newest->file, saved, info(), graph_hash);
+      model_->load(newest->tensors);
+      log_.line(fmt::format("continuing from {} (step {})", newest->file.path, saved.step));
+      for (const std::string& difference : changed) log_.line("warning: " + difference);
+      if (!recipe_.restore_path.empty())
+        log_.line("warning: --weights has no effect: the run goes on with the weights of its checkpoint");
+      continued_from_ = newest->file.path;
+      return;
+    }
+    if (!recipe_.restore_path.empty())
+      restore_weights(*model_, recipe_, [this](const std::string& text) { log_.line(text); });
+  }
+
+  // What the saver does not know of the run.
+  void complete(CheckpointInfo& saved) const {
+    CheckpointInfo all = info();
+    all.step = saved.step;
+    all.data_state = saved.data_state;
+    if (accelerator_) {
+      all.precision_phase = accelerator_->phase() == PrecisionPhase::original ? kOriginalPhase : kReducedPhase;
+    }
+    saved = std::move(all);
+  }
+
+  // All that a checkpoint says beside the step and the state of the data.
+  CheckpointInfo info() const {
+    CheckpointInfo info;
+    info.model = recipe_.model;
+    const nn::ModelOptions options = nn::complete_options(nn::model_named(recipe_.model), options_.model_options);
+    info.init = options.init;
+    info.final_relu = options.final_relu.value_or(false);
+    info.num_classes = data_.num_classes;
+    info.image_size = options_.image_size;
+    info.steps_per_epoch = steps_per_epoch_;
+    info.seed = recipe_.seed;
+    info.label_base = data_.label_base;
+    info.class_names = data_.classes.names;
+    info.class_ids = data_.classes.ids;
+    const optim::OptimizerArguments& learning = recipe_.optimization.arguments;
+    const optim::OptimizerEntry& optimizer = optim::optimizer_named(recipe_.optimization.optimizer);
+    info.settings = RunSettings{.data = recipe_.synthetic ? "synthetic" : data_.layout,
+                                .records = data_.training_records,
+                                .batch_size = recipe_.batch_size * recipe_.ranks,
+                                .min_area = recipe_.min_area,
+                                .crop_padding = recipe_.crop_padding,
+                                .flip = recipe_.flip,
+                                .validation_split = recipe_.validation_split,
+                                .max_epochs = recipe_.max_epochs,
+                                .warmup_epochs = recipe_.warmup_epochs,
+                                .lr = recipe_.lr,
+                                .momentum = learning.momentum.value_or(optimizer.momentum),
+                                .use_nesterov = learning.nesterov.value_or(optimizer.nesterov),
+                                .weight_decay = recipe_.weight_decay,
+                                .label_smoothing = recipe_.label_smoothing,
+                                .dropout_keep = options.dropout_keep.value_or(1),
+                                .optimizer = recipe_.optimization.optimizer,
+                                .lr_schedule = recipe_.optimization.schedule,
+                                .optimizer_settings = optimizer_settings(recipe_.optimization),
+                                .schedule_settings = schedule_settings(recipe_.optimization),
+                                .parameter_groups = group_settings(recipe_.optimization),
+                                .clip_norm = recipe_.optimization.clip_norm,
+                                .clip_value = recipe_.optimization.clip_value,
+                                .accumulate_steps = recipe_.optimization.accumulate_steps,
+                                .loss_scale = recipe_.optimization.loss_scale,
+                                .ema = recipe_.optimization.ema,
+                                .precision_mode = name_of(mode_of(recipe_.precision)),
+                                .accelerate_train_mode = accelerate() ? text_of(*accelerate()) : "",
+                                .reproducibility = recipe_.reproducibility};
+    return info;
+  }
+
+  const Recipe& recipe_;
+  Session session_;
+  Ranks ranks_;
+  TrainingLog log_;
+  std::optional<Metrics> metrics_;  // opened when the step is known at which the run goes on
+  RunData data_;
+  std::int64_t steps_per_epoch_ = 1;
+  std::int64_t total_steps_ = 0;
+  nn::StepOptions options_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Feed> feed_;
+  DatasetFeed* data_feed_ = nullptr;                // feed_, where it is one
+  PrecisionPhase phase_ = PrecisionPhase::reduced;  // that the step is compiled for
+  std::optional<Accelerator> accelerator_;
+  std::string continued_from_;  // a checkpoint of the log directory
+};
+
+}  // namespace
+
+namespace {
+
+// What only the rank that writes does.
+Recipe for_rank(const Recipe& given, const comm::Communicator& ranks) {
+  Recipe recipe = given;
+  recipe.ranks = ranks.size();
+  recipe.rank = ranks.rank();
+  if (recipe.rank == 0) return recipe;
+  recipe.trace.clear();
+  recipe.export_step.clear();
+  recipe.dump_ir.clear();
+  return recipe;
+}
+
+TrainingResult train_here(const Recipe& recipe, const std::shared_ptr<comm::Communicator>& ranks) {
+  std::optional<DirectoryLock> lock;
+  if (recipe.rank == 0) lock.emplace(recipe.log_dir);
+  InterruptGuard guard;
+  try {
+    return Trainer(recipe, ranks).run();
+  } catch (const data::SampleError& error) {
+    throw with_advice(error, recipe);
+  }
+}
+
+}  // namespace
+
+TrainingResult train(const Recipe& recipe, std::shared_ptr<comm::Communicator> ranks) {
+  check(recipe);
+  if (recipe.synthetic && recipe.mode == Mode::train_and_evaluate)
+    throw Error("--synthetic has no validation part: use --mode=train", ErrorKind::usage);
+  if (!recipe.synthetic) check_data_dir(recipe, true);  // before anything is written
+  if (!ranks || ranks->size() == 1) return train_here(recipe, nullptr);
+  const auto refuse = [](const char* flag, const char* why) {
+    throw Error(fmt::format("{} with several ranks: {}", flag, why), ErrorKind::usage);
+  };
+  if (!recipe.metrics.empty())
+    refuse("--metrics", "they would count the images of one rank (evaluate the checkpoints)");
+  if (!recipe.tune.empty()) refuse("--tune", "the ranks could choose kernels whose gradients lie differently");
+  if (!recipe.dump.path.empty())
+    refuse("--dump_path", "the step is computed again by one rank, and it exchanges values");
+  try {
+    return train_here(for_rank(recipe, *ranks), ranks);
+  } catch (const std::exception& error) {
+    ranks->abort(error.what());
+    throw;
+  }
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,36 @@
+// ridgeline/train/recipe/trainer.h
+//
+// A run as its recipe describes it: session, data, model, loop, and the callbacks that write log, metrics and
+// checkpoints and evaluate. Owns nothing beyond the call; a run continues from the newest checkpoint of its log
+// directory.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "ridgeline/comm/communicator.h"
+#include "ridgeline/train/recipe/recipe.h"
+#include "ridgeline/train/training_log.h"
+
+namespace ridgeline::train {
+
+struct TrainingResult {
+  std::int64_t step = 0;
+  bool writes = true;                       // of several ranks: this one wrote log, metrics and checkpoints
+  bool interrupted = false;                 // the user stopped it; the steps done are in the checkpoint
+  StepLine last;                            // of the last log line
+  double mean_fps = 0;                      // of this process's log lines but the first; of that, if it is the only one
+  std::optional<EvaluationRow> evaluation;  // of the last evaluation, also that of an earlier process at `step`
+  std::string log_path;
+  std::string metrics_path;
+  std::string checkpoint_path;  // empty if none was written
+};
+
+// --mode=train and train_and_evaluate. What stops the run (the user, an unreadable sample, a loss that is not finite)
+// loses no step that can be kept: the step it stops after gets its line and, unless its numbers are no longer finite,
+// its checkpoint. An evaluation that was due and did not come to its end is made when the run goes on.
+// Over several ranks each calls it with the same recipe: one of them writes, which the result says.
+TrainingResult train(const Recipe& recipe, std::shared_ptr<comm::Communicator> ranks = nullptr);
+
+}  // namespace ridgeline::train

@@ -1,0 +1,28 @@
+// ridgeline/train/step_timeline.h
+//
+// What planning past this machine knows of a step: its launches with their times, and when which gradients are
+// finished. `bench step --json` writes it, `ridgeline plan` reads it.
+#pragma once
+
+#include <string>
+
+#include "ridgeline/comm/model/replay.h"
+#include "ridgeline/compile/program.h"
+
+namespace ridgeline::train {
+
+// Of the last profiled run of a training step. A gradient is finished by the launch of the node that makes an update's
+// gradient operand; an update that makes it itself counts as that launch.
+comm::StepTimeline timeline_of(const Program& program);
+
+struct MeasuredStep {
+  std::string model;
+  std::int64_t batch_size = 1;
+  double milliseconds = 0;  // the whole step, where launches are not timed one by one
+  comm::StepTimeline timeline;
+};
+
+// JSON of `bench step --json`. An Error (kind usage) names the file and the field that is missing or wrong.
+MeasuredStep read_measured_step(const std::string& path);
+
+}  // namespace ridgeline::train

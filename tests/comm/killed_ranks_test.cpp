@@ -1,0 +1,37 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/comm/killed_ranks.h"
+#include "tests/comm/ranks.h"
+
+namespace ridgeline::comm {
+namespace {
+
+TEST(KilledRanks, AreNamedByAllOthersAtAnyMoment) {
+  std::mt19937 random(std::random_device{}());
+  for (int round = 0; round < kills(10); ++round) {
+    const int size = 2 + static_cast<int>(random() % 3),
+              victim = static_cast<int>(random() % static_cast<unsigned>(size));
+    const std::chrono::microseconds moment(random() % 60'000);
+    const auto begin = std::chrono::steady_clock::now();
+    const std::vector<std::string> messages = run_processes(size, [&](Communicator& c) {
+      if (c.rank() == victim) kill_this_process_after(moment);
+      exchange_for_ever(c);
+    });
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+    for (int r = 0; r < size; ++r) {
+      const std::string& message = messages[static_cast<std::size_t>(r)];
+      if (r == victim) {
+        EXPECT_EQ(message, "signal 9");
+      } else {
+        EXPECT_TRUE(message.starts_with(fmt::format("[ranks] rank {} (process ", victim)))
+            << "rank " << r << " of " << size << ", killed after " << moment.count() << " us: " << message;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline::comm

@@ -1,0 +1,141 @@
+// Kernels chosen by time: who is fastest, and what the file keeps.
+#include "ridgeline/device/kernel_tuner.h"
+
+#include <chrono>
+#include <thread>
+
+#include "kernel_testing.h"
+#include "ridgeline/compile/session.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/device/cpu/cpu_device.h"
+#include "tests/support/error_of.h"
+#include "tests/support/files.h"
+
+namespace ridgeline {
+namespace {
+
+int runs = 0;
+
+class SleepingKernel final : public Kernel {
+ public:
+  SleepingKernel(std::string called, int milliseconds) : milliseconds_(milliseconds) { name = std::move(called); }
+  void run(const KernelArguments&) override {
+    ++runs;
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds_));
+  }
+
+ private:
+  int milliseconds_;
+};
+
+KernelChoice make_slow(const KernelRequest&) { return std::make_unique<SleepingKernel>("slow", 12); }
+KernelChoice make_fast(const KernelRequest&) { return std::make_unique<SleepingKernel>("fast", 2); }
+KernelChoice make_between(const KernelRequest&) {
+  auto kernel = std::make_unique<SleepingKernel>("between conversions", 0);
+  kernel->emulates = true;
+  return kernel;
+}
+KernelChoice refuse(const KernelRequest&) { return Refusal{"never"}; }
+
+// The processor's memory and stream, with kernels of its own.
+class ListedDevice final : public Device {
+ public:
+  explicit ListedDevice(std::vector<KernelEntry> entries) : entries_(std::move(entries)) {}
+  std::string_view name() const override { return "listed"; }
+  bool host_memory() const override { return true; }
+  std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override { return cpu_.allocate(bytes); }
+  Stream& stream() override { return cpu_.stream(); }
+  Stream& exchange_stream() override { return cpu_.exchange_stream(); }
+  std::unique_ptr<Kernel> collective(const CollectiveRequest& request) override { return cpu_.collective(request); }
+  std::vector<KernelEntry> kernels(std::string_view) const override { return entries_; }
+  FusionLimits fusion_limits() const override { return cpu_.fusion_limits(); }
+
+ private:
+  CpuDevice cpu_{std::optional<Provider>()};
+  std::vector<KernelEntry> entries_;
+};
+
+const KernelEntry kSlow{"dense", "slow", Provider::own, make_slow};
+const KernelEntry kFast{"dense", "fast", Provider::library, make_fast};
+const KernelEntry kBetween{"dense", "between", Provider::own, make_between};
+const KernelEntry kNever{"dense", "never", Provider::own, refuse};
+const KernelEntry kReference{"dense", "reference", Provider::reference, make_fast};
+
+Problem dense(std::int64_t inputs) {
+  return {"dense", {random_tensor({64, inputs}, 1), random_tensor({512, inputs}, 2)}, {}};
+}
+
+class Tuner : public ::testing::Test {
+ protected:
+  std::string file() const { return directory_.path() + "/times/kernels.txt"; }
+  // "NAME; reason without its times", or "" where nothing is chosen.
+  std::string chosen(const std::vector<KernelEntry>& entries, std::int64_t inputs = 512,
+                     const std::string& machine = "this one") {
+    ListedDevice device(entries);
+    KernelTuner tuner(file(), machine);
+    const Problem problem = dense(inputs);
+    const Node node = problem.node();
+    runs = 0;
+    const auto fastest = tuner.choose(problem.request(node), device);
+    if (!fastest) return "";
+    return fastest->kernel->name + "; " + fastest->reason.substr(0, fastest->reason.find(' '));
+  }
+  TempFolder directory_;
+};
+
+TEST_F(Tuner, TheFastestIsChosenWhateverTheOrder) {
+  EXPECT_EQ(chosen({kSlow, kNever, kFast, kBetween, kReference}), "fast; measured:");
+  EXPECT_GT(runs, 4);
+}
+
+TEST_F(Tuner, WhatWasMeasuredIsKnownToTheNextProcess) {
+  EXPECT_EQ(chosen({kSlow, kFast}), "fast; measured:");
+  EXPECT_EQ(chosen({kSlow, kFast}), "fast; known:");
+  EXPECT_EQ(runs, 0);
+  EXPECT_EQ(chosen({kSlow, kFast}, 480), "fast; measured:") << "other shapes";
+  EXPECT_EQ(chosen({kSlow, kFast}, 512, "another"), "fast; measured:") << "another machine";
+  EXPECT_EQ(chosen({kSlow, kFast}), "fast; known:") << "all are kept";
+}
+
+TEST_F(Tuner, WhereThereIsNoChoiceNothingIsMeasured) {
+  EXPECT_EQ(chosen({kFast, kNever, kBetween, kReference}), "");
+  EXPECT_EQ(chosen({kSlow, kFast}, 2), "") << "too small to matter";
+  EXPECT_EQ(runs, 0);
+  EXPECT_FALSE(is_regular_file(file()));
+}
+
+TEST_F(Tuner, AKernelThatIsGoneIsNotChosen) {
+  EXPECT_EQ(chosen({kSlow, kFast}), "fast; measured:");
+  EXPECT_EQ(chosen({kSlow}), "");
+}
+
+TEST_F(Tuner, DamagedLinesAreMeasuredAgainAndForeignFilesRefused) {
+  EXPECT_EQ(chosen({kSlow, kFast}), "fast; measured:");
+  std::string text = read_file(file());
+  const std::size_t at = text.rfind('\t');
+  write_file_atomically(file(), text.substr(0, at + 1) + "x\n");
+  EXPECT_EQ(chosen({kSlow, kFast}), "fast; measured:");
+  text = read_file(file());
+  text[text.find('1')] = '7';
+  write_file_atomically(file(), text);
+  EXPECT_EQ(chosen({kSlow, kFast}), "fast; measured:") << "of another version";
+  write_file_atomically(file(), "a letter\n");
+  EXPECT_EQ(error_of([&] { KernelTuner(file(), "this one"); }),
+            file() + " is no file of kernel times: name another one, or one that is not there yet");
+  EXPECT_EQ(read_file(file()), "a letter\n");
+}
+
+TEST_F(Tuner, BitsThatMustNotDependOnTimeExcludeIt) {
+  const auto refusal = [&](SessionOptions options) {
+    options.tune = file();
+    return error_of([&] { const Session session(options); });
+  };
+  EXPECT_EQ(refusal({}), "");
+  EXPECT_EQ(refusal({.promise = {.bits = Reproducibility::deterministic}}),
+            "tune chooses kernels by time, so bits depend on the machine and the team, and reproducibility is "
+            "deterministic");
+  EXPECT_EQ(refusal({.device = "simulated"}), "tune measures the kernels of the cpu, and the device is simulated");
+}
+
+}  // namespace
+}  // namespace ridgeline

@@ -1,0 +1,69 @@
+// The table of the recipe's options: every row has its place, and the page shows them all.
+#include "ridgeline/train/recipe/options.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+#include "ridgeline/core/file.h"
+#include "tests/support/error_of.h"
+#include "tests/support/paths.h"
+
+namespace ridgeline::train {
+namespace {
+
+// Where a row's value lies.
+const void* place_of(const RecipeOption& option, RecipeArguments& arguments) {
+  return std::visit([&](const auto& field) -> const void* { return &field(arguments); }, option.field);
+}
+
+TEST(RecipeOptions, EachHasANameAHelpAndAValueOfItsOwn) {
+  RecipeArguments arguments;
+  std::set<std::string> names;
+  std::set<const void*> places;
+  for (const RecipeOption& option : recipe_options()) {
+    EXPECT_FALSE(option.help.empty() || option.group.empty()) << option.name;
+    EXPECT_TRUE(places.insert(place_of(option, arguments)).second) << option.name << " has the value of another";
+    EXPECT_EQ(find_option(option.name), &option);
+    for (const std::string_view alias : option.aliases) EXPECT_EQ(find_option(alias), &option) << alias;
+  }
+  for (const std::string& name : option_names()) EXPECT_TRUE(names.insert(name).second) << name << " comes twice";
+  EXPECT_EQ(find_option("learning_rate"), nullptr);
+  EXPECT_EQ(find_option("restore_path"), find_option("weights"));
+}
+
+TEST(RecipeOptions, ADefaultIsInRangeAndWhatIsNotIsNamed) {
+  EXPECT_EQ(error_of([] { check_ranges(Recipe()); }), "");
+  const auto error = [](auto&& change) {
+    Recipe recipe;
+    change(recipe);
+    return error_of([&] { check_ranges(recipe); });
+  };
+  EXPECT_EQ(error([](Recipe& r) { r.batch_size = 0; }), "--batch_size=0 is out of range (allowed: 1 or more)");
+  EXPECT_EQ(error([](Recipe& r) { r.lr = 1e6; }), "--lr=1000000 is out of range (allowed: 0 to 1000000)");
+  EXPECT_EQ(error([](Recipe& r) { r.lr = std::nan(""); }), "--lr=nan is out of range (allowed: 0 to 1000000)");
+  EXPECT_EQ(error([](Recipe& r) { r.min_area = 0; }), "--min_area=0 is out of range (allowed: (0, 1])");
+  EXPECT_EQ(error([](Recipe& r) { r.min_area = 1; }), "");
+  EXPECT_EQ(error([](Recipe& r) { r.label_smoothing = 1; }), "--label_smoothing=1 is out of range (allowed: [0, 1))");
+  EXPECT_EQ(error([](Recipe& r) { r.max_epochs = 1'000'000'001; }),
+            "--max_epochs=1000000001 is out of range (allowed: 1 to 1000000000)");
+  EXPECT_EQ(error([](Recipe& r) { r.crop_padding = -2; }),
+            "--crop_padding=-2 is out of range (allowed: -1 (off) to 1024)");
+}
+
+// RIDGELINE_UPDATE_DOCS=1 writes it.
+TEST(RecipeOptions, ThePageHoldsTheTable) {
+  const std::string path = testing::source_directory() + "/docs/options.md", page = read_file(path);
+  const std::size_t begin = page.find("## Data");
+  ASSERT_NE(begin, std::string::npos);
+  if (std::getenv("RIDGELINE_UPDATE_DOCS")) {
+    std::ofstream(path) << page.substr(0, begin) << options_table();
+    return;
+  }
+  EXPECT_EQ(page.substr(begin), options_table());
+}
+
+}  // namespace
+}  // namespace ridgeline::train

@@ -1,0 +1,85 @@
+// Model::set_seed(): one call fixes initial parameters, dropout and the order of the data.
+#include <gtest/gtest.h>
+
+#include "ridgeline/data/data.h"
+#include "ridgeline/nn/layers.h"
+#include "ridgeline/train/estimator.h"
+#include "tests/support/error_of.h"
+#include "tests/train/line_model.h"
+
+namespace ridgeline::train {
+namespace {
+
+constexpr std::int64_t kPoints = 32;
+
+data::Dataset shuffled_points() {
+  Tensor x(DType::f32, Shape{kPoints, 1}), y(DType::f32, Shape{kPoints, 1});
+  for (std::int64_t i = 0; i < kPoints; ++i) {
+    x.data<float>()[i] = static_cast<float>(i) / kPoints;
+    y.data<float>()[i] = 3 * x.data<float>()[i];
+  }
+  return data::InMemory({{"x", x}, {"y", y}}).shuffle().batch(LineModel::kRows);
+}
+
+// Drawn weights and dropout between two layers.
+nn::Network dropping_network() {
+  return {.name = "dropping", .loss = [](nn::ModelContext& context) {
+            const Value x = context.builder.input("x", {DType::f32, {LineModel::kRows, 1}});
+            const Value y = context.builder.input("y", {DType::f32, {LineModel::kRows, 1}});
+            Value h = nn::dense_layer(context, x, {.name = "hidden", .out = 64});
+            h = nn::dropout_layer(context, h, "drop", 0.5);
+            const Value error = nn::dense_layer(context, h, {.name = "out", .out = 1}) - y;
+            return nn::mean(error * error);
+          }};
+}
+
+// What each step saw.
+class Seen : public Callback {
+ public:
+  std::int64_t next_stop(std::int64_t step) const override { return step + 1; }
+  void step_end(RunContext& run) override {
+    losses.push_back(run.loss());
+    first.push_back(run.feed().input("x").at(0));
+  }
+  std::vector<double> losses, first;
+};
+
+Seen trained(std::optional<std::uint64_t> seed, const data::Dataset& dataset, double rate = 0.01) {
+  Session session({.compute_threads = 1});
+  Model model(session, dropping_network());
+  if (seed) model.set_seed(*seed);
+  model.prepare_training({.schedule = optim::Constant{.base = rate}});
+  Seen seen;
+  train_epochs(model, 2, dataset, {&seen});
+  return seen;
+}
+
+TEST(SetSeed, FixesAllThatIsRandom) {
+  const Seen a = trained(7, shuffled_points()), b = trained(7, shuffled_points()), c = trained(8, shuffled_points());
+  EXPECT_EQ(a.losses, b.losses);
+  EXPECT_EQ(a.first, b.first);
+  EXPECT_NE(a.first, c.first);  // order of the data
+  EXPECT_NE(a.losses, c.losses);
+}
+
+TEST(SetSeed, ReachesWeightsAndDropoutAndLeavesDataWithASeedOfTheirOwn) {
+  const data::Dataset own = shuffled_points().with_seed(5);
+  const Seen a = trained(7, own, 0), b = trained(8, own, 0);
+  EXPECT_EQ(a.first, b.first);
+  EXPECT_NE(a.losses[0], b.losses[0]);
+  // The same points again: without a rate the weights stay, so what differs is dropout.
+  Tensor x(DType::f32, Shape{LineModel::kRows, 1}), y(DType::f32, Shape{LineModel::kRows, 1});
+  for (float& v : x.span<float>()) v = 1;
+  for (float& v : y.span<float>()) v = 3;
+  const Seen same = trained(7, data::InMemory({{"x", x}, {"y", y}}).batch(LineModel::kRows), 0);
+  EXPECT_NE(same.losses[0], same.losses[1]);
+}
+
+TEST(SetSeed, ComesBeforeTheParametersAreDrawn) {
+  LineModel line;
+  EXPECT_EQ(error_of([&] { line.model.set_seed(1); }),
+            "set_seed() comes before the model's parameters are drawn: before prepare_training()");
+}
+
+}  // namespace
+}  // namespace ridgeline::train
