@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 
 #include "ridgeline/cli/optimization_flags.h"
@@ -43,16 +45,18 @@ void add_option(Command& app, const train::RecipeOption& option, train::RecipeAr
 }
 
 void refuse_unsupported(const train::RecipeArguments& f) {
-  const auto one = [](const char* flag, std::int64_t value) {
-    if (value > 1) {
-      throw Error(
-          fmt::format("--{}={}: training on several ranks is not supported by this version (allowed: 1)", flag, value),
-          ErrorKind::usage);
-    }
-    if (value < 0) throw Error(fmt::format("--{}={} is out of range (allowed: 1)", flag, value), ErrorKind::usage);
+  const auto check_size = [](const char* flag, std::int64_t value) {
+    if (value >= 0) return;
+    throw Error(fmt::format("--{}={} is out of range (allowed: 1 or more, 0: as many as there are)", flag, value),
+                ErrorKind::usage);
   };
-  one("rank_size", f.rank_size);
-  one("group_size", f.group_size);
+  check_size("rank_size", f.rank_size);
+  check_size("group_size", f.group_size);
+  if (f.rank_size > 0 && f.group_size > 0 && f.rank_size != f.group_size) {
+    throw Error(
+        fmt::format("--rank_size={} and --group_size={} are two names of one number", f.rank_size, f.group_size),
+        ErrorKind::usage);
+  }
   if (f.dtype != "tf.float32" && f.dtype != "float32" && f.dtype != "fp32") {
     throw Error("--dtype=" + f.dtype + ": this version trains in float32 only (allowed: tf.float32)", ErrorKind::usage);
   }
@@ -120,6 +124,37 @@ std::vector<std::string> with_run_config(const std::vector<std::string>& words) 
   return all;
 }
 
+namespace {
+
+template <class Number>
+std::vector<Number> numbers_of(const char* flag, const std::string& list) {
+  std::vector<Number> numbers;
+  for (const std::string& word : split(list)) {
+    Number value{};
+    const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || rest != word.data() + word.size())
+      throw Error(fmt::format("{}={}: '{}' is no number", flag, list, word), ErrorKind::usage);
+    numbers.push_back(value);
+  }
+  return numbers;
+}
+
+void finish_rank_flags(const Command& app, train::RecipeArguments& f) {
+  train::Recipe& r = f.recipe;
+  r.rank_size = std::max(f.rank_size, f.group_size);
+  if (r.rank_size > 1 && !f.shard) {
+    throw Error("--shard=False: several ranks would train on the same images (allowed: True, or one rank)",
+                ErrorKind::usage);
+  }
+  const char* by_size = "--split_strategy_by_size";
+  const char* by_index = "--split_strategy_by_idx";
+  if (app.given(by_index))
+    r.gradient_split = SplitStrategy::by_indices(numbers_of<std::int64_t>(by_index, f.split_by_index));
+  if (app.given(by_size)) r.gradient_split = SplitStrategy::by_sizes(numbers_of<double>(by_size, f.split_by_size));
+}
+
+}  // namespace
+
 data::BadSampleOptions finish_bad_samples(const Command& app, const train::RecipeArguments& f) {
   data::BadSampleOptions options = f.recipe.bad_samples;
   options.policy = data::parse_bad_sample_policy(f.bad_samples);
@@ -164,6 +199,7 @@ train::Recipe finish_recipe(const Command& app, train::RecipeArguments& f) {
   r.restore_exclude = split(f.restore_exclude);
   r.metrics = split(f.metrics);
   finish_optimization_flags(app, f, r);
+  finish_rank_flags(app, f);
   train::check(r);
   if (!r.model.empty()) nn::complete_options(nn::model_named(r.model), r.model_options);
   return r;

@@ -11,6 +11,7 @@
 #include "ridgeline/core/process_time.h"
 #include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/ranks.h"
 #include "ridgeline/train/recipe/benchmark_summary.h"
 #include "ridgeline/train/recipe/evaluator.h"
 #include "ridgeline/train/recipe/trainer.h"
@@ -76,7 +77,8 @@ int run(const train::Recipe& recipe) {
     train::evaluate_checkpoints(recipe);
     return 0;
   }
-  const train::TrainingResult result = train::train(recipe);
+  const train::TrainingResult result = train::train(recipe, train::connect_ranks(recipe.rank_size));
+  if (!result.writes) return result.interrupted ? 130 : 0;
   print_summary(recipe, result);
   if (recipe.benchmark) write_benchmark(recipe, result);
   return result.interrupted ? 130 : 0;

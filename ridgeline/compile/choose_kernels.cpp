@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ridgeline/compile/first_accepting.h"
+#include "ridgeline/graph/op/collective.h"
 
 namespace ridgeline {
 namespace {
@@ -23,6 +24,12 @@ KernelRequest request_of(const Graph& graph, const Node& node, const ValueLayout
     request.outputs.push_back({graph.value(id).type, wish, layouts.free_result(node, id)});
   }
   return request;
+}
+
+// What waits for an exchange, and what begins one of memory as it lies.
+bool runs_no_kernel(const Node& node) {
+  const OpDef& def = op_def(node.op);
+  return def.has(kDone) || (def.has(kStart) && !collective_rule(node).packed);
 }
 
 }  // namespace
@@ -49,6 +56,10 @@ std::vector<Choice> choose_kernels(const Graph& graph, ValueLayouts& layouts, co
     if (op_def(node.op).has(kView) && plain_rows[static_cast<std::size_t>(node.inputs[0])]) {
       choice.kernel.reset();
       plain_rows[static_cast<std::size_t>(node.outputs[0])] = true;
+      continue;
+    }
+    if (runs_no_kernel(node)) {
+      choice = {placement.devices[n], nullptr, {}};
       continue;
     }
     const auto blocked = [&](ValueId id) { return layouts.made_blocked(id); };

@@ -85,6 +85,7 @@ class Watch {
 PassContext context_of(Session& session, const CompileOptions& options) {
   PassContext context{.fusion = session.device().fusion_limits(), .keep_apart = {}, .fused = {}};
   context.precision = options.precision;
+  context.distribution = options.distribution;
   context.takes = [&session](std::string_view op, DType dtype) {
     const std::vector<KernelEntry> entries = session.device().kernels(op);
     return std::any_of(entries.begin(), entries.end(),
@@ -100,13 +101,15 @@ std::optional<Plan> try_plan(const Graph& graph, Session& session, const Compile
   if (!options.fusion) {
     for (const std::string& name : fusion_passes()) disabled.push_back(name);
   }
-  const Target target{session.device(), session.cpu(), options.soft_placement, session.log(),
-                      session.parallel_launches()};
+  const Target target{
+      session.device(), session.cpu(), options.soft_placement, session.log(), session.parallel_launches(),
+      session.groups()};
   watch("input", graph);
   context.fused.clear();
   context.warnings.clear();
   Graph rewritten =
       run_passes(graph, context, disabled, [&](const Pass& pass, const Graph& made) { watch(pass.name, made); });
+  if (!context.exchanges.empty()) session.log().trace("passes", "data_parallel: " + context.exchanges);
   watch.now("lower");
   check_memory(rewritten);
   // What was to be kept apart and is still there was made by another pass (recompute): it runs where it can.

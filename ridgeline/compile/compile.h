@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ridgeline/compile/program.h"
+#include "ridgeline/graph/pass/distribution.h"
 #include "ridgeline/graph/pass/precision_policy.h"
 
 namespace ridgeline {
@@ -18,6 +19,7 @@ struct CompileOptions {
   PrecisionPolicy precision;                 // which values are stored as bf16 or f16
   bool reuse_memory = true;                  // let values share addresses when their lifetimes do not overlap
   bool soft_placement = true;    // run ops that the device has no kernel for on the CPU instead of refusing them
+  Distribution distribution;     // of a training step over ranks, which the session must have as a group
   std::size_t memory_limit = 0;  // bytes: cheap values are computed twice rather than kept beyond it; 0: no limit
   // When not empty: for each pass a numbered file in both forms, .rdg (graph/ir/text.h) and .ir (forms.h). An error
   // about one op marks it in a last one, ..._failed.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "ridgeline/graph/ir/op_def.h"
+
 namespace ridgeline {
 
 ConstantValues constant_values(const Graph& graph) {
@@ -22,7 +24,9 @@ ConstantValues constant_values(const Graph& graph) {
   ConstantValues constants{std::vector<bool>(graph.values.size(), false), {}};
   std::set<std::string> sources;
   for (const Node& node : graph.nodes) {
+    // Exchanges are done in every run, by all ranks.
     const bool constant =
+        !op_def(node.op).has(kCollective) &&
         std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return fixed[at(id)]; }) &&
         std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return leaves[at(id)]; });
     if (!constant) continue;

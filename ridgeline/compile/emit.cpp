@@ -6,7 +6,10 @@
 
 #include "ridgeline/compile/constant_values.h"
 #include "ridgeline/compile/first_accepting.h"
+#include "ridgeline/compile/pack_in_place.h"
+#include "ridgeline/device/collective_kernel.h"
 #include "ridgeline/device/conversion_kernel.h"
+#include "ridgeline/graph/op/collective.h"
 #include "ridgeline/graph/pass/derived_casts.h"
 
 namespace ridgeline {
@@ -43,6 +46,7 @@ class Emitter {
     place_returns();
     write_updates();
     keep_constants();
+    pack_in_place(plan_);
     return std::move(plan_);
   }
 
@@ -245,7 +249,76 @@ class Emitter {
     return add_buffer({.device = device, .type = bytes, .scratch = true});
   }
 
+  void emit_start(const Node& node, Choice& choice) {
+    Launch launch;
+    launch.kind = LaunchKind::start;
+    launch.device = choice.device;
+    launch.node = node_;
+    launch.event = plan_.events++;
+    InFlight flight{plan_.launches.size(), collective_rule(node).packed, {}};
+    std::vector<ValueType> types;
+    std::vector<std::size_t> bytes;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const Layout layout = choice.kernel ? choice.input_layout(i) : Layout{};
+      launch.inputs.push_back(materialize(node.inputs[i], choice.device, layout));
+      types.push_back(value(node.inputs[i]).type);
+      bytes.push_back(buffer(launch.inputs.back()).bytes);
+    }
+    flight.launch = plan_.launches.size();  // behind the copies that its operands needed
+    const int pending = add_buffer({.device = choice.device, .type = value(node.outputs[0]).type});
+    if (flight.packed) {
+      const std::size_t values = bytes.size() - (node.attributes.boolean("conditional") ? 1 : 0);
+      flight.packing = pack(std::span(bytes).first(values));
+      buffer(pending).bytes = flight.packing.bytes;
+    }
+    buffer_of(node.outputs[0]) = pending;
+    launch.outputs = {pending};
+    launch.ranks = group_of(target_.groups, plan_.graph, node);
+    launch.exchange = choice.device->collective(
+        {node, *launch.ranks, types, bytes, value(node.outputs[0]).type, buffer(pending).bytes});
+    if (choice.kernel) launch.scratch = add_scratch(*choice.kernel, choice.device);
+    launch.kernel = std::move(choice.kernel);
+    plan_.launches.push_back(std::move(launch));
+    in_flight_[node.outputs[0]] = std::move(flight);
+  }
+
+  // What the exchange reads stays until it is over; what it gives lies where it was exchanged.
+  void emit_done(const Node& node) {
+    const InFlight& flight = in_flight_.at(node.inputs[0]);
+    const Launch& start = plan_.launches[flight.launch];
+    Launch launch;
+    launch.kind = LaunchKind::done;
+    launch.device = start.device;
+    launch.node = node_;
+    launch.event = start.event;
+    const int pending = buffer_of(node.inputs[0]);
+    launch.inputs = start.inputs;
+    if (flight.packed) launch.inputs.erase(launch.inputs.begin(), launch.inputs.begin() + values_of(flight));
+    launch.inputs.push_back(pending);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const ValueId id = node.outputs[i];
+      if (!flight.packed) {
+        buffer_of(id) = pending;
+        continue;
+      }
+      const Buffer& given = buffer(start.inputs[i]);
+      buffer_of(id) = add_buffer({.device = start.device,
+                                  .layout = given.layout,
+                                  .type = value(id).type,
+                                  .within = pending,
+                                  .within_offset = flight.packing.offsets[i]});
+      launch.outputs.push_back(buffer_of(id));
+    }
+    plan_.launches.push_back(std::move(launch));
+  }
+
+  static std::ptrdiff_t values_of(const auto& flight) {
+    return static_cast<std::ptrdiff_t>(flight.packing.offsets.size());
+  }
+
   void emit_node(const Node& node, Choice& choice) {
+    if (op_def(node.op).has(kStart)) return emit_start(node, choice);
+    if (op_def(node.op).has(kDone)) return emit_done(node);
     const auto cast = casts_.find(node.outputs[0]);
     const bool rounds_parameter = cast != casts_.end();
     if (rounds_parameter) {
@@ -370,6 +443,13 @@ class Emitter {
     std::replace(plan_.buffer_of_value.begin(), plan_.buffer_of_value.end(), from, to);
   }
 
+  // An exchange between its start and its done.
+  struct InFlight {
+    std::size_t launch = 0;
+    bool packed = false;
+    Packing packing;
+  };
+
   const Target& target_;
   const ParameterStore& store_;
   std::vector<Choice> choices_;
@@ -380,6 +460,7 @@ class Emitter {
   // The first cast of a parameter to a type stands for all of them.
   std::map<std::pair<ValueId, DType>, ValueId> forms_;
   std::map<ValueId, int> maker_;  // of those: the node
+  std::map<ValueId, InFlight> in_flight_;
   std::map<ValueId, int> aside_;  // copies of arguments, made before the first op
   std::vector<bool> constant_;    // by value: computed from stored values alone
   bool in_constant_ = false;      // the node in progress gives such a value

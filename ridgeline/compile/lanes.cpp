@@ -111,9 +111,10 @@ void assign_lanes(Plan& plan, int lanes) {
 }
 
 Cost cost_of(const Plan& plan, const Launch& launch) {
-  if (launch.kind == LaunchKind::kernel && !launch.converts && launch.node >= 0) {
+  if ((launch.kind == LaunchKind::kernel || launch.kind == LaunchKind::start) && !launch.converts && launch.node >= 0) {
     return cost_of(plan.graph, plan.graph.nodes[static_cast<std::size_t>(launch.node)]);
   }
+  if (launch.kind == LaunchKind::done) return {};
   return {0, 2.0 * static_cast<double>(plan.buffers[static_cast<std::size_t>(launch.inputs[0])].bytes)};
 }
 

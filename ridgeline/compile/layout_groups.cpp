@@ -1,7 +1,9 @@
 #include "ridgeline/compile/layout_groups.h"
 
 #include <algorithm>
+#include <map>
 
+#include "ridgeline/graph/op/collective.h"
 #include "ridgeline/graph/pass/derived_casts.h"
 
 namespace ridgeline {
@@ -16,6 +18,16 @@ LayoutGroups::LayoutGroups(const Graph& graph)
   // A rounded copy is a form that the store keeps: its first reader chooses the layout.
   for (const auto& [copy, parameter] : derived_casts(graph)) {
     if (has_argument_[static_cast<std::size_t>(parameter)]) has_argument_[static_cast<std::size_t>(copy)] = true;
+  }
+  std::map<ValueId, const Node*> starts;  // by what is in flight
+  for (const Node& node : graph.nodes) {
+    const OpDef& def = op_def(node.op);
+    if (def.has(kStart) && collective_rule(node).packed) starts[node.outputs[0]] = &node;
+    if (!def.has(kDone)) continue;
+    // What is exchanged lies as it did before: element by element, whatever the layout.
+    const auto start = starts.find(node.inputs[0]);
+    if (start == starts.end()) continue;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) join(start->second->inputs[i], node.outputs[i]);
   }
   for (const Node& node : graph.nodes) {
     const bool pointwise = op_def(node.op).has(kPointwise);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/comm/communicator.h"
 #include "ridgeline/device/device.h"
 #include "ridgeline/graph/ir/graph.h"
 
@@ -29,18 +30,25 @@ struct Buffer {
   std::size_t bytes = 0;
   std::size_t offset = 0;  // in the arena
   bool scratch = false;
-  int first = 0;  // launches between which the contents must stay
+  int within = -1;                // the buffer that it is a part of, in whose memory it lies
+  std::size_t within_offset = 0;  // where in that
+  int first = 0;                  // launches between which the contents must stay
   int last = 0;
 };
 
 enum class LaunchKind {
   kernel,
-  copy,  // buffer to buffer, same layout, possibly between devices
+  copy,   // buffer to buffer, same layout, possibly between devices
+  start,  // begins an exchange: the kernel (if any) packs, then `exchange` runs on the second stream
+  done,   // waits for it; its operands are what the exchange reads and writes meanwhile
 };
 
 struct Launch {
   LaunchKind kind = LaunchKind::kernel;
   std::unique_ptr<Kernel> kernel;
+  std::unique_ptr<Kernel> exchange;           // of a start
+  std::shared_ptr<comm::Communicator> ranks;  // that it exchanges with
+  int event = -1;                             // of a start and its done: which of the plan's events
   Device* device = nullptr;
   std::vector<int> inputs;  // buffers
   std::vector<int> outputs;
@@ -69,6 +77,7 @@ struct Plan {
   std::vector<std::size_t> arena_bytes;  // a device each, in the order of `devices`
   std::vector<Device*> devices;
   std::vector<Section> sections;              // in order
+  int events = 0;                             // exchanges that are in flight at some time
   int lane_team = 1;                          // threads of a lane's team
   std::vector<std::string> constant_sources;  // stored values of which constant launches are made
   std::vector<std::string> warnings;          // what makes the program slow: a line each

@@ -43,7 +43,8 @@ void reuse_operands(Plan& plan) {
       const int to = launch.inputs[static_cast<std::size_t>(in_place[result])];
       Buffer& made = plan.buffers[static_cast<std::size_t>(from)];
       Buffer& used = plan.buffers[static_cast<std::size_t>(to)];
-      if (from == to || made.home != BufferHome::arena || used.home != BufferHome::arena ||
+      // A part of another buffer has its place already.
+      if (from == to || made.within >= 0 || made.home != BufferHome::arena || used.home != BufferHome::arena ||
           made.device != used.device || made.bytes != used.bytes || used.last != static_cast<int>(i) ||
           std::count(launch.inputs.begin(), launch.inputs.end(), to) != 1 ||
           std::count(launch.outputs.begin(), launch.outputs.end(), to) != 0) {
@@ -69,6 +70,16 @@ void keep_in_sections(Plan& plan) {
     for (Buffer& b : plan.buffers) {
       if (b.last >= section.first && b.last < section.last) b.last = std::min(section.last - 1, b.last + kAhead);
     }
+  }
+}
+
+// A buffer that others are parts of is needed from the first of them to the last.
+void keep_for_parts(Plan& plan) {
+  for (const Buffer& part : plan.buffers) {
+    if (part.within < 0 || part.first < 0) continue;
+    Buffer& whole = plan.buffers[static_cast<std::size_t>(part.within)];
+    whole.first = whole.first < 0 ? part.first : std::min(whole.first, part.first);
+    whole.last = std::max(whole.last, part.last);
   }
 }
 
@@ -105,12 +116,16 @@ std::size_t place(std::vector<Buffer*>& buffers, bool reuse) {
 // The sum over all devices.
 std::size_t place_all(Plan& plan, bool reuse) {
   plan.arena_bytes.clear();
+  keep_for_parts(plan);
   for (Device* device : plan.devices) {
     std::vector<Buffer*> mine;
     for (Buffer& b : plan.buffers) {
-      if (b.home == BufferHome::arena && b.device == device && b.first >= 0) mine.push_back(&b);
+      if (b.home == BufferHome::arena && b.device == device && b.first >= 0 && b.within < 0) mine.push_back(&b);
     }
     plan.arena_bytes.push_back(place(mine, reuse));
+  }
+  for (Buffer& part : plan.buffers) {
+    if (part.within >= 0) part.offset = plan.buffers[static_cast<std::size_t>(part.within)].offset + part.within_offset;
   }
   return std::accumulate(plan.arena_bytes.begin(), plan.arena_bytes.end(), std::size_t{0});
 }
@@ -123,7 +138,7 @@ MemoryReport plan_memory(Plan& plan, bool reuse) {
   for (const Buffer& b : plan.buffers) {
     if (b.home == BufferHome::input) report.inputs += b.bytes;
     if (b.home == BufferHome::derived || b.home == BufferHome::kept) report.derived += b.bytes;
-    if (b.home == BufferHome::arena && b.first >= 0) {
+    if (b.home == BufferHome::arena && b.first >= 0 && b.within < 0) {
       if (b.scratch)
         report.scratch = std::max(report.scratch, b.bytes);
       else

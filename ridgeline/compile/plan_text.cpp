@@ -23,6 +23,7 @@ std::string describe(const Buffer& b) {
     case BufferHome::input: text = "input " + b.name + ":"; break;
   }
   text += " " + b.type.to_string() + " on " + std::string(b.device->name());
+  if (b.within >= 0) text += ", in " + buffer_name(b.within) + " at " + std::to_string(b.within_offset);
   return b.layout.plain() ? text : text + ", " + b.layout.name();
 }
 

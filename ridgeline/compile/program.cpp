@@ -25,9 +25,10 @@ struct Program::State {
   std::vector<std::vector<void*>> output_addresses;
   std::vector<void*> scratch_addresses;
   std::vector<double> milliseconds;
-  std::vector<double> started;                  // milliseconds after `begin`
-  std::chrono::steady_clock::time_point begin;  // of the last run
-  bool bound = false;                           // every input has been bound
+  std::vector<double> started;                            // milliseconds after `begin`
+  std::chrono::steady_clock::time_point begin;            // of the last run
+  bool bound = false;                                     // every input has been bound
+  std::vector<std::unique_ptr<Event>> packed, exchanged;  // of each exchange: may begin, is over
 
   struct Form {
     const ParameterStore::Entry* entry = nullptr;
@@ -100,6 +101,10 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
   for (const Launch& launch : plan_.launches) {
     for (int b : launch.writes_forms) state_->forms.at(b).updated = true;
   }
+  for (int e = 0; e < plan_.events; ++e) {
+    state_->packed.push_back(std::make_unique<Event>());
+    state_->exchanged.push_back(std::make_unique<Event>());
+  }
   const std::size_t count = plan_.launches.size();
   state_->input_addresses.resize(count);
   state_->output_addresses.resize(count);
@@ -125,7 +130,7 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
   }
 }
 
-Program::~Program() = default;
+Program::~Program() { end_exchanges(nullptr); }
 
 void* Program::address(int index) const {
   const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
@@ -167,6 +172,32 @@ void Program::check_bound() {
   state_->bound = true;
 }
 
+// Waits until nothing of this program is exchanged any more. `why`: tells the other ranks, who wait for this one, that
+// it does not come.
+void Program::end_exchanges(const char* why) {
+  if (plan_.events == 0) return;
+  for (const Launch& launch : plan_.launches) {
+    if (launch.kind != LaunchKind::start) continue;
+    if (why != nullptr) launch.ranks->abort(why);
+  }
+  for (const Launch& launch : plan_.launches) {
+    if (launch.kind != LaunchKind::start) continue;
+    try {
+      launch.device->exchange_stream().synchronize();
+    } catch (...) {  // was thrown by the done that waited for it, or belongs to a run that is given up
+    }
+  }
+}
+
+// A run that does not come to its end leaves nothing in flight: its memory is used again.
+struct Program::Exchanges {
+  Program& program;
+  const bool& complete;
+  ~Exchanges() {
+    if (!complete) program.end_exchanges("it stopped in the middle of a step");
+  }
+};
+
 bool Program::run() {
   if (!state_->bound) check_bound();
   const ComputeScope team(session_.compute_threads());
@@ -175,6 +206,7 @@ bool Program::run() {
   if (session_.trace()) session_.trace()->name_thread("compute");
   state_->begin = std::chrono::steady_clock::now();
   State::Ending ending{*state_};
+  const Exchanges exchanges{*this, ending.complete};
   auto section = plan_.sections.begin();
   for (std::size_t i = 0; i < plan_.launches.size();) {
     if (session_.stop_flag().load(std::memory_order_relaxed)) return false;
@@ -214,10 +246,12 @@ void Program::run_launch(std::size_t i) {
   void* const* inputs = state_->input_addresses[i].data();
   void* const* outputs = state_->output_addresses[i].data();
   Stream& stream = launch.device->stream();
-  if (launch.kind == LaunchKind::kernel)
-    stream.run(*launch.kernel, {inputs, outputs, state_->scratch_addresses[i]});
-  else
-    copy(launch, inputs[0], outputs[0]);
+  switch (launch.kind) {
+    case LaunchKind::kernel: stream.run(*launch.kernel, {inputs, outputs, state_->scratch_addresses[i]}); break;
+    case LaunchKind::copy: copy(launch, inputs[0], outputs[0]); break;
+    case LaunchKind::start: begin_exchange(launch, {inputs, outputs, state_->scratch_addresses[i]}); break;
+    case LaunchKind::done: stream.wait(*state_->exchanged[static_cast<std::size_t>(launch.event)]); break;
+  }
   if (!profiling_ && !session_.trace()) return;
   stream.synchronize();
   const auto end = std::chrono::steady_clock::now();
@@ -233,6 +267,17 @@ void Program::trace_launch(Trace& trace, std::size_t i, Trace::Clock::time_point
                 launch.cost.bytes / 1e6);
   trace.record("launch", plan_.launches[i].node >= 0 ? launch.node : "update", begin, end,
                {{"kernel", launch.kernel}, {"work", work}});
+}
+
+void Program::begin_exchange(const Launch& launch, const KernelArguments& arguments) {
+  Stream& stream = launch.device->stream();
+  Stream& behind = launch.device->exchange_stream();
+  Event& packed = *state_->packed[static_cast<std::size_t>(launch.event)];
+  if (launch.kernel) stream.run(*launch.kernel, arguments);
+  stream.record(packed);
+  behind.wait(packed);
+  behind.run(*launch.exchange, {arguments.inputs, arguments.outputs, nullptr});
+  behind.record(*state_->exchanged[static_cast<std::size_t>(launch.event)]);
 }
 
 void Program::copy(const Launch& launch, void* from_address, void* to_address) {
@@ -327,6 +372,20 @@ Tensor Program::output(std::size_t index) {
   return host;
 }
 
+namespace {
+
+std::string kernel_name(const Launch& launch) {
+  switch (launch.kind) {
+    case LaunchKind::kernel: return launch.kernel->name;
+    case LaunchKind::start: return launch.exchange->name;
+    case LaunchKind::done: return "wait";
+    case LaunchKind::copy: break;
+  }
+  return "copy";
+}
+
+}  // namespace
+
 LaunchReport Program::report(std::size_t i) const {
   const Launch& launch = plan_.launches[i];
   LaunchReport report;
@@ -343,10 +402,11 @@ LaunchReport Program::report(std::size_t i) const {
   } else {
     report.node = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])].name;
   }
-  report.kernel = launch.kind == LaunchKind::kernel ? launch.kernel->name : "copy";
+  report.kernel = kernel_name(launch);
   report.converts = launch.converts || launch.kind == LaunchKind::copy;
   report.cost = cost_of(plan_, launch);
-  report.flops_done = report.cost.flops * (report.converts ? 1 : launch.kernel->flops_share);
+  const bool computes = launch.kind == LaunchKind::kernel && !launch.converts;
+  report.flops_done = report.cost.flops * (computes ? launch.kernel->flops_share : 1);
   report.narrow = std::any_of(launch.inputs.begin(), launch.inputs.end(), [&](int buffer) {
     return plan_.buffers[static_cast<std::size_t>(buffer)].type.dtype == DType::bf16;
   });

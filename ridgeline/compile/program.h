@@ -72,6 +72,7 @@ class Program {
 
  private:
   struct State;
+  struct Exchanges;
   void* address(int buffer) const;
   bool is_input(int buffer) const;
   void check_bound();
@@ -80,6 +81,8 @@ class Program {
   LaunchReport report(std::size_t index) const;
   void trace_launch(Trace& trace, std::size_t index, Trace::Clock::time_point begin, Trace::Clock::time_point end);
   void copy(const Launch& launch, void* from, void* to);
+  void begin_exchange(const Launch& launch, const KernelArguments& arguments);
+  void end_exchanges(const char* why);
   bool run_side_by_side(const Section& section);
 
   Session& session_;

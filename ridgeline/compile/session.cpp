@@ -6,7 +6,8 @@
 
 namespace ridgeline {
 
-Session::Session(const SessionOptions& options) : compute_threads_(usable_threads(options.compute_threads)) {
+Session::Session(const SessionOptions& options)
+    : compute_threads_(usable_threads(options.compute_threads)), groups_(options.groups) {
   if (!options.log.empty()) log_.enable(options.log);
   if (options.trace) trace_ = std::make_unique<Trace>();
   cpu_ = std::make_unique<CpuDevice>(options.promise, options.tune);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "ridgeline/compile/parameter_store.h"
+#include "ridgeline/compile/rank_groups.h"
 #include "ridgeline/core/lane_threads.h"
 #include "ridgeline/core/log.h"
 #include "ridgeline/core/trace.h"
@@ -30,6 +31,7 @@ struct SessionOptions {
   std::string tune;
   SimulatedDeviceOptions simulated;
   std::function<std::unique_ptr<Device>()> make_device;  // a device of the caller's own instead of a named one
+  RankGroups groups;                                     // the ranks that its programs exchange values with
   std::string log;                                       // diagnostic components, see core/log.h
   bool trace = false;
 };
@@ -53,6 +55,7 @@ class Session {
   int parallel_launches() const { return lanes_ ? lanes_->lanes() : 1; }
   // Of more than one lane. Programs run on them.
   LaneThreads& lanes() { return *lanes_; }
+  const RankGroups& groups() const { return groups_; }
   // Programs look at it between launches.
   std::atomic<bool>& stop_flag() { return stop_; }
 
@@ -60,6 +63,7 @@ class Session {
   void start_lanes(int lanes);
 
   int compute_threads_;
+  RankGroups groups_;
   std::unique_ptr<LaneThreads> lanes_;  // null: one
   Log log_;
   std::unique_ptr<Trace> trace_;

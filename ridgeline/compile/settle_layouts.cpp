@@ -49,6 +49,7 @@ std::vector<Choice> settle_stored(const Graph& graph, ValueLayouts& layouts, con
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     if (op_def(node.op).has(kView)) continue;               // it wants plain rows, but gains nothing by them
+    if (op_def(node.op).has(kCollective)) continue;         // any layout does
     if (gives_scalars(graph, node)) continue;               // a sum over all elements, read once, gains nothing either
     if (placement.devices[n] != &store.device()) continue;  // parameters lie as their own device wants
     const auto open = [&](ValueId id) { return layouts.may_choose(node, id); };

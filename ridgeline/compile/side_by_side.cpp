@@ -41,7 +41,8 @@ class Sections {
     double most = 0;
     std::size_t best = first;
     for (std::size_t n = first; n < std::min(graph_.nodes.size(), first + kMostOps); ++n) {
-      if (!placement_.devices[n]->side_by_side()) break;
+      // Exchanges begin in one order on all ranks.
+      if (!placement_.devices[n]->side_by_side() || op_def(graph_.nodes[n].op).has(kCollective)) break;
       const Cost cost = op_def(graph_.nodes[n].op).has(kView) ? Cost{} : cost_of(graph_, graph_.nodes[n]);
       schedule.add(launch_seconds(cost, teams_.lane) * slower, dependencies(n, first));
       alone += launch_seconds(cost, teams_.whole);

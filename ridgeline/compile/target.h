@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ridgeline/compile/parameter_store.h"
+#include "ridgeline/compile/rank_groups.h"
 #include "ridgeline/core/log.h"
 
 namespace ridgeline {
@@ -14,6 +15,7 @@ struct Target {
   bool soft_placement = true;
   Log& log;
   int lanes = 1;  // launches that may run side by side
+  RankGroups groups = {};
 };
 
 }  // namespace ridgeline

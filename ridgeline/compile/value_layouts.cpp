@@ -1,5 +1,7 @@
 #include "ridgeline/compile/value_layouts.h"
 
+#include <algorithm>
+
 namespace ridgeline {
 
 ValueLayouts::ValueLayouts(const Graph& graph)
@@ -10,6 +12,9 @@ ValueLayouts::ValueLayouts(const Graph& graph)
   const auto fix = [&](ValueId id) { free_[static_cast<std::size_t>(id)] = false; };
   for (const Node& node : graph.nodes) {
     if (op_def(node.op).has(kView)) fix(node.inputs[0]);  // it wants the bytes in row-major order
+    if (!op_def(node.op).has(kCollective)) continue;      // all ranks must find the same bytes
+    std::for_each(node.inputs.begin(), node.inputs.end(), fix);
+    std::for_each(node.outputs.begin(), node.outputs.end(), fix);
   }
   for (ValueId id : graph.arguments) fix(id);
   for (const Update& update : graph.updates) fix(update.next);

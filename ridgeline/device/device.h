@@ -12,12 +12,14 @@
 #include <string_view>
 #include <vector>
 
+#include "ridgeline/device/event.h"
 #include "ridgeline/device/kernel.h"
 #include "ridgeline/graph/pass/fusion_limits.h"
 
 namespace ridgeline {
 
 class KernelTuner;
+struct CollectiveRequest;
 
 // Memory of one device; freed with the object. Addresses of another device's memory are no host pointers.
 class DeviceMemory {
@@ -38,6 +40,14 @@ class Stream {
   virtual void copy_to_host(void* host, const void* device, std::size_t bytes) = 0;
   // Waits for everything given so far; an error of that work is thrown here.
   virtual void synchronize() = 0;
+  // The event is reached when everything given so far is done.
+  virtual void record(Event& event) {
+    event.reset();
+    event.reach();
+  }
+  // What is given from now on begins when the event is reached. On the CPU it returns then; an error of the work in
+  // front of the event is thrown here, where a stream runs behind by its synchronize().
+  virtual void wait(Event& event) { event.wait(); }
 };
 
 class Device {
@@ -48,6 +58,10 @@ class Device {
   virtual bool host_memory() const = 0;
   virtual std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) = 0;
   virtual Stream& stream() = 0;
+  // A second stream, which runs beside that one: for exchanges between ranks. Made when it is first asked for.
+  virtual Stream& exchange_stream() = 0;
+  // What runs on it: the exchange of a collective_start (collective_kernel.h).
+  virtual std::unique_ptr<Kernel> collective(const CollectiveRequest& request) = 0;
   // True where several threads may give launches to stream(), which runs each at once.
   virtual bool side_by_side() const { return false; }
   // The kernel entries for an op, in the order in which compilation tries them. Empty: the op has no kernel here.

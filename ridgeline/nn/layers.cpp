@@ -52,6 +52,38 @@ Value dense_layer(ModelContext& context, Value x, const DenseLayer& layer, const
   return activate(dense(x, weights.weight, weights.bias, at), layer.activation, at);
 }
 
+namespace {
+
+// Batch norm over the batches of all ranks, which are equally long: the means of the ranks' means, then of their mean
+// squares around that.
+BatchNormResult batch_norm_over_ranks(Value x, Value gamma, Value beta, Value mean, Value variance,
+                                      const BatchNormLayer& layer, std::int64_t ranks, const At& at) {
+  GraphBuilder& builder = x.builder();
+  const Location where = Location::of(at);
+  std::vector<std::int64_t> axes;
+  for (int axis = 0; axis + 1 < x.shape().rank(); ++axis) axes.push_back(axis);
+  const auto over_ranks = [&](Value v) {
+    const Value own = builder.apply_at(where, "reduce_mean", {v}, {{"axes", axes}});
+    return builder.apply_at(where, "all_reduce", {own}, {{"ranks", ranks}, {"reduction", std::string("mean")}});
+  };
+  const Value batch_mean = over_ranks(x);
+  const Value centred = x - batch_mean;
+  const Value batch_variance = over_ranks(centred * centred);
+  const Value y = centred / builder.apply_at(where, "sqrt", {batch_variance + layer.epsilon}) * gamma + beta;
+  const auto rows = static_cast<double>(x.shape().elements() / x.shape()[-1] * ranks);
+  const double unbiased = rows > 1 ? rows / (rows - 1) : 1;
+  const auto moved = [&](Value running, Value batch, double factor) {
+    return running * (1 - layer.momentum) + batch * (layer.momentum * factor);
+  };
+  BatchNormResult result;
+  result.y = y;
+  result.running_mean = moved(mean, batch_mean, 1);
+  result.running_variance = moved(variance, batch_variance, unbiased);
+  return result;
+}
+
+}  // namespace
+
 Value batch_norm_layer(ModelContext& context, Value x, const BatchNormLayer& layer, const At& at) {
   const Shape channels = {x.shape()[-1]};
   const Value gamma = context.parameter(layer.name + ".weight", channels, ones());
@@ -61,7 +93,10 @@ Value batch_norm_layer(ModelContext& context, Value x, const BatchNormLayer& lay
   const GraphBuilder::Scope scope(context.builder, layer.name);
   if (!context.training) return batch_norm_eval(x, gamma, beta, mean, variance, layer.epsilon, at);
   const BatchNormResult result =
-      batch_norm_train(x, gamma, beta, mean, variance, {.momentum = layer.momentum, .epsilon = layer.epsilon}, at);
+      context.statistics_ranks > 1
+          ? batch_norm_over_ranks(x, gamma, beta, mean, variance, layer, context.statistics_ranks, at)
+          : batch_norm_train(x, gamma, beta, mean, variance, {.momentum = layer.momentum, .epsilon = layer.epsilon},
+                             at);
   context.builder.update(mean, result.running_mean);
   context.builder.update(variance, result.running_variance);
   return result.y;

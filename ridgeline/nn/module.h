@@ -32,6 +32,7 @@ struct ModelContext {
   Value step;                              // i64[], keys the dropout of a step; undefined outside training
   std::uint64_t seed = 0;                  // of dropout
   std::vector<ParameterSpec>& parameters;  // grows as layers declare theirs
+  std::int64_t statistics_ranks = 1;       // over which batch norms take the statistics of a batch, of group "world"
 
   Value parameter(std::string name, Shape shape, Init init);
   Value statistic(std::string name, Shape shape, Init init);

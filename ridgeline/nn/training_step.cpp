@@ -208,7 +208,8 @@ Step build_training_step(const Network& network, const TrainingOptions& training
                        .images = {},
                        .step = process.dropout_step(step),
                        .seed = seed,
-                       .parameters = parameters};
+                       .parameters = parameters,
+                       .statistics_ranks = training.statistics_ranks};
   const Value loss = network.loss(context);
   if (loss.type() != ValueType{DType::f32, Shape{}}) {
     throw Error("the loss of " + network.name + " is " + loss.type().to_string() + "; f32[] is meant");

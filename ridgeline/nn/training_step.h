@@ -46,6 +46,9 @@ struct TrainingOptions {
   // Keeps for every trained parameter w an average, a = average * a + (1 - average) * w behind each update, that begins
   // as w; 0: none.
   double average = 0;
+  // Batch norms take their statistics over the batches of so many ranks (group "world"), not of one: then N ranks with
+  // a batch of B train as one with N * B.
+  std::int64_t statistics_ranks = 1;
 };
 
 struct Step {

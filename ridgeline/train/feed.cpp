@@ -30,6 +30,8 @@ DatasetFeed::DatasetFeed(const data::Dataset& dataset, data::IteratorOptions opt
     : iterator_(dataset, options), columns_(std::move(columns)), trace_(options.trace) {}
 
 bool DatasetFeed::bind_next(Program& program) {
+  before_ = batch_ ? batch_->state_after() : iterator_.state();
+  given_back_ = false;
   batch_.reset();
   {
     const TraceSpan wait(trace_, "wait", "next batch");
@@ -47,7 +49,12 @@ Tensor DatasetFeed::input(const std::string& name) const {
   return batch_->has(column) ? batch_->column(column) : Tensor();
 }
 
-std::string DatasetFeed::state() const { return (batch_ ? batch_->state_after() : iterator_.state()).to_json(); }
+void DatasetFeed::give_back() { given_back_ = true; }
+
+std::string DatasetFeed::state() const {
+  if (given_back_) return before_.to_json();
+  return (batch_ ? batch_->state_after() : iterator_.state()).to_json();
+}
 
 bool reads_mask(const Program& program, const std::vector<nn::InputColumn>& columns) {
   const Graph& graph = program.graph();

@@ -20,6 +20,8 @@ class Feed {
   virtual ~Feed() = default;
   // Binds the inputs of the next step; what was bound before may go back to its owner. False: there is no more.
   virtual bool bind_next(Program& program) = 0;
+  // The batch that was bound last is not run after all: state() is that in front of it.
+  virtual void give_back() {}
   // What is bound to the input of that name; undefined where the feed does not know.
   virtual Tensor input(const std::string& /*name*/) const { return {}; }
   // Where the data stand behind the step that was fed last, as checkpoints keep it (JSON); empty: they have no place.
@@ -37,6 +39,7 @@ class DatasetFeed : public Feed {
       : DatasetFeed(dataset, {.epochs = data::kForever}, std::move(columns)) {}
 
   bool bind_next(Program& program) override;
+  void give_back() override;
   Tensor input(const std::string& name) const override;
   std::string state() const override;
   data::Iterator& iterator() { return iterator_; }
@@ -46,6 +49,8 @@ class DatasetFeed : public Feed {
   std::vector<nn::InputColumn> columns_;
   Trace* trace_;
   std::optional<data::Batch> batch_;  // bound
+  data::IteratorState before_;        // where the data stood in front of it
+  bool given_back_ = false;
 };
 
 // Binds what the function binds.

@@ -14,7 +14,8 @@ namespace ridgeline::train {
 Loop::Loop(Model& model, Feed& feed, const LoopOptions& options)
     : options_(options),
       context_(model, feed, model.global_step(), options.total_steps,
-               std::max<std::int64_t>(1, options.steps_per_epoch)) {
+               std::max<std::int64_t>(1, options.steps_per_epoch)),
+      ranks_(model.session()) {
   *context_.live_step_ = context_.step_;
   watches_overflows_ = model.training().graph().find_return(nn::kOverflowsResult) != kNoValue;
   if (options.loop < 1) throw Error(fmt::format("a loop of {} steps; 1 or more are meant", options.loop));
@@ -111,21 +112,36 @@ void Loop::run_to(std::int64_t stop) {
 // Binds the next batch; the previous one goes back to its owner. False: the run stops here.
 bool Loop::feed() {
   note_run();
-  context_.torn_ = false;  // the run before came to its end
-  if (interrupted() || fault() != StopReason::none) return false;
-  try {
-    if (!context_.feed_.bind_next(context_.model_.training())) {
-      context_.stop(StopReason::no_data);
-      return false;
-    }
-  } catch (...) {
-    data_error_ = std::current_exception();
+  context_.torn_ = false;                         // the run before came to its end
+  if (fault() != StopReason::none) return false;  // the same on all ranks, as losses and gradients are
+  if (ranks_.largest(interrupted() ? 1 : 0) > 0) {
+    context_.stop(StopReason::interrupted);
     return false;
   }
+  if (!bind_batch()) return false;
   context_.has_outputs_ = true;
   ++runs_fed_;
   context_.torn_ = true;  // until that run, too, has come to its end
   return true;
+}
+
+// Where one rank has no batch, none runs the step, and those that have one give it back.
+bool Loop::bind_batch() {
+  constexpr int kBound = 0, kNoData = 1, kBroken = 2;  // and the rank
+  int end = kBound;
+  try {
+    if (!context_.feed_.bind_next(context_.model_.training())) end = kNoData;
+  } catch (...) {
+    data_error_ = std::current_exception();
+    end = kBroken + ranks_.rank();
+  }
+  const int worst = ranks_.largest(end);
+  if (worst == kBound) return true;
+  if (end == kBound) context_.feed_.give_back();
+  if (worst == kNoData) context_.stop(StopReason::no_data);
+  if (worst >= kBroken && !data_error_)
+    data_error_ = std::make_exception_ptr(Error(fmt::format("[ranks] rank {} cannot read its data", worst - kBroken)));
+  return false;
 }
 
 // Counts the run that has come to its end, if one has since the last call.

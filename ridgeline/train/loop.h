@@ -3,6 +3,8 @@
 // Runs the steps of a model: batches from a feed into the compiled step, in loops of several steps without the host
 // that are cut where a callback wants the host, so that nothing depends on their length. Owns nothing beyond run().
 //
+// Of several ranks all stop behind the same step, whichever of them is stopped.
+//
 //   Model model(session, network);
 //   model.prepare_training({.optimizer = optim::Adam{}, .schedule = optim::Constant{1e-3}});
 //   DatasetFeed feed(dataset, network.columns);
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "ridgeline/train/callback.h"
+#include "ridgeline/train/ranks.h"
 
 namespace ridgeline::train {
 
@@ -45,6 +48,7 @@ class Loop {
   void run_steps(std::span<Callback* const> callbacks);
   void throw_fault() const;
   bool feed();
+  bool bind_batch();
   void note_run();
   StopReason fault() const;
   void run_to(std::int64_t stop);
@@ -52,6 +56,7 @@ class Loop {
 
   LoopOptions options_;
   RunContext context_;
+  Ranks ranks_;
   bool watches_overflows_ = false;
   std::int64_t runs_fed_ = 0, runs_noted_ = 0;  // of the running loop
   std::exception_ptr data_error_;               // thrown on when the steps before it are dealt with

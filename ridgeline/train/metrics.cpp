@@ -95,6 +95,7 @@ void Metrics::resume(std::int64_t step) {
 }
 
 void Metrics::write(const StepLine& l) {
+  if (!lines_) return;
   lines_->write({{"kind", std::string("train")},
                  {"step", l.step},
                  {"epoch", l.epoch},
@@ -112,6 +113,7 @@ void Metrics::write(const StepLine& l) {
 }
 
 void Metrics::write(const EvaluationRow& r) {
+  if (!lines_) return;
   lines_->write({{"kind", std::string("evaluation")},
                  {"step", r.step},
                  {"epoch", r.epoch},
@@ -128,6 +130,7 @@ void Metrics::write(const EvaluationRow& r) {
 }
 
 void Metrics::write_bad_samples(std::int64_t step, double epoch, std::int64_t count) {
+  if (!lines_) return;
   lines_->write({{"kind", std::string("bad_samples")},
                  {"step", step},
                  {"epoch", epoch},

@@ -21,6 +21,13 @@ class Metrics {
   // removed, and readers of the events are told to drop them. A run that starts at 0 begins metrics.jsonl anew; what
   // was there is kept under the name metrics.jsonl.old.
   Metrics(const std::string& directory, std::int64_t step);
+  // Writes nothing: of a rank whose numbers another one writes.
+  Metrics() = default;
+  // What the rank that writes has read of earlier processes, for the others.
+  void adopt(std::optional<EvaluationRow> at_step, std::vector<EvaluationRow> all) {
+    evaluation_ = std::move(at_step);
+    evaluations_ = std::move(all);
+  }
   void write(const StepLine& line);
   void write(const EvaluationRow& row);
   // Bad samples of the training so far, replaced by others.

@@ -66,6 +66,7 @@ void Model::declare(const nn::Step& step) {
 void Model::compile_training(const Graph& graph, const PrecisionPolicy& precision, const char* part) {
   CompileOptions options = compile_options(part);
   options.precision = with_exact_scope(precision, graph);
+  options.distribution = settings_.distribution;
   training_ = compile(graph, session_, options);
   training_compile_options_ = std::move(options);
   training_compile_options_.dump_directory.clear();

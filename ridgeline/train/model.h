@@ -24,6 +24,8 @@ struct ModelSettings {
   std::uint64_t seed = 1;  // of initial parameters and dropout; Model::set_seed() also of the data
   // A dump directory gets a folder for each part: training, evaluation, prediction.
   CompileOptions compile = {};
+  // Of training steps, over ranks that the session has as that group. Evaluation and prediction are a rank's own.
+  Distribution distribution = {};
 };
 
 // The policy for a training step of nn/: what decides about steps keeps its types.

@@ -37,7 +37,8 @@ std::string duration_text(double seconds) {
   return fmt::format("{} d {} h", minutes / 1440, minutes % 1440 / 60);
 }
 
-TrainingLog::TrainingLog(const std::string& path) : terminal_(::isatty(STDERR_FILENO) != 0) {
+TrainingLog::TrainingLog(const std::string& path, bool shown)
+    : shown_(shown), terminal_(shown && ::isatty(STDERR_FILENO) != 0) {
   if (path.empty()) return;
   file_ = std::make_unique<AppendFile>(path);
   // A line that an earlier process left torn must not swallow the first one of this.
@@ -47,6 +48,7 @@ TrainingLog::TrainingLog(const std::string& path) : terminal_(::isatty(STDERR_FI
 TrainingLog::~TrainingLog() { clear_progress(); }
 
 void TrainingLog::line(const std::string& text) {
+  if (!shown_) return;
   const std::string shown = printable(text);
   const std::lock_guard lock(mutex_);
   clear_progress();

@@ -49,7 +49,8 @@ std::string duration_text(double seconds);
 class TrainingLog {
  public:
   // An empty path writes to standard error only. An existing file is continued, on a line of its own.
-  explicit TrainingLog(const std::string& path);
+  // Not shown: nothing is written anywhere, for ranks whose lines are another one's as well.
+  explicit TrainingLog(const std::string& path, bool shown = true);
   ~TrainingLog();
   TrainingLog(const TrainingLog&) = delete;
   TrainingLog& operator=(const TrainingLog&) = delete;
@@ -63,6 +64,7 @@ class TrainingLog {
   void clear_progress();
   std::mutex mutex_;  // of what follows
   std::unique_ptr<AppendFile> file_;
+  const bool shown_;
   const bool terminal_;
   bool bar_shown_ = false;
 };

@@ -78,7 +78,12 @@ TEST(BadInput, FlagsAreRefusedByName) {
   expect(run("train --use_nesterov=maybe --synthetic"), 2, {"maybe", "True, False"});
   expect(run("train --model=alexnett --synthetic"), 2, {"alexnett", "alexnet"});
   expect(run("train --alexnet_version=zeros --synthetic"), 2, {"zeros", "xavier", "he_uniform", "he_uniform_custom"});
-  expect(run("train --rank_size=8 --synthetic"), 2, {"--rank_size=8", "not supported"});
+  expect(run("train --rank_size=8 --synthetic"), 2, {"--rank_size=8", "this process is one of 1", "launch --ranks 8"});
+  expect(run("train --rank_size=2 --shard=False --synthetic"), 2, {"--shard=False", "the same images"});
+  expect(run("train --rank_size=2 --group_size=4 --synthetic"), 2, {"--rank_size=2 and --group_size=4"});
+  expect(run("train --split_strategy_by_idx=3,2 --synthetic"), 2, {"idx in idxList is not ascending"});
+  expect(run("train --split_strategy_by_idx=3,x --synthetic"), 2, {"'x' is no number"});
+  expect(run("train --split_strategy_by_size=50,40 --synthetic"), 2, {"size percentage list sum is not 100%"});
   expect(run("train --dtype=tf.float16 --synthetic"), 2, {"tf.float16", "tf.float32"});
   expect(run("train --image_size=32 --synthetic"), 2, {"[alexnet] image size 32 is too small"});
   expect(run("train --log=dispach --synthetic --max_train_steps=1 --log_dir=" + root() + "/x"), 2,

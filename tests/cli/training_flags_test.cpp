@@ -137,11 +137,11 @@ TEST(TrainingFlags, ARunConfigurationComesBeforeOtherFlags) {
   std::filesystem::create_directories(root());
   const std::string path = root() + "/run.json";
   write_file_atomically(path, R"({"model_dir": ")" + root() + R"(/configured", "save_checkpoints_steps": 5,
-    "hcom_parallel": true, "session_config": {"intra_op_parallelism_threads": 1}})");
+    "horovod_mode": true, "session_config": {"intra_op_parallelism_threads": 1}})");
   const std::string words = "train --run_config=" + path +
                             " --synthetic --model=linear --image_size=8 --num_classes=3 --batch_size=4 "
                             "--max_train_steps=10 --warmup_epochs=0 --lr=0.001";
-  expect(run(words), 0, {"warning: hcom_parallel has no effect: there is one rank", "1 threads", "/configured/"});
+  expect(run(words), 0, {"warning: horovod_mode has no effect: there is one rank", "1 threads", "/configured/"});
   EXPECT_TRUE(std::filesystem::exists(root() + "/configured/model.ckpt-5.safetensors"));
   write_file_atomically(path, R"({"tf_random_seed": -1})");
   expect(run(words), 2,

@@ -20,6 +20,8 @@ class ListDevice final : public Device {
   bool host_memory() const override { return true; }
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override { return host_.allocate(bytes); }
   Stream& stream() override { return host_.stream(); }
+  Stream& exchange_stream() override { return host_.exchange_stream(); }
+  std::unique_ptr<Kernel> collective(const CollectiveRequest& request) override { return host_.collective(request); }
   bool side_by_side() const override { return side_by_side_; }
   std::vector<KernelEntry> kernels(std::string_view op) const override;
   FusionLimits fusion_limits() const override { return limits_; }

@@ -45,6 +45,8 @@ class ListedDevice final : public Device {
   bool host_memory() const override { return true; }
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override { return cpu_.allocate(bytes); }
   Stream& stream() override { return cpu_.stream(); }
+  Stream& exchange_stream() override { return cpu_.exchange_stream(); }
+  std::unique_ptr<Kernel> collective(const CollectiveRequest& request) override { return cpu_.collective(request); }
   std::vector<KernelEntry> kernels(std::string_view) const override { return entries_; }
   FusionLimits fusion_limits() const override { return cpu_.fusion_limits(); }
 

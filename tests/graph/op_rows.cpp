@@ -120,6 +120,24 @@ void add_pointwise(std::vector<OpRow>& rows) {
                   true});
 }
 
+// Groups of one rank: the others' values are not the references' to know.
+void add_collectives(std::vector<OpRow>& rows) {
+  const Attributes alone = {{"ranks", std::int64_t{1}}};
+  for (const char* op : {"all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter"})
+    rows.push_back({op, {at({3, 4})}, alone, {{3, 4}}});
+  rows.push_back({"all_reduce", {at({})}, {{"ranks", std::int64_t{1}}, {"reduction", std::string("mean")}}, {{}}});
+  const auto start = [](const char* collective, bool conditional) {
+    return Attributes{
+        {"collective", std::string(collective)}, {"ranks", std::int64_t{1}}, {"conditional", conditional}};
+  };
+  rows.push_back({"collective_start", {at({3, 4})}, start("all_gather", false), {{3, 4}}, Gradient::refused});
+  rows.push_back({"collective_done",
+                  {at({2, 5})},
+                  {{"shapes", ints({2, 2, 5})}, {"ranks", std::int64_t{1}}},
+                  {{2, 5}},
+                  Gradient::refused});
+}
+
 Attributes window(Integers stride, Integers pad, Integers dilation, std::int64_t groups) {
   return {{"stride", stride}, {"pad", pad}, {"dilation", dilation}, {"groups", groups}};
 }
@@ -327,6 +345,7 @@ const std::vector<OpRow>& op_rows() {
     add_layers(all);
     add_shapes(all);
     add_losses(all);
+    add_collectives(all);
     return all;
   }();
   return rows;

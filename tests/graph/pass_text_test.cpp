@@ -15,6 +15,9 @@
 //   # white: log, relu         ops moved to a list; likewise gray and black
 //   # types_of: dense_1 bf16 f32, op:relu f16 f16    operands and results of an op, or of a kind of ops
 //   # lacks: conv2d f32        the device has no such kernel
+//   # ranks: 2                  over which the step is distributed
+//   # overlap: no               exchanges run behind the backward pass
+//   # split: 0, 2               the last gradient of each bucket
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -114,6 +117,14 @@ PassContext read_context(const std::string& name, const std::string& text) {
       context.takes = [op = values.at(0), type = dtype_named(values.at(1))](std::string_view asked, DType dtype) {
         return asked != op || dtype != type;
       };
+    } else if (key == "ranks") {
+      context.distribution.ranks = std::stoll(values.at(0));
+    } else if (key == "overlap") {
+      context.distribution.overlap = values.at(0) != "no";
+    } else if (key == "split") {
+      std::vector<std::int64_t> ends;
+      for (const std::string& value : values) ends.push_back(std::stoll(value));
+      context.distribution.split = SplitStrategy::by_indices(ends);
     } else if (key == "live") {
       context.live.limit = std::stoul(values.at(0));
     } else if (key == "apart") {

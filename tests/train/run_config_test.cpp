@@ -38,8 +38,8 @@ TEST(RunConfig, OptionsBecomeSettingsOfTheRecipe) {
 }
 
 TEST(RunConfig, NothingIsSilentlyIgnored) {
-  EXPECT_EQ(read_run_config(R"({"hcom_parallel": true, "soc_config": "x"})", "c").warnings,
-            (std::vector<std::string>{"hcom_parallel has no effect: there is one rank",
+  EXPECT_EQ(read_run_config(R"({"horovod_mode": true, "soc_config": "x"})", "c").warnings,
+            (std::vector<std::string>{"horovod_mode has no effect: there is one rank",
                                       "soc_config has no effect: of another chip"}));
   EXPECT_EQ(read_run_config(R"({"graph_run_mode": 1})", "c").settings.size(), 0u);
   const auto error = [](const char* json) { return error_of([&] { read_run_config(json, "c"); }); };

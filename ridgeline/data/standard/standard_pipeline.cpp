@@ -20,6 +20,12 @@ std::vector<Transform> with_tail(std::vector<Transform> transforms, const Standa
   return transforms;
 }
 
+// The rows of one rank: every ranks-th, so that the batches of all ranks together are those of one rank with larger
+// ones.
+Dataset shard_of(const Dataset& rows, const StandardPipeline& options) {
+  return options.ranks > 1 ? rows.shard(options.ranks, options.rank) : rows;
+}
+
 }  // namespace
 
 Dataset training_pipeline(const Dataset& source, const StandardPipeline& options) {
@@ -30,14 +36,14 @@ Dataset training_pipeline(const Dataset& source, const StandardPipeline& options
     transforms = {RandomResizedCrop(options.image_size, {.scale = {options.min_area, 1.0}})};
   }
   if (options.flip) transforms.push_back(RandomHorizontalFlip());
-  return source.with_seed(options.seed)
-      .shuffle()
+  return shard_of(source.with_seed(options.seed).shuffle(), options)
       .map(with_tail(std::move(transforms), options))
       .batch(options.batch_size, {.drop_remainder = true});
 }
 
 Dataset evaluation_pipeline(const Dataset& source, const StandardPipeline& options) {
-  return source.map(with_tail({Resize(resize_of(options)), CenterCrop(options.image_size)}, options))
+  return shard_of(source, options)
+      .map(with_tail({Resize(resize_of(options)), CenterCrop(options.image_size)}, options))
       .batch(options.batch_size, {.drop_remainder = options.drop_remainder});
 }
 

@@ -27,7 +27,8 @@ struct StandardPipeline {
   // 0 or more: the image is resized as for an evaluation, so many zeros are added on all sides, and a window of the
   // image's size is cropped at random, instead of a random resized crop.
   std::int64_t crop_padding = -1;
-  bool flip = true;  // half of the images, drawn anew in every epoch, are mirrored
+  std::int64_t ranks = 1, rank = 0;  // this rank's part of the rows, batch_size of it a batch
+  bool flip = true;                  // half of the images, drawn anew in every epoch, are mirrored
   // Evaluation. resize: one number for the shorter side, two for both; empty: the shorter side to 256 for an image size
   // of 224, and in proportion for others.
   std::vector<std::int64_t> resize = {};

@@ -8,8 +8,10 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
+#include "ridgeline/device/collective_kernel.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/kernel_table.h"
+#include "ridgeline/device/exchange_stream.h"
 
 namespace ridgeline {
 namespace {
@@ -117,6 +119,15 @@ CpuDevice::CpuDevice(const KernelPromise& promise, const std::string& tune) : Cp
 }
 
 std::unique_ptr<DeviceMemory> CpuDevice::allocate(std::size_t bytes) { return std::make_unique<CpuMemory>(bytes); }
+
+Stream& CpuDevice::exchange_stream() {
+  if (!exchange_stream_) exchange_stream_ = std::make_unique<ExchangeStream>();
+  return *exchange_stream_;
+}
+
+std::unique_ptr<Kernel> CpuDevice::collective(const CollectiveRequest& request) {
+  return make_collective_kernel(request);
+}
 
 std::vector<KernelEntry> CpuDevice::kernels(std::string_view op) const { return cpu_kernels(op, forced_); }
 

@@ -30,6 +30,8 @@ class CpuDevice final : public Device {
   // 64-byte aligned, contents undefined; large blocks start on a huge page and ask for more of them.
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override;
   Stream& stream() override { return *stream_; }
+  Stream& exchange_stream() override;
+  std::unique_ptr<Kernel> collective(const CollectiveRequest& request) override;
   bool side_by_side() const override { return true; }
   std::vector<KernelEntry> kernels(std::string_view op) const override;
   FusionLimits fusion_limits() const override;
@@ -40,6 +42,7 @@ class CpuDevice final : public Device {
   KernelPromise promise_;
   std::optional<Provider> forced_;
   std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Stream> exchange_stream_;  // null until it is asked for
   std::optional<KernelTuner> tuner_;
 };
 

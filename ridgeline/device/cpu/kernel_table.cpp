@@ -142,6 +142,7 @@ constexpr KernelEntry kTable[] = {
     copies("pad", make_own_pad),
     copies("strided_slice", make_own_strided_slice),
     copies("strided_slice_bwd", make_own_strided_slice_bwd),
+    copies("collective_start", make_own_collective_start),
     {"image_tail",
      "own",
      kOwn,

@@ -2,17 +2,17 @@
 
 #include <sys/mman.h>
 
-#include <condition_variable>
+#include <chrono>
 #include <cstring>
-#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/core/threads.h"
+#include "ridgeline/device/collective_kernel.h"
 #include "ridgeline/device/simulated/simulated_kernel.h"
+#include "ridgeline/device/work_queue.h"
 #include "ridgeline/graph/ir/op_def.h"
 
 namespace ridgeline {
@@ -82,21 +82,11 @@ class SimulatedDevice::Arena {
   std::map<char*, Block> blocks_;
 };
 
-// The stream: a queue of closures and the thread that runs them.
+// A stream: checked launches and copies, which a thread runs in order. Over a link, each exchange takes the time that
+// the link would need.
 class SimulatedDevice::Queue final : public Stream {
  public:
-  Queue(Arena& arena, const SimulatedDeviceOptions& options)
-      : arena_(arena), options_(options), thread_([this] { work(); }) {}
-
-  ~Queue() override {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-      queue_.clear();
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
+  Queue(Arena& arena, const SimulatedDeviceOptions& options) : arena_(arena), options_(options) {}
 
   void run(Kernel& kernel, const KernelArguments& arguments) override {
     auto* simulated = dynamic_cast<SimulatedKernel*>(&kernel);
@@ -116,8 +106,11 @@ class SimulatedDevice::Queue final : public Stream {
       scratch = arena_.translate(arguments.scratch, simulated->scratch_bytes, "scratch of '" + kernel.name + "'");
     }
     if (options_.on_launch) options_.on_launch(kernel.name);
-    push([reference = simulated->reference, inputs = std::move(inputs), outputs = std::move(outputs), scratch] {
+    queue_.push([reference = simulated->reference, inputs = std::move(inputs), outputs = std::move(outputs), scratch,
+                 until_then = simulated->least_time] {
+      const auto begin = std::chrono::steady_clock::now();
       reference->run({inputs.data(), outputs.data(), scratch});
+      if (until_then.count() > 0) std::this_thread::sleep_until(begin + until_then);
     });
   }
 
@@ -125,7 +118,7 @@ class SimulatedDevice::Queue final : public Stream {
     void* to = arena_.translate(device, bytes, "the target of a copy from the host");
     arena_.refuse_device_address(host, "the source of a copy from the host");
     const auto* first = static_cast<const char*>(host);
-    push([to, staged = std::vector<char>(first, first + bytes)] {
+    queue_.push([to, staged = std::vector<char>(first, first + bytes)] {
       if (!staged.empty()) std::memcpy(to, staged.data(), staged.size());
     });
   }
@@ -133,82 +126,33 @@ class SimulatedDevice::Queue final : public Stream {
   void copy_to_host(void* host, const void* device, std::size_t bytes) override {
     const void* from = arena_.translate(device, bytes, "the source of a copy to the host");
     arena_.refuse_device_address(host, "the target of a copy to the host");
-    push([host, from, bytes] {
+    queue_.push([host, from, bytes] {
       if (bytes > 0) std::memcpy(host, from, bytes);
     });
   }
 
-  void synchronize() override {
-    if (std::exception_ptr error = drain()) std::rethrow_exception(error);
+  void synchronize() override { queue_.synchronize(); }
+  void record(Event& event) override { queue_.record(event); }
+  void wait(Event& event) override {
+    queue_.push([&event] { event.wait(); });
   }
 
   // Waits until nothing runs and nothing is queued; leaves an error for the next synchronize().
-  void wait() {
-    std::unique_lock lock(mutex_);
-    idle_.wait(lock, [&] { return queue_.empty() && !running_; });
-  }
+  void drain() { queue_.drain(); }
 
  private:
-  void push(std::function<void()> task) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (error_) return;  // what follows an error would read what was not written
-      queue_.push_back(std::move(task));
-    }
-    changed_.notify_one();
-  }
-
-  std::exception_ptr drain() {
-    std::unique_lock lock(mutex_);
-    idle_.wait(lock, [&] { return queue_.empty() && !running_; });
-    return std::exchange(error_, nullptr);
-  }
-
-  void work() {
-    const FlushDenormals flush;
-    std::unique_lock lock(mutex_);
-    while (true) {
-      changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
-      if (stopping_) return;
-      std::function<void()> task = std::move(queue_.front());
-      queue_.pop_front();
-      running_ = true;
-      lock.unlock();
-      std::exception_ptr error;
-      try {
-        task();
-      } catch (...) {
-        error = std::current_exception();
-      }
-      task = nullptr;
-      lock.lock();
-      running_ = false;
-      if (error) {
-        error_ = error;
-        queue_.clear();
-      }
-      if (queue_.empty()) idle_.notify_all();
-    }
-  }
-
   Arena& arena_;
   const SimulatedDeviceOptions& options_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::condition_variable idle_;
-  std::deque<std::function<void()>> queue_;
-  bool running_ = false;
-  bool stopping_ = false;
-  std::exception_ptr error_;
-  std::thread thread_;  // last: it uses all of the above
+  WorkQueue queue_;  // last: it uses all of the above
 };
 
 class SimulatedDevice::Memory final : public DeviceMemory {
  public:
-  Memory(Arena& arena, Queue& queue, std::size_t bytes)
-      : arena_(arena), queue_(queue), bytes_(bytes), address_(arena.reserve(bytes)) {}
+  Memory(Arena& arena, Queue& queue, Queue& exchanges, std::size_t bytes)
+      : arena_(arena), queue_(queue), exchanges_(exchanges), bytes_(bytes), address_(arena.reserve(bytes)) {}
   ~Memory() override {
-    queue_.wait();
+    queue_.drain();
+    exchanges_.drain();
     arena_.release(address_);
   }
   Memory(const Memory&) = delete;
@@ -219,6 +163,7 @@ class SimulatedDevice::Memory final : public DeviceMemory {
  private:
   Arena& arena_;
   Queue& queue_;
+  Queue& exchanges_;
   std::size_t bytes_;
   char* address_;
 };
@@ -226,7 +171,8 @@ class SimulatedDevice::Memory final : public DeviceMemory {
 SimulatedDevice::SimulatedDevice(SimulatedDeviceOptions options)
     : options_(std::move(options)),
       arena_(std::make_unique<Arena>()),
-      queue_(std::make_unique<Queue>(*arena_, options_)) {
+      queue_(std::make_unique<Queue>(*arena_, options_)),
+      exchanges_(std::make_unique<Queue>(*arena_, options_)) {
   for (DType dtype : options_.missing_dtypes) missing_mask_ |= 1u << static_cast<unsigned>(dtype);
   simulated_make(missing_mask_);  // checks the set
 }
@@ -234,10 +180,25 @@ SimulatedDevice::SimulatedDevice(SimulatedDeviceOptions options)
 SimulatedDevice::~SimulatedDevice() = default;
 
 std::unique_ptr<DeviceMemory> SimulatedDevice::allocate(std::size_t bytes) {
-  return std::make_unique<Memory>(*arena_, *queue_, bytes);
+  return std::make_unique<Memory>(*arena_, *queue_, *exchanges_, bytes);
 }
 
 Stream& SimulatedDevice::stream() { return *queue_; }
+
+Stream& SimulatedDevice::exchange_stream() { return *exchanges_; }
+
+std::unique_ptr<Kernel> SimulatedDevice::collective(const CollectiveRequest& request) {
+  auto kernel = std::make_unique<SimulatedKernel>();
+  kernel->reference = make_collective_kernel(request);
+  kernel->name = "simulated " + kernel->reference->name;
+  kernel->input_bytes.assign(request.bytes.begin(), request.bytes.end());
+  kernel->output_bytes = {request.pending_bytes};
+  const double seconds =
+      options_.link.latency +
+      (options_.link.bandwidth > 0 ? static_cast<double>(request.pending_bytes) / options_.link.bandwidth : 0);
+  kernel->least_time = std::chrono::microseconds(static_cast<std::int64_t>(seconds * 1e6));
+  return kernel;
+}
 
 std::vector<KernelEntry> SimulatedDevice::kernels(std::string_view op) const {
   const OpDef* def = find_op(op);

@@ -4,6 +4,7 @@
 // against.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -16,6 +17,7 @@ struct SimulatedKernel final : Kernel {
   std::shared_ptr<Kernel> reference;  // shared with queued launches, which may outlive the program
   std::vector<std::size_t> input_bytes;
   std::vector<std::size_t> output_bytes;
+  std::chrono::microseconds least_time{0};  // that it takes: of an exchange over a link
   // Only the stream may run it, with translated addresses.
   void run(const KernelArguments& arguments) override;
 };

@@ -13,6 +13,7 @@ std::vector<GradientRule> pointwise_gradients();
 std::vector<GradientRule> activation_gradients();
 std::vector<GradientRule> layer_gradients();  // conv2d, dense, pools, lrn, batch_norm
 std::vector<GradientRule> shape_gradients();  // reductions, reshapes, slices
-std::vector<GradientRule> loss_gradients();   // softmax, cross-entropy, penalty, metrics
+std::vector<GradientRule> collective_gradients();
+std::vector<GradientRule> loss_gradients();  // softmax, cross-entropy, penalty, metrics
 
 }  // namespace ridgeline

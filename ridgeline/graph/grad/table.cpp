@@ -15,6 +15,8 @@ std::vector<GradientRule> make_table() {
       {"image_tail"},  // bytes have no gradient
       refuse("call", "inline the graph first"),
       refuse("loop", "differentiate before fusing"),
+      refuse("collective_start", "differentiate before exchanges are split"),
+      refuse("collective_done", "differentiate before exchanges are split"),
   };
   for (const OpDef& def : all_ops()) {
     if (def.has(kUpdate)) table.push_back(refuse(def.name, "it updates a parameter"));
@@ -25,8 +27,8 @@ std::vector<GradientRule> make_table() {
                               "sigmoid_grad", "tanh_grad", "silu_grad", "gelu_grad"}) {
     table.push_back(refuse(op, second));
   }
-  for (const auto& family :
-       {pointwise_gradients(), activation_gradients(), layer_gradients(), shape_gradients(), loss_gradients()}) {
+  for (const auto& family : {pointwise_gradients(), activation_gradients(), layer_gradients(), shape_gradients(),
+                             collective_gradients(), loss_gradients()}) {
     table.insert(table.end(), family.begin(), family.end());
   }
   std::sort(table.begin(), table.end(), [](const GradientRule& a, const GradientRule& b) { return a.op < b.op; });

@@ -27,6 +27,10 @@ enum OpTrait : unsigned {
   kUpdate = 1u << 4,     // result i is the next version of operand i: the planner gives both one address
   kCall = 1u << 5,
   kCast = 1u << 6,  // the result is operand 0 in another element type
+  kCollective =
+      1u << 7,       // the ranks of a group do it together: run once for each of its nodes, in one order on all ranks
+  kStart = 1u << 8,  // begins an exchange; its result is in flight
+  kDone = 1u << 9,   // ends the one of its operand
 };
 
 struct AttributeSpec {

@@ -5,6 +5,7 @@
 #include "ridgeline/graph/op/activation.h"
 #include "ridgeline/graph/op/batch_norm.h"
 #include "ridgeline/graph/op/call.h"
+#include "ridgeline/graph/op/collective.h"
 #include "ridgeline/graph/op/conv2d.h"
 #include "ridgeline/graph/op/dense.h"
 #include "ridgeline/graph/op/dense_update.h"
@@ -41,6 +42,7 @@ std::vector<OpDef> make_table() {
   add(slice_ops());
   add(softmax_ops());
   add(metric_ops());
+  add(collective_ops());
   add(update_ops());
 
   std::sort(table.begin(), table.end(), [](const OpDef& a, const OpDef& b) { return a.name < b.name; });

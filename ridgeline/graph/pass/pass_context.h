@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/graph/pass/distribution.h"
 #include "ridgeline/graph/pass/fusion_limits.h"
 #include "ridgeline/graph/pass/precision_policy.h"
 #include "ridgeline/graph/pass/rewrite.h"
@@ -31,6 +32,8 @@ struct PassContext {
   std::function<bool(std::string_view op, DType dtype)> takes = {};
   std::vector<std::string> warnings = {};  // filled by the passes: what the user asked for and nothing came of it
   LiveBytes live = {};
+  Distribution distribution = {};
+  std::string exchanges = {};  // filled by data_parallel: what the ranks exchange in a step, for the log
 };
 
 }  // namespace ridgeline

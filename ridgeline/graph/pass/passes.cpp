@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/pass/data_parallel.h"
 #include "ridgeline/graph/pass/fold_norm.h"
 #include "ridgeline/graph/pass/fuse_addend.h"
 #include "ridgeline/graph/pass/fuse_dense_update.h"
@@ -17,6 +18,7 @@
 #include "ridgeline/graph/pass/recompute.h"
 #include "ridgeline/graph/pass/schedule.h"
 #include "ridgeline/graph/pass/simplify.h"
+#include "ridgeline/graph/pass/split_collectives.h"
 
 namespace ridgeline {
 namespace {
@@ -32,6 +34,8 @@ constexpr bool kFuses = true;
 
 constexpr Pass kPasses[] = {
     {"inline", alone<inline_calls>, kRequired, !kFuses, "replaces every call by the body of its function"},
+    {"data_parallel", data_parallel, kRequired, !kFuses,
+     "averages gradients, statistics and returned numbers over the ranks of a distributed step"},
     {"simplify", alone<simplify>, !kRequired, !kFuses,
      "folds constants, merges equal ops, drops ops that change nothing or are not read"},
     {"precision", precision, !kRequired, !kFuses,
@@ -54,6 +58,8 @@ constexpr Pass kPasses[] = {
      "takes the squares of an L2 penalty from the dense updates that read the weights anyway"},
     {"fuse_pointwise", fuse_pointwise, !kRequired, kFuses,
      "merges chains of pointwise ops, and a sum that ends one, into loops that the device takes"},
+    {"split_collectives", alone<split_collectives>, kRequired, !kFuses,
+     "makes a start and a done of every exchange between ranks"},
     {"recompute", recompute, !kRequired, !kFuses,
      "computes cheap values once more instead of keeping them, where memory is limited"},
     {"schedule", alone<schedule>, !kRequired, !kFuses,

@@ -10,6 +10,7 @@ using enum PrecisionRole;
 
 constexpr std::string_view kMaster = "parameters and slots stay f32";
 constexpr std::string_view kMetric = "counts and losses are read by people";
+constexpr std::string_view kExchanged = "what the ranks exchange keeps its type";
 constexpr std::string_view kOwnTypes = "says the types of its results itself";
 
 constexpr PrecisionRule kRules[] = {
@@ -88,6 +89,13 @@ constexpr PrecisionRule kRules[] = {
     {"dense_update", black, fixed, 0, false, "", "made of a gradient and its update, behind this pass"},
     {"top_k_accuracy", black, fixed, 0, false, "InTopK", kMetric},
     {"argmax_accuracy", black, fixed, 0, false, "ArgMax", kMetric},
+    {"all_reduce", black, fixed, 0, false, "HcomAllReduce", kExchanged},
+    {"reduce", black, fixed, 0, false, "HcomReduce", kExchanged},
+    {"broadcast", black, fixed, 0, false, "HcomBroadcast", kExchanged},
+    {"all_gather", black, fixed, 0, false, "HcomAllGather", kExchanged},
+    {"reduce_scatter", black, fixed, 0, false, "HcomReduceScatter", kExchanged},
+    {"collective_start", black, fixed, 0, false, "", kExchanged},
+    {"collective_done", black, fixed, 0, false, "", kExchanged},
     {"cast", gray, fixed, 0, false, "Cast", kOwnTypes},
     {"constant", gray, fixed, 0, false, "Fill", kOwnTypes},
     {"image_tail", gray, fixed, 0, false, "", kOwnTypes},

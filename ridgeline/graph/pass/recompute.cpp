@@ -26,7 +26,9 @@ struct Gap {
 
 bool cheap(const Graph& graph, const Node& node) {
   const OpDef& def = op_def(node.op);
-  if (def.has(kUpdate) || def.has(kRandom) || def.has(kView) || def.has(kCall) || node.inputs.empty()) return false;
+  if (def.has(kUpdate) || def.has(kRandom) || def.has(kView) || def.has(kCall) || def.has(kCollective) ||
+      node.inputs.empty())
+    return false;
   const Cost cost = cost_of(graph, node);
   return cost.flops <= kMostFlops * cost.bytes;
 }

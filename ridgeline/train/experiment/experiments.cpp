@@ -52,6 +52,11 @@ std::vector<Experiment> make_table() {
                                            {"must_keep_origin_dtype", "N/A (an error)", "N/A"},
                                            {"allow_fp32_to_fp16", "= baseline", "~170 ms"},
                                            {"force_fp16", "< baseline", "~50 ms"}})});
+  table.push_back({.name = "hcom_parallel",
+                   .what = "gradients exchanged between ranks beside the backward pass, or behind it (under launch)",
+                   .variants = {{"False", {"--hcom_parallel=False"}}, {"True", {"--hcom_parallel=True"}}},
+                   .published = published({"hcom_parallel", "loss and batch time on one device"},
+                                          {{"False", "no change"}, {"True", "no change"}})});
   table.push_back({.name = "iterations_per_loop",
                    .what = "steps without the host",
                    .variants = {{"100", {"--iterations_per_loop=100"}}, {"1", {"--iterations_per_loop=1"}}},

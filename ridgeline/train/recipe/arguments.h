@@ -38,8 +38,9 @@ struct RecipeArguments {
 
   // For the original's sake.
   std::string dtype = "tf.float32";
-  std::int64_t rank_size = 1, group_size = 1;
-  bool shard = false, debug = true, eval = false;
+  std::int64_t rank_size = 0, group_size = 0;
+  std::string split_by_index, split_by_size;  // by commas
+  bool shard = true, debug = true, eval = false;
 };
 
 }  // namespace ridgeline::train

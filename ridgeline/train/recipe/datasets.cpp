@@ -20,13 +20,13 @@ std::int64_t side(const Recipe& recipe) {
 }
 
 void check_training_size(std::int64_t records, const Recipe& recipe) {
-  const std::int64_t batches = recipe.optimization.accumulate_steps;
+  const std::int64_t batches = recipe.optimization.accumulate_steps * recipe.ranks;
   if (records / recipe.batch_size >= batches) return;
   if (records >= recipe.batch_size) {
     throw Error(
         fmt::format("{} has {} training records, fewer than a step of {} batches of {} (--accumulate_steps, "
-                    "--batch_size)",
-                    recipe.data_dir, records, batches, recipe.batch_size));
+                    "--batch_size{})",
+                    recipe.data_dir, records, batches, recipe.batch_size, recipe.ranks > 1 ? ", --rank_size" : ""));
   }
   throw Error(fmt::format("{} has {} training records, fewer than one batch of {} (--batch_size)", recipe.data_dir,
                           records, recipe.batch_size));
@@ -142,6 +142,8 @@ data::StandardPipeline pipeline_of(const Recipe& recipe) {
                                   .seed = recipe.seed,
                                   .min_area = recipe.min_area,
                                   .crop_padding = recipe.crop_padding,
+                                  .ranks = recipe.ranks,
+                                  .rank = recipe.rank,
                                   .flip = recipe.flip,
                                   .resize = {rule.resize},
                                   .drop_remainder = recipe.eval_drop_remainder};

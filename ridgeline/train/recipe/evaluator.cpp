@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 
@@ -13,6 +14,7 @@
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/metric/table.h"
+#include "ridgeline/train/ranks.h"
 #include "ridgeline/train/recipe/adopt.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/recipe/session_options.h"
@@ -94,12 +96,16 @@ std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& va
   const std::vector<NamedMetric> metrics = metrics_named(recipe.metrics, model_classes(program));
   const auto begin = Clock::now();
   const std::int64_t total = validation.num_samples();
+  const Ranks ranks(session);
+  bool stopped = false;
   while (auto batch = next_batch(iterator, recipe)) {
-    if (interrupted()) return std::nullopt;
+    stopped = interrupted();
+    if (stopped) break;
     bind_batch(program, batch->image(), batch->label());
     const Tensor mask = mask_of(*batch);
     program.bind(nn::kMaskInput, mask);
-    if (!program.run()) return std::nullopt;
+    stopped = !program.run();
+    if (stopped) break;
     loss += program.output("loss_sum").at(0);
     top_1 += program.output("top_1").at(0);
     top_5 += program.output("top_5").at(0);
@@ -111,19 +117,25 @@ std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& va
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     log.progress("evaluating", static_cast<std::int64_t>(rows), total, rows / seconds);
   }
-  if (rows == 0 && iterator.bad_samples() > 0) {
+  if (ranks.largest(stopped ? 1 : 0) > 0) return std::nullopt;
+  // Each rank has its part of the images.
+  std::array<double, 5> sums = {loss, top_1, top_5, rows, static_cast<double>(iterator.bad_samples())};
+  ranks.sum(sums);
+  rows = sums[3];
+  const auto bad_samples = static_cast<std::int64_t>(sums[4]);
+  if (rows == 0 && bad_samples > 0) {
     throw Error(
         fmt::format("none of the {} validation images can be used: see the first of them with "
                     "--bad_samples=raise",
-                    iterator.bad_samples()));
+                    bad_samples));
   }
   if (rows == 0) throw Error("the validation part has no full batch (--eval_drop_remainder needs at least one)");
   EvaluationRow row;
-  row.top_1 = top_1 / rows;
-  row.top_5 = top_5 / rows;
-  row.loss = loss / rows;
+  row.loss = sums[0] / rows;
+  row.top_1 = sums[1] / rows;
+  row.top_5 = sums[2] / rows;
   row.rows = static_cast<std::int64_t>(rows);
-  row.bad_samples = iterator.bad_samples();
+  row.bad_samples = bad_samples;
   for (const NamedMetric& m : metrics) {
     for (std::string& line : metric_lines(m.name, m.metric->value(), validation.class_names()))
       row.metrics.push_back(std::move(line));

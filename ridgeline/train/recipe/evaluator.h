@@ -19,7 +19,8 @@ class SampleError;  // runtime/rows/rows.h
 
 namespace ridgeline::train {
 
-// Runs the model's evaluation program over `validation`. nullopt when the user interrupted it. Fills all fields but
+// Runs the model's evaluation program over `validation`, of several ranks each over its part; the sums are those of all
+// parts. nullopt when the user interrupted it. Fills all fields but
 // step, epoch and time.
 std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& validation, const Recipe& recipe,
                                            Session& session, TrainingLog& log);

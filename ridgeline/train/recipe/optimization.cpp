@@ -52,7 +52,8 @@ nn::TrainingOptions training_options(const Recipe& recipe, const optim::Schedule
           .decay_vectors = o.decay_vectors,
           .groups = o.groups,
           .gradients = gradient_rules(recipe),
-          .average = o.ema};
+          .average = o.ema,
+          .statistics_ranks = recipe.sync_batch_norm ? recipe.ranks : 1};
 }
 
 std::string optimizer_settings(const Optimization& o) {

@@ -10,6 +10,7 @@
 
 #include "ridgeline/data/runtime/bad_samples.h"
 #include "ridgeline/data/source/sources.h"
+#include "ridgeline/graph/pass/split_strategy.h"
 #include "ridgeline/nn/models.h"
 #include "ridgeline/train/accelerate.h"
 #include "ridgeline/train/precision_options.h"
@@ -99,6 +100,13 @@ struct Recipe {
   std::string trace;                         // file for a Chrome trace
   bool explain = false;                      // where the last step's time went (callback/step_times.h)
   DumpSettings dump;                         // values of steps, while the run goes on
+
+  // Of several ranks that train together. Each has batches of batch_size.
+  std::int64_t rank_size = 0;        // as many as the user wants; 0: those that are there
+  std::int64_t ranks = 1, rank = 0;  // that are there, and which this one is: train() says so
+  bool hcom_parallel = false;        // gradients are exchanged beside the rest of the backward pass, not behind it
+  bool sync_batch_norm = false;      // batch norms take their statistics over the batches of all ranks
+  SplitStrategy gradient_split;      // into buckets that are exchanged together
 
   // What else the event file gets, by steps between two of them; 0: none.
   std::int64_t histogram_steps = 0;  // weights and gradients: a step more each time, and the memory of one

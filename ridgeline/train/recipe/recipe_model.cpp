@@ -1,5 +1,7 @@
 #include "ridgeline/train/recipe/recipe_model.h"
 
+#include "ridgeline/train/ranks.h"
+
 namespace ridgeline::train {
 
 nn::StepOptions step_options(const Recipe& recipe, std::int64_t num_classes) {
@@ -24,9 +26,14 @@ CompileOptions compile_options(const Recipe& recipe) {
           .dump_directory = recipe.dump_ir};
 }
 
+Distribution distribution_of(const Recipe& recipe) {
+  return {.ranks = recipe.ranks, .group = kWorld, .overlap = recipe.hcom_parallel, .split = recipe.gradient_split};
+}
+
 std::unique_ptr<Model> model_of(Session& session, const Recipe& recipe, std::int64_t num_classes) {
-  return std::make_unique<Model>(session, nn::image_classifier(step_options(recipe, num_classes)),
-                                 ModelSettings{.seed = recipe.seed, .compile = compile_options(recipe)});
+  return std::make_unique<Model>(
+      session, nn::image_classifier(step_options(recipe, num_classes)),
+      ModelSettings{.seed = recipe.seed, .compile = compile_options(recipe), .distribution = distribution_of(recipe)});
 }
 
 }  // namespace ridgeline::train

@@ -16,6 +16,8 @@ inline constexpr std::string_view kOtherClasses = "--num_classes tells how many 
 
 nn::StepOptions step_options(const Recipe& recipe, std::int64_t num_classes);
 CompileOptions compile_options(const Recipe& recipe);
+// Of the training step over the recipe's ranks.
+Distribution distribution_of(const Recipe& recipe);
 std::unique_ptr<Model> model_of(Session& session, const Recipe& recipe, std::int64_t num_classes);
 
 }  // namespace ridgeline::train

@@ -50,7 +50,7 @@ constexpr RunOption kOptions[] = {
     {"session_device_id", kRefuse, "", "there is one device", "0"},
     {"variable_placement", kRefuse, "", "parameters lie on the device", "Device"},
     {"distribute", kRefuse, "", "there is one rank, and no parameter server"},
-    {"hcom_parallel", kWarn, "", "there is one rank"},
+    {"hcom_parallel", kAccept, "hcom_parallel", ""},
     {"is_tailing_optimization", kWarn, "", "there is one rank"},
     {"hccl_timeout", kWarn, "", "there is one rank"},
     {"HCCL_algorithm", kWarn, "", "there is one rank"},

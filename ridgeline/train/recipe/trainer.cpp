@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 #include "ridgeline/core/atomic_file.h"
@@ -26,6 +27,7 @@
 #include "ridgeline/train/directory_lock.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/loop.h"
+#include "ridgeline/train/ranks.h"
 #include "ridgeline/train/recipe/benchmark_summary.h"
 #include "ridgeline/train/recipe/datasets.h"
 #include "ridgeline/train/recipe/evaluator.h"
@@ -59,10 +61,11 @@ void check_last_file(const std::string& path) {
 
 class Trainer {
  public:
-  explicit Trainer(const Recipe& recipe)
+  Trainer(const Recipe& recipe, const std::shared_ptr<comm::Communicator>& ranks)
       : recipe_(recipe),
-        session_(session_options(recipe)),
-        log_((make_directories(recipe.log_dir), log_path(recipe))) {}
+        session_(options_of(recipe, ranks)),
+        ranks_(ranks),
+        log_(ranks_.main() ? (make_directories(recipe.log_dir), log_path(recipe)) : "", ranks_.main()) {}
 
   TrainingResult run() {
     check_last_file(recipe_.trace);
@@ -97,12 +100,14 @@ class Trainer {
       callbacks.push_back(&dump.emplace(std::move(options)));
     }
     callbacks.insert(callbacks.end(), {&finite, &epochs, &advisor});
-    Summaries summaries({.histogram_steps = recipe_.histogram_steps,
-                         .picture_steps = recipe_.picture_steps,
-                         .graph = recipe_.save_graph,
-                         .compile = compile_options(recipe_)},
-                        metrics_->events());
-    callbacks.push_back(&summaries);
+    std::optional<Summaries> summaries;
+    if (ranks_.main()) {
+      callbacks.push_back(&summaries.emplace(SummaryOptions{.histogram_steps = recipe_.histogram_steps,
+                                                            .picture_steps = recipe_.picture_steps,
+                                                            .graph = recipe_.save_graph,
+                                                            .compile = compile_options(recipe_)},
+                                             metrics_->events()));
+    }
     std::optional<DataReport> data_report;
     if (data_feed_) {
       callbacks.push_back(&data_report.emplace(data_feed_->iterator(), recipe_.bad_samples, log_, *metrics_));
@@ -115,7 +120,7 @@ class Trainer {
          .keep = recipe_.max_checkpoint_to_save},
         [this](CheckpointInfo& saved) { complete(saved); });
     if (!continued_from_.empty()) saver.continues(continued_from_, model_->global_step());
-    if (recipe_.do_checkpoint) callbacks.push_back(&saver);
+    if (recipe_.do_checkpoint && ranks_.main()) callbacks.push_back(&saver);
     PeriodicEvaluation evaluation(
         evaluation_steps, data_.validation_records, [this] { return evaluate_model(); }, log_, *metrics_);
     if (evaluates) callbacks.push_back(&evaluation);
@@ -148,6 +153,7 @@ class Trainer {
     const RunContext& end = steps.run(callbacks);
 
     TrainingResult result;
+    result.writes = ranks_.main();
     result.step = end.step();
     result.interrupted = end.reason() == StopReason::interrupted;
     result.last = lines.last();
@@ -167,6 +173,11 @@ class Trainer {
   }
 
  private:
+  static SessionOptions options_of(const Recipe& recipe, const std::shared_ptr<comm::Communicator>& ranks) {
+    SessionOptions options = session_options(recipe);
+    if (ranks) options.groups[kWorld] = ranks;
+    return options;
+  }
   static std::string log_path(const Recipe& recipe) {
     return (fs::path(recipe.log_dir) / log_name_of(recipe)).string();
   }
@@ -178,8 +189,10 @@ class Trainer {
     return row;
   }
 
-  // Of all batches of a step.
-  std::int64_t step_images() const { return recipe_.batch_size * recipe_.optimization.accumulate_steps; }
+  // Of all batches of a step, on all ranks.
+  std::int64_t step_images() const {
+    return recipe_.batch_size * recipe_.optimization.accumulate_steps * recipe_.ranks;
+  }
 
   EarlyStoppingOptions early_stopping(const PeriodicEvaluation& evaluation) {
     return {.patience = recipe_.early_stopping,
@@ -206,9 +219,9 @@ class Trainer {
   }
 
   // The step, in the precision of the phase that the run is in.
-  void prepare(const std::optional<LoadedCheckpoint>& newest) {
+  void prepare(const CheckpointInfo* newest) {
     const nn::TrainingOptions options = training_options(recipe_, schedule_of(recipe_, steps_per_epoch_));
-    const bool over = newest && newest->info.precision_phase == kOriginalPhase;
+    const bool over = newest && newest->precision_phase == kOriginalPhase;
     if (!accelerate() || over) {
       phase_ = PrecisionPhase::original;
       model_->prepare_training(options);
@@ -227,14 +240,10 @@ class Trainer {
     log_.line(fmt::format("training steps: {}", total_steps_));
     options_ = step_options(recipe_, data_.num_classes);
     model_ = model_of(session_, recipe_, data_.num_classes);
-    auto newest = load_newest(recipe_.log_dir, [&](const std::string& text) { log_.line("warning: " + text); });
-    prepare(newest);
-    const std::optional<data::IteratorState> start = resume(newest);
-    newest.reset();  // its tensors are in the store
-    metrics_.emplace(recipe_.log_dir, model_->global_step());
-    for (const std::string& note : metrics_->notes()) log_.line(note);
+    const std::optional<data::IteratorState> start = begin();
     if (recipe_.synthetic) {
-      feed_ = std::make_unique<SyntheticBatch>(options_, data_.num_classes, recipe_.seed);
+      feed_ = std::make_unique<SyntheticBatch>(options_, data_.num_classes,
+                                               recipe_.seed + static_cast<std::uint64_t>(recipe_.rank));
       return;
     }
     auto feed = std::make_unique<DatasetFeed>(*data_.training,
@@ -248,6 +257,67 @@ class Trainer {
                                               model_->network().columns);
     data_feed_ = feed.get();
     feed_ = std::move(feed);
+  }
+
+  // The step with its parameters, from where the run goes on: what the main rank reads, all have.
+  std::optional<data::IteratorState> begin() {
+    std::optional<LoadedCheckpoint> newest;
+    if (ranks_.main())
+      newest = load_newest(recipe_.log_dir, [&](const std::string& text) { log_.line("warning: " + text); });
+    std::string text = newest ? newest->info.to_json() : "";
+    ranks_.tell(text);
+    std::optional<CheckpointInfo> saved;
+    if (!text.empty()) saved = CheckpointInfo::from_json(text, recipe_.log_dir);
+    prepare(saved ? &*saved : nullptr);
+    if (ranks_.main()) resume(newest);
+    newest.reset();  // its tensors are in the store
+    if (ranks_.size() > 1) {
+      log_.line(
+          fmt::format("rank 0 of {}: gradients are exchanged {}; parameters and states are those of rank 0, "
+                      "checksum {}",
+                      ranks_.size(), recipe_.hcom_parallel ? "beside the backward pass" : "behind the backward pass",
+                      ranks_.tell(session_.parameters())));
+    }
+    if (ranks_.main())
+      metrics_.emplace(recipe_.log_dir, model_->global_step());
+    else
+      metrics_.emplace();
+    share_evaluations();
+    for (const std::string& note : metrics_->notes()) log_.line(note);
+    if (!saved || saved->data_state.empty()) return std::nullopt;
+    return data::IteratorState::from_json(saved->data_state);
+  }
+
+  // What earlier processes of the run evaluated decides what all ranks do.
+  void share_evaluations() {
+    if (ranks_.size() == 1) return;
+    struct Row {
+      std::int64_t step;
+      double epoch, top_1, top_5, loss;
+      std::int64_t rows, checkpoint_time, bad_samples;
+    };
+    std::vector<EvaluationRow> known = metrics_->evaluations();
+    if (metrics_->evaluation()) known.push_back(*metrics_->evaluation());
+    std::string bytes;
+    for (const EvaluationRow& r : known) {
+      const Row row{r.step, r.epoch, r.top_1, r.top_5, r.loss, r.rows, r.checkpoint_time, r.bad_samples};
+      bytes.append(reinterpret_cast<const char*>(&row), sizeof row);
+    }
+    bytes += metrics_->evaluation() ? '1' : '0';
+    ranks_.tell(bytes);
+    if (ranks_.main()) return;
+    known.clear();
+    for (std::size_t at = 0; at + sizeof(Row) <= bytes.size(); at += sizeof(Row)) {
+      Row r{};
+      std::memcpy(&r, bytes.data() + at, sizeof r);
+      known.push_back({r.step, r.epoch, r.top_1, r.top_5, r.loss, r.rows, r.checkpoint_time, r.bad_samples, {}});
+    }
+    std::optional<EvaluationRow> last;
+    if (bytes.back() == '1') {
+      last = std::move(known.back());
+      known.pop_back();
+    }
+    metrics_->adopt(std::move(last), std::move(known));
   }
 
   void open_data() {
@@ -267,7 +337,7 @@ class Trainer {
   }
 
   // From the newest checkpoint of the log directory; else from --weights; else from the drawn parameters.
-  std::optional<data::IteratorState> resume(const std::optional<LoadedCheckpoint>& newest) {
+  void resume(const std::optional<LoadedCheckpoint>& newest) {
     if (newest) {
       const CheckpointInfo& saved = newest->info;
       const std::uint64_t graph_hash = data_.training ? data_.training->hash() : 0;
@@ -278,12 +348,10 @@ class Trainer {
       if (!recipe_.restore_path.empty())
         log_.line("warning: --weights has no effect: the run goes on with the weights of its checkpoint");
       continued_from_ = newest->file.path;
-      if (saved.data_state.empty()) return std::nullopt;
-      return data::IteratorState::from_json(saved.data_state);
+      return;
     }
     if (!recipe_.restore_path.empty())
       restore_weights(*model_, recipe_, [this](const std::string& text) { log_.line(text); });
-    return std::nullopt;
   }
 
   // What the saver does not know of the run.
@@ -315,7 +383,7 @@ class Trainer {
     const optim::OptimizerEntry& optimizer = optim::optimizer_named(recipe_.optimization.optimizer);
     info.settings = RunSettings{.data = recipe_.synthetic ? "synthetic" : data_.layout,
                                 .records = data_.training_records,
-                                .batch_size = recipe_.batch_size,
+                                .batch_size = recipe_.batch_size * recipe_.ranks,
                                 .min_area = recipe_.min_area,
                                 .crop_padding = recipe_.crop_padding,
                                 .flip = recipe_.flip,
@@ -346,6 +414,7 @@ class Trainer {
 
   const Recipe& recipe_;
   Session session_;
+  Ranks ranks_;
   TrainingLog log_;
   std::optional<Metrics> metrics_;  // opened when the step is known at which the run goes on
   RunData data_;
@@ -362,17 +431,52 @@ class Trainer {
 
 }  // namespace
 
-TrainingResult train(const Recipe& recipe) {
+namespace {
+
+// What only the rank that writes does.
+Recipe for_rank(const Recipe& given, const comm::Communicator& ranks) {
+  Recipe recipe = given;
+  recipe.ranks = ranks.size();
+  recipe.rank = ranks.rank();
+  if (recipe.rank == 0) return recipe;
+  recipe.trace.clear();
+  recipe.export_step.clear();
+  recipe.dump_ir.clear();
+  return recipe;
+}
+
+TrainingResult train_here(const Recipe& recipe, const std::shared_ptr<comm::Communicator>& ranks) {
+  std::optional<DirectoryLock> lock;
+  if (recipe.rank == 0) lock.emplace(recipe.log_dir);
+  InterruptGuard guard;
+  try {
+    return Trainer(recipe, ranks).run();
+  } catch (const data::SampleError& error) {
+    throw with_advice(error, recipe);
+  }
+}
+
+}  // namespace
+
+TrainingResult train(const Recipe& recipe, std::shared_ptr<comm::Communicator> ranks) {
   check(recipe);
   if (recipe.synthetic && recipe.mode == Mode::train_and_evaluate)
     throw Error("--synthetic has no validation part: use --mode=train", ErrorKind::usage);
   if (!recipe.synthetic) check_data_dir(recipe, true);  // before anything is written
-  const DirectoryLock lock(recipe.log_dir);
-  InterruptGuard guard;
+  if (!ranks || ranks->size() == 1) return train_here(recipe, nullptr);
+  const auto refuse = [](const char* flag, const char* why) {
+    throw Error(fmt::format("{} with several ranks: {}", flag, why), ErrorKind::usage);
+  };
+  if (!recipe.metrics.empty())
+    refuse("--metrics", "they would count the images of one rank (evaluate the checkpoints)");
+  if (!recipe.tune.empty()) refuse("--tune", "the ranks could choose kernels whose gradients lie differently");
+  if (!recipe.dump.path.empty())
+    refuse("--dump_path", "the step is computed again by one rank, and it exchanges values");
   try {
-    return Trainer(recipe).run();
-  } catch (const data::SampleError& error) {
-    throw with_advice(error, recipe);
+    return train_here(for_rank(recipe, *ranks), ranks);
+  } catch (const std::exception& error) {
+    ranks->abort(error.what());
+    throw;
   }
 }
 

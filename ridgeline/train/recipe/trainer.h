@@ -5,9 +5,11 @@
 // directory.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "ridgeline/comm/communicator.h"
 #include "ridgeline/train/recipe/recipe.h"
 #include "ridgeline/train/training_log.h"
 
@@ -15,6 +17,7 @@ namespace ridgeline::train {
 
 struct TrainingResult {
   std::int64_t step = 0;
+  bool writes = true;                       // of several ranks: this one wrote log, metrics and checkpoints
   bool interrupted = false;                 // the user stopped it; the steps done are in the checkpoint
   StepLine last;                            // of the last log line
   double mean_fps = 0;                      // of this process's log lines but the first; of that, if it is the only one
@@ -27,6 +30,7 @@ struct TrainingResult {
 // --mode=train and train_and_evaluate. What stops the run (the user, an unreadable sample, a loss that is not finite)
 // loses no step that can be kept: the step it stops after gets its line and, unless its numbers are no longer finite,
 // its checkpoint. An evaluation that was due and did not come to its end is made when the run goes on.
-TrainingResult train(const Recipe& recipe);
+// Over several ranks each calls it with the same recipe: one of them writes, which the result says.
+TrainingResult train(const Recipe& recipe, std::shared_ptr<comm::Communicator> ranks = nullptr);
 
 }  // namespace ridgeline::train

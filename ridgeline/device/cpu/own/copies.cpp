@@ -5,6 +5,7 @@
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/own/kernels.h"
 #include "ridgeline/device/cpu/strided_copy.h"
+#include "ridgeline/graph/op/collective.h"
 
 namespace ridgeline::device {
 namespace {
@@ -163,6 +164,33 @@ KernelChoice make_own_strided_slice_bwd(const KernelRequest& request) {
     fill_zero(a.outputs[0], bytes);
     copy.run(a.inputs[0], a.outputs[0]);
   });
+}
+
+KernelChoice make_own_collective_start(const KernelRequest& request) {
+  const bool conditional = request.node.attributes.boolean("conditional");
+  std::vector<std::size_t> bytes;
+  std::vector<Layout> layouts;
+  for (const KernelOperand& operand : request.inputs) {
+    layouts.push_back(operand.layout);
+    bytes.push_back(operand.layout.bytes(operand.type));
+  }
+  if (conditional) bytes.pop_back();
+  auto kernel = make_body_kernel("own pack", [bytes, packing = pack(bytes)](const KernelArguments& a) {
+    char* packed = output<char>(a, 0);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      const char* from = static_cast<const char*>(a.inputs[i]);
+      char* to = packed + packing.offsets[i];
+      const std::size_t end = i + 1 < bytes.size() ? packing.offsets[i + 1] : packing.bytes;
+      std::memset(to + bytes[i], 0, end - packing.offsets[i] - bytes[i]);
+      if (from == to) continue;
+      parallel_for(static_cast<std::int64_t>(bytes[i]), 256 * 1024, [&](std::int64_t begin, std::int64_t stop) {
+        std::memcpy(to + begin, from + begin, static_cast<std::size_t>(stop - begin));
+      });
+    }
+  });
+  kernel->input_layouts = std::move(layouts);
+  kernel->output_layouts = {Layout()};
+  return kernel;
 }
 
 }  // namespace ridgeline::device

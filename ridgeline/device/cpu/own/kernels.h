@@ -43,6 +43,8 @@ KernelChoice make_own_broadcast_to(const KernelRequest& request);
 KernelChoice make_own_pad(const KernelRequest& request);
 KernelChoice make_own_strided_slice(const KernelRequest& request);
 KernelChoice make_own_strided_slice_bwd(const KernelRequest& request);
+// collective_start of packed values, in any layout: nothing is copied that lies in its place already
+KernelChoice make_own_collective_start(const KernelRequest& request);
 // own_image_tail.cpp
 KernelChoice make_own_image_tail(const KernelRequest& request);
 

@@ -1,0 +1,21 @@
+// ridgeline/compile/rank_groups.h
+//
+// The groups of ranks that a session's programs exchange values with, by the names that graphs have for them. A group
+// of one rank needs no entry.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "ridgeline/comm/communicator.h"
+#include "ridgeline/graph/ir/graph.h"
+
+namespace ridgeline {
+
+using RankGroups = std::map<std::string, std::shared_ptr<comm::Communicator>, std::less<>>;
+
+// The group of a collective_start. An Error that names the op where there is no such group, or it has another size.
+std::shared_ptr<comm::Communicator> group_of(const RankGroups& groups, const Graph& graph, const Node& start);
+
+}  // namespace ridgeline

@@ -1,0 +1,76 @@
+#include "ridgeline/device/collective_kernel.h"
+
+#include <cstring>
+
+#include "ridgeline/core/tensor.h"
+#include "ridgeline/graph/op/collective.h"
+
+namespace ridgeline {
+namespace {
+
+template <class T>
+void scale_all(void* values, std::int64_t count, double share) {
+  T* v = static_cast<T*>(values);
+  const T factor = static_cast<T>(share);
+  for (std::int64_t i = 0; i < count; ++i) v[i] = v[i] * factor;
+}
+
+// A mean is the sum times 1 / ranks.
+void scale(void* values, std::int64_t count, DType type, double share) {
+  if (type == DType::f32) return scale_all<float>(values, count, share);
+  if (type == DType::f64) return scale_all<double>(values, count, share);
+  Tensor narrow = Tensor::view(values, type, Shape{count});
+  for (std::int64_t i = 0; i < count; ++i) narrow.set(i, narrow.at(i) * share);
+}
+
+class CollectiveKernel final : public Kernel {
+ public:
+  explicit CollectiveKernel(const CollectiveRequest& request)
+      : rule_(collective_rule(request.start)),
+        ranks_(request.ranks),
+        type_(request.pending.dtype),
+        count_(static_cast<std::int64_t>(request.pending_bytes / size_of(request.pending.dtype))),
+        bytes_(static_cast<std::int64_t>(request.bytes[0])),
+        root_(static_cast<int>(request.start.attributes.integer("root"))),
+        mean_(rule_.combines && request.start.attributes.string("reduction") == "mean"),
+        condition_(request.start.attributes.boolean("conditional") ? static_cast<int>(request.operands.size()) - 1
+                                                                   : -1) {
+    name = "exchange " + std::string(rule_.name);
+  }
+
+  void run(const KernelArguments& a) override {
+    if (condition_ >= 0 && !*static_cast<const bool*>(a.inputs[condition_])) return;
+    void* result = a.outputs[0];
+    switch (rule_.kind) {
+      case CollectiveKind::all_reduce: ranks_.all_reduce(result, count_, type_); break;
+      case CollectiveKind::reduce:
+        ranks_.all_reduce(result, count_, type_);
+        if (ranks_.rank() != root_) std::memset(result, 0, static_cast<std::size_t>(count_) * size_of(type_));
+        break;
+      case CollectiveKind::broadcast:
+        ranks_.broadcast(result, count_ * static_cast<std::int64_t>(size_of(type_)), root_);
+        break;
+      case CollectiveKind::all_gather: ranks_.all_gather(a.inputs[0], result, bytes_); break;
+      case CollectiveKind::reduce_scatter: ranks_.reduce_scatter(a.inputs[0], result, count_, type_); break;
+    }
+    if (mean_ && ranks_.size() > 1) scale(result, count_, type_, 1.0 / ranks_.size());
+  }
+
+ private:
+  const CollectiveRule& rule_;
+  comm::Communicator& ranks_;
+  DType type_;
+  std::int64_t count_;  // elements of the result
+  std::int64_t bytes_;  // of operand 0
+  int root_;
+  bool mean_;
+  int condition_;  // the operand; -1: none
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_collective_kernel(const CollectiveRequest& request) {
+  return std::make_unique<CollectiveKernel>(request);
+}
+
+}  // namespace ridgeline

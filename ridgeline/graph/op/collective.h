@@ -1,0 +1,52 @@
+// ridgeline/graph/op/collective.h
+//
+// Values that the ranks of a group exchange. A graph knows a group by its name and its size; who is in it is known to
+// whoever runs the graph. all_reduce and the like are whole exchanges. Programs run them as pairs (the pass
+// split_collectives): collective_start hands values over, collective_done waits for what comes of them, and what stands
+// between the two runs meanwhile. The references know one rank: for a larger group they are an Error.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ridgeline/graph/ir/op_def.h"
+
+namespace ridgeline {
+
+enum class CollectiveKind : std::uint8_t { all_reduce, reduce, broadcast, all_gather, reduce_scatter };
+
+struct CollectiveRule {
+  std::string_view name;  // of the op, and what the attribute "collective" of a start says
+  CollectiveKind kind;
+  bool combines;  // element by element over the ranks, by the attribute "reduction"
+  bool has_root;  // one rank is not as the others: the attribute "root"
+  // Values are exchanged in the memory where they lie side by side, in any number; else one value, whose result has
+  // memory of its own.
+  bool packed;
+  bool alike;  // every rank gets the same
+  int grows;   // the first extent of the result is that of x times (1) or divided by (-1) the number of ranks, or x's
+               // (0)
+  std::string_view formula;
+};
+
+std::span<const CollectiveRule> collective_rules();
+// Of a start, or of a whole exchange.
+const CollectiveRule& collective_rule(const Node& node);
+
+// all_reduce, reduce, broadcast, all_gather, reduce_scatter, collective_start, collective_done.
+std::vector<OpDef> collective_ops();
+
+// The attributes of the start and the done that stand for `node`, a whole exchange of `x`.
+Attributes start_attributes(const Node& node);
+Attributes done_attributes(std::span<const ValueType> results, std::int64_t ranks);
+
+// Where packed values lie: each begins at a multiple of 64 bytes.
+struct Packing {
+  std::vector<std::size_t> offsets;  // bytes
+  std::size_t bytes = 0;
+};
+Packing pack(std::span<const std::size_t> bytes);
+
+}  // namespace ridgeline

@@ -1,0 +1,306 @@
+#include "ridgeline/graph/pass/data_parallel.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/graph/op/collective.h"
+
+namespace ridgeline {
+namespace {
+
+// A value that every rank has its own of, to be replaced by the mean.
+struct LocalValue {
+  ValueId value = kNoValue;
+  int made = -1;                 // the node that gives the gradient, for the order; -1: an argument
+  ValueId condition = kNoValue;  // bool[]: whether anybody reads the mean in this run; none: always
+  friend bool operator==(const LocalValue&, const LocalValue&) = default;
+};
+
+struct Exchange {
+  Node start, done;
+  std::map<ValueId, ValueId> means;  // by local value
+};
+
+class Distributor {
+ public:
+  Distributor(Graph graph, PassContext& context)
+      : graph_(std::move(graph)), context_(context), producer_(producers(graph_)) {
+    for (const Node& node : graph_.nodes) names_.insert(node.name);
+    find_sums();
+    find_local();
+  }
+
+  Graph run() {
+    exchange_gradients();
+    exchange_results();
+    return std::move(graph_);
+  }
+
+ private:
+  const ValueInfo& value(ValueId id) const { return graph_.value(id); }
+  bool local(ValueId id) const { return local_[static_cast<std::size_t>(id)]; }
+  const Node* maker(ValueId id) const {
+    const int n = producer_[static_cast<std::size_t>(id)];
+    return n < 0 ? nullptr : &graph_.nodes[static_cast<std::size_t>(n)];
+  }
+
+  // States that sum up over several runs and then begin anew: next = select(last, 0, state + x).
+  void find_sums() {
+    for (const Update& update : graph_.updates) {
+      const Node* next = maker(update.next);
+      if (next == nullptr || next->op != "select") continue;
+      const Node* sum = maker(next->inputs[2]);
+      if (sum == nullptr || sum->op != "add") continue;
+      const bool of_state = std::find(sum->inputs.begin(), sum->inputs.end(), update.current) != sum->inputs.end();
+      if (!of_state || maker(next->inputs[1]) == nullptr || maker(next->inputs[1])->op != "constant") continue;
+      sums_[next->inputs[2]] = next->inputs[0];
+      sum_states_.insert(update.current);
+      sum_makers_.insert(producer_[static_cast<std::size_t>(update.next)]);
+    }
+  }
+
+  // What follows from the rank's own batch.
+  void find_local() {
+    local_.assign(graph_.values.size(), false);
+    const auto mark = [&](ValueId id) { local_[static_cast<std::size_t>(id)] = true; };
+    for (ValueId id : graph_.arguments) {
+      if (value(id).kind == ValueKind::input) mark(id);
+    }
+    // A sum is a local one where what is added to it is.
+    for (const bool with_sums : {false, true}) {
+      if (with_sums) {
+        for (ValueId state : sum_states_) {
+          if (adds_local(state)) mark(state);
+        }
+      }
+      for (const Node& node : graph_.nodes) {
+        if (alike(node)) continue;
+        if (std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return local(id); }))
+          std::for_each(node.outputs.begin(), node.outputs.end(), mark);
+      }
+    }
+  }
+
+  bool adds_local(ValueId state) const {
+    for (const auto& [sum, condition] : sums_) {
+      const std::vector<ValueId>& inputs = maker(sum)->inputs;
+      if (std::find(inputs.begin(), inputs.end(), state) != inputs.end() && local(sum)) return true;
+    }
+    return false;
+  }
+
+  bool alike(const Node& node) const {
+    const OpDef& def = op_def(node.op);
+    if (!def.has(kCollective)) return false;
+    if (!def.has(kDone)) return !def.has(kStart) && collective_rule(node).alike;
+    const Node* start = maker(node.inputs[0]);
+    return start != nullptr && op_def(start->op).has(kStart) && collective_rule(*start).alike;
+  }
+
+  // What the gradient operand `id` of an update is made of: the gradient itself, in front of what scales, clips or
+  // decays it. Nothing where it is the same on all ranks.
+  std::optional<LocalValue> gradient_of(ValueId id) const {
+    if (!local(id)) return std::nullopt;
+    const Node* node = maker(id);
+    if (node == nullptr || value(id).kind == ValueKind::grad)
+      return LocalValue{id, producer_[static_cast<std::size_t>(id)], kNoValue};
+    std::optional<LocalValue> found;
+    bool several = !op_def(node->op).has(kPointwise);
+    for (ValueId operand : node->inputs) {
+      if (several || value(operand).type != value(id).type || is_stored(value(operand).kind)) continue;
+      const std::optional<LocalValue> of_operand = gradient_of(operand);
+      several = several || (found && of_operand && *found != *of_operand);
+      if (of_operand) found = of_operand;
+    }
+    if (const auto sum = sums_.find(id); sum != sums_.end())
+      return LocalValue{id, found ? found->made : producer_[static_cast<std::size_t>(id)], sum->second};
+    if (several || !found) return LocalValue{id, producer_[static_cast<std::size_t>(id)], kNoValue};
+    return found;
+  }
+
+  std::vector<LocalValue> gradients() const {
+    std::vector<LocalValue> found;
+    for (const Node& node : graph_.nodes) {
+      const int operand = op_def(node.op).gradient_operand;
+      if (operand < 0) continue;
+      const std::optional<LocalValue> gradient = gradient_of(node.inputs[static_cast<std::size_t>(operand)]);
+      if (!gradient) continue;
+      const auto same = [&](const LocalValue& other) { return other.value == gradient->value; };
+      if (std::none_of(found.begin(), found.end(), same)) found.push_back(*gradient);
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const LocalValue& a, const LocalValue& b) { return a.made < b.made; });
+    return found;
+  }
+
+  void exchange_gradients() {
+    const std::vector<LocalValue> all = gradients();
+    if (all.empty()) return;
+    std::vector<std::size_t> bytes;
+    for (const LocalValue& gradient : all) bytes.push_back(value(gradient.value).type.bytes());
+    const std::vector<std::size_t> ends = bucket_ends(bytes, context_.distribution.split);
+    std::vector<Exchange> exchanges;
+    std::size_t begin = 0;
+    for (const std::size_t end : ends) {
+      // Of one element type each; a bucket of several types is several exchanges.
+      std::map<DType, std::vector<LocalValue>> by_type;
+      for (std::size_t i = begin; i < end; ++i) by_type[value(all[i].value).type.dtype].push_back(all[i]);
+      for (const auto& [dtype, bucket] : by_type) exchanges.push_back(exchange_of(bucket, "exchange"));
+      begin = end;
+    }
+    context_.exchanges = std::to_string(all.size()) + " gradients in " + std::to_string(ends.size()) +
+                         (ends.size() == 1 ? " bucket: " : " buckets: ") + segments_text(ends);
+    insert(std::move(exchanges));
+  }
+
+  Exchange exchange_of(const std::vector<LocalValue>& bucket, const std::string& name) {
+    const Distribution& distribution = context_.distribution;
+    Exchange exchange;
+    Node& start = exchange.start;
+    start.op = "collective_start";
+    start.name = add_unique(names_, name);
+    std::vector<ValueType> types;
+    for (const LocalValue& member : bucket) {
+      start.inputs.push_back(member.value);
+      types.push_back(value(member.value).type);
+    }
+    const std::vector<ValueType> results = types;
+    const ValueId condition = bucket.front().condition;
+    const bool conditional =
+        condition != kNoValue &&
+        std::all_of(bucket.begin(), bucket.end(), [&](const auto& member) { return member.condition == condition; });
+    if (conditional) {
+      start.inputs.push_back(condition);
+      types.push_back(value(condition).type);
+    }
+    start.attributes = complete_attributes(op_def(start.op), {{"collective", std::string("all_reduce")},
+                                                              {"reduction", std::string("mean")},
+                                                              {"group", distribution.group},
+                                                              {"ranks", distribution.ranks},
+                                                              {"conditional", conditional}});
+    const ValueType pending = infer_types(op_def(start.op), types, start.attributes, start.name).front();
+    start.outputs = {graph_.add_value({pending, ValueKind::grad, ""})};
+    Node& done = exchange.done;
+    done.op = "collective_done";
+    done.name = add_unique(names_, start.name + "/done");
+    done.inputs = start.outputs;
+    done.attributes = done_attributes(results, distribution.ranks);
+    for (const LocalValue& member : bucket) {
+      const ValueInfo& info = value(member.value);
+      const ValueKind kind = info.kind == ValueKind::grad ? ValueKind::grad : ValueKind::activation;
+      done.outputs.push_back(graph_.add_value({info.type, kind, ""}));
+      exchange.means[member.value] = done.outputs.back();
+    }
+    return exchange;
+  }
+
+  // Starts stand behind the last gradient of their bucket, or, without overlap, together with the dones. These stand in
+  // front of whoever reads the first mean, in the order of the starts: updates follow as their means come.
+  void insert(std::vector<Exchange> exchanges) {
+    std::vector<std::size_t> ready, read;
+    for (const Exchange& exchange : exchanges) {
+      std::size_t last = 0, first = graph_.nodes.size();
+      for (ValueId id : exchange.start.inputs)
+        last = std::max(last, static_cast<std::size_t>(producer_[static_cast<std::size_t>(id)] + 1));
+      for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+        if (sum_makers_.contains(static_cast<int>(n))) continue;  // keeps the rank's own sum
+        for (ValueId& id : graph_.nodes[n].inputs) {
+          const auto mean = exchange.means.find(id);
+          if (mean == exchange.means.end()) continue;
+          id = mean->second;
+          first = std::min(first, n);
+        }
+      }
+      for (Return& r : graph_.returns) {
+        if (const auto mean = exchange.means.find(r.value); mean != exchange.means.end()) r.value = mean->second;
+      }
+      ready.push_back(last);
+      read.push_back(first);
+    }
+    const std::size_t all_ready = *std::max_element(ready.begin(), ready.end());
+    const std::size_t first_read = *std::min_element(read.begin(), read.end());
+    std::map<std::size_t, std::vector<Node>> in_front, waits;
+    for (std::size_t e = 0; e < exchanges.size(); ++e) {
+      const std::size_t wait = std::max(ready[e], first_read >= all_ready ? first_read : read[e]);
+      const std::size_t begin = context_.distribution.overlap ? ready[e] : wait;
+      in_front[begin].push_back(std::move(exchanges[e].start));
+      waits[wait].push_back(std::move(exchanges[e].done));
+    }
+    std::vector<Node> nodes;
+    for (std::size_t n = 0; n <= graph_.nodes.size(); ++n) {
+      for (Node& node : in_front[n]) nodes.push_back(std::move(node));
+      for (Node& node : waits[n]) nodes.push_back(std::move(node));
+      if (n < graph_.nodes.size()) nodes.push_back(std::move(graph_.nodes[n]));
+    }
+    graph_.nodes = std::move(nodes);
+    producer_ = producers(graph_);
+    local_.resize(graph_.values.size(), false);
+    sums_.clear();
+    sum_states_.clear();
+    sum_makers_.clear();
+    find_sums();
+    find_local();
+  }
+
+  // Behind everything else: numbers and statistics that follow from the rank's batch.
+  void exchange_results() {
+    std::map<DType, std::vector<LocalValue>> by_type;
+    const auto add = [&](ValueId id) {
+      std::vector<LocalValue>& values = by_type[value(id).type.dtype];
+      const LocalValue member{id, producer_[static_cast<std::size_t>(id)], kNoValue};
+      if (std::find(values.begin(), values.end(), member) == values.end()) values.push_back(member);
+    };
+    const auto number = [&](const Return& r) {
+      return local(r.value) && is_floating(value(r.value).type.dtype) && value(r.value).type.shape.rank() == 0;
+    };
+    const auto drifts = [&](const Update& update) {
+      return local(update.next) && !sum_makers_.contains(producer_[static_cast<std::size_t>(update.next)]);
+    };
+    for (const Return& r : graph_.returns) {
+      if (number(r)) add(r.value);
+    }
+    for (const Update& update : graph_.updates) {
+      if (!drifts(update)) continue;
+      const ValueInfo& info = value(update.current);
+      if (!is_floating(info.type.dtype)) {
+        throw Error("[data_parallel] " + info.name + " (" + info.type.to_string() +
+                    ") follows from the batch of one rank, and there is no mean of such values over the ranks");
+      }
+      add(update.next);
+    }
+    for (const auto& [dtype, values] : by_type) {
+      Exchange exchange = exchange_of(values, "exchange_results");
+      graph_.nodes.push_back(std::move(exchange.start));
+      graph_.nodes.push_back(std::move(exchange.done));
+      for (Return& r : graph_.returns) {
+        if (number(r) && exchange.means.contains(r.value)) r.value = exchange.means.at(r.value);
+      }
+      for (Update& update : graph_.updates) {
+        if (drifts(update) && exchange.means.contains(update.next)) update.next = exchange.means.at(update.next);
+      }
+      local_.resize(graph_.values.size(), false);
+      producer_ = producers(graph_);
+    }
+  }
+
+  Graph graph_;
+  PassContext& context_;
+  std::vector<int> producer_;
+  NameSet names_;
+  std::vector<bool> local_;
+  std::map<ValueId, ValueId> sums_;  // the sum: the condition under which it begins anew
+  std::set<ValueId> sum_states_;
+  std::set<int> sum_makers_;  // nodes that give the next version of such a state
+};
+
+}  // namespace
+
+Graph data_parallel(Graph graph, PassContext& context) {
+  if (context.distribution.ranks <= 1) return graph;
+  return Distributor(std::move(graph), context).run();
+}
+
+}  // namespace ridgeline

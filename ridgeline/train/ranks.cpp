@@ -1,0 +1,88 @@
+#include "ridgeline/train/ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ridgeline/comm/connect.h"
+#include "ridgeline/comm/rank_environment.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/format/wire/crc32c.h"
+
+namespace ridgeline::train {
+namespace {
+
+std::span<const std::uint8_t> bytes_of(const Tensor& tensor) {
+  return {static_cast<const std::uint8_t*>(tensor.raw()), tensor.byte_size()};
+}
+
+}  // namespace
+
+Ranks::Ranks(const Session& session) {
+  const auto world = session.groups().find(kWorld);
+  if (world != session.groups().end()) all_ = world->second;
+}
+
+int Ranks::largest(int value) const {
+  auto most = static_cast<std::int32_t>(value);
+  if (all_) all_->all_reduce(&most, 1, DType::i32, comm::Reduction::max);
+  return most;
+}
+
+void Ranks::sum(std::span<double> values) const {
+  if (all_) all_->all_reduce(values.data(), static_cast<std::int64_t>(values.size()), DType::f64);
+}
+
+void Ranks::tell(std::string& text) const {
+  if (!all_) return;
+  auto size = static_cast<std::int64_t>(text.size());
+  all_->broadcast(&size, sizeof size);
+  text.resize(static_cast<std::size_t>(size));
+  all_->broadcast(text.data(), size);
+}
+
+std::string checksum_of(const ParameterStore& store) {
+  std::uint32_t crc = 0;
+  for (const std::string& name : store.names()) {
+    crc = crc32c({reinterpret_cast<const std::uint8_t*>(name.data()), name.size()}, crc);
+    crc = crc32c(bytes_of(store.get(name)), crc);
+  }
+  return fmt::format("{:08x}", crc);
+}
+
+std::string Ranks::tell(ParameterStore& store) const {
+  if (!all_) return checksum_of(store);
+  for (const std::string& name : store.names()) {
+    Tensor value = store.get(name);
+    all_->broadcast(value.raw(), static_cast<std::int64_t>(value.byte_size()));
+    if (!main()) store.set(name, value, store.entry(name).kind);
+  }
+  const std::string own = checksum_of(store);
+  std::string of_main = own;
+  tell(of_main);
+  // All ranks learn of a difference, so that all end.
+  if (largest(own != of_main ? rank() : 0) > 0) {
+    throw Error(
+        fmt::format("[ranks] the stored values of rank {} have checksum {}, those of rank 0 {}: the ranks do not "
+                    "train the same model",
+                    rank(), own, of_main));
+  }
+  return own;
+}
+
+std::shared_ptr<comm::Communicator> connect_ranks(std::int64_t wanted) {
+  const comm::Environment environment = comm::process_environment();
+  const comm::RankIdentity identity = comm::rank_identity(environment);
+  if (wanted > 0 && wanted != identity.size()) {
+    throw Error(
+        fmt::format("--rank_size={0}, but this process is one of {1}: start {0} with ridgeline launch --ranks {0} "
+                    "-- train ...",
+                    wanted, identity.size()),
+        ErrorKind::usage);
+  }
+  if (identity.size() == 1) return nullptr;
+  return comm::connect(identity, comm::connect_options(environment));
+}
+
+}  // namespace ridgeline::train

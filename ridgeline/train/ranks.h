@@ -1,0 +1,54 @@
+// ridgeline/train/ranks.h
+//
+// The ranks that train together, as the training loop sees them: what they must agree on, what is summed over them, and
+// what one of them tells the others. Alone it does nothing. A value that shares the communicator; between steps only,
+// as the step's own exchanges use the same one. Every rank makes the same calls in the same order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ridgeline/comm/communicator.h"
+#include "ridgeline/compile/parameter_store.h"
+#include "ridgeline/compile/session.h"
+
+namespace ridgeline::train {
+
+// The group of all ranks, in graphs and in sessions.
+inline constexpr const char* kWorld = "world";
+
+class Ranks {
+ public:
+  explicit Ranks(std::shared_ptr<comm::Communicator> all) : all_(std::move(all)) {}
+  // The session's group of all ranks; one rank where it has none.
+  explicit Ranks(const Session& session);
+
+  int rank() const { return all_ ? all_->rank() : 0; }
+  int size() const { return all_ ? all_->size() : 1; }
+  // The rank that writes logs and checkpoints.
+  bool main() const { return rank() == 0; }
+
+  // The largest of the ranks' values, on all of them.
+  int largest(int value) const;
+  // Each number summed over the ranks.
+  void sum(std::span<double> values) const;
+  // What the main rank has, to all.
+  void tell(std::string& text) const;
+  // Every stored value of the main rank, to all; what they hold then as a checksum, the same on each: else an Error.
+  std::string tell(ParameterStore& store) const;
+
+ private:
+  std::shared_ptr<comm::Communicator> all_;  // null: one rank
+};
+
+// CRC-32C over the names and values of all entries, 8 hex digits.
+std::string checksum_of(const ParameterStore& store);
+
+// The ranks that a launcher has started with this process (rank_environment.h); null where it is alone. `wanted`: how
+// many the user has asked for, 0 for as many as there are; another number is an Error (usage).
+std::shared_ptr<comm::Communicator> connect_ranks(std::int64_t wanted);
+
+}  // namespace ridgeline::train
