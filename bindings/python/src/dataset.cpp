@@ -4,10 +4,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <utility>
 
 #include "arrays.h"
 #include "bind.h"
+#include "interruptible.h"
 #include "ridgeline/data/draw/draw.h"
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/minddata/json.h"
@@ -98,6 +100,19 @@ PyDataset with_callbacks(const PyDataset& d, const std::vector<std::pair<nb::obj
   });
 }
 
+// What a question that opens the sources answers. Where Python objects are among them they are asked in the thread that
+// they may belong to.
+template <class F>
+auto ask(const PyDataset& d, const F& question) {
+  if (!d.tokens.empty()) {
+    const nb::gil_scoped_release unlocked;
+    return question(d.dataset);
+  }
+  std::optional<decltype(question(d.dataset))> answer;
+  run_interruptibly([&] { answer.emplace(question(d.dataset)); });
+  return *std::move(answer);
+}
+
 // The graph before the passes, or as a run sees it.
 data::DataGraph graph_of(const PyDataset& d, bool prepared) {
   return prepared ? data::prepare(d.dataset.graph(), false) : d.dataset.graph();
@@ -132,7 +147,6 @@ data::Schema columns_from_python(nb::handle columns) {
 }
 
 void bind_dataset(nb::module_& m) {
-  using Unlocked = nb::call_guard<nb::gil_scoped_release>;
   m.def("node_table", &node_table);
   m.def("transform_table", &transform_table);
   m.def("reference_page", &data::reference_page);
@@ -171,48 +185,35 @@ void bind_dataset(nb::module_& m) {
                    d.dataset.with_hints({.workers = workers, .memory_limit = memory_limit, .slots = slots}), d.tokens};
              });
            })
-      .def(
-          "size", [](const PyDataset& d) { return d.dataset.size(); }, Unlocked())
-      .def(
-          "num_samples", [](const PyDataset& d) { return d.dataset.num_samples(); }, Unlocked())
-      .def(
-          "num_samples_if_known", [](const PyDataset& d) { return d.dataset.num_samples_if_known(); }, Unlocked())
+      .def("size", [](const PyDataset& d) { return ask(d, [](const data::Dataset& made) { return made.size(); }); })
+      .def("num_samples",
+           [](const PyDataset& d) { return ask(d, [](const data::Dataset& made) { return made.num_samples(); }); })
+      .def("num_samples_if_known",
+           [](const PyDataset& d) {
+             return ask(d, [](const data::Dataset& made) { return made.num_samples_if_known(); });
+           })
       .def("batch_size", [](const PyDataset& d) { return d.dataset.batch_size(); })
       .def("batched", [](const PyDataset& d) { return data::batch_node(d.dataset.graph()) != nullptr; })
       .def("repeat_count", [](const PyDataset& d) { return d.dataset.repeat_count(); })
       .def("columns",
            [](const PyDataset& d) {
-             data::Schema schema;
-             {
-               const nb::gil_scoped_release unlocked;
-               schema = d.dataset.columns();
-             }
-             return columns_to_python(schema);
+             return columns_to_python(ask(d, [](const data::Dataset& made) { return made.columns(); }));
            })
-      .def(
-          "num_classes", [](const PyDataset& d) { return d.dataset.num_classes(); }, Unlocked())
+      .def("num_classes",
+           [](const PyDataset& d) { return ask(d, [](const data::Dataset& made) { return made.num_classes(); }); })
       .def("class_names",
            [](const PyDataset& d) {
-             std::vector<std::string> names;
-             {
-               const nb::gil_scoped_release unlocked;
-               names = d.dataset.class_names();
-             }
-             return to_python(data::Value(std::move(names)));
+             return to_python(data::Value(ask(d, [](const data::Dataset& made) { return made.class_names(); })));
            })
       .def("class_indexing",
            [](const PyDataset& d) {
-             std::vector<std::pair<std::string, std::int64_t>> indexing;
-             {
-               const nb::gil_scoped_release unlocked;
-               indexing = d.dataset.class_indexing();
-             }
              nb::dict labels;
-             for (const auto& [name, label] : indexing) labels[to_python(name)] = label;
+             for (const auto& [name, label] : ask(d, [](const data::Dataset& made) { return made.class_indexing(); }))
+               labels[to_python(name)] = label;
              return labels;
            })
-      .def(
-          "label_base", [](const PyDataset& d) { return d.dataset.label_base(); }, Unlocked())
+      .def("label_base",
+           [](const PyDataset& d) { return ask(d, [](const data::Dataset& made) { return made.label_base(); }); })
       .def("seed", [](const PyDataset& d) { return d.dataset.graph().seed; })
       .def("to_json", [](const PyDataset& d, int indent) { return d.dataset.to_json(indent); })
       .def("to_minddata_json",

@@ -21,6 +21,7 @@
 #include "bind.h"
 #include "bindings/shared/run.h"
 #include "bindings/shared/statistics.h"
+#include "interruptible.h"
 #include "ridgeline/core/log.h"
 #include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/data/runtime/replayer.h"
@@ -83,8 +84,14 @@ class Run {
  public:
   Run(const PyDataset& d, data::IteratorOptions options, std::shared_ptr<data::BatchAllocator> memory)
       : tokens_(d.tokens) {
-    const nb::gil_scoped_release unlocked;
-    run_ = std::make_unique<bindings::Run>(d.dataset, std::move(options), std::move(memory));
+    const auto open = [&] { run_ = std::make_unique<bindings::Run>(d.dataset, std::move(options), std::move(memory)); };
+    // As `ask` in dataset.cpp; memory that Python registers is made in the thread that asks for it, too.
+    if (tokens_.empty() && !memory) {
+      run_interruptibly(open);
+    } else {
+      const nb::gil_scoped_release unlocked;
+      open();
+    }
   }
   ~Run() { close(); }
   Run(const Run&) = delete;

@@ -169,6 +169,22 @@ class Urls(unittest.TestCase):
         os.remove(flag)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "True\n", ""))
 
+    def test_ctrl_c_while_an_archive_is_opened(self):
+        for what in ("len(made)", "data.Iterator(made)"):
+            code = ("import os, signal, sys, threading, time\nfrom ridgeline import data\n"
+                    "made = data.Tar([sys.argv[1]], num_classes=4, stall_seconds=600).batch(4)\n"
+                    "threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+                    f"begin = time.time()\ntry:\n    {what}\nexcept KeyboardInterrupt:\n"
+                    "    print(time.time() - begin < 3, flush=True)")
+
+            def silent(handler):
+                threading.Event().wait(20)
+                handler.close_connection = True
+
+            with self.subTest(what), mock.patch.object(Handler, "do_GET", silent):
+                done = run_python(code, self.url, timeout=30)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "True\n", ""))
+
     def test_certificates_are_checked(self):
         if not shutil.which("openssl"):
             self.skipTest("no openssl to make a certificate with")
