@@ -142,6 +142,7 @@ data::StandardPipeline pipeline_of(const Recipe& recipe) {
                                   .seed = recipe.seed,
                                   .min_area = recipe.min_area,
                                   .crop_padding = recipe.crop_padding,
+                                  .augment = recipe.augment,
                                   .flip = recipe.flip,
                                   .resize = {rule.resize},
                                   .drop_remainder = recipe.eval_drop_remainder};
