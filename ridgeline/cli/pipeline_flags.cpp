@@ -4,6 +4,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/data/standard/augment.h"
 #include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/train/recipe/datasets.h"
 
@@ -31,10 +32,11 @@ data::Dataset source_of(const PipelineFlags& flags) {
 
 data::StandardPipeline pipeline_of(const Command& app, const PipelineFlags& flags) {
   data::StandardPipeline pipeline = flags.pipeline;
-  for (const char* flag : {"--seed", "--min_area", "--crop_padding", "--flip"}) {
+  for (const char* flag : {"--seed", "--min_area", "--crop_padding", "--augment", "--flip"}) {
     if (flags.eval && app.given(flag))
       throw Error(fmt::format("{} has no effect with --eval: nothing is random there", flag), ErrorKind::usage);
   }
+  if (!pipeline.augment.empty()) data::augment_named(pipeline.augment);
   at_least_one("image_size", pipeline.image_size);
   at_least_one("batch_size", pipeline.batch_size);
   if (!(pipeline.min_area > 0 && pipeline.min_area <= 1))
@@ -47,6 +49,7 @@ data::StandardPipeline pipeline_of(const Command& app, const PipelineFlags& flag
     recipe.seed = pipeline.seed;
     recipe.min_area = pipeline.min_area;
     recipe.crop_padding = pipeline.crop_padding;
+    recipe.augment = pipeline.augment;
     recipe.flip = pipeline.flip;
     train::check(recipe);
     pipeline = train::pipeline_of(recipe);
@@ -84,6 +87,9 @@ void add_pipeline_flags(Command& app, PipelineFlags& f, PipelineFlagSet set) {
   app.option("--crop_padding", f.pipeline.crop_padding,
              "0 or more: shift images by at most so many pixels instead of cropping and resizing; -1: off")
       .group(group);
+  app.option("--augment", f.pipeline.augment,
+             "automatic augmentation behind the crop: " + joined_names(data::augment_table()))
+      .group(group);
   app.boolean("--flip", f.pipeline.flip, "mirror half of the images").group(group);
   app.option("--model", f.model, "normalise and resize as this model wants it; ImageNet's mean if not given")
       .group(group);
@@ -114,8 +120,8 @@ data::DataGraph graph_of(const Command& app, const PipelineFlags& flags) {
     return (flags.eval ? data::evaluation_pipeline(source, pipeline) : data::training_pipeline(source, pipeline))
         .graph();
   }
-  for (const char* flag : {"--image_size", "--batch_size", "--min_area", "--crop_padding", "--flip", "--model",
-                           "--eval", "--no_normalize"}) {
+  for (const char* flag : {"--image_size", "--batch_size", "--min_area", "--crop_padding", "--augment", "--flip",
+                           "--model", "--eval", "--no_normalize"}) {
     if (app.given(flag))
       throw Error(fmt::format("{} has no effect with --graph: the graph says it", flag), ErrorKind::usage);
   }

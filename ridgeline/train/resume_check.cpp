@@ -93,7 +93,8 @@ class Comparison {
   template <class T>
   void flag(std::string_view name, const T& there, const T& here) {
     if (there == here) return;
-    refused_.push_back(fmt::format("--{} is {} there and {} here", name, there, here));
+    refused_.push_back(fmt::format("--{} is {} there and {} here", name, shown(fmt::format("{}", there)),
+                                   shown(fmt::format("{}", here))));
     flags_.push_back(fmt::format("--{}={}", name, there));
   }
   void data(std::string difference) {

@@ -18,6 +18,7 @@ struct RunSettings {
   std::int64_t batch_size = 0;
   double min_area = 0;
   std::int64_t crop_padding = -1;
+  std::string augment;
   bool flip = true;
   double validation_split = 0;
   std::int64_t max_epochs = 0;

@@ -155,6 +155,16 @@ TEST(DatasetTools, ExportWritesWhatTheApiWrites) {
   EXPECT_NE(shifted.find("\"random_crop\""), std::string::npos) << shifted;
   EXPECT_EQ(shifted.find("random_resized_crop"), std::string::npos) << shifted;
   expect(dataset("export-json --eval --crop_padding=4" + flags), 2, {"--crop_padding has no effect with --eval"});
+  // A policy between the crop and the flip, which the step still may do.
+  recipe.augment = "trivial_augment_wide";
+  const std::string augmented = train::open_data(recipe, {.training = true}).training->to_json(2);
+  EXPECT_EQ(dataset("export-json --seed=4 --crop_padding=4 --augment=trivial_augment_wide" + flags).text,
+            augmented + "\n");
+  EXPECT_LT(augmented.find("\"random_crop\""), augmented.find("\"trivial_augment_wide\""));
+  EXPECT_LT(augmented.find("\"trivial_augment_wide\""), augmented.find("\"random_horizontal_flip\""));
+  expect(dataset("export-json --augment=randaugmen" + flags), 2,
+         {"unknown augment 'randaugmen' (allowed: autoaugment"});
+  expect(dataset("export-json --eval --augment=randaugment" + flags), 2, {"--augment has no effect with --eval"});
   // A model's own rule: its exact resize, its mean.
   expect(dataset("export-json --model=alexnet --eval --data_dir=" + dir), 0, {"\"size\": 128", "\"center_crop\""});
   expect(dataset("export-json --model=alexnett --data_dir=" + dir), 2, {"alexnett"});

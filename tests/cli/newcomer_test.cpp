@@ -71,6 +71,17 @@ TEST(Newcomer, TestIsAPartLikeValAndIsSaid) {
   expect(run(evaluation(data, "test")), 0, {"validation is read from val/; test/ is not used"});
 }
 
+TEST(Newcomer, APolicyAugmentsTrainingAndIsKept) {
+  for (const char* where : {"--enable_data_pre_proc=True", "--enable_data_pre_proc=False"})
+    expect(run(training(root() + "/shapes", std::string("augment") + where,
+                        "--augment=randaugment --mode=train " + std::string(where))),
+           0, {"epoch   1/1"});
+  const std::string again = "augment--enable_data_pre_proc=True";
+  expect(run(training(root() + "/shapes", again, "--max_epochs=2 --mode=train")), 1,
+         {"--augment is randaugment there and the default here", "give --augment=randaugment"});
+  expect(run(training(root() + "/shapes", "bad", "--augment=randaug")), 2, {"unknown augment 'randaug' (allowed: "});
+}
+
 TEST(Newcomer, RecordsHaveAsManyClassesAsTheirLabelsAndTheirTextsAreShown) {
   expect(run(training(root() + "/records", "records")), 0,
          {"labels: stored from 1 on (--label_base=auto)", "classes: 10, as the labels of the records say",

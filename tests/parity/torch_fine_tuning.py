@@ -6,8 +6,7 @@ A model of torchvision is drawn with 1000 classes, its batch norms get drawn sca
 and its state_dict is written to the file that the metadata calls `weights`. The output holds its `logits` of the
 images (u8 [N,H,W,3], normalised as ImageNet's) in evaluation mode, and the `losses` of `steps` steps after its head
 was replaced by the one of the input, with layers of the pattern `frozen` left as they are and all layers but the
-head trained at `body_factor` times the rate. Dropout is off. With `exact` the same is done in f64, too: `losses64`, and
-what the momentum of every parameter is behind the first step, `momentum/NAME` and `momentum64/NAME`.
+head trained at `body_factor` times the rate. Dropout is off.
 """
 import fnmatch
 import sys
@@ -52,26 +51,6 @@ def groups_of(model, recipe):
         yield {"params": [parameter], "lr": rate if name.startswith(recipe["head"] + ".") else rate * factor}
 
 
-def fine_tune(recipe, state, images, labels, dtype):
-    """Losses of all steps, and the momentum behind the first one."""
-    model = build(recipe["model"], state[recipe["head"] + ".bias"].shape[0])
-    model.load_state_dict(state, strict=False)
-    model.to(dtype).train()
-    optimizer = torch.optim.SGD(list(groups_of(model, recipe)), momentum=float(recipe["momentum"]), nesterov=True,
-                                weight_decay=float(recipe["weight_decay"]))
-    losses, momentum = [], {}
-    for _ in range(int(recipe["steps"])):
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(images.to(dtype)), labels, label_smoothing=float(recipe["label_smoothing"]))
-        loss.backward()
-        losses.append(loss.item())
-        optimizer.step()
-        if not momentum:
-            momentum = {name: optimizer.state[p]["momentum_buffer"].clone()
-                        for name, p in model.named_parameters() if p.requires_grad}
-    return losses, momentum
-
-
 def main(input_path, output_path):
     torch.manual_seed(11)
     DTYPES["U8"] = "uint8"
@@ -86,16 +65,20 @@ def main(input_path, output_path):
     with torch.no_grad():
         logits = model(images)
 
+    tuned = build(recipe["model"], tensors[recipe["head"] + ".bias"].shape[0])
     state.update(tensors)
-    losses, momentum = fine_tune(recipe, state, images, labels, torch.float32)
-    output = {"logits": logits, "losses": torch.tensor(losses)}
-    if "exact" in recipe:
-        losses64, momentum64 = fine_tune(recipe, state, images, labels, torch.float64)
-        output["losses64"] = torch.tensor(losses64)
-        for name in momentum:
-            output["momentum/" + name] = momentum[name]
-            output["momentum64/" + name] = momentum64[name].float()
-    write_safetensors(output_path, output)
+    tuned.load_state_dict(state, strict=False)
+    tuned.train()
+    optimizer = torch.optim.SGD(list(groups_of(tuned, recipe)), momentum=float(recipe["momentum"]), nesterov=True,
+                                weight_decay=float(recipe["weight_decay"]))
+    losses = []
+    for _ in range(int(recipe["steps"])):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(tuned(images), labels, label_smoothing=float(recipe["label_smoothing"]))
+        loss.backward()
+        losses.append(loss.item())
+        optimizer.step()
+    write_safetensors(output_path, {"logits": logits, "losses": torch.tensor(losses)})
 
 
 if __name__ == "__main__":

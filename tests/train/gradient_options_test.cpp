@@ -135,7 +135,7 @@ TEST(GradientOptions, ARunWithAllOfThemGoesOnWithTheSameBits) {
   other.optimization.loss_scale = "";
   other.max_train_steps = 8;
   const std::string error = error_of([&] { train(other); });
-  EXPECT_NE(error.find("--loss_scale is dynamic,65536,2,2 there and  here"), std::string::npos) << error;
+  EXPECT_NE(error.find("--loss_scale is dynamic,65536,2,2 there and the default here"), std::string::npos) << error;
   fs::remove_all(root);
 }
 

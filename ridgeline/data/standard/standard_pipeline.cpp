@@ -5,6 +5,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/pass/passes.h"
+#include "ridgeline/data/standard/augment.h"
 
 namespace ridgeline::data {
 namespace {
@@ -35,6 +36,8 @@ Dataset training_pipeline(const Dataset& source, const StandardPipeline& options
   } else {
     transforms = {RandomResizedCrop(options.image_size, {.scale = {options.min_area, 1.0}})};
   }
+  // Before the flip, which the step may do instead (enable_data_pre_proc).
+  if (!options.augment.empty()) transforms.push_back(augment_named(options.augment).make());
   if (options.flip) transforms.push_back(RandomHorizontalFlip());
   return shard_of(source.with_seed(options.seed).shuffle(), options)
       .map(with_tail(std::move(transforms), options))

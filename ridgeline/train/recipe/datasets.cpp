@@ -142,6 +142,7 @@ data::StandardPipeline pipeline_of(const Recipe& recipe) {
                                   .seed = recipe.seed,
                                   .min_area = recipe.min_area,
                                   .crop_padding = recipe.crop_padding,
+                                  .augment = recipe.augment,
                                   .ranks = recipe.ranks,
                                   .rank = recipe.rank,
                                   .flip = recipe.flip,

@@ -1,3 +1,5 @@
+#include "ridgeline/core/joined_names.h"
+#include "ridgeline/data/standard/augment.h"
 #include "ridgeline/train/recipe/options.h"
 
 namespace ridgeline::train {
@@ -33,6 +35,9 @@ std::vector<RecipeOption> data_options() {
        "0 or more: shift training images by at most so many pixels instead of cropping and resizing; -1: off",
        [](A& a) -> std::int64_t& { return a.recipe.crop_padding; },
        {"-1 (off) to 1024", -1, 1024}},
+      {"augment", group,
+       "automatic augmentation of training images, behind the crop: " + joined_names(data::augment_table()),
+       [](A& a) -> std::string& { return a.recipe.augment; }},
       {"flip", group, "training mirrors half of the images: off for digits, text, left and right",
        [](A& a) -> bool& { return a.recipe.flip; }},
       {"enable_data_pre_proc", group, "flip and normalise in the compiled step instead of the data workers",

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/data/standard/augment.h"
 #include "ridgeline/device/devices.h"
 #include "ridgeline/train/callback/step_dump.h"
 #include "ridgeline/train/metric/table.h"
@@ -34,6 +35,7 @@ std::string log_name_of(const Recipe& recipe) {
 
 void check(const Recipe& r) {
   check_ranges(r);
+  if (!r.augment.empty()) data::augment_named(r.augment);
   require(r.num_classes >= 0 && r.num_classes != 1, "num_classes", r.num_classes, "2 or more");
   require(!r.max_train_steps || *r.max_train_steps >= 1, "max_train_steps", r.max_train_steps.value_or(0), "1 or more");
   if (r.validation_split > 0 && r.synthetic)

@@ -34,6 +34,7 @@ struct Recipe {
   bool enable_data_pre_proc = true;  // flip and normalisation in the compiled step instead of the data workers
   double min_area = 0.08;            // smallest share of the image that a training crop covers
   std::int64_t crop_padding = -1;    // 0 or more: a shift by at most so many pixels instead of that crop
+  std::string augment;               // a policy of data/standard/augment.h for training; empty: none
   bool flip = true;                  // training mirrors half of the images
   bool eval_drop_remainder = false;
   // Share of the images of class folders that is held back for validation, where there is no such part; 0: none.

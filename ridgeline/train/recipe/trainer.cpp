@@ -386,6 +386,7 @@ class Trainer {
                                 .batch_size = recipe_.batch_size * recipe_.ranks,
                                 .min_area = recipe_.min_area,
                                 .crop_padding = recipe_.crop_padding,
+                                .augment = recipe_.augment,
                                 .flip = recipe_.flip,
                                 .validation_split = recipe_.validation_split,
                                 .max_epochs = recipe_.max_epochs,

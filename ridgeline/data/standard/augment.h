@@ -1,0 +1,22 @@
+// ridgeline/data/standard/augment.h
+//
+// Automatic augmentation of the standard training pipeline, by name. A row more is all that a policy costs.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ridgeline/data/ir/graph.h"
+
+namespace ridgeline::data {
+
+struct AugmentEntry {
+  std::string_view name;
+  Transform (*make)();
+};
+std::span<const AugmentEntry> augment_table();
+// An unknown name is an Error (usage) that lists all.
+const AugmentEntry& augment_named(const std::string& name);
+
+}  // namespace ridgeline::data
