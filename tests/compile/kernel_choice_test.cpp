@@ -15,8 +15,8 @@ using namespace testing;
 // Large enough for a choice by time.
 Graph layer() {
   return parse_graph(
-      "graph @layer(%x: f32[2,12,12,64], %w: param f32[64,3,3,64]) {\n"
-      "  %0 = conv2d(%x, %w) {pad=[1,1,1,1]} : f32[2,12,12,64]\n"
+      "graph @layer(%x: f32[2,12,12,256], %w: param f32[256,1,1,256]) {\n"
+      "  %0 = conv2d(%x, %w) : f32[2,12,12,256]\n"
       "  return %0 \"y\"\n}\n");
 }
 

@@ -73,7 +73,8 @@ TEST(KernelTable, AForcedProvidersEntriesComeFirst) {
             (List{Provider::library, Provider::own, widened, Provider::reference}));
   EXPECT_EQ(providers("max_pool", Provider::reference), (List{Provider::reference}));
   EXPECT_EQ(providers("dense", Provider::own),
-            (List{Provider::own, Provider::own, Provider::library, Provider::library, widened, Provider::reference}));
+            (List{Provider::own, Provider::own, Provider::own, Provider::library, Provider::library, widened,
+                  Provider::reference}));
   // An op without an entry of the provider keeps what it has.
   EXPECT_EQ(providers("transpose", Provider::library), (List{Provider::own, Provider::reference}));
   EXPECT_EQ(providers("conv2d", Provider::reference), (List{Provider::reference}));

@@ -38,6 +38,15 @@ std::optional<Refusal> refuse_halves(std::initializer_list<const ValueType*> typ
   return std::nullopt;
 }
 
+KernelChoice unless_few(KernelChoice choice, const ValueType& x, const ValueType& w, const ValueType& y,
+                        std::int64_t least) {
+  if (std::holds_alternative<Refusal>(choice)) return choice;
+  const std::int64_t products = y.shape.elements() * (w.shape.elements() / w.shape[0]);
+  const std::int64_t each = products / (x.shape.elements() + y.shape.elements());
+  if (each >= least) return choice;
+  return Refusal{std::to_string(each) + " products a value: the library is faster below " + std::to_string(least)};
+}
+
 void name_halves(Kernel& kernel, const KernelRequest& request, Tiles tiles) {
   kernel.name = kernel_name(request, tiles) + " bf16x3";
   kernel.halves = true;

@@ -21,6 +21,11 @@ void split_values(const TileCode& code, const float* from, std::int64_t n, bfloa
 // Why operands are not taken: all are f32, and what a sum runs over at a tap fills a tile.
 std::optional<Refusal> refuse_halves(std::initializer_list<const ValueType*> types, std::int64_t depth);
 
+// The choice, but a refusal of a kernel with so few products a value that is read or written that the library is
+// faster: splitting takes longer than multiplying. x and y are image and result, or the gradients in their places.
+KernelChoice unless_few(KernelChoice choice, const ValueType& x, const ValueType& w, const ValueType& y,
+                        std::int64_t least);
+
 // "own conv2d amx bf16x3", and that it is one of these.
 void name_halves(Kernel& kernel, const KernelRequest& request, Tiles tiles);
 

@@ -103,12 +103,17 @@ KernelChoice make_halves_backward_data(const KernelRequest& request, Tiles tiles
 
 }  // namespace amx
 
+// Measured (docs/device-amx.md): 51 products a value lose against the library, 102 win.
+constexpr std::int64_t kLeastProducts = 96;
+
 KernelChoice make_amx_halves_conv2d(const KernelRequest& request) {
-  return amx::make_halves_forward(request, amx::Tiles::amx);
+  return amx::unless_few(amx::make_halves_forward(request, amx::Tiles::amx), request.inputs[0].type,
+                         request.inputs[1].type, request.outputs[0].type, kLeastProducts);
 }
 
 KernelChoice make_amx_halves_conv2d_bwd_data(const KernelRequest& request) {
-  return amx::make_halves_backward_data(request, amx::Tiles::amx);
+  return amx::unless_few(amx::make_halves_backward_data(request, amx::Tiles::amx), request.outputs[0].type,
+                         request.inputs[1].type, request.inputs[0].type, kLeastProducts);
 }
 
 }  // namespace ridgeline::device
