@@ -6,7 +6,6 @@
 #include "ridgeline/device/cpu/amx/kernels.h"
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
 #include "ridgeline/device/cpu/own/common.h"
-#include "ridgeline/device/cpu/own/sum_of_squares.h"
 #include "ridgeline/graph/loop/text.h"
 
 namespace ridgeline::device {
@@ -29,7 +28,6 @@ class DenseUpdateKernel final : public Kernel {
     ranges_ = blocks_of(d.inputs, inputs_);
     pitch_ = inputs_ + kLineFloats;
     strip_at_ = scratch_.reserve(compute_threads() * kBlock * pitch_);
-    if (at.squares) squares_at_ = scratch_.reserve(2 * d.outputs * ranges_);
     scratch_bytes = scratch_.bytes();
     for (std::size_t i = 0; i < at.states; ++i) {
       const auto over = static_cast<int>(i);
@@ -51,7 +49,6 @@ class DenseUpdateKernel final : public Kernel {
       const std::int64_t first = item / ranges_ * kItemRows, last = std::min(d.outputs, first + kItemRows);
       for (std::int64_t k = first; k < last; k += kBlock) update_rows(whole, k, item % ranges_, scratch, strip);
     });
-    if (at_.squares) add_squares(scratch, a.outputs[at_.squares_result()]);
   }
 
  private:
@@ -91,15 +88,9 @@ class DenseUpdateKernel final : public Kernel {
       const auto moved = [](void* base, std::int64_t bytes) -> void* { return static_cast<char*>(base) + bytes; };
       for (std::size_t i = 0; i < at_.states; ++i) part.inputs[i] = moved(whole.inputs[i], at * 4);
       part.inputs[at_.states] = strip + row * pitch_;
-      double sum = 0;  // of the squares, each block's while the update needs it in the first cache anyway
       for (std::size_t i = 0; i < part.outputs.size(); ++i)
         part.outputs[i] = moved(whole.outputs[i], at * result_bytes_[i]);
-      const auto add = [&](std::int64_t from, std::int64_t n) {
-        sum += squares_of(static_cast<const float*>(part.inputs[0]) + from, n);
-      };
-      const LoopKernel::BlockHook hook = add;
-      loop_->run_part({part.inputs.data(), part.outputs.data(), nullptr}, s.columns, at_.squares ? &hook : nullptr);
-      if (at_.squares) squares(scratch)[(first + row) * ranges_ + range] = sum;
+      loop_->run_part({part.inputs.data(), part.outputs.data(), nullptr}, s.columns);
     }
   }
 
@@ -116,13 +107,6 @@ class DenseUpdateKernel final : public Kernel {
     }
   }
 
-  double* squares(float* scratch) const { return reinterpret_cast<double*>(scratch + squares_at_); }
-  void add_squares(float* scratch, void* result) const {
-    double sum = 0;
-    for (std::int64_t i = 0; i < gradient_.dense().outputs * ranges_; ++i) sum += squares(scratch)[i];
-    *static_cast<float*>(result) = static_cast<float>(sum);
-  }
-
   int threads_ = compute_threads();
   Scratch scratch_;
   DenseGradient gradient_;
@@ -132,7 +116,7 @@ class DenseUpdateKernel final : public Kernel {
   std::size_t loop_operands_ = loop_->operands();
   std::int64_t pitch_;            // of rows of a strip: an odd number of lines
   std::int64_t ranges_, inputs_;  // of inputs, and how many there are in one
-  std::int64_t strip_at_, squares_at_ = -1;
+  std::int64_t strip_at_;
 };
 
 bool in_plain_rows(const KernelOperand& operand) { return operand.free || operand.layout.plain(); }
@@ -156,7 +140,6 @@ KernelChoice make_dense_update(const KernelRequest& request, Tiles tiles) {
     result_bytes.push_back(static_cast<std::int64_t>(size_of(result.type)));
   auto loop = make_part_loop(expression, operands);
   if (const auto* refusal = std::get_if<Refusal>(&loop)) return *refusal;
-  if (at.squares) own_name("squares");  // chooses the vector code
   auto kernel =
       std::make_unique<DenseUpdateKernel>(dense_of(x, w), tiles, at, std::move(std::get<0>(loop)), result_bytes);
   kernel->in_place.resize(request.outputs.size(), -1);

@@ -13,8 +13,7 @@ namespace {
 // Below this many elements one thread is faster than waking the team.
 constexpr std::int64_t kGrain = 16384;
 
-// Elements of a block of a part: what is done before a block and the block itself take turns at the memory, and short
-// turns keep all of its streams going.
+// Elements of a block of a part: short turns keep all streams of the memory going.
 constexpr int kPartBlock = 512;
 
 constexpr std::size_t kMaxChainCalls = 512;  // of one loop: they lie on the stack of each thread
@@ -38,10 +37,9 @@ class LoopKernel::Walk {
     for (const Pass& pass : kernel.passes_) begin_chain(pass);
   }
 
-  void run(const BlockHook* before = nullptr) {
+  void run() {
     for (std::int64_t first = begin_; first < end_; first += program_.block) {
       const auto count = static_cast<std::size_t>(std::min<std::int64_t>(program_.block, end_ - first));
-      if (before != nullptr) (*before)(first, static_cast<std::int64_t>(count));
       const bool more = first + 2 * program_.block <= end_;
       for (const Pass& pass : kernel_.passes_) {
         const std::size_t done = pass.chain.steps.empty() ? 0 : pass.code.run(calls_ + pass.calls_at, count);
@@ -160,8 +158,8 @@ void LoopKernel::run(const KernelArguments& arguments) {
   }
 }
 
-void LoopKernel::run_part(const KernelArguments& arguments, std::int64_t elements, const BlockHook* before) const {
-  Walk(*this, arguments, 0, elements).run(before);
+void LoopKernel::run_part(const KernelArguments& arguments, std::int64_t elements) const {
+  Walk(*this, arguments, 0, elements).run();
 }
 
 std::variant<std::unique_ptr<LoopKernel>, Refusal> make_part_loop(const loop::Expression& expression,

@@ -10,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "ridgeline/core/function_ref.h"
 #include "ridgeline/device/cpu/loop/chain.h"
 #include "ridgeline/device/cpu/loop/interpreter.h"
 #include "ridgeline/device/cpu/loop/program.h"
@@ -25,11 +24,9 @@ class LoopKernel final : public Kernel {
   void run(const KernelArguments& arguments) override;
 
   // For kernels that make an operand part by part (make_part_loop): `begin` once a run, which reads the scalars, then
-  // on any thread run_part over `elements` of each operand and result from the given addresses on. `before` (if any)
-  // is called in front of each block with its first element and how many there are.
+  // on any thread run_part over `elements` of each operand and result from the given addresses on.
   void begin(const KernelArguments& arguments) { read_scalars(arguments); }
-  using BlockHook = FunctionRef<void(std::int64_t, std::int64_t)>;
-  void run_part(const KernelArguments& arguments, std::int64_t elements, const BlockHook* before = nullptr) const;
+  void run_part(const KernelArguments& arguments, std::int64_t elements) const;
   std::size_t operands() const { return program_.operands.size(); }
 
  private:
