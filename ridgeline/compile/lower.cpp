@@ -2,6 +2,7 @@
 
 #include "ridgeline/compile/emit.h"
 #include "ridgeline/compile/lanes.h"
+#include "ridgeline/compile/rank_groups.h"
 #include "ridgeline/compile/settle_layouts.h"
 #include "ridgeline/compile/update_forms.h"
 
@@ -18,6 +19,7 @@ std::string moved_line(const Placement& placement, const Target& target) {
 }  // namespace
 
 Lowering lower(Graph graph, const Target& target, ParameterStore& store, const NameSet& fused) {
+  check_exchanges(graph);
   Placement placement = place(graph, target, fused);
   if (!placement.refused.empty()) return {{}, std::move(placement.refused)};
   const OpTeams teams = op_teams(graph, placement, target.lanes);

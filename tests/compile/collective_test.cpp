@@ -101,6 +101,44 @@ TEST(Collectives, AStepThatNeedsRanksIsRefusedWhereThereAreNone) {
   EXPECT_EQ(refusal(one, {}), "");
 }
 
+TEST(Collectives, HalvesThatDoNotBelongTogetherAreRefused) {
+  const auto error = [](const std::string& nodes, const std::string& returned) -> std::string {
+    const Graph graph =
+        parse_graph("graph @g(%x: f32[4], %p: f32[16]) {\n" + nodes + "  return " + returned + " \"y\"\n}\n");
+    try {
+      check_exchanges(graph);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const std::string start = "  %0 = collective_start(%x) {collective=\"all_reduce\", ranks=1} : f32[16] name \"s\"\n";
+  const std::string done = "  %1 = collective_done(%0) {ranks=1, shapes=[1, 4]} : f32[4] name \"d\"\n";
+  EXPECT_EQ(error(start + done, "%1"), "");
+  const auto expect = [&](const std::string& nodes, const std::string& returned, const std::string& text) {
+    const std::string got = error(nodes, returned);
+    EXPECT_NE(got.find(text), std::string::npos) << got << "\nfor\n" << nodes;
+  };
+  expect(start + done, "%0", "op s (all_reduce) gives what is in flight");
+  expect(start + "  %1 = relu(%0) : f32[16] name \"r\"\n", "%1", "op r (relu) reads what s exchanges");
+  expect(start + "  %1 = relu(%x) : f32[4]\n", "%1",
+         "op s (all_reduce) begins an exchange that no collective_done ends");
+  expect("  %0 = collective_done(%p) {ranks=1, shapes=[1, 4]} : f32[4] name \"d\"\n", "%0",
+         "op d (collective_done) ends no");
+  expect(start + done + "  %2 = collective_done(%0) {ranks=1, shapes=[1, 4]} : f32[4] name \"e\"\n", "%2",
+         "op e (collective_done) ends an exchange that another op has ended");
+  expect(start + "  %1 = collective_done(%0) {ranks=1, shapes=[1, 5]} : f32[5] name \"d\"\n", "%1",
+         "op d (collective_done) gives other values than s exchanges");
+}
+
+TEST(Collectives, AStepCompiledWithHalvesIsCheckedToo) {
+  const char* text =
+      "graph @g(%p: f32[16]) {\n"
+      "  %0 = collective_done(%p) {ranks=1, shapes=[1, 4]} : f32[4] name \"d\"\n"
+      "  return %0 \"y\"\n}\n";
+  EXPECT_NE(refusal(text, {}).find("op d (collective_done) ends no exchange"), std::string::npos);
+}
+
 TEST(Collectives, TheReferenceSaysThatItKnowsOneRank) {
   const Graph graph = parse_graph(kTwoRanks);
   EXPECT_THROW(evaluate(graph, {{"x", numbers({4}, 0)}}), Error);

@@ -235,6 +235,8 @@ TEST(OpVariants, GiveTheReferencesResultsThroughCompile) {
   std::set<std::string> compared;
   int failed = 0;
   for (std::size_t r = 0; r < test::op_rows().size() && failed < 20; ++r) {
+    const OpDef& def = op_def(test::op_rows()[r].op);
+    if (def.has(kStart) || def.has(kDone)) continue;  // halves, which make no step alone
     for (std::int64_t seed = first; seed < first + count; ++seed) {
       SampleRandom random(philox_key(static_cast<std::uint64_t>(seed), "op variants"), 0, r);
       std::optional<Variant> variant;

@@ -175,7 +175,11 @@ std::vector<ValueType> infer_done(const OpInstance& op) {
     if (rank < 0 || static_cast<std::size_t>(rank) > list.size() - at)
       fail(name, "shapes " + Shape(list).to_string() + " does not list ranks, each with its extents");
     const auto from = list.begin() + static_cast<std::ptrdiff_t>(at);
-    types.push_back({op.inputs[0].dtype, shape_attribute(name, "shapes", Integers(from, from + rank))});
+    const Shape shape(Integers(from, from + rank));
+    if (std::any_of(from, from + rank, [](std::int64_t extent) { return extent < 0; }))
+      fail(name, "shapes lists " + shape.to_string() + ", which has an extent below 0");
+    shape.elements();  // an Error where they are too many
+    types.push_back({op.inputs[0].dtype, shape});
     at += static_cast<std::size_t>(rank);
   }
   if (types.empty()) fail(name, "shapes is empty");
@@ -242,8 +246,7 @@ std::vector<OpDef> collective_ops() {
   start.name = "collective_start";
   start.formula =
       "hands x1, x2, ... over to be exchanged by `collective`; pending is the memory in which that happens and may "
-      "only "
-      "be read by collective_done. Where apply is false nothing is exchanged";
+      "only be read by collective_done. Where apply is false nothing is exchanged";
   start.operands = {"x"};
   start.min_operands = 1;
   start.max_operands = -1;
