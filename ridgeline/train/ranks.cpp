@@ -1,6 +1,7 @@
 #include "ridgeline/train/ranks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -69,6 +70,29 @@ std::string Ranks::tell(ParameterStore& store) const {
                     rank(), own, of_main));
   }
   return own;
+}
+
+void Ranks::compare(const Program& program) const {
+  if (!all_) return;
+  std::vector<std::string> own;
+  for (const LaunchReport& launch : program.launches())
+    own.push_back(fmt::format("{} ({}) by '{}'", launch.node, launch.op, launch.kernel));
+  std::string of_main = fmt::format("{}\n", fmt::join(own, "\n"));
+  tell(of_main);
+  std::string difference;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; difference.empty() && (i < own.size() || begin < of_main.size()); ++i) {
+    const std::string mine = i < own.size() ? own[i] : "nothing";
+    const std::string main_line =
+        begin < of_main.size() ? of_main.substr(begin, of_main.find('\n', begin) - begin) : "nothing";
+    if (mine != main_line) difference = fmt::format("rank {} runs {}, rank 0 {}", rank(), mine, main_line);
+    begin += main_line.size() + 1;
+  }
+  const int worst = largest(difference.empty() ? 0 : rank());
+  if (worst == 0) return;
+  throw Error(
+      fmt::format("[ranks] {}: all ranks need the same instruction set, kernels and options",
+                  difference.empty() ? fmt::format("rank {} runs another step than rank 0", worst) : difference));
 }
 
 std::shared_ptr<comm::Communicator> connect_ranks(std::int64_t wanted) {

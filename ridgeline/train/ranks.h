@@ -13,6 +13,7 @@
 
 #include "ridgeline/comm/communicator.h"
 #include "ridgeline/compile/parameter_store.h"
+#include "ridgeline/compile/program.h"
 #include "ridgeline/compile/session.h"
 
 namespace ridgeline::train {
@@ -39,6 +40,9 @@ class Ranks {
   void tell(std::string& text) const;
   // Every stored value of the main rank, to all; what they hold then as a checksum, the same on each: else an Error.
   std::string tell(ParameterStore& store) const;
+  // An Error on all ranks, with the first op, unless all run the same ops by the same kernels: values that kernels have
+  // laid out otherwise (under another instruction set or other options) may not be added up.
+  void compare(const Program& program) const;
 
  private:
   std::shared_ptr<comm::Communicator> all_;  // null: one rank

@@ -222,6 +222,23 @@ TEST(DataParallel, ARankWithoutDataEndsAllBehindTheSameStep) {
   });
 }
 
+TEST(DataParallel, RanksThatRunOtherStepsAreRefused) {
+  const std::vector<std::string> ends = comm::run_ranks(2, [](comm::Communicator& ranks) {
+    SessionOptions options{.compute_threads = 1};
+    options.groups[kWorld] = std::shared_ptr<comm::Communicator>(&ranks, [](comm::Communicator*) {});
+    Session session(options);
+    Model model(session, small_network(2, false), {.distribution = {.ranks = 2}});
+    nn::TrainingOptions training;
+    if (ranks.rank() == 1) training.gradients.clip_norm = 1;
+    model.prepare_training(training);
+    FunctionFeed feed([&](Program&) -> bool { throw Error("no step should run"); });
+    Loop(model, feed, {.total_steps = 1}).run({});
+  });
+  EXPECT_EQ(ends[0].rfind("[ranks] rank 1 runs another step than rank 0", 0), 0u) << ends[0];
+  EXPECT_EQ(ends[1].rfind("[ranks] rank 1 runs ", 0), 0u) << ends[1];
+  EXPECT_NE(ends[1].find(", rank 0 "), std::string::npos) << ends[1];
+}
+
 TEST(DataParallel, ARankThatCannotReadItsDataIsNamedByTheOthers) {
   const std::vector<std::string> ends = comm::run_ranks(2, [](comm::Communicator& ranks) {
     SessionOptions options{.compute_threads = 1};

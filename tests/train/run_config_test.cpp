@@ -39,7 +39,7 @@ TEST(RunConfig, OptionsBecomeSettingsOfTheRecipe) {
 
 TEST(RunConfig, NothingIsSilentlyIgnored) {
   EXPECT_EQ(read_run_config(R"({"horovod_mode": true, "soc_config": "x"})", "c").warnings,
-            (std::vector<std::string>{"horovod_mode has no effect: there is one rank",
+            (std::vector<std::string>{"horovod_mode has no effect: there is no Horovod",
                                       "soc_config has no effect: of another chip"}));
   EXPECT_EQ(read_run_config(R"({"graph_run_mode": 1})", "c").settings.size(), 0u);
   const auto error = [](const char* json) { return error_of([&] { read_run_config(json, "c"); }); };
