@@ -96,8 +96,19 @@ TEST(Launch, WhatDoesNotFitIsNamedBeforeAnythingStarts) {
   EXPECT_NE(error_of([] { plan_launch({.ranks = 8, .rank_table = pods()}, {0}); }).find("--ranks=8, but"),
             std::string::npos);
   EXPECT_NE(error_of([] { plan_launch({.ranks = -1}, {0}); }).find("--ranks=-1 (allowed"), std::string::npos);
+  EXPECT_NE(error_of([] { plan_launch({.ranks = 9}, {0}); }).find("--ranks=9 (allowed without"), std::string::npos);
   EXPECT_NE(error_of([] { plan_launch({.rank_table = pods(), .server = "other"}, {0}); }).find("--server=other"),
             std::string::npos);
+}
+
+TEST(Launch, WhatTheLaunchersEnvironmentSaysOfRanksIsNotHandedOn) {
+  ::setenv("RANK_TABLE_FILE", "/no/8p.json", 1);
+  ::setenv("POD_NAME", "another", 1);
+  const LaunchPlan plan = plan_launch({.ranks = 1, .results = folder("alone"), .job_id = "9"}, {});
+  run(plan, "echo table ${RANK_TABLE_FILE-none} pod ${POD_NAME-none}");
+  ::unsetenv("RANK_TABLE_FILE");
+  ::unsetenv("POD_NAME");
+  EXPECT_EQ(read_file(folder("alone") + "/1p/0/train_0.log"), "table none pod none\nturing train success\n");
 }
 
 TEST(Launch, EachRankHasItsFolderItsLogAndItsEnvironment) {

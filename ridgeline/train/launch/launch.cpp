@@ -33,6 +33,7 @@ std::vector<std::string> environment_of(const PlannedRank& rank) {
     const std::size_t equals = text.find('=');
     if (equals != std::string::npos) all[text.substr(0, equals)] = text.substr(equals + 1);
   }
+  for (const std::string& name : rank.removed) all.erase(name);
   for (const auto& [name, value] : rank.variables) all[name] = value;
   std::vector<std::string> entries;
   for (const auto& [name, value] : all) entries.push_back(name + "=" + value);

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "ridgeline/comm/rank_table.h"
+#include "ridgeline/comm/table_fields.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/printable.h"
 
@@ -33,6 +34,9 @@ comm::World world_of(const LaunchOptions& o) {
       fail(fmt::format("--ranks={}, but {} has {} devices", o.ranks, printable(o.rank_table), world.size()));
     return world;
   }
+  if (o.ranks > comm::kDevicesPerServer)
+    fail(fmt::format("--ranks={} (allowed without --rank_table: 1 to {}, the devices of one machine)", o.ranks,
+                     comm::kDevicesPerServer));
   comm::World world;
   for (int r = 0; r < std::max(1, o.ranks); ++r)
     world.ranks.push_back({.server = "localhost", .pod = "", .device = r, .address = ""});
@@ -98,6 +102,7 @@ LaunchPlan plan_launch(const LaunchOptions& o, const std::vector<int>& cores) {
                          {"ASCEND_DEVICE_ID", std::to_string(place.device)},
                          {"RANK_INDEX", "0"},
                          {"JOB_ID", plan.job_id}};
+    planned.removed = {"RANK_TABLE_FILE", "POD_NAME", "CM_CHIEF_IP", "CM_WORKER_SIZE"};
     if (!o.rank_table.empty())
       planned.variables.emplace_back("RANK_TABLE_FILE",
                                      std::filesystem::absolute(o.rank_table).lexically_normal().string());

@@ -31,6 +31,7 @@ struct PlannedRank {
   std::string output;      // folder/train_<device>.log: what it prints
   std::vector<int> cores;  // empty: all
   std::vector<std::pair<std::string, std::string>> variables;
+  std::vector<std::string> removed;  // variables of this process that would say otherwise who it is
 };
 
 struct LaunchPlan {
