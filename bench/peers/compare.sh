@@ -25,7 +25,7 @@ export PYTHONPATH=$WORK/package
 
 bench/peers/loaders.sh "$photos" >&2
 status=0
-taskset -c 0,1 "$python" bench/peers/torch_training.py "$photos" --workers 1 2 --steps 20 >"$WORK/training" || status=$?
+taskset -c 0,1 "$python" bench/peers/torch_training.py "$photos" --workers 0 1 2 --steps 20 >"$WORK/training" || status=$?
 cat "$WORK/training" >&2
 {
   lscpu | sed -n 's/^Model name: */Machine: /p'

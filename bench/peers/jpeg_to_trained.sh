@@ -6,7 +6,7 @@
 #       bench/peers/jpeg_to_trained.sh DIR
 #
 # DIR holds class folders of JPEGs; each file is listed COPIES (16) times through links, so that an epoch is long. Steps
-# from the third on count. PyTorch runs with its own loader, one and two workers, and with this project's (the wheel of
+# from the third on count. PyTorch runs with its own loader, none, one and two workers, and with this project's (the wheel of
 # scripts/wheel.sh must be importable); the better of its own counts as the peer. The limit is that of one step and its
 # data one after the other on all cores: 1 / (seconds of a step per image + seconds of the data per image), each
 # measured alone: `bench step` and `dataset bench --raw` in later epochs.
@@ -35,7 +35,7 @@ for _ in $(seq "${ROUNDS:-1}"); do
     "$ridgeline" bench step --model=alexnet_torchvision --batch_size=128 --precision="$precision" --steps=7 --json \
       >"$work/step"
     "$ridgeline" dataset bench --data_dir="$work/photos" --raw --epochs=3 --json >"$work/data"
-    "$python" bench/peers/torch_training.py "$photos" --models alexnet --batch_size 128 --steps 6 --workers 1 2 \
+    "$python" bench/peers/torch_training.py "$photos" --models alexnet --batch_size 128 --steps 6 --workers 0 1 2 \
       --precision "$precision" --speed_only >"$work/torch"
     python3 - "$precision" "$work" "$steps" <<'PY'
 import json, re, statistics, sys
