@@ -81,10 +81,6 @@ void Loop::throw_fault() const {
 
 void Loop::run_to(std::int64_t stop) {
   Model& model = context_.model_;
-  if (compared_ != &model.training()) {
-    ranks_.compare(model.training());
-    compared_ = &model.training();
-  }
   // A step may take several runs, and some runs may not count: then the model itself counts the steps.
   const std::int64_t begun = model.runs_done();
   const std::int64_t runs = (stop - context_.step_) * model.runs_per_step() - begun;

@@ -57,7 +57,6 @@ class Loop {
   LoopOptions options_;
   RunContext context_;
   Ranks ranks_;
-  const Program* compared_ = nullptr;  // the last step that all ranks were found to run alike
   bool watches_overflows_ = false;
   std::int64_t runs_fed_ = 0, runs_noted_ = 0;  // of the running loop
   std::exception_ptr data_error_;               // thrown on when the steps before it are dealt with

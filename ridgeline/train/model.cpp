@@ -8,6 +8,7 @@
 #include "ridgeline/compile/phase.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
+#include "ridgeline/train/ranks.h"
 
 namespace ridgeline::train {
 namespace {
@@ -68,6 +69,7 @@ void Model::compile_training(const Graph& graph, const PrecisionPolicy& precisio
   options.precision = with_exact_scope(precision, graph);
   options.distribution = settings_.distribution;
   training_ = compile(graph, session_, options);
+  Ranks(session_).compare(*training_);
   training_compile_options_ = std::move(options);
   training_compile_options_.dump_directory.clear();
 }

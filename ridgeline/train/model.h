@@ -45,7 +45,8 @@ class Model {
   // Each prepare_...() is an Error where the session holds a parameter of that name already, another model's or the
   // caller's: its value would be lost.
 
-  // Compiles the step, makes slots and global_step, and draws the initial parameters.
+  // Compiles the step, makes slots and global_step, and draws the initial parameters. Of several ranks all do it, and
+  // an Error on all of them says where their steps differ.
   // `precision`: of the training step, where it is not that of the settings.
   void prepare_training(const nn::TrainingOptions& options, const PrecisionPolicy* precision = nullptr);
   // Of the training step without these passes, which is not made. After prepare_training().
