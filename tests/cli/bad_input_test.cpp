@@ -19,8 +19,7 @@ namespace fs = std::filesystem;
 
 using testing::expect;
 using testing::Outcome;
-
-Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
+using testing::run;
 
 const std::string& root() {
   static const std::string path = [] {

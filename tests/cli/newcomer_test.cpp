@@ -24,8 +24,7 @@ namespace fs = std::filesystem;
 
 using testing::expect;
 using testing::Outcome;
-
-Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
+using testing::run;
 
 void expect_not(const Outcome& outcome, const std::string& word) {
   EXPECT_EQ(outcome.text.find(word), std::string::npos) << word << " in: " << outcome.text;
