@@ -57,6 +57,9 @@ TEST(DatasetTools, HelpNamesThemAndTheirFlags) {
   expect(dataset("inspct --data_dir=x"), 2, {"unknown subcommand 'inspct' (did you mean inspect?)"});
   expect(dataset("inspect --data_dirr=x"), 2, {"unknown flag --data_dirr (did you mean --data_dir?)"});
 }
+  expect(dataset("make tfrecord --help"), 0, {"Usage: ridgeline dataset make tfrecord [OPTIONS]"});
+  expect(dataset("--data_dir=x"), 2, {"ridgeline dataset: a subcommand is needed: make, ", "inspect"});
+  expect(dataset(""), 2, {"ridgeline dataset: a subcommand is needed: make, "});
 
 TEST(DatasetTools, InspectEndsWithOneIfSomethingIsBroken) {
   const Outcome good = dataset("inspect --deep --json --data_dir=" + root() + "/shapes");
