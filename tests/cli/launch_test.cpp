@@ -101,8 +101,9 @@ TEST(LaunchCommand, MpirunStartsTheRanks) {
 }
 
 TEST(LaunchCommand, AFailureIsTheCommandsExitCode) {
-  testing::expect(launch("--ranks=2 --results=bad -- train --no_such_flag"), 2,
-                  {"rank 0: train fail (exit code 2), see ", "bad/2p/0/train_0.log"});
+  testing::expect(
+      launch("--ranks=2 --results=bad -- train --no_such_flag"), 2,
+      {"rank 0: train fail (exit code 2), see ", "bad/2p/0/train_0.log: ridgeline train: unknown flag --no_such_flag"});
 }
 
 TEST(LaunchCommand, WrongCallsAreTold) {
