@@ -63,7 +63,7 @@ std::vector<RecipeOption> data_options() {
       {"quarantine", group, "file that gets a JSON line for each bad sample",
        [](A& a) -> std::string& { return a.recipe.bad_samples.quarantine; }},
       {"shard", group, "each rank reads its own part of the data: the only way that several train",
-       [](A& a) -> bool& { return a.shard; }},
+       [](A& a) -> bool& { return a.recipe.shard; }},
   };
 }
 

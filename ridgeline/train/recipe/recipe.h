@@ -105,6 +105,7 @@ struct Recipe {
   // Of several ranks that train together. Each has batches of batch_size.
   std::int64_t rank_size = 0;        // as many as the user wants; 0: those that are there
   std::int64_t ranks = 1, rank = 0;  // that are there, and which this one is: train() says so
+  bool shard = true;                 // each reads its own part of the data; several ranks refuse false
   bool hcom_parallel = false;        // gradients are exchanged beside the rest of the backward pass, not behind it
   bool sync_batch_norm = false;      // batch norms take their statistics over the batches of all ranks
   SplitStrategy gradient_split;      // into buckets that are exchanged together

@@ -153,6 +153,7 @@ class Trainer {
     const RunContext& end = steps.run(callbacks);
 
     TrainingResult result;
+    result.ranks = ranks_.size();
     result.writes = ranks_.main();
     result.step = end.step();
     result.interrupted = end.reason() == StopReason::interrupted;
@@ -449,6 +450,7 @@ Recipe for_rank(const Recipe& given, const comm::Communicator& ranks) {
 TrainingResult train_here(const Recipe& recipe, const std::shared_ptr<comm::Communicator>& ranks) {
   std::optional<DirectoryLock> lock;
   if (recipe.rank == 0) lock.emplace(recipe.log_dir);
+  recipe.explain = false;
   InterruptGuard guard;
   try {
     return Trainer(recipe, ranks).run();
@@ -459,12 +461,14 @@ TrainingResult train_here(const Recipe& recipe, const std::shared_ptr<comm::Comm
 
 }  // namespace
 
-TrainingResult train(const Recipe& recipe, std::shared_ptr<comm::Communicator> ranks) {
+TrainingResult train(const Recipe& given, std::shared_ptr<comm::Communicator> ranks) {
+  const bool several = ranks && ranks->size() > 1;
+  const Recipe recipe = several ? for_rank(given, *ranks) : given;
   check(recipe);
   if (recipe.synthetic && recipe.mode == Mode::train_and_evaluate)
     throw Error("--synthetic has no validation part: use --mode=train", ErrorKind::usage);
   if (!recipe.synthetic) check_data_dir(recipe, true);  // before anything is written
-  if (!ranks || ranks->size() == 1) return train_here(recipe, nullptr);
+  if (!several) return train_here(recipe, nullptr);
   const auto refuse = [](const char* flag, const char* why) {
     throw Error(fmt::format("{} with several ranks: {}", flag, why), ErrorKind::usage);
   };
@@ -474,7 +478,7 @@ TrainingResult train(const Recipe& recipe, std::shared_ptr<comm::Communicator> r
   if (!recipe.dump.path.empty())
     refuse("--dump_path", "the step is computed again by one rank, and it exchanges values");
   try {
-    return train_here(for_rank(recipe, *ranks), ranks);
+    return train_here(recipe, ranks);
   } catch (const std::exception& error) {
     ranks->abort(error.what());
     throw;
