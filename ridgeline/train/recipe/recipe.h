@@ -69,7 +69,7 @@ struct Recipe {
   std::int64_t iterations_per_loop = 0;  // 0: the steps of an epoch, at most 100
   std::int64_t epochs_between_evals = 5;
   std::int64_t display_every = 1;
-  std::int64_t save_summary_steps = 100;
+  std::int64_t save_summary_steps = 0;  // between log lines; 0: 100, or a shorter epoch
   std::int64_t save_checkpoints_steps = 1000;
   double save_checkpoints_secs =
       0;  // above 0: behind the loop that ends so long after the last one, instead of by steps

@@ -82,7 +82,7 @@ class Trainer {
                    .records = data_.training_records,
                    .loop = loop,
                    .every_loop = recipe_.iterations_per_loop > 0,
-                   .summary = recipe_.save_summary_steps,
+                   .summary = summary_steps(loop),
                    .display = recipe_.display_every},
                   log_);
     MetricsLog numbers(lines, *metrics_);
@@ -188,6 +188,12 @@ class Trainer {
     std::optional<EvaluationRow> row;
     model_->with_averages([&] { row = evaluate_once(*model_, *data_.validation, recipe_, session_, log_); });
     return row;
+  }
+
+  // Loops that the user has not chosen are an epoch's steps where those are fewer than 100.
+  std::int64_t summary_steps(std::int64_t loop) const {
+    if (recipe_.save_summary_steps > 0) return recipe_.save_summary_steps;
+    return recipe_.iterations_per_loop > 0 ? 100 : loop;
   }
 
   // Of all batches of a step, on all ranks.
@@ -444,13 +450,13 @@ Recipe for_rank(const Recipe& given, const comm::Communicator& ranks) {
   recipe.trace.clear();
   recipe.export_step.clear();
   recipe.dump_ir.clear();
+  recipe.explain = false;
   return recipe;
 }
 
 TrainingResult train_here(const Recipe& recipe, const std::shared_ptr<comm::Communicator>& ranks) {
   std::optional<DirectoryLock> lock;
   if (recipe.rank == 0) lock.emplace(recipe.log_dir);
-  recipe.explain = false;
   InterruptGuard guard;
   try {
     return Trainer(recipe, ranks).run();
