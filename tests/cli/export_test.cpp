@@ -40,6 +40,12 @@ class Export : public ::testing::Test {
   }
 };
 
+TEST_F(Export, InfoListsTheFileTheCheckpointAndItsFolder) {
+  expect(run("info " + model()), 0, {"model: resnet20\n", "class 3: ", "conv1.weight", " tensors, "});
+  expect(run("info " + root() + "/log"), 0, {"/log/model.ckpt-30.safetensors\n", "ridgeline: {", "conv1.weight"});
+  expect(run("info " + root() + "/shapes"), 1, {"no checkpoint model.ckpt-<step>.safetensors in "});
+}
+
 TEST_F(Export, TheFileAloneGivesTheAccuracyOfTheEvaluation) {
   const std::string file = model();
   const Outcome evaluated =
