@@ -61,7 +61,9 @@ std::vector<RecipeOption> execution_options() {
        "choose kernels by time: each is measured once, and this file keeps the times (auto: one among the user's "
        "caches)",
        [](A& a) -> std::string& { return a.recipe.tune; }},
-      {"fusion", group, "merge chains of elementwise ops", [](A& a) -> bool& { return a.recipe.fusion; }},
+      {"fusion", group,
+       "merge chains of elementwise ops: True or False; not given: where the device has a compiler for them",
+       [](A& a) -> std::optional<bool>& { return a.recipe.fusion; }},
       {"memory_limit",
        group,
        "most bytes of a step: cheap values are computed twice rather than kept; 0: no limit",
