@@ -72,7 +72,7 @@ class Trainer {
     check_last_file(recipe_.trace);
     check_last_file(recipe_.export_step);
     open();
-    if (recipe_.export_compile_stat == 2) write_statistics();
+    if (recipe_.export_compile_stat == 2 && ranks_.main()) write_compile_statistics(*model_, recipe_.log_dir, log_);
     const bool evaluates = recipe_.mode == Mode::train_and_evaluate;
     const std::int64_t evaluation_steps = evaluates ? recipe_.epochs_between_evals * steps_per_epoch_ : 0;
     const std::int64_t loop =
@@ -166,7 +166,7 @@ class Trainer {
     result.metrics_path = metrics_->path();
     result.checkpoint_path = saver.path();
     if (session_.trace()) session_.trace()->write(recipe_.trace);
-    if (recipe_.export_compile_stat == 1) write_statistics();
+    if (recipe_.export_compile_stat == 1 && ranks_.main()) write_compile_statistics(*model_, recipe_.log_dir, log_);
     if (!recipe_.export_step.empty()) {
       infer::Model step = model_->exported_training();
       step.class_names = data_.classes.names;
@@ -184,10 +184,6 @@ class Trainer {
   }
   static std::string log_path(const Recipe& recipe) {
     return (fs::path(recipe.log_dir) / log_name_of(recipe)).string();
-  }
-
-  void write_statistics() {
-    if (ranks_.main()) log_.line(write_compile_statistics(*model_, recipe_.log_dir));
   }
 
   // With the averages of parameters, where they are kept.
