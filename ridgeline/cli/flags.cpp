@@ -80,6 +80,12 @@ std::string conversion_text(const CLI::App& app, const CLI::ParseError& error) {
 
 constexpr const char* kBoolean = "BOOL";
 
+template <class Target>
+CLI::Option* add_boolean(CLI::App& app, const std::string& name, Target& target, const std::string& help) {
+  const auto read = [&target, name](const std::string& text) { target = parse_boolean(name, text); };
+  return app.add_option_function<std::string>(name, read, help)->type_name(kBoolean);
+}
+
 void collect_booleans(const CLI::App& app, std::set<std::string>& names) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_type_name() != kBoolean) continue;
@@ -207,10 +213,13 @@ Flag Command::option(const std::string& name, double& target, const std::string&
 }
 
 Flag Command::boolean(const std::string& name, bool& target, const std::string& help) {
-  return Flag(app_->add_option_function<std::string>(
-                      name, [&target, name](const std::string& text) { target = parse_boolean(name, text); }, help)
-                  ->type_name(kBoolean)
-                  ->default_str(target ? "True" : "False"));
+  CLI::Option* option = add_boolean(*app_, name, target, help);
+  option->default_str(target ? "True" : "False");
+  return Flag(option);
+}
+
+Flag Command::boolean(const std::string& name, std::optional<bool>& target, const std::string& help) {
+  return Flag(add_boolean(*app_, name, target, help));
 }
 
 Flag Command::flag(const std::string& name, bool& target, const std::string& help) {

@@ -109,6 +109,10 @@ TEST(RunConfig, FusionIsSwitchedByPassAndANameBeatsAll) {
             all_but_first);
   EXPECT_EQ(settings(R"({"Switch": {"GraphFusion": {")" + fusing[1] + R"(": "off"}}})").settings,
             (Settings{{"disable_pass", fusing[1]}}));
+  const Settings asked{{"fusion", "True"}};
+  EXPECT_EQ(settings(R"({"Switch": {"GraphFusion": {"ALL": "on"}}})").settings, asked);
+  EXPECT_EQ(settings(R"({"Switch": {"GraphFusion": {"fuse_pointwise": "on"}}})").settings, asked);
+  EXPECT_TRUE(settings(R"({"Switch": {"GraphFusion": {"fuse_updates": "on"}}})").settings.empty());
   const RunConfig other =
       settings(R"({"Switch": {"GraphFusion": {"ConvBnFusion": "off"}, "UBFusion": {"ALL": "off"}}})");
   EXPECT_TRUE(other.settings.empty());

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,10 +18,10 @@
 namespace ridgeline::train {
 
 // Where the value lies.
-using OptionField =
-    std::variant<std::string& (*)(RecipeArguments&), std::vector<std::string>& (*)(RecipeArguments&),
-                 bool& (*)(RecipeArguments&), int& (*)(RecipeArguments&), std::int64_t& (*)(RecipeArguments&),
-                 std::uint64_t& (*)(RecipeArguments&), double& (*)(RecipeArguments&)>;
+using OptionField = std::variant<std::string& (*)(RecipeArguments&), std::vector<std::string>& (*)(RecipeArguments&),
+                                 bool& (*)(RecipeArguments&), std::optional<bool>& (*)(RecipeArguments&),
+                                 int& (*)(RecipeArguments&), std::int64_t& (*)(RecipeArguments&),
+                                 std::uint64_t& (*)(RecipeArguments&), double& (*)(RecipeArguments&)>;
 
 // Of a number; `allowed` says it in words. Empty: any, or what a check of its own says.
 struct OptionRange {

@@ -15,7 +15,7 @@ std::vector<RecipeOption> model_options() {
        .field = [](A& a) -> std::string& { return a.alexnet_version; },
        .aliases = {"version"}},
       {"final_relu", group, "a relu on the logits of alexnet, as the original has: True (default) or False",
-       [](A& a) -> std::string& { return a.final_relu; }},
+       [](A& a) -> std::optional<bool>& { return a.recipe.model_options.final_relu; }},
       {"dropout_keep", group, "share of units that dropout keeps, in (0, 1]; 0: the model's own",
        [](A& a) -> double& { return a.dropout_keep; }},
       {.name = "weights",

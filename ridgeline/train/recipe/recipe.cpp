@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ridgeline/compile/fusion_switch.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/standard/augment.h"
 #include "ridgeline/device/devices.h"
@@ -83,7 +84,8 @@ void check(const Recipe& r) {
   step_dump_options(r.dump);
   if (!r.dump.path.empty() && r.mode == Mode::evaluate)
     throw Error("--dump_path writes values of training steps: it needs a mode that trains", ErrorKind::usage);
-  device_named(r.device);
+  const DeviceEntry& device = device_named(r.device);
+  if (r.fusion) check_fusion(*device.make({}), r.fusion);
   policy_of(r.precision);
   promise_of(r);
   if (r.model.empty() && r.mode == Mode::evaluate) return;  // the checkpoint tells it

@@ -93,7 +93,7 @@ struct Recipe {
   std::string op_select_implmode = "high_performance";  // or high_precision
   std::string fp32_compute = "f32";                     // or bf16x3: f32 products from bf16 halves
   std::string tune;  // file of kernel times by which kernels are chosen; "auto": the user's; empty: by their order
-  bool fusion = true;
+  std::optional<bool> fusion;                // not said: where the device can; true is an Error where it cannot
   std::vector<std::string> disabled_passes;  // of the compiler
   std::int64_t memory_limit = 0;             // bytes of a compiled step; 0: none
   std::string dump_ir;                       // directory, one text file per compiler pass
