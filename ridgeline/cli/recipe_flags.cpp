@@ -143,10 +143,6 @@ std::vector<Number> numbers_of(const char* flag, const std::string& list) {
 void finish_rank_flags(const Command& app, train::RecipeArguments& f) {
   train::Recipe& r = f.recipe;
   r.rank_size = std::max(f.rank_size, f.group_size);
-  if (r.rank_size > 1 && !f.shard) {
-    throw Error("--shard=False: several ranks would train on the same images (allowed: True, or one rank)",
-                ErrorKind::usage);
-  }
   const char* by_size = "--split_strategy_by_size";
   const char* by_index = "--split_strategy_by_idx";
   if (app.given(by_index))

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <regex>
 
-#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -12,8 +11,7 @@ namespace ridgeline {
 namespace {
 
 using testing::Outcome;
-
-Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
+using testing::run;
 
 const std::string kRun =
     "train --synthetic --mode=train --model=linear --image_size=8 --num_classes=4 --batch_size=6 --max_train_steps=3 "

@@ -125,10 +125,14 @@ TEST(RunConfig, EverySettingIsAnOptionOfTheRecipe) {
   for (const RunOption& option : run_options()) {
     const bool accepted = option.decision == RunOptionDecision::accept;
     EXPECT_EQ(accepted, !option.setting.empty()) << option.name;
-    if (accepted) EXPECT_NE(find_option(option.setting), nullptr) << option.name;
+    if (accepted) {
+      EXPECT_NE(find_option(option.setting), nullptr) << option.name;
+    }
   }
   for (const SettingRow& row : setting_rows()) {
-    if (row.flag) EXPECT_NE(find_option(row.name), nullptr) << row.name;
+    if (row.flag) {
+      EXPECT_NE(find_option(row.name), nullptr) << row.name;
+    }
   }
 }
 

@@ -40,7 +40,7 @@ struct RecipeArguments {
   std::string dtype = "tf.float32";
   std::int64_t rank_size = 0, group_size = 0;
   std::string split_by_index, split_by_size;  // by commas
-  bool shard = true, debug = true, eval = false;
+  bool debug = true, eval = false;
 };
 
 }  // namespace ridgeline::train

@@ -38,7 +38,14 @@ struct RecipeOption {
   OptionRange range = {};
   std::vector<std::string_view> aliases = {};
   bool in_presets = true;  // false: read before them
+  // Whether a value names a file or folder to be read: launch, whose ranks run elsewhere, hands on its full path.
+  bool (*names_file)(std::string_view value) = nullptr;
 };
+// For options whose values are always paths.
+inline bool is_path(std::string_view /*value*/) { return true; }
+// Not the name of one of the program's own presets.
+bool is_preset_file(std::string_view preset);
+
 // The longest run: its steps are still a number.
 inline constexpr double kMostEpochs = 1e9;
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "ridgeline/compile/fusion_switch.h"
@@ -39,6 +40,9 @@ void check(const Recipe& r) {
   if (!r.augment.empty()) data::augment_named(r.augment);
   require(r.num_classes >= 0 && r.num_classes != 1, "num_classes", r.num_classes, "2 or more");
   require(!r.max_train_steps || *r.max_train_steps >= 1, "max_train_steps", r.max_train_steps.value_or(0), "1 or more");
+  if (!r.shard && std::max(r.rank_size, r.ranks) > 1)
+    throw Error("--shard=False: several ranks would train on the same images (allowed: True, or one rank)",
+                ErrorKind::usage);
   if (r.validation_split > 0 && r.synthetic)
     throw Error("--validation_split needs images of --data_dir: random pixels have no validation part",
                 ErrorKind::usage);
@@ -63,10 +67,12 @@ void check(const Recipe& r) {
   }
   check(r.optimization);
   gradient_rules(r);
-  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / r.batch_size;  // images a step are a number
+  // Images a step are a number.
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / r.batch_size / r.ranks;
   if (r.optimization.accumulate_steps > most) {
-    throw Error(fmt::format("--accumulate_steps={} is out of range (allowed: 1 to {} with --batch_size={})",
-                            r.optimization.accumulate_steps, most, r.batch_size),
+    throw Error(fmt::format("--accumulate_steps={} is out of range (allowed: 1 to {} with --batch_size={}{})",
+                            r.optimization.accumulate_steps, most, r.batch_size,
+                            r.ranks > 1 ? fmt::format(" on {} ranks", r.ranks) : ""),
                 ErrorKind::usage);
   }
   if (r.experimental.accelerate) policy_of(reduced_precision(*r.experimental.accelerate, r.precision));
