@@ -186,11 +186,14 @@ void Program::end_exchanges(const char* why) {
     if (launch.kind != LaunchKind::start) continue;
     if (why != nullptr) launch.ranks->abort(why);
   }
+  // Both streams: after an error the second one does not wait for the events that the first one has yet to reach.
   for (const Launch& launch : plan_.launches) {
     if (launch.kind != LaunchKind::start) continue;
-    try {
-      launch.device->exchange_stream().synchronize();
-    } catch (...) {  // was thrown by the done that waited for it, or belongs to a run that is given up
+    for (Stream* stream : {&launch.device->stream(), &launch.device->exchange_stream()}) {
+      try {
+        stream->synchronize();
+      } catch (...) {  // was thrown by the done that waited for it, or belongs to a run that is given up
+      }
     }
   }
 }
