@@ -11,6 +11,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
+#include "ridgeline/train/experiment/relations.h"
 #include "ridgeline/train/experiment/run_experiment.h"
 #include "ridgeline/train/training_log.h"
 
@@ -138,6 +139,7 @@ int experiment_command(const Words& words) {
     return train::duration_text(std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count());
   };
   train::Report whole{.title = "Experiments", .tables = {}, .runs = {}};
+  train::ReportTable relations;  // of all, in one table at the head of the page
   for (const train::Experiment& experiment : chosen) {
     const auto begin_of_one = std::chrono::steady_clock::now();
     const train::ExperimentResult result = train::run_experiment(experiment, options);
@@ -149,13 +151,22 @@ int experiment_command(const Words& words) {
     write_report(report, folder);
     fmt::print("{}\nreport   {}/report.html (also .md, .csv), in {}\n",
                train::to_markdown({report.title, {report.tables[0]}, {}}), folder, since(begin_of_one));
+    whole.links.push_back({experiment.name + ": " + experiment.what, experiment.name + "/report.html"});
     for (train::ReportTable table : report.tables) {
+      if (table.heading == train::kRelations) {
+        for (auto& row : table.rows) row.insert(row.begin(), experiment.name);
+        table.columns.insert(table.columns.begin(), "experiment");
+        if (relations.rows.empty()) relations = {table.heading, table.note, table.columns, {}};
+        relations.rows.insert(relations.rows.end(), table.rows.begin(), table.rows.end());
+        continue;
+      }
       if (table.heading == "Environment" && &experiment != &chosen.back()) continue;
       if (table.heading != "Environment") table.heading = experiment.name + ": " + table.heading;
       whole.tables.push_back(std::move(table));
     }
   }
   if (chosen.size() > 1) {
+    if (!relations.rows.empty()) whole.tables.insert(whole.tables.begin(), std::move(relations));
     write_report(whole, flags.out);
     fmt::print("all      {}/report.html, {} runs in {}\n", flags.out, runs, since(begin));
   }

@@ -23,18 +23,20 @@ constexpr ArgumentFlag kOptimizerFlags[] = {
 constexpr ArgumentFlag kScheduleFlags[] = {
     {"--lr_factor", "factor"}, {"--lr_decay_epochs", "decay_epochs"}, {"--lr_end", "end"}, {"--lr_power", "power"}};
 
+template <class Entry>
+bool reads(const Entry& entry, std::string_view argument) {
+  return std::find(entry.arguments.begin(), entry.arguments.end(), argument) != entry.arguments.end();
+}
+
 // A flag that is given and that `entry` does not read is a mistake.
 template <class Entry>
 void refuse_unread(const Command& app, std::span<const ArgumentFlag> flags, const char* kind, const Entry& entry) {
-  const auto reads = [&](std::string_view argument) {
-    return std::find(entry.arguments.begin(), entry.arguments.end(), argument) != entry.arguments.end();
-  };
   std::string read;
   for (const ArgumentFlag& f : flags) {
-    if (reads(f.argument)) read += (read.empty() ? "" : ", ") + std::string(f.flag);
+    if (reads(entry, f.argument)) read += (read.empty() ? "" : ", ") + std::string(f.flag);
   }
   for (const ArgumentFlag& f : flags) {
-    if (!app.given(f.flag) || reads(f.argument)) continue;
+    if (!app.given(f.flag) || reads(entry, f.argument)) continue;
     throw Error(fmt::format("{} means nothing to the {} {} (it reads {})", f.flag, kind, entry.name,
                             read.empty() ? "none of these flags" : read),
                 ErrorKind::usage);
@@ -70,6 +72,18 @@ nn::ParameterGroup scaled_group(const std::string& text) {
 }
 
 }  // namespace
+
+bool is_unread(const std::string& setting, const std::string& optimizer, const std::string& schedule) {
+  const auto unread = [&](std::span<const ArgumentFlag> flags, const auto& table, const std::string& name) {
+    const auto entry = std::find_if(table.begin(), table.end(), [&](const auto& row) { return row.name == name; });
+    if (entry == table.end()) return false;
+    for (const ArgumentFlag& f : flags)
+      if (f.flag == "--" + setting) return !reads(*entry, f.argument);
+    return false;
+  };
+  return unread(kOptimizerFlags, optim::optimizers(), optimizer) ||
+         unread(kScheduleFlags, optim::schedules(), schedule);
+}
 
 void finish_optimization_flags(const Command& app, const train::RecipeArguments& f, train::Recipe& r) {
   train::Optimization& o = r.optimization;

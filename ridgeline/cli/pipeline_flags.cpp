@@ -32,7 +32,8 @@ data::Dataset source_of(const PipelineFlags& flags) {
 
 data::StandardPipeline pipeline_of(const Command& app, const PipelineFlags& flags) {
   data::StandardPipeline pipeline = flags.pipeline;
-  for (const char* flag : {"--seed", "--min_area", "--crop_padding", "--augment", "--flip"}) {
+  for (const char* flag :
+       {"--seed", "--min_area", "--crop_padding", "--augment", "--random_erasing", "--mixup", "--cutmix", "--flip"}) {
     if (flags.eval && app.given(flag))
       throw Error(fmt::format("{} has no effect with --eval: nothing is random there", flag), ErrorKind::usage);
   }
@@ -50,6 +51,9 @@ data::StandardPipeline pipeline_of(const Command& app, const PipelineFlags& flag
     recipe.min_area = pipeline.min_area;
     recipe.crop_padding = pipeline.crop_padding;
     recipe.augment = pipeline.augment;
+    recipe.random_erasing = pipeline.random_erasing;
+    recipe.mixup = pipeline.mixup;
+    recipe.cutmix = pipeline.cutmix;
     recipe.flip = pipeline.flip;
     train::check(recipe);
     pipeline = train::pipeline_of(recipe);
@@ -90,6 +94,14 @@ void add_pipeline_flags(Command& app, PipelineFlags& f, PipelineFlagSet set) {
   app.option("--augment", f.pipeline.augment,
              "automatic augmentation behind the crop: " + joined_names(data::augment_table()))
       .group(group);
+  app.option("--random_erasing", f.pipeline.random_erasing,
+             "share of the images in which a rectangle is filled with the mean colour")
+      .group(group);
+  app.option("--mixup", f.pipeline.mixup, "blend images and labels of a batch by shares of Beta(x, x); 0: off")
+      .group(group);
+  app.option("--cutmix", f.pipeline.cutmix,
+             "put rectangles of other images of the batch into each, labels by their share; 0: off")
+      .group(group);
   app.boolean("--flip", f.pipeline.flip, "mirror half of the images").group(group);
   app.option("--model", f.model, "normalise and resize as this model wants it; ImageNet's mean if not given")
       .group(group);
@@ -115,13 +127,16 @@ data::DataGraph graph_of(const Command& app, const PipelineFlags& flags) {
       const bool alone = !app.has("--graph");
       throw Error(alone ? "--data_dir is needed" : "--data_dir or --graph is needed", ErrorKind::usage);
     }
-    const data::StandardPipeline pipeline = pipeline_of(app, flags);
+    data::StandardPipeline pipeline = pipeline_of(app, flags);
     const data::Dataset source = source_of(flags);
+    pipeline.num_classes =
+        flags.num_classes > 0 ? flags.num_classes : static_cast<std::int64_t>(source.class_names().size());
     return (flags.eval ? data::evaluation_pipeline(source, pipeline) : data::training_pipeline(source, pipeline))
         .graph();
   }
-  for (const char* flag : {"--image_size", "--batch_size", "--min_area", "--crop_padding", "--augment", "--flip",
-                           "--model", "--eval", "--no_normalize"}) {
+  for (const char* flag :
+       {"--image_size", "--batch_size", "--min_area", "--crop_padding", "--augment", "--random_erasing", "--mixup",
+        "--cutmix", "--flip", "--model", "--eval", "--no_normalize"}) {
     if (app.given(flag))
       throw Error(fmt::format("{} has no effect with --graph: the graph says it", flag), ErrorKind::usage);
   }

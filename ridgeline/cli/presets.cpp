@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "ridgeline/cli/giving_way.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
@@ -104,16 +105,6 @@ class Reader {
   std::vector<std::string> keys_;
 };
 
-// The value that the words give a flag last; empty: none of them does.
-std::string value_of(const std::vector<std::string>& words, const std::string& flag) {
-  std::string value;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i].starts_with(flag + "=")) value = words[i].substr(flag.size() + 1);
-    if (words[i] == flag && i + 1 < words.size()) value = words[i + 1];
-  }
-  return value;
-}
-
 std::string yaml_of(const std::string& name) {
   if (train::is_preset_file(name)) return read_file(name);
   std::vector<std::string> names;
@@ -146,7 +137,8 @@ std::vector<std::string> with_preset(const Command& app, const std::vector<std::
   if (name.empty()) return words;
   const Preset preset = read_preset(yaml_of(name), name, app.flag_names());
   std::vector<std::string> all;
-  for (const auto& [key, value] : preset.values) all.push_back(fmt::format("--{}={}", key, value));
+  for (const auto& [key, value] : without_replaced(preset.values, words))
+    all.push_back(fmt::format("--{}={}", key, value));
   std::fprintf(stderr, "preset %s: %s\n", printable(name).c_str(),
                printable(fmt::format("{}", fmt::join(all, " "))).c_str());
   for (const auto& [key, choices] : preset.choices) {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "ridgeline/cli/giving_way.h"
 #include "ridgeline/cli/optimization_flags.h"
 #include "ridgeline/cli/presets.h"
 #include "ridgeline/core/error.h"
@@ -117,7 +118,7 @@ std::vector<std::string> with_run_config(const std::vector<std::string>& words) 
   const train::RunConfig config = train::read_run_config(read_file(path), where);
   for (const std::string& warning : config.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   std::vector<std::string> all;
-  for (const auto& [name, value] : config.settings) {
+  for (const auto& [name, value] : without_replaced(config.settings, words)) {
     all.push_back(fmt::format("--{}={}", name, value));
     check_run_setting(name, all.back(), where);
   }

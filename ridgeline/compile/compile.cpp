@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ridgeline/compile/check_memory.h"
+#include "ridgeline/compile/count_fusions.h"
 #include "ridgeline/compile/fusion_switch.h"
 #include "ridgeline/compile/lanes.h"
 #include "ridgeline/compile/lower.h"
@@ -39,6 +40,7 @@ class Watch {
       char text[96];
       std::snprintf(text, sizeof text, ": %zu -> %zu ops in %.1f ms", ops_, graph.nodes.size(), milliseconds);
       session_.log().trace("passes", std::string(name) + text);
+      changes_.push_back({std::string(name), ops_, graph.nodes.size()});
     }
     ops_ = graph.nodes.size();
     name_ = name;
@@ -48,6 +50,12 @@ class Watch {
     ++step_;
     begin_ = Clock::now();
   }
+
+  struct Change {
+    std::string pass;
+    std::size_t before, after;  // ops
+  };
+  const std::vector<Change>& changes() const { return changes_; }
 
   // What works on the last graph now, for the name of a dump.
   void now(std::string_view name) { name_ = name; }
@@ -78,6 +86,7 @@ class Watch {
   Clock::time_point begin_ = Clock::now();
   std::size_t ops_ = 0;
   int step_ = 0;
+  std::vector<Change> changes_;
   std::string name_;
   Graph last_;  // empty where nothing is dumped
 };
@@ -187,6 +196,28 @@ LaunchCounts count_launches(const Graph& graph, Session& session, const CompileO
   const ComputeScope team(session.compute_threads());
   PassContext context = context_of(session, options);
   return count_launches(make_plan(graph, session, options, context));
+}
+
+std::vector<FusionCount> count_fusions(const Graph& graph, Session& session, const CompileOptions& given) {
+  const ComputeScope team(session.compute_threads());
+  CompileOptions options = given;
+  options.dump_directory.clear();
+  PassContext context = context_of(session, options);
+  std::vector<FusionCount> counts;
+  for (bool first = true, done = false; !done; first = false) {
+    Watch watch(session, options);
+    done = try_plan(graph, session, options, context, watch).has_value();
+    std::size_t row = 0;
+    for (const Watch::Change& change : watch.changes()) {
+      const auto pass =
+          std::find_if(passes().begin(), passes().end(), [&](const Pass& p) { return p.name == change.pass; });
+      if (pass == passes().end() || !pass->fuses) continue;
+      const std::size_t merged = change.before > change.after ? change.before - change.after : 0;
+      if (first) counts.push_back({pass->name, merged, merged});
+      counts[row++].effective = merged;
+    }
+  }
+  return counts;
 }
 
 }  // namespace ridgeline

@@ -91,7 +91,8 @@ struct CrossEntropyResult {
   Value loss;           // f32[N]
   Value probabilities;  // [N,K]
 };
-// mask f32[N] may be undefined; rows where it is 0 have loss 0. label_smoothing in [0,1).
+// labels i32[N], or f32[N,K]: a share of each class. mask f32[N] may be undefined; rows where it is 0 have loss 0.
+// label_smoothing in [0,1).
 CrossEntropyResult softmax_cross_entropy(Value logits, Value labels, Value mask, double label_smoothing = 0.0,
                                          const At& at = At::current());
 

@@ -2,6 +2,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/random.h"
+#include "ridgeline/nn/gradient_rules.h"
 
 namespace ridgeline::nn {
 namespace {
@@ -82,6 +83,43 @@ BatchNormResult batch_norm_over_ranks(Value x, Value gamma, Value beta, Value me
   return result;
 }
 
+// Batch norm over the rows that the mask counts, of all ranks. Made of sums by row, which are short: only those are
+// multiplied by the mask. Rows that do not count are normalised by the others' statistics, which nobody reads.
+BatchNormResult batch_norm_of_rows(const ModelContext& context, Value x, Value gamma, Value beta, Value mean,
+                                   Value variance, const BatchNormLayer& layer, const At& at) {
+  GraphBuilder& builder = x.builder();
+  const Location where = Location::of(at);
+  const std::int64_t rows = x.shape()[0], channels = x.shape()[-1];
+  const std::int64_t positions = x.shape().elements() / (rows * channels);
+  std::vector<std::int64_t> inner;
+  for (int axis = 1; axis + 1 < x.shape().rank(); ++axis) inner.push_back(axis);
+  const auto over_ranks = [&](Value v) {
+    if (context.statistics_ranks == 1) return v;
+    return builder.apply_at(where, "all_reduce", {v},
+                            {{"ranks", context.statistics_ranks}, {"reduction", std::string("sum")}});
+  };
+  const Value mask =
+      builder.apply_at(where, "reshape", {context.row_mask}, {{"shape", std::vector<std::int64_t>{rows, 1}}});
+  const auto at_least_one = [&](Value v) { return builder.apply_at(where, "maximum", {v, builder.constant(1.0)}); };
+  const Value count = over_ranks(sum(mask)) * static_cast<double>(positions);
+  const auto mean_of = [&](Value v) {
+    const Value by_row = inner.empty() ? v : builder.apply_at(where, "reduce_sum", {v}, {{"axes", inner}});
+    const Value own = builder.apply_at(where, "reduce_sum", {by_row * mask}, {{"axes", std::vector<std::int64_t>{0}}});
+    return over_ranks(own) / at_least_one(count);
+  };
+  const Value batch_mean = mean_of(x);
+  const Value centred = x - batch_mean;
+  const Value batch_variance = mean_of(centred * centred);
+  // Without any row that counts the running values stay as they are.
+  const Value share = builder.apply_at(where, "minimum", {count, builder.constant(1.0)}) * layer.momentum;
+  const Value unbiased = batch_variance * (at_least_one(count) / at_least_one(count - 1.0));
+  BatchNormResult result;
+  result.y = centred / builder.apply_at(where, "sqrt", {batch_variance + layer.epsilon}) * gamma + beta;
+  result.running_mean = mean + (batch_mean - mean) * share;
+  result.running_variance = variance + (unbiased - variance) * share;
+  return result;
+}
+
 }  // namespace
 
 Value batch_norm_layer(ModelContext& context, Value x, const BatchNormLayer& layer, const At& at) {
@@ -90,6 +128,14 @@ Value batch_norm_layer(ModelContext& context, Value x, const BatchNormLayer& lay
   const Value beta = context.parameter(layer.name + ".bias", channels, zeros());
   const Value mean = context.statistic(layer.name + ".running_mean", channels, zeros());
   const Value variance = context.statistic(layer.name + ".running_var", channels, ones());
+  if (context.training && context.row_mask.defined()) {
+    const GraphBuilder::Scope exact(context.builder, kExactScope);  // sums of squares, whatever the mode
+    const GraphBuilder::Scope scope(context.builder, layer.name);
+    const BatchNormResult result = batch_norm_of_rows(context, x, gamma, beta, mean, variance, layer, at);
+    context.builder.update(mean, result.running_mean);
+    context.builder.update(variance, result.running_variance);
+    return result.y;
+  }
   const GraphBuilder::Scope scope(context.builder, layer.name);
   if (!context.training) return batch_norm_eval(x, gamma, beta, mean, variance, layer.epsilon, at);
   const BatchNormResult result =

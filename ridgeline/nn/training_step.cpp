@@ -42,16 +42,26 @@ Value declare_labels(GraphBuilder& builder, const StepOptions& options) {
   return builder.input(kLabelsInput, {DType::i32, {options.batch_size}});
 }
 
+std::int64_t classes_of(const StepOptions& options) { return options.model_options.num_classes; }
+
 Value logits_of(ModelContext& context, const StepOptions& options, Value images) {
   context.images = images;
   return options.model->build(context, options.model_options);
 }
 
 Value classifier_loss(ModelContext& context, const StepOptions& options) {
-  const Value images = declare_images(context.builder, options, true);
-  const Value labels = declare_labels(context.builder, options);
+  GraphBuilder& builder = context.builder;
+  const Value images = declare_images(builder, options, true);
+  const Value labels = options.label_shares
+                           ? builder.input(kLabelsInput, {DType::f32, {options.batch_size, classes_of(options)}})
+                           : declare_labels(builder, options);
+  if (options.row_mask)
+    context.row_mask = cast(builder.input(kMaskInput, {DType::u8, {options.batch_size}}), DType::f32);
   const Value logits = logits_of(context, options, images);
-  return mean(softmax_cross_entropy(logits, labels, {}, options.label_smoothing).loss);
+  const Value losses = softmax_cross_entropy(logits, labels, context.row_mask, options.label_smoothing).loss;
+  if (!options.row_mask) return mean(losses);
+  const GraphBuilder::Scope scope(builder, kExactScope);
+  return sum(losses) / builder.apply("maximum", {sum(context.row_mask), builder.constant(1.0)});
 }
 
 void classifier_evaluation(ModelContext& context, const StepOptions& options) {
@@ -61,7 +71,7 @@ void classifier_evaluation(ModelContext& context, const StepOptions& options) {
   const Value mask = builder.input(kMaskInput, {DType::f32, {options.batch_size}});
   const Value logits = logits_of(context, options, images);
   const CrossEntropyResult entropy = softmax_cross_entropy(logits, labels, mask, options.label_smoothing);
-  const std::int64_t k = std::min<std::int64_t>(5, options.model_options.num_classes);
+  const std::int64_t k = std::min<std::int64_t>(5, classes_of(options));
   builder.returns("loss_sum", sum(entropy.loss));
   builder.returns("top_1", builder.apply("argmax_accuracy", {logits, labels, mask}));
   builder.returns("top_5", builder.apply("top_k_accuracy", {logits, labels, mask}, {{"k", k}}));

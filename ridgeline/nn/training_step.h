@@ -34,6 +34,9 @@ struct StepOptions {
   ImageForm images = ImageForm::u8;
   double label_smoothing = 0.1;
   std::uint64_t seed = 0;  // of dropout
+  // Of the training step:
+  bool label_shares = false;  // labels are f32[N,classes], a share of each class, as mixed images have
+  bool row_mask = false;      // an input mask u8[N]: loss, gradients and batch statistics count rows where it is not 0
 };
 
 struct TrainingOptions {
@@ -84,10 +87,11 @@ Step build_evaluation_step(const Network& network);
 Step build_prediction_step(const Network& network);
 
 // A model that classifies images. Its inputs: images u8[N,H,W,3] with flip u8[N] (training), or images f32[N,H,W,3]
-// already normalised; labels i32[N]; in evaluation mask f32[N], 0 for rows that do not count. The loss is the mean
-// cross-entropy of the batch. An evaluation returns loss_sum (no penalty), top_1 and top_5 (hits; top_5 with fewer
-// classes is top-k of all), rows: f32[] each, and logits f32[N,classes] for metrics. A prediction returns probabilities
-// and logits, f32[N,classes].
+// already normalised; labels i32[N] (training with label_shares f32[N,classes]); in evaluation mask f32[N], in training
+// with row_mask u8[N], 0 for rows that do not count. The loss is the mean cross-entropy of the batch, with row_mask of
+// the rows that count; a batch without any has loss 0 and no gradient. An evaluation returns loss_sum (no penalty),
+// top_1 and top_5 (hits; top_5 with fewer classes is top-k of all), rows: f32[] each, and logits f32[N,classes] for
+// metrics. A prediction returns probabilities and logits, f32[N,classes].
 Network image_classifier(const StepOptions& options);
 
 inline Step build_training_step(const StepOptions& options, const TrainingOptions& training) {

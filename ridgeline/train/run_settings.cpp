@@ -12,13 +12,16 @@ namespace {
 
 // What the state of the data stands for (batches of which images, in which order) defines the run, and so does what
 // the weights are (checkpoint.h). The optimizer's knobs may be turned on the way: a longer run, a lower rate.
-constexpr std::array<SettingRow, 29> kRows{{
+constexpr std::array<SettingRow, 32> kRows{{
     {.name = "data", .field = &RunSettings::data, .flag = false, .data = true, .defines_run = true},
     {.name = "records", .field = &RunSettings::records, .flag = false, .data = true, .defines_run = true},
     {.name = "batch_size", .field = &RunSettings::batch_size, .defines_run = true},
     {.name = "min_area", .field = &RunSettings::min_area, .defines_run = true},
     {.name = "crop_padding", .field = &RunSettings::crop_padding, .defines_run = true, .newer = true},
     {.name = "augment", .field = &RunSettings::augment, .defines_run = true, .newer = true},
+    {.name = "random_erasing", .field = &RunSettings::random_erasing, .defines_run = true, .newer = true},
+    {.name = "mixup", .field = &RunSettings::mixup, .defines_run = true, .newer = true},
+    {.name = "cutmix", .field = &RunSettings::cutmix, .defines_run = true, .newer = true},
     {.name = "flip", .field = &RunSettings::flip, .defines_run = true},
     {.name = "validation_split", .field = &RunSettings::validation_split, .defines_run = true, .newer = true},
     {.name = "max_epochs", .field = &RunSettings::max_epochs},

@@ -19,6 +19,9 @@ struct RunSettings {
   double min_area = 0;
   std::int64_t crop_padding = -1;
   std::string augment;
+  double random_erasing = 0;
+  double mixup = 0;
+  double cutmix = 0;
   bool flip = true;
   double validation_split = 0;
   std::int64_t max_epochs = 0;

@@ -88,11 +88,22 @@ TEST(BadSamples, ABadValidationImageOfATrainingRunIsToBeReplaced) {
          {"bad samples: 1 of 20 validation images left out"});
 }
 
-TEST(BadSamples, TrainingRaisesByDefaultAndRefusesToSkip) {
+TEST(BadSamples, TrainingSkipsThemByTheMaskOfTheStep) {
+  const std::string log = root() + "/skipped";
+  expect(run("train" + words("skipped") + "--bad_samples=skip"), 0,
+         {"bad samples: 1 left out so far", "bad samples: 2 left out so far",
+          "bad samples: 1 of 20 validation images left out"});
+  const auto counts = metrics(log, "bad_samples");
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(std::get<std::int64_t>(counts[1].at("bad_samples")), 2);
+  // Mixed batches leave empty rows alone.
+  expect(run("train --mode=train --bad_samples=skip --mixup=0.2 --cutmix=1" + words("mixed")), 0,
+         {"bad samples: 2 left out so far"});
+}
+
+TEST(BadSamples, TrainingRaisesByDefault) {
   expect(run("train --mode=train" + words("raised")), 1,
          {"train/circle/bad.jpg", "Premature end", "(--bad_samples=replace goes on without it)"});
-  expect(run("train --mode=train --bad_samples=skip" + words("skipped")), 2,
-         {"--bad_samples=skip", "no mask", "raise, replace"});
   expect(run("train --mode=train --bad_samples=drop" + words("dropped")), 2, {"drop", "raise, skip, replace"});
   expect(run("train --mode=train --bad_sample_budget=3" + words("budget")), 2, {"--bad_sample_budget needs"});
   expect(run("train --mode=train --bad_samples=replace --bad_sample_budget=0" + words("zero")), 1,

@@ -170,6 +170,20 @@ TEST(DatasetTools, ExportWritesWhatTheApiWrites) {
             augmented + "\n");
   EXPECT_LT(augmented.find("\"random_crop\""), augmented.find("\"trivial_augment_wide\""));
   EXPECT_LT(augmented.find("\"trivial_augment_wide\""), augmented.find("\"random_horizontal_flip\""));
+  // A rectangle behind that, and batches whose images are mixed.
+  recipe.random_erasing = 0.25;
+  recipe.mixup = 0.2;
+  recipe.cutmix = 1;
+  const std::string mixed = train::open_data(recipe, {.training = true}).training->to_json(2);
+  EXPECT_EQ(dataset("export-json --seed=4 --crop_padding=4 --augment=trivial_augment_wide --random_erasing=0.25 "
+                    "--mixup=0.2 --cutmix=1" +
+                    flags)
+                .text,
+            mixed + "\n");
+  EXPECT_LT(mixed.find("\"trivial_augment_wide\""), mixed.find("\"random_erasing\""));
+  EXPECT_LT(mixed.find("\"random_erasing\""), mixed.find("\"random_horizontal_flip\""));
+  EXPECT_LT(mixed.find("\"one_hot\""), mixed.find("\"mixup\""));
+  expect(dataset("export-json --eval --mixup=0.2" + flags), 2, {"--mixup has no effect with --eval"});
   expect(dataset("export-json --augment=randaugmen" + flags), 2,
          {"unknown augment 'randaugmen' (allowed: autoaugment"});
   expect(dataset("export-json --eval --augment=randaugment" + flags), 2, {"--augment has no effect with --eval"});

@@ -89,6 +89,30 @@ TEST(Presets, AreOverriddenByFlagsAndHoldTheirChoices) {
   expect(run("train --preset=" + file), 2, {file + ":2: unknown key 'bach_size': did you mean 'batch_size'?"});
 }
 
+// What a preset says in one way, the command line may say in another.
+TEST(Presets, GiveWayToFlagsThatTakeTheirPlace) {
+  const std::string root = ridgeline::testing::temporary_directory() + "/giving_way";
+  const std::string there = " --data_dir=/nowhere --log_dir=" + root;
+  const auto preset_line = [&](const std::string& words) {
+    const Outcome outcome = run("train " + words + there);
+    expect(outcome, 1, {"no such directory: /nowhere"});
+    return outcome.text.substr(0, outcome.text.find('\n'));
+  };
+  const auto without = [&](const std::string& words, const std::string& flag) {
+    const std::string line = preset_line(words);
+    EXPECT_EQ(line.find(flag), std::string::npos) << line;
+  };
+  EXPECT_NE(preset_line("--preset=shapes").find("--min_area=0.5"), std::string::npos);
+  EXPECT_NE(preset_line("--preset=shapes --crop_padding=-1").find("--min_area=0.5"), std::string::npos);
+  without("--preset=shapes --crop_padding=4", "--min_area");
+  without("--preset=resnet20_cifar --min_area=0.3", "--crop_padding");
+  without("--preset=resnet20_cifar --precision_mode=must_keep_origin_dtype", "--amp_level");
+  without("--preset=resnet20_cifar --accelerate_train_mode='fast1|step|0.9'", "--amp_level");
+  without("--preset=resnet20_cifar --optimizer=adam", "--momentum");
+  without("--preset=resnet18 --lr_schedule=cosine", "--lr_decay_epochs");
+  EXPECT_NE(preset_line("--preset=resnet18 --lr_schedule=multi_step").find("--lr_decay_epochs"), std::string::npos);
+}
+
 TEST(Benchmark, WritesKeysAndValues) {
   const std::string log = ridgeline::testing::temporary_directory() + "/benchmark";
   std::filesystem::remove_all(log);

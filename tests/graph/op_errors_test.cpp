@@ -131,6 +131,10 @@ TEST(OpErrors, SayWhatIsWrongAndWhatIsMeant) {
        {},
        "[softmax_cross_entropy] labels is i32[3] where shape [4] is meant"},
       {"softmax_cross_entropy",
+       {f32({4, 10}), f32({4})},
+       {},
+       "[softmax_cross_entropy] labels is f32[4] where shape [4,10] is meant"},
+      {"softmax_cross_entropy",
        {f32({4, 10}), i32({4})},
        {{"label_smoothing", 1.5}},
        "[softmax_cross_entropy] label_smoothing=1.5 is outside [0, 1]"},
@@ -219,6 +223,27 @@ TEST(OpErrors, LabelsOfMaskedRowsAreNotRead) {
                                 {results[1], labels({3, -1}), Tensor::of(std::vector<float>{1, 1}, {2}), mask})[0];
   for (std::int64_t k = 4; k < 8; ++k) EXPECT_EQ(dlogits.at(k), 0);
   EXPECT_EQ(run_op("top_k_accuracy", {logits, labels({3, -1}), mask}, {{"k", std::int64_t{1}}})[0].at(0), 1);
+}
+
+TEST(OpRules, SharesOfOneClassAreThatClassAndMixedSharesMixLosses) {
+  const Tensor logits = Tensor::of(std::vector<float>{1, -2, 0.5, 3, 0, 1}, {2, 3});
+  const Tensor ones = Tensor::of(std::vector<float>{1, 1}, {2});
+  const auto losses = [&](const Tensor& target) {
+    return run_op("softmax_cross_entropy", {logits, target}, {{"label_smoothing", 0.1}});
+  };
+  const Tensor first = Tensor::of(std::vector<float>{0, 1, 0, 0, 0, 1}, {2, 3});
+  const Tensor mixed = Tensor::of(std::vector<float>{0.25, 0.75, 0, 0, 0.25, 0.75}, {2, 3});
+  const auto of_labels = losses(labels({1, 2})), of_shares = losses(first), of_others = losses(labels({0, 1}));
+  const auto of_mixed = losses(mixed);
+  const auto gradient = [&](const Tensor& target) {
+    return run_op("softmax_cross_entropy_bwd", {of_labels[1], target, ones}, {{"label_smoothing", 0.1}})[0];
+  };
+  const Tensor by_labels = gradient(labels({1, 2})), by_shares = gradient(first);
+  for (std::int64_t n = 0; n < 2; ++n) {
+    EXPECT_NEAR(of_shares[0].at(n), of_labels[0].at(n), 1e-6);
+    EXPECT_NEAR(of_mixed[0].at(n), 0.75 * of_labels[0].at(n) + 0.25 * of_others[0].at(n), 1e-6);
+  }
+  for (std::int64_t i = 0; i < 6; ++i) EXPECT_NEAR(by_shares.at(i), by_labels.at(i), 1e-6);
 }
 
 TEST(OpRules, TiesCountAsTopKHitsAndOnlyTheFirstMaximumIsTheArgmax) {

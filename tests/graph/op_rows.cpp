@@ -277,13 +277,20 @@ void add_shapes(std::vector<OpRow>& rows) {
 
 void add_losses(std::vector<OpRow>& rows) {
   rows.push_back({"softmax", {at({3, 5})}, {}, {{3, 5}}});
-  const OperandSpec logits = at({4, 5}), mask = at({4}, Fill::half_mask);
+  const OperandSpec logits = at({4, 5}), mask = at({4}, Fill::half_mask), shares = at({4, 5}, Fill::positive);
   for (double smoothing : {0.0, 0.1}) {
     const Attributes attributes{{"label_smoothing", smoothing}};
     rows.push_back({"softmax_cross_entropy", {logits, labels(4, 5)}, attributes, {{4}, {4, 5}}});
     rows.push_back({"softmax_cross_entropy", {logits, labels(4, 5), mask}, attributes, {{4}, {4, 5}}});
     rows.push_back(
         {"softmax_cross_entropy", {logits, labels(4, 5), mask}, attributes, {{4}, {4, 5}}, Gradient::checked, {0, 1}});
+    rows.push_back({"softmax_cross_entropy", {logits, shares}, attributes, {{4}, {4, 5}}});
+    rows.push_back({"softmax_cross_entropy", {logits, shares, mask}, attributes, {{4}, {4, 5}}});
+    rows.push_back({"softmax_cross_entropy_bwd",
+                    {at({4, 5}, Fill::positive), shares, at({4}), mask},
+                    attributes,
+                    {{4, 5}},
+                    Gradient::refused});
     rows.push_back({"softmax_cross_entropy_bwd",
                     {at({4, 5}, Fill::positive), labels(4, 5), at({4})},
                     attributes,

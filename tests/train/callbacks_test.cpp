@@ -11,6 +11,7 @@
 #include "ridgeline/train/callback/early_stopping.h"
 #include "ridgeline/train/callback/model_checkpoint.h"
 #include "ridgeline/train/callback/monitors.h"
+#include "ridgeline/train/callback/session_run_hook.h"
 #include "ridgeline/train/estimator.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
@@ -246,6 +247,45 @@ TEST(TrainSteps, RunsWhatTheInputFunctionGivesUpToTheStepWithHooks) {
   EXPECT_EQ(error_of([&] { train_steps(line.model, input, 0, {}); }), "Must specify max_steps > 0, given: 0");
   EXPECT_EQ(error_of([&] { train_steps(line.model, [] { return nullptr; }, 13, {}); }),
             "the input function gave no feed");
+}
+
+// Notes its five points.
+class NotedHook : public SessionRunHook {
+ public:
+  std::string notes;
+  std::vector<double> losses;
+  std::vector<std::string> wanted = {"loss:0", "spread", "loss:0"};
+
+  void begin() override { notes += "begin "; }
+  void after_create_session(Model& model) override { notes += "session" + std::to_string(model.global_step()) + " "; }
+  std::vector<std::string> before_run(const RunContext& context) override {
+    notes += "before" + std::to_string(context.step()) + " ";
+    return wanted;
+  }
+  void after_run(RunContext& context, const Values& values) override {
+    notes += "after" + std::to_string(context.step()) + " ";
+    EXPECT_EQ(values.size(), 2u);
+    losses.push_back(values.at("loss:0").at(0));
+    if (context.step() == 3) context.request_stop();
+  }
+  void end(Model& model) override { notes += "end" + std::to_string(model.global_step()); }
+};
+
+TEST(SessionRunHook, HasTensorFlowsFivePointsAndGetsValuesByName) {
+  LineModel line;
+  NotedHook hook;
+  const auto input = [&] { return std::make_unique<FunctionFeed>(line.feed); };
+  EXPECT_EQ(train_steps(line.model, input, 5, {&hook}), 3);
+  EXPECT_EQ(hook.notes, "begin session0 before0 after1 before1 after2 before2 after3 end3");
+  ASSERT_EQ(hook.losses.size(), 3u);
+  EXPECT_LT(hook.losses[2], hook.losses[0]);
+  NotedHook wrong;
+  wrong.wanted = {"los:0"};
+  EXPECT_NE(error_of([&] {
+              train_steps(line.model, input, 5, {&wrong});
+            }).find("the step returns no tensor 'los:0': did you mean 'loss'?"),
+            std::string::npos);
+  EXPECT_EQ(wrong.notes, "begin session3 before3 ");
 }
 
 TEST(Evaluate, GivesMeansOverRowsAndUsesAverages) {

@@ -191,6 +191,28 @@ TEST_F(StoppedExperiment, LeavesNoRunBehindAtTheSecondSigterm) {
   EXPECT_TRUE(within_seconds(30, [&] { return ::kill(run, 0) != 0; }));
 }
 
+// The document's relations beside those of the runs: one that holds, one that does not, one whose run failed.
+TEST_F(Experiments, RelationsAreSaidToHoldOrNot) {
+  Experiment experiment = sweep({"lr=0.1,0.2,0.3"});
+  using Q = Claim::Quantity;
+  experiment.claims = {{Q::accuracy, "lr 0.2", '>', "lr 0.1", "better", "unused"},
+                       {Q::loss, "lr 0.2", '=', "lr 0.1", "no change", "another rate"},
+                       {Q::time, "lr 0.2", '=', "lr 0.1", "~5 s both"},
+                       {Q::time, "lr 0.3", '=', "lr 0.1", "~5 s both"}};
+  options_.seeds = {1, 2};
+  const Report report = report_of(run_experiment(experiment, options_));
+  const ReportTable& table = report.tables.at(1);
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_EQ(table.rows[0],
+            (Row{"accuracy: lr 0.2 beside lr 0.1", "higher (better)", "higher (+10.00 ± 0.00 points)", "yes", ""}));
+  EXPECT_EQ(table.rows[1],
+            (Row{"loss: lr 0.2 beside lr 0.1", "equal (no change)", "lower (-0.300 ± 0.000)", "no", "another rate"}));
+  EXPECT_EQ(table.rows[2],
+            (Row{"batch time: lr 0.2 beside lr 0.1", "equal (~5 s both)", "equal (50.0 ms beside 50.0)", "yes", ""}));
+  const std::string page = to_html({"t", report.tables, {}, {{"a & b", "a/report.html"}}});
+  EXPECT_TRUE(holds(page, "<a href=\"a/report.html\">a &amp; b</a>"));
+}
+
 TEST(ExperimentTable, SweepsAreCombinations) {
   const Experiment two = sweep({"lr=0.1,0.2", "--momentum=0.8,0.9"});
   ASSERT_EQ(two.variants.size(), 4u);
@@ -217,6 +239,10 @@ TEST(ExperimentTable, EveryEntryIsWhole) {
     for (const Variant& variant : e.variants) {
       for (const std::string& flag : variant.flags)
         EXPECT_NE(find_option(flag.substr(2, flag.find('=') - 2)), nullptr) << e.name << ": " << flag;
+    }
+    for (const Claim& claim : e.claims) {
+      EXPECT_NO_THROW(only(e, {claim.of, claim.against})) << e.name;
+      EXPECT_FALSE(claim.document.empty()) << e.name;
     }
     for (const Row& row : e.published.rows) EXPECT_EQ(row.size(), e.published.columns.size()) << e.name;
     EXPECT_EQ(&experiment_named(e.name), &e);

@@ -38,6 +38,21 @@ TEST(Metrics, CountTheRowsThatCount) {
   EXPECT_DOUBLE_EQ(loss.value().at(0), 1.5);
 }
 
+TEST(Metrics, OfSharesTheLargestIsTheLabel) {
+  MetricBatch batch = seven_rows();
+  const Tensor classes = batch.inputs["labels"];
+  Tensor shares = Tensor::zeros(DType::f32, {7, 3});
+  for (std::int64_t n = 0; n < 7; ++n) {
+    const auto label = static_cast<std::int64_t>(classes.at(n));
+    shares.set(n * 3 + label, 0.6);
+    shares.set(n * 3 + (label + 1) % 3, 0.4);
+  }
+  batch.inputs["labels"] = shares;
+  Accuracy accuracy;
+  accuracy.update(batch);
+  EXPECT_DOUBLE_EQ(accuracy.value().at(0), 3.0 / 6);
+}
+
 TEST(Metrics, TellWhichClassIsTakenForWhich) {
   ConfusionMatrix matrix(3);
   Precision precision(3);

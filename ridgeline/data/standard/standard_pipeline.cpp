@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/pass/passes.h"
 #include "ridgeline/data/standard/augment.h"
+#include "ridgeline/data/transform/erase.h"
+#include "ridgeline/data/transform/mix.h"
+#include "ridgeline/data/transform/nested.h"
+#include "ridgeline/data/transform/value.h"
 
 namespace ridgeline::data {
 namespace {
@@ -19,6 +25,21 @@ Size resize_of(const StandardPipeline& options) {
 std::vector<Transform> with_tail(std::vector<Transform> transforms, const StandardPipeline& options) {
   if (options.normalize) transforms.push_back(NormalizeWith(options.mean, options.std));
   return transforms;
+}
+
+// 0 behind the normalisation, but for rounding.
+std::vector<double> mean_pixel(const StandardPipeline& options) {
+  std::vector<double> pixel;
+  for (const double mean : options.mean) pixel.push_back(std::round(255 * mean));
+  return pixel;
+}
+
+std::vector<Transform> mixing_of(const StandardPipeline& options) {
+  if (options.mixup == 0 && options.cutmix == 0) return {};
+  if (options.num_classes < 1) throw Error("[training_pipeline] mixing needs the number of classes (num_classes)");
+  if (options.cutmix == 0) return {MixUp(options.mixup)};
+  if (options.mixup == 0) return {CutMix(options.cutmix)};
+  return {RandomChoice({MixUp(options.mixup), CutMix(options.cutmix)})};
 }
 
 // The rows of one rank: every ranks-th, so that the batches of all ranks together are those of one rank with larger
@@ -38,10 +59,14 @@ Dataset training_pipeline(const Dataset& source, const StandardPipeline& options
   }
   // Before the flip, which the step may do instead (enable_data_pre_proc).
   if (!options.augment.empty()) transforms.push_back(augment_named(options.augment).make());
+  if (options.random_erasing != 0)
+    transforms.push_back(RandomErasing({.p = options.random_erasing, .value = mean_pixel(options)}));
   if (options.flip) transforms.push_back(RandomHorizontalFlip());
-  return shard_of(source.with_seed(options.seed).shuffle(), options)
-      .map(with_tail(std::move(transforms), options))
-      .batch(options.batch_size, {.drop_remainder = true});
+  Dataset rows =
+      shard_of(source.with_seed(options.seed).shuffle(), options).map(with_tail(std::move(transforms), options));
+  std::vector<Transform> mixing = mixing_of(options);
+  if (!mixing.empty()) rows = rows.map_columns({kLabelColumn}, {OneHot(options.num_classes)});
+  return rows.batch(options.batch_size, {.drop_remainder = true, .operations = std::move(mixing)});
 }
 
 Dataset evaluation_pipeline(const Dataset& source, const StandardPipeline& options) {

@@ -27,7 +27,12 @@ struct StandardPipeline {
   // 0 or more: the image is resized as for an evaluation, so many zeros are added on all sides, and a window of the
   // image's size is cropped at random, instead of a random resized crop.
   std::int64_t crop_padding = -1;
-  std::string augment = {};          // a policy of augment.h on what is cropped; empty: none
+  std::string augment = {};   // a policy of augment.h on what is cropped; empty: none
+  double random_erasing = 0;  // share of the images in which a rectangle becomes the mean colour
+  // Parameters of the Beta distribution by which images and labels of a batch are mixed; 0: they are not. Both: half of
+  // the batches each. Labels are then f32 [N, num_classes], which must be given.
+  double mixup = 0, cutmix = 0;
+  std::int64_t num_classes = 0;
   std::int64_t ranks = 1, rank = 0;  // this rank's part of the rows, batch_size of it a batch
   bool flip = true;                  // half of the images, drawn anew in every epoch, are mirrored
   // Evaluation. resize: one number for the shorter side, two for both; empty: the shorter side to 256 for an image size
@@ -36,8 +41,8 @@ struct StandardPipeline {
   bool drop_remainder = false;
 };
 
-// shuffle, random resized crop (or a shift: crop_padding), policy (augment), horizontal flip (unless !flip), normalise,
-// full batches.
+// shuffle, random resized crop (or a shift: crop_padding), policy (augment), random erasing, horizontal flip (unless
+// !flip), normalise, full batches, which are mixed (mixup, cutmix).
 Dataset training_pipeline(const Dataset& source, const StandardPipeline& options);
 // resize, central crop, normalise, batches of which the last is padded unless drop_remainder.
 Dataset evaluation_pipeline(const Dataset& source, const StandardPipeline& options);

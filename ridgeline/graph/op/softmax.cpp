@@ -1,6 +1,7 @@
 #include "ridgeline/graph/op/softmax.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ridgeline/core/math.h"
 #include "ridgeline/graph/op/rules.h"
@@ -47,13 +48,45 @@ double smoothing_of(std::string_view op, const Attributes& attributes) {
   return smoothing;
 }
 
+// q of one row, and its sum: labels are a class or a share of each class.
+class Targets {
+ public:
+  Targets(const Tensor& labels, double smoothing, std::int64_t classes)
+      : labels_(labels),
+        smoothing_(smoothing),
+        classes_(classes),
+        shares_(is_floating(labels.dtype()) ? widen(labels) : std::vector<double>()) {}
+
+  std::vector<double> row(std::int64_t n) const {
+    const auto width = static_cast<std::size_t>(classes_);
+    std::vector<double> q(width, smoothing_ / static_cast<double>(classes_));
+    if (shares_.empty()) {
+      q[static_cast<std::size_t>(label_at("softmax_cross_entropy", labels_, n, classes_))] += 1 - smoothing_;
+    } else {
+      for (std::size_t k = 0; k < width; ++k)
+        q[k] += (1 - smoothing_) * shares_[static_cast<std::size_t>(n) * width + k];
+    }
+    return q;
+  }
+
+ private:
+  const Tensor& labels_;
+  double smoothing_;
+  std::int64_t classes_;
+  std::vector<double> shares_;
+};
+
 void expect_rows(std::string_view op, const OpInstance& instance, std::size_t mask) {
   expect_floating(op, "operand 0", instance.inputs[0]);
   expect_rank(op, "operand 0", instance.inputs[0], 2);
   if (instance.inputs[0].shape[1] == 0) fail(op, "operand 0 is " + instance.inputs[0].to_string() + ": no classes");
   const Shape rows{instance.inputs[0].shape[0]};
-  expect_dtype(op, "labels", instance.inputs[1], DType::i32);
-  expect_shape(op, "labels", instance.inputs[1], rows);
+  if (is_floating(instance.inputs[1].dtype)) {
+    expect_shape(op, "labels", instance.inputs[1], instance.inputs[0].shape);
+  } else {
+    expect_dtype(op, "labels", instance.inputs[1], DType::i32);
+    expect_shape(op, "labels", instance.inputs[1], rows);
+  }
   if (instance.inputs.size() > mask) {
     expect_floating(op, "mask", instance.inputs[mask]);
     expect_shape(op, "mask", instance.inputs[mask], rows);
@@ -69,7 +102,7 @@ std::vector<ValueType> infer_loss(const OpInstance& op) {
 void reference_loss(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const std::int64_t classes = op.inputs[0].shape[1];
   const auto width = static_cast<std::size_t>(classes);
-  const double smoothing = op.attributes.real("label_smoothing");
+  const Targets targets(inputs[1], op.attributes.real("label_smoothing"), classes);
   const std::vector<double> x = widen(inputs[0]);
   std::vector<double> p(x.size()), loss(x.size() / width, 0.0);
   for (std::size_t n = 0; n < loss.size(); ++n) {
@@ -77,11 +110,10 @@ void reference_loss(const OpInstance& op, std::span<const Tensor> inputs, std::s
     const Row sums = softmax_row(row, width, &p[n * width]);
     const auto index = static_cast<std::int64_t>(n);
     if (inputs.size() > 2 && inputs[2].at(index) == 0) continue;
-    const std::int64_t label = label_at("softmax_cross_entropy", inputs[1], index, classes);
-    const auto log_p = [&](std::size_t k) { return row[k] - sums.largest - sums.log_sum; };
-    loss[n] = -(1 - smoothing) * log_p(static_cast<std::size_t>(label));
-    if (smoothing == 0) continue;  // keeps an infinite term of another class out
-    for (std::size_t k = 0; k < width; ++k) loss[n] -= smoothing / static_cast<double>(classes) * log_p(k);
+    const std::vector<double> q = targets.row(index);
+    for (std::size_t k = 0; k < width; ++k) {
+      if (q[k] != 0) loss[n] -= q[k] * (row[k] - sums.largest - sums.log_sum);  // an infinite term may have no share
+    }
   }
   store(loss, outputs[0]);
   store(p, outputs[1]);
@@ -99,7 +131,7 @@ std::vector<ValueType> infer_loss_backward(const OpInstance& op) {
 void reference_loss_backward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const std::int64_t classes = op.inputs[0].shape[1];
   const auto width = static_cast<std::size_t>(classes);
-  const double smoothing = op.attributes.real("label_smoothing");
+  const Targets targets(inputs[1], op.attributes.real("label_smoothing"), classes);
   std::vector<double> dx = widen(inputs[0]);  // p, row by row replaced
   const std::vector<double> dloss = widen(inputs[2]);
   for (std::size_t n = 0; n < dloss.size(); ++n) {
@@ -109,11 +141,10 @@ void reference_loss_backward(const OpInstance& op, std::span<const Tensor> input
       std::fill(row, row + width, 0.0);
       continue;
     }
-    const auto label = static_cast<std::size_t>(label_at("softmax_cross_entropy", inputs[1], index, classes));
-    for (std::size_t k = 0; k < width; ++k) {
-      const double q = smoothing / static_cast<double>(classes) + (k == label ? 1 - smoothing : 0);
-      row[k] = (row[k] - q) * dloss[n];
-    }
+    const std::vector<double> q = targets.row(index);
+    // 1 where the label is a class; shares may have another sum.
+    const double all = inputs[1].dtype() == DType::i32 ? 1 : std::accumulate(q.begin(), q.end(), 0.0);
+    for (std::size_t k = 0; k < width; ++k) row[k] = (row[k] * all - q[k]) * dloss[n];
   }
   store(dx, outputs[0]);
 }
@@ -143,7 +174,8 @@ std::vector<OpDef> softmax_ops() {
   loss.formula =
       "p = softmax(logits), loss[n] = -sum over k of q[n,k] * log p[n,k], q = (1 - label_smoothing) * one_hot(labels) "
       "+ "
-      "label_smoothing / K; loss 0 where the mask is 0. logits [N,K], labels i32 [N], mask [N]";
+      "label_smoothing / K; loss 0 where the mask is 0. logits [N,K], labels i32 [N], or shares [N,K] in the place of "
+      "one_hot(labels), mask [N]";
   loss.operands = {"logits", "labels", "mask"};
   loss.min_operands = 2;
   loss.max_operands = 3;
@@ -156,7 +188,8 @@ std::vector<OpDef> softmax_ops() {
   OpDef backward;
   backward.name = "softmax_cross_entropy_bwd";
   backward.formula =
-      "dlogits[n,k] = (probabilities[n,k] - q[n,k]) * dloss[n], 0 where the mask is 0; q as in softmax_cross_entropy";
+      "dlogits[n,k] = (probabilities[n,k] * sum over j of q[n,j] - q[n,k]) * dloss[n], 0 where the mask is 0; q as in "
+      "softmax_cross_entropy";
   backward.operands = {"probabilities", "labels", "dloss", "mask"};
   backward.min_operands = 3;
   backward.max_operands = 4;

@@ -3,7 +3,9 @@
 // Softmax over the last of two axes, and the cross-entropy of its result with smoothed labels:
 // loss[n] = -sum over k of q[n,k] * log p[n,k], q = (1 - label_smoothing) * one_hot(label) + label_smoothing / K.
 // Computed from logits, largest subtracted. A row whose mask is 0 has loss 0 and no gradient, and its label is not
-// read. logits [N,K], labels i32 [N], mask [N] or absent. Smoothing as Szegedy et al., 2016, and TensorFlow.
+// read. logits [N,K], mask [N] or absent. Labels are classes, i32 [N], or shares of all classes, [N,K] of a floating
+// type, which stand in the place of one_hot(label): images that are mixed have such. Smoothing as Szegedy et al., 2016,
+// and TensorFlow; shares as torch.nn.functional.cross_entropy takes them.
 #pragma once
 
 #include <vector>

@@ -34,7 +34,8 @@ void DataReport::report(const RunContext& context) {
   const std::int64_t count = iterator_.bad_samples();
   if (count == reported_) return;
   reported_ = count;
-  log_.line(fmt::format("bad samples: {} replaced so far (at most {}: --bad_sample_budget){}", count, options_.budget,
+  const char* how = options_.policy == data::BadSamplePolicy::skip ? "left out" : "replaced";
+  log_.line(fmt::format("bad samples: {} {} so far (at most {}: --bad_sample_budget){}", count, how, options_.budget,
                         options_.quarantine.empty() ? "" : ", listed in " + options_.quarantine));
   metrics_.write_bad_samples(
       context.step(), static_cast<double>(context.step()) / static_cast<double>(context.steps_per_epoch()), count);

@@ -13,6 +13,9 @@ namespace ridgeline::train {
 
 Subject subject_of(const Recipe& given, std::int64_t rows) {
   Recipe recipe = given;
+  // Its checks read which class an image is of, and a sample that is bad is found by `files`.
+  recipe.mixup = recipe.cutmix = 0;
+  recipe.bad_samples = {};
   recipe.batch_size = std::min(recipe.batch_size, rows);
   std::int64_t classes = recipe.num_classes == 0 ? 1000 : recipe.num_classes;
   RunData data;

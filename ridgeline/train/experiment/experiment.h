@@ -17,11 +17,23 @@ struct Variant {
   std::vector<std::string> flags;  // of `train`, as they are written: "--fusion=False"
 };
 
+// What the document says of two variants.
+struct Claim {
+  enum class Quantity { accuracy, loss, time };
+  Quantity quantity = Quantity::time;
+  std::string of;       // label of a variant
+  char relation = '=';  // to that of `against`: '=', '<' or '>'
+  std::string against;
+  std::string document;        // its figures
+  std::string otherwise = {};  // why it may not hold here, where that was looked into
+};
+
 struct Experiment {
   std::string name;               // a word of the command line
   std::string what;               // one line
   std::vector<Variant> variants;  // the others are compared with the first
   ReportTable published;          // the document's own table; empty for what it does not have
+  std::vector<Claim> claims = {};
 };
 
 std::span<const Experiment> experiments();

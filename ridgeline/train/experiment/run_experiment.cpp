@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <cctype>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -30,18 +31,18 @@ std::string folder_name(const std::string& label) {
   return name;
 }
 
-// What a finished run leaves beside its log: its command, and the bytes that it took.
+// What a finished run leaves beside its log: its command, and the bytes and seconds that it took.
 struct Finished {
   std::string path;
 
-  bool read(const std::string& command, std::int64_t& peak_bytes) const {
+  bool read(const std::string& command, ExperimentRun& run) const {
     if (!is_regular_file(path)) return false;
     std::istringstream text(read_file(path));
     std::string line;
-    return std::getline(text, line) && line == command && static_cast<bool>(text >> peak_bytes);
+    return std::getline(text, line) && line == command && static_cast<bool>(text >> run.peak_bytes >> run.seconds);
   }
-  void write(const std::string& command, std::int64_t peak_bytes) const {
-    write_file_atomically(path, fmt::format("{}\n{}\n", command, peak_bytes));
+  void write(const std::string& command, const ExperimentRun& run) const {
+    write_file_atomically(path, fmt::format("{}\n{}\n{}\n", command, run.peak_bytes, run.seconds));
   }
 };
 
@@ -57,19 +58,21 @@ ExperimentRun run_one(const Variant& variant, std::uint64_t seed, const std::str
   const std::string text = printable(fmt::format("{}", fmt::join(run.command, " ")));
   const Finished finished{run.directory + "/finished"};
   code = 0;
-  if (finished.read(text, run.peak_bytes)) return run;
+  if (finished.read(text, run)) return run;
   options.say(text);
   fs::remove_all(run.directory);  // of another command, or not come to its end
   make_directories(run.directory);
   const std::string output = run.directory + "/output.txt";
+  const auto begin = std::chrono::steady_clock::now();
   const ChildResult child = run_child(run.command, output);
+  run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   code = child.code;
   run.peak_bytes = child.peak_bytes;
   if (code == 0) {
     if (!options.keep_checkpoints)
       for (const std::string& file : glob_files(glob_escape(run.directory) + "/model.ckpt-*.safetensors"))
         fs::remove(file);
-    finished.write(text, run.peak_bytes);
+    finished.write(text, run);
   } else {
     run.failure = last_line(output);
     if (run.failure.empty()) run.failure = fmt::format("ended with {}", code);

@@ -29,6 +29,7 @@ struct ExperimentRun {
   std::string directory;        // its --log_dir
   std::string failure;          // the last line of its output, where it failed
   std::int64_t peak_bytes = 0;  // largest resident size of its process
+  double seconds = 0;           // that it took, from start to end
 };
 
 struct ExperimentResult {
@@ -45,8 +46,9 @@ void check(const Experiment& experiment, const ExperimentOptions& options);
 // An Error where the first run of all is refused as a wrong call: the others would be, too. Checks first.
 ExperimentResult run_experiment(const Experiment& experiment, const ExperimentOptions& options);
 
-// Measured table, the document's, curves of all runs, exact commands, machine. A difference of accuracy is "=" where
-// its mean over the seeds is within 0.5 points and two standard errors, else "<" or ">".
+// Measured table, whether the document's relations hold (relations.h), the document's table, curves of all runs, exact
+// commands, machine. A difference of accuracy is "=" where its mean over the seeds is within 0.5 points and two
+// standard errors, else "<" or ">".
 Report report_of(const ExperimentResult& result);
 
 }  // namespace ridgeline::train

@@ -44,15 +44,23 @@ MetricBatch metric_batch(Program& program, const data::Batch& batch, const std::
 void for_each_row(const MetricBatch& batch, const ClassifierNames& names,
                   const std::function<void(std::span<const double> logits, std::size_t label)>& row) {
   const Tensor &logits = batch.output(names.logits), &labels = batch.input(names.labels);
-  if (logits.shape().rank() != 2 || labels.elements() != logits.shape()[0]) {
-    throw Error(fmt::format("[metric] {} is {} and {} {}; [N,classes] and [N] are meant", names.logits,
-                            logits.shape().to_string(), names.labels, labels.shape().to_string()));
+  const bool shares = labels.shape().rank() == 2 && labels.shape() == logits.shape();
+  if (logits.shape().rank() != 2 || (!shares && labels.elements() != logits.shape()[0])) {
+    throw Error(fmt::format("[metric] {} is {} and {} {}; [N,classes] and [N] (or a share of each class) are meant",
+                            names.logits, logits.shape().to_string(), names.labels, labels.shape().to_string()));
   }
   const std::int64_t classes = logits.shape()[1];
+  const auto label_of = [&](std::int64_t n) {
+    if (!shares) return labels.at(n);
+    std::int64_t largest = 0;
+    for (std::int64_t c = 1; c < classes; ++c)
+      if (labels.at(n * classes + c) > labels.at(n * classes + largest)) largest = c;
+    return static_cast<double>(largest);
+  };
   std::vector<double> values(static_cast<std::size_t>(classes));
   for (std::int64_t n = 0; n < logits.shape()[0]; ++n) {
     if (batch.mask.at(n) == 0) continue;
-    const double label = labels.at(n);
+    const double label = label_of(n);
     if (!(label >= 0 && label < static_cast<double>(classes)))
       throw Error(fmt::format("[metric] a label is {}; there are {} classes", label, classes));
     for (std::int64_t c = 0; c < classes; ++c) values[static_cast<std::size_t>(c)] = logits.at(n * classes + c);

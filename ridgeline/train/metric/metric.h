@@ -48,7 +48,7 @@ class Metric {
 // Where class scores and labels of a classifier are.
 struct ClassifierNames {
   std::string logits = "logits";  // of what the evaluation returns, [N, classes]
-  std::string labels = "labels";  // of its inputs, [N]
+  std::string labels = "labels";  // of its inputs, [N]; or [N, classes], shares of which the largest counts
 };
 // Calls `row(logits, label)` for each row that counts. A label outside the classes is an Error.
 void for_each_row(const MetricBatch& batch, const ClassifierNames& names,

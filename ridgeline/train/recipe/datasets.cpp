@@ -143,6 +143,10 @@ data::StandardPipeline pipeline_of(const Recipe& recipe) {
                                   .min_area = recipe.min_area,
                                   .crop_padding = recipe.crop_padding,
                                   .augment = recipe.augment,
+                                  .random_erasing = recipe.random_erasing,
+                                  .mixup = recipe.mixup,
+                                  .cutmix = recipe.cutmix,
+                                  .num_classes = recipe.num_classes,
                                   .ranks = recipe.ranks,
                                   .rank = recipe.rank,
                                   .flip = recipe.flip,
@@ -203,7 +207,9 @@ RunData open_data(const Recipe& recipe, const DataNeeds& needs) {
     settle_classes(part);
     data.training_records = part.source.num_samples();
     check_training_size(data.training_records, recipe);
-    data.training = data::training_pipeline(part.source, pipeline_of(recipe));
+    data::StandardPipeline pipeline = pipeline_of(recipe);
+    pipeline.num_classes = data.num_classes;
+    data.training = data::training_pipeline(part.source, pipeline);
     add_notes(part, recipe, true, data.notes);
     data.classes = std::move(part.classes);
     const auto most = static_cast<std::size_t>(data.num_classes);

@@ -40,6 +40,23 @@ std::vector<RecipeOption> data_options() {
       {"augment", group,
        "automatic augmentation of training images, behind the crop: " + joined_names(data::augment_table()),
        [](A& a) -> std::string& { return a.recipe.augment; }},
+      {"random_erasing",
+       group,
+       "share of the training images in which a rectangle is filled with the mean colour",
+       [](A& a) -> double& { return a.recipe.random_erasing; },
+       {"0 (off) to 1", 0, 1}},
+      {"mixup",
+       group,
+       "blend each training image and its label with another of the batch, by shares of Beta(x, x), such as 0.2; with "
+       "cutmix half of the batches each",
+       [](A& a) -> double& { return a.recipe.mixup; },
+       {"0 (off) to 1000", 0, 1000}},
+      {"cutmix",
+       group,
+       "put a rectangle of another image of the batch into each training image, labels by its share; its size by "
+       "Beta(x, x), such as 1",
+       [](A& a) -> double& { return a.recipe.cutmix; },
+       {"0 (off) to 1000", 0, 1000}},
       {"flip", group, "training mirrors half of the images: off for digits, text, left and right",
        [](A& a) -> bool& { return a.recipe.flip; }},
       {"enable_data_pre_proc", group, "flip and normalise in the compiled step instead of the data workers",
@@ -52,7 +69,7 @@ std::vector<RecipeOption> data_options() {
       {"eval_drop_remainder", group, "leave out the last partial batch of an evaluation, as the original does",
        [](A& a) -> bool& { return a.recipe.eval_drop_remainder; }},
       {"bad_samples", group,
-       "what a damaged record or image does: raise ends the run and names it, skip leaves its row empty and masked, "
+       "what a damaged record or image does: raise ends the run and names it, skip leaves its row out of the step, "
        "replace takes another sample (an evaluation leaves it out)",
        [](A& a) -> std::string& { return a.bad_samples; }},
       {"bad_sample_budget",

@@ -87,6 +87,12 @@ std::vector<RecipeOption> execution_options() {
        [](A& a) -> std::string& { return a.recipe.dump_ir; }},
       {"log", group, "diagnostics by commas: dispatch, placement, memory, passes, data",
        [](A& a) -> std::string& { return a.recipe.log; }},
+      {"export_compile_stat",
+       group,
+       "write into log_dir how many ops each fusing pass merged (fusion_result.json): 1: when the run is over, 2: when "
+       "the step is compiled, 0: not",
+       [](A& a) -> int& { return a.recipe.export_compile_stat; },
+       {"0, 1, 2", 0, 2}},
       {"histogram_steps",
        group,
        "steps between histograms of weights and gradients in the event file, each a step more of time; 0: none",

@@ -31,6 +31,8 @@ Mode parse_mode(const std::string& text) {
   throw Error("Invalid type of mode: '" + text + "' (allowed: train, evaluate, train_and_evaluate)", ErrorKind::usage);
 }
 
+bool mixes(const Recipe& recipe) { return recipe.mixup > 0 || recipe.cutmix > 0; }
+
 std::string log_name_of(const Recipe& recipe) {
   return recipe.log_name.empty() ? recipe.model + "_training.log" : recipe.log_name;
 }
@@ -46,13 +48,8 @@ void check(const Recipe& r) {
   if (r.validation_split > 0 && r.synthetic)
     throw Error("--validation_split needs images of --data_dir: random pixels have no validation part",
                 ErrorKind::usage);
-  if (r.bad_samples.policy == data::BadSamplePolicy::skip && r.mode != Mode::evaluate) {
-    throw Error(
-        "--bad_samples=skip: the training step has no mask, an empty row would be learned as a black image (allowed "
-        "for "
-        "training: raise, replace)",
-        ErrorKind::usage);
-  }
+  if (mixes(r) && r.synthetic)
+    throw Error("--mixup and --cutmix mix images of --data_dir: random pixels have nothing to mix", ErrorKind::usage);
   check_metric_names(r.metrics);
   if (!r.metrics.empty() && r.mode == Mode::train)
     throw Error("--metrics needs evaluations: use --mode=train_and_evaluate", ErrorKind::usage);

@@ -35,12 +35,15 @@ struct Recipe {
   double min_area = 0.08;            // smallest share of the image that a training crop covers
   std::int64_t crop_padding = -1;    // 0 or more: a shift by at most so many pixels instead of that crop
   std::string augment;               // a policy of data/standard/augment.h for training; empty: none
+  double random_erasing = 0;         // share of the training images that lose a rectangle
+  double mixup = 0, cutmix = 0;      // of training batches, see data/standard/standard_pipeline.h; 0: off
   bool flip = true;                  // training mirrors half of the images
   bool eval_drop_remainder = false;
   // Share of the images of class folders that is held back for validation, where there is no such part; 0: none.
   double validation_split = 0;
-  // Of the training, and of each evaluation anew. Training cannot skip: its step has no mask. An evaluation leaves bad
-  // samples out under skip and under replace, as another image in their place would count twice.
+  // Of the training, and of each evaluation anew. Under skip the training step has a mask, by which loss, gradients and
+  // batch statistics leave bad samples out. An evaluation leaves them out under skip and under replace, as another
+  // image in their place would count twice.
   data::BadSampleOptions bad_samples;
 
   // Model.
@@ -98,6 +101,7 @@ struct Recipe {
   std::int64_t memory_limit = 0;             // bytes of a compiled step; 0: none
   std::string dump_ir;                       // directory, one text file per compiler pass
   std::string log;                           // diagnostic components
+  int export_compile_stat = 0;               // when fusion_result.json is written: see recipe/compile_statistics.h
   std::string trace;                         // file for a Chrome trace
   bool explain = false;                      // where the last step's time went (callback/step_times.h)
   DumpSettings dump;                         // values of steps, while the run goes on
@@ -116,6 +120,9 @@ struct Recipe {
   bool save_graph = false;           // the training step, once
   std::string export_step;           // file for the training step, written when the run is over
 };
+
+// Whether images of a training batch are mixed, so that its labels are shares of classes.
+bool mixes(const Recipe& recipe);
 
 // The file of the human log: log_name, or the one named after the model.
 std::string log_name_of(const Recipe& recipe);

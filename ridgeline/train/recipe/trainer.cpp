@@ -29,6 +29,7 @@
 #include "ridgeline/train/loop.h"
 #include "ridgeline/train/ranks.h"
 #include "ridgeline/train/recipe/benchmark_summary.h"
+#include "ridgeline/train/recipe/compile_statistics.h"
 #include "ridgeline/train/recipe/datasets.h"
 #include "ridgeline/train/recipe/evaluator.h"
 #include "ridgeline/train/recipe/recipe_model.h"
@@ -71,6 +72,7 @@ class Trainer {
     check_last_file(recipe_.trace);
     check_last_file(recipe_.export_step);
     open();
+    if (recipe_.export_compile_stat == 2) write_statistics();
     const bool evaluates = recipe_.mode == Mode::train_and_evaluate;
     const std::int64_t evaluation_steps = evaluates ? recipe_.epochs_between_evals * steps_per_epoch_ : 0;
     const std::int64_t loop =
@@ -164,6 +166,7 @@ class Trainer {
     result.metrics_path = metrics_->path();
     result.checkpoint_path = saver.path();
     if (session_.trace()) session_.trace()->write(recipe_.trace);
+    if (recipe_.export_compile_stat == 1) write_statistics();
     if (!recipe_.export_step.empty()) {
       infer::Model step = model_->exported_training();
       step.class_names = data_.classes.names;
@@ -181,6 +184,10 @@ class Trainer {
   }
   static std::string log_path(const Recipe& recipe) {
     return (fs::path(recipe.log_dir) / log_name_of(recipe)).string();
+  }
+
+  void write_statistics() {
+    if (ranks_.main()) log_.line(write_compile_statistics(*model_, recipe_.log_dir));
   }
 
   // With the averages of parameters, where they are kept.
@@ -394,6 +401,9 @@ class Trainer {
                                 .min_area = recipe_.min_area,
                                 .crop_padding = recipe_.crop_padding,
                                 .augment = recipe_.augment,
+                                .random_erasing = recipe_.random_erasing,
+                                .mixup = recipe_.mixup,
+                                .cutmix = recipe_.cutmix,
                                 .flip = recipe_.flip,
                                 .validation_split = recipe_.validation_split,
                                 .max_epochs = recipe_.max_epochs,

@@ -27,9 +27,9 @@ std::string escaped(const std::string& text) {
 // A long table is folded: what the eye looks for first are the results.
 constexpr std::size_t kLongTable = 12;
 
-std::string to_html(const ReportTable& table) {
+std::string to_html(const ReportTable& table, bool first) {
   std::string out = "<section>";
-  const bool folded = table.rows.size() > kLongTable;
+  const bool folded = !first && table.rows.size() > kLongTable;
   if (folded)
     out += fmt::format("<details><summary>{} ({})</summary>", escaped(table.heading), table.rows.size());
   else
@@ -100,9 +100,15 @@ std::string to_html(const Report& report) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>" +
       escaped(report.title) + "</title>\n<style>" + kPageStyle + "</style></head>\n<body><main><h1>" +
       escaped(report.title) + "</h1>\n";
-  if (!report.tables.empty()) out += to_html(report.tables.front());
+  if (!report.tables.empty()) out += to_html(report.tables.front(), true);
+  if (!report.links.empty()) {
+    out += "<section><h2>Pages with curves</h2><ul>";
+    for (const ReportLink& link : report.links)
+      out += "<li><a href=\"" + escaped(link.path) + "\">" + escaped(link.text) + "</a></li>";
+    out += "</ul></section>\n";
+  }
   if (has_curves(report.runs)) out += kPageCurves;
-  for (std::size_t i = 1; i < report.tables.size(); ++i) out += to_html(report.tables[i]);
+  for (std::size_t i = 1; i < report.tables.size(); ++i) out += to_html(report.tables[i], false);
   if (has_curves(report.runs)) {
     out += "<script type=\"application/json\" id=\"runs\">" + numbers_of(report.runs) + "</script>\n<script>";
     out += std::string(kPageScript) + "</script>\n";

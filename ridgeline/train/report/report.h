@@ -18,10 +18,16 @@ struct ReportTable {
   std::vector<std::vector<std::string>> rows;  // as many cells as columns; numbers as text
 };
 
+// Another page, by its path from this one's folder.
+struct ReportLink {
+  std::string text, path;
+};
+
 struct Report {
   std::string title;
   std::vector<ReportTable> tables;
   std::vector<RunLog> runs;  // curves are drawn of those
+  std::vector<ReportLink> links = {};
 };
 
 // The runs side by side: accuracy, loss, speed and time of each beside the first one's, the settings that differ, the

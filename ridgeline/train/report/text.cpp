@@ -24,6 +24,8 @@ void markdown_row(const std::vector<std::string>& cells, std::string& out) {
 
 std::string to_markdown(const Report& report) {
   std::string out = "# " + report.title + "\n";
+  if (!report.links.empty()) out += "\n";
+  for (const ReportLink& link : report.links) out += "- [" + link.text + "](" + link.path + ")\n";
   for (const ReportTable& table : report.tables) {
     out += "\n## " + table.heading + "\n\n";
     if (!table.note.empty()) out += table.note + "\n\n";

@@ -97,7 +97,25 @@ struct Rows {
   std::int64_t classes;
   double smoothing = 0;
   bool masked = false;
+  bool shares = false;  // labels are shares of all classes
 };
+
+// Of shares: the sum of q, and of q * z where those are wanted.
+struct Target {
+  double all = 0, of_logits = 0;
+};
+Target target_of(const float* shares, const float* z, const Rows& shape) {
+  const double smooth = shape.smoothing / static_cast<double>(shape.classes);
+  Target target;
+  for (std::int64_t k = 0; k < shape.classes; ++k) {
+    const double q = (1 - shape.smoothing) * static_cast<double>(shares[k]) + smooth;
+    target.all += q;
+    if (z != nullptr && q != 0) target.of_logits += q * static_cast<double>(z[k]);  // infinite ones may have no share
+  }
+  return target;
+}
+
+bool has_shares(const KernelRequest& request) { return request.inputs[1].type.dtype != DType::i32; }
 
 // Before the parallel region, so that the first bad row is the one reported. Masked rows may hold anything.
 void check_labels(const std::int32_t* labels, const float* mask, const Rows& shape) {
@@ -131,11 +149,13 @@ KernelChoice make_own_softmax(const KernelRequest& request) {
 KernelChoice make_own_softmax_cross_entropy(const KernelRequest& request) {
   const Shape& type = request.inputs[0].type.shape;
   if (type.elements() == 0) return Refusal{"the logits are empty"};
-  const Rows shape{type[0], type[1], request.node.attributes.real("label_smoothing"), request.inputs.size() == 3};
+  const Rows shape{type[0], type[1], request.node.attributes.real("label_smoothing"), request.inputs.size() == 3,
+                   has_shares(request)};
   return make_body_kernel(own_name("softmax_cross_entropy"), [shape](const KernelArguments& a) {
-    const auto* labels = input<std::int32_t>(a, 1);
+    const auto* labels = shape.shares ? nullptr : input<std::int32_t>(a, 1);
+    const float* shares = shape.shares ? input<float>(a, 1) : nullptr;
     const float* mask = shape.masked ? input<float>(a, 2) : nullptr;
-    check_labels(labels, mask, shape);
+    if (labels != nullptr) check_labels(labels, mask, shape);
     parallel_for(shape.rows, row_grain(shape), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const float* z = input<float>(a, 0) + row * shape.classes;
@@ -146,6 +166,11 @@ KernelChoice make_own_softmax_cross_entropy(const KernelRequest& request) {
           continue;
         }
         const double normaliser = static_cast<double>(sums.largest) + portable_log(sums.sum_exp);
+        if (shares != nullptr) {
+          const Target target = target_of(shares + row * shape.classes, z, shape);
+          output<float>(a, 0)[row] = static_cast<float>(normaliser * target.all - target.of_logits);
+          continue;
+        }
         const double of_label = normaliser - static_cast<double>(z[labels[row]]);
         const double of_all = normaliser - sums.sum / static_cast<double>(shape.classes);
         const double loss = (1 - shape.smoothing) * of_label + (shape.smoothing > 0 ? shape.smoothing * of_all : 0);
@@ -158,11 +183,13 @@ KernelChoice make_own_softmax_cross_entropy(const KernelRequest& request) {
 KernelChoice make_own_softmax_cross_entropy_bwd(const KernelRequest& request) {
   const Shape& type = request.inputs[0].type.shape;
   if (type.elements() == 0) return Refusal{"the probabilities are empty"};
-  const Rows shape{type[0], type[1], request.node.attributes.real("label_smoothing"), request.inputs.size() == 4};
+  const Rows shape{type[0], type[1], request.node.attributes.real("label_smoothing"), request.inputs.size() == 4,
+                   has_shares(request)};
   auto kernel = make_body_kernel(own_name("softmax_cross_entropy_bwd"), [shape](const KernelArguments& a) {
-    const auto* labels = input<std::int32_t>(a, 1);
+    const auto* labels = shape.shares ? nullptr : input<std::int32_t>(a, 1);
+    const float* shares = shape.shares ? input<float>(a, 1) : nullptr;
     const float* mask = shape.masked ? input<float>(a, 3) : nullptr;
-    check_labels(labels, mask, shape);
+    if (labels != nullptr) check_labels(labels, mask, shape);
     const auto smooth = static_cast<float>(shape.smoothing / static_cast<double>(shape.classes));
     parallel_for(shape.rows, row_grain(shape), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
@@ -173,6 +200,13 @@ KernelChoice make_own_softmax_cross_entropy_bwd(const KernelRequest& request) {
         }
         const float* p = input<float>(a, 0) + row * shape.classes;
         const float g = input<float>(a, 2)[row];
+        if (shares != nullptr) {
+          const float* share = shares + row * shape.classes;
+          const auto all = static_cast<float>(target_of(share, nullptr, shape).all);
+          const auto kept = static_cast<float>(1 - shape.smoothing);
+          for (std::int64_t k = 0; k < shape.classes; ++k) dz[k] = (p[k] * all - (kept * share[k] + smooth)) * g;
+          continue;
+        }
         const float at_label = p[labels[row]];  // before dz is written: it may share p's memory
         HWY_DYNAMIC_DISPATCH(cross_entropy_gradient)(p, shape.classes, smooth, g, dz);
         const double target = 1 - shape.smoothing + static_cast<double>(smooth);
