@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -15,6 +16,7 @@
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/compile/weights.h"
 #include "ridgeline/core/function_ref.h"
+#include "ridgeline/graph/pass/in_parts.h"
 #include "ridgeline/infer/model.h"
 #include "ridgeline/nn/training_step.h"
 
@@ -26,6 +28,8 @@ struct ModelSettings {
   CompileOptions compile = {};
   // Of training steps, over ranks that the session has as that group. Evaluation and prediction are a rank's own.
   Distribution distribution = {};
+  // The network is that of one part of a rank's batch; training takes batches of all parts (graph/pass/in_parts.h).
+  BatchParts parts = {};
 };
 
 // The policy for a training step of nn/: what decides about steps keeps its types.
@@ -69,6 +73,10 @@ class Model {
   void with_averages(FunctionRef<void()> body);
   // The training step in another precision from now on, over the same parameters, slots and counters.
   void recompile_training(const PrecisionPolicy& precision);
+  // What the main rank holds, to all ranks: each gets its part of what they have parts of. A checksum, for the log.
+  std::string share_values();
+  // Whether every rank has a part of the slots only: then all call to_file().
+  bool sharded() const { return !sharded_.empty(); }
   // Everything a checkpoint holds, in file form, in the order of declaration.
   std::vector<NamedTensor> to_file() const;
   // Sets every parameter, statistic and slot from a checkpoint's tensors; anything missing or of another shape is an
@@ -94,6 +102,8 @@ class Model {
  private:
   void claim(const nn::Step& step);
   void declare(const nn::Step& step);
+  Tensor part_of(const Tensor& whole) const;
+  Tensor stored_value(const nn::ParameterSpec& spec) const;  // whole
   void begin_averages();
   void swap_averages();
   CompileOptions compile_options(const char* part) const;
@@ -103,7 +113,9 @@ class Model {
   nn::Network network_;
   ModelSettings settings_;
   std::vector<nn::ParameterSpec> parameters_;
-  std::set<std::string> claimed_;  // names of parameters
+  std::set<std::string> claimed_;        // names of parameters
+  std::set<std::string> sharded_;        // slots of which this rank has its part
+  std::map<std::string, Tensor> whole_;  // their values as they were loaded, until they are shared
   bool seeds_data_ = false;
   bool averaged_ = false;  // within with_averages()
   std::vector<nn::Step::Average> averages_;

@@ -144,7 +144,7 @@ data::StandardPipeline pipeline_of(const Recipe& recipe) {
                                   .crop_padding = recipe.crop_padding,
                                   .augment = recipe.augment,
                                   .ranks = recipe.ranks,
-                                  .rank = recipe.rank,
+                                  .rank = recipe.place,
                                   .flip = recipe.flip,
                                   .resize = {rule.resize},
                                   .drop_remainder = recipe.eval_drop_remainder};
