@@ -69,7 +69,7 @@ struct Recipe {
   std::int64_t iterations_per_loop = 0;  // 0: the steps of an epoch, at most 100
   std::int64_t epochs_between_evals = 5;
   std::int64_t display_every = 1;
-  std::int64_t save_summary_steps = 100;
+  std::int64_t save_summary_steps = 0;  // between log lines; 0: 100, or a shorter epoch
   std::int64_t save_checkpoints_steps = 1000;
   double save_checkpoints_secs =
       0;  // above 0: behind the loop that ends so long after the last one, instead of by steps
@@ -93,7 +93,7 @@ struct Recipe {
   std::string op_select_implmode = "high_performance";  // or high_precision
   std::string fp32_compute = "f32";                     // or bf16x3: f32 products from bf16 halves
   std::string tune;  // file of kernel times by which kernels are chosen; "auto": the user's; empty: by their order
-  bool fusion = true;
+  std::optional<bool> fusion;                // not said: where the device can; true is an Error where it cannot
   std::vector<std::string> disabled_passes;  // of the compiler
   std::int64_t memory_limit = 0;             // bytes of a compiled step; 0: none
   std::string dump_ir;                       // directory, one text file per compiler pass
@@ -110,6 +110,7 @@ struct Recipe {
   // bits do not follow from the number of ranks.
   std::int64_t parts = 1, place = 0;
   bool ordered = false;
+  bool shard = true;           // each reads its own part of the data; several ranks refuse false
   bool hcom_parallel = false;  // gradients are exchanged beside the rest of the backward pass, not behind it
   bool is_weight_update_sharding = false;  // slots and updates are split over the ranks
   bool sync_batch_norm = false;            // batch norms take their statistics over the batches of all ranks
