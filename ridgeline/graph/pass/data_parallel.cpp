@@ -51,6 +51,7 @@ class Distributor {
 
   // States that sum up over several runs and then begin anew: next = select(last, 0, state + x).
   void find_sums() {
+    if (context_.distribution.each_batch) return;
     for (const Update& update : graph_.updates) {
       const Node* next = maker(update.next);
       if (next == nullptr || next->op != "select") continue;
