@@ -1,25 +1,32 @@
 #!/usr/bin/env bash
-# Training steps on random data: this engine and others in turn on the same machine, and the ratios.
+# Training steps on random data: this engine and others in turn on the same machine, images a second and the largest
+# memory of each process, and the ratios.
 #
 #     [RIDGELINE=build/ridgeline] [RIDGELINE_TORCH_PYTHON=...] [RIDGELINE_TF_PYTHON=...] [ROUNDS=3]
-#       [STEPS=7] bench/peers/step.sh [CASE ...]
+#       [STEPS=7] [SYSTEMS="ridgeline torch tensorflow"] bench/peers/step.sh [CASE ...]
 #
-# A CASE is MODEL:BATCH:PRECISION (f32 or bf16), by default all of `cases` below; "curve" stands for AlexNet's batches 1
-# to 256 in both precisions. PyTorch (interpreter with torch and torchvision) runs eagerly, and compiled too with
-# COMPILED=1 (it needs a C++ compiler); TensorFlow runs AlexNet alone. Interpreters that are not given are made in
-# PEERS (default build/peers) by venv and pip, with the CPU packages of both. Of each system the best variant counts:
-# medians of its rounds.
+# A CASE is MODEL:BATCH:PRECISION (f32 or bf16), by default all of `cases` below; curve:MODEL:PRECISION stands for the
+# batches 1 to 256, and "curve" for AlexNet's in both precisions. SYSTEMS are those that run, by default all; with
+# torch-compiled among them (or COMPILED=1) PyTorch runs compiled, too, which needs a C++ compiler. TensorFlow runs
+# AlexNet alone. Interpreters that are not given are made in PEERS (default build/peers) by venv and pip, with the CPU
+# packages of both. Of each system the best variant counts: medians of its rounds.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 cases=(alexnet_torchvision:128:f32 alexnet_torchvision:128:bf16 vgg11:32:f32 vgg11:32:bf16 resnet18:32:f32
   resnet18:32:bf16 resnet50:32:f32 resnet50:32:bf16)
-curve=()
-for batch in 1 2 4 8 16 32 64 128 256; do
-  for precision in f32 bf16; do curve+=("alexnet_torchvision:$batch:$precision"); done
-done
 chosen=()
+add_curve() {  # MODEL PRECISION ...
+  local batch precision
+  for batch in 1 2 4 8 16 32 64 128 256; do
+    for precision in "${@:2}"; do chosen+=("$1:$batch:$precision"); done
+  done
+}
 for argument in "$@"; do
-  if [[ $argument == curve ]]; then chosen+=("${curve[@]}"); else chosen+=("$argument"); fi
+  case $argument in
+    curve) add_curve alexnet_torchvision f32 bf16 ;;
+    curve:*:*) IFS=: read -r _ model precision <<<"$argument" && add_curve "$model" "$precision" ;;
+    *) chosen+=("$argument") ;;
+  esac
 done
 ((${#chosen[@]})) || chosen=("${cases[@]}")
 peers=${PEERS:-build/peers}
@@ -31,15 +38,19 @@ environment() {  # NAME PACKAGE ...: an interpreter with the packages
   fi
   echo "$python"
 }
+systems=" ${SYSTEMS:-ridgeline torch tensorflow} ${COMPILED:+torch-compiled} "
+runs() { [[ $systems == *" $1 "* ]]; }
 ridgeline=${RIDGELINE:-build/ridgeline}
-torch=${RIDGELINE_TORCH_PYTHON:-$(environment torch torch torchvision --extra-index-url https://download.pytorch.org/whl/cpu)}
-tensorflow=${RIDGELINE_TF_PYTHON:-$(environment tensorflow tensorflow-cpu)}
+if runs torch || runs torch-compiled; then
+  torch=${RIDGELINE_TORCH_PYTHON:-$(environment torch torch torchvision --extra-index-url https://download.pytorch.org/whl/cpu)}
+fi
+if runs tensorflow; then tensorflow=${RIDGELINE_TF_PYTHON:-$(environment tensorflow tensorflow-cpu)}; fi
 results=$(mktemp)
 trap 'rm -f "$results" "$results.error"' EXIT
 # One row: the case, the system, and what it printed.
 one() {  # CASE SYSTEM COMMAND ...
   local row
-  if row=$("${@:3}" 2>"$results.error" | grep '^{'); then
+  if row=$(python3 bench/peers/peak.py "${@:3}" 2>"$results.error" | grep '^{'); then
     printf '%s\t%s\t%s\n' "$1" "$2" "$row" | tee -a "$results"
   else
     echo "$1 $2 failed: $(tail -n 1 "$results.error")" >&2
@@ -51,12 +62,12 @@ for _ in $(seq "${ROUNDS:-3}"); do
   for c in "${chosen[@]}"; do
     IFS=: read -r model batch precision <<<"$c"
     what=(--model "$model" --batch_size "$batch" --precision "$precision" --steps "${STEPS:-7}")
-    one "$c" ridgeline "$ridgeline" bench step "${what[@]}" --json
-    one "$c" torch "${keeping[@]}" "$torch" bench/peers/torch_step.py "${what[@]}"
-    if [[ -n ${COMPILED:-} ]]; then
+    if runs ridgeline; then one "$c" ridgeline "$ridgeline" bench step "${what[@]}" --json; fi
+    if runs torch; then one "$c" torch "${keeping[@]}" "$torch" bench/peers/torch_step.py "${what[@]}"; fi
+    if runs torch-compiled; then
       one "$c" torch-compiled "${keeping[@]}" "$torch" bench/peers/torch_step.py "${what[@]}" --compiled
     fi
-    if [[ $model == alexnet_torchvision ]]; then
+    if runs tensorflow && [[ $model == alexnet_torchvision ]]; then
       one "$c" tensorflow "${keeping[@]}" "$tensorflow" bench/peers/tensorflow_step.py "${what[@]}"
     fi
   done

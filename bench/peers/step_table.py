@@ -1,5 +1,5 @@
-"""The rows of step.sh as a Markdown table: images per second of each system (medians of its rounds), and ours over the
-best peer's, with the least and the greatest ratio of the rounds.
+"""The rows of step.sh or busy.sh as a Markdown table: images per second of each system (medians of its rounds), ours
+over the best peer's, with the least and the greatest ratio of the rounds, and the largest memory of each in MB.
 
     python3 bench/peers/step_table.py ROWS
 
@@ -15,14 +15,19 @@ OURS = "ridgeline"
 
 
 def read(path):
-    """{case: {system: [images per second, a round each]}}, and all systems in the order of their first row."""
+    """{case: {system: [images per second, a round each]}}, the same of the largest memory where a row tells it, and all
+    systems in the order of their first row."""
     cases, systems = collections.defaultdict(lambda: collections.defaultdict(list)), []
+    memory = collections.defaultdict(lambda: collections.defaultdict(list))
     for line in open(path):
         case, system, text = line.rstrip("\n").split("\t")
-        cases[case][system].append(json.loads(text)["images_per_second"])
+        row = json.loads(text)
+        cases[case][system].append(row["images_per_second"])
+        if "peak_mb" in row:
+            memory[case][system].append(row["peak_mb"])
         if system not in systems:
             systems.append(system)
-    return cases, systems
+    return cases, memory, systems
 
 
 def ratio(rates):
@@ -37,12 +42,13 @@ def ratio(rates):
 
 
 def main():
-    cases, systems = read(sys.argv[1])
-    print("| model, batch, precision | " + " | ".join(systems) + " | ratio to the best |")
-    print("|---" * (len(systems) + 2) + "|")
+    cases, memory, systems = read(sys.argv[1])
+    print("| model, batch, precision | " + " | ".join(systems) + " | ratio to the best | MB: " + ", ".join(systems) + " |")
+    print("|---" * (len(systems) + 3) + "|")
     for case, rates in cases.items():
         cells = [f"{statistics.median(rates[s]):.1f}" if s in rates else "" for s in systems]
-        print(f"| {case.replace(':', ', ')} | " + " | ".join(cells) + f" | {ratio(rates)} |")
+        peaks = ", ".join(f"{max(memory[case][s])}" if memory[case][s] else "-" for s in systems)
+        print(f"| {case.replace(':', ', ')} | " + " | ".join(cells) + f" | {ratio(rates)} | {peaks} |")
 
 
 main()

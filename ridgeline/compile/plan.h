@@ -17,7 +17,7 @@ enum class BufferHome {
   arena,    // planned memory of the program, shared over time
   store,    // a parameter or state of the store, `name`
   derived,  // a form of a stored value, kept until the value changes (parameter_store.h)
-  kept,     // the program's own, made of stored values and kept until one of them changes (constant_values.h)
+  kept,     // the program's own: made of stored values (constant_values.h), or what ranks exchange in place
   input,    // memory of the caller, `name`
 };
 

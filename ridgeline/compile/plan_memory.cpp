@@ -130,11 +130,30 @@ std::size_t place_all(Plan& plan, bool reuse) {
   return std::accumulate(plan.arena_bytes.begin(), plan.arena_bytes.end(), std::size_t{0});
 }
 
+// Below that a copy costs less than memory of its own, which is whole pages on every rank.
+constexpr std::size_t kLeastShared = std::size_t{1} << 20;
+
+// Large blocks of values that ranks combine lie where the ranks see them, so that they are exchanged without a copy.
+// Bytes that they take; nothing else is placed there.
+std::size_t share_exchanges(Plan& plan) {
+  std::size_t bytes = 0;
+  for (const Launch& launch : plan.launches) {
+    if (launch.kind != LaunchKind::start || !launch.kernel || launch.ranks->size() == 1) continue;
+    Buffer& block = plan.buffers[static_cast<std::size_t>(launch.outputs[0])];
+    if (block.home != BufferHome::arena || !block.device->host_memory() || block.bytes < kLeastShared) continue;
+    block.home = BufferHome::kept;
+    bytes += block.bytes;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 MemoryReport plan_memory(Plan& plan, bool reuse) {
   find_lifetimes(plan);
   MemoryReport report;
+  const std::size_t shared = share_exchanges(plan);
+  report.activations += shared;
   for (const Buffer& b : plan.buffers) {
     if (b.home == BufferHome::input) report.inputs += b.bytes;
     if (b.home == BufferHome::derived || b.home == BufferHome::kept) report.derived += b.bytes;
@@ -145,13 +164,14 @@ MemoryReport plan_memory(Plan& plan, bool reuse) {
         report.activations += b.bytes;
     }
   }
+  report.derived -= shared;  // counted as activations
   std::vector<bool> counted(plan.buffers.size(), false);
   for (std::size_t v = 0; v < plan.graph.values.size(); ++v) {
     const int index = plan.buffer_of_value[v];
     if (index < 0 || plan.graph.values[v].kind != ValueKind::grad || counted[static_cast<std::size_t>(index)]) continue;
     counted[static_cast<std::size_t>(index)] = true;
     const Buffer& b = plan.buffers[static_cast<std::size_t>(index)];
-    if (b.home == BufferHome::arena) report.gradients += b.bytes;
+    if (b.home == BufferHome::arena || b.home == BufferHome::kept) report.gradients += b.bytes;
   }
   for (ValueId id : plan.graph.arguments) {
     const ValueInfo& info = plan.graph.value(id);
@@ -160,11 +180,11 @@ MemoryReport plan_memory(Plan& plan, bool reuse) {
     if (info.kind == ValueKind::state) report.states += b.bytes;
   }
   if (reuse) reuse_operands(plan);
-  report.activations_peak = place_all(plan, reuse);
+  report.activations_peak = shared + place_all(plan, reuse);
   if (reuse && !plan.sections.empty()) {
     const std::size_t in_order = report.activations_peak;
     keep_in_sections(plan);
-    report.activations_peak = place_all(plan, reuse);
+    report.activations_peak = shared + place_all(plan, reuse);
     report.side_by_side = report.activations_peak - std::min(in_order, report.activations_peak);
   }
   return report;

@@ -36,11 +36,12 @@ struct Program::State {
     bool stale = true;     // made in this run
     bool updated = false;  // by the launch that updates the entry
   };
-  std::map<int, Form> forms;                          // by buffer
-  std::vector<const Form*> form_of_launch;            // by launch: the form that it helps to make, or null
-  std::vector<ParameterStore::Entry*> written;        // entries that a run changes
-  std::vector<std::shared_ptr<const void>> leases;    // of all entries that the program has addresses of
-  std::map<int, std::unique_ptr<DeviceMemory>> kept;  // by buffer
+  std::map<int, Form> forms;                              // by buffer
+  std::vector<const Form*> form_of_launch;                // by launch: the form that it helps to make, or null
+  std::vector<ParameterStore::Entry*> written;            // entries that a run changes
+  std::vector<std::shared_ptr<const void>> leases;        // of all entries that the program has addresses of
+  std::map<int, std::unique_ptr<DeviceMemory>> kept;      // by buffer
+  std::map<int, std::shared_ptr<void>> exchanged_blocks;  // by buffer: of the communicator
   struct Source {
     const ParameterStore::Entry* entry;
     std::uint64_t version = 0;  // of which the constant launches were made; 0: never
@@ -75,6 +76,31 @@ struct Program::State {
   };
 };
 
+namespace {
+
+// An exchange that a trace shows, on the lane of the second stream's thread.
+class TracedExchange final : public Kernel {
+ public:
+  TracedExchange(std::unique_ptr<Kernel> exchange, Trace& trace, std::string node)
+      : exchange_(std::move(exchange)), trace_(trace), node_(std::move(node)) {
+    name = exchange_->name;
+  }
+  void run(const KernelArguments& arguments) override {
+    if (!named_) trace_.name_thread("exchanges between ranks");
+    named_ = true;
+    const TraceSpan span(&trace_, "exchange", node_);
+    exchange_->run(arguments);
+  }
+
+ private:
+  std::unique_ptr<Kernel> exchange_;
+  Trace& trace_;
+  std::string node_;
+  bool named_ = false;
+};
+
+}  // namespace
+
 Program::Program(Session& session, Plan plan, const MemoryReport& memory)
     : session_(session), plan_(std::move(plan)), memory_(memory), state_(std::make_unique<State>()) {
   session_.log().trace("memory", memory_.to_text());
@@ -86,11 +112,18 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
     const ValueInfo& info = plan_.graph.value(id);
     if (info.kind == ValueKind::input) state_->inputs[info.name].type = info.type;
   }
+  for (const Launch& launch : plan_.launches) {
+    if (launch.kind != LaunchKind::start) continue;
+    const Buffer& block = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])];
+    if (block.home == BufferHome::kept)
+      state_->exchanged_blocks[launch.outputs[0]] = launch.ranks->allocate(static_cast<std::int64_t>(block.bytes));
+  }
   ParameterStore& store = session_.parameters();
   const auto borrow = [&](const std::string& name) { state_->leases.push_back(store.entry(name).lease); };
   for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
     const Buffer& b = plan_.buffers[i];
-    if (b.home == BufferHome::kept) state_->kept[static_cast<int>(i)] = b.device->allocate(b.bytes);
+    if (b.home == BufferHome::kept && !state_->exchanged_blocks.contains(static_cast<int>(i)))
+      state_->kept[static_cast<int>(i)] = b.device->allocate(b.bytes);
     if (b.home == BufferHome::store || b.home == BufferHome::derived) borrow(b.name);
     if (b.home != BufferHome::derived) continue;
     state_->forms[static_cast<int>(i)] = {&store.entry(b.name),
@@ -110,6 +143,11 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
   for (int e = 0; e < plan_.events; ++e) {
     state_->packed.push_back(std::make_unique<Event>());
     state_->exchanged.push_back(std::make_unique<Event>());
+  }
+  for (Launch& launch : plan_.launches) {
+    if (Trace* trace = session_.trace(); trace != nullptr && launch.exchange)
+      launch.exchange = std::make_unique<TracedExchange>(std::move(launch.exchange), *trace,
+                                                         plan_.graph.nodes[static_cast<std::size_t>(launch.node)].name);
   }
   const std::size_t count = plan_.launches.size();
   state_->input_addresses.resize(count);
@@ -140,6 +178,9 @@ Program::~Program() { end_exchanges(nullptr); }
 
 void* Program::address(int index) const {
   const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
+  if (const auto block = state_->exchanged_blocks.find(b.within >= 0 ? b.within : index);
+      block != state_->exchanged_blocks.end())
+    return static_cast<char*>(block->second.get()) + b.within_offset;
   switch (b.home) {
     case BufferHome::derived: return state_->forms.at(index).form->memory->address();
     case BufferHome::kept: return state_->kept.at(index)->address();
@@ -186,11 +227,14 @@ void Program::end_exchanges(const char* why) {
     if (launch.kind != LaunchKind::start) continue;
     if (why != nullptr) launch.ranks->abort(why);
   }
+  // Both streams: after an error the second one does not wait for the events that the first one has yet to reach.
   for (const Launch& launch : plan_.launches) {
     if (launch.kind != LaunchKind::start) continue;
-    try {
-      launch.device->exchange_stream().synchronize();
-    } catch (...) {  // was thrown by the done that waited for it, or belongs to a run that is given up
+    for (Stream* stream : {&launch.device->stream(), &launch.device->exchange_stream()}) {
+      try {
+        stream->synchronize();
+      } catch (...) {  // was thrown by the done that waited for it, or belongs to a run that is given up
+      }
     }
   }
 }

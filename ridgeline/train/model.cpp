@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 #include "ridgeline/compile/phase.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
+#include "ridgeline/graph/pass/shard_updates.h"
 #include "ridgeline/train/ranks.h"
 
 namespace ridgeline::train {
@@ -56,7 +58,10 @@ void Model::declare(const nn::Step& step) {
         std::any_of(parameters_.begin(), parameters_.end(), [&](const auto& p) { return p.name == spec.name; });
     if (known) continue;
     parameters_.push_back(spec);
-    if (spec.init.zeros())
+    if (sharded_.contains(spec.name)) {
+      const std::int64_t count = shard_elements(spec.shape.elements(), settings_.distribution.ranks);
+      session_.parameters().set_zeros(spec.name, {spec.dtype, {count}}, kind_of(spec));
+    } else if (spec.init.zeros())
       session_.parameters().set_zeros(spec.name, {spec.dtype, spec.shape}, kind_of(spec));
     else
       session_.parameters().write(spec.name, {spec.dtype, spec.shape}, kind_of(spec),
@@ -82,12 +87,55 @@ void Model::set_seed(std::uint64_t seed) {
   seeds_data_ = true;
 }
 
+std::string Model::share_values() {
+  const Ranks ranks(session_);
+  ParameterStore& store = session_.parameters();
+  for (const nn::ParameterSpec& spec : parameters_) {
+    if (!sharded_.contains(spec.name)) continue;
+    Tensor whole(spec.dtype, spec.shape);
+    std::memset(whole.raw(), 0, whole.byte_size());
+    if (const auto loaded = whole_.find(spec.name); loaded != whole_.end()) whole = loaded->second;
+    ranks.tell(whole);
+    store.set(spec.name, part_of(whole), ValueKind::state);
+  }
+  whole_.clear();
+  return ranks.tell(store, sharded_);
+}
+
+// This rank's part of a slot (graph/pass/shard_updates.h).
+Tensor Model::part_of(const Tensor& whole) const {
+  const Distribution& over = settings_.distribution;
+  const std::int64_t count = shard_elements(whole.elements(), over.ranks), begin = over.rank * count;
+  const std::int64_t there = std::clamp<std::int64_t>(whole.elements() - begin, 0, count);
+  Tensor part(whole.dtype(), {count});
+  std::memset(part.raw(), 0, part.byte_size());
+  const std::size_t element = size_of(whole.dtype());
+  std::memcpy(part.raw(),
+              static_cast<const std::uint8_t*>(whole.raw()) + static_cast<std::size_t>(begin) * element * (there > 0),
+              static_cast<std::size_t>(there) * element);
+  return part;
+}
+
+Tensor Model::stored_value(const nn::ParameterSpec& spec) const {
+  const Tensor own = session_.parameters().get(spec.name);
+  if (!sharded_.contains(spec.name)) return own;
+  const Tensor all = Ranks(session_).gather(own);
+  Tensor whole(spec.dtype, spec.shape);
+  std::memcpy(whole.raw(), all.raw(), whole.byte_size());
+  return whole;
+}
+
 void Model::prepare_training(const nn::TrainingOptions& options, const PrecisionPolicy* precision) {
   nn::Step step = [&] {
     const Phase phase(session_, "build the step");
-    return nn::build_training_step(network_, options, settings_.seed);
+    nn::Step built = nn::build_training_step(network_, options, settings_.seed);
+    built.graph = in_parts(std::move(built.graph), settings_.parts);
+    return built;
   }();
   claim(step);
+  if (settings_.distribution.shard_updates && settings_.distribution.ranks > 1) {
+    for (const auto& [slot, shape] : sharded_slots(step.graph, settings_.distribution.ranks)) sharded_.insert(slot);
+  }
   compile_training(step.graph, precision ? *precision : settings_.compile.precision, "training");
   declare(step);
   averages_ = std::move(step.averages);
@@ -189,6 +237,9 @@ Program& Model::prediction() const { return prepared(prediction_, "prediction");
 
 infer::Model Model::exported_training() const {
   prepared(training_, "training");
+  if (sharded())
+    throw Error("a training step whose slots are split over ranks is not exported: a rank has its part of them only",
+                ErrorKind::usage);
   return infer::capture(session_.parameters(), training_graph_, network_.name);
 }
 
@@ -205,7 +256,7 @@ std::int64_t Model::runs_done() const {
 std::vector<NamedTensor> Model::to_file() const {
   std::vector<NamedTensor> tensors;
   for (const nn::ParameterSpec& spec : parameters_) {
-    tensors.push_back({spec.name, ridgeline::to_file(spec, session_.parameters().get(spec.name))});
+    tensors.push_back({spec.name, ridgeline::to_file(spec, stored_value(spec))});
   }
   return tensors;
 }
@@ -228,7 +279,12 @@ void Model::load(const SafetensorsFile& file) {
     }
   }
   for (const nn::ParameterSpec& spec : parameters_) {
-    session_.parameters().set(spec.name, from_file(spec, file.tensor(stored_name(spec))), kind_of(spec));
+    const Tensor value = from_file(spec, file.tensor(stored_name(spec)));
+    if (sharded_.contains(spec.name)) {
+      whole_[spec.name] = value;  // share_values() gives each rank its part
+      continue;
+    }
+    session_.parameters().set(spec.name, value, kind_of(spec));
   }
 }
 

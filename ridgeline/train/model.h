@@ -16,6 +16,7 @@
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/compile/weights.h"
 #include "ridgeline/core/function_ref.h"
+#include "ridgeline/graph/pass/in_parts.h"
 #include "ridgeline/infer/model.h"
 #include "ridgeline/nn/training_step.h"
 
@@ -27,6 +28,8 @@ struct ModelSettings {
   CompileOptions compile = {};
   // Of training steps, over ranks that the session has as that group. Evaluation and prediction are a rank's own.
   Distribution distribution = {};
+  // The network is that of one part of a rank's batch; training takes batches of all parts (graph/pass/in_parts.h).
+  BatchParts parts = {};
 };
 
 // The policy for a training step of nn/: what decides about steps keeps its types.
@@ -72,6 +75,10 @@ class Model {
   // a run that loads them and begins in that precision. All programs of the model are made anew: references to them end
   // here. Where a program that is not the model's borrows a parameter, that keeps its layout and the bits may differ.
   void recompile_training(const PrecisionPolicy& precision);
+  // What the main rank holds, to all ranks: each gets its part of what they have parts of. A checksum, for the log.
+  std::string share_values();
+  // Whether every rank has a part of the slots only: then all call to_file().
+  bool sharded() const { return !sharded_.empty(); }
   // A program of a callback over this model's parameters, kept here by its name: made by `compiled` where there is
   // none, at the first call and behind recompile_training().
   Program& beside(const std::string& name, FunctionRef<std::unique_ptr<Program>()> compiled);
@@ -100,6 +107,8 @@ class Model {
  private:
   void claim(const nn::Step& step);
   void declare(const nn::Step& step);
+  Tensor part_of(const Tensor& whole) const;
+  Tensor stored_value(const nn::ParameterSpec& spec) const;  // whole
   void begin_averages();
   void swap_averages();
   CompileOptions compile_options(const char* part) const;
@@ -109,7 +118,9 @@ class Model {
   nn::Network network_;
   ModelSettings settings_;
   std::vector<nn::ParameterSpec> parameters_;
-  std::set<std::string> claimed_;  // names of parameters
+  std::set<std::string> claimed_;        // names of parameters
+  std::set<std::string> sharded_;        // slots of which this rank has its part
+  std::map<std::string, Tensor> whole_;  // their values as they were loaded, until they are shared
   bool seeds_data_ = false;
   bool averaged_ = false;  // within with_averages()
   std::vector<nn::Step::Average> averages_;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,7 +40,11 @@ class Ranks {
   // What the main rank has, to all.
   void tell(std::string& text) const;
   // Every stored value of the main rank, to all; what they hold then as a checksum, the same on each: else an Error.
-  std::string tell(ParameterStore& store) const;
+  // But those in `except`, of which each rank has a part of its own.
+  std::string tell(ParameterStore& store, const std::set<std::string>& except = {}) const;
+  void tell(Tensor& value) const;
+  // The ranks' values, one behind the other: [ranks * elements].
+  Tensor gather(const Tensor& own) const;
   // An Error on all ranks, with the first op, unless all run the same ops by the same kernels: values that kernels have
   // laid out otherwise (under another instruction set or other options) may not be added up.
   void compare(const Program& program) const;
@@ -48,8 +53,8 @@ class Ranks {
   std::shared_ptr<comm::Communicator> all_;  // null: one rank
 };
 
-// CRC-32C over the names and values of all entries, 8 hex digits.
-std::string checksum_of(const ParameterStore& store);
+// CRC-32C over the names and values of all entries but those, 8 hex digits.
+std::string checksum_of(const ParameterStore& store, const std::set<std::string>& except = {});
 
 // The ranks that a launcher has started with this process (rank_environment.h); null where it is alone. `wanted`: how
 // many the user has asked for, 0 for as many as there are; another number is an Error (usage).

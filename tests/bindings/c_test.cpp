@@ -426,6 +426,19 @@ TEST_F(C, ABadRecordIsAFailureAndCanBeSkipped) {
   EXPECT_OK(ridgeline_dataset_free(dataset));
 }
 
+// Not the caller's mistake, and no fault of the data.
+TEST_F(C, AServerThatIsAwayIsUnreachable) {
+  ridgeline_dataset* dataset =
+      made(Tar({"http://127.0.0.1:1/a.tar"}, {.num_classes = 2, .tries = 1}).batch(2).to_json());
+  std::int64_t size = 0;
+  EXPECT_REFUSED(ridgeline_dataset_size(dataset, &size), RIDGELINE_UNREACHABLE, "http://127.0.0.1:1/a.tar");
+  ridgeline_options o = options();
+  o.bad_samples = "skip";
+  ridgeline_iterator* it = nullptr;
+  EXPECT_REFUSED(ridgeline_iterator_create(dataset, &o, &it), RIDGELINE_UNREACHABLE, "Failed to connect");
+  EXPECT_OK(ridgeline_dataset_free(dataset));
+}
+
 TEST_F(C, ThreadsThatUseAndFreeOneIteratorGetBatchesOrErrors) {
   ridgeline_dataset* dataset = made();
   for (int round = 0; round < 20; ++round) {

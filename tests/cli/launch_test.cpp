@@ -29,13 +29,14 @@ TEST(LaunchCommand, OneRankTrainsInItsFolder) {
 }
 
 // Losses and the last checkpoint of a run over `ranks` on the shapes data set, `batch` images on each.
-std::string trained(const std::string& folder, int ranks, int batch, int steps, const std::string& more = "") {
+std::string trained(const std::string& folder, int ranks, int batch, int steps, const std::string& more = "",
+                    const std::string& what = "--model=resnet20 --image_size=32 --mode=train --max_epochs=4") {
   const std::string log_dir = testing::temporary_directory() + "/" + folder;
   const testing::Outcome outcome = launch(fmt::format(
-      "--ranks={} --results={}_results -- train --data_dir={}/ranked_shapes --model=resnet20 --image_size=32 "
-      "--batch_size={} --mode=train --max_train_steps={} --max_epochs=4 --save_summary_steps=1 --lr=0.01 "
-      "--warmup_epochs=0 --sync_batch_norm=True --intra_op_parallelism_threads=1 --log_dir={} {}",
-      ranks, folder, testing::temporary_directory(), batch, steps, log_dir, more));
+      "--ranks={} --results={}_results -- train --data_dir={}/ranked_shapes --batch_size={} --max_train_steps={} "
+      "--save_summary_steps=1 --lr=0.01 --warmup_epochs=0 --sync_batch_norm=True --intra_op_parallelism_threads=1 "
+      "--log_dir={} {} {}",
+      ranks, folder, testing::temporary_directory(), batch, steps, log_dir, what, more));
   testing::expect(outcome, 0, {"rank 0: train success"});
   return log_dir;
 }
@@ -63,6 +64,61 @@ TEST(LaunchCommand, RanksTrainOneModelAndGoOnUnderAnotherNumber) {
   const std::vector<double> others = losses_of(two);
   ASSERT_EQ(others.size(), 6u);
   for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(others[i], one[i], 5e-3) << "step " << i + 1;
+}
+
+// Number and accuracy of what metrics.jsonl says, and the last checkpoint.
+std::string lasting(const std::string& log_dir, int step) {
+  std::istringstream text(read_file(log_dir + "/metrics.jsonl"));
+  std::string all;
+  for (std::string line; std::getline(text, line);) {
+    for (const char* key : {"\"loss\":", "\"total_loss\":", "\"val-loss\":", "\"val-top1acc\":", "\"val-top5acc\":"}) {
+      const std::size_t at = line.find(key);
+      if (at != std::string::npos) all += line.substr(at, line.find_first_of(",}", at) - at) + "\n";
+    }
+  }
+  return all + read_file(fmt::format("{}/model.ckpt-{}.safetensors", log_dir, step));
+}
+
+TEST(LaunchCommand, DeterministicRunsHaveTheBitsOfOneRank) {
+  data::make_shapes(testing::temporary_directory() + "/ranked_shapes", {.train = 48, .val = 12});
+  for (const char* model : {"resnet20 --image_size=32", "alexnet --image_size=67 --dropout_keep=0.5"}) {
+    SCOPED_TRACE(model);
+    std::string one;
+    for (const int ranks : {1, 2, 4}) {
+      const std::string log_dir = trained(fmt::format("ordered_{:.6}_{}", model, ranks), ranks, 16 / ranks, 3,
+                                          "--reproducibility=deterministic",
+                                          fmt::format("--model={} --mode=train_and_evaluate --max_epochs=1", model));
+      const std::string found = lasting(log_dir, 3);
+      EXPECT_NE(found.find("\"val-top1acc\":"), std::string::npos);
+      if (ranks == 1) one = found;
+      EXPECT_EQ(found, one) << ranks << " ranks";
+    }
+  }
+}
+
+TEST(LaunchCommand, ACheckpointOfSplitSlotsGoesOnUnderAnyNumberOfRanks) {
+  data::make_shapes(testing::temporary_directory() + "/ranked_shapes", {.train = 48, .val = 12});
+  std::string ends[2];
+  for (const bool split : {false, true}) {
+    const std::string more = split ? "--is_weight_update_sharding=True" : "", folder = split ? "split" : "unsplit";
+    trained(folder, 2, 8, 2, more);
+    trained(folder, 1, 16, 3, more);  // of one rank nothing is split
+    const std::string log_dir = trained(folder, 4, 4, 5, more);
+    ends[split ? 1 : 0] = read_file(log_dir + "/model.ckpt-5.safetensors");
+  }
+  EXPECT_TRUE(ends[0] == ends[1]) << "the checkpoints differ";
+}
+
+TEST(LaunchCommand, RanksThatCannotShareThePartsOfABatchAreTold) {
+  testing::expect(launch("--ranks=2 --results=parts -- train --synthetic --model=alexnet --mode=train --batch_size=3 "
+                         "--batch_parts=1 --reproducibility=deterministic --image_size=67 --num_classes=10 "
+                         "--max_train_steps=1 --log_dir=./model"),
+                  0, {"rank 0: train success"});
+  const testing::Outcome outcome = testing::run_shell(
+      "cd " + testing::temporary_directory() + " && " + testing::program() +
+      " train --synthetic --model=alexnet --mode=train --batch_size=3 --batch_parts=2 "
+      "--reproducibility=deterministic --num_classes=10 --max_train_steps=1 --log_dir=./parts_model");
+  testing::expect(outcome, 2, {"--batch_parts=2 does not divide the 3 rows of a batch of all ranks"});
 }
 
 TEST(LaunchCommand, AFolderOfTheCommandsNameHidesNothing) {

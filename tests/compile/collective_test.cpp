@@ -284,5 +284,42 @@ TEST(Collectives, ARankThatStopsInTheMiddleOfAStepTellsTheOthers) {
   EXPECT_EQ(ends[1], "");
 }
 
+// The first stream is still at work then, in front of what the second exchange would wait for. What it touches must not
+// be gone (the address sanitizer sees it).
+TEST(Collectives, AProgramThatStoppedMayGoWhileItsDeviceRunsBehind) {
+  constexpr const char* text =
+      "graph @g(%x: f32[4], %y: f32[300000]) {\n"
+      "  %0 = all_reduce(%x) {ranks=2} : f32[4]\n"
+      "  %1 = exp(%y) : f32[300000]\n"
+      "  %2 = reduce_sum(%1) : f32[]\n"
+      "  %3 = all_reduce(%2) {ranks=2} : f32[]\n"
+      "  return %0 \"first\", %3 \"second\"\n"
+      "}\n";
+  std::atomic<bool> gave_up{false};
+  const std::vector<std::string> ends = comm::run_ranks(2, [&](comm::Communicator& ranks) {
+    SessionOptions options{.compute_threads = 1, .device = "simulated"};
+    options.groups = world(ranks);
+    int exchanges = 0;
+    std::atomic<bool>* stop = nullptr;
+    if (ranks.rank() == 1) {
+      options.simulated.on_launch = [&](std::string_view kernel) {
+        if (kernel.find("exchange") != std::string_view::npos && ++exchanges == 2) *stop = true;
+      };
+    } else {
+      gave_up.wait(false);  // so the other waits in its first exchange when it stops
+    }
+    {
+      GraphRun run(parse_graph(text), options, {.fusion = false});
+      stop = &run.session().stop_flag();
+      run.set({{"x", numbers({4}, 0)}, {"y", numbers({300000}, 0, 1e-6)}});
+      EXPECT_FALSE(run.program().run());
+    }
+    gave_up = true;
+    gave_up.notify_all();
+  });
+  EXPECT_NE(ends[0].find("rank 1 gave up"), std::string::npos) << ends[0];
+  EXPECT_EQ(ends[1], "");
+}
+
 }  // namespace
 }  // namespace ridgeline

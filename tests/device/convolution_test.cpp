@@ -12,6 +12,9 @@ const std::vector<Convolution> kConvolutions = {
     {{2, 8, 8, 32}, 48, {1, 1}, {2, 2}},
     {{2, 8, 8, 3}, 16, {1, 1}, {2, 2}},
     {{1, 6, 6, 64}, 17, {1, 1}},
+    {{2, 11, 9, 80}, 144, {1, 1}},
+    {{1, 3, 1, 16}, 16, {1, 1}},
+    {{1, 23, 9, 544}, 32, {1, 1}},
     {{2, 10, 10, 16}, 16, {3, 3}, {1, 1}, {2, 2, 2, 2}, {2, 2}},
     {{2, 9, 9, 32}, 64, {3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 2},
     {{2, 7, 7, 12}, 6, {3, 3}, {2, 2}, {0, 1, 0, 1}, {1, 1}, 3},
@@ -19,9 +22,10 @@ const std::vector<Convolution> kConvolutions = {
 };
 
 // Each family of kernels took some of them.
-void expect_accepted(const std::string& op, const std::set<std::string>& accepted) {
+void expect_accepted(const std::string& op, const std::set<std::string>& accepted, bool without_bias = true) {
   EXPECT_TRUE(accepted.contains(op + "/direct"));
   EXPECT_TRUE(accepted.contains(op + "/winograd_any"));
+  EXPECT_EQ(accepted.contains(op + "/pixels"), without_bias);
   EXPECT_EQ(accepted.contains(op + "/onednn"), has_library());
 }
 
@@ -40,7 +44,7 @@ TEST(Convolution, EveryKernelAddsAnotherValueBeforeTheActivation) {
     expect_kernels_agree(c.with_addend("none"), 1e-5, accepted);
     expect_kernels_agree(c.with_addend("relu"), 1e-5, accepted);
   }
-  expect_accepted("conv2d", accepted);
+  expect_accepted("conv2d", accepted, false);
 }
 
 TEST(Convolution, EveryKernelAgreesWithTheReferenceBackward) {

@@ -26,6 +26,13 @@ void expect_agree(const Problem& problem, DType dtype, std::set<std::string>& ac
   expect_kernels_agree(problem, f32_results ? 1e-5 : step_of(dtype), accepted);
 }
 
+KernelEntry entry_named(const std::string& op, std::string_view name) {
+  for (const KernelEntry& entry : cpu_kernels(op)) {
+    if (entry.name == name) return entry;
+  }
+  throw std::runtime_error("no such entry");
+}
+
 struct Layer {
   Shape image;
   std::int64_t filters;
@@ -44,6 +51,7 @@ const std::vector<Layer> kLayers = {
     {{3, 7, 6, 7}, 5, {3, 2}, {1, 2}, {1, 0, 0, 1}},
     {{2, 8, 8, 32}, 48, {1, 1}, {2, 2}},
     {{2, 8, 8, 3}, 16, {1, 1}, {2, 2}},
+    {{2, 11, 9, 48}, 112, {1, 1}},
     {{2, 9, 9, 32}, 64, {3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 2},
     {{2, 10, 10, 16}, 16, {3, 3}, {1, 1}, {2, 2, 2, 2}, {2, 2}},
     {{2, 7, 7, 16}, 16, {3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 16},
@@ -79,11 +87,36 @@ TEST(NarrowKernels, ConvolutionsAgreeWithTheReferenceInAllPasses) {
         // No f32 kernel of the library takes this one (oneDNN#6035); Winograd's need wider filters.
         if (layer.kernel == Integers{1, 1} && layer.image[3] < 16) continue;
         expect_agree(narrowed(weights, dtype), dtype, accepted);
+        weights.attributes.set("bias", false);
+        expect_agree(narrowed(weights, dtype), dtype, accepted);
       }
     }
     for (const char* op : {"conv2d/", "conv2d_bwd_data/", "conv2d_bwd_weights/"}) {
       EXPECT_TRUE(accepted.contains(op + std::string("widened"))) << op;
     }
+  }
+}
+
+// Large images are converted in parts of the batch; a gradient of weights is the sum over the parts.
+TEST(NarrowKernels, LargeImagesAreConvertedInPartsOfTheBatch) {
+  const Layer layer{{3, 220, 222, 32}, 16, {1, 1}, {2, 2}};
+  Problem forward{"conv2d", {random_tensor(layer.image, 1), random_tensor(layer.weights(), 2)}, layer.attributes()};
+  const Shape result = forward.output_types()[0].shape;
+  Problem data{"conv2d_bwd_data", {random_tensor(result, 4), random_tensor(layer.weights(), 2)}, layer.attributes()};
+  data.attributes.set("input", layer.image.dims());
+  Problem weights{"conv2d_bwd_weights", {random_tensor(layer.image, 1), random_tensor(result, 4)}, layer.attributes()};
+  weights.attributes.set("kernel", layer.kernel);
+  weights.attributes.set("bias", true);
+  for (const Problem& wide : {forward, data, weights}) {
+    const Problem problem = narrowed(wide, DType::f16);
+    const Node node = problem.node();
+    KernelChoice choice = entry_named(wide.op, "widened").make(problem.request(node));
+    ASSERT_FALSE(std::holds_alternative<Refusal>(choice));
+    Kernel& kernel = *std::get<std::unique_ptr<Kernel>>(choice);
+    EXPECT_TRUE(kernel.name.ends_with(" in 3 parts")) << kernel.name;
+    const std::vector<Tensor> got = run_kernel(kernel, problem);
+    const std::vector<Tensor> expected = problem.reference();
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_LE(difference(got[i], expected[i]), step_of(DType::f16));
   }
 }
 
@@ -190,12 +223,7 @@ TEST(NarrowKernels, ImagesAreNormalisedByTheTeamThatTheKernelWasMadeFor) {
 
 TEST(NarrowKernels, EmulationSaysSoAndTakesNothingElse) {
   Problem problem{"dense", {random_tensor({4, 32}, 1), random_tensor({10, 32}, 2)}, {}};
-  const auto entry = [&](std::string_view name) {
-    for (const KernelEntry& e : cpu_kernels("dense")) {
-      if (e.name == name) return e;
-    }
-    throw std::runtime_error("no such entry");
-  };
+  const auto entry = [](std::string_view name) { return entry_named("dense", name); };
   const Node node = problem.node();
   const KernelChoice refused = entry("widened").make(problem.request(node));
   ASSERT_TRUE(std::holds_alternative<Refusal>(refused));

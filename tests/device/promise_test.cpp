@@ -46,6 +46,11 @@ std::vector<Problem> problems() {
   add_convolution(all, {{3, 8, 8, 24}, 24, {1, 1}, {2, 2}});
   add_convolution(all, {{3, 7, 7, 70}, 33, {1, 1}});
   add_convolution(all, {{2, 10, 9, 12}, 18, {3, 3}, {2, 1}, {2, 2, 2, 2}, {2, 2}, 3});
+  // Those without a bias, which kernels of their own take.
+  add_convolution(all, {{2, 29, 31, 64}, 128, {1, 1}});
+  (all.end() - 3)->inputs.pop_back();
+  (all.end() - 3)->attributes.set("activation", std::string("none"));
+  all.back().attributes.set("bias", false);
   for (const auto& [n, c, k] : {std::array<std::int64_t, 3>{5, 300, 70}, {130, 33, 129}, {1, 700, 3}}) {
     all.push_back({"dense", {random_tensor({n, c}, 1), random_tensor({k, c}, 2), random_tensor({k}, 3)}, {}});
     all.push_back({"dense_bwd_data", {random_tensor({n, k}, 4), random_tensor({k, c}, 2)}, {}});

@@ -44,6 +44,65 @@ TEST(Winograd, ConvolutionsOfOtherKindsAreRefusedWithTheReason) {
   EXPECT_EQ(reason_of(device::winograd::make_backward_data(data.request(node), {0, false})),
             "stride 2x2: this Winograd kernel takes 1x1");
   EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {}, {7, false}), "no Winograd rule with tiles of 7");
+  EXPECT_EQ(refusal_of({2, 9, 10, 3}, {64, 10, 10, 3}, {{"stride", Integers{4, 4}}, {"pad", Integers{2, 2, 2, 2}}}),
+            "an image of 9x10 is smaller than the 10x10 kernel: what its padding leaves would be lost among rounding "
+            "errors");
+}
+
+// Sums are those on f32 values: a result is one rounding away from them, a gradient of weights is as exact.
+TEST(Winograd, Bf16ImagesGiveWhatF32OnesOfTheSameValuesGiveRoundedOnce) {
+  const WinogradCase cases[] = {{{2, 19, 17, 40}, 72, 3, {1, 1, 1, 1}, "3x3"},
+                                {{1, 14, 11, 21}, 37, 5, {2, 2, 2, 2}, "5x5"},
+                                {{2, 31, 31, 3}, 64, 11, {2, 2, 2, 2}, "strided", 4}};
+  for (const WinogradCase& c : cases) {
+    for (int pass = 0; pass < 3; ++pass) {
+      if (pass == 1 && c.stride > 1) continue;  // refused
+      for (const bool ending : {false, true}) {
+        if (ending && pass != 0) continue;
+        Problem narrow = kWinogradPasses[pass].problem(c);
+        if (ending) {
+          narrow.inputs.push_back(random_tensor(c.result(), 5));
+          narrow.attributes.set("activation", std::string("relu"));
+        }
+        if (pass == 2) narrow.attributes.set("f32_results", true);
+        for (std::size_t i = 0; i < narrow.inputs.size(); ++i) {
+          if (i != 2) narrow.inputs[i] = as_type(narrow.inputs[i], DType::bf16);  // the bias stays
+        }
+        Problem wide = narrow;
+        for (Tensor& t : wide.inputs) t = as_type(t, DType::f32);
+        for (const device::Isa isa : vector_isas()) {
+          const ForcedIsa forced(isa);
+          const auto of_narrow = make_winograd(kWinogradPasses[pass], narrow, {0, false});
+          const auto of_wide = make_winograd(kWinogradPasses[pass], wide, {0, false});
+          ASSERT_TRUE(of_narrow && of_wide);
+          const std::vector<Tensor> got = run_kernel(*of_narrow, narrow);
+          const std::vector<Tensor> expected = run_kernel(*of_wide, wide);
+          for (std::size_t i = 0; i < got.size(); ++i) {
+            EXPECT_TRUE(same_bits(got[i], as_type(expected[i], got[i].dtype()))) << of_narrow->name << " of " << c.name;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Winograd, Bf16OperandsOfOtherTypesAreRefusedWithTheReason) {
+  const WinogradCase c{{2, 16, 16, 32}, 64, 3, {1, 1, 1, 1}, "types"};
+  const auto refusal = [&](int pass, bool f32_results, bool bf16_bias) {
+    Problem problem = kWinogradPasses[pass].problem(c);
+    for (std::size_t i = 0; i < problem.inputs.size(); ++i) {
+      if (i != 2 || bf16_bias) problem.inputs[i] = as_type(problem.inputs[i], DType::bf16);
+    }
+    problem.attributes.set("f32_results", f32_results);
+    const Node node = problem.node();
+    return reason_of(kWinogradPasses[pass].make(problem.request(node), {0, false}));
+  };
+  EXPECT_EQ(refusal(0, false, false), "");
+  EXPECT_EQ(refusal(0, false, true), "bf16 bias: Winograd kernels add one of f32");
+  EXPECT_EQ(refusal(0, true, false), "f32 results of bf16 operands: Winograd kernels give the type that they read");
+  EXPECT_EQ(refusal(1, true, false), "f32 results of bf16 operands: Winograd kernels give the type that they read");
+  EXPECT_EQ(refusal(2, false, false), "bf16 gradients of weights: Winograd kernels give f32");
+  EXPECT_EQ(refusal(2, true, false), "");
 }
 
 // F(4x4,3x3): 36 multiplications for 16 results of 9 taps each; tiles that reach over the edge count as whole ones.
@@ -68,15 +127,20 @@ TEST(Winograd, DoublePrecisionIsRefusedWithTheReason) {
   for (const KernelEntry& entry : CpuDevice().kernels("conv2d")) {
     if (!entry.name.starts_with("winograd")) continue;
     ++entries;
-    EXPECT_EQ(reason_of(entry.make(problem.request(node))), "f64 operand: this kernel takes f32, bf16");
+    EXPECT_EQ(reason_of(entry.make(problem.request(node))), entry.name == "winograd"
+                                                                ? "f64 operand: this kernel takes f32, bf16"
+                                                                : "f64 operand: this kernel takes f32");
   }
   EXPECT_EQ(entries, 2);
 }
 
 TEST(Winograd, TheBitsDoNotDependOnTheTeam) {
-  const WinogradCase c{{3, 19, 17, 40}, 72, 3, {1, 1, 1, 1}, "team"};
-  for (const WinogradPass& pass : kWinogradPasses) {
-    const Problem problem = pass.problem(c);
+  // The second one's gradient of weights is summed in parts.
+  const WinogradCase together{{3, 19, 17, 40}, 72, 3, {1, 1, 1, 1}, "team"};
+  const WinogradCase parts{{4, 60, 61, 16}, 24, 3, {1, 1, 1, 1}, "team"};
+  for (int i = 0; i < 6; ++i) {
+    const WinogradPass& pass = kWinogradPasses[i % 3];
+    const Problem problem = pass.problem(i < 3 ? together : parts);
     std::vector<Tensor> first;
     for (const int threads : {1, 2, 3, 8}) {
       const ComputeScope team(threads);

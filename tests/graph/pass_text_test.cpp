@@ -16,6 +16,7 @@
 //   # types_of: dense_1 bf16 f32, op:relu f16 f16    operands and results of an op, or of a kind of ops
 //   # lacks: conv2d f32        the device has no such kernel
 //   # ranks: 2                  over which the step is distributed
+//   # shard: 1                  updates are split; which of the ranks this is
 //   # overlap: no               exchanges run behind the backward pass
 //   # split: 0, 2               the last gradient of each bucket
 #include <gtest/gtest.h>
@@ -119,6 +120,9 @@ PassContext read_context(const std::string& name, const std::string& text) {
       };
     } else if (key == "ranks") {
       context.distribution.ranks = std::stoll(values.at(0));
+    } else if (key == "shard") {
+      context.distribution.shard_updates = true;
+      context.distribution.rank = std::stoll(values.at(0));
     } else if (key == "overlap") {
       context.distribution.overlap = values.at(0) != "no";
     } else if (key == "split") {

@@ -5,10 +5,13 @@
 #include <cmath>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
 #include "ridgeline/nn/layers.h"
+#include "ridgeline/optim/adam.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/loop.h"
 #include "tests/comm/ranks.h"
+#include "tests/support/temporary_directory.h"
 
 namespace ridgeline::train {
 namespace {
@@ -16,7 +19,7 @@ namespace {
 constexpr std::int64_t kImages = 16, kSide = 12, kClasses = 5, kSteps = 20;
 
 // Convolutions, batch norm where asked for, a pool and two dense layers.
-nn::Network small_network(std::int64_t batch, bool norm) {
+nn::Network small_network(std::int64_t batch, bool norm, double keep = 1) {
   return {.name = "small", .loss = [=](nn::ModelContext& context) {
             GraphBuilder& builder = context.builder;
             Value x = builder.input("x", {DType::f32, {batch, kSide, kSide, 3}});
@@ -31,6 +34,7 @@ nn::Network small_network(std::int64_t batch, bool norm) {
             x = conv("conv2", 24);
             x = nn::global_avg_pool(x);
             x = nn::dense_layer(context, x, {.name = "fc1", .out = 40, .activation = nn::Activation::relu});
+            x = nn::dropout_layer(context, x, "drop", keep);
             x = nn::dense_layer(context, x, {.name = "fc2", .out = kClasses});
             return nn::mean(nn::softmax_cross_entropy(x, labels, {}, 0.1).loss);
           }};
@@ -46,23 +50,34 @@ struct Options {
   std::string device = "cpu";
   int overflow_at = -1;  // the run in which rank 1 gets values that overflow
   std::int64_t steps = kSteps;
+  std::int64_t parts = 0;  // of the batch of all ranks, whose sums have one order; 0: none
+  double keep = 1;         // of dropout
+  PrecisionPolicy precision = {};
+  int threads = 1;
+  std::string trace = {};  // file
+  bool shard = false;      // slots and updates are split over the ranks
+  optim::Optimizer optimizer = optim::Momentum{.momentum = 0.9};
 };
 
 struct Trained {
   std::map<std::string, Tensor> values;
+  std::map<std::string, Tensor> file;        // what a checkpoint holds
+  std::map<std::string, std::size_t> bytes;  // that this rank keeps, by name
   std::vector<double> losses;
   comm::Traffic traffic;
 };
 
-// Image i of batch b of the whole job; rank r of N has images r, r + N, ...
+// Image i of batch b of the whole job; the rank at place r of N has images r, r + N, ...
 float pixel(std::int64_t run, std::int64_t image, std::int64_t at) {
   return static_cast<float>(std::sin(0.37 * static_cast<double>(at % 97) + 1.3 * static_cast<double>(image) +
                                      0.7 * static_cast<double>(run * (at % 5 + 1))));
 }
 
 // A session of the ranks, which the test's harness owns; of one rank where there are none.
-SessionOptions options_of(comm::Communicator* ranks, const std::string& device = "cpu") {
-  SessionOptions options{.compute_threads = 1, .device = device};
+SessionOptions options_of(comm::Communicator* ranks, const Options& given = {}) {
+  SessionOptions options{.compute_threads = given.threads, .device = given.device};
+  options.trace = !given.trace.empty();
+  if (given.parts > 0) options.promise.bits = Reproducibility::deterministic;
   if (ranks) options.groups[kWorld] = std::shared_ptr<comm::Communicator>(ranks, [](comm::Communicator*) {});
   return options;
 }
@@ -70,23 +85,34 @@ SessionOptions options_of(comm::Communicator* ranks, const std::string& device =
 Trained train_small(comm::Communicator* ranks, const Options& options) {
   const std::int64_t n = ranks ? ranks->size() : 1, rank = ranks ? ranks->rank() : 0;
   const std::int64_t batch = kImages / n;
-  Session session(options_of(ranks, options.device));
-  Model model(session, small_network(batch, options.norm),
-              {.seed = 3, .distribution = {.ranks = n, .overlap = options.overlap, .split = options.split}});
+  const BatchParts parts{.parts = options.parts > 0 ? options.parts / n : 1,
+                         .ranks = n,
+                         .place = options.parts > 0 ? place_of_rank(rank, n) : rank};
+  Session session(options_of(ranks, options));
+  Model model(session, small_network(batch / parts.parts, options.norm, options.keep),
+              {.seed = 3,
+               .compile = {.precision = options.precision},
+               .distribution = {.ranks = n,
+                                .overlap = options.overlap,
+                                .split = options.split,
+                                .each_batch = options.parts > 0,
+                                .rank = rank,
+                                .shard_updates = options.shard},
+               .parts = parts});
   nn::TrainingOptions training{
-      .optimizer = optim::Momentum{.momentum = 0.9}, .schedule = optim::Constant{.base = 0.05}, .weight_decay = 1e-3};
+      .optimizer = options.optimizer, .schedule = optim::Constant{.base = 0.05}, .weight_decay = 1e-3};
   training.gradients.accumulate = options.accumulate;
   training.gradients.clip_norm = options.clip_norm;
   training.gradients.loss_scale = options.loss_scale;
-  if (options.synchronised) training.statistics_ranks = n;
+  if (options.synchronised) training.statistics_ranks = parts.all();
   model.prepare_training(training);
-  Ranks(session).tell(session.parameters());
+  model.share_values();
   Tensor x(DType::f32, {batch, kSide, kSide, 3}), labels(DType::i32, {batch});
   std::int64_t run = 0;
   FunctionFeed feed([&](Program& program) {
     const std::int64_t pixels = kSide * kSide * 3;
     for (std::int64_t i = 0; i < batch; ++i) {
-      const std::int64_t image = i * n + rank;
+      const std::int64_t image = i * n + parts.place;
       for (std::int64_t at = 0; at < pixels; ++at) x.data<float>()[i * pixels + at] = pixel(run, image, at);
       labels.data<std::int32_t>()[i] = static_cast<std::int32_t>((image * 7 + run) % kClasses);
     }
@@ -104,8 +130,14 @@ Trained train_small(comm::Communicator* ranks, const Options& options) {
   } losses(trained.losses);
   Loop(model, feed, {.total_steps = options.steps, .steps_per_epoch = 1000, .loop = 1, .stop_if_not_finite = false})
       .run({&losses});
-  for (const std::string& name : session.parameters().names()) trained.values[name] = session.parameters().get(name);
+  for (const NamedTensor& tensor : model.to_file()) trained.file[tensor.name] = tensor.tensor;
+  for (const std::string& name : session.parameters().names()) {
+    const Tensor own = session.parameters().get(name);
+    trained.bytes[name] = own.byte_size();
+    trained.values[name] = options.shard ? trained.file.at(name) : own;
+  }
   if (ranks) trained.traffic = ranks->traffic();
+  if (session.trace() && rank == 0) session.trace()->write(options.trace);
   return trained;
 }
 
@@ -176,6 +208,138 @@ TEST(DataParallel, ExchangesBesideTheBackwardPassGiveTheBitsOfThoseBehindIt) {
   behind.overlap = false;
   expect_same(train_over(2, in_four), train_over(2, behind));
   expect_same(train_over(2, in_four), train_over(2, {}));  // however they are split
+}
+
+// A step over one, two and four ranks, and with a team of two threads: the same bits.
+void expect_one_order(Options options) {
+  options.parts = 4;
+  options.steps = 6;
+  const Trained one = train_small(nullptr, options);
+  for (const int n : {2, 4}) {
+    SCOPED_TRACE(n);
+    expect_same(train_over(n, options), one);
+  }
+  options.threads = 2;
+  expect_same(train_small(nullptr, options), one);
+}
+
+TEST(DataParallel, InPartsAnyNumberOfRanksGivesTheSameBits) { expect_one_order({}); }
+
+TEST(DataParallel, InPartsSynchronisedStatisticsGiveTheSameBits) {
+  expect_one_order({.norm = true, .synchronised = true});
+}
+
+TEST(DataParallel, InPartsDropoutDrawsTheSameMasks) { expect_one_order({.keep = 0.6}); }
+
+TEST(DataParallel, InPartsSeveralBatchesOfAStepGiveTheSameBits) { expect_one_order({.accumulate = 3}); }
+
+TEST(DataParallel, InPartsClippedAndScaledGradientsGiveTheSameBits) {
+  expect_one_order({.clip_norm = 0.05, .loss_scale = optim::LossScale::dynamic(1024, 2, 50)});
+}
+
+TEST(DataParallel, InPartsSixteenBitStepsGiveTheSameBits) {
+  expect_one_order({.norm = true,
+                    .synchronised = true,
+                    .precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"))});
+}
+
+TEST(DataParallel, InPartsIsTheSameTrainingAsWithout) {
+  const Trained whole = train_small(nullptr, {.norm = true});
+  expect_close(train_small(nullptr, {.norm = true, .synchronised = true, .parts = 4}), whole, 1e-4);
+  expect_close(train_small(nullptr, {.parts = 4}), train_small(nullptr, {}), 1e-5);
+}
+
+TEST(DataParallel, EveryRankDropsOtherElements) {
+  const Trained same = train_over(2, {.steps = 1});
+  const Trained one = train_small(nullptr, {.steps = 1, .keep = 0.5}), two = train_over(2, {.steps = 1, .keep = 0.5});
+  EXPECT_GT(std::abs(one.losses[0] - two.losses[0]), 1e-6);  // masks by the rank
+  EXPECT_NE(two.losses[0], same.losses[0]);
+}
+
+TEST(DataParallel, SplitUpdatesGiveTheBitsOfWholeOnes) {
+  const std::string slot = "conv2.weight/momentum";
+  for (const int n : {2, 4}) {
+    SCOPED_TRACE(n);
+    Options options{.loss_scale = optim::LossScale::dynamic(1024, 2, 50), .steps = 5};
+    const Trained whole = train_over(n, options);
+    options.shard = true;
+    const Trained split = train_over(n, options);
+    ASSERT_EQ(split.file.size(), whole.file.size());
+    for (const auto& [name, value] : split.file) {
+      EXPECT_EQ(value.shape(), whole.file.at(name).shape()) << name;
+      EXPECT_EQ(std::memcmp(value.raw(), whole.file.at(name).raw(), value.byte_size()), 0) << name;
+    }
+    EXPECT_EQ(split.losses, whole.losses);
+    EXPECT_EQ(split.bytes.at(slot), whole.bytes.at(slot) / static_cast<std::size_t>(n));
+    EXPECT_EQ(split.bytes.at("conv1.weight/momentum"), whole.bytes.at("conv1.weight/momentum"));  // small: whole
+  }
+}
+
+TEST(DataParallel, SplitUpdatesOfClippedGradientsAreCloseToWholeOnes) {  // a norm is added up in the order of a layout
+  Options options{.clip_norm = 0.05, .steps = 5};
+  const Trained whole = train_over(2, options);
+  options.shard = true;
+  const Trained split = train_over(2, options);
+  for (const auto& [name, value] : split.file) EXPECT_LE(distance(value, whole.file.at(name)), 1e-5) << name;
+}
+
+TEST(DataParallel, SplitUpdatesTakeOptimizersOfSeveralSlots) {
+  Options options{.steps = 5, .optimizer = optim::Adam{}};
+  const Trained whole = train_over(3, options);
+  options.shard = true;
+  const Trained split = train_over(3, options);
+  for (const auto& [name, value] : split.file)
+    EXPECT_EQ(std::memcmp(value.raw(), whole.file.at(name).raw(), value.byte_size()), 0) << name;
+  std::size_t shorter = 0;
+  for (const auto& [name, bytes] : split.bytes) shorter += bytes < whole.bytes.at(name) ? 1 : 0;
+  EXPECT_EQ(shorter, 2u);  // both moments of conv2.weight
+}
+
+TEST(DataParallel, FewerGradientsThanRanksCannotBeSplit) {
+  const std::vector<std::string> ends = comm::run_ranks(2, [](comm::Communicator& ranks) {
+    Session session(options_of(&ranks));
+    const nn::Network network{.name = "one", .loss = [](nn::ModelContext& context) {
+                                const Value x = context.builder.input("x", {DType::f32, {2, 4}});
+                                const Value w = context.parameter("w", {3, 4}, Init{});
+                                return nn::mean(nn::dense(x, w, {}));
+                              }};
+    Model(session, network, {.distribution = {.ranks = 2, .rank = ranks.rank(), .shard_updates = true}})
+        .prepare_training({});
+  });
+  for (const std::string& end : ends) {
+    EXPECT_NE(end.find("The number of gradients is less than rank_size, so weight_update_sharding cannot be executed"),
+              std::string::npos)
+        << end;
+  }
+}
+
+// When the spans of that category and name begin.
+std::vector<double> begins_of(const std::string& trace, const std::string& category, const std::string& name) {
+  std::vector<double> begins;
+  const std::string head = "\"cat\":\"" + category + "\"", ts = "\"ts\":";
+  for (std::size_t at = trace.find(head); at != std::string::npos; at = trace.find(head, at + 1)) {
+    const std::string span = trace.substr(at, trace.find('}', at) - at);
+    if (span.find("\"name\":\"" + name + "\"") == std::string::npos) continue;
+    begins.push_back(std::atof(span.c_str() + span.find(ts) + ts.size()));
+  }
+  return begins;
+}
+
+TEST(DataParallel, ATraceShowsExchangesUnderTheBackwardPass) {
+  Options options{.split = SplitStrategy::by_indices({1, 7}), .steps = 3};
+  for (const bool overlap : {true, false}) {
+    options.overlap = overlap;
+    options.trace = testing::temporary_directory() + "/ranks_trace.json";
+    train_over(2, options);
+    const std::string trace = read_file(options.trace);
+    EXPECT_NE(trace.find("exchanges between ranks"), std::string::npos);
+    const std::vector<double> begun = begins_of(trace, "exchange", "exchange"),
+                              last = begins_of(trace, "launch", "conv1/conv2d/grad");
+    ASSERT_EQ(begun.size(), 3u) << trace;
+    ASSERT_GE(last.size(), 3u) << trace;
+    const std::size_t a_step = last.size() / 3;
+    for (std::size_t step = 0; step < 3; ++step) EXPECT_EQ(begun[step] < last[a_step * step], overlap) << step;
+  }
 }
 
 TEST(DataParallel, OnADeviceThatRunsBehindToo) {

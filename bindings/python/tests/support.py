@@ -23,6 +23,16 @@ def needs_pack(test):
     return unittest.skipUnless(PACK.is_dir(), "RIDGELINE_TEST_DATA does not hold packA/")(test)
 
 
+def needs_pillows_pixels(test):
+    """Tests that compare resized pixels: the engine's are those of Pillow up to 12, and 13 rounds some otherwise."""
+    try:
+        import PIL
+    except ImportError:
+        return test  # it skips by itself
+    return unittest.skipIf(int(PIL.__version__.split(".")[0]) >= 13,
+                           f"Pillow {PIL.__version__} rounds some resized pixels otherwise (allowed: below 13)")(test)
+
+
 def binary():
     """The command-line program of this checkout, or a skip."""
     for candidate in (os.environ.get("RIDGELINE_BINARY"), ROOT / "build" / "ridgeline", shutil.which("ridgeline")):

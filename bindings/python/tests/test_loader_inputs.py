@@ -10,7 +10,7 @@ from ridgeline import data
 from ridgeline.data import DataLoader
 
 from loader_support import EXACT, equal, torch, torchvision, v1
-from support import Folder
+from support import Folder, needs_pillows_pixels
 
 
 class Inputs(Folder):
@@ -119,6 +119,7 @@ class Inputs(Folder):
         batch = next(iter(DataLoader(more, 4)))
         self.assertEqual((sorted(batch), batch["name"]), (["image", "label", "name"], [b"0", b"1", b"2", b"3"]))
 
+    @needs_pillows_pixels
     def test_the_rest_of_a_chain_in_python(self):
         folder = torchvision.datasets.ImageFolder(
             self.dir, v1.Compose([v1.Resize((20, 22)), v1.ToTensor(), v1.Lambda(lambda x: x * 2 - 1)]))

@@ -18,7 +18,7 @@ import ridgeline
 from ridgeline import data
 from ridgeline.data._torchvision import translate
 
-from support import jpeg
+from support import jpeg, needs_pillows_pixels
 
 Mode = v1.InterpolationMode
 
@@ -103,6 +103,7 @@ def blended_step(draw, t):
 
 
 class Bits(unittest.TestCase):
+    @needs_pillows_pixels
     def test_a_thousand_random_chains_have_torchvisions_pixels(self):
         draw = random.Random(11)
         encoded = pictures()
@@ -118,6 +119,7 @@ class Bits(unittest.TestCase):
                 self.assertEqual((a.shape, a.dtype), (b.shape, b.dtype), f"chain {i}: {composed}")
                 self.assertTrue((a == b).all(), f"chain {i} differs at {np.argwhere(a != b)[:3]}: {composed}")
 
+    @needs_pillows_pixels
     def test_rotations_warps_and_blurs_differ_in_a_few_values_of_ten_thousand_at_most(self):
         draw = random.Random(5)
         encoded = pictures()
@@ -133,6 +135,7 @@ class Bits(unittest.TestCase):
                 self.assertLess((a != b).sum(), max(9, a.size / 1000), composed)
         self.assertLess(differ / values, 1e-4)
 
+    @needs_pillows_pixels
     def test_normalized_floats_differ_by_one_rounding_at_most(self):
         t = v1.Compose([v1.Resize((33, 34)), v1.ToTensor(), v1.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))])
         encoded = pictures()
@@ -222,6 +225,7 @@ class Chains(unittest.TestCase):
         with self.assertRaisesRegex(ridgeline.ArgumentError, "Resize"):
             data.from_torchvision(Resize(3))
 
+    @needs_pillows_pixels
     def test_the_rest_of_a_chain_can_run_in_python(self):
         encoded = pictures(2)
         for chain, takes in [([v1.Resize((20, 22)), v1.Lambda(lambda x: x.transpose(0)), v1.ToTensor()], "pil"),

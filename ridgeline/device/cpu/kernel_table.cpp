@@ -47,6 +47,12 @@ constexpr KernelEntry transformed(std::string_view op, std::string_view name, Fa
   return {op, name, kOwn, factory, kFloatOrHalf, Arithmetic::f32, {Reproducibility::deterministic, false}};
 }
 
+// The same wherever it can, on f32 alone: bf16 values that it would not make faster go to the f32 kernels between
+// conversions.
+constexpr KernelEntry transformed_any(std::string_view op, Factory factory) {
+  return {op, "winograd_any", kOwn, factory, {DType::f32}, Arithmetic::f32, {Reproducibility::deterministic, false}};
+}
+
 // The place of the kernel library's entry, where the build has it (library.h).
 constexpr KernelEntry library(std::string_view op) { return {op, "", Provider::library, nullptr}; }
 
@@ -72,21 +78,24 @@ constexpr KernelEntry kTable[] = {
     transformed("conv2d", "winograd", make_winograd_conv2d),
     halves("conv2d", make_amx_halves_conv2d),
     library("conv2d"),
-    transformed("conv2d", "winograd_any", make_any_winograd_conv2d),
+    transformed_any("conv2d", make_any_winograd_conv2d),
     tiles("conv2d", "amx_any", make_any_amx_conv2d),
+    own_on(kFloatOrHalf, "conv2d", "pixels", make_pixels_conv2d),
     own("conv2d", "direct", make_direct_conv2d),
     tiles("conv2d_bwd_data", "amx", make_amx_conv2d_bwd_data),
     transformed("conv2d_bwd_data", "winograd", make_winograd_conv2d_bwd_data),
     halves("conv2d_bwd_data", make_amx_halves_conv2d_bwd_data),
     library("conv2d_bwd_data"),
-    transformed("conv2d_bwd_data", "winograd_any", make_any_winograd_conv2d_bwd_data),
+    transformed_any("conv2d_bwd_data", make_any_winograd_conv2d_bwd_data),
     tiles("conv2d_bwd_data", "amx_any", make_any_amx_conv2d_bwd_data),
+    own_on(kFloatOrHalf, "conv2d_bwd_data", "pixels", make_pixels_conv2d_bwd_data),
     own("conv2d_bwd_data", "direct", make_direct_conv2d_bwd_data),
     tiles("conv2d_bwd_weights", "amx", make_amx_conv2d_bwd_weights),
     transformed("conv2d_bwd_weights", "winograd", make_winograd_conv2d_bwd_weights),
     halves("conv2d_bwd_weights", make_amx_halves_conv2d_bwd_weights),
     library("conv2d_bwd_weights"),
-    transformed("conv2d_bwd_weights", "winograd_any", make_any_winograd_conv2d_bwd_weights),
+    transformed_any("conv2d_bwd_weights", make_any_winograd_conv2d_bwd_weights),
+    own_on(kFloatOrHalf, "conv2d_bwd_weights", "pixels", make_pixels_conv2d_bwd_weights),
     own("conv2d_bwd_weights", "direct", make_direct_conv2d_bwd_weights),
     tiles("dense", "amx", make_amx_dense),
     halves("dense", make_amx_halves_dense),

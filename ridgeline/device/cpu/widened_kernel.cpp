@@ -90,58 +90,134 @@ class WidenedLayout final : public BlockedLayout {
   Layout wide_;
 };
 
+// Ops that are done image by image, so that a kernel for some images does a batch part by part. Operands and results
+// that have no part for each image are shared, or sums over the parts.
+struct PartRule {
+  std::string_view op;
+  std::uint32_t inputs, outputs;  // bit i: operand or result i has a part for each image
+  bool has_input(std::size_t i) const { return (inputs >> i & 1u) != 0; }
+  bool has_output(std::size_t i) const { return (outputs >> i & 1u) != 0; }
+};
+constexpr PartRule kPartRules[] = {
+    {"conv2d", 0b1001, 0b1},
+    {"conv2d_bwd_data", 0b01, 0b1},
+    {"conv2d_bwd_weights", 0b11, 0b00},
+};
+constexpr PartRule kWhole{"", ~0u, ~0u};
+
+std::unique_ptr<Kernel> make_sum(std::size_t values) {
+  const auto elements = static_cast<std::int64_t>(values);
+  const ValueType type{DType::f32, {elements}};
+  const ValueType operands[] = {type, type};
+  const ValueType results[] = {type};
+  return std::make_unique<LoopKernel>(compile_loop(loop::parse("x0 + x1"), type.shape, operands, results), elements,
+                                      results);
+}
+
 class WidenedKernel final : public Kernel {
  public:
-  WidenedKernel(const KernelRequest& request, const KernelRequest& wide, std::unique_ptr<Kernel> inner)
-      : inner_(std::move(inner)) {
-    name = "widened " + inner_->name;
+  // `wide` is what `inner` was made for, one of `parts` equal parts of `request`'s images.
+  WidenedKernel(const KernelRequest& request, const KernelRequest& wide, const PartRule& rule, std::int64_t parts,
+                std::unique_ptr<Kernel> inner)
+      : inner_(std::move(inner)), parts_(parts) {
+    name = "widened " + inner_->name + (parts > 1 ? " in " + std::to_string(parts) + " parts" : "");
     emulates = true;
+    flops_share = inner_->flops_share;
     input_layouts = inner_->input_layouts;
     output_layouts = inner_->output_layouts;
     input_layouts.resize(request.inputs.size());
     output_layouts.resize(request.outputs.size());
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
-      const ValueType& type = request.inputs[i].type;
-      if (!narrow(type.dtype)) continue;
-      if (!input_layouts[i].plain()) {  // weights: compilation makes that form
+      ValueType type = request.inputs[i].type;
+      if (narrow(type.dtype) && !input_layouts[i].plain()) {  // weights: compilation makes that form
         input_layouts[i] = Layout(std::make_shared<WidenedLayout>(type, input_layouts[i]));
-        continue;
+        type.dtype = DType::f32;
       }
-      operands_.push_back({i, make_type_cast(type, DType::f32), reserve(wide.inputs[i].type.bytes())});
+      const ValueType part{type.dtype, wide.inputs[i].type.shape};
+      Operand operand;
+      operand.step = rule.has_input(i) ? part.bytes() : 0;
+      if (narrow(type.dtype)) {
+        operand.cast = make_type_cast(part, DType::f32);
+        operand.at = reserve(wide.inputs[i].type.bytes());
+      }
+      operands_.push_back(std::move(operand));
     }
     for (std::size_t i = 0; i < request.outputs.size(); ++i) {
-      const ValueType& type = request.outputs[i].type;
-      if (!narrow(type.dtype)) continue;
-      RIDGELINE_CHECK(output_layouts[i].plain(), inner_->name + " chose a layout for a result that is not free");
-      results_.push_back({i, make_type_cast(wide.outputs[i].type, type.dtype), reserve(wide.outputs[i].type.bytes())});
+      const DType type = request.outputs[i].type.dtype;
+      const ValueType& wide_type = wide.outputs[i].type;
+      const std::size_t bytes = output_layouts[i].bytes(wide_type);
+      Result result;
+      result.step = rule.has_output(i) ? ValueType{type, wide_type.shape}.bytes() : 0;
+      if (narrow(type)) {
+        RIDGELINE_CHECK(output_layouts[i].plain(), inner_->name + " chose a layout for a result that is not free");
+        result.cast = make_type_cast(wide_type, type);
+        result.at = reserve(bytes);
+      }
+      if (parts > 1 && !rule.has_output(i)) {
+        result.sum = make_sum(bytes / sizeof(float));
+        result.part_at = reserve(bytes);
+      }
+      results_.push_back(std::move(result));
     }
     inner_at_ = reserve(inner_->scratch_bytes);
     inputs_.resize(request.inputs.size());
     outputs_.resize(request.outputs.size());
   }
 
-  void run(const KernelArguments& arguments) override {
-    const auto scratch = [&](std::size_t at) -> void* { return static_cast<char*>(arguments.scratch) + at; };
-    std::copy_n(arguments.inputs, inputs_.size(), inputs_.begin());
-    std::copy_n(arguments.outputs, outputs_.size(), outputs_.begin());
-    for (const Operand& operand : operands_) {
-      void* plain = scratch(operand.at);
-      operand.cast->run({&arguments.inputs[operand.index], &plain, nullptr});
-      inputs_[operand.index] = plain;
+  void run(const KernelArguments& a) override {
+    const auto scratch = [&](std::size_t at) { return static_cast<char*>(a.scratch) + at; };
+    // Where a result is made in f32.
+    const auto wide = [&](std::size_t i, std::size_t part) -> void* {
+      const Result& result = results_[i];
+      return result.cast ? scratch(result.at) : static_cast<char*>(a.outputs[i]) + part * result.step;
+    };
+    const auto narrowed = [&](std::size_t i, std::size_t part) {
+      void* const from = scratch(results_[i].at);
+      void* const to = static_cast<char*>(a.outputs[i]) + part * results_[i].step;
+      results_[i].cast->run({&from, &to, nullptr});
+    };
+    for (std::size_t part = 0; part < static_cast<std::size_t>(parts_); ++part) {
+      for (std::size_t i = 0; i < operands_.size(); ++i) {
+        const Operand& operand = operands_[i];
+        inputs_[i] = static_cast<char*>(a.inputs[i]) + part * operand.step;
+        if (!operand.cast || (part > 0 && operand.step == 0)) {
+          if (operand.cast) inputs_[i] = scratch(operand.at);
+          continue;
+        }
+        void* const to = scratch(operand.at);
+        operand.cast->run({&inputs_[i], &to, nullptr});
+        inputs_[i] = to;
+      }
+      for (std::size_t i = 0; i < results_.size(); ++i) {
+        outputs_[i] = results_[i].sum && part > 0 ? scratch(results_[i].part_at) : wide(i, part);
+      }
+      inner_->run({inputs_.data(), outputs_.data(), scratch(inner_at_)});
+      for (std::size_t i = 0; i < results_.size(); ++i) {
+        if (results_[i].sum && part > 0) {
+          void* const sum = wide(i, 0);
+          void* const both[] = {sum, outputs_[i]};
+          results_[i].sum->run({both, &sum, nullptr});
+        }
+        if (results_[i].cast && !results_[i].sum) narrowed(i, part);
+      }
     }
-    for (const Operand& result : results_) outputs_[result.index] = scratch(result.at);
-    inner_->run({inputs_.data(), outputs_.data(), scratch(inner_at_)});
-    for (const Operand& result : results_) {
-      result.cast->run({&outputs_[result.index], &arguments.outputs[result.index], nullptr});
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      if (results_[i].cast && results_[i].sum) narrowed(i, 0);
     }
   }
 
  private:
-  // An operand or result that is f32 for this launch alone.
   struct Operand {
-    std::size_t index;
-    std::unique_ptr<Kernel> cast;
-    std::size_t at;  // in the scratch memory, in plain rows
+    std::size_t step = 0;          // bytes from a part to the next; 0: all share it
+    std::unique_ptr<Kernel> cast;  // where it is f32 for this launch alone
+    std::size_t at = 0;            // there, in the scratch memory
+  };
+  struct Result {
+    std::size_t step = 0;
+    std::unique_ptr<Kernel> cast;  // from f32
+    std::size_t at = 0;
+    std::unique_ptr<Kernel> sum;  // where the parts are added up
+    std::size_t part_at = 0;
   };
 
   std::size_t reserve(std::size_t bytes) {
@@ -151,12 +227,38 @@ class WidenedKernel final : public Kernel {
   }
 
   std::unique_ptr<Kernel> inner_;
+  std::int64_t parts_;
   std::vector<Operand> operands_;
-  std::vector<Operand> results_;
+  std::vector<Result> results_;
   std::size_t inner_at_ = 0;  // the inner kernel's scratch memory
   std::vector<void*> inputs_;
   std::vector<void*> outputs_;
 };
+
+// The f32 copies of a part stay in the last cache; smaller parts cost more than they gain (docs/device.md).
+constexpr std::size_t kPartBytes = std::size_t{16} << 20;
+
+// In how many equal parts of its images a request is best done: as few as leave little to convert at a time, in f32,
+// beside results that are added up. 1 where the op is not done by images.
+std::int64_t parts_of(const KernelRequest& wide, const PartRule& rule) {
+  if (&rule == &kWhole) return 1;
+  std::size_t converted = 0, summed = 0;
+  for (std::size_t i = 0; i < wide.inputs.size(); ++i) converted += rule.has_input(i) ? wide.inputs[i].type.bytes() : 0;
+  for (std::size_t i = 0; i < wide.outputs.size(); ++i)
+    (rule.has_output(i) ? converted : summed) += wide.outputs[i].type.bytes();
+  const std::size_t room = std::max(kPartBytes, 2 * summed);
+  const std::int64_t images = wide.inputs[0].type.shape[0];
+  for (std::int64_t parts = 1; parts < images; ++parts) {
+    if (images % parts == 0 && converted / static_cast<std::size_t>(parts) <= room) return parts;
+  }
+  return std::max<std::int64_t>(1, images);
+}
+
+Shape first_images(const Shape& shape, std::int64_t parts) {
+  std::vector<std::int64_t> dims = shape.dims();
+  dims[0] /= parts;
+  return Shape(dims);
+}
 
 KernelChoice make_widened(const KernelRequest& request) {
   KernelRequest wide = request;
@@ -169,12 +271,31 @@ KernelChoice make_widened(const KernelRequest& request) {
     }
   }
   if (!any) return Refusal{"no value of bf16 or f16 to convert"};
+  const auto* const found = std::find_if(std::begin(kPartRules), std::end(kPartRules),
+                                         [&](const PartRule& rule) { return rule.op == request.def.name; });
+  const PartRule& rule = found == std::end(kPartRules) ? kWhole : *found;
+  const std::int64_t parts = parts_of(wide, rule);
+  KernelRequest part = wide;
+  if (parts > 1) {
+    for (std::size_t i = 0; i < part.inputs.size(); ++i) {
+      if (rule.has_input(i)) part.inputs[i].type.shape = first_images(part.inputs[i].type.shape, parts);
+    }
+    for (std::size_t i = 0; i < part.outputs.size(); ++i) {
+      if (rule.has_output(i)) part.outputs[i].type.shape = first_images(part.outputs[i].type.shape, parts);
+    }
+  }
   std::string reasons;
   for (const KernelEntry& entry : cpu_kernels(request.node.op, forced_provider())) {
     if (entry.provider == Provider::reference || entry.factory == make_widened) continue;
     KernelChoice choice = entry.make(wide);
     if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice)) {
-      return std::make_unique<WidenedKernel>(request, wide, std::move(*kernel));
+      // A kernel that transforms its weights would do so for each part.
+      if (parts > 1 && (*kernel)->flops_share >= 1) {
+        KernelChoice smaller = entry.make(part);
+        if (auto* of_part = std::get_if<std::unique_ptr<Kernel>>(&smaller))
+          return std::make_unique<WidenedKernel>(request, part, rule, parts, std::move(*of_part));
+      }
+      return std::make_unique<WidenedKernel>(request, wide, kWhole, 1, std::move(*kernel));
     }
     reasons += (reasons.empty() ? "" : "; ") + std::string(entry.name) + ": " + std::get<Refusal>(choice).reason;
   }

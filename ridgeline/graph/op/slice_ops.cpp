@@ -71,7 +71,7 @@ void expect_inside(std::string_view op, const Integers& start, const Integers& s
 }
 
 std::vector<ValueType> infer_slice(const OpInstance& op) {
-  expect_floating("strided_slice", "x", op.inputs[0]);
+  if (op.inputs[0].dtype == DType::bytes) fail("strided_slice", "x holds byte strings; numbers are meant");
   const Shape& x = op.inputs[0].shape;
   const Integers& start = one_an_axis("strided_slice", op.attributes, "start", x.rank());
   const Integers& stride = one_an_axis("strided_slice", op.attributes, "stride", x.rank());

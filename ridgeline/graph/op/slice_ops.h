@@ -1,6 +1,7 @@
 // ridgeline/graph/op/slice_ops.h
 //
-// Ops that add or leave out elements along the axes: pad, strided_slice and its gradient. Floating types.
+// Ops that add or leave out elements along the axes: pad, strided_slice and its gradient. Floating types; strided_slice
+// takes all numbers.
 #pragma once
 
 #include <vector>

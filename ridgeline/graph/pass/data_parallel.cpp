@@ -1,9 +1,11 @@
 #include "ridgeline/graph/pass/data_parallel.h"
 
 #include <algorithm>
+#include <list>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/op/collective.h"
@@ -49,6 +51,7 @@ class Distributor {
 
   // States that sum up over several runs and then begin anew: next = select(last, 0, state + x).
   void find_sums() {
+    if (context_.distribution.each_batch) return;
     for (const Update& update : graph_.updates) {
       const Node* next = maker(update.next);
       if (next == nullptr || next->op != "select") continue;
@@ -136,12 +139,72 @@ class Distributor {
     return found;
   }
 
+  // The nodes that compute gradients: they read what the rank has of other gradients, everybody else reads means. What
+  // an update gives follows from means.
+  void find_backward(const std::vector<LocalValue>& gradients) {
+    backward_.assign(graph_.nodes.size(), false);
+    std::vector<ValueId> open;
+    for (const LocalValue& gradient : gradients) open.push_back(gradient.value);
+    while (!open.empty()) {
+      const int n = producer_[static_cast<std::size_t>(open.back())];
+      open.pop_back();
+      if (n < 0 || backward_[static_cast<std::size_t>(n)]) continue;
+      const Node& node = graph_.nodes[static_cast<std::size_t>(n)];
+      if (op_def(node.op).has(kUpdate)) continue;
+      backward_[static_cast<std::size_t>(n)] = true;
+      open.insert(open.end(), node.inputs.begin(), node.inputs.end());
+    }
+  }
+
+  bool reads_mean(std::size_t node) const {
+    return !backward_[node] && !sum_makers_.contains(static_cast<int>(node));  // which keeps the rank's own sum
+  }
+
+  // A gradient that has to wait for the mean of another, by way of an update, cannot be exchanged together with it: the
+  // bucket ends in front of it.
+  std::vector<std::size_t> possible_ends(const std::vector<LocalValue>& gradients,
+                                         const std::vector<std::size_t>& wanted) const {
+    std::vector<std::size_t> ends;
+    std::size_t begin = 0;
+    for (const std::size_t end : wanted) {
+      for (std::size_t i = begin + 1; i < end; ++i) {
+        if (!waits_for_mean(gradients[i].value, std::span(gradients).subspan(begin, i - begin))) continue;
+        ends.push_back(begin = i);
+      }
+      ends.push_back(begin = end);
+    }
+    return ends;
+  }
+
+  // Whether the value follows from the mean of any of these, or from an update that writes over what is read together
+  // with such a mean.
+  bool waits_for_mean(ValueId id, std::span<const LocalValue> of) const {
+    using Set = std::vector<bool>;
+    const std::size_t count = graph_.values.size();
+    Set averaged(count, false), follows(count, false), read(count, false);
+    const auto at = [](ValueId v) { return static_cast<std::size_t>(v); };
+    for (const LocalValue& gradient : of) averaged[at(gradient.value)] = true;
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      const bool means = reads_mean(n);
+      const auto touched = [&](ValueId v) { return follows[at(v)] || (means && averaged[at(v)]); };
+      const auto written = std::span(node.inputs).first(updated_operands(node));
+      if (std::none_of(node.inputs.begin(), node.inputs.end(), touched) &&
+          std::none_of(written.begin(), written.end(), [&](ValueId v) { return read[at(v)]; }))
+        continue;
+      for (const ValueId operand : node.inputs) read[at(operand)] = true;
+      for (const ValueId result : node.outputs) follows[at(result)] = true;
+    }
+    return follows[at(id)];
+  }
+
   void exchange_gradients() {
     const std::vector<LocalValue> all = gradients();
     if (all.empty()) return;
+    find_backward(all);
     std::vector<std::size_t> bytes;
     for (const LocalValue& gradient : all) bytes.push_back(value(gradient.value).type.bytes());
-    const std::vector<std::size_t> ends = bucket_ends(bytes, context_.distribution.split);
+    const std::vector<std::size_t> ends = possible_ends(all, bucket_ends(bytes, context_.distribution.split));
     std::vector<Exchange> exchanges;
     std::size_t begin = 0;
     for (const std::size_t end : ends) {
@@ -206,7 +269,7 @@ class Distributor {
       for (ValueId id : exchange.start.inputs)
         last = std::max(last, static_cast<std::size_t>(producer_[static_cast<std::size_t>(id)] + 1));
       for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-        if (sum_makers_.contains(static_cast<int>(n))) continue;  // keeps the rank's own sum
+        if (!reads_mean(n)) continue;
         for (ValueId& id : graph_.nodes[n].inputs) {
           const auto mean = exchange.means.find(id);
           if (mean == exchange.means.end()) continue;
@@ -235,7 +298,7 @@ class Distributor {
       for (Node& node : waits[n]) nodes.push_back(std::move(node));
       if (n < graph_.nodes.size()) nodes.push_back(std::move(graph_.nodes[n]));
     }
-    graph_.nodes = std::move(nodes);
+    graph_.nodes = behind_means(std::move(nodes));
     producer_ = producers(graph_);
     local_.resize(graph_.values.size(), false);
     sums_.clear();
@@ -243,6 +306,49 @@ class Distributor {
     sum_makers_.clear();
     find_sums();
     find_local();
+  }
+
+  // Ops that stood in front of the exchange whose mean they read stand behind it, with all that follows from them, and
+  // with the updates that write over what they read.
+  std::vector<Node> behind_means(std::vector<Node> nodes) const {
+    std::vector<bool> missing(graph_.values.size(), false);
+    const auto mark = [&](const Node& node, bool is) {
+      for (const ValueId id : node.outputs) missing[static_cast<std::size_t>(id)] = is;
+    };
+    for (const Node& node : nodes) mark(node, true);
+    std::vector<Node> ordered;
+    std::list<Node> waiting;
+    const auto waits = [&](const Node& node, auto readers_end) {
+      if (std::any_of(node.inputs.begin(), node.inputs.end(),
+                      [&](ValueId id) { return missing[static_cast<std::size_t>(id)]; }))
+        return true;
+      const auto written = std::span(node.inputs).first(updated_operands(node));
+      return std::any_of(waiting.begin(), readers_end, [&](const Node& reader) {
+        return std::find_first_of(reader.inputs.begin(), reader.inputs.end(), written.begin(), written.end()) !=
+               reader.inputs.end();
+      });
+    };
+    const auto take = [&](Node node) {
+      mark(node, false);
+      ordered.push_back(std::move(node));
+    };
+    for (Node& node : nodes) {
+      if (waits(node, waiting.end())) {
+        waiting.push_back(std::move(node));
+        continue;
+      }
+      take(std::move(node));
+      for (auto at = waiting.begin(); at != waiting.end();) {
+        if (waits(*at, at)) {
+          ++at;
+        } else {
+          take(std::move(*at));
+          at = waiting.erase(at);
+        }
+      }
+    }
+    RIDGELINE_CHECK(waiting.empty(), "an exchange waits for what follows from it: " + waiting.front().name);
+    return ordered;
   }
 
   // Behind everything else: numbers and statistics that follow from the rank's batch.
@@ -293,7 +399,8 @@ class Distributor {
   std::vector<bool> local_;
   std::map<ValueId, ValueId> sums_;  // the sum: the condition under which it begins anew
   std::set<ValueId> sum_states_;
-  std::set<int> sum_makers_;  // nodes that give the next version of such a state
+  std::set<int> sum_makers_;    // nodes that give the next version of such a state
+  std::vector<bool> backward_;  // by node: computes a gradient that is exchanged
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 // every update (in buckets, in the order of the backward pass, before it is scaled, clipped or decayed), states that
 // follow from the batch (statistics of batch norms), and returned scalars that do. So every stored value stays the same
 // on all ranks, but for sums over several batches of a step (accumulation), which are exchanged when the step ends.
+// What computes another gradient reads the rank's own; everybody else reads the mean, and waits for it.
 // Keeps: what a rank computes of its own batch. A step that is distributed already stays as it is.
 #pragma once
 

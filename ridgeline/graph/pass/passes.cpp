@@ -16,6 +16,7 @@
 #include "ridgeline/graph/pass/precision.h"
 #include "ridgeline/graph/pass/recompute.h"
 #include "ridgeline/graph/pass/schedule.h"
+#include "ridgeline/graph/pass/shard_updates.h"
 #include "ridgeline/graph/pass/simplify.h"
 #include "ridgeline/graph/pass/split_collectives.h"
 
@@ -36,6 +37,8 @@ constexpr Pass kPasses[] = {
     {"inline", alone<inline_calls>, kRequired, !kFuses, "replaces every call by the body of its function"},
     {"data_parallel", data_parallel, kRequired, !kFuses,
      "averages gradients, statistics and returned numbers over the ranks of a distributed step"},
+    {"shard_updates", shard_updates, kRequired, !kFuses,
+     "splits slots and updates over the ranks of a distributed step, where that is asked for"},
     {"simplify", alone<simplify>, !kRequired, !kFuses,
      "folds constants, merges equal ops, drops ops that change nothing or are not read"},
     {"precision", precision, !kRequired, !kFuses,

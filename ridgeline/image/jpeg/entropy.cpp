@@ -80,8 +80,8 @@ HWY_INLINE bool begin_block(Hot& h, EntropyStream& s) {
 HWY_INLINE bool end_block(Hot& h, EntropyStream& s, const AcEntry& entry, unsigned first, unsigned second) {
   if (HWY_UNLIKELY(first == 63 && second != 63)) {
     // The second coefficient of the pair belongs to the next block: give its bits back.
-    const std::uint64_t extra = entry.length - entry.first_length;
-    const std::uint64_t position = static_cast<std::uint64_t>(h.next - s.base) * 8 - (h.count & 63) - extra;
+    std::uint64_t position = static_cast<std::uint64_t>(h.next - s.base) * 8 - (h.count & 63) - entry.length;
+    position += long_code(*h.table, load_big_endian(s.base + (position >> 3)) << (position & 7)).length;
     h.next = s.base + (position >> 3);
     h.bits = load_big_endian(h.next) << (position & 7);
     h.next += 7;
@@ -103,23 +103,34 @@ HWY_INLINE bool end_block(Hot& h, EntropyStream& s, const AcEntry& entry, unsign
   return false;
 }
 
-// Needs kAcLookupBits bits.
+// What end_block() sees of an entry beyond the lookup: no second coefficient.
+constexpr AcEntry kSingle{};
+
+// Needs kMaxAcLength bits.
 HWY_INLINE bool advance(Hot& h, EntropyStream& s) {
-  const AcEntry* entry = &h.table->entry[h.bits >> (64 - kAcLookupBits)];
-  AcEntry far;
-  const bool beyond = entry->length == 0;
-  if (HWY_UNLIKELY(beyond)) {
-    refill(h);
-    far = beyond_lookup(*h.table, h.bits, *entry);
-    entry = &far;
-    consume(h, entry->length);
-    refill(h);
+  std::uint64_t index = h.bits >> (64 - kAcLookupBits);
+  const unsigned length = h.table->entry[index].length;
+  // The address of the other fields is worked out beside the load of the length, for which everything waits.
+  asm("" : "+r"(index));
+  const AcEntry* entry = &h.table->entry[index];
+  unsigned first, second;
+  if (HWY_LIKELY(length != 0)) {
+    // Whether the value has a rest is guessed wrong as often as not: a rest of 0 bits is one, too.
+    const std::uint64_t all = h.bits >> (-length & 63), rest = all & ((std::uint64_t{1} << entry->rest) - 1);
+    consume(h, length);
+    first = h.place + entry->first;
+    second = h.place + entry->second;
+    h.block[second] = entry->second_value;
+    h.block[first] = static_cast<std::int16_t>(entry->first_value + static_cast<std::int32_t>(rest));
   } else {
-    consume(h, entry->length);
+    refill(h);
+    const AcEntry far = long_code(*h.table, h.bits);
+    consume(h, far.length);
+    refill(h);
+    first = second = h.place + far.first;
+    h.block[first] = far.first_value;
+    entry = &kSingle;
   }
-  const unsigned first = h.place + entry->first, second = h.place + entry->second;
-  h.block[first] = entry->first_value;
-  h.block[second] = entry->second_value;
   h.place = second;
   if (HWY_LIKELY(second < 63)) return true;
   return end_block(h, s, *entry, first, second);
@@ -131,13 +142,13 @@ void begin(EntropyStream& s) {
   save(h, s);
 }
 
-// A refill is enough for four look-ups: those that take more bits than the lookup's refill themselves.
+// A refill is enough for two look-ups: longer codes refill themselves.
 EntropyStream* decode(EntropyStream* first, EntropyStream* second) {
   Hot a = load(*first);
   if (second == nullptr) {
     do {
       refill(a);
-    } while (advance(a, *first) && advance(a, *first) && advance(a, *first) && advance(a, *first));
+    } while (advance(a, *first) && advance(a, *first));
     save(a, *first);
     return first;
   }
@@ -145,8 +156,7 @@ EntropyStream* decode(EntropyStream* first, EntropyStream* second) {
   do {
     refill(a);
     refill(b);
-  } while (advance(a, *first) && advance(b, *second) && advance(a, *first) && advance(b, *second) &&
-           advance(a, *first) && advance(b, *second) && advance(a, *first) && advance(b, *second));
+  } while (advance(a, *first) && advance(b, *second) && advance(a, *first) && advance(b, *second));
   save(a, *first);
   save(b, *second);
   return first->failed || first->mcus_left == 0 ? first : second;

@@ -1,6 +1,7 @@
 #include "ridgeline/image/jpeg/huffman.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace ridgeline::image {
 namespace {
@@ -64,30 +65,45 @@ bool build(const HuffmanSpec& spec, AcTable& table) {
     const unsigned rest = kAcLookupBits - length, size = symbol & 15;
     const auto advance = static_cast<std::uint8_t>(advance_of(symbol));
     AcEntry* const begin = table.entry.data() + (code << rest);
+    const auto total = static_cast<std::uint8_t>(length + size);
     if (size > rest) {
-      const AcEntry far{0, advance, static_cast<std::int16_t>(size), 0, static_cast<std::uint8_t>(length), 0};
-      std::fill_n(begin, std::size_t{1} << rest, far);
+      if (rest == 0) return;  // not even the sign is known: read as a longer code
+      const std::size_t half = std::size_t{1} << (rest - 1);
+      const auto negative = static_cast<std::int16_t>(1 - (1 << size)), none = std::int16_t{0};
+      std::fill_n(begin, half, AcEntry{total, advance, negative, advance, static_cast<std::uint8_t>(size), none});
+      std::fill_n(begin + half, half, AcEntry{total, advance, none, advance, static_cast<std::uint8_t>(size), none});
       return;
     }
     const unsigned same = 1u << (rest - size);
     for (unsigned v = 0; v < 1u << size; ++v) {
       const std::int16_t value = read_value(std::uint64_t{v} << (63 - size) << 1, 0, size);
-      const auto total = static_cast<std::uint8_t>(length + size);
-      std::fill_n(begin + v * same, same, AcEntry{total, advance, value, advance, total, value});
+      std::fill_n(begin + v * same, same, AcEntry{total, advance, value, advance, 0, value});
     }
   });
   if (!good) return false;
-  // Pairs. What follows an entry lies at an index that may itself have become a pair: its first half still stands.
+  // Pairs: an entry, and the one whose code and value lie in the `rest` bits behind it. follow[2^rest + v] is what that
+  // adds where these bits are v, as one word; 0 where they hold no whole coefficient.
   constexpr unsigned n = 1u << kAcLookupBits;
-  for (unsigned i = 0; i < n; ++i) {
-    AcEntry& entry = table.entry[i];
-    if (entry.length == 0 || entry.first >= kBadCode) continue;
-    const AcEntry& next = table.entry[i << entry.first_length & (n - 1)];
-    const unsigned both = entry.first_length + next.first_length;
-    if (next.length == 0 || both > kAcLookupBits) continue;
-    entry.length = static_cast<std::uint8_t>(both);
-    entry.second = static_cast<std::uint8_t>(entry.first + next.first);
-    entry.second_value = next.first_value;
+  std::array<std::uint64_t, n> follow;
+  for (unsigned rest = 1; rest < kAcLookupBits; ++rest) {
+    for (unsigned v = 0; v < 1u << rest; ++v) {
+      const AcEntry& e = table.entry[v << (kAcLookupBits - rest)];
+      const AcEntry more{e.length, 0, 0, e.first, 0, e.first_value};
+      follow[(1u << rest) + v] = e.length > 0 && e.length <= rest ? std::bit_cast<std::uint64_t>(more) : 0;
+    }
+  }
+  for (unsigned i = 0, same = 1; i < n; i += same) {
+    const AcEntry single = table.entry[i];
+    same = single.length > 0 && single.length < kAcLookupBits ? n >> single.length : 1;
+    if (same == 1 || single.first >= kBadCode) continue;
+    AcEntry alone = single;
+    alone.second_value = 0;
+    // No sum of two fields leaves its field: lengths up to 11, advances up to 16 + kEndOfBlock.
+    const auto first = std::bit_cast<std::uint64_t>(alone), unpaired = std::bit_cast<std::uint64_t>(single);
+    for (unsigned v = 0; v < same; ++v) {
+      const std::uint64_t more = follow[same + v];
+      table.entry[i + v] = std::bit_cast<AcEntry>(more ? first + more : unpaired);
+    }
   }
   return true;
 }
@@ -100,11 +116,11 @@ DcEntry long_code(const DcTable& table, std::uint64_t bits) {
 
 AcEntry long_code(const AcTable& table, std::uint64_t bits) {
   unsigned length = 0, symbol = 0;
-  if (!find_code(table.codes, bits, length, symbol)) return {16, kBadCode, 0, kBadCode, 16, 0};
+  if (!find_code(table.codes, bits, length, symbol)) return {16, kBadCode, 0, kBadCode, 0, 0};
   const std::int16_t value = read_value(bits, length, symbol & 15);
   const auto total = static_cast<std::uint8_t>(length + (symbol & 15));
   const auto advance = static_cast<std::uint8_t>(advance_of(symbol));
-  return {total, advance, value, advance, total, value};
+  return {total, advance, value, advance, 0, value};
 }
 
 template <class Table>

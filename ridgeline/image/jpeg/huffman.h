@@ -33,17 +33,18 @@ struct DcEntry {
   std::uint8_t size = 0;  // bits of the value
 };
 
-// One or two AC coefficients with their values. A single one stands twice, with second == first. Length 0: not in the
-// lookup; then either `first_length` and `first_value` say how to read the value that lies beyond it, or
-// (first_length 0) the code itself is longer.
+// One or two AC coefficients with their values. A single one has second == first. Of one whose value does not lie in
+// the lookup's bits, `rest` tells how many bits at the end of `length` are to be added to `first_value`. Length 0: the
+// code itself is longer.
 struct AcEntry {
-  std::uint8_t length = 0;        // of all
-  std::uint8_t first = 0;         // advance to the first coefficient
-  std::int16_t first_value = 0;   // or the number of its bits
-  std::uint8_t second = 0;        // advance to the second, from the same place
-  std::uint8_t first_length = 0;  // or the code's, see above
-  std::int16_t second_value = 0;
+  std::uint8_t length = 0;       // of all, up to kMaxAcLength
+  std::uint8_t first = 0;        // advance to the first coefficient
+  std::int16_t first_value = 0;  // without the rest
+  std::uint8_t second = 0;       // advance to the second, from the same place
+  std::uint8_t rest = 0;
+  std::int16_t second_value = 0;  // anything for a single one
 };
+inline constexpr int kMaxAcLength = kAcLookupBits - 1 + 10;
 static_assert(sizeof(AcEntry) == 8);
 
 struct DcTable {
@@ -68,19 +69,10 @@ inline std::int16_t read_value(std::uint64_t bits, unsigned skip, unsigned size)
   return static_cast<std::int16_t>(v + (negative & (1 - (1 << size))));
 }
 
-// Single entries for codes that the lookup does not hold; kBadCode as advance (AC) or code_length (DC) for no code.
+// Single entries for any code, with rest 0; kBadCode as advance (AC) or code_length (DC) for no code.
 // `bits` holds the next bits from the top.
 DcEntry long_code(const DcTable& table, std::uint64_t bits);
 AcEntry long_code(const AcTable& table, std::uint64_t bits);
-
-// What the lookup does not hold.
-inline AcEntry beyond_lookup(const AcTable& table, std::uint64_t bits, AcEntry entry) {
-  if (entry.first_length == 0) return long_code(table, bits);
-  const auto size = static_cast<unsigned>(entry.first_value);
-  const std::int16_t value = read_value(bits, entry.first_length, size);
-  const auto length = static_cast<std::uint8_t>(entry.first_length + size);
-  return {length, entry.first, value, entry.first, length, value};
-}
 
 // Keeps the tables of recent images: most files use the standard ones. Not thread-safe.
 class HuffmanCache {

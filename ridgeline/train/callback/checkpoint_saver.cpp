@@ -7,6 +7,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/trace.h"
 #include "ridgeline/train/finite.h"
+#include "ridgeline/train/ranks.h"
 
 namespace ridgeline::train {
 namespace {
@@ -30,7 +31,10 @@ void CheckpointSaver::step_end(RunContext& context) {
   const auto due = [&](std::int64_t period) { return is_multiple(context.step(), period); };
   if (context.step() == 0 || context.torn()) return;
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - saved_time_;
-  const bool late = options_.seconds > 0 && since.count() >= options_.seconds;
+  bool late = options_.seconds > 0 && since.count() >= options_.seconds;
+  // Where all take part in saving, the one that writes says when.
+  if (options_.seconds > 0 && context.model().sharded())
+    late = Ranks(context.model().session()).largest(options_.writes && late ? 1 : 0) > 0;
   if (late || context.stopping() || context.last() ||
       std::any_of(options_.periods.begin(), options_.periods.end(), due)) {
     save(context);
@@ -44,6 +48,10 @@ void CheckpointSaver::save(const RunContext& context) {
   const std::vector<NamedTensor> tensors = model.to_file();
   const std::string bad = first_not_finite(tensors);
   if (!bad.empty()) stop_not_finite(context, bad + " holds numbers that are not finite", options_.directory);
+  if (!options_.writes) {
+    saved_at_ = context.step();
+    return;
+  }
   CheckpointInfo info;
   info.model = model.network().name;
   info.step = context.step();

@@ -6,14 +6,16 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/graph/pass/passes.h"
+#include "ridgeline/train/recipe/batch_parts.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/recipe/session_options.h"
 #include "ridgeline/train/synthetic.h"
 
 namespace ridgeline::train {
 
-StepBench bench_step(const Recipe& recipe, int steps, bool each_fusion) {
+StepBench bench_step(const Recipe& given, int steps, bool each_fusion) {
   if (steps < 1) throw Error("--steps must be 1 or more", ErrorKind::usage);
+  const Recipe recipe = with_batch_parts(given);
   Session session(session_options(recipe));
   const std::int64_t classes = recipe.num_classes == 0 ? nn::model_named(recipe.model).classes : recipe.num_classes;
   const std::unique_ptr<Model> model = model_of(session, recipe, classes);

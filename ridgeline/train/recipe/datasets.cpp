@@ -148,7 +148,7 @@ data::StandardPipeline pipeline_of(const Recipe& recipe) {
                                   .cutmix = recipe.cutmix,
                                   .num_classes = recipe.num_classes,
                                   .ranks = recipe.ranks,
-                                  .rank = recipe.rank,
+                                  .rank = recipe.place,
                                   .flip = recipe.flip,
                                   .resize = {rule.resize},
                                   .drop_remainder = recipe.eval_drop_remainder};

@@ -16,6 +16,7 @@
 #include "ridgeline/train/metric/table.h"
 #include "ridgeline/train/ranks.h"
 #include "ridgeline/train/recipe/adopt.h"
+#include "ridgeline/train/recipe/batch_parts.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/recipe/session_options.h"
 
@@ -101,19 +102,27 @@ std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& va
   while (auto batch = next_batch(iterator, recipe)) {
     stopped = interrupted();
     if (stopped) break;
-    bind_batch(program, batch->image(), batch->label());
-    const Tensor mask = mask_of(*batch);
-    program.bind(nn::kMaskInput, mask);
-    stopped = !program.run();
-    if (stopped) break;
-    loss += program.output("loss_sum").at(0);
-    top_1 += program.output("top_1").at(0);
-    top_5 += program.output("top_5").at(0);
-    rows += program.output("rows").at(0);
-    if (!metrics.empty()) {
-      const MetricBatch values = metric_batch(program, *batch, model.network().columns);
+    // The sums of a part are f32, and those of the parts, which follow from nothing else, are added exactly enough.
+    for (std::int64_t part = 0; part < recipe.parts && !stopped; ++part) {
+      const auto of_part = [&](const Tensor& all) {
+        return recipe.parts == 1 ? all : rows_of_part(all, part, recipe.parts);
+      };
+      const Tensor images = of_part(batch->image()), labels = of_part(batch->label()), mask = of_part(mask_of(*batch));
+      bind_batch(program, images, labels);
+      program.bind(nn::kMaskInput, mask);
+      stopped = !program.run();
+      if (stopped) break;
+      loss += program.output("loss_sum").at(0);
+      top_1 += program.output("top_1").at(0);
+      top_5 += program.output("top_5").at(0);
+      rows += program.output("rows").at(0);
+      if (metrics.empty()) continue;
+      MetricBatch values = metric_batch(program, *batch, model.network().columns);
+      for (auto& [name, column] : values.inputs) column = of_part(column);
+      values.mask = of_part(values.mask);
       for (const NamedMetric& m : metrics) m.metric->update(values);
     }
+    if (stopped) break;
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     log.progress("evaluating", static_cast<std::int64_t>(rows), total, rows / seconds);
   }
@@ -153,7 +162,7 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
       plain ? read_weights(given.restore_path, silent) : newest_weights(given.checkpoint_dir, silent);
   const std::vector<CheckpointFile> files =
       plain ? std::vector<CheckpointFile>{} : list_checkpoints(given.checkpoint_dir);
-  const Recipe recipe = adopt_weights(given, *weights);
+  const Recipe recipe = with_batch_parts(adopt_weights(given, *weights));
   DataNeeds needs{.validation = true};
   if (weights->info) {
     needs.label_base = weights->info->label_base;

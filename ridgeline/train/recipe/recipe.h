@@ -109,10 +109,16 @@ struct Recipe {
   // Of several ranks that train together. Each has batches of batch_size.
   std::int64_t rank_size = 0;        // as many as the user wants; 0: those that are there
   std::int64_t ranks = 1, rank = 0;  // that are there, and which this one is: train() says so
-  bool shard = true;                 // each reads its own part of the data; several ranks refuse false
-  bool hcom_parallel = false;        // gradients are exchanged beside the rest of the backward pass, not behind it
-  bool sync_batch_norm = false;      // batch norms take their statistics over the batches of all ranks
-  SplitStrategy gradient_split;      // into buckets that are exchanged together
+  std::int64_t batch_parts = 0;      // of a step's batch over all ranks, whose sums are added in pairs; 0: by its rows
+  // Of them, those of this rank's batch, and where its rows begin among all; with_batch_parts() says so. `ordered`: the
+  // bits do not follow from the number of ranks.
+  std::int64_t parts = 1, place = 0;
+  bool ordered = false;
+  bool shard = true;           // each reads its own part of the data; several ranks refuse false
+  bool hcom_parallel = false;  // gradients are exchanged beside the rest of the backward pass, not behind it
+  bool is_weight_update_sharding = false;  // slots and updates are split over the ranks
+  bool sync_batch_norm = false;            // batch norms take their statistics over the batches of all ranks
+  SplitStrategy gradient_split;            // into buckets that are exchanged together
 
   // What else the event file gets, by steps between two of them; 0: none.
   std::int64_t histogram_steps = 0;  // weights and gradients: a step more each time, and the memory of one

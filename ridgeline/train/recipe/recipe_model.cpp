@@ -29,13 +29,24 @@ CompileOptions compile_options(const Recipe& recipe) {
 }
 
 Distribution distribution_of(const Recipe& recipe) {
-  return {.ranks = recipe.ranks, .group = kWorld, .overlap = recipe.hcom_parallel, .split = recipe.gradient_split};
+  return {.ranks = recipe.ranks,
+          .group = kWorld,
+          .overlap = recipe.hcom_parallel,
+          .split = recipe.gradient_split,
+          .each_batch = recipe.ordered,
+          .rank = recipe.rank,
+          .shard_updates = recipe.is_weight_update_sharding};
 }
 
 std::unique_ptr<Model> model_of(Session& session, const Recipe& recipe, std::int64_t num_classes) {
+  nn::StepOptions options = step_options(recipe, num_classes);
+  options.batch_size /= recipe.parts;
   return std::make_unique<Model>(
-      session, nn::image_classifier(step_options(recipe, num_classes)),
-      ModelSettings{.seed = recipe.seed, .compile = compile_options(recipe), .distribution = distribution_of(recipe)});
+      session, nn::image_classifier(options),
+      ModelSettings{.seed = recipe.seed,
+                    .compile = compile_options(recipe),
+                    .distribution = distribution_of(recipe),
+                    .parts = {.parts = recipe.parts, .ranks = recipe.ranks, .place = recipe.place}});
 }
 
 }  // namespace ridgeline::train

@@ -18,6 +18,7 @@ nn::StepOptions step_options(const Recipe& recipe, std::int64_t num_classes);
 CompileOptions compile_options(const Recipe& recipe);
 // Of the training step over the recipe's ranks.
 Distribution distribution_of(const Recipe& recipe);
+// For batches of the recipe's size where it trains; its evaluation takes the rows of one of its parts.
 std::unique_ptr<Model> model_of(Session& session, const Recipe& recipe, std::int64_t num_classes);
 
 }  // namespace ridgeline::train

@@ -27,7 +27,7 @@ constexpr ProfilingKey kProfilingKeys[] = {
     {"bp_point", "the trace names each launch"},
     {"aic_metrics", "of another chip"},
     {"l2", "of another chip"},
-    {"hccl", "exchanges between ranks are not traced"},
+    {"hccl", ""},  // always in the trace
     {"msproftx", "of another chip"},
     {"runtime_api", "all launches are in the trace"},
 };

@@ -28,6 +28,7 @@
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/loop.h"
 #include "ridgeline/train/ranks.h"
+#include "ridgeline/train/recipe/batch_parts.h"
 #include "ridgeline/train/recipe/benchmark_summary.h"
 #include "ridgeline/train/recipe/compile_statistics.h"
 #include "ridgeline/train/recipe/datasets.h"
@@ -119,10 +120,11 @@ class Trainer {
         {.directory = recipe_.log_dir,
          .periods = {recipe_.save_checkpoints_secs > 0 ? 0 : recipe_.save_checkpoints_steps, evaluation_steps},
          .seconds = recipe_.save_checkpoints_secs,
-         .keep = recipe_.max_checkpoint_to_save},
+         .keep = recipe_.max_checkpoint_to_save,
+         .writes = ranks_.main()},
         [this](CheckpointInfo& saved) { complete(saved); });
     if (!continued_from_.empty()) saver.continues(continued_from_, model_->global_step());
-    if (recipe_.do_checkpoint && ranks_.main()) callbacks.push_back(&saver);
+    if (recipe_.do_checkpoint && (ranks_.main() || model_->sharded())) callbacks.push_back(&saver);
     PeriodicEvaluation evaluation(
         evaluation_steps, data_.validation_records, [this] { return evaluate_model(); }, log_, *metrics_);
     if (evaluates) callbacks.push_back(&evaluation);
@@ -286,7 +288,7 @@ class Trainer {
           fmt::format("rank 0 of {}: gradients are exchanged {}; parameters and states are those of rank 0, "
                       "checksum {}",
                       ranks_.size(), recipe_.hcom_parallel ? "beside the backward pass" : "behind the backward pass",
-                      ranks_.tell(session_.parameters())));
+                      model_->share_values()));
     }
     if (ranks_.main())
       metrics_.emplace(recipe_.log_dir, model_->global_step());
@@ -480,7 +482,7 @@ TrainingResult train(const Recipe& given, std::shared_ptr<comm::Communicator> ra
   if (recipe.synthetic && recipe.mode == Mode::train_and_evaluate)
     throw Error("--synthetic has no validation part: use --mode=train", ErrorKind::usage);
   if (!recipe.synthetic) check_data_dir(recipe, true);  // before anything is written
-  if (!several) return train_here(recipe, nullptr);
+  if (!several) return train_here(with_batch_parts(recipe), nullptr);
   const auto refuse = [](const char* flag, const char* why) {
     throw Error(fmt::format("{} with several ranks: {}", flag, why), ErrorKind::usage);
   };
@@ -489,8 +491,10 @@ TrainingResult train(const Recipe& given, std::shared_ptr<comm::Communicator> ra
   if (!recipe.tune.empty()) refuse("--tune", "the ranks could choose kernels whose gradients lie differently");
   if (!recipe.dump.path.empty())
     refuse("--dump_path", "the step is computed again by one rank, and it exchanges values");
+  if (given.is_weight_update_sharding && !given.export_step.empty())
+    refuse("--export_step", "with --is_weight_update_sharding a rank has its part of the slots only");
   try {
-    return train_here(recipe, ranks);
+    return train_here(with_batch_parts(recipe), ranks);
   } catch (const std::exception& error) {
     ranks->abort(error.what());
     throw;

@@ -20,6 +20,10 @@ constexpr std::int64_t kDepthStep = 96;   // tiles summed in registers before th
 //   V = B^T x B, Z = A dy A^T    tiles dealt out
 //   dU += Z^T V                  positions and panels dealt out
 // and at the end dw = G^T dU G. There is one dU, and every sum has one order: the bits do not depend on the team.
+//
+// Where dU is small beside the tiles, as in a model's first layers, products are too short for what they read from the
+// other threads' caches. There the tiles are cut into parts, each done by one thread in blocks of its own and summed
+// apart, and the sums are added in order. The parts follow from the shapes.
 template <class Pixel>
 class BackwardWeightsKernel final : public Kernel {
  public:
@@ -34,18 +38,17 @@ class BackwardWeightsKernel final : public Kernel {
         transforms_(transforms<Pixel>(task.rule)),
         multiply_(multiply()),
         panel_(panel_width()) {
-    // Each block reads and writes all of dU, so larger blocks for a larger one; V and Z should stay in the last cache.
-    constexpr std::int64_t kSmall = std::int64_t{1} << 20;
-    block_ = std::min<std::int64_t>(form_.floats() > kSmall ? 192 : 96, tiles_.total());
+    choose_parts();
+    const std::int64_t teams = parts_ > 1 ? threads_ : 1;  // with V and Z of their own
     z_row_ = round_up(convolution_.filters(), lanes());
     v_panel_ = block_ * panel_;
     v_distance_ = stream_distance(form_.panels() * v_panel_);
     z_distance_ = stream_distance(block_ * z_row_);
     sum_row_ = round_up(convolution_.filters(), kLineFloats);
     sums_ = scratch_.reserve(chunks() * sum_row_);
-    v_ = scratch_.reserve(rule_.positions() * v_distance_);
-    z_ = scratch_.reserve(rule_.positions() * z_distance_);
-    products_ = scratch_.reserve(form_.floats());
+    v_ = scratch_.reserve(teams * rule_.positions() * v_distance_);
+    z_ = scratch_.reserve(teams * rule_.positions() * z_distance_);
+    products_ = scratch_.reserve(parts_ * form_.floats());
     if (convolution_.stride > 1) blocked_ = scratch_.reserve(convolution_.blocked_weights());
     scratch_bytes = scratch_.bytes();
   }
@@ -54,15 +57,11 @@ class BackwardWeightsKernel final : public Kernel {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
     reader_.prepare(scratch);
-    for (std::int64_t first = 0; first < tiles_.total(); first += block_) {
-      const std::int64_t count = std::min(block_, tiles_.total() - first);
-      for_each_item((count + kChunkTiles - 1) / kChunkTiles, [&](std::int64_t chunk, int thread) {
-        const std::int64_t begin = chunk * kChunkTiles;
-        transform_tiles(first, begin, std::min(count, begin + kChunkTiles), thread, input<Pixel>(a, 0),
-                        input<Pixel>(a, 1), scratch);
-      });
-      for_each_item(rule_.positions() * form_.panels(),
-                    [&](std::int64_t item, int) { multiply_position(item, count, first > 0, scratch); });
+    if (parts_ > 1) {
+      for_each_item(parts_, [&](std::int64_t part, int thread) { sum_part(a, part, thread, scratch); });
+      add_parts(scratch + products_);
+    } else {
+      sum_together(a, scratch);
     }
     float* const dw = blocked_ >= 0 ? scratch + blocked_ : output<float>(a, 0);
     weights_.gradient(scratch + products_, dw);
@@ -73,22 +72,82 @@ class BackwardWeightsKernel final : public Kernel {
  private:
   std::int64_t chunks() const { return (tiles_.total() + kChunkTiles - 1) / kChunkTiles; }
 
-  // Tiles [begin, end) of the block that starts at tile `first`.
-  void transform_tiles(std::int64_t first, std::int64_t begin, std::int64_t end, int thread, const Pixel* x,
-                       const Pixel* dy, float* scratch) const {
+  // Each block reads and writes all of dU, so larger blocks for a larger one; V and Z should stay in the last cache.
+  // A dU that fits a core's own cache beside 48 tiles is summed in parts, where there are tiles enough.
+  void choose_parts() {
+    constexpr std::int64_t kNear = std::int64_t{320} << 10;  // floats
+    constexpr std::int64_t kSmall = std::int64_t{1} << 20;
+    constexpr std::int64_t kFewest = 8, kMost = 16;
+    const std::int64_t floats = rule_.positions() * convolution_.filters() * convolution_.channels();
+    const std::int64_t parts = std::min(kMost, tiles_.total() / kDepthStep);
+    if (floats <= kNear && parts >= kFewest) {
+      parts_ = parts;
+      block_ = kDepthStep / 2;
+    } else {
+      block_ = std::min(floats > kSmall ? 2 * kDepthStep : kDepthStep, tiles_.total());
+    }
+  }
+
+  // One dU for all blocks, which the team does together.
+  void sum_together(const KernelArguments& a, float* scratch) const {
+    for (std::int64_t first = 0; first < tiles_.total(); first += block_) {
+      const std::int64_t count = std::min(block_, tiles_.total() - first);
+      for_each_item((count + kChunkTiles - 1) / kChunkTiles, [&](std::int64_t chunk, int thread) {
+        const std::int64_t begin = chunk * kChunkTiles;
+        transform_tiles(a, first, begin, std::min(count, begin + kChunkTiles), thread, 0, scratch);
+      });
+      for_each_item(rule_.positions() * form_.panels(),
+                    [&](std::int64_t item, int) { multiply_position(item, count, first > 0, 0, 0, scratch); });
+    }
+  }
+
+  // The blocks of one part, into its dU.
+  void sum_part(const KernelArguments& a, std::int64_t part, int thread, float* scratch) const {
+    // Whole chunks, so that each sum of dy is one part's.
+    const auto border = [&](std::int64_t i) { return std::min(tiles_.total(), chunks() * i / parts_ * kChunkTiles); };
+    const std::int64_t begin = border(part), end = border(part + 1);
+    for (std::int64_t first = begin; first < end; first += block_) {
+      const std::int64_t count = std::min(block_, end - first);
+      for (std::int64_t tile = 0; tile < count; tile += kChunkTiles) {
+        transform_tiles(a, first, tile, std::min(count, tile + kChunkTiles), thread, thread, scratch);
+      }
+      for (std::int64_t item = 0; item < rule_.positions() * form_.panels(); ++item) {
+        multiply_position(item, count, first > begin, thread, part, scratch);
+      }
+    }
+  }
+
+  // The first dU becomes the sum of all.
+  void add_parts(float* sums) const {
+    parallel_for(form_.floats(), 4096, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t part = 1; part < parts_; ++part) {
+        const float* const from = sums + part * form_.floats();
+        for (std::int64_t i = begin; i < end; ++i) sums[i] += from[i];
+      }
+    });
+  }
+
+  // Tiles [begin, end) of the block that starts at tile `first`, into the V and Z of `team`.
+  void transform_tiles(const KernelArguments& a, std::int64_t first, std::int64_t begin, std::int64_t end, int thread,
+                       int team, float* scratch) const {
+    const Pixel* const x = input<Pixel>(a, 0);
+    const Pixel* const dy = input<Pixel>(a, 1);
+    float* const v = scratch + v_ + team * rule_.positions() * v_distance_;
+    float* const z = scratch + z_ + team * rule_.positions() * z_distance_;
     const Pixel* const zeros = reader_.template zeros<Pixel>(scratch);
     float* const sums = scratch + sums_ + (first + begin) / kChunkTiles * sum_row_;
     std::memset(sums, 0, static_cast<std::size_t>(sum_row_) * sizeof(float));
     const Pixel* pixels[kMostPixels];
     for (std::int64_t t = begin; t < end; ++t) {
       reader_.read(first + t, thread, x, scratch, pixels);
-      transforms_->input(pixels, convolution_.channels(), {scratch + v_ + t * panel_, v_distance_, v_panel_}, nullptr);
+      transforms_->input(pixels, convolution_.channels(), {v + t * panel_, v_distance_, v_panel_}, nullptr);
       tiles_.outputs(first + t, dy, zeros, pixels);
-      transforms_->gradient(pixels, convolution_.filters(), {scratch + z_ + t * z_row_, z_distance_, panel_}, sums);
+      transforms_->gradient(pixels, convolution_.filters(), {z + t * z_row_, z_distance_, panel_}, sums);
     }
   }
 
-  void multiply_position(std::int64_t item, std::int64_t tiles, bool add, float* scratch) const {
+  void multiply_position(std::int64_t item, std::int64_t tiles, bool add, int team, std::int64_t part,
+                         float* scratch) const {
     const std::int64_t position = item / form_.panels();
     const std::int64_t q = item % form_.panels();
     Product product{};
@@ -96,11 +155,11 @@ class BackwardWeightsKernel final : public Kernel {
     product.columns = std::min(panel_, convolution_.channels() - q * panel_);
     product.depth = tiles;
     product.depth_step = kDepthStep;
-    product.a = scratch + z_ + position * z_distance_;
+    product.a = scratch + z_ + (team * rule_.positions() + position) * z_distance_;
     product.a_row = 1;
     product.a_step = z_row_;
-    product.b = scratch + v_ + position * v_distance_ + q * v_panel_;
-    product.c = scratch + products_ + position * form_.distance() + q * form_.panel_floats();
+    product.b = scratch + v_ + (team * rule_.positions() + position) * v_distance_ + q * v_panel_;
+    product.c = scratch + products_ + part * form_.floats() + position * form_.distance() + q * form_.panel_floats();
     product.c_row = panel_;
     product.add = add;
     multiply_(product);
@@ -126,7 +185,8 @@ class BackwardWeightsKernel final : public Kernel {
   const TransformSet<Pixel>* transforms_;
   Multiply multiply_;
   std::int64_t panel_;
-  std::int64_t block_;                 // tiles
+  std::int64_t parts_ = 1;
+  std::int64_t block_ = 0;             // tiles
   std::int64_t v_panel_, v_distance_;  // V: [position][panel][tile][channel of the panel]
   std::int64_t z_row_, z_distance_;    // Z: [position][tile][filter]
   std::int64_t sum_row_;               // of dy: [chunk of tiles][filter]

@@ -1,0 +1,33 @@
+// ridgeline/graph/pass/shard_updates.h
+//
+// Splits updates over the ranks of a distributed step (Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training
+// Trillion Parameter Models", 2020, stage 1): a rank keeps its part of a parameter's slots, updates that part of the
+// parameter, and gets the other parts from the ranks that have them. A part is one of as many equal runs of elements in
+// row-major order, filled up with zeros.
+// Keeps: every bit of parameters and slots. Drops: nothing; slots as arguments become shorter.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "ridgeline/graph/pass/pass_context.h"
+
+namespace ridgeline {
+
+// Parameters of fewer elements are updated by every rank: an exchange of its own costs more than that.
+inline constexpr std::int64_t kLeastSharded = 1024;
+
+// Elements of a rank's part.
+constexpr std::int64_t shard_elements(std::int64_t elements, std::int64_t ranks) {
+  return (elements + ranks - 1) / ranks;
+}
+
+// The slots of which each rank keeps a part, by name, with their whole shapes. An Error in the original's words where
+// there are fewer gradients than ranks.
+std::map<std::string, Shape> sharded_slots(const Graph& graph, std::int64_t ranks);
+
+// Does nothing unless the context asks for it (Distribution::shard_updates) and there are several ranks.
+Graph shard_updates(Graph graph, PassContext& context);
+
+}  // namespace ridgeline

@@ -1,0 +1,23 @@
+// ridgeline/train/recipe/batch_parts.h
+//
+// In how many parts the batch of a step is computed, so that sums over it have an order that does not follow from the
+// number of ranks (graph/pass/in_parts.h). Functions only.
+#pragma once
+
+#include "ridgeline/train/recipe/recipe.h"
+
+namespace ridgeline::train {
+
+// Parts of a batch of `rows` of all ranks together: `wanted`, a power of two that divides the rows (else an Error), or,
+// with 0, the largest of 2, 4 and 8 that does and leaves 32 rows a part where it is 8; else 1.
+std::int64_t parts_of_rows(std::int64_t rows, std::int64_t wanted);
+
+// The recipe with what follows from its batch and its ranks: `parts` of this rank's batch, and `place`. Parts are 1 in
+// runs that may differ with the number of ranks: `fast` ones, and those of networks whose batch norms take statistics
+// of each rank's own batch. An Error (usage) where the ranks cannot share the parts.
+Recipe with_batch_parts(Recipe recipe);
+
+// Every `parts`-th row of the tensor from `part` on, as a copy.
+Tensor rows_of_part(const Tensor& rows, std::int64_t part, std::int64_t parts);
+
+}  // namespace ridgeline::train
