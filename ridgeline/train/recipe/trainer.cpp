@@ -6,7 +6,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "ridgeline/core/atomic_file.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/version.h"
@@ -33,6 +32,7 @@
 #include "ridgeline/train/recipe/compile_statistics.h"
 #include "ridgeline/train/recipe/datasets.h"
 #include "ridgeline/train/recipe/evaluator.h"
+#include "ridgeline/train/recipe/last_file.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/recipe/restore_weights.h"
 #include "ridgeline/train/recipe/session_options.h"
@@ -50,16 +50,6 @@ constexpr std::int64_t kSyntheticRecords = 1281167;
 // Of stepped precision, in checkpoints.
 constexpr const char* kReducedPhase = "reduced";
 constexpr const char* kOriginalPhase = "original";
-
-// Written when the run is over: what would prevent that is said before it begins.
-void check_last_file(const std::string& path) {
-  if (path.empty()) return;
-  std::error_code none;
-  const fs::file_type type = fs::status(path, none).type();
-  // Devices and pipes are opened when there is something for them.
-  if (type == fs::file_type::character || type == fs::file_type::fifo || type == fs::file_type::socket) return;
-  const AtomicFile probe(path);
-}
 
 class Trainer {
  public:
