@@ -70,7 +70,7 @@ struct Trained {
   Model model;
 };
 
-// Each parameter, slot and statistic as a whole: a relu whose operand is nearly 0 may open in one of two computations.
+// Each parameter, slot and statistic as a whole.
 void expect_near(Session& a, Session& b, double tolerance, std::string_view ending = "") {
   for (const std::string& name : a.parameters().names()) {
     if (!name.ends_with(ending)) continue;
@@ -85,21 +85,23 @@ void expect_near(Session& a, Session& b, double tolerance, std::string_view endi
   }
 }
 
+// One step from the same parameters: its slots are the gradients. Later steps may part, where a relu whose operand is
+// nearly 0 opens in one of the two.
 TEST(MaskedRows, TrainAsIfTheOthersHadNotBeenThere) {
-  const std::vector<std::vector<std::uint8_t>> masks = {{1, 0, 1, 1, 0, 1}, {0, 1, 1, 0, 1, 1}, {1, 1, 0, 1, 1, 0}};
   for (const char* model : {"linear", "resnet20"}) {
-    Trained masked(model, 6, true), plain(model, 4, false);
-    const double with = masked.train(masks, true), without = plain.train(masks, false);
-    EXPECT_NEAR(with, without, 1e-3) << model;
-    expect_near(masked.session, plain.session, 0.02);
+    for (const std::vector<std::uint8_t>& mask : {std::vector<std::uint8_t>{1, 0, 1, 1, 0, 1}, {0, 1, 1, 0, 1, 1}}) {
+      Trained masked(model, 6, true), plain(model, 4, false);
+      EXPECT_NEAR(masked.train({mask}, true), plain.train({mask}, false), 1e-5) << model;
+      expect_near(masked.session, plain.session, 1e-3);
+    }
   }
 }
 
 TEST(MaskedRows, WithAllOfThemTheStepIsTheOneWithoutAMask) {
-  const std::vector<std::vector<std::uint8_t>> masks(3, std::vector<std::uint8_t>(6, 1));
+  const std::vector<std::vector<std::uint8_t>> masks(1, std::vector<std::uint8_t>(6, 1));
   Trained masked("resnet20", 6, true), plain("resnet20", 6, false);
-  EXPECT_NEAR(masked.train(masks, true), plain.train(masks, false), 1e-3);
-  expect_near(masked.session, plain.session, 0.02);
+  EXPECT_NEAR(masked.train(masks, true), plain.train(masks, false), 1e-5);
+  expect_near(masked.session, plain.session, 1e-3);
 }
 
 TEST(MaskedRows, ABatchWithoutAnyLeavesStatisticsAndHasNoLoss) {
