@@ -51,7 +51,7 @@ TEST(TrainingFlags, GradientsAreScaledClippedAndAccumulated) {
   expect(run(small("bad") + "--amp_level=O1 --precision_mode=force_fp16"), 2, {"can not be assigned at the same time"});
   expect(run(small("bad") + "--loss_scale=0.5"), 2, {"loss scale must be at least 1."});
   expect(run(small("bad") + "--loss_scale=dynamo"), 2, {"'dynamo' is no loss scale", "dynamic,INIT,FACTOR,WINDOW"});
-  expect(run(small("bad") + "--accumulate_steps=0"), 2, {"accumulate is 0; 1 or more is meant"});
+  expect(run(small("bad") + "--accumulate_steps=0"), 2, {"--accumulate_steps=0 is out of range (allowed: 1 or more)"});
   expect(run(small("bad") + "--ema=1"), 2, {"--ema=1 is out of range (allowed: [0, 1))"});
   expect(run(small("bad") + "--early_stopping=2"), 2, {"--early_stopping needs evaluations"});
 }
