@@ -2,6 +2,7 @@
 #include <set>
 
 #include "ridgeline/core/printable.h"
+#include "ridgeline/graph/ir/annotations.h"
 #include "ridgeline/graph/ir/builder.h"
 #include "ridgeline/graph/ir/text.h"
 
@@ -110,6 +111,10 @@ std::string attribute_text(const Node& node) {
     const Attribute* value = node.attributes.find(spec.name);
     if (value == nullptr || (spec.fallback && *spec.fallback == *value)) continue;
     items += (items.empty() ? "" : ", ") + spec.name + "=" + to_string(*value);
+  }
+  for (const AttributeSpec& spec : annotations()) {
+    const Attribute* value = node.attributes.find(spec.name);
+    if (value != nullptr) items += (items.empty() ? "" : ", ") + spec.name + "=" + to_string(*value);
   }
   return items;
 }
