@@ -44,12 +44,9 @@ CollectiveIds all_to_all(GradientScope& s, const ForwardOp& op) {
 }  // namespace
 
 std::vector<GradientRule> collective_gradients() {
-  return {{"all_reduce", all_reduce},
-          {"reduce", reduce},
-          {"broadcast", broadcast},
-          {"all_gather", all_gather},
-          {"reduce_scatter", reduce_scatter},
-          {"all_to_all", all_to_all}};
+  return {{"all_reduce", all_reduce},         {"reduce", reduce},
+          {"broadcast", broadcast},           {"all_gather", all_gather},
+          {"reduce_scatter", reduce_scatter}, {"all_to_all", all_to_all}};
 }
 
 }  // namespace ridgeline

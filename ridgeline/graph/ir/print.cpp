@@ -11,7 +11,8 @@ namespace {
 
 class GraphPrinter {
  public:
-  GraphPrinter(const Graph& graph, TextOptions options) : graph_(graph), options_(options), names_(value_names(graph)) {}
+  GraphPrinter(const Graph& graph, TextOptions options)
+      : graph_(graph), options_(options), names_(value_names(graph)) {}
 
   std::string print(std::string_view keyword) {
     for (const auto& [name, function] : graph_.functions) {
