@@ -8,6 +8,10 @@
 #include "ridgeline/compile/phase.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
+#include "ridgeline/format/wire/crc32c.h"
+#include "ridgeline/graph/ir/annotations.h"
+#include "ridgeline/graph/pass/inline.h"
+#include "ridgeline/graph/pass/shard_plan.h"
 #include "ridgeline/train/ranks.h"
 
 namespace ridgeline::train {
@@ -56,7 +60,12 @@ void Model::declare(const nn::Step& step) {
         std::any_of(parameters_.begin(), parameters_.end(), [&](const auto& p) { return p.name == spec.name; });
     if (known) continue;
     parameters_.push_back(spec);
-    if (spec.init.zeros())
+    if (!holdings_.whole(spec.name)) {
+      if (!holdings_.holds(spec.name)) continue;
+      Tensor whole(spec.dtype, spec.shape);
+      nn::initialize(spec, settings_.seed, whole);
+      session_.parameters().set(spec.name, holdings_.own(spec.name, whole), kind_of(spec));
+    } else if (spec.init.zeros())
       session_.parameters().set_zeros(spec.name, {spec.dtype, spec.shape}, kind_of(spec));
     else
       session_.parameters().write(spec.name, {spec.dtype, spec.shape}, kind_of(spec),
@@ -68,10 +77,26 @@ void Model::compile_training(const Graph& graph, const PrecisionPolicy& precisio
   CompileOptions options = compile_options(part);
   options.precision = with_exact_scope(precision, graph);
   options.distribution = settings_.distribution;
-  training_ = compile(graph, session_, options);
-  Ranks(session_).compare(*training_);
+  const Distribution& distribution = settings_.distribution;
+  Graph step = annotate(graph, kStage, settings_.stages);
+  step = annotate(std::move(step), kShard, settings_.shards);
+  if (distribution.mode == ParallelMode::hybrid_parallel || distribution.mode == ParallelMode::auto_parallel)
+    step = inline_calls(std::move(step));
+  check_shards(step, distribution);
+  const ShardPlan plan = plan_shards(step, distribution);
+  parallel_plan_ = plan.text;
+  training_ = compile(annotated(std::move(step), plan.layers), session_, by_annotations(options));
+  if (distribution.pipeline.stages == 1) Ranks(session_).compare(*training_);  // stages run different steps
   training_compile_options_ = std::move(options);
   training_compile_options_.dump_directory.clear();
+}
+
+// A plan that is made is written into the step; the pass goes by it.
+CompileOptions Model::by_annotations(CompileOptions options) {
+  ParallelMode& mode = options.distribution.mode;
+  if (mode == ParallelMode::hybrid_parallel || mode == ParallelMode::auto_parallel)
+    mode = ParallelMode::semi_auto_parallel;
+  return options;
 }
 
 void Model::set_seed(std::uint64_t seed) {
@@ -89,6 +114,9 @@ void Model::prepare_training(const nn::TrainingOptions& options, const Precision
   }();
   claim(step);
   compile_training(step.graph, precision ? *precision : settings_.compile.precision, "training");
+  const auto world = session_.groups().find(settings_.distribution.group);
+  if (settings_.distribution.ranks > 1 && world != session_.groups().end())
+    holdings_ = Holdings(step.parameters, training_->graph(), world->second);
   declare(step);
   averages_ = std::move(step.averages);
   begin_averages();
@@ -106,6 +134,7 @@ void Model::recompile_training(const PrecisionPolicy& precision) {
 // Averages begin with the values that their parameters begin with, drawn or loaded.
 void Model::begin_averages() {
   for (const nn::Step::Average& average : averages_) {
+    if (!holdings_.holds(average.name)) continue;
     session_.parameters().set(average.name, session_.parameters().get(average.parameter), ValueKind::state);
   }
 }
@@ -113,6 +142,7 @@ void Model::begin_averages() {
 void Model::swap_averages() {
   ParameterStore& store = session_.parameters();
   for (const nn::Step::Average& average : averages_) {
+    if (!holdings_.holds(average.name)) continue;
     const Tensor parameter = store.get(average.parameter), mean = store.get(average.name);
     store.set(average.parameter, mean, ValueKind::param);
     store.set(average.name, parameter, ValueKind::state);
@@ -144,14 +174,25 @@ LaunchCounts Model::count_without(const std::vector<std::string>& passes) {
 
 void Model::prepare_evaluation() {
   if (evaluation_) return;
+  check_whole("evaluation");
   const nn::Step step = nn::build_evaluation_step(network_);
   claim(step);
   evaluation_ = compile(step.graph, session_, compile_options("evaluation"));
   declare(step);
 }
 
+// The programs beside the training step are a rank's own.
+void Model::check_whole(const char* part) const {
+  if (holdings_.everything()) return;
+  throw Error(fmt::format("the ranks hold parts of the model's values, and {} needs all of them: run it on a "
+                          "checkpoint, in a process of its own",
+                          part),
+              ErrorKind::usage);
+}
+
 void Model::prepare_prediction() {
   if (prediction_) return;
+  check_whole("prediction");
   const nn::Step step = nn::build_prediction_step(network_);
   claim(step);
   prediction_ = compile(step.graph, session_, compile_options("prediction"));
@@ -174,6 +215,11 @@ Program& Model::prediction() const { return prepared(prediction_, "prediction");
 
 infer::Model Model::exported_training() const {
   prepared(training_, "training");
+  if (!holdings_.everything())
+    throw Error(
+        "a training step is exported by a rank that holds all values: under parallel_mode stand_alone or "
+        "data_parallel, without stages",
+        ErrorKind::usage);
   return infer::capture(session_.parameters(), training_graph_, network_.name);
 }
 
@@ -190,9 +236,50 @@ std::int64_t Model::runs_done() const {
 std::vector<NamedTensor> Model::to_file() const {
   std::vector<NamedTensor> tensors;
   for (const nn::ParameterSpec& spec : parameters_) {
-    tensors.push_back({spec.name, ridgeline::to_file(spec, session_.parameters().get(spec.name))});
+    tensors.push_back({spec.name, ridgeline::to_file(spec, holdings_.gather(spec, session_.parameters()))});
   }
   return tensors;
+}
+
+void Model::set_value(const nn::ParameterSpec& spec, const Tensor& whole) {
+  if (!holdings_.whole(spec.name)) unshared_[spec.name] = whole;
+  if (holdings_.holds(spec.name)) session_.parameters().set(spec.name, holdings_.own(spec.name, whole), kind_of(spec));
+}
+
+std::string Model::share() {
+  const Ranks ranks(session_);
+  if (holdings_.everything()) return ranks.tell(session_.parameters());
+  comm::Communicator& all = *session_.groups().at(settings_.distribution.group);
+  ParameterStore& store = session_.parameters();
+  std::map<std::string, const nn::ParameterSpec*> by_name;  // in the order of checksum_of()
+  for (const nn::ParameterSpec& spec : parameters_) by_name[spec.name] = &spec;
+  std::uint32_t crc = 0;
+  for (const auto& [name, spec] : by_name) {
+    const auto unshared = unshared_.find(name);
+    std::int32_t sent = unshared != unshared_.end() || holdings_.whole(name) ? 1 : 0;
+    all.broadcast(&sent, sizeof sent);
+    if (sent != 0) {
+      Tensor value = !ranks.main()                 ? Tensor(spec->dtype, spec->shape)
+                     : unshared != unshared_.end() ? unshared->second
+                                                   : store.get(name);
+      all.broadcast(value.raw(), static_cast<std::int64_t>(value.byte_size()));
+      if (!ranks.main() && holdings_.holds(name)) store.set(name, holdings_.own(name, value), kind_of(*spec));
+    }
+    const Tensor whole = holdings_.gather(*spec, store);
+    crc = crc32c({reinterpret_cast<const std::uint8_t*>(name.data()), name.size()}, crc);
+    crc = crc32c({static_cast<const std::uint8_t*>(whole.raw()), whole.byte_size()}, crc);
+  }
+  unshared_.clear();
+  const std::string own = fmt::format("{:08x}", crc);
+  std::string of_main = own;
+  ranks.tell(of_main);
+  if (ranks.largest(own != of_main ? 1 : 0) > 0) {
+    throw Error(
+        fmt::format("[ranks] the stored values of rank {} have checksum {}, those of rank 0 {}: the ranks do "
+                    "not train the same model",
+                    ranks.rank(), own, of_main));
+  }
+  return own;
 }
 
 void Model::load(const SafetensorsFile& file) {
@@ -213,7 +300,7 @@ void Model::load(const SafetensorsFile& file) {
     }
   }
   for (const nn::ParameterSpec& spec : parameters_) {
-    session_.parameters().set(spec.name, from_file(spec, file.tensor(stored_name(spec))), kind_of(spec));
+    set_value(spec, from_file(spec, file.tensor(stored_name(spec))));
   }
 }
 
@@ -235,9 +322,13 @@ WeightMatch Model::load_weights(std::span<const NamedTensor> stored, const std::
   }
   for (const nn::ParameterSpec& spec : wanted) {
     const auto it = match.tensors.find(spec.name);
-    if (it != match.tensors.end()) session_.parameters().set(spec.name, it->second, kind_of(spec));
+    if (it != match.tensors.end()) set_value(spec, it->second);
   }
   begin_averages();
+  for (const nn::Step::Average& average : averages_) {
+    const auto whole = unshared_.find(average.parameter);
+    if (whole != unshared_.end()) unshared_[average.name] = Tensor(whole->second);
+  }
   return match;
 }
 

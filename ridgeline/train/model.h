@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -15,8 +16,10 @@
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/compile/weights.h"
 #include "ridgeline/core/function_ref.h"
+#include "ridgeline/graph/pass/annotate.h"
 #include "ridgeline/infer/model.h"
 #include "ridgeline/nn/training_step.h"
+#include "ridgeline/train/holdings.h"
 
 namespace ridgeline::train {
 
@@ -26,6 +29,8 @@ struct ModelSettings {
   CompileOptions compile = {};
   // Of training steps, over ranks that the session has as that group. Evaluation and prediction are a rank's own.
   Distribution distribution = {};
+  // Of the step's layers: how ranks divide them ("data", "columns", "rows"), and in which stage of a pipeline they run.
+  std::vector<Annotation> shards = {}, stages = {};
 };
 
 // The policy for a training step of nn/: what decides about steps keeps its types.
@@ -70,6 +75,7 @@ class Model {
   // The training step in another precision from now on, over the same parameters, slots and counters.
   void recompile_training(const PrecisionPolicy& precision);
   // Everything a checkpoint holds, in file form, in the order of declaration.
+  // Where ranks hold parts of values, all of them call it.
   std::vector<NamedTensor> to_file() const;
   // Sets every parameter, statistic and slot from a checkpoint's tensors; anything missing or of another shape is an
   // Error that names it, and nothing is set. Without training, slots and counters in the file are passed over, and
@@ -79,6 +85,14 @@ class Model {
   // begins with `where`, if nothing matches or a shape differs; `advice` says there what its reader can do.
   WeightMatch load_weights(std::span<const NamedTensor> stored, const std::string& where,
                            std::span<const std::string> exclude, std::string_view advice);
+
+  // After the main rank has loaded or drawn values, on every rank: all have its values, or their parts of them. Returns
+  // their checksum, which is that of the same values on one rank; an Error where it is not the same on all.
+  std::string share();
+  // What this rank holds of the values.
+  const Holdings& holdings() const { return holdings_; }
+  // How the ranks divide the training step, for the log; empty: the data alone.
+  const std::string& parallel_plan() const { return parallel_plan_; }
 
   // The training step as it stands: written to a file it goes on elsewhere, bit by bit (infer/loaded_model.h), where it
   // is compiled in the same precision.
@@ -98,6 +112,9 @@ class Model {
   void swap_averages();
   CompileOptions compile_options(const char* part) const;
   void compile_training(const Graph& graph, const PrecisionPolicy& precision, const char* part);
+  static CompileOptions by_annotations(CompileOptions options);
+  void check_whole(const char* part) const;
+  void set_value(const nn::ParameterSpec& spec, const Tensor& whole);
 
   Session& session_;
   nn::Network network_;
@@ -110,6 +127,9 @@ class Model {
   std::int64_t runs_per_step_ = 1;
   bool may_keep_step_ = false;
   Graph training_graph_;  // as it was built
+  Holdings holdings_;
+  std::string parallel_plan_;
+  std::map<std::string, Tensor> unshared_;  // whole values that were set here and are not all this rank's, by name
   CompileOptions training_compile_options_;
   std::unique_ptr<Program> training_;
   std::unique_ptr<Program> evaluation_;

@@ -44,6 +44,10 @@ void CheckpointSaver::save(const RunContext& context) {
   const std::vector<NamedTensor> tensors = model.to_file();
   const std::string bad = first_not_finite(tensors);
   if (!bad.empty()) stop_not_finite(context, bad + " holds numbers that are not finite", options_.directory);
+  if (!options_.writes) {
+    saved_at_ = context.step();
+    return;
+  }
   CheckpointInfo info;
   info.model = model.network().name;
   info.step = context.step();
