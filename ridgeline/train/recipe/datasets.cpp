@@ -20,7 +20,7 @@ std::int64_t side(const Recipe& recipe) {
 }
 
 void check_training_size(std::int64_t records, const Recipe& recipe) {
-  const std::int64_t batches = recipe.optimization.accumulate_steps * recipe.ranks;
+  const std::int64_t batches = recipe.optimization.accumulate_steps * recipe.data_ranks();
   if (records / recipe.batch_size >= batches) return;
   if (records >= recipe.batch_size) {
     throw Error(
@@ -143,8 +143,8 @@ data::StandardPipeline pipeline_of(const Recipe& recipe) {
                                   .min_area = recipe.min_area,
                                   .crop_padding = recipe.crop_padding,
                                   .augment = recipe.augment,
-                                  .ranks = recipe.ranks,
-                                  .rank = recipe.rank,
+                                  .ranks = recipe.data_ranks(),
+                                  .rank = recipe.data_rank(),
                                   .flip = recipe.flip,
                                   .resize = {rule.resize},
                                   .drop_remainder = recipe.eval_drop_remainder};

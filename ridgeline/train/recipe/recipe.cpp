@@ -61,6 +61,7 @@ void check(const Recipe& r) {
         ErrorKind::usage);
   }
   check(r.optimization);
+  check(r.parallel, r.batch_size);
   gradient_rules(r);
   const std::int64_t most = std::numeric_limits<std::int64_t>::max() / r.batch_size;  // images a step are a number
   if (r.optimization.accumulate_steps > most) {
