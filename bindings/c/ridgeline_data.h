@@ -2,8 +2,8 @@
  * bindings/c/ridgeline_data.h
  *
  * The data engine for C, and for every language that calls C: pipelines come in as JSON (from the command line's
- * `ridgeline dataset export`, Python's Dataset.to_json() or C++), batches go out as pointers with shapes and strides or
- * by DLPack. docs/c.md shows a program.
+ * `ridgeline dataset export-json`, Python's Dataset.to_json() or C++), batches go out as pointers with shapes and
+ * strides or by DLPack. docs/c.md shows a program.
  *
  * Handles are values that are never used twice: one that was freed, belongs to something else or never existed gives
  * RIDGELINE_USAGE, never a crash. Every call may come from any thread; calls on one iterator take turns. What is handed

@@ -14,11 +14,12 @@
 
 typedef enum ridgeline_status {
   RIDGELINE_OK = 0,
-  RIDGELINE_END = 1,      /* no further batch */
-  RIDGELINE_TIMEOUT = 2,  /* no batch in time; ask again */
-  RIDGELINE_USAGE = 3,    /* a wrong argument, handle or graph */
-  RIDGELINE_FAILURE = 4,  /* bad data, a missing file */
-  RIDGELINE_INTERNAL = 5, /* a fault of the engine itself, or no memory */
+  RIDGELINE_END = 1,         /* no further batch */
+  RIDGELINE_TIMEOUT = 2,     /* no batch in time; ask again */
+  RIDGELINE_USAGE = 3,       /* a wrong argument, handle or graph */
+  RIDGELINE_FAILURE = 4,     /* bad data, a missing file */
+  RIDGELINE_INTERNAL = 5,    /* a fault of the engine itself, or no memory */
+  RIDGELINE_UNREACHABLE = 6, /* a server that is away or refuses: tells nothing about the data, and may pass */
   RIDGELINE_STATUS_IS_INT = 0x7fffffff
 } ridgeline_status;
 

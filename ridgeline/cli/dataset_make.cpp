@@ -51,7 +51,9 @@ DatasetTool add_dataset_make(Command& dataset) {
   shapes.option("--train", flags->shapes.train, "training images");
   shapes.option("--val", flags->shapes.val, "validation images");
   Command& records = make.subcommand("tfrecord", "pack class folders into sharded slim ImageNet TFRecords");
-  records.option("--from", flags->from, "folder with train/<class>/*, and val/<class>/* if there is a validation part")
+  records
+      .option("--from", flags->from,
+              "folder with train/<class>/*, and val/<class>/* if there is a validation part; or with <class>/* alone")
       .required();
   records.option("--out", flags->out, "folder for the shards").required();
   records.option("--train_shards", flags->records.train_shards, "0: one per 64 MiB");

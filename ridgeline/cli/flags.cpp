@@ -62,6 +62,8 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, Number& target, 
 // "--lr=abc is no number", where the library says in other words which flag it is and what it was given.
 std::string conversion_text(const CLI::App& app, const CLI::ParseError& error) {
   for (const CLI::Option* option : app.get_options()) {
+    const std::string missing = option->get_name() + ": 1 required ";  // "--lr=", or nothing behind it
+    if (std::string(error.what()).starts_with(missing)) return option->get_name() + " needs a value behind it";
     for (const NumberType& number : kNumberTypes) {
       if (option->count() == 0 || option->get_type_name() != number.type) continue;
       const std::string name = option->get_name(), refused = name + ": ", what = error.what();
@@ -77,6 +79,12 @@ std::string conversion_text(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 constexpr const char* kBoolean = "BOOL";
+
+template <class Target>
+CLI::Option* add_boolean(CLI::App& app, const std::string& name, Target& target, const std::string& help) {
+  const auto read = [&target, name](const std::string& text) { target = parse_boolean(name, text); };
+  return app.add_option_function<std::string>(name, read, help)->type_name(kBoolean);
+}
 
 void collect_booleans(const CLI::App& app, std::set<std::string>& names) {
   for (const CLI::Option* option : app.get_options()) {
@@ -102,6 +110,21 @@ const CLI::App& addressed(const CLI::App& app) {
   return app;
 }
 
+// With the words in front of the command's own: "Usage: ridgeline dataset pack [OPTIONS]".
+std::string help_of(const CLI::App& app) {
+  const std::string name = command_name(app);
+  return app.help("ridgeline" + (name == app.get_name() ? "" : " " + name.substr(0, name.rfind(' '))));
+}
+
+// "dataset: a subcommand is needed: make, inspect, ...", where there are some and none is named.
+void refuse_missing_subcommand(const CLI::App& app) {
+  const CLI::App& target = addressed(app);
+  std::string names;
+  for (const CLI::App* sub : target.get_subcommands(nullptr)) names += (names.empty() ? "" : ", ") + sub->get_name();
+  if (names.empty()) return;
+  throw Error(command_name(target) + ": a subcommand is needed: " + names, ErrorKind::usage);
+}
+
 // Words that no flag and no subcommand took: the first is refused by name with the nearest known one.
 void refuse_extras(const CLI::App& app) {
   const CLI::App& target = addressed(app);
@@ -109,6 +132,8 @@ void refuse_extras(const CLI::App& app) {
   if (extras.empty()) return;
   const std::string word = extras.front().substr(0, extras.front().find('='));
   std::vector<std::string> names = flag_names(target);
+  if (word.starts_with("-") && nearest_name(word, names).empty())
+    refuse_missing_subcommand(app);  // it is one's of them
   std::string what = "unknown flag " + word;
   if (!word.starts_with("-")) {
     names.clear();
@@ -188,10 +213,13 @@ Flag Command::option(const std::string& name, double& target, const std::string&
 }
 
 Flag Command::boolean(const std::string& name, bool& target, const std::string& help) {
-  return Flag(app_->add_option_function<std::string>(
-                      name, [&target, name](const std::string& text) { target = parse_boolean(name, text); }, help)
-                  ->type_name(kBoolean)
-                  ->default_str(target ? "True" : "False"));
+  CLI::Option* option = add_boolean(*app_, name, target, help);
+  option->default_str(target ? "True" : "False");
+  return Flag(option);
+}
+
+Flag Command::boolean(const std::string& name, std::optional<bool>& target, const std::string& help) {
+  return Flag(add_boolean(*app_, name, target, help));
 }
 
 Flag Command::flag(const std::string& name, bool& target, const std::string& help) {
@@ -223,15 +251,17 @@ bool Command::parse(std::vector<std::string> words) {
     app.parse(words);
     return true;
   } catch (const CLI::CallForHelp&) {
-    std::cout << addressed(app).help();
+    std::cout << help_of(addressed(app));
     return false;
   } catch (const CLI::CallForAllHelp&) {
     std::cout << app.help("", CLI::AppFormatMode::All);
     return false;
   } catch (const CLI::ParseError& error) {
     // A mistyped word is also why something required is missing: it comes first.
-    if (dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error))
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error)) {
       refuse_extras(app);
+      refuse_missing_subcommand(app);
+    }
     throw Error(command_name(addressed(app)) + ": " + conversion_text(addressed(app), error), ErrorKind::usage);
   }
 }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,8 @@ class Command {
   Flag option(const std::string& name, double& target, const std::string& help);
   // --name=True|False (also true, 1, yes, on; --name alone means True).
   Flag boolean(const std::string& name, bool& target, const std::string& help);
+  // The same where not being given is a third answer.
+  Flag boolean(const std::string& name, std::optional<bool>& target, const std::string& help);
   // --name: there or not.
   Flag flag(const std::string& name, bool& target, const std::string& help);
 

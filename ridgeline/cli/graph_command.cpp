@@ -20,7 +20,8 @@ Graph read_graph(const std::string& file) {
 
 void add_graph_run_flags(Command& app, GraphRunFlags& f) {
   app.option("--seed", f.seed, "of the values that are drawn for arguments");
-  app.boolean("--fusion", f.compile.fusion, "merge ops into loops and epilogues: on or off");
+  app.boolean("--fusion", f.compile.fusion,
+              "merge ops into loops and epilogues: on or off; not given: as far as the device can");
   app.option("--disable_pass", f.compile.disabled_passes, "leave this compiler pass out; may be given several times");
   app.option("--device", f.session.device, "where it runs: " + device_names());
   app.boolean("--allow_soft_placement", f.compile.soft_placement,

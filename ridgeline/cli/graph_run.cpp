@@ -156,7 +156,7 @@ int run(const RunFlags& given) {
   run.set(arguments);
   run.program().run();
   const LaunchCounts work = run.program().counts();
-  const bool fusion = flags.how.compile.fusion;
+  const bool fusion = flags.how.compile.fusion.value_or(true);
   const LaunchCounts unfused = fusion ? unfused_counts(graph, run.session(), flags.how.compile) : work;
   const std::vector<Result> results = results_of(graph, run, arguments, flags.reference);
   if (!flags.save.empty()) {

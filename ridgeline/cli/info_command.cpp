@@ -1,15 +1,20 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <span>
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/flags.h"
+#include "ridgeline/core/error.h"
 #include "ridgeline/core/printable.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/core/version.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/format/tensor/safetensors.h"
+#include "ridgeline/infer/model_file.h"
 #include "ridgeline/nn/models.h"
+#include "ridgeline/train/checkpoint.h"
 
 namespace ridgeline::cli {
 namespace {
@@ -28,15 +33,38 @@ void print_models() {
   }
 }
 
-void print_file(const std::string& path) {
-  const SafetensorsFile file(path);
-  for (const auto& [key, value] : file.metadata()) fmt::print("{}: {}\n", printable(key), printable(value));
+void print_tensors(std::span<const NamedTensor> tensors) {
   std::int64_t elements = 0;
-  for (const NamedTensor& t : file.tensors()) {
+  for (const NamedTensor& t : tensors) {
     fmt::print("{:<44} {}{}\n", printable(t.name), name_of(t.tensor.dtype()), t.tensor.shape().to_string());
     elements += t.tensor.elements();
   }
-  fmt::print("{} tensors, {} elements\n", file.tensors().size(), elements);
+  fmt::print("{} tensors, {} elements\n", tensors.size(), elements);
+}
+
+void print_model(const std::string& path) {
+  const infer::Model model = infer::read_model(path);
+  fmt::print("model: {}\n", printable(model.name));
+  for (std::size_t i = 0; i < model.class_names.size(); ++i)
+    fmt::print("class {}: {}\n", i, printable(model.class_names[i]));
+  print_tensors(model.tensors);
+}
+
+// Of a folder the newest checkpoint.
+std::string file_in(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return path;
+  const std::vector<train::CheckpointFile> saved = train::list_checkpoints(path);
+  if (saved.empty()) throw Error("no checkpoint model.ckpt-<step>.safetensors in " + path);
+  fmt::print("{}\n", printable(saved.back().path));
+  return saved.back().path;
+}
+
+void print_file(const std::string& given) {
+  const std::string path = file_in(given);
+  if (infer::is_model_file(path)) return print_model(path);
+  const SafetensorsFile file(path);
+  for (const auto& [key, value] : file.metadata()) fmt::print("{}: {}\n", printable(key), printable(value));
+  print_tensors(file.tensors());
 }
 
 }  // namespace
@@ -44,7 +72,7 @@ void print_file(const std::string& path) {
 int info_command(const Words& words) {
   Command app("models, machine, checkpoints", "info");
   std::vector<std::string> files;
-  app.option("files", files, "checkpoints or other safetensors files to list");
+  app.option("FILE", files, "what to list: checkpoints, their folders, exported models, other safetensors files");
   if (!app.parse(words)) return 0;
   if (files.empty()) {
     print_machine();

@@ -11,13 +11,20 @@
 #include "ridgeline/comm/rank_environment.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/printable.h"
+#include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/launch/launch.h"
+#include "ridgeline/train/recipe/options.h"
 
 namespace ridgeline::cli {
 namespace {
 
 // After a rank has failed.
 constexpr int kGraceSeconds = 10;
+
+bool names_file(const std::string& name, const std::string& value) {
+  const train::RecipeOption* option = train::find_option(name);
+  return option != nullptr && option->names_file != nullptr && option->names_file(value);
+}
 
 }  // namespace
 
@@ -47,10 +54,13 @@ int launch_command(const Words& words) {
   say(fmt::format("job {}: {} of {} ranks on this machine", printable(plan.job_id), plan.ranks.size(),
                   plan.world_size));
   if (!plan.note.empty()) say(plan.note);
+  const train::InterruptGuard guard;
   int code = 0;
-  for (const train::RankEnd& end : train::run_launch(plan, train::with_absolute_paths(command), kGraceSeconds, say)) {
+  const std::vector<train::RankEnd> ends =
+      train::run_launch(plan, train::with_absolute_paths(command, names_file), kGraceSeconds, say);
+  for (const train::RankEnd& end : ends) {
     // What the launcher stopped says nothing; else the first rank's.
-    if (code == 0 && end.code != 0 && !end.stopped) code = end.code < 128 ? end.code : 1;
+    if (code == 0 && !end.stopped) code = end.code < 128 || end.code == train::kInterruptedCode ? end.code : 1;
   }
   return code;
 }

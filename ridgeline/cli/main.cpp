@@ -68,6 +68,16 @@ int run(int argc, char** argv) {
               ErrorKind::usage);
 }
 
+// Errors of a command name it: "train: unknown flag --x".
+bool names_command(const std::string& message) {
+  for (const ridgeline::cli::CommandEntry& c : ridgeline::cli::command_table()) {
+    const std::size_t size = c.name.size();
+    if (message.starts_with(c.name) && message.size() > size && (message[size] == ':' || message[size] == ' '))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -78,7 +88,8 @@ int main(int argc, char** argv) {
     finish_output();
     return code;
   } catch (const Error& error) {
-    std::fprintf(stderr, "ridgeline %s\n", ridgeline::printable(error.what()).c_str());
+    const std::string message = ridgeline::printable(error.what());
+    std::fprintf(stderr, "ridgeline%s %s\n", names_command(message) ? "" : ":", message.c_str());
     switch (error.kind()) {
       case ErrorKind::usage: return 2;
       case ErrorKind::failure: return 1;

@@ -114,12 +114,8 @@ std::string value_of(const std::vector<std::string>& words, const std::string& f
   return value;
 }
 
-bool is_file(const std::string& name) {
-  return name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
-}
-
 std::string yaml_of(const std::string& name) {
-  if (is_file(name)) return read_file(name);
+  if (train::is_preset_file(name)) return read_file(name);
   std::vector<std::string> names;
   for (const BuiltinPreset& preset : builtin_presets()) {
     if (preset.name == name) return std::string(preset.yaml);

@@ -36,7 +36,8 @@ void add_option(Command& app, const train::RecipeOption& option, train::RecipeAr
   for (const std::string_view alias : option.aliases) names += fmt::format(",--{}", alias);
   const auto add = [&](auto* field) {
     auto& target = field(arguments);
-    if constexpr (std::is_same_v<std::decay_t<decltype(target)>, bool>)
+    using Target = std::decay_t<decltype(target)>;
+    if constexpr (std::is_same_v<Target, bool> || std::is_same_v<Target, std::optional<bool>>)
       return app.boolean(names, target, option.help);
     else
       return app.option(names, target, option.help);
@@ -142,10 +143,6 @@ std::vector<Number> numbers_of(const char* flag, const std::string& list) {
 void finish_rank_flags(const Command& app, train::RecipeArguments& f) {
   train::Recipe& r = f.recipe;
   r.rank_size = std::max(f.rank_size, f.group_size);
-  if (r.rank_size > 1 && !f.shard) {
-    throw Error("--shard=False: several ranks would train on the same images (allowed: True, or one rank)",
-                ErrorKind::usage);
-  }
   const char* by_size = "--split_strategy_by_size";
   const char* by_index = "--split_strategy_by_idx";
   if (app.given(by_index))
@@ -187,12 +184,6 @@ train::Recipe finish_recipe(const Command& app, train::RecipeArguments& f) {
   r.bad_samples = finish_bad_samples(app, f);
   r.model_options.init = f.alexnet_version;
   if (f.dropout_keep != 0) r.model_options.dropout_keep = f.dropout_keep;
-  if (!f.final_relu.empty()) {
-    if (f.final_relu != "True" && f.final_relu != "False") {
-      throw Error("--final_relu=" + f.final_relu + " (allowed: True, False)", ErrorKind::usage);
-    }
-    r.model_options.final_relu = f.final_relu == "True";
-  }
   r.experimental = train::ExperimentalConfig(f.accelerate_train_mode);
   if (app.given("--final_loss")) r.final_loss = f.final_loss;
   if (app.given("--max_train_steps") && f.max_train_steps != 0) r.max_train_steps = f.max_train_steps;

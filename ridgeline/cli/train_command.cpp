@@ -65,7 +65,7 @@ void print_summary(const train::Recipe& recipe, const train::TrainingResult& res
 // Beside the log.
 void write_benchmark(const train::Recipe& recipe, const train::TrainingResult& result) {
   const std::string text = train::benchmark_summary(recipe, result, process_milliseconds() / 1000);
-  const std::string path = recipe.log_dir + "/" + train::case_name(recipe) + ".log";
+  const std::string path = recipe.log_dir + "/" + train::case_name(recipe, result.ranks) + ".log";
   write_file_atomically(path, text);
   std::fprintf(stderr, "%s", text.c_str());
   announce("summary", path);

@@ -27,7 +27,8 @@ int address_family(const std::string& address) {
 }  // namespace
 
 void TableField::fail(const std::string& message) const {
-  throw Error(fmt::format("[rank table] {}: {}", path_, message), ErrorKind::usage);
+  const char* between = path_.ends_with(": ") ? "" : ": ";  // of the whole table, the path is that of the file
+  throw Error(fmt::format("[rank table] {}{}{}", path_, between, message), ErrorKind::usage);
 }
 
 std::string TableField::shown() const {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ridgeline/compile/check_memory.h"
+#include "ridgeline/compile/fusion_switch.h"
 #include "ridgeline/compile/lanes.h"
 #include "ridgeline/compile/lower.h"
 #include "ridgeline/compile/phase.h"
@@ -81,8 +82,13 @@ class Watch {
   Graph last_;  // empty where nothing is dumped
 };
 
-// What the graph is compiled for.
+// What the graph is compiled for. Here, before anything is written, fusion is refused where it is asked for in vain.
 PassContext context_of(Session& session, const CompileOptions& options) {
+  check_fusion(session.device(), options.fusion);
+  if (!options.fusion && !compiles_loops(session.device())) {
+    session.say_once("device " + std::string(session.device().name()) +
+                     " has no compiler for fused loops: pointwise ops run one by one");
+  }
   PassContext context{.fusion = session.device().fusion_limits(), .keep_apart = {}, .fused = {}};
   context.precision = options.precision;
   context.distribution = options.distribution;
@@ -98,7 +104,7 @@ PassContext context_of(Session& session, const CompileOptions& options) {
 std::optional<Plan> try_plan(const Graph& graph, Session& session, const CompileOptions& options, PassContext& context,
                              Watch& watch) {
   std::vector<std::string> disabled = options.disabled_passes;
-  if (!options.fusion) {
+  if (!options.fusion.value_or(true)) {
     for (const std::string& name : fusion_passes()) disabled.push_back(name);
   }
   const Target target{

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,9 @@
 namespace ridgeline {
 
 struct CompileOptions {
-  bool fusion = true;  // merge pointwise chains and epilogues: false leaves out the passes that do
+  // Merge pointwise chains and epilogues. Not said: as far as the device can. true asks for it, and is an Error (usage)
+  // on a device that has no compiler for fused loops (fusion_switch.h). false leaves out the passes that do it.
+  std::optional<bool> fusion;
   std::vector<std::string> disabled_passes;  // left out, by name (graph/pass/passes.h)
   PrecisionPolicy precision;                 // which values are stored as bf16 or f16
   bool reuse_memory = true;                  // let values share addresses when their lifetimes do not overlap

@@ -176,6 +176,19 @@ void ParameterStore::fix_home(const std::string& name, const Layout& layout) {
   e.home_fixed = true;
 }
 
+bool ParameterStore::release_home(const std::string& name) {
+  Entry& e = entry(name);
+  if (e.borrowed()) return false;
+  e.home_fixed = false;
+  if (e.home.plain()) return true;
+  std::optional<Tensor> value;
+  if (!e.zero) value = get(name);
+  e.home = Layout();
+  e.memory = device_.allocate(e.type.bytes());
+  if (value) set(name, *value, e.kind);
+  return true;
+}
+
 std::vector<std::string> ParameterStore::names() const {
   std::vector<std::string> names;
   for (const auto& [name, entry] : entries_) names.push_back(name);

@@ -1,8 +1,9 @@
 // ridgeline/compile/parameter_store.h
 //
 // The values that live longer than a step: parameters, optimizer slots, statistics and counters, by name. Owned by the
-// session; programs borrow the memory. The first program that is compiled over an entry fixes its home layout; entries
-// are read and written in the plain layout whatever that is. One thread at a time, never while a program runs.
+// session; programs borrow the memory. The first program that is compiled over an entry fixes its home layout, which
+// holds as long as a program borrows the entry or until release_home(); entries are read and written in the plain
+// layout whatever that is. One thread at a time, never while a program runs.
 //
 // A derived form is the value on another device, in another layout (a one-way layout among them) or rounded to another
 // type. Programs share it:
@@ -40,6 +41,9 @@ class ParameterStore {
     bool zero = true;           // the value is zeros and the memory not written yet: see fill_zeros()
     std::uint64_t version = 1;  // grows whenever the value is written
     std::vector<std::weak_ptr<DerivedForm>> forms;
+    // Programs hold copies: as long as there is one the memory stays where it is, in its layout.
+    std::shared_ptr<const void> lease = std::make_shared<char>();
+    bool borrowed() const { return lease.use_count() > 1; }
   };
 
   explicit ParameterStore(Device& device) : device_(device) {}
@@ -67,6 +71,9 @@ class ParameterStore {
   std::shared_ptr<DerivedForm> derived(const std::string& name, DType dtype, Device& device, const Layout& layout);
   // Fixes the home layout, converting what is stored. Only while it is not fixed.
   void fix_home(const std::string& name, const Layout& layout);
+  // The value lies in plain rows again, and the next program chooses its home as the first one did. False, and nothing
+  // changes, while a program borrows the entry.
+  bool release_home(const std::string& name);
   std::vector<std::string> names() const;
   Device& device() const { return device_; }
 

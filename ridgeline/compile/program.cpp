@@ -39,6 +39,7 @@ struct Program::State {
   std::map<int, Form> forms;                          // by buffer
   std::vector<const Form*> form_of_launch;            // by launch: the form that it helps to make, or null
   std::vector<ParameterStore::Entry*> written;        // entries that a run changes
+  std::vector<std::shared_ptr<const void>> leases;    // of all entries that the program has addresses of
   std::map<int, std::unique_ptr<DeviceMemory>> kept;  // by buffer
   struct Source {
     const ParameterStore::Entry* entry;
@@ -86,14 +87,19 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
     if (info.kind == ValueKind::input) state_->inputs[info.name].type = info.type;
   }
   ParameterStore& store = session_.parameters();
+  const auto borrow = [&](const std::string& name) { state_->leases.push_back(store.entry(name).lease); };
   for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
     const Buffer& b = plan_.buffers[i];
     if (b.home == BufferHome::kept) state_->kept[static_cast<int>(i)] = b.device->allocate(b.bytes);
+    if (b.home == BufferHome::store || b.home == BufferHome::derived) borrow(b.name);
     if (b.home != BufferHome::derived) continue;
     state_->forms[static_cast<int>(i)] = {&store.entry(b.name),
                                           store.derived(b.name, b.type.dtype, *b.device, b.layout)};
   }
-  for (const std::string& name : plan_.constant_sources) state_->constant_sources.push_back({&store.entry(name)});
+  for (const std::string& name : plan_.constant_sources) {
+    state_->constant_sources.push_back({&store.entry(name)});
+    borrow(name);
+  }
   for (const Update& update : plan_.graph.updates) {
     if (update.next == update.current) continue;
     state_->written.push_back(&store.entry(plan_.graph.value(update.current).name));

@@ -41,6 +41,10 @@ void Session::start_lanes(int lanes) {
   lanes_ = std::make_unique<LaneThreads>(lanes);
 }
 
+void Session::say_once(const std::string& line) {
+  if (said_.insert(line).second) log_.info(line);
+}
+
 Session::~Session() {
   stop_ = true;
   parameters_.reset();  // its memory belongs to the device, which goes last

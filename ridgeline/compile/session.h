@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "ridgeline/compile/parameter_store.h"
@@ -58,6 +59,9 @@ class Session {
   const RankGroups& groups() const { return groups_; }
   // Programs look at it between launches.
   std::atomic<bool>& stop_flag() { return stop_; }
+  // A line for the log, unless it was said before: what holds for all programs is said by the first. By one thread at a
+  // time.
+  void say_once(const std::string& line);
 
  private:
   void start_lanes(int lanes);
@@ -66,6 +70,7 @@ class Session {
   RankGroups groups_;
   std::unique_ptr<LaneThreads> lanes_;  // null: one
   Log log_;
+  std::set<std::string> said_;
   std::unique_ptr<Trace> trace_;
   std::atomic<bool> stop_{false};
   std::unique_ptr<Device> cpu_;

@@ -1,6 +1,7 @@
 #include "ridgeline/device/devices.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/device/cpu/cpu_device.h"
@@ -14,9 +15,17 @@ std::unique_ptr<Device> make_simulated(const DeviceOptions& options) {
   return std::make_unique<SimulatedDevice>(options.simulated);
 }
 
+std::unique_ptr<Device> make_unfused(const DeviceOptions& options) {
+  SimulatedDeviceOptions simulated = options.simulated;
+  simulated.name = "simulated_unfused";
+  simulated.fusion = {};
+  return std::make_unique<SimulatedDevice>(std::move(simulated));
+}
+
 constexpr DeviceEntry kDevices[] = {
     {"cpu", "the host's own processor", make_cpu},
     {"simulated", "an accelerator for tests: own memory and stream, reference kernels", make_simulated},
+    {"simulated_unfused", "the same without a compiler for fused loops", make_unfused},
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ struct DeviceEntry {
 };
 
 std::span<const DeviceEntry> devices();
-// "cpu, simulated", for messages and help.
+// "cpu, simulated, ...", for messages and help.
 std::string device_names();
 // The entry of that name; an unknown one is an Error (usage) with those that there are.
 const DeviceEntry& device_named(std::string_view name);

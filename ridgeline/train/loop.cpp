@@ -103,7 +103,8 @@ void Loop::run_to(std::int64_t stop) {
     context_.reason_ = found;  // before anything else that may have stopped it
   } else if (data_error_) {
     context_.reason_ = StopReason::bad_data;
-  } else if (interrupted() || model.session().stop_flag()) {
+  } else if (model.session().stop_flag() || (ranks_.size() == 1 && interrupted())) {
+    // Several ranks agree on that in front of the next run: a signal reaches them at different moments.
     context_.stop(StopReason::interrupted);
   }
   RIDGELINE_CHECK(done == runs || context_.stopping(), "the loop ended early");

@@ -125,10 +125,25 @@ void Model::prepare_training(const nn::TrainingOptions& options, const Precision
   training_graph_ = std::move(step.graph);
 }
 
+// The homes of parameters are those that the new step chooses, as in a run that begins here: kernels go by them, and so
+// the bits do.
 void Model::recompile_training(const PrecisionPolicy& precision) {
   RIDGELINE_CHECK(training_ != nullptr, "there is no training to compile again");
-  training_.reset();  // its memory is free before that of the next one is taken
+  const bool evaluates = evaluation_ != nullptr, predicts = prediction_ != nullptr;
+  training_.reset();  // memory is free before that of the next one is taken
+  evaluation_.reset();
+  prediction_.reset();
+  beside_.clear();
+  for (const std::string& name : session_.parameters().names()) session_.parameters().release_home(name);
   compile_training(training_graph_, precision, "training_again");
+  if (evaluates) prepare_evaluation();
+  if (predicts) prepare_prediction();
+}
+
+Program& Model::beside(const std::string& name, FunctionRef<std::unique_ptr<Program>()> compiled) {
+  std::unique_ptr<Program>& program = beside_[name];
+  if (!program) program = compiled();
+  return *program;
 }
 
 // Averages begin with the values that their parameters begin with, drawn or loaded.

@@ -72,8 +72,13 @@ class Model {
   // Runs `body` while the parameters have the values of their averages, where training keeps those; within another such
   // call they stay as they are.
   void with_averages(FunctionRef<void()> body);
-  // The training step in another precision from now on, over the same parameters, slots and counters.
+  // The training step in another precision from now on, over the same parameters, slots and counters, with the bits of
+  // a run that loads them and begins in that precision. All programs of the model are made anew: references to them end
+  // here. Where a program that is not the model's borrows a parameter, that keeps its layout and the bits may differ.
   void recompile_training(const PrecisionPolicy& precision);
+  // A program of a callback over this model's parameters, kept here by its name: made by `compiled` where there is
+  // none, at the first call and behind recompile_training().
+  Program& beside(const std::string& name, FunctionRef<std::unique_ptr<Program>()> compiled);
   // Everything a checkpoint holds, in file form, in the order of declaration.
   // Where ranks hold parts of values, all of them call it.
   std::vector<NamedTensor> to_file() const;
@@ -134,6 +139,7 @@ class Model {
   std::unique_ptr<Program> training_;
   std::unique_ptr<Program> evaluation_;
   std::unique_ptr<Program> prediction_;
+  std::map<std::string, std::unique_ptr<Program>> beside_;
 };
 
 }  // namespace ridgeline::train

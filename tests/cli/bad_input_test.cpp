@@ -19,8 +19,7 @@ namespace fs = std::filesystem;
 
 using testing::expect;
 using testing::Outcome;
-
-Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
+using testing::run;
 
 const std::string& root() {
   static const std::string path = [] {
@@ -75,6 +74,11 @@ TEST(BadInput, FlagsAreRefusedByName) {
              "--log_dir=" +
              root() + "/x"),
          2, {"parameters 'conv9.*'", "no parameter of such a name", "conv1.weight"});
+  expect(run("train --batch_size= --synthetic"), 2, {"ridgeline train: --batch_size needs a value behind it"});
+  expect(run("train --synthetic --model"), 2, {"ridgeline train: --model needs a value behind it"});
+  expect(run("train --lr=-1 --synthetic"), 2, {"ridgeline: --lr=-1 is out of range"});
+  expect(run("train --accumulate_steps=0 --synthetic"), 2, {"--accumulate_steps=0 is out of range (allowed: 1 or"});
+  expect(run("experiment list"), 2, {"unknown experiment 'list' (allowed: parallel_threads, ", "sweep, all"});
   expect(run("train --use_nesterov=maybe --synthetic"), 2, {"maybe", "True, False"});
   expect(run("train --model=alexnett --synthetic"), 2, {"alexnett", "alexnet"});
   expect(run("train --alexnet_version=zeros --synthetic"), 2, {"zeros", "xavier", "he_uniform", "he_uniform_custom"});

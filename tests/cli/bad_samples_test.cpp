@@ -6,7 +6,6 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/format/text/json_lines.h"
-#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -17,8 +16,7 @@ namespace fs = std::filesystem;
 
 using testing::expect;
 using testing::Outcome;
-
-Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
+using testing::run;
 
 // 40 training and 20 validation images, one of each cut short.
 const std::string& root() {

@@ -51,7 +51,15 @@ std::string corrupt(const std::string& name) {
   return directory;
 }
 
+TEST(DatasetTools, ClassFoldersWithoutPartsArePackedAsTrainingImages) {
+  expect(dataset("make tfrecord --from=" + root() + "/shapes/train --out=" + root() + "/of_classes"), 0, {"40"});
+  expect(dataset("inspect --data_dir=" + root() + "/of_classes"), 0, {"train: 40 images in 1 file"});
+}
+
 TEST(DatasetTools, HelpNamesThemAndTheirFlags) {
+  expect(dataset("make tfrecord --help"), 0, {"Usage: ridgeline dataset make tfrecord [OPTIONS]"});
+  expect(dataset("--data_dir=x"), 2, {"ridgeline dataset: a subcommand is needed: make, ", "inspect"});
+  expect(dataset(""), 2, {"ridgeline dataset: a subcommand is needed: make, "});
   expect(dataset("--help"), 0, {"make", "inspect", "preview", "bench", "pack", "export-json"});
   expect(dataset("bench --help"), 0, {"--data_dir", "--graph", "--hash", "--bad_samples", "--warmup"});
   expect(dataset("inspct --data_dir=x"), 2, {"unknown subcommand 'inspct' (did you mean inspect?)"});

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <regex>
 
-#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -12,8 +11,7 @@ namespace ridgeline {
 namespace {
 
 using testing::Outcome;
-
-Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
+using testing::run;
 
 const std::string kRun =
     "train --synthetic --mode=train --model=linear --image_size=8 --num_classes=4 --batch_size=6 --max_train_steps=3 "
@@ -62,7 +60,9 @@ TEST(DeviceFlag, AnUnknownNameIsRefusedWithTheAllowedOnes) {
   for (const char* command : {"train --synthetic --mode=train", "bench step", "evaluate --data_dir=nowhere"}) {
     const Outcome refused = run(std::string(command) + " --device=gpu0");
     EXPECT_EQ(refused.code, 2) << refused.text;
-    EXPECT_NE(refused.text.find("unknown device 'gpu0' (allowed: cpu, simulated)"), std::string::npos) << refused.text;
+    EXPECT_NE(refused.text.find("unknown device 'gpu0' (allowed: cpu, simulated, simulated_unfused)"),
+              std::string::npos)
+        << refused.text;
   }
 }
 

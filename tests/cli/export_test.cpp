@@ -8,7 +8,6 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/format/tensor/safetensors.h"
-#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -17,8 +16,7 @@ namespace {
 
 using testing::expect;
 using testing::Outcome;
-
-Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
+using testing::run;
 
 class Export : public ::testing::Test {
  protected:
@@ -41,6 +39,12 @@ class Export : public ::testing::Test {
     return path;
   }
 };
+
+TEST_F(Export, InfoListsTheFileTheCheckpointAndItsFolder) {
+  expect(run("info " + model()), 0, {"model: resnet20\n", "class 3: ", "conv1.weight", " tensors, "});
+  expect(run("info " + root() + "/log"), 0, {"/log/model.ckpt-30.safetensors\n", "ridgeline: {", "conv1.weight"});
+  expect(run("info " + root() + "/shapes"), 1, {"no checkpoint model.ckpt-<step>.safetensors in "});
+}
 
 TEST_F(Export, TheFileAloneGivesTheAccuracyOfTheEvaluation) {
   const std::string file = model();

@@ -6,7 +6,6 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/format/tensor/safetensors.h"
-#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -16,8 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::expect;
 using testing::Outcome;
-
-Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
+using testing::run;
 
 class FineTuning : public ::testing::Test {
  protected:

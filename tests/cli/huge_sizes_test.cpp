@@ -49,8 +49,8 @@ TEST_P(HugeSizes, OfImagesAreRefusedWithAReason) {
       const std::string batch = command.starts_with("predict") ? "" : " --batch_size=1";
       const std::string said =
           run(command + "--model=" + GetParam() + " --num_classes=10 --image_size=" + size + batch);
-      const std::string reason = command.starts_with("predict") ? "ridgeline "
-                                 : std::string(size) == "65536" ? "ridgeline [memory] "
+      const std::string reason = command.starts_with("predict") ? "ridgeline"
+                                 : std::string(size) == "65536" ? "ridgeline: [memory] "
                                  : std::string(size).size() > 5 ? "is too large"
                                                                 : "";
       EXPECT_NE(said.find(reason), std::string::npos) << said;

@@ -65,6 +65,44 @@ TEST(LaunchCommand, RanksTrainOneModelAndGoOnUnderAnotherNumber) {
   for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(others[i], one[i], 5e-3) << "step " << i + 1;
 }
 
+TEST(LaunchCommand, AFolderOfTheCommandsNameHidesNothing) {
+  const std::string here = testing::temporary_directory() + "/named";
+  make_directories(here + "/train/a");
+  make_directories(here + "/linear");
+  testing::expect(testing::run_shell("cd " + here + " && " + testing::program() +
+                                     " launch -- train --synthetic --model=linear --image_size=8 --num_classes=2 "
+                                     "--batch_size=2 --max_train_steps=1 --log_dir=out"),
+                  0, {"rank 0: train success"});
+}
+
+TEST(LaunchCommand, RanksRefuseToReadTheSameImages) {
+  testing::expect(launch("--ranks=2 --results=unsharded -- train --synthetic --model=linear --image_size=8 "
+                         "--num_classes=2 --batch_size=2 --max_train_steps=1 --shard=False --log_dir=out"),
+                  2, {"rank 0: train fail (exit code 2)", "train_0.log: ridgeline: --shard=False: several ranks"});
+}
+
+TEST(LaunchCommand, TheBenchmarkCountsTheImagesOfAllRanks) {
+  testing::expect(launch("--ranks=2 --results=measured -- train --synthetic --model=resnet20 "
+                         "--num_classes=10 --batch_size=4 --max_train_steps=2 --benchmark --log_dir=out"),
+                  0, {"rank 0: train success"});
+  const std::string summary = read_file(testing::temporary_directory() + "/measured/2p/0/out/resnet20_bs4_2p_perf.log");
+  const auto value = [&](const std::string& key) {
+    const std::size_t at = summary.find(key + " = ");
+    return at == std::string::npos ? 0 : std::atof(summary.c_str() + at + key.size() + 3);
+  };
+  EXPECT_EQ(value("RankSize"), 2) << summary;
+  // Milliseconds of a step of 2 * 4 images; both are rounded to two digits.
+  EXPECT_NEAR(value("ActualFPS") * value("TrainingTime"), 8000, 0.02 * 8000) << summary;
+}
+
+TEST(LaunchCommand, OneRankExplainsTheLastStep) {
+  testing::expect(launch("--ranks=2 --results=explained -- train --synthetic --model=linear --image_size=8 "
+                         "--num_classes=2 --batch_size=2 --max_train_steps=2 --explain --log_dir=out"),
+                  0, {"rank 0: train success", "rank 1: train success"});
+  EXPECT_TRUE(is_regular_file(testing::temporary_directory() + "/explained/2p/0/out/launches.jsonl"));
+  EXPECT_FALSE(is_regular_file(testing::temporary_directory() + "/explained/2p/1/out/launches.jsonl"));
+}
+
 TEST(LaunchCommand, AnEvaluationKeepsAndFindsWhatTheTrainingLeft) {
   testing::expect(testing::run_shell("cd " + testing::temporary_directory() + " && " + testing::program() +
                                      " dataset make shapes --seed=1 --train=20 --val=10 --out=shapes"),
@@ -101,8 +139,9 @@ TEST(LaunchCommand, MpirunStartsTheRanks) {
 }
 
 TEST(LaunchCommand, AFailureIsTheCommandsExitCode) {
-  testing::expect(launch("--ranks=2 --results=bad -- train --no_such_flag"), 2,
-                  {"rank 0: train fail (exit code 2), see ", "bad/2p/0/train_0.log"});
+  testing::expect(
+      launch("--ranks=2 --results=bad -- train --no_such_flag"), 2,
+      {"rank 0: train fail (exit code 2), see ", "bad/2p/0/train_0.log: ridgeline train: unknown flag --no_such_flag"});
 }
 
 TEST(LaunchCommand, WrongCallsAreTold) {

@@ -13,6 +13,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/data/make/make_tfrecord.h"
+#include "ridgeline/format/text/json_lines.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
@@ -24,8 +25,7 @@ namespace fs = std::filesystem;
 
 using testing::expect;
 using testing::Outcome;
-
-Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
+using testing::run;
 
 void expect_not(const Outcome& outcome, const std::string& word) {
   EXPECT_EQ(outcome.text.find(word), std::string::npos) << word << " in: " << outcome.text;
@@ -69,6 +69,27 @@ TEST(Newcomer, TestIsAPartLikeValAndIsSaid) {
   expect(run("dataset inspect --data_dir=" + data), 0, {"val: 20 images", "note: validation is read from test/"});
   fs::copy(data + "/test", data + "/val", fs::copy_options::recursive);
   expect(run(evaluation(data, "test")), 0, {"validation is read from val/; test/ is not used"});
+}
+
+TEST(Newcomer, AFolderThatIsNotThereIsToldWithoutOtherAdvice) {
+  const Outcome outcome = run(training(root() + "/nowhere", "nowhere_log"));
+  expect(outcome, 1, {"no such directory: ", "/nowhere"});
+  expect_not(outcome, "--validation_split");
+}
+
+TEST(Newcomer, ARunOnFewImagesHasALineAnEpoch) {
+  const auto lines = [&](const std::string& log, const std::string& more) {
+    expect(run(training(root() + "/shapes", log, "--mode=train --max_epochs=3 " + more)), 0, {});
+    int count = 0;
+    for (const auto& line : read_json_lines(root() + "/" + log + "/metrics.jsonl")) {
+      const auto kind = line.find("kind");
+      if (kind != line.end() && kind->second == JsonScalar(std::string("train"))) ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(lines("few", ""), 3);                              // of 5 steps each
+  EXPECT_EQ(lines("few_asked", "--save_summary_steps=2"), 8);  // 2, 4, .., 14, and the last
+  EXPECT_EQ(lines("few_loops", "--iterations_per_loop=10"), 2);
 }
 
 TEST(Newcomer, APolicyAugmentsTrainingAndIsKept) {

@@ -205,13 +205,13 @@ TEST(Outputs, FoldersThatCannotBeMadeAreNamedWithTheReason) {
   const std::string program = testing::program() + " ";
   const std::string train = program + training(dir + "/log");
   for (const std::string& path : {dir + "/file", dir + "/file/below"}) {
-    const std::string what = "ridgeline cannot make the directory " + path, why = ": Not a directory\n";
+    const std::string what = "ridgeline: cannot make the directory " + path, why = ": Not a directory\n";
     expect(run_shell(program + training(path)), 1, {what + why});
     expect(run_shell(train + "--dump_ir=" + path), 1, {what + "/training" + why});
   }
   // No folder can be made in /proc, by nobody: as on a disk that is read only.
   for (const std::string& words : {program + training("/proc/ridgeline"), train + "--dump_ir=/proc/ridgeline"})
-    expect(run_shell(words), 1, {"ridgeline cannot make the directory /proc/ridgeline"});
+    expect(run_shell(words), 1, {"ridgeline: cannot make the directory /proc/ridgeline"});
   const std::string long_name(300, 'n');
   expect(run_shell(program + training(dir + "/" + long_name)), 1, {"cannot make the directory ", "File name too long"});
   expect(run_shell(train + "--restore_path=" + long_name), 1, {"no such file: " + long_name});

@@ -8,7 +8,6 @@
 #include "ridgeline/core/utf8.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/format/record/packed.h"
-#include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
@@ -19,8 +18,7 @@ namespace fs = std::filesystem;
 
 using testing::expect;
 using testing::Outcome;
-
-Outcome run(const std::string& arguments) { return testing::run_shell(testing::program() + " " + arguments); }
+using testing::run;
 
 const char* const kLatin = "fl\xe9urs";              // no UTF-8
 const char* const kEvil = "two\nlines \x1b[31mred";  // a line break and an escape sequence

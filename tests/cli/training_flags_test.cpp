@@ -103,7 +103,7 @@ TEST(TrainingFlags, AnExperimentTakesItsNameAnywhereAndItsSeedsByTheirOwnFlag) {
   expect(run("experiment --out=" + root() +
              "/e sweep --flag=num_classes=3,1 --synthetic --model=linear --image_size=8 "
              "--batch_size=4 --max_train_steps=2 --warmup_epochs=0"),
-         1, {"failed: ridgeline --num_classes=1 is out of range", "ridgeline experiment: 1 of 2 runs failed\n"});
+         1, {"failed: ridgeline: --num_classes=1 is out of range", "ridgeline experiment: 1 of 2 runs failed\n"});
 }
 
 TEST(TrainingFlags, MetricsAreNamedAndNeedEvaluations) {

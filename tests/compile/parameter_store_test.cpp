@@ -88,6 +88,34 @@ TEST(ParameterStore, AProgramReadsAndUpdatesZerosThatNobodyWrote) {
   }
 }
 
+TEST(ParameterStore, AHomeIsGivenUpWhereNoProgramBorrowsTheEntry) {
+  const char* text =
+      "graph @scale(%x: f32[4,5], %w: param f32[6,5]) {\n"
+      "  %0 = dense(%x, %w) : f32[4,6]\n"
+      "  return %0 \"y\"\n"
+      "}\n";
+  const ValueType type{DType::f32, {6, 5}};
+  for (const char* device : {"cpu", "simulated"}) {
+    Session session({.device = device});
+    ParameterStore& store = session.parameters();
+    Tensor value(type.dtype, type.shape);
+    for (std::int64_t i = 0; i < value.elements(); ++i) value.set(i, static_cast<double>(i));
+    store.set("w", value);
+    store.fix_home("w", testing::columns_layout(type));
+    std::unique_ptr<Program> program = compile(parse_graph(text), session);
+    EXPECT_FALSE(store.release_home("w"));
+    EXPECT_FALSE(store.entry("w").home.plain());
+    program.reset();
+    EXPECT_TRUE(store.release_home("w"));
+    EXPECT_TRUE(store.entry("w").home.plain());
+    EXPECT_FALSE(store.entry("w").home_fixed);
+    const Tensor read = store.get("w");
+    for (std::int64_t i = 0; i < value.elements(); ++i) ASSERT_EQ(read.at(i), value.at(i)) << device << " " << i;
+    store.fix_home("w", testing::columns_layout(type));
+    EXPECT_FALSE(store.entry("w").home.plain());
+  }
+}
+
 TEST(ParameterStore, ZerosStayZerosWhenTheHomeIsFixed) {
   Session session(testing::on_list_device({}));
   ParameterStore& store = session.parameters();

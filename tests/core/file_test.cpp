@@ -17,30 +17,14 @@
 
 #include "ridgeline/core/atomic_file.h"
 #include "ridgeline/core/error.h"
+#include "tests/core/folder_fixture.h"
 
 namespace ridgeline {
 namespace {
 
 namespace fs = std::filesystem;
 
-class File : public ::testing::Test {
- protected:
-  File() {
-    std::string name = (fs::temp_directory_path() / "ridgeline-file-XXXXXX").string();
-    directory_ = ::mkdtemp(name.data());
-  }
-  ~File() override { fs::remove_all(directory_); }
-
-  std::string path(const std::string& name) const { return (directory_ / name).string(); }
-  std::vector<std::string> names() const {
-    std::vector<std::string> result;
-    for (const auto& entry : fs::directory_iterator(directory_)) result.push_back(entry.path().filename().string());
-    std::sort(result.begin(), result.end());
-    return result;
-  }
-
-  fs::path directory_;
-};
+using File = FolderFixture;
 
 std::string message_of(const std::function<void()>& action) {
   try {

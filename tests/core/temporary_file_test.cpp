@@ -16,28 +16,15 @@
 
 #include "ridgeline/core/atomic_file.h"
 #include "ridgeline/core/file.h"
+#include "tests/core/folder_fixture.h"
 
 namespace ridgeline {
 namespace {
 
 namespace fs = std::filesystem;
 
-class TemporaryFiles : public ::testing::Test {
+class TemporaryFiles : public FolderFixture {
  protected:
-  TemporaryFiles() {
-    std::string name = (fs::temp_directory_path() / "ridgeline-temporary-XXXXXX").string();
-    directory_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryFiles() override { fs::remove_all(directory_); }
-
-  std::string path(const std::string& name) const { return (directory_ / name).string(); }
-  std::vector<std::string> names() const {
-    std::vector<std::string> result;
-    for (const auto& entry : fs::directory_iterator(directory_)) result.push_back(entry.path().filename().string());
-    std::sort(result.begin(), result.end());
-    return result;
-  }
-
   // The name of the temporary file that a process leaves which is killed while it writes `target`.
   std::string left_by_a_killed_writer_of(const std::string& target) const {
     int ready[2];
@@ -66,8 +53,6 @@ class TemporaryFiles : public ::testing::Test {
     ADD_FAILURE() << "no temporary file of " << child;
     return "";
   }
-
-  fs::path directory_;
 };
 
 // Temporary files of another process that has the number that this one has: another container.

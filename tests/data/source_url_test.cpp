@@ -3,6 +3,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/stop.h"
+#include "ridgeline/core/unreachable_error.h"
 #include "ridgeline/data/source/tar.h"
 #include "ridgeline/data/source/tfrecord.h"
 #include "ridgeline/format/record/tar.h"
@@ -95,11 +96,43 @@ TEST_F(TarUrls, AFaultIsTheErrorOfItsSampleWithUrlByteStatusAndTries) {
   const std::string url = server.url("s-1.tar");
   EXPECT_EQ(run_error(data, 10), "[tar] " + url + ": sample 0 ('d/100') at byte 0: [http] " + url +
                                      ": bytes 0 to 3076: status 503 (Service Unavailable), 3 tries");
-  Iterator skipping(data.batch(30, {.pad = true}), {.bad_samples = {.policy = BadSamplePolicy::skip}});
-  const auto batch = skipping.next();
-  EXPECT_EQ(skipping.bad_samples(), 1);
-  EXPECT_EQ(batch->mask().at(10), 0);
-  EXPECT_EQ(batch->mask().at(11), 1);
+}
+
+// What a server does not give is no bad sample: skipped, it would be missing without anybody's wish.
+TEST_F(TarUrls, AFaultOfTheNetworkEndsTheRunUnderAnyPolicyAndTheRunGoesOnLater) {
+  std::atomic<bool> broken{false};
+  HttpServer server(
+      files_, [&](const HttpServer::Request& r) { return Fault{.status = broken && r.path == "s-1.tar" ? 503 : 0}; });
+  const Dataset data = remote(server).batch(4, {.pad = true});
+  Iterator whole(data);
+  const std::vector<std::uint64_t> expected = digests(whole);
+  for (const BadSamplePolicy policy : {BadSamplePolicy::raise, BadSamplePolicy::skip, BadSamplePolicy::replace}) {
+    SCOPED_TRACE(static_cast<int>(policy));
+    broken = true;
+    Iterator it(data, {.workers = 3, .bad_samples = {.policy = policy}});
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(it.next());
+    EXPECT_THROW(it.next(), UnreachableError);  // row 10 is the first of the second archive
+    EXPECT_THROW(it.next(), UnreachableError);
+    EXPECT_EQ(it.bad_samples(), 0);
+    broken = false;
+    Iterator rest(data, {.start = it.state(), .bad_samples = {.policy = policy}});
+    EXPECT_EQ(digests(rest), std::vector<std::uint64_t>(expected.begin() + 2, expected.end()));
+  }
+}
+
+TEST_F(TarUrls, WhichRowsPassAFilterOrMakeABatchDoesNotDependOnTheNetwork) {
+  std::atomic<bool> broken{false};
+  HttpServer server(
+      files_, [&](const HttpServer::Request& r) { return Fault{.status = broken && r.path == "s-1.tar" ? 503 : 0}; });
+  const Dataset data = remote(server);
+  ASSERT_EQ(data.size(), 30);
+  broken = true;
+  for (const Dataset& looking :
+       {data.filter(compare("label", "less", 5)).batch(10, {.pad = true}), data.bucket("txt", {4}, {10, 10})}) {
+    Iterator it(looking, {.workers = 2, .bad_samples = {.policy = BadSamplePolicy::skip}});
+    EXPECT_THROW(while (it.next()){}, UnreachableError);
+    EXPECT_EQ(it.bad_samples(), 0);
+  }
 }
 
 TEST_F(TarUrls, AMissingShardAndABadRangeAreToldWhenOpened) {

@@ -151,20 +151,8 @@ TEST(AmxConvolution, EveryWayAgreesWithTheReference) {
 
 TEST(AmxConvolution, TheBitsDoNotDependOnTheTeam) {
   for (const ConvolutionCase& c : kWays) {
-    for (const MakeTileProblem pass : kTilePasses) {
-      const TileProblem problem = pass(c);
-      std::vector<Tensor> first;
-      for (const int threads : {1, 2, 3, 8}) {
-        const ComputeScope team(threads);
-        const auto kernel = problem.kernel(machine_tiles().back());
-        ASSERT_NE(kernel, nullptr);
-        std::vector<Tensor> got = problem.run(*kernel);
-        for (std::size_t i = 0; i < first.size(); ++i) {
-          EXPECT_TRUE(same_bits(got[i], first[i])) << kernel->name << " of " << c.name << " with " << threads;
-        }
-        if (first.empty()) first = std::move(got);
-      }
-    }
+    for (const MakeTileProblem pass : kTilePasses)
+      ASSERT_NO_FATAL_FAILURE(expect_the_same_bits_of_all_teams(pass(c), c.name));
   }
 }
 

@@ -9,6 +9,7 @@ struct DenseCase {
   Shape x() const { return {rows, inputs}; }
   Shape w() const { return {outputs, inputs}; }
   Shape y() const { return {rows, outputs}; }
+  std::string to_string() const { return x().to_string() + " by " + w().to_string(); }
 };
 
 TileProblem dense_forward(const DenseCase& c) {
@@ -37,8 +38,7 @@ void expect_reference(const TileProblem& problem, const DenseCase& c) {
     const std::vector<Tensor> got = problem.run(*kernel);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const TileError error = tile_error(got[i], expected[i]);
-      ASSERT_LE(error.worst, 1) << kernel->name << " result " << i << ": " << c.rows << " rows, " << c.inputs
-                                << " inputs, " << c.outputs << " outputs";
+      ASSERT_LE(error.worst, 1) << kernel->name << " result " << i << ": " << c.to_string();
       if (!first.empty()) {
         ASSERT_TRUE(same_bits(got[i], first[i])) << kernel->name << " result " << i << " of " << c.inputs;
       }
@@ -87,20 +87,7 @@ TEST(AmxDense, LongShapesAgreeWithTheReference) {
 
 TEST(AmxDense, TheBitsDoNotDependOnTheTeam) {
   for (const DenseCase& c : kLong) {
-    for (const auto pass : kPasses) {
-      const TileProblem problem = pass(c);
-      std::vector<Tensor> first;
-      for (const int threads : {1, 2, 3, 8}) {
-        const ComputeScope team(threads);
-        const auto kernel = problem.kernel(machine_tiles().back());
-        ASSERT_NE(kernel, nullptr);
-        std::vector<Tensor> got = problem.run(*kernel);
-        for (std::size_t i = 0; i < first.size(); ++i) {
-          EXPECT_TRUE(same_bits(got[i], first[i])) << kernel->name << " with " << threads;
-        }
-        if (first.empty()) first = std::move(got);
-      }
-    }
+    for (const auto pass : kPasses) ASSERT_NO_FATAL_FAILURE(expect_the_same_bits_of_all_teams(pass(c), c.to_string()));
   }
 }
 

@@ -134,6 +134,20 @@ inline TileProblem tile_backward_weights(const ConvolutionCase& c) {
   p.problem.attributes.set("bias", true);
   return p;
 }
+// On the machine's tiles, with teams of several sizes.
+inline void expect_the_same_bits_of_all_teams(const TileProblem& problem, const std::string& what) {
+  std::vector<Tensor> first;
+  for (const int threads : {1, 2, 3, 8}) {
+    const ComputeScope team(threads);
+    const auto kernel = problem.kernel(machine_tiles().back());
+    ASSERT_NE(kernel, nullptr) << what;
+    std::vector<Tensor> got = problem.run(*kernel);
+    for (std::size_t i = 0; i < first.size(); ++i)
+      EXPECT_TRUE(same_bits(got[i], first[i])) << kernel->name << " of " << what << " with " << threads;
+    if (first.empty()) first = std::move(got);
+  }
+}
+
 using MakeTileProblem = TileProblem (*)(const ConvolutionCase&);
 inline constexpr MakeTileProblem kTilePasses[] = {tile_forward, tile_backward_data, tile_backward_weights};
 

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "ridgeline/format/wire/index_cache.h"
 #include "tests/support/files.h"
 
 namespace ridgeline {
@@ -309,6 +310,39 @@ TEST(TFRecordIndex, WhatLiesInTheCachesPlaceIsNotReadWhole) {
   std::filesystem::remove(cached);
   std::filesystem::create_directory(cached);
   EXPECT_EQ(read_all(TFRecordFile(path, options)), kRecords);
+}
+
+TEST(TFRecordIndex, OfTooManyThoseThatWereUsedLastLongestAgoAreRemoved) {
+  const TempFolder folder;
+  const std::string cache = folder.file("cache");
+  const TFRecordOptions options{.index_cache_directory = cache};
+  std::vector<std::string> paths, indexes;
+  const auto long_ago = [](int days) {
+    return std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * days);
+  };
+  for (int i = 0; i < 4; ++i) {
+    paths.push_back(write_sample(folder, "sample" + std::to_string(i)));
+    TFRecordFile(paths.back(), options);
+    for (const std::string& file : glob_files(cache + "/*.tfrecord-index")) {
+      if (std::find(indexes.begin(), indexes.end(), file) == indexes.end()) indexes.push_back(file);
+    }
+    ASSERT_EQ(indexes.size(), paths.size());
+  }
+  for (int i = 0; i < 4; ++i) std::filesystem::last_write_time(indexes[static_cast<std::size_t>(i)], long_ago(10 - i));
+  for (const char* other : {"kernel_times.txt", "0123456789abcde.tfrecord-index", "0123456789abcdefg.txt"})
+    put_file(cache + "/" + other, std::string(5000, 'x'));
+  EXPECT_TRUE(TFRecordFile(paths[0], options).index_was_cached());  // used now
+  const std::uint64_t bytes = std::filesystem::file_size(indexes[0]);
+  prune_index_cache(cache, 4 * bytes);
+  EXPECT_EQ(glob_files(cache + "/*").size(), 7u);
+  prune_index_cache(cache, 2 * bytes + 1);
+  for (const int gone : {1, 2}) EXPECT_FALSE(std::filesystem::exists(indexes[static_cast<std::size_t>(gone)])) << gone;
+  EXPECT_TRUE(TFRecordFile(paths[0], options).index_was_cached());
+  EXPECT_TRUE(TFRecordFile(paths[3], options).index_was_cached());
+  EXPECT_FALSE(TFRecordFile(paths[1], options).index_was_cached());  // made anew
+  prune_index_cache(cache, 0);
+  EXPECT_EQ(glob_files(cache + "/*").size(), 3u);
+  prune_index_cache(folder.file("nothing"), 0);
 }
 
 TEST(TFRecordIndex, CacheThatCannotBeWrittenIsNoError) {

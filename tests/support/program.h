@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/paths.h"
+
 namespace ridgeline::testing {
 
 struct Outcome {
@@ -27,6 +29,9 @@ inline Outcome run_shell(const std::string& command) {
   outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return outcome;
 }
+
+// `ridgeline ARGUMENTS`.
+inline Outcome run(const std::string& arguments) { return run_shell(program() + " " + arguments); }
 
 // Ends with `code` and says all of `words`.
 inline void expect(const Outcome& outcome, int code, const std::vector<std::string>& words) {

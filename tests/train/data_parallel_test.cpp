@@ -1,9 +1,12 @@
 // Training over ranks: N ranks with batches of B are one rank with batches of N * B.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/nn/layers.h"
+#include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/loop.h"
 #include "tests/comm/ranks.h"
 
@@ -205,23 +208,34 @@ TEST(DataParallel, AnOverflowOnOneRankSkipsTheStepOnAll) {
   for (const auto& [name, value] : two.values) EXPECT_LE(distance(value, one.values.at(name)), 1e-5) << name;
 }
 
+// One of two ranks that train on the same batch again and again; `run` gets the model and a feed of which `before` is
+// asked in front of each batch: false ends it.
+template <class Before, class Run>
+void with_one_batch(comm::Communicator& ranks, const Before& before, const Run& run) {
+  Session session(options_of(&ranks));
+  Model model(session, small_network(2, false), {.distribution = {.ranks = 2}});
+  model.prepare_training({});
+  Tensor x(DType::f32, {2, kSide, kSide, 3}), labels(DType::i32, {2});
+  std::fill(x.span<float>().begin(), x.span<float>().end(), 0.5f);
+  std::fill(labels.span<std::int32_t>().begin(), labels.span<std::int32_t>().end(), 1);
+  FunctionFeed feed([&](Program& program) {
+    program.bind("x", x);
+    program.bind("labels", labels);
+    return before();
+  });
+  run(model, feed);
+}
+
 TEST(DataParallel, ARankWithoutDataEndsAllBehindTheSameStep) {
   comm::expect_ranks(2, [](comm::Communicator& ranks) {
-    Session session(options_of(&ranks));
-    Model model(session, small_network(2, false), {.distribution = {.ranks = 2}});
-    model.prepare_training({});
-    Tensor x(DType::f32, {2, kSide, kSide, 3}), labels(DType::i32, {2});
-    std::fill(x.span<float>().begin(), x.span<float>().end(), 0.5f);
-    std::fill(labels.span<std::int32_t>().begin(), labels.span<std::int32_t>().end(), 1);
     int left = ranks.rank() == 0 ? 5 : 3;
-    FunctionFeed feed([&](Program& program) {
-      program.bind("x", x);
-      program.bind("labels", labels);
-      return left-- > 0;
-    });
-    const RunContext& end = Loop(model, feed, {.total_steps = 10}).run({});
-    EXPECT_EQ(end.step(), 3);
-    EXPECT_EQ(end.reason(), StopReason::no_data);
+    with_one_batch(
+        ranks, [&] { return left-- > 0; },
+        [](Model& model, Feed& feed) {
+          const RunContext& end = Loop(model, feed, {.total_steps = 10}).run({});
+          EXPECT_EQ(end.step(), 3);
+          EXPECT_EQ(end.reason(), StopReason::no_data);
+        });
   });
 }
 
@@ -240,23 +254,36 @@ TEST(DataParallel, RanksThatRunOtherStepsAreRefused) {
 
 TEST(DataParallel, ARankThatCannotReadItsDataIsNamedByTheOthers) {
   const std::vector<std::string> ends = comm::run_ranks(2, [](comm::Communicator& ranks) {
-    Session session(options_of(&ranks));
-    Model model(session, small_network(2, false), {.distribution = {.ranks = 2}});
-    model.prepare_training({});
-    Tensor x(DType::f32, {2, kSide, kSide, 3}), labels(DType::i32, {2});
-    std::fill(x.span<float>().begin(), x.span<float>().end(), 0.5f);
-    std::fill(labels.span<std::int32_t>().begin(), labels.span<std::int32_t>().end(), 1);
     int done = 0;
-    FunctionFeed feed([&](Program& program) {
-      program.bind("x", x);
-      program.bind("labels", labels);
-      if (++done == 3 && ranks.rank() == 1) throw Error("the disk is gone");
-      return true;
-    });
-    Loop(model, feed, {.total_steps = 10}).run({});
+    with_one_batch(
+        ranks,
+        [&] {
+          if (++done == 3 && ranks.rank() == 1) throw Error("the disk is gone");
+          return true;
+        },
+        [](Model& model, Feed& feed) { Loop(model, feed, {.total_steps = 10}).run({}); });
   });
   EXPECT_EQ(ends[1], "the disk is gone");
   EXPECT_EQ(ends[0], "[ranks] rank 1 cannot read its data");
+}
+
+// The signal comes when this step's ranks have agreed to run it, and to one of them alone.
+TEST(DataParallel, AnInterruptOfOneRankEndsAllBehindTheSameStep) {
+  const std::vector<std::string> ends = comm::run_processes(2, [](comm::Communicator& ranks) {
+    int done = 0;
+    with_one_batch(
+        ranks,
+        [&] {
+          if (++done == 3 && ranks.rank() == 1) set_interrupted(true);
+          return true;
+        },
+        [](Model& model, Feed& feed) {
+          const RunContext& end = Loop(model, feed, {.total_steps = 10, .loop = 1}).run({});
+          if (end.step() != 3 || end.reason() != StopReason::interrupted)
+            throw Error(fmt::format("ended at step {}", end.step()));
+        });
+  });
+  EXPECT_EQ(ends, (std::vector<std::string>{"", ""}));
 }
 
 }  // namespace

@@ -6,11 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <thread>
 
 #include "ridgeline/core/file.h"
+#include "ridgeline/train/interrupt.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 
@@ -191,15 +193,47 @@ TEST(Launch, RanksEndWithTheLauncher) {
 TEST(Launch, PathsFromHereReachTheRanks) {
   const std::filesystem::path before = std::filesystem::current_path();
   const std::string here = folder("here");
-  make_directories(here + "/pictures");
+  for (const char* name : {"pictures", "train", "resnet20"}) make_directories(here + "/" + name);
+  write_file_atomically(here + "/one.jpg", "");
   std::filesystem::current_path(here);
+  const auto names_file = [](const std::string& option, const std::string&) {
+    return option == "data_dir" || option == "weights";
+  };
   const std::vector<std::string> words =
-      with_absolute_paths({"/bin/ridgeline", "train", "--data_dir=pictures", "--log_dir=pictures", "--restore_path",
-                           "pictures", "--model=resnet20"});
+      with_absolute_paths({"/bin/ridgeline", "train", "--data_dir=pictures", "--log_dir=pictures", "--weights",
+                           "pictures", "--model=resnet20", "--mode", "train", "one.jpg", "pictures"},
+                          names_file);
   std::filesystem::current_path(before);
-  EXPECT_EQ(words,
-            (std::vector<std::string>{"/bin/ridgeline", "train", "--data_dir=" + here + "/pictures",
-                                      "--log_dir=pictures", "--restore_path", here + "/pictures", "--model=resnet20"}));
+  EXPECT_EQ(words, (std::vector<std::string>{"/bin/ridgeline", "train", "--data_dir=" + here + "/pictures",
+                                             "--log_dir=pictures", "--weights", here + "/pictures", "--model=resnet20",
+                                             "--mode", "train", here + "/one.jpg", "pictures"}));
+}
+
+// In a process of its own, as a signal to the launcher is meant: each rank is told once, and may take its time to save.
+TEST(Launch, AnInterruptIsHandedOnOnceAndNobodyIsHurried) {
+  const LaunchPlan plan = plan_launch({.ranks = 3, .results = folder("told")}, {});
+  const std::string script =
+      "if [ $RANK_ID = 2 ]; then touch waits; exec sleep 100; fi; told=0; trap 'told=$((told+1))' TERM INT; touch "
+      "waits; while [ $told = 0 ]; do sleep 0.05; done; "
+      "if [ $RANK_ID = 1 ]; then sleep 1; fi; echo told $told times; exit 130";
+  const pid_t launcher = ::fork();
+  if (launcher == 0) {
+    ::setpgid(0, 0);  // as a terminal's foreground job
+    const InterruptGuard guard;
+    const std::vector<RankEnd> ends = run(plan, script, 0);
+    const bool as_told = std::all_of(ends.begin(), ends.end(),
+                                     [](const RankEnd& end) { return end.code == kInterruptedCode && !end.stopped; });
+    ::_exit(as_told ? 7 : 8);
+  }
+  const auto waits = [](const PlannedRank& rank) { return is_regular_file(rank.folder + "/waits"); };
+  for (int i = 0; i < 1000 && !std::all_of(plan.ranks.begin(), plan.ranks.end(), waits); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ::kill(-launcher, SIGINT);  // Ctrl-C goes to the whole group
+  int status = 0;
+  ::waitpid(launcher, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  for (int r = 0; r < 2; ++r)
+    EXPECT_EQ(read_file(plan.ranks[static_cast<std::size_t>(r)].output), "told 1 times\nturing train fail\n");
 }
 
 }  // namespace

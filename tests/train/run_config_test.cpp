@@ -109,6 +109,10 @@ TEST(RunConfig, FusionIsSwitchedByPassAndANameBeatsAll) {
             all_but_first);
   EXPECT_EQ(settings(R"({"Switch": {"GraphFusion": {")" + fusing[1] + R"(": "off"}}})").settings,
             (Settings{{"disable_pass", fusing[1]}}));
+  const Settings asked{{"fusion", "True"}};
+  EXPECT_EQ(settings(R"({"Switch": {"GraphFusion": {"ALL": "on"}}})").settings, asked);
+  EXPECT_EQ(settings(R"({"Switch": {"GraphFusion": {"fuse_pointwise": "on"}}})").settings, asked);
+  EXPECT_TRUE(settings(R"({"Switch": {"GraphFusion": {"fuse_updates": "on"}}})").settings.empty());
   const RunConfig other =
       settings(R"({"Switch": {"GraphFusion": {"ConvBnFusion": "off"}, "UBFusion": {"ALL": "off"}}})");
   EXPECT_TRUE(other.settings.empty());
@@ -121,10 +125,14 @@ TEST(RunConfig, EverySettingIsAnOptionOfTheRecipe) {
   for (const RunOption& option : run_options()) {
     const bool accepted = option.decision == RunOptionDecision::accept;
     EXPECT_EQ(accepted, !option.setting.empty()) << option.name;
-    if (accepted) EXPECT_NE(find_option(option.setting), nullptr) << option.name;
+    if (accepted) {
+      EXPECT_NE(find_option(option.setting), nullptr) << option.name;
+    }
   }
   for (const SettingRow& row : setting_rows()) {
-    if (row.flag) EXPECT_NE(find_option(row.name), nullptr) << row.name;
+    if (row.flag) {
+      EXPECT_NE(find_option(row.name), nullptr) << row.name;
+    }
   }
 }
 

@@ -7,12 +7,14 @@
 #include "bindings/c/src/handles.h"
 #include "bindings/shared/run.h"
 #include "ridgeline/core/dtype.h"
+#include "ridgeline/core/unreachable_error.h"
 #include "ridgeline/data/api/dataset.h"
 #include "ridgeline/data/ir/registry.h"
 
 using ridgeline::DType;
 using ridgeline::Error;
 using ridgeline::ErrorKind;
+using ridgeline::UnreachableError;
 using ridgeline::c::guarded;
 using ridgeline::c::put_text;
 using ridgeline::c::require;
@@ -31,11 +33,14 @@ namespace {
 
 bool is_dtype(ridgeline_dtype dtype) { return dtype >= RIDGELINE_F64 && dtype <= RIDGELINE_BYTES; }
 
-// What is wrong with a graph is the caller's mistake, whatever kind of Error it is.
+// What is wrong with a graph is the caller's mistake, whatever kind of Error it is; but for a server that cannot be
+// reached.
 template <class F>
 auto of_graph(F&& f) {
   try {
     return f();
+  } catch (const UnreachableError&) {
+    throw;
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::failure) throw;
     throw Error(e.what(), ErrorKind::usage);

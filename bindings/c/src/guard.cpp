@@ -4,7 +4,7 @@
 #include <exception>
 #include <new>
 
-#include "ridgeline/core/error.h"
+#include "ridgeline/core/unreachable_error.h"
 
 namespace ridgeline::c {
 namespace {
@@ -27,6 +27,8 @@ const char* last_error() noexcept { return last_text.c_str(); }
 ridgeline_status guarded(const char* function, FunctionRef<ridgeline_status()> body) noexcept {
   try {
     return body();
+  } catch (const UnreachableError& e) {
+    return failed(function, e.what(), RIDGELINE_UNREACHABLE);
   } catch (const Error& e) {
     return failed(function, e.what(), e.kind() == ErrorKind::usage ? RIDGELINE_USAGE : RIDGELINE_FAILURE);
   } catch (const std::bad_alloc&) {

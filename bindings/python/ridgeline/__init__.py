@@ -3,9 +3,9 @@
 `ridgeline.data` holds everything: datasets, transforms, samplers, `DataLoader`.
 """
 
-from ._core import ArgumentError, Error, InternalError, RunError, __version__
+from ._core import ArgumentError, Error, InternalError, RunError, UnreachableError, __version__
 
-__all__ = ["ArgumentError", "Error", "InternalError", "RunError", "__version__", "data"]
+__all__ = ["ArgumentError", "Error", "InternalError", "RunError", "UnreachableError", "__version__", "data"]
 
 
 def __getattr__(name):

@@ -6,7 +6,7 @@
 #include <nanobind/nanobind.h>
 
 #include "callables.h"
-#include "ridgeline/core/error.h"
+#include "ridgeline/core/unreachable_error.h"
 #include "ridgeline/data/api/dataset.h"
 
 namespace ridgeline::python {
@@ -21,11 +21,14 @@ struct PyDataset {
   Tokens tokens;
 };
 
-// What goes wrong while a graph is built is the caller's mistake, whatever kind of Error it is.
+// What goes wrong while a graph is built is the caller's mistake, whatever kind of Error it is; but for a server that
+// cannot be reached.
 template <class F>
 auto building(F&& build) {
   try {
     return build();
+  } catch (const UnreachableError&) {
+    throw;
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::failure) throw;
     throw Error(e.what(), ErrorKind::usage);

@@ -19,7 +19,7 @@ nb::object exception(nb::module_& m, const char* name, const char* doc, nb::hand
 }
 
 struct Exceptions {
-  PyObject *argument, *run, *internal;
+  PyObject *argument, *run, *unreachable, *internal;
 };
 
 void raise(const std::exception_ptr& thrown, void* payload) {
@@ -34,7 +34,11 @@ void raise(const std::exception_ptr& thrown, void* payload) {
     // Messages name files, whose names are bytes.
     const nb::object text = nb::steal(
         PyUnicode_DecodeUTF8(e.what(), static_cast<Py_ssize_t>(std::string_view(e.what()).size()), "replace"));
-    PyErr_SetObject(e.kind() == ErrorKind::usage ? types->argument : types->run, text.ptr());
+    const bool unreachable = dynamic_cast<const UnreachableError*>(&e) != nullptr;
+    PyErr_SetObject(unreachable                    ? types->unreachable
+                    : e.kind() == ErrorKind::usage ? types->argument
+                                                   : types->run,
+                    text.ptr());
   } catch (const InternalError& e) {
     PyErr_SetString(types->internal, e.what());
   }
@@ -58,6 +62,12 @@ NB_MODULE(_core, m) {
                         nb::make_tuple(error, nb::handle(PyExc_RuntimeError)))
                   .release()
                   .ptr();
+  types.unreachable =
+      exception(m, "UnreachableError",
+                "A server that is away or refuses, after all tries: tells nothing about the data, and may pass.",
+                nb::handle(types.run))
+          .release()
+          .ptr();
   types.internal = exception(m, "InternalError", "A fault of the engine itself; also a RuntimeError.",
                              nb::make_tuple(error, nb::handle(PyExc_RuntimeError)))
                        .release()

@@ -147,6 +147,32 @@ class Urls(unittest.TestCase):
         with self.assertRaisesRegex(ridgeline.Error, "only tar archives are read"):
             len(data.Files([self.url]))
 
+    def test_a_server_that_is_away_is_no_bad_sample_and_the_run_goes_on_later(self):
+        expected = [batch.records for batch in data.Iterator(self.pipeline([self.url]))]
+        away = threading.Event()
+        original = Handler.do_GET
+
+        def do_get(handler):
+            if away.is_set():
+                handler.send_response(404)
+                handler.send_header("Content-Length", "0")
+                handler.end_headers()
+                return
+            original(handler)
+
+        with mock.patch.object(Handler, "do_GET", do_get):
+            it = data.Iterator(self.pipeline([self.url]), workers=1, slots=2, bad_samples="skip")
+            delivered = [next(it).records]
+            away.set()
+            with self.assertRaises(ridgeline.UnreachableError) as raised:
+                while True:
+                    delivered.append(next(it).records)
+            self.assertIsInstance(raised.exception, ridgeline.RunError)
+            self.assertEqual(it.bad_samples(), 0)
+            away.clear()
+            rest = data.Iterator(self.pipeline([self.url]), start=it.state())
+            self.assertEqual(delivered + [batch.records for batch in rest], expected)
+
     def test_ctrl_c_and_the_end_of_a_process_while_a_server_is_silent(self):
         code = ("import os, signal, socket, sys, threading, time\nfrom ridgeline import data\n"
                 "made = data.Tar([sys.argv[1]], num_classes=4, stall_seconds=600).batch(4)\nlen(made)\n"

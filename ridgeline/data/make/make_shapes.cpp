@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -48,10 +50,11 @@ bool check_out(const fs::path& out, const MakeShapesOptions& options) {
 
 void write_plain(const fs::path& path, const std::vector<std::uint8_t>& bytes) {
   // Not synced one by one: the rename of the whole folder is what makes it visible.
+  errno = 0;
   std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   file.close();
-  if (!file) throw Error("[make shapes] cannot write " + path.string());
+  if (!file) throw Error("[make shapes] cannot write " + path.string() + ": " + std::strerror(errno));
 }
 
 void draw_all(const fs::path& dir, const MakeShapesOptions& options) {

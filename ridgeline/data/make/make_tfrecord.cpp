@@ -60,7 +60,8 @@ Packed pack(const ClassFolders::File& file, const std::string& class_name, image
 std::int64_t shards_for(const ClassFolders& found, std::int64_t asked, std::int64_t most) {
   const auto files = static_cast<std::int64_t>(found.files.size());
   if (asked > files)
-    throw Error(fmt::format("[make tfrecord] {} shards for {} images: there can be at most one a image", asked, files));
+    throw Error(
+        fmt::format("[make tfrecord] {} shards for {} images: there can be at most one for each", asked, files));
   if (asked > 0) return asked;
   std::uintmax_t bytes = 0;
   for (const ClassFolders::File& file : found.files) bytes += fs::file_size(file.path);
@@ -163,8 +164,9 @@ MakeTFRecordReport make_tfrecord(const std::string& from_dir, const std::string&
   MakeTFRecordReport report;
   try {
     if (!fs::is_directory(from)) throw Error("[make tfrecord] no such directory: " + from.string());
-    const ClassFolders train = list_class_folders((from / "train").string(), extensions);
     const ValidationFolder folder = find_validation_folder(from.string());
+    const bool has_parts = fs::is_directory(from / "train") || !folder.name.empty();
+    const ClassFolders train = list_class_folders((has_parts ? from / "train" : from).string(), extensions);
     report.note = folder.note();
     const std::optional<ClassFolders> val =
         folder.name.empty() ? std::nullopt

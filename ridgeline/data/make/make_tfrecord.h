@@ -32,8 +32,9 @@ struct MakeTFRecordReport {
   std::vector<UnreadableImage> unreadable;  // left out of the shards
   std::string note;                         // which folder the validation is, where that is not plain
 };
-// Shards appear when all of them are written: a run that fails or is stopped leaves none. An empty folder, no train
-// folder, and a val folder with other classes than train, is an Error.
+// Shards appear when all of them are written: a run that fails or is stopped leaves none. A folder without
+// the parts train and val is one of classes, all for training. An empty folder, val without train, and a val folder
+// with other classes than train, is an Error.
 MakeTFRecordReport make_tfrecord(const std::string& from_dir, const std::string& out_dir,
                                  const MakeTFRecordOptions& options = {});
 

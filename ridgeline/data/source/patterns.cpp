@@ -6,13 +6,25 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/user_cache.h"
 #include "ridgeline/format/remote/url.h"
+#include "ridgeline/format/wire/index_cache.h"
 
 namespace ridgeline::data {
+namespace {
+
+// Of ImageNet's TFRecords 20 MB, of as many samples in tar archives some 200 MB.
+constexpr std::uint64_t kIndexBytes = std::uint64_t{4} << 30;
+
+}  // namespace
 
 std::string index_directory(const std::string& file, std::uintmax_t least_bytes) {
   std::error_code ignored;
   if (const std::uintmax_t size = std::filesystem::file_size(file, ignored); ignored || size < least_bytes) return "";
   return user_cache_directory();
+}
+
+void bound_index_directory() {
+  if (const std::string directory = user_cache_directory(); !directory.empty())
+    prune_index_cache(directory, kIndexBytes);
 }
 
 std::vector<std::string> expand_patterns(std::string_view op, const std::vector<std::string>& patterns, Urls urls) {

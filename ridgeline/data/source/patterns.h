@@ -22,4 +22,7 @@ std::vector<std::string> expand_patterns(std::string_view op, const std::vector<
 // offsets of records touches a page a record, and is quick up to 64 MiB.
 std::string index_directory(const std::string& file, std::uintmax_t least_bytes = std::uintmax_t{64} << 20);
 
+// To be called once behind the files whose indexes were made anew: all indexes together stay below 4 GiB.
+void bound_index_directory();
+
 }  // namespace ridgeline::data

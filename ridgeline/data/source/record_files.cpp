@@ -50,8 +50,14 @@ SeveralFiles<TFRecordFile> open_record_files(const Node& node) {
   }
   SeveralFiles<TFRecordFile> files;
   const auto inflated = std::make_shared<InflatedBlocks>(limit);
-  for (std::size_t i = part; i < paths.size(); i += parts)
-    files.add(TFRecordFile(paths[i], {.index_cache_directory = index_directory(paths[i]), .inflated = inflated}));
+  bool indexed = false;  // an index was made that is kept
+  for (std::size_t i = part; i < paths.size(); i += parts) {
+    const std::string directory = index_directory(paths[i]);
+    TFRecordFile file(paths[i], {.index_cache_directory = directory, .inflated = inflated});
+    indexed |= !directory.empty() && !file.index_was_cached();
+    files.add(std::move(file));
+  }
+  if (indexed) bound_index_directory();
   if (files.size() == 0) throw Error(fmt::format("[{}] no records in {}", node.op, fmt::join(patterns, ", ")));
   return files;
 }

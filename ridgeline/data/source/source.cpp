@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ridgeline/core/random.h"
+#include "ridgeline/core/unreachable_error.h"
 #include "ridgeline/data/source/source_entry.h"
 
 namespace ridgeline::data {
@@ -22,7 +23,9 @@ auto with_origin(const Source& source, std::uint64_t index, F&& f) {
   } catch (const Error& e) {
     const std::string origin = source.origin(index);
     if (behind_op(e.what()).starts_with(behind_op(origin))) throw;
-    throw Error(origin + ": " + e.what(), e.kind());
+    const std::string words = origin + ": " + e.what();
+    if (dynamic_cast<const UnreachableError*>(&e)) throw UnreachableError(words, e.kind());
+    throw Error(words, e.kind());
   }
 }
 

@@ -66,6 +66,7 @@ std::vector<Archive> open_archives(const std::vector<std::string>& paths, const 
   std::vector<std::optional<Archive>> opened(paths.size());
   std::vector<std::exception_ptr> errors(paths.size());
   std::atomic<std::size_t> next{0}, failed{paths.size()};
+  std::atomic<bool> indexed{false};  // an index was made that is kept
   const std::atomic<bool>* const stop = stop_flag();
   const auto open_some = [&] {
     const StopScope scope(stop);
@@ -73,6 +74,7 @@ std::vector<Archive> open_archives(const std::vector<std::string>& paths, const 
       try {
         const std::string directory = is_url(paths[i]) ? user_cache_directory() : index_directory(paths[i]);
         opened[i].emplace(paths[i], ridgeline::TarOptions{.index_cache_directory = directory, .http = client});
+        if (!directory.empty() && !opened[i]->archive().index_was_cached()) indexed = true;
       } catch (...) {
         errors[i] = std::current_exception();
         failed = std::min<std::size_t>(failed, i);
@@ -89,6 +91,7 @@ std::vector<Archive> open_archives(const std::vector<std::string>& paths, const 
   }
   std::vector<Archive> archives;
   for (std::optional<Archive>& archive : opened) archives.push_back(std::move(*archive));
+  if (indexed) bound_index_directory();
   return archives;
 }
 

@@ -163,6 +163,7 @@ RecordClasses find_record_classes(const std::vector<std::string>& files, int lab
       if (kept.several_synsets) kept.synset.clear();
     }
   });
+  bound_index_directory();
   RecordClasses classes;
   if (all.empty()) return classes;
   classes.count = all.rbegin()->first - label_base + 1;

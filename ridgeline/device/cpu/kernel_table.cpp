@@ -44,7 +44,7 @@ constexpr KernelEntry copies(std::string_view op, Factory factory) {
 
 // Fewer multiplications, larger rounding errors. The choice of a rule knows the length of vectors.
 constexpr KernelEntry transformed(std::string_view op, std::string_view name, Factory factory) {
-  return {op, name, kOwn, factory, {DType::f32}, Arithmetic::f32, {Reproducibility::deterministic, false}};
+  return {op, name, kOwn, factory, kFloatOrHalf, Arithmetic::f32, {Reproducibility::deterministic, false}};
 }
 
 // The place of the kernel library's entry, where the build has it (library.h).

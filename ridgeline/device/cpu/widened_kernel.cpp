@@ -3,17 +3,21 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/threads.h"
 #include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/device/cpu/kernel_table.h"
 #include "ridgeline/device/cpu/loop/kernels.h"
+#include "ridgeline/device/cpu/loop/loop_kernel.h"
+#include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/graph/loop/expression.h"
+#include "ridgeline/graph/loop/text.h"
 
 namespace ridgeline::device {
 namespace {
 
 bool narrow(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
 
-std::unique_ptr<Kernel> make_cast(const ValueType& from, DType to) {
+std::unique_ptr<Kernel> make_type_cast(const ValueType& from, DType to) {
   Node node;
   node.op = "cast";
   node.name = "cast";
@@ -21,6 +25,70 @@ std::unique_ptr<Kernel> make_cast(const ValueType& from, DType to) {
   const KernelRequest request{op_def("cast"), node, {{from, {}, false}}, {{{to, from.shape}, {}, false}}};
   return std::get<std::unique_ptr<Kernel>>(make_loop_kernel(request));
 }
+
+// Rounds f32 values to what the narrow type holds; in place, too.
+std::unique_ptr<Kernel> make_rounding(DType narrow, std::size_t values) {
+  const auto elements = static_cast<std::int64_t>(values);
+  const ValueType type{DType::f32, {elements}};
+  const ValueType operands[] = {type};
+  const auto expression = loop::parse(std::string(name_of(narrow)) + "(x0)");
+  return std::make_unique<LoopKernel>(compile_loop(expression, type.shape, operands, operands), elements, operands);
+}
+
+// Values of a narrow type, held as f32 in the layout of an f32 kernel. Made once for all launches that read them where
+// they are a parameter's copy, instead of by each.
+class WidenedLayout final : public BlockedLayout {
+ public:
+  WidenedLayout(const ValueType& narrow, Layout wide) : narrow_(narrow), wide_(std::move(wide)) {}
+  std::size_t bytes() const override { return wide_.bytes(wide_type()); }
+  std::string name() const override { return "f32 " + wide_.name(); }
+  bool equals(const BlockedLayout& other) const override {
+    const auto* same = dynamic_cast<const WidenedLayout*>(&other);
+    return same != nullptr && same->narrow_ == narrow_ && same->wide_ == wide_;
+  }
+  bool one_way() const override { return true; }
+  void from_plain(const void* plain, void* blocked) const override {
+    Tensor rows(DType::f32, narrow_.shape);
+    void* const at = rows.raw();
+    make_type_cast(narrow_, DType::f32)->run({const_cast<void* const*>(&plain), &at, nullptr});
+    wide_.blocked()->from_plain(at, blocked);
+  }
+  std::unique_ptr<Kernel> make_conversion(const BlockedLayout* from) const override {
+    if (from != nullptr) return nullptr;
+    const std::size_t rows = (wide_type().bytes() + 63) / 64 * 64;
+    std::shared_ptr<Kernel> cast = make_type_cast(narrow_, DType::f32);
+    std::shared_ptr<Kernel> layout = make_conversion_kernel(wide_type(), Layout(), wide_);
+    auto kernel = make_body_kernel("", [=](const KernelArguments& a) {
+      void* const plain = a.scratch;
+      cast->run({a.inputs, &plain, nullptr});
+      layout->run({&plain, a.outputs, static_cast<char*>(a.scratch) + rows});
+    });
+    kernel->scratch_bytes = rows + layout->scratch_bytes;
+    return kernel;
+  }
+  // From the f32 values that the narrow ones are rounded from.
+  std::unique_ptr<Kernel> make_cast(DType from_type, const BlockedLayout* from) const override {
+    if (from_type != DType::f32) return nullptr;
+    std::shared_ptr<Kernel> rounding = make_rounding(narrow_.dtype, bytes() / sizeof(float));
+    if (from != nullptr && wide_.blocked()->equals(*from)) {
+      return make_body_kernel("", [=](const KernelArguments& a) { rounding->run(a); });
+    }
+    std::shared_ptr<Kernel> layout = wide_.blocked()->make_conversion(from);
+    if (!layout) return nullptr;
+    auto kernel = make_body_kernel("", [=](const KernelArguments& a) {
+      layout->run(a);
+      rounding->run({a.outputs, a.outputs, nullptr});
+    });
+    kernel->scratch_bytes = layout->scratch_bytes;
+    return kernel;
+  }
+
+ private:
+  ValueType wide_type() const { return {DType::f32, narrow_.shape}; }
+
+  ValueType narrow_;
+  Layout wide_;
+};
 
 class WidenedKernel final : public Kernel {
  public:
@@ -35,56 +103,45 @@ class WidenedKernel final : public Kernel {
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
       const ValueType& type = request.inputs[i].type;
       if (!narrow(type.dtype)) continue;
-      Operand operand{i, make_cast(type, DType::f32), nullptr, reserve(wide.inputs[i].type.bytes()), 0};
-      if (const Layout wanted = input_layouts[i]; !wanted.plain()) {
-        operand.layout = make_conversion_kernel(wide.inputs[i].type, Layout(), wanted);
-        operand.blocked_at = reserve(wanted.bytes(wide.inputs[i].type));
-        shared_ = std::max(shared_, operand.layout->scratch_bytes);
-        input_layouts[i] = Layout();
+      if (!input_layouts[i].plain()) {  // weights: compilation makes that form
+        input_layouts[i] = Layout(std::make_shared<WidenedLayout>(type, input_layouts[i]));
+        continue;
       }
-      operands_.push_back(std::move(operand));
+      operands_.push_back({i, make_type_cast(type, DType::f32), reserve(wide.inputs[i].type.bytes())});
     }
     for (std::size_t i = 0; i < request.outputs.size(); ++i) {
       const ValueType& type = request.outputs[i].type;
       if (!narrow(type.dtype)) continue;
       RIDGELINE_CHECK(output_layouts[i].plain(), inner_->name + " chose a layout for a result that is not free");
-      results_.push_back(
-          {i, make_cast(wide.outputs[i].type, type.dtype), nullptr, reserve(wide.outputs[i].type.bytes()), 0});
+      results_.push_back({i, make_type_cast(wide.outputs[i].type, type.dtype), reserve(wide.outputs[i].type.bytes())});
     }
-    shared_at_ = reserve(std::max(shared_, inner_->scratch_bytes));
+    inner_at_ = reserve(inner_->scratch_bytes);
     inputs_.resize(request.inputs.size());
     outputs_.resize(request.outputs.size());
   }
 
   void run(const KernelArguments& arguments) override {
     const auto scratch = [&](std::size_t at) -> void* { return static_cast<char*>(arguments.scratch) + at; };
-    void* const shared = scratch(shared_at_);
     std::copy_n(arguments.inputs, inputs_.size(), inputs_.begin());
     std::copy_n(arguments.outputs, outputs_.size(), outputs_.begin());
     for (const Operand& operand : operands_) {
       void* plain = scratch(operand.at);
       operand.cast->run({&arguments.inputs[operand.index], &plain, nullptr});
       inputs_[operand.index] = plain;
-      if (!operand.layout) continue;
-      void* blocked = scratch(operand.blocked_at);
-      operand.layout->run({&plain, &blocked, shared});
-      inputs_[operand.index] = blocked;
     }
     for (const Operand& result : results_) outputs_[result.index] = scratch(result.at);
-    inner_->run({inputs_.data(), outputs_.data(), shared});
+    inner_->run({inputs_.data(), outputs_.data(), scratch(inner_at_)});
     for (const Operand& result : results_) {
       result.cast->run({&outputs_[result.index], &arguments.outputs[result.index], nullptr});
     }
   }
 
  private:
-  // An operand or result in f32.
+  // An operand or result that is f32 for this launch alone.
   struct Operand {
     std::size_t index;
     std::unique_ptr<Kernel> cast;
-    std::unique_ptr<Kernel> layout;  // into what the inner kernel wants, if that is not plain rows
-    std::size_t at;                  // in the scratch memory, in plain rows
-    std::size_t blocked_at;
+    std::size_t at;  // in the scratch memory, in plain rows
   };
 
   std::size_t reserve(std::size_t bytes) {
@@ -96,8 +153,7 @@ class WidenedKernel final : public Kernel {
   std::unique_ptr<Kernel> inner_;
   std::vector<Operand> operands_;
   std::vector<Operand> results_;
-  std::size_t shared_ = 0;  // bytes of scratch that conversions and the inner kernel use in turn
-  std::size_t shared_at_ = 0;
+  std::size_t inner_at_ = 0;  // the inner kernel's scratch memory
   std::vector<void*> inputs_;
   std::vector<void*> outputs_;
 };
@@ -108,7 +164,7 @@ KernelChoice make_widened(const KernelRequest& request) {
   for (std::vector<KernelOperand>* operands : {&wide.inputs, &wide.outputs}) {
     for (KernelOperand& operand : *operands) {
       if (!narrow(operand.type.dtype)) continue;
-      operand = {{DType::f32, operand.type.shape}, {}, false};
+      operand = {{DType::f32, operand.type.shape}, {}, operands == &wide.inputs};  // weights lie as the kernel likes
       any = true;
     }
   }

@@ -23,9 +23,10 @@ struct SimulatedLink {
 };
 
 struct SimulatedDeviceOptions {
+  std::string name = "simulated";                   // that messages call it by
   std::set<std::string, std::less<>> missing_ops;   // ops without a kernel
   std::set<DType> missing_dtypes;                   // kernels refuse operands and results of these types
-  FusionLimits fusion = reference_fusion_limits();  // what it takes as one launch
+  FusionLimits fusion = reference_fusion_limits();  // what it takes as one launch; {}: it fuses nothing
   SimulatedLink link;
   double launch_seconds = 0;                               // that every launch takes at least, beside exchanges
   std::function<void(std::string_view kernel)> on_launch;  // called by the thread that feeds the stream
@@ -36,7 +37,7 @@ class SimulatedDevice final : public Device {
   explicit SimulatedDevice(SimulatedDeviceOptions options = {});
   ~SimulatedDevice() override;
 
-  std::string_view name() const override { return "simulated"; }
+  std::string_view name() const override { return options_.name; }
   bool host_memory() const override { return false; }
   // Freeing waits for the stream, since queued work may use the memory.
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override;

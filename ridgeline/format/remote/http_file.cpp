@@ -18,6 +18,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/core/stop.h"
+#include "ridgeline/core/unreachable_error.h"
 #include "ridgeline/format/remote/curl_library.h"
 #include "ridgeline/format/remote/http_answer.h"
 #include "ridgeline/format/remote/url.h"
@@ -170,7 +171,7 @@ HttpFile::HttpFile(const std::string& url, std::shared_ptr<HttpClient> client)
   fetch(transfer);
   const HttpAnswer& answer = transfer.answer;
   if (!answer.total)
-    throw Error("[http] " + shown_ + ": the server does not tell the size of the file (Content-Range)");
+    throw UnreachableError("[http] " + shown_ + ": the server does not tell the size of the file (Content-Range)");
   size_ = *answer.total;
   version_ = version_of(transfer);
   open_ = true;
@@ -257,9 +258,10 @@ void HttpFile::fetch(Transfer& transfer) const {
     const bool empty = !open_ && transfer.answer.status == 416 && transfer.answer.total == 0u;
     if (empty) return;
     if (transfer.fault->final || failed >= client_->options().tries) {
-      throw Error("[http] " + shown_ + ": bytes " + std::to_string(first) + " to " + std::to_string(last) + ": " +
-                  transfer.fault->text + ", " + std::to_string(failed) + (failed == 1 ? " try" : " tries") +
-                  (transfer.first > first ? " from byte " + std::to_string(transfer.first) : ""));
+      throw UnreachableError("[http] " + shown_ + ": bytes " + std::to_string(first) + " to " + std::to_string(last) +
+                             ": " + transfer.fault->text + ", " + std::to_string(failed) +
+                             (failed == 1 ? " try" : " tries") +
+                             (transfer.first > first ? " from byte " + std::to_string(transfer.first) : ""));
     }
     pause_for(std::max(pause, std::min(transfer.answer.retry_after, kLongestRetryAfter)));
     pause = std::min(2 * pause, kLongestWait);

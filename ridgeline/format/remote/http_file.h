@@ -2,8 +2,8 @@
 //
 // A file behind http:// or https://, read in pieces by range requests. A request that fails is made again, from the
 // byte that arrived last: dropped or silent connections, answers in 5xx and 429, ranges and lengths other than those
-// asked for. What will not get better (404, a certificate that does not hold) is an Error at once. Errors:
-// "[http] https://host/a.tar: bytes 512 to 1023: status 503, 5 tries".
+// asked for. What will not get better (404, a certificate that does not hold) is an Error at once. Errors are
+// UnreachableErrors (core/unreachable_error.h): "[http] https://host/a.tar: bytes 512 to 1023: status 503, 5 tries".
 #pragma once
 
 #include <cstdint>

@@ -2,11 +2,14 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 #include "ridgeline/core/bytes.h"
 #include "ridgeline/core/error.h"
@@ -37,10 +40,24 @@ std::string key_of(const IndexedFile& file, const IndexKind& kind) {
   return key + file.name;
 }
 
+constexpr std::size_t kHashDigits = 16;  // of the name, before the suffix
+
 std::string cache_file(const std::string& directory, const IndexedFile& file, const IndexKind& kind) {
-  std::array<char, 17> name{};
+  std::array<char, kHashDigits + 1> name{};
   std::snprintf(name.data(), name.size(), "%016llx", static_cast<unsigned long long>(hash64(file.name)));
   return (fs::path(directory) / (std::string(name.data()) + std::string(kind.suffix))).string();
+}
+
+bool is_cache_file(const std::string& name) {
+  const std::size_t digits = name.find_first_not_of("0123456789abcdef");
+  return digits == kHashDigits && name[digits] == '.';
+}
+
+// The file's time is that of its last use. A run over thousands of files does not write that again each time.
+void note_use(const std::string& file) {
+  std::error_code ignored;
+  const auto now = fs::file_time_type::clock::now();
+  if (now - fs::last_write_time(file, ignored) > std::chrono::minutes(10)) fs::last_write_time(file, now, ignored);
 }
 
 }  // namespace
@@ -78,6 +95,7 @@ std::optional<std::string> load_index_cache(const std::string& directory, const 
   content.resize(content.size() - kTrailer);
   if (stored != checksum(content)) return std::nullopt;
   content.erase(0, key.size());
+  note_use(file);
   return content;
 }
 
@@ -94,6 +112,32 @@ void store_index_cache(const std::string& directory, const std::optional<Indexed
     write_file_atomically(cache_file(directory, *of, kind), content);
   } catch (const Error&) {
     return;  // a read-only or full disk costs the next run its index, nothing else
+  }
+}
+
+void prune_index_cache(const std::string& directory, std::uint64_t limit) {
+  struct Found {
+    fs::file_time_type used;
+    std::string path;
+    std::uint64_t bytes;
+  };
+  std::vector<Found> files;
+  std::uint64_t total = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    std::error_code gone;
+    if (!is_cache_file(at->path().filename().string()) || !at->is_regular_file(gone)) continue;
+    const std::uint64_t bytes = at->file_size(gone);
+    const fs::file_time_type used = at->last_write_time(gone);
+    if (gone) continue;
+    files.push_back({used, at->path().string(), bytes});
+    total += bytes;
+  }
+  if (total <= limit) return;
+  std::sort(files.begin(), files.end(), [](const Found& a, const Found& b) { return a.used < b.used; });
+  for (const Found& file : files) {
+    if (total <= limit) return;
+    if (fs::remove(file.path, error)) total -= file.bytes;
   }
 }
 

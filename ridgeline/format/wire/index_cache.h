@@ -30,10 +30,14 @@ struct IndexedFile {
 // A file on a disk; nullopt if it is not there or has another size.
 std::optional<IndexedFile> indexed_file(const std::string& path, std::uint64_t size);
 
-// What was stored for this file as it is now; nullopt if there is nothing.
+// What was stored for this file as it is now; nullopt if there is nothing. Counts as a use, for prune_index_cache.
 std::optional<std::string> load_index_cache(const std::string& directory, const std::optional<IndexedFile>& file,
                                             const IndexKind& kind);
 void store_index_cache(const std::string& directory, const std::optional<IndexedFile>& file, const IndexKind& kind,
                        std::string_view payload);
+
+// Removes indexes, of any kind, until those in the directory take `limit` bytes at most: those that were used last
+// longest ago go first. Other files stay. Nothing is an error: what another process removes meanwhile is gone.
+void prune_index_cache(const std::string& directory, std::uint64_t limit);
 
 }  // namespace ridgeline

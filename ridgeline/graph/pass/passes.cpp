@@ -32,6 +32,7 @@ Graph alone(Graph graph, PassContext&) {
 
 constexpr bool kRequired = true;
 constexpr bool kFuses = true;
+constexpr bool kLoops = true;
 
 constexpr Pass kPasses[] = {
     {"inline", alone<inline_calls>, kRequired, !kFuses, "replaces every call by the body of its function"},
@@ -60,7 +61,7 @@ constexpr Pass kPasses[] = {
     {"fuse_dense_update", fuse_dense_update, !kRequired, kFuses,
      "lets the update of dense weights compute their gradient, where nothing else reads it and the device can"},
     {"fuse_pointwise", fuse_pointwise, !kRequired, kFuses,
-     "merges chains of pointwise ops, and a sum that ends one, into loops that the device takes"},
+     "merges chains of pointwise ops, and a sum that ends one, into loops that the device takes", kLoops},
     {"split_collectives", alone<split_collectives>, kRequired, !kFuses,
      "makes a start and a done of every exchange between ranks"},
     {"recompute", recompute, !kRequired, !kFuses,

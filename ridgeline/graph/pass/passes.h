@@ -22,6 +22,7 @@ struct Pass {
   bool required;
   bool fuses;  // merges or exchanges ops for speed: what `fusion` switches
   std::string_view doc;
+  bool loops = false;  // merges ops into loops, which the device must have a compiler for
 };
 
 std::span<const Pass> passes();

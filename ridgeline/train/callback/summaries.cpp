@@ -83,23 +83,23 @@ void Summaries::write_weights(RunContext& context) {
 }
 
 void Summaries::write_gradients(RunContext& context) {
-  if (!gradients_) {
-    const Graph graph = gradient_graph(context.model().training_graph());
+  Program& program = context.model().beside("histograms of gradients", [&] {
+    const Graph gradients = gradient_graph(context.model().training_graph());
     CompileOptions options = options_.compile;
-    options.precision = with_exact_scope(options.precision, graph);
-    gradients_ = compile(graph, context.model().session(), options);
-  }
-  const Graph& graph = gradients_->graph();
+    options.precision = with_exact_scope(options.precision, gradients);
+    return compile(gradients, context.model().session(), options);
+  });
+  const Graph& graph = program.graph();
   for (const ValueId id : graph.arguments) {
     const ValueInfo& argument = graph.value(id);
     if (argument.kind != ValueKind::input) continue;
     const Tensor bound = context.feed().input(argument.name);
     if (!bound.defined()) throw Error("histograms of gradients need a feed that knows its input " + argument.name);
-    gradients_->bind(argument.name, bound);
+    program.bind(argument.name, bound);
   }
-  if (!gradients_->run()) return;  // the session was stopped
+  if (!program.run()) return;  // the session was stopped
   for (const Return& gradient : graph.returns) {
-    const Tensor values = gradients_->output(gradient.name);
+    const Tensor values = program.output(gradient.name);
     if (values.dtype() == DType::f32)
       events_.add_histogram(context.step(), wall_time(), "gradients/" + gradient.name,
                             histogram_of(values.span<float>()));

@@ -5,8 +5,6 @@
 // step more of time each time, and the memory of one.
 #pragma once
 
-#include <memory>
-
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/format/record/event_file.h"
 #include "ridgeline/train/callback.h"
@@ -36,7 +34,6 @@ class Summaries : public Callback {
 
   SummaryOptions options_;
   EventFileWriter& events_;
-  std::unique_ptr<Program> gradients_;
 };
 
 }  // namespace ridgeline::train

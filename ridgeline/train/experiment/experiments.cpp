@@ -104,7 +104,9 @@ const Experiment& experiment_named(const std::string& name) {
     if (e.name == name) return e;
     names.push_back(e.name);
   }
-  throw Error(fmt::format("[experiment] unknown experiment '{}'{}", name, did_you_mean(name, names)), ErrorKind::usage);
+  throw Error(fmt::format("[experiment] unknown experiment '{}'{} (allowed: {}, sweep, all)", name,
+                          did_you_mean(name, names), fmt::join(names, ", ")),
+              ErrorKind::usage);
 }
 
 Experiment only(Experiment experiment, const std::vector<std::string>& labels) {

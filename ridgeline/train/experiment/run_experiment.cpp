@@ -14,6 +14,7 @@
 #include "ridgeline/core/printable.h"
 #include "ridgeline/train/experiment/child_process.h"
 #include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/last_line.h"
 
 namespace ridgeline::train {
 namespace {
@@ -27,14 +28,6 @@ std::string folder_name(const std::string& label) {
   std::string name;
   for (char c : label) name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' ? c : '_';
   return name;
-}
-
-std::string last_line(const std::string& path) {
-  std::string last;
-  std::istringstream text(is_regular_file(path) ? read_file(path) : "");
-  for (std::string line; std::getline(text, line);)
-    if (!line.empty()) last = line;
-  return printable(last);
 }
 
 // What a finished run leaves beside its log: its command, and the bytes that it took.

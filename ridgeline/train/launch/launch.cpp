@@ -19,6 +19,8 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
+#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/last_line.h"
 
 namespace ridgeline::train {
 namespace {
@@ -52,6 +54,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
                          pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(128 + SIGTERM);  // it ended before it could be watched
+  ::setpgid(0, 0);  // Ctrl-C in a terminal reaches the launcher alone, which hands it on once
   const int input = ::open("/dev/null", O_RDONLY);
   const int output = ::open(rank.output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   const bool ready = input >= 0 && output >= 0 && ::dup2(input, 0) >= 0 && ::dup2(output, 1) >= 0 &&
@@ -117,6 +120,14 @@ class Running {
   std::map<pid_t, std::size_t> left_;
 };
 
+// How a rank has ended, and what it said last where that is why.
+std::string described(int code, const std::string& output) {
+  if (code == 0) return "train success";
+  if (code == kInterruptedCode) return fmt::format("train interrupted (exit code {})", code);
+  if (code >= 128) return fmt::format("train fail (signal {}), see {}", code - 128, printable(output));
+  return fmt::format("train fail (exit code {}), see {}: {}", code, printable(output), last_line(output));
+}
+
 }  // namespace
 
 std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::string>& command, int grace_seconds,
@@ -132,22 +143,25 @@ std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::s
     say(fmt::format("rank {} of {}, device {}{}: {}", rank.rank, plan.world_size, rank.device, where,
                     printable(rank.output)));
   }
-  bool failed = false, terminated = false;
+  bool failed = false, terminated = false, told = false;
   Clock::time_point first_failure;
   while (!running.empty()) {
+    if (!told && interrupted()) {
+      told = true;
+      running.signal_all(SIGTERM);
+      say("interrupted: the ranks end behind the present step (once more ends them at once)");
+    }
     std::size_t index = 0;
     int status = 0;
     if (running.take_ended(index, status)) {
       RankEnd& end = ends[index];
       end.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      if (told && end.code == 128 + SIGTERM) end.code = kInterruptedCode;  // before it trained
       end.stopped = terminated && end.code != 0;
+      say(fmt::format("rank {}: {}", end.rank, described(end.code, plan.ranks[index].output)));
       append_line(plan.ranks[index].output, end.code == 0 ? "turing train success\n" : "turing train fail\n");
-      say(fmt::format("rank {}: train {}", end.rank,
-                      end.code == 0 ? "success"
-                                    : fmt::format("fail ({}{}), see {}", end.code < 128 ? "exit code " : "signal ",
-                                                  end.code < 128 ? end.code : end.code - 128,
-                                                  printable(plan.ranks[index].output))));
-      if (end.code != 0 && !failed) {
+      // Who ends as it was told has not failed: others may need longer, to save.
+      if (end.code != 0 && !failed && !(told && end.code == kInterruptedCode)) {
         failed = true;
         first_failure = Clock::now();
       }
@@ -163,17 +177,19 @@ std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::s
   return ends;
 }
 
-std::vector<std::string> with_absolute_paths(std::vector<std::string> words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
+std::vector<std::string> with_absolute_paths(std::vector<std::string> words, const NamesFile& names_file) {
+  for (std::size_t i = 2; i < words.size(); ++i) {  // behind the program and its command
     std::string& word = words[i];
-    const bool flag = word.starts_with("-");
+    const bool flag = word.starts_with("--");
     const std::size_t equals = flag ? word.find('=') : std::string::npos;
-    const std::string name = flag ? word.substr(0, equals) : (i > 0 ? words[i - 1] : "");
-    if ((flag && equals == std::string::npos) || name == "--log_dir" || name == "--checkpoint_dir") continue;
+    if (flag && equals == std::string::npos) continue;
+    const std::string name = flag ? word.substr(0, equals) : words[i - 1];
     const std::string value = flag ? word.substr(equals + 1) : word;
     std::error_code ignored;
-    if (value.empty() || i == 0 || !std::filesystem::exists(value, ignored)) continue;
-    word = (flag ? word.substr(0, equals + 1) : "") + std::filesystem::absolute(value).lexically_normal().string();
+    if (name.starts_with("--") ? !names_file(name.substr(2), value) : !std::filesystem::is_regular_file(value, ignored))
+      continue;
+    if (value.empty() || !std::filesystem::exists(value, ignored)) continue;
+    word = (flag ? name + "=" : "") + std::filesystem::absolute(value).lexically_normal().string();
   }
   return words;
 }

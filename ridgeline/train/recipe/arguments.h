@@ -24,7 +24,7 @@ struct RecipeArguments {
   std::string mode = "train_and_evaluate";
   std::string label_base = "auto";
   std::string bad_samples = "raise";
-  std::string alexnet_version, final_relu;
+  std::string alexnet_version;
   std::string restore_exclude = "dense_2";
   std::string decay_epochs;                 // of multi_step, by commas
   std::string metrics;                      // by commas
@@ -40,7 +40,7 @@ struct RecipeArguments {
   std::string dtype = "tf.float32";
   std::int64_t rank_size = 0, group_size = 0;
   std::string split_by_index, split_by_size;  // by commas
-  bool shard = true, debug = true, eval = false;
+  bool debug = true, eval = false;
 };
 
 }  // namespace ridgeline::train

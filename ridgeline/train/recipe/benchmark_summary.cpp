@@ -4,17 +4,20 @@
 
 namespace ridgeline::train {
 
-std::string case_name(const Recipe& recipe) { return fmt::format("{}_bs{}_1p_perf", recipe.model, recipe.batch_size); }
+std::string case_name(const Recipe& recipe, std::int64_t ranks) {
+  return fmt::format("{}_bs{}_{}p_perf", recipe.model, recipe.batch_size, ranks);
+}
 
 std::string benchmark_summary(const Recipe& recipe, const TrainingResult& result, double seconds) {
-  const double images = static_cast<double>(recipe.batch_size * recipe.optimization.accumulate_steps);
+  // Of a step, on all ranks, as ActualFPS is.
+  const double images = static_cast<double>(recipe.batch_size * recipe.optimization.accumulate_steps * result.ranks);
   std::string text;
   const auto line = [&](const char* key, const std::string& value) { text += fmt::format("{} = {}\n", key, value); };
   line("Network", recipe.model);
-  line("RankSize", "1");
+  line("RankSize", fmt::format("{}", result.ranks));
   line("BatchSize", fmt::format("{}", recipe.batch_size));
   line("DeviceType", recipe.device);
-  line("CaseName", case_name(recipe));
+  line("CaseName", case_name(recipe, result.ranks));
   line("ActualFPS", fmt::format("{:.2f}", result.mean_fps));
   line("TrainingTime", result.mean_fps > 0 ? fmt::format("{:.2f}", 1000 * images / result.mean_fps) : "none");
   line("ActualLoss", fmt::format("{:.4f}", result.last.loss));

@@ -13,11 +13,11 @@ namespace ridgeline::train {
 // Steps of --benchmark where nothing else limits the run.
 inline constexpr std::int64_t kBenchmarkSteps = 5000;
 
-// "alexnet_bs256_1p_perf".
-std::string case_name(const Recipe& recipe);
-// Network, RankSize, BatchSize, DeviceType, CaseName, ActualFPS (mean of the lines but the first), TrainingTime
-// (milliseconds a step), ActualLoss, TrainAccuracy (top-1 of the last evaluation in percent; "none" without one),
-// E2ETrainingTime (seconds). One `key = value` a line.
+// "alexnet_bs256_1p_perf" of one rank.
+std::string case_name(const Recipe& recipe, std::int64_t ranks);
+// Network, RankSize, BatchSize (of a rank), DeviceType, CaseName, ActualFPS (mean of the lines but the first),
+// TrainingTime (milliseconds a step), ActualLoss, TrainAccuracy (top-1 of the last evaluation in percent; "none"
+// without one), E2ETrainingTime (seconds). One `key = value` a line.
 std::string benchmark_summary(const Recipe& recipe, const TrainingResult& result, double seconds);
 
 }  // namespace ridgeline::train

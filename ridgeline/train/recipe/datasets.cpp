@@ -187,7 +187,8 @@ RunData open_data(const Recipe& recipe, const DataNeeds& needs) {
   };
   const std::optional<data::ValidationSplit> split = split_of(recipe, needs);
   if (split) data.notes = split->notes;
-  if (needs.training && needs.validation && !split) {  // said before an hour is spent on the training part
+  // Said before an hour is spent on the training part. A folder that is not there needs no such advice.
+  if (needs.training && needs.validation && !split && !data::has_validation(data::find_parts(recipe.data_dir))) {
     try {
       data::find_part(recipe.data_dir, "val");
     } catch (const Error& error) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,10 +18,10 @@
 namespace ridgeline::train {
 
 // Where the value lies.
-using OptionField =
-    std::variant<std::string& (*)(RecipeArguments&), std::vector<std::string>& (*)(RecipeArguments&),
-                 bool& (*)(RecipeArguments&), int& (*)(RecipeArguments&), std::int64_t& (*)(RecipeArguments&),
-                 std::uint64_t& (*)(RecipeArguments&), double& (*)(RecipeArguments&)>;
+using OptionField = std::variant<std::string& (*)(RecipeArguments&), std::vector<std::string>& (*)(RecipeArguments&),
+                                 bool& (*)(RecipeArguments&), std::optional<bool>& (*)(RecipeArguments&),
+                                 int& (*)(RecipeArguments&), std::int64_t& (*)(RecipeArguments&),
+                                 std::uint64_t& (*)(RecipeArguments&), double& (*)(RecipeArguments&)>;
 
 // Of a number; `allowed` says it in words. Empty: any, or what a check of its own says.
 struct OptionRange {
@@ -37,7 +38,14 @@ struct RecipeOption {
   OptionRange range = {};
   std::vector<std::string_view> aliases = {};
   bool in_presets = true;  // false: read before them
+  // Whether a value names a file or folder to be read: launch, whose ranks run elsewhere, hands on its full path.
+  bool (*names_file)(std::string_view value) = nullptr;
 };
+// For options whose values are always paths.
+inline bool is_path(std::string_view /*value*/) { return true; }
+// Not the name of one of the program's own presets.
+bool is_preset_file(std::string_view preset);
+
 // The longest run: its steps are still a number.
 inline constexpr double kMostEpochs = 1e9;
 

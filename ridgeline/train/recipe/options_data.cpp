@@ -8,10 +8,12 @@ std::vector<RecipeOption> data_options() {
   using A = RecipeArguments;
   const std::string_view group = "Data";
   return {
-      {"data_dir", group,
-       "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/* or test/<class>/*) or packed "
-       "files (train.ridge, val.ridge)",
-       [](A& a) -> std::string& { return a.recipe.data_dir; }},
+      {.name = "data_dir",
+       .group = group,
+       .help = "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/* or test/<class>/*) or "
+               "packed files (train.ridge, val.ridge)",
+       .field = [](A& a) -> std::string& { return a.recipe.data_dir; },
+       .names_file = is_path},
       {"synthetic", group, "train on random pixels; no --data_dir needed",
        [](A& a) -> bool& { return a.recipe.synthetic; }},
       {"num_classes", group, "0: as many as the class folders or the labels of the records",
@@ -61,7 +63,7 @@ std::vector<RecipeOption> data_options() {
       {"quarantine", group, "file that gets a JSON line for each bad sample",
        [](A& a) -> std::string& { return a.recipe.bad_samples.quarantine; }},
       {"shard", group, "each rank reads its own part of the data: the only way that several train",
-       [](A& a) -> bool& { return a.shard; }},
+       [](A& a) -> bool& { return a.recipe.shard; }},
   };
 }
 

@@ -59,8 +59,11 @@ std::vector<RecipeOption> optimization_options() {
        [](A& a) -> double& { return a.recipe.optimization.clip_norm; }},
       {"clip_value", group, "most that an element of a gradient may be; 0: any",
        [](A& a) -> double& { return a.recipe.optimization.clip_value; }},
-      {"accumulate_steps", group, "batches whose gradients make one step",
-       [](A& a) -> std::int64_t& { return a.recipe.optimization.accumulate_steps; }},
+      {"accumulate_steps",
+       group,
+       "batches whose gradients make one step",
+       [](A& a) -> std::int64_t& { return a.recipe.optimization.accumulate_steps; },
+       {"1 or more", 1}},
       {"loss_scale", group,
        "of 16-bit runs: a number, dynamic[,INIT,FACTOR,WINDOW] or exponential,INIT,INCR_EVERY; a step that overflows "
        "is "

@@ -4,6 +4,10 @@
 
 namespace ridgeline::train {
 
+bool is_preset_file(std::string_view preset) {
+  return preset.find('/') != std::string_view::npos || preset.ends_with(".yaml") || preset.ends_with(".yml");
+}
+
 std::vector<RecipeOption> run_options_of_recipe() {
   using A = RecipeArguments;
   const std::string_view group = "Run";
@@ -14,12 +18,14 @@ std::vector<RecipeOption> run_options_of_recipe() {
        .group = group,
        .help = "flags by name (a list stands below) or from a YAML file, before all others",
        .field = [](A& a) -> std::string& { return a.preset; },
-       .in_presets = false},
+       .in_presets = false,
+       .names_file = is_preset_file},
       {.name = "run_config",
        .group = group,
        .help = "JSON file with options of the original's run configuration, before all other flags",
        .field = [](A& a) -> std::string& { return a.run_config; },
-       .in_presets = false},
+       .in_presets = false,
+       .names_file = is_path},
       {"iterations_per_loop",
        group,
        "steps without the host; 0: an epoch's, at most 100",
@@ -38,8 +44,11 @@ std::vector<RecipeOption> run_options_of_recipe() {
        .field = [](A& a) -> std::int64_t& { return a.recipe.display_every; },
        .range = positive,
        .aliases = {"display"}},
-      {"save_summary_steps", group, "steps between log lines",
-       [](A& a) -> std::int64_t& { return a.recipe.save_summary_steps; }, positive},
+      {"save_summary_steps",
+       group,
+       "steps between log lines; 0: 100, or without iterations_per_loop an epoch where that is shorter",
+       [](A& a) -> std::int64_t& { return a.recipe.save_summary_steps; },
+       {"0 (automatic) or more", 0}},
       {"save_checkpoints_steps", group, "steps between checkpoints",
        [](A& a) -> std::int64_t& { return a.recipe.save_checkpoints_steps; }, positive},
       {"benchmark", group, "at most 5000 steps, and a summary of speed, loss and accuracy in log_dir",

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
+#include "ridgeline/compile/fusion_switch.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/standard/augment.h"
 #include "ridgeline/device/devices.h"
@@ -38,6 +40,9 @@ void check(const Recipe& r) {
   if (!r.augment.empty()) data::augment_named(r.augment);
   require(r.num_classes >= 0 && r.num_classes != 1, "num_classes", r.num_classes, "2 or more");
   require(!r.max_train_steps || *r.max_train_steps >= 1, "max_train_steps", r.max_train_steps.value_or(0), "1 or more");
+  if (!r.shard && std::max(r.rank_size, r.ranks) > 1)
+    throw Error("--shard=False: several ranks would train on the same images (allowed: True, or one rank)",
+                ErrorKind::usage);
   if (r.validation_split > 0 && r.synthetic)
     throw Error("--validation_split needs images of --data_dir: random pixels have no validation part",
                 ErrorKind::usage);
@@ -63,10 +68,12 @@ void check(const Recipe& r) {
   check(r.optimization);
   check(r.parallel, r.batch_size);
   gradient_rules(r);
-  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / r.batch_size;  // images a step are a number
+  // Images a step are a number.
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / r.batch_size / r.ranks;
   if (r.optimization.accumulate_steps > most) {
-    throw Error(fmt::format("--accumulate_steps={} is out of range (allowed: 1 to {} with --batch_size={})",
-                            r.optimization.accumulate_steps, most, r.batch_size),
+    throw Error(fmt::format("--accumulate_steps={} is out of range (allowed: 1 to {} with --batch_size={}{})",
+                            r.optimization.accumulate_steps, most, r.batch_size,
+                            r.ranks > 1 ? fmt::format(" on {} ranks", r.ranks) : ""),
                 ErrorKind::usage);
   }
   if (r.experimental.accelerate) policy_of(reduced_precision(*r.experimental.accelerate, r.precision));
@@ -78,7 +85,8 @@ void check(const Recipe& r) {
   step_dump_options(r.dump);
   if (!r.dump.path.empty() && r.mode == Mode::evaluate)
     throw Error("--dump_path writes values of training steps: it needs a mode that trains", ErrorKind::usage);
-  device_named(r.device);
+  const DeviceEntry& device = device_named(r.device);
+  if (r.fusion) check_fusion(*device.make({}), r.fusion);
   policy_of(r.precision);
   promise_of(r);
   if (r.model.empty() && r.mode == Mode::evaluate) return;  // the checkpoint tells it

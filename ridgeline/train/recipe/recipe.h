@@ -70,7 +70,7 @@ struct Recipe {
   std::int64_t iterations_per_loop = 0;  // 0: the steps of an epoch, at most 100
   std::int64_t epochs_between_evals = 5;
   std::int64_t display_every = 1;
-  std::int64_t save_summary_steps = 100;
+  std::int64_t save_summary_steps = 0;  // between log lines; 0: 100, or a shorter epoch
   std::int64_t save_checkpoints_steps = 1000;
   double save_checkpoints_secs =
       0;  // above 0: behind the loop that ends so long after the last one, instead of by steps
@@ -94,7 +94,7 @@ struct Recipe {
   std::string op_select_implmode = "high_performance";  // or high_precision
   std::string fp32_compute = "f32";                     // or bf16x3: f32 products from bf16 halves
   std::string tune;  // file of kernel times by which kernels are chosen; "auto": the user's; empty: by their order
-  bool fusion = true;
+  std::optional<bool> fusion;                // not said: where the device can; true is an Error where it cannot
   std::vector<std::string> disabled_passes;  // of the compiler
   std::int64_t memory_limit = 0;             // bytes of a compiled step; 0: none
   std::string dump_ir;                       // directory, one text file per compiler pass
@@ -106,6 +106,7 @@ struct Recipe {
   // Of several ranks that train together. Each has batches of batch_size.
   std::int64_t rank_size = 0;        // as many as the user wants; 0: those that are there
   std::int64_t ranks = 1, rank = 0;  // that are there, and which this one is: train() says so
+  bool shard = true;                 // each reads its own part of the data; several ranks refuse false
   bool hcom_parallel = false;        // gradients are exchanged beside the rest of the backward pass, not behind it
   bool sync_batch_norm = false;      // batch norms take their statistics over the batches of all ranks
   SplitStrategy gradient_split;      // into buckets that are exchanged together

@@ -163,11 +163,14 @@ void read_fusion_switch(const JsonValue& value, const std::string& at, RunConfig
     }
   }
   const auto all = said.find("ALL");
+  bool asked = all != said.end() && all->second;
   for (const Pass& pass : passes()) {
     const auto one = said.find(std::string(pass.name));
     const bool by_all = pass.fuses && all != said.end() && !all->second;
     if (one == said.end() ? by_all : !one->second) config.settings.emplace_back("disable_pass", pass.name);
+    asked = asked || (pass.loops && one != said.end() && one->second);
   }
+  if (asked) config.settings.emplace_back("fusion", "True");
 }
 
 }  // namespace ridgeline::train

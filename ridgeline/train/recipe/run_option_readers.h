@@ -22,7 +22,7 @@ void read_profiling(const JsonValue& value, const std::string& at, RunConfig& co
 // and the settings of the same names.
 void read_dump(const JsonValue& value, const std::string& at, RunConfig& config);
 // A path to {"Switch": {"GraphFusion": {"ALL": "off", "PASS": "on"}, "UBFusion": {...}}}: disable_pass. A name beats
-// ALL, which stands for all passes that merge ops.
+// ALL, which stands for all passes that merge ops. ALL or the pass that makes loops, where it is on: fusion as well.
 void read_fusion_switch(const JsonValue& value, const std::string& at, RunConfig& config);
 
 }  // namespace ridgeline::train

@@ -82,7 +82,7 @@ class Trainer {
                    .records = data_.training_records,
                    .loop = loop,
                    .every_loop = recipe_.iterations_per_loop > 0,
-                   .summary = recipe_.save_summary_steps,
+                   .summary = summary_steps(loop),
                    .display = recipe_.display_every},
                   log_);
     MetricsLog numbers(lines, *metrics_);
@@ -155,6 +155,7 @@ class Trainer {
     const RunContext& end = steps.run(callbacks);
 
     TrainingResult result;
+    result.ranks = ranks_.size();
     result.writes = ranks_.main();
     result.step = end.step();
     result.interrupted = end.reason() == StopReason::interrupted;
@@ -189,6 +190,12 @@ class Trainer {
     std::optional<EvaluationRow> row;
     model_->with_averages([&] { row = evaluate_once(*model_, *data_.validation, recipe_, session_, log_); });
     return row;
+  }
+
+  // Loops that the user has not chosen are an epoch's steps where those are fewer than 100.
+  std::int64_t summary_steps(std::int64_t loop) const {
+    if (recipe_.save_summary_steps > 0) return recipe_.save_summary_steps;
+    return recipe_.iterations_per_loop > 0 ? 100 : loop;
   }
 
   // Of all batches of a step, on all ranks.
@@ -448,6 +455,7 @@ Recipe for_rank(const Recipe& given, const comm::Communicator& ranks) {
   recipe.trace.clear();
   recipe.export_step.clear();
   recipe.dump_ir.clear();
+  recipe.explain = false;
   return recipe;
 }
 
@@ -464,12 +472,14 @@ TrainingResult train_here(const Recipe& recipe, const std::shared_ptr<comm::Comm
 
 }  // namespace
 
-TrainingResult train(const Recipe& recipe, std::shared_ptr<comm::Communicator> ranks) {
+TrainingResult train(const Recipe& given, std::shared_ptr<comm::Communicator> ranks) {
+  const bool several = ranks && ranks->size() > 1;
+  const Recipe recipe = several ? for_rank(given, *ranks) : given;
   check(recipe);
   if (recipe.synthetic && recipe.mode == Mode::train_and_evaluate)
     throw Error("--synthetic has no validation part: use --mode=train", ErrorKind::usage);
   if (!recipe.synthetic) check_data_dir(recipe, true);  // before anything is written
-  if (!ranks || ranks->size() == 1) return train_here(recipe, nullptr);
+  if (!several) return train_here(recipe, nullptr);
   const auto refuse = [](const char* flag, const char* why) {
     throw Error(fmt::format("{} with several ranks: {}", flag, why), ErrorKind::usage);
   };
@@ -487,7 +497,7 @@ TrainingResult train(const Recipe& recipe, std::shared_ptr<comm::Communicator> r
     if (recipe.save_checkpoints_secs > 0) refuse("--save_checkpoints_secs", parts);
   }
   try {
-    return train_here(for_rank(recipe, *ranks), ranks);
+    return train_here(recipe, ranks);
   } catch (const std::exception& error) {
     ranks->abort(error.what());
     throw;

@@ -17,6 +17,7 @@ namespace ridgeline::train {
 
 struct TrainingResult {
   std::int64_t step = 0;
+  std::int64_t ranks = 1;                   // that trained together
   bool writes = true;                       // of several ranks: this one wrote log, metrics and checkpoints
   bool interrupted = false;                 // the user stopped it; the steps done are in the checkpoint
   StepLine last;                            // of the last log line

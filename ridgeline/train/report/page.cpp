@@ -145,8 +145,11 @@ function draw(chart) {
   for (const s of series) {
     if (weight > 0) make('path', {d: path(s.raw), fill: 'none', stroke: s.colour, 'stroke-opacity': 0.28}, chart.svg);
     make('path', {class: 'curve', d: path(s.line), fill: 'none', stroke: s.colour, 'stroke-width': 2, 'stroke-linejoin': 'round'}, chart.svg);
-    if (chart.dots)
-      for (const [x, y] of s.line) if (y !== null) make('circle', {cx: px(x), cy: py(y), r: 3, fill: s.colour}, chart.svg);
+    const there = p => p !== undefined && p[1] !== null;
+    s.line.forEach((p, i, line) => {  // a point between none would be no line
+      const alone = !there(line[i - 1]) && !there(line[i + 1]);
+      if (there(p) && (chart.dots || alone)) make('circle', {cx: px(p[0]), cy: py(p[1]), r: 3, fill: s.colour}, chart.svg);
+    });
   }
   const cursor = make('line', {y1: top, y2: height - bottom, stroke: 'var(--faint)', visibility: 'hidden'}, chart.svg);
   chart.svg.onpointermove = event => {

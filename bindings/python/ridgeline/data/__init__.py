@@ -15,7 +15,7 @@ PyTorch users change one import: `from ridgeline.data import DataLoader`. Names 
 from __future__ import annotations
 
 from .. import _core
-from .._core import ArgumentError, Error, InternalError, RunError, Transform, passes_page, reference_page
+from .._core import ArgumentError, Error, InternalError, RunError, Transform, UnreachableError, passes_page, reference_page
 from . import _generated
 from ._callables import FileList, FromGenerator, FromStream, Function
 from ._graph import (Dataset, Filter, Sampler, compare, concat, is_in, is_not_in, kForever, kUnknown, mix, passes,
@@ -96,7 +96,7 @@ __all__ = sorted(
     [*_names, *_LATER, "ArgumentError", "Batch", "Dataset", "Error", "FileList", "Filter", "FromGenerator",
      "FromStream", "Function", "InternalError", "Iterator", "NormalizeWith", "RandomBrightness", "RandomColorAdjust",
      "RandomContrast", "RandomCropWithPadding", "RandomHue", "RandomSaturation", "Replayer", "RunError", "Sample",
-     "Sampler", "Transform", "compare", "concat", "is_in", "is_not_in", "kForever", "kUnknown", "mix", "passes",
+     "Sampler", "Transform", "UnreachableError", "compare", "concat", "is_in", "is_not_in", "kForever", "kUnknown", "mix", "passes",
      "passes_page", "reference_page", "replay", "zip"])
 
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ridgeline/core/unreachable_error.h"
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/data/source/source.h"
 
@@ -18,6 +19,8 @@ class SourceRows : public Rows {
     Record& record = scratch.at(place_).record;
     try {
       read_record(source_, a.position, record);
+    } catch (const UnreachableError&) {
+      throw;  // no fault of the sample
     } catch (const Error& e) {
       throw SampleError(e.what(), source_.origin(a.position), "", e.kind());
     }

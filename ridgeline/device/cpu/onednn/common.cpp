@@ -184,6 +184,11 @@ std::optional<Desc> desc_of(const Layout& layout, const Desc& plain) {
   return blocked->blocked();
 }
 
+std::optional<Refusal> refuse_emulated_bf16(const KernelRequest& request) {
+  if (request.inputs[0].type.dtype != DType::bf16 || active_isa() >= Isa::avx512_bf16) return std::nullopt;
+  return Refusal{std::string(name_of(active_isa())) + " multiplies no bf16: f32 kernels are faster"};
+}
+
 std::optional<Refusal> refuse_slow_bf16(const KernelRequest& request, const Kernel& kernel) {
   const auto narrow = [](const KernelOperand& operand) { return operand.type.dtype == DType::bf16; };
   const bool any = std::any_of(request.inputs.begin(), request.inputs.end(), narrow) ||

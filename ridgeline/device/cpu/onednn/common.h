@@ -96,6 +96,10 @@ struct ForwardEnding {
 // faster (widened_kernel.h).
 std::optional<Refusal> refuse_slow_bf16(const KernelRequest& request, const Kernel& kernel);
 
+// A refusal of products of bf16 values where the instruction set in force has none: the library would make each of
+// several f32 instructions, and an f32 kernel over bf16 storage or between conversions is faster (docs/device.md).
+std::optional<Refusal> refuse_emulated_bf16(const KernelRequest& request);
+
 // A refusal where an operand or result is larger than the library can count.
 std::optional<Refusal> refuse_huge(const KernelRequest& request);
 
@@ -114,6 +118,13 @@ KernelChoice onednn_choice(const KernelRequest& request, const Make& make) {
   } catch (const dnnl::error& error) {
     return Refusal{std::string("oneDNN has no primitive for it (") + error.what() + ")"};
   }
+}
+
+// The same for convolutions and dense layers.
+template <class Make>
+KernelChoice onednn_product(const KernelRequest& request, const Make& make) {
+  if (auto refusal = refuse_emulated_bf16(request)) return *refusal;
+  return onednn_choice(request, make);
 }
 
 // The gradient of weights (result 0) goes where its readers want it: add(argument) adds the primitive that writes it as

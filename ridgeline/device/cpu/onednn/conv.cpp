@@ -90,7 +90,7 @@ struct Convolution {
 }  // namespace
 
 KernelChoice make_onednn_conv2d(const KernelRequest& request) {
-  return onednn_choice(request, [&]() -> KernelChoice {
+  return onednn_product(request, [&]() -> KernelChoice {
     const Convolution conv(request, request.inputs[0].type, request.inputs[1].type, request.outputs[0].type);
     const ForwardEnding ending(request);
     const auto choice = choose_weights(
@@ -110,7 +110,7 @@ KernelChoice make_onednn_conv2d(const KernelRequest& request) {
 }
 
 KernelChoice make_onednn_conv2d_bwd_data(const KernelRequest& request) {
-  return onednn_choice(request, [&]() -> KernelChoice {
+  return onednn_product(request, [&]() -> KernelChoice {
     const Convolution conv(request, request.outputs[0].type, request.inputs[1].type, request.inputs[0].type);
     const auto choice = choose_weights(
         request.inputs[1], conv.plain_weights, [&](const Desc& weights) { return conv.backward_data(weights); },
@@ -127,7 +127,7 @@ KernelChoice make_onednn_conv2d_bwd_data(const KernelRequest& request) {
 }
 
 KernelChoice make_onednn_conv2d_bwd_weights(const KernelRequest& request) {
-  return onednn_choice(request, [&]() -> KernelChoice {
+  return onednn_product(request, [&]() -> KernelChoice {
     const Convolution conv(request, request.inputs[0].type, request.outputs[0].type, request.inputs[1].type);
     const bool bias = request.outputs.size() == 2;
     const auto choice = choose_weights(

@@ -53,7 +53,7 @@ struct Product {
 }  // namespace
 
 KernelChoice make_onednn_dense(const KernelRequest& request) {
-  return onednn_choice(request, [&]() -> KernelChoice {
+  return onednn_product(request, [&]() -> KernelChoice {
     const Product product(request, request.inputs[0].type, request.inputs[1].type, request.outputs[0].type);
     const ForwardEnding ending(request);
     const auto choice = choose_weights(
@@ -73,7 +73,7 @@ KernelChoice make_onednn_dense(const KernelRequest& request) {
 }
 
 KernelChoice make_onednn_dense_bwd_data(const KernelRequest& request) {
-  return onednn_choice(request, [&]() -> KernelChoice {
+  return onednn_product(request, [&]() -> KernelChoice {
     const Product product(request, request.outputs[0].type, request.inputs[1].type, request.inputs[0].type);
     const auto choice = choose_weights(
         request.inputs[1], product.plain_weights, [&](const Desc& weights) { return product.backward_data(weights); },
@@ -90,7 +90,7 @@ KernelChoice make_onednn_dense_bwd_data(const KernelRequest& request) {
 }
 
 KernelChoice make_onednn_dense_bwd_weights(const KernelRequest& request) {
-  return onednn_choice(request, [&]() -> KernelChoice {
+  return onednn_product(request, [&]() -> KernelChoice {
     const Product product(request, request.inputs[0].type, request.outputs[0].type, request.inputs[1].type);
     const bool bias = request.outputs.size() == 2;
     const auto choice = choose_weights(

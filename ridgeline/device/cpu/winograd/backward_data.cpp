@@ -9,6 +9,7 @@ namespace winograd {
 namespace {
 
 // dx is the correlation of dy with the filters turned by half a turn.
+template <class Pixel>
 class BackwardDataKernel final : public Kernel {
  public:
   explicit BackwardDataKernel(const Task& task)
@@ -21,8 +22,8 @@ class BackwardDataKernel final : public Kernel {
   void run(const KernelArguments& a) override {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
-    weights_.turned(input<float>(a, 1), scratch + transformed_);
-    correlation_.run(input<float>(a, 0), scratch + transformed_, output<float>(a, 0), {}, scratch);
+    weights_.turned(input<Pixel>(a, 1), scratch + transformed_);
+    correlation_.run(input<Pixel>(a, 0), scratch + transformed_, output<Pixel>(a, 0), {}, scratch);
   }
 
  private:
@@ -30,7 +31,7 @@ class BackwardDataKernel final : public Kernel {
   Scratch scratch_;
   WeightsCode weights_;
   std::int64_t transformed_;
-  CorrelationCode correlation_;
+  CorrelationCode<Pixel> correlation_;
 };
 
 }  // namespace
@@ -39,10 +40,7 @@ KernelChoice make_backward_data(const KernelRequest& request, const Wish& wish) 
   const auto task = task_of(request, Pass::backward_data, request.outputs[0].type, request.inputs[1].type,
                             request.inputs[0].type, wish);
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
-  auto kernel = std::make_unique<BackwardDataKernel>(std::get<Task>(task));
-  kernel->name = kernel_name(request, std::get<Task>(task).rule);
-  kernel->flops_share = multiplications_share(std::get<Task>(task), Pass::backward_data);
-  return kernel;
+  return kernel_for<BackwardDataKernel>(request, Pass::backward_data, std::get<Task>(task));
 }
 
 }  // namespace winograd

@@ -16,10 +16,11 @@ namespace {
 constexpr std::int64_t kChunkTiles = 16;  // transformed by one thread at a time
 constexpr std::int64_t kDepthStep = 96;   // tiles summed in registers before they are added to the running sum
 
-// Blocks of tiles, each done by the whole team:
+// Of images of Pixel, f32 or bf16; the gradients are f32. Blocks of tiles, each done by the whole team:
 //   V = B^T x B, Z = A dy A^T    tiles dealt out
 //   dU += Z^T V                  positions and panels dealt out
 // and at the end dw = G^T dU G. There is one dU, and every sum has one order: the bits do not depend on the team.
+template <class Pixel>
 class BackwardWeightsKernel final : public Kernel {
  public:
   BackwardWeightsKernel(const Task& task, bool bias)
@@ -30,7 +31,7 @@ class BackwardWeightsKernel final : public Kernel {
         reader_(task, Pass::backward_weights, compute_threads(), scratch_),
         weights_(task.rule, convolution_.filters(), convolution_.channels()),
         form_(weights_.turned_form()),
-        transforms_(transforms(task.rule)),
+        transforms_(transforms<Pixel>(task.rule)),
         multiply_(multiply()),
         panel_(panel_width()) {
     // Each block reads and writes all of dU, so larger blocks for a larger one; V and Z should stay in the last cache.
@@ -57,8 +58,8 @@ class BackwardWeightsKernel final : public Kernel {
       const std::int64_t count = std::min(block_, tiles_.total() - first);
       for_each_item((count + kChunkTiles - 1) / kChunkTiles, [&](std::int64_t chunk, int thread) {
         const std::int64_t begin = chunk * kChunkTiles;
-        transform_tiles(first, begin, std::min(count, begin + kChunkTiles), thread, input<float>(a, 0),
-                        input<float>(a, 1), scratch);
+        transform_tiles(first, begin, std::min(count, begin + kChunkTiles), thread, input<Pixel>(a, 0),
+                        input<Pixel>(a, 1), scratch);
       });
       for_each_item(rule_.positions() * form_.panels(),
                     [&](std::int64_t item, int) { multiply_position(item, count, first > 0, scratch); });
@@ -73,12 +74,12 @@ class BackwardWeightsKernel final : public Kernel {
   std::int64_t chunks() const { return (tiles_.total() + kChunkTiles - 1) / kChunkTiles; }
 
   // Tiles [begin, end) of the block that starts at tile `first`.
-  void transform_tiles(std::int64_t first, std::int64_t begin, std::int64_t end, int thread, const float* x,
-                       const float* dy, float* scratch) const {
-    const float* const zeros = reader_.zeros(scratch);
+  void transform_tiles(std::int64_t first, std::int64_t begin, std::int64_t end, int thread, const Pixel* x,
+                       const Pixel* dy, float* scratch) const {
+    const Pixel* const zeros = reader_.template zeros<Pixel>(scratch);
     float* const sums = scratch + sums_ + (first + begin) / kChunkTiles * sum_row_;
     std::memset(sums, 0, static_cast<std::size_t>(sum_row_) * sizeof(float));
-    const float* pixels[kMostPixels];
+    const Pixel* pixels[kMostPixels];
     for (std::int64_t t = begin; t < end; ++t) {
       reader_.read(first + t, thread, x, scratch, pixels);
       transforms_->input(pixels, convolution_.channels(), {scratch + v_ + t * panel_, v_distance_, v_panel_}, nullptr);
@@ -122,7 +123,7 @@ class BackwardWeightsKernel final : public Kernel {
   TileReader reader_;
   WeightsCode weights_;
   WeightsForm form_;  // of dU
-  const TransformSet* transforms_;
+  const TransformSet<Pixel>* transforms_;
   Multiply multiply_;
   std::int64_t panel_;
   std::int64_t block_;                 // tiles
@@ -139,10 +140,8 @@ KernelChoice make_backward_weights(const KernelRequest& request, const Wish& wis
   const auto task = task_of(request, Pass::backward_weights, request.inputs[0].type, request.outputs[0].type,
                             request.inputs[1].type, wish);
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
-  auto kernel = std::make_unique<BackwardWeightsKernel>(std::get<Task>(task), request.outputs.size() == 2);
-  kernel->name = kernel_name(request, std::get<Task>(task).rule);
-  kernel->flops_share = multiplications_share(std::get<Task>(task), Pass::backward_weights);
-  return kernel;
+  return kernel_for<BackwardWeightsKernel>(request, Pass::backward_weights, std::get<Task>(task),
+                                           request.outputs.size() == 2);
 }
 
 }  // namespace winograd

@@ -6,13 +6,14 @@
 namespace ridgeline::device::winograd {
 namespace {
 
-// A block's row is short, 12 floats for AlexNet: a call of memcpy would cost more than the copy.
-inline void copy(const float* from, std::int64_t n, float* to) {
-  for (; n >= 4; n -= 4, from += 4, to += 4) std::memcpy(to, from, 4 * sizeof(float));
+// A block's row is short, 12 values for AlexNet: a call of memcpy would cost more than the copy.
+template <class Value>
+void copy(const Value* from, std::int64_t n, Value* to) {
+  for (; n >= 4; n -= 4, from += 4, to += 4) std::memcpy(to, from, 4 * sizeof(Value));
   for (; n > 0; --n) *to++ = *from++;
 }
 
-// f(blocked index, plain index, floats) for the runs of the weights that are contiguous in both forms.
+// f(blocked index, plain index, values) for the runs of the weights that are contiguous in both forms.
 template <class Run>
 void for_each_run(const Blocks& b, std::int64_t filters, const Run& run) {
   for (std::int64_t k = 0; k < filters; ++k) {
@@ -28,20 +29,21 @@ void for_each_run(const Blocks& b, std::int64_t filters, const Run& run) {
 
 }  // namespace
 
-void Blocks::gather(const float* pixels, std::int64_t number, std::int64_t y, std::int64_t x, int side,
-                    float* to) const {
-  const std::int64_t row_floats = stride * image.channels;  // of a block
+template <class Pixel>
+void Blocks::gather(const Pixel* pixels, std::int64_t number, std::int64_t y, std::int64_t x, int side,
+                    Pixel* to) const {
+  const std::int64_t row_values = stride * image.channels;  // of a block
   const std::int64_t first = x * stride - left;
   const bool whole = first >= 0 && first + side * stride <= image.width;
   for (std::int64_t i = 0; i < side * stride; ++i) {
     const std::int64_t h = y * stride - top + i;
-    float* const row = to + i / stride * side * channels() + i % stride * row_floats;
-    const float* const from = pixels + ((number * image.height + h) * image.width + first) * image.channels;
+    Pixel* const row = to + i / stride * side * channels() + i % stride * row_values;
+    const Pixel* const from = pixels + ((number * image.height + h) * image.width + first) * image.channels;
     const bool exists = h >= 0 && h < image.height;
     for (std::int64_t j = 0; j < side; ++j) {
-      float* const block = row + j * channels();
+      Pixel* const block = row + j * channels();
       if (exists && whole) {
-        copy(from + j * row_floats, row_floats, block);
+        copy(from + j * row_values, row_values, block);
         continue;
       }
       for (std::int64_t p = 0; p < stride; ++p) {
@@ -49,17 +51,18 @@ void Blocks::gather(const float* pixels, std::int64_t number, std::int64_t y, st
         if (exists && w >= 0 && w < image.width) {
           copy(from + (j * stride + p) * image.channels, image.channels, block + p * image.channels);
         } else {
-          std::fill_n(block + p * image.channels, image.channels, 0.0f);
+          std::fill_n(block + p * image.channels, image.channels, Pixel{});
         }
       }
     }
   }
 }
 
-void Blocks::to_blocks(const float* weights, std::int64_t filters, float* blocked) const {
-  std::fill_n(blocked, filters * wide() * wide() * channels(), 0.0f);
-  for_each_run(*this, filters, [&](std::int64_t in_blocks, std::int64_t plain, std::int64_t floats) {
-    copy(weights + plain, floats, blocked + in_blocks);
+template <class Weight>
+void Blocks::to_blocks(const Weight* weights, std::int64_t filters, Weight* blocked) const {
+  std::fill_n(blocked, filters * wide() * wide() * channels(), Weight{});
+  for_each_run(*this, filters, [&](std::int64_t in_blocks, std::int64_t plain, std::int64_t values) {
+    copy(weights + plain, values, blocked + in_blocks);
   });
 }
 
@@ -68,5 +71,10 @@ void Blocks::from_blocks(const float* blocked, std::int64_t filters, float* weig
     copy(blocked + in_blocks, floats, weights + plain);
   });
 }
+
+template void Blocks::gather(const float*, std::int64_t, std::int64_t, std::int64_t, int, float*) const;
+template void Blocks::gather(const bfloat16*, std::int64_t, std::int64_t, std::int64_t, int, bfloat16*) const;
+template void Blocks::to_blocks(const float*, std::int64_t, float*) const;
+template void Blocks::to_blocks(const bfloat16*, std::int64_t, bfloat16*) const;
 
 }  // namespace ridgeline::device::winograd

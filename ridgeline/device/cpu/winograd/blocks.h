@@ -22,12 +22,14 @@ struct Blocks {
   std::int64_t channels() const { return stride * stride * image.channels; }
   std::int64_t wide() const { return (taps + stride - 1) / stride; }
 
-  // The side x side blocks from block (y, x) of an image: to[i * side + j][channels()]. Block (0, 0) starts at the
-  // first padded pixel; zeros outside of the image.
-  void gather(const float* pixels, std::int64_t image, std::int64_t y, std::int64_t x, int side, float* to) const;
+  // The side x side blocks from block (y, x) of an image of f32 or bf16: to[i * side + j][channels()]. Block (0, 0)
+  // starts at the first padded pixel; zeros outside of the image.
+  template <class Pixel>
+  void gather(const Pixel* pixels, std::int64_t image, std::int64_t y, std::int64_t x, int side, Pixel* to) const;
 
-  // Weights [K,taps,taps,C] as [K,wide,wide,channels()], and back.
-  void to_blocks(const float* weights, std::int64_t filters, float* blocked) const;
+  // Weights [K,taps,taps,C] of f32 or bf16 as [K,wide,wide,channels()], and gradients back.
+  template <class Weight>
+  void to_blocks(const Weight* weights, std::int64_t filters, Weight* blocked) const;
   void from_blocks(const float* blocked, std::int64_t filters, float* weights) const;
 };
 

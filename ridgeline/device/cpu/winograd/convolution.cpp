@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
 #include "ridgeline/graph/op/window.h"
@@ -32,6 +33,28 @@ std::optional<Refusal> refuse_geometry(const Window& window, std::int64_t groups
     return Refusal{"dilation " + pair_text(window.dilation) + ": Winograd kernels take 1x1"};
   }
   return std::nullopt;
+}
+
+std::optional<Refusal> refuse_types(Pass pass, const ValueType& x, const ValueType& w, const ValueType& y) {
+  if (pass == Pass::backward_weights) {
+    if (w.dtype == DType::f32) return std::nullopt;
+    return Refusal{"bf16 gradients of weights: Winograd kernels give f32"};
+  }
+  if (x.dtype == y.dtype) return std::nullopt;
+  return Refusal{"f32 results of bf16 operands: Winograd kernels give the type that they read"};
+}
+
+// Products on bf16 values in the time of one on f32, of direct convolutions: where there are no instructions for them,
+// an f32 kernel runs between conversions.
+double direct_rate(DType dtype) {
+  if (dtype != DType::bf16) return 1;
+  switch (active_isa()) {
+    case Isa::avx2:
+    case Isa::avx512: return 1;
+    case Isa::avx512_bf16: return 2;
+    case Isa::amx: return 8;
+  }
+  return 1;
 }
 
 // Time in units of one multiply-add at the vector units' peak, for one thread: estimates that decide which rule is used
@@ -106,6 +129,7 @@ std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, con
                                     const ValueType& y, const Wish& wish) {
   const Window window = window_of(request.def.name, request.node.attributes, w.shape[1], w.shape[2]);
   if (auto refusal = refuse_geometry(window, request.node.attributes.integer("groups"), pass)) return *refusal;
+  if (auto refusal = refuse_types(pass, x, w, y)) return *refusal;
   for (const ValueType* type : {&x, &w, &y}) {
     if (auto refusal = refuse_empty(*type)) return *refusal;
   }
@@ -113,7 +137,8 @@ std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, con
                                 window.stride[0],   window.pad_before[0], window.pad_before[1]};
   const Rule rule = choose_rule(convolution, pass, wish.m);
   if (rule.m == 0) return Refusal{"no Winograd rule with tiles of " + std::to_string(wish.m)};
-  const double gain = Estimate::direct(convolution, pass) / Estimate::winograd(convolution, rule, pass);
+  const double direct = Estimate::direct(convolution, pass) / direct_rate(x.dtype);
+  const double gain = direct / Estimate::winograd(convolution, rule, pass);
   if (wish.only_where_faster && gain < kLeastGain) {
     return Refusal{"Winograd would take " + decimal(1 / gain) +
                    " of a direct convolution's time: too few channels or tiles"};

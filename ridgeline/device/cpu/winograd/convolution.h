@@ -56,4 +56,19 @@ double multiplications_share(const Task& task, Pass pass);
 // "own conv2d winograd F(4x4,3x3) avx3"
 std::string kernel_name(const KernelRequest& request, Rule rule);
 
+// Maker<Pixel>(task, arguments...) for the images' type.
+template <template <class> class Maker, class... Arguments>
+std::unique_ptr<Kernel> kernel_for(const KernelRequest& request, Pass pass, const Task& task,
+                                   const Arguments&... arguments) {
+  std::unique_ptr<Kernel> kernel;
+  if (request.inputs[0].type.dtype == DType::bf16) {
+    kernel = std::make_unique<Maker<bfloat16>>(task, arguments...);
+  } else {
+    kernel = std::make_unique<Maker<float>>(task, arguments...);
+  }
+  kernel->name = kernel_name(request, task.rule);
+  kernel->flops_share = multiplications_share(task, pass);
+  return kernel;
+}
+
 }  // namespace ridgeline::device::winograd

@@ -6,18 +6,20 @@
 
 namespace ridgeline::device::winograd {
 
-struct CorrelationCode::Item {
+template <class Pixel>
+struct CorrelationCode<Pixel>::Item {
   std::int64_t first_tile, tiles;
   std::int64_t first_panel, panels;
 };
 
-CorrelationCode::CorrelationCode(const Task& task, Pass pass, Scratch& scratch)
+template <class Pixel>
+CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, Scratch& scratch)
     : shape_(task.convolution.correlation(pass)),
       rule_(task.rule),
       tiles_(shape_, rule_),
       reader_(task, pass, compute_threads(), scratch),
       weights_{rule_, shape_.in.channels, shape_.out.channels},
-      transforms_(transforms(rule_)),
+      transforms_(transforms<Pixel>(rule_)),
       multiply_(multiply()),
       panel_(panel_width()) {
   const std::int64_t threads = compute_threads();
@@ -33,7 +35,8 @@ CorrelationCode::CorrelationCode(const Task& task, Pass pass, Scratch& scratch)
 
 // Blocks as large as keeps V and M near the core, larger where transformed weights must come from far; an equal number
 // for each thread. Where there are too few tiles for that, threads share tiles and divide the panels.
-void CorrelationCode::choose_blocks(std::int64_t threads) {
+template <class Pixel>
+void CorrelationCode<Pixel>::choose_blocks(std::int64_t threads) {
   constexpr std::int64_t kTiles = 48;  // measured: 24 to 192 differ by a few percent
   constexpr std::int64_t kNearFloats = std::int64_t{2} << 20;
   const std::int64_t wanted = weights_.floats() > kNearFloats ? 2 * kTiles : kTiles;
@@ -51,8 +54,9 @@ void CorrelationCode::choose_blocks(std::int64_t threads) {
   block_panels_ = (weights_.panels() + panel_blocks - 1) / panel_blocks;
 }
 
-void CorrelationCode::run(const float* in, const float* weights, float* out, const Epilogue& epilogue,
-                          float* scratch) const {
+template <class Pixel>
+void CorrelationCode<Pixel>::run(const Pixel* in, const float* weights, Pixel* out, const Ending<Pixel>& ending,
+                                 float* scratch) const {
   const std::int64_t tile_blocks = (tiles_.total() + block_tiles_ - 1) / block_tiles_;
   const std::int64_t panel_blocks = (weights_.panels() + block_panels_ - 1) / block_panels_;
   reader_.prepare(scratch);
@@ -64,19 +68,21 @@ void CorrelationCode::run(const float* in, const float* weights, float* out, con
     float* m = scratch + m_ + thread * rule_.positions() * m_distance_;
     read_tiles(item, thread, in, scratch, v);
     multiply_tiles(item, v, weights, m);
-    write_tiles(item, m, out, scratch + sink_ + thread * round_up(shape_.out.channels, kLineFloats), epilogue);
+    write_tiles(item, thread, m, out, ending, scratch);
   });
 }
 
-void CorrelationCode::read_tiles(const Item& item, int thread, const float* in, float* scratch, float* v) const {
-  const float* pixels[kMostPixels];
+template <class Pixel>
+void CorrelationCode<Pixel>::read_tiles(const Item& item, int thread, const Pixel* in, float* scratch, float* v) const {
+  const Pixel* pixels[kMostPixels];
   for (std::int64_t t = 0; t < item.tiles; ++t) {
     reader_.read(item.first_tile + t, thread, in, scratch, pixels);
     transforms_->input(pixels, shape_.in.channels, {v + t * v_row_, v_distance_, panel_}, nullptr);
   }
 }
 
-void CorrelationCode::multiply_tiles(const Item& item, const float* v, const float* weights, float* m) const {
+template <class Pixel>
+void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, const float* weights, float* m) const {
   for (std::int64_t position = 0; position < rule_.positions(); ++position) {
     for (std::int64_t panel = 0; panel < item.panels; ++panel) {
       const std::int64_t q = item.first_panel + panel;
@@ -101,16 +107,26 @@ void CorrelationCode::multiply_tiles(const Item& item, const float* v, const flo
   }
 }
 
-void CorrelationCode::write_tiles(const Item& item, const float* m, float* out, float* sink,
-                                  const Epilogue& epilogue) const {
+template <class Pixel>
+void CorrelationCode<Pixel>::write_tiles(const Item& item, int thread, const float* m, Pixel* out,
+                                         const Ending<Pixel>& ending, float* scratch) const {
   const std::int64_t first = item.first_panel * panel_;
   const std::int64_t channels = std::min(item.panels * panel_, shape_.out.channels - first);
-  const Epilogue shifted{epilogue.bias == nullptr ? nullptr : epilogue.bias + first, epilogue.relu};
-  float* pixels[kMostPixels];
+  auto* const sink = reinterpret_cast<Pixel*>(scratch + sink_ + thread * round_up(shape_.out.channels, kLineFloats));
+  Pixel* pixels[kMostPixels];
+  const Pixel* addend[kMostPixels];
+  const Epilogue<Pixel> epilogue{ending.bias == nullptr ? nullptr : ending.bias + first,
+                                 ending.addend == nullptr ? nullptr : addend, ending.relu};
   for (std::int64_t t = 0; t < item.tiles; ++t) {
     tiles_.outputs(item.first_tile + t, out + first, sink, pixels);
-    transforms_->output({m + t * m_row_, m_distance_, panel_}, channels, pixels, shifted);
+    if (ending.addend != nullptr) {
+      tiles_.outputs(item.first_tile + t, ending.addend + first, reader_.template zeros<Pixel>(scratch), addend);
+    }
+    transforms_->output({m + t * m_row_, m_distance_, panel_}, channels, pixels, epilogue);
   }
 }
+
+template class CorrelationCode<float>;
+template class CorrelationCode<bfloat16>;
 
 }  // namespace ridgeline::device::winograd

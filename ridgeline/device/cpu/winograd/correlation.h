@@ -4,7 +4,8 @@
 //   V = B^T in B    for each tile and channel
 //   M = V U         one matrix product a position
 //   out = A^T M A   and the epilogue
-// Every sum over channels has one order, so the bits depend neither on the blocks nor on the team.
+// Images are f32 or bf16, everything between is f32. Every sum over channels has one order, so the bits depend neither
+// on the blocks nor on the team.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +18,37 @@
 
 namespace ridgeline::device::winograd {
 
+// What is done to the results before they are stored: bias, then the image `addend` of their shape, then relu.
+template <class Pixel>
+struct Ending {
+  const float* bias = nullptr;
+  const Pixel* addend = nullptr;
+  bool relu = false;
+};
+
+template <class Pixel>
 class CorrelationCode {
  public:
   // Reserves its memory in `scratch`, for a team of compute_threads().
   CorrelationCode(const Task& task, Pass pass, Scratch& scratch);
 
   // `weights` transformed: rows the channels of `in`, columns those of `out`.
-  void run(const float* in, const float* weights, float* out, const Epilogue& epilogue, float* scratch) const;
+  void run(const Pixel* in, const float* weights, Pixel* out, const Ending<Pixel>& ending, float* scratch) const;
 
  private:
   struct Item;
   void choose_blocks(std::int64_t threads);
-  void read_tiles(const Item& item, int thread, const float* in, float* scratch, float* v) const;
+  void read_tiles(const Item& item, int thread, const Pixel* in, float* scratch, float* v) const;
   void multiply_tiles(const Item& item, const float* v, const float* weights, float* m) const;
-  void write_tiles(const Item& item, const float* m, float* out, float* sink, const Epilogue& epilogue) const;
+  void write_tiles(const Item& item, int thread, const float* m, Pixel* out, const Ending<Pixel>& ending,
+                   float* scratch) const;
 
   Correlation shape_;
   Rule rule_;
   Tiles tiles_;
   TileReader reader_;
   WeightsForm weights_;
-  const TransformSet* transforms_;
+  const TransformSet<Pixel>* transforms_;
   Multiply multiply_;
   std::int64_t panel_;
   std::int64_t block_tiles_;  // of an item

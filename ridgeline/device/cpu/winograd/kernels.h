@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/winograd/kernels.h
 //
-// Factories of the Winograd kernels: f32, 3x3 and 5x5 of stride 1 and strided ones of 3 or 5 strides, plain layouts.
-// Signatures as KernelEntry::factory; kernel_table.cpp has the order. docs/device-winograd.md has the rules, errors and
-// measurements.
+// Factories of the Winograd kernels: f32 arithmetic on f32 or bf16 images, 3x3 and 5x5 of stride 1 and strided ones of
+// 3 or 5 strides, plain layouts. Signatures as KernelEntry::factory; kernel_table.cpp has the order.
+// docs/device-winograd.md has the rules, errors and measurements.
 #pragma once
 
 #include "ridgeline/device/cpu/winograd/convolution.h"

@@ -27,15 +27,19 @@ class TileReader {
   void prepare(float* scratch) const { std::fill_n(scratch + zeros_, width_, 0.0f); }
 
   // Zeros for every channel and filter.
-  const float* zeros(const float* scratch) const { return scratch + zeros_; }
+  template <class Pixel>
+  const Pixel* zeros(const float* scratch) const {
+    return reinterpret_cast<const Pixel*>(scratch + zeros_);
+  }
 
-  // The alpha x alpha pixels that tile t reads; gathered ones stay until the thread's next call.
-  void read(std::int64_t t, int thread, const float* in, float* scratch, const float** pixels) const {
+  // The alpha x alpha pixels that tile t reads, of f32 or bf16; gathered ones stay until the thread's next call.
+  template <class Pixel>
+  void read(std::int64_t t, int thread, const Pixel* in, float* scratch, const Pixel** pixels) const {
     if (!in_blocks_) {
-      tiles_.inputs(t, in, zeros(scratch), pixels);
+      tiles_.inputs(t, in, zeros<Pixel>(scratch), pixels);
       return;
     }
-    float* const buffer = scratch + buffers_ + thread * block_floats_;
+    Pixel* const buffer = reinterpret_cast<Pixel*>(scratch + buffers_ + thread * block_floats_);
     const Tiles::Corner corner = tiles_.corner(t);
     blocks_.gather(in, corner.image, corner.y, corner.x, side_, buffer);
     for (int i = 0; i < side_ * side_; ++i) pixels[i] = buffer + i * blocks_.channels();

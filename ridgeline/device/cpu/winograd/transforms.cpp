@@ -13,12 +13,15 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+#include "ridgeline/device/cpu/own/storage-inl.h"
 #include "ridgeline/device/cpu/winograd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::winograd::HWY_NAMESPACE {
 
 #if HWY_TARGET <= HWY_AVX2
+
+namespace storage = device::HWY_NAMESPACE;
 
 // Sum and difference of each pair of points.
 template <int Points>
@@ -79,9 +82,10 @@ HWY_INLINE void transform(const Load& load, const Store& store) {
 }
 
 // There are more streams than the hardware prefetches: each access asks for its stream's next line.
-HWY_INLINE Vector load_stream(const float* at) {
-  __builtin_prefetch(at + 16, 0, 3);
-  return hn::LoadU(Tag(), at);
+template <class Element>
+HWY_INLINE Vector load_stream(const Element* at) {
+  __builtin_prefetch(at + 64 / sizeof(Element), 0, 3);
+  return storage::load(Tag(), at);
 }
 HWY_INLINE void store_stream(Vector v, float* at) {
   __builtin_prefetch(at + 16, 1, 3);
@@ -94,8 +98,8 @@ HWY_INLINE std::int64_t place(const StreamsOf<Float>& streams, std::int64_t chan
 }
 
 // One vector of channels: pixels at `channel` behind their pointers, streams at `to`.
-template <class T, bool kSum>
-HWY_INLINE void expand_vector(const float* const* pixels, std::int64_t channel, float* HWY_RESTRICT to,
+template <class T, bool kSum, class Pixel>
+HWY_INLINE void expand_vector(const Pixel* const* pixels, std::int64_t channel, float* HWY_RESTRICT to,
                               std::int64_t distance, float* sums) {
   const Tag d;
   Vector sum = hn::Zero(d);
@@ -109,80 +113,96 @@ HWY_INLINE void expand_vector(const float* const* pixels, std::int64_t channel, 
   if constexpr (kSum) hn::StoreU(hn::Add(hn::LoadU(d, sums), sum), d, sums);
 }
 
-template <class T, bool kSum>
-void expand(const float* const* pixels, std::int64_t channels, const Streams& to, float* sums) {
+template <class T, bool kSum, class Pixel>
+void expand(const Pixel* const* pixels, std::int64_t channels, const Streams& to, float* sums) {
   std::int64_t c = 0;
   for (; c + kLanes <= channels; c += kLanes) {
-    expand_vector<T, kSum>(pixels, c, to.base + place(to, c), to.distance, kSum ? sums + c : nullptr);
+    expand_vector<T, kSum, Pixel>(pixels, c, to.base + place(to, c), to.distance, kSum ? sums + c : nullptr);
   }
   if (c == channels) return;
   // The last channels, with zeros behind them.
   constexpr int kPixels = T::kColumns * T::kColumns;
-  HWY_ALIGN float tail[kPixels * kLanes];
-  const float* tails[kPixels];
+  HWY_ALIGN Pixel tail[kPixels * kLanes];
+  const Pixel* tails[kPixels];
   std::memset(tail, 0, sizeof(tail));
   for (int i = 0; i < kPixels; ++i) {
     tails[i] = tail + i * kLanes;
-    std::memcpy(tail + i * kLanes, pixels[i] + c, static_cast<std::size_t>(channels - c) * sizeof(float));
+    std::memcpy(tail + i * kLanes, pixels[i] + c, static_cast<std::size_t>(channels - c) * sizeof(Pixel));
   }
-  expand_vector<T, kSum>(tails, 0, to.base + place(to, c), to.distance, kSum ? sums + c : nullptr);
+  expand_vector<T, kSum, Pixel>(tails, 0, to.base + place(to, c), to.distance, kSum ? sums + c : nullptr);
 }
 
-template <class T>
-HWY_INLINE void contract_vector(const float* HWY_RESTRICT from, std::int64_t distance, float* const* pixels,
-                                std::int64_t channel, Vector bias, Vector low) {
+template <class T, class Pixel>
+HWY_INLINE void contract_vector(const float* HWY_RESTRICT from, std::int64_t distance, Pixel* const* pixels,
+                                const Pixel* const* addend, std::int64_t channel, Vector bias, Vector low) {
   const Tag d;
   transform<T>([&](int i, int j) RIDGELINE_INLINE { return load_stream(from + (i * T::kColumns + j) * distance); },
                [&](int i, int j, Vector v) RIDGELINE_INLINE {
+                 Vector sum = hn::Add(v, bias);
+                 if (addend != nullptr) sum = hn::Add(sum, storage::load(d, addend[i * T::kRows + j] + channel));
                  // In this order Max keeps a NaN.
-                 hn::StoreU(hn::Max(low, hn::Add(v, bias)), d, pixels[i * T::kRows + j] + channel);
+                 storage::store(hn::Max(low, sum), d, pixels[i * T::kRows + j] + channel);
                });
 }
 
-template <class T>
-void contract(const ConstStreams& from, std::int64_t channels, float* const* pixels, const Epilogue& epilogue) {
+template <class T, class Pixel>
+void contract(const ConstStreams& from, std::int64_t channels, Pixel* const* pixels, const Epilogue<Pixel>& epilogue) {
   const Tag d;
   const Vector low = hn::Set(d, epilogue.relu ? 0.0f : -std::numeric_limits<float>::infinity());
   std::int64_t c = 0;
   for (; c + kLanes <= channels; c += kLanes) {
     const Vector bias = epilogue.bias != nullptr ? hn::LoadU(d, epilogue.bias + c) : hn::Zero(d);
-    contract_vector<T>(from.base + place(from, c), from.distance, pixels, c, bias, low);
+    contract_vector<T>(from.base + place(from, c), from.distance, pixels, epilogue.addend, c, bias, low);
   }
   if (c == channels) return;
   constexpr int kPixels = T::kRows * T::kRows;
-  const auto bytes = static_cast<std::size_t>(channels - c) * sizeof(float);
-  HWY_ALIGN float tail[kPixels * kLanes];
+  const auto count = static_cast<std::size_t>(channels - c);
+  const std::size_t bytes = count * sizeof(Pixel);
+  HWY_ALIGN Pixel tail[kPixels * kLanes];
   HWY_ALIGN float bias[kLanes] = {};
-  float* tails[kPixels];
+  Pixel* tails[kPixels];
   for (int i = 0; i < kPixels; ++i) tails[i] = tail + i * kLanes;
-  if (epilogue.bias != nullptr) std::memcpy(bias, epilogue.bias + c, bytes);
-  contract_vector<T>(from.base + place(from, c), from.distance, tails, 0, hn::Load(d, bias), low);
+  if (epilogue.bias != nullptr) std::memcpy(bias, epilogue.bias + c, count * sizeof(float));
+  if (epilogue.addend != nullptr) {  // read before it is written
+    for (int i = 0; i < kPixels; ++i) std::memcpy(tails[i], epilogue.addend[i] + c, bytes);
+  }
+  contract_vector<T>(from.base + place(from, c), from.distance, tails,
+                     epilogue.addend == nullptr ? nullptr : static_cast<const Pixel* const*>(tails), 0,
+                     hn::Load(d, bias), low);
   for (int i = 0; i < kPixels; ++i) std::memcpy(pixels[i] + c, tails[i], bytes);
 }
 
-template <int M, int R>
-const TransformSet* rule_set() {
-  static constexpr TransformSet kSet{expand<InputTransform<M, R>, false>, expand<WeightsTransform<M, R>, false>,
-                                     expand<GradientTransform<M, R>, true>, contract<OutputTransform<M, R>>,
-                                     contract<WeightsGradientTransform<M, R>>};
+template <int M, int R, class Pixel>
+const TransformSet<Pixel>* rule_set() {
+  static constexpr TransformSet<Pixel> kSet{
+      expand<InputTransform<M, R>, false, Pixel>, expand<WeightsTransform<M, R>, false, Pixel>,
+      expand<GradientTransform<M, R>, true, Pixel>, contract<OutputTransform<M, R>, Pixel>,
+      contract<WeightsGradientTransform<M, R>, Pixel>};
   return &kSet;
 }
 
-const TransformSet* find_transforms(Rule rule) {
-  if (rule == Rule{2, 3}) return rule_set<2, 3>();
-  if (rule == Rule{4, 3}) return rule_set<4, 3>();
-  if (rule == Rule{5, 3}) return rule_set<5, 3>();
-  if (rule == Rule{6, 3}) return rule_set<6, 3>();
-  if (rule == Rule{2, 5}) return rule_set<2, 5>();
-  if (rule == Rule{4, 5}) return rule_set<4, 5>();
+template <class Pixel>
+const TransformSet<Pixel>* find(Rule rule) {
+  if (rule == Rule{2, 3}) return rule_set<2, 3, Pixel>();
+  if (rule == Rule{4, 3}) return rule_set<4, 3, Pixel>();
+  if (rule == Rule{5, 3}) return rule_set<5, 3, Pixel>();
+  if (rule == Rule{6, 3}) return rule_set<6, 3, Pixel>();
+  if (rule == Rule{2, 5}) return rule_set<2, 5, Pixel>();
+  if (rule == Rule{4, 5}) return rule_set<4, 5, Pixel>();
   return nullptr;
 }
 
 #else  // below AVX2 no kernel is made (see isa.h), so none is compiled
 
-const TransformSet* find_transforms(Rule) { return nullptr; }
+template <class Pixel>
+const TransformSet<Pixel>* find(Rule) {
+  return nullptr;
+}
 
 #endif
+
+const TransformSet<float>* find_transforms(Rule rule) { return find<float>(rule); }
+const TransformSet<bfloat16>* find_bf16_transforms(Rule rule) { return find<bfloat16>(rule); }
 
 std::int64_t vector_lanes() { return kLanes; }
 std::int64_t vector_panel() { return kPanel; }
@@ -194,12 +214,20 @@ HWY_AFTER_NAMESPACE();
 namespace ridgeline::device::winograd {
 
 HWY_EXPORT(find_transforms);
+HWY_EXPORT(find_bf16_transforms);
 HWY_EXPORT(vector_lanes);
 HWY_EXPORT(vector_panel);
 
-const TransformSet* transforms(Rule rule) {
+template <>
+const TransformSet<float>* transforms(Rule rule) {
   active_isa();
   return HWY_DYNAMIC_DISPATCH(find_transforms)(rule);
+}
+
+template <>
+const TransformSet<bfloat16>* transforms(Rule rule) {
+  active_isa();
+  return HWY_DYNAMIC_DISPATCH(find_bf16_transforms)(rule);
 }
 
 std::int64_t lanes() {

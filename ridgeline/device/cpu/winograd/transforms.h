@@ -3,10 +3,13 @@
 // The two-dimensional transforms of one tile, all channels. A tile is a list of pointers to its pixels (rows of
 // channels); its transform lies in alpha^2 streams at equal distances, one for each position. Within a stream the
 // channels may be cut into panels: channel c lies at (c / panel) * panel_stride + c % panel, where `panel` is
-// panel_width(). With panel_stride = panel_width() the channels are contiguous.
+// panel_width(). With panel_stride = panel_width() the channels are contiguous. Pixels are f32 or bf16, streams f32; a
+// pixel that is stored as bf16 is rounded once.
 #pragma once
 
 #include <cstdint>
+
+#include "ridgeline/core/dtype.h"
 
 namespace ridgeline::device::winograd {
 
@@ -29,19 +32,23 @@ struct StreamsOf {
 using Streams = StreamsOf<float>;
 using ConstStreams = StreamsOf<const float>;
 
-// What contract() does to each output pixel before it is stored.
+// What a contracting transform does to each pixel before it is stored: adds the bias, then the pixel of `addend`, then
+// applies relu.
+template <class Pixel>
 struct Epilogue {
-  const float* bias = nullptr;  // [channels]
+  const float* bias = nullptr;           // [channels]
+  const Pixel* const* addend = nullptr;  // a pointer for each pixel
   bool relu = false;
 };
 
 // For one rule and the vector target in force when it was asked for. Expanding functions read pixels and write whole
 // vectors: up to lanes() - 1 channels behind the last one are written as zeros. Contracting ones write the channels
 // that there are.
+template <class Pixel>
 struct TransformSet {
-  using Expand = void (*)(const float* const* pixels, std::int64_t channels, const Streams& to, float* sums);
-  using Contract = void (*)(const ConstStreams& from, std::int64_t channels, float* const* pixels,
-                            const Epilogue& epilogue);
+  using Expand = void (*)(const Pixel* const* pixels, std::int64_t channels, const Streams& to, float* sums);
+  using Contract = void (*)(const ConstStreams& from, std::int64_t channels, Pixel* const* pixels,
+                            const Epilogue<Pixel>& epilogue);
   Expand input;     // alpha x alpha pixels: B^T x B
   Expand weights;   // r x r taps: G w G^T
   Expand gradient;  // m x m pixels: A dy A^T; adds the sum of the pixels to sums[channel], rounded up to lanes()
@@ -50,7 +57,12 @@ struct TransformSet {
 };
 
 // Null when there is no such rule.
-const TransformSet* transforms(Rule rule);
+template <class Pixel>
+const TransformSet<Pixel>* transforms(Rule rule);
+template <>
+const TransformSet<float>* transforms(Rule rule);
+template <>
+const TransformSet<bfloat16>* transforms(Rule rule);
 
 // Floats in a vector, and channels in a panel, of the vector target in force.
 std::int64_t lanes();

@@ -12,6 +12,9 @@ constexpr std::int64_t kBlockChannels = 8;  // transposed at a time with the fil
 constexpr std::int64_t kWidestPanel = 64;
 constexpr int kMostTaps = 25;
 
+inline float widened(float x) { return x; }
+inline float widened(bfloat16 x) { return to_float(x); }
+
 }  // namespace
 
 std::int64_t WeightsForm::panels() const { return (columns + panel_width() - 1) / panel_width(); }
@@ -20,9 +23,15 @@ std::int64_t WeightsForm::distance() const { return stream_distance(panels() * p
 std::int64_t WeightsForm::floats() const { return rule.positions() * distance(); }
 
 WeightsCode::WeightsCode(Rule rule, std::int64_t filters, std::int64_t channels)
-    : rule_(rule), filters_(filters), channels_(channels), code_(transforms(rule)), panel_(panel_width()) {}
+    : rule_(rule),
+      filters_(filters),
+      channels_(channels),
+      code_(transforms<float>(rule)),
+      narrow_code_(transforms<bfloat16>(rule)),
+      panel_(panel_width()) {}
 
-void WeightsCode::forward(const float* weights, float* transformed) const {
+template <class Weight>
+void WeightsCode::forward(const Weight* weights, float* transformed) const {
   const WeightsForm form = forward_form();
   const Streams all = form.streams(transformed);
   const std::int64_t taps = rule_.r * rule_.r;
@@ -36,10 +45,10 @@ void WeightsCode::forward(const float* weights, float* transformed) const {
       const std::int64_t c0 = item % channel_blocks * kBlockChannels;
       const std::int64_t filters = std::min(panel_, filters_ - panel * panel_);
       const std::int64_t channels = std::min(kBlockChannels, channels_ - c0);
-      const float* from = weights + panel * panel_ * taps * channels_ + c0;
+      const Weight* from = weights + panel * panel_ * taps * channels_ + c0;
       for (std::int64_t k = 0; k < filters; ++k) {
         for (std::int64_t tap = 0; tap < taps; ++tap, from += channels_) {
-          for (std::int64_t c = 0; c < channels; ++c) block[tap][c][k] = from[c];
+          for (std::int64_t c = 0; c < channels; ++c) block[tap][c][k] = widened(from[c]);
         }
       }
       float* const to = all.base + panel * all.panel_stride + c0 * panel_;
@@ -51,14 +60,15 @@ void WeightsCode::forward(const float* weights, float* transformed) const {
   });
 }
 
-void WeightsCode::turned(const float* weights, float* transformed) const {
+template <class Weight>
+void WeightsCode::turned(const Weight* weights, float* transformed) const {
   const Streams all = turned_form().streams(transformed);
   const std::int64_t taps = rule_.r * rule_.r;
   parallel_for(filters_, 1, [&](std::int64_t begin, std::int64_t end) {
-    const float* pixels[kMostTaps];
+    const Weight* pixels[kMostTaps];
     for (std::int64_t k = begin; k < end; ++k) {
       for (std::int64_t tap = 0; tap < taps; ++tap) pixels[tap] = weights + (k * taps + taps - 1 - tap) * channels_;
-      code_->weights(pixels, channels_, {all.base + k * panel_, all.distance, all.panel_stride}, nullptr);
+      code<Weight>().weights(pixels, channels_, {all.base + k * panel_, all.distance, all.panel_stride}, nullptr);
     }
   });
 }
@@ -74,5 +84,10 @@ void WeightsCode::gradient(const float* sums, float* weights) const {
     }
   });
 }
+
+template void WeightsCode::forward(const float*, float*) const;
+template void WeightsCode::forward(const bfloat16*, float*) const;
+template void WeightsCode::turned(const float*, float*) const;
+template void WeightsCode::turned(const bfloat16*, float*) const;
 
 }  // namespace ridgeline::device::winograd

@@ -1,10 +1,11 @@
 // ridgeline/device/cpu/winograd/weights.h
 //
-// The weights' transform U = G w G^T and its adjoint. It reads plain weights [K,R,S,C] and depends on nothing else: it
-// can be made once a step for all readers.
+// The weights' transform U = G w G^T and its adjoint. It reads plain weights [K,R,S,C] of f32 or bf16 and depends on
+// nothing else: it can be made once a step for all readers.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "ridgeline/device/cpu/winograd/transforms.h"
 
@@ -36,11 +37,13 @@ class WeightsCode {
 
   // For the forward pass: rows are the C channels, columns the K filters.
   WeightsForm forward_form() const { return {rule_, channels_, filters_}; }
-  void forward(const float* weights, float* transformed) const;
+  template <class Weight>
+  void forward(const Weight* weights, float* transformed) const;
 
   // For the gradient of the image: the filters turned by half a turn; rows are the K filters, columns the C channels.
   WeightsForm turned_form() const { return {rule_, filters_, channels_}; }
-  void turned(const float* weights, float* transformed) const;
+  template <class Weight>
+  void turned(const Weight* weights, float* transformed) const;
 
   // The weights' gradient from the sums of products, which lie in turned_form() (but are not turned).
   void gradient(const float* sums, float* weights) const;
@@ -49,7 +52,16 @@ class WeightsCode {
   Rule rule_;
   std::int64_t filters_;
   std::int64_t channels_;
-  const TransformSet* code_;
+  template <class Weight>
+  const TransformSet<Weight>& code() const {
+    if constexpr (std::is_same_v<Weight, float>) {
+      return *code_;
+    } else {
+      return *narrow_code_;
+    }
+  }
+  const TransformSet<float>* code_;
+  const TransformSet<bfloat16>* narrow_code_;
   std::int64_t panel_;
 };
 
