@@ -106,7 +106,7 @@ Trained train_small(comm::Communicator* ranks, const Options& options) {
   training.gradients.loss_scale = options.loss_scale;
   if (options.synchronised) training.statistics_ranks = parts.all();
   model.prepare_training(training);
-  model.share_values();
+  model.share();
   Tensor x(DType::f32, {batch, kSide, kSide, 3}), labels(DType::i32, {batch});
   std::int64_t run = 0;
   FunctionFeed feed([&](Program& program) {

@@ -54,7 +54,7 @@ Trained trained(const Subject& subject, comm::Communicator* ranks, bool overlap)
                                .weight_decay = 1e-4};
   if (subject.synchronised) training.statistics_ranks = n;
   model.prepare_training(training);
-  model.share_values();
+  model.share();
   Tensor x(DType::f32, {batch, subject.side, subject.side, 3}), labels(DType::i32, {batch});
   std::int64_t run = 0;
   FunctionFeed feed([&](Program& program) {
