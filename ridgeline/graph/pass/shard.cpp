@@ -406,8 +406,8 @@ class Sharder {
   void elementwise(const Node& node) {
     Node own = node;
     for (ValueId& id : own.inputs) {
-      if (full(id).shape.rank() == 2) id = as(id, Form::columns);
-      if (full(id).shape.rank() == 1) id = as(id, Form::part_0);
+      const int axes = full(id).shape.rank();
+      if (axes > 0) id = as(id, axes == 2 ? Form::columns : Form::part_0);
     }
     emit(std::move(own), Form::columns);
   }

@@ -7,6 +7,7 @@
 #include "ridgeline/comm/model/cluster.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/train/rank_rates.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {
 namespace {
@@ -20,6 +21,14 @@ std::pair<std::string, std::string> halves(const char* flag, const std::string& 
 }
 
 }  // namespace
+
+const char* needs_whole_model(const Recipe& recipe) {
+  if (recipe.mode == Mode::train_and_evaluate) return "--mode=train_and_evaluate";
+  if (!recipe.export_step.empty()) return "--export_step";
+  if (recipe.histogram_steps > 0) return "--histogram_steps";
+  if (recipe.is_weight_update_sharding) return "--is_weight_update_sharding";
+  return nullptr;
+}
 
 std::vector<Annotation> shards_of(const ParallelSettings& settings) {
   std::vector<Annotation> all;

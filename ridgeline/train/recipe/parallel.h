@@ -12,6 +12,8 @@
 
 namespace ridgeline::train {
 
+struct Recipe;
+
 struct ParallelSettings {
   std::string mode = "data_parallel";    // by name (graph/pass/distribution.h)
   std::vector<std::string> shard_layer;  // LAYER=data, columns or rows
@@ -31,6 +33,9 @@ struct ParallelSettings {
 
 // An Error (usage) names the flag, its value and what is allowed.
 void check(const ParallelSettings& settings, std::int64_t batch_size);
+
+// A flag of the recipe that asks for what no rank can do that holds a part of the model; nullptr: there is none.
+const char* needs_whole_model(const Recipe& recipe);
 
 std::vector<Annotation> shards_of(const ParallelSettings& settings);
 std::vector<Annotation> stages_of(const ParallelSettings& settings);

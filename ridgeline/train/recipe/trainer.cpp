@@ -124,8 +124,7 @@ class Trainer {
          .writes = ranks_.main()},
         [this](CheckpointInfo& saved) { complete(saved); });
     if (!continued_from_.empty()) saver.continues(continued_from_, model_->global_step());
-    const bool whole = model_->holdings().everything();  // else all ranks put a checkpoint's values together
-    if (recipe_.do_checkpoint && (ranks_.main() || !whole)) callbacks.push_back(&saver);
+    if (recipe_.do_checkpoint && (ranks_.main() || !model_->holdings().everything())) callbacks.push_back(&saver);
     PeriodicEvaluation evaluation(
         evaluation_steps, data_.validation_records, [this] { return evaluate_model(); }, log_, *metrics_);
     if (evaluates) callbacks.push_back(&evaluation);
@@ -259,9 +258,8 @@ class Trainer {
     model_ = model_of(session_, recipe_, data_.num_classes);
     const std::optional<data::IteratorState> start = begin();
     if (recipe_.synthetic) {
-      nn::StepOptions batch = options_;
-      batch.batch_size = recipe_.batch_size;
-      feed_ = std::make_unique<SyntheticBatch>(batch, data_.num_classes,
+      options_.batch_size = recipe_.batch_size;  // of all micro-batches
+      feed_ = std::make_unique<SyntheticBatch>(options_, data_.num_classes,
                                                recipe_.seed + static_cast<std::uint64_t>(recipe_.data_rank()));
       return;
     }
@@ -501,18 +499,10 @@ TrainingResult train(const Recipe& given, std::shared_ptr<comm::Communicator> ra
     refuse("--dump_path", "the step is computed again by one rank, and it exchanges values");
   if (parallel_mode_named(recipe.parallel.mode) == ParallelMode::stand_alone)
     return train_here(with_batch_parts(recipe), nullptr);
-  if (recipe.is_weight_update_sharding) {
-    if (!recipe.export_step.empty())
-      refuse("--export_step", "with --is_weight_update_sharding a rank has its part of the slots only");
-    if (recipe.parallel.divides())
-      refuse("--is_weight_update_sharding", "it goes with --parallel_mode=data_parallel, without stages");
-  }
-  if (recipe.parallel.divides()) {
-    const char* parts = "the ranks hold parts of the model (allowed with --parallel_mode=data_parallel, no stages)";
-    if (recipe.mode == Mode::train_and_evaluate) refuse("--mode=train_and_evaluate", parts);
-    if (!recipe.export_step.empty()) refuse("--export_step", parts);
-    if (recipe.histogram_steps > 0) refuse("--histogram_steps", parts);
-  }
+  if (recipe.is_weight_update_sharding && !recipe.export_step.empty())
+    refuse("--export_step", "with --is_weight_update_sharding a rank has its part of the slots only");
+  if (const char* flag = needs_whole_model(recipe); flag != nullptr && recipe.parallel.divides())
+    refuse(flag, "the ranks hold parts of the model (allowed with --parallel_mode=data_parallel, no stages)");
   try {
     return train_here(with_batch_parts(recipe), ranks);
   } catch (const std::exception& error) {
