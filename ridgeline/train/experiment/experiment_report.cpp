@@ -16,6 +16,9 @@
 namespace ridgeline::train {
 namespace {
 
+constexpr const char* kOneSeed =
+    " With one seed, runs whose losses are not the same differ in accuracy by chance: --seeds=1,2,3 tells more.";
+
 std::string number(double value, int digits) {
   return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "-";
 }
@@ -58,7 +61,8 @@ Report report_of(const ExperimentResult& result) {
 
   ReportTable table{
       .heading = "Measured",
-      .note = experiment.what + ". Differences are to the first row, seed by seed: their mean ± its standard error.",
+      .note = experiment.what + ". Differences are to the first row, seed by seed: their mean ± its standard error." +
+              (result.seeds.size() == 1 ? kOneSeed : ""),
       .columns = {"variant", "top-1 %", "against the first", "last loss", "loss against the first", "batch time, ms",
                   "time against the first", "whole run, s", "peak memory", "same losses"},
       .rows = {}};

@@ -10,7 +10,7 @@
 
 namespace ridgeline::train {
 
-std::string write_compile_statistics(Model& model, const std::string& directory) {
+void write_compile_statistics(Model& model, const std::string& directory, TrainingLog& log) {
   nlohmann::ordered_json passes = nlohmann::ordered_json::object();
   std::size_t merged = 0;
   for (const FusionCount& count :
@@ -28,7 +28,7 @@ std::string write_compile_statistics(Model& model, const std::string& directory)
   result.push_back(std::move(graph));
   const std::string path = (std::filesystem::path(directory) / "fusion_result.json").string();
   write_file_atomically(path, result.dump(2) + "\n");
-  return fmt::format("fusion merged {} ops of the training step: {}", merged, path);
+  log.line(fmt::format("fusion merged {} ops of the training step: {}", merged, path));
 }
 
 }  // namespace ridgeline::train

@@ -6,12 +6,14 @@
 #include <string>
 
 #include "ridgeline/train/model.h"
+#include "ridgeline/train/training_log.h"
 
 namespace ridgeline::train {
 
 // [{"session_and_graph_id": "0_0", "graph_fusion": {PASS: {"match_times": "12", "effect_times": "12"}, ...},
 // "ub_fusion": {}}]: ops that were merged, and those of them that stayed so, as text. There is no second level of
-// fusion here, so ub_fusion is empty. Returns the line for the log. After Model::prepare_training().
-std::string write_compile_statistics(Model& model, const std::string& directory);
+// fusion here, so ub_fusion is empty. A line of the log says where. After
+// Model::prepare_training().
+void write_compile_statistics(Model& model, const std::string& directory, TrainingLog& log);
 
 }  // namespace ridgeline::train

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "ridgeline/core/atomic_file.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/version.h"
@@ -33,6 +32,7 @@
 #include "ridgeline/train/recipe/compile_statistics.h"
 #include "ridgeline/train/recipe/datasets.h"
 #include "ridgeline/train/recipe/evaluator.h"
+#include "ridgeline/train/recipe/last_file.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/recipe/restore_weights.h"
 #include "ridgeline/train/recipe/session_options.h"
@@ -51,16 +51,6 @@ constexpr std::int64_t kSyntheticRecords = 1281167;
 constexpr const char* kReducedPhase = "reduced";
 constexpr const char* kOriginalPhase = "original";
 
-// Written when the run is over: what would prevent that is said before it begins.
-void check_last_file(const std::string& path) {
-  if (path.empty()) return;
-  std::error_code none;
-  const fs::file_type type = fs::status(path, none).type();
-  // Devices and pipes are opened when there is something for them.
-  if (type == fs::file_type::character || type == fs::file_type::fifo || type == fs::file_type::socket) return;
-  const AtomicFile probe(path);
-}
-
 class Trainer {
  public:
   Trainer(const Recipe& recipe, const std::shared_ptr<comm::Communicator>& ranks)
@@ -73,7 +63,7 @@ class Trainer {
     check_last_file(recipe_.trace);
     check_last_file(recipe_.export_step);
     open();
-    if (recipe_.export_compile_stat == 2) write_statistics();
+    if (recipe_.export_compile_stat == 2 && ranks_.main()) write_compile_statistics(*model_, recipe_.log_dir, log_);
     const bool evaluates = recipe_.mode == Mode::train_and_evaluate;
     const std::int64_t evaluation_steps = evaluates ? recipe_.epochs_between_evals * steps_per_epoch_ : 0;
     const std::int64_t loop =
@@ -168,7 +158,7 @@ class Trainer {
     result.metrics_path = metrics_->path();
     result.checkpoint_path = saver.path();
     if (session_.trace()) session_.trace()->write(recipe_.trace);
-    if (recipe_.export_compile_stat == 1) write_statistics();
+    if (recipe_.export_compile_stat == 1 && ranks_.main()) write_compile_statistics(*model_, recipe_.log_dir, log_);
     if (!recipe_.export_step.empty()) {
       infer::Model step = model_->exported_training();
       step.class_names = data_.classes.names;
@@ -186,10 +176,6 @@ class Trainer {
   }
   static std::string log_path(const Recipe& recipe) {
     return (fs::path(recipe.log_dir) / log_name_of(recipe)).string();
-  }
-
-  void write_statistics() {
-    if (ranks_.main()) log_.line(write_compile_statistics(*model_, recipe_.log_dir));
   }
 
   // With the averages of parameters, where they are kept.

@@ -1,0 +1,25 @@
+// ridgeline/train/recipe/last_file.h
+//
+// Files that are written when a run is over.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "ridgeline/core/atomic_file.h"
+
+namespace ridgeline::train {
+
+// What would prevent that is said before the run begins, as an Error. Empty: there is no such file.
+inline void check_last_file(const std::string& path) {
+  if (path.empty()) return;
+  std::error_code none;
+  const std::filesystem::file_type type = std::filesystem::status(path, none).type();
+  // Devices and pipes are opened when there is something for them.
+  if (type == std::filesystem::file_type::character || type == std::filesystem::file_type::fifo ||
+      type == std::filesystem::file_type::socket)
+    return;
+  const AtomicFile probe(path);
+}
+
+}  // namespace ridgeline::train
