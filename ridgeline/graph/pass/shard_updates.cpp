@@ -33,9 +33,10 @@ bool can_be_split(const Graph& graph, const Node& node, const std::vector<int>& 
   return true;
 }
 
-class Sharder {
+class UpdateSplitter {
  public:
-  Sharder(Graph graph, const Distribution& distribution) : graph_(std::move(graph)), distribution_(distribution) {
+  UpdateSplitter(Graph graph, const Distribution& distribution)
+      : graph_(std::move(graph)), distribution_(distribution) {
     for (const Node& node : graph_.nodes) names_.insert(node.name);
   }
 
@@ -130,7 +131,7 @@ Graph shard_updates(Graph graph, PassContext& context) {
             std::to_string(gradients) + " gradients, " + std::to_string(over.ranks) + " ranks)",
         ErrorKind::usage);
   }
-  return Sharder(std::move(graph), over).run();
+  return UpdateSplitter(std::move(graph), over).run();
 }
 
 }  // namespace ridgeline
