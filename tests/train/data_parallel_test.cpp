@@ -93,10 +93,10 @@ Trained train_small(comm::Communicator* ranks, const Options& options) {
               {.seed = 3,
                .compile = {.precision = options.precision},
                .distribution = {.ranks = n,
+                                .rank = rank,
                                 .overlap = options.overlap,
                                 .split = options.split,
                                 .each_batch = options.parts > 0,
-                                .rank = rank,
                                 .shard_updates = options.shard},
                .parts = parts});
   nn::TrainingOptions training{
