@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/flags.h"
 #include "ridgeline/comm/model/replay.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/printable.h"
+#include "ridgeline/train/parallel_estimate.h"
 #include "ridgeline/train/step_timeline.h"
 
 namespace ridgeline::cli {
@@ -18,9 +20,10 @@ namespace {
 struct PlannedStep {
   const comm::Cluster* cluster = nullptr;
   std::int64_t bucket_bytes = 0;
-  comm::Replay by_size;      // buckets of that size
-  comm::Replay by_index;     // the best of at most so many buckets
-  comm::Replay in_one_call;  // behind the backward part
+  comm::Replay by_size;             // buckets of that size
+  comm::Replay by_index;            // the best of at most so many buckets
+  comm::Replay in_one_call;         // behind the backward part
+  std::optional<ShardPlan> shards;  // where dense layers may be divided, too
 };
 
 PlannedStep planned(const comm::StepTimeline& timeline, const comm::Cluster& cluster, int buckets) {
@@ -51,9 +54,20 @@ nlohmann::json to_json(const PlannedStep& plan, std::int64_t batch_size) {
                           {"images_per_second", images_per_second(plan, r, batch_size)},
                           {"bucket_ends", ends_of(r)}};
   };
-  return {{"cluster", plan.cluster->name},        {"ranks", plan.cluster->ranks()},
-          {"bucket_bytes", plan.bucket_bytes},    {"by_size", described(plan.by_size)},
-          {"by_index", described(plan.by_index)}, {"in_one_call", described(plan.in_one_call)}};
+  nlohmann::json shards;
+  if (plan.shards) {
+    shards = {{"ms_per_step", plan.shards->seconds * 1e3},
+              {"ms_per_step_data_parallel", plan.shards->data_parallel_seconds * 1e3},
+              {"layers", nlohmann::json::object()}};
+    for (const ShardedLayer& layer : plan.shards->layers) shards["layers"][layer.node] = layer.how;
+  }
+  return {{"auto_parallel", shards},
+          {"cluster", plan.cluster->name},
+          {"ranks", plan.cluster->ranks()},
+          {"bucket_bytes", plan.bucket_bytes},
+          {"by_size", described(plan.by_size)},
+          {"by_index", described(plan.by_index)},
+          {"in_one_call", described(plan.in_one_call)}};
 }
 
 void print_table(const std::vector<PlannedStep>& plans, std::int64_t batch_size) {
@@ -66,6 +80,12 @@ void print_table(const std::vector<PlannedStep>& plans, std::int64_t batch_size)
                plan.in_one_call.serial_seconds * 1e3, r.step_seconds * 1e3, r.hidden_share(),
                static_cast<double>(plan.bucket_bytes) / 1e6, r.buckets.size(), images_per_second(plan, r, batch_size),
                r.compute_seconds / r.step_seconds);
+  }
+}
+
+void print_shards(const std::vector<PlannedStep>& plans) {
+  for (const PlannedStep& plan : plans) {
+    if (plan.shards) fmt::print("{}: {}\n", plan.cluster->name, plan.shards->text);
   }
 }
 
@@ -84,7 +104,7 @@ int plan_command(const Words& words) {
   std::string file, cluster;
   double images = 0;
   int buckets = 8;
-  bool json = false;
+  bool json = false, shards = false, overlap = false;
   Command app(
       "what a step that was measured here would take on clusters that are not: its launches replayed over a model of "
       "their links",
@@ -95,6 +115,9 @@ int plan_command(const Words& words) {
   app.option("--images_per_second", images,
              "of one device of the cluster: all launches are scaled to it; 0: as fast as here");
   app.option("--buckets", buckets, "the most buckets of a split by index");
+  app.flag("--auto_parallel", shards,
+           "how parallel_mode=auto_parallel would divide the dense layers of the step's model, with its estimates");
+  app.flag("--hcom_parallel", overlap, "of auto_parallel: gradients are exchanged beside the backward pass");
   app.flag("--json", json, "print one JSON object");
   if (!app.parse(words)) return 0;
   if (!(images >= 0)) throw Error(fmt::format("--images_per_second={} (allowed: 0 or more)", images), ErrorKind::usage);
@@ -109,6 +132,10 @@ int plan_command(const Words& words) {
   } else {
     for (const comm::Cluster& known : comm::cluster_table()) plans.push_back(planned(timeline, known, buckets));
   }
+  if (shards) {
+    for (PlannedStep& plan : plans)
+      plan.shards = train::estimate_shards(step.model, step.batch_size, seconds, *plan.cluster, overlap);
+  }
   const auto gradients = std::count_if(timeline.parts.begin(), timeline.parts.end(),
                                        [](const comm::StepPart& part) { return part.gradient_bytes > 0; });
   if (json) {
@@ -122,6 +149,7 @@ int plan_command(const Words& words) {
   fmt::print("{}: {} images a rank, {:.2f} ms alone, {:.1f} MB of gradients from {} launches\n", printable(step.model),
              step.batch_size, seconds * 1e3, static_cast<double>(timeline.gradient_bytes()) / 1e6, gradients);
   print_table(plans, step.batch_size);
+  print_shards(plans);
   if (!cluster.empty()) print_buckets(plans.front(), buckets);
   return 0;
 }

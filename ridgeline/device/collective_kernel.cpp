@@ -32,6 +32,8 @@ class CollectiveKernel final : public Kernel {
         count_(static_cast<std::int64_t>(request.pending_bytes / size_of(request.pending.dtype))),
         bytes_(static_cast<std::int64_t>(request.bytes[0])),
         root_(static_cast<int>(request.start.attributes.integer("root"))),
+        from_(static_cast<int>(request.start.attributes.integer("from"))),
+        to_(static_cast<int>(request.start.attributes.integer("to"))),
         mean_(rule_.combines && request.start.attributes.string("reduction") == "mean"),
         condition_(request.start.attributes.boolean("conditional") ? static_cast<int>(request.operands.size()) - 1
                                                                    : -1) {
@@ -51,18 +53,27 @@ class CollectiveKernel final : public Kernel {
         ranks_.broadcast(result, count_ * static_cast<std::int64_t>(size_of(type_)), root_);
         break;
       case CollectiveKind::all_gather: ranks_.all_gather(a.inputs[0], result, bytes_); break;
+      case CollectiveKind::all_to_all: ranks_.all_to_all(a.inputs[0], result, bytes_ / ranks_.size()); break;
+      case CollectiveKind::transfer: transfer(result); break;
       case CollectiveKind::reduce_scatter: ranks_.reduce_scatter(a.inputs[0], result, count_, type_); break;
     }
     if (mean_ && ranks_.size() > 1) scale(result, count_, type_, 1.0 / ranks_.size());
   }
 
  private:
+  void transfer(void* values) {
+    const std::int64_t bytes = count_ * static_cast<std::int64_t>(size_of(type_));
+    if (from_ == to_) return;
+    if (ranks_.rank() == from_) ranks_.send(values, bytes, to_);
+    if (ranks_.rank() == to_) ranks_.receive(values, bytes, from_);
+  }
+
   const CollectiveRule& rule_;
   comm::Communicator& ranks_;
   DType type_;
   std::int64_t count_;  // elements of the result
   std::int64_t bytes_;  // of operand 0
-  int root_;
+  int root_, from_, to_;
   bool mean_;
   int condition_;  // the operand; -1: none
 };

@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 #include "ridgeline/compile/phase.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
-#include "ridgeline/graph/pass/shard_updates.h"
+#include "ridgeline/format/wire/crc32c.h"
+#include "ridgeline/graph/ir/annotations.h"
+#include "ridgeline/graph/pass/inline.h"
+#include "ridgeline/graph/pass/shard_plan.h"
 #include "ridgeline/train/ranks.h"
 
 namespace ridgeline::train {
@@ -58,9 +60,11 @@ void Model::declare(const nn::Step& step) {
         std::any_of(parameters_.begin(), parameters_.end(), [&](const auto& p) { return p.name == spec.name; });
     if (known) continue;
     parameters_.push_back(spec);
-    if (sharded_.contains(spec.name)) {
-      const std::int64_t count = shard_elements(spec.shape.elements(), settings_.distribution.ranks);
-      session_.parameters().set_zeros(spec.name, {spec.dtype, {count}}, kind_of(spec));
+    if (!holdings_.whole(spec.name)) {
+      if (!holdings_.holds(spec.name)) continue;
+      Tensor whole(spec.dtype, spec.shape);
+      nn::initialize(spec, settings_.seed, whole);
+      session_.parameters().set(spec.name, holdings_.own(spec.name, whole), kind_of(spec));
     } else if (spec.init.zeros())
       session_.parameters().set_zeros(spec.name, {spec.dtype, spec.shape}, kind_of(spec));
     else
@@ -73,10 +77,26 @@ void Model::compile_training(const Graph& graph, const PrecisionPolicy& precisio
   CompileOptions options = compile_options(part);
   options.precision = with_exact_scope(precision, graph);
   options.distribution = settings_.distribution;
-  training_ = compile(graph, session_, options);
-  Ranks(session_).compare(*training_);
+  const Distribution& distribution = settings_.distribution;
+  Graph step = annotate(graph, kStage, settings_.stages);
+  step = annotate(std::move(step), kShard, settings_.shards);
+  if (distribution.mode == ParallelMode::hybrid_parallel || distribution.mode == ParallelMode::auto_parallel)
+    step = inline_calls(std::move(step));
+  check_shards(step, distribution);
+  const ShardPlan plan = plan_shards(step, distribution);
+  parallel_plan_ = plan.text;
+  training_ = compile(annotated(std::move(step), plan.layers), session_, by_annotations(options));
+  if (distribution.pipeline.stages == 1) Ranks(session_).compare(*training_);  // stages run different steps
   training_compile_options_ = std::move(options);
   training_compile_options_.dump_directory.clear();
+}
+
+// A plan that is made is written into the step; the pass goes by it.
+CompileOptions Model::by_annotations(CompileOptions options) {
+  ParallelMode& mode = options.distribution.mode;
+  if (mode == ParallelMode::hybrid_parallel || mode == ParallelMode::auto_parallel)
+    mode = ParallelMode::semi_auto_parallel;
+  return options;
 }
 
 void Model::set_seed(std::uint64_t seed) {
@@ -87,44 +107,6 @@ void Model::set_seed(std::uint64_t seed) {
   seeds_data_ = true;
 }
 
-std::string Model::share_values() {
-  const Ranks ranks(session_);
-  ParameterStore& store = session_.parameters();
-  for (const nn::ParameterSpec& spec : parameters_) {
-    if (!sharded_.contains(spec.name)) continue;
-    Tensor whole(spec.dtype, spec.shape);
-    std::memset(whole.raw(), 0, whole.byte_size());
-    if (const auto loaded = whole_.find(spec.name); loaded != whole_.end()) whole = loaded->second;
-    ranks.tell(whole);
-    store.set(spec.name, part_of(whole), ValueKind::state);
-  }
-  whole_.clear();
-  return ranks.tell(store, sharded_);
-}
-
-// This rank's part of a slot (graph/pass/shard_updates.h).
-Tensor Model::part_of(const Tensor& whole) const {
-  const Distribution& over = settings_.distribution;
-  const std::int64_t count = shard_elements(whole.elements(), over.ranks), begin = over.rank * count;
-  const std::int64_t there = std::clamp<std::int64_t>(whole.elements() - begin, 0, count);
-  Tensor part(whole.dtype(), {count});
-  std::memset(part.raw(), 0, part.byte_size());
-  const std::size_t element = size_of(whole.dtype());
-  std::memcpy(part.raw(),
-              static_cast<const std::uint8_t*>(whole.raw()) + static_cast<std::size_t>(begin) * element * (there > 0),
-              static_cast<std::size_t>(there) * element);
-  return part;
-}
-
-Tensor Model::stored_value(const nn::ParameterSpec& spec) const {
-  const Tensor own = session_.parameters().get(spec.name);
-  if (!sharded_.contains(spec.name)) return own;
-  const Tensor all = Ranks(session_).gather(own);
-  Tensor whole(spec.dtype, spec.shape);
-  std::memcpy(whole.raw(), all.raw(), whole.byte_size());
-  return whole;
-}
-
 void Model::prepare_training(const nn::TrainingOptions& options, const PrecisionPolicy* precision) {
   nn::Step step = [&] {
     const Phase phase(session_, "build the step");
@@ -133,10 +115,10 @@ void Model::prepare_training(const nn::TrainingOptions& options, const Precision
     return built;
   }();
   claim(step);
-  if (settings_.distribution.shard_updates && settings_.distribution.ranks > 1) {
-    for (const auto& [slot, shape] : sharded_slots(step.graph, settings_.distribution.ranks)) sharded_.insert(slot);
-  }
   compile_training(step.graph, precision ? *precision : settings_.compile.precision, "training");
+  const auto world = session_.groups().find(settings_.distribution.group);
+  if (settings_.distribution.ranks > 1 && world != session_.groups().end())
+    holdings_ = Holdings(step.parameters, training_->graph(), world->second);
   declare(step);
   averages_ = std::move(step.averages);
   begin_averages();
@@ -169,6 +151,7 @@ Program& Model::beside(const std::string& name, FunctionRef<std::unique_ptr<Prog
 // Averages begin with the values that their parameters begin with, drawn or loaded.
 void Model::begin_averages() {
   for (const nn::Step::Average& average : averages_) {
+    if (!holdings_.holds(average.name)) continue;
     session_.parameters().set(average.name, session_.parameters().get(average.parameter), ValueKind::state);
   }
 }
@@ -176,6 +159,7 @@ void Model::begin_averages() {
 void Model::swap_averages() {
   ParameterStore& store = session_.parameters();
   for (const nn::Step::Average& average : averages_) {
+    if (!holdings_.holds(average.name)) continue;
     const Tensor parameter = store.get(average.parameter), mean = store.get(average.name);
     store.set(average.parameter, mean, ValueKind::param);
     store.set(average.name, parameter, ValueKind::state);
@@ -207,14 +191,25 @@ LaunchCounts Model::count_without(const std::vector<std::string>& passes) {
 
 void Model::prepare_evaluation() {
   if (evaluation_) return;
+  check_whole("evaluation");
   const nn::Step step = nn::build_evaluation_step(network_);
   claim(step);
   evaluation_ = compile(step.graph, session_, compile_options("evaluation"));
   declare(step);
 }
 
+// The programs beside the training step are a rank's own.
+void Model::check_whole(const char* part) const {
+  if (holdings_.everything()) return;
+  throw Error(fmt::format("the ranks hold parts of the model's values, and {} needs all of them: run it on a "
+                          "checkpoint, in a process of its own",
+                          part),
+              ErrorKind::usage);
+}
+
 void Model::prepare_prediction() {
   if (prediction_) return;
+  check_whole("prediction");
   const nn::Step step = nn::build_prediction_step(network_);
   claim(step);
   prediction_ = compile(step.graph, session_, compile_options("prediction"));
@@ -237,9 +232,11 @@ Program& Model::prediction() const { return prepared(prediction_, "prediction");
 
 infer::Model Model::exported_training() const {
   prepared(training_, "training");
-  if (sharded())
-    throw Error("a training step whose slots are split over ranks is not exported: a rank has its part of them only",
-                ErrorKind::usage);
+  if (!holdings_.everything())
+    throw Error(
+        "a training step is exported by a rank that holds all values: under parallel_mode stand_alone or "
+        "data_parallel, without stages or split updates",
+        ErrorKind::usage);
   return infer::capture(session_.parameters(), training_graph_, network_.name);
 }
 
@@ -256,9 +253,50 @@ std::int64_t Model::runs_done() const {
 std::vector<NamedTensor> Model::to_file() const {
   std::vector<NamedTensor> tensors;
   for (const nn::ParameterSpec& spec : parameters_) {
-    tensors.push_back({spec.name, ridgeline::to_file(spec, stored_value(spec))});
+    tensors.push_back({spec.name, ridgeline::to_file(spec, holdings_.gather(spec, session_.parameters()))});
   }
   return tensors;
+}
+
+void Model::set_value(const nn::ParameterSpec& spec, const Tensor& whole) {
+  if (!holdings_.whole(spec.name)) unshared_[spec.name] = whole;
+  if (holdings_.holds(spec.name)) session_.parameters().set(spec.name, holdings_.own(spec.name, whole), kind_of(spec));
+}
+
+std::string Model::share() {
+  const Ranks ranks(session_);
+  if (holdings_.everything()) return ranks.tell(session_.parameters());
+  comm::Communicator& all = *session_.groups().at(settings_.distribution.group);
+  ParameterStore& store = session_.parameters();
+  std::map<std::string, const nn::ParameterSpec*> by_name;  // in the order of checksum_of()
+  for (const nn::ParameterSpec& spec : parameters_) by_name[spec.name] = &spec;
+  std::uint32_t crc = 0;
+  for (const auto& [name, spec] : by_name) {
+    const auto unshared = unshared_.find(name);
+    std::int32_t sent = unshared != unshared_.end() || holdings_.whole(name) ? 1 : 0;
+    all.broadcast(&sent, sizeof sent);
+    if (sent != 0) {
+      Tensor value = !ranks.main()                 ? Tensor(spec->dtype, spec->shape)
+                     : unshared != unshared_.end() ? unshared->second
+                                                   : store.get(name);
+      all.broadcast(value.raw(), static_cast<std::int64_t>(value.byte_size()));
+      if (!ranks.main() && holdings_.holds(name)) store.set(name, holdings_.own(name, value), kind_of(*spec));
+    }
+    const Tensor whole = holdings_.gather(*spec, store);
+    crc = crc32c({reinterpret_cast<const std::uint8_t*>(name.data()), name.size()}, crc);
+    crc = crc32c({static_cast<const std::uint8_t*>(whole.raw()), whole.byte_size()}, crc);
+  }
+  unshared_.clear();
+  const std::string own = fmt::format("{:08x}", crc);
+  std::string of_main = own;
+  ranks.tell(of_main);
+  if (ranks.largest(own != of_main ? 1 : 0) > 0) {
+    throw Error(
+        fmt::format("[ranks] the stored values of rank {} have checksum {}, those of rank 0 {}: the ranks do "
+                    "not train the same model",
+                    ranks.rank(), own, of_main));
+  }
+  return own;
 }
 
 void Model::load(const SafetensorsFile& file) {
@@ -279,12 +317,7 @@ void Model::load(const SafetensorsFile& file) {
     }
   }
   for (const nn::ParameterSpec& spec : parameters_) {
-    const Tensor value = from_file(spec, file.tensor(stored_name(spec)));
-    if (sharded_.contains(spec.name)) {
-      whole_[spec.name] = value;  // share_values() gives each rank its part
-      continue;
-    }
-    session_.parameters().set(spec.name, value, kind_of(spec));
+    set_value(spec, from_file(spec, file.tensor(stored_name(spec))));
   }
 }
 
@@ -306,9 +339,13 @@ WeightMatch Model::load_weights(std::span<const NamedTensor> stored, const std::
   }
   for (const nn::ParameterSpec& spec : wanted) {
     const auto it = match.tensors.find(spec.name);
-    if (it != match.tensors.end()) session_.parameters().set(spec.name, it->second, kind_of(spec));
+    if (it != match.tensors.end()) set_value(spec, it->second);
   }
   begin_averages();
+  for (const nn::Step::Average& average : averages_) {
+    const auto whole = unshared_.find(average.parameter);
+    if (whole != unshared_.end()) unshared_[average.name] = Tensor(whole->second);
+  }
   return match;
 }
 

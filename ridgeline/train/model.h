@@ -16,9 +16,11 @@
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/compile/weights.h"
 #include "ridgeline/core/function_ref.h"
+#include "ridgeline/graph/pass/annotate.h"
 #include "ridgeline/graph/pass/in_parts.h"
 #include "ridgeline/infer/model.h"
 #include "ridgeline/nn/training_step.h"
+#include "ridgeline/train/holdings.h"
 
 namespace ridgeline::train {
 
@@ -30,6 +32,8 @@ struct ModelSettings {
   Distribution distribution = {};
   // The network is that of one part of a rank's batch; training takes batches of all parts (graph/pass/in_parts.h).
   BatchParts parts = {};
+  // Of the step's layers: how ranks divide them ("data", "columns", "rows"), and in which stage of a pipeline they run.
+  std::vector<Annotation> shards = {}, stages = {};
 };
 
 // The policy for a training step of nn/: what decides about steps keeps its types.
@@ -75,14 +79,11 @@ class Model {
   // a run that loads them and begins in that precision. All programs of the model are made anew: references to them end
   // here. Where a program that is not the model's borrows a parameter, that keeps its layout and the bits may differ.
   void recompile_training(const PrecisionPolicy& precision);
-  // What the main rank holds, to all ranks: each gets its part of what they have parts of. A checksum, for the log.
-  std::string share_values();
-  // Whether every rank has a part of the slots only: then all call to_file().
-  bool sharded() const { return !sharded_.empty(); }
   // A program of a callback over this model's parameters, kept here by its name: made by `compiled` where there is
   // none, at the first call and behind recompile_training().
   Program& beside(const std::string& name, FunctionRef<std::unique_ptr<Program>()> compiled);
   // Everything a checkpoint holds, in file form, in the order of declaration.
+  // Where ranks hold parts of values, all of them call it.
   std::vector<NamedTensor> to_file() const;
   // Sets every parameter, statistic and slot from a checkpoint's tensors; anything missing or of another shape is an
   // Error that names it, and nothing is set. Without training, slots and counters in the file are passed over, and
@@ -92,6 +93,14 @@ class Model {
   // begins with `where`, if nothing matches or a shape differs; `advice` says there what its reader can do.
   WeightMatch load_weights(std::span<const NamedTensor> stored, const std::string& where,
                            std::span<const std::string> exclude, std::string_view advice);
+
+  // After the main rank has loaded or drawn values, on every rank: all have its values, or their parts of them. Returns
+  // their checksum, which is that of the same values on one rank; an Error where it is not the same on all.
+  std::string share();
+  // What this rank holds of the values.
+  const Holdings& holdings() const { return holdings_; }
+  // How the ranks divide the training step, for the log; empty: the data alone.
+  const std::string& parallel_plan() const { return parallel_plan_; }
 
   // The training step as it stands: written to a file it goes on elsewhere, bit by bit (infer/loaded_model.h), where it
   // is compiled in the same precision.
@@ -107,26 +116,28 @@ class Model {
  private:
   void claim(const nn::Step& step);
   void declare(const nn::Step& step);
-  Tensor part_of(const Tensor& whole) const;
-  Tensor stored_value(const nn::ParameterSpec& spec) const;  // whole
   void begin_averages();
   void swap_averages();
   CompileOptions compile_options(const char* part) const;
   void compile_training(const Graph& graph, const PrecisionPolicy& precision, const char* part);
+  static CompileOptions by_annotations(CompileOptions options);
+  void check_whole(const char* part) const;
+  void set_value(const nn::ParameterSpec& spec, const Tensor& whole);
 
   Session& session_;
   nn::Network network_;
   ModelSettings settings_;
   std::vector<nn::ParameterSpec> parameters_;
-  std::set<std::string> claimed_;        // names of parameters
-  std::set<std::string> sharded_;        // slots of which this rank has its part
-  std::map<std::string, Tensor> whole_;  // their values as they were loaded, until they are shared
+  std::set<std::string> claimed_;  // names of parameters
   bool seeds_data_ = false;
   bool averaged_ = false;  // within with_averages()
   std::vector<nn::Step::Average> averages_;
   std::int64_t runs_per_step_ = 1;
   bool may_keep_step_ = false;
   Graph training_graph_;  // as it was built
+  Holdings holdings_;
+  std::string parallel_plan_;
+  std::map<std::string, Tensor> unshared_;  // whole values that were set here and are not all this rank's, by name
   CompileOptions training_compile_options_;
   std::unique_ptr<Program> training_;
   std::unique_ptr<Program> evaluation_;

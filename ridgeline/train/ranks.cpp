@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
-#include <set>
 
 #include "ridgeline/comm/connect.h"
 #include "ridgeline/comm/rank_environment.h"
@@ -44,39 +42,23 @@ void Ranks::tell(std::string& text) const {
   all_->broadcast(text.data(), size);
 }
 
-std::string checksum_of(const ParameterStore& store, const std::set<std::string>& except) {
+std::string checksum_of(const ParameterStore& store) {
   std::uint32_t crc = 0;
   for (const std::string& name : store.names()) {
-    if (except.contains(name)) continue;
     crc = crc32c({reinterpret_cast<const std::uint8_t*>(name.data()), name.size()}, crc);
     crc = crc32c(bytes_of(store.get(name)), crc);
   }
   return fmt::format("{:08x}", crc);
 }
 
-void Ranks::tell(Tensor& value) const {
-  if (all_) all_->broadcast(value.raw(), static_cast<std::int64_t>(value.byte_size()));
-}
-
-Tensor Ranks::gather(const Tensor& own) const {
-  Tensor all(own.dtype(), {size() * own.elements()});
-  if (all_) {
-    all_->all_gather(own.raw(), all.raw(), static_cast<std::int64_t>(own.byte_size()));
-  } else {
-    std::memcpy(all.raw(), own.raw(), own.byte_size());
-  }
-  return all;
-}
-
-std::string Ranks::tell(ParameterStore& store, const std::set<std::string>& except) const {
-  if (!all_) return checksum_of(store, except);
+std::string Ranks::tell(ParameterStore& store) const {
+  if (!all_) return checksum_of(store);
   for (const std::string& name : store.names()) {
-    if (except.contains(name)) continue;
     Tensor value = store.get(name);
     all_->broadcast(value.raw(), static_cast<std::int64_t>(value.byte_size()));
     if (!main()) store.set(name, value, store.entry(name).kind);
   }
-  const std::string own = checksum_of(store, except);
+  const std::string own = checksum_of(store);
   std::string of_main = own;
   tell(of_main);
   // All ranks learn of a difference, so that all end.

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,11 +39,7 @@ class Ranks {
   // What the main rank has, to all.
   void tell(std::string& text) const;
   // Every stored value of the main rank, to all; what they hold then as a checksum, the same on each: else an Error.
-  // But those in `except`, of which each rank has a part of its own.
-  std::string tell(ParameterStore& store, const std::set<std::string>& except = {}) const;
-  void tell(Tensor& value) const;
-  // The ranks' values, one behind the other: [ranks * elements].
-  Tensor gather(const Tensor& own) const;
+  std::string tell(ParameterStore& store) const;
   // An Error on all ranks, with the first op, unless all run the same ops by the same kernels: values that kernels have
   // laid out otherwise (under another instruction set or other options) may not be added up.
   void compare(const Program& program) const;
@@ -54,7 +49,7 @@ class Ranks {
 };
 
 // CRC-32C over the names and values of all entries but those, 8 hex digits.
-std::string checksum_of(const ParameterStore& store, const std::set<std::string>& except = {});
+std::string checksum_of(const ParameterStore& store);
 
 // The ranks that a launcher has started with this process (rank_environment.h); null where it is alone. `wanted`: how
 // many the user has asked for, 0 for as many as there are; another number is an Error (usage).

@@ -66,6 +66,12 @@ TEST_P(CollectiveOps, GiveEachRankWhatTheirFormulasSay) {
     EXPECT_EQ(exchanged(ranks, "reduce_scatter", {}, device), (Values{30.0 + 6 * r, 33.0 + 6 * r}));
     EXPECT_EQ(exchanged(ranks, "all_gather", {}, device),
               (Values{0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15, 20, 21, 22, 23, 24, 25}));
+    EXPECT_EQ(exchanged(ranks, "all_to_all", {}, device),
+              (Values{2.0 * r, 2.0 * r + 1, 10 + 2.0 * r, 11 + 2.0 * r, 20 + 2.0 * r, 21 + 2.0 * r}));
+    if (r < 2) {
+      const Attributes between = {{"from", std::int64_t{1}}, {"to", std::int64_t{0}}};
+      EXPECT_EQ(exchanged(ranks, "transfer", between, device), (Values{10, 11, 12, 13, 14, 15}));
+    }
     const Values means = exchanged(ranks, "all_reduce", mean, device);
     for (std::size_t i = 0; i < means.size(); ++i) EXPECT_FLOAT_EQ(static_cast<float>(means[i]), 10.0F + float(i));
   });

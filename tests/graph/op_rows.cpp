@@ -120,8 +120,9 @@ void add_pointwise(std::vector<OpRow>& rows) {
 // Groups of one rank: the others' values are not the references' to know.
 void add_collectives(std::vector<OpRow>& rows) {
   const Attributes alone = {{"ranks", std::int64_t{1}}};
-  for (const char* op : {"all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter"})
+  for (const char* op : {"all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "all_to_all"})
     rows.push_back({op, {at({3, 4})}, alone, {{3, 4}}});
+  rows.push_back({"transfer", {at({3, 4})}, alone, {{3, 4}}, Gradient::refused});
   rows.push_back({"all_reduce", {at({})}, {{"ranks", std::int64_t{1}}, {"reduction", std::string("mean")}}, {{}}});
   const auto start = [](const char* collective, bool conditional) {
     return Attributes{

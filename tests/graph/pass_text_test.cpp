@@ -17,6 +17,9 @@
 //   # lacks: conv2d f32        the device has no such kernel
 //   # ranks: 2                  over which the step is distributed
 //   # shard: 1                  updates are split; which of the ranks this is
+//   # rank: 1                   which of them this one is
+//   # mode: hybrid_parallel     how they divide the step
+//   # pipeline: 2 4 1f1b        stages, micro-batches and their order
 //   # overlap: no               exchanges run behind the backward pass
 //   # split: 0, 2               the last gradient of each bucket
 #include <gtest/gtest.h>
@@ -123,6 +126,13 @@ PassContext read_context(const std::string& name, const std::string& text) {
     } else if (key == "shard") {
       context.distribution.shard_updates = true;
       context.distribution.rank = std::stoll(values.at(0));
+    } else if (key == "rank") {
+      context.distribution.rank = std::stoll(values.at(0));
+    } else if (key == "mode") {
+      context.distribution.mode = parallel_mode_named(values.at(0));
+    } else if (key == "pipeline") {
+      context.distribution.pipeline = {std::stoll(values.at(0)), std::stoll(values.at(1)),
+                                       pipeline_order_named(values.at(2))};
     } else if (key == "overlap") {
       context.distribution.overlap = values.at(0) != "no";
     } else if (key == "split") {

@@ -28,6 +28,7 @@ struct Case {
   double rate;
   std::vector<std::string> frozen;  // patterns of parameters
   int steps = kSteps;               // of PyTorch
+  bool drifts = false;              // whether it says what roundings alone change
 };
 
 Recipe recipe_of(const Case& c, const std::string& weights) {
@@ -83,6 +84,7 @@ void write_input(const testing::TemporaryFolder& folder, const Case& c, const Re
                      {"head", head},
                      {"frozen", frozen},
                      {"steps", std::to_string(c.steps)},
+                     {"drifts", c.drifts ? "true" : "false"},
                      {"rate", text(static_cast<float>(c.rate))},
                      {"body_factor", "0.1"},
                      {"momentum", "0.9"},
@@ -139,24 +141,28 @@ void compare_losses(const Case& c) {
     EXPECT_NEAR(loss, losses.at(i), 1e-3) << "step " << i;
     worst = std::max(worst, std::fabs(loss - losses.at(i)));
   }
-  const Tensor& drifts = torch.tensor("drifts");
-  std::printf(
-      "%s: loss %.6f to %.6f, largest difference %.1e; PyTorch's f32 is %.1e from its f64, disturbed f64 %.1e\n",
-      c.model.c_str(), losses.at(0), losses.at(kSteps - 1), worst, drifts.at(0), drifts.at(1));
+  std::printf("%s: loss %.6f to %.6f, largest difference %.1e\n", c.model.c_str(), losses.at(0), losses.at(kSteps - 1),
+              worst);
+  if (c.drifts) {
+    const Tensor& drifts = torch.tensor("drifts");
+    std::printf("PyTorch's f32 is %.1e from its f64, f64 with disturbed weights %.1e\n", drifts.at(0), drifts.at(1));
+  }
   // Steps too small to change anything would agree, too.
   EXPECT_GT(losses.at(0) - losses.at(kSteps - 1), 100 * worst);
 }
 
 TEST(FineTuningParity, AlexNet) { compare_losses({"alexnet_torchvision", 96, 0.01, {"features.0.*"}}); }
 TEST(FineTuningParity, Resnet18) { compare_losses({"resnet18", 64, 0.002, {"layer1.*"}}); }
-// The last five blocks and the head. With more of them trained, drawn weights are too far from any that somebody would
-// tune: PyTorch's f64 with weights that are disturbed by half a unit of f32's last place ends 20 steps at rate 0.001
-// 7e-4 away with ten blocks frozen, 4e-3 with five, and 4e-2 with the stem alone; PyTorch's f32 as far.
+// features.14 to 18 and the head are trained. Networks of drawn weights magnify roundings with every block that is:
+// PyTorch's f32 leaves its f64 by 7e-5 within these 20 steps, by 5e-4 with features.0 to 9 frozen, by 6e-3 with 0 to 4
+// and by 6e-2 with the stem alone, and f64 with weights disturbed by half a unit of f32's last place by 4e-5, 4e-4,
+// 3e-3 and 3e-2: what this test prints, with other patterns. So there no two programs have the same losses within 1e-3.
 TEST(FineTuningParity, MobileNetV2) {
-  compare_losses({"mobilenet_v2",
-                  64,
-                  0.001,
-                  {"features.?.*", "features.10.*", "features.11.*", "features.12.*", "features.13.*"}});
+  compare_losses({.model = "mobilenet_v2",
+                  .image_size = 64,
+                  .rate = 0.001,
+                  .frozen = {"features.?.*", "features.10.*", "features.11.*", "features.12.*", "features.13.*"},
+                  .drifts = true});
 }
 
 // All gradients of a step of the whole network, where nothing hides behind small rates. Four of the 2 million values in

@@ -86,7 +86,9 @@ class SimulatedDevice::Arena {
 // the link would need.
 class SimulatedDevice::Queue final : public Stream {
  public:
-  Queue(Arena& arena, const SimulatedDeviceOptions& options) : arena_(arena), options_(options) {}
+  // `least`: seconds that each launch takes, unless it says itself.
+  Queue(Arena& arena, const SimulatedDeviceOptions& options, double least)
+      : arena_(arena), options_(options), least_(static_cast<std::int64_t>(least * 1e6)) {}
 
   void run(Kernel& kernel, const KernelArguments& arguments) override {
     auto* simulated = dynamic_cast<SimulatedKernel*>(&kernel);
@@ -107,7 +109,7 @@ class SimulatedDevice::Queue final : public Stream {
     }
     if (options_.on_launch) options_.on_launch(kernel.name);
     queue_.push([reference = simulated->reference, inputs = std::move(inputs), outputs = std::move(outputs), scratch,
-                 until_then = simulated->least_time] {
+                 until_then = std::max(simulated->least_time, least_)] {
       const auto begin = std::chrono::steady_clock::now();
       reference->run({inputs.data(), outputs.data(), scratch});
       if (until_then.count() > 0) std::this_thread::sleep_until(begin + until_then);
@@ -143,6 +145,7 @@ class SimulatedDevice::Queue final : public Stream {
  private:
   Arena& arena_;
   const SimulatedDeviceOptions& options_;
+  std::chrono::microseconds least_;
   WorkQueue queue_;  // last: it uses all of the above
 };
 
@@ -171,8 +174,8 @@ class SimulatedDevice::Memory final : public DeviceMemory {
 SimulatedDevice::SimulatedDevice(SimulatedDeviceOptions options)
     : options_(std::move(options)),
       arena_(std::make_unique<Arena>()),
-      queue_(std::make_unique<Queue>(*arena_, options_)),
-      exchanges_(std::make_unique<Queue>(*arena_, options_)) {
+      queue_(std::make_unique<Queue>(*arena_, options_, options_.launch_seconds)),
+      exchanges_(std::make_unique<Queue>(*arena_, options_, 0)) {
   for (DType dtype : options_.missing_dtypes) missing_mask_ |= 1u << static_cast<unsigned>(dtype);
   simulated_make(missing_mask_);  // checks the set
 }

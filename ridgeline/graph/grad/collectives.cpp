@@ -37,14 +37,16 @@ CollectiveIds reduce_scatter(GradientScope& s, const ForwardOp& op) {
   return {s.apply("scale", {dx}, {{"factor", 1.0 / static_cast<double>(attributes.integer("ranks"))}})};
 }
 
+CollectiveIds all_to_all(GradientScope& s, const ForwardOp& op) {
+  return {s.apply("all_to_all", {op.dy()}, op.node.attributes)};
+}
+
 }  // namespace
 
 std::vector<GradientRule> collective_gradients() {
-  return {{"all_reduce", all_reduce},
-          {"reduce", reduce},
-          {"broadcast", broadcast},
-          {"all_gather", all_gather},
-          {"reduce_scatter", reduce_scatter}};
+  return {{"all_reduce", all_reduce},         {"reduce", reduce},
+          {"broadcast", broadcast},           {"all_gather", all_gather},
+          {"reduce_scatter", reduce_scatter}, {"all_to_all", all_to_all}};
 }
 
 }  // namespace ridgeline

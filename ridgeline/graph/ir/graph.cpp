@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/ir/op_def.h"
 
 namespace ridgeline {
 
@@ -70,8 +71,10 @@ void remove_dead_nodes(Graph& graph) {
   for (const Return& r : graph.returns) live[static_cast<std::size_t>(r.value)] = true;
   std::vector<Node> kept;
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
-    const bool needed = std::any_of(node->outputs.begin(), node->outputs.end(),
-                                    [&](ValueId id) { return live[static_cast<std::size_t>(id)]; });
+    const OpDef* def = find_op(node->op);
+    const bool seen = def != nullptr && def->has(kCollective);  // other ranks take part
+    const bool needed = seen || std::any_of(node->outputs.begin(), node->outputs.end(),
+                                            [&](ValueId id) { return live[static_cast<std::size_t>(id)]; });
     if (!needed) continue;
     for (ValueId id : node->inputs) live[static_cast<std::size_t>(id)] = true;
     kept.push_back(std::move(*node));

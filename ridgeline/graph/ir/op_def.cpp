@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/ir/annotations.h"
 
 namespace ridgeline {
 
@@ -29,6 +30,15 @@ Attributes complete_attributes(const OpDef& def, const Attributes& given) {
     }
     if (value->index() != spec.example.index()) {
       throw Error("[" + def.name + "] attribute '" + spec.name + "' = " + to_string(*value) +
+                  " has the wrong type; a value like " + to_string(spec.example) + " is meant");
+    }
+    complete.set(spec.name, *value);
+  }
+  for (const AttributeSpec& spec : annotations()) {
+    const Attribute* value = given.find(spec.name);
+    if (value == nullptr || complete.has(spec.name)) continue;
+    if (value->index() != spec.example.index()) {
+      throw Error("[" + def.name + "] annotation '" + spec.name + "' = " + to_string(*value) +
                   " has the wrong type; a value like " + to_string(spec.example) + " is meant");
     }
     complete.set(spec.name, *value);

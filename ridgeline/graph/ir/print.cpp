@@ -2,6 +2,7 @@
 #include <set>
 
 #include "ridgeline/core/printable.h"
+#include "ridgeline/graph/ir/annotations.h"
 #include "ridgeline/graph/ir/builder.h"
 #include "ridgeline/graph/ir/text.h"
 
@@ -10,7 +11,8 @@ namespace {
 
 class GraphPrinter {
  public:
-  GraphPrinter(const Graph& graph, TextOptions options) : graph_(graph), options_(options), names_(value_names(graph)) {}
+  GraphPrinter(const Graph& graph, TextOptions options)
+      : graph_(graph), options_(options), names_(value_names(graph)) {}
 
   std::string print(std::string_view keyword) {
     for (const auto& [name, function] : graph_.functions) {
@@ -110,6 +112,10 @@ std::string attribute_text(const Node& node) {
     const Attribute* value = node.attributes.find(spec.name);
     if (value == nullptr || (spec.fallback && *spec.fallback == *value)) continue;
     items += (items.empty() ? "" : ", ") + spec.name + "=" + to_string(*value);
+  }
+  for (const AttributeSpec& spec : annotations()) {
+    const Attribute* value = node.attributes.find(spec.name);
+    if (value != nullptr) items += (items.empty() ? "" : ", ") + spec.name + "=" + to_string(*value);
   }
   return items;
 }

@@ -14,16 +14,21 @@ using namespace rules;
 constexpr std::size_t kPieceAlignment = 64;
 
 constexpr std::array kRules = {
-    CollectiveRule{"all_reduce", CollectiveKind::all_reduce, true, false, true, true, 0,
+    CollectiveRule{"all_reduce", CollectiveKind::all_reduce, true, false, false, true, true, 0,
                    "y = the sum (or mean) of x over the ranks of the group, on each of them"},
-    CollectiveRule{"reduce", CollectiveKind::reduce, true, true, true, false, 0,
+    CollectiveRule{"reduce", CollectiveKind::reduce, true, true, false, true, false, 0,
                    "y = the sum (or mean) of x over the ranks of the group on rank root, 0 on the others"},
-    CollectiveRule{"broadcast", CollectiveKind::broadcast, false, true, true, true, 0,
+    CollectiveRule{"broadcast", CollectiveKind::broadcast, false, true, false, true, true, 0,
                    "y = x of rank root, on each rank"},
-    CollectiveRule{"all_gather", CollectiveKind::all_gather, false, false, false, true, 1,
+    CollectiveRule{"all_gather", CollectiveKind::all_gather, false, false, false, false, true, 1,
                    "y = x of rank 0, then that of rank 1, ..., along the first axis"},
-    CollectiveRule{"reduce_scatter", CollectiveKind::reduce_scatter, true, false, false, false, -1,
+    CollectiveRule{"reduce_scatter", CollectiveKind::reduce_scatter, true, false, false, false, false, -1,
                    "y = part r of ranks equal parts along the first axis of all_reduce(x), on rank r"},
+    CollectiveRule{"all_to_all", CollectiveKind::all_to_all, false, false, false, false, false, 0,
+                   "y = part r of ranks equal parts along the first axis of rank 0's x, then that of rank 1's, ..., on "
+                   "rank r"},
+    CollectiveRule{"transfer", CollectiveKind::transfer, false, false, true, true, false, 0,
+                   "y = x of rank from on rank to, x on rank from; other ranks must not run it"},
 };
 
 const CollectiveRule* find_rule(std::string_view name) {
@@ -48,11 +53,18 @@ void check_settings(std::string_view op, const CollectiveRule& rule, const Attri
     const std::int64_t root = attributes.integer("root");
     if (root < 0 || root >= ranks) fail(op, "root=" + std::to_string(root) + " is no rank of " + std::to_string(ranks));
   }
+  if (!rule.between_two) return;
+  const std::int64_t from = attributes.integer("from"), to = attributes.integer("to");
+  for (const std::int64_t rank : {from, to}) {
+    if (rank < 0 || rank >= ranks)
+      fail(op, "rank " + std::to_string(rank) + " is none of " + std::to_string(ranks) + " (from and to are meant)");
+  }
+  if (from == to && ranks > 1) fail(op, "from and to are both rank " + std::to_string(from));
 }
 
 ValueType result_type(std::string_view op, const CollectiveRule& rule, const ValueType& x, std::int64_t ranks) {
   ValueType y = x;
-  if (rule.grows == 0) return y;
+  if (rule.grows == 0 && rule.kind != CollectiveKind::all_to_all) return y;
   if (x.shape.rank() == 0) fail(op, "x is a scalar; it needs a first axis");
   if (rule.grows > 0) {
     if (__builtin_mul_overflow(x.shape[0], ranks, &y.shape[0]))
@@ -61,7 +73,7 @@ ValueType result_type(std::string_view op, const CollectiveRule& rule, const Val
   }
   if (x.shape[0] % ranks != 0)
     fail(op, "the first extent of x " + x.to_string() + " is no multiple of " + std::to_string(ranks) + " ranks");
-  y.shape[0] = x.shape[0] / ranks;
+  if (rule.grows < 0) y.shape[0] = x.shape[0] / ranks;
   return y;
 }
 
@@ -81,6 +93,8 @@ AttributeSpec group() {
 }
 AttributeSpec ranks() { return required("ranks", std::int64_t{1}, "how many ranks the group has"); }
 AttributeSpec reduction() { return optional("reduction", std::string("sum"), "sum or mean"); }
+AttributeSpec from_rank() { return optional("from", std::int64_t{0}, "of a transfer: the rank that has x"); }
+AttributeSpec to_rank() { return optional("to", std::int64_t{0}, "of a transfer: the rank that gets it"); }
 AttributeSpec root() { return optional("root", std::int64_t{0}, "the rank in the group that is not as the others"); }
 
 OpDef whole_op(const CollectiveRule& rule) {
@@ -93,6 +107,7 @@ OpDef whole_op(const CollectiveRule& rule) {
   def.attributes = {group(), ranks()};
   if (rule.combines) def.attributes.push_back(reduction());
   if (rule.has_root) def.attributes.push_back(root());
+  if (rule.between_two) def.attributes.insert(def.attributes.end(), {from_rank(), to_rank()});
   def.traits = kCollective;
   def.infer = [&rule](const OpInstance& op) -> std::vector<ValueType> {
     expect_floating(rule.name, "x", op.inputs[0]);
@@ -256,6 +271,8 @@ std::vector<OpDef> collective_ops() {
                       ranks(),
                       reduction(),
                       root(),
+                      from_rank(),
+                      to_rank(),
                       optional("conditional", false, "whether the last operand, apply, says if anything is exchanged")};
   start.traits = kCollective | kStart;
   start.infer = infer_start;

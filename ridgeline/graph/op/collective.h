@@ -15,13 +15,22 @@
 
 namespace ridgeline {
 
-enum class CollectiveKind : std::uint8_t { all_reduce, reduce, broadcast, all_gather, reduce_scatter };
+enum class CollectiveKind : std::uint8_t {
+  all_reduce,
+  reduce,
+  broadcast,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  transfer
+};
 
 struct CollectiveRule {
   std::string_view name;  // of the op, and what the attribute "collective" of a start says
   CollectiveKind kind;
-  bool combines;  // element by element over the ranks, by the attribute "reduction"
-  bool has_root;  // one rank is not as the others: the attribute "root"
+  bool combines;     // element by element over the ranks, by the attribute "reduction"
+  bool has_root;     // one rank is not as the others: the attribute "root"
+  bool between_two;  // only the ranks of the attributes "from" and "to" take part
   // Values are exchanged in the memory where they lie side by side, in any number; else one value, whose result has
   // memory of its own.
   bool packed;
@@ -35,7 +44,7 @@ std::span<const CollectiveRule> collective_rules();
 // Of a start, or of a whole exchange.
 const CollectiveRule& collective_rule(const Node& node);
 
-// all_reduce, reduce, broadcast, all_gather, reduce_scatter, collective_start, collective_done.
+// all_reduce, reduce, broadcast, all_gather, reduce_scatter, all_to_all, transfer, collective_start, collective_done.
 std::vector<OpDef> collective_ops();
 
 // The attributes of the start and the done that stand for `node`, a whole exchange of `x`.

@@ -1,5 +1,7 @@
 #include "ridgeline/graph/op/slice_ops.h"
 
+#include <cstring>
+
 #include "ridgeline/graph/op/rules.h"
 
 namespace ridgeline {
@@ -107,11 +109,11 @@ void for_each_sliced(const Shape& x, const Shape& slice, const Attributes& attri
 }
 
 void reference_slice(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
-  const std::vector<double> x = widen(inputs[0]);
-  std::vector<double> y(static_cast<std::size_t>(outputs[0].elements()));
+  const std::size_t size = size_of(inputs[0].dtype());
+  const auto* x = static_cast<const char*>(inputs[0].raw());
+  auto* y = static_cast<char*>(outputs[0].raw());
   for_each_sliced(op.inputs[0].shape, outputs[0].shape(), op.attributes,
-                  [&](std::size_t at, std::size_t in_x) { y[at] = x[in_x]; });
-  store(y, outputs[0]);
+                  [&](std::size_t at, std::size_t in_x) { std::memcpy(y + at * size, x + in_x * size, size); });
 }
 
 void reference_slice_backward(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {

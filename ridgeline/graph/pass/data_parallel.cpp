@@ -81,7 +81,7 @@ class Distributor {
       }
       for (const Node& node : graph_.nodes) {
         if (alike(node)) continue;
-        if (std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return local(id); }))
+        if (unlike(node) || std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return local(id); }))
           std::for_each(node.outputs.begin(), node.outputs.end(), mark);
       }
     }
@@ -101,6 +101,12 @@ class Distributor {
     if (!def.has(kDone)) return !def.has(kStart) && collective_rule(node).alike;
     const Node* start = maker(node.inputs[0]);
     return start != nullptr && op_def(start->op).has(kStart) && collective_rule(*start).alike;
+  }
+
+  // An exchange that gives every rank something else.
+  bool unlike(const Node& node) const {
+    const OpDef& def = op_def(node.op);
+    return def.has(kCollective) && !def.has(kStart) && !def.has(kDone) && !collective_rule(node).alike;
   }
 
   // What the gradient operand `id` of an update is made of: the gradient itself, in front of what scales, clips or
@@ -124,11 +130,17 @@ class Distributor {
     return found;
   }
 
+  // Whether it updates this rank's part of a parameter: the gradient of that is complete where it is made.
+  bool of_part(const Node& node) const {
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return is_part(id); });
+  }
+  bool is_part(ValueId id) const { return !value(id).name.empty() && context_.parts.contains(value(id).name); }
+
   std::vector<LocalValue> gradients() const {
     std::vector<LocalValue> found;
     for (const Node& node : graph_.nodes) {
       const int operand = op_def(node.op).gradient_operand;
-      if (operand < 0) continue;
+      if (operand < 0 || of_part(node)) continue;
       const std::optional<LocalValue> gradient = gradient_of(node.inputs[static_cast<std::size_t>(operand)]);
       if (!gradient) continue;
       const auto same = [&](const LocalValue& other) { return other.value == gradient->value; };
@@ -363,7 +375,8 @@ class Distributor {
       return local(r.value) && is_floating(value(r.value).type.dtype) && value(r.value).type.shape.rank() == 0;
     };
     const auto drifts = [&](const Update& update) {
-      return local(update.next) && !sum_makers_.contains(producer_[static_cast<std::size_t>(update.next)]);
+      return local(update.next) && !is_part(update.current) &&
+             !sum_makers_.contains(producer_[static_cast<std::size_t>(update.next)]);
     };
     for (const Return& r : graph_.returns) {
       if (number(r)) add(r.value);
@@ -406,7 +419,8 @@ class Distributor {
 }  // namespace
 
 Graph data_parallel(Graph graph, PassContext& context) {
-  if (context.distribution.ranks <= 1) return graph;
+  const Distribution& distribution = context.distribution;
+  if (distribution.ranks <= 1 || !distribution.training || distribution.pipeline.stages > 1) return graph;
   return Distributor(std::move(graph), context).run();
 }
 

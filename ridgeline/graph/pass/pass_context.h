@@ -33,7 +33,9 @@ struct PassContext {
   std::vector<std::string> warnings = {};  // filled by the passes: what the user asked for and nothing came of it
   LiveBytes live = {};
   Distribution distribution = {};
+  NameSet parts = {};          // filled by shard: stored values, by name, of which each rank has a part
   std::string exchanges = {};  // filled by data_parallel: what the ranks exchange in a step, for the log
+  std::string plan = {};       // filled by shard and pipeline: how the ranks divide the step, for the log
 };
 
 }  // namespace ridgeline

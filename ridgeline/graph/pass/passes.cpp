@@ -13,9 +13,11 @@
 #include "ridgeline/graph/pass/fuse_updates.h"
 #include "ridgeline/graph/pass/inline.h"
 #include "ridgeline/graph/pass/narrow_relu_grad.h"
+#include "ridgeline/graph/pass/pipeline.h"
 #include "ridgeline/graph/pass/precision.h"
 #include "ridgeline/graph/pass/recompute.h"
 #include "ridgeline/graph/pass/schedule.h"
+#include "ridgeline/graph/pass/shard.h"
 #include "ridgeline/graph/pass/shard_updates.h"
 #include "ridgeline/graph/pass/simplify.h"
 #include "ridgeline/graph/pass/split_collectives.h"
@@ -35,6 +37,10 @@ constexpr bool kLoops = true;
 
 constexpr Pass kPasses[] = {
     {"inline", alone<inline_calls>, kRequired, !kFuses, "replaces every call by the body of its function"},
+    {"shard", shard, kRequired, !kFuses,
+     "gives each rank a part of the dense layers that the parallel mode or their annotations divide"},
+    {"pipeline", pipeline, kRequired, !kFuses,
+     "cuts a step into stages for the ranks of a pipeline and its batch into micro-batches"},
     {"data_parallel", data_parallel, kRequired, !kFuses,
      "averages gradients, statistics and returned numbers over the ranks of a distributed step"},
     {"shard_updates", shard_updates, kRequired, !kFuses,

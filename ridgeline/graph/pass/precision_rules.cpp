@@ -94,6 +94,8 @@ constexpr PrecisionRule kRules[] = {
     {"broadcast", black, fixed, 0, false, "HcomBroadcast", kExchanged},
     {"all_gather", black, fixed, 0, false, "HcomAllGather", kExchanged},
     {"reduce_scatter", black, fixed, 0, false, "HcomReduceScatter", kExchanged},
+    {"all_to_all", black, fixed, 0, false, "HcomAllToAll", kExchanged},
+    {"transfer", black, fixed, 0, false, "HcomSend, HcomReceive", kExchanged},
     {"collective_start", black, fixed, 0, false, "", kExchanged},
     {"collective_done", black, fixed, 0, false, "", kExchanged},
     {"cast", gray, fixed, 0, false, "Cast", kOwnTypes},

@@ -33,9 +33,10 @@ bool can_be_split(const Graph& graph, const Node& node, const std::vector<int>& 
   return true;
 }
 
-class Sharder {
+class UpdateSplitter {
  public:
-  Sharder(Graph graph, const Distribution& distribution) : graph_(std::move(graph)), distribution_(distribution) {
+  UpdateSplitter(Graph graph, const Distribution& distribution)
+      : graph_(std::move(graph)), distribution_(distribution) {
     for (const Node& node : graph_.nodes) names_.insert(node.name);
   }
 
@@ -115,28 +116,22 @@ class Sharder {
 
 }  // namespace
 
-std::map<std::string, Shape> sharded_slots(const Graph& graph, std::int64_t ranks) {
+Graph shard_updates(Graph graph, PassContext& context) {
+  const Distribution& over = context.distribution;
+  if (!over.shard_updates || over.ranks <= 1) return graph;
+  if (over.mode != ParallelMode::data_parallel || over.pipeline.stages > 1) {
+    throw Error("[shard_updates] updates are split over ranks that train data-parallel, without stages",
+                ErrorKind::usage);
+  }
   const std::int64_t gradients = std::count_if(graph.nodes.begin(), graph.nodes.end(), is_update);
-  if (gradients < ranks) {
+  if (gradients < over.ranks) {
     throw Error(
         "[shard_updates] The number of gradients is less than rank_size, so weight_update_sharding cannot be "
         "executed (" +
-            std::to_string(gradients) + " gradients, " + std::to_string(ranks) + " ranks)",
+            std::to_string(gradients) + " gradients, " + std::to_string(over.ranks) + " ranks)",
         ErrorKind::usage);
   }
-  const std::vector<int> uses = use_counts(graph);
-  std::map<std::string, Shape> slots;
-  for (const Node& node : graph.nodes) {
-    if (!can_be_split(graph, node, uses)) continue;
-    for (std::size_t i = 1; i <= slots_of(node); ++i)
-      slots[graph.value(node.inputs[i]).name] = graph.value(node.inputs[i]).type.shape;
-  }
-  return slots;
-}
-
-Graph shard_updates(Graph graph, PassContext& context) {
-  if (!context.distribution.shard_updates || context.distribution.ranks <= 1) return graph;
-  return Sharder(std::move(graph), context.distribution).run();
+  return UpdateSplitter(std::move(graph), over).run();
 }
 
 }  // namespace ridgeline

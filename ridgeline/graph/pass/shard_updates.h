@@ -8,8 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
 
 #include "ridgeline/graph/pass/pass_context.h"
 
@@ -23,11 +21,8 @@ constexpr std::int64_t shard_elements(std::int64_t elements, std::int64_t ranks)
   return (elements + ranks - 1) / ranks;
 }
 
-// The slots of which each rank keeps a part, by name, with their whole shapes. An Error in the original's words where
-// there are fewer gradients than ranks.
-std::map<std::string, Shape> sharded_slots(const Graph& graph, std::int64_t ranks);
-
-// Does nothing unless the context asks for it (Distribution::shard_updates) and there are several ranks.
+// Does nothing unless the context asks for it (Distribution::shard_updates) and there are several ranks. An Error in
+// the original's words where there are fewer gradients than ranks, and where the ranks divide the model itself.
 Graph shard_updates(Graph graph, PassContext& context);
 
 }  // namespace ridgeline

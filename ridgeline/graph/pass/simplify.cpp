@@ -98,7 +98,7 @@ class Simplifier {
 
   // True when an equal op was there before; its results stand in.
   bool merge(const Node& node) {
-    if (op_def(node.op).has(kUpdate)) return false;
+    if (op_def(node.op).has(kUpdate) || op_def(node.op).has(kCollective)) return false;
     std::string key = node.op;
     for (ValueId id : node.inputs) key += " " + std::to_string(id);
     for (const auto& [name, value] : node.attributes) key += "\n" + name + "=" + to_string(value);

@@ -33,7 +33,7 @@ void CheckpointSaver::step_end(RunContext& context) {
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - saved_time_;
   bool late = options_.seconds > 0 && since.count() >= options_.seconds;
   // Where all take part in saving, the one that writes says when.
-  if (options_.seconds > 0 && context.model().sharded())
+  if (options_.seconds > 0 && !context.model().holdings().everything())
     late = Ranks(context.model().session()).largest(options_.writes && late ? 1 : 0) > 0;
   if (late || context.stopping() || context.last() ||
       std::any_of(options_.periods.begin(), options_.periods.end(), due)) {

@@ -19,7 +19,7 @@ struct CheckpointSaverOptions {
   std::vector<std::int64_t> periods;  // in steps; a checkpoint is due at the multiples of each
   double seconds = 0;                 // one is due behind a loop that ends so long after the last one; 0: never
   std::int64_t keep = 5;              // newest files
-  bool writes = true;                 // false: takes part in saving, as ranks do that have a part of the slots
+  bool writes = true;  // false: of several ranks that hold parts, one that helps to put the values together
 };
 
 class CheckpointSaver : public Callback {

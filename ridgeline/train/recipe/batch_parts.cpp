@@ -48,7 +48,7 @@ std::int64_t parts_of_rows(std::int64_t rows, std::int64_t wanted) {
 
 Recipe with_batch_parts(Recipe recipe) {
   recipe.parts = 1;
-  recipe.place = recipe.rank;
+  recipe.place = recipe.data_rank();
   recipe.ordered = false;
   if (recipe.reproducibility == "fast") {
     if (recipe.batch_parts > 1) {
@@ -57,6 +57,11 @@ Recipe with_batch_parts(Recipe recipe) {
           "--reproducibility=deterministic or portable",
           ErrorKind::usage);
     }
+    return recipe;
+  }
+  if (recipe.ranks > 1 && (recipe.parallel.divides() || recipe.parallel.mode == "stand_alone")) {
+    if (recipe.batch_parts > 1)
+      throw Error("--batch_parts goes with --parallel_mode=data_parallel, without stages", ErrorKind::usage);
     return recipe;
   }
   const std::int64_t rows = recipe.batch_size * recipe.ranks;

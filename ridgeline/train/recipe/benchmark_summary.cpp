@@ -10,7 +10,8 @@ std::string case_name(const Recipe& recipe, std::int64_t ranks) {
 
 std::string benchmark_summary(const Recipe& recipe, const TrainingResult& result, double seconds) {
   // Of a step, on all ranks, as ActualFPS is.
-  const double images = static_cast<double>(recipe.batch_size * recipe.optimization.accumulate_steps * result.ranks);
+  const std::int64_t batches = recipe.parallel.pipelined() ? 1 : result.ranks;  // stages have the same
+  const double images = static_cast<double>(recipe.batch_size * recipe.optimization.accumulate_steps * batches);
   std::string text;
   const auto line = [&](const char* key, const std::string& value) { text += fmt::format("{} = {}\n", key, value); };
   line("Network", recipe.model);

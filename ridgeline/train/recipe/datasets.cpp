@@ -20,7 +20,7 @@ std::int64_t side(const Recipe& recipe) {
 }
 
 void check_training_size(std::int64_t records, const Recipe& recipe) {
-  const std::int64_t batches = recipe.optimization.accumulate_steps * recipe.ranks;
+  const std::int64_t batches = recipe.optimization.accumulate_steps * recipe.data_ranks();
   if (records / recipe.batch_size >= batches) return;
   if (records >= recipe.batch_size) {
     throw Error(
@@ -147,7 +147,7 @@ data::StandardPipeline pipeline_of(const Recipe& recipe) {
                                   .mixup = recipe.mixup,
                                   .cutmix = recipe.cutmix,
                                   .num_classes = recipe.num_classes,
-                                  .ranks = recipe.ranks,
+                                  .ranks = recipe.data_ranks(),
                                   .rank = recipe.place,
                                   .flip = recipe.flip,
                                   .resize = {rule.resize},

@@ -53,7 +53,7 @@ nn::TrainingOptions training_options(const Recipe& recipe, const optim::Schedule
           .groups = o.groups,
           .gradients = gradient_rules(recipe),
           .average = o.ema,
-          .statistics_ranks = recipe.sync_batch_norm ? recipe.ranks * recipe.parts : 1};
+          .statistics_ranks = recipe.sync_batch_norm ? recipe.data_ranks() * recipe.parts : 1};
 }
 
 std::string optimizer_settings(const Optimization& o) {

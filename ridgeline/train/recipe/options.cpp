@@ -45,7 +45,8 @@ std::string table_cell(const std::string& text) {
 std::span<const RecipeOption> recipe_options() {
   static const std::vector<RecipeOption> table = [] {
     std::vector<RecipeOption> all;
-    for (auto* rows : {data_options, model_options, optimization_options, run_options_of_recipe, execution_options}) {
+    for (auto* rows : {data_options, model_options, optimization_options, run_options_of_recipe, parallel_options,
+                       execution_options}) {
       for (RecipeOption& row : rows()) all.push_back(std::move(row));
     }
     return all;

@@ -68,5 +68,6 @@ std::vector<RecipeOption> model_options();
 std::vector<RecipeOption> optimization_options();
 std::vector<RecipeOption> run_options_of_recipe();
 std::vector<RecipeOption> execution_options();
+std::vector<RecipeOption> parallel_options();
 
 }  // namespace ridgeline::train

@@ -63,6 +63,7 @@ void check(const Recipe& r) {
         ErrorKind::usage);
   }
   check(r.optimization);
+  check(r.parallel, r.batch_size);
   gradient_rules(r);
   // Images a step are a number.
   const std::int64_t most = std::numeric_limits<std::int64_t>::max() / r.batch_size / r.ranks;

@@ -16,6 +16,7 @@
 #include "ridgeline/train/precision_options.h"
 #include "ridgeline/train/recipe/dump_settings.h"
 #include "ridgeline/train/recipe/optimization.h"
+#include "ridgeline/train/recipe/parallel.h"
 
 namespace ridgeline::train {
 
@@ -119,6 +120,10 @@ struct Recipe {
   bool is_weight_update_sharding = false;  // slots and updates are split over the ranks
   bool sync_batch_norm = false;            // batch norms take their statistics over the batches of all ranks
   SplitStrategy gradient_split;            // into buckets that are exchanged together
+  ParallelSettings parallel;
+  // Ranks that have images of their own, and which of them this one is: the stages of a pipeline have the same.
+  std::int64_t data_ranks() const { return parallel.pipelined() ? 1 : ranks; }
+  std::int64_t data_rank() const { return parallel.pipelined() ? 0 : rank; }
 
   // What else the event file gets, by steps between two of them; 0: none.
   std::int64_t histogram_steps = 0;  // weights and gradients: a step more each time, and the memory of one

@@ -114,7 +114,7 @@ class Trainer {
          .writes = ranks_.main()},
         [this](CheckpointInfo& saved) { complete(saved); });
     if (!continued_from_.empty()) saver.continues(continued_from_, model_->global_step());
-    if (recipe_.do_checkpoint && (ranks_.main() || model_->sharded())) callbacks.push_back(&saver);
+    if (recipe_.do_checkpoint && (ranks_.main() || !model_->holdings().everything())) callbacks.push_back(&saver);
     PeriodicEvaluation evaluation(
         evaluation_steps, data_.validation_records, [this] { return evaluate_model(); }, log_, *metrics_);
     if (evaluates) callbacks.push_back(&evaluation);
@@ -193,7 +193,7 @@ class Trainer {
 
   // Of all batches of a step, on all ranks.
   std::int64_t step_images() const {
-    return recipe_.batch_size * recipe_.optimization.accumulate_steps * recipe_.ranks;
+    return recipe_.batch_size * recipe_.optimization.accumulate_steps * recipe_.data_ranks();
   }
 
   EarlyStoppingOptions early_stopping(const PeriodicEvaluation& evaluation) {
@@ -244,8 +244,9 @@ class Trainer {
     model_ = model_of(session_, recipe_, data_.num_classes);
     const std::optional<data::IteratorState> start = begin();
     if (recipe_.synthetic) {
+      options_.batch_size = recipe_.batch_size;  // of all micro-batches
       feed_ = std::make_unique<SyntheticBatch>(options_, data_.num_classes,
-                                               recipe_.seed + static_cast<std::uint64_t>(recipe_.rank));
+                                               recipe_.seed + static_cast<std::uint64_t>(recipe_.data_rank()));
       return;
     }
     auto feed = std::make_unique<DatasetFeed>(*data_.training,
@@ -273,12 +274,13 @@ class Trainer {
     prepare(saved ? &*saved : nullptr);
     if (ranks_.main()) resume(newest);
     newest.reset();  // its tensors are in the store
+    if (!model_->parallel_plan().empty()) log_.line(model_->parallel_plan());
     if (ranks_.size() > 1) {
       log_.line(
           fmt::format("rank 0 of {}: gradients are exchanged {}; parameters and states are those of rank 0, "
                       "checksum {}",
                       ranks_.size(), recipe_.hcom_parallel ? "beside the backward pass" : "behind the backward pass",
-                      model_->share_values()));
+                      model_->share()));
     }
     if (ranks_.main())
       metrics_.emplace(recipe_.log_dir, model_->global_step());
@@ -385,7 +387,7 @@ class Trainer {
     const optim::OptimizerEntry& optimizer = optim::optimizer_named(recipe_.optimization.optimizer);
     info.settings = RunSettings{.data = recipe_.synthetic ? "synthetic" : data_.layout,
                                 .records = data_.training_records,
-                                .batch_size = recipe_.batch_size * recipe_.ranks,
+                                .batch_size = recipe_.batch_size * recipe_.data_ranks(),
                                 .min_area = recipe_.min_area,
                                 .crop_padding = recipe_.crop_padding,
                                 .augment = recipe_.augment,
@@ -481,8 +483,12 @@ TrainingResult train(const Recipe& given, std::shared_ptr<comm::Communicator> ra
   if (!recipe.tune.empty()) refuse("--tune", "the ranks could choose kernels whose gradients lie differently");
   if (!recipe.dump.path.empty())
     refuse("--dump_path", "the step is computed again by one rank, and it exchanges values");
-  if (given.is_weight_update_sharding && !given.export_step.empty())
+  if (parallel_mode_named(recipe.parallel.mode) == ParallelMode::stand_alone)
+    return train_here(with_batch_parts(recipe), nullptr);
+  if (recipe.is_weight_update_sharding && !recipe.export_step.empty())
     refuse("--export_step", "with --is_weight_update_sharding a rank has its part of the slots only");
+  if (const char* flag = needs_whole_model(recipe); flag != nullptr && recipe.parallel.divides())
+    refuse(flag, "the ranks hold parts of the model (allowed with --parallel_mode=data_parallel, no stages)");
   try {
     return train_here(with_batch_parts(recipe), ranks);
   } catch (const std::exception& error) {

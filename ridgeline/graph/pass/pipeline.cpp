@@ -1,0 +1,477 @@
+#include "ridgeline/graph/pass/pipeline.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/random.h"
+#include "ridgeline/graph/ir/annotations.h"
+#include "ridgeline/graph/pass/data_parallel.h"
+#include "ridgeline/graph/pass/pipeline_order.h"
+#include "ridgeline/graph/pass/pipeline_plan.h"
+
+namespace ridgeline {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+constexpr const char* kMicroBatches = "micro_batches";  // the group of data_parallel's exchanges, which become sums
+constexpr int kEverywhere = -1;
+
+[[noreturn]] void refuse_op(const Node& node, const std::string& why) {
+  const std::string where = node.where.empty() ? "" : " (" + node.where.front().to_string() + ")";
+  throw Error("[pipeline] " + node.name + " (" + node.op + ")" + where + " " + why);
+}
+
+// A value that one stage makes for a micro-batch and another one reads.
+struct Transfer {
+  std::int64_t ready = 0;  // the tick at which its slot ends
+  int from = 0, to = 0;
+  std::int64_t micro_batch = 0;
+  ValueId value = kNoValue;
+  // All ranks begin theirs in this order, so that two never wait for each other.
+  auto order() const { return std::tuple(ready, from, to, micro_batch, value); }
+};
+
+class Cutter {
+ public:
+  // `step`: means over the micro-batches are exchanges over kMicroBatches.
+  Cutter(Graph step, const Distribution& distribution)
+      : step_(std::move(step)),
+        plan_(distribution.pipeline),
+        own_(static_cast<int>(distribution.rank)),
+        ranks_(distribution.ranks),
+        group_(distribution.group),
+        follows_(follows_inputs(step_, kMicroBatches)),
+        backward_(backward_nodes(step_)),
+        node_stage_(stages_of(step_, plan_, distribution.rates, follows_)),
+        producer_(producers(step_)),
+        stage_(step_.values.size(), kEverywhere),
+        slots_(pipeline_slots(plan_)) {
+    for (const Node& node : step_.nodes) names_.insert(node.name);
+    copies_.resize(static_cast<std::size_t>(plan_.micro_batches));
+  }
+
+  Graph run() {
+    made_ = step_;
+    made_.nodes.clear();
+    made_.returns.clear();
+    made_.updates.clear();
+    find_means();
+    find_stages();
+    find_early();
+    find_transfers();
+    cut_inputs();
+    for (std::size_t n = 0; n < step_.nodes.size(); ++n) {
+      if (early_[n]) add_once(n);
+    }
+    run_slots();
+    for (const auto& [local, mean] : means_) add_mean(local, mean);
+    for (std::size_t n = 0; n < step_.nodes.size(); ++n) {
+      if (once(n) && !early_[n]) add_once(n);
+    }
+    add_updates();
+    add_returns();
+    drop_arguments();
+    for (Node& node : made_.nodes) node.attributes.erase(kStage);
+    return std::move(made_);
+  }
+
+  std::string text() const {
+    std::string all = "pipeline of " + std::to_string(plan_.stages) + " stages, " +
+                      std::to_string(plan_.micro_batches) + " micro-batches, " + std::string(name_of(plan_.order));
+    for (int s = 0; s < plan_.stages; ++s) {
+      const Node* first = nullptr;
+      const Node* last = nullptr;
+      for (std::size_t n = 0; n < step_.nodes.size(); ++n) {
+        if (node_stage_[n] != s || backward_[n]) continue;
+        if (first == nullptr) first = &step_.nodes[n];
+        last = &step_.nodes[n];
+      }
+      if (first != nullptr) all += "; stage " + std::to_string(s) + " " + first->name + " to " + last->name;
+    }
+    char bubble[48];
+    std::snprintf(bubble, sizeof bubble, "; stages wait %.3f of the time", pipeline_bubble(plan_));
+    return all + bubble;
+  }
+
+ private:
+  // ---- what runs where
+
+  bool micro(std::size_t n) const { return node_stage_[n] >= 0; }
+  bool of_means(const Node& node) const { return mean_nodes_.contains(node.name); }
+  bool once(std::size_t n) const { return !micro(n) && !of_means(step_.nodes[n]); }
+  int& stage(ValueId id) { return stage_[static_cast<std::size_t>(id)]; }
+  bool follows(ValueId id) const { return follows_[static_cast<std::size_t>(id)]; }
+  bool here(int stage) const { return stage == kEverywhere || stage == own_; }
+  const std::string& name_of_value(ValueId id) const {
+    const int n = producer_[static_cast<std::size_t>(id)];
+    return n < 0 ? step_.value(id).name : step_.nodes[static_cast<std::size_t>(n)].name;
+  }
+
+  void find_means() {
+    std::map<ValueId, const Node*> starts;
+    for (const Node& node : step_.nodes) {
+      const OpDef& def = op_def(node.op);
+      if (!def.has(kCollective)) continue;
+      if (def.has(kStart) && node.attributes.string("group") == kMicroBatches) {
+        if (node.attributes.boolean("conditional"))
+          refuse_op(node, "sums gradients over several batches of a step: several micro-batches do that");
+        starts[node.outputs[0]] = &node;
+      } else if (def.has(kDone) && starts.contains(node.inputs[0])) {
+        const Node& start = *starts.at(node.inputs[0]);
+        for (std::size_t i = 0; i < node.outputs.size(); ++i) means_.emplace_back(start.inputs[i], node.outputs[i]);
+        mean_nodes_.insert(start.name);
+      } else {
+        refuse_op(node, "exchanges values of other ranks, which have other stages");
+      }
+      mean_nodes_.insert(node.name);
+    }
+  }
+
+  void find_stages() {
+    for (std::size_t n = 0; n < step_.nodes.size(); ++n) {
+      if (!micro(n)) continue;
+      for (ValueId id : step_.nodes[n].outputs) stage(id) = node_stage_[n];
+    }
+    // Of what is stored: the stages that read it, by way of ops that run once, too.
+    std::map<ValueId, std::set<int>> readers;
+    for (std::size_t n = step_.nodes.size(); n-- > 0;) {
+      const Node& node = step_.nodes[n];
+      std::set<int> reading;
+      if (micro(n)) reading.insert(node_stage_[n]);
+      if (once(n) && node.op != "l2_penalty") {  // which may sum over stages
+        for (ValueId id : node.outputs) reading.insert(readers[id].begin(), readers[id].end());
+      }
+      for (ValueId id : node.inputs) {
+        if (!follows(id)) readers[id].insert(reading.begin(), reading.end());
+      }
+    }
+    for (ValueId id : step_.arguments) {
+      const std::set<int>& reading = readers[id];
+      if (reading.size() == 1 && step_.value(id).kind != ValueKind::input) stage(id) = *reading.begin();
+      if (reading.size() > 1 && step_.value(id).kind == ValueKind::param) {
+        throw Error("[pipeline] parameter " + step_.value(id).name + " is read by stage " +
+                    std::to_string(*reading.begin()) + " and by stage " + std::to_string(*reading.rbegin()) +
+                    " (allowed: one of them)");
+      }
+    }
+    for (const auto& [local, mean] : means_) stage(mean) = stage(local);
+    for (std::size_t n = 0; n < step_.nodes.size(); ++n) {
+      if (!once(n)) continue;
+      const Node& node = step_.nodes[n];
+      const std::set<int> reads = stages_read(node);
+      if (reads.size() > 1 && node.op != "l2_penalty") {
+        refuse_op(node, "reads what stage " + std::to_string(*reads.begin()) + " and stage " +
+                            std::to_string(*reads.rbegin()) + " have (allowed across stages: l2_penalty)");
+      }
+      for (ValueId id : node.outputs) stage(id) = reads.size() == 1 ? *reads.begin() : kEverywhere;
+    }
+  }
+
+  std::set<int> stages_read(const Node& node) {
+    std::set<int> stages;
+    for (ValueId id : node.inputs) {
+      if (stage(id) != kEverywhere) stages.insert(stage(id));
+    }
+    return stages;
+  }
+
+  // Ops that run once and in front, because what runs for every micro-batch reads them.
+  void find_early() {
+    early_.assign(step_.nodes.size(), false);
+    std::set<ValueId> wanted;
+    for (std::size_t n = step_.nodes.size(); n-- > 0;) {
+      const Node& node = step_.nodes[n];
+      early_[n] = once(n) && std::any_of(node.outputs.begin(), node.outputs.end(),
+                                         [&](ValueId id) { return wanted.contains(id); });
+      if (micro(n) || early_[n]) wanted.insert(node.inputs.begin(), node.inputs.end());
+    }
+  }
+
+  void find_transfers() {
+    std::map<ValueId, std::set<int>> readers;
+    for (std::size_t n = 0; n < step_.nodes.size(); ++n) {
+      if (!micro(n)) continue;
+      for (ValueId id : step_.nodes[n].inputs) {
+        const int maker = producer_[static_cast<std::size_t>(id)];
+        if (maker < 0 || !micro(static_cast<std::size_t>(maker))) continue;
+        const int from = node_stage_[static_cast<std::size_t>(maker)];
+        if (from == node_stage_[n]) continue;
+        if (!is_floating(step_.value(id).type.dtype)) {
+          refuse_op(step_.nodes[static_cast<std::size_t>(maker)], "gives " + step_.value(id).type.to_string() +
+                                                                      " to stage " + std::to_string(node_stage_[n]) +
+                                                                      ": only floating values go from stage to stage");
+        }
+        readers[id].insert(node_stage_[n]);
+      }
+    }
+    for (const auto& [id, stages] : readers) {
+      const auto maker = static_cast<std::size_t>(producer_[static_cast<std::size_t>(id)]);
+      for (const int to : stages) {
+        for (std::int64_t m = 0; m < plan_.micro_batches; ++m) {
+          const Transfer transfer{end_of(node_stage_[maker], backward_[maker], m), node_stage_[maker], to, m, id};
+          if (transfer.from == own_ || transfer.to == own_) transfers_.push_back(transfer);
+        }
+      }
+    }
+    std::sort(transfers_.begin(), transfers_.end(),
+              [](const Transfer& a, const Transfer& b) { return a.order() < b.order(); });
+  }
+
+  std::int64_t end_of(int stage, bool backward, std::int64_t m) const {
+    for (const PipelineSlot& slot : slots_[static_cast<std::size_t>(stage)]) {
+      if (slot.backward == backward && slot.micro_batch == m) return slot.end;
+    }
+    RIDGELINE_CHECK(false, "a stage without a slot");
+  }
+
+  // ---- what is emitted
+
+  ValueId add(std::string_view op, std::vector<ValueId> inputs, const Attributes& attributes, const std::string& name,
+              ValueId result = kNoValue, ValueKind kind = ValueKind::activation) {
+    const OpDef& def = op_def(op);
+    Node node;
+    node.op = def.name;
+    node.attributes = complete_attributes(def, attributes);
+    node.name = add_unique(names_, name);
+    std::vector<ValueType> types;
+    for (ValueId id : inputs) types.push_back(made_.value(id).type);
+    node.inputs = std::move(inputs);
+    const ValueType type = infer_types(def, types, node.attributes, node.name).front();
+    node.outputs = {result == kNoValue ? made_.add_value({type, kind, ""}) : result};
+    made_.nodes.push_back(std::move(node));
+    return made_.nodes.back().outputs[0];
+  }
+
+  ValueId zeros(const ValueType& type, const std::string& name) {
+    const ValueId zero = add("constant", {}, {{"value", 0.0}, {"dtype", type.dtype}}, name + "/zero");
+    return add("broadcast_to", {zero}, {{"shape", type.shape.dims()}}, name + "/place");
+  }
+
+  static std::string numbered(const std::string& name, std::int64_t m) {
+    return m == 0 ? name : name + "/micro_" + std::to_string(m);
+  }
+
+  void cut_inputs() {
+    std::set<ValueId> wanted;
+    for (std::size_t n = 0; n < step_.nodes.size(); ++n) {
+      if (node_stage_[n] == own_) wanted.insert(step_.nodes[n].inputs.begin(), step_.nodes[n].inputs.end());
+    }
+    for (ValueId id : step_.arguments) {
+      const ValueInfo& info = step_.value(id);
+      if (info.kind != ValueKind::input || info.type.shape.rank() == 0) continue;
+      ValueType& whole = made_.value(id).type;
+      whole.shape[0] *= plan_.micro_batches;
+      if (!wanted.contains(id)) continue;
+      const auto axes = static_cast<std::size_t>(info.type.shape.rank());
+      for (std::int64_t m = 0; m < plan_.micro_batches; ++m) {
+        Integers start(axes, 0);
+        start[0] = m * info.type.shape[0];
+        copies_[static_cast<std::size_t>(m)][id] = add(
+            "strided_slice", {id}, {{"start", start}, {"stride", Integers(axes, 1)}, {"size", info.type.shape.dims()}},
+            numbered(info.name + "/rows", m));
+      }
+    }
+  }
+
+  ValueId operand(ValueId id, std::int64_t m) const {
+    const auto& own = copies_[static_cast<std::size_t>(m)];
+    const auto found = own.find(id);
+    return found == own.end() ? id : found->second;
+  }
+
+  void run_slots() {
+    auto next = transfers_.begin();
+    const auto until = [&](std::int64_t tick) {
+      for (; next != transfers_.end() && next->ready < tick; ++next) add_transfer(*next);
+    };
+    for (const PipelineSlot& slot : slots_[static_cast<std::size_t>(own_)]) {
+      until(slot.end);
+      for (std::size_t n = 0; n < step_.nodes.size(); ++n) {
+        if (node_stage_[n] == own_ && backward_[n] == slot.backward) add_copy(step_.nodes[n], slot.micro_batch);
+      }
+    }
+    until(std::numeric_limits<std::int64_t>::max());
+  }
+
+  void add_copy(const Node& node, std::int64_t m) {
+    Node copy = node;
+    for (ValueId& id : copy.inputs) id = operand(id, m);
+    if (m > 0) {
+      copy.name = add_unique(names_, numbered(node.name, m));
+      for (ValueId& id : copy.outputs) id = made_.add_value(step_.value(id));
+    }
+    if (op_def(node.op).has(kRandom)) draw_by_number(copy, m);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+      copies_[static_cast<std::size_t>(m)][node.outputs[i]] = copy.outputs[i];
+    const std::vector<ValueId> results = copy.outputs;
+    made_.nodes.push_back(std::move(copy));
+    for (std::size_t i = 0; i < results.size(); ++i) add_up(node.outputs[i], results[i]);
+  }
+
+  // Micro-batch 0 draws as a step does that has one.
+  static void draw_by_number(Node& node, std::int64_t m) {
+    if (m == 0) return;
+    const auto key = static_cast<std::uint64_t>(node.attributes.integer("key"));
+    std::string bytes;
+    for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>(key >> shift & 0xff);
+    node.attributes.set("key", static_cast<std::int64_t>(hash64(bytes, static_cast<std::uint64_t>(m))));
+  }
+
+  // Sums grow in the order of the micro-batches, as soon as there is the next one.
+  void add_up(ValueId id, ValueId copy) {
+    if (std::none_of(means_.begin(), means_.end(), [&](const auto& mean) { return mean.first == id; })) return;
+    const auto [sum, first] = sums_.try_emplace(id, copy);
+    if (!first)
+      sum->second = add("add", {sum->second, copy}, {}, name_of_value(id) + "/sum", kNoValue, step_.value(id).kind);
+  }
+
+  void add_mean(ValueId local, ValueId mean) {
+    if (!here(stage(local))) return;
+    RIDGELINE_CHECK(sums_.contains(local), "a mean of what no stage makes");
+    add("scale", {sums_.at(local)}, {{"factor", 1.0 / static_cast<double>(plan_.micro_batches)}},
+        name_of_value(local) + "/mean", mean);
+  }
+
+  void add_transfer(const Transfer& transfer) {
+    const ValueType& type = step_.value(transfer.value).type;
+    const std::string name =
+        numbered(name_of_value(transfer.value), transfer.micro_batch) + "/to_stage_" + std::to_string(transfer.to);
+    const bool sends = transfer.from == own_;
+    const ValueId x = sends ? operand(transfer.value, transfer.micro_batch) : zeros(type, name);
+    const ValueId y = add("transfer", {x},
+                          {{"group", group_},
+                           {"ranks", ranks_},
+                           {"from", std::int64_t{transfer.from}},
+                           {"to", std::int64_t{transfer.to}}},
+                          name, kNoValue, step_.value(transfer.value).kind);
+    if (!sends) copies_[static_cast<std::size_t>(transfer.micro_batch)][transfer.value] = y;
+  }
+
+  void add_once(std::size_t n) {
+    const Node& node = step_.nodes[n];
+    const std::set<int> reads = stages_read(node);
+    if (reads.size() > 1) return add_penalty(node);
+    if (reads.empty() || *reads.begin() == own_) made_.nodes.push_back(node);
+  }
+
+  // Sums over what several stages have: each sums its own, what all have is the first stage's.
+  void add_penalty(const Node& node) {
+    std::vector<ValueId> own;
+    for (ValueId id : node.inputs) {
+      if (stage(id) == own_ || (stage(id) == kEverywhere && own_ == 0)) own.push_back(id);
+    }
+    const ValueType& type = step_.value(node.outputs[0]).type;
+    const ValueId part = own.empty() ? add("constant", {}, {{"value", 0.0}, {"dtype", type.dtype}}, node.name + "/none")
+                                     : add("l2_penalty", own, node.attributes, node.name + "/own");
+    add("all_reduce", {part}, {{"group", group_}, {"ranks", ranks_}}, node.name + "/stages", node.outputs[0]);
+  }
+
+  void add_updates() {
+    for (const Update& update : step_.updates) {
+      const int next = stage(update.next), now = stage(update.current);
+      if (now != kEverywhere && next != kEverywhere && now != next) {
+        throw Error("[pipeline] " + step_.value(update.current).name + " is read by stage " + std::to_string(now) +
+                    ", and stage " + std::to_string(next) + " makes its next value");
+      }
+      if (here(next) && here(now)) made_.updates.push_back(update);
+    }
+  }
+
+  // What one stage has is told to all.
+  void add_returns() {
+    for (const Return& r : step_.returns) {
+      if (follows(r.value)) {
+        throw Error("[pipeline] the step returns " + r.name + " (" + step_.value(r.value).type.to_string() +
+                    "), which each micro-batch has its own of; a pipeline has means of numbers only");
+      }
+      const int from = stage(r.value);
+      if (from == kEverywhere) {
+        made_.returns.push_back(r);
+        continue;
+      }
+      const std::string name = (r.name.empty() ? "result" : r.name) + "/of_stage_" + std::to_string(from);
+      const ValueId x = from == own_ ? r.value : zeros(step_.value(r.value).type, name);
+      const ValueId y =
+          add("broadcast", {x}, {{"group", group_}, {"ranks", ranks_}, {"root", std::int64_t{from}}}, name);
+      made_.returns.push_back({r.name, y});
+    }
+  }
+
+  // Inputs stay, as all ranks are fed alike.
+  void drop_arguments() {
+    std::set<ValueId> used;
+    for (const Node& node : made_.nodes) used.insert(node.inputs.begin(), node.inputs.end());
+    for (const Update& update : made_.updates) used.insert({update.current, update.next});
+    for (const Return& r : made_.returns) used.insert(r.value);
+    std::erase_if(made_.arguments,
+                  [&](ValueId id) { return made_.value(id).kind != ValueKind::input && !used.contains(id); });
+    remove_dead_nodes(made_);
+  }
+
+  const Graph step_;
+  const PipelinePlan plan_;
+  const int own_;
+  const std::int64_t ranks_;
+  const std::string group_;
+  std::vector<bool> follows_;   // by value: another one for each micro-batch
+  std::vector<bool> backward_;  // by node
+  std::vector<int> node_stage_;
+  std::vector<int> producer_;
+  std::vector<int> stage_;  // by value: that has it
+  std::vector<std::vector<PipelineSlot>> slots_;
+  std::vector<bool> early_;
+  std::vector<std::pair<ValueId, ValueId>> means_;  // what each micro-batch has of its own, and the mean
+  NameSet mean_nodes_;
+  std::vector<Transfer> transfers_;  // of this rank
+
+  Graph made_;
+  NameSet names_;
+  std::vector<std::map<ValueId, ValueId>> copies_;  // by micro-batch
+  std::map<ValueId, ValueId> sums_;
+};
+
+void check_plan(const Distribution& distribution) {
+  const PipelinePlan& plan = distribution.pipeline;
+  if (plan.stages != distribution.ranks) {
+    throw Error("[pipeline] " + std::to_string(plan.stages) + " stages over " + std::to_string(distribution.ranks) +
+                    " ranks (allowed: as many stages as ranks)",
+                ErrorKind::usage);
+  }
+  if (plan.micro_batches < plan.stages) {
+    throw Error("[pipeline] " + std::to_string(plan.micro_batches) + " micro-batches for " +
+                    std::to_string(plan.stages) + " stages (allowed: as many as stages, or more)",
+                ErrorKind::usage);
+  }
+}
+
+}  // namespace
+
+Graph pipeline(Graph graph, PassContext& context) {
+  const Distribution& distribution = context.distribution;
+  if (distribution.pipeline.stages < 1)
+    throw Error("[pipeline] " + std::to_string(distribution.pipeline.stages) + " stages (allowed: 1 or more)",
+                ErrorKind::usage);
+  if (distribution.pipeline.stages == 1 || !distribution.training) {
+    for (Node& node : graph.nodes) node.attributes.erase(kStage);
+    return graph;
+  }
+  check_plan(distribution);
+  const bool cut = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return node.op == "transfer" && node.attributes.string("group") == distribution.group;
+  });
+  if (cut) return graph;
+  PassContext means;
+  means.distribution.ranks = distribution.pipeline.micro_batches;
+  means.distribution.group = kMicroBatches;
+  Cutter cutter(data_parallel(std::move(graph), means), distribution);
+  context.plan = cutter.text();
+  return cutter.run();
+}
+
+}  // namespace ridgeline

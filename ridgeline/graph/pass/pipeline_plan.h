@@ -1,0 +1,24 @@
+// ridgeline/graph/pass/pipeline_plan.h
+//
+// Which stage of a pipeline runs which op of a training step that follows from the batch.
+#pragma once
+
+#include <vector>
+
+#include "ridgeline/graph/ir/graph.h"
+#include "ridgeline/graph/pass/distribution.h"
+
+namespace ridgeline {
+
+// Whether each value follows from the step's inputs. What an exchange over `group` gives back does not.
+std::vector<bool> follows_inputs(const Graph& graph, const std::string& group);
+// Whether each node is a part of the backward pass: it gives gradients or reads what follows from them.
+std::vector<bool> backward_nodes(const Graph& graph);
+
+// The stage of each node that follows from the inputs; -1 for others. Annotations count; where there are none, the
+// forward ops are cut, in their order, where the stage that takes longest takes least (op_seconds() of each op and its
+// gradient ops; by `rates`, or where they are not known by 50 FLOPs to a byte). Errors as pipeline() has them.
+std::vector<int> stages_of(const Graph& graph, const PipelinePlan& plan, const RankRates& rates,
+                           const std::vector<bool>& follows);
+
+}  // namespace ridgeline

@@ -1,0 +1,102 @@
+// Runs of the recipe whose ranks divide the model: through train(), with checkpoints that any number of ranks goes on
+// with.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "ridgeline/core/error.h"
+#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/recipe/trainer.h"
+#include "tests/comm/ranks.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/train/small_run.h"
+
+namespace ridgeline::train {
+namespace {
+
+// A folder that no other test uses.
+std::string fresh_directory() {
+  static int number = 0;
+  std::string path = testing::temporary_directory() + "/divided_" + std::to_string(number++);
+  std::filesystem::create_directories(path);
+  return path;
+}
+
+// Every rank's end.
+std::vector<std::string> run_over(int ranks, const Recipe& recipe) {
+  return comm::run_ranks(ranks, [&](comm::Communicator& own) {
+    Recipe of_rank = recipe;
+    of_rank.intra_op_parallelism_threads = 1;
+    train(of_rank, std::shared_ptr<comm::Communicator>(&own, [](comm::Communicator*) {}));
+  });
+}
+
+SafetensorsFile newest(const std::string& directory, std::int64_t step) {
+  auto loaded = load_newest(directory, [](const std::string& text) { ADD_FAILURE() << text; });
+  EXPECT_TRUE(loaded.has_value());
+  EXPECT_EQ(loaded->info.step, step);
+  return std::move(loaded->tensors);
+}
+
+TEST(DividedRun, OneRankGoesOnFromACheckpointOfTwoThatHeldParts) {
+  const std::string directory = fresh_directory();
+  Recipe recipe = small_run(directory, 2, 2);
+  recipe.parallel.mode = "hybrid_parallel";
+  EXPECT_EQ(run_over(2, recipe), (std::vector<std::string>{"", ""}));
+  const SafetensorsFile saved = newest(directory, 2);
+  EXPECT_EQ(saved.tensor("linear.weight").shape(), (Shape{10, 64}));
+  EXPECT_EQ(saved.tensor("linear.weight/momentum").shape(), (Shape{10, 64}));
+  Recipe alone = small_run(directory, 4, 2);
+  alone.batch_size = 8;
+  EXPECT_EQ(train(alone).step, 4);
+  recipe.max_train_steps = 6;
+  EXPECT_EQ(run_over(2, recipe), (std::vector<std::string>{"", ""}));
+  newest(directory, 6);
+}
+
+TEST(DividedRun, APipelineSavesTheValuesOfAllStages) {
+  const std::string directory = fresh_directory();
+  Recipe recipe = small_run(directory, 2, 2);
+  recipe.parallel.pipeline_stages = 2;
+  EXPECT_EQ(run_over(2, recipe), (std::vector<std::string>{"", ""}));
+  Recipe alone = small_run(directory, 4, 2);
+  EXPECT_EQ(train(alone).step, 4);
+  recipe.max_train_steps = 6;
+  recipe.parallel.pipeline_order = "gpipe";
+  EXPECT_EQ(run_over(2, recipe), (std::vector<std::string>{"", ""}));
+  newest(directory, 6);
+}
+
+TEST(DividedRun, WhatNeedsTheWholeModelIsRefused) {
+  const std::string directory = fresh_directory();
+  Recipe recipe = small_run(directory, 2, 2);
+  recipe.parallel.mode = "hybrid_parallel";
+  recipe.histogram_steps = 1;
+  for (const std::string& end : run_over(2, recipe))
+    EXPECT_EQ(end.rfind("--histogram_steps with several ranks: ", 0), 0u);
+  const auto refusal = [&](auto change) -> std::string {
+    Recipe wrong = small_run(directory, 2, 2);
+    change(wrong.parallel);
+    try {
+      check(wrong);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal([](ParallelSettings& p) { p.mode = "auto_paralel"; }).rfind("unknown parallel_mode", 0), 0u);
+  EXPECT_NE(
+      refusal([](ParallelSettings& p) { p.shard_layer = {"linear=both"}; }).find("(allowed: data, columns, rows)"),
+      std::string::npos);
+  EXPECT_NE(refusal([](ParallelSettings& p) {
+              p.pipeline_stages = 2;
+              p.micro_batches = 3;
+            }).find("--micro_batches=3"),
+            std::string::npos);
+  EXPECT_NE(refusal([](ParallelSettings& p) { p.stage_layer = {"linear=1"}; }).find("is no stage (allowed: 0 to 0"),
+            std::string::npos);
+  EXPECT_NE(refusal([](ParallelSettings& p) { p.rates = "h100"; }).find("unknown cluster"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ridgeline::train
