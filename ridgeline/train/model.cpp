@@ -12,6 +12,7 @@
 #include "ridgeline/graph/ir/annotations.h"
 #include "ridgeline/graph/pass/inline.h"
 #include "ridgeline/graph/pass/shard_plan.h"
+#include "ridgeline/graph/pass/shard_updates.h"
 #include "ridgeline/train/ranks.h"
 
 namespace ridgeline::train {
@@ -115,6 +116,8 @@ void Model::prepare_training(const nn::TrainingOptions& options, const Precision
     return built;
   }();
   claim(step);
+  if (settings_.distribution.shard_updates && settings_.distribution.ranks > 1)
+    check_split_updates(step.graph, settings_.distribution.ranks);
   compile_training(step.graph, precision ? *precision : settings_.compile.precision, "training");
   const auto world = session_.groups().find(settings_.distribution.group);
   if (settings_.distribution.ranks > 1 && world != session_.groups().end())

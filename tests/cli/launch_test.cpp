@@ -34,7 +34,7 @@ std::string trained(const std::string& folder, int ranks, int batch, int steps, 
   const std::string log_dir = testing::temporary_directory() + "/" + folder;
   const testing::Outcome outcome = launch(fmt::format(
       "--ranks={} --results={}_results -- train --data_dir={}/ranked_shapes --batch_size={} --max_train_steps={} "
-      "--save_summary_steps=1 --lr=0.01 --warmup_epochs=0 --sync_batch_norm=True --intra_op_parallelism_threads=1 "
+      "--save_summary_steps=1 --lr=0.003 --warmup_epochs=0 --sync_batch_norm=True --intra_op_parallelism_threads=1 "
       "--log_dir={} {} {}",
       ranks, folder, testing::temporary_directory(), batch, steps, log_dir, what, more));
   testing::expect(outcome, 0, {"rank 0: train success"});

@@ -1,4 +1,4 @@
-// How long the stages of a pipeline wait, on a device whose launches all take the same time.
+// How long the stages of a pipeline wait, on a device whose dense layers all take the same time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kRows = 2, kWidth = 8;
 // Long beside what the reference kernels of these layers take, also on a busy machine.
-constexpr double kLaunchSeconds = 0.02;
+constexpr double kProductSeconds = 0.02;
 
 // As many equal layers as stages, each of them annotated.
 nn::Network equal_layers(int layers) {
@@ -33,18 +33,18 @@ nn::Network equal_layers(int layers) {
 
 struct Measured {
   double seconds = 0;            // of the fastest step
-  std::vector<double> launches;  // of each stage in it, without exchanges
+  std::vector<double> products;  // of each stage in it, without exchanges
 };
 
 Measured step_of(const PipelinePlan& plan) {
-  constexpr int kSteps = 2;
-  Measured measured{.seconds = 1e9, .launches = std::vector<double>(static_cast<std::size_t>(plan.stages))};
+  constexpr int kSteps = 3;
+  Measured measured{.seconds = 1e9, .products = std::vector<double>(static_cast<std::size_t>(plan.stages))};
   comm::expect_ranks(static_cast<int>(plan.stages), [&](comm::Communicator& ranks) {
     SessionOptions options{.compute_threads = 1, .device = "simulated"};
-    options.simulated.launch_seconds = kLaunchSeconds;
-    double launches = 0;
-    options.simulated.on_launch = [&launches](std::string_view kernel) {
-      if (!kernel.starts_with("exchange")) ++launches;
+    options.simulated.product_seconds = kProductSeconds;
+    double products = 0;
+    options.simulated.on_launch = [&products](std::string_view kernel) {
+      if (kernel.starts_with("simulated dense")) ++products;
     };
     options.groups[kWorld] = std::shared_ptr<comm::Communicator>(&ranks, [](comm::Communicator*) {});
     Session session(options);
@@ -55,35 +55,36 @@ Measured step_of(const PipelinePlan& plan) {
     model.prepare_training({.optimizer = optim::Momentum{}, .weight_decay = 0});
     Tensor x(DType::f32, {kRows * plan.micro_batches, kWidth});
     std::fill(x.span<float>().begin(), x.span<float>().end(), 0.5f);
-    launches = 0;
     for (int step = 0; step < kSteps; ++step) {
+      products = 0;
       model.training().bind("x", x);
       ranks.barrier();
       const auto begin = std::chrono::steady_clock::now();
       EXPECT_TRUE(model.training().run());
       ranks.barrier();
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-      if (ranks.rank() == 0) measured.seconds = std::min(measured.seconds, taken.count());
+      // The first step makes what later ones keep.
+      if (ranks.rank() == 0 && step > 0) measured.seconds = std::min(measured.seconds, taken.count());
     }
-    measured.launches[static_cast<std::size_t>(ranks.rank())] = launches / kSteps;
+    measured.products[static_cast<std::size_t>(ranks.rank())] = products;
   });
   return measured;
 }
 
-// With RIDGELINE_BUBBLES=1 for two and four stages in both orders (about a minute), else for one pipeline.
+// A measurement, for a quiet machine. What the orders give by their ticks is in pipeline_order_test.cpp. The first
+// stage has no gradient of its input to compute, so it is the shorter one, and steps are a little shorter than the
+// formula's.
 TEST(PipelineBubble, IsAboutTheFormulaWhereStagesAreEquallyLong) {
-  const bool all = std::getenv("RIDGELINE_BUBBLES") != nullptr;
+  if (std::getenv("RIDGELINE_BUBBLES") == nullptr) GTEST_SKIP() << "takes times: runs with RIDGELINE_BUBBLES=1";
   for (const PipelineOrder order : {PipelineOrder::one_f_one_b, PipelineOrder::gpipe}) {
     for (const auto& [stages, micro] : {std::pair{2, 4}, {4, 8}}) {
-      if (!all && (stages > 2 || order == PipelineOrder::gpipe)) continue;
       const PipelinePlan plan{.stages = stages, .micro_batches = micro, .order = order};
       const Measured measured = step_of(plan);
-      double busy = 0;
-      for (const double launches : measured.launches) busy += launches * kLaunchSeconds / static_cast<double>(stages);
+      const double busy = *std::max_element(measured.products.begin(), measured.products.end()) * kProductSeconds;
       const double bubble = 1 - busy / measured.seconds, formula = (stages - 1.0) / (micro + stages - 1.0);
       std::printf("%s, %d stages, %d micro-batches: waits %.3f of %.0f ms, the formula says %.3f\n",
                   std::string(name_of(order)).c_str(), stages, micro, bubble, measured.seconds * 1e3, formula);
-      EXPECT_NEAR(bubble, formula, 0.15);
+      EXPECT_NEAR(bubble, formula, 0.1);
     }
   }
 }

@@ -109,7 +109,7 @@ class SimulatedDevice::Queue final : public Stream {
     }
     if (options_.on_launch) options_.on_launch(kernel.name);
     queue_.push([reference = simulated->reference, inputs = std::move(inputs), outputs = std::move(outputs), scratch,
-                 until_then = std::max(simulated->least_time, least_)] {
+                 until_then = simulated->product ? least_ : simulated->least_time] {
       const auto begin = std::chrono::steady_clock::now();
       reference->run({inputs.data(), outputs.data(), scratch});
       if (until_then.count() > 0) std::this_thread::sleep_until(begin + until_then);
@@ -174,7 +174,7 @@ class SimulatedDevice::Memory final : public DeviceMemory {
 SimulatedDevice::SimulatedDevice(SimulatedDeviceOptions options)
     : options_(std::move(options)),
       arena_(std::make_unique<Arena>()),
-      queue_(std::make_unique<Queue>(*arena_, options_, options_.launch_seconds)),
+      queue_(std::make_unique<Queue>(*arena_, options_, options_.product_seconds)),
       exchanges_(std::make_unique<Queue>(*arena_, options_, 0)) {
   for (DType dtype : options_.missing_dtypes) missing_mask_ |= 1u << static_cast<unsigned>(dtype);
   simulated_make(missing_mask_);  // checks the set

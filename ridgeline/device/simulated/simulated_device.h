@@ -28,7 +28,7 @@ struct SimulatedDeviceOptions {
   std::set<DType> missing_dtypes;                   // kernels refuse operands and results of these types
   FusionLimits fusion = reference_fusion_limits();  // what it takes as one launch; {}: it fuses nothing
   SimulatedLink link;
-  double launch_seconds = 0;                               // that every launch takes at least, beside exchanges
+  double product_seconds = 0;                              // that each convolution and dense layer takes at least
   std::function<void(std::string_view kernel)> on_launch;  // called by the thread that feeds the stream
 };
 

@@ -24,6 +24,7 @@ KernelChoice make_checked(const KernelRequest& request, unsigned missing) {
   if (reference == nullptr) return choice;
   auto kernel = std::make_unique<SimulatedKernel>();
   kernel->name = "simulated " + request.def.name;
+  kernel->product = request.def.name.starts_with("dense") || request.def.name.starts_with("conv2d");
   kernel->reference = std::move(*reference);
   kernel->scratch_bytes = kernel->reference->scratch_bytes;
   for (const KernelOperand& operand : request.inputs) kernel->input_bytes.push_back(operand.type.bytes());

@@ -18,6 +18,7 @@ struct SimulatedKernel final : Kernel {
   std::vector<std::size_t> input_bytes;
   std::vector<std::size_t> output_bytes;
   std::chrono::microseconds least_time{0};  // that it takes: of an exchange over a link
+  bool product = false;                     // a convolution or dense layer, forward or backward
   // Only the stream may run it, with translated addresses.
   void run(const KernelArguments& arguments) override;
 };

@@ -116,20 +116,23 @@ class UpdateSplitter {
 
 }  // namespace
 
+void check_split_updates(const Graph& graph, std::int64_t ranks) {
+  const std::int64_t gradients = std::count_if(graph.nodes.begin(), graph.nodes.end(), is_update);
+  if (gradients < ranks) {
+    throw Error(
+        "[shard_updates] The number of gradients is less than rank_size, so weight_update_sharding cannot be "
+        "executed (" +
+            std::to_string(gradients) + " gradients, " + std::to_string(ranks) + " ranks)",
+        ErrorKind::usage);
+  }
+}
+
 Graph shard_updates(Graph graph, PassContext& context) {
   const Distribution& over = context.distribution;
   if (!over.shard_updates || over.ranks <= 1) return graph;
   if (over.mode != ParallelMode::data_parallel || over.pipeline.stages > 1) {
     throw Error("[shard_updates] updates are split over ranks that train data-parallel, without stages",
                 ErrorKind::usage);
-  }
-  const std::int64_t gradients = std::count_if(graph.nodes.begin(), graph.nodes.end(), is_update);
-  if (gradients < over.ranks) {
-    throw Error(
-        "[shard_updates] The number of gradients is less than rank_size, so weight_update_sharding cannot be "
-        "executed (" +
-            std::to_string(gradients) + " gradients, " + std::to_string(over.ranks) + " ranks)",
-        ErrorKind::usage);
   }
   return UpdateSplitter(std::move(graph), over).run();
 }

@@ -21,8 +21,11 @@ constexpr std::int64_t shard_elements(std::int64_t elements, std::int64_t ranks)
   return (elements + ranks - 1) / ranks;
 }
 
-// Does nothing unless the context asks for it (Distribution::shard_updates) and there are several ranks. An Error in
-// the original's words where there are fewer gradients than ranks, and where the ranks divide the model itself.
+// An Error in the original's words where the step has fewer gradients than there are ranks.
+void check_split_updates(const Graph& graph, std::int64_t ranks);
+
+// Does nothing unless the context asks for it (Distribution::shard_updates) and there are several ranks. An Error where
+// the ranks divide the model itself.
 Graph shard_updates(Graph graph, PassContext& context);
 
 }  // namespace ridgeline
