@@ -12,6 +12,7 @@
 #include "ridgeline/train/loop.h"
 #include "tests/comm/ranks.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/train/distance.h"
 
 namespace ridgeline::train {
 namespace {
@@ -139,15 +140,6 @@ Trained train_small(comm::Communicator* ranks, const Options& options) {
   if (ranks) trained.traffic = ranks->traffic();
   if (session.trace() && rank == 0) session.trace()->write(options.trace);
   return trained;
-}
-
-double distance(const Tensor& a, const Tensor& b) {
-  double worst = 0, largest = 1e-3;
-  for (std::int64_t i = 0; i < a.elements(); ++i) {
-    worst = std::max(worst, std::abs(a.at(i) - b.at(i)));
-    largest = std::max(largest, std::abs(b.at(i)));
-  }
-  return worst / largest;
 }
 
 void expect_close(const Trained& some, const Trained& other, double tolerance) {

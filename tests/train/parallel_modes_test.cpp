@@ -8,6 +8,7 @@
 #include "ridgeline/train/loop.h"
 #include "ridgeline/train/ranks.h"
 #include "tests/comm/ranks.h"
+#include "tests/train/distance.h"
 
 namespace ridgeline::train {
 namespace {
@@ -112,15 +113,6 @@ Trained train_small(comm::Communicator* ranks, const Options& options, const Tra
   for (const std::string& name : session.parameters().names())
     trained.stored_bytes += session.parameters().entry(name).type.bytes();
   return trained;
-}
-
-double distance(const Tensor& a, const Tensor& b) {
-  double worst = 0, largest = 1e-3;
-  for (std::int64_t i = 0; i < a.elements(); ++i) {
-    worst = std::max(worst, std::abs(a.at(i) - b.at(i)));
-    largest = std::max(largest, std::abs(b.at(i)));
-  }
-  return worst / largest;
 }
 
 void expect_close(const Trained& some, const Trained& other) {
