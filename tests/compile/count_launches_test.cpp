@@ -2,20 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "ridgeline/graph/ir/text.h"
+#include "tests/compile/sum_of_products.h"
 #include "tests/compile/support.h"
 
 namespace ridgeline {
 namespace {
 
 using namespace testing;
-
-const char* kSum =
-    "graph @sum_of_products(%x: f32[1024], %y: f32[1024], %z: f32[1024]) {\n"
-    "  %0 = mul(%y, %z) : f32[1024]\n"
-    "  %1 = add(%x, %0) : f32[1024]\n"
-    "  %2 = reduce_sum(%1) : f32[]\n"
-    "  return %2 \"sum\"\n"
-    "}\n";
 
 TEST(CountLaunches, ASumOfProductsIsOneLaunchThatWritesNoIntermediate) {
   const Graph graph = parse_graph(kSum);

@@ -8,6 +8,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/text.h"
+#include "tests/compile/sum_of_products.h"
 #include "tests/compile/support.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
@@ -16,14 +17,6 @@ namespace ridgeline {
 namespace {
 
 using namespace testing;
-
-const char* kSum =
-    "graph @sum_of_products(%x: f32[1024], %y: f32[1024], %z: f32[1024]) {\n"
-    "  %0 = mul(%y, %z) : f32[1024]\n"
-    "  %1 = add(%x, %0) : f32[1024]\n"
-    "  %2 = reduce_sum(%1) : f32[]\n"
-    "  return %2 \"sum\"\n"
-    "}\n";
 
 const SessionOptions kUnfused{.device = "simulated_unfused"};
 
