@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/core/random.h"
 #include "ridgeline/graph/ir/annotations.h"
 #include "ridgeline/graph/pass/data_parallel.h"
+#include "ridgeline/graph/pass/draw_by_number.h"
 #include "ridgeline/graph/pass/pipeline_order.h"
 #include "ridgeline/graph/pass/pipeline_plan.h"
 
@@ -312,15 +312,6 @@ class Cutter {
     const std::vector<ValueId> results = copy.outputs;
     made_.nodes.push_back(std::move(copy));
     for (std::size_t i = 0; i < results.size(); ++i) add_up(node.outputs[i], results[i]);
-  }
-
-  // Micro-batch 0 draws as a step does that has one.
-  static void draw_by_number(Node& node, std::int64_t m) {
-    if (m == 0) return;
-    const auto key = static_cast<std::uint64_t>(node.attributes.integer("key"));
-    std::string bytes;
-    for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>(key >> shift & 0xff);
-    node.attributes.set("key", static_cast<std::int64_t>(hash64(bytes, static_cast<std::uint64_t>(m))));
   }
 
   // Sums grow in the order of the micro-batches, as soon as there is the next one.
