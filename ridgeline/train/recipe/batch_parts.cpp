@@ -59,7 +59,7 @@ Recipe with_batch_parts(Recipe recipe) {
     }
     return recipe;
   }
-  if (recipe.ranks > 1 && (recipe.parallel.divides() || recipe.parallel.mode == "stand_alone")) {
+  if (recipe.ranks > 1 && recipe.parallel.divides()) {
     if (recipe.batch_parts > 1)
       throw Error("--batch_parts goes with --parallel_mode=data_parallel, without stages", ErrorKind::usage);
     return recipe;
