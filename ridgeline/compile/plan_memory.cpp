@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/op/collective.h"
 
 namespace ridgeline {
 namespace {
@@ -134,11 +135,13 @@ std::size_t place_all(Plan& plan, bool reuse) {
 constexpr std::size_t kLeastShared = std::size_t{1} << 20;
 
 // Large blocks of values that ranks combine lie where the ranks see them, so that they are exchanged without a copy.
-// Bytes that they take; nothing else is placed there.
+// Bytes that they take; nothing else is placed there. All ranks ask for that memory together: not for what two stages
+// of a pipeline have between them.
 std::size_t share_exchanges(Plan& plan) {
   std::size_t bytes = 0;
   for (const Launch& launch : plan.launches) {
     if (launch.kind != LaunchKind::start || !launch.kernel || launch.ranks->size() == 1) continue;
+    if (collective_rule(plan.graph.nodes[static_cast<std::size_t>(launch.node)]).between_two) continue;
     Buffer& block = plan.buffers[static_cast<std::size_t>(launch.outputs[0])];
     if (block.home != BufferHome::arena || !block.device->host_memory() || block.bytes < kLeastShared) continue;
     block.home = BufferHome::kept;
