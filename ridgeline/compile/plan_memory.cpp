@@ -136,14 +136,15 @@ constexpr std::size_t kLeastShared = std::size_t{1} << 20;
 
 // Large values that ranks exchange lie where all of them see them, and are exchanged without a copy there: the block of
 // a packed exchange, or the operand of one that reads it in place. Bytes that they take. Nothing else is placed there
-// but other such operands, behind the end of the exchange.
+// but other such operands, behind the end of the exchange. All ranks ask for that memory together: not for what two
+// stages of a pipeline have between them.
 std::size_t share_exchanges(Plan& plan) {
   std::size_t bytes = 0;
   std::vector<int> blocks;
   for (Launch& launch : plan.launches) {
     if (launch.kind != LaunchKind::start || launch.ranks->size() == 1) continue;
     const Node& node = plan.graph.nodes[static_cast<std::size_t>(launch.node)];
-    if (!launch.kernel && !collective_rule(node).read_in_place) continue;
+    if (collective_rule(node).between_two || (!launch.kernel && !collective_rule(node).read_in_place)) continue;
     const int index = launch.kernel ? launch.outputs[0] : launch.inputs[0];
     Buffer& block = plan.buffers[static_cast<std::size_t>(index)];
     if (block.home != BufferHome::arena || block.within >= 0 || !block.device->host_memory() ||

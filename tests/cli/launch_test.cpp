@@ -29,12 +29,13 @@ TEST(LaunchCommand, OneRankTrainsInItsFolder) {
 }
 
 // Losses and the last checkpoint of a run over `ranks` on the shapes data set, `batch` images on each.
-std::string trained(const std::string& folder, int ranks, int batch, int steps, const std::string& more = "",
-                    const std::string& what = "--model=resnet20 --image_size=32 --mode=train --max_epochs=4") {
+std::string trained(
+    const std::string& folder, int ranks, int batch, int steps, const std::string& more = "",
+    const std::string& what = "--model=resnet20 --image_size=32 --mode=train --max_epochs=4 --sync_batch_norm=True") {
   const std::string log_dir = testing::temporary_directory() + "/" + folder;
   const testing::Outcome outcome = launch(fmt::format(
       "--ranks={} --results={}_results -- train --data_dir={}/ranked_shapes --batch_size={} --max_train_steps={} "
-      "--save_summary_steps=1 --lr=0.003 --warmup_epochs=0 --sync_batch_norm=True --intra_op_parallelism_threads=1 "
+      "--save_summary_steps=1 --lr=0.003 --warmup_epochs=0 --intra_op_parallelism_threads=1 "
       "--log_dir={} {} {}",
       ranks, folder, testing::temporary_directory(), batch, steps, log_dir, what, more));
   testing::expect(outcome, 0, {"rank 0: train success"});
@@ -85,9 +86,9 @@ TEST(LaunchCommand, DeterministicRunsHaveTheBitsOfOneRank) {
     SCOPED_TRACE(model);
     std::string one;
     for (const int ranks : {1, 2, 4}) {
-      const std::string log_dir = trained(fmt::format("ordered_{:.6}_{}", model, ranks), ranks, 16 / ranks, 3,
-                                          "--reproducibility=deterministic",
-                                          fmt::format("--model={} --mode=train_and_evaluate --max_epochs=1", model));
+      const std::string log_dir = trained(
+          fmt::format("ordered_{:.6}_{}", model, ranks), ranks, 16 / ranks, 3, "--reproducibility=deterministic",
+          fmt::format("--model={} --mode=train_and_evaluate --max_epochs=1 --sync_batch_norm=True", model));
       const std::string found = lasting(log_dir, 3);
       EXPECT_NE(found.find("\"val-top1acc\":"), std::string::npos);
       if (ranks == 1) one = found;
@@ -129,12 +130,12 @@ TEST(LaunchCommand, EightRanksHaveTheBitsOfOneOverEitherEngine) {
   EXPECT_EQ(lasting(trained("eight_of_8", 8, 2, 2, ordered, what), 2), one);
   if (testing::run_shell("command -v mpirun").code != 0) return;
   const std::string log_dir = testing::temporary_directory() + "/eight_by_mpi";
-  const testing::Outcome outcome = testing::run_shell(fmt::format(
-      "cd {0} && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 RIDGELINE_RANKS_OVER=mpi mpirun "
-      "--oversubscribe -np 8 {1} train --data_dir={0}/ranked_shapes --batch_size=2 --max_train_steps=2 "
-      "--save_summary_steps=1 --lr=0.003 --warmup_epochs=0 --intra_op_parallelism_threads=1 --sync_batch_norm=True "
-      "--log_dir={2} {3} {4}",
-      testing::temporary_directory(), testing::program(), log_dir, what, ordered));
+  const testing::Outcome outcome = testing::run_shell(
+      fmt::format("cd {0} && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 RIDGELINE_RANKS_OVER=mpi mpirun "
+                  "--oversubscribe -np 8 {1} train --data_dir={0}/ranked_shapes --batch_size=2 --max_train_steps=2 "
+                  "--save_summary_steps=1 --lr=0.003 --warmup_epochs=0 --intra_op_parallelism_threads=1 "
+                  "--log_dir={2} {3} {4}",
+                  testing::temporary_directory(), testing::program(), log_dir, what, ordered));
   EXPECT_EQ(outcome.code, 0) << outcome.text;
   EXPECT_EQ(lasting(log_dir, 2), one);
 }

@@ -492,5 +492,30 @@ TEST(DataParallel, AnInterruptOfOneRankEndsAllBehindTheSameStep) {
   EXPECT_EQ(ends, (std::vector<std::string>{"", ""}));
 }
 
+// In the middle of a step of three batches: what is accumulated is each rank's own, and no checkpoint could hold it.
+TEST(DataParallel, AnInterruptWaitsForTheEndOfAStepOfSeveralBatches) {
+  const std::vector<std::string> ends = comm::run_processes(2, [](comm::Communicator& ranks) {
+    Session session(options_of(&ranks));
+    Model model(session, small_network(2, false), {.distribution = {.ranks = 2}});
+    nn::TrainingOptions training;
+    training.gradients.accumulate = 3;
+    model.prepare_training(training);
+    Tensor x(DType::f32, {2, kSide, kSide, 3}), labels(DType::i32, {2});
+    std::fill(x.span<float>().begin(), x.span<float>().end(), 0.5f);
+    std::fill(labels.span<std::int32_t>().begin(), labels.span<std::int32_t>().end(), 1);
+    int fed = 0;
+    FunctionFeed feed([&](Program& program) {
+      if (++fed == 4 && ranks.rank() == 1) set_interrupted(true);  // the first batch of step 2
+      program.bind("x", x);
+      program.bind("labels", labels);
+      return true;
+    });
+    const RunContext& end = Loop(model, feed, {.total_steps = 10}).run({});
+    if (end.step() != 2 || model.runs_done() != 0 || fed != 6)
+      throw Error(fmt::format("step {}, {} of its runs, {} batches", end.step(), model.runs_done(), fed));
+  });
+  EXPECT_EQ(ends, (std::vector<std::string>{"", ""}));
+}
+
 }  // namespace
 }  // namespace ridgeline::train
