@@ -86,8 +86,8 @@ struct Subject {
 std::vector<Subject> subjects() {
   if (steps_asked() == 0) return {{"--model=resnet20 --image_size=32 --lr=0.003 --sync_batch_norm=True", {2}}};
   return {{"--model=resnet18 --image_size=64 --lr=0.005 --sync_batch_norm=True", {2, 4, 8}},
-          {"--model=alexnet --image_size=67 --lr=0.01 --dropout_keep=1", {2, 4, 8}},
-          {"--model=alexnet_torchvision --image_size=64 --lr=0.01 --dropout_keep=1", {2, 4, 8}}};
+          {"--model=alexnet --image_size=67 --lr=0.001 --dropout_keep=1", {2, 4, 8}},
+          {"--model=alexnet_torchvision --image_size=64 --lr=0.005 --dropout_keep=1", {2, 4, 8}}};
 }
 int steps() { return steps_asked() > 0 ? steps_asked() : 3; }
 
