@@ -6,6 +6,7 @@
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/recipe_flags.h"
+#include "ridgeline/comm/rank_environment.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
 #include "ridgeline/core/process_time.h"
@@ -28,15 +29,21 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
+// As the user can use it, who is in another folder than a rank that was launched.
+std::string for_user(const std::string& path) {
+  if (!comm::process_environment()("RANK_ID")) return path;
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
 // The command that this run makes possible.
 void print_next(const train::Recipe& recipe, const train::TrainingResult& result) {
   if (recipe.synthetic || result.interrupted || result.checkpoint_path.empty()) return;
   const std::string program = quoted(::program_invocation_name);  // as it was called
-  const std::string of_run = "--checkpoint_dir=" + quoted(recipe.log_dir);
+  const std::string of_run = "--checkpoint_dir=" + quoted(for_user(recipe.log_dir));
   if (recipe.mode == train::Mode::train &&
       (recipe.validation_split > 0 || data::has_validation(data::find_parts(recipe.data_dir)))) {
-    std::fprintf(stderr, "next     %s evaluate --data_dir=%s %s\n", program.c_str(), quoted(recipe.data_dir).c_str(),
-                 of_run.c_str());
+    std::fprintf(stderr, "next     %s evaluate --data_dir=%s %s\n", program.c_str(),
+                 quoted(for_user(recipe.data_dir)).c_str(), of_run.c_str());
   } else {
     std::fprintf(stderr, "next     %s predict %s PICTURE.jpg\n", program.c_str(), of_run.c_str());
   }
@@ -46,7 +53,7 @@ void print_next(const train::Recipe& recipe, const train::TrainingResult& result
 void announce(const char* what, const std::string& path, const char* remark = "") {
   std::error_code none;
   const bool there = std::filesystem::exists(path, none);
-  std::fprintf(stderr, "%-8s %s%s\n", what, printable(path).c_str(),
+  std::fprintf(stderr, "%-8s %s%s\n", what, printable(for_user(path)).c_str(),
                there ? remark : " is gone: removed during the run");
 }
 

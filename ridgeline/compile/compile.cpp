@@ -136,6 +136,7 @@ std::optional<Plan> try_plan(const Graph& graph, Session& session, const Compile
   if (lowering.refused.empty()) {
     auto& warnings = lowering.plan.warnings;
     warnings.insert(warnings.end(), context.warnings.begin(), context.warnings.end());
+    lowering.plan.ranks_plan = context.plan;
     return std::move(lowering.plan);
   }
   for (const std::string& name : lowering.refused) {

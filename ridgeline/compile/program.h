@@ -67,6 +67,8 @@ class Program {
   LaunchCounts counts() const { return count_launches(plan_); }
   // What makes it slow, a line each: ops on a reference kernel or on another device.
   const std::vector<std::string>& warnings() const { return plan_.warnings; }
+  // How ranks divide the step, for the log; empty: the data alone.
+  const std::string& ranks_plan() const { return plan_.ranks_plan; }
   // The graph after all passes.
   const Graph& graph() const { return plan_.graph; }
 

@@ -5,10 +5,12 @@
 
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/train/ranks.h"
 
 namespace ridgeline::train {
 namespace {
@@ -136,6 +138,35 @@ void Metrics::write_bad_samples(std::int64_t step, double epoch, std::int64_t co
                  {"epoch", epoch},
                  {"bad_samples", count},
                  {"time", now()}});
+}
+
+void Metrics::share(const Ranks& ranks) {
+  if (ranks.size() == 1) return;
+  struct Row {
+    std::int64_t step;
+    double epoch, top_1, top_5, loss;
+    std::int64_t rows, checkpoint_time, bad_samples;
+  };
+  std::vector<EvaluationRow> known = evaluations_;
+  if (evaluation_) known.push_back(*evaluation_);
+  std::string bytes;
+  for (const EvaluationRow& r : known) {
+    const Row row{r.step, r.epoch, r.top_1, r.top_5, r.loss, r.rows, r.checkpoint_time, r.bad_samples};
+    bytes.append(reinterpret_cast<const char*>(&row), sizeof row);
+  }
+  bytes += evaluation_ ? '1' : '0';
+  ranks.tell(bytes);
+  if (ranks.main()) return;
+  evaluations_.clear();
+  evaluation_.reset();
+  for (std::size_t at = 0; at + sizeof(Row) <= bytes.size(); at += sizeof(Row)) {
+    Row r{};
+    std::memcpy(&r, bytes.data() + at, sizeof r);
+    evaluations_.push_back({r.step, r.epoch, r.top_1, r.top_5, r.loss, r.rows, r.checkpoint_time, r.bad_samples, {}});
+  }
+  if (bytes.back() != '1') return;
+  evaluation_ = std::move(evaluations_.back());
+  evaluations_.pop_back();
 }
 
 }  // namespace ridgeline::train

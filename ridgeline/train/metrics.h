@@ -15,6 +15,8 @@
 
 namespace ridgeline::train {
 
+class Ranks;  // ranks.h
+
 class Metrics {
  public:
   // Continues the files of a run that has done `step` steps. What they say of later ones is done again: such lines are
@@ -23,11 +25,9 @@ class Metrics {
   Metrics(const std::string& directory, std::int64_t step);
   // Writes nothing: of a rank whose numbers another one writes.
   Metrics() = default;
-  // What the rank that writes has read of earlier processes, for the others.
-  void adopt(std::optional<EvaluationRow> at_step, std::vector<EvaluationRow> all) {
-    evaluation_ = std::move(at_step);
-    evaluations_ = std::move(all);
-  }
+  // What earlier processes of the run evaluated decides what all ranks do: the main rank, which has read it, tells the
+  // others. All of them call it.
+  void share(const Ranks& ranks);
   void write(const StepLine& line);
   void write(const EvaluationRow& row);
   // Bad samples of the training so far, replaced by others.

@@ -11,7 +11,6 @@
 #include "ridgeline/format/wire/crc32c.h"
 #include "ridgeline/graph/ir/annotations.h"
 #include "ridgeline/graph/pass/inline.h"
-#include "ridgeline/graph/pass/shard_plan.h"
 #include "ridgeline/graph/pass/shard_updates.h"
 #include "ridgeline/train/ranks.h"
 
@@ -84,9 +83,9 @@ void Model::compile_training(const Graph& graph, const PrecisionPolicy& precisio
   if (distribution.mode == ParallelMode::hybrid_parallel || distribution.mode == ParallelMode::auto_parallel)
     step = inline_calls(std::move(step));
   check_shards(step, distribution);
-  const ShardPlan plan = plan_shards(step, distribution);
-  parallel_plan_ = plan.text;
-  training_ = compile(annotated(std::move(step), plan.layers), session_, by_annotations(options));
+  parallel_plan_ = plan_shards(step, distribution);
+  training_ = compile(annotated(std::move(step), parallel_plan_.layers), session_, by_annotations(options));
+  if (parallel_plan_.text.empty()) parallel_plan_.text = training_->ranks_plan();
   if (distribution.pipeline.stages == 1) Ranks(session_).compare(*training_);  // stages run different steps
   training_compile_options_ = std::move(options);
   training_compile_options_.dump_directory.clear();
@@ -322,6 +321,11 @@ void Model::load(const SafetensorsFile& file) {
   for (const nn::ParameterSpec& spec : parameters_) {
     set_value(spec, from_file(spec, file.tensor(stored_name(spec))));
   }
+}
+
+void Model::set_values(const Model& from) {
+  for (const nn::ParameterSpec& spec : parameters_)
+    set_value(spec, from.holdings_.gather(spec, from.session_.parameters()));
 }
 
 WeightMatch Model::load_weights(std::span<const NamedTensor> stored, const std::string& where,

@@ -18,6 +18,7 @@
 #include "ridgeline/core/function_ref.h"
 #include "ridgeline/graph/pass/annotate.h"
 #include "ridgeline/graph/pass/in_parts.h"
+#include "ridgeline/graph/pass/shard_plan.h"
 #include "ridgeline/infer/model.h"
 #include "ridgeline/nn/training_step.h"
 #include "ridgeline/train/holdings.h"
@@ -89,6 +90,9 @@ class Model {
   // Error that names it, and nothing is set. Without training, slots and counters in the file are passed over, and
   // averages stand for their parameters.
   void load(const SafetensorsFile& file);
+  // Sets what this model has from another one of the same network. Where ranks hold parts of that one's values, all of
+  // them call it, and this one gets whole values.
+  void set_values(const Model& from);
   // Sets what matches of tensors as files hold them (stored_weights.h); returns the lists for the log. An Error, which
   // begins with `where`, if nothing matches or a shape differs; `advice` says there what its reader can do.
   WeightMatch load_weights(std::span<const NamedTensor> stored, const std::string& where,
@@ -100,7 +104,9 @@ class Model {
   // What this rank holds of the values.
   const Holdings& holdings() const { return holdings_; }
   // How the ranks divide the training step, for the log; empty: the data alone.
-  const std::string& parallel_plan() const { return parallel_plan_; }
+  const std::string& parallel_plan() const { return parallel_plan_.text; }
+  // A step of that plan, as it was estimated; 0: it was not made by cost.
+  double estimated_seconds() const { return parallel_plan_.seconds; }
 
   // The training step as it stands: written to a file it goes on elsewhere, bit by bit (infer/loaded_model.h), where it
   // is compiled in the same precision.
@@ -136,7 +142,7 @@ class Model {
   bool may_keep_step_ = false;
   Graph training_graph_;  // as it was built
   Holdings holdings_;
-  std::string parallel_plan_;
+  ShardPlan parallel_plan_;
   std::map<std::string, Tensor> unshared_;  // whole values that were set here and are not all this rank's, by name
   CompileOptions training_compile_options_;
   std::unique_ptr<Program> training_;

@@ -31,6 +31,8 @@ class Ranks {
   int size() const { return all_ ? all_->size() : 1; }
   // The rank that writes logs and checkpoints.
   bool main() const { return rank() == 0; }
+  // What this rank has sent so far.
+  comm::Traffic traffic() const { return all_ ? all_->traffic() : comm::Traffic(); }
 
   // The largest of the ranks' values, on all of them.
   int largest(int value) const;

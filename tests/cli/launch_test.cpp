@@ -29,12 +29,13 @@ TEST(LaunchCommand, OneRankTrainsInItsFolder) {
 }
 
 // Losses and the last checkpoint of a run over `ranks` on the shapes data set, `batch` images on each.
-std::string trained(const std::string& folder, int ranks, int batch, int steps, const std::string& more = "",
-                    const std::string& what = "--model=resnet20 --image_size=32 --mode=train --max_epochs=4") {
+std::string trained(
+    const std::string& folder, int ranks, int batch, int steps, const std::string& more = "",
+    const std::string& what = "--model=resnet20 --image_size=32 --mode=train --max_epochs=4 --sync_batch_norm=True") {
   const std::string log_dir = testing::temporary_directory() + "/" + folder;
   const testing::Outcome outcome = launch(fmt::format(
       "--ranks={} --results={}_results -- train --data_dir={}/ranked_shapes --batch_size={} --max_train_steps={} "
-      "--save_summary_steps=1 --lr=0.003 --warmup_epochs=0 --sync_batch_norm=True --intra_op_parallelism_threads=1 "
+      "--save_summary_steps=1 --lr=0.003 --warmup_epochs=0 --intra_op_parallelism_threads=1 "
       "--log_dir={} {} {}",
       ranks, folder, testing::temporary_directory(), batch, steps, log_dir, what, more));
   testing::expect(outcome, 0, {"rank 0: train success"});
@@ -85,9 +86,9 @@ TEST(LaunchCommand, DeterministicRunsHaveTheBitsOfOneRank) {
     SCOPED_TRACE(model);
     std::string one;
     for (const int ranks : {1, 2, 4}) {
-      const std::string log_dir = trained(fmt::format("ordered_{:.6}_{}", model, ranks), ranks, 16 / ranks, 3,
-                                          "--reproducibility=deterministic",
-                                          fmt::format("--model={} --mode=train_and_evaluate --max_epochs=1", model));
+      const std::string log_dir = trained(
+          fmt::format("ordered_{:.6}_{}", model, ranks), ranks, 16 / ranks, 3, "--reproducibility=deterministic",
+          fmt::format("--model={} --mode=train_and_evaluate --max_epochs=1 --sync_batch_norm=True", model));
       const std::string found = lasting(log_dir, 3);
       EXPECT_NE(found.find("\"val-top1acc\":"), std::string::npos);
       if (ranks == 1) one = found;
@@ -119,6 +120,105 @@ TEST(LaunchCommand, RanksThatCannotShareThePartsOfABatchAreTold) {
       " train --synthetic --model=alexnet --mode=train --batch_size=3 --batch_parts=2 "
       "--reproducibility=deterministic --num_classes=10 --max_train_steps=1 --log_dir=./parts_model");
   testing::expect(outcome, 2, {"--batch_parts=2 does not divide the 3 rows of a batch of all ranks"});
+}
+
+TEST(LaunchCommand, EightRanksHaveTheBitsOfOneOverEitherEngine) {
+  data::make_shapes(testing::temporary_directory() + "/ranked_shapes", {.train = 48, .val = 12});
+  const std::string what = "--model=linear --image_size=16 --mode=train --max_epochs=1",
+                    ordered = "--reproducibility=deterministic --batch_parts=8";
+  const std::string one = lasting(trained("eight_of_1", 1, 16, 2, ordered, what), 2);
+  EXPECT_EQ(lasting(trained("eight_of_8", 8, 2, 2, ordered, what), 2), one);
+  if (testing::run_shell("command -v mpirun").code != 0) return;
+  const std::string log_dir = testing::temporary_directory() + "/eight_by_mpi";
+  const testing::Outcome outcome = testing::run_shell(
+      fmt::format("cd {0} && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 RIDGELINE_RANKS_OVER=mpi mpirun "
+                  "--oversubscribe -np 8 {1} train --data_dir={0}/ranked_shapes --batch_size=2 --max_train_steps=2 "
+                  "--save_summary_steps=1 --lr=0.003 --warmup_epochs=0 --intra_op_parallelism_threads=1 "
+                  "--log_dir={2} {3} {4}",
+                  testing::temporary_directory(), testing::program(), log_dir, what, ordered));
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  EXPECT_EQ(lasting(log_dir, 2), one);
+}
+
+// The loss of the first evaluation, as metrics.jsonl has it.
+std::string evaluated(const std::string& log_dir) {
+  std::istringstream text(read_file(log_dir + "/metrics.jsonl"));
+  for (std::string line; std::getline(text, line);) {
+    const std::size_t at = line.find("\"val-loss\":");
+    if (at != std::string::npos) return line.substr(at, line.find(',', at) - at);
+  }
+  return "(no evaluation)";
+}
+
+TEST(LaunchCommand, RanksThatDivideTheModelEvaluateAndReportTheirSteps) {
+  data::make_shapes(testing::temporary_directory() + "/ranked_shapes", {.train = 48, .val = 12});
+  const std::string what = "--model=alexnet --image_size=67 --mode=train_and_evaluate --max_epochs=1";
+  const std::vector<std::pair<std::string, std::string>> modes = {
+      {"hybrid_parallel", "hybrid_parallel over 2 ranks: dense/dense columns"},
+      {"semi_auto_parallel --shard_layer=dense=columns", "semi_auto_parallel over 2 ranks: dense/dense columns"},
+      {"auto_parallel", "auto_parallel over 2 ranks: dense/dense "},
+      {"data_parallel --pipeline_stages=2", "pipeline of 2 stages, 2 micro-batches, 1f1b; stage 0 "}};
+  for (const auto& [mode, plan] : modes) {
+    SCOPED_TRACE(mode);
+    const std::string log_dir = trained(fmt::format("divided_{:.6}", mode), 2, 8, 2, "--parallel_mode=" + mode, what);
+    const std::string log = read_file(log_dir + "/alexnet_training.log");
+    EXPECT_NE(log.find(plan), std::string::npos) << log;
+    EXPECT_NE(log.find("ranks: a step takes "), std::string::npos) << log;
+    EXPECT_EQ(log.find(" (estimated ") != std::string::npos, mode == "auto_parallel") << log;
+    // The checkpoint, evaluated by one process.
+    const testing::Outcome alone = testing::run_shell(
+        fmt::format("cd {0} && {1} evaluate --data_dir={0}/ranked_shapes --model=alexnet --image_size=67 "
+                    "--batch_size=8 --checkpoint_dir={2} --intra_op_parallelism_threads=1",
+                    testing::temporary_directory(), testing::program(), log_dir));
+    ASSERT_EQ(alone.code, 0) << alone.text;
+    const std::string found = evaluated(log_dir);
+    const double loss = std::atof(found.c_str() + found.find(':') + 1);
+    EXPECT_NE(alone.text.find(fmt::format("{:.2f}", loss)), std::string::npos) << found << " in: " << alone.text;
+    const std::string rows = read_file(log_dir + "/metrics.jsonl");
+    EXPECT_NE(rows.find("\"rows\":12"), std::string::npos) << rows;
+  }
+}
+
+TEST(LaunchCommand, StandAloneRanksTrainByThemselves) {
+  data::make_shapes(testing::temporary_directory() + "/ranked_shapes", {.train = 48, .val = 12});
+  const std::string here = testing::temporary_directory();
+  const std::string train =
+      "train --data_dir=ranked_shapes --model=linear --image_size=16 --batch_size=8 --mode=train "
+      "--max_epochs=1 --max_train_steps=3 --intra_op_parallelism_threads=1 --log_dir=./own";
+  testing::expect(launch("--ranks=2 --results=by_themselves -- " + train + " --parallel_mode=stand_alone"), 0,
+                  {"rank 0: train success", "rank 1: train success"});
+  testing::expect(testing::run_shell("cd " + here + " && " + testing::program() + " " + train), 0, {});
+  const std::string alone = read_file(here + "/own/model.ckpt-3.safetensors");
+  for (const char* rank : {"0", "1"}) {
+    const std::string folder = here + "/by_themselves/2p/" + rank + "/own";
+    EXPECT_TRUE(read_file(folder + "/model.ckpt-3.safetensors") == alone) << rank;
+    EXPECT_EQ(read_file(folder + "/linear_training.log").find("gradients are exchanged"), std::string::npos);
+  }
+}
+
+TEST(LaunchCommand, WhatARankSaysToDoNextWorksFromWhereTheUserStands) {
+  data::make_shapes(testing::temporary_directory() + "/ranked_shapes", {.train = 48, .val = 12});
+  testing::expect(launch("--ranks=2 --results=next -- train --data_dir=ranked_shapes --model=linear --image_size=16 "
+                         "--batch_size=8 --mode=train --max_epochs=1 --max_train_steps=2 --log_dir=./own"),
+                  0, {"rank 0: train success"});
+  const std::string said = read_file(testing::temporary_directory() + "/next/2p/0/train_0.log");
+  const std::size_t at = said.find("next     ");
+  ASSERT_NE(at, std::string::npos) << said;
+  const std::string command = said.substr(at + 9, said.find('\n', at) - at - 9);
+  const testing::Outcome outcome = testing::run_shell("cd / && " + command);
+  testing::expect(outcome, 0, {"Finished evaluation"});
+}
+
+TEST(LaunchCommand, RanksThatDrawOtherMasksSaySo) {
+  const std::string train =
+      "-- train --synthetic --model=alexnet --image_size=67 --num_classes=10 --batch_size=2 "
+      "--mode=train --max_train_steps=1 --do_checkpoint=False --log_dir=out";
+  const std::string note = "dropout: each rank draws masks of its own";
+  testing::expect(launch("--ranks=2 --results=masks " + train + " --dropout_keep=0.5"), 0, {});
+  const std::string folder = testing::temporary_directory();
+  EXPECT_NE(read_file(folder + "/masks/2p/0/out/alexnet_training.log").find(note), std::string::npos);
+  testing::expect(launch("--ranks=2 --results=no_masks " + train + " --dropout_keep=1"), 0, {});
+  EXPECT_EQ(read_file(folder + "/no_masks/2p/0/out/alexnet_training.log").find(note), std::string::npos);
 }
 
 TEST(LaunchCommand, AFolderOfTheCommandsNameHidesNothing) {

@@ -27,6 +27,19 @@ TEST(PlanCommand, AMeasuredStepIsReplayedOnEveryCluster) {
   testing::expect(plan("step.json --json --cluster=h200x8"), 0, {R"("cluster":"h200x8")", R"("hidden_share":)"});
 }
 
+TEST(PlanCommand, AutoParallelDividesTheLargeDenseLayersOfAMeasuredStep) {
+  write_file_atomically(testing::temporary_directory() + "/alexnet.json",
+                        R"({"model": "alexnet_torchvision", "batch_size": 128, "ms_per_step": 32, "timeline":
+          [{"name": "a", "ms": 32, "gradient_bytes": 244000000, "update": false}]})");
+  const testing::Outcome text = plan("alexnet.json --auto_parallel --cluster=h200x8");
+  testing::expect(
+      text, 0,
+      {"h200x8: auto_parallel over 8 ranks: classifier.1/dense ", "; all else data; estimated ", " with all by data"});
+  EXPECT_EQ(text.text.find("classifier.4/dense data"), std::string::npos) << text.text;
+  testing::expect(plan("alexnet.json --auto_parallel --cluster=h200x8 --json"), 0,
+                  {R"("auto_parallel":{)", R"("classifier.1/dense":)"});
+}
+
 TEST(PlanCommand, WrongCallsAreTold) {
   write_file_atomically(testing::temporary_directory() + "/no_step.json", "{}");
   testing::expect(plan("no_step.json"), 2, {"[plan] no_step.json: has no 'model'"});

@@ -9,6 +9,7 @@
 #include "ridgeline/graph/pass/passes.h"
 #include "tests/compile/list_device.h"
 #include "tests/compile/support.h"
+#include "tests/support/in_f64.h"
 
 namespace ridgeline::testing {
 namespace {
@@ -41,22 +42,6 @@ std::string difference(const Tensor& got, const Expectation& expected) {
   return "";
 }
 
-// The graph with f64 wherever it has f32.
-Graph in_f64(Graph graph) {
-  for (ValueInfo& info : graph.values) {
-    if (info.type.dtype == DType::f32) info.type.dtype = DType::f64;
-  }
-  for (Node& node : graph.nodes) {
-    Attributes widened = node.attributes;
-    for (const auto& [name, value] : node.attributes) {
-      if (value == Attribute(DType::f32)) widened.set(name, DType::f64);
-    }
-    node.attributes = widened;
-  }
-  for (auto& [name, function] : graph.functions) function = in_f64(function);
-  return graph;
-}
-
 // Signs of the errors of one draw: all up, or each up or down by chance.
 enum class Shake { up, either };
 
@@ -78,7 +63,7 @@ Arguments in_f64(const Arguments& arguments, double off, Shake shake, std::uint6
 
 // Every value of the step in f64: as it is, then with arguments and results of ops that are off.
 std::vector<std::vector<Tensor>> values_in_f64(const Graph& graph, const Arguments& arguments) {
-  const Graph wide = in_f64(graph);
+  const Graph wide = ridgeline::testing::in_f64(graph);
   std::vector<std::vector<Tensor>> all{evaluate(wide, in_f64(arguments, 0, Shake::up, 0))};
   all.push_back(evaluate(wide, in_f64(arguments, kArgumentsOff, Shake::up, 0)));
   for (std::uint64_t draw = 1; draw <= kShakes; ++draw) {

@@ -249,39 +249,36 @@ TEST(DataParallel, EveryRankDropsOtherElements) {
   EXPECT_NE(two.losses[0], same.losses[0]);
 }
 
+// With slots and updates split over n ranks: every bit as without. Both of them.
+std::pair<Trained, Trained> expect_split_as_whole(int n, Options options) {
+  SCOPED_TRACE(n);
+  Trained whole = train_over(n, options);
+  options.shard = true;
+  Trained split = train_over(n, options);
+  EXPECT_EQ(split.file.size(), whole.file.size());
+  for (const auto& [name, value] : split.file)
+    EXPECT_EQ(std::memcmp(value.raw(), whole.file.at(name).raw(), value.byte_size()), 0) << name;
+  EXPECT_EQ(split.losses, whole.losses);
+  return {std::move(whole), std::move(split)};
+}
+
 TEST(DataParallel, SplitUpdatesGiveTheBitsOfWholeOnes) {
   const std::string slot = "conv2.weight/momentum";
   for (const int n : {2, 4}) {
-    SCOPED_TRACE(n);
-    Options options{.loss_scale = optim::LossScale::dynamic(1024, 2, 50), .steps = 5};
-    const Trained whole = train_over(n, options);
-    options.shard = true;
-    const Trained split = train_over(n, options);
-    ASSERT_EQ(split.file.size(), whole.file.size());
-    for (const auto& [name, value] : split.file) {
-      EXPECT_EQ(value.shape(), whole.file.at(name).shape()) << name;
-      EXPECT_EQ(std::memcmp(value.raw(), whole.file.at(name).raw(), value.byte_size()), 0) << name;
-    }
-    EXPECT_EQ(split.losses, whole.losses);
+    const auto [whole, split] =
+        expect_split_as_whole(n, {.loss_scale = optim::LossScale::dynamic(1024, 2, 50), .steps = 5});
+    for (const auto& [name, value] : split.file) EXPECT_EQ(value.shape(), whole.file.at(name).shape()) << name;
     EXPECT_EQ(split.bytes.at(slot), whole.bytes.at(slot) / static_cast<std::size_t>(n));
     EXPECT_EQ(split.bytes.at("conv1.weight/momentum"), whole.bytes.at("conv1.weight/momentum"));  // small: whole
   }
 }
 
-// Nothing but the update reads the mean of a gradient here: a rank gets its part of it alone.
+// The update alone reads the mean: a reduce_scatter and an all_gather send what an all_reduce sends.
 TEST(DataParallel, SplitUpdatesScatterTheirGradientsWithTheSameBits) {
   for (const int n : {2, 3, 4}) {
     for (const bool overlap : {false, true}) {
-      SCOPED_TRACE(n);
-      Options options{.overlap = overlap, .split = SplitStrategy::by_sizes({60, 40}), .steps = 5};
-      const Trained whole = train_over(n, options);
-      options.shard = true;
-      const Trained split = train_over(n, options);
-      ASSERT_EQ(split.file.size(), whole.file.size());
-      for (const auto& [name, value] : split.file)
-        EXPECT_EQ(std::memcmp(value.raw(), whole.file.at(name).raw(), value.byte_size()), 0) << name;
-      EXPECT_EQ(split.losses, whole.losses);
-      // A reduce_scatter and an all_gather send what an all_reduce sends; agreements before each step are in both.
+      const auto [whole, split] =
+          expect_split_as_whole(n, {.overlap = overlap, .split = SplitStrategy::by_sizes({60, 40}), .steps = 5});
       EXPECT_LT(static_cast<double>(split.traffic.bytes), 1.05 * static_cast<double>(whole.traffic.bytes));
     }
   }
@@ -289,30 +286,17 @@ TEST(DataParallel, SplitUpdatesScatterTheirGradientsWithTheSameBits) {
 
 // Of 1 MiB and more, gradients and updated parts lie in memory that the ranks see, one in place of the other.
 TEST(DataParallel, SplitUpdatesOfLargeParametersAreExchangedWhereTheyLie) {
-  for (const int n : {2, 3}) {
-    for (const bool overlap : {false, true}) {
-      SCOPED_TRACE(n);
-      Options options{.overlap = overlap, .split = SplitStrategy::by_sizes({30, 30, 40}), .steps = 4, .width = 12'001};
-      const Trained whole = train_over(n, options);
-      options.shard = true;
-      const Trained split = train_over(n, options);
-      for (const auto& [name, value] : split.file)
-        EXPECT_EQ(std::memcmp(value.raw(), whole.file.at(name).raw(), value.byte_size()), 0) << name;
-    }
+  for (const bool overlap : {false, true}) {
+    const Options options{
+        .overlap = overlap, .split = SplitStrategy::by_sizes({30, 30, 40}), .steps = 4, .width = 12'001};
+    for (const int n : {2, 3}) expect_split_as_whole(n, options);
   }
 }
 
 TEST(DataParallel, SplitUpdatesInPartsAndInSixteenBitsScatterWithTheSameBits) {
-  for (const int n : {2, 4}) {
-    SCOPED_TRACE(n);
-    Options options{.steps = 5, .parts = 4};
-    options.precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"));
-    const Trained whole = train_over(n, options);
-    options.shard = true;
-    const Trained split = train_over(n, options);
-    for (const auto& [name, value] : split.file)
-      EXPECT_EQ(std::memcmp(value.raw(), whole.file.at(name).raw(), value.byte_size()), 0) << name;
-  }
+  Options options{.steps = 5, .parts = 4};
+  options.precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"));
+  for (const int n : {2, 4}) expect_split_as_whole(n, options);
 }
 
 TEST(DataParallel, SplitUpdatesOfClippedGradientsAreCloseToWholeOnes) {  // a norm is added up in the order of a layout
@@ -324,12 +308,7 @@ TEST(DataParallel, SplitUpdatesOfClippedGradientsAreCloseToWholeOnes) {  // a no
 }
 
 TEST(DataParallel, SplitUpdatesTakeOptimizersOfSeveralSlots) {
-  Options options{.steps = 5, .optimizer = optim::Adam{}};
-  const Trained whole = train_over(3, options);
-  options.shard = true;
-  const Trained split = train_over(3, options);
-  for (const auto& [name, value] : split.file)
-    EXPECT_EQ(std::memcmp(value.raw(), whole.file.at(name).raw(), value.byte_size()), 0) << name;
+  const auto [whole, split] = expect_split_as_whole(3, {.steps = 5, .optimizer = optim::Adam{}});
   std::size_t shorter = 0;
   for (const auto& [name, bytes] : split.bytes) shorter += bytes < whole.bytes.at(name) ? 1 : 0;
   EXPECT_EQ(shorter, 2u);  // both moments of conv2.weight

@@ -37,6 +37,27 @@ TEST(RunConfig, OptionsBecomeSettingsOfTheRecipe) {
   EXPECT_TRUE(config.warnings.empty());
 }
 
+TEST(RunConfig, SettingsOfSeveralRanksAreThoseOfTheRecipe) {
+  const RunConfig config = read_run_config(
+      R"({"hcom_parallel": true, "is_weight_update_sharding": true,
+          "auto_parallel_context": {"device_num": 8, "parallel_mode": "auto_parallel", "gradients_mean": true,
+                                    "pipeline_stages": 1, "all_reduce_fusion_config": [20, 35], "global_rank": 3}})",
+      "c");
+  EXPECT_EQ(config.settings, (Settings{{"hcom_parallel", "True"},
+                                       {"is_weight_update_sharding", "True"},
+                                       {"rank_size", "8"},
+                                       {"parallel_mode", "auto_parallel"},
+                                       {"pipeline_stages", "1"},
+                                       {"split_strategy_by_idx", "20,35"}}));
+  EXPECT_EQ(config.warnings, (std::vector<std::string>{"global_rank has no effect: the launcher says it"}));
+  const auto error = [](const char* json) { return error_of([&] { read_run_config(json, "c"); }); };
+  EXPECT_EQ(error(R"({"auto_parallel_context": {"gradients_mean": false}})"),
+            "c: auto_parallel_context: gradients_mean=False is not supported: gradients are means over the ranks "
+            "(allowed: True)");
+  EXPECT_EQ(error(R"({"auto_parallel_context": {"all_reduce_fusion_config": [20, "x"]}})"),
+            "c: auto_parallel_context: all_reduce_fusion_config: text in a list of numbers");
+}
+
 TEST(RunConfig, NothingIsSilentlyIgnored) {
   EXPECT_EQ(read_run_config(R"({"horovod_mode": true, "soc_config": "x"})", "c").warnings,
             (std::vector<std::string>{"horovod_mode has no effect: there is no Horovod",

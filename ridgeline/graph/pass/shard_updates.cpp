@@ -168,7 +168,16 @@ class UpdateSplitter {
   // This rank's part of a value.
   ValueId part(const Node& of, ValueId x) {
     if (const auto known = parts_.find(x); known != parts_.end()) return known->second;
-    const std::int64_t count = shard_elements(shape(x).elements(), distribution_.ranks);
+    const Shape whole = shape(x);
+    const std::int64_t count = shard_elements(whole.elements(), distribution_.ranks);
+    if (whole.rank() > 1 && whole[0] % distribution_.ranks == 0) {  // whole rows: nothing but the part is copied
+      Integers start(static_cast<std::size_t>(whole.rank()), 0), stride(start.size(), 1), size;
+      for (int axis = 0; axis < whole.rank(); ++axis) size.push_back(whole[axis]);
+      size[0] /= distribution_.ranks;
+      start[0] = distribution_.rank * size[0];
+      const ValueId rows = emit(of, "strided_slice", "rows", x, {{"start", start}, {"stride", stride}, {"size", size}});
+      return emit(of, "reshape", "part", rows, {{"shape", Integers{count}}});
+    }
     return emit(of, "strided_slice", "part", in_a_row(of, x),
                 {{"start", Integers{distribution_.rank * count}}, {"stride", Integers{1}}, {"size", Integers{count}}});
   }

@@ -157,7 +157,12 @@ data::StandardPipeline pipeline_of(const Recipe& recipe) {
 }
 
 data::Dataset with_evaluation_transforms(const data::Dataset& source, const Recipe& recipe) {
-  return data::evaluation_pipeline(source, pipeline_of(recipe));
+  data::StandardPipeline pipeline = pipeline_of(recipe);
+  if (recipe.parallel.pipelined()) {  // stages train on the same images, and evaluate a share of them each
+    pipeline.ranks = recipe.ranks;
+    pipeline.rank = recipe.rank;
+  }
+  return data::evaluation_pipeline(source, pipeline);
 }
 
 void check_data_dir(const Recipe& recipe, bool training) {

@@ -79,10 +79,9 @@ std::optional<data::Batch> next_batch(data::Iterator& iterator, const Recipe& re
   }
 }
 
-}  // namespace
-
-std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& validation, const Recipe& recipe,
-                                           Session& session, TrainingLog& log) {
+// `model` has whole values; its session need not be the one whose ranks evaluate.
+std::optional<EvaluationRow> evaluate_whole(Model& model, const data::Dataset& validation, const Recipe& recipe,
+                                            Session& session, TrainingLog& log) {
   model.prepare_evaluation();
   Program& program = model.evaluation();
   data::Iterator iterator(validation, {.workers = recipe.num_workers,
@@ -155,6 +154,20 @@ std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& va
   return row;
 }
 
+}  // namespace
+
+std::optional<EvaluationRow> evaluate_once(Model& model, const RunData& data, const Recipe& recipe, Session& session,
+                                           TrainingLog& log) {
+  if (model.holdings().everything()) return evaluate_whole(model, *data.validation, recipe, session, log);
+  Recipe undivided = recipe;
+  undivided.parallel = {};
+  Session whole_session(session_options(undivided));
+  const std::unique_ptr<Model> whole = model_of(whole_session, undivided, data.num_classes);
+  whole->prepare_evaluation();
+  whole->set_values(model);
+  return evaluate_whole(*whole, *data.validation, recipe, session, log);
+}
+
 std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
   const bool plain = !given.restore_path.empty();
   const auto silent = [](const std::string&) {};  // of each file it is said in its turn
@@ -186,7 +199,7 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
   log.line(kEvaluationHeader);
   std::vector<EvaluationRow> rows;
   const auto evaluate = [&](std::int64_t step, double epoch, std::int64_t time) {
-    auto row = evaluate_once(*model, *data.validation, recipe, session, log);
+    auto row = evaluate_once(*model, data, recipe, session, log);
     if (!row) {
       log.line(fmt::format("Keyboard interrupt, {} of {} checkpoints evaluated", rows.size(),
                            std::max<std::size_t>(files.size(), 1)));

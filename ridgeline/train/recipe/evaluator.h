@@ -19,11 +19,11 @@ class SampleError;  // runtime/rows/rows.h
 
 namespace ridgeline::train {
 
-// Runs the model's evaluation program over `validation`, of several ranks each over its part; the sums are those of all
-// parts. nullopt when the user interrupted it. Fills all fields but
-// step, epoch and time.
-std::optional<EvaluationRow> evaluate_once(Model& model, const data::Dataset& validation, const Recipe& recipe,
-                                           Session& session, TrainingLog& log);
+// Runs the model's evaluation program over the validation part, of several ranks each over its share of the images; the
+// sums are those of all shares. Ranks that hold parts of the model bring its values together first, in memory that is
+// given back behind the evaluation. nullopt when the user interrupted it. Fills all fields but step, epoch and time.
+std::optional<EvaluationRow> evaluate_once(Model& model, const RunData& data, const Recipe& recipe, Session& session,
+                                           TrainingLog& log);
 
 // The Error of a bad sample with a hint at the policy under which the recipe's mode would go on.
 Error with_advice(const data::SampleError& error, const Recipe& recipe);

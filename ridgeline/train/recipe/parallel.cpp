@@ -23,7 +23,6 @@ std::pair<std::string, std::string> halves(const char* flag, const std::string& 
 }  // namespace
 
 const char* needs_whole_model(const Recipe& recipe) {
-  if (recipe.mode == Mode::train_and_evaluate) return "--mode=train_and_evaluate";
   if (!recipe.export_step.empty()) return "--export_step";
   if (recipe.histogram_steps > 0) return "--histogram_steps";
   if (recipe.is_weight_update_sharding) return "--is_weight_update_sharding";

@@ -51,6 +51,21 @@ constexpr RunOption kOptions[] = {
     {"variable_placement", kRefuse, "", "parameters lie on the device", "Device"},
     {"distribute", kRefuse, "", "there is no parameter server; several ranks: ridgeline launch"},
     {"hcom_parallel", kAccept, "hcom_parallel", ""},
+    {"is_weight_update_sharding", kAccept, "is_weight_update_sharding", "of NPUDistributedOptimizer"},
+    {"parallel_mode", kAccept, "parallel_mode", "of auto_parallel_context"},
+    {"device_num", kAccept, "rank_size", "of auto_parallel_context"},
+    {"global_rank", kWarn, "", "the launcher says it"},
+    {"gradients_mean", kRefuse, "", "gradients are means over the ranks", "True"},
+    {"gradient_fp32_sync", kWarn, "", "narrow gradients are added in f32 and rounded once"},
+    {"parameter_broadcast", kWarn, "", "all ranks begin with the parameters of rank 0"},
+    {"full_batch", kRefuse, "", "each rank reads its own images", "False"},
+    {"pipeline_stages", kAccept, "pipeline_stages", "of auto_parallel_context"},
+    {"enable_parallel_optimizer", kAccept, "is_weight_update_sharding", "of auto_parallel_context"},
+    {"all_reduce_fusion_config", kAccept, "split_strategy_by_idx", "of auto_parallel_context; a list of numbers", "",
+     read_all_reduce_fusion},
+    {"auto_parallel_search_mode", kWarn, "", "all choices of up to six dense layers are compared"},
+    {"strategy_ckpt_load_file", kRefuse, "", "a plan is made anew for each run; shard_layer says one"},
+    {"strategy_ckpt_save_file", kWarn, "", "the log has the plan"},
     {"is_tailing_optimization", kWarn, "", "the last bucket is exchanged as any other"},
     {"hccl_timeout", kWarn, "", "the environment says it: HCCL_EXEC_TIMEOUT"},
     {"HCCL_algorithm", kWarn, "", "the engine has one algorithm for each exchange"},
@@ -111,7 +126,7 @@ constexpr RunOption kOptions[] = {
 };
 
 // Objects that hold options of their own.
-constexpr std::array<std::string_view, 2> kGroups = {"session_config", "experimental_config"};
+constexpr std::array<std::string_view, 3> kGroups = {"session_config", "experimental_config", "auto_parallel_context"};
 
 const RunOption& option_named(const std::string& name, const std::string& where) {
   std::vector<std::string> names;

@@ -37,7 +37,8 @@ struct RunConfig {
   std::vector<std::pair<std::string, std::string>> settings;  // of the recipe, name and value, in the file's order
   std::vector<std::string> warnings;
 };
-// A JSON object; session_config and experimental_config may be objects in it. An unknown option, and one that is
+// A JSON object; session_config, experimental_config and auto_parallel_context (MindSpore's settings of several ranks)
+// may be objects in it. An unknown option, and one that is
 // refused, are Errors (usage) that begin with `where`.
 RunConfig read_run_config(const std::string& json, const std::string& where);
 

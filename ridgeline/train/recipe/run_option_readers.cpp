@@ -173,4 +173,14 @@ void read_fusion_switch(const JsonValue& value, const std::string& at, RunConfig
   if (asked) config.settings.emplace_back("fusion", "True");
 }
 
+void read_all_reduce_fusion(const JsonValue& value, const std::string& at, RunConfig& config) {
+  if (value.array() == nullptr) refuse(fmt::format("{} is {}; a list of numbers is meant", at, value.kind()));
+  std::string list;
+  for (const JsonValue& index : *value.array()) {
+    if (index.integer() == nullptr) refuse(fmt::format("{}: {} in a list of numbers", at, index.kind()));
+    list += (list.empty() ? "" : ",") + fmt::format("{}", *index.integer());
+  }
+  config.settings.emplace_back("split_strategy_by_idx", list);
+}
+
 }  // namespace ridgeline::train

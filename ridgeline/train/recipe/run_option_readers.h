@@ -24,5 +24,7 @@ void read_dump(const JsonValue& value, const std::string& at, RunConfig& config)
 // A path to {"Switch": {"GraphFusion": {"ALL": "off", "PASS": "on"}, "UBFusion": {...}}}: disable_pass. A name beats
 // ALL, which stands for all passes that merge ops. ALL or the pass that makes loops, where it is on: fusion as well.
 void read_fusion_switch(const JsonValue& value, const std::string& at, RunConfig& config);
+// [20, 35]: split_strategy_by_idx=20,35.
+void read_all_reduce_fusion(const JsonValue& value, const std::string& at, RunConfig& config);
 
 }  // namespace ridgeline::train

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 
 #include "ridgeline/core/error.h"
@@ -11,6 +10,7 @@
 #include "ridgeline/core/version.h"
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/graph/ir/op_def.h"
 #include "ridgeline/infer/model_file.h"
 #include "ridgeline/train/callback/accelerator.h"
 #include "ridgeline/train/callback/advisor.h"
@@ -19,6 +19,7 @@
 #include "ridgeline/train/callback/early_stopping.h"
 #include "ridgeline/train/callback/epoch_log.h"
 #include "ridgeline/train/callback/periodic_evaluation.h"
+#include "ridgeline/train/callback/ranks_report.h"
 #include "ridgeline/train/callback/step_dump.h"
 #include "ridgeline/train/callback/step_log.h"
 #include "ridgeline/train/callback/step_times.h"
@@ -50,6 +51,13 @@ constexpr std::int64_t kSyntheticRecords = 1281167;
 // Of stepped precision, in checkpoints.
 constexpr const char* kReducedPhase = "reduced";
 constexpr const char* kOriginalPhase = "original";
+
+// Whether ops of the step draw random numbers.
+bool draws(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const Node& node) { return op_def(node.op).has(kRandom); }) ||
+         std::any_of(graph.functions.begin(), graph.functions.end(), [](const auto& f) { return draws(f.second); });
+}
 
 class Trainer {
  public:
@@ -141,6 +149,8 @@ class Trainer {
     if (recipe_.explain) callbacks.push_back(&times);
     StopNotice notice([&] { return recipe_.do_checkpoint ? saver.path() : std::string(); }, log_);
     callbacks.push_back(&notice);
+    std::optional<RanksReport> exchanged;
+    if (ranks_.size() > 1) callbacks.push_back(&exchanged.emplace(log_));
 
     Loop steps(
         *model_, *feed_,
@@ -182,7 +192,7 @@ class Trainer {
   // With the averages of parameters, where they are kept.
   std::optional<EvaluationRow> evaluate_model() {
     std::optional<EvaluationRow> row;
-    model_->with_averages([&] { row = evaluate_once(*model_, *data_.validation, recipe_, session_, log_); });
+    model_->with_averages([&] { row = evaluate_once(*model_, data_, recipe_, session_, log_); });
     return row;
   }
 
@@ -283,46 +293,19 @@ class Trainer {
                       ranks_.size(), recipe_.hcom_parallel ? "beside the backward pass" : "behind the backward pass",
                       model_->share()));
     }
+    if (ranks_.size() > 1 && !recipe_.ordered && !recipe_.parallel.divides() && draws(model_->training_graph())) {
+      log_.line(
+          "dropout: each rank draws masks of its own, and N ranks drop other elements than one rank with all their "
+          "images (--reproducibility=deterministic: the same ones)");
+    }
     if (ranks_.main())
       metrics_.emplace(recipe_.log_dir, model_->global_step());
     else
       metrics_.emplace();
-    share_evaluations();
+    metrics_->share(ranks_);
     for (const std::string& note : metrics_->notes()) log_.line(note);
     if (!saved || saved->data_state.empty()) return std::nullopt;
     return data::IteratorState::from_json(saved->data_state);
-  }
-
-  // What earlier processes of the run evaluated decides what all ranks do.
-  void share_evaluations() {
-    if (ranks_.size() == 1) return;
-    struct Row {
-      std::int64_t step;
-      double epoch, top_1, top_5, loss;
-      std::int64_t rows, checkpoint_time, bad_samples;
-    };
-    std::vector<EvaluationRow> known = metrics_->evaluations();
-    if (metrics_->evaluation()) known.push_back(*metrics_->evaluation());
-    std::string bytes;
-    for (const EvaluationRow& r : known) {
-      const Row row{r.step, r.epoch, r.top_1, r.top_5, r.loss, r.rows, r.checkpoint_time, r.bad_samples};
-      bytes.append(reinterpret_cast<const char*>(&row), sizeof row);
-    }
-    bytes += metrics_->evaluation() ? '1' : '0';
-    ranks_.tell(bytes);
-    if (ranks_.main()) return;
-    known.clear();
-    for (std::size_t at = 0; at + sizeof(Row) <= bytes.size(); at += sizeof(Row)) {
-      Row r{};
-      std::memcpy(&r, bytes.data() + at, sizeof r);
-      known.push_back({r.step, r.epoch, r.top_1, r.top_5, r.loss, r.rows, r.checkpoint_time, r.bad_samples, {}});
-    }
-    std::optional<EvaluationRow> last;
-    if (bytes.back() == '1') {
-      last = std::move(known.back());
-      known.pop_back();
-    }
-    metrics_->adopt(std::move(last), std::move(known));
   }
 
   void open_data() {

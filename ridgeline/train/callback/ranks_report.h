@@ -1,0 +1,29 @@
+// ridgeline/train/callback/ranks_report.h
+//
+// What the steps of several ranks took and exchanged, as measured: a line of the human log when the run ends, beside
+// the estimate of a plan that was made by cost.
+#pragma once
+
+#include "ridgeline/comm/communicator.h"
+#include "ridgeline/train/callback.h"
+#include "ridgeline/train/training_log.h"
+
+namespace ridgeline::train {
+
+class RanksReport : public Callback {
+ public:
+  explicit RanksReport(TrainingLog& log) : log_(log) {}
+
+  void step_begin(RunContext& context) override;
+  void step_end(RunContext& context) override;
+  void end(RunContext& context) override;
+
+ private:
+  TrainingLog& log_;
+  comm::Traffic before_, sent_;  // of the loops that are counted
+  double seconds_ = 0;
+  std::int64_t steps_ = 0;
+  bool started_ = false;  // the first loop, which has start-up in it, counts where it is the only one
+};
+
+}  // namespace ridgeline::train
