@@ -124,7 +124,8 @@ TEST(DividedRun, HistogramsOfAStepThatExchangesAreRefused) {
 
 TEST(DividedRun, RanksThatStandAloneTrainAsIfTheOthersWereNotThere) {
   const std::string directory = fresh_directory();
-  const Recipe one = small_run(directory + "/one", 2, 2);
+  Recipe one = small_run(directory + "/one", 2, 2);
+  one.intra_op_parallelism_threads = 1;
   train(one);
   Recipe recipe = one;
   recipe.parallel.mode = "stand_alone";

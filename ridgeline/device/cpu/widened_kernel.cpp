@@ -95,8 +95,8 @@ class WidenedLayout final : public BlockedLayout {
 struct PartRule {
   std::string_view op;
   std::uint32_t inputs, outputs;  // bit i: operand or result i has a part for each image
-  bool has_input(std::size_t i) const { return (inputs >> i & 1u) != 0; }
-  bool has_output(std::size_t i) const { return (outputs >> i & 1u) != 0; }
+  bool has_input(std::size_t i) const { return i < 32 && (inputs >> i & 1u) != 0; }
+  bool has_output(std::size_t i) const { return i < 32 && (outputs >> i & 1u) != 0; }
 };
 constexpr PartRule kPartRules[] = {
     {"conv2d", 0b1001, 0b1},
