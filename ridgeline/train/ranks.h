@@ -48,7 +48,7 @@ class Ranks {
   std::shared_ptr<comm::Communicator> all_;  // null: one rank
 };
 
-// CRC-32C over the names and values of all entries but those, 8 hex digits.
+// CRC-32C over the names and values of all entries, 8 hex digits.
 std::string checksum_of(const ParameterStore& store);
 
 // The ranks that a launcher has started with this process (rank_environment.h); null where it is alone. `wanted`: how

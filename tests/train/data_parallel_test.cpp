@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kImages = 16, kSide = 12, kClasses = 5, kSteps = 20;
 
 // Convolutions, batch norm where asked for, a pool and two dense layers.
-nn::Network small_network(std::int64_t batch, bool norm, double keep = 1) {
+nn::Network small_network(std::int64_t batch, bool norm, double keep = 1, std::int64_t width = 40) {
   return {.name = "small", .loss = [=](nn::ModelContext& context) {
             GraphBuilder& builder = context.builder;
             Value x = builder.input("x", {DType::f32, {batch, kSide, kSide, 3}});
@@ -34,7 +34,7 @@ nn::Network small_network(std::int64_t batch, bool norm, double keep = 1) {
             x = nn::max_pool(x, {});
             x = conv("conv2", 24);
             x = nn::global_avg_pool(x);
-            x = nn::dense_layer(context, x, {.name = "fc1", .out = 40, .activation = nn::Activation::relu});
+            x = nn::dense_layer(context, x, {.name = "fc1", .out = width, .activation = nn::Activation::relu});
             x = nn::dropout_layer(context, x, "drop", keep);
             x = nn::dense_layer(context, x, {.name = "fc2", .out = kClasses});
             return nn::mean(nn::softmax_cross_entropy(x, labels, {}, 0.1).loss);
@@ -51,8 +51,9 @@ struct Options {
   std::string device = "cpu";
   int overflow_at = -1;  // the run in which rank 1 gets values that overflow
   std::int64_t steps = kSteps;
-  std::int64_t parts = 0;  // of the batch of all ranks, whose sums have one order; 0: none
-  double keep = 1;         // of dropout
+  std::int64_t parts = 0;   // of the batch of all ranks, whose sums have one order; 0: none
+  double keep = 1;          // of dropout
+  std::int64_t width = 40;  // of the dense layer between
   PrecisionPolicy precision = {};
   int threads = 1;
   std::string trace = {};  // file
@@ -90,7 +91,7 @@ Trained train_small(comm::Communicator* ranks, const Options& options) {
                          .ranks = n,
                          .place = options.parts > 0 ? place_of_rank(rank, n) : rank};
   Session session(options_of(ranks, options));
-  Model model(session, small_network(batch / parts.parts, options.norm, options.keep),
+  Model model(session, small_network(batch / parts.parts, options.norm, options.keep, options.width),
               {.seed = 3,
                .compile = {.precision = options.precision},
                .distribution = {.ranks = n,
@@ -131,13 +132,13 @@ Trained train_small(comm::Communicator* ranks, const Options& options) {
   } losses(trained.losses);
   Loop(model, feed, {.total_steps = options.steps, .steps_per_epoch = 1000, .loop = 1, .stop_if_not_finite = false})
       .run({&losses});
+  if (ranks) trained.traffic = ranks->traffic();
   for (const NamedTensor& tensor : model.to_file()) trained.file[tensor.name] = tensor.tensor;
   for (const std::string& name : session.parameters().names()) {
     const Tensor own = session.parameters().get(name);
     trained.bytes[name] = own.byte_size();
     trained.values[name] = options.shard ? trained.file.at(name) : own;
   }
-  if (ranks) trained.traffic = ranks->traffic();
   if (session.trace() && rank == 0) session.trace()->write(options.trace);
   return trained;
 }
@@ -264,6 +265,53 @@ TEST(DataParallel, SplitUpdatesGiveTheBitsOfWholeOnes) {
     EXPECT_EQ(split.losses, whole.losses);
     EXPECT_EQ(split.bytes.at(slot), whole.bytes.at(slot) / static_cast<std::size_t>(n));
     EXPECT_EQ(split.bytes.at("conv1.weight/momentum"), whole.bytes.at("conv1.weight/momentum"));  // small: whole
+  }
+}
+
+// Nothing but the update reads the mean of a gradient here: a rank gets its part of it alone.
+TEST(DataParallel, SplitUpdatesScatterTheirGradientsWithTheSameBits) {
+  for (const int n : {2, 3, 4}) {
+    for (const bool overlap : {false, true}) {
+      SCOPED_TRACE(n);
+      Options options{.overlap = overlap, .split = SplitStrategy::by_sizes({60, 40}), .steps = 5};
+      const Trained whole = train_over(n, options);
+      options.shard = true;
+      const Trained split = train_over(n, options);
+      ASSERT_EQ(split.file.size(), whole.file.size());
+      for (const auto& [name, value] : split.file)
+        EXPECT_EQ(std::memcmp(value.raw(), whole.file.at(name).raw(), value.byte_size()), 0) << name;
+      EXPECT_EQ(split.losses, whole.losses);
+      // A reduce_scatter and an all_gather send what an all_reduce sends; agreements before each step are in both.
+      EXPECT_LT(static_cast<double>(split.traffic.bytes), 1.05 * static_cast<double>(whole.traffic.bytes));
+    }
+  }
+}
+
+// Of 1 MiB and more, gradients and updated parts lie in memory that the ranks see, one in place of the other.
+TEST(DataParallel, SplitUpdatesOfLargeParametersAreExchangedWhereTheyLie) {
+  for (const int n : {2, 3}) {
+    for (const bool overlap : {false, true}) {
+      SCOPED_TRACE(n);
+      Options options{.overlap = overlap, .split = SplitStrategy::by_sizes({30, 30, 40}), .steps = 4, .width = 12'001};
+      const Trained whole = train_over(n, options);
+      options.shard = true;
+      const Trained split = train_over(n, options);
+      for (const auto& [name, value] : split.file)
+        EXPECT_EQ(std::memcmp(value.raw(), whole.file.at(name).raw(), value.byte_size()), 0) << name;
+    }
+  }
+}
+
+TEST(DataParallel, SplitUpdatesInPartsAndInSixteenBitsScatterWithTheSameBits) {
+  for (const int n : {2, 4}) {
+    SCOPED_TRACE(n);
+    Options options{.steps = 5, .parts = 4};
+    options.precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"));
+    const Trained whole = train_over(n, options);
+    options.shard = true;
+    const Trained split = train_over(n, options);
+    for (const auto& [name, value] : split.file)
+      EXPECT_EQ(std::memcmp(value.raw(), whole.file.at(name).raw(), value.byte_size()), 0) << name;
   }
 }
 
@@ -440,6 +488,31 @@ TEST(DataParallel, AnInterruptOfOneRankEndsAllBehindTheSameStep) {
           if (end.step() != 3 || end.reason() != StopReason::interrupted)
             throw Error(fmt::format("ended at step {}", end.step()));
         });
+  });
+  EXPECT_EQ(ends, (std::vector<std::string>{"", ""}));
+}
+
+// In the middle of a step of three batches: what is accumulated is each rank's own, and no checkpoint could hold it.
+TEST(DataParallel, AnInterruptWaitsForTheEndOfAStepOfSeveralBatches) {
+  const std::vector<std::string> ends = comm::run_processes(2, [](comm::Communicator& ranks) {
+    Session session(options_of(&ranks));
+    Model model(session, small_network(2, false), {.distribution = {.ranks = 2}});
+    nn::TrainingOptions training;
+    training.gradients.accumulate = 3;
+    model.prepare_training(training);
+    Tensor x(DType::f32, {2, kSide, kSide, 3}), labels(DType::i32, {2});
+    std::fill(x.span<float>().begin(), x.span<float>().end(), 0.5f);
+    std::fill(labels.span<std::int32_t>().begin(), labels.span<std::int32_t>().end(), 1);
+    int fed = 0;
+    FunctionFeed feed([&](Program& program) {
+      if (++fed == 4 && ranks.rank() == 1) set_interrupted(true);  // the first batch of step 2
+      program.bind("x", x);
+      program.bind("labels", labels);
+      return true;
+    });
+    const RunContext& end = Loop(model, feed, {.total_steps = 10}).run({});
+    if (end.step() != 2 || model.runs_done() != 0 || fed != 6)
+      throw Error(fmt::format("step {}, {} of its runs, {} batches", end.step(), model.runs_done(), fed));
   });
   EXPECT_EQ(ends, (std::vector<std::string>{"", ""}));
 }

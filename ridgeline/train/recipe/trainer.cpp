@@ -103,7 +103,8 @@ class Trainer {
     }
     std::optional<DataReport> data_report;
     if (data_feed_) {
-      callbacks.push_back(&data_report.emplace(data_feed_->iterator(), recipe_.bad_samples, log_, *metrics_));
+      callbacks.push_back(
+          &data_report.emplace(data_feed_->iterator(), recipe_.bad_samples, recipe_.data_ranks() > 1, log_, *metrics_));
     }
     // Before each evaluation, too: whatever ends that, the steps are kept.
     CheckpointSaver saver(
@@ -468,7 +469,8 @@ TrainingResult train_here(const Recipe& recipe, const std::shared_ptr<comm::Comm
 }  // namespace
 
 TrainingResult train(const Recipe& given, std::shared_ptr<comm::Communicator> ranks) {
-  const bool several = ranks && ranks->size() > 1;
+  const bool several =
+      ranks && ranks->size() > 1 && parallel_mode_named(given.parallel.mode) != ParallelMode::stand_alone;
   const Recipe recipe = several ? for_rank(given, *ranks) : given;
   check(recipe);
   if (recipe.synthetic && recipe.mode == Mode::train_and_evaluate)
@@ -483,8 +485,6 @@ TrainingResult train(const Recipe& given, std::shared_ptr<comm::Communicator> ra
   if (!recipe.tune.empty()) refuse("--tune", "the ranks could choose kernels whose gradients lie differently");
   if (!recipe.dump.path.empty())
     refuse("--dump_path", "the step is computed again by one rank, and it exchanges values");
-  if (parallel_mode_named(recipe.parallel.mode) == ParallelMode::stand_alone)
-    return train_here(with_batch_parts(recipe), nullptr);
   if (recipe.is_weight_update_sharding && !recipe.export_step.empty())
     refuse("--export_step", "with --is_weight_update_sharding a rank has its part of the slots only");
   if (const char* flag = needs_whole_model(recipe); flag != nullptr && recipe.parallel.divides())
