@@ -40,8 +40,9 @@ void JpegAhead::restart(std::uint64_t from) {
   active_ = running_ = false;
   if (stream_.base + from + 8 >= stream_.limit) return;
   for (int i = 0; i < stream_.blocks_in_mcu; ++i) {
-    stream_.to[static_cast<std::size_t>(i)] = coefficients_.get() + std::ptrdiff_t{64} * i;
-    stream_.step[static_cast<std::size_t>(i)] = std::ptrdiff_t{64} * stream_.blocks_in_mcu;
+    EntropyStream::Block& plan = stream_.plan[static_cast<std::size_t>(i)];
+    plan.to = coefficients_.get() + std::ptrdiff_t{64} * i;
+    plan.step = std::ptrdiff_t{64} * stream_.blocks_in_mcu;
   }
   stream_.mcus_left = mcus_;
   stream_.failed = false;
@@ -79,8 +80,7 @@ bool JpegAhead::take(EntropyStream& first, int count) {
   }
   for (int end = at_ + count; at_ < end; ++at_) {
     for (int i = 0; i < blocks; ++i) {
-      const auto index = static_cast<std::size_t>(i);
-      const EntropyStream::Block& plan = first.plan[index];
+      EntropyStream::Block& plan = first.plan[static_cast<std::size_t>(i)];
       const auto component = static_cast<std::size_t>(plan.component);
       const std::int16_t* from = block(at_, i);
       // A difference has 12 bits, so it is right also where our 16 bits went round.
@@ -88,9 +88,9 @@ bool JpegAhead::take(EntropyStream& first, int count) {
       dc += static_cast<std::int16_t>(from[0] - before[component]);
       before[component] = from[0];
       if (dc > plan.dc_limit || dc < -plan.dc_limit) return false;
-      std::int16_t* to = first.to[index];
-      if (first.step[index] == 0) continue;
-      first.to[index] += first.step[index];
+      std::int16_t* to = plan.to;
+      if (plan.step == 0) continue;
+      plan.to += plan.step;
       std::memcpy(to, from, 64 * sizeof *to);
       to[0] = static_cast<std::int16_t>(dc);
       first.last[(to - first.coefficients) >> 6] = last_[static_cast<std::size_t>(from - coefficients_.get()) >> 6];

@@ -1,3 +1,5 @@
+#define HWY_WANT_AVX3_DL  // for AVX-512 with permutations of bytes
+
 #include "ridgeline/image/jpeg/colour.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -93,22 +95,73 @@ HWY_INLINE V16 scaled_sum(V16 cb, V16 cr, int a, int b) {
 
 #endif
 
+struct Rgb {
+  V16 red, green, blue;  // may be beyond 0..255
+};
+
 // R = Y + 1.40200 Cr, G = Y - 0.34414 Cb - 0.71414 Cr, B = Y + 1.77200 Cb, constants times 2^16 and rounded.
 // 1.402 = 1 + 26345 / 2^16; 0.71414 = 1 - 18734 / 2^16; 1.772 = 2 - 14942 / 2^16.
-void to_rgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::size_t n, std::uint8_t* rgb) {
+HWY_INLINE Rgb rgb_of(V16 luma, V16 cb, V16 cr) {
   const D16 d16;
-  const D8 d8;
-  const V16 centre = hn::Set(d16, 128);
-  const V16 to_red = hn::Set(d16, 26345), to_blue = hn::Set(d16, -14942);
-  for (std::size_t i = 0; i < n; i += hn::Lanes(d16)) {
-    const V16 luma = load(y + i), blue = hn::Sub(load(cb + i), centre), red = hn::Sub(load(cr + i), centre);
-    const V16 red2 = hn::Add(red, red), blue2 = hn::Add(blue, blue);
-    const V16 r = hn::Add(luma, hn::Add(red, scaled(red2, to_red)));
-    const V16 b = hn::Add(luma, hn::Add(blue2, scaled(blue2, to_blue)));
-    const V16 g = hn::Add(hn::Sub(luma, red), scaled_sum(blue, red, -22554, 18734));
-    hn::StoreInterleaved3(hn::DemoteTo(d8, r), hn::DemoteTo(d8, g), hn::DemoteTo(d8, b), d8, rgb + 3 * i);
+  const V16 centre = hn::Set(d16, 128), to_red = hn::Set(d16, 26345), to_blue = hn::Set(d16, -14942);
+  const V16 blue = hn::Sub(cb, centre), red = hn::Sub(cr, centre);
+  const V16 red2 = hn::Add(red, red), blue2 = hn::Add(blue, blue);
+  return {hn::Add(luma, hn::Add(red, scaled(red2, to_red))),
+          hn::Add(hn::Sub(luma, red), scaled_sum(blue, red, -22554, 18734)),
+          hn::Add(luma, hn::Add(blue2, scaled(blue2, to_blue)))};
+}
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+// For 64 pixels: from which byte of red, or of green behind it, each byte comes, and from which one of blue.
+struct InTurns {
+  alignas(64) std::uint8_t red_green[3][64];
+  alignas(64) std::uint8_t blue[3][64];
+  std::uint64_t is_blue[3];
+  constexpr InTurns() : red_green(), blue(), is_blue() {
+    for (int at = 0; at < 3 * 64; ++at) {
+      const int pixel = at / 3, channel = at % 3, k = at / 64, i = at % 64;
+      red_green[k][i] = static_cast<std::uint8_t>(channel == 1 ? 64 + pixel : pixel);
+      blue[k][i] = static_cast<std::uint8_t>(pixel);
+      if (channel == 2) is_blue[k] |= std::uint64_t{1} << i;
+    }
+  }
+};
+constexpr InTurns kInTurns;
+
+// Widening and narrowing stay inside 128 bits and undo each other; whole bytes are permuted once, at the end.
+void to_rgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::size_t n, std::uint8_t* rgb) {
+  const __m512i zero = _mm512_setzero_si512();
+  for (std::size_t i = 0; i < n; i += 64, rgb += 3 * 64) {
+    const __m512i luma = _mm512_loadu_si512(y + i), blue = _mm512_loadu_si512(cb + i);
+    const __m512i red = _mm512_loadu_si512(cr + i);
+    const Rgb low = rgb_of(V16{_mm512_unpacklo_epi8(luma, zero)}, V16{_mm512_unpacklo_epi8(blue, zero)},
+                           V16{_mm512_unpacklo_epi8(red, zero)});
+    const Rgb high = rgb_of(V16{_mm512_unpackhi_epi8(luma, zero)}, V16{_mm512_unpackhi_epi8(blue, zero)},
+                            V16{_mm512_unpackhi_epi8(red, zero)});
+    const __m512i r = _mm512_packus_epi16(low.red.raw, high.red.raw);
+    const __m512i g = _mm512_packus_epi16(low.green.raw, high.green.raw);
+    const __m512i b = _mm512_packus_epi16(low.blue.raw, high.blue.raw);
+    for (int k = 0; k < 3; ++k) {
+      const __m512i red_green = _mm512_permutex2var_epi8(r, _mm512_load_si512(kInTurns.red_green[k]), g);
+      _mm512_storeu_si512(rgb + 64 * k, _mm512_mask_permutexvar_epi8(red_green, kInTurns.is_blue[k],
+                                                                     _mm512_load_si512(kInTurns.blue[k]), b));
+    }
   }
 }
+
+#else
+
+void to_rgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::size_t n, std::uint8_t* rgb) {
+  const D8 d8;
+  for (std::size_t i = 0; i < n; i += hn::Lanes(d8)) {
+    const Rgb v = rgb_of(load(y + i), load(cb + i), load(cr + i));
+    hn::StoreInterleaved3(hn::DemoteTo(d8, v.red), hn::DemoteTo(d8, v.green), hn::DemoteTo(d8, v.blue), d8,
+                          rgb + 3 * i);
+  }
+}
+
+#endif
 
 void to_grey(const std::uint8_t* y, std::size_t n, std::uint8_t* rgb) {
   const D8 d8;

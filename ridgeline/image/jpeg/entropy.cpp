@@ -25,10 +25,12 @@ struct Hot {
   const std::uint8_t* next;
   std::int16_t* block;
   const AcTable* table;
+  EntropyStream::Block* plan;
 };
 
-HWY_INLINE Hot load(const EntropyStream& s) {
-  return {s.bits, s.count, s.place, s.next, s.block, s.plan[static_cast<std::size_t>(s.index)].ac};
+HWY_INLINE Hot load(EntropyStream& s) {
+  EntropyStream::Block* const plan = &s.plan[static_cast<std::size_t>(s.index)];
+  return {s.bits, s.count, s.place, s.next, s.block, plan->ac, plan};
 }
 
 HWY_INLINE void save(const Hot& h, EntropyStream& s) {
@@ -37,6 +39,7 @@ HWY_INLINE void save(const Hot& h, EntropyStream& s) {
   s.place = h.place;
   s.next = h.next;
   s.block = h.block;
+  s.index = static_cast<int>(h.plan - s.plan.data());
 }
 
 // At least 56 bits, without a branch.
@@ -51,15 +54,13 @@ HWY_INLINE void consume(Hot& h, unsigned length) {
   h.count -= length;
 }
 
-// The DC coefficient of the next block. Leaves at least 56 bits.
+// The DC coefficient of the block that the plan stands at. Leaves kMaxAcLength bits: no need to fill up again.
 HWY_INLINE bool begin_block(Hot& h, EntropyStream& s) {
   if (HWY_UNLIKELY(h.next > s.limit)) return false;
-  const auto index = static_cast<std::size_t>(s.index);
-  const EntropyStream::Block& plan = s.plan[index];
-  h.block = s.to[index];
-  s.to[index] += s.step[index];
+  EntropyStream::Block& plan = *h.plan;
+  h.block = plan.to;
+  plan.to += plan.step;
   h.table = plan.ac;
-  std::memset(h.block, 0, 64 * sizeof *h.block);
   refill(h);
   DcEntry entry = plan.dc->entry[h.bits >> (64 - kDcLookupBits)];
   if (HWY_UNLIKELY(entry.code_length == 0)) {
@@ -68,9 +69,10 @@ HWY_INLINE bool begin_block(Hot& h, EntropyStream& s) {
   }
   std::int32_t& dc = s.dc[static_cast<std::size_t>(plan.component)];
   dc += read_value(h.bits, entry.code_length, entry.size);
+  static_assert(16 + kMaxDcSize + kMaxAcLength <= 56);
   consume(h, unsigned{entry.code_length} + entry.size);
-  refill(h);
   if (HWY_UNLIKELY(dc > plan.dc_limit || dc < -plan.dc_limit)) return false;
+  std::memset(h.block, 0, 64 * sizeof *h.block);
   h.block[0] = static_cast<std::int16_t>(dc);
   h.place = 0;
   return true;
@@ -92,8 +94,8 @@ HWY_INLINE bool end_block(Hot& h, EntropyStream& s, const AcEntry& entry, unsign
     return false;
   }
   s.last[(h.block - s.coefficients) >> 6] = static_cast<std::uint8_t>(second & 127);
-  if (++s.index == s.blocks_in_mcu) {
-    s.index = 0;
+  if (h.plan++->last) {
+    h.plan = s.plan.data();
     if (s.ends)
       *s.ends++ = static_cast<std::uint32_t>(static_cast<std::uint64_t>(h.next - s.base) * 8 - (h.count & 63));
     if (--s.mcus_left == 0) return false;
@@ -124,7 +126,7 @@ HWY_INLINE bool advance(Hot& h, EntropyStream& s) {
     h.block[first] = static_cast<std::int16_t>(entry->first_value + static_cast<std::int32_t>(rest));
   } else {
     refill(h);
-    const AcEntry far = long_code(*h.table, h.bits);
+    const AcEntry far = long_code(*h.table, h.bits, kAcLookupBits);
     consume(h, far.length);
     refill(h);
     first = second = h.place + far.first;

@@ -18,21 +18,21 @@ inline constexpr int kSlackBlocks = 4;
 
 // One run of MCUs. The owner fills in the plan and the place, calls `begin_mcus`, then `decode_mcus`.
 struct EntropyStream {
-  // The plan of an MCU: fixed for an image.
+  // One of an MCU's blocks. All but `to` and `step` is fixed for an image.
   struct Block {
     const DcTable* dc = nullptr;
     const AcTable* ac = nullptr;
+    std::int16_t* to = nullptr;  // where the next one goes,
+    std::ptrdiff_t step = 0;     // and by how much that moves from MCU to MCU (0: scratch)
     int component = 0;
     int dc_limit = 0;  // beyond it libjpeg's own arithmetic overflows
+    bool last = false;
   };
   std::array<Block, kMaxBlocksInMcu> plan;
   int blocks_in_mcu = 0;
   std::int16_t* coefficients = nullptr;  // start of the memory into which the blocks go
   std::uint8_t* last = nullptr;          // for each 64 coefficients there: place of the last one that may not be zero
 
-  // Where the next block of each place in the MCU goes, and by how much that moves from MCU to MCU (0: scratch).
-  std::array<std::int16_t*, kMaxBlocksInMcu> to{};
-  std::array<std::ptrdiff_t, kMaxBlocksInMcu> step{};
   int mcus_left = 0;
   bool failed = false;
   std::array<std::int32_t, 3> dc{};  // predictions
@@ -50,7 +50,7 @@ struct EntropyStream {
   // Inside a block.
   std::int16_t* block = nullptr;
   unsigned place = 0;
-  int index = 0;  // in the plan
+  int index = 0;  // of it in the plan
 
   // Bits consumed since `base`.
   std::uint64_t position() const { return static_cast<std::uint64_t>(next - base) * 8 - (count & 63); }

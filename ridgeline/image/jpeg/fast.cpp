@@ -39,6 +39,7 @@ bool JpegFastDecoder::prepare(std::span<const std::uint8_t> bytes, const Box* wa
     block.dc_limit = 8191 / std::max<int>(1, component.quant[0]);
     for (int i = 0; i < component.h * component.v; ++i) blocks[static_cast<std::size_t>(count++)] = block;
   }
+  blocks[static_cast<std::size_t>(count - 1)].last = true;
   for (Lane& lane : lanes_) {
     lane.blocks.reset(header_, region_);
     lane.stream.plan = blocks;
@@ -105,8 +106,8 @@ void JpegFastDecoder::plan(Lane& lane, int stop) {
       for (int h = 0; h < component.h; ++h, ++at) {
         const std::ptrdiff_t block =
             lane.blocks.row(c, v) + (lane.column - region_.mcu_columns.begin) * component.h + h;
-        s.to[at] = lane.blocks.coefficients() + (stored ? block * 64 : 0);
-        s.step[at] = stored ? component.h * 64 : 0;
+        s.plan[at].to = lane.blocks.coefficients() + (stored ? block * 64 : 0);
+        s.plan[at].step = stored ? component.h * 64 : 0;
       }
     }
   }

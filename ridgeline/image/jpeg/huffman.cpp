@@ -7,7 +7,6 @@ namespace ridgeline::image {
 namespace {
 
 constexpr std::size_t kSlots = 8;
-constexpr unsigned kMaxDcSize = 11, kMaxAcSize = 10;  // ITU-T T.81, tables F.1 and F.2, for 8 bits
 
 unsigned advance_of(unsigned symbol) {
   // As libjpeg: without a value only (15, 0) goes on, all others end the block.
@@ -36,10 +35,10 @@ bool list_codes(const HuffmanSpec& spec, bool ac, LongCodes& codes, Each each) {
   return true;
 }
 
-// The code that the bits begin with: its length and symbol. False for none.
-bool find_code(const LongCodes& codes, std::uint64_t bits, unsigned& length, unsigned& symbol) {
+// The code that the bits begin with, of `shortest` bits or more: its length and symbol. False for none.
+bool find_code(const LongCodes& codes, std::uint64_t bits, unsigned shortest, unsigned& length, unsigned& symbol) {
   const auto top = static_cast<std::uint32_t>(bits >> 48);
-  for (length = 1; length <= 16 && top >= codes.end[length];) ++length;
+  for (length = shortest; length <= 16 && top >= codes.end[length];) ++length;
   if (length > 16) return false;
   const int index = static_cast<int>(top >> (16 - length)) + codes.first[length];
   symbol = codes.symbol[static_cast<std::size_t>(index & 255)];
@@ -59,50 +58,54 @@ bool build(const HuffmanSpec& spec, DcTable& table) {
 }
 
 bool build(const HuffmanSpec& spec, AcTable& table) {
-  table.entry = {};
+  constexpr unsigned n = 1u << kAcLookupBits;
+  std::array<std::uint64_t, n> single;  // entries as words
+  const auto fill = [&](std::size_t begin, std::size_t count, const AcEntry& entry) {
+    std::fill_n(single.begin() + static_cast<std::ptrdiff_t>(begin), count, std::bit_cast<std::uint64_t>(entry));
+  };
+  std::size_t listed = 0;  // codes come in their order
   const bool good = list_codes(spec, true, table.codes, [&](unsigned symbol, unsigned code, unsigned length) {
     if (length > kAcLookupBits) return;
     const unsigned rest = kAcLookupBits - length, size = symbol & 15;
     const auto advance = static_cast<std::uint8_t>(advance_of(symbol));
-    AcEntry* const begin = table.entry.data() + (code << rest);
+    const std::size_t begin = std::size_t{code} << rest;
+    listed = begin + (std::size_t{1} << rest);
     const auto total = static_cast<std::uint8_t>(length + size);
     if (size > rest) {
-      if (rest == 0) return;  // not even the sign is known: read as a longer code
+      if (rest == 0) return fill(begin, 1, {});  // not even the sign is known: read as a longer code
       const std::size_t half = std::size_t{1} << (rest - 1);
       const auto negative = static_cast<std::int16_t>(1 - (1 << size)), none = std::int16_t{0};
-      std::fill_n(begin, half, AcEntry{total, advance, negative, advance, static_cast<std::uint8_t>(size), none});
-      std::fill_n(begin + half, half, AcEntry{total, advance, none, advance, static_cast<std::uint8_t>(size), none});
+      fill(begin, half, {total, advance, negative, advance, static_cast<std::uint8_t>(size), none});
+      fill(begin + half, half, {total, advance, none, advance, static_cast<std::uint8_t>(size), none});
       return;
     }
     const unsigned same = 1u << (rest - size);
     for (unsigned v = 0; v < 1u << size; ++v) {
       const std::int16_t value = read_value(std::uint64_t{v} << (63 - size) << 1, 0, size);
-      std::fill_n(begin + v * same, same, AcEntry{total, advance, value, advance, 0, value});
+      fill(begin + v * same, same, {total, advance, value, advance, 0, value});
     }
   });
   if (!good) return false;
-  // Pairs: an entry, and the one whose code and value lie in the `rest` bits behind it. follow[2^rest + v] is what that
-  // adds where these bits are v, as one word; 0 where they hold no whole coefficient.
-  constexpr unsigned n = 1u << kAcLookupBits;
-  std::array<std::uint64_t, n> follow;
-  for (unsigned rest = 1; rest < kAcLookupBits; ++rest) {
-    for (unsigned v = 0; v < 1u << rest; ++v) {
-      const AcEntry& e = table.entry[v << (kAcLookupBits - rest)];
-      const AcEntry more{e.length, 0, 0, e.first, 0, e.first_value};
-      follow[(1u << rest) + v] = e.length > 0 && e.length <= rest ? std::bit_cast<std::uint64_t>(more) : 0;
-    }
-  }
+  fill(listed, n - listed, {});
+  // Pairs: an entry, and the one whose code and value lie in the bits behind it. What that adds to the entry is its
+  // length, its advance and its value; no sum leaves its field: lengths up to 11, advances up to 16 + kEndOfBlock.
+  constexpr auto added = std::bit_cast<std::uint64_t>(AcEntry{0xff, 0, 0, 0xff, 0, -1});
   for (unsigned i = 0, same = 1; i < n; i += same) {
-    const AcEntry single = table.entry[i];
-    same = single.length > 0 && single.length < kAcLookupBits ? n >> single.length : 1;
-    if (same == 1 || single.first >= kBadCode) continue;
-    AcEntry alone = single;
+    const auto entry = std::bit_cast<AcEntry>(single[i]);
+    same = entry.length > 0 && entry.length < kAcLookupBits ? n >> entry.length : 1;
+    if (same == 1 || entry.first >= kBadCode) {
+      std::fill_n(table.entry.begin() + i, same, entry);
+      continue;
+    }
+    AcEntry alone = entry;
     alone.second_value = 0;
-    // No sum of two fields leaves its field: lengths up to 11, advances up to 16 + kEndOfBlock.
-    const auto first = std::bit_cast<std::uint64_t>(alone), unpaired = std::bit_cast<std::uint64_t>(single);
+    const auto first = std::bit_cast<std::uint64_t>(alone);
+    const unsigned rest = kAcLookupBits - entry.length;
     for (unsigned v = 0; v < same; ++v) {
-      const std::uint64_t more = follow[same + v];
-      table.entry[i + v] = std::bit_cast<AcEntry>(more ? first + more : unpaired);
+      const std::uint64_t next = single[v << entry.length];
+      const auto length = static_cast<unsigned>(std::bit_cast<AcEntry>(next).length);
+      const bool whole = length - 1 < rest;  // not for a length of 0
+      table.entry[i + v] = std::bit_cast<AcEntry>(whole ? first + (next & added) : single[i]);
     }
   }
   return true;
@@ -110,13 +113,13 @@ bool build(const HuffmanSpec& spec, AcTable& table) {
 
 DcEntry long_code(const DcTable& table, std::uint64_t bits) {
   unsigned length = 0, size = 0;
-  if (!find_code(table.codes, bits, length, size)) return {kBadCode, 0};
+  if (!find_code(table.codes, bits, 1, length, size)) return {kBadCode, 0};
   return {static_cast<std::uint8_t>(length), static_cast<std::uint8_t>(size)};
 }
 
-AcEntry long_code(const AcTable& table, std::uint64_t bits) {
+AcEntry long_code(const AcTable& table, std::uint64_t bits, unsigned shortest) {
   unsigned length = 0, symbol = 0;
-  if (!find_code(table.codes, bits, length, symbol)) return {16, kBadCode, 0, kBadCode, 0, 0};
+  if (!find_code(table.codes, bits, shortest, length, symbol)) return {16, kBadCode, 0, kBadCode, 0, 0};
   const std::int16_t value = read_value(bits, length, symbol & 15);
   const auto total = static_cast<std::uint8_t>(length + (symbol & 15));
   const auto advance = static_cast<std::uint8_t>(advance_of(symbol));

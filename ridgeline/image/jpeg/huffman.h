@@ -44,7 +44,8 @@ struct AcEntry {
   std::uint8_t rest = 0;
   std::int16_t second_value = 0;  // anything for a single one
 };
-inline constexpr int kMaxAcLength = kAcLookupBits - 1 + 10;
+inline constexpr unsigned kMaxDcSize = 11, kMaxAcSize = 10;  // ITU-T T.81, tables F.1 and F.2, for 8 bits
+inline constexpr unsigned kMaxAcLength = kAcLookupBits - 1 + kMaxAcSize;
 static_assert(sizeof(AcEntry) == 8);
 
 struct DcTable {
@@ -70,9 +71,9 @@ inline std::int16_t read_value(std::uint64_t bits, unsigned skip, unsigned size)
 }
 
 // Single entries for any code, with rest 0; kBadCode as advance (AC) or code_length (DC) for no code.
-// `bits` holds the next bits from the top.
+// `bits` holds the next bits from the top; the code is known to have `shortest` of them or more.
 DcEntry long_code(const DcTable& table, std::uint64_t bits);
-AcEntry long_code(const AcTable& table, std::uint64_t bits);
+AcEntry long_code(const AcTable& table, std::uint64_t bits, unsigned shortest = 1);
 
 // Keeps the tables of recent images: most files use the standard ones. Not thread-safe.
 class HuffmanCache {

@@ -1,3 +1,5 @@
+#define HWY_WANT_AVX3_DL  // for AVX-512 with permutations of bytes and dot products
+
 #include "ridgeline/image/jpeg/idct.h"
 
 #include <algorithm>
@@ -13,7 +15,11 @@ HWY_BEFORE_NAMESPACE();
 namespace ridgeline::image::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_SCALAR
+#if HWY_TARGET == HWY_AVX3_DL
+#pragma GCC target("avx512vnni")  // Highway asks the processor for it, but not the compiler
+#endif
+
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 
 bool idct_row(const IdctRow& row) { return inverse_dct_plain(row); }
 
@@ -47,16 +53,22 @@ using D8 = hn::FixedTag<std::uint8_t, kBytes>;
 using D16 = hn::FixedTag<std::int16_t, kBytes / 2>;
 using D32 = hn::FixedTag<std::int32_t, kBytes / 4>;
 using D64 = hn::FixedTag<std::uint64_t, kBytes / 8>;
+using V8 = hn::Vec<D8>;
 using V16 = hn::Vec<D16>;
 using V32 = hn::Vec<D32>;
 
 // a * even + b * odd + sum in 32 bits for each pair (a, b) of neighbouring lanes.
 HWY_INLINE V32 rotate(V16 pairs, int even, int odd, V32 sum) {
   const D32 d32;
-  V32 rest = hn::Zero(d32);
   const auto both = static_cast<std::uint32_t>(even & 0xffff) | static_cast<std::uint32_t>(odd) << 16;
-  const V16 factors = hn::BitCast(D16(), hn::Set(d32, static_cast<std::int32_t>(both)));
+  const V32 words = hn::Set(d32, static_cast<std::int32_t>(both));
+#if HWY_TARGET == HWY_AVX3_DL
+  return V32{_mm512_dpwssd_epi32(sum.raw, pairs.raw, words.raw)};
+#else
+  V32 rest = hn::Zero(d32);
+  const V16 factors = hn::BitCast(D16(), words);
   return hn::RearrangeToOddPlusEven(hn::ReorderWidenMulAccumulate(d32, pairs, factors, sum, rest), rest);
+#endif
 }
 
 struct Wide {
@@ -169,30 +181,33 @@ HWY_INLINE void transpose(V16* HWY_RESTRICT v) {
   }
 }
 
-// Pixels of two columns in turns, as bytes: (even, odd) of row 0, of row 1, ...
-HWY_INLINE V16 two_columns(V16 even, V16 odd) {
-  const D16 d16;
-  const V16 centre = hn::Set(d16, 128), zero = hn::Zero(d16), top = hn::Set(d16, 255);
-  even = hn::Min(hn::Max(hn::SaturatedAdd(even, centre), zero), top);
-  odd = hn::Min(hn::Max(hn::SaturatedAdd(odd, centre), zero), top);
-  return hn::Or(even, hn::ShiftLeft<8>(odd));
+// Pixels of two columns: in each block the eight rows of the first, then those of the second.
+HWY_INLINE V8 two_columns(V16 first, V16 second) {
+#if HWY_TARGET <= HWY_AVX3
+  const V8 v{_mm512_packs_epi16(first.raw, second.raw)};
+#elif HWY_TARGET <= HWY_AVX2
+  const V8 v{_mm256_packs_epi16(first.raw, second.raw)};
+#else
+  const V8 v{_mm_packs_epi16(first.raw, second.raw)};
+#endif
+  return hn::Xor(v, hn::Set(D8(), 128));  // + 128
 }
 
 // v[x] holds column x; stores 8 rows of 8 pixels a block.
 HWY_INLINE void store_pixels(const V16* HWY_RESTRICT v, std::uint8_t* out, std::ptrdiff_t stride) {
-  const D16 d16;
-  const D32 d32;
+  const D8 d8;
   const D64 d64;
   const hn::Half<D64> half64;
   const hn::Half<D8> half8;
-  const V16 c01 = two_columns(v[0], v[1]), c23 = two_columns(v[2], v[3]);
-  const V16 c45 = two_columns(v[4], v[5]), c67 = two_columns(v[6], v[7]);
-  const V32 left0 = hn::BitCast(d32, hn::InterleaveLower(d16, c01, c23));
-  const V32 left4 = hn::BitCast(d32, hn::InterleaveUpper(d16, c01, c23));
-  const V32 right0 = hn::BitCast(d32, hn::InterleaveLower(d16, c45, c67));
-  const V32 right4 = hn::BitCast(d32, hn::InterleaveUpper(d16, c45, c67));
-  const V32 rows[4] = {hn::InterleaveLower(d32, left0, right0), hn::InterleaveUpper(d32, left0, right0),
-                       hn::InterleaveLower(d32, left4, right4), hn::InterleaveUpper(d32, left4, right4)};
+  const V8 c01 = two_columns(v[0], v[1]), c23 = two_columns(v[2], v[3]);
+  const V8 c45 = two_columns(v[4], v[5]), c67 = two_columns(v[6], v[7]);
+  // Of each row columns 0 and 4, 1 and 5, 2 and 6, 3 and 7; then the even ones and the odd ones.
+  const V8 c04 = hn::InterleaveLower(d8, c01, c45), c15 = hn::InterleaveUpper(d8, c01, c45);
+  const V8 c26 = hn::InterleaveLower(d8, c23, c67), c37 = hn::InterleaveUpper(d8, c23, c67);
+  const V8 even0 = hn::InterleaveLower(d8, c04, c26), even4 = hn::InterleaveUpper(d8, c04, c26);
+  const V8 odd0 = hn::InterleaveLower(d8, c15, c37), odd4 = hn::InterleaveUpper(d8, c15, c37);
+  const V8 rows[4] = {hn::InterleaveLower(d8, even0, odd0), hn::InterleaveUpper(d8, even0, odd0),
+                      hn::InterleaveLower(d8, even4, odd4), hn::InterleaveUpper(d8, even4, odd4)};
   HWY_UNROLL(4)
   for (int i = 0; i < 4; ++i) {
     const auto two = hn::BitCast(d64, rows[i]);
@@ -232,15 +247,41 @@ struct FromZigzag {
 };
 constexpr FromZigzag kFromZigzag;
 
+#if HWY_TARGET == HWY_AVX3_DL
+// The same for bytes of one half of the zigzag order: which of them, and the rows' numbers that the second half holds.
+struct BytesFromZigzag {
+  alignas(64) std::uint8_t at[2][64];
+  std::uint64_t in_second_half[2];
+  constexpr BytesFromZigzag() : at(), in_second_half() {
+    for (int i = 0; i < 128; ++i) {
+      const int from = kFromZigzag.at[i / 2];
+      at[i / 64][i % 64] = static_cast<std::uint8_t>(2 * (from % 32) + i % 2);
+      if (from >= 32) in_second_half[i / 64] |= std::uint64_t{1} << (i % 64);
+    }
+  }
+};
+constexpr BytesFromZigzag kBytesFromZigzag;
+
+// Half of a block in natural order: 0 for its upper rows. Two permutations of one vector are faster than one of two.
+HWY_INLINE __m512i natural_half(__m512i first, __m512i second, int half) {
+  const __m512i at = _mm512_load_si512(kBytesFromZigzag.at[half]);
+  return _mm512_mask_permutexvar_epi8(_mm512_permutexvar_epi8(at, first), kBytesFromZigzag.in_second_half[half], at,
+                                      second);
+}
+#else
+HWY_INLINE __m512i natural_half(__m512i first, __m512i second, int half) {
+  return _mm512_permutex2var_epi16(first, _mm512_load_si512(kFromZigzag.at + 32 * half), second);
+}
+#endif
+
 HWY_INLINE void load_blocks(const std::int16_t* in, const Quant& quant, V16* HWY_RESTRICT v) {
-  const __m512i top = _mm512_load_si512(kFromZigzag.at), bottom = _mm512_load_si512(kFromZigzag.at + 32);
   __m512i upper[4], lower[4];
   HWY_UNROLL(4)
   for (int i = 0; i < 4; ++i) {
     const __m512i a = _mm512_mullo_epi16(_mm512_loadu_si512(in + 64 * i), quant.low);
     const __m512i b = _mm512_mullo_epi16(_mm512_loadu_si512(in + 64 * i + 32), quant.high);
-    upper[i] = _mm512_permutex2var_epi16(a, top, b);
-    lower[i] = _mm512_permutex2var_epi16(a, bottom, b);
+    upper[i] = natural_half(a, b, 0);
+    lower[i] = natural_half(a, b, 1);
   }
   exchange(upper, v);
   exchange(lower, v + 4);
@@ -333,7 +374,7 @@ bool idct_row(const IdctRow& row) {
   return true;
 }
 
-#endif  // HWY_SCALAR
+#endif  // HWY_SCALAR || HWY_EMU128
 
 }  // namespace ridgeline::image::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

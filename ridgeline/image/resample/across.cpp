@@ -17,28 +17,28 @@ namespace ridgeline::image::HWY_NAMESPACE {
 constexpr int kLanes = AcrossBlock::kColumns;
 
 // False where a window is too small: when shrinking by more than four.
-bool make_blocks(const AcrossRows& job, AcrossBy16& plan) {
-  const int last = job.out_width - 1;
-  for (int x0 = 0; x0 < job.out_width; x0 += kLanes) {
+bool make_blocks(const AxisWeights& axis, const PairedWeights& pairs, AcrossBy16& plan) {
+  const int last = axis.positions - 1;
+  for (int x0 = 0; x0 < axis.positions; x0 += kLanes) {
     AcrossBlock block;
-    block.begin[0] = job.first[x0];
-    block.begin[1] = job.first[std::min(x0 + kLanes / 2, last)];
-    block.one_window = job.first[std::min(x0 + kLanes - 1, last)] - block.begin[0] < 32;
+    block.begin[0] = axis.first[x0];
+    block.begin[1] = axis.first[std::min(x0 + kLanes / 2, last)];
+    block.one_window = axis.first[std::min(x0 + kLanes - 1, last)] - block.begin[0] < 32;
     if (block.one_window) block.begin[1] = block.begin[0];
     int taps = 0;
     for (int i = 0; i < kLanes; ++i) {
       const int x = std::min(x0 + i, last);
-      block.place[i] = job.first[x] - block.begin[i < kLanes / 2 ? 0 : 1];
+      block.place[i] = axis.first[x] - block.begin[i < kLanes / 2 ? 0 : 1];
       if (block.place[i] < 0 || block.place[i] > 31) return false;
-      taps = std::max(taps, job.count[x]);
+      taps = std::max(taps, axis.count[x]);
     }
     block.pairs = (taps + 1) / 2;
     block.from = plan.weights.size();
     for (int pair = 0; pair < block.pairs; ++pair) {
-      for (const auto* half : {&job.pairs->high, &job.pairs->low}) {
+      for (const auto* half : {&pairs.high, &pairs.low}) {
         for (int i = 0; i < kLanes; ++i) {
           const int x = std::min(x0 + i, last);
-          plan.weights.push_back((*half)[static_cast<std::size_t>(x) * static_cast<std::size_t>(job.pairs->pairs) +
+          plan.weights.push_back((*half)[static_cast<std::size_t>(x) * static_cast<std::size_t>(pairs.pairs) +
                                          static_cast<std::size_t>(pair)]);
         }
       }
@@ -48,13 +48,16 @@ bool make_blocks(const AcrossRows& job, AcrossBy16& plan) {
   return true;
 }
 
-void plan_by_16(const AcrossRows& job) {
-  AcrossBy16& plan = *job.by_16;
+void plan_by_16(const AcrossRows& job, AcrossForms& forms) {
+  AcrossBy16& plan = forms.by_16;
+  if (plan.made) return;
+  pair_weights(job.weights, 4, forms.pairs);
   plan.blocks.clear();
   plan.weights.clear();
-  plan.fits = make_blocks(job, plan);
+  plan.fits = make_blocks(job.weights, forms.pairs, plan);
   // Windows and taps reach behind the row's end; weights are zero there.
-  if (plan.fits) plan.row.resize(static_cast<std::size_t>(job.in_width + job.taps + 4 * kLanes));
+  if (plan.fits) plan.row.resize(static_cast<std::size_t>(job.in_width + job.weights.taps + 4 * kLanes));
+  plan.made = true;
 }
 
 // Three bytes a pixel to four.
@@ -123,8 +126,9 @@ HWY_INLINE void one_block(const AcrossBlock& block, const std::uint32_t* row, co
   _mm512_storeu_si512(out, _mm512_permutexvar_epi32(thirds, _mm512_shuffle_epi8(pixels, bytes)));
 }
 
-bool across_by_16(const AcrossRows& job) {
-  AcrossBy16& plan = *job.by_16;
+bool across_by_16(const AcrossRows& job, AcrossForms& forms) {
+  plan_by_16(job, forms);
+  AcrossBy16& plan = forms.by_16;
   if (!plan.fits) return false;
   std::uint32_t* row = plan.row.data();
   const std::uint32_t* weights = plan.weights.data();
@@ -145,8 +149,7 @@ bool across_by_16(const AcrossRows& job) {
 
 #else
 
-void plan_by_16(const AcrossRows& job) { job.by_16->fits = false; }
-bool across_by_16(const AcrossRows&) { return false; }
+bool across_by_16(const AcrossRows&, AcrossForms&) { return false; }
 
 #endif
 
@@ -156,11 +159,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ridgeline::image {
 
-HWY_EXPORT(plan_by_16);
 HWY_EXPORT(across_by_16);
 
-void plan_across_by_16(const AcrossRows& job) { HWY_DYNAMIC_DISPATCH(plan_by_16)(job); }
-bool resample_across_rgb_by_16(const AcrossRows& job) { return HWY_DYNAMIC_DISPATCH(across_by_16)(job); }
+bool resample_across_rgb_by_16(const AcrossRows& job, AcrossForms& forms) {
+  return HWY_DYNAMIC_DISPATCH(across_by_16)(job, forms);
+}
 
 }  // namespace ridgeline::image
 #endif  // HWY_ONCE

@@ -11,12 +11,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR
 
-void down_row(const std::uint8_t* in, std::ptrdiff_t stride, int count, const std::int32_t* weight,
-              const std::uint32_t*, const std::uint32_t*, std::size_t n, std::uint8_t* out) {
-  resample_down_plain(in, stride, count, weight, 0, n, out);
-}
+void down_row(const DownRow& job, const PairedWeights&) { resample_down_plain(job, 0, job.n); }
 
-void across_rgb(const AcrossRows& job) { resample_across_plain(job, 3, 0, job.out_width); }
+void across_rgb(const AcrossRows& job, const PairedWeights&) {
+  resample_across_plain(job, 3, 0, job.weights.positions);
+}
 
 #else
 
@@ -45,19 +44,21 @@ HWY_INLINE V32 finish(V32 high, V32 low) {
   return hn::ShiftRight<kWeightBits>(hn::Add(sum, hn::Set(D32(), 1 << (kWeightBits - 1))));
 }
 
-void down_row(const std::uint8_t* in, std::ptrdiff_t stride, int count, const std::int32_t* weight,
-              const std::uint32_t* high, const std::uint32_t* low, std::size_t n, std::uint8_t* out) {
+void down_row(const DownRow& job, const PairedWeights& form) {
   const D8Half d8;
   const D16 d16;
   const D32 d32;
   constexpr std::size_t step = kBytes / 2;
+  const int count = job.weights.count[job.y];
+  const std::size_t at = static_cast<std::size_t>(job.y) * static_cast<std::size_t>(form.pairs);
+  const std::uint32_t *high = form.high.data() + at, *low = form.low.data() + at;
   std::size_t i = 0;
-  for (; i + step <= n; i += step) {
+  for (; i + step <= job.n; i += step) {
     V32 high0 = hn::Zero(d32), high1 = high0, low0 = high0, low1 = high0;
-    const std::uint8_t* p = in + i;
-    for (int k = 0; k < count; k += 2, p += 2 * stride) {
+    const std::uint8_t* p = job.in + i;
+    for (int k = 0; k < count; k += 2, p += 2 * job.stride) {
       const V16 a = hn::PromoteTo(d16, hn::LoadU(d8, p));
-      const V16 b = k + 1 < count ? hn::PromoteTo(d16, hn::LoadU(d8, p + stride)) : hn::Zero(d16);
+      const V16 b = k + 1 < count ? hn::PromoteTo(d16, hn::LoadU(d8, p + job.stride)) : hn::Zero(d16);
       const V16 ab0 = hn::InterleaveLower(d16, a, b), ab1 = hn::InterleaveUpper(d16, a, b);
       high0 = add_pairs(ab0, high[k / 2], high0);
       high1 = add_pairs(ab1, high[k / 2], high1);
@@ -65,9 +66,9 @@ void down_row(const std::uint8_t* in, std::ptrdiff_t stride, int count, const st
       low1 = add_pairs(ab1, low[k / 2], low1);
     }
     const V16 words = hn::ReorderDemote2To(d16, finish(high0, low0), finish(high1, low1));
-    hn::StoreU(hn::DemoteTo(d8, words), d8, out + i);
+    hn::StoreU(hn::DemoteTo(d8, words), d8, job.out + i);
   }
-  resample_down_plain(in, stride, count, weight, i, n, out);
+  resample_down_plain(job, i, job.n);
 }
 
 // 16 bytes from each of kBlocks rows, one row a block.
@@ -95,16 +96,16 @@ HWY_INLINE void store_rows(hn::Vec<D> v, D d, std::uint8_t* p, std::ptrdiff_t st
 }
 
 // Result column x of kBlocks rows: red, green, blue and a zero in each block.
-HWY_INLINE V32 across_column(const AcrossRows& job, const std::uint8_t* in, int x, hn::Vec<D8> taps01,
-                             hn::Vec<D8> taps23) {
+HWY_INLINE V32 across_column(const AcrossRows& job, const PairedWeights& form, const std::uint8_t* in, int x,
+                             hn::Vec<D8> taps01, hn::Vec<D8> taps23) {
   const D8 d8;
   const D16 d16;
   V32 high = hn::Zero(D32()), low = high;
-  const std::uint8_t* p = in + 3 * static_cast<std::ptrdiff_t>(job.first[x]);
-  const std::size_t at = static_cast<std::size_t>(x) * static_cast<std::size_t>(job.pairs->pairs);
-  const std::uint32_t* wh = job.pairs->high.data() + at;
-  const std::uint32_t* wl = job.pairs->low.data() + at;
-  for (int k = 0; k < job.count[x]; k += 4, p += 12, wh += 2, wl += 2) {
+  const std::uint8_t* p = in + 3 * static_cast<std::ptrdiff_t>(job.weights.first[x]);
+  const std::size_t at = static_cast<std::size_t>(x) * static_cast<std::size_t>(form.pairs);
+  const std::uint32_t* wh = form.high.data() + at;
+  const std::uint32_t* wl = form.low.data() + at;
+  for (int k = 0; k < job.weights.count[x]; k += 4, p += 12, wh += 2, wl += 2) {
     const auto bytes = load_rows(d8, p, job.in_stride);
     const V16 pair01 = hn::BitCast(d16, hn::TableLookupBytesOr0(bytes, taps01));
     const V16 pair23 = hn::BitCast(d16, hn::TableLookupBytesOr0(bytes, taps23));
@@ -116,7 +117,7 @@ HWY_INLINE V32 across_column(const AcrossRows& job, const std::uint8_t* in, int 
   return finish(high, low);
 }
 
-void across_rgb(const AcrossRows& job) {
+void across_rgb(const AcrossRows& job, const PairedWeights& form) {
   const D8 d8;
   const D16 d16;
   constexpr std::uint8_t none = 0x80;
@@ -135,10 +136,11 @@ void across_rgb(const AcrossRows& job) {
   // plain.
   int columns = 0;
   const auto fits = [&](int x) {
-    const int groups = (job.count[x] + 3) / 4;
-    return 3 * (job.first[x] + 4 * (groups - 1)) + 16 <= 3 * job.in_width;
+    const int groups = (job.weights.count[x] + 3) / 4;
+    return 3 * (job.weights.first[x] + 4 * (groups - 1)) + 16 <= 3 * job.in_width;
   };
-  while (columns + 4 <= job.out_width && fits(columns) && fits(columns + 1) && fits(columns + 2) && fits(columns + 3)) {
+  const int width = job.weights.positions;
+  while (columns + 4 <= width && fits(columns) && fits(columns + 1) && fits(columns + 2) && fits(columns + 3)) {
     columns += 4;
   }
   constexpr int blocks = static_cast<int>(kBlocks);
@@ -147,10 +149,10 @@ void across_rgb(const AcrossRows& job) {
     const std::uint8_t* in = job.in + y * job.in_stride;
     std::uint8_t* out = job.out + y * job.out_stride;
     for (int x = 0; x < columns; x += 4) {
-      const V32 c0 = across_column(job, in, x, taps01, taps23);
-      const V32 c1 = across_column(job, in, x + 1, taps01, taps23);
-      const V32 c2 = across_column(job, in, x + 2, taps01, taps23);
-      const V32 c3 = across_column(job, in, x + 3, taps01, taps23);
+      const V32 c0 = across_column(job, form, in, x, taps01, taps23);
+      const V32 c1 = across_column(job, form, in, x + 1, taps01, taps23);
+      const V32 c2 = across_column(job, form, in, x + 2, taps01, taps23);
+      const V32 c3 = across_column(job, form, in, x + 3, taps01, taps23);
       const V16 w01 = hn::ReorderDemote2To(d16, c0, c1), w23 = hn::ReorderDemote2To(d16, c2, c3);
       // Words to bytes with saturation: columns 0 and 1 in the even bytes, 2 and 3 in the odd ones.
       const V16 top = hn::Set(d16, 255), zero = hn::Zero(d16);
@@ -160,7 +162,7 @@ void across_rgb(const AcrossRows& job) {
     }
   }
   AcrossRows rest = job;
-  resample_across_plain(rest, 3, columns, job.out_width);
+  resample_across_plain(rest, 3, columns, width);
   rest.in += y * job.in_stride;
   rest.out += y * job.out_stride;
   rest.rows -= y;
@@ -178,33 +180,34 @@ namespace ridgeline::image {
 HWY_EXPORT(down_row);
 HWY_EXPORT(across_rgb);
 
-PairedWeights pair_weights(const std::vector<std::int32_t>& weight, int taps, int multiple_of_taps) {
-  const int padded = (taps + multiple_of_taps - 1) / multiple_of_taps * multiple_of_taps;
-  const std::size_t positions = weight.size() / static_cast<std::size_t>(taps);
-  PairedWeights result;
-  result.pairs = padded / 2;
-  const std::size_t pairs = static_cast<std::size_t>(result.pairs);
-  result.high.assign(positions * pairs, 0);
-  result.low.assign(positions * pairs, 0);
+void pair_weights(const AxisWeights& axis, int multiple_of_taps, PairedWeights& form) {
+  if (form.made) return;
+  const int padded = (axis.taps + multiple_of_taps - 1) / multiple_of_taps * multiple_of_taps;
+  form.pairs = padded / 2;
+  const auto taps = static_cast<std::size_t>(axis.taps), pairs = static_cast<std::size_t>(form.pairs);
+  const auto positions = static_cast<std::size_t>(axis.positions);
+  form.high.assign(positions * pairs, 0);
+  form.low.assign(positions * pairs, 0);
   for (std::size_t x = 0; x < positions; ++x) {
-    for (std::size_t k = 0; k < static_cast<std::size_t>(taps); ++k) {
-      const std::int32_t w = weight[x * static_cast<std::size_t>(taps) + k];
+    for (std::size_t k = 0; k < taps; ++k) {
+      const std::int32_t w = axis.weight[x * taps + k];
       const auto high = static_cast<std::uint16_t>(w >> kLowBits);
       const auto low = static_cast<std::uint16_t>(w & ((1 << kLowBits) - 1));
       const int shift = k % 2 ? 16 : 0;
-      result.high[x * pairs + k / 2] |= std::uint32_t{high} << shift;
-      result.low[x * pairs + k / 2] |= std::uint32_t{low} << shift;
+      form.high[x * pairs + k / 2] |= std::uint32_t{high} << shift;
+      form.low[x * pairs + k / 2] |= std::uint32_t{low} << shift;
     }
   }
-  return result;
+  form.made = true;
 }
 
-void resample_down_plain(const std::uint8_t* in, std::ptrdiff_t stride, int count, const std::int32_t* weight,
-                         std::size_t begin, std::size_t end, std::uint8_t* out) {
+void resample_down_plain(const DownRow& job, std::size_t begin, std::size_t end) {
+  const int count = job.weights.count[job.y];
+  const std::int32_t* weight = job.weights.weight + static_cast<std::ptrdiff_t>(job.y) * job.weights.taps;
   for (std::size_t i = begin; i < end; ++i) {
     std::int32_t sum = 1 << (kWeightBits - 1);
-    for (int k = 0; k < count; ++k) sum += in[k * stride + static_cast<std::ptrdiff_t>(i)] * weight[k];
-    out[i] = clip_weighted_sum(sum);
+    for (int k = 0; k < count; ++k) sum += job.in[k * job.stride + static_cast<std::ptrdiff_t>(i)] * weight[k];
+    job.out[i] = clip_weighted_sum(sum);
   }
 }
 
@@ -213,24 +216,27 @@ void resample_across_plain(const AcrossRows& job, int channels, int first_column
     const std::uint8_t* in = job.in + y * job.in_stride;
     std::uint8_t* out = job.out + y * job.out_stride + static_cast<std::ptrdiff_t>(first_column) * channels;
     for (int x = first_column; x < last_column; ++x) {
-      const std::int32_t* w = job.weight + static_cast<std::ptrdiff_t>(x) * job.taps;
-      const std::uint8_t* p = in + static_cast<std::ptrdiff_t>(job.first[x]) * channels;
+      const std::int32_t* w = job.weights.weight + static_cast<std::ptrdiff_t>(x) * job.weights.taps;
+      const std::uint8_t* p = in + static_cast<std::ptrdiff_t>(job.weights.first[x]) * channels;
       for (int c = 0; c < channels; ++c) {
         std::int32_t sum = 1 << (kWeightBits - 1);
-        for (int k = 0; k < job.count[x]; ++k) sum += p[k * channels + c] * w[k];
+        for (int k = 0; k < job.weights.count[x]; ++k) sum += p[k * channels + c] * w[k];
         *out++ = clip_weighted_sum(sum);
       }
     }
   }
 }
 
-void resample_down(const std::uint8_t* in, std::ptrdiff_t stride, int count, const std::int32_t* weight,
-                   const std::uint32_t* high, const std::uint32_t* low, std::size_t n, std::uint8_t* out) {
-  HWY_DYNAMIC_DISPATCH(down_row)(in, stride, count, weight, high, low, n, out);
+void resample_down(const DownRow& job, DownForms& forms) {
+  if (resample_down_by_bytes(job, forms.digits)) return;
+  pair_weights(job.weights, 2, forms.pairs);
+  HWY_DYNAMIC_DISPATCH(down_row)(job, forms.pairs);
 }
 
-void resample_across_rgb(const AcrossRows& job) {
-  if (!resample_across_rgb_by_16(job)) HWY_DYNAMIC_DISPATCH(across_rgb)(job);
+void resample_across_rgb(const AcrossRows& job, AcrossForms& forms) {
+  if (resample_across_rgb_by_bytes(job, forms.by_bytes) || resample_across_rgb_by_16(job, forms)) return;
+  pair_weights(job.weights, 4, forms.pairs);
+  HWY_DYNAMIC_DISPATCH(across_rgb)(job, forms.pairs);
 }
 
 }  // namespace ridgeline::image

@@ -2,9 +2,11 @@
 //
 // The two inner loops of the resizer, vectorised per instruction set. Private to this folder.
 //
-// A weight w of 22 fraction bits is kept as w = high * 2^11 + low with 0 <= low < 2^11: both halves fit 16 bits, so
-// that pairs of taps multiply and add in one instruction, and the sum of the halves is the exact 32-bit sum. Weights
-// are stored as pairs of taps: low halfword the even tap's, high halfword the odd one's.
+// No product of a weight of 22 fraction bits fits 16 bits, so a weight is cut into parts whose products are summed
+// apart; the sum of the parts' sums is the exact 32-bit one. Either w = high * 2^11 + low with 0 <= low < 2^11, kept as
+// pairs of taps (low halfword the even tap's, high halfword the odd one's): one instruction multiplies and adds two
+// taps. Or, for processors that multiply bytes, w = (a * 2^8 + b) * 2^8 + c with digits of -128 to 127, kept as words
+// of four taps.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +19,37 @@ inline constexpr int kWeightBits = 22;  // Pillow: 32 - 8 - 2
 inline constexpr int kLowBits = 11;
 inline constexpr std::ptrdiff_t kRowSlack = 64;  // bytes that a pass may write beyond a row's end
 
-// Weights of one axis in pairs, `pairs` words a position in each vector; taps beyond the count are zero.
+// Result position p sums weight[p * taps + k] times source first[p] + k for k < count[p].
+struct AxisWeights {
+  int positions = 0, taps = 0;
+  const int* first = nullptr;
+  const int* count = nullptr;
+  const std::int32_t* weight = nullptr;
+};
+
+// The forms below are made by the pass that first needs them, and again after made = false: when weights change. They
+// keep their memory.
+
+// Weights in pairs, `pairs` words a position in each vector; taps beyond the count are zero.
 struct PairedWeights {
+  bool made = false;
   int pairs = 0;
   std::vector<std::uint32_t> high, low;
 };
-PairedWeights pair_weights(const std::vector<std::int32_t>& weight, int taps, int multiple_of_taps);
 
-// One result row: out[i] = clip((sum_k w[k] * in[k * stride + i] + 2^21) >> 22) for i < n. Reads n bytes a row and
-// writes exactly n. `weight` has `count` taps; `high` and `low` the same in pairs.
-void resample_down(const std::uint8_t* in, std::ptrdiff_t stride, int count, const std::int32_t* weight,
-                   const std::uint32_t* high, const std::uint32_t* low, std::size_t n, std::uint8_t* out);
+// Weights in digits: for each position `groups` of four taps, three words each, the highest digits first.
+struct DigitWeights {
+  bool made = false;
+  bool fits = false;  // false: a weight beyond three digits
+  int groups = 0;
+  std::vector<std::uint32_t> words;
+};
+
+struct DownForms {
+  PairedWeights pairs;
+  DigitWeights digits;
+  void weights_changed() { pairs.made = digits.made = false; }
+};
 
 // What the across pass for AVX-512 works by: sixteen result columns in two halves, each with a window of 32 source
 // pixels in which a column's first pixel is at place[i].
@@ -39,40 +61,73 @@ struct AcrossBlock {
   int pairs;         // of taps
   std::size_t from;  // its weights: for each pair 16 high words, then 16 low ones
 };
-// Made once for the weights of a resize; keeps its memory from one to the next.
 struct AcrossBy16 {
-  bool fits = false;  // false: another instruction set, or windows that are too small
+  bool made = false;
+  bool fits = false;  // false: windows that are too small
   std::vector<AcrossBlock> blocks;
   std::vector<std::uint32_t> weights;
   std::vector<std::uint32_t> row;  // working memory: a source row in four-byte pixels
 };
 
-// RGB rows across: out[y][x] from in[y] pixels first[x] + 0..count[x]-1. Rows of `out` need kRowSlack bytes behind
-// them. `weight` has `taps` places a position; the pairs are padded to whole groups of 4 taps.
+// And where bytes can be multiplied: sixteen result columns, a window of 64 or 128 bytes of the source row, in which
+// place[4 * i + k] is the red byte of column i's tap k. Every further four taps lie 12 bytes on.
+struct AcrossByteBlock {
+  alignas(64) std::uint8_t place[64];
+  int begin;         // byte of the source row where the window begins
+  bool one_vector;   // its first 64 bytes hold all
+  int groups;        // of four taps
+  std::size_t from;  // its weights: for each group 16 words of the highest digits, of the next and of the last
+};
+struct AcrossByBytes {
+  bool made = false;
+  bool fits = false;  // false: windows that are too small, or a weight beyond three digits
+  int reach = 0;      // bytes from a row's begin that windows reach to
+  std::vector<AcrossByteBlock> blocks;
+  std::vector<std::uint32_t> weights;
+};
+
+struct AcrossForms {
+  PairedWeights pairs;
+  AcrossBy16 by_16;
+  AcrossByBytes by_bytes;
+  void weights_changed() { pairs.made = by_16.made = by_bytes.made = false; }
+};
+
+// One result row from the rows of n bytes from `in` on, the first that position y reads:
+// out[i] = clip((sum_k w[k] * in[k * stride + i] + 2^21) >> 22) for i < n. Writes exactly n bytes.
+struct DownRow {
+  AxisWeights weights;
+  int y = 0;
+  const std::uint8_t* in = nullptr;
+  std::ptrdiff_t stride = 0;
+  std::size_t n = 0;
+  std::uint8_t* out = nullptr;
+};
+void resample_down(const DownRow& job, DownForms& forms);
+
+// Rows across. Rows of `out` need kRowSlack bytes behind them.
 struct AcrossRows {
+  AxisWeights weights;
   const std::uint8_t* in = nullptr;
   std::ptrdiff_t in_stride = 0;
   int rows = 0;
   int in_width = 0;  // pixels that may be read
   std::uint8_t* out = nullptr;
   std::ptrdiff_t out_stride = 0;
-  int out_width = 0;
-  const int* first = nullptr;
-  const int* count = nullptr;
-  const std::int32_t* weight = nullptr;
-  int taps = 0;
-  const PairedWeights* pairs = nullptr;
-  AcrossBy16* by_16 = nullptr;
 };
-// Makes `job.by_16` for the columns of `job`: widths, first, count, taps and pairs; its rows are not looked at.
-void plan_across_by_16(const AcrossRows& job);
-void resample_across_rgb(const AcrossRows& job);
-// The same, where there is such a plan and the instruction set is still the one; false, and nothing written, where not.
-bool resample_across_rgb_by_16(const AcrossRows& job);
+void resample_across_rgb(const AcrossRows& job, AcrossForms& forms);
+
+// Ways of single instruction sets. False, and nothing written, where the set in use is another one or the form does not
+// fit.
+bool resample_down_by_bytes(const DownRow& job, DigitWeights& form);
+bool resample_across_rgb_by_bytes(const AcrossRows& job, AcrossByBytes& form);
+bool resample_across_rgb_by_16(const AcrossRows& job, AcrossForms& forms);
+
+// `multiple_of_taps`: to which the taps of a position are filled up.
+void pair_weights(const AxisWeights& axis, int multiple_of_taps, PairedWeights& form);
 
 // The plain code, any number of channels, some of the columns or bytes; what the vector code must equal.
-void resample_down_plain(const std::uint8_t* in, std::ptrdiff_t stride, int count, const std::int32_t* weight,
-                         std::size_t begin, std::size_t end, std::uint8_t* out);
+void resample_down_plain(const DownRow& job, std::size_t begin, std::size_t end);
 void resample_across_plain(const AcrossRows& job, int channels, int first_column, int last_column);
 
 inline std::uint8_t clip_weighted_sum(std::int32_t sum) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "ridgeline/core/error.h"
@@ -67,6 +68,14 @@ Touched prepare_axis(Filter filter, int in, float box_begin, float box_end, int 
   return {low, high - low};
 }
 
+AxisWeights view_of(const Resizer::Axis& axis) {
+  return {.positions = static_cast<int>(axis.first.size()),
+          .taps = axis.taps,
+          .first = axis.first.data(),
+          .count = axis.count.data(),
+          .weight = axis.weight.data()};
+}
+
 void copy_rows(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) {
   const auto bytes = static_cast<std::size_t>(part.width) * static_cast<std::size_t>(part.channels);
   for (int y = 0; y < part.height; ++y) std::memcpy(out + y * out_stride, part.row(y), bytes);
@@ -96,11 +105,8 @@ void Resizer::prepare(const ResizeSpec& spec) {
   const Touched rows = prepare_axis(spec.filter, spec.in.height, box.top, box.bottom, spec.out.height, window.top,
                                     window.top + window.height, down_);
   source_ = {rows.begin, columns.begin, rows.count, columns.count};
-  if (two_passes() && across_.needed) {
-    across_pairs_ = pair_weights(across_.weight, across_.taps, 4);
-    plan_across_by_16(columns_across());
-  }
-  if (two_passes() && down_.needed) down_pairs_ = pair_weights(down_.weight, down_.taps, 2);
+  across_forms_.weights_changed();
+  down_forms_.weights_changed();
   prepared_ = true;
 }
 
@@ -146,43 +152,39 @@ void Resizer::run(const ImageView& part, RowSink& sink) {
   for (int y = 0; y < window_.height; ++y) sink.take(y, whole.row(y));
 }
 
-// The pass across but for its rows.
-AcrossRows Resizer::columns_across() {
-  return {.in_width = source_.width,
-          .out_width = window_.width,
-          .first = across_.first.data(),
-          .count = across_.count.data(),
-          .weight = across_.weight.data(),
-          .taps = across_.taps,
-          .pairs = &across_pairs_,
-          .by_16 = &across_by_16_};
-}
-
 ImageView Resizer::run_across(const ImageView& part) {
   if (!across_.needed) return part;
-  const std::ptrdiff_t stride = static_cast<std::ptrdiff_t>(window_.width) * part.channels + kRowSlack;
-  between_.resize(static_cast<std::size_t>(stride) * static_cast<std::size_t>(part.height));
-  AcrossRows job = columns_across();
-  job.in = part.data;
-  job.in_stride = part.stride;
-  job.rows = part.height;
-  job.out = between_.data();
-  job.out_stride = stride;
+  // Rows begin with a cache line, so that the pass down loads whole ones.
+  constexpr std::ptrdiff_t kLine = 64;
+  const std::ptrdiff_t bytes = static_cast<std::ptrdiff_t>(window_.width) * part.channels + kRowSlack;
+  const std::ptrdiff_t stride = (bytes + kLine - 1) / kLine * kLine;
+  between_.resize(static_cast<std::size_t>(stride * part.height + kLine));
+  void* first = between_.data();
+  std::size_t space = between_.size();
+  auto* const between = static_cast<std::uint8_t*>(std::align(kLine, space - kLine, first, space));
+  const AcrossRows job{.weights = view_of(across_),
+                       .in = part.data,
+                       .in_stride = part.stride,
+                       .rows = part.height,
+                       .in_width = part.width,
+                       .out = between,
+                       .out_stride = stride};
   if (part.channels == 3) {
-    resample_across_rgb(job);
+    resample_across_rgb(job, across_forms_);
   } else {
     resample_across_plain(job, part.channels, 0, window_.width);
   }
-  return {between_.data(), part.height, window_.width, part.channels, stride};
+  return {between, part.height, window_.width, part.channels, stride};
 }
 
-void Resizer::run_down(const ImageView& between, int y, std::uint8_t* out) const {
-  const auto i = static_cast<std::size_t>(y);
-  const std::size_t pairs = i * static_cast<std::size_t>(down_pairs_.pairs);
-  resample_down(between.row(down_.first[i]), between.stride, down_.count[i],
-                down_.weight.data() + i * static_cast<std::size_t>(down_.taps), down_pairs_.high.data() + pairs,
-                down_pairs_.low.data() + pairs,
-                static_cast<std::size_t>(between.width) * static_cast<std::size_t>(between.channels), out);
+void Resizer::run_down(const ImageView& between, int y, std::uint8_t* out) {
+  resample_down({.weights = view_of(down_),
+                 .y = y,
+                 .in = between.row(down_.first[static_cast<std::size_t>(y)]),
+                 .stride = between.stride,
+                 .n = static_cast<std::size_t>(between.width) * static_cast<std::size_t>(between.channels),
+                 .out = out},
+                down_forms_);
 }
 
 void Resizer::run_nearest(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) const {

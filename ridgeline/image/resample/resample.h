@@ -72,10 +72,9 @@ class Resizer {
   void check(const ImageView& part) const;
   bool copies() const { return !across_.needed && !down_.needed; }
   bool two_passes() const;  // by weights: Pillow's rule and torch's
-  AcrossRows columns_across();
   // Pillow's rule and torch's: the image after the first pass, and one row of the second.
   ImageView run_across(const ImageView& part);
-  void run_down(const ImageView& between, int y, std::uint8_t* out) const;
+  void run_down(const ImageView& between, int y, std::uint8_t* out);
   void run_nearest(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) const;
   void run_tf1(const ImageView& part, std::uint8_t* out, std::ptrdiff_t out_stride) const;
 
@@ -84,8 +83,8 @@ class Resizer {
   Box source_;
   Box window_;
   Axis across_, down_;
-  PairedWeights across_pairs_, down_pairs_;
-  AcrossBy16 across_by_16_;
+  AcrossForms across_forms_;
+  DownForms down_forms_;
   OpencvResampler opencv_;
   std::vector<std::uint8_t> between_, row_;
 };

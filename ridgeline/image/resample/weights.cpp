@@ -35,33 +35,18 @@ double sinc(double x) {
 
 double lanczos_filter(double x) { return -3.0 <= x && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0; }
 
-struct Kernel {
-  double (*value)(double);
-  double support;
-};
-
-Kernel kernel_of(Filter filter) {
-  switch (filter) {
-    case Filter::box: return {box_filter, 0.5};
-    case Filter::bicubic: return {bicubic_filter, 2.0};
-    case Filter::lanczos: return {lanczos_filter, 3.0};
-    default: return {bilinear_filter, 1.0};
-  }
-}
-
 std::int32_t to_fixed(double w) {
   constexpr double one = 1 << kWeightBits;
   return static_cast<std::int32_t>(w < 0 ? -0.5 + w * one : 0.5 + w * one);
 }
 
-}  // namespace
-
-void antialiased_weights(Filter filter, int in, float box_begin, float box_end, int out, int begin, int end,
-                         Resizer::Axis& axis) {
-  const Kernel kernel = kernel_of(filter);
+// The filter is known when this is compiled: a call for every tap takes longer than the tap.
+template <double (*value)(double)>
+void weights_by(double filter_support, int in, float box_begin, float box_end, int out, int begin, int end,
+                Resizer::Axis& axis) {
   const double scale = static_cast<double>(box_end - box_begin) / out;  // the difference in float, as Pillow
   const double filter_scale = std::max(scale, 1.0);
-  const double support = kernel.support * filter_scale;
+  const double support = filter_support * filter_scale;
   axis.taps = static_cast<int>(std::ceil(support)) * 2 + 1;
   const auto n = static_cast<std::size_t>(end - begin), taps = static_cast<std::size_t>(axis.taps);
   axis.first.resize(n);
@@ -75,7 +60,7 @@ void antialiased_weights(Filter filter, int in, float box_begin, float box_end, 
     const int count = std::min(in, static_cast<int>(center + support + 0.5)) - first;
     double sum = 0.0;
     for (int k = 0; k < count; ++k) {
-      const double w = kernel.value((k + first - center + 0.5) * step);
+      const double w = value((k + first - center + 0.5) * step);
       weights[static_cast<std::size_t>(k)] = w;
       sum += w;
     }
@@ -86,6 +71,18 @@ void antialiased_weights(Filter filter, int in, float box_begin, float box_end, 
     }
     axis.first[i] = first;
     axis.count[i] = count;
+  }
+}
+
+}  // namespace
+
+void antialiased_weights(Filter filter, int in, float box_begin, float box_end, int out, int begin, int end,
+                         Resizer::Axis& axis) {
+  switch (filter) {
+    case Filter::box: return weights_by<box_filter>(0.5, in, box_begin, box_end, out, begin, end, axis);
+    case Filter::bicubic: return weights_by<bicubic_filter>(2, in, box_begin, box_end, out, begin, end, axis);
+    case Filter::lanczos: return weights_by<lanczos_filter>(3, in, box_begin, box_end, out, begin, end, axis);
+    default: return weights_by<bilinear_filter>(1, in, box_begin, box_end, out, begin, end, axis);
   }
 }
 
