@@ -57,18 +57,10 @@ class UpdateSplitter {
   }
 
  private:
-  ValueId emit(const Node& of, const char* op, const char* what, ValueId x, Attributes attributes) {
-    Node node;
-    node.op = op;
-    node.name = add_unique(names_, of.name + "/" + what);
-    node.where = of.where;
-    node.inputs = {x};
-    node.attributes = complete_attributes(op_def(op), attributes);
-    const ValueType from = graph_.value(x).type;
-    const ValueType type = infer_types(op_def(op), {&from, 1}, node.attributes, node.name).front();
-    node.outputs = {graph_.add_value({type, ValueKind::activation, ""})};
-    graph_.nodes.push_back(node);
-    return node.outputs[0];
+  ValueId emit(const Node& of, const char* op, const char* what, ValueId x, const Attributes& attributes) {
+    const ValueId result = append_node(graph_, names_, op, {x}, attributes, of.name + "/" + what);
+    graph_.nodes.back().where = of.where;
+    return result;
   }
 
   // This rank's part of a value.
