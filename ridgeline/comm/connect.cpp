@@ -50,7 +50,8 @@ std::unique_ptr<Communicator> over_shared_memory(const RankIdentity& identity, c
         "other by it; ridgeline launch sets it)");
   SharedOptions shared{.name = fmt::format("ridgeline-{}-{:016x}", ::getuid(), hash64(identity.job)),
                        .rank = identity.rank,
-                       .size = identity.size()};
+                       .size = identity.size(),
+                       .names = identity.names};
   shared.connect_timeout = o.connect_timeout;
   shared.execute_timeout = o.execute_timeout;
   return shared_communicator(shared);
