@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/op/collective.h"
 
 namespace ridgeline {
 namespace {
@@ -140,6 +141,7 @@ std::size_t share_exchanges(Plan& plan) {
   for (const Launch& launch : plan.launches) {
     if (launch.kind != LaunchKind::start || !launch.kernel || launch.ranks->size() == 1) continue;
     Buffer& block = plan.buffers[static_cast<std::size_t>(launch.outputs[0])];
+    if (!collective_rule(plan.graph.nodes[static_cast<std::size_t>(launch.node)]).combines) continue;
     if (block.home != BufferHome::arena || !block.device->host_memory() || block.bytes < kLeastShared) continue;
     block.home = BufferHome::kept;
     bytes += block.bytes;

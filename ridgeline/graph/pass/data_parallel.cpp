@@ -422,7 +422,7 @@ Graph with_mean_exchanges(Graph graph, PassContext& context) { return Distributo
 
 Graph data_parallel(Graph graph, PassContext& context) {
   const Distribution& over = context.distribution;
-  if (over.ranks <= 1 || !over.training || over.pipeline.stages > 1) return graph;
+  if (over.ranks <= 1 || !over.training || over.pipeline.stages > 1 || over.servers > 0) return graph;
   return with_mean_exchanges(std::move(graph), context);
 }
 

@@ -121,9 +121,9 @@ void check_split_updates(const Graph& graph, std::int64_t ranks) {
 
 Graph shard_updates(Graph graph, PassContext& context) {
   const Distribution& over = context.distribution;
-  if (!over.shard_updates || over.ranks <= 1) return graph;
-  if (over.mode != ParallelMode::data_parallel || over.pipeline.stages > 1) {
-    throw Error("[shard_updates] updates are split over ranks that train data-parallel, without stages",
+  if (!over.shard_updates || over.world() <= 1) return graph;
+  if (over.mode != ParallelMode::data_parallel || over.pipeline.stages > 1 || over.servers > 0) {
+    throw Error("[shard_updates] updates are split over ranks that train data-parallel, without stages or servers",
                 ErrorKind::usage);
   }
   return UpdateSplitter(std::move(graph), over).run();
