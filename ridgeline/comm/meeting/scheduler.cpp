@@ -217,9 +217,11 @@ void Scheduler::look() {
     if (!member->joined || member->left) continue;
     if (member->gone)
       return lose(member->rank, fmt::format("{} has ended{}", member->text(), begun_ ? "" : " before all had come"));
-    if ((member->silent += passed) > place_.silence_timeout)
+    if ((member->silent += passed) > place_.silence_timeout) {
+      member->gone = true;  // nobody waits for its end
       return lose(member->rank, fmt::format("nothing has been heard of {} for {} s (MS_NODE_TIMEOUT)", member->text(),
                                             place_.silence_timeout.count()));
+    }
   }
 }
 
