@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "bench/layer_options.h"
 #include "oneapi/dnnl/dnnl.hpp"
 #include "ridgeline/core/random.h"
 #include "ridgeline/core/threads.h"
@@ -102,11 +103,9 @@ const Operation kOperations[] = {
      device::amx::make_dense_backward_weights},
 };
 
-struct Options {
-  int repetitions = 5;
-  std::int64_t batch = 0;
-  std::string layer, pass;
-  bool library = true;
+struct Options : bench::LayerOptions {
+  Options() : LayerOptions{.repetitions = 5} {}
+  bool alone = false;  // without the library
 };
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -353,7 +352,7 @@ void measure(CpuDevice& device, const Layer& layer, const Operation& operation, 
   Ours ours(device, layer, operation);
   if (!ours.taken()) return;
   std::optional<Library> library;
-  if (options.library) library.emplace(device, layer, operation);
+  if (!options.alone) library.emplace(device, layer, operation);
   const bool both = library && library->taken();
   std::vector<double> a, b;
   for (int repetition = -1; repetition < options.repetitions; ++repetition) {  // the first is a warm-up
@@ -388,25 +387,7 @@ int usage() {
 
 int main(int argc, char** argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const std::size_t equals = argument.find('=');
-    const std::string name = argument.substr(0, equals);
-    const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
-    if (name == "--repetitions" && std::atoi(value.c_str()) > 0) {
-      options.repetitions = std::atoi(value.c_str());
-    } else if (name == "--batch" && std::atoi(value.c_str()) > 0) {
-      options.batch = std::atoi(value.c_str());
-    } else if (name == "--layer") {
-      options.layer = value;
-    } else if (name == "--pass") {
-      options.pass = value;
-    } else if (argument == "--library=no") {
-      options.library = false;
-    } else {
-      return usage();
-    }
-  }
+  if (!bench::read_options(argc, argv, options, {{"--library=no", &options.alone}})) return usage();
   if (device::active_isa() != device::Isa::amx) {
     std::printf("the instruction set in force is %s: nothing to measure\n",
                 std::string(device::name_of(device::active_isa())).c_str());
@@ -417,10 +398,10 @@ int main(int argc, char** argv) {
   const double peak = device::amx::measure_tile_peak();
   std::printf("%d threads, tile peak on random numbers %.0f GFLOP/s\n", compute_threads(), peak);
   for (Layer layer : kLayers) {
-    if (layer.name.find(options.layer) == std::string::npos) continue;
+    if (!bench::contains(layer.name, options.layer)) continue;
     if (options.batch > 0) layer.batch = options.batch;
     for (const Operation& operation : kOperations) {
-      if (std::string(operation.name).find(options.pass) == std::string::npos) continue;
+      if (!bench::contains(operation.name, options.pass)) continue;
       if (operation.dense == nullptr && (layer.stride == 1 || layer.channels >= 32)) continue;  // strided first layers
       if (layer.channels == 3 && operation.pass == Pass::backward_data) continue;               // nobody needs it
       measure(device, layer, operation, options, peak);

@@ -83,7 +83,13 @@ void measure(Communicator& c, std::int64_t count, int rounds, bool over_mpi) {
         median_ms(c, rounds,
                   [&] { c.reduce_scatter(values.data(), other.data(), count / c.size(), DType::f32, Reduction::max); }),
         copy);
+  const auto* own = static_cast<const float*>(allocated.get());
+  print(
+      "  of its memory",
+      median_ms(c, rounds, [&] { c.reduce_scatter(own, other.data(), count / c.size(), DType::f32, Reduction::max); }),
+      copy);
   print("all_gather", median_ms(c, rounds, [&] { c.all_gather(values.data(), other.data(), bytes / c.size()); }), copy);
+  print("  of its memory", median_ms(c, rounds, [&] { c.all_gather(own, other.data(), bytes / c.size()); }), copy);
   print("broadcast", median_ms(c, rounds, [&] { c.broadcast(values.data(), bytes); }), copy);
   float small = 1;
   const int calls = 1000;

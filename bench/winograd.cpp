@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/layer_options.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/cpu_device.h"
@@ -62,10 +63,8 @@ const Layer kLayers[] = {
     {"cifar 8", 128, 8, 64, 64, 3, 1},
 };
 
-struct Options {
-  int repetitions = 9;
-  std::int64_t batch = 0;
-  std::string layer, pass;
+struct Options : bench::LayerOptions {
+  Options() : LayerOptions{.repetitions = 9} {}
   bool all_rules = false;
   bool cpu_time = false;
 };
@@ -217,36 +216,18 @@ int usage() {
 
 int main(int argc, char** argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const std::size_t equals = argument.find('=');
-    const std::string name = argument.substr(0, equals);
-    const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
-    if (name == "--repetitions" && std::atoi(value.c_str()) > 0) {
-      options.repetitions = std::atoi(value.c_str());
-    } else if (name == "--batch" && std::atoi(value.c_str()) > 0) {
-      options.batch = std::atoi(value.c_str());
-    } else if (name == "--layer") {
-      options.layer = value;
-    } else if (name == "--pass") {
-      options.pass = value;
-    } else if (argument == "--rules=all") {
-      options.all_rules = true;
-    } else if (argument == "--clock=cpu") {
-      options.cpu_time = true;
-    } else {
-      return usage();
-    }
-  }
+  if (!bench::read_options(argc, argv, options,
+                           {{"--rules=all", &options.all_rules}, {"--clock=cpu", &options.cpu_time}}))
+    return usage();
   CpuDevice device(std::nullopt);
   const ComputeScope team(usable_threads(0));
   const double peak = device::measure_f32_peak();
   std::printf("%d threads, FMA peak %.0f GFLOP/s\n", compute_threads(), peak);
   for (Layer layer : kLayers) {
-    if (layer.name.find(options.layer) == std::string::npos) continue;
+    if (!bench::contains(layer.name, options.layer)) continue;
     if (options.batch > 0) layer.batch = options.batch;
     for (const Operation& operation : kOperations) {
-      if (std::string(operation.name).find(options.pass) == std::string::npos) continue;
+      if (!bench::contains(operation.name, options.pass)) continue;
       measure(device, layer, operation, options, peak);
     }
   }

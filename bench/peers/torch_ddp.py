@@ -2,8 +2,8 @@
 
     PYTHON bench/peers/torch_ddp.py [--ranks 2] [--model alexnet_torchvision] [--batch_size 32] [--steps 7]
 
-The step of bench/peers/torch_step.py, on each rank with a batch of that size; rank i runs on the i-th core of those that
-the process may use. Prints one JSON object: images per second of all ranks together.
+The step of torch_work.py on each rank with a batch of that size; rank i runs on the i-th core of those that the process
+may use. Prints one JSON object: images per second of all ranks together.
 """
 
 import argparse
@@ -11,45 +11,29 @@ import json
 import os
 import socket
 import statistics
-import time
 
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
-import torchvision
 
-MODELS = {"alexnet_torchvision": "alexnet", "vgg11": "vgg11", "resnet18": "resnet18", "resnet50": "resnet50"}
+from torch_work import MODELS, seconds_of, training_step
 
 
 def rank_main(rank, args, cores, port):
     os.sched_setaffinity(0, {cores[rank % len(cores)]})
     torch.set_num_threads(1)
-    torch.manual_seed(1)
-    model = getattr(torchvision.models, MODELS[args.model])().to(memory_format=torch.channels_last).train()
     if args.ranks > 1:
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
         dist.init_process_group("gloo", rank=rank, world_size=args.ranks)
-        model = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
-    criterion = torch.nn.CrossEntropyLoss(label_smoothing=0.1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, nesterov=True, weight_decay=1e-4, fused=True)
-    torch.manual_seed(2 + rank)
-    images = torch.randn(args.batch_size, 3, 224, 224).to(memory_format=torch.channels_last)
-    labels = torch.randint(0, 1000, (args.batch_size,))
 
-    def step():
-        optimizer.zero_grad(set_to_none=True)
-        criterion(model(images), labels).backward()
-        optimizer.step()
+    def around(model):
+        if args.ranks == 1:
+            return model
+        return torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True)
 
-    for _ in range(2):
-        step()
-    times = []
-    for _ in range(args.steps):
-        begin = time.perf_counter()
-        step()
-        times.append(time.perf_counter() - begin)
+    seconds = statistics.median(
+        seconds_of(training_step(args.model, args.batch_size, 2 + rank, around=around), args.steps))
     if rank == 0:
-        seconds = statistics.median(times)
         print(json.dumps({"system": f"torch {torch.__version__}", "ranks": args.ranks,
                           "images_per_second": args.ranks * args.batch_size / seconds}), flush=True)
     if args.ranks > 1:

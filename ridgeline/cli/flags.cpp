@@ -62,7 +62,7 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, Number& target, 
 // "--lr=abc is no number", where the library says in other words which flag it is and what it was given.
 std::string conversion_text(const CLI::App& app, const CLI::ParseError& error) {
   for (const CLI::Option* option : app.get_options()) {
-    const std::string missing = option->get_name() + ": 1 required ";  // "--lr=", or nothing behind it
+    const std::string missing = option->get_name() + ": 1 required ";  // nothing behind it
     if (std::string(error.what()).starts_with(missing)) return option->get_name() + " needs a value behind it";
     for (const NumberType& number : kNumberTypes) {
       if (option->count() == 0 || option->get_type_name() != number.type) continue;
@@ -101,6 +101,23 @@ void complete_booleans(const CLI::App& app, std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool bare = i + 1 == words.size() || words[i + 1].starts_with("-");
     if (bare && names.contains(words[i])) words[i] += "=True";
+  }
+}
+
+void collect_names(const CLI::App& app, std::set<std::string>& names) {
+  for (const std::string& name : flag_names(app)) names.insert(name);
+  for (const CLI::App* sub : app.get_subcommands(nullptr)) collect_names(*sub, names);
+}
+
+// "--lr=" has no value: the library would take the next word, whatever that is.
+void refuse_empty_values(const CLI::App& app, const std::vector<std::string>& words) {
+  std::set<std::string> names;
+  collect_names(app, names);
+  for (const std::string& word : words) {
+    if (word == "--") return;
+    const std::string name = word.substr(0, word.find('='));
+    if (name.size() + 1 == word.size() && names.contains(name))
+      throw Error(command_name(app) + ": " + name + "= has no value (" + name + "=VALUE is meant)", ErrorKind::usage);
   }
 }
 
@@ -245,6 +262,7 @@ std::vector<std::string> Command::flag_names() const {
 
 bool Command::parse(std::vector<std::string> words) {
   CLI::App& app = *app_;
+  refuse_empty_values(app, words);
   complete_booleans(app, words);
   std::reverse(words.begin(), words.end());  // CLI11 takes them so
   try {

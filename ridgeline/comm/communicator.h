@@ -18,7 +18,8 @@
 
 namespace ridgeline::comm {
 
-enum class Reduction : std::uint8_t { sum, prod, max, min };
+// mean: the sum times 1 / size, before it is rounded to a narrow type; of floating types only.
+enum class Reduction : std::uint8_t { sum, prod, max, min, mean };
 
 // What a communicator has moved for its rank so far.
 struct Traffic {
@@ -60,8 +61,9 @@ class Communicator {
   void barrier();
 
   // Zeroed memory of this rank, of whole pages, where collectives are fastest: over shared memory, all_reduce then
-  // reads and writes the ranks' values where they are. All ranks allocate the same sizes in the same order, and where
-  // they call all_reduce on such memory they do so at equal offsets. It may outlive the communicator.
+  // reads and writes the ranks' values where they are, reduce_scatter reads `values` and all_gather `mine` there. All
+  // ranks allocate the same sizes in the same order, and where they call one of these on such memory they do so at
+  // equal offsets (all_gather in its own result: at equal ones of that). It may outlive the communicator.
   std::shared_ptr<void> allocate(std::int64_t bytes);
 
   // A communicator of some of these ranks, each calls it with the same list; rank i of it is ranks[i].

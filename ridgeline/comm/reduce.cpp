@@ -61,7 +61,7 @@ A combine(A a, A b) {
     const U x = static_cast<U>(a), y = static_cast<U>(b);
     return static_cast<A>(how == Reduction::sum ? x + y : x * y);
   } else {
-    return how == Reduction::sum ? a + b : a * b;
+    return how == Reduction::prod ? a * b : a + b;
   }
 }
 
@@ -102,6 +102,10 @@ void reduce_blocks(std::span<const void* const> sources, T* result, std::int64_t
       }
       first = false;
     }
+    if constexpr (how == Reduction::mean) {
+      const A share = A{1} / static_cast<A>(n);
+      for (std::size_t i = 0; i < size; ++i) value[i] *= share;
+    }
     for (std::size_t i = 0; i < size; ++i) result[begin + static_cast<std::int64_t>(i)] = narrowed<T>(value[i]);
   }
 }
@@ -111,15 +115,16 @@ void reduce_blocks(std::span<const void* const> sources, T* result, std::int64_t
 template <Reduction how>
 void reduce_two(const float* a, const float* b, float* result, std::int64_t count) {
   constexpr std::int64_t kRun = 16;
+  constexpr float kShare = how == Reduction::mean ? 0.5f : 1.0f;  // a factor of 1 is left out by the compiler
   std::int64_t i = 0;
   for (; i + kRun <= count; i += kRun) {
     std::array<float, kRun> x, y;
     std::memcpy(x.data(), a + i, sizeof x);
     std::memcpy(y.data(), b + i, sizeof y);
-    for (std::size_t k = 0; k < x.size(); ++k) x[k] = combine<how>(x[k], y[k]);
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] = combine<how>(x[k], y[k]) * kShare;
     std::memcpy(result + i, x.data(), sizeof x);
   }
-  for (; i < count; ++i) result[i] = combine<how>(a[i], b[i]);
+  for (; i < count; ++i) result[i] = combine<how>(a[i], b[i]) * kShare;
 }
 
 template <class T, Reduction how>
@@ -139,6 +144,8 @@ void reduce_as(std::span<const void* const> sources, void* result, std::int64_t 
     case Reduction::prod: return reduce_type<T, Reduction::prod>(sources, result, count);
     case Reduction::max: return reduce_type<T, Reduction::max>(sources, result, count);
     case Reduction::min: return reduce_type<T, Reduction::min>(sources, result, count);
+    case Reduction::mean:
+      if constexpr (!std::is_integral_v<T>) reduce_type<T, Reduction::mean>(sources, result, count);
   }
 }
 
@@ -146,10 +153,12 @@ void reduce_as(std::span<const void* const> sources, void* result, std::int64_t 
 
 void check_reduction(DType type, Reduction how) {
   const int number = static_cast<int>(how);
-  if (number < 0 || number > static_cast<int>(Reduction::min))
-    throw Error(fmt::format("[ranks] there is no reduction {} (sum, prod, max, min)", number), ErrorKind::usage);
-  if (type == DType::u8 && (how == Reduction::sum || how == Reduction::prod))
-    throw Error("[ranks] u8 is not reduced by sum or prod (allowed: max, min)", ErrorKind::usage);
+  if (number < 0 || number > static_cast<int>(Reduction::mean))
+    throw Error(fmt::format("[ranks] there is no reduction {} (sum, prod, max, min, mean)", number), ErrorKind::usage);
+  if (type == DType::u8 && how != Reduction::max && how != Reduction::min)
+    throw Error("[ranks] u8 is not reduced by sum, prod or mean (allowed: max, min)", ErrorKind::usage);
+  if (how == Reduction::mean && (type == DType::i32 || type == DType::i64))
+    throw Error(fmt::format("[ranks] {} has no mean (allowed: sum, prod, max, min)", name_of(type)), ErrorKind::usage);
   if (type == DType::u8) return;
   if (!is_floating(type) && type != DType::i32 && type != DType::i64)
     throw Error(fmt::format("[ranks] {} is not reduced (allowed: f64, f32, bf16, f16, i32, i64, u8)", name_of(type)),

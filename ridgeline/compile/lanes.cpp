@@ -39,7 +39,9 @@ class Touches {
       // All forms of a parameter count as one: two buffers may be one form.
       case BufferHome::derived: touches.push_back({space_of("derived " + b.name), 0, 1, writes}); return;
       case BufferHome::store: touches.push_back({space_of("store " + b.name), 0, 1, writes}); return;
-      case BufferHome::kept: touches.push_back({space_of("kept " + std::to_string(index)), 0, 1, writes}); return;
+      case BufferHome::kept:
+        touches.push_back({space_of("kept " + std::to_string(b.within >= 0 ? b.within : index)), 0, 1, writes});
+        return;
     }
   }
 

@@ -49,6 +49,7 @@ struct Launch {
   std::unique_ptr<Kernel> exchange;           // of a start
   std::shared_ptr<comm::Communicator> ranks;  // that it exchanges with
   int event = -1;                             // of a start and its done: which of the plan's events
+  int shared = -1;                            // of a start: the buffer that all its ranks see; -1: none
   Device* device = nullptr;
   std::vector<int> inputs;  // buffers
   std::vector<int> outputs;

@@ -134,16 +134,34 @@ std::size_t place_all(Plan& plan, bool reuse) {
 // Below that a copy costs less than memory of its own, which is whole pages on every rank.
 constexpr std::size_t kLeastShared = std::size_t{1} << 20;
 
-// Large blocks of values that ranks combine lie where the ranks see them, so that they are exchanged without a copy.
-// Bytes that they take; nothing else is placed there.
+// Large values that ranks exchange lie where all of them see them, and are exchanged without a copy there: the block of
+// a packed exchange, or the operand of one that reads it in place. Bytes that they take. Nothing else is placed there
+// but other such operands, behind the end of the exchange. All ranks ask for that memory together: not for what two
+// stages of a pipeline have between them.
 std::size_t share_exchanges(Plan& plan) {
   std::size_t bytes = 0;
-  for (const Launch& launch : plan.launches) {
-    if (launch.kind != LaunchKind::start || !launch.kernel || launch.ranks->size() == 1) continue;
-    Buffer& block = plan.buffers[static_cast<std::size_t>(launch.outputs[0])];
-    if (!collective_rule(plan.graph.nodes[static_cast<std::size_t>(launch.node)]).combines) continue;
-    if (block.home != BufferHome::arena || !block.device->host_memory() || block.bytes < kLeastShared) continue;
+  std::vector<int> blocks;
+  for (Launch& launch : plan.launches) {
+    if (launch.kind != LaunchKind::start || launch.ranks->size() == 1) continue;
+    const Node& node = plan.graph.nodes[static_cast<std::size_t>(launch.node)];
+    if (collective_rule(node).between_two || (!launch.kernel && !collective_rule(node).read_in_place)) continue;
+    const int index = launch.kernel ? launch.outputs[0] : launch.inputs[0];
+    Buffer& block = plan.buffers[static_cast<std::size_t>(index)];
+    if (block.home != BufferHome::arena || block.within >= 0 || !block.device->host_memory() ||
+        block.bytes < kLeastShared)
+      continue;
+    const auto over = std::find_if(blocks.begin(), blocks.end(), [&](int other) {
+      const Buffer& b = plan.buffers[static_cast<std::size_t>(other)];
+      return !launch.kernel && b.bytes >= block.bytes && b.last < block.first;
+    });
     block.home = BufferHome::kept;
+    if (over != blocks.end()) {
+      block.within = *over;
+      plan.buffers[static_cast<std::size_t>(*over)].last = block.last;
+      continue;
+    }
+    launch.shared = index;
+    blocks.push_back(index);
     bytes += block.bytes;
   }
   return bytes;
@@ -153,12 +171,13 @@ std::size_t share_exchanges(Plan& plan) {
 
 MemoryReport plan_memory(Plan& plan, bool reuse) {
   find_lifetimes(plan);
+  keep_for_parts(plan);
   MemoryReport report;
   const std::size_t shared = share_exchanges(plan);
   report.activations += shared;
   for (const Buffer& b : plan.buffers) {
     if (b.home == BufferHome::input) report.inputs += b.bytes;
-    if (b.home == BufferHome::derived || b.home == BufferHome::kept) report.derived += b.bytes;
+    if (b.home == BufferHome::derived || (b.home == BufferHome::kept && b.within < 0)) report.derived += b.bytes;
     if (b.home == BufferHome::arena && b.first >= 0 && b.within < 0) {
       if (b.scratch)
         report.scratch = std::max(report.scratch, b.bytes);

@@ -113,16 +113,15 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
     if (info.kind == ValueKind::input) state_->inputs[info.name].type = info.type;
   }
   for (const Launch& launch : plan_.launches) {
-    if (launch.kind != LaunchKind::start) continue;
-    const Buffer& block = plan_.buffers[static_cast<std::size_t>(launch.outputs[0])];
-    if (block.home == BufferHome::kept)
-      state_->exchanged_blocks[launch.outputs[0]] = launch.ranks->allocate(static_cast<std::int64_t>(block.bytes));
+    if (launch.shared < 0) continue;
+    const Buffer& block = plan_.buffers[static_cast<std::size_t>(launch.shared)];
+    state_->exchanged_blocks[launch.shared] = launch.ranks->allocate(static_cast<std::int64_t>(block.bytes));
   }
   ParameterStore& store = session_.parameters();
   const auto borrow = [&](const std::string& name) { state_->leases.push_back(store.entry(name).lease); };
   for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
     const Buffer& b = plan_.buffers[i];
-    if (b.home == BufferHome::kept && !state_->exchanged_blocks.contains(static_cast<int>(i)))
+    if (b.home == BufferHome::kept && b.within < 0 && !state_->exchanged_blocks.contains(static_cast<int>(i)))
       state_->kept[static_cast<int>(i)] = b.device->allocate(b.bytes);
     if (b.home == BufferHome::store || b.home == BufferHome::derived) borrow(b.name);
     if (b.home != BufferHome::derived) continue;

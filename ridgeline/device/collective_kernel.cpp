@@ -2,26 +2,10 @@
 
 #include <cstring>
 
-#include "ridgeline/core/tensor.h"
 #include "ridgeline/graph/op/collective.h"
 
 namespace ridgeline {
 namespace {
-
-template <class T>
-void scale_all(void* values, std::int64_t count, double share) {
-  T* v = static_cast<T*>(values);
-  const T factor = static_cast<T>(share);
-  for (std::int64_t i = 0; i < count; ++i) v[i] = v[i] * factor;
-}
-
-// A mean is the sum times 1 / ranks.
-void scale(void* values, std::int64_t count, DType type, double share) {
-  if (type == DType::f32) return scale_all<float>(values, count, share);
-  if (type == DType::f64) return scale_all<double>(values, count, share);
-  Tensor narrow = Tensor::view(values, type, Shape{count});
-  for (std::int64_t i = 0; i < count; ++i) narrow.set(i, narrow.at(i) * share);
-}
 
 class CollectiveKernel final : public Kernel {
  public:
@@ -34,7 +18,8 @@ class CollectiveKernel final : public Kernel {
         root_(static_cast<int>(request.start.attributes.integer("root"))),
         from_(static_cast<int>(request.start.attributes.integer("from"))),
         to_(static_cast<int>(request.start.attributes.integer("to"))),
-        mean_(rule_.combines && request.start.attributes.string("reduction") == "mean"),
+        how_(rule_.combines && request.start.attributes.string("reduction") == "mean" ? comm::Reduction::mean
+                                                                                      : comm::Reduction::sum),
         condition_(request.start.attributes.boolean("conditional") ? static_cast<int>(request.operands.size()) - 1
                                                                    : -1) {
     name = "exchange " + std::string(rule_.name);
@@ -44,9 +29,9 @@ class CollectiveKernel final : public Kernel {
     if (condition_ >= 0 && !*static_cast<const bool*>(a.inputs[condition_])) return;
     void* result = a.outputs[0];
     switch (rule_.kind) {
-      case CollectiveKind::all_reduce: ranks_.all_reduce(result, count_, type_); break;
+      case CollectiveKind::all_reduce: ranks_.all_reduce(result, count_, type_, how_); break;
       case CollectiveKind::reduce:
-        ranks_.all_reduce(result, count_, type_);
+        ranks_.all_reduce(result, count_, type_, how_);
         if (ranks_.rank() != root_) std::memset(result, 0, static_cast<std::size_t>(count_) * size_of(type_));
         break;
       case CollectiveKind::broadcast:
@@ -55,9 +40,8 @@ class CollectiveKernel final : public Kernel {
       case CollectiveKind::all_gather: ranks_.all_gather(a.inputs[0], result, bytes_); break;
       case CollectiveKind::all_to_all: ranks_.all_to_all(a.inputs[0], result, bytes_ / ranks_.size()); break;
       case CollectiveKind::transfer: transfer(result); break;
-      case CollectiveKind::reduce_scatter: ranks_.reduce_scatter(a.inputs[0], result, count_, type_); break;
+      case CollectiveKind::reduce_scatter: ranks_.reduce_scatter(a.inputs[0], result, count_, type_, how_); break;
     }
-    if (mean_ && ranks_.size() > 1) scale(result, count_, type_, 1.0 / ranks_.size());
   }
 
  private:
@@ -74,7 +58,7 @@ class CollectiveKernel final : public Kernel {
   std::int64_t count_;  // elements of the result
   std::int64_t bytes_;  // of operand 0
   int root_, from_, to_;
-  bool mean_;
+  comm::Reduction how_;
   int condition_;  // the operand; -1: none
 };
 

@@ -33,6 +33,7 @@ struct ModelContext {
   std::uint64_t seed = 0;                  // of dropout
   std::vector<ParameterSpec>& parameters;  // grows as layers declare theirs
   std::int64_t statistics_ranks = 1;       // over which batch norms take the statistics of a batch, of group "world"
+  std::int64_t loss_ranks = 1;             // whose rows that count a loss is the mean of, where there is a row_mask
   Value row_mask = {};  // f32[N] of a training step: batch norms leave rows out where it is 0; undefined: all count
 
   Value parameter(std::string name, Shape shape, Init init);

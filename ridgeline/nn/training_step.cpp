@@ -49,6 +49,18 @@ Value logits_of(ModelContext& context, const StepOptions& options, Value images)
   return options.model->build(context, options.model_options);
 }
 
+// The sum over this rank's rows that count, divided by how many rows a rank has that count, as a mean over the ranks:
+// the mean over the ranks of that is the mean over all of these rows, however they are shared out.
+Value mean_of_counted(const ModelContext& context, Value losses) {
+  GraphBuilder& builder = context.builder;
+  const GraphBuilder::Scope scope(builder, kExactScope);
+  Value count = sum(context.row_mask);
+  if (context.loss_ranks > 1)
+    count = builder.apply("all_reduce", {count}, {{"ranks", context.loss_ranks}, {"reduction", std::string("mean")}});
+  const double one_row = 1.0 / static_cast<double>(context.loss_ranks);
+  return sum(losses) / builder.apply("maximum", {count, builder.constant(one_row)});
+}
+
 Value classifier_loss(ModelContext& context, const StepOptions& options) {
   GraphBuilder& builder = context.builder;
   const Value images = declare_images(builder, options, true);
@@ -59,9 +71,7 @@ Value classifier_loss(ModelContext& context, const StepOptions& options) {
     context.row_mask = cast(builder.input(kMaskInput, {DType::u8, {options.batch_size}}), DType::f32);
   const Value logits = logits_of(context, options, images);
   const Value losses = softmax_cross_entropy(logits, labels, context.row_mask, options.label_smoothing).loss;
-  if (!options.row_mask) return mean(losses);
-  const GraphBuilder::Scope scope(builder, kExactScope);
-  return sum(losses) / builder.apply("maximum", {sum(context.row_mask), builder.constant(1.0)});
+  return options.row_mask ? mean_of_counted(context, losses) : mean(losses);
 }
 
 void classifier_evaluation(ModelContext& context, const StepOptions& options) {
@@ -219,7 +229,8 @@ Step build_training_step(const Network& network, const TrainingOptions& training
                        .step = process.dropout_step(step),
                        .seed = seed,
                        .parameters = parameters,
-                       .statistics_ranks = training.statistics_ranks};
+                       .statistics_ranks = training.statistics_ranks,
+                       .loss_ranks = training.loss_ranks};
   const Value loss = network.loss(context);
   if (loss.type() != ValueType{DType::f32, Shape{}}) {
     throw Error("the loss of " + network.name + " is " + loss.type().to_string() + "; f32[] is meant");

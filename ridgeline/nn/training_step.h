@@ -52,6 +52,9 @@ struct TrainingOptions {
   // Batch norms take their statistics over the batches of so many ranks (group "world"), not of one: then N ranks with
   // a batch of B train as one with N * B.
   std::int64_t statistics_ranks = 1;
+  // Ranks (of group "world") whose batches make a step together. With row_mask each takes the rows of all of them that
+  // count for the mean of its loss, so that the mean over the ranks is the one over these rows; else it has no effect.
+  std::int64_t loss_ranks = 1;
 };
 
 struct Step {
@@ -89,9 +92,9 @@ Step build_prediction_step(const Network& network);
 // A model that classifies images. Its inputs: images u8[N,H,W,3] with flip u8[N] (training), or images f32[N,H,W,3]
 // already normalised; labels i32[N] (training with label_shares f32[N,classes]); in evaluation mask f32[N], in training
 // with row_mask u8[N], 0 for rows that do not count. The loss is the mean cross-entropy of the batch, with row_mask of
-// the rows that count; a batch without any has loss 0 and no gradient. An evaluation returns loss_sum (no penalty),
-// top_1 and top_5 (hits; top_5 with fewer classes is top-k of all), rows: f32[] each, and logits f32[N,classes] for
-// metrics. A prediction returns probabilities and logits, f32[N,classes].
+// the rows that count (of loss_ranks ranks together); a batch without any has loss 0 and no gradient. An evaluation
+// returns loss_sum (no penalty), top_1 and top_5 (hits; top_5 with fewer classes is top-k of all), rows: f32[] each,
+// and logits f32[N,classes] for metrics. A prediction returns probabilities and logits, f32[N,classes].
 Network image_classifier(const StepOptions& options);
 
 inline Step build_training_step(const StepOptions& options, const TrainingOptions& training) {

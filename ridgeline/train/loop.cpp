@@ -82,8 +82,8 @@ void Loop::throw_fault() const {
 void Loop::run_to(std::int64_t stop) {
   Model& model = context_.model_;
   // A step may take several runs, and some runs may not count: then the model itself counts the steps.
-  const std::int64_t begun = model.runs_done();
-  const std::int64_t runs = (stop - context_.step_) * model.runs_per_step() - begun;
+  begun_ = model.runs_done();
+  const std::int64_t runs = (stop - context_.step_) * model.runs_per_step() - begun_;
   context_.loop_loss_sum_ = 0;
   context_.loop_losses_ = 0;
   runs_fed_ = runs_noted_ = 0;
@@ -91,7 +91,7 @@ void Loop::run_to(std::int64_t stop) {
   const std::int64_t done = model.training().run_loop(runs, [&] { return feed(); });
   if (done == runs) context_.torn_ = false;
   context_.loop_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  context_.loop_steps_ = (begun + done) / model.runs_per_step();
+  context_.loop_steps_ = (begun_ + done) / model.runs_per_step();
   runs_fed_ = done;
   note_run();
   context_.loop_begin_ = context_.step_;
@@ -115,7 +115,9 @@ bool Loop::feed() {
   note_run();
   context_.torn_ = false;                         // the run before came to its end
   if (fault() != StopReason::none) return false;  // the same on all ranks, as losses and gradients are
-  if (ranks_.largest(interrupted() ? 1 : 0) > 0) {
+  // What several ranks have accumulated of a step is each one's own: they end behind whole steps.
+  const bool may_stop = ranks_.size() == 1 || (begun_ + runs_fed_) % context_.model_.runs_per_step() == 0;
+  if (may_stop && ranks_.largest(interrupted() ? 1 : 0) > 0) {
     context_.stop(StopReason::interrupted);
     return false;
   }

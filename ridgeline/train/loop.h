@@ -3,7 +3,8 @@
 // Runs the steps of a model: batches from a feed into the compiled step, in loops of several steps without the host
 // that are cut where a callback wants the host, so that nothing depends on their length. Owns nothing beyond run().
 //
-// Of several ranks all stop behind the same step, whichever of them is stopped.
+// Of several ranks all stop behind the same step, whichever of them is stopped: an interrupt waits for the end of a
+// step of several batches.
 //
 //   Model model(session, network);
 //   model.prepare_training({.optimizer = optim::Adam{}, .schedule = optim::Constant{1e-3}});
@@ -58,6 +59,7 @@ class Loop {
   RunContext context_;
   Ranks ranks_;
   bool watches_overflows_ = false;
+  std::int64_t begun_ = 0;                      // runs of its first step that were done before the running loop
   std::int64_t runs_fed_ = 0, runs_noted_ = 0;  // of the running loop
   std::exception_ptr data_error_;               // thrown on when the steps before it are dealt with
 };

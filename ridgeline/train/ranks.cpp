@@ -11,6 +11,7 @@
 #include "ridgeline/comm/rank_environment.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/format/wire/crc32c.h"
+#include "ridgeline/graph/pass/distribution.h"
 
 namespace ridgeline::train {
 namespace {
@@ -24,6 +25,11 @@ std::span<const std::uint8_t> bytes_of(const Tensor& tensor) {
 Ranks::Ranks(const Session& session) {
   const auto world = session.groups().find(kWorld);
   if (world != session.groups().end()) all_ = world->second;
+}
+
+Ranks Ranks::with_batch(const Session& session) {
+  const auto workers = session.groups().find(kWorkersGroup);
+  return workers == session.groups().end() ? Ranks(session) : Ranks(workers->second);
 }
 
 int Ranks::largest(int value) const {

@@ -27,6 +27,8 @@ class Ranks {
   explicit Ranks(std::shared_ptr<comm::Communicator> all) : all_(std::move(all)) {}
   // The session's group of all ranks; one rank where it has none.
   explicit Ranks(const Session& session);
+  // Those of the session that have a batch of their own: with parameter servers, the workers, who call it alone.
+  static Ranks with_batch(const Session& session);
 
   int rank() const { return all_ ? all_->rank() : 0; }
   int size() const { return all_ ? all_->size() : 1; }
@@ -49,7 +51,7 @@ class Ranks {
   std::shared_ptr<comm::Communicator> all_;  // null: one rank
 };
 
-// CRC-32C over the names and values of all entries but those, 8 hex digits.
+// CRC-32C over the names and values of all entries, 8 hex digits.
 std::string checksum_of(const ParameterStore& store);
 
 // The ranks of a run. A value that shares the communicators.

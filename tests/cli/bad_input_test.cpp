@@ -74,7 +74,11 @@ TEST(BadInput, FlagsAreRefusedByName) {
              "--log_dir=" +
              root() + "/x"),
          2, {"parameters 'conv9.*'", "no parameter of such a name", "conv1.weight"});
-  expect(run("train --synthetic --batch_size="), 2, {"ridgeline train: --batch_size needs a value behind it"});
+  // What has no value does not take the next word, a flag least of all.
+  for (const char* next : {"", " --max_train_steps=1", " 4"})
+    expect(run(std::string("train --synthetic --batch_size=") + next), 2,
+           {"ridgeline train: --batch_size= has no value (--batch_size=VALUE is meant)"});
+  expect(run("dataset make shapes --out= x"), 2, {"--out= has no value (--out=VALUE is meant)"});
   expect(run("train --synthetic --model"), 2, {"ridgeline train: --model needs a value behind it"});
   expect(run("train --lr=-1 --synthetic"), 2, {"ridgeline: --lr=-1 is out of range"});
   expect(run("train --accumulate_steps=0 --synthetic"), 2, {"--accumulate_steps=0 is out of range (allowed: 1 or"});

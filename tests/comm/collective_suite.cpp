@@ -40,7 +40,7 @@ A one_of_two(A a, A b, Reduction how) {
     return static_cast<A>(how == Reduction::sum ? static_cast<U>(a) + static_cast<U>(b)
                                                 : static_cast<U>(a) * static_cast<U>(b));
   } else {
-    return how == Reduction::sum ? a + b : a * b;
+    return how == Reduction::prod ? a * b : a + b;
   }
 }
 
@@ -66,7 +66,10 @@ T expected(const Communicator& c, std::int64_t i, Reduction how) {
       all[r] = value;
     }
   }
-  const auto result = in_pairs(all, c.size(), how);
+  auto result = in_pairs(all, c.size(), how);
+  if constexpr (std::is_floating_point_v<decltype(result)>) {
+    if (how == Reduction::mean) result *= static_cast<decltype(result)>(1) / static_cast<decltype(result)>(c.size());
+  }
   if constexpr (std::is_same_v<T, bfloat16>) return to_bfloat16(result);
   if constexpr (std::is_same_v<T, float16>) return to_float16(result);
   if constexpr (!narrow) return result;
@@ -129,6 +132,10 @@ void check_all_types(Communicator& c) {
     check_reductions<std::int32_t>(c, how, few);
     check_reductions<std::int64_t>(c, how, few);
   }
+  check_reductions<float>(c, Reduction::mean, few);
+  check_reductions<double>(c, Reduction::mean, few);
+  check_reductions<bfloat16>(c, Reduction::mean, few);
+  check_reductions<float16>(c, Reduction::mean, few);
   check_reductions<std::uint8_t>(c, Reduction::max, few);
   check_reductions<std::uint8_t>(c, Reduction::min, few);
   // Beyond the chunks of all engines.
@@ -197,6 +204,35 @@ void check_allocated(Communicator& c) {
   c.all_reduce(values, count, DType::f32);
   expect_reduced(c, std::vector<float>(values, values + count), 0, count, 0, Reduction::sum, "all_reduce in place");
   EXPECT_EQ(values[-1], 0.0f);
+}
+
+// reduce_scatter and all_gather that read where the values are, twice: nobody overwrites what others still read.
+void check_allocated_parts(Communicator& c) {
+  const std::int64_t count = 30'011, all = count * c.size();
+  const int own = c.world_rank(c.rank());
+  const std::shared_ptr<void> memory = c.allocate(all * 4 + 4);
+  auto* values = static_cast<float*>(memory.get()) + 1;
+  for (const std::int64_t first : {0, 7}) {
+    for (std::int64_t i = 0; i < all; ++i) values[i] = element_of<float>(own, first + i);
+    std::vector<float> part(static_cast<std::size_t>(count) + 1, 5.0f);
+    c.reduce_scatter(values, part.data(), count, DType::f32, Reduction::mean);
+    expect_reduced(c, part, 0, count, first + c.rank() * count, Reduction::mean, "reduce_scatter in place");
+    EXPECT_EQ(part.back(), 5.0f);
+    const std::vector<float> before = elements_of<float>(own, first, all);
+    EXPECT_TRUE(same_bytes(values, before.data(), before.size() * 4)) << "operand of reduce_scatter";
+    std::vector<float> gathered(static_cast<std::size_t>(all) + 1, 5.0f);
+    c.all_gather(values, gathered.data(), count * 4);
+    for (int r = 0; r < c.size(); ++r) {
+      const std::vector<float> theirs = elements_of<float>(c.world_rank(r), first, count);
+      EXPECT_TRUE(same_bytes(gathered.data() + r * count, theirs.data(), theirs.size() * 4)) << "all_gather in place";
+    }
+    EXPECT_EQ(gathered.back(), 5.0f);
+    c.all_gather(values + c.rank() * count, values, count * 4);  // into the memory that it reads
+    for (int r = 0; r < c.size(); ++r) {
+      const std::vector<float> theirs = elements_of<float>(c.world_rank(r), first + r * count, count);
+      EXPECT_TRUE(same_bytes(values + r * count, theirs.data(), theirs.size() * 4)) << "all_gather within its result";
+    }
+  }
 }
 
 void check_group(Communicator& group) {
@@ -277,6 +313,7 @@ void check_collectives(Communicator& all) {
   check_moves(all);
   check_messages(all);
   check_allocated(all);
+  check_allocated_parts(all);
   check_groups(all);
   check_many_in_a_row(all);
   // Several chunks of the engine with the largest.

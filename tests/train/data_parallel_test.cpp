@@ -115,6 +115,53 @@ TEST(DataParallel, SplitUpdatesGiveTheBitsOfWholeOnes) {
   }
 }
 
+// Nothing but the update reads the mean of a gradient here: a rank gets its part of it alone.
+TEST(DataParallel, SplitUpdatesScatterTheirGradientsWithTheSameBits) {
+  for (const int n : {2, 3, 4}) {
+    for (const bool overlap : {false, true}) {
+      SCOPED_TRACE(n);
+      Options options{.overlap = overlap, .split = SplitStrategy::by_sizes({60, 40}), .steps = 5};
+      const Trained whole = train_over(n, options);
+      options.shard = true;
+      const Trained split = train_over(n, options);
+      ASSERT_EQ(split.file.size(), whole.file.size());
+      for (const auto& [name, value] : split.file)
+        EXPECT_EQ(std::memcmp(value.raw(), whole.file.at(name).raw(), value.byte_size()), 0) << name;
+      EXPECT_EQ(split.losses, whole.losses);
+      // A reduce_scatter and an all_gather send what an all_reduce sends; agreements before each step are in both.
+      EXPECT_LT(static_cast<double>(split.traffic.bytes), 1.05 * static_cast<double>(whole.traffic.bytes));
+    }
+  }
+}
+
+// Of 1 MiB and more, gradients and updated parts lie in memory that the ranks see, one in place of the other.
+TEST(DataParallel, SplitUpdatesOfLargeParametersAreExchangedWhereTheyLie) {
+  for (const int n : {2, 3}) {
+    for (const bool overlap : {false, true}) {
+      SCOPED_TRACE(n);
+      Options options{.overlap = overlap, .split = SplitStrategy::by_sizes({30, 30, 40}), .steps = 4, .width = 12'001};
+      const Trained whole = train_over(n, options);
+      options.shard = true;
+      const Trained split = train_over(n, options);
+      for (const auto& [name, value] : split.file)
+        EXPECT_EQ(std::memcmp(value.raw(), whole.file.at(name).raw(), value.byte_size()), 0) << name;
+    }
+  }
+}
+
+TEST(DataParallel, SplitUpdatesInPartsAndInSixteenBitsScatterWithTheSameBits) {
+  for (const int n : {2, 4}) {
+    SCOPED_TRACE(n);
+    Options options{.steps = 5, .parts = 4};
+    options.precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"));
+    const Trained whole = train_over(n, options);
+    options.shard = true;
+    const Trained split = train_over(n, options);
+    for (const auto& [name, value] : split.file)
+      EXPECT_EQ(std::memcmp(value.raw(), whole.file.at(name).raw(), value.byte_size()), 0) << name;
+  }
+}
+
 TEST(DataParallel, SplitUpdatesOfClippedGradientsAreCloseToWholeOnes) {  // a norm is added up in the order of a layout
   Options options{.clip_norm = 0.05, .steps = 5};
   const Trained whole = train_over(2, options);
@@ -288,6 +335,31 @@ TEST(DataParallel, AnInterruptOfOneRankEndsAllBehindTheSameStep) {
           if (end.step() != 3 || end.reason() != StopReason::interrupted)
             throw Error(fmt::format("ended at step {}", end.step()));
         });
+  });
+  EXPECT_EQ(ends, (std::vector<std::string>{"", ""}));
+}
+
+// In the middle of a step of three batches: what is accumulated is each rank's own, and no checkpoint could hold it.
+TEST(DataParallel, AnInterruptWaitsForTheEndOfAStepOfSeveralBatches) {
+  const std::vector<std::string> ends = comm::run_processes(2, [](comm::Communicator& ranks) {
+    Session session(options_of(&ranks));
+    Model model(session, small_network(2, false), {.distribution = {.ranks = 2}});
+    nn::TrainingOptions training;
+    training.gradients.accumulate = 3;
+    model.prepare_training(training);
+    Tensor x(DType::f32, {2, kSide, kSide, 3}), labels(DType::i32, {2});
+    std::fill(x.span<float>().begin(), x.span<float>().end(), 0.5f);
+    std::fill(labels.span<std::int32_t>().begin(), labels.span<std::int32_t>().end(), 1);
+    int fed = 0;
+    FunctionFeed feed([&](Program& program) {
+      if (++fed == 4 && ranks.rank() == 1) set_interrupted(true);  // the first batch of step 2
+      program.bind("x", x);
+      program.bind("labels", labels);
+      return true;
+    });
+    const RunContext& end = Loop(model, feed, {.total_steps = 10}).run({});
+    if (end.step() != 2 || model.runs_done() != 0 || fed != 6)
+      throw Error(fmt::format("step {}, {} of its runs, {} batches", end.step(), model.runs_done(), fed));
   });
   EXPECT_EQ(ends, (std::vector<std::string>{"", ""}));
 }

@@ -96,6 +96,54 @@ TEST(DividedRun, WhatNeedsTheWholeModelIsRefused) {
   EXPECT_NE(refusal([](ParallelSettings& p) { p.stage_layer = {"linear=1"}; }).find("is no stage (allowed: 0 to 0"),
             std::string::npos);
   EXPECT_NE(refusal([](ParallelSettings& p) { p.rates = "h100"; }).find("unknown cluster"), std::string::npos);
+  // What no pass would read.
+  const std::pair<void (*)(ParallelSettings&), const char*> unread[] = {
+      {[](ParallelSettings& p) { p.micro_batches = 2; }, "--micro_batches=2 has no effect: it needs --pipeline_stages"},
+      {[](ParallelSettings& p) { p.pipeline_order = "gpipe"; },
+       "--pipeline_order=gpipe has no effect: it needs --pipeline_stages"},
+      {[](ParallelSettings& p) { p.rates = "h200x8"; },
+       "--parallel_rates=h200x8 has no effect: it needs --parallel_mode=auto_parallel"},
+      {[](ParallelSettings& p) { p.shard_layer = {"linear=rows"}; },
+       "--shard_layer=linear=rows has no effect: it needs --parallel_mode=semi_auto_parallel (or hybrid_parallel, "
+       "auto_parallel)"}};
+  for (const auto& [change, message] : unread) EXPECT_EQ(refusal(change), message);
+}
+
+// Rank 0 would wait in an exchange of its own, or take another one's values for that.
+TEST(DividedRun, HistogramsOfAStepThatExchangesAreRefused) {
+  Recipe recipe = small_run(fresh_directory(), 2, 2);
+  recipe.histogram_steps = 1;
+  EXPECT_EQ(run_over(2, recipe), (std::vector<std::string>{"", ""}));
+  recipe.log_dir = fresh_directory();
+  recipe.sync_batch_norm = true;
+  const std::vector<std::string> ends = run_over(2, recipe);
+  EXPECT_EQ(ends[0].rfind("histograms of gradients: one rank computes them, and the step exchanges values", 0), 0u)
+      << ends[0];
+  EXPECT_NE(ends[1], "");
+}
+
+TEST(DividedRun, RanksThatStandAloneTrainAsIfTheOthersWereNotThere) {
+  const std::string directory = fresh_directory();
+  const Recipe one = small_run(directory + "/one", 2, 2);
+  train(one);
+  Recipe recipe = one;
+  recipe.parallel.mode = "stand_alone";
+  const std::vector<std::string> ends = comm::run_ranks(2, [&](comm::Communicator& own) {
+    Recipe of_rank = recipe;
+    of_rank.log_dir = directory + "/" + std::to_string(own.rank());
+    of_rank.export_step = of_rank.log_dir + ".rdgm";
+    train(of_rank, std::shared_ptr<comm::Communicator>(&own, [](comm::Communicator*) {}));
+  });
+  EXPECT_EQ(ends, (std::vector<std::string>{"", ""}));
+  const SafetensorsFile alone = newest(directory + "/one", 2);
+  for (const char* rank : {"/0", "/1"}) {
+    const SafetensorsFile other = newest(directory + rank, 2);
+    for (const NamedTensor& value : alone.tensors()) {
+      const Tensor& own = other.tensor(value.name);
+      EXPECT_EQ(std::memcmp(own.raw(), value.tensor.raw(), own.byte_size()), 0) << value.name;
+    }
+    EXPECT_TRUE(std::filesystem::exists(directory + rank + ".rdgm"));
+  }
 }
 
 }  // namespace

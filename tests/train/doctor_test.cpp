@@ -139,6 +139,19 @@ TEST(Doctor, NamesAResizeThatStretches) {
   EXPECT_EQ(examine(picture_subject({.width = 32}), {.only = {"geometry"}}).first_wrong(), "");
 }
 
+// --validation_split reads parts of one source by the numbers of their rows.
+TEST(Doctor, MeasuresTheScaleOfPartsOfASource) {
+  Subject subject = picture_subject({.validation_resize = {16, 16}, .width = 32});
+  std::vector<std::int64_t> last;  // beyond the rows of a batch
+  for (std::int64_t row = kPictures - 40; row < kPictures; ++row) last.push_back(row);
+  const data::Dataset source = data::InMemory({{"image", Tensor::zeros(DType::u8, Shape{kPictures, 16, 32, 3})},
+                                               {"label", Tensor::zeros(DType::i32, Shape{kPictures})}})
+                                   .sample(data::SubsetSampler(last));
+  subject.training_data = source.map(data::Resize(16), data::CenterCrop(16)).batch(kPictureRows);
+  subject.validation_data = source.map(data::Resize(data::Size(16, 16))).batch(kPictureRows);
+  expect_named(subject, "geometry", "validation stretches images of 16x32 (height x width) by 2.0");
+}
+
 Recipe shapes_recipe(const std::string& data_dir) {
   Recipe recipe;
   recipe.data_dir = data_dir;

@@ -75,6 +75,10 @@ TEST_F(EvaluateDirectory, MetricsStandBehindEachRow) {
   EXPECT_NE(read_file(log()).find("\nrecall: mean "), std::string::npos);
 }
 
+TEST_F(EvaluateDirectory, HowRanksDivideATrainingDoesNotConcernIt) {
+  expect(evaluate(" --pipeline_stages=2 --micro_batches=4"), 0, {"Finished evaluation"});
+}
+
 TEST_F(EvaluateDirectory, NoneThatCanBeReadIsAFailure) {
   for (const int step : {1, 2, 3}) cut(checkpoint(step));
   expect(evaluate(), 1, {"checkpoint", "run/model.ckpt-"});

@@ -213,6 +213,17 @@ TEST_F(Experiments, RelationsAreSaidToHoldOrNot) {
   EXPECT_TRUE(holds(page, "<a href=\"a/report.html\">a &amp; b</a>"));
 }
 
+// Nothing tells one run's accuracy from chance; its time has the lines of its log.
+TEST_F(Experiments, OneSeedDoesNotTellAnAccuracy) {
+  Experiment experiment = sweep({"lr=0.1,0.2"});
+  experiment.claims = {{Claim::Quantity::accuracy, "lr 0.2", '>', "lr 0.1", "better"},
+                       {Claim::Quantity::time, "lr 0.2", '=', "lr 0.1", "~5 s both"}};
+  const ReportTable table = report_of(run_experiment(experiment, options_)).tables.at(1);
+  EXPECT_EQ(table.rows.at(0), (Row{"accuracy: lr 0.2 beside lr 0.1", "higher (better)", "unknown (+10.00 points)", "?",
+                                   "one seed does not tell it from chance: --seeds=1,2,3 does"}));
+  EXPECT_EQ(table.rows.at(1).at(3), "yes");
+}
+
 TEST(ExperimentTable, SweepsAreCombinations) {
   const Experiment two = sweep({"lr=0.1,0.2", "--momentum=0.8,0.9"});
   ASSERT_EQ(two.variants.size(), 4u);

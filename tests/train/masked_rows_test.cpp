@@ -8,6 +8,8 @@
 
 #include "ridgeline/core/random.h"
 #include "ridgeline/train/loop.h"
+#include "ridgeline/train/recipe/batch_parts.h"
+#include "tests/comm/ranks.h"
 
 namespace ridgeline::train {
 namespace {
@@ -129,6 +131,62 @@ TEST(MaskedRows, ReducedPrecisionKeepsTheSumsThatDecide) {
   EXPECT_NEAR(reduced.train(masks, true), full.train(masks, true), 0.1);
   expect_near(reduced.session, full.session, 0.02, ".running_mean");
   expect_near(reduced.session, full.session, 0.02, ".running_var");
+}
+
+// Two steps of `linear` over the rows of `mask`, which ranks and the parts of a rank's batch take in turn. The losses,
+// and the parameters and slots as a checkpoint holds them.
+std::pair<std::vector<double>, std::vector<NamedTensor>> train_shared(comm::Communicator* ranks, std::int64_t parts,
+                                                                      const std::vector<std::uint8_t>& mask) {
+  const std::int64_t n = ranks ? ranks->size() : 1, rank = ranks ? ranks->rank() : 0;
+  const auto rows = static_cast<std::int64_t>(mask.size()) / n;
+  SessionOptions options{.compute_threads = 1};
+  if (ranks) options.groups[kWorld] = std::shared_ptr<comm::Communicator>(ranks, [](comm::Communicator*) {});
+  Session session(options);
+  Model model(
+      session,
+      nn::image_classifier({.model = &nn::model_named("linear"),
+                            .model_options = {.num_classes = kClasses},
+                            .batch_size = rows / parts,
+                            .image_size = kSide,
+                            .images = nn::ImageForm::f32,
+                            .row_mask = true}),
+      {.seed = 3, .distribution = {.ranks = n, .rank = rank}, .parts = {.parts = parts, .ranks = n, .place = rank}});
+  model.prepare_training({.schedule = optim::Constant{.base = 0.02}, .loss_ranks = n * parts});
+  std::uint64_t step = 0;
+  Rows batch;
+  FunctionFeed feed([&](Program& program) {
+    const Rows all = draw(mask, false, step++);
+    batch = {rows_of_part(all.images, rank, n), rows_of_part(all.labels, rank, n), rows_of_part(all.mask, rank, n)};
+    program.bind(nn::kImagesInput, batch.images);
+    program.bind(nn::kLabelsInput, batch.labels);
+    program.bind(nn::kMaskInput, batch.mask);
+    return true;
+  });
+  struct Losses : Callback {
+    std::vector<double> all;
+    void step_end(RunContext& context) override { all.push_back(context.loss()); }
+  } losses;
+  Loop(model, feed, {.total_steps = 2, .loop = 1}).run({&losses});
+  return {losses.all, model.to_file()};
+}
+
+TEST(MaskedRows, OfSeveralRanksOrPartsCountAsInOneBatch) {
+  // Ranks with other numbers of rows that count, and one with none.
+  for (const std::vector<std::uint8_t>& mask :
+       {std::vector<std::uint8_t>{1, 0, 1, 1, 1, 0, 1, 0}, {1, 0, 1, 0, 1, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0, 0}}) {
+    const auto [losses, values] = train_shared(nullptr, 1, mask);
+    const auto expect_equal = [&, &losses = losses, &values = values](const auto& other) {
+      for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(other.first.at(i), losses[i], 1e-6);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        for (std::int64_t at = 0; at < values[i].tensor.elements(); ++at)
+          ASSERT_NEAR(other.second.at(i).tensor.at(at), values[i].tensor.at(at), 1e-6) << values[i].name;
+      }
+    };
+    expect_equal(train_shared(nullptr, 4, mask));
+    for (const int n : {2, 4})
+      comm::expect_ranks(n, [&](comm::Communicator& ranks) { expect_equal(train_shared(&ranks, 1, mask)); });
+    comm::expect_ranks(2, [&](comm::Communicator& ranks) { expect_equal(train_shared(&ranks, 2, mask)); });
+  }
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ struct Options {
   RankRates rates = {};
   std::string device = "cpu";
   std::int64_t steps = kSteps;
+  std::optional<optim::LossScale> loss_scale = {};
 };
 
 struct Trained {
@@ -77,6 +78,7 @@ Trained train_small(comm::Communicator* ranks, const Options& options, const Tra
   nn::TrainingOptions training{
       .optimizer = optim::Momentum{.momentum = 0.9}, .schedule = optim::Constant{.base = 0.05}, .weight_decay = 1e-3};
   training.gradients.clip_norm = options.clip_norm;
+  training.gradients.loss_scale = options.loss_scale;
   training.average = options.average;
   model.prepare_training(training);
   Trained trained;
@@ -244,6 +246,29 @@ TEST(Pipeline, StagesByAnnotation) {
 
 TEST(Pipeline, GradientsAreClippedByTheNormOverAllStages) {
   expect_close(train_over(2, {.micro_batches = 2, .clip_norm = 0.05}), train_small(nullptr, {.clip_norm = 0.05}));
+}
+
+// A scale is read by the stage of the loss, and divides the gradients of all.
+TEST(Pipeline, ScaledLossesAndAveragesAreThoseOfOneRank) {
+  const Options scaled{.average = 0.9, .loss_scale = optim::LossScale::dynamic(1024, 2, 3)};
+  const Trained one = train_small(nullptr, scaled);
+  EXPECT_NE(one.values.at("loss_scale").at(0), 1024);
+  for (const int n : {2, 4}) {
+    Options staged = scaled;
+    staged.micro_batches = 4;
+    const Trained stages = train_over(n, staged);
+    expect_close(stages, one);
+    EXPECT_EQ(stages.values.at("loss_scale").at(0), one.values.at("loss_scale").at(0));
+  }
+}
+
+// The number of the step, which keys the masks of one stage, is that of the rates of all.
+TEST(Pipeline, OneStageMayDropUnits) {
+  Options options{.stages = {stage("fc1", 1)}, .micro_batches = 2, .keep = 0.5};
+  const Trained gpipe = train_over(2, options);
+  EXPECT_GT(std::abs(gpipe.losses.back() - train_over(2, {.micro_batches = 2}).losses.back()), 1e-6);
+  options.order = PipelineOrder::one_f_one_b;
+  EXPECT_EQ(train_over(2, options).losses, gpipe.losses);
 }
 
 TEST(Pipeline, WrongPlansAreRefused) {

@@ -11,7 +11,7 @@
 
 namespace ridgeline::train::small {
 
-nn::Network small_network(std::int64_t batch, bool norm, double keep) {
+nn::Network small_network(std::int64_t batch, bool norm, double keep, std::int64_t width) {
   return {.name = "small", .loss = [=](nn::ModelContext& context) {
             GraphBuilder& builder = context.builder;
             Value x = builder.input("x", {DType::f32, {batch, kSide, kSide, 3}});
@@ -25,7 +25,7 @@ nn::Network small_network(std::int64_t batch, bool norm, double keep) {
             x = nn::max_pool(x, {});
             x = conv("conv2", 24);
             x = nn::global_avg_pool(x);
-            x = nn::dense_layer(context, x, {.name = "fc1", .out = 40, .activation = nn::Activation::relu});
+            x = nn::dense_layer(context, x, {.name = "fc1", .out = width, .activation = nn::Activation::relu});
             x = nn::dropout_layer(context, x, "drop", keep);
             x = nn::dense_layer(context, x, {.name = "fc2", .out = kClasses});
             return nn::mean(nn::softmax_cross_entropy(x, labels, {}, 0.1).loss);
@@ -62,7 +62,7 @@ Trained train_small(comm::Communicator* ranks, const Options& options) {
   SessionOptions session_options = options_of(ranks, options);
   if (run_ranks.workers) session_options.groups[kWorkersGroup] = run_ranks.workers;
   Session session(std::move(session_options));
-  Model model(session, small_network(batch / parts.parts, options.norm, options.keep),
+  Model model(session, small_network(batch / parts.parts, options.norm, options.keep, options.width),
               {.seed = 3,
                .compile = {.precision = options.precision},
                .distribution = {.ranks = n,
@@ -106,6 +106,7 @@ Trained train_small(comm::Communicator* ranks, const Options& options) {
   } losses(trained.losses);
   Loop(model, feed, {.total_steps = options.steps, .steps_per_epoch = 1000, .loop = 1, .stop_if_not_finite = false})
       .run({&losses});
+  if (ranks) trained.traffic = ranks->traffic();
   for (const NamedTensor& tensor : model.to_file()) trained.file[tensor.name] = tensor.tensor;
   if (options.servers > 0) trained.values = trained.file;
   for (const std::string& name : session.parameters().names()) {
@@ -113,7 +114,6 @@ Trained train_small(comm::Communicator* ranks, const Options& options) {
     trained.bytes[name] = own.byte_size();
     if (options.servers == 0) trained.values[name] = options.shard ? trained.file.at(name) : own;
   }
-  if (ranks) trained.traffic = ranks->traffic();
   if (session.trace() && rank == 0) session.trace()->write(options.trace);
   return trained;
 }

@@ -17,7 +17,7 @@ namespace ridgeline::train::small {
 inline constexpr std::int64_t kImages = 16, kSide = 12, kClasses = 5, kSteps = 20;
 
 // Convolutions, batch norm where asked for, a pool and two dense layers.
-nn::Network small_network(std::int64_t batch, bool norm, double keep = 1);
+nn::Network small_network(std::int64_t batch, bool norm, double keep = 1, std::int64_t width = 40);
 
 struct Options {
   bool norm = false, synchronised = false;
@@ -29,8 +29,9 @@ struct Options {
   std::string device = "cpu";
   int overflow_at = -1;  // the run in which rank 1 gets values that overflow
   std::int64_t steps = kSteps;
-  std::int64_t parts = 0;  // of the batch of all ranks, whose sums have one order; 0: none
-  double keep = 1;         // of dropout
+  std::int64_t parts = 0;   // of the batch of all ranks, whose sums have one order; 0: none
+  double keep = 1;          // of dropout
+  std::int64_t width = 40;  // of the dense layer between
   PrecisionPolicy precision = {};
   int threads = 1;
   std::string trace = {};                           // file

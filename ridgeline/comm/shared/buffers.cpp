@@ -30,6 +30,32 @@ void store_past_the_caches(std::byte* to, const std::byte* from, std::size_t byt
   std::memcpy(to + at, from + at, bytes - at);
 }
 
+// A block that is read soon: the processor's own prefetch ends at a page.
+void ask_for(const std::byte* block) {
+  for (std::int64_t line = 0; line < kBlockBytes; line += 64)
+    _mm_prefetch(reinterpret_cast<const char*>(block) + line, _MM_HINT_T0);
+}
+
+// Elements [begin, end) of every rank's values, combined block by block: give(its first element, the result, bytes).
+template <class Give>
+void for_each_block(const SharedBuffer& buffer, int size, std::int64_t offset, std::int64_t begin, std::int64_t end,
+                    DType type, Reduction how, Give&& give) {
+  const auto element = static_cast<std::int64_t>(size_of(type));
+  const std::int64_t block = kBlockBytes / element;
+  alignas(64) std::array<std::byte, kBlockBytes> result;
+  std::array<const void*, kMostSharedRanks> sources;
+  for (std::int64_t at = begin; at < end; at += block) {
+    const std::int64_t count = std::min(block, end - at);
+    for (int r = 0; r < size; ++r) {
+      const std::byte* source = buffer.part(r) + offset + at * element;
+      sources[static_cast<std::size_t>(r)] = source;
+      ask_for(source + kAhead);
+    }
+    reduce_in_pairs({sources.data(), static_cast<std::size_t>(size)}, result.data(), count, type, how);
+    give(at, result.data(), static_cast<std::size_t>(count * element));
+  }
+}
+
 }  // namespace
 
 SharedBuffer::SharedBuffer(const std::string& name, int rank, int size, std::int64_t bytes, std::uint64_t token,
@@ -54,22 +80,30 @@ SharedBuffers::Place SharedBuffers::find(const void* values, std::int64_t bytes,
 void reduce_parts(const SharedBuffer& buffer, int size, std::int64_t offset, std::int64_t begin, std::int64_t end,
                   DType type, Reduction how) {
   const auto element = static_cast<std::int64_t>(size_of(type));
-  const std::int64_t block = kBlockBytes / element;
-  alignas(64) std::array<std::byte, kBlockBytes> result;
-  std::array<const void*, kMostSharedRanks> sources;
-  for (std::int64_t at = begin; at < end; at += block) {
-    const std::int64_t count = std::min(block, end - at);
-    for (int r = 0; r < size; ++r) {
-      const std::byte* source = buffer.part(r) + offset + at * element;
-      sources[static_cast<std::size_t>(r)] = source;
-      // The processor's own prefetch ends at a page: the block after the next one is asked for here.
-      for (std::int64_t line = 0; line < kBlockBytes; line += 64)
-        _mm_prefetch(reinterpret_cast<const char*>(source) + kAhead + line, _MM_HINT_T0);
-    }
-    reduce_in_pairs({sources.data(), static_cast<std::size_t>(size)}, result.data(), count, type, how);
-    for (int r = 0; r < size; ++r)
-      store_past_the_caches(buffer.part(r) + offset + at * element, result.data(),
-                            static_cast<std::size_t>(count * element));
+  for_each_block(buffer, size, offset, begin, end, type, how,
+                 [&](std::int64_t at, const std::byte* block, std::size_t bytes) {
+                   for (int r = 0; r < size; ++r)
+                     store_past_the_caches(buffer.part(r) + offset + at * element, block, bytes);
+                 });
+  _mm_sfence();
+}
+
+void reduce_part(const SharedBuffer& buffer, int size, std::int64_t offset, std::int64_t begin, std::int64_t end,
+                 void* result, DType type, Reduction how) {
+  const auto element = static_cast<std::int64_t>(size_of(type));
+  auto* to = static_cast<std::byte*>(result);
+  for_each_block(buffer, size, offset, begin, end, type, how,
+                 [&](std::int64_t at, const std::byte* block, std::size_t bytes) {
+                   store_past_the_caches(to + (at - begin) * element, block, bytes);
+                 });
+  _mm_sfence();
+}
+
+void copy_part(void* to, const std::byte* from, std::int64_t bytes) {
+  auto* out = static_cast<std::byte*>(to);
+  for (std::int64_t at = 0; at < bytes; at += kBlockBytes) {
+    ask_for(from + at + kAhead);
+    store_past_the_caches(out + at, from + at, static_cast<std::size_t>(std::min(kBlockBytes, bytes - at)));
   }
   _mm_sfence();
 }

@@ -48,5 +48,10 @@ class SharedBuffers {
 // to all ranks. Stores pass by the caches: what is larger than them is read again only after it was evicted.
 void reduce_parts(const SharedBuffer& buffer, int size, std::int64_t offset, std::int64_t begin, std::int64_t end,
                   DType type, Reduction how);
+// The same, written to `result` alone.
+void reduce_part(const SharedBuffer& buffer, int size, std::int64_t offset, std::int64_t begin, std::int64_t end,
+                 void* result, DType type, Reduction how);
+// `bytes` of another rank's values.
+void copy_part(void* to, const std::byte* from, std::int64_t bytes);
 
 }  // namespace ridgeline::comm

@@ -75,8 +75,14 @@ bool SharedSegment::open(const std::string& path, std::uint64_t token) {
   }
   struct stat status {};
   void* memory = nullptr;
-  if (::fstat(file, &status) == 0 && static_cast<std::size_t>(status.st_size) == bytes_) memory = map(file);
+  const bool known = ::fstat(file, &status) == 0, own = known && status.st_uid == ::geteuid();
+  if (own && static_cast<std::size_t>(status.st_size) == bytes_) memory = map(file);
   ::close(file);
+  // What lies there decides what this rank reads and where it writes: only its own user may have made it.
+  if (known && !own)
+    throw Error(
+        fmt::format("[ranks] the shared memory {} belongs to user {}, and rank 0 of user {} cannot have made it", path,
+                    status.st_uid, ::geteuid()));
   if (memory == nullptr) return false;  // not at its size yet
   auto* header = static_cast<SharedHeader*>(memory);
   const bool right = header->ready.load(std::memory_order_acquire) == kSharedReady && header->bytes == bytes_ &&

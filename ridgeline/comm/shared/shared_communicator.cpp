@@ -123,7 +123,18 @@ class SharedCommunicator final : public Communicator {
   void do_reduce_scatter(const void* values, void* result, std::int64_t count, DType type, Reduction how) override {
     const auto element = static_cast<std::int64_t>(size_of(type));
     const std::int64_t piece = kStage / element / size();
-    begin({.kind = CallKind::reduce_scatter, .type = number(type), .how = number(how), .root = 0, .size = count});
+    const SharedBuffers::Place place = buffers_.find(values, count * size() * element, rank());
+    begin({.kind = CallKind::reduce_scatter,
+           .type = number(type),
+           .how = number(how),
+           .root = 0,
+           .buffer = place.number,
+           .offset = place.offset,
+           .size = count});
+    if (place.buffer != nullptr) {
+      reduce_part(*place.buffer, size(), place.offset, rank() * count, (rank() + 1) * count, result, type, how);
+      return arrive();  // what the others read stays until they have
+    }
     const auto* mine = static_cast<const std::byte*>(values);
     int half = 0;
     for (std::int64_t at = 0; at < count; at += piece, half ^= 1) {
@@ -142,8 +153,20 @@ class SharedCommunicator final : public Communicator {
   }
 
   void do_all_gather(const void* mine, void* all, std::int64_t bytes) override {
-    begin({.kind = CallKind::all_gather, .size = bytes});
     auto* out = static_cast<std::byte*>(all);
+    // Where a rank's own part stands in its result, the parts of others stand elsewhere in theirs.
+    const bool within = out + rank() * bytes == mine;
+    const SharedBuffers::Place place =
+        within ? buffers_.find(all, bytes * size(), rank()) : buffers_.find(mine, bytes, rank());
+    begin({.kind = CallKind::all_gather, .buffer = place.number, .offset = place.offset, .size = bytes});
+    if (place.buffer != nullptr) {
+      if (!within) std::memmove(out + rank() * bytes, mine, static_cast<std::size_t>(bytes));
+      for (int i = 1; i < size(); ++i) {
+        const int r = (rank() + i) % size();
+        copy_part(out + r * bytes, place.buffer->part(r) + place.offset + (within ? r * bytes : 0), bytes);
+      }
+      return arrive();
+    }
     if (out + rank() * bytes != mine) std::memmove(out + rank() * bytes, mine, static_cast<std::size_t>(bytes));
     int half = 0;
     for (std::int64_t at = 0; at < bytes; at += kStage, half ^= 1) {

@@ -84,8 +84,10 @@ void wait_for(SharedHeader& header, SharedCount& count, std::uint32_t value, int
     if (reached(count.value.load(std::memory_order_acquire), value)) return;
     check_ranks(header, limits.all, peers, limits);
     if (header.ranks[of].left.load(std::memory_order_acquire) != 0 &&
-        !reached(count.value.load(std::memory_order_acquire), value))
+        !reached(count.value.load(std::memory_order_acquire), value)) {
+      check_ranks(header, limits.all, peers, limits);  // a failure that it told and left for
       throw Error(fmt::format("[ranks] {} waits for {}, which has closed its communicator", own, other));
+    }
     if (std::chrono::steady_clock::now() > until)
       throw Error(fmt::format("[ranks] {} waited {} s in vain for {} (HCCL_EXEC_TIMEOUT)", own,
                               limits.timeout.count() / 1000, other));

@@ -9,6 +9,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/random.h"
+#include "ridgeline/format/wire/index_cache.h"
 #include "ridgeline/image/jpeg/index.h"
 
 namespace ridgeline::data {
@@ -23,31 +24,7 @@ constexpr std::int64_t kRowOverhead = 64;  // key, table entry and alignment in 
 
 PackedSchema index_schema() { return {{{"jpeg_index", DType::bytes, Shape{}}}, {}}; }
 
-// The files of other data sets that were used last longest ago go first.
-void prune(const JpegIndexPlace& place) {
-  struct Found {
-    fs::file_time_type time;
-    fs::path path;
-    std::int64_t bytes;
-  };
-  std::vector<Found> files;
-  std::int64_t total = 0;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(fs::path(place.path).parent_path(), ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
-    files.push_back(
-        {entry.last_write_time(ignored), entry.path(), static_cast<std::int64_t>(entry.file_size(ignored))});
-    total += files.back().bytes;
-  }
-  std::sort(files.begin(), files.end(), [](const Found& a, const Found& b) { return a.time < b.time; });
-  for (const Found& file : files) {
-    if (total <= place.limit) return;
-    if (file.path == fs::path(place.path)) continue;
-    fs::remove(file.path, ignored);
-    total -= file.bytes;
-  }
-}
+bool is_index_file(std::string_view name) { return name.starts_with(kPrefix) && name.ends_with(kSuffix); }
 
 }  // namespace
 
@@ -130,7 +107,10 @@ void write_jpeg_index_file(const JpegIndexPlace& place, std::vector<JpegIndexEnt
       writer.add({&value, 1});
     }
     writer.finish();
-    prune(place);
+    // The files of other data sets go first.
+    const fs::path path(place.path);
+    prune_cache_folder(path.parent_path().string(), static_cast<std::uint64_t>(place.limit), is_index_file,
+                       path.filename().native());
   } catch (const Error& e) {
     if (log) log->warning(fmt::format("JPEG indices are not kept for the next run: {}", e.what()));
   }

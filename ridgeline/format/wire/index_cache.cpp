@@ -48,7 +48,7 @@ std::string cache_file(const std::string& directory, const IndexedFile& file, co
   return (fs::path(directory) / (std::string(name.data()) + std::string(kind.suffix))).string();
 }
 
-bool is_cache_file(const std::string& name) {
+bool is_cache_file(std::string_view name) {
   const std::size_t digits = name.find_first_not_of("0123456789abcdef");
   return digits == kHashDigits && name[digits] == '.';
 }
@@ -116,28 +116,35 @@ void store_index_cache(const std::string& directory, const std::optional<Indexed
 }
 
 void prune_index_cache(const std::string& directory, std::uint64_t limit) {
-  struct Found {
+  prune_cache_folder(directory, limit, is_cache_file);
+}
+
+void prune_cache_folder(const std::string& directory, std::uint64_t limit,
+                        const std::function<bool(std::string_view name)>& belongs, std::string_view keep) {
+  struct CacheFile {
     fs::file_time_type used;
-    std::string path;
-    std::uint64_t bytes;
+    fs::path path;
+    std::uint64_t bytes = 0;
   };
-  std::vector<Found> files;
+  std::vector<CacheFile> files;
   std::uint64_t total = 0;
   std::error_code error;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
     std::error_code gone;
-    if (!is_cache_file(at->path().filename().string()) || !at->is_regular_file(gone)) continue;
+    if (!belongs(at->path().filename().native()) || !at->is_regular_file(gone)) continue;
     const std::uint64_t bytes = at->file_size(gone);
+    if (gone) continue;
     const fs::file_time_type used = at->last_write_time(gone);
     if (gone) continue;
-    files.push_back({used, at->path().string(), bytes});
     total += bytes;
+    if (at->path().filename().native() != keep) files.push_back({used, at->path(), bytes});
   }
   if (total <= limit) return;
-  std::sort(files.begin(), files.end(), [](const Found& a, const Found& b) { return a.used < b.used; });
-  for (const Found& file : files) {
+  std::sort(files.begin(), files.end(), [](const CacheFile& a, const CacheFile& b) { return a.used < b.used; });
+  for (const CacheFile& file : files) {
     if (total <= limit) return;
-    if (fs::remove(file.path, error)) total -= file.bytes;
+    std::error_code not_removed;
+    if (fs::remove(file.path, not_removed)) total -= file.bytes;
   }
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,5 +40,10 @@ void store_index_cache(const std::string& directory, const std::optional<Indexed
 // Removes indexes, of any kind, until those in the directory take `limit` bytes at most: those that were used last
 // longest ago go first. Other files stay. Nothing is an error: what another process removes meanwhile is gone.
 void prune_index_cache(const std::string& directory, std::uint64_t limit);
+
+// The same for any cache: regular files of `directory` whose names `belongs` takes. A file's time of writing counts as
+// that of its last use, so who reads one sets it. The file `keep` counts, and stays.
+void prune_cache_folder(const std::string& directory, std::uint64_t limit,
+                        const std::function<bool(std::string_view name)>& belongs, std::string_view keep = {});
 
 }  // namespace ridgeline

@@ -14,20 +14,20 @@ using namespace rules;
 constexpr std::size_t kPieceAlignment = 64;
 
 constexpr std::array kRules = {
-    CollectiveRule{"all_reduce", CollectiveKind::all_reduce, true, false, false, true, true, 0,
+    CollectiveRule{"all_reduce", CollectiveKind::all_reduce, true, false, false, true, true, false, 0,
                    "y = the sum (or mean) of x over the ranks of the group, on each of them"},
-    CollectiveRule{"reduce", CollectiveKind::reduce, true, true, false, true, false, 0,
+    CollectiveRule{"reduce", CollectiveKind::reduce, true, true, false, true, false, false, 0,
                    "y = the sum (or mean) of x over the ranks of the group on rank root, 0 on the others"},
-    CollectiveRule{"broadcast", CollectiveKind::broadcast, false, true, false, true, true, 0,
+    CollectiveRule{"broadcast", CollectiveKind::broadcast, false, true, false, true, true, false, 0,
                    "y = x of rank root, on each rank"},
-    CollectiveRule{"all_gather", CollectiveKind::all_gather, false, false, false, false, true, 1,
+    CollectiveRule{"all_gather", CollectiveKind::all_gather, false, false, false, false, true, true, 1,
                    "y = x of rank 0, then that of rank 1, ..., along the first axis"},
-    CollectiveRule{"reduce_scatter", CollectiveKind::reduce_scatter, true, false, false, false, false, -1,
+    CollectiveRule{"reduce_scatter", CollectiveKind::reduce_scatter, true, false, false, false, false, true, -1,
                    "y = part r of ranks equal parts along the first axis of all_reduce(x), on rank r"},
-    CollectiveRule{"all_to_all", CollectiveKind::all_to_all, false, false, false, false, false, 0,
+    CollectiveRule{"all_to_all", CollectiveKind::all_to_all, false, false, false, false, false, false, 0,
                    "y = part r of ranks equal parts along the first axis of rank 0's x, then that of rank 1's, ..., on "
                    "rank r"},
-    CollectiveRule{"transfer", CollectiveKind::transfer, false, false, true, true, false, 0,
+    CollectiveRule{"transfer", CollectiveKind::transfer, false, false, true, true, false, false, 0,
                    "y = x of rank from on rank to, x on rank from; other ranks must not run it"},
 };
 

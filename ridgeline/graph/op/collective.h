@@ -34,9 +34,10 @@ struct CollectiveRule {
   // Values are exchanged in the memory where they lie side by side, in any number; else one value, whose result has
   // memory of its own.
   bool packed;
-  bool alike;  // every rank gets the same
-  int grows;   // the first extent of the result is that of x times (1) or divided by (-1) the number of ranks, or x's
-               // (0)
+  bool alike;          // every rank gets the same
+  bool read_in_place;  // of one that is not packed: other ranks read x where it lies, where they see that memory
+  int grows;  // the first extent of the result is that of x times (1) or divided by (-1) the number of ranks, or x's
+              // (0)
   std::string_view formula;
 };
 

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/core/random.h"
 #include "ridgeline/graph/op/collective.h"
 #include "ridgeline/graph/pass/data_parallel.h"
+#include "ridgeline/graph/pass/draw_by_number.h"
 #include "ridgeline/graph/pass/inline.h"
 #include "ridgeline/graph/pass/rewrite.h"
 
@@ -125,22 +125,12 @@ class Parts {
         for (ValueId& id : copy.outputs) id = value_like(id, graph_.value(id).kind);
         copy.name = add_unique(names_, node.name + "/part" + std::to_string(j));
       }
-      if (own && def.has(kRandom)) draw_by_part(copy, j);
+      if (own && def.has(kRandom)) draw_by_number(copy, j * how_.ranks + how_.place);
       for (std::size_t i = 0; own && i < node.outputs.size(); ++i) own_[node.outputs[i]].push_back(copy.outputs[i]);
       graph_.nodes.push_back(std::move(copy));
     }
     if (!own) return;
     for (const ValueId id : node.outputs) add_up(id);
-  }
-
-  // Part 0 of all draws as a step does that has one part.
-  void draw_by_part(Node& node, std::int64_t j) const {
-    const std::int64_t part = j * how_.ranks + how_.place;
-    if (part == 0 || !node.attributes.has("key")) return;
-    const auto key = static_cast<std::uint64_t>(node.attributes.integer("key"));
-    std::string bytes;
-    for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>(key >> shift & 0xff);
-    node.attributes.set("key", static_cast<std::int64_t>(hash64(bytes, static_cast<std::uint64_t>(part))));
   }
 
   // The sum over this rank's parts, where somebody wants it: in pairs of parts whose numbers are furthest apart, which

@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/core/random.h"
 #include "ridgeline/graph/ir/annotations.h"
 #include "ridgeline/graph/pass/data_parallel.h"
+#include "ridgeline/graph/pass/draw_by_number.h"
 #include "ridgeline/graph/pass/pipeline_order.h"
 #include "ridgeline/graph/pass/pipeline_plan.h"
 
@@ -153,7 +153,9 @@ class Cutter {
     }
     for (ValueId id : step_.arguments) {
       const std::set<int>& reading = readers[id];
-      if (reading.size() == 1 && step_.value(id).kind != ValueKind::input) stage(id) = *reading.begin();
+      // A number of the step, as a loss scale, may meet the gradients of every stage.
+      const bool number = step_.value(id).kind == ValueKind::state && step_.value(id).type.shape.rank() == 0;
+      if (reading.size() == 1 && step_.value(id).kind != ValueKind::input && !number) stage(id) = *reading.begin();
       if (reading.size() > 1 && step_.value(id).kind == ValueKind::param) {
         throw Error("[pipeline] parameter " + step_.value(id).name + " is read by stage " +
                     std::to_string(*reading.begin()) + " and by stage " + std::to_string(*reading.rbegin()) +
@@ -303,15 +305,6 @@ class Cutter {
     for (std::size_t i = 0; i < results.size(); ++i) add_up(node.outputs[i], results[i]);
   }
 
-  // Micro-batch 0 draws as a step does that has one.
-  static void draw_by_number(Node& node, std::int64_t m) {
-    if (m == 0) return;
-    const auto key = static_cast<std::uint64_t>(node.attributes.integer("key"));
-    std::string bytes;
-    for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>(key >> shift & 0xff);
-    node.attributes.set("key", static_cast<std::int64_t>(hash64(bytes, static_cast<std::uint64_t>(m))));
-  }
-
   // Sums grow in the order of the micro-batches, as soon as there is the next one.
   void add_up(ValueId id, ValueId copy) {
     if (std::none_of(means_.begin(), means_.end(), [&](const auto& mean) { return mean.first == id; })) return;
@@ -361,11 +354,22 @@ class Cutter {
     add("all_reduce", {part}, {{"group", group_}, {"ranks", ranks_}}, node.name + "/stages", node.outputs[0]);
   }
 
+  // A stage that reads the stored value for a micro-batch, other than the given one.
+  int another_reader(ValueId id, int stage) const {
+    for (std::size_t n = 0; n < step_.nodes.size(); ++n) {
+      const std::vector<ValueId>& inputs = step_.nodes[n].inputs;
+      if (micro(n) && node_stage_[n] != stage && std::find(inputs.begin(), inputs.end(), id) != inputs.end())
+        return node_stage_[n];
+    }
+    return kEverywhere;
+  }
+
   void add_updates() {
     for (const Update& update : step_.updates) {
       const int next = stage(update.next), now = stage(update.current);
-      if (now != kEverywhere && next != kEverywhere && now != next) {
-        throw Error("[pipeline] " + step_.value(update.current).name + " is read by stage " + std::to_string(now) +
+      const int reader = now == kEverywhere && next != kEverywhere ? another_reader(update.current, next) : now;
+      if (reader != kEverywhere && next != kEverywhere && reader != next) {
+        throw Error("[pipeline] " + step_.value(update.current).name + " is read by stage " + std::to_string(reader) +
                     ", and stage " + std::to_string(next) + " makes its next value");
       }
       if (here(next) && here(now)) made_.updates.push_back(update);
@@ -394,13 +398,13 @@ class Cutter {
 
   // Inputs stay, as all ranks are fed alike.
   void drop_arguments() {
+    remove_dead_nodes(made_);  // what runs once is there on all ranks, and may be read on one
     std::set<ValueId> used;
     for (const Node& node : made_.nodes) used.insert(node.inputs.begin(), node.inputs.end());
     for (const Update& update : made_.updates) used.insert({update.current, update.next});
     for (const Return& r : made_.returns) used.insert(r.value);
     std::erase_if(made_.arguments,
                   [&](ValueId id) { return made_.value(id).kind != ValueKind::input && !used.contains(id); });
-    remove_dead_nodes(made_);
   }
 
   const Graph step_;

@@ -3,7 +3,10 @@
 // Splits updates over the ranks of a distributed step (Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training
 // Trillion Parameter Models", 2020, stage 1): a rank keeps its part of a parameter's slots, updates that part of the
 // parameter, and gets the other parts from the ranks that have them. A part is one of as many equal runs of elements in
-// row-major order, filled up with zeros.
+// row-major order, filled up with zeros. Where nothing but elementwise ops stands between the mean of a gradient and
+// the update, the rank gets that part of the mean alone: a reduce_scatter, which sends half as much as the all_reduce.
+// A gradient that others read, too (clipping by the norm, a check for overflow), or that is exchanged under a condition
+// (several batches of a step) stays in its all_reduce.
 // Keeps: every bit of parameters and slots. Drops: nothing; slots as arguments become shorter.
 #pragma once
 

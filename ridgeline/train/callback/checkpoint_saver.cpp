@@ -30,6 +30,8 @@ std::int64_t CheckpointSaver::next_stop(std::int64_t step) const {
 void CheckpointSaver::step_end(RunContext& context) {
   const auto due = [&](std::int64_t period) { return is_multiple(context.step(), period); };
   if (context.step() == 0 || context.torn()) return;
+  // In the middle of a step, as one rank's data ended it: what each has accumulated is its own, and the file has one's.
+  if (context.model().runs_done() > 0 && Ranks(context.model().session()).size() > 1) return;
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - saved_time_;
   bool late = options_.seconds > 0 && since.count() >= options_.seconds;
   // Where all take part in saving, the one that writes says when.

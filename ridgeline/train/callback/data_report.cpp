@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
+#include "ridgeline/train/ranks.h"
+
 namespace ridgeline::train {
 
 namespace {
@@ -31,11 +35,14 @@ void DataReport::end(RunContext& context) {
 }
 
 void DataReport::report(const RunContext& context) {
-  const std::int64_t count = iterator_.bad_samples();
+  std::array<double, 1> all = {static_cast<double>(iterator_.bad_samples())};
+  if (shared_) Ranks::with_batch(context.model().session()).sum(all);
+  const auto count = static_cast<std::int64_t>(all[0]);
   if (count == reported_) return;
   reported_ = count;
   const char* how = options_.policy == data::BadSamplePolicy::skip ? "left out" : "replaced";
-  log_.line(fmt::format("bad samples: {} {} so far (at most {}: --bad_sample_budget){}", count, how, options_.budget,
+  log_.line(fmt::format("bad samples: {} {} so far (at most {}{}: --bad_sample_budget){}", count, how, options_.budget,
+                        shared_ ? " a rank" : "",
                         options_.quarantine.empty() ? "" : ", listed in " + options_.quarantine));
   metrics_.write_bad_samples(
       context.step(), static_cast<double>(context.step()) / static_cast<double>(context.steps_per_epoch()), count);

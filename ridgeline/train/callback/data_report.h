@@ -12,8 +12,11 @@ namespace ridgeline::train {
 
 class DataReport : public Callback {
  public:
-  DataReport(const data::Iterator& iterator, const data::BadSampleOptions& options, TrainingLog& log, Metrics& metrics)
-      : iterator_(iterator), options_(options), log_(log), metrics_(metrics) {}
+  // `shared`: the ranks read images of their own each, so bad samples are counted over all of them, which all call
+  // this.
+  DataReport(const data::Iterator& iterator, const data::BadSampleOptions& options, bool shared, TrainingLog& log,
+             Metrics& metrics)
+      : iterator_(iterator), options_(options), shared_(shared), log_(log), metrics_(metrics) {}
 
   void step_end(RunContext& context) override;
   void end(RunContext& context) override;
@@ -24,6 +27,7 @@ class DataReport : public Callback {
 
   const data::Iterator& iterator_;
   const data::BadSampleOptions& options_;
+  bool shared_;
   TrainingLog& log_;
   Metrics& metrics_;
   std::int64_t reported_ = 0;

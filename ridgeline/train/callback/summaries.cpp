@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/ir/op_def.h"
 #include "ridgeline/image/png/png.h"
 #include "ridgeline/train/step_graph.h"
 
@@ -52,6 +53,17 @@ Graph gradient_graph(const Graph& step) {
   return graph;
 }
 
+// Gradients are computed once more by the rank that writes: what that exchanges, the others would not take part in.
+void refuse_exchanges(const Graph& step) {
+  for (const Node& node : step.nodes) {
+    if (!op_def(node.op).has(kCollective) || node.attributes.integer("ranks") == 1) continue;
+    throw Error("histograms of gradients: one rank computes them, and the step exchanges values with others (" +
+                    node.name + ", " + node.op + "): leave out histogram_steps, or what needs the other ranks " +
+                    "(sync_batch_norm, bad_samples=skip)",
+                ErrorKind::usage);
+  }
+}
+
 }  // namespace
 
 std::int64_t Summaries::next_stop(std::int64_t step) const {
@@ -59,6 +71,7 @@ std::int64_t Summaries::next_stop(std::int64_t step) const {
 }
 
 void Summaries::begin(RunContext& context) {
+  if (options_.histogram_steps > 0) refuse_exchanges(context.model().training_graph());
   if (options_.graph) events_.add_graph(wall_time(), graph_def(context.model().training_graph()));
 }
 

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/data/ir/node_names.h"
+#include "ridgeline/data/pass/edit.h"
 #include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/data/standard/standard_pipeline.h"
 #include "ridgeline/train/doctor/checks.h"
@@ -44,6 +46,17 @@ data::Dataset ramps(std::int64_t rows, int height, int width) {
   return data::InMemory({{"image", images}, {"label", labels}});
 }
 
+// The pipeline over all rows of its source: a part of them, as --validation_split takes, counts through rows that the
+// test pictures are too few for.
+data::DataGraph over_all_rows(data::DataGraph graph) {
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const data::Node& node = graph.nodes[i];
+    const bool chooses = node.op == data::node_name::kSubsetSampler || node.op == data::node_name::kSubsetRandomSampler;
+    if (chooses) data::remove_node(graph, std::string(node.id));
+  }
+  return graph;
+}
+
 // Mean difference of neighbours along an axis (1: down, 2: across) of one channel of picture n, in its middle: at
 // edges resampling has less to average.
 double slope(const Tensor& images, std::int64_t n, int axis, std::int64_t channel) {
@@ -71,7 +84,7 @@ std::optional<PipelineScale> scale_of(const data::Dataset& pipeline, int height,
   const double bytes = 3.0 * height * width * static_cast<double>(rows);
   const double shrink = std::min(1.0, std::sqrt(kMostBytes / bytes));
   const int h = std::max(2, static_cast<int>(height * shrink)), w = std::max(2, static_cast<int>(width * shrink));
-  const data::Dataset tested = data::with_source(pipeline.graph(), ramps(rows, h, w));
+  const data::Dataset tested = data::with_source(over_all_rows(pipeline.graph()), ramps(rows, h, w));
   data::Iterator batches(tested, {.workers = 1, .raw_images = true, .pull = true});
   const std::optional<data::Batch> batch = batches.next();
   if (!batch || !batch->has(data::kImageColumn)) return std::nullopt;

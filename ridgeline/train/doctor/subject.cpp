@@ -16,6 +16,7 @@ Subject subject_of(const Recipe& given, std::int64_t rows) {
   // Its checks read which class an image is of, and a sample that is bad is found by `files`.
   recipe.mixup = recipe.cutmix = 0;
   recipe.bad_samples = {};
+  recipe.parallel = {};  // one rank looks at the whole step
   recipe.batch_size = std::min(recipe.batch_size, rows);
   std::int64_t classes = recipe.num_classes == 0 ? 1000 : recipe.num_classes;
   RunData data;

@@ -34,6 +34,7 @@ struct Experiment {
   std::vector<Variant> variants;  // the others are compared with the first
   ReportTable published;          // the document's own table; empty for what it does not have
   std::vector<Claim> claims = {};
+  int seeds = 1;  // as many unless the user says otherwise: one accuracy says little where bits differ
 };
 
 std::span<const Experiment> experiments();

@@ -75,7 +75,8 @@ std::vector<Experiment> make_table() {
                                "neither is faster than f32"},
                               {kTime, "force_fp16", '=', "allow_mix_precision", "~50 ms both",
                                "each value that is stored as f16 costs a conversion, and force_fp16 stores more of "
-                               "them"}}});
+                               "them"}},
+                   .seeds = 3});
   table.push_back({.name = "hcom_parallel",
                    .what = "gradients exchanged between ranks beside the backward pass, or behind it (under launch)",
                    .variants = {{"False", {"--hcom_parallel=False"}}, {"True", {"--hcom_parallel=True"}}},
@@ -131,7 +132,8 @@ std::vector<Experiment> make_table() {
                   {kAccuracy, "fast1, 0.9 of the steps", '=', "off", "reduced precision first, no loss of accuracy",
                    "runs of few steps scatter by more than that: more seeds or epochs tell"},
                   {kTime, "fast1, 0.9 of the steps", '<', "off", "faster where the device is, at 16 bits",
-                   "a processor without products of bf16 makes them of f32"}}});
+                   "a processor without products of bf16 makes them of f32"}},
+       .seeds = 3});
   table.push_back({.name = "init",
                    .what = "initial weights of AlexNet",
                    .variants = {{"he_uniform", {"--alexnet_version=he_uniform"}},

@@ -59,12 +59,19 @@ ReportTable relations(const Experiment& experiment, const std::vector<Measured>&
     const char* what = claim.quantity == Quantity::time       ? "batch time"
                        : claim.quantity == Quantity::accuracy ? "accuracy"
                                                               : "loss";
-    const char here = relation_of(claim.quantity, *against, *of);
+    // A time has the lines of its run behind it; an accuracy of one seed has nothing that tells it from chance.
+    const bool by_chance = claim.quantity != Quantity::time && of->top_1.size() < 2 && !same_numbers(*against, *of);
+    const char here = by_chance ? '?' : relation_of(claim.quantity, *against, *of);
     const bool same = here == claim.relation;
     table.rows.push_back({fmt::format("{}: {} beside {}", what, claim.of, claim.against),
                           fmt::format("{} ({})", words(claim.quantity, claim.relation), claim.document),
                           fmt::format("{} ({})", words(claim.quantity, here), figures(claim.quantity, *against, *of)),
-                          same ? "yes" : "no", same ? "" : claim.otherwise});
+                          same        ? "yes"
+                          : by_chance ? "?"
+                                      : "no",
+                          same        ? ""
+                          : by_chance ? "one seed does not tell it from chance: --seeds=1,2,3 does"
+                                      : claim.otherwise});
   }
   return table;
 }

@@ -19,10 +19,13 @@ constexpr std::int64_t kLargeParts = 8, kLeastRowsOfLarge = 32;
 
 bool power_of_two(std::int64_t n) { return n > 0 && std::has_single_bit(static_cast<std::uint64_t>(n)); }
 
-// A batch norm over each rank's own batch is not that of one rank with all rows, whatever the order of sums.
+// A batch norm over each rank's own batch is not that of one rank with all rows, whatever the order of sums. With a row
+// mask it has no op of its own.
 bool has_own_statistics(const Recipe& recipe) {
   if (recipe.sync_batch_norm) return false;
-  const nn::Step step = nn::build_training_step(step_options(recipe, nn::model_named(recipe.model).classes), {});
+  nn::StepOptions options = step_options(recipe, nn::model_named(recipe.model).classes);
+  options.row_mask = false;
+  const nn::Step step = nn::build_training_step(options, {});
   return std::any_of(step.graph.nodes.begin(), step.graph.nodes.end(),
                      [](const Node& node) { return node.op == "batch_norm_train"; });
 }
@@ -59,14 +62,21 @@ Recipe with_batch_parts(Recipe recipe) {
     }
     return recipe;
   }
-  if (recipe.ranks > 1 && (recipe.parallel.divides() || recipe.parallel.mode == "stand_alone")) {
+  if (recipe.ranks > 1 && recipe.parallel.divides()) {
     if (recipe.batch_parts > 1)
       throw Error("--batch_parts goes with --parallel_mode=data_parallel, without stages", ErrorKind::usage);
     return recipe;
   }
   const std::int64_t rows = recipe.batch_size * recipe.ranks;
   const std::int64_t all = parts_of_rows(rows, recipe.batch_parts);
-  if (recipe.batch_parts == 1 || has_own_statistics(recipe)) return recipe;
+  if (recipe.batch_parts == 1) return recipe;
+  if (has_own_statistics(recipe)) {
+    if (recipe.batch_parts == 0) return recipe;
+    throw Error(fmt::format("--batch_parts={}: {} has batch norms, whose statistics would be those of a part (allowed: "
+                            "with --sync_batch_norm, or 0 or 1 without)",
+                            recipe.batch_parts, recipe.model),
+                ErrorKind::usage);
+  }
   if (all % recipe.ranks != 0) {
     throw Error(fmt::format("--reproducibility={} computes a batch of {} rows in {} parts, which {} ranks cannot share "
                             "(allowed: a number of ranks that divides the parts; --batch_parts=N for N parts, in all "

@@ -162,7 +162,9 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
       plain ? read_weights(given.restore_path, silent) : newest_weights(given.checkpoint_dir, silent);
   const std::vector<CheckpointFile> files =
       plain ? std::vector<CheckpointFile>{} : list_checkpoints(given.checkpoint_dir);
-  const Recipe recipe = with_batch_parts(adopt_weights(given, *weights));
+  Recipe alone = adopt_weights(given, *weights);
+  alone.parallel = {};  // how ranks divide a training
+  const Recipe recipe = with_batch_parts(std::move(alone));
   DataNeeds needs{.validation = true};
   if (weights->info) {
     needs.label_base = weights->info->label_base;

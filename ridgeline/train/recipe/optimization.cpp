@@ -46,6 +46,7 @@ optim::Schedule schedule_of(const Recipe& recipe, std::int64_t steps_per_epoch) 
 
 nn::TrainingOptions training_options(const Recipe& recipe, const optim::Schedule& schedule) {
   const Optimization& o = recipe.optimization;
+  const std::int64_t batches = recipe.data_ranks() * recipe.parts;  // each with a loss and statistics of its own
   return {.optimizer = optim::optimizer_named(o.optimizer).make(o.arguments),
           .schedule = schedule,
           .weight_decay = recipe.weight_decay,
@@ -53,7 +54,8 @@ nn::TrainingOptions training_options(const Recipe& recipe, const optim::Schedule
           .groups = o.groups,
           .gradients = gradient_rules(recipe),
           .average = o.ema,
-          .statistics_ranks = recipe.sync_batch_norm ? recipe.data_ranks() * recipe.parts : 1};
+          .statistics_ranks = recipe.sync_batch_norm ? batches : 1,
+          .loss_ranks = batches};
 }
 
 std::string optimizer_settings(const Optimization& o) {

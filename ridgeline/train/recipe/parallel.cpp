@@ -56,12 +56,37 @@ std::vector<Annotation> stages_of(const ParallelSettings& settings) {
   return all;
 }
 
+namespace {
+
+[[noreturn]] void refuse_unread(const std::string& setting, const char* needs) {
+  throw Error(setting + " has no effect: it needs " + needs, ErrorKind::usage);
+}
+
+// Settings that the mode does not read.
+void check_read(const ParallelSettings& settings, ParallelMode mode) {
+  if (settings.rates != kMeasuredRates && mode != ParallelMode::auto_parallel)
+    refuse_unread("--parallel_rates=" + settings.rates, "--parallel_mode=auto_parallel");
+  const bool divides_layers = mode != ParallelMode::data_parallel && mode != ParallelMode::stand_alone;
+  for (const std::string& word : settings.shard_layer) {
+    if (!divides_layers && !word.ends_with("=data"))
+      refuse_unread("--shard_layer=" + word, "--parallel_mode=semi_auto_parallel (or hybrid_parallel, auto_parallel)");
+  }
+  if (settings.pipelined()) return;
+  if (settings.micro_batches != 0)
+    refuse_unread(fmt::format("--micro_batches={}", settings.micro_batches), "--pipeline_stages");
+  if (settings.pipeline_order != ParallelSettings().pipeline_order)
+    refuse_unread("--pipeline_order=" + settings.pipeline_order, "--pipeline_stages");
+}
+
+}  // namespace
+
 void check(const ParallelSettings& settings, std::int64_t batch_size) {
-  parallel_mode_named(settings.mode);
+  const ParallelMode mode = parallel_mode_named(settings.mode);
   pipeline_order_named(settings.pipeline_order);
   shards_of(settings);
   stages_of(settings);
   if (settings.rates != kMeasuredRates) comm::cluster_named(settings.rates);
+  check_read(settings, mode);
   if (!settings.pipelined()) return;
   if (settings.mode != "data_parallel") {
     throw Error(fmt::format("--parallel_mode={} with --pipeline_stages={}: stages are not divided further (allowed: "

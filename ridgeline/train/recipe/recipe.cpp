@@ -64,6 +64,11 @@ void check(const Recipe& r) {
   }
   check(r.optimization);
   check(r.parallel, r.batch_size);
+  if (r.sync_batch_norm && r.parallel.pipelined())
+    throw Error(
+        "--sync_batch_norm with --pipeline_stages: all stages have the same batch, and statistics are those of "
+        "each micro-batch (allowed: one of the two)",
+        ErrorKind::usage);
   gradient_rules(r);
   // Images a step are a number.
   const std::int64_t most = std::numeric_limits<std::int64_t>::max() / r.batch_size / r.ranks;

@@ -42,7 +42,6 @@ void check_ranks(const Recipe& recipe) {
   if (!recipe.tune.empty()) refuse_ranks("--tune", "the ranks could choose kernels whose gradients lie differently");
   if (!recipe.dump.path.empty())
     refuse_ranks("--dump_path", "the step is computed again by one rank, and it exchanges values");
-  if (parallel.mode == "stand_alone") return;
   if (recipe.is_weight_update_sharding && !recipe.export_step.empty())
     refuse_ranks("--export_step", "with --is_weight_update_sharding a rank has its part of the slots only");
   const char* flag = needs_whole_model(recipe);

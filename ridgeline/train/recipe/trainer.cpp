@@ -104,7 +104,8 @@ class Trainer {
     }
     std::optional<DataReport> data_report;
     if (data_feed_) {
-      callbacks.push_back(&data_report.emplace(data_feed_->iterator(), recipe_.bad_samples, log_, *metrics_));
+      callbacks.push_back(
+          &data_report.emplace(data_feed_->iterator(), recipe_.bad_samples, recipe_.data_ranks() > 1, log_, *metrics_));
     }
     // Before each evaluation, too: whatever ends that, the steps are kept.
     CheckpointSaver saver(
@@ -458,14 +459,15 @@ TrainingResult train_here(const Recipe& recipe, const RunRanks& ranks) {
 }  // namespace
 
 TrainingResult train(const Recipe& given, const RunRanks& ranks) {
-  const Recipe recipe = for_rank(given, ranks);
+  const bool alone = ranks.size() == 1 ||
+                     (ranks.servers == 0 && parallel_mode_named(given.parallel.mode) == ParallelMode::stand_alone);
+  const Recipe recipe = alone ? given : for_rank(given, ranks);
   check(recipe);
   if (recipe.synthetic && recipe.mode == Mode::train_and_evaluate)
     throw Error("--synthetic has no validation part: use --mode=train", ErrorKind::usage);
   if (!recipe.synthetic) check_data_dir(recipe, true);  // before anything is written
   check_ranks(recipe);
-  if (ranks.size() == 1 || parallel_mode_named(recipe.parallel.mode) == ParallelMode::stand_alone)
-    return train_here(with_batch_parts(recipe), {});
+  if (alone) return train_here(with_batch_parts(recipe), {});
   try {
     return train_here(with_batch_parts(recipe), ranks);
   } catch (const std::exception& error) {

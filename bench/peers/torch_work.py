@@ -1,0 +1,46 @@
+"""The training step that PyTorch does in torch_step.py and torch_ddp.py: that of `ridgeline bench step --model M`.
+
+channels_last, which is PyTorch's fastest form on the processors that were tried; bf16 by autocast, with f32 parameters.
+Needs torch and torchvision.
+"""
+
+import time
+
+import torch
+import torchvision
+
+# Ours by name -> torchvision's.
+MODELS = {"alexnet_torchvision": "alexnet", "vgg11": "vgg11", "resnet18": "resnet18", "resnet50": "resnet50"}
+
+
+def training_step(name, batch_size, data_seed, precision="f32", around=lambda model: model):
+    """The function of one step. `around` puts the model into what runs it; the optimizer has the model's own."""
+    torch.manual_seed(1)
+    model = getattr(torchvision.models, MODELS[name])().to(memory_format=torch.channels_last).train()
+    criterion = torch.nn.CrossEntropyLoss(label_smoothing=0.1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, nesterov=True, weight_decay=1e-4, fused=True)
+    torch.manual_seed(data_seed)
+    images = torch.randn(batch_size, 3, 224, 224).to(memory_format=torch.channels_last)
+    labels = torch.randint(0, 1000, (batch_size,))
+    forward = around(model)
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+            logits = forward(images)
+        criterion(logits.float(), labels).backward()
+        optimizer.step()
+
+    return step
+
+
+def seconds_of(step, steps):
+    """Of each of `steps` steps behind two that warm up."""
+    for _ in range(2):
+        step()
+    times = []
+    for _ in range(steps):
+        begin = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - begin)
+    return times
