@@ -1,10 +1,12 @@
 // `ridgeline launch --ranks N -- train ...`: one process for each device of this machine, as the original's scripts
-// start them. Under mpirun, which has started as many of this program as there are ranks, each starts its own rank.
+// start them. With --servers N parameter servers beside them, whose scheduler the launcher is. Under mpirun, which has
+// started as many of this program as there are ranks, each starts its own rank.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/flags.h"
@@ -13,6 +15,7 @@
 #include "ridgeline/core/printable.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/launch/launch.h"
+#include "ridgeline/train/launch/scheduler_thread.h"
 #include "ridgeline/train/recipe/options.h"
 
 namespace ridgeline::cli {
@@ -33,6 +36,8 @@ int launch_command(const Words& words) {
   Command app("start a process for each device of this machine and wait for them: launch [OPTIONS] -- COMMAND [FLAGS]",
               "launch");
   app.option("--ranks", options.ranks, "processes; 0: as many as the rank table has devices, 1 without one");
+  app.option("--servers", options.servers,
+             "parameter servers beside them: these keep and update the parameters, the others are their workers");
   app.option("--rank_table", options.rank_table, "JSON file that says which devices train together");
   app.option("--server", options.server, "server_id of this machine, where the table has several");
   app.option("--results", options.results,
@@ -49,10 +54,14 @@ int launch_command(const Words& words) {
   command.insert(command.end(), dashes + 1, words.end());
   const comm::Environment environment = comm::process_environment();
   if (environment("OMPI_COMM_WORLD_SIZE")) options.by_mpirun = comm::rank_identity(environment, options.rank_table);
-  const train::LaunchPlan plan = train::plan_launch(options, train::allowed_cores());
   const auto say = [](const std::string& line) { fmt::print("{}\n", line), std::fflush(stdout); };
-  say(fmt::format("job {}: {} of {} ranks on this machine", printable(plan.job_id), plan.ranks.size(),
-                  plan.world_size));
+  std::optional<train::SchedulerThread> scheduler;
+  if (options.servers > 0) options.scheduler_port = scheduler.emplace(options, say).port();
+  const train::LaunchPlan plan = train::plan_launch(options, train::allowed_cores());
+  say(options.servers > 0 ? fmt::format("job {}: {} workers and {} servers on this machine", printable(plan.job_id),
+                                        plan.world_size, options.servers)
+                          : fmt::format("job {}: {} of {} ranks on this machine", printable(plan.job_id),
+                                        plan.ranks.size(), plan.world_size));
   if (!plan.note.empty()) say(plan.note);
   const train::InterruptGuard guard;
   int code = 0;

@@ -84,7 +84,13 @@ int run(const train::Recipe& recipe) {
     train::evaluate_checkpoints(recipe);
     return 0;
   }
-  const train::TrainingResult result = train::train(recipe, train::connect_ranks(recipe.rank_size));
+  const auto say = [](const std::string& line) { fmt::print("{}\n", line), std::fflush(stdout); };
+  if (train::scheduled(say)) return 0;
+  const train::RunRanks ranks = train::connect_ranks(recipe.rank_size);
+  if (ranks.servers > 0)
+    say(fmt::format("{} of {} workers and {} servers", ranks.all->name(ranks.rank()), ranks.data_ranks(),
+                    ranks.servers));
+  const train::TrainingResult result = train::train(recipe, ranks);
   if (!result.writes) return result.interrupted ? 130 : 0;
   print_summary(recipe, result);
   if (recipe.benchmark) write_benchmark(recipe, result);

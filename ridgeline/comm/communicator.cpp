@@ -46,14 +46,21 @@ class SingleRank final : public Communicator {
 
 std::unique_ptr<Communicator> single_rank() { return std::make_unique<SingleRank>(); }
 
-Communicator::Communicator(int rank, int size, std::vector<int> world_ranks)
-    : rank_(rank), size_(size), world_ranks_(std::move(world_ranks)) {
+Communicator::Communicator(int rank, int size, std::vector<int> world_ranks, std::vector<std::string> names)
+    : rank_(rank), size_(size), world_ranks_(std::move(world_ranks)), names_(std::move(names)) {
   for (int r = static_cast<int>(world_ranks_.size()); r < size; ++r) world_ranks_.push_back(r);
+  for (std::size_t r = names_.size(); r < world_ranks_.size(); ++r)
+    names_.push_back(fmt::format("rank {}", world_ranks_[r]));
 }
 
 int Communicator::world_rank(int rank) const {
   check_peer(rank, "the number of");
   return world_ranks_[static_cast<std::size_t>(rank)];
+}
+
+const std::string& Communicator::name(int rank) const {
+  check_peer(rank, "the name of");
+  return names_[static_cast<std::size_t>(rank)];
 }
 
 void Communicator::check_peer(int rank, const char* what) const {

@@ -36,8 +36,9 @@ class Communicator {
   int rank() const { return rank_; }
   int size() const { return size_; }
   const Traffic& traffic() const { return traffic_; }
-  // By which number the world knows a rank of this communicator; messages call ranks by it.
+  // By which number the world knows a rank of this communicator, and what messages call it: "rank 2", "server 0".
   int world_rank(int rank) const;
+  const std::string& name(int rank) const;
   const std::vector<int>& world_ranks() const { return world_ranks_; }
 
   // Element by element over all ranks, in place; every rank gets the same bits. Elements are combined in pairs of
@@ -70,10 +71,13 @@ class Communicator {
 
   // Tells the others that this rank gives up, and why: their next or present call is an Error that says so.
   virtual void abort(const std::string& why) = 0;
+  // This rank has learned elsewhere that another one is gone (of a number below 0: something that all need): its own
+  // next or present call, too, is an Error that says so. From any thread.
+  virtual void lose(int /*rank*/, const std::string& why) { abort(why); }
 
  protected:
-  // `world_ranks` of a group; empty: the world itself.
-  Communicator(int rank, int size, std::vector<int> world_ranks = {});
+  // `world_ranks` of a group; empty: the world itself. `names` by rank; empty: by their numbers in the world.
+  Communicator(int rank, int size, std::vector<int> world_ranks = {}, std::vector<std::string> names = {});
 
   // What an engine does; arguments are checked, sizes are not 0, and there are at least two ranks.
   virtual void do_all_reduce(void* values, std::int64_t count, DType type, Reduction how) = 0;
@@ -94,6 +98,7 @@ class Communicator {
   int rank_;
   int size_;
   std::vector<int> world_ranks_;
+  std::vector<std::string> names_;
   Traffic traffic_;
 };
 

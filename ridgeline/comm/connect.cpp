@@ -40,6 +40,11 @@ bool mpi_is_there() {
 }
 
 std::unique_ptr<Communicator> over_shared_memory(const RankIdentity& identity, const ConnectOptions& o) {
+  if (identity.local_size() != identity.size() && !identity.names.empty())
+    refuse(
+        fmt::format("{} of {} workers and servers are on other machines, and they exchange parameters over shared "
+                    "memory (allowed: all on one machine)",
+                    identity.size() - identity.local_size(), identity.size()));
   if (identity.local_size() != identity.size())
     refuse(
         fmt::format("{} of {} ranks are on other servers, and shared memory ends at this one: start them with mpirun",
@@ -50,7 +55,8 @@ std::unique_ptr<Communicator> over_shared_memory(const RankIdentity& identity, c
         "other by it; ridgeline launch sets it)");
   SharedOptions shared{.name = fmt::format("ridgeline-{}-{:016x}", ::getuid(), hash64(identity.job)),
                        .rank = identity.rank,
-                       .size = identity.size()};
+                       .size = identity.size(),
+                       .names = identity.names};
   shared.connect_timeout = o.connect_timeout;
   shared.execute_timeout = o.execute_timeout;
   return shared_communicator(shared);

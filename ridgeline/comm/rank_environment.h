@@ -22,6 +22,7 @@ struct RankIdentity {
   std::string job;         // JOB_ID, or mpirun's: what tells the runs of one machine apart; "" where none is set
   bool by_mpirun = false;  // mpirun has started this process as one of its world's
   World world;             // of `size()` ranks
+  std::vector<std::string> names = {};  // what messages call them; empty: "rank 0" and so on
 
   int size() const { return world.size(); }
   // Ranks on this one's server, and how many of them come before it.

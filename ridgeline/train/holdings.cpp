@@ -57,7 +57,7 @@ Holdings::Holdings(std::span<const ParameterSpec> parameters, const Graph& step,
     const std::int32_t own = division_of(spec, step, ranks_->size());
     std::vector<std::int32_t> all(size);
     ranks_->all_gather(&own, all.data(), sizeof own);
-    Division division{.axis = own >= 0 ? own : -1, .owner = -1, .run = own == kRun};
+    Division division{.axis = own >= 0 ? own : -1, .owner = -1, .here = own == kAll, .run = own == kRun};
     bool alike = true;
     for (std::size_t r = 0; r < size; ++r) {
       alike = alike && all[r] == all[0];
@@ -72,8 +72,7 @@ Holdings::Holdings(std::span<const ParameterSpec> parameters, const Graph& step,
 
 bool Holdings::holds(const std::string& name) const {
   const auto found = divided_.find(name);
-  return found == divided_.end() || found->second.axis >= 0 || found->second.run ||
-         found->second.owner == ranks_->rank();
+  return found == divided_.end() || found->second.axis >= 0 || found->second.run || found->second.here;
 }
 
 Tensor Holdings::own(const std::string& name, const Tensor& whole) const {

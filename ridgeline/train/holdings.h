@@ -1,7 +1,7 @@
 // ridgeline/train/holdings.h
 //
 // What of the stored values of a model this rank holds: all of them, where ranks divide the data alone; else of some a
-// part along one axis or a run of elements (slots of split updates), or nothing, where another rank has them. Whole
+// part along one axis or a run of elements (slots of split updates), or nothing, where other ranks have them. Whole
 // values are put together by all ranks for files, and cut apart from them. A value; between steps only, as the step's
 // own exchanges use the same communicator.
 #pragma once
@@ -37,9 +37,10 @@ class Holdings {
 
  private:
   struct Division {
-    int axis = -1;     // along which each rank has its part; -1: one rank has it all, or `run`
-    int owner = -1;    // which one
-    bool run = false;  // each rank has a run of its elements
+    int axis = -1;      // along which each rank has its part; -1: some ranks have it all, or `run`
+    int owner = -1;     // the first of those
+    bool here = false;  // whether this one is among them
+    bool run = false;   // each rank has a run of its elements
   };
   std::map<std::string, Division> divided_;
   std::shared_ptr<comm::Communicator> ranks_;

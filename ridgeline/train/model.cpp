@@ -11,6 +11,7 @@
 #include "ridgeline/format/wire/crc32c.h"
 #include "ridgeline/graph/ir/annotations.h"
 #include "ridgeline/graph/pass/inline.h"
+#include "ridgeline/graph/pass/server_plan.h"
 #include "ridgeline/graph/pass/shard_updates.h"
 #include "ridgeline/train/ranks.h"
 
@@ -84,11 +85,46 @@ void Model::compile_training(const Graph& graph, const PrecisionPolicy& precisio
     step = inline_calls(std::move(step));
   check_shards(step, distribution);
   parallel_plan_ = plan_shards(step, distribution);
+  if (distribution.servers > 0) parallel_plan_.text = plan_servers(step, distribution).text();
   training_ = compile(annotated(std::move(step), parallel_plan_.layers), session_, by_annotations(options));
   if (parallel_plan_.text.empty()) parallel_plan_.text = training_->ranks_plan();
-  if (distribution.pipeline.stages == 1) Ranks(session_).compare(*training_);  // stages run different steps
+  compare_ranks();
   training_compile_options_ = std::move(options);
   training_compile_options_.dump_directory.clear();
+}
+
+// Those that run the same step: not stages, and of ranks with servers the workers.
+void Model::compare_ranks() const {
+  const Distribution& distribution = settings_.distribution;
+  if (distribution.pipeline.stages > 1) return;
+  if (distribution.servers == 0) return Ranks(session_).compare(*training_);
+  const auto workers = session_.groups().find(kWorkersGroup);
+  if (workers != session_.groups().end()) Ranks(workers->second).compare(*training_);
+}
+
+// The updated parameters that match, by name: a pattern without any is the user's mistake.
+void Model::place_on_servers(const nn::Step& step) {
+  Distribution& distribution = settings_.distribution;
+  distribution.on_servers.clear();
+  if (distribution.servers == 0) return;
+  std::set<std::string> updated;
+  for (const Update& update : step.graph.updates) {
+    const ValueInfo& info = step.graph.value(update.current);
+    if (info.kind == ValueKind::param) updated.insert(info.name);
+  }
+  if (settings_.server_parameters.empty()) distribution.on_servers.insert(updated.begin(), updated.end());
+  for (const std::string& pattern : settings_.server_parameters) {
+    bool found = false;
+    for (const std::string& name : updated) {
+      if (!nn::matches(pattern, name)) continue;
+      found = true;
+      distribution.on_servers.insert(name);
+    }
+    if (found) continue;
+    throw Error(fmt::format("server_parameters '{}' matches no parameter that is trained (such as {})", pattern,
+                            updated.empty() ? "none" : *updated.begin()),
+                ErrorKind::usage);
+  }
 }
 
 // A plan that is made is written into the step; the pass goes by it.
@@ -115,11 +151,12 @@ void Model::prepare_training(const nn::TrainingOptions& options, const Precision
     return built;
   }();
   claim(step);
+  place_on_servers(step);
   if (settings_.distribution.shard_updates && settings_.distribution.ranks > 1)
     check_split_updates(step.graph, settings_.distribution.ranks);
   compile_training(step.graph, precision ? *precision : settings_.compile.precision, "training");
   const auto world = session_.groups().find(settings_.distribution.group);
-  if (settings_.distribution.ranks > 1 && world != session_.groups().end())
+  if (settings_.distribution.world() > 1 && world != session_.groups().end())
     holdings_ = Holdings(step.parameters, training_->graph(), world->second);
   declare(step);
   averages_ = std::move(step.averages);

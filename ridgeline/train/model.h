@@ -35,6 +35,9 @@ struct ModelSettings {
   BatchParts parts = {};
   // Of the step's layers: how ranks divide them ("data", "columns", "rows"), and in which stage of a pipeline they run.
   std::vector<Annotation> shards = {}, stages = {};
+  // Of a distribution with servers: the parameters that they keep, by patterns of names (nn/parameter_groups.h); none:
+  // all that are trained.
+  std::vector<std::string> server_parameters = {};
 };
 
 // The policy for a training step of nn/: what decides about steps keeps its types.
@@ -127,6 +130,8 @@ class Model {
   CompileOptions compile_options(const char* part) const;
   void compile_training(const Graph& graph, const PrecisionPolicy& precision, const char* part);
   static CompileOptions by_annotations(CompileOptions options);
+  void place_on_servers(const nn::Step& step);
+  void compare_ranks() const;
   void check_whole(const char* part) const;
   void set_value(const nn::ParameterSpec& spec, const Tensor& whole);
 

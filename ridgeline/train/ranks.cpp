@@ -6,9 +6,12 @@
 #include <algorithm>
 
 #include "ridgeline/comm/connect.h"
+#include "ridgeline/comm/meeting/membership.h"
+#include "ridgeline/comm/meeting/scheduler.h"
 #include "ridgeline/comm/rank_environment.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/format/wire/crc32c.h"
+#include "ridgeline/graph/pass/distribution.h"
 
 namespace ridgeline::train {
 namespace {
@@ -22,6 +25,11 @@ std::span<const std::uint8_t> bytes_of(const Tensor& tensor) {
 Ranks::Ranks(const Session& session) {
   const auto world = session.groups().find(kWorld);
   if (world != session.groups().end()) all_ = world->second;
+}
+
+Ranks Ranks::with_batch(const Session& session) {
+  const auto workers = session.groups().find(kWorkersGroup);
+  return workers == session.groups().end() ? Ranks(session) : Ranks(workers->second);
 }
 
 int Ranks::largest(int value) const {
@@ -94,18 +102,75 @@ void Ranks::compare(const Program& program) const {
                   difference.empty() ? fmt::format("rank {} runs another step than rank 0", worst) : difference));
 }
 
-std::shared_ptr<comm::Communicator> connect_ranks(std::int64_t wanted) {
+void RunRanks::abort(const std::string& why) const {
+  if (workers) workers->abort(why);
+  if (all) all->abort(why);
+}
+
+RunRanks with_servers(std::shared_ptr<comm::Communicator> all, int servers) {
+  RunRanks ranks(std::move(all));
+  ranks.servers = servers;
+  if (servers == 0) return ranks;
+  std::vector<int> workers;
+  for (int r = 0; r < ranks.data_ranks(); ++r) workers.push_back(r);
+  if (!ranks.serves()) ranks.workers = ranks.all->group(workers);
+  return ranks;
+}
+
+namespace {
+
+// What a member of a meeting holds: it leaves when nobody uses its communicators any more.
+struct Member {
+  explicit Member(const comm::RoleEnvironment& own) : membership(own) {}
+  ~Member() { membership.on_loss({}); }
+
+  comm::Membership membership;
+  RunRanks ranks;
+};
+
+RunRanks connect_member(const comm::RoleEnvironment& own) {
+  const auto member = std::make_shared<Member>(own);
+  const int servers = member->membership.servers();
+  std::shared_ptr<comm::Communicator> all =
+      comm::connect(member->membership.identity(), comm::connect_options(comm::process_environment()));
+  member->ranks = with_servers(std::move(all), servers);
+  const RunRanks& ranks = member->ranks;
+  member->membership.on_loss([&ranks](int rank, const std::string& why) {
+    if (ranks.workers) ranks.workers->lose(rank < ranks.data_ranks() ? rank : -1, why);
+    ranks.all->lose(rank, why);
+  });
+  RunRanks shared(std::shared_ptr<comm::Communicator>(member, ranks.all.get()));
+  if (ranks.workers) shared.workers = std::shared_ptr<comm::Communicator>(member, ranks.workers.get());
+  shared.servers = servers;
+  return shared;
+}
+
+}  // namespace
+
+RunRanks connect_ranks(std::int64_t wanted) {
   const comm::Environment environment = comm::process_environment();
-  const comm::RankIdentity identity = comm::rank_identity(environment);
-  if (wanted > 0 && wanted != identity.size()) {
-    throw Error(
-        fmt::format("--rank_size={0}, but this process is one of {1}: start {0} with ridgeline launch --ranks {0} "
-                    "-- train ...",
-                    wanted, identity.size()),
-        ErrorKind::usage);
+  const auto check_wanted = [&](int there, const char* what) {
+    if (wanted <= 0 || wanted == there) return;
+    throw Error(fmt::format("--rank_size={0}, but this process is one of {1}{2}: start {0} with ridgeline launch "
+                            "--ranks {0} -- train ...",
+                            wanted, there, what),
+                ErrorKind::usage);
+  };
+  if (const std::optional<comm::RoleEnvironment> own = comm::role_environment(environment)) {
+    check_wanted(own->place.workers, " workers");
+    return connect_member(*own);
   }
-  if (identity.size() == 1) return nullptr;
-  return comm::connect(identity, comm::connect_options(environment));
+  const comm::RankIdentity identity = comm::rank_identity(environment);
+  check_wanted(identity.size(), "");
+  if (identity.size() == 1) return {};
+  return {comm::connect(identity, comm::connect_options(environment))};
+}
+
+bool scheduled(const std::function<void(const std::string&)>& say) {
+  const std::optional<comm::RoleEnvironment> own = comm::role_environment(comm::process_environment());
+  if (!own || own->role != comm::Role::scheduler) return false;
+  comm::Scheduler(own->place, say).run();
+  return true;
 }
 
 }  // namespace ridgeline::train

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,6 +27,8 @@ class Ranks {
   explicit Ranks(std::shared_ptr<comm::Communicator> all) : all_(std::move(all)) {}
   // The session's group of all ranks; one rank where it has none.
   explicit Ranks(const Session& session);
+  // Those of the session that have a batch of their own: with parameter servers, the workers, who call it alone.
+  static Ranks with_batch(const Session& session);
 
   int rank() const { return all_ ? all_->rank() : 0; }
   int size() const { return all_ ? all_->size() : 1; }
@@ -53,8 +56,33 @@ class Ranks {
 // CRC-32C over the names and values of all entries, 8 hex digits.
 std::string checksum_of(const ParameterStore& store);
 
-// The ranks that a launcher has started with this process (rank_environment.h); null where it is alone. `wanted`: how
-// many the user has asked for, 0 for as many as there are; another number is an Error (usage).
-std::shared_ptr<comm::Communicator> connect_ranks(std::int64_t wanted);
+// The ranks of a run. A value that shares the communicators.
+struct RunRanks {
+  RunRanks(std::shared_ptr<comm::Communicator> all_ranks = nullptr) : all(std::move(all_ranks)) {}
+
+  std::shared_ptr<comm::Communicator> all;  // null: one process alone
+  // Of parameter-server training: the first ranks of all, which have a batch each; null on a server, whose ranks are
+  // behind them.
+  std::shared_ptr<comm::Communicator> workers;
+  int servers = 0;
+
+  int size() const { return all ? all->size() : 1; }
+  int rank() const { return all ? all->rank() : 0; }
+  int data_ranks() const { return size() - servers; }
+  bool serves() const { return rank() >= data_ranks(); }
+  // Tells the others that this rank gives up.
+  void abort(const std::string& why) const;
+};
+
+// Those of `all`, the last of which are servers: makes the group of the workers. All ranks call it.
+RunRanks with_servers(std::shared_ptr<comm::Communicator> all, int servers);
+
+// The ranks that a launcher has started with this process (rank_environment.h, meeting/roles.h). `wanted`: how many
+// with a batch the user has asked for, 0 for as many as there are; another number is an Error (usage).
+RunRanks connect_ranks(std::int64_t wanted);
+
+// Where MS_ROLE makes this process the scheduler of a training, it is that until all have left, and the result is true.
+// Errors as those of comm::Scheduler.
+bool scheduled(const std::function<void(const std::string&)>& say);
 
 }  // namespace ridgeline::train

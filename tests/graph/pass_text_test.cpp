@@ -20,6 +20,7 @@
 //   # rank: 1                   which of them this one is
 //   # mode: hybrid_parallel     how they divide the step
 //   # pipeline: 2 4 1f1b        stages, micro-batches and their order
+//   # servers: 1 w v            parameter servers behind the ranks, and the parameters that they keep
 //   # overlap: no               exchanges run behind the backward pass
 //   # split: 0, 2               the last gradient of each bucket
 #include <gtest/gtest.h>
@@ -133,6 +134,9 @@ PassContext read_context(const std::string& name, const std::string& text) {
     } else if (key == "pipeline") {
       context.distribution.pipeline = {std::stoll(values.at(0)), std::stoll(values.at(1)),
                                        pipeline_order_named(values.at(2))};
+    } else if (key == "servers") {
+      context.distribution.servers = std::stoll(values.at(0));
+      context.distribution.on_servers.insert(values.begin() + 1, values.end());
     } else if (key == "overlap") {
       context.distribution.overlap = values.at(0) != "no";
     } else if (key == "split") {

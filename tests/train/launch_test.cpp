@@ -55,6 +55,31 @@ TEST(Launch, APlanWithoutATable) {
   EXPECT_EQ(plan.ranks[2].cores, (std::vector<int>{5, 6, 7}));
 }
 
+TEST(Launch, ServersComeBesideTheirWorkers) {
+  const LaunchPlan plan =
+      plan_launch({.ranks = 2, .servers = 2, .scheduler_port = 4711, .results = folder("r")}, {0, 1, 2, 3});
+  ASSERT_EQ(plan.ranks.size(), 4u);
+  EXPECT_EQ(plan.world_size, 2);
+  const PlannedRank &worker = plan.ranks[1], &server = plan.ranks[3];
+  EXPECT_EQ(worker.name, "worker 1");
+  EXPECT_EQ(worker.folder, folder("r") + "/2p/1");
+  EXPECT_EQ(variable(worker, "MS_ROLE"), "MS_WORKER");
+  EXPECT_EQ(variable(worker, "DEVICE_ID"), "1");
+  EXPECT_EQ(server.name, "server 1");
+  EXPECT_EQ(server.output, folder("r") + "/2p/server_1/train_server_1.log");
+  EXPECT_EQ(variable(server, "MS_ROLE"), "MS_PSERVER");
+  EXPECT_EQ(server.cores, (std::vector<int>{3}));
+  for (const PlannedRank* rank : {&worker, &server}) {
+    EXPECT_EQ(variable(*rank, "MS_NODE_ID"), "1");
+    EXPECT_EQ(variable(*rank, "MS_WORKER_NUM"), "2");
+    EXPECT_EQ(variable(*rank, "MS_SERVER_NUM"), "2");
+    EXPECT_EQ(variable(*rank, "MS_SCHED_HOST"), "127.0.0.1");
+    EXPECT_EQ(variable(*rank, "MS_SCHED_PORT"), "4711");
+    EXPECT_EQ(variable(*rank, "RANK_ID"), "(not set)");
+    EXPECT_EQ(variable(*rank, "RANK_SIZE"), "(not set)");
+  }
+}
+
 TEST(Launch, ATableByGroupsNamesThePod) {
   const LaunchPlan plan = plan_launch({.rank_table = pods(), .results = folder("r")}, {0});
   ASSERT_EQ(plan.ranks.size(), 2u);
@@ -99,6 +124,9 @@ TEST(Launch, WhatDoesNotFitIsNamedBeforeAnythingStarts) {
             std::string::npos);
   EXPECT_NE(error_of([] { plan_launch({.ranks = -1}, {0}); }).find("--ranks=-1 (allowed"), std::string::npos);
   EXPECT_NE(error_of([] { plan_launch({.ranks = 9}, {0}); }).find("--ranks=9 (allowed without"), std::string::npos);
+  EXPECT_NE(error_of([] { plan_launch({.servers = 9}, {0}); }).find("--servers=9 (allowed"), std::string::npos);
+  EXPECT_NE(error_of([] { plan_launch({.servers = 1, .rank_table = pods()}, {0}); }).find("--servers=1 with --rank_"),
+            std::string::npos);
   EXPECT_NE(error_of([] { plan_launch({.rank_table = pods(), .server = "other"}, {0}); }).find("--server=other"),
             std::string::npos);
 }
@@ -106,11 +134,13 @@ TEST(Launch, WhatDoesNotFitIsNamedBeforeAnythingStarts) {
 TEST(Launch, WhatTheLaunchersEnvironmentSaysOfRanksIsNotHandedOn) {
   ::setenv("RANK_TABLE_FILE", "/no/8p.json", 1);
   ::setenv("POD_NAME", "another", 1);
+  ::setenv("MS_ROLE", "MS_SCHED", 1);
   const LaunchPlan plan = plan_launch({.ranks = 1, .results = folder("alone"), .job_id = "9"}, {});
-  run(plan, "echo table ${RANK_TABLE_FILE-none} pod ${POD_NAME-none}");
+  run(plan, "echo table ${RANK_TABLE_FILE-none} pod ${POD_NAME-none} role ${MS_ROLE-none}");
   ::unsetenv("RANK_TABLE_FILE");
   ::unsetenv("POD_NAME");
-  EXPECT_EQ(read_file(folder("alone") + "/1p/0/train_0.log"), "table none pod none\nturing train success\n");
+  ::unsetenv("MS_ROLE");
+  EXPECT_EQ(read_file(folder("alone") + "/1p/0/train_0.log"), "table none pod none role none\nturing train success\n");
 }
 
 TEST(Launch, EachRankHasItsFolderItsLogAndItsEnvironment) {

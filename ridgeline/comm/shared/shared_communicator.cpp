@@ -60,12 +60,12 @@ class SharedCommunicator final : public Communicator {
   // `world_ranks` of a group; empty: the world itself. `watch`: see SharedSegment.
   SharedCommunicator(const SharedOptions& o, std::uint64_t token, std::vector<int> world_ranks = {},
                      const std::function<void()>& watch = {})
-      : Communicator(o.rank, o.size, std::move(world_ranks)),
+      : Communicator(o.rank, o.size, std::move(world_ranks), o.names),
         options_(o),
         segment_(o.name, o.rank, o.size, segment_bytes(o.size), token, o.connect_timeout, watch),
         peers_(process_numbers(segment_.header())),
         limits_{.rank = o.rank,
-                .names = this->world_ranks(),
+                .names = names_of_ranks(),
                 .timeout = o.execute_timeout,
                 .looks = available_cores() >= o.size ? kLooks : 0,
                 .all = numbers_below(o.size)} {}
@@ -73,7 +73,10 @@ class SharedCommunicator final : public Communicator {
   ~SharedCommunicator() override { own().left.store(1, std::memory_order_release); }
 
   void abort(const std::string& why) override {
-    report_failure(segment_.header(), rank(), fmt::format("rank {} gave up: {}", world_rank(rank()), why));
+    report_failure(segment_.header(), rank(), fmt::format("{} gave up: {}", name(rank()), why));
+  }
+  void lose(int lost, const std::string& why) override {
+    report_failure(segment_.header(), lost < 0 ? size() : lost, why);
   }
 
  protected:
@@ -227,8 +230,8 @@ class SharedCommunicator final : public Communicator {
     do {
       wait(box.filled, taken + 1, from);
       if (box.size != bytes) {
-        const std::string why = fmt::format("rank {} receives {} bytes of rank {}, which sends {}", world_rank(rank()),
-                                            bytes, world_rank(from), box.size);
+        const std::string why =
+            fmt::format("{} receives {} bytes of {}, which sends {}", name(rank()), bytes, name(from), box.size);
         report_failure(segment_.header(), rank(), why);
         throw Error("[ranks] " + why);
       }
@@ -262,7 +265,11 @@ class SharedCommunicator final : public Communicator {
     o.rank = rank_in_group;
     o.size = static_cast<int>(ranks.size());
     std::vector<int> members;
-    for (const int r : ranks) members.push_back(world_rank(r));
+    o.names.clear();
+    for (const int r : ranks) {
+      members.push_back(world_rank(r));
+      o.names.push_back(name(r));
+    }
     return std::make_unique<SharedCommunicator>(o, token, std::move(members), watching(ranks));
   }
 
@@ -283,6 +290,12 @@ class SharedCommunicator final : public Communicator {
     return {std::min(all, rank * share), std::min(all, (rank + 1) * share)};
   }
 
+  std::vector<std::string> names_of_ranks() const {
+    std::vector<std::string> names;
+    for (int r = 0; r < size(); ++r) names.push_back(name(r));
+    return names;
+  }
+
   SharedRank& own() { return segment_.header().ranks[rank()]; }
   std::byte* stage(int rank, int half) const {
     return segment_.data() + (static_cast<std::int64_t>(rank) * 2 + half) * kStage;
@@ -294,6 +307,9 @@ class SharedCommunicator final : public Communicator {
   static std::byte* content(Box& box) { return reinterpret_cast<std::byte*>(&box + 1); }
 
   void wait(SharedCount& count, std::uint32_t value, int of) {
+    // Of a loss that was heard of elsewhere nobody needs to be asleep to be told.
+    if (segment_.header().failed.load(std::memory_order_relaxed) >= 0)
+      check_ranks(segment_.header(), limits_.all, peers_, limits_);
     wait_for(segment_.header(), count, value, of, peers_, limits_);
   }
 
@@ -319,8 +335,8 @@ class SharedCommunicator final : public Communicator {
     for (int r = 0; r < size(); ++r) {
       const Call& theirs = segment_.header().ranks[r].calls[turn];
       if (theirs == call) continue;
-      const std::string why = fmt::format("rank {} is in {}, rank {} in {}", world_rank(rank()), described(call),
-                                          world_rank(r), described(theirs));
+      const std::string why =
+          fmt::format("{} is in {}, {} in {}", name(rank()), described(call), name(r), described(theirs));
       report_failure(segment_.header(), rank(), why);
       throw Error("[ranks] " + why);
     }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ridgeline/comm/communicator.h"
 
@@ -17,6 +18,7 @@ struct SharedOptions {
   std::string name;
   int rank = 0;
   int size = 1;
+  std::vector<std::string> names = {};                   // what messages call the ranks; empty: "rank 0" and so on
   std::chrono::milliseconds connect_timeout{120'000};    // until all ranks have come (HCCL_CONNECT_TIMEOUT)
   std::chrono::milliseconds execute_timeout{1'836'000};  // of a rank that lives, but does not come (HCCL_EXEC_TIMEOUT)
 };

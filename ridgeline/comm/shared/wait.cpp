@@ -51,7 +51,7 @@ void check_ranks(SharedHeader& header, std::span<const int> ranks, const PeerPro
     const auto r = static_cast<std::size_t>(rank);
     // Ended first: who closed its communicator before it ended has left by then.
     if (rank == own || !peers.has_ended(rank) || header.ranks[r].left.load(std::memory_order_acquire) != 0) continue;
-    const std::string reason = fmt::format("rank {} (process {}) has ended", limits.names[r], peers.number(rank));
+    const std::string reason = fmt::format("{} (process {}) has ended", limits.names[r], peers.number(rank));
     report_failure(header, rank, reason);
     if (seen.empty()) seen = reason;
   }
@@ -73,8 +73,8 @@ void wait_for(SharedHeader& header, SharedCount& count, std::uint32_t value, int
     if (reached(count.value.load(std::memory_order_acquire), value)) return;
     __builtin_ia32_pause();
   }
-  const int own = limits.names[static_cast<std::size_t>(limits.rank)],
-            other = limits.names[static_cast<std::size_t>(of)];
+  const std::string &own = limits.names[static_cast<std::size_t>(limits.rank)],
+                    &other = limits.names[static_cast<std::size_t>(of)];
   const auto until = std::chrono::steady_clock::now() + limits.timeout;
   for (;;) {
     count.waiting.fetch_add(1, std::memory_order_seq_cst);
@@ -86,10 +86,10 @@ void wait_for(SharedHeader& header, SharedCount& count, std::uint32_t value, int
     if (header.ranks[of].left.load(std::memory_order_acquire) != 0 &&
         !reached(count.value.load(std::memory_order_acquire), value)) {
       check_ranks(header, limits.all, peers, limits);  // a failure that it told and left for
-      throw Error(fmt::format("[ranks] rank {} waits for rank {}, which has closed its communicator", own, other));
+      throw Error(fmt::format("[ranks] {} waits for {}, which has closed its communicator", own, other));
     }
     if (std::chrono::steady_clock::now() > until)
-      throw Error(fmt::format("[ranks] rank {} waited {} s in vain for rank {} (HCCL_EXEC_TIMEOUT)", own,
+      throw Error(fmt::format("[ranks] {} waited {} s in vain for {} (HCCL_EXEC_TIMEOUT)", own,
                               limits.timeout.count() / 1000, other));
   }
 }

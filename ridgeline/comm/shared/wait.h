@@ -16,7 +16,7 @@ namespace ridgeline::comm {
 
 struct WaitLimits {
   int rank = 0;                          // who waits
-  std::vector<int> names;                // by which numbers messages call the ranks: those of the world
+  std::vector<std::string> names;        // what messages call the ranks
   std::chrono::milliseconds timeout{0};  // for all of a wait
   int looks = 0;                         // before falling asleep
   std::vector<int> all;                  // ranks that there are

@@ -418,10 +418,12 @@ class Distributor {
 
 }  // namespace
 
+Graph with_mean_exchanges(Graph graph, PassContext& context) { return Distributor(std::move(graph), context).run(); }
+
 Graph data_parallel(Graph graph, PassContext& context) {
-  const Distribution& distribution = context.distribution;
-  if (distribution.ranks <= 1 || !distribution.training || distribution.pipeline.stages > 1) return graph;
-  return Distributor(std::move(graph), context).run();
+  const Distribution& over = context.distribution;
+  if (over.ranks <= 1 || !over.training || over.pipeline.stages > 1 || over.servers > 0) return graph;
+  return with_mean_exchanges(std::move(graph), context);
 }
 
 }  // namespace ridgeline

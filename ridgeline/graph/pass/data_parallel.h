@@ -15,4 +15,7 @@ namespace ridgeline {
 // An Error where a state follows from the batch and is no floating value: it would not be the same on all ranks.
 Graph data_parallel(Graph graph, PassContext& context);
 
+// The same for passes that make something else of the exchanges, over any number of ranks, one, too.
+Graph with_mean_exchanges(Graph graph, PassContext& context);
+
 }  // namespace ridgeline

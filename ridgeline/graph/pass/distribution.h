@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,7 +53,7 @@ struct PipelinePlan {
 };
 
 struct Distribution {
-  std::int64_t ranks = 1;  // 1: not at all
+  std::int64_t ranks = 1;  // that have a batch; 1: not at all
   std::int64_t rank = 0;   // this one, from 0
   std::string group = "world";
   bool overlap = true;  // exchanges run beside the rest of the backward pass; else behind it. The bits are the same
@@ -63,8 +65,17 @@ struct Distribution {
   ParallelMode mode = ParallelMode::data_parallel;
   RankRates rates = {};  // of auto_parallel
   PipelinePlan pipeline = {};
+  // Parameter servers (the pass `parameter_server`): ranks behind the others, which are their workers; 0: none.
+  std::int64_t servers = 0;
+  std::set<std::string, std::less<>> on_servers = {};  // the parameters, by name, that they keep and update
   // Of a step that does not train: parameters are divided as the mode says, and what it returns is the rank's own.
   bool training = true;
+
+  // All that are in `group`.
+  std::int64_t world() const { return ranks + servers; }
 };
+
+// The group of the workers alone, where there are servers.
+inline constexpr const char* kWorkersGroup = "workers";
 
 }  // namespace ridgeline

@@ -13,6 +13,7 @@
 #include "ridgeline/graph/pass/fuse_updates.h"
 #include "ridgeline/graph/pass/inline.h"
 #include "ridgeline/graph/pass/narrow_relu_grad.h"
+#include "ridgeline/graph/pass/parameter_server.h"
 #include "ridgeline/graph/pass/pipeline.h"
 #include "ridgeline/graph/pass/precision.h"
 #include "ridgeline/graph/pass/recompute.h"
@@ -41,6 +42,8 @@ constexpr Pass kPasses[] = {
      "gives each rank a part of the dense layers that the parallel mode or their annotations divide"},
     {"pipeline", pipeline, kRequired, !kFuses,
      "cuts a step into stages for the ranks of a pipeline and its batch into micro-batches"},
+    {"parameter_server", parameter_server, kRequired, !kFuses,
+     "makes a worker's step of gradients or a server's step of updates, where there are servers"},
     {"data_parallel", data_parallel, kRequired, !kFuses,
      "averages gradients, statistics and returned numbers over the ranks of a distributed step"},
     {"shard_updates", shard_updates, kRequired, !kFuses,

@@ -236,18 +236,7 @@ class Cutter {
 
   ValueId add(std::string_view op, std::vector<ValueId> inputs, const Attributes& attributes, const std::string& name,
               ValueId result = kNoValue, ValueKind kind = ValueKind::activation) {
-    const OpDef& def = op_def(op);
-    Node node;
-    node.op = def.name;
-    node.attributes = complete_attributes(def, attributes);
-    node.name = add_unique(names_, name);
-    std::vector<ValueType> types;
-    for (ValueId id : inputs) types.push_back(made_.value(id).type);
-    node.inputs = std::move(inputs);
-    const ValueType type = infer_types(def, types, node.attributes, node.name).front();
-    node.outputs = {result == kNoValue ? made_.add_value({type, kind, ""}) : result};
-    made_.nodes.push_back(std::move(node));
-    return made_.nodes.back().outputs[0];
+    return append_node(made_, names_, op, std::move(inputs), attributes, name, kind, result);
   }
 
   ValueId zeros(const ValueType& type, const std::string& name) {
@@ -473,7 +462,7 @@ Graph pipeline(Graph graph, PassContext& context) {
   PassContext means;
   means.distribution.ranks = distribution.pipeline.micro_batches;
   means.distribution.group = kMicroBatches;
-  Cutter cutter(data_parallel(std::move(graph), means), distribution);
+  Cutter cutter(with_mean_exchanges(std::move(graph), means), distribution);
   context.plan = cutter.text();
   return cutter.run();
 }

@@ -20,6 +20,22 @@ std::string add_unique(NameSet& taken, const std::string& base) {
   return name;
 }
 
+ValueId append_node(Graph& graph, NameSet& taken, std::string_view op, std::vector<ValueId> inputs,
+                    const Attributes& attributes, const std::string& name, ValueKind kind, ValueId result) {
+  const OpDef& def = op_def(op);
+  Node node;
+  node.op = def.name;
+  node.attributes = complete_attributes(def, attributes);
+  node.name = add_unique(taken, name);
+  std::vector<ValueType> types;
+  for (ValueId id : inputs) types.push_back(graph.value(id).type);
+  node.inputs = std::move(inputs);
+  const ValueType type = infer_types(def, types, node.attributes, node.name).front();
+  node.outputs = {result == kNoValue ? graph.add_value({type, kind, ""}) : result};
+  graph.nodes.push_back(std::move(node));
+  return graph.nodes.back().outputs[0];
+}
+
 void add_locations(Node& node, const Node& from) {
   for (const Location& where : from.where) {
     if (std::find(node.where.begin(), node.where.end(), where) == node.where.end()) node.where.push_back(where);

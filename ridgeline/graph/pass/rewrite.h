@@ -5,6 +5,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ridgeline/graph/ir/graph.h"
@@ -15,6 +16,12 @@ using NameSet = std::set<std::string, std::less<>>;
 
 // `base`, or base_1, base_2, ... where that is taken; taken from now on.
 std::string add_unique(NameSet& taken, const std::string& base);
+
+// Appends an op with one result, whose type follows from its operands: `result`, or a new value of that kind. The name
+// is made unique.
+ValueId append_node(Graph& graph, NameSet& taken, std::string_view op, std::vector<ValueId> inputs,
+                    const Attributes& attributes, const std::string& name, ValueKind kind = ValueKind::activation,
+                    ValueId result = kNoValue);
 
 // Adds the lines of `from` that `node` does not have yet.
 void add_locations(Node& node, const Node& from);

@@ -83,19 +83,9 @@ class Sharder {
   // ---- ops that are added
 
   ValueId add(std::string_view op, std::vector<ValueId> inputs, const Attributes& attributes, const std::string& name) {
-    const OpDef& def = op_def(op);
-    Node node;
-    node.op = def.name;
-    node.inputs = std::move(inputs);
-    node.attributes = complete_attributes(def, attributes);
-    node.name = add_unique(names_, name);
-    node.where = at_->where;
-    std::vector<ValueType> types;
-    for (ValueId id : node.inputs) types.push_back(graph_.value(id).type);
-    const ValueType type = infer_types(def, types, node.attributes, node.name).front();
-    node.outputs = {graph_.add_value({type, kind_, ""})};
-    graph_.nodes.push_back(std::move(node));
-    return graph_.nodes.back().outputs[0];
+    const ValueId result = append_node(graph_, names_, op, std::move(inputs), attributes, name, kind_);
+    graph_.nodes.back().where = at_->where;
+    return result;
   }
   ValueId exchange(std::string_view op, ValueId x, const std::string& name, bool combines = false) {
     Attributes attributes = {{"group", group_}, {"ranks", ranks_}};

@@ -141,18 +141,10 @@ class UpdateSplitter {
     between_.insert(gradient->between.begin(), gradient->between.end());
   }
 
-  ValueId emit(const Node& of, const char* op, const char* what, ValueId x, Attributes attributes) {
-    Node node;
-    node.op = op;
-    node.name = add_unique(names_, of.name + "/" + what);
-    node.where = of.where;
-    node.inputs = {x};
-    node.attributes = complete_attributes(op_def(op), attributes);
-    const ValueType from = graph_.value(x).type;
-    const ValueType type = infer_types(op_def(op), {&from, 1}, node.attributes, node.name).front();
-    node.outputs = {graph_.add_value({type, ValueKind::activation, ""})};
-    graph_.nodes.push_back(node);
-    return node.outputs[0];
+  ValueId emit(const Node& of, const char* op, const char* what, ValueId x, const Attributes& attributes) {
+    const ValueId result = append_node(graph_, names_, op, {x}, attributes, of.name + "/" + what);
+    graph_.nodes.back().where = of.where;
+    return result;
   }
 
   // All elements in a row, as many as there are parts of equal length.
@@ -286,9 +278,9 @@ void check_split_updates(const Graph& graph, std::int64_t ranks) {
 
 Graph shard_updates(Graph graph, PassContext& context) {
   const Distribution& over = context.distribution;
-  if (!over.shard_updates || over.ranks <= 1) return graph;
-  if (over.mode != ParallelMode::data_parallel || over.pipeline.stages > 1) {
-    throw Error("[shard_updates] updates are split over ranks that train data-parallel, without stages",
+  if (!over.shard_updates || over.world() <= 1) return graph;
+  if (over.mode != ParallelMode::data_parallel || over.pipeline.stages > 1 || over.servers > 0) {
+    throw Error("[shard_updates] updates are split over ranks that train data-parallel, without stages or servers",
                 ErrorKind::usage);
   }
   UpdateSplitter splitter(std::move(graph), over);

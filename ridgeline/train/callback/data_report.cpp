@@ -36,7 +36,7 @@ void DataReport::end(RunContext& context) {
 
 void DataReport::report(const RunContext& context) {
   std::array<double, 1> all = {static_cast<double>(iterator_.bad_samples())};
-  if (shared_) Ranks(context.model().session()).sum(all);
+  if (shared_) Ranks::with_batch(context.model().session()).sum(all);
   const auto count = static_cast<std::int64_t>(all[0]);
   if (count == reported_) return;
   reported_ = count;

@@ -79,7 +79,7 @@ pid_t start(const PlannedRank& rank, std::vector<std::string> command) {
   const std::vector<char*> words = pointers_to(command), entries = pointers_to(environment);
   const pid_t own = ::getpid();
   const pid_t child = ::fork();
-  if (child < 0) throw Error(fmt::format("[launch] cannot start rank {}: {}", rank.rank, ::strerror(errno)));
+  if (child < 0) throw Error(fmt::format("[launch] cannot start {}: {}", rank.name, ::strerror(errno)));
   if (child == 0)
     become(rank, const_cast<char**>(words.data()), const_cast<char**>(entries.data()),
            rank.cores.empty() ? nullptr : &cores, own);
@@ -137,11 +137,10 @@ std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::s
   for (std::size_t i = 0; i < plan.ranks.size(); ++i) {
     const PlannedRank& rank = plan.ranks[i];
     running.add(start(rank, command), i);
-    ends.push_back({.rank = rank.rank});
+    ends.push_back({.name = rank.name});
     std::string where;
     if (!rank.cores.empty()) where = fmt::format(" on cores {} to {}", rank.cores.front(), rank.cores.back());
-    say(fmt::format("rank {} of {}, device {}{}: {}", rank.rank, plan.world_size, rank.device, where,
-                    printable(rank.output)));
+    say(fmt::format("{}{}: {}", rank.described, where, printable(rank.output)));
   }
   bool failed = false, terminated = false, told = false;
   Clock::time_point first_failure;
@@ -158,7 +157,7 @@ std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::s
       end.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       if (told && end.code == 128 + SIGTERM) end.code = kInterruptedCode;  // before it trained
       end.stopped = terminated && end.code != 0;
-      say(fmt::format("rank {}: {}", end.rank, described(end.code, plan.ranks[index].output)));
+      say(fmt::format("{}: {}", end.name, described(end.code, plan.ranks[index].output)));
       append_line(plan.ranks[index].output, end.code == 0 ? "turing train success\n" : "turing train fail\n");
       // Who ends as it was told has not failed: others may need longer, to save.
       if (end.code != 0 && !failed && !(told && end.code == kInterruptedCode)) {

@@ -15,7 +15,7 @@ namespace ridgeline::train {
 inline constexpr int kInterruptedCode = 130;
 
 struct RankEnd {
-  int rank = 0;
+  std::string name;      // as in the plan
   int code = 0;          // exit code, or 128 + signal
   bool stopped = false;  // by the launcher, since another rank had failed
 };

@@ -19,6 +19,9 @@
 namespace ridgeline::train {
 namespace {
 
+// A machine's own servers: more than it has devices would be of no use.
+constexpr int kMostServers = comm::kDevicesPerServer;
+
 [[noreturn]] void fail(const std::string& message) { throw Error("[launch] " + message, ErrorKind::usage); }
 
 // The world of a table or of numbers alone.
@@ -63,6 +66,42 @@ std::string new_job_id() {
   return fmt::format("{}-{}", std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), ::getpid());
 }
 
+// Variables by which another launcher says who a process is.
+std::vector<std::string> of_launchers() {
+  return {"RANK_TABLE_FILE", "POD_NAME",      "CM_CHIEF_IP",   "CM_WORKER_SIZE", "MS_ROLE",   "MS_SERVER_NUM",
+          "MS_WORKER_NUM",   "MS_SCHED_HOST", "MS_SCHED_PORT", "MS_SCHED_NUM",   "MS_NODE_ID"};
+}
+
+// In place of the numbers among ranks: who a worker or a server is, and where the scheduler is.
+void make_member(PlannedRank& planned, const LaunchOptions& o, const char* role, int number, int workers) {
+  std::erase_if(planned.variables, [](const auto& v) { return v.first == "RANK_ID" || v.first == "RANK_SIZE"; });
+  planned.removed.insert(planned.removed.end(), {"RANK_ID", "RANK_SIZE"});
+  planned.variables.insert(planned.variables.end(), {{"MS_ROLE", role},
+                                                     {"MS_NODE_ID", std::to_string(number)},
+                                                     {"MS_WORKER_NUM", std::to_string(workers)},
+                                                     {"MS_SERVER_NUM", std::to_string(o.servers)},
+                                                     {"MS_SCHED_HOST", kSchedulerHost},
+                                                     {"MS_SCHED_PORT", std::to_string(o.scheduler_port)}});
+}
+
+void add_servers(LaunchPlan& plan, const LaunchOptions& o, const std::string& results) {
+  for (PlannedRank& worker : plan.ranks) make_member(worker, o, "MS_WORKER", worker.rank, plan.world_size);
+  for (int s = 0; s < o.servers; ++s) {
+    PlannedRank server;
+    server.rank = plan.world_size + s;
+    server.device = s;
+    server.name = fmt::format("server {}", s);
+    server.described = fmt::format("{} of {}", server.name, o.servers);
+    server.folder = fmt::format("{}/{}p/server_{}", results, plan.world_size, s);
+    server.output = fmt::format("{}/train_server_{}.log", server.folder, s);
+    server.variables = {{"JOB_ID", plan.job_id}};
+    server.removed = of_launchers();
+    server.removed.emplace_back("DEVICE_ID");
+    make_member(server, o, "MS_PSERVER", s, plan.world_size);
+    plan.ranks.push_back(std::move(server));
+  }
+}
+
 }  // namespace
 
 std::vector<int> allowed_cores() {
@@ -79,6 +118,11 @@ std::vector<int> allowed_cores() {
 LaunchPlan plan_launch(const LaunchOptions& o, const std::vector<int>& cores) {
   if (o.ranks < 0 || o.ranks > 4096)
     fail(fmt::format("--ranks={} (allowed: 1 to 4096, 0: those of the table)", o.ranks));
+  if (o.servers < 0 || o.servers > kMostServers)
+    fail(fmt::format("--servers={} (allowed: 1 to {}, 0: none)", o.servers, kMostServers));
+  if (o.servers > 0 && (o.by_mpirun || !o.rank_table.empty()))
+    fail(fmt::format("--servers={} {}: workers and servers of one machine are numbered by the launcher", o.servers,
+                     o.by_mpirun ? "under mpirun" : "with --rank_table"));
   const comm::World world = world_of(o);
   const std::string server = own_server(o, world);
   LaunchPlan plan;
@@ -92,6 +136,8 @@ LaunchPlan plan_launch(const LaunchOptions& o, const std::vector<int>& cores) {
     PlannedRank planned;
     planned.rank = r;
     planned.device = place.device;
+    planned.name = fmt::format("{} {}", o.servers > 0 ? "worker" : "rank", r);
+    planned.described = fmt::format("{} of {}, device {}", planned.name, world.size(), place.device);
     planned.folder = fmt::format("{}/{}p/{}", results, world.size(), place.device);
     planned.output = fmt::format("{}/train_{}.log", planned.folder, place.device);
     // A table by groups finds a process by its pod's name and device.
@@ -102,13 +148,14 @@ LaunchPlan plan_launch(const LaunchOptions& o, const std::vector<int>& cores) {
                          {"ASCEND_DEVICE_ID", std::to_string(place.device)},
                          {"RANK_INDEX", "0"},
                          {"JOB_ID", plan.job_id}};
-    planned.removed = {"RANK_TABLE_FILE", "POD_NAME", "CM_CHIEF_IP", "CM_WORKER_SIZE"};
+    planned.removed = of_launchers();
     if (!o.rank_table.empty())
       planned.variables.emplace_back("RANK_TABLE_FILE",
                                      std::filesystem::absolute(o.rank_table).lexically_normal().string());
     if (std::getenv("HCCL_CONNECT_TIMEOUT") == nullptr) planned.variables.emplace_back("HCCL_CONNECT_TIMEOUT", "600");
     plan.ranks.push_back(std::move(planned));
   }
+  if (o.servers > 0) add_servers(plan, o, results);
   const std::size_t n = plan.ranks.size();
   if (o.by_mpirun) return plan;
   if (!o.bind_cores) {

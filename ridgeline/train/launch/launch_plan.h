@@ -1,7 +1,7 @@
 // ridgeline/train/launch/launch_plan.h
 //
-// What a launcher starts: a process for each device of this machine, with the variables that tell it who it is, its
-// cores and its folder.
+// What a launcher starts: a process for each device of this machine and each parameter server, with the variables that
+// tell it who it is, its cores and its folder.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,13 @@
 
 namespace ridgeline::train {
 
+// Where the launcher itself is the scheduler of workers and servers.
+inline constexpr const char* kSchedulerHost = "127.0.0.1";
+
 struct LaunchOptions {
   int ranks = 0;                // 0: as many as the table has, 1 without a table
+  int servers = 0;              // parameter servers beside them, which are workers then; 0: none
+  int scheduler_port = 0;       // of servers and workers, on this machine
   std::string rank_table = "";  // "": RANK_TABLE_FILE is not looked at, ranks are numbered from 0
   std::string server = "";      // of the table, whose ranks are started: needed where it has several
   std::string results = "results";
@@ -26,8 +31,10 @@ struct LaunchOptions {
 
 struct PlannedRank {
   int rank = 0;
-  int device = 0;
-  std::string folder;      // RESULTS/<ranks>p/<device>, absolute; where the process runs
+  int device = 0;          // of a server its number
+  std::string name;        // "rank 0", "worker 0", "server 0"
+  std::string described;   // "rank 0 of 2, device 0"
+  std::string folder;      // RESULTS/<ranks>p/<device> or .../server_<number>, absolute; where the process runs
   std::string output;      // folder/train_<device>.log: what it prints
   std::vector<int> cores;  // empty: all
   std::vector<std::pair<std::string, std::string>> variables;
@@ -35,7 +42,7 @@ struct PlannedRank {
 };
 
 struct LaunchPlan {
-  int world_size = 1;
+  int world_size = 1;  // without servers
   std::string job_id;
   std::vector<PlannedRank> ranks;
   std::string note;  // why cores are not bound; else ""

@@ -86,7 +86,7 @@ Recipe with_batch_parts(Recipe recipe) {
   }
   recipe.ordered = true;
   recipe.parts = all / recipe.ranks;
-  recipe.place = place_of_rank(recipe.rank, recipe.ranks);
+  recipe.place = place_of_rank(recipe.data_rank(), recipe.ranks);
   return recipe;
 }
 

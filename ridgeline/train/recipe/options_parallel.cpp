@@ -32,6 +32,10 @@ std::vector<RecipeOption> parallel_options() {
       {"stage_layer", group,
        "LAYER=STAGE: from this layer on, in this stage, from 0; may be given several times; none: by cost",
        [](A& a) -> std::vector<std::string>& { return a.recipe.parallel.stage_layer; }},
+      {"server_parameters", group,
+       "with parameter servers: the parameters that they keep and update, by a pattern of names (* any characters, ? "
+       "one), may be given several times; none: all. Workers exchange the gradients of the others",
+       [](A& a) -> std::vector<std::string>& { return a.recipe.parallel.server_parameters; }},
   };
 }
 

@@ -15,13 +15,14 @@ namespace ridgeline::train {
 struct Recipe;
 
 struct ParallelSettings {
-  std::string mode = "data_parallel";    // by name (graph/pass/distribution.h)
-  std::vector<std::string> shard_layer;  // LAYER=data, columns or rows
-  std::string rates = "measured";        // of auto_parallel: of these ranks, or of a cluster by name
-  std::int64_t pipeline_stages = 1;      // 1: no pipeline; else as many as ranks
-  std::int64_t micro_batches = 0;        // of a step, in a pipeline; 0: as many as stages
-  std::string pipeline_order = "1f1b";   // or gpipe
-  std::vector<std::string> stage_layer;  // LAYER=STAGE; none: stages are cut by cost
+  std::string mode = "data_parallel";          // by name (graph/pass/distribution.h)
+  std::vector<std::string> shard_layer;        // LAYER=data, columns or rows
+  std::string rates = "measured";              // of auto_parallel: of these ranks, or of a cluster by name
+  std::int64_t pipeline_stages = 1;            // 1: no pipeline; else as many as ranks
+  std::int64_t micro_batches = 0;              // of a step, in a pipeline; 0: as many as stages
+  std::string pipeline_order = "1f1b";         // or gpipe
+  std::vector<std::string> stage_layer;        // LAYER=STAGE; none: stages are cut by cost
+  std::vector<std::string> server_parameters;  // patterns of names; none: servers keep all
 
   bool pipelined() const { return pipeline_stages > 1; }
   // Whether ranks hold parts of the model, or may.

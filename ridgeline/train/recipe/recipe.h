@@ -108,9 +108,11 @@ struct Recipe {
   DumpSettings dump;                         // values of steps, while the run goes on
 
   // Of several ranks that train together. Each has batches of batch_size.
-  std::int64_t rank_size = 0;        // as many as the user wants; 0: those that are there
-  std::int64_t ranks = 1, rank = 0;  // that are there, and which this one is: train() says so
-  std::int64_t batch_parts = 0;      // of a step's batch over all ranks, whose sums are added in pairs; 0: by its rows
+  std::int64_t rank_size = 0;  // as many as the user wants; 0: those that are there
+  // That are there and have a batch, and which this one is: train() says so. Parameter servers are numbered behind
+  // them.
+  std::int64_t ranks = 1, rank = 0, servers = 0;
+  std::int64_t batch_parts = 0;  // of a step's batch over all ranks, whose sums are added in pairs; 0: by its rows
   // Of them, those of this rank's batch, and where its rows begin among all; with_batch_parts() says so. `ordered`: the
   // bits do not follow from the number of ranks.
   std::int64_t parts = 1, place = 0;
@@ -123,7 +125,10 @@ struct Recipe {
   ParallelSettings parallel;
   // Ranks that have images of their own, and which of them this one is: the stages of a pipeline have the same.
   std::int64_t data_ranks() const { return parallel.pipelined() ? 1 : ranks; }
-  std::int64_t data_rank() const { return parallel.pipelined() ? 0 : rank; }
+  std::int64_t data_rank() const { return parallel.pipelined() || serves() ? 0 : rank; }
+  bool serves() const { return rank >= ranks; }
+  // Whether ranks hold parts of the model, or may.
+  bool divides() const { return parallel.divides() || servers > 0; }
 
   // What else the event file gets, by steps between two of them; 0: none.
   std::int64_t histogram_steps = 0;  // weights and gradients: a step more each time, and the memory of one

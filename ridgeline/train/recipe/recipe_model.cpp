@@ -42,7 +42,8 @@ Distribution distribution_of(const Recipe& recipe) {
           .each_batch = recipe.ordered,
           .shard_updates = recipe.is_weight_update_sharding,
           .mode = parallel_mode_named(parallel.mode),
-          .pipeline = pipeline};
+          .pipeline = pipeline,
+          .servers = recipe.servers};
 }
 
 namespace {
@@ -68,7 +69,8 @@ std::unique_ptr<Model> model_of(Session& session, const Recipe& recipe, std::int
                          .distribution = distribution_of(recipe),
                          .parts = {.parts = recipe.parts, .ranks = recipe.ranks, .place = recipe.place},
                          .shards = shards_of(recipe.parallel),
-                         .stages = stages_of(recipe.parallel)};
+                         .stages = stages_of(recipe.parallel),
+                         .server_parameters = recipe.parallel.server_parameters};
   settings.distribution.rates = rates_for(session, recipe);
   return std::make_unique<Model>(session, nn::image_classifier(options), std::move(settings));
 }

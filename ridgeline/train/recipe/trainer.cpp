@@ -37,6 +37,7 @@
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/recipe/restore_weights.h"
 #include "ridgeline/train/recipe/session_options.h"
+#include "ridgeline/train/recipe/several_ranks.h"
 #include "ridgeline/train/resume_check.h"
 #include "ridgeline/train/synthetic.h"
 
@@ -61,10 +62,10 @@ bool draws(const Graph& graph) {
 
 class Trainer {
  public:
-  Trainer(const Recipe& recipe, const std::shared_ptr<comm::Communicator>& ranks)
+  Trainer(const Recipe& recipe, const RunRanks& ranks)
       : recipe_(recipe),
         session_(options_of(recipe, ranks)),
-        ranks_(ranks),
+        ranks_(ranks.all),
         log_(ranks_.main() ? (make_directories(recipe.log_dir), log_path(recipe)) : "", ranks_.main()) {}
 
   TrainingResult run() {
@@ -180,9 +181,10 @@ class Trainer {
   }
 
  private:
-  static SessionOptions options_of(const Recipe& recipe, const std::shared_ptr<comm::Communicator>& ranks) {
+  static SessionOptions options_of(const Recipe& recipe, const RunRanks& ranks) {
     SessionOptions options = session_options(recipe);
-    if (ranks) options.groups[kWorld] = ranks;
+    if (ranks.all) options.groups[kWorld] = ranks.all;
+    if (ranks.workers) options.groups[kWorkersGroup] = ranks.workers;
     return options;
   }
   static std::string log_path(const Recipe& recipe) {
@@ -254,6 +256,10 @@ class Trainer {
     options_ = step_options(recipe_, data_.num_classes);
     model_ = model_of(session_, recipe_, data_.num_classes);
     const std::optional<data::IteratorState> start = begin();
+    if (recipe_.serves()) {
+      feed_ = std::make_unique<FunctionFeed>([](Program&) { return true; });  // its step has no batch
+      return;
+    }
     if (recipe_.synthetic) {
       options_.batch_size = recipe_.batch_size;  // of all micro-batches
       feed_ = std::make_unique<SyntheticBatch>(options_, data_.num_classes,
@@ -287,11 +293,8 @@ class Trainer {
     newest.reset();  // its tensors are in the store
     if (!model_->parallel_plan().empty()) log_.line(model_->parallel_plan());
     if (ranks_.size() > 1) {
-      log_.line(
-          fmt::format("rank 0 of {}: gradients are exchanged {}; parameters and states are those of rank 0, "
-                      "checksum {}",
-                      ranks_.size(), recipe_.hcom_parallel ? "beside the backward pass" : "behind the backward pass",
-                      model_->share()));
+      log_.line(fmt::format("{}; parameters and states are those of rank 0, checksum {}", ranks_text(recipe_),
+                            model_->share()));
     }
     if (ranks_.size() > 1 && !recipe_.ordered && !recipe_.parallel.divides() && draws(model_->training_graph())) {
       log_.line(
@@ -425,20 +428,7 @@ class Trainer {
 
 namespace {
 
-// What only the rank that writes does.
-Recipe for_rank(const Recipe& given, const comm::Communicator& ranks) {
-  Recipe recipe = given;
-  recipe.ranks = ranks.size();
-  recipe.rank = ranks.rank();
-  if (recipe.rank == 0) return recipe;
-  recipe.trace.clear();
-  recipe.export_step.clear();
-  recipe.dump_ir.clear();
-  recipe.explain = false;
-  return recipe;
-}
-
-TrainingResult train_here(const Recipe& recipe, const std::shared_ptr<comm::Communicator>& ranks) {
+TrainingResult train_here(const Recipe& recipe, const RunRanks& ranks) {
   std::optional<DirectoryLock> lock;
   if (recipe.rank == 0) lock.emplace(recipe.log_dir);
   InterruptGuard guard;
@@ -451,31 +441,20 @@ TrainingResult train_here(const Recipe& recipe, const std::shared_ptr<comm::Comm
 
 }  // namespace
 
-TrainingResult train(const Recipe& given, std::shared_ptr<comm::Communicator> ranks) {
-  const bool several =
-      ranks && ranks->size() > 1 && parallel_mode_named(given.parallel.mode) != ParallelMode::stand_alone;
-  const Recipe recipe = several ? for_rank(given, *ranks) : given;
+TrainingResult train(const Recipe& given, const RunRanks& ranks) {
+  const bool alone = ranks.size() == 1 ||
+                     (ranks.servers == 0 && parallel_mode_named(given.parallel.mode) == ParallelMode::stand_alone);
+  const Recipe recipe = alone ? given : for_rank(given, ranks);
   check(recipe);
   if (recipe.synthetic && recipe.mode == Mode::train_and_evaluate)
     throw Error("--synthetic has no validation part: use --mode=train", ErrorKind::usage);
   if (!recipe.synthetic) check_data_dir(recipe, true);  // before anything is written
-  if (!several) return train_here(with_batch_parts(recipe), nullptr);
-  const auto refuse = [](const char* flag, const char* why) {
-    throw Error(fmt::format("{} with several ranks: {}", flag, why), ErrorKind::usage);
-  };
-  if (!recipe.metrics.empty())
-    refuse("--metrics", "they would count the images of one rank (evaluate the checkpoints)");
-  if (!recipe.tune.empty()) refuse("--tune", "the ranks could choose kernels whose gradients lie differently");
-  if (!recipe.dump.path.empty())
-    refuse("--dump_path", "the step is computed again by one rank, and it exchanges values");
-  if (recipe.is_weight_update_sharding && !recipe.export_step.empty())
-    refuse("--export_step", "with --is_weight_update_sharding a rank has its part of the slots only");
-  if (const char* flag = needs_whole_model(recipe); flag != nullptr && recipe.parallel.divides())
-    refuse(flag, "the ranks hold parts of the model (allowed with --parallel_mode=data_parallel, no stages)");
+  check_ranks(recipe);
+  if (alone) return train_here(with_batch_parts(recipe), {});
   try {
     return train_here(with_batch_parts(recipe), ranks);
   } catch (const std::exception& error) {
-    ranks->abort(error.what());
+    ranks.abort(error.what());
     throw;
   }
 }

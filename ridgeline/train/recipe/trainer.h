@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "ridgeline/comm/communicator.h"
+#include "ridgeline/train/ranks.h"
 #include "ridgeline/train/recipe/recipe.h"
 #include "ridgeline/train/training_log.h"
 
@@ -32,6 +32,6 @@ struct TrainingResult {
 // loses no step that can be kept: the step it stops after gets its line and, unless its numbers are no longer finite,
 // its checkpoint. An evaluation that was due and did not come to its end is made when the run goes on.
 // Over several ranks each calls it with the same recipe: one of them writes, which the result says.
-TrainingResult train(const Recipe& recipe, std::shared_ptr<comm::Communicator> ranks = nullptr);
+TrainingResult train(const Recipe& recipe, const RunRanks& ranks = {});
 
 }  // namespace ridgeline::train

@@ -1,0 +1,160 @@
+#include "ridgeline/comm/meeting/membership.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "ridgeline/comm/table_fields.h"
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/file.h"
+#include "ridgeline/core/random.h"
+
+namespace ridgeline::comm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kBeat{1};
+constexpr std::chrono::milliseconds kTry{100};
+
+// Of processes that can share memory and see each other's ends: this boot of the machine, its shared memory and its
+// numbers of processes.
+std::string machine_name() {
+  std::string text = read_file("/proc/sys/kernel/random/boot_id");
+  for (const char* path : {"/dev/shm", "/proc/self/ns/pid"}) {
+    struct stat status {};
+    if (::stat(path, &status) == 0) text += fmt::format(" {}.{}", status.st_dev, status.st_ino);
+  }
+  return fmt::format("{:016x}", hash64(text));
+}
+
+int number_at(const std::string& text) {
+  int number = -1;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+Membership::Membership(const RoleEnvironment& own) : own_(own) {
+  RIDGELINE_CHECK(own.role != Role::scheduler, "a scheduler is no member");
+  meet();
+  thread_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
+}
+
+Membership::~Membership() {
+  thread_.request_stop();
+  thread_.join();  // before the scheduler closes the connection
+  socket_->send("left");
+}
+
+std::string Membership::scheduler_text() const {
+  return fmt::format("the scheduler at {}:{}", own_.place.host, own_.place.port);
+}
+
+void Membership::meet() {
+  const Clock::time_point until = Clock::now() + own_.place.meeting_timeout;
+  std::optional<Descriptor> connected;
+  while (!(connected = connect_to(own_.place.host, own_.place.port))) {
+    if (Clock::now() > until)
+      throw Error(fmt::format("[ranks] a {} waited {} s in vain for {} (MS_SCHED_HOST, MS_SCHED_PORT, MS_TOPO_TIMEOUT)",
+                              name_of(own_.role), own_.place.meeting_timeout.count(), scheduler_text()));
+    std::this_thread::sleep_for(kTry);
+  }
+  socket_ = std::make_unique<LineSocket>(std::move(*connected));
+  socket_->send(fmt::format("join 1 {} {} {} {} {} {}", name_of(own_.role),
+                            own_.number ? std::to_string(*own_.number) : "-", ::getpid(), machine_name(),
+                            own_.place.servers, own_.place.workers));
+  // The scheduler minds the time from here on, and says so.
+  std::vector<std::string> lines;
+  for (Clock::time_point beat = Clock::now();;) {
+    if (Clock::now() - beat > kBeat) {
+      socket_->send("alive");
+      beat = Clock::now();
+    }
+    socket_->wait(kTry);
+    const bool open = socket_->read(lines);
+    for (const std::string& line : lines) {
+      if (line.starts_with("refused ")) throw Error("[ranks] " + line.substr(8), ErrorKind::usage);
+      if (line.starts_with("lost ")) throw Error("[ranks] " + words_of(line, 3).back());
+      if (line.starts_with("world ")) return read_world(line);
+    }
+    lines.clear();
+    if (!open || Clock::now() > until + kBeat * 10)
+      throw Error(fmt::format("[ranks] {} {} before all had come", scheduler_text(),
+                              open ? "has said nothing more" : "has closed the connection"));
+  }
+}
+
+void Membership::read_world(const std::string& line) {
+  const std::vector<std::string> words = words_of(line);
+  const auto all = static_cast<std::size_t>(own_.place.workers + own_.place.servers);
+  const int rank = words.size() < 3 ? -1 : number_at(words[1]);
+  if (words.size() != all + 3 || rank < 0 || static_cast<std::size_t>(rank) >= all)
+    throw Error(fmt::format("[ranks] {} says what is no world of {} processes", scheduler_text(), all));
+  identity_.rank = rank;
+  identity_.job = words[2];
+  for (std::size_t r = 0; r < all; ++r) {
+    const bool worker = r < static_cast<std::size_t>(own_.place.workers);
+    const std::size_t number = worker ? r : r - static_cast<std::size_t>(own_.place.workers);
+    identity_.names.push_back(fmt::format("{} {}", worker ? "worker" : "server", number));
+    identity_.world.ranks.push_back({.server = words[r + 3].substr(0, words[r + 3].find(',')),
+                                     .pod = "",
+                                     .device = static_cast<int>(r) % kDevicesPerServer,
+                                     .address = ""});
+  }
+  identity_.device = identity_.world.ranks[static_cast<std::size_t>(rank)].device;
+}
+
+void Membership::listen(const std::stop_token& stop) {
+  Clock::time_point beat = Clock::now(), looked = beat;
+  Clock::duration silent{0};
+  std::vector<std::string> lines;
+  while (!stop.stop_requested()) {
+    if (Clock::now() - beat > kBeat) {
+      socket_->send("alive");
+      beat = Clock::now();
+    }
+    socket_->wait(kTry);
+    lines.clear();
+    const bool open = socket_->read(lines);
+    // Where this process itself was stopped for a while, so may all others have been: that is nobody's silence.
+    const Clock::time_point now = Clock::now();
+    silent += std::min<Clock::duration>(now - std::exchange(looked, now), 2 * kTry);
+    if (!lines.empty()) silent = {};
+    for (const std::string& line : lines) {
+      if (!line.starts_with("lost ")) continue;
+      const std::vector<std::string> words = words_of(line, 3);
+      if (words.size() == 3) return lose(number_at(words[1]), words[2]);
+    }
+    if (!open) return lose(-1, scheduler_text() + " has ended");
+    if (silent > own_.place.silence_timeout)
+      return lose(-1, fmt::format("nothing has been heard of {} for {} s (MS_NODE_TIMEOUT)", scheduler_text(),
+                                  own_.place.silence_timeout.count()));
+  }
+}
+
+void Membership::lose(int rank, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  lost_rank_ = rank;
+  lost_ = reason;
+  if (tell_ && !told_) {
+    told_ = true;
+    tell_(rank, reason);
+  }
+}
+
+void Membership::on_loss(std::function<void(int, const std::string&)> tell) {
+  const std::lock_guard lock(mutex_);
+  tell_ = std::move(tell);
+  if (tell_ && !lost_.empty() && !told_) {
+    told_ = true;
+    tell_(lost_rank_, lost_);
+  }
+}
+
+}  // namespace ridgeline::comm

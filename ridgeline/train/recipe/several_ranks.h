@@ -1,0 +1,22 @@
+// ridgeline/train/recipe/several_ranks.h
+//
+// What a recipe is for one of several ranks that train together, and what they cannot do.
+#pragma once
+
+#include <string>
+
+#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/recipe/recipe.h"
+
+namespace ridgeline::train {
+
+// The recipe with the rank's place in it; without what only the rank does that writes.
+Recipe for_rank(const Recipe& given, const RunRanks& ranks);
+
+// An Error (usage) names the flag that several ranks, or these, cannot follow.
+void check_ranks(const Recipe& recipe);
+
+// For the log of the rank that writes.
+std::string ranks_text(const Recipe& recipe);
+
+}  // namespace ridgeline::train
