@@ -28,7 +28,10 @@ class FormWriter {
   void run() {
     for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
       if (!is_update(plan_.launches[i])) continue;
-      const std::vector<Rounded> rounded = forms_for(i);
+      // Those in plain rows alone, where the update cannot write the others.
+      std::vector<Rounded> rounded = forms_for(i);
+      if (rounded.empty() || write(plan_.launches[i], rounded)) continue;
+      if (std::erase_if(rounded, [&](const Rounded& r) { return !buffer(r.form).layout.plain(); }) == 0) continue;
       if (!rounded.empty()) write(plan_.launches[i], rounded);
     }
   }
@@ -56,8 +59,7 @@ class FormWriter {
         const Buffer& form = plan_.buffers[b];
         const bool of_parameter = form.home == BufferHome::derived && form.name == home.name &&
                                   form.type.dtype != home.type.dtype && form.type.shape == home.type.shape;
-        if (of_parameter && form.layout.plain() && form.device->host_memory() &&
-            made_and_read_before(static_cast<int>(b), update)) {
+        if (of_parameter && form.device->host_memory() && made_and_read_before(static_cast<int>(b), update)) {
           rounded.push_back({r, static_cast<int>(b)});
         }
       }
@@ -76,8 +78,9 @@ class FormWriter {
     return made;
   }
 
-  // The update by its own expression, with the rounded values behind that one's results.
-  void write(Launch& launch, const std::vector<Rounded>& rounded) {
+  // The update by its own expression, with the rounded values behind that one's results. False where no kernel writes
+  // them so.
+  bool write(Launch& launch, const std::vector<Rounded>& rounded) {
     const Node& update = node(launch);
     const OpDef& def = op_def(update.op);
     Node wider = update;
@@ -95,22 +98,22 @@ class FormWriter {
     for (ValueId id : update.inputs) request.inputs.push_back({plan_.graph.value(id).type, {}, false});
     for (ValueId id : update.outputs) request.outputs.push_back({plan_.graph.value(id).type, {}, false});
     for (const Rounded& r : rounded) {
-      if (r.result >= own) return;  // not one of the expression's (the gradient of a bias)
+      if (r.result >= own) return false;  // not one of the expression's (the gradient of a bias)
       loop::Result result = expression.results[r.result];
-      if (result.ending != loop::Ending::store) return;
+      if (result.ending != loop::Ending::store) return false;
       result.type = buffer(r.form).type.dtype;
       expression.results.push_back(result);
-      request.outputs.push_back({buffer(r.form).type, {}, false});
+      request.outputs.push_back({buffer(r.form).type, buffer(r.form).layout, false});
     }
     wider.attributes.set("expression", loop::to_string(loop::canonical(expression)));
     Accepted accepted = first_accepting(request, *launch.device, target_.log);
-    if (!accepted.kernel || !fits(*accepted.kernel, *launch.kernel)) return;
+    if (!accepted.kernel || !fits(*accepted.kernel, *launch.kernel, launch.outputs.size(), rounded)) return false;
     launch.kernel = std::move(accepted.kernel);
     for (const Rounded& r : rounded) {
       launch.outputs.push_back(r.form);
       launch.writes_forms.push_back(r.form);
     }
-    if (launch.kernel->scratch_bytes == 0) return;
+    if (launch.kernel->scratch_bytes == 0) return true;
     if (launch.scratch < 0) {
       launch.scratch = static_cast<int>(plan_.buffers.size());
       plan_.buffers.push_back({.device = launch.device, .scratch = true});
@@ -118,11 +121,22 @@ class FormWriter {
     Buffer& scratch = plan_.buffers[static_cast<std::size_t>(launch.scratch)];
     scratch.type = {DType::u8, Shape{static_cast<std::int64_t>(launch.kernel->scratch_bytes)}};
     scratch.bytes = launch.kernel->scratch_bytes;
+    return true;
   }
 
-  // The wider kernel writes the update's own results over the same operands.
-  static bool fits(const Kernel& wider, const Kernel& kernel) {
-    if (!plain(wider.input_layouts) || !plain(wider.output_layouts)) return false;
+  // The wider kernel writes `own` results over the same operands as the update's, in plain rows, and behind them the
+  // forms as these lie.
+  bool fits(const Kernel& wider, const Kernel& kernel, std::size_t own, const std::vector<Rounded>& rounded) const {
+    const auto layout = [&](std::size_t i) {
+      return i < wider.output_layouts.size() ? wider.output_layouts[i] : Layout();
+    };
+    if (!plain(wider.input_layouts)) return false;
+    for (std::size_t i = 0; i < own; ++i) {
+      if (!layout(i).plain()) return false;
+    }
+    for (std::size_t i = 0; i < rounded.size(); ++i) {
+      if (layout(own + i) != buffer(rounded[i].form).layout) return false;
+    }
     for (std::size_t r = 0; r < kernel.in_place.size(); ++r) {
       if (kernel.in_place[r] >= 0 && (r >= wider.in_place.size() || wider.in_place[r] != kernel.in_place[r])) {
         return false;

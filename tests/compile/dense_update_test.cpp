@@ -38,14 +38,27 @@ KernelChoice make_scalar_dense_bwd_weights(const KernelRequest& request) {
   return device::amx::make_dense_backward_weights(request, device::amx::Tiles::scalar);
 }
 
+KernelChoice make_scalar_dense(const KernelRequest& request) {
+  return device::amx::make_dense_forward(request, device::amx::Tiles::scalar);
+}
+KernelChoice make_scalar_dense_bwd_data(const KernelRequest& request) {
+  return device::amx::make_dense_backward_data(request, device::amx::Tiles::scalar);
+}
+
 // A device with loops and scalar tiles, which gives the bits of the machine's. `update`: makes the fused op's kernel.
-SessionOptions with_tiles(KernelChoice (*update)(const KernelRequest&) = make_scalar_dense_update) {
+// `weights`: the passes over the weights are on tiles too.
+SessionOptions with_tiles(KernelChoice (*update)(const KernelRequest&) = make_scalar_dense_update,
+                          bool weights = false) {
   std::vector<KernelEntry> entries;
   for (const char* op : {"loop", "sgd_momentum", "sgd", "cast"})
     entries.push_back({op, "loop_interpreter", Provider::own, device::make_loop_kernel, kFloatingTypes});
   const DTypeSet types{DType::f32, DType::bf16};
   entries.push_back({"dense_update", "tiles", Provider::own, update, types});
   entries.push_back({"dense_bwd_weights", "tiles", Provider::own, make_scalar_dense_bwd_weights, types});
+  if (weights) {
+    entries.push_back({"dense", "tiles", Provider::own, make_scalar_dense, types});
+    entries.push_back({"dense_bwd_data", "tiles", Provider::own, make_scalar_dense_bwd_data, types});
+  }
   return on_list_device(std::move(entries), reference_fusion_limits());
 }
 
@@ -91,6 +104,27 @@ TEST(DenseUpdate, GivesTheBitsOfTheOpsApartStepByStep) {
   }
   EXPECT_EQ(fused.runs_of("dense_update"), 3);
   EXPECT_EQ(fused.runs_of("cast "), 1) << "the update writes the copy that the next step reads";
+}
+
+// Both passes over the weights read tiles of them: the update writes these, and apart from its gradient, where a loop
+// knows no tiles, they are made of the weights in each step.
+TEST(DenseUpdate, WritesTheTilesThatTheNextStepReads) {
+  Training fused({}, with_tiles(make_scalar_dense_update, true));
+  Training apart({"fuse_dense_update"}, with_tiles(make_scalar_dense_update, true));
+  constexpr int kSteps = 3;
+  for (int step = 0; step < kSteps; ++step) {
+    ASSERT_TRUE(fused.program->run());
+    ASSERT_TRUE(apart.program->run());
+    for (const char* name : {"w", "m", "b"}) {
+      EXPECT_TRUE(same_bits(fused.session.parameters().get(name), apart.session.parameters().get(name)))
+          << name << " after step " << step;
+    }
+    for (const char* name : {"y", "dx"}) {
+      EXPECT_TRUE(same_bits(fused.program->output(name), apart.program->output(name))) << name << ", step " << step;
+    }
+  }
+  EXPECT_EQ(fused.runs_of("tiles of outputs"), 1);
+  EXPECT_EQ(apart.runs_of("tiles of outputs"), kSteps);
 }
 
 TEST(DenseUpdate, TheGradientIsNeitherWrittenNorRead) {

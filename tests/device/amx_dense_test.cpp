@@ -1,5 +1,6 @@
 // The tile kernels' dense layers against the reference, on scalar tiles and on the machine's.
 #include "amx_support.h"
+#include "ridgeline/device/cpu/amx/dense_weights.h"
 
 namespace ridgeline {
 namespace {
@@ -193,6 +194,63 @@ TEST(AmxDense, AnUpdateOverItsOperandsGivesTheSameBitsWithAnyTeam) {
     EXPECT_TRUE(scratch.intact());
     for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(same_bits(states[i], apart[i])) << "in place, state " << i;
     for (std::size_t i = 2; i < got.size(); ++i) EXPECT_TRUE(same_bits(rest[i - 2], apart[i])) << "in place, " << i;
+  }
+}
+
+// With the copy in the tiles that both passes over the weights read: the values that the form has of the plain copy,
+// and all other results as before.
+TEST(AmxDense, AnUpdateWritesItsCopyInTiles) {
+  using device::amx::DenseForm;
+  for (const DenseCase& c : {DenseCase{5, 70, 45}, DenseCase{33, 64, 96}, DenseCase{40, 4200, 40}}) {
+    const Problem problem = dense_update(c, kUpdates[3], true);
+    const Node node = problem.node();
+    const DenseForm form{c.outputs, c.inputs};
+    for (const Tiles tiles : machine_tiles()) {
+      const auto plain = update_kernel(problem, tiles);
+      ASSERT_NE(plain, nullptr);
+      const std::vector<Tensor> expected = run_kernel(*plain, problem);
+      std::vector<bfloat16> copy(static_cast<std::size_t>(form.values()));
+      form.pack(device::amx::tile_code(Tiles::scalar), expected.back().data<bfloat16>(), copy.data());
+
+      KernelRequest request = problem.request(node);
+      const Layout layout = device::amx::dense_layout(form, tiles);
+      request.outputs.back().layout = layout;
+      KernelChoice made = device::amx::make_dense_update(request, tiles);
+      ASSERT_TRUE(std::holds_alternative<std::unique_ptr<Kernel>>(made));
+      Kernel& kernel = *std::get<std::unique_ptr<Kernel>>(made);
+      ASSERT_EQ(kernel.output_layouts.size(), expected.size());
+      EXPECT_EQ(kernel.output_layouts.back(), layout);
+      std::vector<Tensor> got;
+      std::vector<void*> inputs, outputs;
+      for (const Tensor& t : problem.inputs) inputs.push_back(const_cast<void*>(t.raw()));
+      for (std::size_t i = 0; i + 1 < expected.size(); ++i) got.emplace_back(expected[i].dtype(), expected[i].shape());
+      for (Tensor& t : got) outputs.push_back(t.raw());
+      GuardedBuffer written(layout.bytes(request.outputs.back().type)), scratch(kernel.scratch_bytes);
+      std::memset(written.data(), 0xff, layout.bytes(request.outputs.back().type));
+      outputs.push_back(written.data());
+      kernel.run({inputs.data(), outputs.data(), scratch.data()});
+      EXPECT_TRUE(written.intact() && scratch.intact());
+      for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], expected[i])) << i;
+      EXPECT_EQ(std::memcmp(written.data(), copy.data(), copy.size() * sizeof(bfloat16)), 0) << c.to_string();
+    }
+  }
+}
+
+TEST(AmxDense, WeightsBecomeTilesOfEitherType) {
+  const device::amx::DenseForm form{45, 1100};
+  const Tensor wide = random_tensor({45, 1100}, 5);
+  const Tensor narrow = random_bf16({45, 1100}, 5);
+  for (const Tiles tiles : machine_tiles()) {
+    const device::amx::TileCode& code = device::amx::tile_code(tiles);
+    std::vector<bfloat16> of_wide(static_cast<std::size_t>(form.values())), of_narrow(of_wide);
+    form.pack(code, wide.data<float>(), of_wide.data());
+    form.pack(code, narrow.data<bfloat16>(), of_narrow.data());
+    EXPECT_EQ(of_wide, of_narrow);
+    for (const auto& [output, input] : {std::pair{0, 0}, std::pair{44, 1099}, std::pair{17, 33}}) {
+      const std::int64_t at = form.at(output / 32, input / 32) + output % 32 * 32 + input % 32;
+      EXPECT_EQ(of_narrow[static_cast<std::size_t>(at)], narrow.data<bfloat16>()[output * 1100 + input]);
+    }
+    EXPECT_EQ(to_float(of_narrow.back()), 0) << "there is no such output";
   }
 }
 

@@ -1,7 +1,9 @@
 // The tile interface: its two implementations give the same bits for everything that the kernels build on.
+#include <bit>
 #include <limits>
 
 #include "amx_support.h"
+#include "ridgeline/device/cpu/amx/added_products.h"
 
 namespace ridgeline {
 namespace {
@@ -53,6 +55,7 @@ TEST(AmxTiles, ProductsSumInTheSameOrder) {
           Sums sums;
           std::fill_n(sums.at, 4 * kTileSums, 0.375f);
           const TileScope scope(code);
+          LinesAhead ahead(a.data(), 2, 100, 300);
           code.multiply[rows][columns]({{a.data(), a.data() + kTileRows * kSteps * kTileDepth},
                                         kSteps * kTileDepth,
                                         a_offsets.data(),
@@ -61,13 +64,81 @@ TEST(AmxTiles, ProductsSumInTheSameOrder) {
                                         kSteps,
                                         sums.at,
                                         add,
-                                        a.data(),
-                                        kTileDepth});
+                                        &ahead,
+                                        2});
           all.insert(all.end(), sums.at, sums.at + 4 * kTileSums);
         }
       }
     }
     return all;
+  });
+}
+
+// Over more steps than lines of sums, fewer, and none.
+TEST(AmxTiles, SumsAddedByTheNextProductAreThoseOfProductsThatAdd) {
+  const auto a = values(2 * kTileRows * kTileDepth, 1), b = values(4 * kTileValues, 2);
+  for (const std::int64_t steps : {0, 1, 3, 6, 70}) {
+    expect_same([&](const TileCode& code) {
+      const std::vector<std::int64_t> offsets(static_cast<std::size_t>(steps), 0);
+      Sums sums[2];
+      for (Sums& s : sums) std::fill_n(s.at, 4 * kTileSums, 0.375f);
+      const TileScope scope(code);
+      AddedProducts products(code);
+      for (const int i : {0, 1, 1, 0}) {
+        TileProduct product{};
+        product.a[0] = a.data();
+        product.a[1] = a.data() + kTileRows * kTileDepth;
+        product.a_row = kTileDepth;
+        product.b[0] = b.data() + i * 2 * kTileValues;
+        product.b[1] = product.b[0] + kTileValues;
+        product.a_offsets = product.b_offsets = offsets.data();
+        product.steps = steps;
+        products.multiply(product, 2, 2, sums[i].at, i == 0);
+      }
+      products.finish();
+      products.finish();
+      // The first twice onto what was there; the second in place of what was there.
+      std::vector<float> all(sums[0].at, sums[0].at + 4 * kTileSums);
+      all.insert(all.end(), sums[1].at, sums[1].at + 4 * kTileSums);
+      if (steps == 0) {
+        EXPECT_EQ(all.front(), 0.375f);
+        EXPECT_EQ(all.back(), 0.0f);
+      } else {
+        EXPECT_NE(all.front(), 0.375f);
+      }
+      return all;
+    });
+  }
+}
+
+TEST(AmxTiles, LinesAreFetchedRunByRunAndThenTheOthers) {
+  const bfloat16 values[1] = {};
+  LinesAhead last(values, 1, 33, 0), first(values, 3, 64, 1000, &last);
+  EXPECT_EQ(first.lines(), 8);
+  first.fetch(7);
+  EXPECT_EQ(first.lines(), 2) << "one is begun";
+  first.fetch(5);
+  EXPECT_EQ(first.lines(), 0);
+  EXPECT_EQ(LinesAhead().lines(), 0);
+}
+
+TEST(AmxTiles, RoundedValuesAreThoseOfToBfloat16) {
+  const Tensor t = random_tensor({100}, 9, -1e4, 1e4);
+  std::vector<float> from(t.data<float>(), t.data<float>() + t.elements());
+  const float nan = std::bit_cast<float>(0x7f800001u);
+  const float special[] = {1e-39f,
+                           -0.0f,
+                           1 + 0x1p-8f,
+                           1 + 3 * 0x1p-8f,
+                           nan,
+                           std::numeric_limits<float>::infinity(),
+                           std::numeric_limits<float>::max()};
+  std::copy(std::begin(special), std::end(special), from.begin() + 3);
+  expect_same([&](const TileCode& code) {
+    std::vector<bfloat16> to(100);
+    code.round(from.data(), 100 - 3, to.data());
+    for (std::size_t i = 0; i < 97; ++i) EXPECT_EQ(to[i].bits, to_bfloat16(from[i]).bits) << i;
+    return to;
   });
 }
 
@@ -94,6 +165,8 @@ TEST(AmxTiles, FinishedSumsAreRoundedAlike) {
           code.finish({sums.at, columns, b, relu, rows});
           all.insert(all.end(), out.begin(), out.end());
           code.finish({sums.at, columns, b, relu, rows, addends});
+          all.insert(all.end(), out.begin(), out.end());
+          code.finish({sums.at, columns, b, relu, rows, nullptr, true});
           all.insert(all.end(), out.begin(), out.end());
         }
       }
@@ -154,6 +227,9 @@ TEST(AmxTiles, MovesPutEveryValueInTheSamePlace) {
     };
     for (const std::int64_t length : {1, 16, 31, 32, 33, 70}) {
       keep(5 * 96, [&](bfloat16* out) { code.copy_rows(from.data(), 100, 5, length, out, 96); });
+      if (length <= 32) {
+        keep(32 * 32, [&](bfloat16* out) { code.stream_rows(from.data(), 100, 5, length, out); });
+      }
       const std::int64_t runs[] = {0, 100, 200};
       keep(4 * 224, [&](bfloat16* out) { code.copy_patches(from.data(), 9, 4, runs, 3, length, out, 224); });
       keep(5 * 64, [&](bfloat16* out) { code.interleave(from.data(), from.data() + 100, length, out, 64); });
@@ -161,6 +237,7 @@ TEST(AmxTiles, MovesPutEveryValueInTheSamePlace) {
       const std::int64_t blocks = length / 32;
       keep(4 * 64, [&](bfloat16* out) { code.interleave_mixed(from.data(), from.data() + 100, blocks, out, 64); });
       keep(4 * 64, [&](bfloat16* out) { code.interleave_mixed(nullptr, from.data() + 100, blocks, out, 64); });
+      keep(2 * 600, [&](bfloat16* out) { code.pair_rows_mixed(from.data(), out, 600); });
       const bfloat16* rows[32];
       for (std::int64_t r = 0; r < 32; ++r) rows[r] = r == 7 || r == 20 ? nullptr : from.data() + r * 100;
       if (length <= 16) keep(kTileValues, [&](bfloat16* out) { code.transpose(rows, 3, length, out); });

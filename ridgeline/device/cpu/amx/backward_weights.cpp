@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ridgeline/device/cpu/amx/added_products.h"
 #include "ridgeline/device/cpu/amx/gradient_units.h"
 #include "ridgeline/device/cpu/amx/halves.h"
 #include "ridgeline/device/cpu/amx/kernels.h"
@@ -12,7 +13,8 @@ namespace {
 // The gradient is cut into items by groups, by ranges of columns, and, where that makes too few of them, by ranges of
 // units; sums of the latter are added in order at the end. Where there are more than two ranges of columns, dy is
 // brought into tiles once for all of them. All of it follows from the shapes alone, so the bits do not depend on the
-// team. f32 operands are split into halves (halves.h); tiles of the low ones lie behind those of the high ones.
+// team; a team of more threads than there are items divides the filters of each as well, which changes no sum. f32
+// operands are split into halves (halves.h); tiles of the low ones lie behind those of the high ones.
 class BackwardWeightsKernel final : public Kernel {
  public:
   BackwardWeightsKernel(const Convolution& c, bool patches, bool halves, Tiles tiles, bool bias)
@@ -23,7 +25,6 @@ class BackwardWeightsKernel final : public Kernel {
         code_(tile_code(tiles)),
         units_(forward_correlation(halves ? split(c) : c), patches, patches ? kPatchUnitPixels : kUnitPixels),
         bias_(bias) {
-    near_ = std::clamp<std::int64_t>(kNearSteps / (units_.steps() * (halves ? 2 : 1)), 1, 2);
     const std::int64_t filter_blocks = blocks_of(filters_, kBlock);
     const std::int64_t column_blocks = blocks_of(columns(), kBlock);
     const std::int64_t sums_of_block = filter_blocks * units_.taps() * 4 * kTileSums;
@@ -35,9 +36,11 @@ class BackwardWeightsKernel final : public Kernel {
         std::min({even_items(groups_ * ranges_), units_.count(), std::max<std::int64_t>(1, kPartBytes / (sums * 4))});
     sums_of_part_ = groups_ * ranges_ * range_ * sums_of_block;
     const std::int64_t threads = compute_threads();
+    slices_ = std::clamp<std::int64_t>(threads / (parts_ * groups_ * ranges_), 1, filter_blocks);
     sums_at_ = scratch_.reserve(parts_ * sums_of_part_);
     if (bias_) bias_at_ = scratch_.reserve(units_.count() * groups_ * filters_);
-    half_a_ = filter_blocks * 2 * units_.steps() * kTileValues;
+    block_values_ = 2 * units_.steps() * kTileValues;
+    half_a_ = filter_blocks * block_values_;
     half_b_ = range_ * 2 * units_.column_values();
     a_values_ = half_a_ * (halves_ ? 2 : 1);
     b_values_ = half_b_ * (halves_ ? 2 : 1);
@@ -64,10 +67,11 @@ class BackwardWeightsKernel final : public Kernel {
     }
     if (shared_) {
       for_each_item(groups_ * units_.count(), [&](std::int64_t item, int) {
-        stage(dy, item % units_.count(), item / units_.count(), shared(scratch) + item * a_values_, scratch);
+        stage(dy, item % units_.count(), item / units_.count(), {0, filters_}, shared(scratch) + item * a_values_,
+              scratch);
       });
     }
-    for_each_item(parts_ * groups_ * ranges_, [&](std::int64_t item, int thread) {
+    for_each_item(parts_ * groups_ * ranges_ * slices_, [&](std::int64_t item, int thread) {
       const TileScope scope(code_);
       run_item(item, x, dy, scratch, thread);
     });
@@ -87,11 +91,10 @@ class BackwardWeightsKernel final : public Kernel {
   // that two units of an image share are made twice, hence fewer units.
   static constexpr std::int64_t kUnitPixels = 256;
   static constexpr std::int64_t kPatchUnitPixels = 512;
-  // Steps of blocks of 32 filters that are multiplied while the rows of B are in the first cache.
-  static constexpr std::int64_t kNearSteps = 12;
-  // Sums of an item: part of the second cache. Items with more channels read dy less often.
-  static constexpr std::int64_t kSumBytes = 1280 << 10;
-  static constexpr std::int64_t kItems = 8;             // enough for teams of some threads
+  // Sums of an item, measured: most of the second cache, through which they pass in order. Items with more channels
+  // read dy less often.
+  static constexpr std::int64_t kSumBytes = 1800 << 10;
+  static constexpr std::int64_t kItems = 4;  // each range of units has sums of its own, which are read once more
   static constexpr std::int64_t kPartBytes = 48 << 20;  // sums of all parts, at most
   // Two ranges bring dy into tiles in less time than they need to fetch it from memory as tiles.
   static constexpr std::int64_t kOwnRanges = 2;
@@ -142,20 +145,34 @@ class BackwardWeightsKernel final : public Kernel {
 
   bfloat16* shared(float* scratch) const { return reinterpret_cast<bfloat16*>(scratch + shared_at_); }
 
+  // Of a group.
+  struct Filters {
+    std::int64_t first, count;
+  };
+  Filters slice(std::int64_t number) const {
+    const std::int64_t blocks = blocks_of(filters_, kBlock);
+    const std::int64_t first = number * blocks / slices_ * kBlock;
+    return {first, std::min(filters_, (number + 1) * blocks / slices_ * kBlock) - first};
+  }
+
   // dy of a unit in tiles, and, if `scratch` is given, its sums for the bias.
-  void stage(const bfloat16* dy, std::int64_t number, std::int64_t group, bfloat16* to, float* scratch) const {
+  void stage(const bfloat16* dy, std::int64_t number, std::int64_t group, const Filters& f, bfloat16* to,
+             float* scratch) const {
     const GradientUnits::Unit unit = units_.unit(number);
-    units_.stage_gradient(code_, dy, unit, group * filters_, filters_, to);
-    const std::int64_t low = half_channels(filters_);
-    if (halves_) units_.stage_gradient(code_, dy, unit, low, filters_, to + half_a_);
+    const std::int64_t first = group * filters_ + f.first, low = half_channels(filters_) + f.first;
+    to += f.first / kBlock * block_values_;
+    units_.stage_gradient(code_, dy, unit, first, f.count, to);
+    if (halves_) units_.stage_gradient(code_, dy, unit, low, f.count, to + half_a_);
     if (!bias_ || scratch == nullptr) return;
-    float* const sums = scratch + bias_at_ + (number * groups_ + group) * filters_;
-    std::fill_n(sums, filters_, 0.0f);
-    units_.add_pixels(code_, dy, unit, group * filters_, filters_, sums);
-    if (halves_) units_.add_pixels(code_, dy, unit, low, filters_, sums);
+    float* const sums = scratch + bias_at_ + number * groups_ * filters_ + first;
+    std::fill_n(sums, f.count, 0.0f);
+    units_.add_pixels(code_, dy, unit, first, f.count, sums);
+    if (halves_) units_.add_pixels(code_, dy, unit, low, f.count, sums);
   }
 
   void run_item(std::int64_t item, const bfloat16* x, const bfloat16* dy, float* scratch, int thread) const {
+    const Filters filters = slice(item % slices_);
+    item /= slices_;
     const std::int64_t range = item % ranges_, group = item / ranges_ % groups_, part = item / ranges_ / groups_;
     const std::int64_t first = range * range_ * kBlock;
     const std::int64_t half = half_channels(columns());  // whole blocks of them are staged
@@ -167,29 +184,38 @@ class BackwardWeightsKernel final : public Kernel {
     for (std::int64_t number = begin; number < end; ++number) {
       const GradientUnits::Unit unit = units_.unit(number);
       bfloat16* const a = shared_ ? shared(scratch) + (group * units_.count() + number) * a_values_ : spare;
-      if (!shared_) stage(dy, number, group, a, range == 0 ? scratch : nullptr);
+      if (!shared_) stage(dy, number, group, filters, a, range == 0 ? scratch : nullptr);
       units_.stage_image(code_, x, unit, group, first, staged, b + b_values_, b);
       if (halves_) units_.stage_image(code_, x, unit, group, half + first, staged, b + b_values_, b + half_b_);
-      multiply(a, shared_ && !halves_ && number + 1 < end ? a + a_values_ : nullptr, b, units_.steps(unit), first,
-               number > begin, sums);
+      // What the next unit reads is fetched a little with each product.
+      LinesAhead dy_ahead, ahead;
+      if (number + 1 < end && !halves_) {
+        const GradientUnits::Unit next = units_.unit(number + 1);
+        const std::int64_t blocks = blocks_of(filters.count, kBlock);
+        dy_ahead =
+            shared_ ? LinesAhead(a + a_values_ + filters.first / kBlock * block_values_, 1, blocks * block_values_, 0)
+                    : units_.gradient_lines(dy, next, group * filters_ + filters.first, filters.count);
+        ahead = units_.image_lines(x, next, group, first, staged, &dy_ahead);
+      }
+      multiply(filters, a, b, units_.steps(unit), first, number > begin, sums, ahead);
     }
   }
 
-  // For the range of columns that begins at `range_first`; fetches `next`, tiles of A as many as these, on the way.
-  void multiply(const bfloat16* a, const bfloat16* next, const bfloat16* b, std::int64_t steps,
-                std::int64_t range_first, bool add, float* sums) const {
-    TileProduct product{}, waiting{};  // one behind: it fetches the sums of the next
-    void (*run)(const TileProduct&) = nullptr;
+  // For the range of columns that begins at `range_first`.
+  void multiply(const Filters& filters, const bfloat16* a, const bfloat16* b, std::int64_t steps,
+                std::int64_t range_first, bool add, float* sums, LinesAhead& ahead) const {
+    AddedProducts products(code_);
+    TileProduct product{};
     product.a_row = kTileDepth;
     product.a_offsets = a_offsets_.data();
     product.b_offsets = b_offsets_.data();
     product.steps = halves_ ? 3 * steps : steps;
-    product.add = add;
-    product.ahead_step = kAheadValues;
-    const std::int64_t filter_blocks = blocks_of(filters_, kBlock);
-    const std::int64_t block_values = 2 * units_.steps() * kTileValues;
-    for (std::int64_t first = 0; first < filter_blocks; first += near_) {
-      std::int64_t ahead = next == nullptr ? block_values : 0;  // of each block of A
+    product.ahead = &ahead;
+    product.ahead_lines =
+        blocks_of(ahead.lines(), blocks_of(filters.count, kBlock) * range_ * units_.taps() * product.steps);
+    for (std::int64_t f = filters.first; f < filters.first + filters.count; f += kBlock) {
+      product.a[0] = a + f / kBlock * block_values_;
+      product.a[1] = product.a[0] + units_.steps() * kTileValues;
       for (std::int64_t c = 0; c < range_; ++c) {
         for (const std::int64_t tap : units_.taps_by_plane()) {
           const std::int64_t columns = columns_at(tap) - range_first - c * kBlock;
@@ -197,21 +223,12 @@ class BackwardWeightsKernel final : public Kernel {
           const bool two_tiles = columns > kTileColumns || units_.mixed(range_first / kBlock + c);
           product.b[0] = b + c * 2 * units_.column_values() + units_.tap_at(tap);
           product.b[1] = product.b[0] + units_.column_values();
-          for (std::int64_t f = first; f < std::min(first + near_, filter_blocks); ++f) {
-            product.a[0] = a + f * block_values;
-            product.a[1] = product.a[0] + units_.steps() * kTileValues;
-            product.ahead = ahead < block_values ? next + f * block_values + ahead : nullptr;
-            product.c = sums + block_at(f, c, tap);
-            waiting.next_c = add ? product.c : nullptr;
-            if (run != nullptr) run(waiting);
-            run = code_.multiply[filters_ - f * kBlock > kTileRows][two_tiles];
-            waiting = product;
-          }
-          ahead += steps * kAheadValues;
+          products.multiply(product, filters_ - f > kTileRows ? 2 : 1, two_tiles ? 2 : 1,
+                            sums + block_at(f / kBlock, c, tap), add);
         }
       }
     }
-    if (run != nullptr) run(waiting);
+    products.finish();
   }
 
   // The gradient of 16 filters of a group at one tap.
@@ -266,7 +283,8 @@ class BackwardWeightsKernel final : public Kernel {
   GradientUnits units_;
   bool bias_;
   Scratch scratch_;
-  std::int64_t near_;            // blocks of filters, side by side
+  std::int64_t slices_;          // of the filters, for large teams
+  std::int64_t block_values_;    // tiles of a unit of dy, of 32 filters
   std::int64_t range_, ranges_;  // blocks of 32 columns in a range
   std::int64_t parts_, sums_of_part_;
   std::int64_t half_a_, half_b_;               // what lies between high and low halves

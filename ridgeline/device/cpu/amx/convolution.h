@@ -23,9 +23,9 @@ using Pair = std::array<std::int64_t, 2>;  // vertical, horizontal
 
 inline std::int64_t blocks_of(std::int64_t n, std::int64_t step) { return (n + step - 1) / step; }
 
-// A distance for rows of whole tiles, at least n, an odd number of lines: at distances of many even lines the 16 rows
-// of a tile would want the same few places of the first cache.
-constexpr std::int64_t apart(std::int64_t n) { return n % (8 * kTileDepth) == 0 ? n + kTileDepth : n; }
+// A distance for rows of whole tiles, at least n, an odd number of lines: at even ones the 16 rows of a tile would want
+// the same places of the first cache.
+constexpr std::int64_t apart(std::int64_t n) { return n % (2 * kTileDepth) == 0 ? n + kTileDepth : n; }
 
 inline void clear(bfloat16* values, std::int64_t n) {
   std::memset(static_cast<void*>(values), 0, static_cast<std::size_t>(n) * sizeof(bfloat16));

@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "ridgeline/device/cpu/amx/dense.h"
+#include "ridgeline/device/cpu/amx/added_products.h"
+#include "ridgeline/device/cpu/amx/dense_weights.h"
 #include "ridgeline/device/cpu/amx/halves.h"
 #include "ridgeline/device/cpu/amx/kernels.h"
 #include "ridgeline/device/cpu/own/common.h"
@@ -11,8 +12,8 @@ namespace amx {
 namespace {
 
 // dx = dy w. An item is a range of inputs; for each chunk of outputs the weights' rows, which are depths here, are
-// brought into pairs in the second cache. (Fetching the next chunk from within the products gained nothing.) f32 values
-// are split into halves (halves.h) on the way.
+// brought into pairs in the second cache: bf16 ones from tiles (dense_weights.h), f32 ones, which are split into halves
+// (halves.h), from their rows.
 class DenseBackwardDataKernel final : public Kernel {
  public:
   DenseBackwardDataKernel(const Dense& d, bool halves, Tiles tiles)
@@ -82,7 +83,7 @@ class DenseBackwardDataKernel final : public Kernel {
     const std::int64_t inputs = std::min(kRange, dense_.inputs - first);
     for (std::int64_t chunk = 0; chunk < dense_.outputs; chunk += kChunk) {
       const std::int64_t outputs = std::min(kChunk, dense_.outputs - chunk);
-      stage(w + chunk * dense_.inputs + first, outputs, inputs, pairs);
+      stage(w, chunk, outputs, first, inputs, pairs);
       multiply(dy + chunk, pairs, blocks_of(outputs, kTileDepth), rows, inputs, chunk > 0, sums);
     }
     T* to[kTileRows];
@@ -92,7 +93,12 @@ class DenseBackwardDataKernel final : public Kernel {
           to[r] = row + r < rows ? dx + (row + r) * dense_.inputs + first + column : nullptr;
         }
         const TileResultOf<T> result{sums + sums_at(row, column) + row % kBlock / kTileRows * 2 * kTileSums,
-                                     std::min(kBlock, inputs - column), nullptr, false, to};
+                                     std::min(kBlock, inputs - column),
+                                     nullptr,
+                                     false,
+                                     to,
+                                     nullptr,
+                                     !halves_};
         if constexpr (std::is_same_v<T, bfloat16>) {
           code_.finish(result);
         } else {
@@ -102,15 +108,20 @@ class DenseBackwardDataKernel final : public Kernel {
     }
   }
 
-  // Pairs of the weights' rows: [16 inputs][step].
-  void stage(const bfloat16* w, std::int64_t outputs, std::int64_t inputs, bfloat16* pairs) const {
-    for (std::int64_t k = 0; k < round_up(outputs, kTileDepth); k += 2) {
-      const bfloat16* const even = k < outputs ? w + k * dense_.inputs : nullptr;
-      const bfloat16* const odd = k + 1 < outputs ? w + (k + 1) * dense_.inputs : nullptr;
-      code_.interleave(even, odd, inputs, pairs + k / 2 * kTileDepth, kChunkSteps * kTileValues);
+  // Pairs of the weights' rows, outputs from `chunk` and inputs from `first` on: [16 inputs][step].
+  void stage(const bfloat16* w, std::int64_t chunk, std::int64_t outputs, std::int64_t first, std::int64_t inputs,
+             bfloat16* pairs) const {
+    for (std::int64_t step = 0; step < blocks_of(outputs, kTileDepth); ++step) {
+      const bfloat16* from = w + form_.at(chunk / kBlock + step, first / kTileDepth);
+      for (std::int64_t column = 0; column < inputs; column += kBlock, from += DenseForm::kStepValues) {
+        code_.pair_rows_mixed(from, pairs + (column / kTileColumns * kChunkSteps + step) * kTileValues,
+                              kChunkSteps * kTileValues);
+      }
     }
   }
-  void stage(const float* w, std::int64_t outputs, std::int64_t inputs, bfloat16* pairs) const {
+  void stage(const float* w, std::int64_t chunk, std::int64_t outputs, std::int64_t first, std::int64_t inputs,
+             bfloat16* pairs) const {
+    w += chunk * dense_.inputs + first;
     bfloat16 halves[2][2][kRange];  // of two rows: high, low
     for (std::int64_t k = 0; k < round_up(outputs, kTileDepth); k += 2) {
       const std::int64_t rows = std::clamp<std::int64_t>(outputs - k, 0, 2);
@@ -136,22 +147,24 @@ class DenseBackwardDataKernel final : public Kernel {
     product.a_offsets = a_offsets_.data();
     product.b_offsets = b_offsets_.data();
     product.steps = steps * (halves_ ? 3 : 1);
-    product.add = add;
+    AddedProducts products(code_);
     for (std::int64_t column = 0; column < inputs; column += kBlock) {
       product.b[0] = pairs + column / kTileColumns * kChunkSteps * kTileValues;
       product.b[1] = product.b[0] + kChunkSteps * kTileValues;
       for (std::int64_t row = 0; row < rows; row += kBlock) {
         product.a[0] = dy + row * dy_row_;
         product.a[1] = product.a[0] + kTileRows * dy_row_;
-        product.c = sums + sums_at(row, column);
-        code_.multiply[rows - row > kTileRows][inputs - column > kTileColumns](product);
+        products.multiply(product, rows - row > kTileRows ? 2 : 1, !halves_ || inputs - column > kTileColumns ? 2 : 1,
+                          sums + sums_at(row, column), add);
       }
     }
+    products.finish();
   }
 
   int threads_ = compute_threads();
   Dense dense_;
   bool halves_;
+  DenseForm form_{dense_.outputs, dense_.inputs};
   const TileCode& code_;
   Scratch scratch_;
   std::int64_t rows_;    // at a time, whole blocks
@@ -169,6 +182,8 @@ KernelChoice make_dense_backward_data(const KernelRequest& request, Tiles tiles)
   if (auto refusal = refuse_types({&dy, &w, &dx}, {})) return *refusal;
   auto kernel = std::make_unique<DenseBackwardDataKernel>(dense_of(dx, w), false, tiles);
   kernel->name = kernel_name(request, tiles);
+  kernel->input_layouts = {Layout(), dense_layout({w.shape[0], w.shape[1]}, tiles)};
+  kernel->output_layouts.resize(1);
   return kernel;
 }
 

@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "ridgeline/device/cpu/amx/dense.h"
+#include "ridgeline/device/cpu/amx/added_products.h"
+#include "ridgeline/device/cpu/amx/dense_weights.h"
 #include "ridgeline/device/cpu/amx/halves.h"
 #include "ridgeline/device/cpu/amx/kernels.h"
 #include "ridgeline/device/cpu/own/common.h"
@@ -12,8 +13,8 @@ namespace {
 
 // The products are w x^T: 16 outputs are rows of A as they lie in memory, rows of x become columns of B once for all.
 // An item is some hundred outputs; for each chunk of inputs, whose part of x stays in the second cache, their weights
-// are copied to whole tiles, each block while the one before is multiplied. f32 values are split into halves
-// (halves.h) on the way.
+// pass, each 32 outputs while those before are multiplied. bf16 weights are tiles already (dense_weights.h); f32 values
+// are split into halves (halves.h) on the way.
 class DenseForwardKernel final : public Kernel {
  public:
   DenseForwardKernel(const Dense& d, bool halves, Tiles tiles, bool relu, std::optional<DType> bias, bool addend)
@@ -27,7 +28,8 @@ class DenseForwardKernel final : public Kernel {
     half_x_ = chunks_ * kChunk * rows_;
     x_at_ = reserve_values(scratch_, half_x_ * parts());
     if (halves_) split_at_ = reserve_values(scratch_, rows_ * both_halves(d.inputs));
-    thread_floats_ = kBlock * kStagedRow / 2 * parts() + item_blocks_ * kBlock * rows_;
+    staged_floats_ = halves_ ? kBlock * kStagedRow : 0;
+    thread_floats_ = staged_floats_ + item_blocks_ * kBlock * rows_;
     if (halves_) {
       a_offsets_ = halves_offsets(kChunkSteps, kTileDepth, kBlock * kStagedRow, false);
       b_offsets_ = halves_offsets(kChunkSteps, kTileValues, half_x_, true);
@@ -94,10 +96,8 @@ class DenseForwardKernel final : public Kernel {
     return blocks_of(std::min(kChunk, dense_.inputs - chunk * kChunk), kTileDepth);
   }
 
-  void copy(const bfloat16* w, std::int64_t rows, std::int64_t inputs, bfloat16* to) const {
-    code_.copy_rows(w, dense_.inputs, rows, inputs, to, kStagedRow);
-  }
-  void copy(const float* w, std::int64_t rows, std::int64_t inputs, bfloat16* to) const {
+  // 32 rows of f32 weights as tiles of A.
+  void split(const float* w, std::int64_t rows, std::int64_t inputs, bfloat16* to) const {
     for (std::int64_t row = 0; row < rows; ++row, w += dense_.inputs, to += kStagedRow) {
       bfloat16* const low = to + kBlock * kStagedRow;
       code_.split(w, inputs, to, low);
@@ -114,26 +114,40 @@ class DenseForwardKernel final : public Kernel {
     const T* const addend = addend_ ? input<T>(a, 3) + first_row * dense_.outputs : nullptr;
     T* const y = output<T>(a, 0) + first_row * dense_.outputs;
     auto* const staged = reinterpret_cast<bfloat16*>(own);
-    float* const sums = own + kBlock * kStagedRow / 2 * parts();
+    float* const sums = own + staged_floats_;
     const std::int64_t first = item * item_blocks_ * kBlock;
     const std::int64_t outputs = std::min(item_blocks_ * kBlock, dense_.outputs - first);
     const std::int64_t blocks = blocks_of(outputs, kBlock);
+    AddedProducts products(code_);
     for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
       const std::int64_t inputs = std::min(kChunk, dense_.inputs - chunk * kChunk);
       for (std::int64_t block = 0; block < blocks; ++block) {
         const std::int64_t there = std::min(kBlock, outputs - block * kBlock);
-        const T* const from = w + (first + block * kBlock) * dense_.inputs + chunk * kChunk;
-        copy(from, there, inputs, staged);
-        const bfloat16* ahead = nullptr;
+        TileProduct product{};
+        LinesAhead ahead;
         if constexpr (std::is_same_v<T, bfloat16>) {
+          product.a_row = kTileDepth;
+          product.a[0] = w + form_.at(first / kBlock + block, chunk * kChunkSteps);
+          product.a[1] = product.a[0] + kTileValues;
           // Behind the last block of a chunk comes the first of the next.
-          const bfloat16* const next_chunk =
-              chunk + 1 < chunks_ ? from - block * kBlock * dense_.inputs + kChunk : nullptr;
-          ahead = block + 1 == blocks ? next_chunk : from + kBlock * dense_.inputs;
+          const bool last = block + 1 == blocks;
+          if (!last || chunk + 1 < chunks_) {
+            const std::int64_t next = last ? chunk + 1 : chunk;
+            ahead = {w + form_.at(first / kBlock + (last ? 0 : block + 1), next * kChunkSteps), 1,
+                     steps_of(next) * DenseForm::kStepValues, 0};
+          }
+          product.ahead = &ahead;
+          product.ahead_lines = blocks_of(ahead.lines(), steps_of(chunk) * blocks_of(rows, kBlock));
+        } else {
+          split(w + (first + block * kBlock) * dense_.inputs + chunk * kChunk, there, inputs, staged);
+          product.a_row = kStagedRow;
+          product.a[0] = staged;
+          product.a[1] = staged + kTileRows * kStagedRow;
         }
-        multiply(staged, chunk, there, rows, x, ahead, sums + block * kBlock * rows_);
+        multiply(product, products, chunk, there, rows, x, sums + block * kBlock * rows_);
       }
     }
+    products.finish();
     for (std::int64_t block = 0; block < blocks; ++block) {
       finish(sums + block * kBlock * rows_, rows, std::min(kBlock, outputs - block * kBlock),
              bias_type_ ? bias + first + block * kBlock : nullptr,
@@ -142,25 +156,16 @@ class DenseForwardKernel final : public Kernel {
   }
 
   // 32 outputs by all rows; sums lie as [32 rows][2][2][16][16].
-  void multiply(const bfloat16* staged, std::int64_t chunk, std::int64_t outputs, std::int64_t rows, const bfloat16* x,
-                const bfloat16* next, float* sums) const {
-    TileProduct product{};
-    product.a_row = kStagedRow;
-    product.a[0] = staged;
-    product.a[1] = staged + kTileRows * product.a_row;
+  void multiply(TileProduct& product, AddedProducts& products, std::int64_t chunk, std::int64_t outputs,
+                std::int64_t rows, const bfloat16* x, float* sums) const {
     product.a_offsets = a_offsets_.data();
     product.b_offsets = b_offsets_.data();
     product.steps = steps_of(chunk) * (halves_ ? 3 : 1);
-    product.add = chunk > 0;
-    product.ahead_step = dense_.inputs;
     for (std::int64_t row = 0; row < rows; row += kBlock) {
       product.b[0] = x + x_tile(chunk, row / kTileColumns);
       product.b[1] = product.b[0] + kChunkSteps * kTileValues;
-      product.c = sums + row / kBlock * 4 * kTileSums;
-      // Four products of 32 steps fetch the four quarters of the 32 rows that come next.
-      const bool quarter = next != nullptr && row < 4 * kBlock;
-      product.ahead = quarter ? next + row / kBlock * kAheadValues : nullptr;
-      code_.multiply[outputs > kTileRows][rows - row > kTileColumns](product);
+      products.multiply(product, outputs > kTileRows ? 2 : 1, rows - row > kTileColumns ? 2 : 1,
+                        sums + row / kBlock * 4 * kTileSums, chunk > 0);
     }
   }
 
@@ -201,9 +206,10 @@ class DenseForwardKernel final : public Kernel {
   std::int64_t rows_;    // at a time, whole blocks
   std::int64_t chunks_;  // of inputs
   std::int64_t item_blocks_;
+  DenseForm form_{dense_.outputs, dense_.inputs};
   std::int64_t half_x_;  // what lies between tiles of high and of low halves
-  std::int64_t bias_at_, x_at_, split_at_ = -1, thread_floats_, memory_;
-  std::vector<std::int64_t> a_offsets_ = even_offsets(kChunkSteps, kTileDepth);
+  std::int64_t bias_at_, x_at_, split_at_ = -1, staged_floats_, thread_floats_, memory_;
+  std::vector<std::int64_t> a_offsets_ = even_offsets(kChunkSteps, DenseForm::kStepValues);
   std::vector<std::int64_t> b_offsets_ = even_offsets(kChunkSteps, kTileValues);
 };
 
@@ -222,6 +228,9 @@ KernelChoice make_dense_forward(const KernelRequest& request, Tiles tiles) {
                                                      request.node.attributes.string("activation") == "relu", bias,
                                                      request.inputs.size() == 4);
   kernel->name = kernel_name(request, tiles);
+  kernel->input_layouts.resize(request.inputs.size());
+  kernel->input_layouts[1] = dense_layout({w.shape[0], w.shape[1]}, tiles);
+  kernel->output_layouts.resize(1);
   return kernel;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ridgeline/device/cpu/amx/dense_gradient.h"
+#include "ridgeline/device/cpu/amx/dense_weights.h"
 #include "ridgeline/device/cpu/amx/kernels.h"
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
 #include "ridgeline/device/cpu/own/common.h"
@@ -14,20 +15,27 @@ namespace {
 
 // The gradient of 32 rows of weights is made in the second cache, and the update's loop reads it there: memory sees the
 // states alone. An item is a range of inputs, whose part of x stays in the second cache, and some rows of outputs.
+// Copies of the weights in tiles (dense_weights.h) are rounded to rows in the second cache and put in their places from
+// there.
 class DenseUpdateKernel final : public Kernel {
  public:
   DenseUpdateKernel(const Dense& d, Tiles tiles, const DenseUpdate& at, std::unique_ptr<LoopKernel> loop,
-                    std::vector<std::int64_t> result_bytes)
+                    std::vector<std::int64_t> result_bytes, std::vector<bool> in_tiles)
       : gradient_(d, tiles, at.bias ? std::optional(DType::f32) : std::nullopt, scratch_),
         at_(at),
         loop_(std::move(loop)),
-        result_bytes_(std::move(result_bytes)) {
+        result_bytes_(std::move(result_bytes)),
+        in_tiles_(std::move(in_tiles)),
+        form_{d.outputs, d.inputs} {
     const std::int64_t most = std::clamp<std::int64_t>(kRangeSteps / gradient_.steps(), kLeastInputs, kMostInputs);
     ranges_ = blocks_of(d.inputs, most);
     inputs_ = round_up(blocks_of(d.inputs, ranges_), kBlock);
     ranges_ = blocks_of(d.inputs, inputs_);
     pitch_ = inputs_ + kLineFloats;
-    strip_at_ = scratch_.reserve(compute_threads() * kBlock * pitch_);
+    strip_floats_ = kBlock * pitch_;
+    const bool tiles_written = std::find(in_tiles_.begin(), in_tiles_.end(), true) != in_tiles_.end();
+    if (tiles_written) strip_floats_ += kBlock * copy_pitch() / 2;
+    strip_at_ = scratch_.reserve(compute_threads() * strip_floats_);
     scratch_bytes = scratch_.bytes();
     for (std::size_t i = 0; i < at.states; ++i) {
       const auto over = static_cast<int>(i);
@@ -45,7 +53,7 @@ class DenseUpdateKernel final : public Kernel {
     gradient_.prepare(operand(at_.x()), operand(at_.dy()), scratch, at_.bias ? a.outputs[at_.bias_result()] : nullptr);
     for_each_item(ranges_ * blocks_of(d.outputs, kItemRows), [&](std::int64_t item, int thread) {
       const TileScope scope(gradient_.code());
-      float* const strip = scratch + strip_at_ + thread * kBlock * pitch_;
+      float* const strip = scratch + strip_at_ + thread * strip_floats_;
       const std::int64_t first = item / ranges_ * kItemRows, last = std::min(d.outputs, first + kItemRows);
       for (std::int64_t k = first; k < last; k += kBlock) update_rows(whole, k, item % ranges_, scratch, strip);
     });
@@ -67,6 +75,8 @@ class DenseUpdateKernel final : public Kernel {
     std::int64_t row, rows, column, columns;
   };
 
+  std::int64_t copy_pitch() const { return inputs_ + kTileDepth; }
+
   Part part_of(const KernelArguments& a) const {
     Part part;
     const std::size_t scalars = loop_operands_ - at_.states - 1;
@@ -83,28 +93,40 @@ class DenseUpdateKernel final : public Kernel {
     const Strip s{first, std::min(kBlock, d.outputs - first), begin, std::min(inputs_, d.inputs - begin)};
     fill(s, scratch, strip);
     Part part = whole;
+    auto* const copy = reinterpret_cast<bfloat16*>(strip + kBlock * pitch_);
     for (std::int64_t row = 0; row < s.rows; ++row) {
       const std::int64_t at = (first + row) * d.inputs + begin;
       const auto moved = [](void* base, std::int64_t bytes) -> void* { return static_cast<char*>(base) + bytes; };
       for (std::size_t i = 0; i < at_.states; ++i) part.inputs[i] = moved(whole.inputs[i], at * 4);
       part.inputs[at_.states] = strip + row * pitch_;
       for (std::size_t i = 0; i < part.outputs.size(); ++i)
-        part.outputs[i] = moved(whole.outputs[i], at * result_bytes_[i]);
+        part.outputs[i] = in_tiles_[i] ? copy + row * copy_pitch() : moved(whole.outputs[i], at * result_bytes_[i]);
       loop_->run_part({part.inputs.data(), part.outputs.data(), nullptr}, s.columns);
+    }
+    for (std::size_t i = 0; i < in_tiles_.size(); ++i) {
+      if (!in_tiles_[i]) continue;
+      DenseForm::store_rows(gradient_.code(), copy, copy_pitch(), s.rows, s.columns,
+                            static_cast<bfloat16*>(whole.outputs[i]) + form_.at(first / kBlock, begin / kTileDepth));
     }
   }
 
+  // Sums are moved on behind the next product (correlation.cpp).
   void fill(const Strip& s, const float* scratch, float* strip) const {
-    alignas(64) float tiles[4 * kTileSums];
+    alignas(64) float tiles[2][4 * kTileSums];
     TileProduct product = gradient_.rows_of(s.row, scratch);
-    product.c = tiles;
-    for (std::int64_t c = 0; c < s.columns; c += kBlock) {
-      gradient_.multiply(product, s.row, s.column + c, scratch);
+    const auto move = [&](std::int64_t c, const float* from) {
       for (std::int64_t row = 0; row < s.rows; row += kTileRows) {
-        gradient_.code().store_sums(tiles + row / kTileRows * 2 * kTileSums, std::min(kTileRows, s.rows - row),
+        gradient_.code().store_sums(from + row / kTileRows * 2 * kTileSums, std::min(kTileRows, s.rows - row),
                                     std::min(kBlock, s.columns - c), strip + row * pitch_ + c, pitch_, false);
       }
+    };
+    int now = 0;
+    for (std::int64_t c = 0; c < s.columns; c += kBlock, now = 1 - now) {
+      product.c = tiles[now];
+      gradient_.multiply(product, s.row, s.column + c, scratch);
+      if (c > 0) move(c - kBlock, tiles[1 - now]);
     }
+    move(round_up(s.columns, kBlock) - kBlock, tiles[1 - now]);
   }
 
   int threads_ = compute_threads();
@@ -113,10 +135,12 @@ class DenseUpdateKernel final : public Kernel {
   DenseUpdate at_;
   std::unique_ptr<LoopKernel> loop_;
   std::vector<std::int64_t> result_bytes_;  // of an element of the loop's results
+  std::vector<bool> in_tiles_;              // of the loop's results; one of them at most
+  DenseForm form_;
   std::size_t loop_operands_ = loop_->operands();
   std::int64_t pitch_;            // of rows of a strip: an odd number of lines
   std::int64_t ranges_, inputs_;  // of inputs, and how many there are in one
-  std::int64_t strip_at_;
+  std::int64_t strip_floats_, strip_at_;
 };
 
 bool in_plain_rows(const KernelOperand& operand) { return operand.free || operand.layout.plain(); }
@@ -135,14 +159,24 @@ KernelChoice make_dense_update(const KernelRequest& request, Tiles tiles) {
   expression.operands = static_cast<std::int32_t>(request.inputs.size()) - 1;
   std::vector<ValueType> operands(at.states + 1, w);
   for (std::size_t i = at.scalars(); i < request.inputs.size(); ++i) operands.push_back(request.inputs[i].type);
+  const Dense d = dense_of(x, w);
   std::vector<std::int64_t> result_bytes;
-  for (const loop::Result& result : expression.results)
-    result_bytes.push_back(static_cast<std::int64_t>(size_of(result.type)));
+  std::vector<bool> in_tiles;
+  std::vector<Layout> output_layouts(request.outputs.size());
+  for (std::size_t i = 0; i < expression.results.size(); ++i) {
+    const DType type = expression.results[i].type;
+    const Layout& wish = request.outputs[at.result_of(i)].layout;
+    result_bytes.push_back(static_cast<std::int64_t>(size_of(type)));
+    // Of one copy: the rows of another would lie in the same place.
+    const bool first = std::find(in_tiles.begin(), in_tiles.end(), true) == in_tiles.end();
+    in_tiles.push_back(first && type == DType::bf16 && is_dense_layout(wish, {d.outputs, d.inputs}));
+    if (in_tiles.back()) output_layouts[at.result_of(i)] = wish;
+  }
   auto loop = make_part_loop(expression, operands);
   if (const auto* refusal = std::get_if<Refusal>(&loop)) return *refusal;
-  auto kernel =
-      std::make_unique<DenseUpdateKernel>(dense_of(x, w), tiles, at, std::move(std::get<0>(loop)), result_bytes);
+  auto kernel = std::make_unique<DenseUpdateKernel>(d, tiles, at, std::move(std::get<0>(loop)), result_bytes, in_tiles);
   kernel->in_place.resize(request.outputs.size(), -1);
+  kernel->output_layouts = std::move(output_layouts);
   kernel->name = kernel_name(request, tiles);
   return kernel;
 }

@@ -21,6 +21,39 @@ constexpr std::int64_t kTileValues = 512;  // of A or B
 constexpr std::int64_t kTileSums = 256;    // of C
 constexpr std::int64_t kBlock = 32;        // rows and columns of a product of 2 x 2 tiles
 
+// Values to be fetched into the second cache, some lines at a time while something else is computed: `runs` of `length`
+// values, `step` apart, and then others. From short runs the processor does not do so by itself. A plain value.
+class LinesAhead {
+ public:
+  LinesAhead() = default;
+  LinesAhead(const bfloat16* from, std::int64_t runs, std::int64_t length, std::int64_t step,
+             const LinesAhead* then = nullptr)
+      : from_(from), runs_(runs), length_(length), step_(step), then_(then) {}
+  std::int64_t lines() const {
+    return runs_ * ((length_ + kTileDepth - 1) / kTileDepth) + (then_ != nullptr ? then_->lines() : 0);
+  }
+  void fetch(std::int64_t lines) {
+    for (; lines > 0; --lines) {
+      while (runs_ == 0) {
+        if (then_ == nullptr) return;
+        *this = *then_;
+      }
+      __builtin_prefetch(from_ + at_, 0, 2);
+      at_ += kTileDepth;
+      if (at_ < length_) continue;
+      at_ = 0;
+      from_ += step_;
+      --runs_;
+    }
+  }
+
+ private:
+  const bfloat16* from_ = nullptr;
+  std::int64_t runs_ = 0, length_ = 0, step_ = 0;
+  const LinesAhead* then_ = nullptr;
+  std::int64_t at_ = 0;  // in the run
+};
+
 // C = [C +] sum over steps of A(step) B(step), for up to 2 x 2 tiles.
 struct TileProduct {
   const bfloat16* a[2];           // the first value of either row of tiles, at step 0
@@ -31,14 +64,16 @@ struct TileProduct {
   std::int64_t steps;
   float* c;  // [row of tiles][column of tiles][16][16], always 2 columns apart
   bool add;
-  // What is read soon: at each step 512 bytes are fetched into the second cache, `ahead_step` values apart. May be
-  // null.
-  const bfloat16* ahead = nullptr;
-  std::int64_t ahead_step = 0;
-  // The sums that the next product adds to, to be fetched into the first cache; may be null.
-  const float* next_c = nullptr;
+  // What is read soon, of which each step fetches some lines; may be null.
+  LinesAhead* ahead = nullptr;
+  std::int64_t ahead_lines = 0;
+  // The sums of an earlier product (2 x 2 tiles), which meanwhile are added to those at `onto`, or stored there; may be
+  // null. `soon`: what the next product adds to, to be fetched into the first cache; may be null.
+  const float* earlier = nullptr;
+  float* onto = nullptr;
+  bool add_earlier = false;
+  const float* soon = nullptr;
 };
-constexpr std::int64_t kAheadValues = 256;
 
 // What becomes of one row of tiles (16 rows, up to 32 columns) of finished sums.
 template <class To>
@@ -49,6 +84,7 @@ struct TileResultOf {
   bool relu;                          // max(v, 0); NaN stays
   To* const* rows;                    // where each of the 16 rows goes; null: nowhere
   const To* const* addend = nullptr;  // a row of values to be added for each of them, or null
+  bool mixed = false;                 // 32 columns of B were interleaved mixed
 };
 using TileResult = TileResultOf<bfloat16>;
 using WideTileResult = TileResultOf<float>;
@@ -59,6 +95,8 @@ struct TileCode {
   void (*leave)();
   // By rows of tiles - 1, columns of tiles - 1.
   void (*multiply[2][2])(const TileProduct&);
+  // What a product does with earlier sums, without one.
+  void (*add_tiles)(const float* earlier, float* onto, bool add);
   // Sums plus bias, rounded to nearest even.
   void (*finish)(const TileResult&);
   // Not rounded.
@@ -66,8 +104,14 @@ struct TileCode {
   // `count` rows of `length` values, and zeros behind each up to `to_step`.
   void (*copy_rows)(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, bfloat16* to,
                     std::int64_t to_step);
+  // A block of 32 x 32 at `to`: `count` rows of `length` values, zeros elsewhere. Where lines are whole, past the
+  // caches.
+  void (*stream_rows)(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length,
+                      bfloat16* to);
   // n values as sums of two bf16: each is high + low, within 2^-16 of it.
   void (*split)(const float* from, std::int64_t n, bfloat16* high, bfloat16* low);
+  // n values rounded to nearest even.
+  void (*round)(const float* from, std::int64_t n, bfloat16* to);
   // For each of `count` pixels the runs of `length` values at from + run_offsets[], one behind the other, and zeros up
   // to `to_step`. Reads and writes up to 64 values behind the last run and the last pixel.
   void (*copy_patches)(const bfloat16* from, std::int64_t from_step, std::int64_t count,
@@ -81,6 +125,8 @@ struct TileCode {
   // tile i / 4 % 2, at i / 8 * 4 + i % 4.
   void (*interleave_mixed)(const bfloat16* even, const bfloat16* odd, std::int64_t blocks, bfloat16* to,
                            std::int64_t to_step);
+  // Two tiles of B, `to_step` apart, from 32 rows of 32 columns: row pairs interleaved as above.
+  void (*pair_rows_mixed)(const bfloat16* from, bfloat16* to, std::int64_t to_step);
   // The tile of A [16][32] whose columns are the 32 `rows`, `length` up to 16 values of each from `first` on; null rows
   // and missing values are zeros.
   void (*transpose)(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to);

@@ -2,6 +2,17 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
+
+#include "ridgeline/device/cpu/amx/tiles.h"
+
+// What follows is compiled for AVX-512, and runs only where the instruction set in force is amx. Nothing that other
+// files share may be compiled so, hence the includes stand above, but for the product, whose templates are over a type
+// of this file alone.
+#pragma GCC push_options
+#pragma GCC diagnostic ignored "-Wuninitialized"  // false, in gcc 12's own headers (gcc bug 105593)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
 
 #include "ridgeline/device/cpu/amx/products-inl.h"
 
@@ -23,31 +34,20 @@ class AmxRegisters {
   [[gnu::always_inline]] void store(void* to, std::int64_t row_bytes) const {
     __asm__ volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(row_bytes), "i"(N) : "memory");
   }
-  [[gnu::always_inline]] void fetch(const void* from, std::int64_t bytes) {
-    for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(static_cast<const char*>(from) + at, 0, 2);
+  [[gnu::always_inline]] void fetch_near(const float* from, std::int64_t lines) {
+    for (std::int64_t line = 0; line < lines; ++line) __builtin_prefetch(from + line * 16, 1, 3);
   }
-  // One tile of sums.
-  [[gnu::always_inline]] void fetch_near(const float* from) {
-    for (int row = 0; row < 16; ++row) __builtin_prefetch(from + row * 16, 0, 3);
+  [[gnu::always_inline]] void add_lines(const float* from, float* onto, std::int64_t lines, bool add) {
+    for (std::int64_t line = 0; line < lines; ++line, from += 16, onto += 16) {
+      const __m512 sums = _mm512_load_ps(from);
+      _mm512_store_ps(onto, add ? _mm512_add_ps(_mm512_load_ps(onto), sums) : sums);
+    }
   }
   template <int C, int A, int B>
   [[gnu::always_inline]] void multiply() {
     __asm__ volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
   }
 };
-
-}  // namespace
-}  // namespace ridgeline::device::amx
-
-// What follows is compiled for AVX-512, and runs only where the instruction set in force is amx. Nothing that other
-// files share may be compiled so, hence the includes stand above.
-#pragma GCC push_options
-#pragma GCC diagnostic ignored "-Wuninitialized"  // false, in gcc 12's own headers (gcc bug 105593)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
-
-namespace ridgeline::device::amx {
-namespace {
 
 // The operand of ldtilecfg, as Intel's manual defines it: all eight tiles are 16 rows of 64 bytes.
 struct alignas(64) TileConfiguration {
@@ -84,10 +84,19 @@ __m512 wide_values(__m256i values) { return _mm512_castsi512_ps(_mm512_slli_epi3
   if (n > 16) high = _mm512_add_ps(high, _mm512_maskz_loadu_ps(first16(n - 16), values + 16));
 }
 
+// Puts the columns of a block that was interleaved mixed in their own order.
+[[gnu::always_inline]] inline void order_columns(__m512& low, __m512& high) {
+  const __m512i first = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+  const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(8));
+  const __m512 mixed = low;
+  low = _mm512_permutex2var_ps(mixed, first, high);
+  high = _mm512_permutex2var_ps(mixed, second, high);
+}
+
 // Sums of 16 rows with bias, addend and relu, row by row: store(row, its low and its high columns).
 template <class To, class Store>
 [[gnu::always_inline]] inline void finish_rows(const TileResultOf<To>& r, const Store& store) {
-  const bool wide = r.columns > 16;
+  const bool wide = r.mixed || r.columns > 16;
   const __m512 zero = _mm512_setzero_ps();
   const __m512 bias0 = r.bias != nullptr ? _mm512_loadu_ps(r.bias) : zero;
   const __m512 bias1 = r.bias != nullptr ? _mm512_loadu_ps(r.bias + 16) : zero;
@@ -95,6 +104,7 @@ template <class To, class Store>
     if (r.rows[row] == nullptr) continue;
     __m512 low = _mm512_load_ps(r.c + row * 16);
     __m512 high = wide ? _mm512_load_ps(r.c + kTileSums + row * 16) : zero;
+    if (r.mixed) order_columns(low, high);
     if (r.bias != nullptr) {
       low = _mm512_add_ps(low, bias0);
       high = _mm512_add_ps(high, bias1);
@@ -137,6 +147,20 @@ void split(const float* from, std::int64_t n, bfloat16* high, bfloat16* low) {
   }
 }
 
+// In integers, because the machine's conversion takes a subnormal number for zero.
+void round(const float* from, std::int64_t n, bfloat16* to) {
+  const __m512i one = _mm512_set1_epi32(1), half = _mm512_set1_epi32(0x7fff), quiet = _mm512_set1_epi32(0x400000);
+  for (std::int64_t at = 0; at < n; at += 16) {
+    const __mmask16 left = first16(n - at);
+    const __m512 value = _mm512_maskz_loadu_ps(left, from + at);
+    const __m512i bits = _mm512_castps_si512(value);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), one);
+    __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(half, odd));
+    rounded = _mm512_mask_or_epi32(rounded, _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q), bits, quiet);
+    _mm256_mask_storeu_epi16(to + at, left, _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16)));
+  }
+}
+
 void copy_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, bfloat16* to,
                std::int64_t to_step) {
   for (std::int64_t i = 0; i < count; ++i, from += from_step, to += to_step) {
@@ -148,6 +172,19 @@ void copy_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count,
       for (at += 32; at < to_step; at += 32) {
         _mm512_mask_storeu_epi16(to + at, first32(to_step - at), _mm512_setzero_si512());
       }
+    }
+  }
+}
+
+void stream_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, bfloat16* to) {
+  const bool lines = reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
+  const __mmask32 left = first32(length);
+  for (std::int64_t i = 0; i < 32; ++i, from += from_step, to += 32) {
+    const __m512i row = i < count ? _mm512_maskz_loadu_epi16(left, from) : _mm512_setzero_si512();
+    if (lines) {
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(to), row);
+    } else {
+      _mm512_storeu_si512(to, row);
     }
   }
 }
@@ -189,6 +226,14 @@ void interleave_mixed(const bfloat16* even, const bfloat16* odd, std::int64_t bl
   for (std::int64_t block = 0; block < blocks; ++block, to += 2 * to_step) {
     const __m512i low = even == nullptr ? zero : _mm512_loadu_si512(even + block * 32);
     const __m512i high = odd == nullptr ? zero : _mm512_loadu_si512(odd + block * 32);
+    _mm512_storeu_si512(to, _mm512_unpacklo_epi16(low, high));
+    _mm512_storeu_si512(to + to_step, _mm512_unpackhi_epi16(low, high));
+  }
+}
+
+void pair_rows_mixed(const bfloat16* from, bfloat16* to, std::int64_t to_step) {
+  for (std::int64_t row = 0; row < 32; row += 2, from += 64, to += 32) {
+    const __m512i low = _mm512_loadu_si512(from), high = _mm512_loadu_si512(from + 32);
     _mm512_storeu_si512(to, _mm512_unpacklo_epi16(low, high));
     _mm512_storeu_si512(to + to_step, _mm512_unpackhi_epi16(low, high));
   }
@@ -295,8 +340,6 @@ void store_sums(const float* c, std::int64_t rows, std::int64_t columns, float* 
 
 void add_products(const float* c, std::int64_t parts, std::int64_t part_step, bool mixed, std::int64_t rows,
                   std::int64_t columns, float* to, std::int64_t to_step) {
-  const __m512i first = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
-  const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(8));
   const __mmask16 low = first16(columns);
   const __mmask16 high = first16(std::max<std::int64_t>(0, columns - 16));
   const bool both = mixed || columns > 16;
@@ -306,8 +349,9 @@ void add_products(const float* c, std::int64_t parts, std::int64_t part_step, bo
       a = _mm512_add_ps(a, _mm512_load_ps(c + part * part_step));
       if (both) b = _mm512_add_ps(b, _mm512_load_ps(c + part * part_step + kTileSums));
     }
-    _mm512_mask_storeu_ps(to, low, mixed ? _mm512_permutex2var_ps(a, first, b) : a);
-    if (high != 0) _mm512_mask_storeu_ps(to + 16, high, mixed ? _mm512_permutex2var_ps(a, second, b) : b);
+    if (mixed) order_columns(a, b);
+    _mm512_mask_storeu_ps(to, low, a);
+    if (high != 0) _mm512_mask_storeu_ps(to + 16, high, b);
   }
 }
 
@@ -330,13 +374,17 @@ const TileCode& amx_tile_code() {
       enter,
       leave,
       {{multiply_tiles<R, 1, 1>, multiply_tiles<R, 1, 2>}, {multiply_tiles<R, 2, 1>, multiply_tiles<R, 2, 2>}},
+      add_tiles<R>,
       finish,
       finish_wide,
       copy_rows,
+      stream_rows,
       split,
+      round,
       copy_patches,
       interleave,
       interleave_mixed,
+      pair_rows_mixed,
       transpose,
       pair_columns,
       store_sums,

@@ -29,8 +29,10 @@ class ScalarRegisters {
       std::memcpy(static_cast<char*>(to) + row * row_bytes, tile_[N][row], 64);
     }
   }
-  void fetch(const void*, std::int64_t) {}
-  void fetch_near(const float*) {}
+  void fetch_near(const float*, std::int64_t) {}
+  void add_lines(const float* from, float* onto, std::int64_t lines, bool add) {
+    for (std::int64_t i = 0; i < lines * kTileColumns; ++i) onto[i] = add ? onto[i] + from[i] : from[i];
+  }
   template <int C, int A, int B>
   void multiply() {
     bfloat16 a[16][32], b[16][32];
@@ -60,12 +62,17 @@ void nothing() {}
 float wide(bfloat16 value) { return to_float(value); }
 float wide(float value) { return value; }
 
+// Where column `i` of a block lies when it is interleaved mixed: its tile, and the column in it.
+std::int64_t mixed_tile(std::int64_t i) { return i / 4 % 2; }
+std::int64_t mixed_column(std::int64_t i) { return i / 8 * 4 + i % 4; }
+
 template <class To, class Round>
 void finish_rows(const TileResultOf<To>& r, const Round& round) {
   for (int row = 0; row < 16; ++row) {
     if (r.rows[row] == nullptr) continue;
     for (std::int64_t column = 0; column < r.columns; ++column) {
-      float v = r.c[column / 16 * kTileSums + row * 16 + column % 16];
+      const std::int64_t tile = r.mixed ? mixed_tile(column) : column / 16;
+      float v = r.c[tile * kTileSums + row * 16 + (r.mixed ? mixed_column(column) : column % 16)];
       if (r.bias != nullptr) v += r.bias[column];
       if (r.addend != nullptr) v += wide(r.addend[row][column]);
       if (r.relu && !(v > 0) && v == v) v = 0;
@@ -95,6 +102,13 @@ void copy_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count,
   }
 }
 
+void stream_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, bfloat16* to) {
+  copy_rows(from, from_step, count, length, to, 32);
+  std::fill(to + count * 32, to + 32 * 32, bfloat16{});
+}
+
+void round(const float* from, std::int64_t n, bfloat16* to) { std::transform(from, from + n, to, to_bfloat16); }
+
 void copy_patches(const bfloat16* from, std::int64_t from_step, std::int64_t count, const std::int64_t* run_offsets,
                   std::int64_t runs, std::int64_t length, bfloat16* to, std::int64_t to_step) {
   for (std::int64_t i = 0; i < count; ++i) {
@@ -114,10 +128,6 @@ void interleave(const bfloat16* even, const bfloat16* odd, std::int64_t length, 
   }
 }
 
-// Where column `i` of a block lies when it is interleaved mixed: its tile, and the column in it.
-std::int64_t mixed_tile(std::int64_t i) { return i / 4 % 2; }
-std::int64_t mixed_column(std::int64_t i) { return i / 8 * 4 + i % 4; }
-
 void interleave_mixed(const bfloat16* even, const bfloat16* odd, std::int64_t blocks, bfloat16* to,
                       std::int64_t to_step) {
   for (std::int64_t i = 0; i < blocks * 32; ++i) {
@@ -125,6 +135,11 @@ void interleave_mixed(const bfloat16* even, const bfloat16* odd, std::int64_t bl
     pair[0] = even != nullptr ? even[i] : bfloat16{};
     pair[1] = odd != nullptr ? odd[i] : bfloat16{};
   }
+}
+
+void pair_rows_mixed(const bfloat16* from, bfloat16* to, std::int64_t to_step) {
+  for (std::int64_t row = 0; row < 32; row += 2, from += 64, to += 32)
+    interleave_mixed(from, from + 32, 1, to, to_step);
 }
 
 void transpose(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to) {
@@ -176,13 +191,17 @@ const TileCode& scalar_tile_code() {
       nothing,
       nothing,
       {{multiply_tiles<R, 1, 1>, multiply_tiles<R, 1, 2>}, {multiply_tiles<R, 2, 1>, multiply_tiles<R, 2, 2>}},
+      add_tiles<R>,
       finish,
       finish_wide,
       copy_rows,
+      stream_rows,
       split,
+      round,
       copy_patches,
       interleave,
       interleave_mixed,
+      pair_rows_mixed,
       transpose,
       pair_columns,
       store_sums,
