@@ -33,6 +33,7 @@ struct Pictures {
     labels = make("labels");
     flip = make("flip");
     SampleRandom random(philox_key(1, "pictures"), 0, number);
+    if (labels.elements() == 0) throw Error("the step takes no pictures");
     const std::int64_t pixels = images.elements() / 3 / labels.elements();
     auto* pixel = images.data<std::uint8_t>();
     for (std::int64_t n = 0; n < labels.elements(); ++n) {

@@ -17,6 +17,9 @@
 namespace ridgeline::cli {
 namespace {
 
+// Of a step alone: a year.
+constexpr double kMostSeconds = 3.2e7;
+
 struct PlannedStep {
   const comm::Cluster* cluster = nullptr;
   std::int64_t bucket_bytes = 0;
@@ -125,6 +128,9 @@ int plan_command(const Words& words) {
   // Timed one by one, launches take a little longer together than the step.
   const double seconds = images > 0 ? static_cast<double>(step.batch_size) / images : step.milliseconds / 1e3;
   if (!(seconds > 0)) throw Error("[plan] the step takes no time", ErrorKind::usage);
+  if (seconds > kMostSeconds)
+    throw Error(fmt::format("--images_per_second={}: a step would take more than {} s", images, kMostSeconds),
+                ErrorKind::usage);
   const comm::StepTimeline timeline = scaled(step.timeline, seconds / step.timeline.seconds());
   std::vector<PlannedStep> plans;
   if (!cluster.empty()) {

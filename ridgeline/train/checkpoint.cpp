@@ -15,6 +15,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/utf8.h"
 #include "ridgeline/data/ir/base64.h"
+#include "ridgeline/format/text/json_tree.h"
 #include "ridgeline/format/wire/crc32c.h"
 
 namespace ridgeline::train {
@@ -114,8 +115,9 @@ std::string CheckpointInfo::to_json() const {
 }
 
 CheckpointInfo CheckpointInfo::from_json(const std::string& text, const std::string& path) {
+  const std::string where = "[checkpoint] " + path + ": its metadata";
+  const json j = parse_json_tree(text, where);  // the state of the data and the settings are printed from it again
   try {
-    const json j = json::parse(text);
     const int version = j.at("format_version");
     if (version < 1 || version > kFormatVersion) {
       throw Error("[checkpoint] " + path + ": format version " + std::to_string(version) +
@@ -140,7 +142,7 @@ CheckpointInfo CheckpointInfo::from_json(const std::string& text, const std::str
     if (!j.at("data_state").is_null()) info.data_state = j.at("data_state").dump();
     return info;
   } catch (const json::exception& error) {
-    throw Error("[checkpoint] " + path + ": its metadata cannot be read: " + error.what());
+    throw Error(where + " cannot be read: " + error.what());
   }
 }
 

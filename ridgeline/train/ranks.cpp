@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "ridgeline/comm/connect.h"
 #include "ridgeline/comm/meeting/membership.h"
 #include "ridgeline/comm/meeting/scheduler.h"
 #include "ridgeline/comm/rank_environment.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/printable.h"
 #include "ridgeline/format/wire/crc32c.h"
 #include "ridgeline/graph/pass/distribution.h"
 
@@ -42,12 +44,31 @@ void Ranks::sum(std::span<double> values) const {
   if (all_) all_->all_reduce(values.data(), static_cast<std::int64_t>(values.size()), DType::f64);
 }
 
-void Ranks::tell(std::string& text) const {
+void Ranks::tell(std::string& text, int of) const {
   if (!all_) return;
   auto size = static_cast<std::int64_t>(text.size());
-  all_->broadcast(&size, sizeof size);
+  all_->broadcast(&size, sizeof size, of);
   text.resize(static_cast<std::size_t>(size));
-  all_->broadcast(text.data(), size);
+  all_->broadcast(text.data(), size, of);
+}
+
+void Ranks::agree(const std::vector<std::pair<std::string, std::string>>& settings) const {
+  if (!all_) return;
+  std::vector<std::string> own;
+  for (const auto& [name, value] : settings) own.push_back(fmt::format("{}={}", name, printable(value)));
+  std::string of_main = fmt::format("{}\n", fmt::join(own, "\n"));
+  tell(of_main);
+  std::istringstream lines(of_main);
+  std::string difference, line;
+  for (const std::string& mine : own) {
+    if (!std::getline(lines, line)) line = "nothing of it";  // another version of this program
+    if (difference.empty() && line != mine)
+      difference = fmt::format("{} has {}, {} has {}", all_->name(rank()), mine, all_->name(0), line);
+  }
+  const int worst = largest(difference.empty() ? 0 : rank());
+  if (worst == 0) return;
+  tell(difference, worst);  // the same words on all
+  throw Error(fmt::format("[ranks] {}: all processes of a run need the same flags", difference), ErrorKind::usage);
 }
 
 std::string checksum_of(const ParameterStore& store) {

@@ -41,8 +41,11 @@ class Ranks {
   int largest(int value) const;
   // Each number summed over the ranks.
   void sum(std::span<double> values) const;
-  // What the main rank has, to all.
-  void tell(std::string& text) const;
+  // What one rank has, to all.
+  void tell(std::string& text, int of = 0) const;
+  // An Error (usage) on all ranks that names the first setting which one has otherwise than the main rank. All ranks
+  // give the same names in the same order.
+  void agree(const std::vector<std::pair<std::string, std::string>>& settings) const;
   // Every stored value of the main rank, to all; what they hold then as a checksum, the same on each: else an Error.
   std::string tell(ParameterStore& store) const;
   // An Error on all ranks, with the first op, unless all run the same ops by the same kernels: values that kernels have

@@ -36,11 +36,16 @@ int finishing_launch(const Graph& graph, const std::vector<int>& producer, const
               ErrorKind::usage);
 }
 
-double number_at(const JsonValue& object, const char* key, double least, const std::string& path) {
+// Beyond any step and any model; sums and products of such numbers are finite, and those of bytes whole.
+constexpr double kMostMilliseconds = 1e9, kMostImages = 1e9, kMostBytes = 1e15;
+constexpr double kLeastSeconds = 1e-9;  // of all launches
+
+double number_at(const JsonValue& object, const char* key, double least, double most, const std::string& path) {
   const JsonValue* value = object.find(key);
   double number = 0;
   if (value == nullptr || !value->as_double(number)) fail(path, fmt::format("has no number '{}'", key));
-  if (!std::isfinite(number) || number < least) fail(path, fmt::format("'{}' is {}", key, number));
+  if (!(number >= least && number <= most))
+    fail(path, fmt::format("'{}' is {}, not from {} to {}", key, number, least, most));
   return number;
 }
 
@@ -49,8 +54,8 @@ comm::StepPart part_of(const JsonValue& launch, const std::string& path) {
   if (name == nullptr || name->text() == nullptr) fail(path, "a launch of 'timeline' has no 'name'");
   if (update == nullptr || update->boolean() == nullptr) fail(path, "a launch of 'timeline' has no 'update'");
   return {.name = *name->text(),
-          .seconds = number_at(launch, "ms", 0, path) / 1e3,
-          .gradient_bytes = static_cast<std::int64_t>(std::min(1e18, number_at(launch, "gradient_bytes", 0, path))),
+          .seconds = number_at(launch, "ms", 0, kMostMilliseconds, path) / 1e3,
+          .gradient_bytes = static_cast<std::int64_t>(number_at(launch, "gradient_bytes", 0, kMostBytes, path)),
           .update = *update->boolean()};
 }
 
@@ -98,12 +103,17 @@ MeasuredStep read_measured_step(const std::string& path) {
   const JsonValue *model = file.find("model"), *timeline = file.find("timeline");
   if (model == nullptr || model->text() == nullptr) fail(path, "has no 'model'");
   step.model = *model->text();
-  step.batch_size = static_cast<std::int64_t>(std::min(1e9, number_at(file, "batch_size", 1, path)));
-  step.milliseconds = number_at(file, "ms_per_step", 0, path);
+  step.batch_size = static_cast<std::int64_t>(number_at(file, "batch_size", 1, kMostImages, path));
+  step.milliseconds = number_at(file, "ms_per_step", 0, kMostMilliseconds, path);
   if (timeline == nullptr || timeline->array() == nullptr || timeline->array()->empty())
     fail(path, "has no launches in 'timeline'");
-  for (const JsonValue& launch : *timeline->array()) step.timeline.parts.push_back(part_of(launch, path));
-  if (step.timeline.seconds() <= 0) fail(path, "launches of 'timeline' take no time");
+  double bytes = 0;
+  for (const JsonValue& launch : *timeline->array()) {
+    step.timeline.parts.push_back(part_of(launch, path));
+    bytes += static_cast<double>(step.timeline.parts.back().gradient_bytes);
+    if (bytes > kMostBytes) fail(path, fmt::format("gradients of 'timeline' have more than {} bytes", kMostBytes));
+  }
+  if (step.timeline.seconds() < kLeastSeconds) fail(path, "launches of 'timeline' take no time");
   return step;
 }
 

@@ -30,6 +30,8 @@
 namespace ridgeline::testing {
 namespace {
 
+namespace fs = std::filesystem;
+
 using Clock = std::chrono::steady_clock;
 
 constexpr int kBad = 99;  // exit code of a child whose case failed in an orderly way
@@ -184,8 +186,8 @@ std::vector<Finding> findings_in(int count, const std::function<void(int)>& body
   if (memory == MAP_FAILED) throw std::bad_alloc();
   auto& shared = *new (memory) Shared;
   for (int next = 0; next < count;) {
-    std::filesystem::remove_all(folder);
-    std::filesystem::create_directories(folder);
+    fs::remove_all(folder);
+    fs::create_directories(folder);
     shared.at = next;
     std::fflush(nullptr);
     const pid_t child = ::fork();
@@ -196,7 +198,7 @@ std::vector<Finding> findings_in(int count, const std::function<void(int)>& body
     if (!problem.empty()) findings.push_back({at, problem});
     next = problem.empty() && !options.process_each ? count : at + 1;
   }
-  std::filesystem::remove_all(folder);
+  fs::remove_all(folder);
   ::munmap(memory, sizeof(Shared));
   return findings;
 }
@@ -254,6 +256,38 @@ std::string mutated(std::string bytes, SampleRandom& random) {
     }
   }
   return bytes;
+}
+
+void put(const std::string& path, const std::string& bytes) {
+  if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder);
+  std::ofstream(path, std::ios::binary | std::ios::trunc)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+std::function<void(const std::string&)> to(const std::string& path) {
+  return [path](const std::string& bytes) { put(path, bytes); };
+}
+
+void try_inputs(const std::vector<FuzzInput>& inputs) {
+  const int each = fuzz_count(12);
+  const auto number = [&](int i) { return static_cast<std::size_t>(i / (each + 1)); };
+  try_all(
+      static_cast<int>(inputs.size()) * (each + 1),
+      [&](int i) {
+        const FuzzInput& input = inputs[number(i)];
+        SampleRandom random(philox_key(7, input.name), 0, static_cast<std::uint64_t>(i % (each + 1)));
+        // The first of each kind is whole: what reads it must not fail.
+        const bool whole = i % (each + 1) == 0;
+        if (whole) fs::remove_all("set");  // that of the kind before
+        input.write(whole ? input.bytes : mutated(input.bytes, random));
+        try {
+          const int code = input.read();
+          EXPECT_TRUE(code == 0 || !whole) << "exit code " << code;
+        } catch (const Error& e) {
+          EXPECT_FALSE(whole) << e.what();
+        }
+      },
+      [&](int i) { return "mutation " + std::to_string(i % (each + 1)) + " of a " + inputs[number(i)].name; });
 }
 
 }  // namespace ridgeline::testing

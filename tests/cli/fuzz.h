@@ -48,4 +48,18 @@ void try_all(int count, const std::function<void(int)>& body, const std::functio
 // Bytes and numbers changed, parts left out, doubled, exchanged.
 std::string mutated(std::string bytes, SampleRandom& random);
 
+// A mutated file goes where `write` says (a checksum may have to be put right again), then `read` reads it. Both work
+// in the current folder.
+struct FuzzInput {
+  std::string name, bytes;
+  std::function<void(const std::string&)> write;
+  std::function<int()> read;  // 0 where nothing was wrong
+};
+// Writes a file and its folder.
+void put(const std::string& path, const std::string& bytes);
+// The `write` that puts all bytes there.
+std::function<void(const std::string&)> to(const std::string& path);
+// Each whole, which must be read without an Error, and with mutations, which may not.
+void try_inputs(const std::vector<FuzzInput>& inputs);
+
 }  // namespace ridgeline::testing

@@ -33,7 +33,7 @@ Words words_of(const std::string& line) {
 }
 
 // Lines that work where a folder like sample() is the current one.
-const std::array<const char*, 24> kLines{
+const std::array<const char*, 29> kLines{
     "train --data_dir=shapes --model=linear --mode=train --image_size=16 --batch_size=4 --max_train_steps=2 --lr=0.1 "
     "--log_dir=run --num_workers=1 --save_summary_steps=1",
     "train --data_dir=records --model=linear --mode=train_and_evaluate --image_size=16 --batch_size=4 --max_epochs=1 "
@@ -61,7 +61,12 @@ const std::array<const char*, 24> kLines{
     "dataset show --data_dir=shapes --svg=graph.svg --image_size=16 --batch_size=4 --raw --disable_pass=fuse_resize",
     "dataset bench --data_dir=packed --image_size=16 --batch_size=4 --workers=1 --epochs=1 --warmup=0 --slots=2 --hash",
     "dataset pack --data_dir=shapes --out=new.ridge --short_side=20 --quality=80 --workers=1",
-    "dataset export-json --data_dir=shapes --eval --image_size=16 --out=graph.json"};
+    "dataset export-json --data_dir=shapes --eval --image_size=16 --out=graph.json",
+    "plan measured.json --cluster=h200x8 --images_per_second=1000 --buckets=4 --auto_parallel --hcom_parallel --json",
+    "doctor check --data_dir=shapes --model=linear --image_size=16 --batch_size=4 --rows=4 --only=pixels",
+    "doctor dump --synthetic --model=linear --num_classes=3 --image_size=8 --rows=2 --steps=1 --out=values",
+    "doctor compare done/model.ckpt-1.safetensors done/model.ckpt-1.safetensors --tolerance=0.1 --largest=2 --json",
+    "launch --ranks=1 --results=ranks --bind_cores=False -- info"};
 
 void run(const std::string& arguments) {
   testing::expect(testing::run_shell(testing::program() + " " + arguments), 0, {});
@@ -77,6 +82,9 @@ const std::string& sample() {
                           "graph @step(%x: f32[4,3], %w: param f32[8,3]) {\n  %0 = dense(%x, %w) : f32[4,8]\n"
                           "  %1 = relu(%0) : f32[4,8]\n  %2 = scale(%w) {factor=0.5} : f32[8,3]\n  update %w = %2\n"
                           "  return %1 \"y\"\n}\n");
+    write_file_atomically(p + "/measured.json",
+                          R"({"model": "alexnet_torchvision", "batch_size": 4, "ms_per_step": 2, "timeline": )"
+                          R"([{"name": "a", "ms": 2, "gradient_bytes": 400, "update": false}]})");
     run("dataset make shapes --seed=1 --train=20 --val=10 --out=" + p + "/shapes");
     for (const auto& folder : fs::directory_iterator(p + "/shapes/val"))
       fs::rename(*fs::directory_iterator(folder), folder.path() / "0.jpg");

@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include <jpeglib.h>
 
@@ -37,26 +36,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using testing::fuzz_count;
+using Input = testing::FuzzInput;
+using testing::put;
 using testing::run_command;
-
-// A mutated file goes where `write` says (a checksum may have to be put right again), then `read` reads it. Both work
-// in the current folder.
-struct Input {
-  std::string name, bytes;
-  std::function<void(const std::string&)> write;
-  std::function<int()> read;  // 0 where nothing was wrong
-};
-
-void put(const std::string& path, const std::string& bytes) {
-  if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) fs::create_directories(folder);
-  std::ofstream(path, std::ios::binary | std::ios::trunc)
-      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
-
-std::function<void(const std::string&)> to(const std::string& path) {
-  return [path](const std::string& bytes) { put(path, bytes); };
-}
+using testing::to;
+using testing::try_inputs;
 
 image::Image picture(int side) {
   image::Image image(side, side, 3);
@@ -350,28 +334,6 @@ std::vector<Input> models() {
   };
   return {{"graph of a model", to_text(model.graph, {.locations = false}), written,
            [] { return run_command({"predict", "m.rdgm", "x.png", "--format=json"}); }}};
-}
-
-void try_inputs(const std::vector<Input>& inputs) {
-  const int each = fuzz_count(12);
-  const auto number = [&](int i) { return static_cast<std::size_t>(i / (each + 1)); };
-  testing::try_all(
-      static_cast<int>(inputs.size()) * (each + 1),
-      [&](int i) {
-        const Input& input = inputs[number(i)];
-        SampleRandom random(philox_key(7, input.name), 0, static_cast<std::uint64_t>(i % (each + 1)));
-        // The first of each kind is whole: what reads it must not fail.
-        const bool whole = i % (each + 1) == 0;
-        if (whole) fs::remove_all("set");  // that of the kind before
-        input.write(whole ? input.bytes : testing::mutated(input.bytes, random));
-        try {
-          const int code = input.read();
-          EXPECT_TRUE(code == 0 || !whole) << "exit code " << code;
-        } catch (const Error& e) {
-          EXPECT_FALSE(whole) << e.what();
-        }
-      },
-      [&](int i) { return "mutation " + std::to_string(i % (each + 1)) + " of a " + inputs[number(i)].name; });
 }
 
 TEST(FuzzInputs, Pictures) { try_inputs(pictures()); }

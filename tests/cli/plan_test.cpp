@@ -49,6 +49,7 @@ TEST(PlanCommand, WrongCallsAreTold) {
           [{"name": "a", "ms": 2, "gradient_bytes": 400, "update": false}]})");
   testing::expect(plan("one.json --cluster=x"), 2, {"unknown cluster 'x' (allowed: h200x8, "});
   testing::expect(plan("one.json --buckets=0"), 2, {"0 buckets (allowed: 1 to 64)"});
+  testing::expect(plan("one.json --images_per_second=1e-308"), 2, {"a step would take more than"});
   testing::expect(plan("one.json --images_per_second=-1"), 2, {"--images_per_second=-1 (allowed: 0 or more)"});
 }
 

@@ -1,6 +1,8 @@
 // Workers and servers that meet at a scheduler: by the environment, over TCP.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -262,6 +264,59 @@ TEST(Meeting, ASchedulerThatEndsIsMissed) {
   const std::string wanted = fmt::format("-1 the scheduler at {}:{} has ended", kHost, port);
   EXPECT_EQ(worker.wait(), wanted);
   EXPECT_EQ(server.wait(), wanted);
+}
+
+TEST(Meeting, AHostThatDoesNotAnswerIsWaitedForNoLongerThanItsTime) {
+  // A queue of one that nobody empties: the system answers no further connection.
+  const Descriptor full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::bind(full.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(full.number(), 0), 0);
+  const int port = port_of(full);
+  std::vector<Descriptor> queued;
+  while (std::optional<Descriptor> one = connect_to(kHost, port, std::chrono::milliseconds(200))) {
+    queued.push_back(std::move(*one));
+    ASSERT_LT(queued.size(), 16u);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const RoleEnvironment member{.role = Role::server,
+                               .place = {.host = kHost, .port = port, .meeting_timeout = std::chrono::seconds(1)},
+                               .number = {}};
+  const std::string end = error_of([&] { Membership alone(member); });
+  EXPECT_NE(end.find("waited 1 s in vain for the scheduler"), std::string::npos) << end;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
+TEST(Meeting, OneLookTakesABoundedPartOfWhatHasCome) {
+  const Descriptor listening = listen_at(kHost, 0);
+  const std::optional<Descriptor> other = connect_to(kHost, port_of(listening));
+  ASSERT_TRUE(other.has_value());
+  std::optional<Descriptor> own;
+  while (!(own = accept_from(listening))) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const std::string empty_lines(1 << 16, '\n');
+  std::size_t sent = 0;
+  for (ssize_t n = 0; (n = ::send(other->number(), empty_lines.data(), empty_lines.size(), MSG_DONTWAIT)) > 0;)
+    sent += static_cast<std::size_t>(n);
+  ASSERT_GT(sent, std::size_t{100'000});
+  LineSocket socket(std::move(*own));
+  std::vector<std::string> lines;
+  EXPECT_TRUE(socket.read(lines));
+  EXPECT_LE(lines.size(), std::size_t{1} << 16);
+  while (lines.size() < sent && socket.wait(std::chrono::seconds(5))) EXPECT_TRUE(socket.read(lines));
+  EXPECT_EQ(lines.size(), sent);
+}
+
+TEST(Meeting, AMemberThatAsksAndNeverReadsHoldsUpNobody) {
+  Meeting meeting({.servers = 1, .workers = 1, .host = kHost});
+  const std::unique_ptr<LineSocket> server = bare_member(meeting, "server");
+  std::string flood;
+  for (int i = 0; i < 2'000'000; ++i) flood += "alive\n";
+  EXPECT_TRUE(server->send(flood)) << "the scheduler has stopped reading";
+  const auto begin = std::chrono::steady_clock::now();
+  { const Membership worker(meeting.member(Role::worker)); }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
 }
 
 TEST(Meeting, StrangersAreNobody) {

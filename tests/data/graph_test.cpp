@@ -199,6 +199,8 @@ TEST(DataGraphJson, LeavesOutDefaultsOnReadingAndNamesWhatIsMissing) {
   EXPECT_ERROR(Dataset::from_json(with("\"version\":1", "\"version\":7")),
                "version is 7, this program reads version 1");
   EXPECT_ERROR(Dataset::from_json(with("data-graph", "data-grape")), "schema is \"data-grape\"");
+  const std::string brackets = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  EXPECT_ERROR(Dataset::from_json(with("\"data-graph\"", brackets)), "[data graph JSON] nests deeper than");
   EXPECT_ERROR(Dataset::from_json(with("\"nodes\"", "\"node\"")), "unknown key 'node': did you mean 'nodes'?");
   EXPECT_ERROR(Dataset::from_json(with("image_folder", "image_foldr")),
                "unknown node 'image_foldr': did you mean 'image_folder'?");

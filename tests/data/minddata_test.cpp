@@ -405,8 +405,11 @@ TEST(MindDataJson, SaysWhatIsWrongWithATree) {
   EXPECT_ERROR(with("\"batch_size\": 2", "\"batch_size\": 0")(), "[batch] size is 0");
   EXPECT_ERROR(with("\"count\": 1,", "\"count\": 18446744073709551615,")(), "it must be an integer");
   std::string deep = kTalk;
-  for (int i = 0; i < 2000; ++i) deep = "{\"children\":[" + deep + "],\"count\":1,\"op_type\":\"Repeat\"}";
+  for (int i = 0; i < 520; ++i) deep = "{\"children\":[" + deep + "],\"count\":1,\"op_type\":\"Repeat\"}";
   EXPECT_ERROR(from_minddata_json(deep, kPillow), "the tree is too deep");
+  const std::string brackets = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  EXPECT_ERROR(from_minddata_json(brackets), "[MindData JSON] nests deeper than");
+  EXPECT_ERROR(from_minddata_json("{\"tree\":" + brackets + "}"), "[MindData JSON] nests deeper than");
   EXPECT_ERROR(from_minddata_json("{"), "[MindData JSON]");
   EXPECT_ERROR(from_minddata_json("[]"), "must be an object");
 }

@@ -120,6 +120,12 @@ TEST(State, ARestoreThatFailsSaysSoAtEveryCall) {
   EXPECT_EQ(it.next()->index(), 1u);
 }
 
+TEST(State, BracketsWithoutEndAreRefused) {
+  std::string text = IteratorState{}.to_json();
+  text.replace(text.find("\"data-state\""), 12, std::string(1'000'000, '[') + std::string(1'000'000, ']'));
+  EXPECT_ERROR(IteratorState::from_json(text), "[data state] nests deeper than");
+}
+
 TEST(State, OfAnotherGraphOrOtherDataIsRefused) {
   Iterator it(rows_in_memory(20).shuffle().batch(4), {.pull = true});
   IteratorState state = it.state();

@@ -122,6 +122,36 @@ TEST_F(CInfer, WhatIsWrongIsSaid) {
        "no handle that this library gave");
 }
 
+TEST_F(CInfer, ADamagedFileIsRefusedByItsName) {
+  const std::string whole = read_file(path_), damaged = path_ + ".damaged";
+  const auto refused = [&](const std::string& bytes) {
+    write_file_atomically(damaged, bytes);
+    ridgeline_model* model = nullptr;
+    const ridgeline_status status = ridgeline_model_load(damaged.c_str(), nullptr, &model);
+    if (status == RIDGELINE_OK) return ridgeline_model_free(model), false;
+    EXPECT_EQ(status, RIDGELINE_FAILURE);
+    EXPECT_EQ(model, nullptr);
+    const std::string text = ridgeline_infer_last_error();
+    EXPECT_NE(text.find(damaged), std::string::npos) << text;
+    return true;
+  };
+  EXPECT_FALSE(refused(whole));
+  SampleRandom random(philox_key(5, "damage"), 0, 0);
+  const auto below = [&](std::size_t n) {
+    return static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(n) - 1));
+  };
+  for (int i = 0; i < 60; ++i) {
+    const std::size_t size = below(whole.size());
+    EXPECT_TRUE(refused(whole.substr(0, size))) << "the first " << size << " of " << whole.size() << " bytes";
+    const std::size_t byte = i % 2 == 0 ? below(4096) : below(whole.size());
+    std::string flipped = whole;
+    flipped[byte] = static_cast<char>(flipped[byte] ^ (1 << below(8)));
+    if (refused(flipped)) continue;
+    // Only what fills up a page is nobody's.
+    EXPECT_EQ(whole[byte], 0) << "byte " << byte;
+  }
+}
+
 TEST_F(CInfer, TheExampleNamesWhatItSees) {
   const testing::Outcome outcome =
       testing::run_shell(std::string(RIDGELINE_C_CLASSIFY) + " " + path_ + " " + files_[0] + " " + files_[1]);

@@ -115,6 +115,19 @@ TEST_F(Checkpoint, ADamagedTensorIsPassedOverLikeAFileCutShort) {
   EXPECT_NE(warning.find("checksum"), std::string::npos) << warning;
 }
 
+TEST_F(Checkpoint, BracketsWithoutEndAreRefused) {
+  std::string text = information(1).to_json();
+  const std::string empty = "\"data_state\":null";
+  text.replace(text.find(empty) + empty.size() - 4, 4, std::string(1'000'000, '[') + std::string(1'000'000, ']'));
+  try {
+    CheckpointInfo::from_json(text, "x.safetensors");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).rfind("[checkpoint] x.safetensors: its metadata nests deeper than", 0), 0u)
+        << error.what();
+  }
+}
+
 TEST_F(Checkpoint, WhereNoneIsWholeNobodyBeginsAnew) {
   for (std::int64_t step : {2, 4}) fs::resize_file(save(step), 100);
   int warnings = 0;

@@ -284,6 +284,16 @@ TEST(DataParallel, RanksThatRunOtherStepsAreRefused) {
   EXPECT_NE(ends[1].find(", rank 0 "), std::string::npos) << ends[1];
 }
 
+TEST(DataParallel, RanksWithOtherSettingsAllSayWhichAndWhose) {
+  const std::vector<std::string> ends = comm::run_ranks(3, [](comm::Communicator& ranks) {
+    const Ranks all({&ranks, [](comm::Communicator*) {}});
+    all.agree({{"--model", "linear"}, {"--lr", "0.1"}});
+    all.agree({{"--model", "linear"}, {"--lr", ranks.rank() == 1 ? "0.2" : "0.1"}, {"steps", "3"}});
+  });
+  for (const std::string& end : ends)
+    EXPECT_EQ(end, "[ranks] rank 1 has --lr=0.2, rank 0 has --lr=0.1: all processes of a run need the same flags");
+}
+
 TEST(DataParallel, ARankThatCannotReadItsDataIsNamedByTheOthers) {
   const std::vector<std::string> ends = comm::run_ranks(2, [](comm::Communicator& ranks) {
     int done = 0;

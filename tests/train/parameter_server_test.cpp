@@ -68,6 +68,18 @@ TEST(ParameterServer, TheBitsAreThoseOfRanksThatExchangeGradients) {
   }
 }
 
+TEST(ParameterServer, AServerOfAnotherModelIsToldSo) {
+  const std::vector<std::string> ends = comm::run_ranks(2, [](comm::Communicator& all) {
+    Recipe recipe = small_run(testing::temporary_directory() + "/other_model", 2, 2);
+    if (all.rank() == 1) recipe.model = "linear";
+    train(recipe, with_servers({&all, [](comm::Communicator*) {}}, 1));
+  });
+  for (const std::string& end : ends) {
+    EXPECT_NE(end.find("has --model=linear, "), std::string::npos) << end;
+    EXPECT_NE(end.find("has --model=resnet20: all processes of a run need the same flags"), std::string::npos) << end;
+  }
+}
+
 TEST(ParameterServer, SlotsAreOnServersAlone) {
   for (const optim::Optimizer& optimizer :
        {optim::Optimizer(optim::Momentum{.momentum = 0.9}), optim::Optimizer(optim::Adam{})}) {

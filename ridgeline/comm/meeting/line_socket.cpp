@@ -18,6 +18,9 @@ namespace {
 
 // Lines are short and few: who does not take one for so long is gone.
 constexpr std::chrono::seconds kMostSending{10};
+// What one look at a connection takes from it: who sends without a pause does not keep its reader from all others.
+constexpr std::size_t kChunkBytes = 4096;
+constexpr int kMostChunks = 16;
 
 sockaddr_in address_of(const std::string& host, int port) {
   sockaddr_in address{};
@@ -28,8 +31,8 @@ sockaddr_in address_of(const std::string& host, int port) {
   return address;
 }
 
-Descriptor new_socket() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+Descriptor new_socket(int flags = 0) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
   if (socket < 0) throw Error(fmt::format("[ranks] cannot make a socket: {}", ::strerror(errno)));
   return Descriptor(socket);
 }
@@ -73,8 +76,8 @@ bool LineSocket::send(const std::string& line) {
 }
 
 bool LineSocket::read(std::vector<std::string>& lines) {
-  char bytes[4096];
-  for (;;) {
+  char bytes[kChunkBytes];
+  for (int chunk = 0; chunk < kMostChunks; ++chunk) {
     const ssize_t got = ::recv(number(), bytes, sizeof bytes, MSG_DONTWAIT);
     if (got == 0) return false;
     if (got < 0 && errno == EINTR) continue;
@@ -89,6 +92,7 @@ bool LineSocket::read(std::vector<std::string>& lines) {
       }
     }
   }
+  return true;  // there may be more
 }
 
 bool LineSocket::wait(std::chrono::milliseconds most) const { return ready(number(), POLLIN, most); }
@@ -121,11 +125,15 @@ std::optional<Descriptor> accept_from(const Descriptor& listening) {
   return Descriptor(socket);
 }
 
-std::optional<Descriptor> connect_to(const std::string& host, int port) {
-  Descriptor socket = new_socket();
+std::optional<Descriptor> connect_to(const std::string& host, int port, std::chrono::milliseconds most) {
+  Descriptor socket = new_socket(SOCK_NONBLOCK);
   const sockaddr_in address = address_of(host, port);
-  if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return std::nullopt;
-  return socket;
+  if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return socket;
+  if (errno != EINPROGRESS || !ready(socket.number(), POLLOUT, most)) return std::nullopt;
+  int error = 0;
+  socklen_t size = sizeof error;
+  const bool known = ::getsockopt(socket.number(), SOL_SOCKET, SO_ERROR, &error, &size) == 0;
+  return known && error == 0 ? std::optional<Descriptor>(std::move(socket)) : std::nullopt;
 }
 
 std::vector<std::string> words_of(const std::string& line, std::size_t most) {

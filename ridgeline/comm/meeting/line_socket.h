@@ -35,8 +35,8 @@ class LineSocket {
 
   // Without its end of line. False where the other side is gone or takes nothing more.
   bool send(const std::string& line);
-  // The whole lines that have come so far, without waiting; adds to `lines`. False: there will be no more, as the other
-  // side has closed the connection or sent what is no line.
+  // Whole lines that have come, at most 64 KiB at a time and without waiting; adds to `lines`. False: there will be no
+  // more, as the other side has closed the connection or sent what is no line.
   bool read(std::vector<std::string>& lines);
   // Waits until there is something to read, at most so long; false where there is nothing.
   bool wait(std::chrono::milliseconds most) const;
@@ -53,8 +53,11 @@ Descriptor listen_at(const std::string& host, int port);
 int port_of(const Descriptor& listening);
 // The next connection that has come, if there is one.
 std::optional<Descriptor> accept_from(const Descriptor& listening);
-// None where nobody listens there.
-std::optional<Descriptor> connect_to(const std::string& host, int port);
+// Enough for the first words of a connection to be sent again twice; the system itself would try for two minutes.
+inline constexpr std::chrono::milliseconds kMostConnecting{4000};
+// None where nobody listens there, or nobody answers in that time.
+std::optional<Descriptor> connect_to(const std::string& host, int port,
+                                     std::chrono::milliseconds most = kMostConnecting);
 
 // "a b c" by spaces; `rest`: the last word is all that is left.
 std::vector<std::string> words_of(const std::string& line, std::size_t most = std::string::npos);

@@ -59,7 +59,8 @@ std::string Membership::scheduler_text() const {
 void Membership::meet() {
   const Clock::time_point until = Clock::now() + own_.place.meeting_timeout;
   std::optional<Descriptor> connected;
-  while (!(connected = connect_to(own_.place.host, own_.place.port))) {
+  const auto left = [&] { return std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()); };
+  while (!(connected = connect_to(own_.place.host, own_.place.port, std::clamp(left(), kTry, kMostConnecting)))) {
     if (Clock::now() > until)
       throw Error(fmt::format("[ranks] a {} waited {} s in vain for {} (MS_SCHED_HOST, MS_SCHED_PORT, MS_TOPO_TIMEOUT)",
                               name_of(own_.role), own_.place.meeting_timeout.count(), scheduler_text()));

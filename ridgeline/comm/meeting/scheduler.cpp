@@ -109,10 +109,14 @@ void Scheduler::hear(Member& member) {
   if (member.gone) return;
   std::vector<std::string> lines;
   const bool open = member.socket.read(lines);
+  bool asked = false;
   for (const std::string& line : lines) {
     if (!member.gone) handle(member, line);
+    asked |= line == "alive";
   }
   if (!open) member.gone = true;
+  // One answer, however often it asks: what it does not read would hold up everybody else.
+  if (asked && member.joined && !member.gone && !member.socket.send("alive")) member.gone = true;
   if (!member.joined && Clock::now() - member.came > kMostStrangeness) member.gone = true;
 }
 
@@ -124,7 +128,6 @@ void Scheduler::handle(Member& member, const std::string& line) {
   }
   member.silent = {};
   if (line == "left") member.left = true;
-  if (line == "alive") member.socket.send("alive");
 }
 
 // Whether it stays.

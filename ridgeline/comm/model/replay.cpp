@@ -14,7 +14,7 @@ namespace {
 
 // All partitions are compared: more would take minutes.
 constexpr int kMostBuckets = 64;
-constexpr std::size_t kMostGradients = 4000;
+constexpr std::size_t kMostGradients = 1000;
 
 // Of each part that finishes gradients: when, on a device that exchanges nothing, and their bytes.
 struct Gradient {

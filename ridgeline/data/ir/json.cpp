@@ -16,6 +16,7 @@
 #include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/ir/value_json.h"
+#include "ridgeline/format/text/json_tree.h"
 
 namespace ridgeline::data {
 namespace {
@@ -305,12 +306,7 @@ std::string to_json(const DataGraph& graph, int indent) {
 }
 
 DataGraph graph_from_json(const std::string& text) {
-  json root;
-  try {
-    root = json::parse(text);
-  } catch (const json::exception& e) {
-    throw Error(std::string("[data graph JSON] ") + e.what());
-  }
+  const json root = parse_json_tree(text, "[data graph JSON]");
   check_keys(root, "the file", {"schema", "version", "seed", "nodes", "outputs"});
   if (const json& schema = member(root, "the file", "schema"); schema != "data-graph") {
     throw Error("[data graph JSON] schema is " + schema.dump() + ", it must be \"data-graph\"");

@@ -10,6 +10,7 @@
 
 #include "ridgeline/data/ir/value_json.h"
 #include "ridgeline/data/minddata/json.h"
+#include "ridgeline/format/text/json_tree.h"
 
 namespace ridgeline::data {
 namespace {
@@ -30,12 +31,7 @@ MindDataTree::MindDataTree(std::shared_ptr<const nlohmann::json> json, std::stri
 }
 
 MindDataTree MindDataTree::parse(const std::string& text) {
-  std::shared_ptr<const json> root;
-  try {
-    root = std::make_shared<const json>(json::parse(text));
-  } catch (const json::exception& e) {
-    throw Error(std::string("[MindData JSON] ") + e.what());
-  }
+  const auto root = std::make_shared<const json>(parse_json_tree(text, "[MindData JSON]"));
   MindDataTree tree(root, "the file");
   if (!tree.has("tree") || tree.has("op_type")) return tree;
   tree.check_keys({"tree", "summary", "remark"});

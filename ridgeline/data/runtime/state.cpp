@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/format/text/json_tree.h"
 
 namespace ridgeline::data {
 namespace {
@@ -29,12 +30,7 @@ std::string IteratorState::to_json() const {
 }
 
 IteratorState IteratorState::from_json(const std::string& text) {
-  nlohmann::json root;
-  try {
-    root = nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(std::string("[data state] ") + e.what());
-  }
+  const nlohmann::json root = parse_json_tree(text, "[data state]");
   if (!root.is_object()) throw Error("[data state] not an object");
   for (const auto& [key, value] : root.items()) {
     if (std::find(known_keys().begin(), known_keys().end(), key) == known_keys().end())

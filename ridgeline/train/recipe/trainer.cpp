@@ -38,6 +38,7 @@
 #include "ridgeline/train/recipe/restore_weights.h"
 #include "ridgeline/train/recipe/session_options.h"
 #include "ridgeline/train/recipe/several_ranks.h"
+#include "ridgeline/train/recipe/shared_settings.h"
 #include "ridgeline/train/resume_check.h"
 #include "ridgeline/train/synthetic.h"
 
@@ -254,6 +255,7 @@ class Trainer {
     total_steps_ = recipe_.max_train_steps.value_or(total_steps_);
     log_.line(fmt::format("training steps: {}", total_steps_));
     options_ = step_options(recipe_, data_.num_classes);
+    ranks_.agree(shared_settings(recipe_, info(), total_steps_));
     model_ = model_of(session_, recipe_, data_.num_classes);
     const std::optional<data::IteratorState> start = begin();
     if (recipe_.serves()) {
