@@ -8,8 +8,8 @@
 # A CASE is MODEL:BATCH:PRECISION (f32 or bf16), by default all of `cases` below; curve:MODEL:PRECISION stands for the
 # batches 1 to 256, and "curve" for AlexNet's in both precisions. SYSTEMS are those that run, by default all; with
 # torch-compiled among them (or COMPILED=1) PyTorch runs compiled, too, which needs a C++ compiler. TensorFlow runs
-# AlexNet alone. Interpreters that are not given are made in PEERS (default build/peers) by venv and pip, with the CPU
-# packages of both. Of each system the best variant counts: medians of its rounds.
+# AlexNet alone. Interpreters that are not given are made in PEERS (default build/peers) by venv and pip, from PyPI, the
+# versions that docs/performance.md names. Of each system the best variant counts: medians of its rounds.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 cases=(alexnet_torchvision:128:f32 alexnet_torchvision:128:bf16 vgg11:32:f32 vgg11:32:bf16 resnet18:32:f32
@@ -42,9 +42,9 @@ systems=" ${SYSTEMS:-ridgeline torch tensorflow} ${COMPILED:+torch-compiled} "
 runs() { [[ $systems == *" $1 "* ]]; }
 ridgeline=${RIDGELINE:-build/ridgeline}
 if runs torch || runs torch-compiled; then
-  torch=${RIDGELINE_TORCH_PYTHON:-$(environment torch torch torchvision --extra-index-url https://download.pytorch.org/whl/cpu)}
+  torch=${RIDGELINE_TORCH_PYTHON:-$(environment torch torch==2.15.0 torchvision==0.29.2)}
 fi
-if runs tensorflow; then tensorflow=${RIDGELINE_TF_PYTHON:-$(environment tensorflow tensorflow-cpu)}; fi
+if runs tensorflow; then tensorflow=${RIDGELINE_TF_PYTHON:-$(environment tensorflow tensorflow-cpu==2.21.0)}; fi
 results=$(mktemp)
 trap 'rm -f "$results" "$results.error"' EXIT
 # One row: the case, the system, and what it printed.

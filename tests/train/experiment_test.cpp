@@ -25,13 +25,15 @@ using Row = std::vector<std::string>;
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // Accuracy 0.50 for lr 0.1 and 0.60 for lr 0.2, 0.01 more with seed 2; loss 1.5 and 1.2, 0.05 more; lr 0.3 fails; an
-// unknown flag is a wrong call. Every call leaves a line in `calls`.
+// unknown flag is a wrong call; momentum 0.5 is twice as fast in ten lines, of which one was held up. Every call leaves
+// a line in `calls`.
 constexpr const char* kProgram = R"sh(#!/bin/sh
-top=0.50 loss=1.5
+top=0.50 loss=1.5 lines=1000
 for word in "$@"; do
   case $word in
     --log_dir=*) dir=${word#--log_dir=} ;;
     --lr=0.2) top=0.60 loss=1.2 ;;
+    --momentum=0.5) lines="2000 2010 1990 2000 50 2010 1990 2000 2010 1990" ;;
     --lr=0.3) echo "working"; echo "ridgeline train: the loss is not finite"; exit 1 ;;
     --nonsense*) echo "ridgeline train: unknown flag --nonsense"; exit 2 ;;
     --seed=2) top=${top%0}1 loss=${loss}5 ;;
@@ -40,8 +42,11 @@ done
 echo "$@" >> "$(dirname "$0")/calls"
 echo weights > "$dir/model.ckpt-9.safetensors"
 echo '{"model":"linear","settings":{"batch_size":50}}' > "$dir/model.ckpt-9.json"
-cat > "$dir/metrics.jsonl" <<END
-{"kind":"train","step":9,"epoch":1.0,"loss":$loss,"total_loss":1.5,"lr":0.1,"images_per_second":1000.0,"time":10.0}
+for rate in $lines; do cat <<END
+{"kind":"train","step":9,"epoch":1.0,"loss":$loss,"total_loss":1.5,"lr":0.1,"images_per_second":$rate.0,"time":10.0}
+END
+done > "$dir/metrics.jsonl"
+cat >> "$dir/metrics.jsonl" <<END
 {"kind":"evaluation","step":9,"epoch":1.0,"val-top1acc":$top,"val-top5acc":0.9,"val-loss":1.0,"rows":10,"bad_samples":0,"time":11.0}
 END
 )sh";
@@ -222,6 +227,17 @@ TEST_F(Experiments, OneSeedDoesNotTellAnAccuracy) {
   EXPECT_EQ(table.rows.at(0), (Row{"accuracy: lr 0.2 beside lr 0.1", "higher (better)", "unknown (+10.00 points)", "?",
                                    "one seed does not tell it from chance: --seeds=1,2,3 does"}));
   EXPECT_EQ(table.rows.at(1).at(3), "yes");
+}
+
+// Seeds that agree tell a time from another one, even where a line of each was held up.
+TEST_F(Experiments, ALineThatWasHeldUpMakesNoTimesEqual) {
+  Experiment experiment = sweep({"momentum=0.9,0.5"});
+  experiment.claims = {{Claim::Quantity::time, "momentum 0.5", '<', "momentum 0.9", "faster"}};
+  const auto row = [&] { return report_of(run_experiment(experiment, options_)).tables.at(1).rows.at(0); };
+  EXPECT_EQ(row().at(2), "equal (25.0 ms beside 50.0)");  // one seed
+  options_.seeds = {1, 2};
+  EXPECT_EQ(row(), (Row{"batch time: momentum 0.5 beside momentum 0.9", "faster (faster)",
+                        "faster (25.0 ms beside 50.0)", "yes", ""}));
 }
 
 TEST(ExperimentTable, SweepsAreCombinations) {

@@ -119,10 +119,14 @@ char relation_of_accuracy(const Measured& base, const Measured& other) {
   return paired ? sign(paired->mean, 0.5 + 2 * paired->error) : '?';
 }
 
+// Several seeds tell by themselves how much times scatter, lines of one run only within it: a run that was held up in
+// some of its lines would make everything equal.
 char relation_of_time(const Measured& base, const Measured& other) {
-  const double first = mean(base.milliseconds), second = mean(other.milliseconds);
-  const double error = std::hypot(mean(base.time_error), mean(other.time_error));
-  return sign(second - first, 0.05 * first + 2 * error);
+  const auto paired = paired_difference(base.milliseconds, other.milliseconds);
+  if (!paired) return '?';
+  const double error =
+      paired->seeds > 1 ? paired->error : std::hypot(base.time_error.front(), other.time_error.front());
+  return sign(paired->mean, 0.05 * mean(base.milliseconds) + 2 * error);
 }
 
 char relation_of_loss(const Measured& base, const Measured& other) {

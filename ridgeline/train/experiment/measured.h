@@ -40,7 +40,7 @@ std::optional<PairedDifference> paired_difference(const std::vector<double>& bas
 // '=', '<' or '>', or '?' where something is missing.
 // Of accuracies: within 0.5 points and two standard errors they are equal.
 char relation_of_accuracy(const Measured& base, const Measured& other);
-// Of times of a step: within a twentieth and two standard errors.
+// Of times of a step: within a twentieth and two standard errors, of the seeds or, of one seed, of its lines.
 char relation_of_time(const Measured& base, const Measured& other);
 // Of last losses: to the bit, or within a hundredth and two standard errors.
 char relation_of_loss(const Measured& base, const Measured& other);
