@@ -4,7 +4,6 @@
 // to this folder.
 #pragma once
 
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -38,33 +37,6 @@ inline void copy_pixels(const ImageView& in, std::uint8_t* out) {
   for (int y = 0; y < in.height; ++y, out += bytes) {
     if (out != in.row(y)) std::memcpy(out, in.row(y), bytes);
   }
-}
-
-// One table of 256 values a channel.
-using ByteTable = std::array<std::uint8_t, 256>;
-
-// out = tables[channel][in]; in place is fine. A single table serves all channels.
-template <std::size_t Tables>
-void apply_tables(const ImageView& in, const std::array<ByteTable, Tables>& tables, std::uint8_t* out) {
-  static_assert(Tables == 1 || Tables == 3);
-  const std::size_t bytes = row_bytes(in);
-  for (int y = 0; y < in.height; ++y, out += bytes) {
-    const std::uint8_t* row = in.row(y);
-    if (Tables == 1 || in.channels == 1) {
-      for (std::size_t i = 0; i < bytes; ++i) out[i] = tables[0][row[i]];
-    } else {
-      for (std::size_t i = 0; i < bytes; i += 3) {
-        for (std::size_t c = 0; c < 3; ++c) out[i + c] = tables[Tables == 3 ? c : 0][row[i + c]];
-      }
-    }
-  }
-}
-
-template <class Value>
-ByteTable table_of(Value value) {
-  ByteTable table;
-  for (int v = 0; v < 256; ++v) table[static_cast<std::size_t>(v)] = static_cast<std::uint8_t>(value(v));
-  return table;
 }
 
 // ITU-R 601 luma as Pillow's convert("L"): 16-bit fixed point, rounded.

@@ -60,7 +60,7 @@ std::vector<Named> operations(SampleRandom& random) {
 
 // Detail, narrow ranges, single colours and tiny sides.
 Image picture(SampleRandom& random, int i, int channels) {
-  const auto side = [&] { return static_cast<int>(i % 5 == 0 ? random.integer(1, 4) : random.integer(1, 60)); };
+  const auto side = [&] { return static_cast<int>(i % 5 == 0 ? random.integer(1, 4) : random.integer(1, 100)); };
   Image image = detailed_image(side(), side(), channels, static_cast<std::uint64_t>(i));
   if (i % 7 == 3) posterize(image, 2, image.data());
   if (i % 7 == 4) adjust_contrast(image, 0.2, image.data());

@@ -1,6 +1,7 @@
 #include "ridgeline/image/augment/enhance.h"
 
 #include "ridgeline/image/augment/colour_rows.h"
+#include "ridgeline/image/augment/table_rows.h"
 #include "ridgeline/image/pixel_rows.h"
 
 namespace ridgeline::image {
@@ -25,6 +26,11 @@ int mean_luma(const ImageView& in) {
 }
 
 void blend_with_constant(const ImageView& in, int constant, float factor, std::uint8_t* out) {
+  if (looks_up_vectors()) {  // then the blends of all 256 values are fewer than the image's
+    ByteTable table = table_of([](int v) { return v; });
+    blend_row(constant, factor, table.data(), table.size(), table.data());
+    return apply_table(in, table, out);
+  }
   const std::size_t bytes = row_bytes(in);
   for (int y = 0; y < in.height; ++y, out += bytes) blend_row(constant, factor, in.row(y), bytes, out);
 }

@@ -1,7 +1,9 @@
 #include "ridgeline/image/augment/tone.h"
 
 #include <algorithm>
+#include <array>
 
+#include "ridgeline/image/augment/table_rows.h"
 #include "ridgeline/image/pixel_rows.h"
 
 namespace ridgeline::image {
@@ -25,7 +27,7 @@ template <class TableOf>
 void by_histogram(const char* op, const ImageView& in, std::uint8_t* out, TableOf table_of_channel) {
   check_pixels(op, in);
   const std::array<Histogram, 3> count = histograms(in);
-  std::array<ByteTable, 3> tables;
+  std::array<ByteTable, 3> tables{};
   for (std::size_t c = 0; c < static_cast<std::size_t>(in.channels); ++c) tables[c] = table_of_channel(count[c]);
   apply_tables(in, tables, out);
 }
@@ -33,7 +35,7 @@ void by_histogram(const char* op, const ImageView& in, std::uint8_t* out, TableO
 template <class Value>
 void by_value(const char* op, const ImageView& in, std::uint8_t* out, Value value) {
   check_pixels(op, in);
-  apply_tables(in, std::array<ByteTable, 1>{table_of(value)}, out);
+  apply_table(in, table_of(value), out);
 }
 
 ByteTable identity_table() {

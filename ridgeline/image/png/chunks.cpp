@@ -171,17 +171,22 @@ void PngChunks::check_frame(Bytes data) {
     throw Error("[png] the first frame of the animation is not the whole image");
 }
 
-std::span<const std::uint8_t> PngChunks::pixels() {
+std::span<const std::uint8_t> PngChunks::more_pixels() {
   while (left_ == 0) {
     skip(kChecksum);
     const auto chunk = begin_chunk();
-    if (!chunk || chunk->name != "IDAT") throw Error("[png] premature end of PNG file");
+    if (!chunk || chunk->name != "IDAT") return {};
     left_ = chunk->bytes;
   }
   const Bytes piece = rest_.first(std::min<std::size_t>(std::min(left_, kPiece), rest_.size()));
-  if (piece.empty()) throw Error("[png] premature end of PNG file");
   left_ -= std::min(left_, kPiece);
   skip(piece.size());
+  return piece;
+}
+
+std::span<const std::uint8_t> PngChunks::pixels() {
+  const Bytes piece = more_pixels();
+  if (piece.empty()) throw Error("[png] premature end of PNG file");
   return piece;
 }
 

@@ -25,7 +25,9 @@ class PngChunks {
   // Reads up to the pixels. The bytes are borrowed. Errors begin with "[png] ".
   explicit PngChunks(std::span<const std::uint8_t> file);
   const PngHeader& header() const { return header_; }
-  // The next bytes of the pixels' stream, never empty. An Error where there are none.
+  // The next bytes of the pixels' stream; empty where there are none.
+  std::span<const std::uint8_t> more_pixels();
+  // The same, never empty: an Error where there are none.
   std::span<const std::uint8_t> pixels();
   // What lies behind the pixels; the rest of their stream is passed over.
   void finish();

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/image/png/chunks.h"
+#include "ridgeline/image/png/inflate.h"
 #include "ridgeline/image/png/rows.h"
 
 namespace ridgeline::image {
@@ -61,29 +63,92 @@ class Inflater {
   bool ended_ = false;
 };
 
-void read_pixels(PngChunks& chunks, const PngUnpacker& unpacker, Image& image) {
-  const PngHeader& header = chunks.header();
-  const int pixel_bytes = std::max(1, png_pixel_bits(header) / 8);
-  const std::size_t longest = 1 + png_row_bytes(header, header.width);
-  std::vector<std::uint8_t> row(longest), before(longest);
-  Inflater inflater(chunks);
-  const std::span<const Pass> passes = header.interlaced ? std::span<const Pass>(kAdam7) : std::span(&kWhole, 1);
-  for (const Pass& pass : passes) {
-    if (pass.left >= header.width) continue;
-    const std::uint32_t width = (header.width - pass.left + pass.column_step - 1) / pass.column_step;
-    const std::size_t bytes = png_row_bytes(header, width);
-    std::fill(before.begin(), before.end(), 0);
-    for (std::uint32_t y = pass.top; y < header.height; y += pass.row_step) {
-      const bool more = inflater.read(std::span(row).first(1 + bytes));
-      if (!undo_png_filter(row[0], std::span(row).subspan(1, bytes), std::span(before).subspan(1, bytes), pixel_bytes))
-        throw Error("[png] damaged pixels: unknown filter " + std::to_string(row[0]) + " in row " + std::to_string(y));
-      unpacker.unpack(row.data() + 1, width, image.row(static_cast<int>(y)) + 3 * std::size_t{pass.left},
-                      static_cast<int>(pass.column_step));
-      if (!more) return;  // what is missing behind a whole row stays as it is
-      std::swap(row, before);
+// The filtered rows of all passes, one after the other as the stream has them.
+class Rows {
+ public:
+  explicit Rows(const PngHeader& header) {
+    for (const Pass& pass : header.interlaced ? std::span<const Pass>(kAdam7) : std::span(&kWhole, 1)) {
+      if (pass.left >= header.width || pass.top >= header.height) continue;
+      const std::uint32_t width = (header.width - pass.left + pass.column_step - 1) / pass.column_step;
+      const std::uint32_t rows = (header.height - pass.top + pass.row_step - 1) / pass.row_step;
+      const std::size_t bytes = png_row_bytes(header, width);
+      parts_.push_back({pass, width, rows, bytes});
+      size_ += rows * (1 + bytes);
+    }
+    memory_ = std::make_unique_for_overwrite<std::uint8_t[]>(size_ + kInflateSlack);
+  }
+
+  // Reads as many as the stream gives. It has not more than `most` bytes.
+  void read(PngChunks& chunks, std::size_t most) {
+    if (read_at_once(chunks, most)) return;
+    Inflater inflater(chunks);
+    std::uint8_t* to = memory_.get();
+    read_ = 0;
+    for (const Part& part : parts_) {
+      for (std::uint32_t y = 0; y < part.rows; ++y, to += 1 + part.bytes) {
+        ++read_;
+        if (!inflater.read({to, 1 + part.bytes})) return;
+      }
     }
   }
-}
+
+  // What is missing behind a whole row stays as it is.
+  void unpack(const PngUnpacker& unpacker, const PngHeader& header, Image& image) {
+    const int pixel_bytes = std::max(1, png_pixel_bits(header) / 8);
+    const std::vector<std::uint8_t> zeros(png_row_bytes(header, header.width));
+    std::uint8_t* row = memory_.get();
+    for (const Part& part : parts_) {
+      std::span<const std::uint8_t> before = std::span(zeros).first(part.bytes);
+      std::uint32_t y = part.pass.top;
+      for (std::uint32_t k = 0; k < part.rows; ++k, y += part.pass.row_step, row += 1 + part.bytes) {
+        if (read_-- == 0) return;
+        if (!undo_png_filter(row[0], {row + 1, part.bytes}, before, pixel_bytes))
+          throw Error("[png] damaged pixels: unknown filter " + std::to_string(row[0]) + " in row " +
+                      std::to_string(y));
+        unpacker.unpack(row + 1, part.width, image.row(static_cast<int>(y)) + 3 * std::size_t{part.pass.left},
+                        static_cast<int>(part.pass.column_step));
+        before = {row + 1, part.bytes};
+      }
+    }
+  }
+
+ private:
+  struct Part {
+    Pass pass;
+    std::uint32_t width, rows;
+    std::size_t bytes;  // of a row, behind its filter
+  };
+
+  // A whole stream of the right size, in about half of zlib's time; else false, and `chunks` is where it was.
+  bool read_at_once(PngChunks& chunks, std::size_t most) {
+    std::vector<std::uint8_t> stream;
+    stream.reserve(most + kInflateSlack);
+    std::vector<std::size_t> ends;  // of the pieces
+    PngChunks ahead = chunks;
+    for (auto piece = ahead.more_pixels(); !piece.empty(); piece = ahead.more_pixels()) {
+      stream.insert(stream.end(), piece.begin(), piece.end());
+      ends.push_back(stream.size());
+    }
+    const std::size_t bytes = stream.size();
+    stream.resize(bytes + kInflateSlack);
+    const auto found = inflate_whole({stream.data(), bytes}, {memory_.get(), size_});
+    if (!found) return false;
+    // As many pieces are taken as zlib would ask for to fill the last row: what lies behind them is judged otherwise.
+    const auto piece_of = [&](std::size_t end) {
+      return std::lower_bound(ends.begin(), ends.end(), end) - ends.begin();
+    };
+    const auto last = piece_of(found->end);
+    if (piece_of(found->symbol) != last) return false;
+    for (std::ptrdiff_t k = 0; k <= last; ++k) chunks.pixels();
+    for (const Part& part : parts_) read_ += part.rows;
+    return true;
+  }
+
+  std::vector<Part> parts_;
+  std::size_t size_ = 0;
+  std::unique_ptr<std::uint8_t[]> memory_;
+  std::size_t read_ = 0;  // rows
+};
 
 }  // namespace
 
@@ -105,7 +170,9 @@ Image decode_png(std::span<const std::uint8_t> bytes, const DecodeLimits& limits
   if (std::any_of(missing, missing + 3, [](std::uint8_t v) { return v != 0; })) {
     for (std::size_t i = 0; i < image.byte_size(); i += 3) std::copy_n(missing, 3, image.data() + i);
   }
-  read_pixels(chunks, unpacker, image);
+  Rows rows(header);
+  rows.read(chunks, bytes.size());
+  rows.unpack(unpacker, header, image);
   chunks.finish();
   return image;
 }
