@@ -64,7 +64,7 @@ const std::array<const char*, 29> kLines{
     "dataset export-json --data_dir=shapes --eval --image_size=16 --out=graph.json",
     "plan measured.json --cluster=h200x8 --images_per_second=1000 --buckets=4 --auto_parallel --hcom_parallel --json",
     "doctor check --data_dir=shapes --model=linear --image_size=16 --batch_size=4 --rows=4 --only=pixels",
-    "doctor dump --synthetic --model=linear --num_classes=3 --image_size=8 --rows=2 --steps=1 --out=values",
+    "doctor dump --data_dir=shapes --model=linear --image_size=8 --rows=2 --steps=1 --out=values",
     "doctor compare done/model.ckpt-1.safetensors done/model.ckpt-1.safetensors --tolerance=0.1 --largest=2 --json",
     "launch --ranks=1 --results=ranks --bind_cores=False -- info"};
 

@@ -55,7 +55,7 @@ TEST(FuzzSettings, RunConfigurations) {
       R"("precision_mode": "must_keep_origin_dtype", "deterministic": 1, "graph_run_mode": 1,)"
       R"("auto_parallel_context": {"parallel_mode": "stand_alone", "gradients_mean": true}, "soc_config": "x"})";
   const std::string preset =
-      "lr: 0.1\nmomentum: 0.5\nmetrics: [top_1, loss]\nweight_decay: 1e-4\n---\npreset: the least\nlr: the rate\n"
+      "lr: 0.1\nmomentum: 0.5\ndisable_pass: [simplify]\nweight_decay: 1e-4\n---\npreset: the least\nlr: the rate\n"
       "---\nlr: [0.1, 0.2]\n";
   try_inputs({{"run configuration", config, to("run.json"), [] { return train_with("--run_config=run.json"); }},
               {"preset", preset, to("own.yaml"), [] { return train_with("--preset=own.yaml"); }}});

@@ -73,12 +73,13 @@ TEST(StepTimeline, FilesAreCheckedFieldByField) {
   expect_refusal(head + R"([{"name": "a", "update": false, "ms": -1}]})", "'ms' is -1");
   expect_refusal(head + R"([{"name": "a", "ms": 0, "gradient_bytes": 0, "update": true}]})", "take no time");
   expect_refusal(head + R"([{"name": "a", "ms": 1e-300, "gradient_bytes": 0, "update": true}]})", "take no time");
-  expect_refusal(head + R"([{"name": "a", "update": false, "ms": 1e10}]})", "'ms' is 1e+10, not from 0 to 1e+09");
+  expect_refusal(head + R"([{"name": "a", "update": false, "ms": 1e10}]})",
+                 "'ms' is 10000000000, not from 0 to 1000000000");
   expect_refusal(head + R"([{"name": "a", "update": false, "ms": 1, "gradient_bytes": 1e18}]})", "'gradient_bytes' is");
   // Together more than a number of 64 bits holds.
   std::string many = R"({"name": "a", "ms": 2, "gradient_bytes": 9e14, "update": false})";
   many += ", " + many;
-  expect_refusal(head + "[" + many + "]}", "gradients of 'timeline' have more than 1e+15 bytes");
+  expect_refusal(head + "[" + many + "]}", "gradients of 'timeline' have more than 1000000000000000 bytes");
 }
 
 }  // namespace
