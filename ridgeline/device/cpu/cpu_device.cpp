@@ -138,7 +138,7 @@ std::vector<DenseUpdateLimits> dense_updates(bool own, bool tiles) {
   std::vector<DenseUpdateLimits> limits;
   if (tiles) limits.push_back({{DType::bf16}});
   for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
-    if (own) limits.push_back({{type}, device::most_few_rows(type)});
+    if (own) limits.push_back({{type}, device::most_few_rows(type), true});
   }
   return limits;
 }

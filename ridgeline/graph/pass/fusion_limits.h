@@ -27,6 +27,7 @@ struct EpilogueLimits {
 struct DenseUpdateLimits {
   DTypeSet types;                                                // of x and dy
   std::int64_t rows = std::numeric_limits<std::int64_t>::max();  // that they have at most
+  bool squares = false;  // and sums the squares of the weights, where that is faster than reading them once more
 };
 
 struct LoopLimits {
@@ -46,6 +47,7 @@ struct FusionLimits {
   LoopLimits loop;
   bool takes_addend(std::string_view op, DType type) const;
   bool takes_dense_update(DType type, std::int64_t rows) const;
+  bool takes_squares(DType type, std::int64_t rows) const;
   bool takes_epilogue(std::string_view op, std::string_view activation, DType type) const;
 };
 

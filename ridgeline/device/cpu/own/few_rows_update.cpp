@@ -1,7 +1,10 @@
 #include "ridgeline/graph/op/dense_update.h"
 
+#include <numeric>
+
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
 #include "ridgeline/device/cpu/own/few_rows.h"
+#include "ridgeline/device/cpu/own/sum_of_squares.h"
 #include "ridgeline/graph/loop/text.h"
 
 namespace ridgeline::device {
@@ -20,8 +23,9 @@ class FewRowsUpdate final : public Kernel {
         loop_(std::move(loop)),
         result_bytes_(std::move(result_bytes)),
         strips_at_(scratch_.reserve(compute_threads() * kStripRows * kRun)) {
+    if (at.squares) squares_at_ = scratch_.reserve(2 * f.outputs * runs_);
     scratch_bytes = scratch_.bytes();
-    in_place.resize(result_bytes_.size() + (at.bias ? 1 : 0), -1);
+    in_place.resize(at.copies() + result_bytes_.size() - at.states, -1);
     for (std::size_t i = 0; i < at.states; ++i) {
       if (loop_->in_place[i] == static_cast<int>(i)) in_place[i] = static_cast<int>(i);
     }
@@ -39,8 +43,13 @@ class FewRowsUpdate final : public Kernel {
       float* const strip = static_cast<float*>(a.scratch) + strips_at_ + thread * kStripRows * kRun;
       Part part = whole;
       for (std::int64_t k = first; k < first + count; k += kStripRows)
-        update_rows(whole, part, k, std::min(kStripRows, first + count - k), dy, x, strip);
+        update_rows(whole, part, k, std::min(kStripRows, first + count - k), dy, x, strip, squares(a.scratch));
     });
+    if (at_.squares) {
+      const double* const sums = squares(a.scratch);
+      const double sum = std::accumulate(sums, sums + f_.outputs * runs_, 0.0);
+      *static_cast<float*>(a.outputs[at_.squares_result()]) = static_cast<float>(sum);
+    }
   }
 
  private:
@@ -63,7 +72,7 @@ class FewRowsUpdate final : public Kernel {
   }
 
   void update_rows(const Part& whole, Part& part, std::int64_t k, std::int64_t count, RowsAt<float> dy, RowsAt<float> x,
-                   float* strip) const {
+                   float* strip, double* squares) const {
     const auto moved = [](void* base, std::int64_t bytes) -> void* { return static_cast<char*>(base) + bytes; };
     for (std::int64_t first = 0; first < f_.inputs; first += kRun) {
       const std::int64_t n = std::min(kRun, f_.inputs - first);
@@ -73,12 +82,18 @@ class FewRowsUpdate final : public Kernel {
         for (std::size_t i = 0; i < at_.states; ++i)
           part.inputs[i] = moved(whole.inputs[i], at * static_cast<std::int64_t>(sizeof(float)));
         part.inputs[at_.states] = strip + row * kRun;
+        // While the run is on its way into the first cache, where the loop then finds it.
+        if (at_.squares)
+          squares[(k + row) * runs_ + first / kRun] = squares_of(static_cast<const float*>(part.inputs[0]), n);
         for (std::size_t i = 0; i < part.outputs.size(); ++i)
           part.outputs[i] = moved(whole.outputs[i], at * result_bytes_[i]);
         loop_->run_part({part.inputs.data(), part.outputs.data(), nullptr}, n);
       }
     }
   }
+
+  // Of each run of each row.
+  double* squares(void* scratch) const { return reinterpret_cast<double*>(static_cast<float*>(scratch) + squares_at_); }
 
   int threads_ = compute_threads();
   FewRows f_;
@@ -87,7 +102,8 @@ class FewRowsUpdate final : public Kernel {
   DenseUpdate at_;
   std::unique_ptr<LoopKernel> loop_;
   std::vector<std::int64_t> result_bytes_;  // of an element of the loop's results
-  std::int64_t strips_at_;
+  std::int64_t strips_at_, squares_at_ = 0;
+  std::int64_t runs_ = (f_.inputs + kRun - 1) / kRun;  // of a row
 };
 
 }  // namespace
