@@ -1,10 +1,10 @@
 // bench/kernels.cpp
 //
-// Times every CPU kernel entry of the ops that have more than one, on the shapes of AlexNet and ResNet at batch 32:
-// where the order of the lists in device/cpu/kernel_table.cpp comes from. Prints the shortest of the repetitions, and
-// bytes of operands and results over that time.
+// Times every CPU kernel entry of the ops that have more than one, on the shapes of AlexNet and ResNet at batch 32,
+// dense layers in f32 over few rows: where the order of the lists in device/cpu/kernel_table.cpp comes from. Prints the
+// shortest of the repetitions, and bytes of operands and results over that time.
 //
-//   build/bench_kernels [repetitions, 15]
+//   build/bench_kernels [repetitions, 15] [what names of ops begin with]
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -44,6 +44,14 @@ std::vector<Case> cases() {
     list.push_back({"batch_norm_bwd", {x, x, c, c, c}, {}});
     list.push_back({"batch_norm_eval", {x, c, c, c, c}, {}});
   }
+  for (const std::int64_t rows : {1, 4, 8, 16}) {
+    for (const std::int64_t inputs : {9216, 4096}) {
+      const Shape x{rows, inputs}, y{rows, 4096}, w{4096, inputs};
+      list.push_back({"dense", {x, w}, {}});
+      list.push_back({"dense_bwd_data", {y, w}, {}});
+      list.push_back({"dense_bwd_weights", {x, y}, {{"bias", true}}});
+    }
+  }
   list.push_back({"lrn", {{32, 55, 55, 64}}, {}});
   list.push_back({"lrn_bwd", {{32, 55, 55, 64}, {32, 55, 55, 64}}, {}});
   return list;
@@ -73,7 +81,8 @@ void measure(CpuDevice& device, const Case& c, int repetitions) {
   double bytes = 0;
   SampleRandom random(philox_key(1, c.op), 0, 0);
   for (const ValueType& type : types) {
-    request.inputs.push_back({type, {}, false});
+    const bool weights = c.op.starts_with("dense") && request.inputs.size() == 1;  // they lie as the kernel likes
+    request.inputs.push_back({type, {}, weights && c.op != "dense_bwd_weights"});
     memory.push_back(device.allocate(type.bytes()));
     inputs.push_back(memory.back()->address());
     bytes += static_cast<double>(type.bytes());
@@ -120,12 +129,15 @@ void measure(CpuDevice& device, const Case& c, int repetitions) {
 
 int main(int argc, char** argv) {
   const int repetitions = argc > 1 ? std::atoi(argv[1]) : 15;
+  const std::string ops = argc > 2 ? argv[2] : "";
   if (repetitions < 1) {
-    std::fprintf(stderr, "usage: bench_kernels [repetitions, at least 1]\n");
+    std::fprintf(stderr, "usage: bench_kernels [repetitions, at least 1] [what names of ops begin with]\n");
     return 2;
   }
   CpuDevice device(std::nullopt);
   const ComputeScope team(usable_threads(0));
   std::printf("%d threads\n", compute_threads());
-  for (const Case& c : cases()) measure(device, c, repetitions);
+  for (const Case& c : cases()) {
+    if (c.op.starts_with(ops)) measure(device, c, repetitions);
+  }
 }

@@ -103,8 +103,11 @@ void add_pointwise(std::vector<OpRow>& rows) {
                   true});
   rows.push_back({"dense_update",
                   states_x_dy_rate,
-                  {{"states", std::int64_t{2}}, {"expression", rule + "; x0 - x3 * (x1 + x2) : bf16"}, {"bias", true}},
-                  {{3, 4}, {3, 4}, {3}, {3, 4}},
+                  {{"states", std::int64_t{2}},
+                   {"expression", rule + "; x0 - x3 * (x1 + x2) : bf16"},
+                   {"bias", true},
+                   {"squares", true}},
+                  {{3, 4}, {3, 4}, {3}, {}, {3, 4}},
                   Gradient::refused,
                   {0},
                   true});

@@ -11,6 +11,7 @@
 #include "ridgeline/device/collective_kernel.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/kernel_table.h"
+#include "ridgeline/device/cpu/own/few_rows.h"
 #include "ridgeline/device/exchange_stream.h"
 
 namespace ridgeline {
@@ -131,6 +132,19 @@ std::unique_ptr<Kernel> CpuDevice::collective(const CollectiveRequest& request) 
 
 std::vector<KernelEntry> CpuDevice::kernels(std::string_view op) const { return cpu_kernels(op, forced_); }
 
+namespace {
+
+std::vector<DenseUpdateLimits> dense_updates(bool own, bool tiles) {
+  std::vector<DenseUpdateLimits> limits;
+  if (tiles) limits.push_back({{DType::bf16}});
+  for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
+    if (own) limits.push_back({{type}, device::most_few_rows(type), true});
+  }
+  return limits;
+}
+
+}  // namespace
+
 // Convolution, dense and batch norm kernels apply relu to what they have in registers, and add another value to it:
 // a bf16 one where our tile kernels do. Loops are bounded by what the
 // interpreter keeps in its cache blocks and what a reader can follow.
@@ -149,7 +163,7 @@ FusionLimits CpuDevice::fusion_limits() const {
           // The library normalises training batches and given statistics each in its own way.
           .again = own ? kWide : DTypeSet(),
           .updates = kWide,
-          .dense_updates = tiles ? DTypeSet{DType::bf16} : DTypeSet(),
+          .dense_updates = dense_updates(own, tiles),
           .loop = {.terms = 96,
                    .operands = 24,
                    .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},

@@ -10,6 +10,7 @@
 #include "ridgeline/device/cpu/direct/kernels.h"
 #include "ridgeline/device/cpu/library.h"
 #include "ridgeline/device/cpu/loop/kernels.h"
+#include "ridgeline/device/cpu/own/few_rows.h"
 #include "ridgeline/device/cpu/own/kernels.h"
 #include "ridgeline/device/cpu/widened_kernel.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
@@ -36,6 +37,7 @@ constexpr KernelEntry own_on(DTypeSet storage, std::string_view op, std::string_
   return {op, name, kOwn, factory, storage, Arithmetic::f32, {Reproducibility::portable, true}};
 }
 constexpr DTypeSet kFloatOrHalf{DType::f32, DType::bf16};
+constexpr DTypeSet kFloatOrHalves{DType::f32, DType::bf16, DType::f16};
 
 // A kernel that moves elements and computes nothing.
 constexpr KernelEntry copies(std::string_view op, Factory factory) {
@@ -97,18 +99,22 @@ constexpr KernelEntry kTable[] = {
     transformed_any("conv2d_bwd_weights", make_any_winograd_conv2d_bwd_weights),
     own_on(kFloatOrHalf, "conv2d_bwd_weights", "pixels", make_pixels_conv2d_bwd_weights),
     own("conv2d_bwd_weights", "direct", make_direct_conv2d_bwd_weights),
+    own_on(kFloatOrHalves, "dense", "few_rows", make_few_rows_dense),
     tiles("dense", "amx", make_amx_dense),
     halves("dense", make_amx_halves_dense),
     library("dense"),
     own("dense", "direct", make_direct_dense),
+    own_on(kFloatOrHalves, "dense_bwd_data", "few_rows", make_few_rows_dense_bwd_data),
     tiles("dense_bwd_data", "amx", make_amx_dense_bwd_data),
     halves("dense_bwd_data", make_amx_halves_dense_bwd_data),
     library("dense_bwd_data"),
     own("dense_bwd_data", "direct", make_direct_dense_bwd_data),
+    own_on(kFloatOrHalves, "dense_bwd_weights", "few_rows", make_few_rows_dense_bwd_weights),
     tiles("dense_bwd_weights", "amx", make_amx_dense_bwd_weights),
     halves("dense_bwd_weights", make_amx_halves_dense_bwd_weights),
     library("dense_bwd_weights"),
     own("dense_bwd_weights", "direct", make_direct_dense_bwd_weights),
+    own_on(kFloatOrHalves, "dense_update", "few_rows", make_few_rows_dense_update),
     tiles("dense_update", "amx", make_amx_dense_update),
 
     own_on(kFloatOrHalf, "max_pool", "own", make_own_max_pool),

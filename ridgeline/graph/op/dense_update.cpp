@@ -55,6 +55,7 @@ std::vector<ValueType> infer(const OpInstance& op) {
   const std::vector<ValueType> next = loop_results(op);
   std::vector<ValueType> results(at.states, w);
   if (at.bias) results.push_back({DType::f32, Shape{dy.shape[1]}});
+  if (at.squares) results.push_back({DType::f32, Shape{}});
   results.insert(results.end(), next.begin() + static_cast<std::ptrdiff_t>(at.states), next.end());
   return results;
 }
@@ -75,11 +76,16 @@ void reference(const OpInstance& op, std::span<const Tensor> inputs, std::span<T
   const std::vector<Tensor> next = run_reference(op_def("loop"), operands, expression, op.name);
   for (std::size_t i = 0; i < next.size(); ++i) copy(next[i], outputs[at.result_of(i)]);
   if (at.bias) copy(gradients[1], outputs[at.bias_result()]);
+  if (!at.squares) return;
+  double sum = 0;
+  for (double v : widen(inputs[0])) sum += v * v;
+  outputs[at.squares_result()].set(0, sum);
 }
 
 }  // namespace
 
-DenseUpdate::DenseUpdate(const Attributes& attributes) : bias(attributes.boolean("bias")) {
+DenseUpdate::DenseUpdate(const Attributes& attributes)
+    : bias(attributes.boolean("bias")), squares(attributes.boolean("squares")) {
   const std::int64_t count = attributes.integer("states");
   if (count < 1) fail(kName, "states is " + std::to_string(count) + "; the weights are one");
   states = static_cast<std::size_t>(count);
@@ -91,15 +97,16 @@ OpDef dense_update_op() {
   def.formula =
       "dw[k,c] = sum over n of dy[n,k] * x[n,c]; next states = expression(states, dw, scalars...), element by element, "
       "in f32; the operands are the states, w [K,C] first, x [N,C], dy [N,K], then scalars. The results are the next "
-      "states, with bias=true db[k] = sum over n of dy[n,k], then what the expression gives behind the states: rounded "
-      "copies";
+      "states, with bias=true db[k] = sum over n of dy[n,k], with squares=true the sum of w[k,c]^2, then what the "
+      "expression gives behind the states: rounded copies";
   def.operands = {"operand"};
   def.min_operands = 3;
   def.max_operands = -1;
   def.results = {"result"};
   def.attributes = {required("expression", std::string("x0 - x2 * x1"), "a loop expression: see graph/loop/text.h"),
                     required("states", std::int64_t{1}, "how many states there are: the weights and their slots"),
-                    optional("bias", false, "whether db is a result")};
+                    optional("bias", false, "whether db is a result"),
+                    optional("squares", false, "whether the sum of the squares of the weights, as read, is a result")};
   def.traits = kUpdate;
   def.states = [](const Attributes& attributes) { return DenseUpdate(attributes).states; };
   def.writes_copies = true;

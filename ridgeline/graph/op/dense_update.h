@@ -11,16 +11,18 @@ namespace ridgeline {
 OpDef dense_update_op();
 
 // Where the operands and results of a dense_update are. Operands: the states (the weights first), x, dy, then scalars.
-// Results: the next states, db if there is a bias, then rounded copies of next states.
+// Results: the next states, db if there is a bias, sum(w^2) if that is wanted, then rounded copies of next states.
 struct DenseUpdate {
   std::size_t states = 0;
   bool bias = false;
+  bool squares = false;
   explicit DenseUpdate(const Attributes& attributes);
   std::size_t x() const { return states; }
   std::size_t dy() const { return states + 1; }
   std::size_t scalars() const { return states + 2; }  // the first of them
   std::size_t bias_result() const { return states; }
-  std::size_t copies() const { return states + (bias ? 1 : 0); }  // the first of them
+  std::size_t squares_result() const { return states + (bias ? 1 : 0); }
+  std::size_t copies() const { return squares_result() + (squares ? 1 : 0); }  // the first of them
   // Which result is that of the expression's result i.
   std::size_t result_of(std::size_t i) const { return i < states ? i : copies() + i - states; }
 };

@@ -17,6 +17,18 @@ bool FusionLimits::takes_addend(std::string_view op, DType type) const {
                      [&](const EpilogueLimits& e) { return e.op == op && e.addend && e.types.contains(type); });
 }
 
+bool FusionLimits::takes_dense_update(DType type, std::int64_t rows) const {
+  return std::any_of(dense_updates.begin(), dense_updates.end(), [&](const DenseUpdateLimits& limits) {
+    return limits.types.contains(type) && rows <= limits.rows;
+  });
+}
+
+bool FusionLimits::takes_squares(DType type, std::int64_t rows) const {
+  return std::any_of(dense_updates.begin(), dense_updates.end(), [&](const DenseUpdateLimits& limits) {
+    return limits.squares && limits.types.contains(type) && rows <= limits.rows;
+  });
+}
+
 FusionLimits reference_fusion_limits() {
   FusionLimits limits;
   for (const char* op : {"conv2d", "dense", "batch_norm_train", "batch_norm_eval"}) {
@@ -24,7 +36,7 @@ FusionLimits reference_fusion_limits() {
   }
   limits.norm_gradients = kFloatingTypes;
   limits.updates = {DType::f32};
-  limits.dense_updates = {DType::f32, DType::bf16, DType::f16};
+  limits.dense_updates = {{.types = {DType::f32, DType::bf16, DType::f16}, .squares = true}};
   limits.loop = {.terms = 1024,
                  .operands = 256,
                  .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},

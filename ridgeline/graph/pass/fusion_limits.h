@@ -5,6 +5,8 @@
 // the passes that fuse read it. A plain value; an empty one fuses nothing.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +23,13 @@ struct EpilogueLimits {
   bool addend = false;     // adds its operand "addend" to the result before
 };
 
+// One launch makes the gradient of dense weights and updates them.
+struct DenseUpdateLimits {
+  DTypeSet types;                                                // of x and dy
+  std::int64_t rows = std::numeric_limits<std::int64_t>::max();  // that they have at most
+  bool squares = false;  // and sums the squares of the weights, where that is faster than reading them once more
+};
+
 struct LoopLimits {
   std::size_t terms = 0;     // of the expression; 0: no loops
   std::size_t operands = 0;  // distinct ones
@@ -34,9 +43,11 @@ struct FusionLimits {
   DTypeSet norm_gradients;  // over which batch_norm_bwd applies the gradient of a relu and adds two gradients
   DTypeSet again;           // over which what OpDef::again says has the bits of the op itself
   DTypeSet updates;         // over which one launch updates several parameters
-  DTypeSet dense_updates;   // of x and dy: where one launch makes the gradient of dense weights and updates them
+  std::vector<DenseUpdateLimits> dense_updates;  // any of them
   LoopLimits loop;
   bool takes_addend(std::string_view op, DType type) const;
+  bool takes_dense_update(DType type, std::int64_t rows) const;
+  bool takes_squares(DType type, std::int64_t rows) const;
   bool takes_epilogue(std::string_view op, std::string_view activation, DType type) const;
 };
 

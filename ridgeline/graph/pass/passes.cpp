@@ -9,6 +9,7 @@
 #include "ridgeline/graph/pass/fuse_dense_update.h"
 #include "ridgeline/graph/pass/fuse_epilogue.h"
 #include "ridgeline/graph/pass/fuse_norm_gradient.h"
+#include "ridgeline/graph/pass/fuse_penalty.h"
 #include "ridgeline/graph/pass/fuse_pointwise.h"
 #include "ridgeline/graph/pass/fuse_updates.h"
 #include "ridgeline/graph/pass/inline.h"
@@ -66,6 +67,8 @@ constexpr Pass kPasses[] = {
      "merges the updates of small parameters into one launch, where the device can"},
     {"fuse_dense_update", fuse_dense_update, !kRequired, kFuses,
      "lets the update of dense weights compute their gradient, where nothing else reads it and the device can"},
+    {"fuse_penalty", fuse_penalty, !kRequired, kFuses,
+     "takes the squares of an L2 penalty from the dense updates that read the weights anyway"},
     {"fuse_pointwise", fuse_pointwise, !kRequired, kFuses,
      "merges chains of pointwise ops, and a sum that ends one, into loops that the device takes", kLoops},
     {"split_collectives", alone<split_collectives>, kRequired, !kFuses,

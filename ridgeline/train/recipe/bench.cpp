@@ -12,10 +12,10 @@
 #include "ridgeline/train/synthetic.h"
 
 namespace ridgeline::train {
+namespace {
 
-StepBench bench_step(const Recipe& given, int steps, bool each_fusion) {
-  if (steps < 1) throw Error("--steps must be 1 or more", ErrorKind::usage);
-  const Recipe recipe = with_batch_parts(given);
+// All but the machine's limits and what follows from them. The step's memory is given back at the end.
+StepBench run_steps(const Recipe& recipe, int steps, bool each_fusion) {
   Session session(session_options(recipe));
   const std::int64_t classes = recipe.num_classes == 0 ? nn::model_named(recipe.model).classes : recipe.num_classes;
   const std::unique_ptr<Model> model = model_of(session, recipe, classes);
@@ -36,11 +36,7 @@ StepBench bench_step(const Recipe& given, int steps, bool each_fusion) {
   for (const LaunchReport& launch : result.launches) flops += launch.cost.flops;
   result.images_per_second = 1e3 * static_cast<double>(recipe.batch_size) / result.times.milliseconds;
   result.gflops = flops / result.times.milliseconds / 1e6;
-  const ComputeScope team(session.compute_threads());
-  result.limits = device::measure_limits();
-  result.peak_gflops = result.limits.f32_gflops;
-  result.milliseconds_at_limit = milliseconds_at_limit(result.launches, result.limits);
-  result.roofline_share = result.gflops / result.peak_gflops;
+  result.threads = session.compute_threads();
   result.isa = device::name_of(device::active_isa());
   result.counts = program.counts();
   result.unfused = model->count_without(fusion_passes());
@@ -49,6 +45,20 @@ StepBench bench_step(const Recipe& given, int steps, bool each_fusion) {
   }
   result.memory = program.memory();
   result.warnings = program.warnings();
+  return result;
+}
+
+}  // namespace
+
+StepBench bench_step(const Recipe& recipe, int steps, bool each_fusion) {
+  if (steps < 1) throw Error("--steps must be 1 or more", ErrorKind::usage);
+  StepBench result = run_steps(with_batch_parts(recipe), steps, each_fusion);
+  // Behind the step: measuring the memory takes 256 MB of it, which must not count as the step's.
+  const ComputeScope team(result.threads);
+  result.limits = device::measure_limits();
+  result.peak_gflops = result.limits.f32_gflops;
+  result.milliseconds_at_limit = milliseconds_at_limit(result.launches, result.limits);
+  result.roofline_share = result.gflops / result.peak_gflops;
   return result;
 }
 

@@ -24,6 +24,7 @@ struct StepBench {
   device::MachineLimits limits;      // measured
   double milliseconds_at_limit = 0;  // of the launches, each at the machine's limit (compile/measure.h)
   std::string isa;
+  int threads = 0;                                            // of the team
   std::vector<LaunchReport> launches;                         // of the last step, in order
   comm::StepTimeline timeline;                                // of the same step, for planning
   LaunchCounts counts;                                        // of a step

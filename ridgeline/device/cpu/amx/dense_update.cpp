@@ -152,6 +152,7 @@ KernelChoice make_dense_update(const KernelRequest& request, Tiles tiles) {
   const ValueType &w = request.inputs[0].type, &x = request.inputs[at.x()].type, &dy = request.inputs[at.dy()].type;
   if (auto refusal = refuse_tiles(tiles)) return *refusal;
   if (auto refusal = refuse_types({&x, &dy}, {})) return *refusal;
+  if (at.squares) return Refusal{"the squares of the weights"};  // reading these once more is as fast
   for (std::size_t i = 0; i < at.states; ++i) {
     if (!in_plain_rows(request.inputs[i])) return Refusal{"a state lies in " + request.inputs[i].layout.name()};
   }

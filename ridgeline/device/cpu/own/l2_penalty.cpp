@@ -1,6 +1,7 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/own/kernels.h"
+#include "ridgeline/device/cpu/own/sum_of_squares.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ridgeline/device/cpu/own/l2_penalty.cpp"
@@ -29,6 +30,8 @@ HWY_AFTER_NAMESPACE();
 namespace ridgeline::device {
 
 HWY_EXPORT(sum_of_squares);
+
+double squares_of(const float* x, std::int64_t n) { return HWY_DYNAMIC_DISPATCH(sum_of_squares)(x, n); }
 
 namespace {
 
@@ -60,8 +63,7 @@ KernelChoice make_own_l2_penalty(const KernelRequest& request) {
         parallel_for(static_cast<std::int64_t>(pieces.size()), 1, [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t i = begin; i < end; ++i) {
             const Piece& piece = pieces[static_cast<std::size_t>(i)];
-            partial[i] = HWY_DYNAMIC_DISPATCH(sum_of_squares)(input<float>(a, piece.operand) + piece.begin,
-                                                              piece.end - piece.begin);
+            partial[i] = squares_of(input<float>(a, piece.operand) + piece.begin, piece.end - piece.begin);
           }
         });
         double total = 0;
