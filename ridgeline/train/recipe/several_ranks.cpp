@@ -1,6 +1,7 @@
 #include "ridgeline/train/recipe/several_ranks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "ridgeline/core/error.h"
 
@@ -50,6 +51,45 @@ void check_ranks(const Recipe& recipe) {
     refuse_ranks(flag, "no rank holds all of the model's values (train, then evaluate or export the checkpoints)",
                  "parameter servers");
   refuse_ranks(flag, "the ranks hold parts of the model (allowed with --parallel_mode=data_parallel, no stages)");
+}
+
+std::vector<std::string> told_alike(const Recipe& recipe, const CheckpointInfo& run) {
+  std::vector<std::string> told;
+  const auto flag = [&](std::string_view name, const auto& value) {
+    told.push_back(fmt::format("--{}={}", name, value));
+  };
+  flag("model", run.model);
+  flag("batch_size", recipe.batch_size);
+  flag("mode", recipe.mode == Mode::train ? "train" : "train_and_evaluate");
+  flag("num_classes", run.num_classes);
+  flag("image_size", run.image_size);
+  flag("seed", run.seed);
+  flag("max_train_steps", recipe.max_train_steps.value_or(0));
+  flag("iterations_per_loop", recipe.iterations_per_loop);
+  flag("epochs_between_evals", recipe.epochs_between_evals);
+  flag("early_stopping", recipe.early_stopping);
+  flag("do_checkpoint", recipe.do_checkpoint);
+  flag("save_checkpoints_steps", recipe.save_checkpoints_steps);
+  flag("hcom_parallel", recipe.hcom_parallel);
+  flag("sync_batch_norm", recipe.sync_batch_norm);
+  flag("batch_parts", recipe.batch_parts);
+  flag("is_weight_update_sharding", recipe.is_weight_update_sharding);
+  const auto list = [&](std::string_view name, const auto& values) {
+    flag(name, fmt::format("{}", fmt::join(values, ",")));
+  };
+  list("split_strategy_by_idx", recipe.gradient_split.by_index);
+  list("split_strategy_by_size", recipe.gradient_split.by_size);
+  flag("parallel_mode", recipe.parallel.mode);
+  list("shard_layer", recipe.parallel.shard_layer);
+  flag("pipeline_stages", recipe.parallel.pipeline_stages);
+  flag("micro_batches", recipe.parallel.micro_batches);
+  flag("pipeline_order", recipe.parallel.pipeline_order);
+  list("stage_layer", recipe.parallel.stage_layer);
+  list("server_parameters", recipe.parallel.server_parameters);
+  for (const SettingRow& row : setting_rows()) {
+    if (run.settings) flag(row.name, value_text(*run.settings, row));
+  }
+  return told;
 }
 
 std::string ranks_text(const Recipe& recipe) {

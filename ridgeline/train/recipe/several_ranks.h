@@ -4,7 +4,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/ranks.h"
 #include "ridgeline/train/recipe/recipe.h"
 
@@ -15,6 +17,9 @@ Recipe for_rank(const Recipe& given, const RunRanks& ranks);
 
 // An Error (usage) names the flag that several ranks, or these, cannot follow.
 void check_ranks(const Recipe& recipe);
+
+// What all ranks must have been told alike, as flags: `run` is what a checkpoint says of the run.
+std::vector<std::string> told_alike(const Recipe& recipe, const CheckpointInfo& run);
 
 // For the log of the rank that writes.
 std::string ranks_text(const Recipe& recipe);

@@ -286,6 +286,7 @@ class Trainer {
       newest = load_newest(recipe_.log_dir, [&](const std::string& text) { log_.line("warning: " + text); });
     std::string text = newest ? newest->info.to_json() : "";
     ranks_.tell(text);
+    ranks_.compare(told_alike(recipe_, info()));
     std::optional<CheckpointInfo> saved;
     if (!text.empty()) saved = CheckpointInfo::from_json(text, recipe_.log_dir);
     prepare(saved ? &*saved : nullptr);
