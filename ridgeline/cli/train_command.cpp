@@ -86,7 +86,7 @@ int run(const train::Recipe& recipe) {
   }
   const auto say = [](const std::string& line) { fmt::print("{}\n", line), std::fflush(stdout); };
   if (train::scheduled(say)) return 0;
-  const train::RunRanks ranks = train::connect_ranks(recipe.rank_size);
+  const train::RunRanks ranks = train::connect_ranks(recipe.rank_size, say);
   if (ranks.servers > 0)
     say(fmt::format("{} of {} workers and {} servers", ranks.all->name(ranks.rank()), ranks.data_ranks(),
                     ranks.servers));

@@ -61,7 +61,7 @@ Holdings::Holdings(std::span<const ParameterSpec> parameters, const Graph& step,
     bool alike = true;
     for (std::size_t r = 0; r < size; ++r) {
       alike = alike && all[r] == all[0];
-      if (all[r] == kAll && division.owner < 0) division.owner = static_cast<int>(r);
+      if (all[r] == kAll) division.owner = static_cast<int>(r);
     }
     if (alike && own == kAll) continue;
     RIDGELINE_CHECK((alike && (own >= 0 || own == kRun)) || division.owner >= 0,

@@ -38,7 +38,7 @@ class Holdings {
  private:
   struct Division {
     int axis = -1;      // along which each rank has its part; -1: some ranks have it all, or `run`
-    int owner = -1;     // the first of those
+    int owner = -1;     // the last of those: of a parameter on a server, which has its slots beside it
     bool here = false;  // whether this one is among them
     bool run = false;   // each rank has a run of its elements
   };

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "ridgeline/comm/connect.h"
 #include "ridgeline/comm/meeting/membership.h"
@@ -52,25 +51,6 @@ void Ranks::tell(std::string& text, int of) const {
   all_->broadcast(text.data(), size, of);
 }
 
-void Ranks::agree(const std::vector<std::pair<std::string, std::string>>& settings) const {
-  if (!all_) return;
-  std::vector<std::string> own;
-  for (const auto& [name, value] : settings) own.push_back(fmt::format("{}={}", name, printable(value)));
-  std::string of_main = fmt::format("{}\n", fmt::join(own, "\n"));
-  tell(of_main);
-  std::istringstream lines(of_main);
-  std::string difference, line;
-  for (const std::string& mine : own) {
-    if (!std::getline(lines, line)) line = "nothing of it";  // another version of this program
-    if (difference.empty() && line != mine)
-      difference = fmt::format("{} has {}, {} has {}", all_->name(rank()), mine, all_->name(0), line);
-  }
-  const int worst = largest(difference.empty() ? 0 : rank());
-  if (worst == 0) return;
-  tell(difference, worst);  // the same words on all
-  throw Error(fmt::format("[ranks] {}: all processes of a run need the same flags", difference), ErrorKind::usage);
-}
-
 std::string checksum_of(const ParameterStore& store) {
   std::uint32_t crc = 0;
   for (const std::string& name : store.names()) {
@@ -100,11 +80,8 @@ std::string Ranks::tell(ParameterStore& store) const {
   return own;
 }
 
-void Ranks::compare(const Program& program) const {
-  if (!all_) return;
-  std::vector<std::string> own;
-  for (const LaunchReport& launch : program.launches())
-    own.push_back(fmt::format("{} ({}) by '{}'", launch.node, launch.op, launch.kernel));
+// The first of these in which a rank differs from the main one, as that rank says it to all; "" for none.
+std::string Ranks::difference(const std::vector<std::string>& own, const char* has) const {
   std::string of_main = fmt::format("{}\n", fmt::join(own, "\n"));
   tell(of_main);
   std::string difference;
@@ -113,14 +90,30 @@ void Ranks::compare(const Program& program) const {
     const std::string mine = i < own.size() ? own[i] : "nothing";
     const std::string main_line =
         begin < of_main.size() ? of_main.substr(begin, of_main.find('\n', begin) - begin) : "nothing";
-    if (mine != main_line) difference = fmt::format("rank {} runs {}, rank 0 {}", rank(), mine, main_line);
+    if (mine != main_line)
+      difference = fmt::format("{} {} {}, {} {}", all_->name(rank()), has, mine, all_->name(0), main_line);
     begin += main_line.size() + 1;
   }
   const int worst = largest(difference.empty() ? 0 : rank());
-  if (worst == 0) return;
-  throw Error(
-      fmt::format("[ranks] {}: all ranks need the same instruction set, kernels and options",
-                  difference.empty() ? fmt::format("rank {} runs another step than rank 0", worst) : difference));
+  if (worst > 0) tell(difference, worst);
+  return difference;
+}
+
+void Ranks::compare(const Program& program) const {
+  if (!all_) return;
+  std::vector<std::string> own;
+  for (const LaunchReport& launch : program.launches())
+    own.push_back(fmt::format("{} ({}) by '{}'", launch.node, launch.op, launch.kernel));
+  if (const std::string other = difference(own, "runs"); !other.empty())
+    throw Error(fmt::format("[ranks] {}: all ranks need the same instruction set, kernels and options", other));
+}
+
+void Ranks::agree(const std::vector<std::pair<std::string, std::string>>& settings) const {
+  if (!all_) return;
+  std::vector<std::string> own;
+  for (const auto& [name, value] : settings) own.push_back(fmt::format("{}={}", name, printable(value)));
+  if (const std::string other = difference(own, "has"); !other.empty())
+    throw Error(fmt::format("[ranks] {}: all processes of a run need the same flags", other), ErrorKind::usage);
 }
 
 void RunRanks::abort(const std::string& why) const {
@@ -142,15 +135,15 @@ namespace {
 
 // What a member of a meeting holds: it leaves when nobody uses its communicators any more.
 struct Member {
-  explicit Member(const comm::RoleEnvironment& own) : membership(own) {}
+  Member(const comm::RoleEnvironment& own, const std::function<void(const std::string&)>& say) : membership(own, say) {}
   ~Member() { membership.on_loss({}); }
 
   comm::Membership membership;
   RunRanks ranks;
 };
 
-RunRanks connect_member(const comm::RoleEnvironment& own) {
-  const auto member = std::make_shared<Member>(own);
+RunRanks connect_member(const comm::RoleEnvironment& own, const std::function<void(const std::string&)>& say) {
+  const auto member = std::make_shared<Member>(own, say);
   const int servers = member->membership.servers();
   std::shared_ptr<comm::Communicator> all =
       comm::connect(member->membership.identity(), comm::connect_options(comm::process_environment()));
@@ -168,7 +161,7 @@ RunRanks connect_member(const comm::RoleEnvironment& own) {
 
 }  // namespace
 
-RunRanks connect_ranks(std::int64_t wanted) {
+RunRanks connect_ranks(std::int64_t wanted, const std::function<void(const std::string&)>& say) {
   const comm::Environment environment = comm::process_environment();
   const auto check_wanted = [&](int there, const char* what) {
     if (wanted <= 0 || wanted == there) return;
@@ -179,7 +172,7 @@ RunRanks connect_ranks(std::int64_t wanted) {
   };
   if (const std::optional<comm::RoleEnvironment> own = comm::role_environment(environment)) {
     check_wanted(own->place.workers, " workers");
-    return connect_member(*own);
+    return connect_member(*own, say);
   }
   const comm::RankIdentity identity = comm::rank_identity(environment);
   check_wanted(identity.size(), "");

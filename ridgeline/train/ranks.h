@@ -43,16 +43,17 @@ class Ranks {
   void sum(std::span<double> values) const;
   // What one rank has, to all.
   void tell(std::string& text, int of = 0) const;
-  // An Error (usage) on all ranks that names the first setting which one has otherwise than the main rank. All ranks
-  // give the same names in the same order.
-  void agree(const std::vector<std::pair<std::string, std::string>>& settings) const;
   // Every stored value of the main rank, to all; what they hold then as a checksum, the same on each: else an Error.
   std::string tell(ParameterStore& store) const;
   // An Error on all ranks, with the first op, unless all run the same ops by the same kernels: values that kernels have
   // laid out otherwise (under another instruction set or other options) may not be added up.
   void compare(const Program& program) const;
+  // An Error (usage) on all ranks that names the first setting which one has otherwise than the main rank.
+  void agree(const std::vector<std::pair<std::string, std::string>>& settings) const;
 
  private:
+  std::string difference(const std::vector<std::string>& own, const char* has) const;
+
   std::shared_ptr<comm::Communicator> all_;  // null: one rank
 };
 
@@ -81,8 +82,9 @@ struct RunRanks {
 RunRanks with_servers(std::shared_ptr<comm::Communicator> all, int servers);
 
 // The ranks that a launcher has started with this process (rank_environment.h, meeting/roles.h). `wanted`: how many
-// with a batch the user has asked for, 0 for as many as there are; another number is an Error (usage).
-RunRanks connect_ranks(std::int64_t wanted);
+// with a batch the user has asked for, 0 for as many as there are; another number is an Error (usage). `say` gets a
+// line where workers and servers have to wait for each other.
+RunRanks connect_ranks(std::int64_t wanted, const std::function<void(const std::string&)>& say = {});
 
 // Where MS_ROLE makes this process the scheduler of a training, it is that until all have left, and the result is true.
 // Errors as those of comm::Scheduler.

@@ -279,8 +279,7 @@ TEST(DataParallel, RanksThatRunOtherStepsAreRefused) {
     if (ranks.rank() == 1) training.gradients.clip_norm = 1;
     model.prepare_training(training);
   });
-  EXPECT_EQ(ends[0].rfind("[ranks] rank 1 runs another step than rank 0", 0), 0u) << ends[0];
-  EXPECT_EQ(ends[1].rfind("[ranks] rank 1 runs ", 0), 0u) << ends[1];
+  for (const std::string& end : ends) EXPECT_EQ(end.rfind("[ranks] rank 1 runs ", 0), 0u) << end;
   EXPECT_NE(ends[1].find(", rank 0 "), std::string::npos) << ends[1];
 }
 
@@ -291,7 +290,7 @@ TEST(DataParallel, RanksWithOtherSettingsAllSayWhichAndWhose) {
     all.agree({{"--model", "linear"}, {"--lr", ranks.rank() == 1 ? "0.2" : "0.1"}, {"steps", "3"}});
   });
   for (const std::string& end : ends)
-    EXPECT_EQ(end, "[ranks] rank 1 has --lr=0.2, rank 0 has --lr=0.1: all processes of a run need the same flags");
+    EXPECT_EQ(end, "[ranks] rank 1 has --lr=0.2, rank 0 --lr=0.1: all processes of a run need the same flags");
 }
 
 TEST(DataParallel, ARankThatCannotReadItsDataIsNamedByTheOthers) {

@@ -109,6 +109,32 @@ TEST(DividedRun, WhatNeedsTheWholeModelIsRefused) {
   for (const auto& [change, message] : unread) EXPECT_EQ(refusal(change), message);
 }
 
+// Else they would train, each by its own rate, and nobody would notice.
+TEST(DividedRun, RanksThatWereToldOtherwiseEndByTheFlag) {
+  const auto ends_with = [](auto change) {
+    const std::string directory = fresh_directory();
+    return comm::run_ranks(2, [&](comm::Communicator& own) {
+      Recipe recipe = small_run(directory, 2, 2);
+      recipe.intra_op_parallelism_threads = 1;
+      if (own.rank() == 1) change(recipe);
+      train(recipe, std::shared_ptr<comm::Communicator>(&own, [](comm::Communicator*) {}));
+    });
+  };
+  const std::pair<void (*)(Recipe&), const char*> differences[] = {
+      {[](Recipe& r) { r.batch_size = 8; }, "rank 1 has --batch_size=8, rank 0 --batch_size=4"},
+      {[](Recipe& r) { r.lr = 0.5; }, "rank 1 has --lr=0.5, rank 0 --lr=0.06"},
+      {[](Recipe& r) { r.seed = 7; }, "rank 1 has --seed=7, rank 0 --seed=1"},
+      {[](Recipe& r) { r.max_train_steps = 3; },
+       "rank 1 has training steps=3, rank 0 training steps=2"},
+      {[](Recipe& r) { r.parallel.mode = "hybrid_parallel"; },
+       "rank 1 has --parallel_mode=hybrid_parallel, rank 0 --parallel_mode=data_parallel"}};
+  for (const auto& [change, message] : differences) {
+    for (const std::string& end : ends_with(change))
+      EXPECT_EQ(end, "[ranks] " + std::string(message) + ": all processes of a run need the same flags");
+  }
+  EXPECT_EQ(ends_with([](Recipe&) {}), (std::vector<std::string>{"", ""}));
+}
+
 // Rank 0 would wait in an exchange of its own, or take another one's values for that.
 TEST(DividedRun, HistogramsOfAStepThatExchangesAreRefused) {
   Recipe recipe = small_run(fresh_directory(), 2, 2);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/nn/functional.h"
 #include "ridgeline/optim/adam.h"
 #include "ridgeline/optim/lars.h"
@@ -76,7 +77,7 @@ TEST(ParameterServer, AServerOfAnotherModelIsToldSo) {
   });
   for (const std::string& end : ends) {
     EXPECT_NE(end.find("has --model=linear, "), std::string::npos) << end;
-    EXPECT_NE(end.find("has --model=resnet20: all processes of a run need the same flags"), std::string::npos) << end;
+    EXPECT_NE(end.find(" --model=resnet20: all processes of a run need the same flags"), std::string::npos) << end;
   }
 }
 
@@ -201,6 +202,38 @@ TEST(ParameterServer, ACheckpointGoesOnUnderAnyMode) {
   recipe.max_train_steps = 6;
   EXPECT_EQ(run_served(2, 2, recipe), std::vector<std::string>(4));
   EXPECT_EQ(load_newest(folder, [](const std::string&) {})->info.step, 6);
+}
+
+// Servers have parameters and their averages, workers have images.
+TEST(ParameterServer, AnEvaluationIsThatOfRanksThatExchangeGradients) {
+  const std::string data = fresh_folder() + "/shapes";
+  data::make_shapes(data, {.train = 32, .val = 13});
+  const auto evaluated = [&](int workers, int servers, double ema) {
+    Recipe recipe = small_run(fresh_folder(), 4, 4);
+    recipe.synthetic = false;
+    recipe.mode = Mode::train_and_evaluate;
+    recipe.data_dir = data;
+    recipe.image_size = 32;
+    recipe.lr = 0.01;
+    recipe.intra_op_parallelism_threads = 1;
+    recipe.optimization.ema = ema;
+    std::vector<std::optional<EvaluationRow>> rows(static_cast<std::size_t>(workers + servers));
+    comm::expect_ranks(workers + servers, [&](comm::Communicator& own) {
+      Recipe of_rank = recipe;
+      rows[static_cast<std::size_t>(own.rank())] =
+          train(of_rank, with_servers({&own, [](comm::Communicator*) {}}, servers)).evaluation;
+    });
+    for (const auto& row : rows) EXPECT_EQ(row.value().loss, rows[0].value().loss);
+    return rows[0].value();
+  };
+  for (const double ema : {0.0, 0.5}) {
+    SCOPED_TRACE(ema);
+    const EvaluationRow exchanged = evaluated(2, 0, ema), served = evaluated(2, 2, ema);
+    EXPECT_EQ(served.rows, 13);
+    EXPECT_EQ(served.loss, exchanged.loss);
+    EXPECT_EQ(served.top_5, exchanged.top_5);
+  }
+  EXPECT_NE(evaluated(2, 0, 0).loss, evaluated(2, 0, 0.5).loss) << "averages are of no effect: no yardstick";
 }
 
 TEST(ParameterServer, WhatNoRankCanDoIsRefusedByItsFlag) {

@@ -20,6 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kBeat{1};
 constexpr std::chrono::milliseconds kTry{100};
+// Before it is said that somebody is waited for.
+constexpr std::chrono::seconds kUnsaidWait{5};
 
 // Of processes that can share memory and see each other's ends: this boot of the machine, its shared memory and its
 // numbers of processes.
@@ -40,9 +42,9 @@ int number_at(const std::string& text) {
 
 }  // namespace
 
-Membership::Membership(const RoleEnvironment& own) : own_(own) {
+Membership::Membership(const RoleEnvironment& own, const std::function<void(const std::string&)>& say) : own_(own) {
   RIDGELINE_CHECK(own.role != Role::scheduler, "a scheduler is no member");
-  meet();
+  meet(say);
   thread_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
 }
 
@@ -56,16 +58,24 @@ std::string Membership::scheduler_text() const {
   return fmt::format("the scheduler at {}:{}", own_.place.host, own_.place.port);
 }
 
-void Membership::meet() {
-  const Clock::time_point until = Clock::now() + own_.place.meeting_timeout;
+void Membership::meet(const std::function<void(const std::string&)>& say) {
+  const Clock::time_point begin = Clock::now(), until = begin + own_.place.meeting_timeout;
+  bool said = !say;
+  const auto waits_for = [&](const std::string& what) {
+    if (said || Clock::now() - begin < kUnsaidWait) return;
+    said = true;
+    say(fmt::format("waiting for {}, {} s at most (MS_TOPO_TIMEOUT)", what, own_.place.meeting_timeout.count()));
+  };
   std::optional<Descriptor> connected;
   const auto left = [&] { return std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()); };
   while (!(connected = connect_to(own_.place.host, own_.place.port, std::clamp(left(), kTry, kMostConnecting)))) {
     if (Clock::now() > until)
       throw Error(fmt::format("[ranks] a {} waited {} s in vain for {} (MS_SCHED_HOST, MS_SCHED_PORT, MS_TOPO_TIMEOUT)",
                               name_of(own_.role), own_.place.meeting_timeout.count(), scheduler_text()));
+    waits_for(scheduler_text());
     std::this_thread::sleep_for(kTry);
   }
+  said = !say;
   socket_ = std::make_unique<LineSocket>(std::move(*connected));
   socket_->send(fmt::format("join 1 {} {} {} {} {} {}", name_of(own_.role),
                             own_.number ? std::to_string(*own_.number) : "-", ::getpid(), machine_name(),
@@ -85,6 +95,7 @@ void Membership::meet() {
       if (line.starts_with("world ")) return read_world(line);
     }
     lines.clear();
+    waits_for("the others, who are missing as the scheduler says");
     if (!open || Clock::now() > until + kBeat * 10)
       throw Error(fmt::format("[ranks] {} {} before all had come", scheduler_text(),
                               open ? "has said nothing more" : "has closed the connection"));

@@ -17,9 +17,9 @@ namespace ridgeline::comm {
 
 class Membership {
  public:
-  // Returns when all have come: waits for the scheduler, then for the others. Errors: nobody listens at the scheduler's
-  // place in time; the scheduler refuses this process, or ends.
-  explicit Membership(const RoleEnvironment& own);
+  // Returns when all have come: waits for the scheduler, then for the others; `say` gets a line where that takes a
+  // while. Errors: nobody listens at the scheduler's place in time; the scheduler refuses this process, or ends.
+  explicit Membership(const RoleEnvironment& own, const std::function<void(const std::string&)>& say = {});
   // Says that it leaves.
   ~Membership();
   Membership(const Membership&) = delete;
@@ -35,7 +35,7 @@ class Membership {
   void on_loss(std::function<void(int rank, const std::string& reason)> tell);
 
  private:
-  void meet();
+  void meet(const std::function<void(const std::string&)>& say);
   void read_world(const std::string& line);
   void listen(const std::stop_token& stop);
   void lose(int rank, const std::string& reason);

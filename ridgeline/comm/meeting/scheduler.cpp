@@ -20,6 +20,8 @@ constexpr std::chrono::milliseconds kTick{100};
 // Others than members: who does not say what it is has no place for long.
 constexpr std::size_t kMostConnections = 4 * kMostMembers;
 constexpr std::chrono::seconds kMostStrangeness{10};
+// Before it is said who is waited for.
+constexpr std::chrono::seconds kUnsaidLack{5};
 // After a loss, until the others have ended.
 constexpr std::chrono::seconds kLastWords{10};
 
@@ -75,6 +77,7 @@ void Scheduler::run() {
     for (const auto& member : connections_) hear(*member);
     std::erase_if(connections_, [](const auto& member) { return member->gone && !member->joined; });
     if (!begun_ && complete()) begin();
+    if (!begun_ && lost_.empty() && Clock::now() - opened > kUnsaidLack) say_who_is_missing();
     if (!begun_ && lost_.empty() && Clock::now() - opened > place_.meeting_timeout)
       lose(-1, fmt::format("the scheduler waited {} s in vain for {} (MS_TOPO_TIMEOUT)", place_.meeting_timeout.count(),
                            missing()));
@@ -183,6 +186,12 @@ std::string Scheduler::missing() const {
   if (workers > 0) text = fmt::format("{} of {} workers", workers, place_.workers);
   if (servers > 0) text += fmt::format("{}{} of {} servers", text.empty() ? "" : " and ", servers, place_.servers);
   return text;
+}
+
+void Scheduler::say_who_is_missing() {
+  const std::string now = missing();
+  if (now == std::exchange(said_missing_, now)) return;
+  say_(fmt::format("scheduler: waits for {}", now));
 }
 
 // Ranks: workers by number, then servers by number. Who has no number yet gets the lowest that is left.

@@ -52,6 +52,7 @@ class Scheduler {
   void look();
   void lose(int rank, const std::string& reason);
   std::string missing() const;
+  void say_who_is_missing();
   int count(Role role) const;
 
   MeetingPlace place_;
@@ -59,7 +60,8 @@ class Scheduler {
   Descriptor listening_;
   std::vector<std::unique_ptr<Member>> connections_;
   bool begun_ = false;
-  std::string lost_;  // why the run has failed
+  std::string lost_;          // why the run has failed
+  std::string said_missing_;  // who was waited for when that was last said
   std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
   std::atomic<bool> stopped_{false};
 };

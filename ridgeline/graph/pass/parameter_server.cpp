@@ -370,9 +370,8 @@ class StepDivider {
 
 }  // namespace
 
-Graph parameter_server(Graph graph, PassContext& context) {
-  const Distribution& over = context.distribution;
-  if (over.servers == 0 || !over.training) return graph;
+void check_servers(const Distribution& over) {
+  if (over.servers == 0) return;
   if (over.servers < 0 || over.ranks < 1 || over.rank < 0 || over.rank >= over.world()) {
     throw Error("[parameter_server] rank " + std::to_string(over.rank) + " of " + std::to_string(over.ranks) +
                     " workers and " + std::to_string(over.servers) + " servers",
@@ -380,6 +379,12 @@ Graph parameter_server(Graph graph, PassContext& context) {
   }
   if (over.mode != ParallelMode::data_parallel || over.pipeline.stages > 1)
     throw Error("[parameter_server] workers train data-parallel, without stages", ErrorKind::usage);
+}
+
+Graph parameter_server(Graph graph, PassContext& context) {
+  const Distribution& over = context.distribution;
+  if (over.servers == 0 || !over.training) return graph;
+  check_servers(over);
   const bool divided = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
     return op_def(node.op).has(kStart) && node.attributes.string("group") == over.group;
   });

@@ -22,4 +22,8 @@ namespace ridgeline {
 // that one rank computes and another one would need.
 Graph parameter_server(Graph graph, PassContext& context);
 
+// An Error (usage) for servers beside another way to divide the work, or a rank that is none. Passes that divide it in
+// front ask first.
+void check_servers(const Distribution& over);
+
 }  // namespace ridgeline

@@ -79,57 +79,64 @@ std::optional<data::Batch> next_batch(data::Iterator& iterator, const Recipe& re
   }
 }
 
-// `model` has whole values; its session need not be the one whose ranks evaluate.
-std::optional<EvaluationRow> evaluate_whole(Model& model, const data::Dataset& validation, const Recipe& recipe,
-                                            Session& session, TrainingLog& log) {
-  model.prepare_evaluation();
-  Program& program = model.evaluation();
+// What is added up over the ranks.
+struct Sums {
+  double loss = 0, top_1 = 0, top_5 = 0, rows = 0, bad_samples = 0;
+};
+
+// Of this rank's share of the images; none where somebody has stopped it.
+std::optional<Sums> sums_of_share(Program& program, Model& model, const data::Dataset& validation, const Recipe& recipe,
+                                  Session& session, TrainingLog& log, const std::vector<NamedMetric>& metrics) {
   data::Iterator iterator(validation, {.workers = recipe.num_workers,
                                        .raw_images = recipe.enable_data_pre_proc,
                                        .bad_samples = without_replacing(recipe.bad_samples),
                                        .trace = session.trace(),
                                        .log = &session.log()});
-  double loss = 0;
-  double top_1 = 0;
-  double top_5 = 0;
-  double rows = 0;
-  const std::vector<NamedMetric> metrics = metrics_named(recipe.metrics, model_classes(program));
+  Sums sums;
   const auto begin = Clock::now();
   const std::int64_t total = validation.num_samples();
-  const Ranks ranks(session);
-  bool stopped = false;
   while (auto batch = next_batch(iterator, recipe)) {
-    stopped = interrupted();
-    if (stopped) break;
+    if (interrupted()) return std::nullopt;
     // The sums of a part are f32, and those of the parts, which follow from nothing else, are added exactly enough.
-    for (std::int64_t part = 0; part < recipe.parts && !stopped; ++part) {
+    for (std::int64_t part = 0; part < recipe.parts; ++part) {
       const auto of_part = [&](const Tensor& all) {
         return recipe.parts == 1 ? all : rows_of_part(all, part, recipe.parts);
       };
       const Tensor images = of_part(batch->image()), labels = of_part(batch->label()), mask = of_part(mask_of(*batch));
       bind_batch(program, images, labels);
       program.bind(nn::kMaskInput, mask);
-      stopped = !program.run();
-      if (stopped) break;
-      loss += program.output("loss_sum").at(0);
-      top_1 += program.output("top_1").at(0);
-      top_5 += program.output("top_5").at(0);
-      rows += program.output("rows").at(0);
+      if (!program.run()) return std::nullopt;
+      sums.loss += program.output("loss_sum").at(0);
+      sums.top_1 += program.output("top_1").at(0);
+      sums.top_5 += program.output("top_5").at(0);
+      sums.rows += program.output("rows").at(0);
       if (metrics.empty()) continue;
       MetricBatch values = metric_batch(program, *batch, model.network().columns);
       for (auto& [name, column] : values.inputs) column = of_part(column);
       values.mask = of_part(values.mask);
       for (const NamedMetric& m : metrics) m.metric->update(values);
     }
-    if (stopped) break;
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    log.progress("evaluating", static_cast<std::int64_t>(rows), total, rows / seconds);
+    log.progress("evaluating", static_cast<std::int64_t>(sums.rows), total, sums.rows / seconds);
   }
-  if (ranks.largest(stopped ? 1 : 0) > 0) return std::nullopt;
+  sums.bad_samples = static_cast<double>(iterator.bad_samples());
+  return sums;
+}
+
+// `model` has whole values; its session need not be the one whose ranks evaluate. A parameter server has no images.
+std::optional<EvaluationRow> evaluate_whole(Model& model, const data::Dataset& validation, const Recipe& recipe,
+                                            Session& session, TrainingLog& log) {
+  model.prepare_evaluation();
+  Program& program = model.evaluation();
+  const std::vector<NamedMetric> metrics = metrics_named(recipe.metrics, model_classes(program));
+  const std::optional<Sums> own =
+      recipe.serves() ? Sums() : sums_of_share(program, model, validation, recipe, session, log, metrics);
+  const Ranks ranks(session);
+  if (ranks.largest(own ? 0 : 1) > 0) return std::nullopt;
   // Each rank has its part of the images.
-  std::array<double, 5> sums = {loss, top_1, top_5, rows, static_cast<double>(iterator.bad_samples())};
+  std::array<double, 5> sums = {own->loss, own->top_1, own->top_5, own->rows, own->bad_samples};
   ranks.sum(sums);
-  rows = sums[3];
+  const double rows = sums[3];
   const auto bad_samples = static_cast<std::int64_t>(sums[4]);
   if (rows == 0 && bad_samples > 0) {
     throw Error(
@@ -149,7 +156,8 @@ std::optional<EvaluationRow> evaluate_whole(Model& model, const data::Dataset& v
       row.metrics.push_back(std::move(line));
   }
   if (row.bad_samples > 0) {
-    log.line(fmt::format("bad samples: {} of {} validation images left out", row.bad_samples, total));
+    log.line(
+        fmt::format("bad samples: {} of {} validation images left out", row.bad_samples, validation.num_samples()));
   }
   return row;
 }
