@@ -12,7 +12,7 @@
 
 namespace ridgeline::device {
 
-constexpr std::int64_t kFewRowsAtMost = 16;
+constexpr std::int64_t kFewRowsAtMost = 8;
 
 // Matrices in rows that lie `step` apart.
 template <class T>
