@@ -221,6 +221,20 @@ TEST(DataParallel, GradientsAreClippedByTheNormOfTheirMean) {
   expect_close(train_over(2, {.clip_norm = 0.05}), one, 1e-5);
 }
 
+// LAMB is written in plain ops, whose gradient no operand names. A small epsilon would make much of a rounding.
+TEST(DataParallel, UpdatesOfPlainOpsGoByTheMeanOfTheGradient) {
+  const optim::Optimizer lamb = optim::Lamb{.epsilon = 1};
+  const std::vector<Options> all{{.optimizer = lamb},
+                                 {.clip_norm = 0.05, .optimizer = lamb},
+                                 {.accumulate = 3, .steps = 3, .optimizer = lamb},
+                                 {.loss_scale = optim::LossScale::dynamic(1024, 2, 50), .optimizer = lamb}};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    SCOPED_TRACE(i);
+    const Trained one = train_small(nullptr, all[i]);
+    for (const int n : {2, 4}) expect_close(train_over(n, all[i]), one, 1e-4);
+  }
+}
+
 TEST(DataParallel, SeveralBatchesOfAStepAreExchangedOnce) {
   const Trained one = train_small(nullptr, {.accumulate = 3});
   const Trained two = train_over(2, {.accumulate = 3});

@@ -136,15 +136,33 @@ class Distributor {
   }
   bool is_part(ValueId id) const { return !value(id).name.empty() && context_.parts.contains(value(id).name); }
 
+  // The gradient of an update that is written in plain ops, as LAMB's: what its pointwise ops begin with, apart from
+  // stored values. A rank that updated by its own and then took the mean would do something else.
+  std::optional<LocalValue> gradient_of_plain(const Update& update) const {
+    const std::optional<LocalValue> gradient = gradient_of(update.next);
+    if (!gradient || value(gradient->value).kind == ValueKind::grad || gradient->condition != kNoValue) return gradient;
+    const Node* node = maker(gradient->value);
+    if (gradient->value != update.next && node != nullptr && node->op == "cast") return gradient;
+    throw Error("[data_parallel] " + value(update.current).name +
+                " is updated by ops of which no gradient can be told that several ranks could have in common: it must "
+                "be one value, and only pointwise ops may stand between it and the update");
+  }
+
   std::vector<LocalValue> gradients() const {
     std::vector<LocalValue> found;
-    for (const Node& node : graph_.nodes) {
-      const int operand = op_def(node.op).gradient_operand;
-      if (operand < 0 || of_part(node)) continue;
-      const std::optional<LocalValue> gradient = gradient_of(node.inputs[static_cast<std::size_t>(operand)]);
-      if (!gradient) continue;
+    const auto add = [&](const std::optional<LocalValue>& gradient) {
+      if (!gradient) return;
       const auto same = [&](const LocalValue& other) { return other.value == gradient->value; };
       if (std::none_of(found.begin(), found.end(), same)) found.push_back(*gradient);
+    };
+    for (const Node& node : graph_.nodes) {
+      const int operand = op_def(node.op).gradient_operand;
+      if (operand >= 0 && !of_part(node)) add(gradient_of(node.inputs[static_cast<std::size_t>(operand)]));
+    }
+    for (const Update& update : graph_.updates) {
+      const Node* node = maker(update.next);
+      if (node == nullptr || value(update.current).kind != ValueKind::param || is_part(update.current)) continue;
+      if (op_def(node->op).gradient_operand < 0) add(gradient_of_plain(update));
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const LocalValue& a, const LocalValue& b) { return a.made < b.made; });
