@@ -181,19 +181,27 @@ void add_averages(GraphBuilder& builder, const std::vector<TrainedParameter>& tr
   }
 }
 
-// A batch that overflowed leaves no trace in the statistics of batch norms.
-void keep_statistics(Graph& graph, ValueId loss) {
+// A batch that overflowed leaves no trace in the statistics of batch norms. The loss does not always tell: a relu makes
+// 0 of NaN. Ranks that have statistics in common keep them in common.
+void keep_statistics(Graph& graph, ValueId loss, std::int64_t statistics_ranks) {
   const std::vector<Update> statistics = graph.updates;
   graph.updates.clear();
   GraphBuilder builder(std::move(graph));
   {
     const GraphBuilder::Scope scope(builder, kExactScope);
-    const double most = std::numeric_limits<float>::max();
-    const Value finite =
-        builder.apply("less_equal", {builder.apply("abs", {builder.value(loss)}), builder.constant(most)});
+    const auto finite = [&](Value x) {
+      return builder.apply("less_equal",
+                           {builder.apply("abs", {x}), builder.constant(std::numeric_limits<float>::max())});
+    };
+    Value common = builder.value(loss);
+    if (statistics_ranks > 1)
+      common = builder.apply("all_reduce", {common}, {{"ranks", statistics_ranks}, {"reduction", std::string("mean")}});
+    const Value counts = finite(common);
     for (const Update& update : statistics) {
       const Value current = builder.value(update.current);
-      builder.update(current, where_applied(finite, builder.value(update.next), current));
+      Value next = builder.value(update.next);
+      if (is_floating(next.type().dtype)) next = builder.apply("select", {finite(next), next, current});
+      builder.update(current, where_applied(counts, next, current));
     }
   }
   graph = builder.finish();
@@ -248,7 +256,7 @@ Step build_training_step(const Network& network, const TrainingOptions& training
   const ValueId total_id = total_loss.id(), target_id = target.id(), step_id = step.id();
   Graph graph = forward.finish();
   const std::vector<ValueId> ids = differentiate(graph, target_id, with_respect_to);
-  if (training.gradients.loss_scale) keep_statistics(graph, loss_id);
+  if (training.gradients.loss_scale) keep_statistics(graph, loss_id, training.statistics_ranks);
 
   GraphBuilder builder(std::move(graph));
   std::vector<Value> gradients;
