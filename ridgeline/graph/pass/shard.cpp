@@ -7,7 +7,6 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/annotations.h"
-#include "ridgeline/graph/pass/parameter_server.h"
 #include "ridgeline/graph/pass/shard_form.h"
 #include "ridgeline/graph/pass/shard_plan.h"
 
@@ -482,7 +481,6 @@ Graph shard_layers(Graph graph, PassContext& context, const std::vector<ShardedL
 }
 
 Graph shard(Graph graph, PassContext& context) {
-  check_servers(context.distribution);
   check_shards(graph, context.distribution);
   const ShardPlan plan = plan_shards(graph, context.distribution);
   if (!plan.text.empty()) context.plan = plan.text;

@@ -7,6 +7,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/annotations.h"
 #include "ridgeline/graph/pass/data_parallel.h"
+#include "ridgeline/graph/pass/parameter_server.h"
 #include "ridgeline/graph/pass/step_price.h"
 
 namespace ridgeline {
@@ -152,6 +153,7 @@ bool divided_already(const Graph& graph, const std::string& group) {
 }  // namespace
 
 void check_shards(const Graph& graph, const Distribution& distribution) {
+  check_servers(distribution);
   for (const Node& node : graph.nodes) {
     const std::string* how = asked_shard(node);
     if (how == nullptr || *how == kData) continue;

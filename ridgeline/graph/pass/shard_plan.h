@@ -17,7 +17,8 @@ inline constexpr const char* kData = "data";
 inline constexpr const char* kColumns = "columns";
 inline constexpr const char* kRows = "rows";
 
-// An Error for an annotation that its op cannot have, that is none, or that the mode has no use for.
+// An Error for an annotation that its op cannot have, that is none, or that the mode has no use for, and for parameter
+// servers beside divided layers.
 void check_shards(const Graph& graph, const Distribution& distribution);
 
 struct ShardPlan {
