@@ -48,9 +48,18 @@ class BackwardWeights final : public Kernel {
     for (std::int64_t pixel = 0; pixel < g_.pixels(); pixel += kDepthStep) {
       const std::int64_t depth = std::min(kDepthStep, g_.pixels() - pixel);
       pack(input<float>(a, 0) + group * g_.group_channels(), r, panel, pixel, depth, packed);
-      multiply_({count, panel.count, depth, kDepthStep,
-                 input<float>(a, 1) + pixel * g_.k + group * g_.group_filters() + first, 1, g_.k, packed, sums,
-                 panels_.width, true, nullptr});
+      multiply_({count,
+                 panel.count,
+                 depth,
+                 kDepthStep,
+                 input<float>(a, 1) + pixel * g_.k + group * g_.group_filters() + first,
+                 1,
+                 g_.k,
+                 packed,
+                 sums,
+                 panels_.width,
+                 true,
+                 {}});
     }
     const std::int64_t row = g_.s() * g_.group_channels();
     float* dw = output<float>(a, 0) + ((group * g_.group_filters() + first) * g_.r() + r) * row + panel.first;

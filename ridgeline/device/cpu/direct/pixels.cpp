@@ -131,8 +131,10 @@ class PixelProducts final : public Kernel {
     const std::int64_t panel = depth_ * width_;
     for (std::int64_t q = 0; q < panels_; ++q) {
       const std::int64_t columns = std::min(width_, columns_ - q * width_);
-      multiply_({count, columns, depth_, kDepth, in, depth_, 1, packed + q * panel, out + q * width_, columns_, false,
-                 q + 1 < panels_ ? packed + (q + 1) * panel : nullptr});
+      winograd::Product product{count,    columns, depth_, kDepth, in, depth_, 1, packed + q * panel, out + q * width_,
+                                columns_, false,   {}};
+      if (q + 1 < panels_) product.ahead[0] = winograd::lines_of(packed + (q + 1) * panel, panel);
+      multiply_(product);
     }
   }
 
@@ -205,9 +207,18 @@ class PixelGradients final : public Kernel {
       pack(a.inputs[1], first, count, p_.k, filter, filters, kFilters, row, dy);
       for (std::int64_t q = 0; q < panels_; ++q) {
         for (std::int64_t f = 0; f < filters; f += kFilters) {
-          multiply_({std::min(kFilters, filters - f), std::min(width_, p_.c - q * width_), count, kSumPixels,
-                     dy + f * kSumPixels, 1, kFilters, x + q * kSumPixels * width_,
-                     sum + (filter + f) * p_.c + q * width_, p_.c, first > begin, nullptr});
+          multiply_({std::min(kFilters, filters - f),
+                     std::min(width_, p_.c - q * width_),
+                     count,
+                     kSumPixels,
+                     dy + f * kSumPixels,
+                     1,
+                     kFilters,
+                     x + q * kSumPixels * width_,
+                     sum + (filter + f) * p_.c + q * width_,
+                     p_.c,
+                     first > begin,
+                     {}});
         }
       }
     }

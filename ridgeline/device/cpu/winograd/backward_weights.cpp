@@ -96,8 +96,10 @@ class BackwardWeightsKernel final : public Kernel {
         const std::int64_t begin = chunk * kChunkTiles;
         transform_tiles(a, first, begin, std::min(count, begin + kChunkTiles), thread, 0, scratch);
       });
-      for_each_item(rule_.positions() * form_.panels(),
-                    [&](std::int64_t item, int) { multiply_position(item, count, first > 0, 0, 0, scratch); });
+      const std::int64_t runs = std::min<std::int64_t>(products(), 8 * threads_);
+      for_each_item(runs, [&](std::int64_t run, int) {
+        multiply_all(products() * run / runs, products() * (run + 1) / runs, count, first > 0, 0, 0, scratch);
+      });
     }
   }
 
@@ -111,9 +113,7 @@ class BackwardWeightsKernel final : public Kernel {
       for (std::int64_t tile = 0; tile < count; tile += kChunkTiles) {
         transform_tiles(a, first, tile, std::min(count, tile + kChunkTiles), thread, thread, scratch);
       }
-      for (std::int64_t item = 0; item < rule_.positions() * form_.panels(); ++item) {
-        multiply_position(item, count, first > begin, thread, part, scratch);
-      }
+      multiply_all(0, products(), count, first > begin, thread, part, scratch);
     }
   }
 
@@ -146,23 +146,45 @@ class BackwardWeightsKernel final : public Kernel {
     }
   }
 
-  void multiply_position(std::int64_t item, std::int64_t tiles, bool add, int team, std::int64_t part,
-                         float* scratch) const {
-    const std::int64_t position = item / form_.panels();
-    const std::int64_t q = item % form_.panels();
-    Product product{};
-    product.rows = convolution_.filters();
-    product.columns = std::min(panel_, convolution_.channels() - q * panel_);
-    product.depth = tiles;
-    product.depth_step = kDepthStep;
-    product.a = scratch + z_ + (team * rule_.positions() + position) * z_distance_;
-    product.a_row = 1;
-    product.a_step = z_row_;
-    product.b = scratch + v_ + (team * rule_.positions() + position) * v_distance_ + q * v_panel_;
-    product.c = scratch + products_ + part * form_.floats() + position * form_.distance() + q * form_.panel_floats();
-    product.c_row = panel_;
-    product.add = add;
-    multiply_(product);
+  // Of a block: for each position its panels.
+  std::int64_t products() const { return rule_.positions() * form_.panels(); }
+
+  // Products [begin, end) of the V and Z of `team`, into the dU of `part`.
+  void multiply_all(std::int64_t begin, std::int64_t end, std::int64_t tiles, bool add, int team, std::int64_t part,
+                    float* scratch) const {
+    const float* const v = scratch + v_ + team * rule_.positions() * v_distance_;
+    const float* const z = scratch + z_ + team * rule_.positions() * z_distance_;
+    float* const sums = scratch + products_ + part * form_.floats();
+    const auto v_panel = [&](std::int64_t i) {
+      return v + i / form_.panels() * v_distance_ + i % form_.panels() * v_panel_;
+    };
+    const auto sum_panel = [&](std::int64_t i) {
+      return sums + i / form_.panels() * form_.distance() + i % form_.panels() * form_.panel_floats();
+    };
+    const std::int64_t share = round_up((tiles * z_row_ + form_.panels() - 1) / form_.panels(), kLineFloats);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t position = i / form_.panels(), q = i % form_.panels();
+      Product product{};
+      product.rows = convolution_.filters();
+      product.columns = std::min(panel_, convolution_.channels() - q * panel_);
+      product.depth = tiles;
+      product.depth_step = kDepthStep;
+      product.a = z + position * z_distance_;
+      product.a_row = 1;
+      product.a_step = z_row_;
+      product.b = v_panel(i);
+      product.c = sum_panel(i);
+      product.c_row = panel_;
+      product.add = add;
+      if (i + 1 < end) {
+        product.ahead[0] = lines_of(v_panel(i + 1), tiles * panel_);
+        product.ahead[1] = lines_of(sum_panel(i + 1), form_.panel_floats());
+      }
+      if (i + form_.panels() < end) {  // a share of the next position's
+        product.ahead[2] = lines_of(z + (position + 1) * z_distance_ + q * share, share);
+      }
+      multiply_(product);
+    }
   }
 
   void sum_bias(const float* sums, float* db) const {

@@ -26,8 +26,8 @@ CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, Scratch& sc
   choose_blocks(threads);
   v_row_ = round_up(shape_.in.channels, lanes());
   v_distance_ = stream_distance(block_tiles_ * v_row_);
-  m_row_ = block_panels_ * panel_;
-  m_distance_ = stream_distance(block_tiles_ * m_row_);
+  m_panel_ = block_tiles_ * panel_;
+  m_distance_ = stream_distance(block_panels_ * m_panel_);
   sink_ = scratch.reserve(threads * round_up(shape_.out.channels, kLineFloats));
   v_ = scratch.reserve(threads * rule_.positions() * v_distance_);
   m_ = scratch.reserve(threads * rule_.positions() * m_distance_);
@@ -94,13 +94,21 @@ void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, co
       product.a_row = v_row_;
       product.a_step = 1;
       product.b = weights + position * weights_.distance() + q * weights_.panel_floats();
-      product.c = m + position * m_distance_ + panel * panel_;
-      product.c_row = m_row_;
+      product.c = m + position * m_distance_ + panel * m_panel_;
+      product.c_row = panel_;
+      // Meanwhile the next panel and the place of its results come near, and a share of the next position's tiles.
       const bool last_panel = panel + 1 == item.panels;
-      if (!last_panel) {
-        product.next_b = product.b + weights_.panel_floats();
-      } else if (position + 1 < rule_.positions()) {
-        product.next_b = weights + (position + 1) * weights_.distance() + item.first_panel * weights_.panel_floats();
+      const bool last_position = position + 1 == rule_.positions();
+      if (!last_panel || !last_position) {
+        const std::int64_t next = position + (last_panel ? 1 : 0), next_panel = last_panel ? 0 : panel + 1;
+        product.ahead[0] =
+            lines_of(weights + next * weights_.distance() + (item.first_panel + next_panel) * weights_.panel_floats(),
+                     weights_.panel_floats());
+        product.ahead[1] = lines_of(m + next * m_distance_ + next_panel * m_panel_, item.tiles * panel_);
+      }
+      if (!last_position) {
+        const std::int64_t share = round_up((item.tiles * v_row_ + item.panels - 1) / item.panels, kLineFloats);
+        product.ahead[2] = lines_of(v + (position + 1) * v_distance_ + panel * share, share);
       }
       multiply_(product);
     }
@@ -122,7 +130,7 @@ void CorrelationCode<Pixel>::write_tiles(const Item& item, int thread, const flo
     if (ending.addend != nullptr) {
       tiles_.outputs(item.first_tile + t, ending.addend + first, reader_.template zeros<Pixel>(scratch), addend);
     }
-    transforms_->output({m + t * m_row_, m_distance_, panel_}, channels, pixels, epilogue);
+    transforms_->output({m + t * panel_, m_distance_, m_panel_}, channels, pixels, epilogue);
   }
 }
 

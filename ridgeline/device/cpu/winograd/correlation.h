@@ -53,9 +53,9 @@ class CorrelationCode {
   std::int64_t panel_;
   std::int64_t block_tiles_;  // of an item
   std::int64_t block_panels_;
-  std::int64_t v_row_, v_distance_;  // V: [position][tile][channel]
-  std::int64_t m_row_, m_distance_;  // M: [position][tile][column of the item]
-  std::int64_t sink_, v_, m_;        // places in the scratch memory, once for each thread
+  std::int64_t v_row_, v_distance_;    // V: [position][tile][channel]
+  std::int64_t m_panel_, m_distance_;  // M: [position][panel of the item][tile][column of the panel]
+  std::int64_t sink_, v_, m_;          // places in the scratch memory, once for each thread
 };
 
 }  // namespace ridgeline::device::winograd
