@@ -76,7 +76,7 @@ class BackwardWeightsKernel final : public Kernel {
   // A dU that fits a core's own cache beside 48 tiles is summed in parts, where there are tiles enough.
   void choose_parts() {
     constexpr std::int64_t kNear = std::int64_t{320} << 10;  // floats
-    constexpr std::int64_t kSmall = std::int64_t{1} << 20;
+    constexpr std::int64_t kSmall = std::int64_t{8} << 20;
     constexpr std::int64_t kFewest = 8, kMost = 16;
     const std::int64_t floats = rule_.positions() * convolution_.filters() * convolution_.channels();
     const std::int64_t parts = std::min(kMost, tiles_.total() / kDepthStep);

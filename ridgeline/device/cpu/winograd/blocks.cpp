@@ -33,6 +33,7 @@ template <class Pixel>
 void Blocks::gather(const Pixel* pixels, std::int64_t number, std::int64_t y, std::int64_t x, int side,
                     Pixel* to) const {
   const std::int64_t row_values = stride * image.channels;  // of a block
+  constexpr std::int64_t line = 64 / sizeof(Pixel);
   const std::int64_t first = x * stride - left;
   const bool whole = first >= 0 && first + side * stride <= image.width;
   for (std::int64_t i = 0; i < side * stride; ++i) {
@@ -40,6 +41,9 @@ void Blocks::gather(const Pixel* pixels, std::int64_t number, std::int64_t y, st
     Pixel* const row = to + i / stride * side * channels() + i % stride * row_values;
     const Pixel* const from = pixels + ((number * image.height + h) * image.width + first) * image.channels;
     const bool exists = h >= 0 && h < image.height;
+    // The tile on the right is read next, in more rows than the hardware follows.
+    const Pixel* const behind = from + side * row_values;
+    for (std::int64_t v = 0; v < side * row_values; v += line) __builtin_prefetch(behind + v, 0, 2);
     for (std::int64_t j = 0; j < side; ++j) {
       Pixel* const block = row + j * channels();
       if (exists && whole) {

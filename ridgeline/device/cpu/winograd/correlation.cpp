@@ -27,7 +27,7 @@ CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, Scratch& sc
   v_row_ = round_up(shape_.in.channels, lanes());
   v_distance_ = stream_distance(block_tiles_ * v_row_);
   m_panel_ = block_tiles_ * panel_;
-  m_distance_ = stream_distance(block_panels_ * m_panel_);
+  m_distance_ = stream_distance(group_panels_ * m_panel_);
   sink_ = scratch.reserve(threads * round_up(shape_.out.channels, kLineFloats));
   v_ = scratch.reserve(threads * rule_.positions() * v_distance_);
   m_ = scratch.reserve(threads * rule_.positions() * m_distance_);
@@ -38,7 +38,8 @@ CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, Scratch& sc
 template <class Pixel>
 void CorrelationCode<Pixel>::choose_blocks(std::int64_t threads) {
   constexpr std::int64_t kTiles = 48;  // measured: 24 to 192 differ by a few percent
-  constexpr std::int64_t kNearFloats = std::int64_t{2} << 20;
+  constexpr std::int64_t kNearFloats = std::int64_t{6} << 20;
+  constexpr std::int64_t kSecondCache = 400'000;  // floats of V that leave room for one panel's M
   const std::int64_t wanted = weights_.floats() > kNearFloats ? 2 * kTiles : kTiles;
   const std::int64_t total = tiles_.total();
   std::int64_t tile_blocks = (total + wanted - 1) / wanted;
@@ -52,6 +53,9 @@ void CorrelationCode<Pixel>::choose_blocks(std::int64_t threads) {
   }
   block_tiles_ = (total + tile_blocks - 1) / tile_blocks;
   block_panels_ = (weights_.panels() + panel_blocks - 1) / panel_blocks;
+  // M goes to the last cache and back unless it is finished panel by panel, for which V must be read again each time.
+  const bool near = rule_.positions() * block_tiles_ * shape_.in.channels <= kSecondCache;
+  group_panels_ = near ? 1 : block_panels_;
 }
 
 template <class Pixel>
@@ -67,8 +71,12 @@ void CorrelationCode<Pixel>::run(const Pixel* in, const float* weights, Pixel* o
     float* v = scratch + v_ + thread * rule_.positions() * v_distance_;
     float* m = scratch + m_ + thread * rule_.positions() * m_distance_;
     read_tiles(item, thread, in, scratch, v);
-    multiply_tiles(item, v, weights, m);
-    write_tiles(item, thread, m, out, ending, scratch);
+    const std::int64_t end = item.first_panel + item.panels;
+    for (; item.first_panel < end; item.first_panel += group_panels_) {
+      item.panels = std::min(group_panels_, end - item.first_panel);
+      multiply_tiles(item, v, weights, m);
+      write_tiles(item, thread, m, out, ending, scratch);
+    }
   });
 }
 

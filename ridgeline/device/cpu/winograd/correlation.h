@@ -53,6 +53,7 @@ class CorrelationCode {
   std::int64_t panel_;
   std::int64_t block_tiles_;  // of an item
   std::int64_t block_panels_;
+  std::int64_t group_panels_;          // of an item that are multiplied before they are written
   std::int64_t v_row_, v_distance_;    // V: [position][tile][channel]
   std::int64_t m_panel_, m_distance_;  // M: [position][panel of the item][tile][column of the panel]
   std::int64_t sink_, v_, m_;          // places in the scratch memory, once for each thread
