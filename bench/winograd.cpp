@@ -6,11 +6,12 @@
 // their shortest, in terms of the direct convolution's multiplications (above 100 % is what Winograd saves).
 //
 //   build/bench_winograd [--repetitions=9] [--batch=N] [--layer=TEXT] [--pass=fwd|bwd_d|bwd_w] [--rules=all]
-//                        [--clock=cpu]
+//                        [--clock=cpu] [--cold]
 //
 // --batch replaces every layer's batch, --layer and --pass choose those whose name contains the text, --rules=all
 // times every tile size instead of the chosen one, --clock=cpu takes the processor time of all threads instead of the
-// time that passed (on a busy machine, with one thread).
+// time that passed (on a busy machine, with one thread), --cold writes 400 MB before each run, so that images come from
+// memory as in a training step.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -67,6 +68,7 @@ struct Options : bench::LayerOptions {
   Options() : LayerOptions{.repetitions = 9} {}
   bool all_rules = false;
   bool cpu_time = false;
+  bool cold = false;
 };
 
 struct Operation {
@@ -177,8 +179,10 @@ void measure(CpuDevice& device, const Layer& layer, const Operation& operation, 
   } else {
     add(operation.ours(request, {0, false}));
   }
+  std::vector<char> other(options.cold ? 400'000'000 : 0);
   for (int repetition = -1; repetition < options.repetitions; ++repetition) {  // the first is a warm-up
     for (Run& run : runs) {
+      std::fill(other.begin(), other.end(), static_cast<char>(repetition));
       const double begin = now(options);
       device.stream().run(*run.kernel, {inputs.data(), outputs.data(), run.scratch->address()});
       if (repetition >= 0) run.seconds.push_back(now(options) - begin);
@@ -208,7 +212,7 @@ void measure(CpuDevice& device, const Layer& layer, const Operation& operation, 
 int usage() {
   std::fprintf(stderr,
                "usage: bench_winograd [--repetitions=9] [--batch=N] [--layer=TEXT] [--pass=fwd|bwd_d|bwd_w] "
-               "[--rules=all] [--clock=cpu]\n");
+               "[--rules=all] [--clock=cpu] [--cold]\n");
   return 2;
 }
 
@@ -216,8 +220,9 @@ int usage() {
 
 int main(int argc, char** argv) {
   Options options;
-  if (!bench::read_options(argc, argv, options,
-                           {{"--rules=all", &options.all_rules}, {"--clock=cpu", &options.cpu_time}}))
+  if (!bench::read_options(
+          argc, argv, options,
+          {{"--rules=all", &options.all_rules}, {"--clock=cpu", &options.cpu_time}, {"--cold", &options.cold}}))
     return usage();
   CpuDevice device(std::nullopt);
   const ComputeScope team(usable_threads(0));
