@@ -139,18 +139,25 @@ void measure(CpuDevice& device, const Layer& layer, const Operation& operation, 
   std::vector<std::unique_ptr<DeviceMemory>> memory;
   std::vector<void*> inputs, outputs;
   KernelRequest request{op_def(operation.op), node, {}, {}};
+  // The weights' layout is the kernel's choice, their channels and filters padded to whole blocks; random numbers are
+  // weights in any order.
+  const auto blocks = [](std::int64_t n) { return (n + 63) / 64 * 64; };
+  const auto elements = [&](const ValueType& type) {
+    return &type == &w ? blocks(layer.filters) * blocks(layer.channels) * layer.taps * layer.taps
+                       : type.shape.elements();
+  };
   const auto operand = [&](const ValueType& type, double scale, bool relu) {
-    // The weights' layout is the kernel's choice; rows of any order are random numbers.
     request.inputs.push_back({type, {}, &type == &w});
-    memory.push_back(device.allocate(type.bytes() * 2));
+    memory.push_back(device.allocate(static_cast<std::size_t>(elements(type)) * sizeof(float)));
     inputs.push_back(memory.back()->address());
-    fill(static_cast<float*>(inputs.back()), type.shape.elements() * (&type == &w ? 2 : 1), scale, relu, memory.size());
+    fill(static_cast<float*>(inputs.back()), elements(type), scale, relu, memory.size());
   };
   const auto result = [&](const ValueType& type) {
     request.outputs.push_back({type, {}, &type == &w});
-    memory.push_back(device.allocate(type.bytes() * 2));
+    const std::size_t bytes = static_cast<std::size_t>(elements(type)) * sizeof(float);
+    memory.push_back(device.allocate(bytes));
     outputs.push_back(memory.back()->address());
-    std::memset(outputs.back(), 0, type.bytes() * 2);
+    std::memset(outputs.back(), 0, bytes);
   };
   switch (operation.pass) {
     case Pass::forward: operand(x, 1, true), operand(w, 0.02, false), operand(b, 0.1, false), result(y); break;
