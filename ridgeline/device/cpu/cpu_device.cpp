@@ -164,14 +164,15 @@ FusionLimits CpuDevice::fusion_limits() const {
                         {"batch_norm_eval", "relu", kNorms, true}},
           .norm_gradients = kNorms,
           // The library normalises training batches and given statistics each in its own way.
-          .again = own ? kWide : DTypeSet(),
+          .again = own ? kNorms : DTypeSet(),
           .updates = kWide,
           .dense_updates = dense_updates(own, tiles),
           .loop = {.terms = 96,
                    .operands = 24,
                    .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},
                    .results = loop::kLoopStorage,
-                   .sums = true}};
+                   .sums = true},
+          .flops_per_byte = {.wide = 10, .bf16 = tiles ? 100.0 : 10.0}};
 }
 
 }  // namespace ridgeline
