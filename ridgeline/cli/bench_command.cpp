@@ -116,6 +116,8 @@ int bench_command(const Words& words) {
                           {"unfused_bytes", bench.unfused.bytes()},
                           {"without", fusions_json(bench)},
                           {"memory_bytes", bench.memory.total()},
+                          {"ops_again", bench.memory.again},
+                          {"spared_bytes", bench.memory.spared},
                           {"warnings", bench.warnings},
                           {"precision", precision}};
     for (const comm::StepPart& part : bench.timeline.parts)

@@ -169,10 +169,12 @@ std::unique_ptr<Program> compile(const Graph& graph, Session& session, const Com
   std::optional<MemoryReport> least;
   for (int round = 0;; ++round) {
     Plan plan = make_plan(graph, session, options, context);
-    const MemoryReport memory = [&] {
+    MemoryReport memory = [&] {
       const Phase phase(session, "plan memory");
       return plan_memory(plan, options.reuse_memory);
     }();
+    memory.again = context.live.again;
+    memory.spared = context.live.before - context.live.reached;
     assign_lanes(plan, session.parallel_launches());
     const std::size_t limit = options.memory_limit;
     if (limit == 0 || memory.total() <= limit) {

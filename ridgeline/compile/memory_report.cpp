@@ -27,6 +27,7 @@ std::string MemoryReport::to_text() const {
          (derived > 0 ? ", derived forms " + megabytes(derived) : "") + ", inputs " + megabytes(inputs) +
          ", intermediate values " + megabytes(activations) + " (gradients " + megabytes(gradients) + ") in " +
          megabytes(activations_peak) + " of memory (workspace " + megabytes(scratch) + " included" +
+         (again > 0 ? ", " + std::to_string(again) + " ops run again to spare " + megabytes(spared) : "") +
          (side_by_side > 0 ? ", and " + megabytes(side_by_side) + " for launches side by side" : "") + ")";
 }
 

@@ -18,6 +18,8 @@ struct MemoryReport {
   std::size_t gradients = 0;         // those of them that differentiation made
   std::size_t activations_peak = 0;  // what the arena takes
   std::size_t scratch = 0;           // the largest launch's workspace
+  std::size_t spared = 0;            // what more would be alive at one time, about, if no op ran again
+  std::size_t again = 0;             // ops that run again instead of keeping what they give
   std::size_t side_by_side = 0;      // of the arena: what it would not take if launches ran one after the other
 
   // All that the program takes; the largest number where that does not fit into 63 bits.

@@ -1,8 +1,9 @@
 // ridgeline/graph/pass/fusion_limits.h
 //
 // What a device takes as one launch: which ops apply which pointwise op to their own results (an epilogue), which
-// gradients apply that of a relu, and how large a fused loop may be. The device says it once (Device::fusion_limits),
-// the passes that fuse read it. A plain value; an empty one fuses nothing.
+// gradients apply that of a relu, and how large a fused loop may be; and what work costs it. The device says it once
+// (Device::fusion_limits), the passes that fuse or compute values twice read it. A plain value; an empty one fuses
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -38,13 +39,21 @@ struct LoopLimits {
   bool sums = false;  // whether a sum over all elements may end one
 };
 
+// FLOPs that take as long as a byte through memory, of ops that read bf16 and of all others. Orders of magnitude: only
+// relations between ops matter.
+struct FlopsPerByte {
+  double wide = 10;
+  double bf16 = 10;
+};
+
 struct FusionLimits {
   std::vector<EpilogueLimits> epilogues;
   DTypeSet norm_gradients;  // over which batch_norm_bwd applies the gradient of a relu and adds two gradients
-  DTypeSet again;           // over which what OpDef::again says has the bits of the op itself
+  DTypeSet again;           // over which what OpDef::again says has the bits of the op itself, with f32 statistics
   DTypeSet updates;         // over which one launch updates several parameters
   std::vector<DenseUpdateLimits> dense_updates;  // any of them
   LoopLimits loop;
+  FlopsPerByte flops_per_byte;
   bool takes_addend(std::string_view op, DType type) const;
   bool takes_dense_update(DType type, std::int64_t rows) const;
   bool takes_squares(DType type, std::int64_t rows) const;

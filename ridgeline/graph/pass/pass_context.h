@@ -18,8 +18,10 @@ namespace ridgeline {
 
 // Bytes of intermediate values that are alive at one time, as the pass `recompute` counts them.
 struct LiveBytes {
-  std::size_t limit = 0;    // to be reached; 0: none
+  std::size_t limit = 0;    // to be reached; 0: what costs next to nothing is done
+  std::size_t before = 0;   // filled by the pass: without it
   std::size_t reached = 0;  // filled by the pass
+  std::size_t again = 0;    // filled by the pass: ops that it added
   bool exhausted = false;   // filled by the pass: nothing that it can do gets to the limit
 };
 

@@ -1,6 +1,8 @@
 #include "ridgeline/graph/pass/recompute.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -8,6 +10,7 @@
 
 #include "ridgeline/graph/ir/op_def.h"
 #include "ridgeline/graph/pass/live_bytes.h"
+#include "ridgeline/graph/pass/step_price.h"
 
 namespace ridgeline {
 namespace {
@@ -16,11 +19,18 @@ constexpr double kMostFlops = 8;  // a byte of operands and results
 
 constexpr int kMostDepth = 4;  // of a chain of ops that are run again for one value
 
+// Where no limit is given, what runs again may take so much of a step's work: less than steps differ from each other.
+constexpr double kSpareShare = 1.0 / 80;
+
+// What handing a launch to the team takes, as bytes through memory: some tens of microseconds.
+constexpr double kLaunchBytes = 512 << 10;
+
 // A value that is not needed between two moments, and the ops that make it again at the second.
 struct Gap {
   ValueId value = kNoValue;
   int until = -1;          // the reader at the end
   std::vector<int> chain;  // nodes, the one that makes the value last
+  double work = 0;         // of the chain
   double score = 0;
 };
 
@@ -35,53 +45,74 @@ bool cheap(const Graph& graph, const Node& node) {
 
 class Recomputer {
  public:
-  Recomputer(Graph& graph, DTypeSet again) : graph_(graph), again_(again) {
+  Recomputer(Graph& graph, const FusionLimits& device) : graph_(graph), device_(device) {
     for (const Node& node : graph.nodes) names_.insert(node.name);
   }
 
-  // What is closed must bring the fullest moments down, in bytes or in number: else copies could follow copies for
-  // ever.
+  // Down to the limit; where there is none, as far as `spare_` goes. What is closed must bring the fullest moments
+  // down, in bytes or in number: else copies could follow copies for ever.
   void run(LiveBytes& live, NameSet& fused) {
+    const std::size_t ops = graph_.nodes.size();
     LiveValues values(graph_);
+    live.before = values.peak();
+    if (live.limit == 0) {
+      spare_ = kSpareShare * work_of_step();
+      least_ = kLaunchBytes;
+    }
     producer_ = producers(graph_);
     std::set<ValueId> useless;  // gaps over these change nothing in the graph as it is
     while (values.peak() > live.limit) {
       const std::optional<Gap> gap = best_gap(values, useless);
       if (!gap) break;
-      Graph graph = graph_;
-      NameSet names = names_, merged = fused;
-      close(*gap, fused);
+      const Copies copies = close(*gap, fused);
       LiveValues closed(graph_);
       if (std::pair(closed.peak(), closed.fullest_moments()) < std::pair(values.peak(), values.fullest_moments())) {
-        values = std::move(closed);
+        remove_dead_nodes(graph_);  // the op itself, where all that read it read the copy now
+        values = LiveValues(graph_);
+        spare_ -= gap->work;
         producer_ = producers(graph_);
         useless.clear();
       } else {
-        graph_ = std::move(graph);
-        names_ = std::move(names);
-        fused = std::move(merged);
+        reopen(*gap, copies, fused);
         useless.insert(gap->value);
       }
     }
     live.reached = values.peak();
-    live.exhausted = values.peak() > live.limit;
+    live.again = graph_.nodes.size() - ops;
+    live.exhausted = live.limit > 0 && values.peak() > live.limit;
   }
 
  private:
-  // The op that gives the first result of `node` again.
+  // In bytes through memory: its bytes, or its arithmetic where that takes longer, and its launch.
+  double work_of(const Node& node) const {
+    if (op_def(node.op).has(kView)) return 0;
+    const bool narrow = !node.inputs.empty() && graph_.value(node.inputs[0]).type.dtype == DType::bf16;
+    const FlopsPerByte& rates = device_.flops_per_byte;
+    return op_seconds(graph_, node, {.flops = narrow ? rates.bf16 : rates.wide, .memory_bytes = 1}) + kLaunchBytes;
+  }
+
+  double work_of_step() const {
+    double work = 0;
+    for (const Node& node : graph_.nodes) work += work_of(node);
+    return work;
+  }
+
+  // The op that gives the first result of `node` again. A short way has the bits of the op where statistics are f32.
   Node again_of(const Node& node) const {
     const OpDef& def = op_def(node.op);
-    return def.again && again_.contains(graph_.value(node.outputs[0]).type.dtype) ? def.again(node) : node;
+    if (!def.again || !device_.again.contains(graph_.value(node.outputs[0]).type.dtype)) return node;
+    const bool wide = std::all_of(node.outputs.begin() + 1, node.outputs.end(),
+                                  [&](ValueId id) { return graph_.value(id).type.dtype == DType::f32; });
+    return wide ? def.again(node) : node;
   }
 
   std::optional<Gap> best_gap(const LiveValues& values, const std::set<ValueId>& useless) const {
     std::optional<Gap> best;
     const int fullest = values.fullest();
     for (std::size_t n = 0; n < graph_.nodes.size() && static_cast<int>(n) < fullest; ++n) {
-      const Node& node = graph_.nodes[n];
-      if (useless.contains(node.outputs[0]) || !cheap(graph_, again_of(node))) continue;
+      if (useless.contains(graph_.nodes[n].outputs[0])) continue;
       const auto gap = gap_of(values, static_cast<int>(n), fullest);
-      if (gap && (!best || gap->score > best->score)) best = gap;
+      if (gap && gap->work <= spare_ && (!best || gap->score > best->score)) best = gap;
     }
     return best;
   }
@@ -91,6 +122,7 @@ class Recomputer {
     Gap gap;
     gap.value = graph_.nodes[static_cast<std::size_t>(n)].outputs[0];
     if (values.bytes(gap.value) == 0 || values.viewed(gap.value)) return std::nullopt;
+    if (static_cast<double>(values.bytes(gap.value)) < least_) return std::nullopt;
     int before = n;
     for (int reader : values.readers(gap.value)) {
       if (reader == fullest) return std::nullopt;
@@ -99,6 +131,7 @@ class Recomputer {
     }
     // Returned values and next versions are read behind all ops.
     if (gap.until < 0 || gap.until >= static_cast<int>(graph_.nodes.size())) return std::nullopt;
+    if (!cheap(graph_, again_of(graph_.nodes[static_cast<std::size_t>(n)]))) return std::nullopt;
     Needs needs;
     if (!collect(values, n, fullest, kMostDepth, gap, needs)) return std::nullopt;
     const double freed = static_cast<double>(values.bytes(gap.value)) - static_cast<double>(needs.kept_now);
@@ -106,7 +139,7 @@ class Recomputer {
     const bool fits = values.live(gap.until) + needs.kept + needs.results <= values.peak() + values.bytes(gap.value) &&
                       values.most(before, gap.until) + needs.kept <= values.peak() + values.bytes(gap.value);
     if (freed <= 0 || !fits) return std::nullopt;
-    gap.score = freed / needs.cost;
+    gap.score = freed / gap.work;
     return gap;
   }
 
@@ -115,7 +148,6 @@ class Recomputer {
     std::size_t kept = 0;      // operands that would have been free by then
     std::size_t kept_now = 0;  // those of them that would be free at the fullest moment
     std::size_t results = 0;
-    double cost = 0;  // moved
   };
 
   // Adds node `n` to the gap's chain, and in front of it those that make operands which are gone by then.
@@ -138,7 +170,7 @@ class Recomputer {
     }
     gap.chain.push_back(n);
     for (ValueId result : node.outputs) needs.results += values.bytes(result);
-    needs.cost += cost_of(graph_, node).bytes;
+    gap.work += work_of(node);
     return true;
   }
 
@@ -146,8 +178,16 @@ class Recomputer {
     return std::find(chain.begin(), chain.end(), node) != chain.end();
   }
 
+  // What closing a gap has added to the graph.
+  struct Copies {
+    ValueId value;       // stands for the gap's behind it
+    std::size_t count;   // nodes, from the end of the gap on
+    std::size_t values;  // that there were before
+  };
+
   // Copies the chain in front of the first reader behind the gap; this and later readers read the copy.
-  void close(const Gap& gap, NameSet& fused) {
+  Copies close(const Gap& gap, NameSet& fused) {
+    const std::size_t values = graph_.values.size();
     std::vector<Node> copies;
     std::map<ValueId, ValueId> made;
     for (int n : gap.chain) {
@@ -166,26 +206,48 @@ class Recomputer {
       }
       copies.push_back(std::move(copy));
     }
-    for (std::size_t n = static_cast<std::size_t>(gap.until); n < graph_.nodes.size(); ++n) {
-      std::replace(graph_.nodes[n].inputs.begin(), graph_.nodes[n].inputs.end(), gap.value, made.at(gap.value));
+    const ValueId value = made.at(gap.value);
+    replace_behind(gap.until, gap.value, value);
+    graph_.nodes.insert(graph_.nodes.begin() + gap.until, std::make_move_iterator(copies.begin()),
+                        std::make_move_iterator(copies.end()));
+    return {value, copies.size(), values};
+  }
+
+  // The inverse.
+  void reopen(const Gap& gap, const Copies& copies, NameSet& fused) {
+    const auto first = graph_.nodes.begin() + gap.until;
+    const auto last = first + static_cast<std::ptrdiff_t>(copies.count);
+    for (auto node = first; node != last; ++node) {
+      names_.erase(node->name);
+      fused.erase(node->name);
     }
-    graph_.nodes.insert(graph_.nodes.begin() + gap.until, copies.begin(), copies.end());
-    remove_dead_nodes(graph_);  // the op itself, where all that read it read the copy now
+    graph_.nodes.erase(first, last);
+    graph_.values.resize(copies.values);
+    replace_behind(gap.until, copies.value, gap.value);
+  }
+
+  void replace_behind(int first, ValueId from, ValueId to) {
+    for (std::size_t n = static_cast<std::size_t>(first); n < graph_.nodes.size(); ++n) {
+      std::replace(graph_.nodes[n].inputs.begin(), graph_.nodes[n].inputs.end(), from, to);
+    }
   }
 
   Graph& graph_;
-  DTypeSet again_;  // where the short way has the same bits
+  const FusionLimits& device_;
   NameSet names_;
-  std::vector<int> producer_;  // by value
+  double spare_ = std::numeric_limits<double>::infinity();  // work that may still be added
+  double least_ = 0;                                        // bytes of a value that is worth it
+  std::vector<int> producer_;                               // by value
 };
 
 }  // namespace
 
 Graph recompute(Graph graph, PassContext& context) {
-  if (context.live.limit > 0) {
-    Recomputer(graph, context.fusion.again).run(context.live, context.fused);
+  // Without updates there are no gradients that values wait for, and what is made of stored values alone is kept.
+  if (context.live.limit > 0 || !graph.updates.empty()) {
+    Recomputer(graph, context.fusion).run(context.live, context.fused);
   } else {
-    context.live.reached = LiveValues(graph).peak();
+    context.live.reached = context.live.before = LiveValues(graph).peak();
   }
   return graph;
 }

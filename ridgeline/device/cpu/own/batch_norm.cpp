@@ -10,6 +10,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+#include "hwy/cache_control.h"
 #include "ridgeline/device/cpu/own/for_lanes-inl.h"
 #include "ridgeline/device/cpu/own/storage-inl.h"
 
@@ -69,7 +70,7 @@ void add_moments(const T* HWY_RESTRICT x, std::int64_t rows, std::int64_t channe
   }
 }
 
-template <bool kAddend, bool kRelu, class T>
+template <bool kAddend, bool kRelu, bool kStream, class T>
 void normalise(const NormaliseOperands<T>& o, std::int64_t rows, std::int64_t channels, T* y) {
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t at = row * channels;
@@ -78,17 +79,30 @@ void normalise(const NormaliseOperands<T>& o, std::int64_t rows, std::int64_t ch
       auto v = hn::MulAdd(distance, hn::LoadU(d, o.scale + c), hn::LoadU(d, o.beta + c));
       if constexpr (kAddend) v = hn::Add(as_stored<T>(d, v), load(d, o.addend + at + c));  // as two ops would
       if constexpr (kRelu) v = hn::IfThenZeroElse(hn::Le(v, hn::Zero(d)), v);              // NaN stays, -0 becomes 0
-      store(v, d, y + at + c);
+      if constexpr (kStream)
+        stream(v, d, y + at + c);
+      else
+        store(v, d, y + at + c);
     });
   }
+  if constexpr (kStream) hwy::FlushStream();
+}
+
+template <bool kAddend, bool kRelu, class T>
+void normalise_form(const NormaliseOperands<T>& o, std::int64_t rows, std::int64_t channels, T* y) {
+  // Vectors that are streamed must be aligned in every row.
+  constexpr auto kLanes = static_cast<std::int64_t>(HWY_LANES(float));
+  const bool aligned = channels % kLanes == 0 && reinterpret_cast<std::uintptr_t>(y) % (kLanes * sizeof(T)) == 0;
+  const auto run = o.stream && aligned ? normalise<kAddend, kRelu, true, T> : normalise<kAddend, kRelu, false, T>;
+  run(o, rows, channels, y);
 }
 
 template <class T>
 void normalise_rows(const NormaliseOperands<T>& o, std::int64_t rows, std::int64_t channels, T* y) {
   if (o.addend != nullptr)
-    o.relu ? normalise<true, true>(o, rows, channels, y) : normalise<true, false>(o, rows, channels, y);
+    o.relu ? normalise_form<true, true>(o, rows, channels, y) : normalise_form<true, false>(o, rows, channels, y);
   else
-    o.relu ? normalise<false, true>(o, rows, channels, y) : normalise<false, false>(o, rows, channels, y);
+    o.relu ? normalise_form<false, true>(o, rows, channels, y) : normalise_form<false, false>(o, rows, channels, y);
 }
 
 void add_moments_f32(const float* x, std::int64_t rows, std::int64_t channels, double* mean, double* deviation) {
@@ -130,9 +144,16 @@ void normalise_rows(const NormaliseOperands<bfloat16>& o, std::int64_t rows, std
   HWY_DYNAMIC_DISPATCH(normalise_rows_bf16)(o, rows, channels, y);
 }
 
+// A y of so many bytes is in no cache when it is read next, and writing it past the caches saves reading what lay
+// there: the pass over 25 MB takes 1.2 ms instead of 2.3, over 103 MB 6.3 instead of 11.0; over 12 MB there is no
+// difference (two cores of an Intel VM with AVX-512).
+constexpr std::int64_t kStreamedBytes = std::int64_t{16} << 20;
+
 // y in its rows, by the team.
 template <class T>
-void normalise(const Norm& norm, const NormaliseOperands<T>& operands, T* y) {
+void normalise(const Norm& norm, NormaliseOperands<T> operands, T* y) {
+  const bool in_place = y == operands.x || y == operands.addend;  // what lies there is read anyway
+  operands.stream = !in_place && norm.rows * norm.channels * static_cast<std::int64_t>(sizeof(T)) >= kStreamedBytes;
   parallel_for(norm.rows, norm.row_grain(), [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t at = begin * norm.channels;
     normalise_rows(operands.from(at), end - begin, norm.channels, y + at);

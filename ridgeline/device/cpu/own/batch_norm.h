@@ -43,6 +43,7 @@ struct NormaliseOperands {
   const float* beta;
   const T* addend;  // null: none
   bool relu;
+  bool stream = false;  // past the caches, where y is aligned
 
   NormaliseOperands from(std::int64_t element) const {
     NormaliseOperands moved = *this;
