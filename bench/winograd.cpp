@@ -233,7 +233,7 @@ int main(int argc, char** argv) {
     return usage();
   CpuDevice device(std::nullopt);
   const ComputeScope team(usable_threads(0));
-  const double peak = device::measure_f32_peak();
+  const double peak = device::measure_f32_rate().best;
   std::printf("%d threads, FMA peak %.0f GFLOP/s\n", compute_threads(), peak);
   for (Layer layer : kLayers) {
     if (!bench::contains(layer.name, options.layer)) continue;

@@ -35,7 +35,8 @@ struct Result {
   double difference = 0;  // the largest from the reference's
 };
 
-std::string number(double value) { return fmt::format("{:.6g}", value); }
+// The sign of a NaN says nothing, and differs from processor to processor.
+std::string number(double value) { return std::isnan(value) ? "nan" : fmt::format("{:.6g}", value); }
 
 // With thousands apart: "12,288".
 std::string count(std::size_t n) {
@@ -49,10 +50,10 @@ std::string first_values(const Tensor& t, int most) {
   std::string text;
   for (std::int64_t i = 0; i < std::min<std::int64_t>(most, t.elements()); ++i)
     text += (i ? ", " : "") + number(t.at(i));
-  double smallest = INFINITY, largest = -INFINITY, sum = 0;
+  double smallest = NAN, largest = NAN, sum = 0;  // NaN only where there is nothing else
   for (std::int64_t i = 0; i < t.elements(); ++i) {
-    smallest = std::min(smallest, t.at(i));
-    largest = std::max(largest, t.at(i));
+    smallest = std::fmin(smallest, t.at(i));
+    largest = std::fmax(largest, t.at(i));
     sum += t.at(i);
   }
   if (t.elements() <= most) return "[" + text + "]";

@@ -55,23 +55,25 @@ int launch_command(const Words& words) {
   const comm::Environment environment = comm::process_environment();
   if (environment("OMPI_COMM_WORLD_SIZE")) options.by_mpirun = comm::rank_identity(environment, options.rank_table);
   const auto say = [](const std::string& line) { fmt::print("{}\n", line), std::fflush(stdout); };
+  train::LaunchPlan plan = train::plan_launch(options, train::allowed_cores());
   std::optional<train::SchedulerThread> scheduler;
-  if (options.servers > 0) options.scheduler_port = scheduler.emplace(options, say).port();
-  const train::LaunchPlan plan = train::plan_launch(options, train::allowed_cores());
+  if (options.servers > 0) train::set_scheduler(plan, scheduler.emplace(options, say).port());
   say(options.servers > 0 ? fmt::format("job {}: {} workers and {} servers on this machine", printable(plan.job_id),
                                         plan.world_size, options.servers)
                           : fmt::format("job {}: {} of {} ranks on this machine", printable(plan.job_id),
                                         plan.ranks.size(), plan.world_size));
   if (!plan.note.empty()) say(plan.note);
   const train::InterruptGuard guard;
-  int code = 0;
-  const std::vector<train::RankEnd> ends =
+  std::vector<train::RankEnd> ends =
       train::run_launch(plan, train::with_absolute_paths(command, names_file), kGraceSeconds, say);
-  for (const train::RankEnd& end : ends) {
-    // What the launcher stopped says nothing; else the first rank's.
-    if (code == 0 && !end.stopped) code = end.code < 128 || end.code == train::kInterruptedCode ? end.code : 1;
-  }
-  return code;
+  // Others follow the first that fails, or the launcher stops them; where one was called wrongly, that is why.
+  const auto wrong = [](const auto& end) { return end.code == 2; };
+  if (std::any_of(ends.begin(), ends.end(), wrong)) return 2;
+  std::sort(ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.turn < b.turn; });
+  const auto first =
+      std::find_if(ends.begin(), ends.end(), [](const auto& end) { return end.code != 0 && !end.stopped; });
+  if (first == ends.end()) return 0;
+  return first->code < 128 || first->code == train::kInterruptedCode ? first->code : 1;
 }
 
 }  // namespace ridgeline::cli

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/recipe_flags.h"
@@ -100,11 +101,14 @@ int run(const train::Recipe& recipe) {
 }  // namespace
 
 int train_command(const Words& words) {
-  Command app("train a model", "train");
-  train::RecipeArguments flags;
-  add_recipe_flags(app, flags);
-  if (!app.parse(with_files(app, words))) return 0;
-  return run(finish_recipe(app, flags));
+  const auto recipe = train::before_joining([&]() -> std::optional<train::Recipe> {
+    Command app("train a model", "train");
+    train::RecipeArguments flags;
+    add_recipe_flags(app, flags);
+    if (!app.parse(with_files(app, words))) return std::nullopt;
+    return finish_recipe(app, flags);
+  });
+  return recipe ? run(*recipe) : 0;
 }
 
 int evaluate_command(const Words& words) {

@@ -8,6 +8,8 @@
 
 #include "ridgeline/comm/mpi/mpi_communicator.h"
 #include "ridgeline/comm/mpi/mpi_library.h"
+#include "ridgeline/comm/shared/refusal.h"
+#include "ridgeline/comm/shared/segment.h"
 #include "ridgeline/comm/shared/shared_communicator.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/printable.h"
@@ -39,6 +41,9 @@ bool mpi_is_there() {
   }
 }
 
+// Of what the ranks of a run share, for this user.
+std::string shared_name(const std::string& job) { return fmt::format("ridgeline-{}-{:016x}", ::getuid(), hash64(job)); }
+
 std::unique_ptr<Communicator> over_shared_memory(const RankIdentity& identity, const ConnectOptions& o) {
   if (identity.local_size() != identity.size() && !identity.names.empty())
     refuse(
@@ -53,12 +58,12 @@ std::unique_ptr<Communicator> over_shared_memory(const RankIdentity& identity, c
     refuse(
         "Load job info failed, please check whether JOB_ID is set in environment variable (ranks of one run find each "
         "other by it; ridgeline launch sets it)");
-  SharedOptions shared{.name = fmt::format("ridgeline-{}-{:016x}", ::getuid(), hash64(identity.job)),
-                       .rank = identity.rank,
-                       .size = identity.size(),
-                       .names = identity.names};
+  SharedOptions shared{
+      .name = shared_name(identity.job), .rank = identity.rank, .size = identity.size(), .names = identity.names};
   shared.connect_timeout = o.connect_timeout;
   shared.execute_timeout = o.execute_timeout;
+  RefusalWatch refusals(shared.name, shared.rank, shared.size, o.connect_timeout);
+  shared.watch = [&refusals] { refusals.look(); };
   return shared_communicator(shared);
 }
 
@@ -97,6 +102,19 @@ ConnectOptions connect_options(const Environment& environment) {
   o.connect_timeout = seconds_of(environment, "HCCL_CONNECT_TIMEOUT", 120, 7200, o.connect_timeout);
   o.execute_timeout = seconds_of(environment, "HCCL_EXEC_TIMEOUT", 1, 17340, o.execute_timeout);
   return o;
+}
+
+void tell_refusal(const RankIdentity& identity, const std::string& reason) {
+  const int size = identity.size();
+  if (size == 1 || size > kMostSharedRanks || identity.local_size() != size || identity.job.empty() ||
+      identity.by_mpirun)
+    return;
+  leave_refusal(shared_name(identity.job), identity.rank, size, reason);
+}
+
+void forget_run(const std::string& job) {
+  remove_refusal(shared_name(job));
+  SharedSegment::remove(shared_name(job));
 }
 
 std::unique_ptr<Communicator> connect(const RankIdentity& identity, const ConnectOptions& o) {

@@ -12,12 +12,13 @@ namespace ridgeline::train {
 
 inline constexpr const char* kMeasuredRates = "measured";
 
-// Of the slowest rank, the same on all: arithmetic and memory while all of them are measured at once, then exchanges of
-// a few bytes and of 8 MiB. Takes one to two seconds; on the compute team of the calling thread.
+// Of the slowest rank, the same on all: what arithmetic, memory and exchanges of a few bytes and of 8 MiB usually do,
+// not at their best, while all ranks measure the same at once; so what else runs on the machine counts, and ranks that
+// share a core. Takes one to two seconds; on the compute team of the calling thread.
 RankRates measure_rates(comm::Communicator& ranks);
 
-// What the links of a cluster give one rank, as a ring over all ranks uses them (comm/model/all_reduce_cost.h); its
-// devices as fast as `device` says.
+// What the links of a cluster give one rank, as a ring over all ranks uses them, or a tree (comm/model/
+// all_reduce_cost.h); its devices as fast as `device` says.
 RankRates rates_of(const comm::Cluster& cluster, const RankRates& device);
 
 }  // namespace ridgeline::train

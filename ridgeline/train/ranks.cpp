@@ -142,11 +142,11 @@ struct Member {
   RunRanks ranks;
 };
 
-RunRanks connect_member(const comm::RoleEnvironment& own, const std::function<void(const std::string&)>& say) {
+RunRanks connect_member(const comm::RoleEnvironment& own, const comm::ConnectOptions& options,
+                        const std::function<void(const std::string&)>& say) {
   const auto member = std::make_shared<Member>(own, say);
   const int servers = member->membership.servers();
-  std::shared_ptr<comm::Communicator> all =
-      comm::connect(member->membership.identity(), comm::connect_options(comm::process_environment()));
+  std::shared_ptr<comm::Communicator> all = comm::connect(member->membership.identity(), options);
   member->ranks = with_servers(std::move(all), servers);
   const RunRanks& ranks = member->ranks;
   member->membership.on_loss([&ranks](int rank, const std::string& why) {
@@ -161,6 +161,18 @@ RunRanks connect_member(const comm::RoleEnvironment& own, const std::function<vo
 
 }  // namespace
 
+void tell_refusal(const std::string& reason) {
+  try {
+    const comm::Environment environment = comm::process_environment();
+    if (const std::optional<comm::RoleEnvironment> own = comm::role_environment(environment)) {
+      if (own->role != comm::Role::scheduler) comm::tell_scheduler(*own, reason);
+    } else {
+      comm::tell_refusal(comm::rank_identity(environment), reason);
+    }
+  } catch (const Error&) {  // who it is, which is said already
+  }
+}
+
 RunRanks connect_ranks(std::int64_t wanted, const std::function<void(const std::string&)>& say) {
   const comm::Environment environment = comm::process_environment();
   const auto check_wanted = [&](int there, const char* what) {
@@ -170,14 +182,15 @@ RunRanks connect_ranks(std::int64_t wanted, const std::function<void(const std::
                             wanted, there, what),
                 ErrorKind::usage);
   };
+  const comm::ConnectOptions options = before_joining([&] { return comm::connect_options(environment); });
   if (const std::optional<comm::RoleEnvironment> own = comm::role_environment(environment)) {
-    check_wanted(own->place.workers, " workers");
-    return connect_member(*own, say);
+    before_joining([&] { check_wanted(own->place.workers, " workers"); });
+    return connect_member(*own, options, say);
   }
   const comm::RankIdentity identity = comm::rank_identity(environment);
-  check_wanted(identity.size(), "");
+  before_joining([&] { check_wanted(identity.size(), ""); });
   if (identity.size() == 1) return {};
-  return {comm::connect(identity, comm::connect_options(environment))};
+  return {comm::connect(identity, options)};
 }
 
 bool scheduled(const std::function<void(const std::string&)>& say) {

@@ -16,6 +16,7 @@
 #include "ridgeline/compile/parameter_store.h"
 #include "ridgeline/compile/program.h"
 #include "ridgeline/compile/session.h"
+#include "ridgeline/core/error.h"
 
 namespace ridgeline::train {
 
@@ -80,6 +81,21 @@ struct RunRanks {
 
 // Those of `all`, the last of which are servers: makes the group of the workers. All ranks call it.
 RunRanks with_servers(std::shared_ptr<comm::Communicator> all, int servers);
+
+// Tells the other processes of this run, which wait for this one, that it ends before it has joined them, and why
+// (comm/connect.h, comm/meeting/membership.h). Nothing where nobody waits.
+void tell_refusal(const std::string& reason);
+
+// What has to be done before this process joins the others; they are told of an Error.
+template <class Prepare>
+auto before_joining(const Prepare& prepare) {
+  try {
+    return prepare();
+  } catch (const Error& error) {
+    tell_refusal(error.what());
+    throw;
+  }
+}
 
 // The ranks that a launcher has started with this process (rank_environment.h, meeting/roles.h). `wanted`: how many
 // with a batch the user has asked for, 0 for as many as there are; another number is an Error (usage). `say` gets a

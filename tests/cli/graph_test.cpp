@@ -96,6 +96,23 @@ TEST(GraphRun, GivesTheSameOnAnotherDeviceAndWithoutAPass) {
   expect(graph("run " + file + " --device=simulated --log_device_placement"), 0, {"%4 \"loss\" = "});
 }
 
+// The processor's own NaN has its sign set.
+TEST(GraphRun, PrintsAnyNanAlike) {
+  const std::string path = written("nan.rdg", R"(graph @none(%x: f32[3]) {
+  %0 = sub(%x, %x) : f32[3]
+  %1 = div(%0, %0) : f32[3]
+  %2 = neg(%1) : f32[3]
+  %3 = reduce_sum(%1) : f32[]
+  return %1 "some", %2 "others", %3 "sum"
+}
+)");
+  const Outcome outcome = graph("run " + path + " --values=2");
+  expect(outcome, 0,
+         {"%1 \"some\" f32[3] = [nan, nan, ... 3 in all, nan to nan, mean nan]",
+          "%2 \"others\" f32[3] = [nan, nan, ... 3 in all, nan to nan, mean nan]", "%3 \"sum\" = nan"});
+  EXPECT_EQ(outcome.text.find("-nan"), std::string::npos) << outcome.text;
+}
+
 TEST(GraphRun, TakesValuesFromAFileAndWritesResultsIntoOne) {
   const std::string file = written("sum.rdg", kSum);
   const std::string dir = testing::temporary_directory();

@@ -102,6 +102,11 @@ TEST(ParameterServerCommand, LaunchRefusesWhatItCannotStart) {
   };
   refused("--ranks=2 --servers=-1", "--servers=-1 (allowed: 1 to 8, 0: none)");
   refused("--ranks=2 --servers=9", "--servers=9 (allowed: 1 to 8, 0: none)");
+  // Before anything is started, the scheduler too.
+  const testing::Outcome outcome = testing::run(
+      "launch --ranks=65 --servers=1 --results=" + testing::temporary_directory() + "/none -- train --log_dir=out");
+  testing::expect(outcome, 2, {"--ranks=65 (allowed without --rank_table: 1 to 8, the devices of one machine)"});
+  EXPECT_EQ(outcome.text.find("scheduler"), std::string::npos) << outcome.text;
 }
 
 // ---- by hand

@@ -61,35 +61,33 @@ std::string checkpoint_of(const std::string& flags, int steps, Over over, int ra
   return fmt::format("{}/model.ckpt-{}.safetensors", log_dir, steps);
 }
 
-// Of the parameter that is furthest off, how far in relation to its length (both as Euclidean norms).
+// Of all parameters and statistics together, in relation to their length (both as Euclidean norms). A tensor by itself
+// is no measure: one that begins with zeros is made of gradients alone, and has all of their rounding.
 double distance(const std::string& some, const std::string& other) {
   const SafetensorsFile a(some), b(other);
-  double worst = 0;
+  double apart = 0, length = 0;
   for (const NamedTensor& t : b.tensors()) {
     if (t.tensor.dtype() != DType::f32 || t.name.ends_with("/momentum")) continue;
     const auto* x = a.tensor(t.name).data<float>();
     const auto* y = t.tensor.data<float>();
-    double apart = 0, length = 0;
     for (std::int64_t i = 0; i < t.tensor.elements(); ++i) {
       apart += std::pow(static_cast<double>(x[i]) - static_cast<double>(y[i]), 2);
       length += static_cast<double>(y[i]) * static_cast<double>(y[i]);
     }
-    worst = std::max(worst, std::sqrt(apart / std::max(length, 1e-20)));
   }
-  return worst;
+  return std::sqrt(apart / std::max(length, 1e-20));
 }
 
 struct Subject {
   std::string flags;
   std::vector<int> ranks;
-  // Of which something is left under other kernels. Batch norms over few pictures with even grounds make 50 times as
-  // much of a rounding in every step, at any rate.
-  int most_steps = 1000;
 };
 
 std::vector<Subject> subjects() {
   if (steps_asked() == 0) return {{"--model=resnet20 --image_size=32 --lr=0.003 --sync_batch_norm=True", {2}}};
-  return {{"--model=resnet18 --image_size=64 --lr=0.0003 --sync_batch_norm=True", {2, 4, 8}, 2},
+  // Batch norms over few pictures with even grounds make much of a rounding: at a usual rate nothing would be left to
+  // compare after a few steps.
+  return {{"--model=resnet18 --image_size=64 --lr=0.00001 --sync_batch_norm=True", {2, 4, 8}},
           {"--model=alexnet --image_size=67 --lr=0.001 --dropout_keep=1", {2, 4, 8}},
           {"--model=alexnet_torchvision --image_size=64 --lr=0.005 --dropout_keep=1", {2, 4, 8}}};
 }
@@ -105,7 +103,7 @@ const char* name_of(Over over) { return over == Over::mpi ? "MPI" : "shared memo
 TEST(WholeModels, RanksEndAsNearToOneAsAnotherInstructionSetDoes) {
   for (const Subject& subject : subjects()) {
     SCOPED_TRACE(subject.flags);
-    const int made = std::min(steps(), subject.most_steps);
+    const int made = steps();
     const std::string one = checkpoint_of(subject.flags, made, Over::one, 1);
     // What rounding in another order comes to: the lowest instruction set, and on a machine that has no other the
     // plainest kernels.

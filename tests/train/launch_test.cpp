@@ -56,8 +56,8 @@ TEST(Launch, APlanWithoutATable) {
 }
 
 TEST(Launch, ServersComeBesideTheirWorkers) {
-  const LaunchPlan plan =
-      plan_launch({.ranks = 2, .servers = 2, .scheduler_port = 4711, .results = folder("r")}, {0, 1, 2, 3});
+  LaunchPlan plan = plan_launch({.ranks = 2, .servers = 2, .results = folder("r")}, {0, 1, 2, 3});
+  set_scheduler(plan, 4711);
   ASSERT_EQ(plan.ranks.size(), 4u);
   EXPECT_EQ(plan.world_size, 2);
   const PlannedRank &worker = plan.ranks[1], &server = plan.ranks[3];

@@ -82,8 +82,8 @@ TEST(ParameterServer, AServerOfAnotherModelIsToldSo) {
 }
 
 TEST(ParameterServer, SlotsAreOnServersAlone) {
-  for (const optim::Optimizer& optimizer :
-       {optim::Optimizer(optim::Momentum{.momentum = 0.9}), optim::Optimizer(optim::Adam{})}) {
+  for (const optim::Optimizer& optimizer : {optim::Optimizer(optim::Momentum{.momentum = 0.9}),
+                                            optim::Optimizer(optim::Adam{}), optim::Optimizer(optim::Lamb{})}) {
     const Trained exchanged = train_over(2, {.steps = 5, .optimizer = optimizer});
     std::vector<Trained> all(4);
     const Options options{.steps = 5, .servers = 2, .optimizer = optimizer};

@@ -354,5 +354,22 @@ TEST(RandomDistribution, AnyCombinationIsRefusedOrTrainsAsOneRank) {
 
 TEST(RandomDistribution, TheBitsAreThoseOfRanksThatExchangeGradients) { check_random(check_narrow, 30); }
 
+// A pipeline whose first stage has no gradient did not count its steps under a loss scale (172), and one whose batch
+// norms were in front of the stage of the loss was refused under a loss scale (15, 117).
+TEST(RandomDistribution, PipelinesThatOnceWentWrongTrainAsOneRank) {
+  for (const std::int64_t number : {15, 117, 172}) {
+    const Drawn drawn = drawn::draw(kSeed, number);
+    SCOPED_TRACE(fmt::format("number {}: {}", number, drawn.text()));
+    ASSERT_TRUE(drawn.pipelined() && drawn.loss_scale);
+    Counts counts;
+    {
+      const References references;
+      check_wide(drawn, counts);
+    }
+    check_narrow(drawn, counts);
+    EXPECT_EQ(counts.compared, 2);
+  }
+}
+
 }  // namespace
 }  // namespace ridgeline::train

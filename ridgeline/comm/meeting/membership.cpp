@@ -20,6 +20,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kBeat{1};
 constexpr std::chrono::milliseconds kTry{100};
+// For a scheduler that has been started together with this process.
+constexpr std::chrono::seconds kStarting{2};
+// Of a reason: what goes into a line.
+constexpr std::size_t kMostReason = 1000;
 // Before it is said that somebody is waited for.
 constexpr std::chrono::seconds kUnsaidWait{5};
 
@@ -33,6 +37,8 @@ std::string machine_name() {
   }
   return fmt::format("{:016x}", hash64(text));
 }
+
+std::string number_text(const RoleEnvironment& own) { return own.number ? std::to_string(*own.number) : "-"; }
 
 int number_at(const std::string& text) {
   int number = -1;
@@ -77,9 +83,8 @@ void Membership::meet(const std::function<void(const std::string&)>& say) {
   }
   said = !say;
   socket_ = std::make_unique<LineSocket>(std::move(*connected));
-  socket_->send(fmt::format("join 1 {} {} {} {} {} {}", name_of(own_.role),
-                            own_.number ? std::to_string(*own_.number) : "-", ::getpid(), machine_name(),
-                            own_.place.servers, own_.place.workers));
+  socket_->send(fmt::format("join 1 {} {} {} {} {} {}", name_of(own_.role), number_text(own_), ::getpid(),
+                            machine_name(), own_.place.servers, own_.place.workers));
   // The scheduler minds the time from here on, and says so.
   std::vector<std::string> lines;
   for (Clock::time_point beat = Clock::now();;) {
@@ -167,6 +172,18 @@ void Membership::on_loss(std::function<void(int, const std::string&)> tell) {
     told_ = true;
     tell_(lost_rank_, lost_);
   }
+}
+
+void tell_scheduler(const RoleEnvironment& own, const std::string& reason) {
+  const Clock::time_point until = Clock::now() + kStarting;
+  std::optional<Descriptor> connected;
+  while (!(connected = connect_to(own.place.host, own.place.port, kTry)) && Clock::now() < until)
+    std::this_thread::sleep_for(kTry);
+  if (!connected) return;
+  std::string line = reason.substr(0, kMostReason);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  LineSocket(std::move(*connected))
+      .send(fmt::format("cannot 1 {} {} {} {}", name_of(own.role), number_text(own), ::getpid(), line));
 }
 
 }  // namespace ridgeline::comm

@@ -52,4 +52,7 @@ class Membership {
   std::jthread thread_;  // uses all others
 };
 
+// In place of coming: tells the scheduler, if it is there, why this process ends, and the scheduler tells the others.
+void tell_scheduler(const RoleEnvironment& own, const std::string& reason);
+
 }  // namespace ridgeline::comm

@@ -82,8 +82,12 @@ void Scheduler::run() {
       lose(-1, fmt::format("the scheduler waited {} s in vain for {} (MS_TOPO_TIMEOUT)", place_.meeting_timeout.count(),
                            missing()));
     if (lost_.empty()) look();
-    const bool over = std::all_of(connections_.begin(), connections_.end(),
-                                  [](const auto& member) { return !member->joined || member->left || member->gone; });
+    // Who refuses is often the first of a run: the others come yet, to hear of it.
+    const bool some_come =
+        refused_ > 0 && count(Role::worker) + count(Role::server) + refused_ < place_.workers + place_.servers;
+    const bool over = !some_come && std::all_of(connections_.begin(), connections_.end(), [](const auto& member) {
+      return !member->joined || member->left || member->gone;
+    });
     if (!lost_.empty()) {
       if (!lost_at) lost_at = Clock::now();
       if (over || Clock::now() - *lost_at > kLastWords) throw Error("[ranks] " + lost_);
@@ -124,29 +128,43 @@ void Scheduler::hear(Member& member) {
 }
 
 void Scheduler::handle(Member& member, const std::string& line) {
-  const std::vector<std::string> words = words_of(line);
+  if (!member.joined && line.starts_with("cannot ")) return refuse(member, words_of(line, 6));
   if (!member.joined) {
-    member.gone = !join(member, words);
+    member.gone = !join(member, words_of(line));
     return;
   }
   member.silent = {};
   if (line == "left") member.left = true;
 }
 
-// Whether it stays.
-bool Scheduler::join(Member& member, const std::vector<std::string>& words) {
-  if (words.size() != 8 || words[0] != "join" || words[1] != "1" || !is_machine(words[5])) return false;
-  const std::optional<int> process = number_in(words[4]), servers = number_in(words[6]), workers = number_in(words[7]);
-  if (!process || !servers || !workers || (words[2] != "worker" && words[2] != "server")) return false;
+// What all words of somebody who is no member yet begin with: "join" or "cannot", the version, role, number, process.
+bool Scheduler::identify(Member& member, const std::vector<std::string>& words) const {
+  if (words.size() < 5 || words[1] != "1" || (words[2] != "worker" && words[2] != "server")) return false;
+  const std::optional<int> process = number_in(words[4]);
+  if (!process) return false;
   member.role = words[2] == "server" ? Role::server : Role::worker;
   member.process = *process;
+  if (words[3] == "-") return true;
+  const std::optional<int> number = number_in(words[3]);
+  if (!number || *number < 0 || *number >= (member.role == Role::server ? place_.servers : place_.workers))
+    return false;
+  member.number = *number;
+  return true;
+}
+
+void Scheduler::refuse(Member& member, const std::vector<std::string>& words) {
+  member.gone = true;
+  if (words.size() != 6 || !identify(member, words) || begun_) return;
+  ++refused_;
+  if (lost_.empty()) lose(-1, fmt::format("{} does not come: {}", member.text(), words[5]));
+}
+
+// Whether it stays.
+bool Scheduler::join(Member& member, const std::vector<std::string>& words) {
+  if (words.size() != 8 || words[0] != "join" || !is_machine(words[5]) || !identify(member, words)) return false;
+  const std::optional<int> servers = number_in(words[6]), workers = number_in(words[7]);
+  if (!servers || !workers) return false;
   member.machine = words[5];
-  if (words[3] != "-") {
-    const std::optional<int> number = number_in(words[3]);
-    if (!number || *number < 0 || *number >= (member.role == Role::server ? place_.servers : place_.workers))
-      return false;
-    member.number = *number;
-  }
   if (const std::string why = why_not(member, *servers, *workers); !why.empty()) {
     member.socket.send("refused " + why);
     return false;

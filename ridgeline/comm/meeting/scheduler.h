@@ -6,6 +6,7 @@
 // Lines of text over TCP, one connection a member; whoever reaches the port may join, so it belongs into a network that
 // is trusted:
 //   join 1 ROLE NUMBER|- PROCESS MACHINE SERVERS WORKERS    member: who it is
+//   cannot 1 ROLE NUMBER|- PROCESS REASON                   one that ends before it has joined: why
 //   world RANK JOB MACHINE,PROCESS ...                      scheduler: all are there, by rank
 //   refused REASON                                          scheduler: it is not of this run
 //   alive                                                   both, each second
@@ -45,7 +46,9 @@ class Scheduler {
   void accept();
   void hear(Member& member);
   void handle(Member& member, const std::string& line);
+  bool identify(Member& member, const std::vector<std::string>& words) const;
   bool join(Member& member, const std::vector<std::string>& words);
+  void refuse(Member& member, const std::vector<std::string>& words);
   std::string why_not(const Member& member, int servers, int workers) const;
   bool complete() const;
   void begin();
@@ -60,6 +63,7 @@ class Scheduler {
   Descriptor listening_;
   std::vector<std::unique_ptr<Member>> connections_;
   bool begun_ = false;
+  int refused_ = 0;           // that have said that they cannot come
   std::string lost_;          // why the run has failed
   std::string said_missing_;  // who was waited for when that was last said
   std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();

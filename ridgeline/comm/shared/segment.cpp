@@ -38,6 +38,8 @@ std::size_t SharedSegment::header_bytes() {
   return (sizeof(SharedHeader) + kSharedPage - 1) / kSharedPage * kSharedPage;
 }
 
+void SharedSegment::remove(const std::string& name) { ::shm_unlink(("/" + name).c_str()); }
+
 void* SharedSegment::map(int file) const {
   void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return memory == MAP_FAILED ? nullptr : memory;

@@ -55,6 +55,8 @@ class SharedSegment {
   SharedHeader& header() const { return *header_; }
   std::byte* data() const { return reinterpret_cast<std::byte*>(header_) + header_bytes(); }
   static std::size_t header_bytes();
+  // The name of one in which not all have met, as they ended before.
+  static void remove(const std::string& name);
 
  private:
   void create(const std::string& path, std::uint64_t token);

@@ -384,7 +384,7 @@ std::unique_ptr<Communicator> shared_communicator(const SharedOptions& o) {
       !std::all_of(o.name.begin(), o.name.end(), allowed))
     wrong(fmt::format("the name '{}' of shared memory (allowed: 1 to 200 letters, digits, '-', '_', '.')", o.name));
   if (o.size == 1) return single_rank();
-  return std::make_unique<SharedCommunicator>(o, 0);
+  return std::make_unique<SharedCommunicator>(o, 0, std::vector<int>{}, o.watch);
 }
 
 }  // namespace ridgeline::comm

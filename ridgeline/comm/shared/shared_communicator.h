@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct SharedOptions {
   int size = 1;
   std::vector<std::string> names = {};                   // what messages call the ranks; empty: "rank 0" and so on
   std::chrono::milliseconds connect_timeout{120'000};    // until all ranks have come (HCCL_CONNECT_TIMEOUT)
+  std::function<void()> watch = {};                      // called while others are waited for; may throw
   std::chrono::milliseconds execute_timeout{1'836'000};  // of a rank that lives, but does not come (HCCL_EXEC_TIMEOUT)
 };
 

@@ -1,8 +1,6 @@
 #include "ridgeline/device/cpu/bandwidth.h"
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 
 #include "ridgeline/core/threads.h"
@@ -29,7 +27,7 @@ std::uint64_t sum_lines(const std::uint64_t* from, std::int64_t words) {
 
 }  // namespace
 
-double measure_memory_bandwidth() {
+MeasuredRate measure_memory_rate() {
   // On huge pages, as the values of a step lie (CpuDevice::allocate): with small ones the limit would be what looking
   // up addresses leaves.
   const auto memory = CpuDevice(std::nullopt).allocate(static_cast<std::size_t>(kWords) * sizeof(std::uint64_t));
@@ -38,15 +36,10 @@ double measure_memory_bandwidth() {
     std::uint64_t state = static_cast<std::uint64_t>(begin);
     for (std::int64_t i = begin; i < end; ++i) words[i] = state = state * 6364136223846793005u + 1;
   });
-  double best = 0;
   std::atomic<std::uint64_t> sink{0};
-  for (int run = 0; run < 7; ++run) {
-    const auto begin = std::chrono::steady_clock::now();
+  return measure_rate(7, static_cast<double>(kWords) * sizeof(std::uint64_t) / 1e9, [&](int) {
     parallel_for(kWords, 4096, [&](std::int64_t from, std::int64_t to) { sink += sum_lines(words + from, to - from); });
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    best = std::max(best, static_cast<double>(kWords) * sizeof(std::uint64_t) / seconds / 1e9);
-  }
-  return best;
+  });
 }
 
 }  // namespace ridgeline::device

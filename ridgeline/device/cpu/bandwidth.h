@@ -3,10 +3,12 @@
 // The machine's other limit, measured: bytes that the compute team reads from memory, from arrays that no cache holds.
 #pragma once
 
+#include "ridgeline/device/cpu/measured_rate.h"
+
 namespace ridgeline::device {
 
-// Gigabytes a second; the best of several passes over 256 MB of random bytes (about 0.3 s in all). Writes cost at least
-// as much as reads, so no kernel whose operands lie in memory is faster.
-double measure_memory_bandwidth();
+// Gigabytes a second, in several passes over 256 MB of random bytes (about 0.3 s in all). Writes cost at least as much
+// as reads, so no kernel whose operands lie in memory is faster.
+MeasuredRate measure_memory_rate();
 
 }  // namespace ridgeline::device

@@ -8,10 +8,10 @@
 namespace ridgeline::device {
 
 MachineLimits measure_limits() {
-  const double f32 = measure_f32_peak();
+  const double f32 = measure_f32_rate().best;
   return {.f32_gflops = f32,
           .bf16_gflops = active_isa() == Isa::amx ? amx::measure_tile_peak() : f32,
-          .gigabytes = measure_memory_bandwidth()};
+          .gigabytes = measure_memory_rate().best};
 }
 
 }  // namespace ridgeline::device

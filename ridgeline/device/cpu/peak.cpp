@@ -48,9 +48,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
 
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/isa.h"
@@ -60,22 +58,17 @@ namespace ridgeline::device {
 HWY_EXPORT(multiply_add_chains);
 HWY_EXPORT(flops_of_iteration);
 
-double measure_f32_peak() {
+MeasuredRate measure_f32_rate() {
   active_isa();
   constexpr long kIterations = 2'000'000;
-  double best = 0;
   std::atomic<float> sink{0};
-  for (int run = 0; run < 7; ++run) {
-    const auto begin = std::chrono::steady_clock::now();
+  const double flops =
+      static_cast<double>(kIterations) * static_cast<double>(HWY_DYNAMIC_DISPATCH(flops_of_iteration)());
+  return measure_rate(7, flops * compute_threads() / 1e9, [&](int run) {
     parallel_team([&](int thread, int) {
       sink = sink + HWY_DYNAMIC_DISPATCH(multiply_add_chains)(kIterations, 0.5f + static_cast<float>(thread + run));
     });
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    const double flops =
-        static_cast<double>(kIterations) * static_cast<double>(HWY_DYNAMIC_DISPATCH(flops_of_iteration)());
-    best = std::max(best, flops * compute_threads() / seconds / 1e9);
-  }
-  return best;
+  });
 }
 
 }  // namespace ridgeline::device

@@ -4,9 +4,11 @@
 // that are neither zero nor constant.
 #pragma once
 
+#include "ridgeline/device/cpu/measured_rate.h"
+
 namespace ridgeline::device {
 
-// f32 GFLOP/s of the team with the instruction set in force; the best of several short runs (about 0.2 s in all).
-double measure_f32_peak();
+// f32 GFLOP/s of the team with the instruction set in force, in several short runs (about 0.2 s in all).
+MeasuredRate measure_f32_rate();
 
 }  // namespace ridgeline::device

@@ -33,6 +33,8 @@ struct RankRates {
   double exchange_bytes = 0;    // a second that a rank sends and receives
   double exchange_latency = 0;  // seconds of one message beside its bytes
   double call_seconds = 0;      // of an exchange, whatever its size
+  // From one rank to all by a tree, beside the bytes; 0: not known, exchanges go around a ring.
+  double tree_seconds = 0;
   bool known() const { return flops > 0 && memory_bytes > 0 && exchange_bytes > 0; }
 };
 

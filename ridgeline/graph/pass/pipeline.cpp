@@ -1,7 +1,6 @@
 #include "ridgeline/graph/pass/pipeline.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <set>
@@ -47,8 +46,7 @@ class Cutter {
         ranks_(distribution.ranks),
         group_(distribution.group),
         follows_(follows_inputs(step_, kMicroBatches)),
-        backward_(backward_nodes(step_)),
-        node_stage_(stages_of(step_, plan_, distribution.rates, follows_)),
+        staged_(stages_of(step_, plan_, distribution.rates, follows_)),
         producer_(producers(step_)),
         stage_(step_.values.size(), kEverywhere),
         slots_(pipeline_slots(plan_)) {
@@ -81,23 +79,7 @@ class Cutter {
     return std::move(made_);
   }
 
-  std::string text() const {
-    std::string all = "pipeline of " + std::to_string(plan_.stages) + " stages, " +
-                      std::to_string(plan_.micro_batches) + " micro-batches, " + std::string(name_of(plan_.order));
-    for (int s = 0; s < plan_.stages; ++s) {
-      const Node* first = nullptr;
-      const Node* last = nullptr;
-      for (std::size_t n = 0; n < step_.nodes.size(); ++n) {
-        if (node_stage_[n] != s || backward_[n]) continue;
-        if (first == nullptr) first = &step_.nodes[n];
-        last = &step_.nodes[n];
-      }
-      if (first != nullptr) all += "; stage " + std::to_string(s) + " " + first->name + " to " + last->name;
-    }
-    char bubble[48];
-    std::snprintf(bubble, sizeof bubble, "; stages wait %.3f of the time", pipeline_bubble(plan_));
-    return all + bubble;
-  }
+  std::string text() const { return stages_text(step_, staged_, plan_); }
 
  private:
   // ---- what runs where
@@ -120,14 +102,18 @@ class Cutter {
       if (!def.has(kCollective)) continue;
       if (def.has(kStart) && node.attributes.string("group") == kMicroBatches) {
         if (node.attributes.boolean("conditional"))
-          refuse_op(node, "sums gradients over several batches of a step: several micro-batches do that");
+          throw Error(
+              "[pipeline] the step adds up gradients of several batches (accumulate), as its stages do those of "
+              "micro-batches (allowed: more micro-batches)");
         starts[node.outputs[0]] = &node;
       } else if (def.has(kDone) && starts.contains(node.inputs[0])) {
         const Node& start = *starts.at(node.inputs[0]);
         for (std::size_t i = 0; i < node.outputs.size(); ++i) means_.emplace_back(start.inputs[i], node.outputs[i]);
         mean_nodes_.insert(start.name);
       } else {
-        refuse_op(node, "exchanges values of other ranks, which have other stages");
+        refuse_op(node,
+                  "exchanges values with ranks that have other stages (allowed: none; statistics of batch norms are "
+                  "those of a micro-batch, not synchronised)");
       }
       mean_nodes_.insert(node.name);
     }
@@ -153,9 +139,8 @@ class Cutter {
     }
     for (ValueId id : step_.arguments) {
       const std::set<int>& reading = readers[id];
-      // A number of the step, as a loss scale, may meet the gradients of every stage.
-      const bool number = step_.value(id).kind == ValueKind::state && step_.value(id).type.shape.rank() == 0;
-      if (reading.size() == 1 && step_.value(id).kind != ValueKind::input && !number) stage(id) = *reading.begin();
+      if (reading.size() == 1 && step_.value(id).kind != ValueKind::input && !is_number(id))
+        stage(id) = *reading.begin();
       if (reading.size() > 1 && step_.value(id).kind == ValueKind::param) {
         throw Error("[pipeline] parameter " + step_.value(id).name + " is read by stage " +
                     std::to_string(*reading.begin()) + " and by stage " + std::to_string(*reading.rbegin()) +
@@ -163,16 +148,42 @@ class Cutter {
       }
     }
     for (const auto& [local, mean] : means_) stage(mean) = stage(local);
+    const std::vector<bool> moving = moving_numbers();
+    summed_.assign(step_.nodes.size(), false);
     for (std::size_t n = 0; n < step_.nodes.size(); ++n) {
       if (!once(n)) continue;
       const Node& node = step_.nodes[n];
       const std::set<int> reads = stages_read(node);
-      if (reads.size() > 1 && node.op != "l2_penalty") {
+      summed_[n] = node.op == "l2_penalty" && reads.size() > (moving[n] ? 0 : 1);
+      if (reads.size() > 1 && !summed_[n]) {
         refuse_op(node, "reads what stage " + std::to_string(*reads.begin()) + " and stage " +
                             std::to_string(*reads.rbegin()) + " have (allowed across stages: l2_penalty)");
       }
-      for (ValueId id : node.outputs) stage(id) = reads.size() == 1 ? *reads.begin() : kEverywhere;
+      for (ValueId id : node.outputs) stage(id) = reads.size() == 1 && !summed_[n] ? *reads.begin() : kEverywhere;
     }
+  }
+
+  // By node: runs once, and a number of the step moves on by it, as its count does where gradients are finite. All
+  // ranks store that, also where one stage has all gradients.
+  std::vector<bool> moving_numbers() const {
+    std::vector<bool> moving(step_.nodes.size(), false);
+    std::set<ValueId> wanted;
+    for (const Update& update : step_.updates) {
+      if (is_number(update.current)) wanted.insert(update.next);
+    }
+    for (std::size_t n = step_.nodes.size(); n-- > 0;) {
+      const Node& node = step_.nodes[n];
+      moving[n] = once(n) && std::any_of(node.outputs.begin(), node.outputs.end(),
+                                         [&](ValueId id) { return wanted.contains(id); });
+      if (moving[n]) wanted.insert(node.inputs.begin(), node.inputs.end());
+    }
+    return moving;
+  }
+
+  // Of the step, and on all ranks: a loss scale, say, may meet the gradients of every stage.
+  bool is_number(ValueId id) const {
+    const ValueInfo& info = step_.value(id);
+    return info.kind == ValueKind::state && info.type.shape.rank() == 0;
   }
 
   std::set<int> stages_read(const Node& node) {
@@ -204,11 +215,11 @@ class Cutter {
         if (maker < 0 || !micro(static_cast<std::size_t>(maker))) continue;
         const int from = node_stage_[static_cast<std::size_t>(maker)];
         if (from == node_stage_[n]) continue;
-        if (!is_floating(step_.value(id).type.dtype)) {
-          refuse_op(step_.nodes[static_cast<std::size_t>(maker)], "gives " + step_.value(id).type.to_string() +
-                                                                      " to stage " + std::to_string(node_stage_[n]) +
-                                                                      ": only floating values go from stage to stage");
-        }
+        const ValueType& type = step_.value(id).type;
+        if (!is_floating(type.dtype) && type.dtype != DType::boolean)
+          refuse_op(step_.nodes[static_cast<std::size_t>(maker)],
+                    "gives " + type.to_string() + " to stage " + std::to_string(node_stage_[n]) +
+                        ": only floating and boolean values go from stage to stage");
         readers[id].insert(node_stage_[n]);
       }
     }
@@ -321,28 +332,33 @@ class Cutter {
   }
 
   void add_transfer(const Transfer& transfer) {
-    const ValueType& type = step_.value(transfer.value).type;
+    ValueType type = step_.value(transfer.value).type;
+    const bool truth = type.dtype == DType::boolean;  // goes over as 0 or 1
+    if (truth) type.dtype = DType::f32;
     const std::string name =
         numbered(name_of_value(transfer.value), transfer.micro_batch) + "/to_stage_" + std::to_string(transfer.to);
     const bool sends = transfer.from == own_;
-    const ValueId x = sends ? operand(transfer.value, transfer.micro_batch) : zeros(type, name);
-    const ValueId y = add("transfer", {x},
-                          {{"group", group_},
-                           {"ranks", ranks_},
-                           {"from", std::int64_t{transfer.from}},
-                           {"to", std::int64_t{transfer.to}}},
-                          name, kNoValue, step_.value(transfer.value).kind);
-    if (!sends) copies_[static_cast<std::size_t>(transfer.micro_batch)][transfer.value] = y;
+    ValueId x = sends ? operand(transfer.value, transfer.micro_batch) : zeros(type, name);
+    if (sends && truth) x = add("cast", {x}, {{"to", DType::f32}}, name + "/number");
+    ValueId y = add("transfer", {x},
+                    {{"group", group_},
+                     {"ranks", ranks_},
+                     {"from", std::int64_t{transfer.from}},
+                     {"to", std::int64_t{transfer.to}}},
+                    name, kNoValue, step_.value(transfer.value).kind);
+    if (sends) return;
+    if (truth) y = add("cast", {y}, {{"to", DType::boolean}}, name + "/truth");
+    copies_[static_cast<std::size_t>(transfer.micro_batch)][transfer.value] = y;
   }
 
   void add_once(std::size_t n) {
     const Node& node = step_.nodes[n];
+    if (summed_[n]) return add_penalty(node);
     const std::set<int> reads = stages_read(node);
-    if (reads.size() > 1) return add_penalty(node);
     if (reads.empty() || *reads.begin() == own_) made_.nodes.push_back(node);
   }
 
-  // Sums over what several stages have: each sums its own, what all have is the first stage's.
+  // Over what stages have: each sums its own, what all have is the first stage's.
   void add_penalty(const Node& node) {
     std::vector<ValueId> own;
     for (ValueId id : node.inputs) {
@@ -412,13 +428,15 @@ class Cutter {
   const int own_;
   const std::int64_t ranks_;
   const std::string group_;
-  std::vector<bool> follows_;   // by value: another one for each micro-batch
-  std::vector<bool> backward_;  // by node
-  std::vector<int> node_stage_;
+  std::vector<bool> follows_;  // by value: another one for each micro-batch
+  const StagedNodes staged_;
+  const std::vector<int>& node_stage_ = staged_.stage;
+  const std::vector<bool>& backward_ = staged_.backward;
   std::vector<int> producer_;
   std::vector<int> stage_;  // by value: that has it
   std::vector<std::vector<PipelineSlot>> slots_;
   std::vector<bool> early_;
+  std::vector<bool> summed_;                        // by node: a penalty that is summed over the ranks
   std::vector<std::pair<ValueId, ValueId>> means_;  // what each micro-batch has of its own, and the mean
   NameSet mean_nodes_;
   std::vector<Transfer> transfers_;  // of this rank

@@ -1,12 +1,16 @@
 #include "ridgeline/graph/pass/pipeline_plan.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/annotations.h"
 #include "ridgeline/graph/ir/op_def.h"
+#include "ridgeline/graph/pass/pipeline_order.h"
 #include "ridgeline/graph/pass/step_price.h"
 
 namespace ridgeline {
@@ -36,9 +40,10 @@ class Stages {
         producer_(producers(graph)),
         stage_(graph.nodes.size(), -1) {
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) by_name_[graph.nodes[n].name] = n;
+    find_kept();
   }
 
-  std::vector<int> run() {
+  StagedNodes run() {
     const bool annotated =
         std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [](const Node& node) { return asked_stage(node); });
     if (annotated)
@@ -46,19 +51,59 @@ class Stages {
     else
       by_cost();
     by_forward_ops();
+    by_kept_values();
     for (int s = 0; s < plan_.stages; ++s) {
       if (std::find(stage_.begin(), stage_.end(), s) == stage_.end())
         throw Error("[pipeline] stage " + std::to_string(s) + " of " + std::to_string(plan_.stages) + " has no ops",
                     ErrorKind::usage);
     }
-    return stage_;
+    return {std::move(stage_), std::move(backward_)};
   }
 
  private:
-  bool forward(std::size_t n) const {
-    const Node& node = graph_.nodes[n];
-    return !backward_[n] && std::any_of(node.outputs.begin(), node.outputs.end(),
-                                        [&](ValueId id) { return follows_[static_cast<std::size_t>(id)]; });
+  bool follows(const Node& node) const {
+    return std::any_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ValueId id) { return follows_[static_cast<std::size_t>(id)]; });
+  }
+  bool forward(std::size_t n) const { return !backward_[n] && follows(graph_.nodes[n]); }
+
+  // What a value is read for: as the next version of a stored value, or as a condition on which that stays as it is.
+  enum class Use : std::uint8_t { next, condition, other };
+  using Uses = std::set<std::pair<Use, ValueId>>;
+
+  // Ops that choose between what a stored value is and what it would become, with those that only say which.
+  void find_kept() {
+    std::map<ValueId, Uses> uses;
+    for (const Update& update : graph_.updates) uses[update.next].emplace(Use::next, update.current);
+    for (const Return& r : graph_.returns) uses[r.value].emplace(Use::other, kNoValue);
+    std::map<ValueId, const Node*> ends;  // of exchanges, which make means of what the micro-batches have
+    for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
+      const Node& node = graph_.nodes[n];
+      if (op_def(node.op).has(kDone)) {
+        ends[node.inputs[0]] = &node;
+        continue;
+      }
+      if (op_def(node.op).has(kStart) && ends.contains(node.outputs[0])) {
+        const std::vector<ValueId>& means = ends.at(node.outputs[0])->outputs;
+        for (std::size_t i = 0; i < means.size(); ++i) uses[node.inputs[i]].merge(uses[means[i]]);
+        continue;
+      }
+      Uses all;
+      for (const ValueId id : node.outputs) all.insert(uses[id].begin(), uses[id].end());
+      const auto [use, of] = all.size() == 1 && forward(n) ? *all.begin() : std::pair(Use::other, kNoValue);
+      const bool chooses = use == Use::next && node.op == "select" && node.inputs[2] == of;
+      const bool says = use == Use::condition;
+      if (chooses || says) kept_[n] = of;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (chooses && node.inputs[i] == of) continue;
+        const bool next = chooses && i == 1;
+        uses[node.inputs[i]].emplace(next              ? Use::next
+                                     : chooses || says ? Use::condition
+                                                       : Use::other,
+                                     chooses || says ? of : kNoValue);
+      }
+    }
+    for (const auto& [n, of] : kept_) backward_[n] = true;
   }
 
   int latest_operand(const Node& node) const {
@@ -143,12 +188,22 @@ class Stages {
   void by_forward_ops() {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
-      if (!backward_[n] || stage_[n] >= 0) continue;
-      if (!std::any_of(node.outputs.begin(), node.outputs.end(),
-                       [&](ValueId id) { return follows_[static_cast<std::size_t>(id)]; }))
-        continue;
+      if (!backward_[n] || stage_[n] >= 0 || !follows(node) || kept_.contains(n)) continue;
       const std::size_t of = forward_of(n);
       stage_[n] = of != n && stage_[of] >= 0 ? stage_[of] : latest_operand(node);
+    }
+  }
+
+  void by_kept_values() {
+    for (const auto& [n, of] : kept_) {
+      stage_[n] = latest_operand(graph_.nodes[n]);
+      for (std::size_t reader = 0; reader < graph_.nodes.size(); ++reader) {
+        const std::vector<ValueId>& inputs = graph_.nodes[reader].inputs;
+        if (kept_.contains(reader) || stage_[reader] < 0 || std::find(inputs.begin(), inputs.end(), of) == inputs.end())
+          continue;
+        stage_[n] = stage_[reader];
+        break;
+      }
     }
   }
 
@@ -160,6 +215,7 @@ class Stages {
   std::vector<int> producer_;
   std::vector<int> stage_;
   std::map<std::string, std::size_t> by_name_;
+  std::map<std::size_t, ValueId> kept_;  // by node: the stored value that it is about
 };
 
 }  // namespace
@@ -198,9 +254,27 @@ std::vector<bool> backward_nodes(const Graph& graph) {
   return backward;
 }
 
-std::vector<int> stages_of(const Graph& graph, const PipelinePlan& plan, const RankRates& rates,
-                           const std::vector<bool>& follows) {
+StagedNodes stages_of(const Graph& graph, const PipelinePlan& plan, const RankRates& rates,
+                      const std::vector<bool>& follows) {
   return Stages(graph, plan, rates, follows).run();
+}
+
+std::string stages_text(const Graph& graph, const StagedNodes& nodes, const PipelinePlan& plan) {
+  std::string all = "pipeline of " + std::to_string(plan.stages) + " stages, " + std::to_string(plan.micro_batches) +
+                    " micro-batches, " + std::string(name_of(plan.order));
+  for (int s = 0; s < plan.stages; ++s) {
+    const Node* first = nullptr;
+    const Node* last = nullptr;
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      if (nodes.stage[n] != s || nodes.backward[n]) continue;
+      if (first == nullptr) first = &graph.nodes[n];
+      last = &graph.nodes[n];
+    }
+    if (first != nullptr) all += "; stage " + std::to_string(s) + " " + first->name + " to " + last->name;
+  }
+  char bubble[48];
+  std::snprintf(bubble, sizeof bubble, "; stages wait %.3f of the time", pipeline_bubble(plan));
+  return all + bubble;
 }
 
 }  // namespace ridgeline

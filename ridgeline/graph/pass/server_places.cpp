@@ -76,11 +76,11 @@ void ServerPlaces::find_readers_of_means() {
   for (const MeanExchange& exchange : exchanges_) {
     for (const ValueId mean : exchange.means) readers_[mean];
   }
-  for (const Node& update : step_.nodes) {
-    if (op_def(update.op).gradient_operand < 0) continue;
-    const int place = server_of(update.inputs[0]);
+  for (const Update& update : step_.updates) {
+    if (step_.value(update.current).kind != ValueKind::param) continue;
+    const int place = server_of(update.current);
     std::set<ValueId> seen;
-    std::vector<ValueId> open = update.inputs;
+    std::vector<ValueId> open{update.next};
     while (!open.empty()) {
       const ValueId id = open.back();
       open.pop_back();

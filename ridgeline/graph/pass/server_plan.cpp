@@ -6,7 +6,6 @@
 #include <set>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/graph/ir/op_def.h"
 
 namespace ridgeline {
 namespace {
@@ -14,8 +13,8 @@ namespace {
 // In the order of the arguments.
 std::vector<const ValueInfo*> updated_parameters(const Graph& step) {
   std::set<ValueId> updated;
-  for (const Node& node : step.nodes) {
-    if (op_def(node.op).gradient_operand >= 0) updated.insert(node.inputs[0]);
+  for (const Update& update : step.updates) {
+    if (step.value(update.current).kind == ValueKind::param) updated.insert(update.current);
   }
   std::vector<const ValueInfo*> parameters;
   for (const ValueId id : step.arguments) {

@@ -24,8 +24,14 @@ double exchange_seconds(const Graph& graph, const Node& node, const RankRates& r
   if (rule.grows > 0) bytes *= ranks;
   if (rule.kind == CollectiveKind::transfer)
     return rates.call_seconds + rates.exchange_latency + bytes / rates.exchange_bytes;
-  const double rounds = rule.kind == CollectiveKind::all_reduce || rule.kind == CollectiveKind::reduce ? 2 : 1;
-  return rates.call_seconds + rounds * (ranks - 1) * (rates.exchange_latency + bytes / ranks / rates.exchange_bytes);
+  const bool all_reduce = rule.kind == CollectiveKind::all_reduce, reduce = rule.kind == CollectiveKind::reduce;
+  const double ring =
+      (all_reduce || reduce ? 2 : 1) * (ranks - 1) * (rates.exchange_latency + bytes / ranks / rates.exchange_bytes);
+  // A tree is for what all ranks get alike or one gets of all; parts of each rank's own go around the ring.
+  if (rates.tree_seconds <= 0 || !(all_reduce || reduce || rule.kind == CollectiveKind::broadcast))
+    return rates.call_seconds + ring;
+  const double tree = (all_reduce ? 2 : 1) * (rates.tree_seconds + bytes / rates.exchange_bytes);
+  return rates.call_seconds + std::min(ring, tree);
 }
 
 double step_seconds(const Graph& step, const RankRates& rates) {

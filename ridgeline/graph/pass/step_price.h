@@ -13,7 +13,8 @@ namespace ridgeline {
 // One op, without exchanges.
 double op_seconds(const Graph& graph, const Node& node, const RankRates& rates);
 // An exchange of `node`, a whole one or a start. Rings: an all-reduce sends 2 (N-1)/N of the bytes in 2 (N-1) messages,
-// the others (N-1)/N in N-1, a transfer all in one (Patarasuk and Yuan, 2009).
+// the others (N-1)/N in N-1, a transfer all in one (Patarasuk and Yuan, 2009). Where the rates have a tree, what takes
+// less by one goes so, all bytes down it and, of sums, up it (Sanders, Speck and Traeff, 2009).
 double exchange_seconds(const Graph& graph, const Node& node, const RankRates& rates);
 
 // A step whose exchanges are whole or split.

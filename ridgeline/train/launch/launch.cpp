@@ -16,6 +16,7 @@
 #include <map>
 #include <thread>
 
+#include "ridgeline/comm/connect.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
@@ -120,6 +121,25 @@ class Running {
   std::map<pid_t, std::size_t> left_;
 };
 
+// What ranks that have not met yet are told of one that has ended, if it has not told them itself.
+class Refusals {
+ public:
+  explicit Refusals(const LaunchPlan& plan) : plan_(plan) {}
+  ~Refusals() { comm::forget_run(plan_.job_id); }
+  Refusals(const Refusals&) = delete;
+  Refusals& operator=(const Refusals&) = delete;
+
+  void leave(int rank, const std::string& why) const {
+    if (plan_.ranks.size() != static_cast<std::size_t>(plan_.world_size)) return;  // others are elsewhere, or servers
+    comm::RankIdentity identity{.rank = rank, .device = 0, .job = plan_.job_id, .by_mpirun = false, .world = {}};
+    identity.world.ranks.resize(plan_.ranks.size());
+    comm::tell_refusal(identity, why);
+  }
+
+ private:
+  const LaunchPlan& plan_;
+};
+
 // How a rank has ended, and what it said last where that is why.
 std::string described(int code, const std::string& output) {
   if (code == 0) return "train success";
@@ -142,7 +162,9 @@ std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::s
     if (!rank.cores.empty()) where = fmt::format(" on cores {} to {}", rank.cores.front(), rank.cores.back());
     say(fmt::format("{}{}: {}", rank.described, where, printable(rank.output)));
   }
+  const Refusals refusals(plan);
   bool failed = false, terminated = false, told = false;
+  int turn = 0;
   Clock::time_point first_failure;
   while (!running.empty()) {
     if (!told && interrupted()) {
@@ -157,7 +179,9 @@ std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::s
       end.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       if (told && end.code == 128 + SIGTERM) end.code = kInterruptedCode;  // before it trained
       end.stopped = terminated && end.code != 0;
+      end.turn = turn++;
       say(fmt::format("{}: {}", end.name, described(end.code, plan.ranks[index].output)));
+      if (end.code != 0) refusals.leave(plan.ranks[index].rank, described(end.code, plan.ranks[index].output));
       append_line(plan.ranks[index].output, end.code == 0 ? "turing train success\n" : "turing train fail\n");
       // Who ends as it was told has not failed: others may need longer, to save.
       if (end.code != 0 && !failed && !(told && end.code == kInterruptedCode)) {

@@ -17,6 +17,7 @@ inline constexpr int kInterruptedCode = 130;
 struct RankEnd {
   std::string name;      // as in the plan
   int code = 0;          // exit code, or 128 + signal
+  int turn = 0;          // how many had ended before
   bool stopped = false;  // by the launcher, since another rank had failed
 };
 

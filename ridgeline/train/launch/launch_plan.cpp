@@ -72,16 +72,14 @@ std::vector<std::string> of_launchers() {
           "MS_WORKER_NUM",   "MS_SCHED_HOST", "MS_SCHED_PORT", "MS_SCHED_NUM",   "MS_NODE_ID"};
 }
 
-// In place of the numbers among ranks: who a worker or a server is, and where the scheduler is.
+// In place of the numbers among ranks: who a worker or a server is.
 void make_member(PlannedRank& planned, const LaunchOptions& o, const char* role, int number, int workers) {
   std::erase_if(planned.variables, [](const auto& v) { return v.first == "RANK_ID" || v.first == "RANK_SIZE"; });
   planned.removed.insert(planned.removed.end(), {"RANK_ID", "RANK_SIZE"});
   planned.variables.insert(planned.variables.end(), {{"MS_ROLE", role},
                                                      {"MS_NODE_ID", std::to_string(number)},
                                                      {"MS_WORKER_NUM", std::to_string(workers)},
-                                                     {"MS_SERVER_NUM", std::to_string(o.servers)},
-                                                     {"MS_SCHED_HOST", kSchedulerHost},
-                                                     {"MS_SCHED_PORT", std::to_string(o.scheduler_port)}});
+                                                     {"MS_SERVER_NUM", std::to_string(o.servers)}});
 }
 
 void add_servers(LaunchPlan& plan, const LaunchOptions& o, const std::string& results) {
@@ -169,6 +167,13 @@ LaunchPlan plan_launch(const LaunchOptions& o, const std::vector<int>& cores) {
     }
   }
   return plan;
+}
+
+void set_scheduler(LaunchPlan& plan, int port) {
+  for (PlannedRank& planned : plan.ranks) {
+    planned.variables.emplace_back("MS_SCHED_HOST", kSchedulerHost);
+    planned.variables.emplace_back("MS_SCHED_PORT", std::to_string(port));
+  }
 }
 
 }  // namespace ridgeline::train

@@ -19,7 +19,6 @@ inline constexpr const char* kSchedulerHost = "127.0.0.1";
 struct LaunchOptions {
   int ranks = 0;                // 0: as many as the table has, 1 without a table
   int servers = 0;              // parameter servers beside them, which are workers then; 0: none
-  int scheduler_port = 0;       // of servers and workers, on this machine
   std::string rank_table = "";  // "": RANK_TABLE_FILE is not looked at, ranks are numbered from 0
   std::string server = "";      // of the table, whose ranks are started: needed where it has several
   std::string results = "results";
@@ -51,6 +50,9 @@ struct LaunchPlan {
 // Reads the table (a missing one is an Error that names the path) and decides everything; starts and makes nothing.
 // `cores` are those that this process may use: rank i of n gets those from i * size / n to (i + 1) * size / n.
 LaunchPlan plan_launch(const LaunchOptions& options, const std::vector<int>& cores);
+
+// Where the workers and servers of a plan find their scheduler, on this machine.
+void set_scheduler(LaunchPlan& plan, int port);
 
 // The cores of this process's affinity mask.
 std::vector<int> allowed_cores();

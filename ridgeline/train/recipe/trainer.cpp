@@ -441,20 +441,22 @@ TrainingResult train_here(const Recipe& recipe, const RunRanks& ranks) {
   }
 }
 
-}  // namespace
-
-TrainingResult train(const Recipe& given, const RunRanks& ranks) {
-  const bool alone = ranks.size() == 1 ||
-                     (ranks.servers == 0 && parallel_mode_named(given.parallel.mode) == ParallelMode::stand_alone);
-  const Recipe recipe = alone ? given : for_rank(given, ranks);
+TrainingResult check_and_train(const Recipe& recipe, const RunRanks& ranks) {
   check(recipe);
   if (recipe.synthetic && recipe.mode == Mode::train_and_evaluate)
     throw Error("--synthetic has no validation part: use --mode=train", ErrorKind::usage);
   if (!recipe.synthetic) check_data_dir(recipe, true);  // before anything is written
   check_ranks(recipe);
-  if (alone) return train_here(with_batch_parts(recipe), {});
+  return train_here(with_batch_parts(recipe), ranks);
+}
+
+}  // namespace
+
+TrainingResult train(const Recipe& given, const RunRanks& ranks) {
+  const bool alone = ranks.size() == 1 || (ranks.servers == 0 && given.parallel.mode == "stand_alone");
+  if (alone) return check_and_train(given, {});
   try {
-    return train_here(with_batch_parts(recipe), ranks);
+    return check_and_train(for_rank(given, ranks), ranks);
   } catch (const std::exception& error) {
     ranks.abort(error.what());
     throw;
