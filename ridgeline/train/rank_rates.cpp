@@ -62,8 +62,7 @@ RankRates rates_of(const comm::Cluster& cluster, const RankRates& device) {
     rates.exchange_bytes = cluster.ranks_per_node == 1 ? between : std::min(rates.exchange_bytes, between);
     // Each node is entered once a round.
     const double steps = cluster.ranks() - 1.0, entered = std::min<double>(steps, cluster.nodes);
-    rates.exchange_latency =
-        ((steps - entered) * cluster.inside.seconds + entered * cluster.between.seconds) / steps;
+    rates.exchange_latency = ((steps - entered) * cluster.inside.seconds + entered * cluster.between.seconds) / steps;
   }
   // As comm/model/all_reduce_cost.h has it: along each node's chain, then from node to node.
   rates.tree_seconds = (cluster.ranks_per_node - 1) * cluster.inside.seconds;
