@@ -10,7 +10,8 @@ import torch
 import torchvision
 
 # Ours by name -> torchvision's.
-MODELS = {"alexnet_torchvision": "alexnet", "vgg11": "vgg11", "resnet18": "resnet18", "resnet50": "resnet50"}
+MODELS = {"alexnet_torchvision": "alexnet", "vgg11": "vgg11", "resnet18": "resnet18", "resnet50": "resnet50",
+          "mobilenet_v2": "mobilenet_v2"}
 
 
 def training_step(name, batch_size, data_seed, precision="f32", around=lambda model: model):

@@ -43,7 +43,7 @@ struct NormaliseOperands {
   const float* beta;
   const T* addend;  // null: none
   bool relu;
-  bool stream = false;  // past the caches, where y is aligned
+  bool stream = false;  // past the caches, where y is f32 and aligned
 
   NormaliseOperands from(std::int64_t element) const {
     NormaliseOperands moved = *this;

@@ -65,20 +65,6 @@ HWY_INLINE void store(hn::Vec<D> v, D d, bfloat16* to) {
   hn::StoreU(hn::DemoteTo(halves, bits), halves, reinterpret_cast<std::uint16_t*>(to));
 }
 
-// The same past the caches, without reading what lies there first; `to` at a multiple of the vector's stored bytes.
-// hwy::FlushStream() ends a run of these.
-template <class D>
-HWY_INLINE void stream(hn::Vec<D> v, D d, float* to) {
-  hn::Stream(v, d, to);
-}
-template <class D>
-HWY_INLINE void stream(hn::Vec<D> v, D d, bfloat16* to) {
-  const hn::RebindToSigned<D> di;
-  const hn::Rebind<std::uint16_t, D> halves;
-  const auto bits = hn::BitCast(di, rounded_halves(d, v));
-  hn::Stream(hn::DemoteTo(halves, bits), halves, reinterpret_cast<std::uint16_t*>(to));
-}
-
 }  // namespace ridgeline::device::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
