@@ -18,8 +18,13 @@ std::variant<MatrixUpdate, Refusal> MatrixUpdate::make(const KernelRequest& requ
   expression.operands = static_cast<std::int32_t>(request.inputs.size()) - 1;
   std::vector<ValueType> operands(at.states + 1, request.inputs[0].type);
   for (std::size_t i = at.scalars(); i < request.inputs.size(); ++i) operands.push_back(request.inputs[i].type);
-  for (const loop::Result& result : expression.results)
-    update.result_bytes_.push_back(static_cast<std::int64_t>(size_of(result.type)));
+  for (std::size_t i = 0; i < expression.results.size(); ++i) {
+    const DType type = expression.results[i].type;
+    // Between conversions a rounded copy is asked for in f32, which the loop does not give.
+    if (request.outputs[at.result_of(i)].type.dtype != type)
+      return Refusal{"a result is " + std::string(name_of(type)) + " by its expression"};
+    update.result_bytes_.push_back(static_cast<std::int64_t>(size_of(type)));
+  }
   auto loop = make_part_loop(expression, operands);
   if (const auto* refusal = std::get_if<Refusal>(&loop)) return *refusal;
   update.loop_ = std::move(std::get<0>(loop));
