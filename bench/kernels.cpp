@@ -1,10 +1,11 @@
 // bench/kernels.cpp
 //
 // Times every CPU kernel entry of the ops that have more than one, on the shapes of AlexNet and ResNet at batch 32,
-// dense layers in f32 over few rows: where the order of the lists in device/cpu/kernel_table.cpp comes from. Prints the
-// shortest of the repetitions, and bytes of operands and results over that time.
+// dense layers in f32 over 1 to 256 rows: where the order of the lists in device/cpu/kernel_table.cpp comes from.
+// Prints the shortest of the repetitions and their median, and bytes of operands and results over the shortest.
 //
-//   build/bench_kernels [repetitions, 15] [what names of ops begin with]
+//   build/bench_kernels [repetitions, 15] [what an op and its first shape begin with: "dense [128,9216]"]
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -44,9 +45,10 @@ std::vector<Case> cases() {
     list.push_back({"batch_norm_bwd", {x, x, c, c, c}, {}});
     list.push_back({"batch_norm_eval", {x, c, c, c, c}, {}});
   }
-  for (const std::int64_t rows : {1, 4, 8, 16}) {
-    for (const std::int64_t inputs : {9216, 4096}) {
-      const Shape x{rows, inputs}, y{rows, 4096}, w{4096, inputs};
+  const Shape weights[] = {{4096, 9216}, {4096, 4096}, {1000, 4096}, {1000, 2048}, {4096, 25088}};
+  for (const std::int64_t rows : {1, 4, 8, 12, 16, 32, 64, 128, 256}) {
+    for (const Shape& w : weights) {
+      const Shape x{rows, w[1]}, y{rows, w[0]};
       list.push_back({"dense", {x, w}, {}});
       list.push_back({"dense_bwd_data", {y, w}, {}});
       list.push_back({"dense_bwd_weights", {x, y}, {{"bias", true}}});
@@ -62,7 +64,7 @@ struct Run {
   std::vector<void*> inputs;
   std::vector<void*> outputs;
   void* scratch = nullptr;
-  double best = 1e30;
+  std::vector<double> times;
 };
 
 void measure(CpuDevice& device, const Case& c, int repetitions) {
@@ -116,12 +118,14 @@ void measure(CpuDevice& device, const Case& c, int repetitions) {
       const auto begin = std::chrono::steady_clock::now();
       device.stream().run(*run.kernel, {run.inputs.data(), run.outputs.data(), run.scratch});
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-      run.best = std::min(run.best, took.count());
+      run.times.push_back(took.count());
     }
   }
-  for (const Run& run : runs) {
-    std::printf("%-18s %-18s %-44s %8.3f ms %7.1f GB/s\n", c.op.c_str(), c.inputs[0].to_string().c_str(),
-                run.kernel->name.c_str(), run.best * 1e3, bytes / run.best / 1e9);
+  for (Run& run : runs) {
+    std::sort(run.times.begin(), run.times.end());
+    const double best = run.times.front(), median = run.times[run.times.size() / 2];
+    std::printf("%-18s %-18s %-44s %8.3f ms %8.3f %7.1f GB/s\n", c.op.c_str(), c.inputs[0].to_string().c_str(),
+                run.kernel->name.c_str(), best * 1e3, median * 1e3, bytes / best / 1e9);
   }
 }
 
@@ -131,13 +135,13 @@ int main(int argc, char** argv) {
   const int repetitions = argc > 1 ? std::atoi(argv[1]) : 15;
   const std::string ops = argc > 2 ? argv[2] : "";
   if (repetitions < 1) {
-    std::fprintf(stderr, "usage: bench_kernels [repetitions, at least 1] [what names of ops begin with]\n");
+    std::fprintf(stderr, "usage: bench_kernels [repetitions, at least 1] [what an op and its shape begin with]\n");
     return 2;
   }
   CpuDevice device(std::nullopt);
   const ComputeScope team(usable_threads(0));
   std::printf("%d threads\n", compute_threads());
   for (const Case& c : cases()) {
-    if (c.op.starts_with(ops)) measure(device, c, repetitions);
+    if ((c.op + " " + c.inputs[0].to_string()).starts_with(ops)) measure(device, c, repetitions);
   }
 }

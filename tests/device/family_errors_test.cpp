@@ -42,8 +42,9 @@ void note_all(const Problem& problem, Halves halves, Tables& errors) {
     KernelChoice choice = entry.make(request);
     if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice)) {
       const std::string name(entry.name);
-      const bool transformed = name.starts_with("winograd");  // by every rule, two entries
-      note(**kernel, transformed ? "winograd" : name, problem, expected, errors);
+      // Families with two entries.
+      const std::string family = name.starts_with("winograd") ? "winograd" : name.starts_with("rows") ? "rows" : name;
+      note(**kernel, family, problem, expected, errors);
     }
   }
   KernelChoice choice = halves(request, machine_tiles().back());
@@ -118,7 +119,7 @@ TEST(FamilyErrors, EveryF32KernelIsCloseToFp64InEveryPass) {
       note_all(dense[pass], kDense[pass], errors);
     }
   }
-  for (const char* family : {"direct", "pixels", "winograd", "bf16x3"})
+  for (const char* family : {"direct", "rows", "pixels", "winograd", "bf16x3"})
     EXPECT_GE(errors[family].size(), 3u) << family << " took no shape of some pass";
   EXPECT_EQ(errors.contains("onednn"), has_library());
   if (wanted != nullptr) print(errors);

@@ -9,6 +9,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/collective_kernel.h"
+#include "ridgeline/device/cpu/dense/kernels.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/kernel_table.h"
 #include "ridgeline/device/cpu/own/few_rows.h"
@@ -140,9 +141,11 @@ namespace {
 std::vector<DenseUpdateLimits> dense_updates(bool own, bool tiles) {
   std::vector<DenseUpdateLimits> limits;
   if (tiles) limits.push_back({{DType::bf16}});
-  for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
-    if (own) limits.push_back({{type}, device::most_few_rows(type), true});
-  }
+  if (!own) return limits;
+  for (const DType type : {DType::f32, DType::bf16, DType::f16})
+    limits.push_back({.types = {type}, .rows = device::most_few_rows(type), .squares = true});
+  limits.push_back(
+      {.types = {DType::f32}, .rows = device::kMostDenseRows, .weights = device::kLeastDenseWeights, .squares = true});
   return limits;
 }
 

@@ -7,6 +7,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/device/cpu/amx/kernels.h"
+#include "ridgeline/device/cpu/dense/kernels.h"
 #include "ridgeline/device/cpu/direct/kernels.h"
 #include "ridgeline/device/cpu/library.h"
 #include "ridgeline/device/cpu/loop/kernels.h"
@@ -102,19 +103,23 @@ constexpr KernelEntry kTable[] = {
     own_on(kFloatOrHalves, "dense", "few_rows", make_few_rows_dense),
     tiles("dense", "amx", make_amx_dense),
     halves("dense", make_amx_halves_dense),
+    own("dense", "rows", make_rows_dense),
     library("dense"),
-    own("dense", "direct", make_direct_dense),
+    own("dense", "rows_any", make_any_rows_dense),
     own_on(kFloatOrHalves, "dense_bwd_data", "few_rows", make_few_rows_dense_bwd_data),
     tiles("dense_bwd_data", "amx", make_amx_dense_bwd_data),
     halves("dense_bwd_data", make_amx_halves_dense_bwd_data),
+    own("dense_bwd_data", "rows", make_rows_dense_bwd_data),
     library("dense_bwd_data"),
-    own("dense_bwd_data", "direct", make_direct_dense_bwd_data),
+    own("dense_bwd_data", "rows_any", make_any_rows_dense_bwd_data),
     own_on(kFloatOrHalves, "dense_bwd_weights", "few_rows", make_few_rows_dense_bwd_weights),
     tiles("dense_bwd_weights", "amx", make_amx_dense_bwd_weights),
     halves("dense_bwd_weights", make_amx_halves_dense_bwd_weights),
+    own("dense_bwd_weights", "rows", make_rows_dense_bwd_weights),
     library("dense_bwd_weights"),
-    own("dense_bwd_weights", "direct", make_direct_dense_bwd_weights),
+    own("dense_bwd_weights", "rows_any", make_any_rows_dense_bwd_weights),
     own_on(kFloatOrHalves, "dense_update", "few_rows", make_few_rows_dense_update),
+    own_on(kFloatOrHalves, "dense_update", "rows", make_rows_dense_update),
     tiles("dense_update", "amx", make_amx_dense_update),
 
     own_on(kFloatOrHalf, "max_pool", "own", make_own_max_pool),

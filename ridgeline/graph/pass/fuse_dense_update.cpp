@@ -60,7 +60,7 @@ Graph fuse_dense_update(Graph graph, PassContext& context) {
     const Node& gradient = graph.nodes[static_cast<std::size_t>(made)];
     if (gradient.op != "dense_bwd_weights" || gradient.outputs[0] != dw) continue;
     const ValueType& x = graph.value(gradient.inputs[0]).type;
-    if (!context.fusion.takes_dense_update(x.dtype, x.shape[0])) continue;
+    if (!context.fusion.takes_dense_update(x, graph.value(update.outputs[0]).type)) continue;
     if (!may_run_later(graph, made, static_cast<int>(n))) continue;
     context.fused.insert(update.name);
     gone.insert(made);

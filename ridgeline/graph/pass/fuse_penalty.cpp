@@ -80,7 +80,7 @@ class Squares {
   bool gives_squares(const Node& update) const {
     const DenseUpdate at(update.attributes);
     const ValueType& x = graph_.value(update.inputs[at.x()]).type;
-    return !at.squares && limits_.takes_squares(x.dtype, x.shape[0]);
+    return !at.squares && limits_.takes_squares(x, graph_.value(update.inputs[0]).type);
   }
 
   ValueId add_squares(Node& update) {

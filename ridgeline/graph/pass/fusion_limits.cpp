@@ -17,16 +17,22 @@ bool FusionLimits::takes_addend(std::string_view op, DType type) const {
                      [&](const EpilogueLimits& e) { return e.op == op && e.addend && e.types.contains(type); });
 }
 
-bool FusionLimits::takes_dense_update(DType type, std::int64_t rows) const {
-  return std::any_of(dense_updates.begin(), dense_updates.end(), [&](const DenseUpdateLimits& limits) {
-    return limits.types.contains(type) && rows <= limits.rows;
-  });
+namespace {
+
+bool within(const DenseUpdateLimits& limits, const ValueType& x, const ValueType& w) {
+  return limits.types.contains(x.dtype) && x.shape[0] <= limits.rows && w.shape.elements() >= limits.weights;
 }
 
-bool FusionLimits::takes_squares(DType type, std::int64_t rows) const {
-  return std::any_of(dense_updates.begin(), dense_updates.end(), [&](const DenseUpdateLimits& limits) {
-    return limits.squares && limits.types.contains(type) && rows <= limits.rows;
-  });
+}  // namespace
+
+bool FusionLimits::takes_dense_update(const ValueType& x, const ValueType& w) const {
+  return std::any_of(dense_updates.begin(), dense_updates.end(),
+                     [&](const DenseUpdateLimits& limits) { return within(limits, x, w); });
+}
+
+bool FusionLimits::takes_squares(const ValueType& x, const ValueType& w) const {
+  return std::any_of(dense_updates.begin(), dense_updates.end(),
+                     [&](const DenseUpdateLimits& limits) { return limits.squares && within(limits, x, w); });
 }
 
 FusionLimits reference_fusion_limits() {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ridgeline/graph/ir/dtype_set.h"
+#include "ridgeline/graph/ir/graph.h"
 
 namespace ridgeline {
 
@@ -28,6 +29,7 @@ struct EpilogueLimits {
 struct DenseUpdateLimits {
   DTypeSet types;                                                // of x and dy
   std::int64_t rows = std::numeric_limits<std::int64_t>::max();  // that they have at most
+  std::int64_t weights = 0;                                      // that there are at least
   bool squares = false;  // and sums the squares of the weights, where that is faster than reading them once more
 };
 
@@ -55,8 +57,9 @@ struct FusionLimits {
   LoopLimits loop;
   FlopsPerByte flops_per_byte;
   bool takes_addend(std::string_view op, DType type) const;
-  bool takes_dense_update(DType type, std::int64_t rows) const;
-  bool takes_squares(DType type, std::int64_t rows) const;
+  // Of x (and dy) and of the weights.
+  bool takes_dense_update(const ValueType& x, const ValueType& w) const;
+  bool takes_squares(const ValueType& x, const ValueType& w) const;
   bool takes_epilogue(std::string_view op, std::string_view activation, DType type) const;
 };
 

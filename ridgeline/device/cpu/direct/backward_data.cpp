@@ -77,9 +77,4 @@ KernelChoice make_direct_conv2d_bwd_data(const KernelRequest& request) {
                                                 request.inputs[0].type.shape));
 }
 
-KernelChoice make_direct_dense_bwd_data(const KernelRequest& request) {
-  return direct::make_backward_data(
-      request, direct::Geometry::of_dense(request.inputs[0].type.shape, request.inputs[1].type.shape));
-}
-
 }  // namespace ridgeline::device

@@ -1,6 +1,7 @@
 #include "ridgeline/device/cpu/direct/geometry.h"
 #include "ridgeline/device/cpu/direct/kernels.h"
 #include "ridgeline/device/cpu/direct/panels.h"
+#include "ridgeline/device/cpu/own/column_sums.h"
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
 
@@ -32,7 +33,7 @@ class BackwardWeights final : public Kernel {
       block(a, item / blocks, item % blocks * filters_, scratch + packed_ + thread * panels_.floats(),
             scratch + sums_ + thread * filters_ * panels_.width);
     });
-    if (bias_) sum_bias(input<float>(a, 1), output<float>(a, 1));
+    if (bias_) sum_columns(input<float>(a, 1), g_.k, g_.pixels(), g_.k, output<float>(a, 1));
   }
 
  private:
@@ -95,21 +96,6 @@ class BackwardWeights final : public Kernel {
     }
   }
 
-  // db[k] = sum over pixels of dy[pixel, k], in double.
-  void sum_bias(const float* dy, float* db) const {
-    constexpr std::int64_t kColumns = 16;
-    parallel_for(g_.k, kColumns, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t k = begin; k < end; k += kColumns) {
-        const std::int64_t count = std::min(kColumns, end - k);
-        double sums[kColumns] = {};
-        for (std::int64_t pixel = 0; pixel < g_.pixels(); ++pixel) {
-          for (std::int64_t i = 0; i < count; ++i) sums[i] += static_cast<double>(dy[pixel * g_.k + k + i]);
-        }
-        for (std::int64_t i = 0; i < count; ++i) db[k + i] = static_cast<float>(sums[i]);
-      }
-    });
-  }
-
   Geometry g_;
   bool bias_;
   Panels panels_;             // a group for each group of the convolution and row of taps
@@ -135,11 +121,6 @@ KernelChoice make_direct_conv2d_bwd_weights(const KernelRequest& request) {
   return direct::make_backward_weights(
       request, direct::Geometry::of_convolution(request, request.inputs[0].type.shape, request.outputs[0].type.shape,
                                                 request.inputs[1].type.shape));
-}
-
-KernelChoice make_direct_dense_bwd_weights(const KernelRequest& request) {
-  return direct::make_backward_weights(
-      request, direct::Geometry::of_dense(request.inputs[0].type.shape, request.outputs[0].type.shape));
 }
 
 }  // namespace ridgeline::device

@@ -131,9 +131,4 @@ KernelChoice make_direct_conv2d(const KernelRequest& request) {
                                                 request.outputs[0].type.shape));
 }
 
-KernelChoice make_direct_dense(const KernelRequest& request) {
-  return direct::make_forward(request,
-                              direct::Geometry::of_dense(request.inputs[0].type.shape, request.inputs[1].type.shape));
-}
-
 }  // namespace ridgeline::device

@@ -18,12 +18,4 @@ Geometry Geometry::of_convolution(const KernelRequest& request, const Shape& ima
   return g;
 }
 
-Geometry Geometry::of_dense(const Shape& rows, const Shape& weights) {
-  Geometry g;
-  g.w = g.ow = rows[0];
-  g.c = weights[1];
-  g.k = weights[0];
-  return g;
-}
-
 }  // namespace ridgeline::device::direct

@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/direct/geometry.h
 //
-// A convolution as the direct kernels see it; a dense layer is one over a single row of pixels. A plain value.
+// A convolution as the direct kernels see it. A plain value.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,6 @@ struct Geometry {
 
   static Geometry of_convolution(const KernelRequest& request, const Shape& image, const Shape& weights,
                                  const Shape& result);
-  // x [rows, inputs], weights [outputs, inputs], y [rows, outputs].
-  static Geometry of_dense(const Shape& rows, const Shape& weights);
 };
 
 // Positions along a row of the result (first, count) for which `position * stride + shift` lies in [low, high).

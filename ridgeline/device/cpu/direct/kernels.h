@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/direct/kernels.h
 //
-// Convolutions and dense layers in f32 by plain products, for any shape, groups, strides and dilation. The order of
+// Convolutions in f32 by plain products, for any shape, groups, strides and dilation. The order of
 // every sum follows from the shapes alone, one lane an element: the same bits for any team and any vector length. They
 // keep the promise of Reproducibility::portable and make a build without a kernel library train. Signatures as
 // KernelEntry::factory.
@@ -12,13 +12,10 @@ namespace ridgeline::device {
 
 // forward.cpp
 KernelChoice make_direct_conv2d(const KernelRequest& request);
-KernelChoice make_direct_dense(const KernelRequest& request);
 // backward_data.cpp
 KernelChoice make_direct_conv2d_bwd_data(const KernelRequest& request);
-KernelChoice make_direct_dense_bwd_data(const KernelRequest& request);
 // backward_weights.cpp
 KernelChoice make_direct_conv2d_bwd_weights(const KernelRequest& request);
-KernelChoice make_direct_dense_bwd_weights(const KernelRequest& request);
 
 // 1x1 convolutions of stride 1 over f32 or bf16 images.
 KernelChoice make_pixels_conv2d(const KernelRequest& request);

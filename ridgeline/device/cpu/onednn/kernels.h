@@ -20,10 +20,6 @@ KernelChoice make_onednn_conv2d_bwd_weights(const KernelRequest& request);
 KernelChoice make_chunked_onednn_conv2d(const KernelRequest& request);
 KernelChoice make_chunked_onednn_conv2d_bwd_data(const KernelRequest& request);
 KernelChoice make_chunked_onednn_conv2d_bwd_weights(const KernelRequest& request);
-// dense_parts.cpp: likewise, on f32.
-KernelChoice make_dense_parts(const KernelRequest& request);
-KernelChoice make_dense_bwd_data_parts(const KernelRequest& request);
-KernelChoice make_dense_bwd_weights_parts(const KernelRequest& request);
 // onednn_dense.cpp
 KernelChoice make_onednn_dense(const KernelRequest& request);
 KernelChoice make_onednn_dense_bwd_data(const KernelRequest& request);

@@ -18,16 +18,6 @@ constexpr KernelEntry chunked(std::string_view op, KernelChoice (*factory)(const
           {Reproducibility::deterministic, true}};
 }
 
-constexpr KernelEntry parts(std::string_view op, KernelChoice (*factory)(const KernelRequest&)) {
-  return {op,
-          "onednn_parts",
-          Provider::library,
-          factory,
-          {DType::f32},
-          Arithmetic::f32,
-          {Reproducibility::deterministic, true}};
-}
-
 constexpr KernelEntry kTable[] = {
     library("conv2d", make_onednn_conv2d),
     chunked("conv2d", make_chunked_onednn_conv2d),
@@ -36,11 +26,8 @@ constexpr KernelEntry kTable[] = {
     library("conv2d_bwd_weights", make_onednn_conv2d_bwd_weights),
     chunked("conv2d_bwd_weights", make_chunked_onednn_conv2d_bwd_weights),
     library("dense", make_onednn_dense),
-    parts("dense", make_dense_parts),
     library("dense_bwd_data", make_onednn_dense_bwd_data),
-    parts("dense_bwd_data", make_dense_bwd_data_parts),
     library("dense_bwd_weights", make_onednn_dense_bwd_weights),
-    parts("dense_bwd_weights", make_dense_bwd_weights_parts),
     library("max_pool", make_onednn_max_pool),
     library("max_pool_bwd", make_onednn_max_pool_bwd),
     library("avg_pool", make_onednn_avg_pool),

@@ -1,6 +1,7 @@
 #include "ridgeline/device/cpu/own/few_rows.h"
 
 #include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/device/cpu/own/column_sums.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
 
 namespace ridgeline::device {
@@ -125,7 +126,7 @@ class FewRowsWeights final : public Kernel {
   void run(const KernelArguments& a) override {
     const RowsAt<float> x = x_.read(a.inputs[0], a.scratch);
     const RowsAt<float> dy = dy_.read(a.inputs[1], a.scratch);
-    if (bias_) sum_few_rows(dy, f_, output<float>(a, 1));
+    if (bias_) sum_columns(dy.at, dy.step, f_.rows, f_.outputs, output<float>(a, 1));
     f_.for_outputs([&](std::int64_t first, std::int64_t count, int) {
       multiply_few_rows(dy.from(0, first), x, f_.rows, count, f_.inputs, output<float>(a, 0) + first * f_.inputs,
                         f_.inputs, past_caches_);
@@ -179,14 +180,6 @@ RowsAt<float> FewRowsOperand::read(const void* operand, void* scratch) const {
     }
   });
   return {to, pitch};
-}
-
-void sum_few_rows(RowsAt<float> dy, const FewRows& f, float* db) {
-  for (std::int64_t k = 0; k < f.outputs; ++k) {
-    double sum = 0;
-    for (std::int64_t r = 0; r < f.rows; ++r) sum += static_cast<double>(*dy.from(r, k).at);
-    db[k] = static_cast<float>(sum);
-  }
 }
 
 KernelChoice make_few_rows_dense(const KernelRequest& request) {

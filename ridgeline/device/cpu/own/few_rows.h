@@ -78,9 +78,6 @@ class FewRowsOperand {
   std::int64_t rows_, length_, at_;
 };
 
-// db[k] = sum over r of dy[r, k].
-void sum_few_rows(RowsAt<float> dy, const FewRows& f, float* db);
-
 KernelChoice make_few_rows_dense(const KernelRequest& request);
 KernelChoice make_few_rows_dense_bwd_data(const KernelRequest& request);
 KernelChoice make_few_rows_dense_bwd_weights(const KernelRequest& request);

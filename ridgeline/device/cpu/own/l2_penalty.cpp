@@ -17,11 +17,15 @@ namespace ridgeline::device::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Sum of squares: f32 within 1,024 elements, double across them.
+template <std::int64_t kAhead>
 double sum_of_squares(const float* HWY_RESTRICT x, std::int64_t n) {
-  return sum_in_virtual_lanes(
+  return sum_in_virtual_lanes<kAhead>(
       x, n, [](auto sum, auto v) HWY_ATTR { return hn::MulAdd(v, v, sum); },
       [](float v) { return static_cast<double>(v) * static_cast<double>(v); });
 }
+
+double squares_of_all(const float* x, std::int64_t n) { return sum_of_squares<768>(x, n); }
+double squares_of_part(const float* x, std::int64_t n) { return sum_of_squares<0>(x, n); }
 
 }  // namespace ridgeline::device::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -29,9 +33,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ridgeline::device {
 
-HWY_EXPORT(sum_of_squares);
+HWY_EXPORT(squares_of_all);
+HWY_EXPORT(squares_of_part);
 
-double squares_of(const float* x, std::int64_t n) { return HWY_DYNAMIC_DISPATCH(sum_of_squares)(x, n); }
+double squares_of(const float* x, std::int64_t n) { return HWY_DYNAMIC_DISPATCH(squares_of_all)(x, n); }
+
+double squares_in_cache(const float* x, std::int64_t n) { return HWY_DYNAMIC_DISPATCH(squares_of_part)(x, n); }
 
 namespace {
 

@@ -11,4 +11,7 @@ namespace ridgeline::device {
 // called.
 double squares_of(const float* x, std::int64_t n);
 
+// The same sum of values that a cache holds: asks for nothing that lies behind them.
+double squares_in_cache(const float* x, std::int64_t n);
+
 }  // namespace ridgeline::device

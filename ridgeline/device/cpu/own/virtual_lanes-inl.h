@@ -20,12 +20,12 @@ namespace ridgeline::device::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // The sum of f(x[i]), blocks of 1,024 elements in f32 and then in double: the error stays near 16 roundings of f32
-// whatever the length. add(sum, v) is sum + f(v) on vectors, one(v) is f(v) in double.
-template <class Add, class One>
+// whatever the length. add(sum, v) is sum + f(v) on vectors, one(v) is f(v) in double. kAhead: how many elements
+// further memory is asked for; none for a part whose neighbour is not what comes next.
+template <std::int64_t kAhead = 768, class Add, class One>
 HWY_INLINE double sum_in_virtual_lanes(const float* HWY_RESTRICT x, std::int64_t n, const Add& add, const One& one) {
   constexpr std::int64_t kBlock = 1024;
   constexpr std::int64_t kLanes = 64;
-  constexpr std::int64_t kAhead = 768;  // elements that are asked for before they are read
   constexpr int kVectors = static_cast<int>(kLanes / HWY_LANES(float));
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -38,7 +38,7 @@ HWY_INLINE double sum_in_virtual_lanes(const float* HWY_RESTRICT x, std::int64_t
     std::int64_t i = block;
     for (; i + kLanes <= last; i += kLanes) {
       for (int v = 0; v < kVectors; ++v) {
-        hwy::Prefetch(x + i + kAhead + v * lanes);
+        if constexpr (kAhead > 0) hwy::Prefetch(x + i + kAhead + v * lanes);
         sums[v] = add(sums[v], hn::LoadU(d, x + i + v * lanes));
       }
     }

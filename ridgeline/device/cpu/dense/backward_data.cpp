@@ -1,0 +1,114 @@
+#include "ridgeline/device/cpu/dense/dense.h"
+#include "ridgeline/device/cpu/dense/kernels.h"
+#include "ridgeline/device/cpu/own/common.h"
+
+namespace ridgeline::device {
+namespace dense {
+namespace {
+
+// dx = dy w. Rows of w are the depth: a panel's part of a chunk of them is copied into the first cache, once for all
+// rows of dy. An item is some hundred inputs, whose sums stay in the second cache. The next panel is asked for
+// meanwhile, and no more: rows whose distance is a multiple of some KB share few places of the caches.
+class DenseBackwardData final : public Kernel {
+ public:
+  explicit DenseBackwardData(const Dense& d) : dense_(d) {
+    rows_ = std::min(kMostRows, d.rows);
+    item_ = fair_item(d.inputs, std::clamp(kSumFloats / rows_, code_.panel, kMostInputs), code_.panel, threads_);
+    dy_at_ = scratch_.reserve(rows_ * parts_of(d.outputs, kDepth) * kDepth);
+    thread_floats_ = kDepth * code_.panel + rows_ * item_;
+    thread_floats_ = round_up(thread_floats_, kLineFloats);
+    memory_ = scratch_.reserve(threads_ * thread_floats_);
+    scratch_bytes = scratch_.bytes();
+    name = own_name("dense_bwd_data of rows");
+  }
+
+  void run(const KernelArguments& a) override {
+    const ComputeScope team(threads_);
+    float* const scratch = static_cast<float*>(a.scratch);
+    for (std::int64_t first = 0; first < dense_.rows; first += rows_) {
+      const std::int64_t rows = std::min(rows_, dense_.rows - first);
+      gather(input<float>(a, 0) + first * dense_.outputs, rows, scratch + dy_at_);
+      for_each_item(parts_of(dense_.inputs, item_), [&](std::int64_t item, int thread) {
+        run_item(input<float>(a, 1) + item * item_, std::min(item_, dense_.inputs - item * item_), rows,
+                 scratch + dy_at_, output<float>(a, 0) + first * dense_.inputs + item * item_,
+                 scratch + memory_ + thread * thread_floats_);
+      });
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kSumFloats = 128 << 10;  // of an item
+  static constexpr std::int64_t kMostInputs = 2048;
+
+  std::int64_t deep(std::int64_t chunk) const { return std::min(kDepth, dense_.outputs - chunk * kDepth); }
+
+  // Rows of a chunk side by side: [chunk][row][kDepth].
+  void gather(const float* dy, std::int64_t rows, float* to) const {
+    for_each_item(parts_of(dense_.outputs, kDepth), [&](std::int64_t chunk, int) {
+      code_.copy(dy + chunk * kDepth, dense_.outputs, rows, deep(chunk), to + chunk * rows_ * kDepth, kDepth);
+    });
+  }
+
+  void run_item(const float* w, std::int64_t inputs, std::int64_t rows, const float* dy, float* dx,
+                float* memory) const {
+    const PanelForm form{&code_, inputs, dense_.outputs};
+    float *const packed = memory, *const sums = memory + kDepth * code_.panel;
+    const float* rows_ahead[kDepth];
+    Ahead ahead;
+    const std::int64_t kPair = 128 / code_.panel;
+    for (std::int64_t chunk = 0; chunk < form.chunks(); ++chunk) {
+      for (std::int64_t panel = 0; panel < form.panels(); ++panel) {
+        const std::int64_t width = form.width(panel), pitch = code_.pitch(width), depth = form.deep(chunk);
+        code_.copy(w + chunk * kDepth * dense_.inputs + panel * code_.panel, dense_.inputs, depth, width, packed,
+                   pitch);
+        if (panel % kPair == 0) {
+          const bool last = panel + kPair >= form.panels();
+          const std::int64_t to_chunk = last ? chunk + 1 : chunk, to_panel = last ? 0 : panel + kPair;
+          ahead = {};
+          if (to_chunk < form.chunks()) {
+            const std::int64_t first = to_panel * code_.panel;
+            for (std::int64_t k = 0; k < form.deep(to_chunk); ++k)
+              rows_ahead[k] = w + (to_chunk * kDepth + k) * dense_.inputs + first;
+            ahead.start(rows_ahead, form.deep(to_chunk), std::min(inputs - first, kPair * code_.panel),
+                        std::min(kPair, form.panels() - panel) * parts_of(rows, kBlockRows), depth);
+          }
+        }
+        code_.multiply({rows, width, depth, dy + chunk * rows_ * kDepth, kDepth, packed,
+                        sums + panel * code_.panel * rows, pitch, chunk > 0},
+                       ahead);
+      }
+    }
+    for (std::int64_t panel = 0; panel < form.panels(); ++panel) {
+      const std::int64_t width = form.width(panel);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        std::copy_n(sums + panel * code_.panel * rows + r * code_.pitch(width), width,
+                    dx + r * dense_.inputs + panel * code_.panel);
+      }
+    }
+  }
+
+  int threads_ = compute_threads();
+  const ProductCode& code_ = product_code();
+  Dense dense_;
+  std::int64_t rows_;  // at a time
+  std::int64_t item_;  // inputs
+  Scratch scratch_;
+  std::int64_t dy_at_, memory_, thread_floats_;
+};
+
+}  // namespace
+}  // namespace dense
+
+KernelChoice make_rows_dense_bwd_data(const KernelRequest& request) {
+  const dense::Dense d(request.outputs[0].type, request.inputs[1].type);
+  if (auto refusal = d.slower()) return *refusal;
+  return make_any_rows_dense_bwd_data(request);
+}
+
+KernelChoice make_any_rows_dense_bwd_data(const KernelRequest& request) {
+  const dense::Dense d(request.outputs[0].type, request.inputs[1].type);
+  if (auto refusal = d.refusal(request, {&request.inputs[1]})) return *refusal;
+  return std::make_unique<dense::DenseBackwardData>(d);
+}
+
+}  // namespace ridgeline::device

@@ -1,0 +1,63 @@
+#include "ridgeline/device/cpu/dense/gradient.h"
+#include "ridgeline/device/cpu/dense/kernels.h"
+#include "ridgeline/device/cpu/own/column_sums.h"
+#include "ridgeline/device/cpu/own/common.h"
+
+namespace ridgeline::device {
+namespace dense {
+namespace {
+
+// dw = dy^T x: strips are made in the second cache and go past the caches from there.
+class DenseBackwardWeights final : public Kernel {
+ public:
+  DenseBackwardWeights(const Dense& d, bool bias) : dense_(d), bias_(bias), gradient_(d, scratch_) {
+    strip_floats_ = Gradient::kStrip * gradient_.pitch();
+    strips_at_ = scratch_.reserve(threads_ * strip_floats_);
+    scratch_bytes = scratch_.bytes();
+    name = own_name("dense_bwd_weights of rows");
+  }
+
+  void run(const KernelArguments& a) override {
+    const ComputeScope team(threads_);
+    float* const scratch = static_cast<float*>(a.scratch);
+    const float* const dy = input<float>(a, 1);
+    if (bias_) sum_columns(dy, dense_.outputs, dense_.rows, dense_.outputs, output<float>(a, 1));
+    gradient_.prepare(input<float>(a, 0), dy, scratch);
+    gradient_.for_each_part([&](std::int64_t range, std::int64_t first, std::int64_t outputs, int thread) {
+      float* const strip = scratch + strips_at_ + thread * strip_floats_;
+      const std::int64_t at = range * gradient_.range(), n = std::min(gradient_.range(), dense_.inputs - at);
+      for (std::int64_t k = first; k < first + outputs; k += Gradient::kStrip) {
+        const std::int64_t rows = std::min(Gradient::kStrip, first + outputs - k);
+        gradient_.multiply(k, rows, range, scratch, strip, nullptr, 0);
+        for (std::int64_t row = 0; row < rows; ++row)
+          code_.stream(strip + row * gradient_.pitch(), n, output<float>(a, 0) + (k + row) * dense_.inputs + at);
+      }
+    });
+  }
+
+ private:
+  int threads_ = compute_threads();
+  const ProductCode& code_ = product_code();
+  Dense dense_;
+  bool bias_;
+  Scratch scratch_;
+  Gradient gradient_;
+  std::int64_t strip_floats_, strips_at_;
+};
+
+}  // namespace
+}  // namespace dense
+
+KernelChoice make_rows_dense_bwd_weights(const KernelRequest& request) {
+  const dense::Dense d(request.inputs[0].type, request.outputs[0].type);
+  if (auto refusal = d.slower()) return *refusal;
+  return make_any_rows_dense_bwd_weights(request);
+}
+
+KernelChoice make_any_rows_dense_bwd_weights(const KernelRequest& request) {
+  const dense::Dense d(request.inputs[0].type, request.outputs[0].type);
+  if (auto refusal = d.refusal(request, {&request.outputs[0]})) return *refusal;
+  return std::make_unique<dense::DenseBackwardWeights>(d, request.outputs.size() == 2);
+}
+
+}  // namespace ridgeline::device

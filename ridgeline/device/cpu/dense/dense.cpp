@@ -1,0 +1,25 @@
+#include "ridgeline/device/cpu/dense/dense.h"
+
+#include "ridgeline/device/cpu/dense/kernels.h"
+#include "ridgeline/device/cpu/refuse_empty.h"
+
+namespace ridgeline::device::dense {
+
+std::optional<Refusal> Dense::slower() const {
+  if (rows > kMostDenseRows) return Refusal{std::to_string(rows) + " rows: the library is as fast"};
+  if (inputs * outputs < kLeastDenseWeights) {
+    return Refusal{std::to_string(inputs * outputs) + " weights: the library is as fast where caches hold them"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> Dense::refusal(const KernelRequest& request,
+                                      std::initializer_list<const KernelOperand*> w) const {
+  if (auto refusal = refuse_empty(request)) return refusal;
+  for (const KernelOperand* operand : w) {
+    if (!operand->free && !operand->layout.plain()) return Refusal{"weights lie in " + operand->layout.name()};
+  }
+  return std::nullopt;
+}
+
+}  // namespace ridgeline::device::dense

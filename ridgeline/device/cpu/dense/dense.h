@@ -1,0 +1,57 @@
+// ridgeline/device/cpu/dense/dense.h
+//
+// A dense layer over many rows as its kernels see it: x [rows, inputs], w [outputs, inputs], dy [rows, outputs].
+// Weights lie in plain rows and are read once for kMostRows rows of x; a matrix that is multiplied by them, of which
+// there is little, is brought into the form that products read best. A plain value.
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+
+#include "ridgeline/device/cpu/dense/products.h"
+#include "ridgeline/device/cpu/scratch.h"
+#include "ridgeline/device/kernel.h"
+
+namespace ridgeline::device::dense {
+
+// Rows of x that are multiplied while a part of the weights is in the second cache.
+constexpr std::int64_t kMostRows = 256;
+
+constexpr std::int64_t parts_of(std::int64_t n, std::int64_t part) { return (n + part - 1) / part; }
+
+// How many of n columns make an item: at most `most`, a multiple of `grain`, and the same number of items for every
+// thread.
+inline std::int64_t fair_item(std::int64_t n, std::int64_t most, std::int64_t grain, std::int64_t threads) {
+  const std::int64_t items = round_up(parts_of(n, most), threads);
+  return round_up(parts_of(n, items), grain);
+}
+
+struct Dense {
+  std::int64_t rows = 0, inputs = 0, outputs = 0;
+  Dense(const ValueType& x, const ValueType& w) : rows(x.shape[0]), inputs(x.shape[1]), outputs(w.shape[0]) {}
+
+  // Outside of what kernels.h says.
+  std::optional<Refusal> slower() const;
+  // An operand without elements, or weights (operand or result) in another layout than plain rows.
+  std::optional<Refusal> refusal(const KernelRequest& request, std::initializer_list<const KernelOperand*> w) const;
+};
+
+// The panels of a matrix of `columns`: [chunk of depth][panel][depth][pitch]. A panel's columns are whole vectors, so
+// only the last is narrower than the others.
+struct PanelForm {
+  const ProductCode* code;
+  std::int64_t columns, depth;
+
+  std::int64_t panels() const { return parts_of(columns, code->panel); }
+  std::int64_t chunks() const { return parts_of(depth, kDepth); }
+  std::int64_t pitch() const { return code->pitch(columns); }  // of all panels
+  std::int64_t floats() const { return depth * pitch(); }
+  std::int64_t width(std::int64_t panel) const { return std::min(code->panel, columns - panel * code->panel); }
+  std::int64_t deep(std::int64_t chunk) const { return std::min(kDepth, depth - chunk * kDepth); }
+  std::int64_t at(std::int64_t chunk, std::int64_t panel) const {
+    return chunk * kDepth * pitch() + panel * code->panel * deep(chunk);
+  }
+};
+
+}  // namespace ridgeline::device::dense

@@ -1,0 +1,25 @@
+#include "ridgeline/device/cpu/own/column_sums.h"
+
+#include <algorithm>
+
+#include "ridgeline/core/threads.h"
+
+namespace ridgeline::device {
+
+void sum_columns(const float* from, std::int64_t step, std::int64_t rows, std::int64_t columns, float* to) {
+  constexpr std::int64_t kColumns = 16;
+  constexpr std::int64_t kLeast = 1 << 13;  // values that are worth a thread
+  const std::int64_t grain = std::max(kColumns, kLeast / rows / kColumns * kColumns);
+  parallel_for(columns, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t j = begin; j < end; j += kColumns) {
+      const std::int64_t count = std::min(kColumns, end - j);
+      double sums[kColumns] = {};
+      for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t l = 0; l < count; ++l) sums[l] += static_cast<double>(from[i * step + j + l]);
+      }
+      std::transform(sums, sums + count, to + j, [](double sum) { return static_cast<float>(sum); });
+    }
+  });
+}
+
+}  // namespace ridgeline::device

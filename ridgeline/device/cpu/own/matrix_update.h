@@ -1,0 +1,43 @@
+// ridgeline/device/cpu/own/matrix_update.h
+//
+// What kernels of dense_update on plain rows share: they make the gradient of a part of the weights where a cache holds
+// it, and this runs the update's loop over that part of the states. Made with its kernel; `begin` is called once a run,
+// after it any thread may update parts.
+#pragma once
+
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "ridgeline/device/cpu/loop/loop_kernel.h"
+#include "ridgeline/device/kernel.h"
+#include "ridgeline/graph/op/dense_update.h"
+
+namespace ridgeline::device {
+
+class MatrixUpdate {
+ public:
+  // Refused: states or results in another layout than plain rows, and what no loop computes.
+  static std::variant<MatrixUpdate, Refusal> make(const KernelRequest& request);
+
+  const DenseUpdate& at() const { return at_; }
+  // Of the kernel's results.
+  std::vector<int> in_place() const;
+
+  // The operands and results of the loop's expression.
+  struct Part {
+    std::vector<void*> inputs, outputs;
+  };
+  Part begin(const KernelArguments& arguments);
+  // The `n` elements from `element` on. `part` is a copy of `whole` that one thread keeps.
+  void update(const Part& whole, Part& part, std::int64_t element, float* gradient, std::int64_t n) const;
+
+ private:
+  explicit MatrixUpdate(const DenseUpdate& at) : at_(at) {}
+
+  DenseUpdate at_;
+  std::unique_ptr<LoopKernel> loop_;
+  std::vector<std::int64_t> result_bytes_;  // of an element of the loop's results
+};
+
+}  // namespace ridgeline::device

@@ -1,0 +1,178 @@
+// Dense layers in f32 over many rows: near the reference, and the same bits with any team on any vector length.
+#include "kernel_testing.h"
+#include "ridgeline/device/cpu/dense/dense.h"
+#include "ridgeline/device/cpu/dense/kernels.h"
+#include "ridgeline/device/cpu/isa.h"
+
+namespace ridgeline {
+namespace {
+
+using device::Isa;
+using MakeRows = KernelChoice (*)(const KernelRequest&);
+
+struct RowsCase {
+  std::int64_t rows, inputs, outputs;
+  std::string name() const {
+    return std::to_string(rows) + " x " + std::to_string(inputs) + " x " + std::to_string(outputs);
+  }
+  Tensor x() const { return random_tensor({rows, inputs}, 1); }
+  Tensor dy() const { return random_tensor({rows, outputs}, 5); }
+  Tensor w() const { return random_tensor({outputs, inputs}, 2); }
+};
+
+Problem forward_of(const RowsCase& c, int operands, bool relu) {
+  Problem p{"dense", {c.x(), c.w()}, {}};
+  if (operands > 2) p.inputs.push_back(random_tensor({c.outputs}, 3));
+  if (operands > 3) p.inputs.push_back(random_tensor({c.rows, c.outputs}, 4));
+  if (relu) p.attributes.set("activation", std::string("relu"));
+  return p;
+}
+
+Problem data_of(const RowsCase& c) { return {"dense_bwd_data", {c.dy(), c.w()}, {}}; }
+
+Problem weights_of(const RowsCase& c, bool bias) { return {"dense_bwd_weights", {c.x(), c.dy()}, {{"bias", bias}}}; }
+
+Problem update_of(const RowsCase& c, bool bias, bool squares) {
+  const std::string expression = "x0 - x3 * (x1 * 0.9 + x2); x1 * 0.9 + x2 + x0 * 0.0001";
+  return {"dense_update",
+          {c.w(), random_tensor({c.outputs, c.inputs}, 6), c.x(), c.dy(), random_tensor({}, 7)},
+          {{"expression", expression}, {"states", std::int64_t{2}}, {"bias", bias}, {"squares", squares}}};
+}
+
+std::vector<Tensor> results_of(const Problem& problem, MakeRows make) {
+  const Node node = problem.node();
+  KernelChoice choice = make(problem.request(node));
+  if (const auto* refusal = std::get_if<Refusal>(&choice)) {
+    ADD_FAILURE() << problem.op << ": " << refusal->reason;
+    return {};
+  }
+  return run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem);
+}
+
+// rms within 1e-6 of the result's, in fp64, and no value further off than 1e-5 of the largest.
+void expect_close(const Tensor& got, const Tensor& expected, const std::string& what) {
+  double largest = 0, squares = 0, errors = 0;
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    largest = std::max(largest, std::abs(expected.at(i)));
+    squares += expected.at(i) * expected.at(i);
+    errors += (got.at(i) - expected.at(i)) * (got.at(i) - expected.at(i));
+  }
+  for (std::int64_t i = 0; i < expected.elements(); ++i)
+    ASSERT_NEAR(got.at(i), expected.at(i), largest * 1e-5) << what << " at " << i;
+  ASSERT_LE(std::sqrt(errors), 1e-6 * std::sqrt(squares) + 1e-30) << what;
+}
+
+void expect_reference_everywhere(const Problem& problem, MakeRows make, const RowsCase& c) {
+  Problem wide = problem;
+  if (problem.op != "dense_update") {  // whose states are f32
+    for (Tensor& t : wide.inputs) t = as_type(t, DType::f64);
+  }
+  const std::vector<Tensor> expected = wide.reference();
+  std::vector<Tensor> first;
+  for (const Isa isa : device::machine_isas()) {
+    device::force_isa_for_test(isa);
+    for (const int threads : {1, 2, 3, 8}) {
+      const ComputeScope team(usable_threads(threads));
+      const std::vector<Tensor> got = results_of(problem, make);
+      ASSERT_EQ(got.size(), expected.size());
+      const std::string what = problem.op + " " + c.name() + " under " + std::string(device::name_of(isa)) + " with " +
+                               std::to_string(threads) + " threads";
+      if (first.empty()) {
+        for (std::size_t i = 0; i < got.size(); ++i)
+          ASSERT_NO_FATAL_FAILURE(expect_close(got[i], expected[i], what + " result " + std::to_string(i)));
+        first = got;
+      }
+      for (std::size_t i = 0; i < got.size(); ++i) ASSERT_TRUE(same_bits(got[i], first[i])) << what << " result " << i;
+    }
+  }
+  device::force_isa_for_test(device::machine_isas().back());
+}
+
+void expect_all_passes(const RowsCase& c, int kind) {
+  ASSERT_NO_FATAL_FAILURE(
+      expect_reference_everywhere(forward_of(c, 2 + kind % 3, kind % 2 == 0), device::make_any_rows_dense, c));
+  ASSERT_NO_FATAL_FAILURE(expect_reference_everywhere(data_of(c), device::make_any_rows_dense_bwd_data, c));
+  ASSERT_NO_FATAL_FAILURE(
+      expect_reference_everywhere(weights_of(c, kind % 2 == 1), device::make_any_rows_dense_bwd_weights, c));
+  ASSERT_NO_FATAL_FAILURE(
+      expect_reference_everywhere(update_of(c, kind % 2 == 0, kind % 3 < 2), device::make_rows_dense_update, c));
+}
+
+TEST(DenseRows, RandomShapesAgreeWithFp64AndHaveTheSameBitsEverywhere) {
+  const char* const more = std::getenv("RIDGELINE_DENSE_SHAPES");
+  const int shapes = more != nullptr ? std::atoi(more) : 18;
+  SampleRandom random(philox_key(29, "dense rows"), 0, 0);
+  for (int shape = 0; shape < shapes; ++shape) {
+    const RowsCase c{random.integer(1, shape % 3 == 0 ? 150 : 40), random.integer(1, shape % 3 == 1 ? 600 : 90),
+                     random.integer(1, shape % 3 == 2 ? 400 : 70)};
+    ASSERT_NO_FATAL_FAILURE(expect_all_passes(c, shape));
+  }
+}
+
+// Beyond one group of rows, one range and one item of inputs, one chunk of a sum, one strip, one item of outputs.
+TEST(DenseRows, ShapesBeyondEveryBlockAgreeWithFp64) {
+  ASSERT_NO_FATAL_FAILURE(expect_all_passes({259, 70, 67}, 0));
+  ASSERT_NO_FATAL_FAILURE(expect_all_passes({17, 4203, 30}, 1));
+  ASSERT_NO_FATAL_FAILURE(expect_all_passes({20, 66, 4131}, 2));
+  ASSERT_NO_FATAL_FAILURE(expect_all_passes({130, 1090, 131}, 3));
+}
+
+TEST(DenseRows, TheUpdateHasTheBitsOfTheGradientAndTheUpdateApart) {
+  const RowsCase c{130, 300, 70};
+  const Problem together = update_of(c, true, false);
+  const Tensor dw = results_of(weights_of(c, true), device::make_any_rows_dense_bwd_weights).at(0);
+  Problem loop{"loop",
+               {together.inputs[0], together.inputs[1], dw, together.inputs[4]},
+               {{"expression", together.attributes.string("expression")}}};
+  const Node node = loop.node();
+  KernelChoice choice = cpu_kernels("loop", Provider::own).front().make(loop.request(node));
+  const std::vector<Tensor> apart = run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), loop);
+  const std::vector<Tensor> got = results_of(together, device::make_rows_dense_update);
+  EXPECT_TRUE(same_bits(got[0], apart[0]));
+  EXPECT_TRUE(same_bits(got[1], apart[1]));
+}
+
+// A value that is no number reaches the results that read it, and no other.
+TEST(DenseRows, NaNAndInfinityReachTheResultsThatReadThem) {
+  const RowsCase c{37, 150, 45};
+  constexpr float kBad[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()};
+  for (const float bad : kBad) {
+    const std::pair<Problem, MakeRows> all[] = {
+        {forward_of(c, 3, true), device::make_any_rows_dense},
+        {data_of(c), device::make_any_rows_dense_bwd_data},
+        {weights_of(c, true), device::make_any_rows_dense_bwd_weights},
+    };
+    for (auto [problem, make] : all) {
+      problem.inputs[0].data<float>()[problem.inputs[0].elements() - 1] = bad;
+      const std::vector<Tensor> expected = problem.reference();
+      const std::vector<Tensor> got = results_of(problem, make);
+      for (std::size_t r = 0; r < got.size(); ++r) {
+        for (std::int64_t i = 0; i < got[r].elements(); ++i) {
+          ASSERT_EQ(std::isnan(got[r].at(i)), std::isnan(expected[r].at(i))) << problem.op << " at " << i;
+          ASSERT_EQ(std::isinf(got[r].at(i)), std::isinf(expected[r].at(i))) << problem.op << " at " << i;
+        }
+      }
+    }
+  }
+}
+
+// In front of the library: some rows, and weights that no cache holds. The layouts' owner sees operands alone.
+TEST(DenseRows, TheFrontEntryRefusesWhereTheLibraryIsAsFast) {
+  const auto refusal = [](const RowsCase& c) -> std::string {
+    Node node;
+    node.op = "dense";
+    node.name = "dense_under_test";
+    node.attributes = complete_attributes(op_def("dense"), {});
+    KernelRequest request{op_def("dense"), node, {}, {}};
+    request.inputs = {{{DType::f32, {c.rows, c.inputs}}, {}, true}, {{DType::f32, {c.outputs, c.inputs}}, {}, true}};
+    request.outputs = {{{DType::f32, {c.rows, c.outputs}}, {}, false}};
+    const KernelChoice choice = device::make_rows_dense(request);
+    return std::holds_alternative<Refusal>(choice) ? std::get<Refusal>(choice).reason : "";
+  };
+  EXPECT_EQ(refusal({128, 4096, 1000}), "");
+  EXPECT_EQ(refusal({128, 2048, 1000}), "2048000 weights: the library is as fast where caches hold them");
+  EXPECT_EQ(refusal({257, 4096, 1000}), "257 rows: the library is as fast");
+}
+
+}  // namespace
+}  // namespace ridgeline
