@@ -100,7 +100,9 @@ TEST(RandomGraphs, GiveTheReferencesResultsThroughCompile) {
       break;
     }
   }
-  if (count >= 30) EXPECT_GT(exact, count / 3) << "many graphs should be compared bit by bit";
+  if (count >= 30) {
+    EXPECT_GT(exact, count / 3) << "many graphs should be compared bit by bit";
+  }
 }
 
 TEST(RandomGraphs, PointwiseOnesGiveTheSameBitsFusedOrNot) {

@@ -119,23 +119,33 @@ void multiply_block(const Block& block) {
   }
 }
 
+template <int Rows, int Vectors, int Ahead>
+void multiply_next(Block& block) {
+  multiply_block<Rows, Vectors, Ahead>(block);
+  block.a += Rows * block.a_row;
+  block.c += Rows * block.c_row;
+}
+
 template <int Vectors>
-void multiply_rows(Block block, std::int64_t rows, Fetcher& fetcher) {
+void multiply_rows(Block block, std::int64_t rows, [[maybe_unused]] Fetcher& fetcher) {
   for (; rows >= kBlockRows; rows -= kBlockRows) {
-    const Fetcher::Share share = fetcher.next(block.depth / 4);
-    block.ahead = share.first;
-    switch (share.lines) {
-      case 0: multiply_block<kBlockRows, Vectors, 0>(block); break;
-      case 1: multiply_block<kBlockRows, Vectors, 1>(block); break;
-      case 2: multiply_block<kBlockRows, Vectors, 2>(block); break;
-      default: multiply_block<kBlockRows, Vectors, 4>(block);
+    if constexpr (Vectors == kBlockVectors) {  // a narrower panel is the last of its position: not worth the code
+      const Fetcher::Share share = fetcher.next(block.depth / 4);
+      block.ahead = share.first;
+      switch (share.lines) {
+        case 0: multiply_next<kBlockRows, Vectors, 0>(block); break;
+        case 1: multiply_next<kBlockRows, Vectors, 1>(block); break;
+        case 2: multiply_next<kBlockRows, Vectors, 2>(block); break;
+        default: multiply_next<kBlockRows, Vectors, 4>(block);
+      }
+    } else {
+      multiply_next<kBlockRows, Vectors, 0>(block);
     }
-    block.a += kBlockRows * block.a_row;
-    block.c += kBlockRows * block.c_row;
   }
-  unroll<kBlockRows - 1>([&](auto r) RIDGELINE_INLINE {
-    if (rows == r + 1) multiply_block<r + 1, Vectors, 0>(block);
-  });
+  static_assert(kBlockRows <= 8);
+  if (rows & 4) multiply_next<4, Vectors, 0>(block);
+  if (rows & 2) multiply_next<2, Vectors, 0>(block);
+  if (rows & 1) multiply_next<1, Vectors, 0>(block);
 }
 
 void multiply_panel(const Product& p) {
