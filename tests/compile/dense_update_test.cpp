@@ -90,16 +90,21 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return a.byte_size() == b.byte_size() && std::memcmp(a.raw(), b.raw(), a.byte_size()) == 0;
 }
 
+// One step of each, behind which they hold the same.
+void step_alike(Training& fused, Training& apart, int step) {
+  ASSERT_TRUE(fused.program->run());
+  ASSERT_TRUE(apart.program->run());
+  for (const char* name : {"w", "m", "b"}) {
+    EXPECT_TRUE(same_bits(fused.session.parameters().get(name), apart.session.parameters().get(name)))
+        << name << " after step " << step;
+  }
+}
+
 TEST(DenseUpdate, GivesTheBitsOfTheOpsApartStepByStep) {
   Training fused({}), apart({"fuse_dense_update"});
   EXPECT_LT(fused.program->counts().launches, apart.program->counts().launches);
   for (int step = 0; step < 3; ++step) {
-    ASSERT_TRUE(fused.program->run());
-    ASSERT_TRUE(apart.program->run());
-    for (const char* name : {"w", "m", "b"}) {
-      EXPECT_TRUE(same_bits(fused.session.parameters().get(name), apart.session.parameters().get(name)))
-          << name << " after step " << step;
-    }
+    ASSERT_NO_FATAL_FAILURE(step_alike(fused, apart, step));
     for (const char* name : {"y", "dx"}) {
       EXPECT_TRUE(same_bits(fused.program->output(name), apart.program->output(name))) << name << ", step " << step;
     }
@@ -116,12 +121,7 @@ TEST(DenseUpdate, WritesTheTilesThatTheNextStepReads) {
   Training apart({"fuse_dense_update"}, with_tiles(make_scalar_dense_update, true));
   constexpr int kSteps = 3;
   for (int step = 0; step < kSteps; ++step) {
-    ASSERT_TRUE(fused.program->run());
-    ASSERT_TRUE(apart.program->run());
-    for (const char* name : {"w", "m", "b"}) {
-      EXPECT_TRUE(same_bits(fused.session.parameters().get(name), apart.session.parameters().get(name)))
-          << name << " after step " << step;
-    }
+    ASSERT_NO_FATAL_FAILURE(step_alike(fused, apart, step));
     for (const char* name : {"y", "dx"}) {
       EXPECT_TRUE(same_bits(fused.program->output(name), apart.program->output(name))) << name << ", step " << step;
     }
@@ -147,12 +147,7 @@ TEST(DenseUpdate, OverFewRowsGivesTheBitsOfTheOpsApartAndThePenaltysSquares) {
   Training fused({}, {}, few_rows_text()), apart({"fuse_dense_update"}, {}, few_rows_text());
   constexpr int kSteps = 3;
   for (int step = 0; step < kSteps; ++step) {
-    ASSERT_TRUE(fused.program->run());
-    ASSERT_TRUE(apart.program->run());
-    for (const char* name : {"w", "m", "b"}) {
-      EXPECT_TRUE(same_bits(fused.session.parameters().get(name), apart.session.parameters().get(name)))
-          << name << " after step " << step;
-    }
+    ASSERT_NO_FATAL_FAILURE(step_alike(fused, apart, step));
     expect_close(fused.program->output("total"), apart.program->output("total"), 1e-6, "total");
   }
   EXPECT_EQ(fused.runs_of("dense_update of few rows"), kSteps);

@@ -1,5 +1,5 @@
 // Dense layers in f32 over many rows: near the reference, and the same bits with any team on any vector length.
-#include "kernel_testing.h"
+#include "made_kernel.h"
 #include "ridgeline/device/cpu/dense/dense.h"
 #include "ridgeline/device/cpu/dense/kernels.h"
 #include "ridgeline/device/cpu/isa.h"
@@ -8,7 +8,6 @@ namespace ridgeline {
 namespace {
 
 using device::Isa;
-using MakeRows = KernelChoice (*)(const KernelRequest&);
 
 struct RowsCase {
   std::int64_t rows, inputs, outputs;
@@ -39,16 +38,6 @@ Problem update_of(const RowsCase& c, bool bias, bool squares) {
           {{"expression", expression}, {"states", std::int64_t{2}}, {"bias", bias}, {"squares", squares}}};
 }
 
-std::vector<Tensor> results_of(const Problem& problem, MakeRows make) {
-  const Node node = problem.node();
-  KernelChoice choice = make(problem.request(node));
-  if (const auto* refusal = std::get_if<Refusal>(&choice)) {
-    ADD_FAILURE() << problem.op << ": " << refusal->reason;
-    return {};
-  }
-  return run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem);
-}
-
 // rms within 1e-6 of the result's, in fp64, and no value further off than 1e-5 of the largest.
 void expect_close(const Tensor& got, const Tensor& expected, const std::string& what) {
   double largest = 0, squares = 0, errors = 0;
@@ -62,7 +51,7 @@ void expect_close(const Tensor& got, const Tensor& expected, const std::string& 
   ASSERT_LE(std::sqrt(errors), 1e-6 * std::sqrt(squares) + 1e-30) << what;
 }
 
-void expect_reference_everywhere(const Problem& problem, MakeRows make, const RowsCase& c) {
+void expect_reference_everywhere(const Problem& problem, MakeKernel make, const RowsCase& c) {
   Problem wide = problem;
   if (problem.op != "dense_update") {  // whose states are f32
     for (Tensor& t : wide.inputs) t = as_type(t, DType::f64);
@@ -137,7 +126,7 @@ TEST(DenseRows, NaNAndInfinityReachTheResultsThatReadThem) {
   const RowsCase c{37, 150, 45};
   constexpr float kBad[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()};
   for (const float bad : kBad) {
-    const std::pair<Problem, MakeRows> all[] = {
+    const std::pair<Problem, MakeKernel> all[] = {
         {forward_of(c, 3, true), device::make_any_rows_dense},
         {data_of(c), device::make_any_rows_dense_bwd_data},
         {weights_of(c, true), device::make_any_rows_dense_bwd_weights},

@@ -1,13 +1,12 @@
 // Dense layers over few rows: near the reference, and the same bits with any team on any vector length.
 #include "ridgeline/device/cpu/own/few_rows.h"
-#include "kernel_testing.h"
+#include "made_kernel.h"
 #include "ridgeline/device/cpu/isa.h"
 
 namespace ridgeline {
 namespace {
 
 using device::Isa;
-using Make = KernelChoice (*)(const KernelRequest&);
 
 struct Case {
   std::int64_t rows, inputs, outputs;
@@ -43,16 +42,6 @@ Problem update(const Case& c, bool bias, bool squares = false) {
           {{"expression", expression}, {"states", std::int64_t{2}}, {"bias", bias}, {"squares", squares}}};
 }
 
-std::vector<Tensor> results(const Problem& problem, Make make) {
-  const Node node = problem.node();
-  KernelChoice choice = make(problem.request(node));
-  if (const auto* refusal = std::get_if<Refusal>(&choice)) {
-    ADD_FAILURE() << problem.op << ": " << refusal->reason;
-    return {};
-  }
-  return run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem);
-}
-
 // Within 1e-5 of the largest value and, of narrow results, a unit of the last place of each.
 void expect_near(const Tensor& got, const Tensor& expected, const std::string& what) {
   double largest = 0;
@@ -63,14 +52,14 @@ void expect_near(const Tensor& got, const Tensor& expected, const std::string& w
   }
 }
 
-void expect_reference(const Problem& problem, Make make, const Case& c) {
+void expect_reference(const Problem& problem, MakeKernel make, const Case& c) {
   const std::vector<Tensor> expected = problem.reference();
   std::vector<Tensor> first;
   for (const Isa isa : device::machine_isas()) {
     device::force_isa_for_test(isa);
     for (const int threads : {1, 2, 3, 8}) {
       const ComputeScope team(usable_threads(threads));
-      const std::vector<Tensor> got = results(problem, make);
+      const std::vector<Tensor> got = results_of(problem, make);
       ASSERT_EQ(got.size(), expected.size());
       const std::string what = problem.op + " " + c.name() + " under " + std::string(device::name_of(isa)) + " with " +
                                std::to_string(threads) + " threads";
@@ -113,14 +102,14 @@ TEST(FewRows, GradientsLargerThanTheCachesAgreeWithTheReference) {
 TEST(FewRows, TheUpdateHasTheBitsOfTheGradientAndTheUpdateApart) {
   const Case c{5, 300, 70, DType::f32};
   const Problem together = update(c, true);
-  const Tensor dw = results(to_weights(c, true), device::make_few_rows_dense_bwd_weights).at(0);
+  const Tensor dw = results_of(to_weights(c, true), device::make_few_rows_dense_bwd_weights).at(0);
   Problem loop{"loop",
                {together.inputs[0], together.inputs[1], dw, together.inputs[4]},
                {{"expression", together.attributes.string("expression")}}};
   const Node node = loop.node();
   KernelChoice choice = cpu_kernels("loop", Provider::own).front().make(loop.request(node));
   const std::vector<Tensor> apart = run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), loop);
-  const std::vector<Tensor> got = results(together, device::make_few_rows_dense_update);
+  const std::vector<Tensor> got = results_of(together, device::make_few_rows_dense_update);
   EXPECT_TRUE(same_bits(got[0], apart[0]));
   EXPECT_TRUE(same_bits(got[1], apart[1]));
   EXPECT_TRUE(same_bits(got[3], apart[2])) << "the rounded copy";
@@ -129,10 +118,10 @@ TEST(FewRows, TheUpdateHasTheBitsOfTheGradientAndTheUpdateApart) {
 TEST(FewRows, MoreRowsAreRefused) {
   const std::int64_t most = device::most_few_rows(DType::f32);
   const Case c{most + 1, 8, 8, DType::f32};
-  const std::pair<Problem, Make> all[] = {{forward(c, 2, false), device::make_few_rows_dense},
-                                          {to_data(c), device::make_few_rows_dense_bwd_data},
-                                          {to_weights(c, false), device::make_few_rows_dense_bwd_weights},
-                                          {update(c, true), device::make_few_rows_dense_update}};
+  const std::pair<Problem, MakeKernel> all[] = {{forward(c, 2, false), device::make_few_rows_dense},
+                                                {to_data(c), device::make_few_rows_dense_bwd_data},
+                                                {to_weights(c, false), device::make_few_rows_dense_bwd_weights},
+                                                {update(c, true), device::make_few_rows_dense_update}};
   for (const auto& [problem, make] : all) {
     const Node node = problem.node();
     const KernelChoice choice = make(problem.request(node));
