@@ -1,3 +1,4 @@
+#include "hwy/cache_control.h"
 #include "ridgeline/device/cpu/dense/gradient.h"
 #include "ridgeline/device/cpu/dense/kernels.h"
 #include "ridgeline/device/cpu/own/column_sums.h"
@@ -32,6 +33,7 @@ class DenseBackwardWeights final : public Kernel {
         for (std::int64_t row = 0; row < rows; ++row)
           code_.stream(strip + row * gradient_.pitch(), n, output<float>(a, 0) + (k + row) * dense_.inputs + at);
       }
+      hwy::FlushStream();
     });
   }
 

@@ -67,7 +67,8 @@ struct ProductCode {
                     std::int64_t to_step);
   // y[i] from sums[i].
   void (*finish)(const float* sums, const Ending& ending, std::int64_t n, float* y);
-  // n values past the caches; plain stores where `to` is not at a line's beginning.
+  // n values past the caches; plain stores where `to` is not at a line's beginning. hwy::FlushStream() ends a run of
+  // these, before other threads read.
   void (*stream)(const float* from, std::int64_t n, float* to);
 
   // Floats between the rows of a panel of so many columns.
