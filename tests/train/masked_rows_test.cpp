@@ -10,6 +10,7 @@
 #include "ridgeline/train/loop.h"
 #include "ridgeline/train/recipe/batch_parts.h"
 #include "tests/comm/ranks.h"
+#include "tests/train/recorded_losses.h"
 
 namespace ridgeline::train {
 namespace {
@@ -162,10 +163,7 @@ std::pair<std::vector<double>, std::vector<NamedTensor>> train_shared(comm::Comm
     program.bind(nn::kMaskInput, batch.mask);
     return true;
   });
-  struct Losses : Callback {
-    std::vector<double> all;
-    void step_end(RunContext& context) override { all.push_back(context.loss()); }
-  } losses;
+  RecordedLosses losses;
   Loop(model, feed, {.total_steps = 2, .loop = 1}).run({&losses});
   return {losses.all, model.to_file()};
 }

@@ -9,6 +9,7 @@
 #include "ridgeline/train/ranks.h"
 #include "tests/comm/ranks.h"
 #include "tests/train/distance.h"
+#include "tests/train/recorded_losses.h"
 
 namespace ridgeline::train {
 namespace {
@@ -105,12 +106,9 @@ Trained train_small(comm::Communicator* ranks, const Options& options, const Tra
     program.bind("labels", labels);
     return true;
   });
-  struct Losses : Callback {
-    std::vector<double>& losses;
-    explicit Losses(std::vector<double>& list) : losses(list) {}
-    void step_end(RunContext& context) override { losses.push_back(context.loss()); }
-  } losses(trained.losses);
+  RecordedLosses losses;
   Loop(model, feed, {.total_steps = options.steps, .steps_per_epoch = 1000, .loop = 1}).run({&losses});
+  trained.losses = losses.all;
   for (const NamedTensor& t : model.to_file()) trained.values[t.name] = t.tensor;
   for (const std::string& name : session.parameters().names())
     trained.stored_bytes += session.parameters().entry(name).type.bytes();

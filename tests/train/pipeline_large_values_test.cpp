@@ -8,6 +8,7 @@
 #include "ridgeline/nn/layers.h"
 #include "ridgeline/train/loop.h"
 #include "tests/comm/ranks.h"
+#include "tests/train/recorded_losses.h"
 
 namespace ridgeline::train {
 namespace {
@@ -44,10 +45,7 @@ std::vector<double> losses_of(comm::Communicator* ranks) {
     program.bind("x", x);
     return true;
   });
-  struct Losses : Callback {
-    std::vector<double> all;
-    void step_end(RunContext& context) override { all.push_back(context.loss()); }
-  } losses;
+  RecordedLosses losses;
   Loop(model, feed, {.total_steps = kSteps, .loop = 1}).run({&losses});
   return losses.all;
 }

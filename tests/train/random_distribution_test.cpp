@@ -26,6 +26,7 @@
 #include "tests/comm/ranks.h"
 #include "tests/support/in_f64.h"
 #include "tests/train/drawn_training.h"
+#include "tests/train/recorded_losses.h"
 
 namespace ridgeline::train {
 namespace {
@@ -147,13 +148,10 @@ Trained train_narrow(comm::Communicator* all, const Drawn& drawn) {
     return true;
   });
   Trained trained;
-  struct Losses : Callback {
-    std::vector<double>& losses;
-    explicit Losses(std::vector<double>& list) : losses(list) {}
-    void step_end(RunContext& context) override { losses.push_back(context.loss()); }
-  } losses(trained.numbers);
+  RecordedLosses losses;
   Loop(model, feed, {.total_steps = drawn::kSteps, .steps_per_epoch = 1000, .loop = 1, .stop_if_not_finite = false})
       .run({&losses});
+  trained.numbers = losses.all;
   for (const NamedTensor& tensor : model.to_file()) trained.values[tensor.name] = tensor.tensor.clone();
   return trained;
 }

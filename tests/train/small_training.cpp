@@ -8,6 +8,7 @@
 
 #include "ridgeline/train/ranks.h"
 #include "tests/train/distance.h"
+#include "tests/train/recorded_losses.h"
 
 namespace ridgeline::train::small {
 
@@ -99,13 +100,10 @@ Trained train_small(comm::Communicator* ranks, const Options& options) {
     return true;
   });
   Trained trained;
-  struct Losses : Callback {
-    std::vector<double>& losses;
-    explicit Losses(std::vector<double>& list) : losses(list) {}
-    void step_end(RunContext& context) override { losses.push_back(context.loss()); }
-  } losses(trained.losses);
+  RecordedLosses losses;
   Loop(model, feed, {.total_steps = options.steps, .steps_per_epoch = 1000, .loop = 1, .stop_if_not_finite = false})
       .run({&losses});
+  trained.losses = losses.all;
   if (ranks) trained.traffic = ranks->traffic();
   for (const NamedTensor& tensor : model.to_file()) trained.file[tensor.name] = tensor.tensor;
   if (options.servers > 0) trained.values = trained.file;
