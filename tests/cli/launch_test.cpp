@@ -6,6 +6,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
+#include "tests/support/mpirun.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
@@ -128,14 +129,13 @@ TEST(LaunchCommand, EightRanksHaveTheBitsOfOneOverEitherEngine) {
                     ordered = "--reproducibility=deterministic --batch_parts=8";
   const std::string one = lasting(trained("eight_of_1", 1, 16, 2, ordered, what), 2);
   EXPECT_EQ(lasting(trained("eight_of_8", 8, 2, 2, ordered, what), 2), one);
-  if (testing::run_shell("command -v mpirun").code != 0) return;
+  if (!testing::has_mpirun()) return;
   const std::string log_dir = testing::temporary_directory() + "/eight_by_mpi";
   const testing::Outcome outcome = testing::run_shell(
-      fmt::format("cd {0} && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 RIDGELINE_RANKS_OVER=mpi mpirun "
-                  "--oversubscribe -np 8 {1} train --data_dir={0}/ranked_shapes --batch_size=2 --max_train_steps=2 "
-                  "--save_summary_steps=1 --lr=0.003 --warmup_epochs=0 --intra_op_parallelism_threads=1 "
-                  "--log_dir={2} {3} {4}",
-                  testing::temporary_directory(), testing::program(), log_dir, what, ordered));
+      fmt::format("cd {0} && {5} RIDGELINE_RANKS_OVER=mpi mpirun --oversubscribe -np 8 {1} train "
+                  "--data_dir={0}/ranked_shapes --batch_size=2 --max_train_steps=2 --save_summary_steps=1 --lr=0.003 "
+                  "--warmup_epochs=0 --intra_op_parallelism_threads=1 --log_dir={2} {3} {4}",
+                  testing::temporary_directory(), testing::program(), log_dir, what, ordered, testing::kAsRoot));
   EXPECT_EQ(outcome.code, 0) << outcome.text;
   EXPECT_EQ(lasting(log_dir, 2), one);
 }
@@ -279,12 +279,10 @@ TEST(LaunchCommand, AnEvaluationKeepsAndFindsWhatTheTrainingLeft) {
 }
 
 TEST(LaunchCommand, MpirunStartsTheRanks) {
-  if (testing::run_shell("command -v mpirun").code != 0)
-    GTEST_SKIP() << "there is no mpirun (Debian: apt-get install openmpi-bin)";
+  if (!testing::has_mpirun()) GTEST_SKIP() << testing::kNoMpirun;
   const testing::Outcome outcome =
-      testing::run_shell("cd " + testing::temporary_directory() +
-                         " && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -np 2 " +
-                         testing::program() + " launch --results=by_mpirun -- info");
+      testing::run_shell("cd " + testing::temporary_directory() + " && " + testing::kAsRoot +
+                         " mpirun --oversubscribe -np 2 " + testing::program() + " launch --results=by_mpirun -- info");
   testing::expect(outcome, 0, {"rank 0: train success", "rank 1: train success", "1 of 2 ranks on this machine"});
   for (const char* rank : {"0", "1"}) {
     const std::string folder = testing::temporary_directory() + "/by_mpirun/2p/" + rank;

@@ -10,6 +10,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/train/launch/launch.h"
+#include "tests/support/mpirun.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
@@ -118,15 +119,12 @@ TEST(RefusedRank, ByHandARunOfTheSameNameThatBeginsAnewTrains) {
 }
 
 TEST(RefusedRank, UnderMpirunAllEnd) {
-  if (testing::run_shell("command -v mpirun").code != 0)
-    GTEST_SKIP() << "there is no mpirun (Debian: apt-get install openmpi-bin)";
+  if (!testing::has_mpirun()) GTEST_SKIP() << testing::kNoMpirun;
   const std::string folder = new_folder("refused_mpi");
   const std::string rank = "-np 1 " + testing::program() + " " + kSynthetic + "--log_dir=out";
   const testing::Outcome outcome =
-      run_in(folder, fmt::format("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-                                 "RIDGELINE_RANKS_OVER=mpi mpirun --oversubscribe {} : {} "
-                                 "--no_such_flag",
-                                 rank, rank));
+      run_in(folder, fmt::format("{} RIDGELINE_RANKS_OVER=mpi mpirun --oversubscribe {} : {} --no_such_flag",
+                                 testing::kAsRoot, rank, rank));
   EXPECT_NE(outcome.code, 0);
   EXPECT_NE(outcome.text.find(kReason), std::string::npos) << outcome.text;
   EXPECT_NE(outcome.text.find("Exit code:    2"), std::string::npos) << outcome.text;

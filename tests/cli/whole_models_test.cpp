@@ -17,6 +17,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/format/tensor/safetensors.h"
+#include "tests/support/mpirun.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
@@ -31,7 +32,6 @@ int steps_asked() {
   const char* text = std::getenv("RIDGELINE_WHOLE_MODELS");
   return text == nullptr ? 0 : std::atoi(text);
 }
-bool has_mpirun() { return testing::run_shell("command -v mpirun").code == 0; }
 
 // The checkpoint of a run; `variables` in front of the command.
 std::string checkpoint_of(const std::string& flags, int steps, Over over, int ranks,
@@ -51,10 +51,8 @@ std::string checkpoint_of(const std::string& flags, int steps, Over over, int ra
     command = fmt::format("RIDGELINE_RANKS_OVER=shared {} launch --ranks={} --results={}/results -- {}",
                           testing::program(), ranks, log_dir, train);
   } else if (over == Over::mpi) {
-    command = fmt::format(
-        "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 RIDGELINE_RANKS_OVER=mpi mpirun --oversubscribe -np "
-        "{} {} {}",
-        ranks, testing::program(), train);
+    command = fmt::format("{} RIDGELINE_RANKS_OVER=mpi mpirun --oversubscribe -np {} {} {}", testing::kAsRoot, ranks,
+                          testing::program(), train);
   }
   const testing::Outcome outcome = testing::run_shell(variables + " " + command);
   EXPECT_EQ(outcome.code, 0) << command << "\n" << outcome.text;
@@ -95,7 +93,7 @@ int steps() { return steps_asked() > 0 ? steps_asked() : 3; }
 
 std::vector<Over> engines() {
   std::vector<Over> all{Over::shared};
-  if (has_mpirun()) all.push_back(Over::mpi);
+  if (testing::has_mpirun()) all.push_back(Over::mpi);
   return all;
 }
 const char* name_of(Over over) { return over == Over::mpi ? "MPI" : "shared memory"; }

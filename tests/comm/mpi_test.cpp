@@ -14,7 +14,7 @@
 #include "tests/comm/collective_suite.h"
 #include "tests/comm/killed_ranks.h"
 #include "tests/support/error_of.h"
-#include "tests/support/program.h"
+#include "tests/support/mpirun.h"
 #include "tests/support/temporary_directory.h"
 
 namespace ridgeline::comm {
@@ -27,24 +27,15 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-bool is_rank() { return !variable("OMPI_COMM_WORLD_SIZE").empty(); }
-
-bool has_mpirun() { return testing::run_shell("command -v mpirun").code == 0; }
-
-// `ranks` processes of this program, each with one test of OnMpi. Leaks are OpenMPI's own.
+// `ranks` processes of this program, each with one test of OnMpi.
 Outcome mpirun(int ranks, const std::string& test, const std::string& variables = "", const std::string& flags = "") {
-  return testing::run_shell(
-      fmt::format("{} ASAN_OPTIONS=detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout -k "
-                  "5 240 mpirun "
-                  "--oversubscribe {} -np {} {} --gtest_filter=OnMpi.{} --gtest_brief=1 --gtest_color=no",
-                  variables, flags, ranks, std::filesystem::read_symlink("/proc/self/exe").string(), test));
+  return testing::mpirun_this_test(ranks, "OnMpi." + test, variables, flags);
 }
 
-constexpr char kNoMpirun[] = "there is no mpirun (Debian: apt-get install openmpi-bin)";
 constexpr char kNoRank[] = "a test of Mpi runs it under mpirun";
 
 TEST(OnMpi, Suite) {
-  if (!is_rank()) GTEST_SKIP() << kNoRank;
+  if (!testing::is_rank_of_mpirun()) GTEST_SKIP() << kNoRank;
   const auto all = connect(rank_identity(process_environment()), {.engine = Engine::mpi});
   ASSERT_EQ(all->size(), std::stoi(variable("OMPI_COMM_WORLD_SIZE")));
   check_collectives(*all);
@@ -53,7 +44,7 @@ TEST(OnMpi, Suite) {
 class MpiRanks : public ::testing::TestWithParam<int> {};
 
 TEST_P(MpiRanks, DoWhatPlainLoopsDo) {
-  if (!has_mpirun()) GTEST_SKIP() << kNoMpirun;
+  if (!testing::has_mpirun()) GTEST_SKIP() << testing::kNoMpirun;
   const Outcome outcome = mpirun(GetParam(), "Suite");
   EXPECT_EQ(outcome.code, 0) << outcome.text;
   std::size_t passed = 0;
@@ -82,7 +73,7 @@ std::string folder(const std::string& name) {
 }
 
 TEST(OnMpi, MistakesOfRanks) {
-  if (!is_rank()) GTEST_SKIP() << kNoRank;
+  if (!testing::is_rank_of_mpirun()) GTEST_SKIP() << kNoRank;
   const auto all = mpi_communicator({.execute_timeout = std::chrono::seconds(1)});
   const auto different = all->group({0, 1, 2}), giving_up = all->group({0, 1, 2}), late = all->group({0, 1, 2});
   const auto sizes = all->group({0, 1, 2});
@@ -100,7 +91,7 @@ TEST(OnMpi, MistakesOfRanks) {
 }
 
 TEST(Mpi, MistakesAreTold) {
-  if (!has_mpirun()) GTEST_SKIP() << kNoMpirun;
+  if (!testing::has_mpirun()) GTEST_SKIP() << testing::kNoMpirun;
   const std::string ends = folder("mistakes");
   mpirun(3, "MistakesOfRanks", "RIDGELINE_TEST_FOLDER=" + ends, "--enable-recovery");
   for (int r = 0; r < 3; ++r) {
@@ -117,7 +108,7 @@ TEST(Mpi, MistakesAreTold) {
 }
 
 TEST(OnMpi, ExchangesUntilOneIsKilled) {
-  if (!is_rank()) GTEST_SKIP() << kNoRank;
+  if (!testing::is_rank_of_mpirun()) GTEST_SKIP() << kNoRank;
   const auto all = connect(rank_identity(process_environment()), {.engine = Engine::mpi});
   all->barrier();
   if (all->rank() == std::stoi(variable("RIDGELINE_TEST_VICTIM")))
@@ -127,7 +118,7 @@ TEST(OnMpi, ExchangesUntilOneIsKilled) {
 
 // mpirun lets the others go on: each names the rank by itself.
 TEST(Mpi, KilledRanksAreNamedByAllOthersAtAnyMoment) {
-  if (!has_mpirun()) GTEST_SKIP() << kNoMpirun;
+  if (!testing::has_mpirun()) GTEST_SKIP() << testing::kNoMpirun;
   std::mt19937 random(std::random_device{}());
   for (int round = 0; round < kills(4); ++round) {
     const int size = 2 + static_cast<int>(random() % 3),
@@ -151,7 +142,7 @@ TEST(Mpi, KilledRanksAreNamedByAllOthersAtAnyMoment) {
 
 // As it is started by default, mpirun itself ends all ranks and names the one that was killed.
 TEST(Mpi, MpirunEndsAllRanksAndNamesTheKilledOne) {
-  if (!has_mpirun()) GTEST_SKIP() << kNoMpirun;
+  if (!testing::has_mpirun()) GTEST_SKIP() << testing::kNoMpirun;
   const std::string ends = folder("ends");
   const auto begin = std::chrono::steady_clock::now();
   const Outcome outcome =

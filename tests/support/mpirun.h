@@ -1,0 +1,34 @@
+// tests/support/mpirun.h
+//
+// What tests that start ranks by mpirun share. They skip, saying so, where there is none.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "tests/support/program.h"
+
+namespace ridgeline::testing {
+
+inline bool has_mpirun() { return run_shell("command -v mpirun").code == 0; }
+
+inline constexpr char kNoMpirun[] = "there is no mpirun (Debian: apt-get install openmpi-bin)";
+
+// In front of `mpirun`: OpenMPI else refuses to start ranks as root, which tests in containers are.
+inline constexpr char kAsRoot[] = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
+
+// Whether mpirun has started this process.
+inline bool is_rank_of_mpirun() { return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr; }
+
+// `ranks` processes of this test program, each with the tests of `filter`; `variables` in front, `flags` to mpirun.
+// Leaks are OpenMPI's own.
+inline Outcome mpirun_this_test(int ranks, const std::string& filter, const std::string& variables = "",
+                                const std::string& flags = "", int timeout_seconds = 240) {
+  return run_shell(variables + " ASAN_OPTIONS=detect_leaks=0 " + kAsRoot + " timeout -k 5 " +
+                   std::to_string(timeout_seconds) + " mpirun --oversubscribe " + flags + " -np " +
+                   std::to_string(ranks) + " " + std::filesystem::read_symlink("/proc/self/exe").string() +
+                   " --gtest_filter=" + filter + " --gtest_brief=1 --gtest_color=no");
+}
+
+}  // namespace ridgeline::testing
