@@ -10,6 +10,7 @@
 
 #include "ridgeline/cli/graph_tools.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/math.h"
 #include "ridgeline/core/printable.h"
 #include "ridgeline/core/sha256.h"
 #include "ridgeline/format/tensor/safetensors.h"
@@ -35,8 +36,7 @@ struct Result {
   double difference = 0;  // the largest from the reference's
 };
 
-// The sign of a NaN says nothing, and differs from processor to processor.
-std::string number(double value) { return std::isnan(value) ? "nan" : fmt::format("{:.6g}", value); }
+std::string number(double value) { return fmt::format("{:.6g}", plain_nan(value)); }
 
 // With thousands apart: "12,288".
 std::string count(std::size_t n) {

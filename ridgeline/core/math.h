@@ -5,6 +5,9 @@
 // directly. Errors are below 2 units in the last place (tests compare with the C library).
 #pragma once
 
+#include <cmath>
+#include <limits>
+
 namespace ridgeline {
 
 // exp(x); 0 below -745.2, infinity above 709.8.
@@ -14,5 +17,8 @@ double portable_log(double x);
 // Sine and cosine for |x| <= 1e6 (argument reduction in three parts); NaN beyond.
 double portable_sin(double x);
 double portable_cos(double x);
+
+// x; a NaN without its sign, which says nothing, differs from processor to processor, and would be printed.
+inline double plain_nan(double x) { return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x; }
 
 }  // namespace ridgeline

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "ridgeline/core/math.h"
 #include "ridgeline/train/feed.h"
 #include "ridgeline/train/model.h"
 
@@ -51,7 +52,7 @@ class RunContext {
   Tensor fetch(const std::string& name) const;
   // The same Error for an unknown name, at any time.
   void check_name(const std::string& name) const;
-  double value(const std::string& name) const { return fetch(name).at(0); }
+  double value(const std::string& name) const { return plain_nan(fetch(name).at(0)); }
   double loss() const { return value(nn::kLossResult); }
   double learning_rate() const { return value(nn::kRateResult); }
   // A step was done in this process.

@@ -143,5 +143,12 @@ TEST(PortableMath, NeverChangesABit) {
   EXPECT_EQ(portable_cos(1.0), 0x1.14a280fb5068cp-1);
 }
 
+TEST(PlainNan, HasNoSignAndLeavesNumbersAsTheyAre) {
+  EXPECT_FALSE(std::signbit(plain_nan(-std::numeric_limits<double>::quiet_NaN())));
+  EXPECT_TRUE(std::isnan(plain_nan(-std::numeric_limits<double>::quiet_NaN())));
+  for (const double x : {-kInfinity, -1.5, -0.0, 0.0, 2.0})
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(plain_nan(x)), std::bit_cast<std::uint64_t>(x));
+}
+
 }  // namespace
 }  // namespace ridgeline

@@ -123,7 +123,7 @@ class Parts {
       for (ValueId& id : copy.inputs) id = operand(id, j);
       if (j > 0) {
         for (ValueId& id : copy.outputs) id = value_like(id, graph_.value(id).kind);
-        copy.name = add_unique(names_, node.name + "/part" + std::to_string(j));
+        copy.name = add_unique(names_, copy_name(node.name, kPartCopy, j));
       }
       if (own && def.has(kRandom)) draw_by_number(copy, j * how_.ranks + how_.place);
       for (std::size_t i = 0; own && i < node.outputs.size(); ++i) own_[node.outputs[i]].push_back(copy.outputs[i]);

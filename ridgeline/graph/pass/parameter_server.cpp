@@ -389,6 +389,7 @@ Graph parameter_server(Graph graph, PassContext& context) {
     return op_def(node.op).has(kStart) && node.attributes.string("group") == over.group;
   });
   if (divided) return graph;
+  for (const Node& node : graph.nodes) context.undivided.insert(node.name);
   const ServerPlan plan = plan_servers(graph, over);
   PassContext means;
   means.distribution = over;

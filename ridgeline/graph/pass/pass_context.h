@@ -35,7 +35,8 @@ struct PassContext {
   std::vector<std::string> warnings = {};  // filled by the passes: what the user asked for and nothing came of it
   LiveBytes live = {};
   Distribution distribution = {};
-  NameSet parts = {};          // filled by shard: stored values, by name, of which each rank has a part
+  NameSet parts = {};      // filled by shard: stored values, by name, of which each rank has a part
+  NameSet undivided = {};  // filled by pipeline and parameter_server: ops, by name, of the step of all ranks together
   std::string exchanges = {};  // filled by data_parallel: what the ranks exchange in a step, for the log
   std::string plan = {};       // filled by shard and pipeline: how the ranks divide the step, for the log
 };

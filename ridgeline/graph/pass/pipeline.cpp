@@ -255,9 +255,7 @@ class Cutter {
     return add("broadcast_to", {zero}, {{"shape", type.shape.dims()}}, name + "/place");
   }
 
-  static std::string numbered(const std::string& name, std::int64_t m) {
-    return m == 0 ? name : name + "/micro_" + std::to_string(m);
-  }
+  static std::string numbered(const std::string& name, std::int64_t m) { return copy_name(name, kMicroBatchCopy, m); }
 
   void cut_inputs() {
     std::set<ValueId> wanted;
@@ -480,6 +478,7 @@ Graph pipeline(Graph graph, PassContext& context) {
   PassContext means;
   means.distribution.ranks = distribution.pipeline.micro_batches;
   means.distribution.group = kMicroBatches;
+  for (const Node& node : graph.nodes) context.undivided.insert(node.name);
   Cutter cutter(with_mean_exchanges(std::move(graph), means), distribution);
   context.plan = cutter.text();
   return cutter.run();

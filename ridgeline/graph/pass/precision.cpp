@@ -82,7 +82,7 @@ class Rewriter {
       if (in_scope(node.name, key)) used_.insert(key);
     }
     for (const PrecisionOverride& o : policy_.overrides) {
-      if (o.by_name && o.key == node.name) used_.insert(o.key);
+      if (o.by_name && is(node.name, o.key)) used_.insert(o.key);
     }
   }
 
@@ -163,6 +163,8 @@ class Rewriter {
     return list;
   }
 
+  // An op, or its copy for a part of the batch.
+  static bool is(const std::string& name, const std::string& key) { return name == key || copied_from(name) == key; }
   // An op, or all of a scope or of an op's gradient: "fc" stands for fc, fc/dense and fc/dense/grad.
   static bool in_scope(const std::string& name, const std::string& key) {
     return name == key ||
@@ -178,7 +180,7 @@ class Rewriter {
   const PrecisionOverride* override_of(const Node& node) const {
     const PrecisionOverride* found = nullptr;
     for (const PrecisionOverride& o : policy_.overrides) {
-      if (o.by_name ? o.key != node.name : (o.key != node.op || found)) continue;
+      if (o.by_name ? !is(node.name, o.key) : (o.key != node.op || found)) continue;
       found = &o;
       if (o.by_name) break;
     }
@@ -202,11 +204,13 @@ class Rewriter {
     }
   }
 
-  // Whatever the user named and this graph has not.
+  // Whatever the user named and this graph has not, nor the one of which it is a rank's part.
   void report_unused() {
     std::vector<std::string> names(names_.begin(), names_.end());
     const auto check = [&](const std::string& key) {
       if (used_.contains(key)) return;
+      const auto elsewhere = [&](const std::string& name) { return in_scope(name, key); };
+      if (std::any_of(context_.undivided.begin(), context_.undivided.end(), elsewhere)) return;
       context_.warnings.push_back("precision: graph @" + graph_.name + " has no op or scope '" + key + "'" +
                                   did_you_mean(key, names));
     };

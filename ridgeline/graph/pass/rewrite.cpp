@@ -14,6 +14,19 @@ bool contains(const std::vector<ValueId>& ids, ValueId id) {
 
 }  // namespace
 
+std::string copy_name(const std::string& name, std::string_view of_what, std::int64_t number) {
+  return number == 0 ? name : name + std::string(of_what) + std::to_string(number);
+}
+
+std::string_view copied_from(std::string_view name) {
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  if (digits == name.size()) return name;
+  for (const std::string_view of_what : {kMicroBatchCopy, kPartCopy}) {
+    if (name.substr(0, digits).ends_with(of_what)) return name.substr(0, digits - of_what.size());
+  }
+  return name;
+}
+
 std::string add_unique(NameSet& taken, const std::string& base) {
   std::string name = base;
   for (int n = 1; !taken.insert(name).second; ++n) name = numbered_name(base, n);

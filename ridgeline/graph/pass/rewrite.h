@@ -17,6 +17,14 @@ using NameSet = std::set<std::string, std::less<>>;
 // `base`, or base_1, base_2, ... where that is taken; taken from now on.
 std::string add_unique(NameSet& taken, const std::string& base);
 
+// Passes that make copies of an op for the parts of a batch name them after it: "conv1/micro_2", "conv1/part2", and
+// "conv1" for number 0.
+inline constexpr std::string_view kMicroBatchCopy = "/micro_";
+inline constexpr std::string_view kPartCopy = "/part";
+std::string copy_name(const std::string& name, std::string_view of_what, std::int64_t number);
+// The name of the op of which `name` is such a copy; `name` where it is none.
+std::string_view copied_from(std::string_view name);
+
 // Appends an op with one result, whose type follows from its operands: `result`, or a new value of that kind. The name
 // is made unique.
 ValueId append_node(Graph& graph, NameSet& taken, std::string_view op, std::vector<ValueId> inputs,

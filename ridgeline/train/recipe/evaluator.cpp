@@ -9,6 +9,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/math.h"
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/train/bind_batch.h"
 #include "ridgeline/train/checkpoint.h"
@@ -146,7 +147,7 @@ std::optional<EvaluationRow> evaluate_whole(Model& model, const data::Dataset& v
   }
   if (rows == 0) throw Error("the validation part has no full batch (--eval_drop_remainder needs at least one)");
   EvaluationRow row;
-  row.loss = sums[0] / rows;
+  row.loss = plain_nan(sums[0] / rows);
   row.top_1 = sums[1] / rows;
   row.top_5 = sums[2] / rows;
   row.rows = static_cast<std::int64_t>(rows);
