@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/comm/ranks.h"
@@ -51,6 +53,28 @@ TEST(SharedSegment, OnesOwnWithoutRankZeroIsWaitedForInVain) {
   const Planted planted(name, ::geteuid());
   ASSERT_TRUE(planted.good());
   EXPECT_EQ(join(name), "[ranks] rank 1 waited in vain for rank 0 of 2 (HCCL_CONNECT_TIMEOUT)");
+}
+
+// A run whose rank 0 was killed while it waited, before its parent has asked for its end.
+TEST(SharedSegment, OneOfAKilledRankZeroIsNotJoined) {
+  const std::string name = unique_name();
+  int waits[2];
+  ASSERT_EQ(::pipe(waits), 0);
+  const ::pid_t killed = ::fork();
+  if (killed == 0) {
+    SharedSegment(name, 0, 2, kBytes, 0, std::chrono::seconds(60),
+                  [&] { ::kill(::getpid(), ::write(waits[1], "", 1) == 1 ? SIGKILL : SIGABRT); });
+    ::_exit(1);
+  }
+  char one = 0;
+  ASSERT_EQ(::read(waits[0], &one, 1), 1);
+  siginfo_t end{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<::id_t>(killed), &end, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(join(name), "[ranks] rank 1 waited in vain for rank 0 of 2 (HCCL_CONNECT_TIMEOUT)");
+  ::waitpid(killed, nullptr, 0);
+  ::close(waits[0]);
+  ::close(waits[1]);
+  SharedSegment::remove(name);
 }
 
 }  // namespace

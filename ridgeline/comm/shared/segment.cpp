@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -13,6 +12,7 @@
 #include <new>
 #include <thread>
 
+#include "ridgeline/comm/peer_processes.h"
 #include "ridgeline/core/error.h"
 
 namespace ridgeline::comm {
@@ -30,7 +30,8 @@ std::uint64_t draw_token() {
   return token | 1;  // never 0
 }
 
-bool is_alive(std::int32_t process) { return process > 0 && (::kill(process, 0) == 0 || errno == EPERM); }
+// False as well for one that has ended and that nobody has waited for yet, as mpirun leaves ranks that it killed.
+bool is_alive(std::int32_t process) { return process > 0 && !PeerProcesses({process}).has_ended(0); }
 
 }  // namespace
 
