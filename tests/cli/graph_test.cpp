@@ -1,6 +1,7 @@
 // `ridgeline graph` as a user calls it.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "ridgeline/core/file.h"

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/grad/differentiate.h"
 #include "ridgeline/graph/ir/text.h"

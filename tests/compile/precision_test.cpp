@@ -1,6 +1,7 @@
 // Whole steps in each precision mode: the program does what the rewritten graph says, and stays near the f32 step.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "ridgeline/core/error.h"

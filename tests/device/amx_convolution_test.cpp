@@ -1,4 +1,5 @@
 // The tile kernels' convolutions against the reference, on scalar tiles and on the machine's.
+#include <cmath>
 #include <limits>
 
 #include "amx_support.h"

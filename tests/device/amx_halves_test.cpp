@@ -1,4 +1,5 @@
 // f32 convolutions by three products of bf16 halves, against the reference, on scalar tiles and on the machine's.
+#include <cmath>
 #include <limits>
 
 #include "amx_support.h"

@@ -1,5 +1,6 @@
 // The tile interface: its two implementations give the same bits for everything that the kernels build on.
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "amx_support.h"

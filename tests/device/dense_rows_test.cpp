@@ -1,4 +1,6 @@
 // Dense layers in f32 over many rows: near the reference, and the same bits with any team on any vector length.
+#include <cmath>
+
 #include "made_kernel.h"
 #include "ridgeline/device/cpu/dense/dense.h"
 #include "ridgeline/device/cpu/dense/kernels.h"

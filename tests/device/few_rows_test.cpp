@@ -1,5 +1,8 @@
 // Dense layers over few rows: near the reference, and the same bits with any team on any vector length.
 #include "ridgeline/device/cpu/own/few_rows.h"
+
+#include <cmath>
+
 #include "made_kernel.h"
 #include "ridgeline/device/cpu/isa.h"
 

@@ -1,5 +1,7 @@
 // oneDNN's convolutions and dense layers: the layouts that they choose, and how good the kernels are that we get. Left
 // out of builds without oneDNN.
+#include <cmath>
+
 #include "convolution_support.h"
 #include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/device/cpu/isa.h"

@@ -1,5 +1,6 @@
 // What the Winograd kernels promise besides accuracy: refusals with a reason, bits that do not depend on the team, and
 // where NaNs go.
+#include <cmath>
 #include <limits>
 
 #include "ridgeline/device/cpu/cpu_device.h"

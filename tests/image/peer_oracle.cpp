@@ -1,6 +1,7 @@
 #include "peer_oracle.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>

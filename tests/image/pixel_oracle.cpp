@@ -1,5 +1,6 @@
 #include "pixel_oracle.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
