@@ -27,7 +27,7 @@ Loop::Loop(Model& model, Feed& feed, const LoopOptions& options)
   }
 }
 
-const RunContext& Loop::run(std::span<Callback* const> callbacks) {
+RunContext Loop::run(std::span<Callback* const> callbacks) {
   context_.step_ = context_.model_.global_step();
   context_.reason_ = StopReason::none;
   data_error_ = nullptr;

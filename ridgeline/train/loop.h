@@ -38,10 +38,10 @@ class Loop {
 
   // From the model's global_step to the last step, or until somebody stops it: a callback, set_interrupted(), the end
   // of the data. What the feed throws, a loss that is not finite, and overflows without end are thrown on when step_end
-  // was called for the steps before. Returns the context as it is at the end. A run that was stopped goes on when it is
-  // called again.
-  const RunContext& run(std::span<Callback* const> callbacks);
-  const RunContext& run(std::initializer_list<Callback*> callbacks) {
+  // was called for the steps before. Returns the context as it is at the end, which outlives the loop. A run that was
+  // stopped goes on when it is called again.
+  RunContext run(std::span<Callback* const> callbacks);
+  RunContext run(std::initializer_list<Callback*> callbacks) {
     return run(std::span<Callback* const>(callbacks.begin(), callbacks.size()));
   }
 

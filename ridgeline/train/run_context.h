@@ -1,6 +1,7 @@
 // ridgeline/train/run_context.h
 //
-// What callbacks see of a run, and the one thing that they can tell it: to stop. A view; lives as long as the loop.
+// What callbacks see of a run, and the one thing that they can tell it: to stop. A view of the model and the feed, for
+// as long as those live.
 #pragma once
 
 #include <atomic>

@@ -278,7 +278,7 @@ TEST(DataParallel, ARankWithoutDataEndsAllBehindTheSameStep) {
     with_one_batch(
         ranks, [&] { return left-- > 0; },
         [](Model& model, Feed& feed) {
-          const RunContext& end = Loop(model, feed, {.total_steps = 10}).run({});
+          const RunContext end = Loop(model, feed, {.total_steps = 10}).run({});
           EXPECT_EQ(end.step(), 3);
           EXPECT_EQ(end.reason(), StopReason::no_data);
         });
@@ -333,7 +333,7 @@ TEST(DataParallel, AnInterruptOfOneRankEndsAllBehindTheSameStep) {
           return true;
         },
         [](Model& model, Feed& feed) {
-          const RunContext& end = Loop(model, feed, {.total_steps = 10, .loop = 1}).run({});
+          const RunContext end = Loop(model, feed, {.total_steps = 10, .loop = 1}).run({});
           if (end.step() != 3 || end.reason() != StopReason::interrupted)
             throw Error(fmt::format("ended at step {}", end.step()));
         });
@@ -359,7 +359,7 @@ TEST(DataParallel, AnInterruptWaitsForTheEndOfAStepOfSeveralBatches) {
       program.bind("labels", labels);
       return true;
     });
-    const RunContext& end = Loop(model, feed, {.total_steps = 10}).run({});
+    const RunContext end = Loop(model, feed, {.total_steps = 10}).run({});
     if (end.step() != 2 || model.runs_done() != 0 || fed != 6)
       throw Error(fmt::format("step {}, {} of its runs, {} batches", end.step(), model.runs_done(), fed));
   });

@@ -204,7 +204,7 @@ TEST(Loop, AStepThatWasStoppedInItsMiddleIsNotSaved) {
   StepLog lines({}, log);
   CheckpointSaver saver({.directory = directory, .periods = {100}, .keep = 2});
   Loop loop(line.model, feed, {.total_steps = 9, .steps_per_epoch = 9});
-  const RunContext& end = loop.run({&lines, &saver});
+  const RunContext end = loop.run({&lines, &saver});
   EXPECT_EQ(end.reason(), StopReason::interrupted);
   EXPECT_TRUE(end.torn());
   EXPECT_FALSE(end.has_outputs());
@@ -255,7 +255,7 @@ TEST(Loop, InterruptedRunsAreSavedWhereTheyStopAndGoOnWithTheSameBits) {
 TEST(RunContext, FetchesTensorsByNameAndNamesThoseThatThereAre) {
   LineModel line;
   Loop loop(line.model, line.feed, {.total_steps = 2});
-  const RunContext& end = loop.run({});
+  const RunContext end = loop.run({});
   EXPECT_EQ(end.fetch("loss:0").at(0), end.loss());
   EXPECT_EQ(end.fetch("global_step:0").at(0), 2);
   EXPECT_EQ(end.value("spread"), end.fetch("spread:0").at(0));  // what the network returns beside its loss

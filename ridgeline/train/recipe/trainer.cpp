@@ -157,7 +157,7 @@ class Trainer {
     Loop steps(
         *model_, *feed_,
         {.total_steps = total_steps_, .steps_per_epoch = steps_per_epoch_, .loop = loop, .cut_at_epochs = false});
-    const RunContext& end = steps.run(callbacks);
+    const RunContext end = steps.run(callbacks);
 
     TrainingResult result;
     result.ranks = ranks_.size();
