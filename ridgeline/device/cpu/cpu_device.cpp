@@ -140,7 +140,7 @@ namespace {
 
 std::vector<DenseUpdateLimits> dense_updates(bool own, bool tiles) {
   std::vector<DenseUpdateLimits> limits;
-  if (tiles) limits.push_back({{DType::bf16}});
+  if (tiles) limits.push_back({.types = {DType::bf16}, .squares = true});
   if (!own) return limits;
   for (const DType type : {DType::f32, DType::bf16, DType::f16})
     limits.push_back({.types = {type}, .rows = device::most_few_rows(type), .squares = true});
