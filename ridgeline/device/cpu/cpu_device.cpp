@@ -175,7 +175,8 @@ FusionLimits CpuDevice::fusion_limits() const {
                    .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},
                    .results = loop::kLoopStorage,
                    .sums = true},
-          .flops_per_byte = {.wide = 10, .bf16 = tiles ? 100.0 : 10.0}};
+          .flops_per_byte = {.wide = 10, .bf16 = tiles ? 100.0 : 10.0},
+          .slow_ops = {{"image_tail", {DType::bf16, DType::f16}, 2.0}}};
 }
 
 }  // namespace ridgeline
