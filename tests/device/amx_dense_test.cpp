@@ -77,7 +77,7 @@ TEST(AmxDense, RandomShapesAgreeWithTheReferenceOnAllTiles) {
   }
 }
 
-// Beyond one chunk of inputs (1,024), of outputs (512), one item's outputs and one load of rows (256).
+// Beyond one chunk of inputs (1,024), of outputs (1,024), one item's outputs and one load of rows (256).
 const DenseCase kLong[] = {{5, 2500, 40}, {130, 1100, 700}, {300, 70, 1090}, {1, 1050, 513}};
 
 TEST(AmxDense, LongShapesAgreeWithTheReference) {
