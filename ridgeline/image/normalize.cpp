@@ -86,17 +86,12 @@ void line_row_as([[maybe_unused]] const Line& of, const Table& table, const std:
   const hn::ScalableTag<float> df;
   const hn::Rebind<std::uint8_t, decltype(df)> du8;
   const std::size_t lanes = hn::Lanes(df);
-  HWY_ALIGN float pattern[4][3 * hn::MaxLanes(df)];
-  for (std::size_t k = 0; k < 3 * lanes; ++k) {
-    pattern[0][k] = of.centre[k % 3];
-    pattern[1][k] = of.high[k % 3];
-    pattern[2][k] = of.low[k % 3];
-    pattern[3][k] = of.rest[k % 3];
-  }
-  const auto part = [&](std::size_t p, std::size_t at) HWY_ATTR { return hn::Load(df, pattern[p] + at * lanes); };
-  const auto c0 = part(0, 0), h0 = part(1, 0), l0 = part(2, 0), r0 = part(3, 0);
-  const auto c1 = part(0, 1), h1 = part(1, 1), l1 = part(2, 1), r1 = part(3, 1);
-  const auto c2 = part(0, 2), h2 = part(1, 2), l2 = part(2, 2), r2 = part(3, 2);
+  static_assert(3 * hn::MaxLanes(df) <= Line::kRepeated);
+  const auto part = [&](const auto& of_lanes, std::size_t at)
+                        HWY_ATTR { return hn::LoadU(df, of_lanes.data() + at * lanes); };
+  const auto c0 = part(of.centre, 0), h0 = part(of.high, 0), l0 = part(of.low, 0), r0 = part(of.rest, 0);
+  const auto c1 = part(of.centre, 1), h1 = part(of.high, 1), l1 = part(of.low, 1), r1 = part(of.rest, 1);
+  const auto c2 = part(of.centre, 2), h2 = part(of.high, 2), l2 = part(of.low, 2), r2 = part(of.rest, 2);
   for (; i + 3 * lanes <= n; i += 3 * lanes) {
     store<streamed>(df, line(df, hn::LoadU(du8, in + i), c0, h0, l0, r0), out + i);
     store<streamed>(df, line(df, hn::LoadU(du8, in + i + lanes), c1, h1, l1, r1), out + i + lanes);
@@ -181,6 +176,9 @@ NormalizeTable::NormalizeTable(const std::array<double, 3>& mean, const std::arr
       const float by_line = std::fma(d, line_.high[c], std::fma(d, line_.low[c], line_.rest[c]));
       is_line_ = is_line_ && std::bit_cast<std::uint32_t>(by_line) == std::bit_cast<std::uint32_t>(entry);
     }
+  }
+  for (auto* of_channels : {&line_.centre, &line_.high, &line_.low, &line_.rest}) {
+    for (std::size_t i = 3; i < Line::kRepeated; ++i) (*of_channels)[i] = (*of_channels)[i - 3];
   }
 }
 

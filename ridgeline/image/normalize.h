@@ -43,7 +43,9 @@ class NormalizeTable {
   // With d = v - centre, which is exact: d * high + (d * low + rest), each rounded once. high + low is the scale to 48
   // bits, rest what the centre is away from the mean, scaled.
   struct Line {
-    std::array<float, 3> centre, high, low, rest;
+    // Of channel i % 3 at i: what three vectors of the longest kind hold.
+    static constexpr std::size_t kRepeated = 48;
+    std::array<float, kRepeated> centre, high, low, rest;
   };
 
  private:

@@ -77,7 +77,7 @@ TEST(AmxDense, RandomShapesAgreeWithTheReferenceOnAllTiles) {
   }
 }
 
-// Beyond one chunk of inputs (1,024), of outputs (512), one item's outputs and one load of rows (256).
+// Beyond one chunk of inputs (1,024), of outputs (1,024), one item's outputs and one load of rows (256).
 const DenseCase kLong[] = {{5, 2500, 40}, {130, 1100, 700}, {300, 70, 1090}, {1, 1050, 513}};
 
 TEST(AmxDense, LongShapesAgreeWithTheReference) {
@@ -107,8 +107,10 @@ constexpr UpdateCase kUpdates[] = {
 };
 
 // A part of `slots` states beside w, and what stands behind dy.
-Problem dense_update(const DenseCase& c, const UpdateCase& u, bool bias) {
-  Problem p{"dense_update", {}, {{"expression", std::string(u.expression)}, {"states", u.states}, {"bias", bias}}};
+Problem dense_update(const DenseCase& c, const UpdateCase& u, bool bias, bool squares) {
+  Problem p{"dense_update",
+            {},
+            {{"expression", std::string(u.expression)}, {"states", u.states}, {"bias", bias}, {"squares", squares}}};
   for (std::int64_t i = 0; i < u.states; ++i) p.inputs.push_back(random_tensor(c.w(), 20 + i));
   p.inputs.push_back(random_bf16(c.x(), 1, 0, 1));
   p.inputs.push_back(random_bf16(c.y(), 4));
@@ -128,8 +130,8 @@ std::unique_ptr<Kernel> update_kernel(const Problem& problem, Tiles tiles) {
 }
 
 // The states are those that the loop gives of the gradient that the kernel for it alone makes, bit by bit.
-void expect_update(const DenseCase& c, const UpdateCase& u, bool bias) {
-  const Problem problem = dense_update(c, u, bias);
+void expect_update(const DenseCase& c, const UpdateCase& u, bool bias, bool squares) {
+  const Problem problem = dense_update(c, u, bias, squares);
   TileProblem alone = dense_backward_weights(c);
   alone.problem.attributes.set("bias", bias);
   for (const Tiles tiles : machine_tiles()) {
@@ -141,7 +143,15 @@ void expect_update(const DenseCase& c, const UpdateCase& u, bool bias) {
     loop.inputs.assign(problem.inputs.begin(), problem.inputs.begin() + states);
     loop.inputs.push_back(gradient[0]);
     loop.inputs.insert(loop.inputs.end(), problem.inputs.begin() + states + 2, problem.inputs.end());
-    const std::vector<Tensor> next = loop.reference(), got = run_kernel(*kernel, problem);
+    const std::vector<Tensor> next = loop.reference();
+    std::vector<Tensor> got = run_kernel(*kernel, problem);
+    if (squares) {  // of the weights as they were, in whatever order
+      const auto at = got.begin() + states + (bias ? 1 : 0);
+      double sum = 0;
+      for (std::int64_t i = 0; i < problem.inputs[0].elements(); ++i) sum += std::pow(problem.inputs[0].at(i), 2);
+      ASSERT_NEAR(at->at(0), sum, 1e-6 * sum);
+      got.erase(at);
+    }
     std::vector<Tensor> expected(next.begin(), next.begin() + states);
     if (bias) expected.push_back(gradient[1]);
     expected.insert(expected.end(), next.begin() + states, next.end());
@@ -163,16 +173,17 @@ TEST(AmxDense, AnUpdateWithItsGradientGivesTheBitsOfBothApart) {
     const auto size = [&](std::int64_t most) { return random.integer(1, random.integer(0, 2) == 0 ? most : 50); };
     const DenseCase c{size(100), size(300), size(200)};
     const ComputeScope team(static_cast<int>(random.integer(1, 3)));
-    ASSERT_NO_FATAL_FAILURE(expect_update(c, kUpdates[random.integer(0, 4)], random.integer(0, 1) == 0));
+    ASSERT_NO_FATAL_FAILURE(
+        expect_update(c, kUpdates[random.integer(0, 4)], random.integer(0, 1) == 0, random.integer(0, 1) == 0));
   }
   // Beyond one range of inputs (4,096; 512 where rows are many) and one item of outputs (128).
   for (const DenseCase& c : {DenseCase{40, 4200, 40}, DenseCase{1100, 1090, 33}, DenseCase{3, 70, 300}})
-    ASSERT_NO_FATAL_FAILURE(expect_update(c, kUpdates[3], true));
+    ASSERT_NO_FATAL_FAILURE(expect_update(c, kUpdates[3], true, true));
 }
 
 TEST(AmxDense, AnUpdateOverItsOperandsGivesTheSameBitsWithAnyTeam) {
   const DenseCase c{130, 1100, 700};
-  const Problem problem = dense_update(c, kUpdates[3], true);
+  const Problem problem = dense_update(c, kUpdates[3], true, true);
   std::vector<Tensor> apart;
   for (const int threads : {1, 2, 3, 8}) {
     const ComputeScope team(threads);
@@ -202,7 +213,7 @@ TEST(AmxDense, AnUpdateOverItsOperandsGivesTheSameBitsWithAnyTeam) {
 TEST(AmxDense, AnUpdateWritesItsCopyInTiles) {
   using device::amx::DenseForm;
   for (const DenseCase& c : {DenseCase{5, 70, 45}, DenseCase{33, 64, 96}, DenseCase{40, 4200, 40}}) {
-    const Problem problem = dense_update(c, kUpdates[3], true);
+    const Problem problem = dense_update(c, kUpdates[3], true, true);
     const Node node = problem.node();
     const DenseForm form{c.outputs, c.inputs};
     for (const Tiles tiles : machine_tiles()) {
@@ -255,7 +266,7 @@ TEST(AmxDense, WeightsBecomeTilesOfEitherType) {
 }
 
 TEST(AmxDense, AnUpdateWantsItsStatesInPlainRows) {
-  const Problem problem = dense_update({4, 32, 32}, kUpdates[0], false);
+  const Problem problem = dense_update({4, 32, 32}, kUpdates[0], false, false);
   const Node node = problem.node();
   KernelRequest request = problem.request(node);
   class Elsewhere final : public BlockedLayout {

@@ -75,6 +75,46 @@ TEST(AmxTiles, ProductsSumInTheSameOrder) {
   });
 }
 
+// Rows further apart than a product is wide, and nothing behind its columns.
+TEST(AmxTiles, SumsInRowsAreThoseOfTilesSideBySide) {
+  constexpr std::int64_t kSteps = 3, kRow = 48;
+  const auto a = values(2 * kTileRows * kSteps * kTileDepth, 1), b = values(2 * kSteps * kTileValues, 2);
+  const std::vector<std::int64_t> a_offsets = {0, kTileDepth, 2 * kTileDepth}, b_offsets = {0, 512, 1024};
+  for (const Tiles tiles : machine_tiles()) {
+    const TileCode& code = tile_code(tiles);
+    for (std::size_t rows = 0; rows < 2; ++rows) {
+      for (std::size_t columns = 0; columns < 2; ++columns) {
+        Sums packed;
+        alignas(64) float in_rows[32 * kRow];
+        TileProduct product{};
+        product.a[0] = a.data();
+        product.a[1] = a.data() + kTileRows * kSteps * kTileDepth;
+        product.a_row = kSteps * kTileDepth;
+        product.a_offsets = a_offsets.data();
+        product.b[0] = b.data();
+        product.b[1] = b.data() + kSteps * kTileValues;
+        product.b_offsets = b_offsets.data();
+        product.steps = kSteps;
+        const TileScope scope(code);
+        product.c = packed.at;
+        code.multiply[rows][columns](product);
+        std::fill_n(in_rows, 32 * kRow, -1.0f);
+        product.c = in_rows;
+        product.c_row = kRow;
+        code.multiply[rows][columns](product);
+        for (std::size_t row = 0; row < 32; ++row) {
+          for (std::size_t column = 0; column < kRow; ++column) {
+            const bool there = row < 16 * (rows + 1) && column < 16 * (columns + 1);
+            const std::size_t tile = row / 16 * 2 + column / 16;
+            const float expected = there ? packed.at[tile * kTileSums + row % 16 * 16 + column % 16] : -1.0f;
+            ASSERT_EQ(in_rows[row * kRow + column], expected) << row << ", " << column;
+          }
+        }
+      }
+    }
+  }
+}
+
 // Over more steps than lines of sums, fewer, and none.
 TEST(AmxTiles, SumsAddedByTheNextProductAreThoseOfProductsThatAdd) {
   const auto a = values(2 * kTileRows * kTileDepth, 1), b = values(4 * kTileValues, 2);

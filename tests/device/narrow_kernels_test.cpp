@@ -205,6 +205,28 @@ TEST(NarrowKernels, ImagesAreNormalisedIntoNarrowTypesBitByBit) {
   }
 }
 
+// Large enough to go past the caches, in rows that are whole lines and in others.
+TEST(NarrowKernels, LargeImagesAreNormalisedBitByBit) {
+  for (const std::int64_t width : {224, 171}) {
+    Tensor images(DType::u8, {20, 224, width, 3});
+    for (std::int64_t i = 0; i < images.elements(); ++i)
+      images.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * i % 251);
+    Tensor flip(DType::u8, {20});
+    for (std::int64_t i = 1; i < 20; i += 2) flip.set(i, 1);
+    for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+      const Problem problem{"image_tail",
+                            {images, flip},
+                            {{"mean", std::vector<double>{0.485, 0.456, 0.406}},
+                             {"std", std::vector<double>{0.229, 0.224, 0.225}},
+                             {"dtype", dtype}}};
+      const Node node = problem.node();
+      KernelChoice choice = cpu_kernels("image_tail").front().make(problem.request(node));
+      const auto got = run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem);
+      EXPECT_TRUE(same_bits(got[0], problem.reference()[0])) << width;
+    }
+  }
+}
+
 // The line of each thread is scratch memory for the team that there was when the kernel was made.
 TEST(NarrowKernels, ImagesAreNormalisedByTheTeamThatTheKernelWasMadeFor) {
   Tensor images(DType::u8, {40, 3, 9, 3});

@@ -10,6 +10,7 @@
 //   # dense_updates: bf16    the types over which the update of dense weights computes their gradient
 //   # dense_update_rows: 4     and how many rows they have at most
 //   # dense_update_weights: 8  and how many weights there are at least
+//   # slow: loop 4          ops over f32 that take so many times as long as their bytes
 //   # live: 4096          bytes that may be alive at one time
 //   # apart: add exp_1    ops by name into which nothing is merged
 //   # precision: allow_mix_precision_bf16    the mode, by name
@@ -98,6 +99,8 @@ PassContext read_context(const std::string& name, const std::string& text) {
       context.fusion.dense_updates.at(0).rows = std::stoll(values.at(0));
     } else if (key == "dense_update_weights") {
       context.fusion.dense_updates.at(0).weights = std::stoll(values.at(0));
+    } else if (key == "slow") {
+      context.fusion.slow_ops.push_back({values.at(0), {DType::f32}, std::stod(values.at(1))});
     } else if (key == "again") {
       context.fusion.again = types_of(values);
     } else if (key == "epilogues") {

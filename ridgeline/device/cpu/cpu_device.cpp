@@ -140,7 +140,7 @@ namespace {
 
 std::vector<DenseUpdateLimits> dense_updates(bool own, bool tiles) {
   std::vector<DenseUpdateLimits> limits;
-  if (tiles) limits.push_back({{DType::bf16}});
+  if (tiles) limits.push_back({.types = {DType::bf16}, .squares = true});
   if (!own) return limits;
   for (const DType type : {DType::f32, DType::bf16, DType::f16})
     limits.push_back({.types = {type}, .rows = device::most_few_rows(type), .squares = true});
@@ -175,7 +175,8 @@ FusionLimits CpuDevice::fusion_limits() const {
                    .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},
                    .results = loop::kLoopStorage,
                    .sums = true},
-          .flops_per_byte = {.wide = 10, .bf16 = tiles ? 100.0 : 10.0}};
+          .flops_per_byte = {.wide = 10, .bf16 = tiles ? 100.0 : 10.0},
+          .slow_ops = {{"image_tail", {DType::bf16, DType::f16}, 2.0}}};
 }
 
 }  // namespace ridgeline

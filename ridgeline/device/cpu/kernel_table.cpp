@@ -124,9 +124,8 @@ constexpr KernelEntry kTable[] = {
 
     own_on(kFloatOrHalf, "max_pool", "own", make_own_max_pool),
     library("max_pool"),
-    own_on({DType::bf16}, "max_pool_bwd", "own_bf16", make_own_max_pool_bwd),  // the library adds in bf16
+    own_on(kFloatOrHalf, "max_pool_bwd", "own", make_own_max_pool_bwd),  // the library adds in bf16
     library("max_pool_bwd"),
-    own("max_pool_bwd", "own", make_own_max_pool_bwd),
     library("avg_pool"),
     own("avg_pool", "own", make_own_avg_pool),
     own("avg_pool_bwd", "own", make_own_avg_pool_bwd),

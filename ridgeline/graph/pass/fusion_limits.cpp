@@ -17,6 +17,13 @@ bool FusionLimits::takes_addend(std::string_view op, DType type) const {
                      [&](const EpilogueLimits& e) { return e.op == op && e.addend && e.types.contains(type); });
 }
 
+double FusionLimits::times_its_bytes(std::string_view op, DType result) const {
+  for (const SlowOp& slow : slow_ops) {
+    if (slow.op == op && slow.results.contains(result)) return slow.times;
+  }
+  return 1;
+}
+
 namespace {
 
 bool within(const DenseUpdateLimits& limits, const ValueType& x, const ValueType& w) {

@@ -48,6 +48,13 @@ struct FlopsPerByte {
   double bf16 = 10;
 };
 
+// An op whose kernels take longer than its bytes through memory.
+struct SlowOp {
+  std::string op;
+  DTypeSet results;  // of its first result
+  double times = 1;  // as long
+};
+
 struct FusionLimits {
   std::vector<EpilogueLimits> epilogues;
   DTypeSet norm_gradients;  // over which batch_norm_bwd applies the gradient of a relu and adds two gradients
@@ -56,6 +63,8 @@ struct FusionLimits {
   std::vector<DenseUpdateLimits> dense_updates;  // any of them
   LoopLimits loop;
   FlopsPerByte flops_per_byte;
+  std::vector<SlowOp> slow_ops;
+  double times_its_bytes(std::string_view op, DType result) const;
   bool takes_addend(std::string_view op, DType type) const;
   // Of x (and dy) and of the weights.
   bool takes_dense_update(const ValueType& x, const ValueType& w) const;

@@ -83,12 +83,15 @@ class Recomputer {
   }
 
  private:
-  // In bytes through memory: its bytes, or its arithmetic where that takes longer, and its launch.
+  // In bytes through memory: its bytes, as often as its kernels take longer than those, or its arithmetic where that
+  // takes longer, and its launch.
   double work_of(const Node& node) const {
     if (op_def(node.op).has(kView)) return 0;
     const bool narrow = !node.inputs.empty() && graph_.value(node.inputs[0]).type.dtype == DType::bf16;
     const FlopsPerByte& rates = device_.flops_per_byte;
-    return op_seconds(graph_, node, {.flops = narrow ? rates.bf16 : rates.wide, .memory_bytes = 1}) + kLaunchBytes;
+    const double times = device_.times_its_bytes(node.op, graph_.value(node.outputs[0]).type.dtype);
+    return op_seconds(graph_, node, {.flops = narrow ? rates.bf16 : rates.wide, .memory_bytes = 1 / times}) +
+           kLaunchBytes;
   }
 
   double work_of_step() const {

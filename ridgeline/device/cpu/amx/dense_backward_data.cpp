@@ -12,8 +12,8 @@ namespace amx {
 namespace {
 
 // dx = dy w. An item is a range of inputs; for each chunk of outputs the weights' rows, which are depths here, are
-// brought into pairs in the second cache: bf16 ones from tiles (dense_weights.h), f32 ones, which are split into halves
-// (halves.h), from their rows.
+// brought into pairs: bf16 ones from tiles (dense_weights.h), 32 inputs (64 KB) at a time, while the next tiles are
+// fetched; f32 ones, which are split into halves (halves.h), from their rows, all of an item in the second cache.
 class DenseBackwardDataKernel final : public Kernel {
  public:
   DenseBackwardDataKernel(const Dense& d, bool halves, Tiles tiles)
@@ -21,10 +21,10 @@ class DenseBackwardDataKernel final : public Kernel {
     rows_ = round_up(std::min(kDenseRows, d.rows), kBlock);
     dy_row_ = apart(round_up(d.outputs, kTileDepth));
     dy_at_ = reserve_values(scratch_, rows_ * dy_row_ * parts());
-    thread_floats_ = kChunk * kRange / 2 * parts() + rows_ * kRange;
+    thread_floats_ = chunk_ * staged_ / 2 * parts() + rows_ * kRange;
     if (halves_) {
-      a_offsets_ = halves_offsets(kChunkSteps, kTileDepth, rows_ * dy_row_, false);
-      b_offsets_ = halves_offsets(kChunkSteps, kTileValues, kChunk * kRange, true);
+      a_offsets_ = halves_offsets(chunk_steps_, kTileDepth, rows_ * dy_row_, false);
+      b_offsets_ = halves_offsets(chunk_steps_, kTileValues, chunk_ * staged_, true);
     }
     memory_ = scratch_.reserve(compute_threads() * thread_floats_);
     scratch_bytes = scratch_.bytes();
@@ -73,18 +73,21 @@ class DenseBackwardDataKernel final : public Kernel {
   std::int64_t parts() const { return halves_ ? 2 : 1; }
 
   static constexpr std::int64_t kRange = 512;  // inputs: a kilobyte of each row
-  static constexpr std::int64_t kChunk = 256;  // outputs
-  static constexpr std::int64_t kChunkSteps = kChunk / kTileDepth;
 
   template <class T>
   void run_item(std::int64_t first, std::int64_t rows, const bfloat16* dy, const T* w, T* dx, float* own) const {
     auto* const pairs = reinterpret_cast<bfloat16*>(own);
-    float* const sums = own + kChunk * kRange / 2 * parts();
+    float* const sums = own + chunk_ * staged_ / 2 * parts();
     const std::int64_t inputs = std::min(kRange, dense_.inputs - first);
-    for (std::int64_t chunk = 0; chunk < dense_.outputs; chunk += kChunk) {
-      const std::int64_t outputs = std::min(kChunk, dense_.outputs - chunk);
-      stage(w, chunk, outputs, first, inputs, pairs);
-      multiply(dy + chunk, pairs, blocks_of(outputs, kTileDepth), rows, inputs, chunk > 0, sums);
+    for (std::int64_t chunk = 0; chunk < dense_.outputs; chunk += chunk_) {
+      const std::int64_t outputs = std::min(chunk_, dense_.outputs - chunk);
+      for (std::int64_t column = 0; column < inputs; column += staged_) {
+        const std::int64_t columns = std::min(staged_, inputs - column);
+        stage(w, chunk, outputs, first + column, columns, pairs);
+        LinesAhead ahead;
+        if constexpr (std::is_same_v<T, bfloat16>) ahead = behind(w, chunk, first, column + columns, inputs);
+        multiply(dy + chunk, pairs, blocks_of(outputs, kTileDepth), rows, column, columns, chunk > 0, ahead, sums);
+      }
     }
     T* to[kTileRows];
     for (std::int64_t row = 0; row < rows; row += kTileRows) {
@@ -108,14 +111,27 @@ class DenseBackwardDataKernel final : public Kernel {
     }
   }
 
+  // The tiles that are staged next: those of the chunk's next inputs, or of the next chunk's first ones.
+  LinesAhead behind(const bfloat16* w, std::int64_t chunk, std::int64_t first, std::int64_t column,
+                    std::int64_t inputs) const {
+    if (column >= inputs) {
+      column = 0;
+      chunk += chunk_;
+    }
+    const std::int64_t outputs = std::min(chunk_, dense_.outputs - chunk);
+    if (outputs <= 0) return {};
+    return {w + form_.at(chunk / kBlock, (first + column) / kTileDepth), blocks_of(outputs, kBlock),
+            DenseForm::kStepValues, form_.steps() * DenseForm::kStepValues};
+  }
+
   // Pairs of the weights' rows, outputs from `chunk` and inputs from `first` on: [16 inputs][step].
   void stage(const bfloat16* w, std::int64_t chunk, std::int64_t outputs, std::int64_t first, std::int64_t inputs,
              bfloat16* pairs) const {
     for (std::int64_t step = 0; step < blocks_of(outputs, kTileDepth); ++step) {
       const bfloat16* from = w + form_.at(chunk / kBlock + step, first / kTileDepth);
       for (std::int64_t column = 0; column < inputs; column += kBlock, from += DenseForm::kStepValues) {
-        code_.pair_rows_mixed(from, pairs + (column / kTileColumns * kChunkSteps + step) * kTileValues,
-                              kChunkSteps * kTileValues);
+        code_.pair_rows_mixed(from, pairs + (column / kTileColumns * chunk_steps_ + step) * kTileValues,
+                              chunk_steps_ * kTileValues);
       }
     }
   }
@@ -130,7 +146,7 @@ class DenseBackwardDataKernel final : public Kernel {
       }
       for (std::int64_t half = 0; half < 2; ++half) {
         code_.interleave(rows > 0 ? halves[half][0] : nullptr, rows > 1 ? halves[half][1] : nullptr, inputs,
-                         pairs + half * kChunk * kRange + k / 2 * kTileDepth, kChunkSteps * kTileValues);
+                         pairs + half * chunk_ * staged_ + k / 2 * kTileDepth, chunk_steps_ * kTileValues);
       }
     }
   }
@@ -140,22 +156,25 @@ class DenseBackwardDataKernel final : public Kernel {
     return (column / kBlock * (rows_ / kBlock) + row / kBlock) * 4 * kTileSums;
   }
 
-  void multiply(const bfloat16* dy, const bfloat16* pairs, std::int64_t steps, std::int64_t rows, std::int64_t inputs,
-                bool add, float* sums) const {
+  // `inputs` from input `first` of the item on.
+  void multiply(const bfloat16* dy, const bfloat16* pairs, std::int64_t steps, std::int64_t rows, std::int64_t first,
+                std::int64_t inputs, bool add, LinesAhead& ahead, float* sums) const {
     TileProduct product{};
+    product.ahead = &ahead;
+    product.ahead_lines = blocks_of(ahead.lines(), steps * blocks_of(rows, kBlock) * blocks_of(inputs, kBlock));
     product.a_row = dy_row_;
     product.a_offsets = a_offsets_.data();
     product.b_offsets = b_offsets_.data();
     product.steps = steps * (halves_ ? 3 : 1);
     AddedProducts products(code_);
     for (std::int64_t column = 0; column < inputs; column += kBlock) {
-      product.b[0] = pairs + column / kTileColumns * kChunkSteps * kTileValues;
-      product.b[1] = product.b[0] + kChunkSteps * kTileValues;
+      product.b[0] = pairs + column / kTileColumns * chunk_steps_ * kTileValues;
+      product.b[1] = product.b[0] + chunk_steps_ * kTileValues;
       for (std::int64_t row = 0; row < rows; row += kBlock) {
         product.a[0] = dy + row * dy_row_;
         product.a[1] = product.a[0] + kTileRows * dy_row_;
         products.multiply(product, rows - row > kTileRows ? 2 : 1, !halves_ || inputs - column > kTileColumns ? 2 : 1,
-                          sums + sums_at(row, column), add);
+                          sums + sums_at(row, first + column), add);
       }
     }
     products.finish();
@@ -164,14 +183,18 @@ class DenseBackwardDataKernel final : public Kernel {
   int threads_ = compute_threads();
   Dense dense_;
   bool halves_;
+  // Pairs at a time: outputs and inputs.
+  std::int64_t chunk_ = halves_ ? 256 : 1024;
+  std::int64_t staged_ = halves_ ? kRange : kBlock;
+  std::int64_t chunk_steps_ = chunk_ / kTileDepth;
   DenseForm form_{dense_.outputs, dense_.inputs};
   const TileCode& code_;
   Scratch scratch_;
   std::int64_t rows_;    // at a time, whole blocks
   std::int64_t dy_row_;  // whole tiles, and lines apart
   std::int64_t dy_at_, thread_floats_, memory_;
-  std::vector<std::int64_t> a_offsets_ = even_offsets(kChunkSteps, kTileDepth);
-  std::vector<std::int64_t> b_offsets_ = even_offsets(kChunkSteps, kTileValues);
+  std::vector<std::int64_t> a_offsets_ = even_offsets(chunk_steps_, kTileDepth);
+  std::vector<std::int64_t> b_offsets_ = even_offsets(chunk_steps_, kTileValues);
 };
 
 }  // namespace

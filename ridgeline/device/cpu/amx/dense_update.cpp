@@ -1,12 +1,14 @@
 #include "ridgeline/graph/op/dense_update.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ridgeline/device/cpu/amx/dense_gradient.h"
 #include "ridgeline/device/cpu/amx/dense_weights.h"
 #include "ridgeline/device/cpu/amx/kernels.h"
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
 #include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/own/sum_of_squares.h"
 #include "ridgeline/graph/loop/text.h"
 
 namespace ridgeline::device {
@@ -16,7 +18,7 @@ namespace {
 // The gradient of 32 rows of weights is made in the second cache, and the update's loop reads it there: memory sees the
 // states alone. An item is a range of inputs, whose part of x stays in the second cache, and some rows of outputs.
 // Copies of the weights in tiles (dense_weights.h) are rounded to rows in the second cache and put in their places from
-// there.
+// there. The squares of an L2 penalty are summed while a block of weights is in the first cache.
 class DenseUpdateKernel final : public Kernel {
  public:
   DenseUpdateKernel(const Dense& d, Tiles tiles, const DenseUpdate& at, std::unique_ptr<LoopKernel> loop,
@@ -36,6 +38,7 @@ class DenseUpdateKernel final : public Kernel {
     const bool tiles_written = std::find(in_tiles_.begin(), in_tiles_.end(), true) != in_tiles_.end();
     if (tiles_written) strip_floats_ += kBlock * copy_pitch() / 2;
     strip_at_ = scratch_.reserve(compute_threads() * strip_floats_);
+    if (at.squares) squares_at_ = scratch_.reserve(2 * strips());
     scratch_bytes = scratch_.bytes();
     for (std::size_t i = 0; i < at.states; ++i) {
       const auto over = static_cast<int>(i);
@@ -57,6 +60,11 @@ class DenseUpdateKernel final : public Kernel {
       const std::int64_t first = item / ranges_ * kItemRows, last = std::min(d.outputs, first + kItemRows);
       for (std::int64_t k = first; k < last; k += kBlock) update_rows(whole, k, item % ranges_, scratch, strip);
     });
+    if (at_.squares) {
+      const double* const sums = squares_of_strips(scratch);
+      *static_cast<float*>(a.outputs[at_.squares_result()]) =
+          static_cast<float>(std::accumulate(sums, sums + strips(), 0.0));
+    }
   }
 
  private:
@@ -64,6 +72,7 @@ class DenseUpdateKernel final : public Kernel {
   static constexpr std::int64_t kLeastInputs = 512;
   static constexpr std::int64_t kMostInputs = 4096;
   static constexpr std::int64_t kItemRows = 4 * kBlock;
+  static constexpr std::int64_t kStateBytes = sizeof(float);
 
   // The operands and results of the loop's expression.
   struct Part {
@@ -74,6 +83,10 @@ class DenseUpdateKernel final : public Kernel {
   struct Strip {
     std::int64_t row, rows, column, columns;
   };
+
+  std::int64_t strips() const { return ranges_ * blocks_of(gradient_.dense().outputs, kBlock); }
+  // Of the weights in each strip, as they were.
+  double* squares_of_strips(float* scratch) const { return reinterpret_cast<double*>(scratch + squares_at_); }
 
   std::int64_t copy_pitch() const { return inputs_ + kTileDepth; }
 
@@ -94,15 +107,26 @@ class DenseUpdateKernel final : public Kernel {
     fill(s, scratch, strip);
     Part part = whole;
     auto* const copy = reinterpret_cast<bfloat16*>(strip + kBlock * pitch_);
+    std::vector<void*> next(at_.states);  // states of the row that this thread updates behind this one
+    double squares = 0;
     for (std::int64_t row = 0; row < s.rows; ++row) {
       const std::int64_t at = (first + row) * d.inputs + begin;
       const auto moved = [](void* base, std::int64_t bytes) -> void* { return static_cast<char*>(base) + bytes; };
-      for (std::size_t i = 0; i < at_.states; ++i) part.inputs[i] = moved(whole.inputs[i], at * 4);
+      for (std::size_t i = 0; i < at_.states; ++i) {
+        part.inputs[i] = moved(whole.inputs[i], at * kStateBytes);
+        next[i] = moved(part.inputs[i], d.inputs * kStateBytes);
+      }
       part.inputs[at_.states] = strip + row * pitch_;
       for (std::size_t i = 0; i < part.outputs.size(); ++i)
         part.outputs[i] = in_tiles_[i] ? copy + row * copy_pitch() : moved(whole.outputs[i], at * result_bytes_[i]);
-      loop_->run_part({part.inputs.data(), part.outputs.data(), nullptr}, s.columns);
+      const auto* const weights = static_cast<const float*>(part.inputs[0]);
+      loop_->run_part({part.inputs.data(), part.outputs.data(), nullptr}, s.columns,
+                      row + 1 < s.rows ? std::span<void* const>(next) : std::span<void* const>(),
+                      [&](std::int64_t begin_of_block, std::int64_t count) {
+                        if (at_.squares) squares += squares_in_cache(weights + begin_of_block, count);
+                      });
     }
+    if (at_.squares) squares_of_strips(scratch)[first / kBlock * ranges_ + range] = squares;
     for (std::size_t i = 0; i < in_tiles_.size(); ++i) {
       if (!in_tiles_[i]) continue;
       DenseForm::store_rows(gradient_.code(), copy, copy_pitch(), s.rows, s.columns,
@@ -110,23 +134,14 @@ class DenseUpdateKernel final : public Kernel {
     }
   }
 
-  // Sums are moved on behind the next product (correlation.cpp).
+  // A strip's rows and columns end with whole tiles, whatever is behind the last sum.
   void fill(const Strip& s, const float* scratch, float* strip) const {
-    alignas(64) float tiles[2][4 * kTileSums];
     TileProduct product = gradient_.rows_of(s.row, scratch);
-    const auto move = [&](std::int64_t c, const float* from) {
-      for (std::int64_t row = 0; row < s.rows; row += kTileRows) {
-        gradient_.code().store_sums(from + row / kTileRows * 2 * kTileSums, std::min(kTileRows, s.rows - row),
-                                    std::min(kBlock, s.columns - c), strip + row * pitch_ + c, pitch_, false);
-      }
-    };
-    int now = 0;
-    for (std::int64_t c = 0; c < s.columns; c += kBlock, now = 1 - now) {
-      product.c = tiles[now];
+    product.c_row = pitch_;
+    for (std::int64_t c = 0; c < s.columns; c += kBlock) {
+      product.c = strip + c;
       gradient_.multiply(product, s.row, s.column + c, scratch);
-      if (c > 0) move(c - kBlock, tiles[1 - now]);
     }
-    move(round_up(s.columns, kBlock) - kBlock, tiles[1 - now]);
   }
 
   int threads_ = compute_threads();
@@ -140,7 +155,7 @@ class DenseUpdateKernel final : public Kernel {
   std::size_t loop_operands_ = loop_->operands();
   std::int64_t pitch_;            // of rows of a strip: an odd number of lines
   std::int64_t ranges_, inputs_;  // of inputs, and how many there are in one
-  std::int64_t strip_floats_, strip_at_;
+  std::int64_t strip_floats_, strip_at_, squares_at_ = 0;
 };
 
 bool in_plain_rows(const KernelOperand& operand) { return operand.free || operand.layout.plain(); }
@@ -152,7 +167,6 @@ KernelChoice make_dense_update(const KernelRequest& request, Tiles tiles) {
   const ValueType &w = request.inputs[0].type, &x = request.inputs[at.x()].type, &dy = request.inputs[at.dy()].type;
   if (auto refusal = refuse_tiles(tiles)) return *refusal;
   if (auto refusal = refuse_types({&x, &dy}, {})) return *refusal;
-  if (at.squares) return Refusal{"the squares of the weights"};  // reading these once more is as fast
   for (std::size_t i = 0; i < at.states; ++i) {
     if (!in_plain_rows(request.inputs[i])) return Refusal{"a state lies in " + request.inputs[i].layout.name()};
   }
@@ -173,7 +187,8 @@ KernelChoice make_dense_update(const KernelRequest& request, Tiles tiles) {
     in_tiles.push_back(first && type == DType::bf16 && is_dense_layout(wish, {d.outputs, d.inputs}));
     if (in_tiles.back()) output_layouts[at.result_of(i)] = wish;
   }
-  auto loop = make_part_loop(expression, operands);
+  own_name("squares");  // chooses the vector code
+  auto loop = make_part_loop(expression, operands, at.states);
   if (const auto* refusal = std::get_if<Refusal>(&loop)) return *refusal;
   auto kernel = std::make_unique<DenseUpdateKernel>(d, tiles, at, std::move(std::get<0>(loop)), result_bytes, in_tiles);
   kernel->in_place.resize(request.outputs.size(), -1);

@@ -17,12 +17,16 @@ template <class Registers, int Rows, int Columns>
 void multiply_tiles(const TileProduct& p) {
   Registers t;
   constexpr std::int64_t kPacked = kTileColumns * 4;  // bytes of a row of B or C
-  const auto sums = [&](int row, int column) { return p.c + (row * 2 + column) * kTileSums; };
+  const bool in_rows = p.c_row > 0;
+  const std::int64_t c_row = in_rows ? p.c_row * 4 : kPacked;
+  const std::int64_t c_down = in_rows ? kTileRows * p.c_row : 2 * kTileSums;
+  const std::int64_t c_right = in_rows ? kTileColumns : kTileSums;
+  const auto sums = [&](int row, int column) { return p.c + row * c_down + column * c_right; };
   if (p.add) {
-    t.template load<0>(sums(0, 0), kPacked);
-    if constexpr (Columns == 2) t.template load<1>(sums(0, 1), kPacked);
-    if constexpr (Rows == 2) t.template load<2>(sums(1, 0), kPacked);
-    if constexpr (Rows == 2 && Columns == 2) t.template load<3>(sums(1, 1), kPacked);
+    t.template load<0>(sums(0, 0), c_row);
+    if constexpr (Columns == 2) t.template load<1>(sums(0, 1), c_row);
+    if constexpr (Rows == 2) t.template load<2>(sums(1, 0), c_row);
+    if constexpr (Rows == 2 && Columns == 2) t.template load<3>(sums(1, 1), c_row);
   } else {
     t.template zero<0>();
     if constexpr (Columns == 2) t.template zero<1>();
@@ -42,10 +46,10 @@ void multiply_tiles(const TileProduct& p) {
     if constexpr (Rows == 2) t.template load<5>(p.a[1] + a, a_row);
     t.template multiply<0, 4, 6>();
     if constexpr (Columns == 2) t.template multiply<1, 4, 7>();
-    if (finished) t.template store<0>(sums(0, 0), kPacked);
+    if (finished) t.template store<0>(sums(0, 0), c_row);
     if constexpr (Rows == 2) t.template multiply<2, 5, 6>();
     if constexpr (Columns == 2) {
-      if (finished) t.template store<1>(sums(0, 1), kPacked);
+      if (finished) t.template store<1>(sums(0, 1), c_row);
     }
     if constexpr (Rows == 2 && Columns == 2) t.template multiply<3, 5, 7>();
     const std::int64_t line = std::min(kLines, i * lines), end = std::min(kLines, line + lines);
@@ -60,12 +64,12 @@ void multiply_tiles(const TileProduct& p) {
   if (p.steps > 0) {
     step(p.steps - 1, std::true_type());
   } else {
-    t.template store<0>(sums(0, 0), kPacked);
-    if constexpr (Columns == 2) t.template store<1>(sums(0, 1), kPacked);
+    t.template store<0>(sums(0, 0), c_row);
+    if constexpr (Columns == 2) t.template store<1>(sums(0, 1), c_row);
     if (p.earlier != nullptr) t.add_lines(p.earlier, p.onto, kLines, p.add_earlier);
   }
-  if constexpr (Rows == 2) t.template store<2>(sums(1, 0), kPacked);
-  if constexpr (Rows == 2 && Columns == 2) t.template store<3>(sums(1, 1), kPacked);
+  if constexpr (Rows == 2) t.template store<2>(sums(1, 0), c_row);
+  if constexpr (Rows == 2 && Columns == 2) t.template store<3>(sums(1, 1), c_row);
 }
 
 template <class Registers>

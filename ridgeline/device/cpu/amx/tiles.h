@@ -73,6 +73,8 @@ struct TileProduct {
   float* onto = nullptr;
   bool add_earlier = false;
   const float* soon = nullptr;
+  // Not 0: the sums at `c` lie in rows instead, so many sums apart.
+  std::int64_t c_row = 0;
 };
 
 // What becomes of one row of tiles (16 rows, up to 32 columns) of finished sums.

@@ -28,13 +28,15 @@ struct ChainStep {
     load,   // of `op` where that converts, else f32 from arguments[0]
     apply,  // `op`
     store,  // of `op` where that converts, else f32
+    fetch,  // asks for the elements of `operand` that the next block begins with
   };
   Kind kind = apply;
   LoopOp op = LoopOp::copy;
   std::array<ChainSource, 5> sources{};
   std::array<LoopSlot, 5> arguments{};
   LoopSlot to;
-  std::int32_t operand = -1;  // of loads that convert
+  std::int32_t operand = -1;  // of loads that convert, and of fetches
+  std::int64_t bytes = 0;     // of an element: of fetches
 };
 
 struct Chain {

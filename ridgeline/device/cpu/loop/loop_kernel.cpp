@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kGrain = 16384;
 
 // Elements of a block of a part: short turns keep all streams of the memory going.
-constexpr int kPartBlock = 512;
+constexpr int kPartBlock = 256;
 
 constexpr std::size_t kMaxChainCalls = 512;  // of one loop: they lie on the stack of each thread
 
@@ -37,9 +37,13 @@ class LoopKernel::Walk {
     for (const Pass& pass : kernel.passes_) begin_chain(pass);
   }
 
-  void run() {
+  // `next`, `before`: as of run_part.
+  template <class Before>
+  void run(std::span<void* const> next, const Before& before) {
     for (std::int64_t first = begin_; first < end_; first += program_.block) {
       const auto count = static_cast<std::size_t>(std::min<std::int64_t>(program_.block, end_ - first));
+      if (first + program_.block >= end_) fetch_from(next, first);
+      before(first, static_cast<std::int64_t>(count));
       const bool more = first + 2 * program_.block <= end_;
       for (const Pass& pass : kernel_.passes_) {
         const std::size_t done = pass.chain.steps.empty() ? 0 : pass.code.run(calls_ + pass.calls_at, count);
@@ -71,6 +75,16 @@ class LoopKernel::Walk {
     return nullptr;
   }
 
+  // What the last block asks for: the next part, or, if there is none, what lies in the cache already.
+  void fetch_from(std::span<void* const> next, std::int64_t first) {
+    for (const Fetch& fetch : kernel_.fetches_) {
+      const auto operand = static_cast<std::size_t>(fetch.operand);
+      calls_[fetch.call].from[0] = next.empty() ? static_cast<const std::byte*>(arguments_.inputs[operand]) +
+                                                      first * kernel_.element_bytes({LoopSlot::operand, fetch.operand})
+                                                : next[operand];
+    }
+  }
+
   void begin_chain(const Pass& pass) {
     std::copy(pass.code.calls.begin(), pass.code.calls.end(), calls_ + pass.calls_at);
     for (std::size_t k = 0; k < pass.chain.steps.size(); ++k) {
@@ -78,7 +92,8 @@ class LoopKernel::Walk {
       ChainCall& call = calls_[pass.calls_at + k];
       if (step.operand >= 0) {
         call.from[0] = static_cast<const std::byte*>(arguments_.inputs[step.operand]) +
-                       begin_ * kernel_.element_bytes({LoopSlot::operand, step.operand});
+                       (begin_ + (step.kind == ChainStep::fetch ? program_.block : 0)) *
+                           kernel_.element_bytes({LoopSlot::operand, step.operand});
       } else {
         for (std::size_t a = 0; a < step.arguments.size(); ++a) call.from[a] = place(step.arguments[a], begin_, 0);
       }
@@ -125,10 +140,12 @@ class LoopKernel::Walk {
   alignas(64) float buffers_[kMaxLoopBufferFloats];
 };
 
-LoopKernel::LoopKernel(LoopProgram program, std::int64_t elements, std::span<const ValueType> results)
+LoopKernel::LoopKernel(LoopProgram program, std::int64_t elements, std::span<const ValueType> results,
+                       std::size_t from_memory)
     : program_(std::move(program)),
       elements_(elements),
       blocks_((elements + program_.block - 1) / program_.block),
+      from_memory_(from_memory),
       scalars_(program_.scalars.size()),
       steps_(program_.operands.size()) {
   for (const ValueType& type : results) result_bytes_.push_back(static_cast<std::int64_t>(size_of(type.dtype)));
@@ -148,9 +165,10 @@ LoopKernel::LoopKernel(LoopProgram program, std::int64_t elements, std::span<con
 void LoopKernel::run(const KernelArguments& arguments) {
   read_scalars(arguments);
   const std::int64_t block = program_.block;
+  const auto nothing = [](std::int64_t, std::int64_t) {};
   const std::int64_t grain = (kGrain + block - 1) / block * block;
   parallel_for(elements_, grain,
-               [&](std::int64_t begin, std::int64_t end) { Walk(*this, arguments, begin, end).run(); });
+               [&](std::int64_t begin, std::int64_t end) { Walk(*this, arguments, begin, end).run({}, nothing); });
   for (std::size_t r = 0; r < program_.sums.size(); ++r) {
     if (program_.sums[r] < 0) continue;
     const double* parts = static_cast<const double*>(arguments.scratch) + program_.sums[r] * blocks_;
@@ -158,12 +176,14 @@ void LoopKernel::run(const KernelArguments& arguments) {
   }
 }
 
-void LoopKernel::run_part(const KernelArguments& arguments, std::int64_t elements) const {
-  Walk(*this, arguments, 0, elements).run();
+void LoopKernel::run_part(const KernelArguments& arguments, std::int64_t elements, std::span<void* const> next,
+                          FunctionRef<void(std::int64_t, std::int64_t)> before) const {
+  Walk(*this, arguments, 0, elements).run(next, before);
 }
 
 std::variant<std::unique_ptr<LoopKernel>, Refusal> make_part_loop(const loop::Expression& expression,
-                                                                  std::span<const ValueType> operands) {
+                                                                  std::span<const ValueType> operands,
+                                                                  std::size_t from_memory) {
   if (expression.terms.size() > static_cast<std::size_t>(kMaxLoopTerms))
     return Refusal{"a loop of more than " + std::to_string(kMaxLoopTerms) + " terms"};
   for (const loop::Term& term : expression.terms) {
@@ -181,11 +201,13 @@ std::variant<std::unique_ptr<LoopKernel>, Refusal> make_part_loop(const loop::Ex
   }
   LoopProgram program = compile_loop(expression, any, inputs, results);
   program.block = std::min(program.block, kPartBlock);
-  return std::make_unique<LoopKernel>(std::move(program), any.elements(), results);
+  return std::make_unique<LoopKernel>(std::move(program), any.elements(), results, from_memory);
 }
 
 void LoopKernel::choose_passes() {
   std::vector<Chain> chains = find_chains(program_);
+  std::vector<bool> asked(from_memory_, false);
+  for (Chain& c : chains) add_fetches(c, asked);
   auto chain = chains.begin();
   for (std::size_t at = 0; at < program_.code.size(); at = passes_.back().end) {
     passes_.push_back({at, at + 1, {}, {}, calls_, {}});
@@ -201,6 +223,29 @@ void LoopKernel::choose_passes() {
   }
 }
 
+// Behind the first step that reads an operand from memory.
+void LoopKernel::add_fetches(Chain& chain, std::vector<bool>& asked) const {
+  std::vector<ChainStep> steps;
+  const auto add = [&](std::int32_t operand) {
+    const auto o = static_cast<std::size_t>(operand);
+    if (o >= asked.size() || asked[o]) return;
+    asked[o] = true;
+    ChainStep step;
+    step.kind = ChainStep::fetch;
+    step.operand = operand;
+    step.bytes = element_bytes({LoopSlot::operand, operand});
+    steps.push_back(step);
+  };
+  for (const ChainStep& step : chain.steps) {
+    steps.push_back(step);
+    if (step.operand >= 0) add(step.operand);
+    for (const LoopSlot& a : step.arguments) {
+      if (a.place == LoopSlot::operand) add(a.index);
+    }
+  }
+  chain.steps = std::move(steps);
+}
+
 void LoopKernel::find_moving() {
   for (const Pass& pass : passes_) {
     for (std::size_t k = 0; k < pass.chain.steps.size(); ++k) {
@@ -210,6 +255,7 @@ void LoopKernel::find_moving() {
         moving_.push_back({pass.calls_at + k, argument, program_.block * element_bytes(slot)});
       };
       if (step.operand >= 0) add({LoopSlot::operand, step.operand}, 0);
+      if (step.kind == ChainStep::fetch) fetches_.push_back({pass.calls_at + k, step.operand});
       for (std::size_t a = 0; step.operand < 0 && a < step.arguments.size(); ++a) {
         add(step.arguments[a], static_cast<int>(a));
       }

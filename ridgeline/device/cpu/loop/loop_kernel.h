@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "ridgeline/core/function_ref.h"
 #include "ridgeline/device/cpu/loop/chain.h"
 #include "ridgeline/device/cpu/loop/interpreter.h"
 #include "ridgeline/device/cpu/loop/program.h"
@@ -19,14 +20,22 @@ namespace ridgeline::device {
 
 class LoopKernel final : public Kernel {
  public:
-  // `elements` of every operand and result that has one a loop element; `results` as in compile_loop.
-  LoopKernel(LoopProgram program, std::int64_t elements, std::span<const ValueType> results);
+  // `elements` of every operand and result that has one a loop element; `results` as in compile_loop. The first
+  // `from_memory` operands are in no cache: what a chain reads of them is asked for a block ahead.
+  LoopKernel(LoopProgram program, std::int64_t elements, std::span<const ValueType> results,
+             std::size_t from_memory = 0);
   void run(const KernelArguments& arguments) override;
 
   // For kernels that make an operand part by part (make_part_loop): `begin` once a run, which reads the scalars, then
   // on any thread run_part over `elements` of each operand and result from the given addresses on.
   void begin(const KernelArguments& arguments) { read_scalars(arguments); }
-  void run_part(const KernelArguments& arguments, std::int64_t elements) const;
+  void run_part(const KernelArguments& arguments, std::int64_t elements) const {
+    run_part(arguments, elements, {}, [](std::int64_t, std::int64_t) {});
+  }
+  // The same of parts that a thread runs in turn: `next` are the operands of the next one, none if there is none.
+  // before(first, count) is called before each block, whose operands from memory are then in the first cache.
+  void run_part(const KernelArguments& arguments, std::int64_t elements, std::span<void* const> next,
+                FunctionRef<void(std::int64_t, std::int64_t)> before) const;
   std::size_t operands() const { return program_.operands.size(); }
 
  private:
@@ -49,7 +58,14 @@ class LoopKernel final : public Kernel {
     std::int64_t bytes;
   };
 
+  // A call that asks for what the next block begins with.
+  struct Fetch {
+    std::size_t call;
+    std::int32_t operand;
+  };
+
   void choose_passes();
+  void add_fetches(Chain& chain, std::vector<bool>& asked) const;
   void find_moving();
   void choose_ahead();
   void read_scalars(const KernelArguments& arguments);
@@ -62,6 +78,8 @@ class LoopKernel final : public Kernel {
   std::vector<BlockFunction> functions_;    // by instruction
   std::vector<Pass> passes_;
   std::vector<Moving> moving_;
+  std::size_t from_memory_;  // operands
+  std::vector<Fetch> fetches_;
   std::size_t calls_ = 0;       // of the chains of all passes
   int ahead_lines_ = 0;         // beside every four vectors
   std::vector<float> scalars_;  // of the run in progress
@@ -70,7 +88,8 @@ class LoopKernel final : public Kernel {
 
 // A loop to be run on parts of plain rows: operands of rank 0 are scalars, all others have an element a loop element.
 std::variant<std::unique_ptr<LoopKernel>, Refusal> make_part_loop(const loop::Expression& expression,
-                                                                  std::span<const ValueType> operands);
+                                                                  std::span<const ValueType> operands,
+                                                                  std::size_t from_memory = 0);
 
 // The one element of an operand that is read once a run.
 float read_loop_scalar(const LoopOperand& operand, const void* at);

@@ -9,7 +9,7 @@
 
 namespace ridgeline::device {
 
-// own_pool.cpp
+// max_pool.cpp, avg_pool.cpp
 KernelChoice make_own_max_pool(const KernelRequest& request);
 KernelChoice make_own_max_pool_bwd(const KernelRequest& request);
 KernelChoice make_own_avg_pool(const KernelRequest& request);

@@ -53,23 +53,24 @@ void check_window(const PoolGeometry& p, const Taps& rows, const Taps& columns, 
 }  // namespace
 
 void check_pool_index(const PoolGeometry& p, const std::uint8_t* index) {
+  parallel_for(p.n * p.oh, 1, [&](std::int64_t first, std::int64_t last) { check_pool_index(p, index, first, last); });
+}
+
+void check_pool_index(const PoolGeometry& p, const std::uint8_t* index, std::int64_t first, std::int64_t last) {
   // Columns of windows that lie in the image as a whole.
   std::int64_t begin = 0, end = p.ow;
   while (begin < end && Taps(begin, p.sw, p.left, p.kw, p.w).count() < p.kw) ++begin;
   while (begin < end && Taps(end - 1, p.sw, p.left, p.kw, p.w).count() < p.kw) --end;
-  parallel_for(p.n * p.oh, 1, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row < last; ++row) {
-      const Taps rows(row % p.oh, p.sh, p.top, p.kh, p.h);
-      const std::int64_t from = row * p.ow;
-      const bool whole =
-          rows.count() == p.kh && begin < end &&
-          HWY_DYNAMIC_DISPATCH(all_below)(index + (from + begin) * p.c, (end - begin) * p.c, p.kh * p.kw);
-      for (std::int64_t ow = 0; ow < p.ow; ++ow) {
-        if (whole && ow >= begin && ow < end) continue;
-        check_window(p, rows, Taps(ow, p.sw, p.left, p.kw, p.w), index, (from + ow) * p.c);
-      }
+  for (std::int64_t row = first; row < last; ++row) {
+    const Taps rows(row % p.oh, p.sh, p.top, p.kh, p.h);
+    const std::int64_t from = row * p.ow;
+    const bool whole = rows.count() == p.kh && begin < end &&
+                       HWY_DYNAMIC_DISPATCH(all_below)(index + (from + begin) * p.c, (end - begin) * p.c, p.kh * p.kw);
+    for (std::int64_t ow = 0; ow < p.ow; ++ow) {
+      if (whole && ow >= begin && ow < end) continue;
+      check_window(p, rows, Taps(ow, p.sw, p.left, p.kw, p.w), index, (from + ow) * p.c);
     }
-  });
+  }
 }
 
 }  // namespace ridgeline::device

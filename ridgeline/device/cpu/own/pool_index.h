@@ -10,8 +10,10 @@
 
 namespace ridgeline::device {
 
-// An Error where an element of the index, u8[N,OH,OW,C], names no pixel of the image in its window. Chooses no vector
-// code by itself (own_name does).
+// An Error where an element of the index, u8[N,OH,OW,C], names no pixel of the image in its window. Uses the compute
+// team; chooses no vector code by itself (own_name does).
 void check_pool_index(const PoolGeometry& geometry, const std::uint8_t* index);
+// Of rows [first, last) of the N*OH rows, by the calling thread.
+void check_pool_index(const PoolGeometry& geometry, const std::uint8_t* index, std::int64_t first, std::int64_t last);
 
 }  // namespace ridgeline::device
