@@ -210,6 +210,36 @@ TEST(AmxConvolution, AnAddendIsPartOfTheSumBeforeItIsRounded) {
   }
 }
 
+// Values of both signs, subnormal ones, zeros and what is no number.
+Tensor random_gate(const Shape& shape) {
+  Tensor gate = random_bf16(shape, 8);
+  const double special[] = {0.0, -0.0, 0x1p-130, std::numeric_limits<double>::quiet_NaN(),
+                            std::numeric_limits<double>::infinity()};
+  for (std::int64_t i = 0; i < gate.elements(); i += 3) gate.set(i, special[i / 3 % 5]);
+  return gate;
+}
+
+// With the bits of relu_grad on the gradient by itself, which the loop kernels compute.
+TEST(AmxConvolution, AGateLeavesTheGradientOrZero) {
+  for (const ConvolutionCase& c : kWays) {
+    const TileProblem plain = tile_backward_data(c);
+    TileProblem gated = plain;
+    gated.problem.inputs.push_back(random_gate(c.image));
+    for (const Tiles tiles : machine_tiles()) {
+      const auto kernel = plain.kernel(tiles), with_gate = gated.kernel(tiles);
+      ASSERT_TRUE(kernel != nullptr && with_gate != nullptr);
+      const Tensor& gate = gated.problem.inputs.back();
+      const Problem apart{"relu_grad", {gate, plain.run(*kernel)[0]}, {}};
+      const Node node = apart.node();
+      KernelChoice loop = cpu_kernels("relu_grad").front().make(apart.request(node));
+      ASSERT_TRUE(std::holds_alternative<std::unique_ptr<Kernel>>(loop));
+      const FlushDenormals flush;  // as a stream does
+      const Tensor expected = run_kernel(*std::get<std::unique_ptr<Kernel>>(loop), apart)[0];
+      EXPECT_TRUE(same_bits(gated.run(*with_gate)[0], expected)) << with_gate->name << " of " << c.name;
+    }
+  }
+}
+
 TEST(AmxConvolution, WhatItCannotTakeIsRefusedWithTheReason) {
   ConvolutionCase c{{1, 8, 8, 32}, 32, {3, 3}, {1, 1, 1, 1}};
   TileProblem problem = tile_forward(c);
