@@ -30,6 +30,7 @@ class ScalarRegisters {
     }
   }
   void fetch_near(const float*, std::int64_t) {}
+  void stay_awake() {}
   void add_lines(const float* from, float* onto, std::int64_t lines, bool add) {
     for (std::int64_t i = 0; i < lines * kTileColumns; ++i) onto[i] = add ? onto[i] + from[i] : from[i];
   }
