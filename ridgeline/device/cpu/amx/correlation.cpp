@@ -77,13 +77,13 @@ void CorrelationCode::add_steps(Cut& cut, const Part& part, bool patches) const 
   const std::vector<std::int64_t> pixels = cut.stage.step_offsets(cut.rows);
   const std::int64_t chunks = form_.chunks(), taps = patches ? 1 : static_cast<std::int64_t>(part.taps.size());
   RIDGELINE_CHECK(static_cast<std::int64_t>(pixels.size()) == taps * chunks, "pixels and weights have different steps");
-  for (std::int64_t i = 0; i < taps; ++i) {
-    const std::int64_t tap = patches ? 0 : part.taps[static_cast<std::size_t>(i)].number;
-    const auto step = [&](std::int64_t a, std::int64_t b) {
-      cut.a_offsets.push_back(pixels[static_cast<std::size_t>(i * chunks + a)]);
-      cut.b_offsets.push_back(form_.step_at(tap, b));
-    };
-    for (std::int64_t chunk = 0; chunk < (halves_ ? chunks / 2 : chunks); ++chunk) {
+  for (std::int64_t chunk = 0; chunk < (halves_ ? chunks / 2 : chunks); ++chunk) {
+    for (std::int64_t i = 0; i < taps; ++i) {
+      const std::int64_t tap = patches ? 0 : part.taps[static_cast<std::size_t>(i)].number;
+      const auto step = [&](std::int64_t a, std::int64_t b) {
+        cut.a_offsets.push_back(pixels[static_cast<std::size_t>(i * chunks + a)]);
+        cut.b_offsets.push_back(form_.step_at(tap, b));
+      };
       step(chunk, chunk);
       if (!halves_) continue;
       step(chunk, chunks / 2 + chunk);
