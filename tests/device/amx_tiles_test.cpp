@@ -170,6 +170,10 @@ TEST(AmxTiles, FinishedSumsAreRoundedAlike) {
           all.insert(all.end(), out.begin(), out.end());
           code.finish({sums.at, columns, b, relu, rows, nullptr, false, addends});
           all.insert(all.end(), out.begin(), out.end());
+          alignas(64) bfloat16 lines[kTileRows * 32] = {};
+          for (std::int64_t r = 0; r < kTileRows; ++r) rows[r] = r == 3 ? nullptr : lines + r * 32;
+          code.finish({sums.at, columns, b, relu, rows, nullptr, false, nullptr, true});
+          all.insert(all.end(), lines, lines + kTileRows * 32);
         }
       }
     }

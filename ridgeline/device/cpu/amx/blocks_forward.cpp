@@ -143,7 +143,7 @@ class BlocksForwardKernel final : public Kernel {
             if (++column == blocks_.pitch) column = 0, ++row;
           }
           code_.finish({sums + half / kTileRows * 2 * kTileSums, columns, bias_type_ ? scratch + bias_at_ + k : nullptr,
-                        relu_, to});
+                        relu_, to, nullptr, false, nullptr, past_caches(convolution_.result)});
         }
       }
     }

@@ -101,6 +101,11 @@ KernelChoice unless_short(KernelChoice choice, std::int64_t products) {
                  std::to_string(kLeast)};
 }
 
+bool past_caches(const Images& results) {
+  constexpr std::int64_t kKeptBytes = 4 << 20;
+  return results.count * results.size[0] * results.size[1] * results.channels * 2 > kKeptBytes;
+}
+
 void widen_bias(const void* bias, DType type, std::int64_t n, float* to) {
   if (type == DType::f32) {
     std::copy_n(static_cast<const float*>(bias), n, to);

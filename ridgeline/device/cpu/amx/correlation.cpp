@@ -29,7 +29,8 @@ CorrelationCode::CorrelationCode(const Correlation& correlation, const WeightsFo
       form_(form),
       code_(tile_code(tiles)),
       staged_(!Stage::needless(correlation)),
-      halves_(halves) {
+      halves_(halves),
+      past_caches_(past_caches(correlation.out)) {
   const std::int64_t threads = compute_threads();
   for (const Part& part : shape_.parts) add_cut(part, patches);
   std::int64_t items = 0;
@@ -195,7 +196,8 @@ void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloa
                                       to,
                                       epilogue.addend == nullptr ? nullptr : added,
                                       false,
-                                      epilogue.gate == nullptr ? nullptr : gates};
+                                      epilogue.gate == nullptr ? nullptr : gates,
+                                      past_caches_};
         if constexpr (std::is_same_v<To, float>) {
           code_.finish_wide(result);
         } else {

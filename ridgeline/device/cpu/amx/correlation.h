@@ -64,6 +64,7 @@ class CorrelationCode {
   const TileCode& code_;
   bool staged_;
   bool halves_;
+  bool past_caches_;
   std::vector<Cut> cuts_;           // of the parts
   std::int64_t filter_blocks_ = 1;  // blocks of 32 result channels in an item
   // In a thread's memory, in bytes.

@@ -151,7 +151,12 @@ void finish(const TileResult& r) {
   const __mmask32 columns = first32(r.columns);
   finish_rows(
       r, [&](bfloat16 * to, __m512 low, __m512 high) __attribute__((always_inline)) {
-        _mm512_mask_storeu_epi16(to, columns, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
+        const __m512i row = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
+        if (r.past_caches && r.columns >= 32 && reinterpret_cast<std::uintptr_t>(to) % 64 == 0) {
+          _mm512_stream_si512(reinterpret_cast<__m512i*>(to), row);
+        } else {
+          _mm512_mask_storeu_epi16(to, columns, row);
+        }
       });
 }
 
