@@ -260,29 +260,5 @@ TEST(AmxConvolution, WhatItCannotTakeIsRefusedWithTheReason) {
   device::force_isa_for_test(before);
 }
 
-TEST(AmxConvolution, ShortSumsAreLeftToTheLibrary) {
-  const device::Isa before = device::active_isa();
-  if (before != device::Isa::amx) GTEST_SKIP() << "this machine has scalar tiles only";
-  using Factory = KernelChoice (*)(const KernelRequest&);
-  const auto refusal = [](TileProblem problem, Factory factory) {
-    static Factory asked;
-    asked = factory;
-    problem.make = [](const KernelRequest& request, Tiles) { return asked(request); };
-    return problem.refusal(Tiles::amx);
-  };
-  const auto refusals = [&](const ConvolutionCase& c) {
-    return std::vector<std::string>{refusal(tile_forward(c), device::make_amx_conv2d),
-                                    refusal(tile_forward(c), device::make_any_amx_conv2d),
-                                    refusal(tile_backward_data(c), device::make_amx_conv2d_bwd_data),
-                                    refusal(tile_backward_data(c), device::make_any_amx_conv2d_bwd_data)};
-  };
-  using List = std::vector<std::string>;
-  EXPECT_EQ(refusals({{1, 8, 8, 160}, 160, {3, 3}, {1, 1, 1, 1}}), List(4));
-  EXPECT_EQ(refusals({{1, 8, 8, 64}, 160, {3, 3}, {1, 1, 1, 1}}),
-            (List{"sums of 576 products: the library is faster below 1280", "", "", ""}));
-  EXPECT_EQ(refusals({{1, 8, 8, 256}, 160, {3, 3}, {1, 1, 1, 1}, {2, 2}}),
-            (List{"", "", "sums of 360 products: the library is faster below 1280", ""}));
-}
-
 }  // namespace
 }  // namespace ridgeline

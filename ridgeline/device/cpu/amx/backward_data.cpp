@@ -48,16 +48,7 @@ KernelChoice make_backward_data(const KernelRequest& request, Tiles tiles) {
 
 }  // namespace amx
 
-// Of a strided convolution, each part of the image sees some of the taps.
 KernelChoice make_amx_conv2d_bwd_data(const KernelRequest& request) {
-  const Shape& w = request.inputs[1].type.shape;
-  const Window window = window_of(request.def.name, request.node.attributes, w[1], w[2]);
-  const std::int64_t filters = w[0] / request.node.attributes.integer("groups");
-  return amx::unless_short(make_any_amx_conv2d_bwd_data(request),
-                           w[1] * w[2] * filters / (window.stride[0] * window.stride[1]));
-}
-
-KernelChoice make_any_amx_conv2d_bwd_data(const KernelRequest& request) {
   return amx::make_backward_data(request, amx::Tiles::amx);
 }
 
