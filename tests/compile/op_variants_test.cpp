@@ -116,7 +116,9 @@ void fit_gradient(OpRow& row) {
   };
   const auto f32 = [](Shape shape) { return ValueType{DType::f32, std::move(shape)}; };
   if (row.op == "conv2d_bwd_data") {
-    row.operands[0].shape = forward("conv2d", {f32(Shape(integers_of(row, "input"))), f32(row.operands[1].shape)});
+    const Shape image(integers_of(row, "input"));
+    row.operands[0].shape = forward("conv2d", {f32(image), f32(row.operands[1].shape)});
+    if (row.operands.size() == 3) row.operands[2].shape = image;
   } else if (row.op == "conv2d_bwd_weights") {
     const Integers& kernel = integers_of(row, "kernel");
     const Attribute* groups = row.attributes.find("groups");

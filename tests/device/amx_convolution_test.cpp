@@ -211,6 +211,36 @@ TEST(AmxConvolution, AnAddendIsPartOfTheSumBeforeItIsRounded) {
   }
 }
 
+// Values of both signs, subnormal ones, zeros and what is no number.
+Tensor random_gate(const Shape& shape) {
+  Tensor gate = random_bf16(shape, 8);
+  const double special[] = {0.0, -0.0, 0x1p-130, std::numeric_limits<double>::quiet_NaN(),
+                            std::numeric_limits<double>::infinity()};
+  for (std::int64_t i = 0; i < gate.elements(); i += 3) gate.set(i, special[i / 3 % 5]);
+  return gate;
+}
+
+// With the bits of relu_grad on the gradient by itself, which the loop kernels compute.
+TEST(AmxConvolution, AGateLeavesTheGradientOrZero) {
+  for (const ConvolutionCase& c : kWays) {
+    const TileProblem plain = tile_backward_data(c);
+    TileProblem gated = plain;
+    gated.problem.inputs.push_back(random_gate(c.image));
+    for (const Tiles tiles : machine_tiles()) {
+      const auto kernel = plain.kernel(tiles), with_gate = gated.kernel(tiles);
+      ASSERT_TRUE(kernel != nullptr && with_gate != nullptr);
+      const Tensor& gate = gated.problem.inputs.back();
+      const Problem apart{"relu_grad", {gate, plain.run(*kernel)[0]}, {}};
+      const Node node = apart.node();
+      KernelChoice loop = cpu_kernels("relu_grad").front().make(apart.request(node));
+      ASSERT_TRUE(std::holds_alternative<std::unique_ptr<Kernel>>(loop));
+      const FlushDenormals flush;  // as a stream does
+      const Tensor expected = run_kernel(*std::get<std::unique_ptr<Kernel>>(loop), apart)[0];
+      EXPECT_TRUE(same_bits(gated.run(*with_gate)[0], expected)) << with_gate->name << " of " << c.name;
+    }
+  }
+}
+
 TEST(AmxConvolution, WhatItCannotTakeIsRefusedWithTheReason) {
   ConvolutionCase c{{1, 8, 8, 32}, 32, {3, 3}, {1, 1, 1, 1}};
   TileProblem problem = tile_forward(c);
@@ -229,30 +259,6 @@ TEST(AmxConvolution, WhatItCannotTakeIsRefusedWithTheReason) {
   EXPECT_EQ(tile_forward(c).refusal(Tiles::amx), "the instruction set in force is avx2: this kernel needs amx");
   EXPECT_EQ(tile_forward(c).refusal(Tiles::scalar), "");
   device::force_isa_for_test(before);
-}
-
-TEST(AmxConvolution, ShortSumsAreLeftToTheLibrary) {
-  const device::Isa before = device::active_isa();
-  if (before != device::Isa::amx) GTEST_SKIP() << "this machine has scalar tiles only";
-  using Factory = KernelChoice (*)(const KernelRequest&);
-  const auto refusal = [](TileProblem problem, Factory factory) {
-    static Factory asked;
-    asked = factory;
-    problem.make = [](const KernelRequest& request, Tiles) { return asked(request); };
-    return problem.refusal(Tiles::amx);
-  };
-  const auto refusals = [&](const ConvolutionCase& c) {
-    return std::vector<std::string>{refusal(tile_forward(c), device::make_amx_conv2d),
-                                    refusal(tile_forward(c), device::make_any_amx_conv2d),
-                                    refusal(tile_backward_data(c), device::make_amx_conv2d_bwd_data),
-                                    refusal(tile_backward_data(c), device::make_any_amx_conv2d_bwd_data)};
-  };
-  using List = std::vector<std::string>;
-  EXPECT_EQ(refusals({{1, 8, 8, 160}, 160, {3, 3}, {1, 1, 1, 1}}), List(4));
-  EXPECT_EQ(refusals({{1, 8, 8, 64}, 160, {3, 3}, {1, 1, 1, 1}}),
-            (List{"sums of 576 products: the library is faster below 1280", "", "", ""}));
-  EXPECT_EQ(refusals({{1, 8, 8, 256}, 160, {3, 3}, {1, 1, 1, 1}, {2, 2}}),
-            (List{"", "", "sums of 360 products: the library is faster below 1280", ""}));
 }
 
 }  // namespace

@@ -209,6 +209,12 @@ TEST(AmxTiles, FinishedSumsAreRoundedAlike) {
           all.insert(all.end(), out.begin(), out.end());
           code.finish({sums.at, columns, b, relu, rows, nullptr, true});
           all.insert(all.end(), out.begin(), out.end());
+          code.finish({sums.at, columns, b, relu, rows, nullptr, false, addends});
+          all.insert(all.end(), out.begin(), out.end());
+          alignas(64) bfloat16 lines[kTileRows * 32] = {};
+          for (std::int64_t r = 0; r < kTileRows; ++r) rows[r] = r == 3 ? nullptr : lines + r * 32;
+          code.finish({sums.at, columns, b, relu, rows, nullptr, false, nullptr, true});
+          all.insert(all.end(), lines, lines + kTileRows * 32);
         }
       }
     }
@@ -241,6 +247,9 @@ TEST(AmxTiles, WideSumsAreFinishedAlike) {
     std::copy_n(t.data<float>(), 2 * kTileSums, sums.at);
     sums.at[5] = std::numeric_limits<float>::quiet_NaN();
     sums.at[7] = -0.0f;
+    const Tensor gate = random_tensor({kTileRows, 32}, 5);
+    const float* gates[kTileRows];
+    for (std::int64_t r = 0; r < kTileRows; ++r) gates[r] = gate.data<float>() + r * 32;
     std::vector<float> all;
     for (const std::int64_t columns : {1, 16, 17, 32}) {
       for (const bool relu : {false, true}) {
@@ -249,6 +258,8 @@ TEST(AmxTiles, WideSumsAreFinishedAlike) {
           float* rows[kTileRows];
           for (std::int64_t r = 0; r < kTileRows; ++r) rows[r] = r == 3 ? nullptr : out.data() + r * 40;
           code.finish_wide({sums.at, columns, b, relu, rows});
+          all.insert(all.end(), out.begin(), out.end());
+          code.finish_wide({sums.at, columns, b, relu, rows, nullptr, false, gates});
           all.insert(all.end(), out.begin(), out.end());
         }
       }

@@ -174,6 +174,11 @@ void add_layers(std::vector<OpRow>& rows) {
                   with(window({2, 3}, {0, 2, 1, 0}, {2, 1}, 2), "input", ints({1, 9, 8, 4})),
                   {{1, 9, 8, 4}},
                   Gradient::refused});
+  rows.push_back({"conv2d_bwd_data",
+                  {at({2, 3, 4, 4}), at({4, 3, 3, 3}), at({2, 5, 6, 3}, Fill::off_zero)},
+                  with(plain, "input", ints({2, 5, 6, 3})),
+                  {{2, 5, 6, 3}},
+                  Gradient::refused});
   rows.push_back({"conv2d_bwd_weights",
                   {at({1, 9, 8, 4}), at({1, 4, 3, 6})},
                   with(window({2, 3}, {0, 2, 1, 0}, {2, 1}, 2), "kernel", ints({3, 2})),

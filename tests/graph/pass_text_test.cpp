@@ -5,6 +5,7 @@
 //   # sums: no            none ends a loop
 //   # types: u8, f32      of a loop's operands
 //   # epilogues: none     or "conv2d relu", the only one
+//   # data_gradients: none   or the types over which conv2d_bwd_data applies a relu's gradient
 //   # norm_gradients: none   or the types over which batch_norm_bwd applies a relu's gradient
 //   # again: f32           the types over which batch norm is normalised again from its statistics
 //   # dense_updates: bf16    the types over which the update of dense weights computes their gradient
@@ -91,6 +92,8 @@ PassContext read_context(const std::string& name, const std::string& text) {
       loop.sums = values.at(0) != "no";
     } else if (key == "types") {
       loop.inputs = types_of(values);
+    } else if (key == "data_gradients") {
+      context.fusion.data_gradients = values.at(0) == "none" ? DTypeSet() : types_of(values);
     } else if (key == "norm_gradients") {
       context.fusion.norm_gradients = values.at(0) == "none" ? DTypeSet() : types_of(values);
     } else if (key == "dense_updates") {

@@ -100,7 +100,7 @@ struct PartRule {
 };
 constexpr PartRule kPartRules[] = {
     {"conv2d", 0b1001, 0b1},
-    {"conv2d_bwd_data", 0b01, 0b1},
+    {"conv2d_bwd_data", 0b101, 0b1},
     {"conv2d_bwd_weights", 0b11, 0b00},
 };
 constexpr PartRule kWhole{"", ~0u, ~0u};

@@ -140,7 +140,7 @@ Cost cost_forward(const OpInstance& op, std::span<const ValueType> results) {
   return {forward_of(op).flops(), bytes_moved(op, results)};
 }
 
-// ---- dx = conv2d_bwd_data(dy, w)
+// ---- dx = conv2d_bwd_data(dy, w, [gate])
 
 Convolution data_of(const OpInstance& op) {
   const Shape image = shape_attribute("conv2d_bwd_data", "input", op.attributes.integers("input"));
@@ -154,7 +154,12 @@ std::vector<ValueType> infer_data(const OpInstance& op) {
   expect_rank("conv2d_bwd_data", "weight", op.inputs[1], 4);
   const Convolution conv = data_of(op);
   expect_shape("conv2d_bwd_data", "dy", op.inputs[0], conv.result());
-  return {{result_dtype("conv2d_bwd_data", op.attributes, op.inputs[0].dtype), conv.image()}};
+  const ValueType result{result_dtype("conv2d_bwd_data", op.attributes, op.inputs[0].dtype), conv.image()};
+  if (op.inputs.size() == 3) {
+    expect_dtype("conv2d_bwd_data", "gate", op.inputs[2], result.dtype);
+    expect_shape("conv2d_bwd_data", "gate", op.inputs[2], result.shape);
+  }
+  return {result};
 }
 
 void reference_data(const OpInstance& op, std::span<const Tensor> inputs, std::span<Tensor> outputs) {
@@ -163,6 +168,10 @@ void reference_data(const OpInstance& op, std::span<const Tensor> inputs, std::s
   data_of(op).for_each_run([&](std::size_t x_at, std::size_t w_at, std::size_t y_at, std::size_t run) {
     for (std::size_t c = 0; c < run; ++c) dx[x_at + c] += dy[y_at] * w[w_at + c];
   });
+  if (inputs.size() == 3) {
+    const std::vector<double> gate = widen(inputs[2]);
+    for (std::size_t i = 0; i < dx.size(); ++i) dx[i] = gate[i] > 0 ? dx[i] : 0;
+  }
   store(dx, outputs[0]);
 }
 
@@ -237,9 +246,10 @@ std::vector<OpDef> conv2d_ops() {
 
   OpDef data;
   data.name = "conv2d_bwd_data";
-  data.formula = "dx: the gradient of conv2d by its image, from dy and w";
-  data.operands = {"dy", "w"};
-  data.min_operands = data.max_operands = 2;
+  data.formula = "dx: the gradient of conv2d by its image, from dy and w; with a gate 0 where that is not above 0";
+  data.operands = {"dy", "w", "gate"};
+  data.min_operands = 2;
+  data.max_operands = 3;
   data.results = {"dx"};
   data.attributes =
       attributes_and({required("input", Integers{1, 224, 224, 3}, "shape of the image, [N,H,W,C]"), f32_results()});

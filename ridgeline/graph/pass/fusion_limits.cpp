@@ -47,6 +47,7 @@ FusionLimits reference_fusion_limits() {
   for (const char* op : {"conv2d", "dense", "batch_norm_train", "batch_norm_eval"}) {
     limits.epilogues.push_back({op, "relu", kFloatingTypes, true});
   }
+  limits.data_gradients = kFloatingTypes;
   limits.norm_gradients = kFloatingTypes;
   limits.updates = {DType::f32};
   limits.dense_updates = {{.types = {DType::f32, DType::bf16, DType::f16}, .squares = true}};

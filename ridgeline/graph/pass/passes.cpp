@@ -6,6 +6,7 @@
 #include "ridgeline/graph/pass/data_parallel.h"
 #include "ridgeline/graph/pass/fold_norm.h"
 #include "ridgeline/graph/pass/fuse_addend.h"
+#include "ridgeline/graph/pass/fuse_data_gradient.h"
 #include "ridgeline/graph/pass/fuse_dense_update.h"
 #include "ridgeline/graph/pass/fuse_epilogue.h"
 #include "ridgeline/graph/pass/fuse_norm_gradient.h"
@@ -63,6 +64,8 @@ constexpr Pass kPasses[] = {
      "lets batch_norm_bwd apply the gradient of a relu and add two gradients, where the device can"},
     {"narrow_relu_grad", narrow_relu_grad, !kRequired, kFuses,
      "computes the gradient of a relu in front of max pooling on the pooled values, where the device can"},
+    {"fuse_data_gradient", fuse_data_gradient, !kRequired, kFuses,
+     "lets conv2d_bwd_data apply the gradient of the relu that follows it, where the device can"},
     {"fuse_updates", fuse_updates, !kRequired, kFuses,
      "merges the updates of small parameters into one launch, where the device can"},
     {"fuse_dense_update", fuse_dense_update, !kRequired, kFuses,

@@ -15,9 +15,12 @@ class BackwardDataKernel final : public Kernel {
 
   void run(const KernelArguments& a) override {
     const ComputeScope team(threads_);
-    correlation_.run(input<bfloat16>(a, 0), input<bfloat16>(a, 1), output<bfloat16>(a, 0), {},
+    const Epilogue<bfloat16> epilogue{.gate = gate ? input<bfloat16>(a, 2) : nullptr};
+    correlation_.run(input<bfloat16>(a, 0), input<bfloat16>(a, 1), output<bfloat16>(a, 0), epilogue,
                      static_cast<float*>(a.scratch));
   }
+
+  bool gate = false;
 
  private:
   int threads_ = compute_threads();
@@ -35,24 +38,17 @@ KernelChoice make_backward_data(const KernelRequest& request, Tiles tiles) {
   if (auto refusal = refuse_groups(c)) return *refusal;
   const WeightsForm form{c.groups, c.group_filters(), c.taps(), c.group_channels(), true};
   auto kernel = std::make_unique<BackwardDataKernel>(c, form, tiles);
+  kernel->gate = request.inputs.size() == 3;
   kernel->name = kernel_name(request, tiles);
-  kernel->input_layouts = {Layout(), weights_layout(form, tiles)};
+  kernel->input_layouts.resize(request.inputs.size());
+  kernel->input_layouts[1] = weights_layout(form, tiles);
   kernel->output_layouts.resize(1);
   return kernel;
 }
 
 }  // namespace amx
 
-// Of a strided convolution, each part of the image sees some of the taps.
 KernelChoice make_amx_conv2d_bwd_data(const KernelRequest& request) {
-  const Shape& w = request.inputs[1].type.shape;
-  const Window window = window_of(request.def.name, request.node.attributes, w[1], w[2]);
-  const std::int64_t filters = w[0] / request.node.attributes.integer("groups");
-  return amx::unless_short(make_any_amx_conv2d_bwd_data(request),
-                           w[1] * w[2] * filters / (window.stride[0] * window.stride[1]));
-}
-
-KernelChoice make_any_amx_conv2d_bwd_data(const KernelRequest& request) {
   return amx::make_backward_data(request, amx::Tiles::amx);
 }
 

@@ -120,12 +120,16 @@ class BlocksForwardKernel final : public Kernel {
     bfloat16* const out = y + (image * convolution_.result.size[0] + first) * width * filters;
     alignas(64) float sums[4 * kTileSums];
     TileProduct product{};
+    LinesAhead ahead = item_ahead(x, image, first);
     product.a_row = blocks_.values;
     product.a_offsets = a_offsets_.data();
     product.b_offsets = b_offsets_.data();
     product.steps = blocks_.steps();
     product.c = sums;
     const std::int64_t pixels = (rows - 1) * blocks_.pitch + width;
+    product.ahead = &ahead;
+    product.ahead_lines =
+        blocks_of(ahead.lines(), blocks_of(pixels, kBlock) * blocks_of(filters, kBlock) * blocks_.steps());
     for (std::int64_t k = 0; k < filters; k += kBlock) {
       const std::int64_t columns = std::min(kBlock, filters - k);
       product.b[0] = reinterpret_cast<const bfloat16*>(scratch + weights_at_) + k * blocks_.steps() * 2 * kTileColumns;
@@ -143,10 +147,19 @@ class BlocksForwardKernel final : public Kernel {
             if (++column == blocks_.pitch) column = 0, ++row;
           }
           code_.finish({sums + half / kTileRows * 2 * kTileSums, columns, bias_type_ ? scratch + bias_at_ + k : nullptr,
-                        relu_, to});
+                        relu_, to, nullptr, false, nullptr, past_caches(convolution_.result)});
         }
       }
     }
+  }
+
+  // The pixels of the item that this thread probably takes next.
+  LinesAhead item_ahead(const bfloat16* x, std::int64_t image, std::int64_t first) const {
+    const Images& in = convolution_.image;
+    const std::int64_t row = in.size[1] * in.channels, step = convolution_.window.stride[0];
+    const std::int64_t rows = std::min(in.size[0], item_rows_ * step), end = in.count * in.size[0];
+    const std::int64_t begin = std::min(end, image * in.size[0] + first * step + threads_ * rows);
+    return {x + begin * row, 1, (std::min(end, begin + rows) - begin) * row, 0};
   }
 
   void make_blocks(std::int64_t image, std::int64_t first, std::int64_t rows, const bfloat16* x, bfloat16* padded,

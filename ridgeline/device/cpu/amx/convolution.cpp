@@ -93,12 +93,9 @@ std::optional<Refusal> refuse_groups(const Convolution& c) {
                  std::to_string(kLeast) + " on"};
 }
 
-// Measured (docs/device-amx.md): 0.6 to 1.0 of the library's speed up to 36 steps, 0.9 to 1.5 from 50 on.
-KernelChoice unless_short(KernelChoice choice, std::int64_t products) {
-  constexpr std::int64_t kLeast = 40 * kTileDepth;
-  if (products >= kLeast || std::holds_alternative<Refusal>(choice)) return choice;
-  return Refusal{"sums of " + std::to_string(products) + " products: the library is faster below " +
-                 std::to_string(kLeast)};
+bool past_caches(const Images& results) {
+  constexpr std::int64_t kKeptBytes = 4 << 20;
+  return results.count * results.size[0] * results.size[1] * results.channels * 2 > kKeptBytes;
 }
 
 void widen_bias(const void* bias, DType type, std::int64_t n, float* to) {

@@ -87,9 +87,9 @@ Convolution convolution_of(const KernelRequest& request, const ValueType& x, con
 // Why no kernel takes it: groups so small that tiles would be nearly empty.
 std::optional<Refusal> refuse_groups(const Convolution& convolution);
 
-// The choice, but a refusal of a kernel whose sums are of so few products that the library is faster: finishing them
-// takes longer than multiplying.
-KernelChoice unless_short(KernelChoice choice, std::int64_t products);
+// Whether results are more than caches hold until they are read. To write them past the caches is faster then: a line
+// that is written into a cache is fetched first.
+bool past_caches(const Images& results);
 
 // A bias of either type, as f32.
 void widen_bias(const void* bias, DType type, std::int64_t n, float* to);

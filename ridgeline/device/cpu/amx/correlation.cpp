@@ -29,7 +29,8 @@ CorrelationCode::CorrelationCode(const Correlation& correlation, const WeightsFo
       form_(form),
       code_(tile_code(tiles)),
       staged_(!Stage::needless(correlation)),
-      halves_(halves) {
+      halves_(halves),
+      past_caches_(past_caches(correlation.out)) {
   const std::int64_t threads = compute_threads();
   for (const Part& part : shape_.parts) add_cut(part, patches);
   std::int64_t items = 0;
@@ -77,13 +78,13 @@ void CorrelationCode::add_steps(Cut& cut, const Part& part, bool patches) const 
   const std::vector<std::int64_t> pixels = cut.stage.step_offsets(cut.rows);
   const std::int64_t chunks = form_.chunks(), taps = patches ? 1 : static_cast<std::int64_t>(part.taps.size());
   RIDGELINE_CHECK(static_cast<std::int64_t>(pixels.size()) == taps * chunks, "pixels and weights have different steps");
-  for (std::int64_t i = 0; i < taps; ++i) {
-    const std::int64_t tap = patches ? 0 : part.taps[static_cast<std::size_t>(i)].number;
-    const auto step = [&](std::int64_t a, std::int64_t b) {
-      cut.a_offsets.push_back(pixels[static_cast<std::size_t>(i * chunks + a)]);
-      cut.b_offsets.push_back(form_.step_at(tap, b));
-    };
-    for (std::int64_t chunk = 0; chunk < (halves_ ? chunks / 2 : chunks); ++chunk) {
+  for (std::int64_t chunk = 0; chunk < (halves_ ? chunks / 2 : chunks); ++chunk) {
+    for (std::int64_t i = 0; i < taps; ++i) {
+      const std::int64_t tap = patches ? 0 : part.taps[static_cast<std::size_t>(i)].number;
+      const auto step = [&](std::int64_t a, std::int64_t b) {
+        cut.a_offsets.push_back(pixels[static_cast<std::size_t>(i * chunks + a)]);
+        cut.b_offsets.push_back(form_.step_at(tap, b));
+      };
       step(chunk, chunk);
       if (!halves_) continue;
       step(chunk, chunks / 2 + chunk);
@@ -150,12 +151,27 @@ void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloa
   alignas(64) float sums[4 * kTileSums];
   To* to[kTileRows];
   const To* added[kTileRows];
+  const To* gates[kTileRows];
   TileProduct product{};
   product.a_row = staged_ ? cut.stage.pixel() : shape_.in.channels;
   product.a_offsets = cut.a_offsets.data();
   product.b_offsets = cut.b_offsets.data();
   product.steps = static_cast<std::int64_t>(cut.a_offsets.size());
   product.c = sums;
+  // The gate of a product's results is fetched while it is made.
+  LinesAhead gate_lines;
+  const std::int64_t result_step = shape_.parts[item.part].step[1] * shape_.out.channels;
+  const auto lines_of = [&](const TileRow& row, const To* gate, std::int64_t columns) {
+    const auto* const wanted =
+        std::find_if(row.results, row.results + kTileRows, [](std::int64_t at) { return at >= 0; });
+    if (wanted == row.results + kTileRows) return LinesAhead();
+    const std::int64_t width = static_cast<std::int64_t>(sizeof(To) / sizeof(bfloat16));
+    return LinesAhead(reinterpret_cast<const bfloat16*>(gate + *wanted), kBlock, columns * width, result_step * width);
+  };
+  if (epilogue.gate != nullptr && product.steps > 0) {
+    product.ahead = &gate_lines;
+    product.ahead_lines = blocks_of(kBlock, product.steps);
+  }
   for (std::int64_t block = item.first_block; block < item.first_block + item.blocks; ++block) {
     const std::int64_t columns = std::min(kBlock, form_.columns() - block * kBlock);
     const std::int64_t channel = item.group * form_.columns() + block * kBlock;
@@ -164,19 +180,24 @@ void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloa
     for (std::int64_t first = 0; first < count; first += 2) {
       const std::int64_t pair = std::min<std::int64_t>(2, count - first);
       for (std::int64_t i = 0; i < pair; ++i) product.a[i] = rows[first + i].pixels;
+      if (epilogue.gate != nullptr) gate_lines = lines_of(rows[first], epilogue.gate + channel, columns);
       code_.multiply[pair - 1][columns > kTileColumns](product);
       for (std::int64_t i = 0; i < pair; ++i) {
         for (std::int64_t r = 0; r < kTileRows; ++r) {
           const std::int64_t at = rows[first + i].results[r];
           to[r] = at < 0 ? nullptr : out + at + channel;
           added[r] = at < 0 || epilogue.addend == nullptr ? nullptr : epilogue.addend + at + channel;
+          gates[r] = at < 0 || epilogue.gate == nullptr ? nullptr : epilogue.gate + at + channel;
         }
         const TileResultOf<To> result{sums + i * 2 * kTileSums,
                                       columns,
                                       epilogue.bias == nullptr ? nullptr : epilogue.bias + channel,
                                       epilogue.relu,
                                       to,
-                                      epilogue.addend == nullptr ? nullptr : added};
+                                      epilogue.addend == nullptr ? nullptr : added,
+                                      false,
+                                      epilogue.gate == nullptr ? nullptr : gates,
+                                      past_caches_};
         if constexpr (std::is_same_v<To, float>) {
           code_.finish_wide(result);
         } else {

@@ -16,6 +16,7 @@ struct Epilogue {
   const float* bias = nullptr;
   bool relu = false;
   const To* addend = nullptr;  // lies as the results do
+  const To* gate = nullptr;    // likewise: results are 0 where it is not above 0
 };
 
 class CorrelationCode {
@@ -63,6 +64,7 @@ class CorrelationCode {
   const TileCode& code_;
   bool staged_;
   bool halves_;
+  bool past_caches_;
   std::vector<Cut> cuts_;           // of the parts
   std::int64_t filter_blocks_ = 1;  // blocks of 32 result channels in an item
   // In a thread's memory, in bytes.

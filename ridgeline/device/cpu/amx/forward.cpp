@@ -68,11 +68,6 @@ KernelChoice make_forward(const KernelRequest& request, Tiles tiles) {
 
 }  // namespace amx
 
-KernelChoice make_amx_conv2d(const KernelRequest& request) {
-  const Shape& w = request.inputs[1].type.shape;
-  return amx::unless_short(make_any_amx_conv2d(request), w[1] * w[2] * w[3]);
-}
-
-KernelChoice make_any_amx_conv2d(const KernelRequest& request) { return amx::make_forward(request, amx::Tiles::amx); }
+KernelChoice make_amx_conv2d(const KernelRequest& request) { return amx::make_forward(request, amx::Tiles::amx); }
 
 }  // namespace ridgeline::device

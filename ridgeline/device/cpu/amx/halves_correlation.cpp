@@ -90,6 +90,7 @@ KernelChoice make_halves_forward(const KernelRequest& request, Tiles tiles) {
 KernelChoice make_halves_backward_data(const KernelRequest& request, Tiles tiles) {
   const ValueType &dy = request.inputs[0].type, &w = request.inputs[1].type, &dx = request.outputs[0].type;
   if (auto refusal = refuse_tiles(tiles)) return *refusal;
+  if (request.inputs.size() > 2) return Refusal{"a gate"};
   Convolution c = convolution_of(request, dx, w, dy);
   if (auto refusal = refuse_halves({&dy, &w, &dx}, c.result.channels)) return *refusal;
   if (c.groups != 1) return Refusal{"groups"};

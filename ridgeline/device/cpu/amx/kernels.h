@@ -9,15 +9,11 @@
 
 namespace ridgeline::device {
 
-// Where the instruction set in force is amx, and where they were measured to be faster than the library.
+// Where the instruction set in force is amx.
 KernelChoice make_amx_conv2d(const KernelRequest& request);
 KernelChoice make_amx_conv2d_bwd_data(const KernelRequest& request);
 // Strided first layers.
 KernelChoice make_amx_blocks_conv2d(const KernelRequest& request);
-// Wherever they can: behind the library, for what it refuses.
-KernelChoice make_any_amx_conv2d(const KernelRequest& request);
-KernelChoice make_any_amx_conv2d_bwd_data(const KernelRequest& request);
-// These are faster, or as fast.
 KernelChoice make_amx_conv2d_bwd_weights(const KernelRequest& request);
 KernelChoice make_amx_dense(const KernelRequest& request);
 KernelChoice make_amx_dense_bwd_data(const KernelRequest& request);

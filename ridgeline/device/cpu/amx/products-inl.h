@@ -56,6 +56,8 @@ void multiply_tiles(const TileProduct& p) {
     if (p.soon != nullptr) t.fetch_near(p.soon + line * kTileColumns, end - line);
     if (p.earlier != nullptr) {
       t.add_lines(p.earlier + line * kTileColumns, p.onto + line * kTileColumns, end - line, p.add_earlier);
+    } else {
+      t.stay_awake();
     }
   };
   // The last step stores sums between its products: behind them all, the next product's loads would wait for the

@@ -30,6 +30,7 @@ class ScalarRegisters {
     }
   }
   void fetch_near(const float*, std::int64_t) {}
+  void stay_awake() {}
   void add_lines(const float* from, float* onto, std::int64_t lines, bool add) {
     for (std::int64_t i = 0; i < lines * kTileColumns; ++i) onto[i] = add ? onto[i] + from[i] : from[i];
   }
@@ -76,6 +77,7 @@ void finish_rows(const TileResultOf<To>& r, const Round& round) {
       if (r.bias != nullptr) v += r.bias[column];
       if (r.addend != nullptr) v += wide(r.addend[row][column]);
       if (r.relu && !(v > 0) && v == v) v = 0;
+      if (r.gate != nullptr && !(flushed(wide(r.gate[row][column])) > 0)) v = 0;
       r.rows[row][column] = round(v);
     }
   }

@@ -10,8 +10,9 @@
 
 namespace ridgeline::device::amx {
 
-// [group][block of 32 columns][tap][chunk of 32 depths][2 tiles of 16 columns], zeros where there are none. Depths are
-// what a product sums over, columns what it makes.
+// [group][block of 32 columns][chunk of 32 depths][tap][2 tiles of 16 columns], zeros where there are none. Depths are
+// what a product sums over, columns what it makes. All taps of a chunk read the same pixels, which the first cache
+// holds meanwhile.
 struct WeightsForm {
   std::int64_t groups = 1;
   std::int64_t filters = 0;  // of a group
@@ -29,13 +30,12 @@ struct WeightsForm {
   std::int64_t block_at(std::int64_t group, std::int64_t block) const {
     return (group * column_blocks() + block) * block_values();
   }
-  std::int64_t step_at(std::int64_t tap, std::int64_t chunk) const {
-    return (tap * chunks() + chunk) * 2 * kTileValues;
-  }
+  std::int64_t step_at(std::int64_t tap, std::int64_t chunk) const { return (chunk * taps + tap) * 2 * kTileValues; }
   friend bool operator==(const WeightsForm&, const WeightsForm&) = default;
 
-  // Uses the compute team.
+  // Of bf16 weights, or of f32 ones rounded to nearest even. Uses the compute team.
   void pack(const TileCode& code, const bfloat16* plain, bfloat16* packed) const;
+  void pack(const TileCode& code, const float* plain, bfloat16* packed) const;
 };
 
 Layout weights_layout(const WeightsForm& form, Tiles tiles);

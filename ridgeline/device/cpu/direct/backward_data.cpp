@@ -62,6 +62,7 @@ class BackwardData final : public PieceKernel {
 };
 
 KernelChoice make_backward_data(const KernelRequest& request, const Geometry& geometry) {
+  if (request.inputs.size() > 2) return Refusal{"a gate"};
   if (auto refusal = refuse_empty(request)) return *refusal;
   auto kernel = std::make_unique<BackwardData>(geometry);
   kernel->name = own_name("direct " + request.def.name);

@@ -290,6 +290,7 @@ KernelChoice make_pixels_conv2d(const KernelRequest& request) {
 }
 
 KernelChoice make_pixels_conv2d_bwd_data(const KernelRequest& request) {
+  if (request.inputs.size() > 2) return Refusal{"a gate"};
   return direct::make_products(request, request.outputs[0].type, true);
 }
 

@@ -110,6 +110,7 @@ KernelChoice make_onednn_conv2d(const KernelRequest& request) {
 }
 
 KernelChoice make_onednn_conv2d_bwd_data(const KernelRequest& request) {
+  if (request.inputs.size() > 2) return Refusal{"a gate"};
   return onednn_product(request, [&]() -> KernelChoice {
     const Convolution conv(request, request.outputs[0].type, request.inputs[1].type, request.inputs[0].type);
     const auto choice = choose_weights(

@@ -37,6 +37,7 @@ class BackwardDataKernel final : public Kernel {
 }  // namespace
 
 KernelChoice make_backward_data(const KernelRequest& request, const Wish& wish) {
+  if (request.inputs.size() > 2) return Refusal{"a gate"};
   const auto task = task_of(request, Pass::backward_data, request.outputs[0].type, request.inputs[1].type,
                             request.inputs[0].type, wish);
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
