@@ -9,8 +9,6 @@
 namespace ridgeline {
 namespace {
 
-using device::Isa;
-
 struct RowsCase {
   std::int64_t rows, inputs, outputs;
   std::string name() const {
@@ -58,25 +56,7 @@ void expect_reference_everywhere(const Problem& problem, MakeKernel make, const 
   if (problem.op != "dense_update") {  // whose states are f32
     for (Tensor& t : wide.inputs) t = as_type(t, DType::f64);
   }
-  const std::vector<Tensor> expected = wide.reference();
-  std::vector<Tensor> first;
-  for (const Isa isa : device::machine_isas()) {
-    device::force_isa_for_test(isa);
-    for (const int threads : {1, 2, 3, 8}) {
-      const ComputeScope team(usable_threads(threads));
-      const std::vector<Tensor> got = results_of(problem, make);
-      ASSERT_EQ(got.size(), expected.size());
-      const std::string what = problem.op + " " + c.name() + " under " + std::string(device::name_of(isa)) + " with " +
-                               std::to_string(threads) + " threads";
-      if (first.empty()) {
-        for (std::size_t i = 0; i < got.size(); ++i)
-          ASSERT_NO_FATAL_FAILURE(expect_close(got[i], expected[i], what + " result " + std::to_string(i)));
-        first = got;
-      }
-      for (std::size_t i = 0; i < got.size(); ++i) ASSERT_TRUE(same_bits(got[i], first[i])) << what << " result " << i;
-    }
-  }
-  device::force_isa_for_test(device::machine_isas().back());
+  expect_everywhere(problem, make, c.name(), wide.reference(), expect_close);
 }
 
 void expect_all_passes(const RowsCase& c, int kind) {

@@ -9,8 +9,6 @@
 namespace ridgeline {
 namespace {
 
-using device::Isa;
-
 struct Case {
   std::int64_t rows, inputs, outputs;
   DType type;
@@ -56,24 +54,7 @@ void expect_near(const Tensor& got, const Tensor& expected, const std::string& w
 }
 
 void expect_reference(const Problem& problem, MakeKernel make, const Case& c) {
-  const std::vector<Tensor> expected = problem.reference();
-  std::vector<Tensor> first;
-  for (const Isa isa : device::machine_isas()) {
-    device::force_isa_for_test(isa);
-    for (const int threads : {1, 2, 3, 8}) {
-      const ComputeScope team(usable_threads(threads));
-      const std::vector<Tensor> got = results_of(problem, make);
-      ASSERT_EQ(got.size(), expected.size());
-      const std::string what = problem.op + " " + c.name() + " under " + std::string(device::name_of(isa)) + " with " +
-                               std::to_string(threads) + " threads";
-      if (first.empty()) {
-        for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NO_FATAL_FAILURE(expect_near(got[i], expected[i], what));
-        first = got;
-      }
-      for (std::size_t i = 0; i < got.size(); ++i) ASSERT_TRUE(same_bits(got[i], first[i])) << what << " result " << i;
-    }
-  }
-  device::force_isa_for_test(device::machine_isas().back());
+  expect_everywhere(problem, make, c.name(), problem.reference(), expect_near);
 }
 
 TEST(FewRows, DenseLayersAgreeWithTheReferenceAndHaveTheSameBitsEverywhere) {

@@ -1,9 +1,13 @@
 // tests/device/made_kernel.h
 //
-// Results of a problem by the kernel that one factory makes; a refusal fails the test.
+// Results of a problem by the kernel that one factory makes, once and wherever it may run; a refusal fails the test.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "kernel_testing.h"
+#include "ridgeline/device/cpu/isa.h"
 
 namespace ridgeline {
 
@@ -17,6 +21,31 @@ inline std::vector<Tensor> results_of(const Problem& problem, MakeKernel make) {
     return {};
   }
   return run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem);
+}
+
+// Under every instruction set of this machine and with teams of 1, 2, 3 and 8: the same bits, of which the first ones
+// are `near` what is expected. `shape` is named where they are not.
+inline void expect_everywhere(const Problem& problem, MakeKernel make, const std::string& shape,
+                              const std::vector<Tensor>& expected,
+                              void (*near)(const Tensor& got, const Tensor& expected, const std::string& what)) {
+  std::vector<Tensor> first;
+  for (const device::Isa isa : device::machine_isas()) {
+    device::force_isa_for_test(isa);
+    for (const int threads : {1, 2, 3, 8}) {
+      const ComputeScope team(usable_threads(threads));
+      const std::vector<Tensor> got = results_of(problem, make);
+      ASSERT_EQ(got.size(), expected.size());
+      const std::string what = problem.op + " " + shape + " under " + std::string(device::name_of(isa)) + " with " +
+                               std::to_string(threads) + " threads";
+      if (first.empty()) {
+        for (std::size_t i = 0; i < got.size(); ++i)
+          ASSERT_NO_FATAL_FAILURE(near(got[i], expected[i], what + " result " + std::to_string(i)));
+        first = got;
+      }
+      for (std::size_t i = 0; i < got.size(); ++i) ASSERT_TRUE(same_bits(got[i], first[i])) << what << " result " << i;
+    }
+  }
+  device::force_isa_for_test(device::machine_isas().back());
 }
 
 }  // namespace ridgeline
