@@ -19,7 +19,7 @@ using testing::Outcome;
 using testing::run;
 
 // 40 training and 20 validation images, one of each cut short.
-const std::string& root() {
+const std::string& bad_samples_root() {
   static const std::string path = [] {
     const std::string p = testing::temporary_directory() + "/bad_samples";
     data::make_shapes(p + "/shapes", {.seed = 1, .train = 40, .val = 20});
@@ -44,11 +44,11 @@ std::vector<std::map<std::string, JsonScalar>> metrics(const std::string& log_di
 
 std::string words(const std::string& name) {
   return " --model=resnet20 --batch_size=8 --max_epochs=2 --warmup_epochs=0 --epochs_between_evals=2 --data_dir=" +
-         root() + "/shapes --log_dir=" + root() + "/" + name + " ";
+         bad_samples_root() + "/shapes --log_dir=" + bad_samples_root() + "/" + name + " ";
 }
 
 TEST(BadSamples, TrainingReplacesThemAndEvaluationLeavesThemOut) {
-  const std::string log = root() + "/replaced", list = root() + "/replaced.jsonl";
+  const std::string log = bad_samples_root() + "/replaced", list = bad_samples_root() + "/replaced.jsonl";
   const Outcome outcome = run("train" + words("replaced") + "--bad_samples=replace --quarantine=" + list);
   // An epoch is five batches of all 40 images: the bad one is met once in each.
   expect(outcome, 0,
@@ -70,7 +70,7 @@ TEST(BadSamples, TrainingReplacesThemAndEvaluationLeavesThemOut) {
   EXPECT_EQ(std::get<std::int64_t>(evaluations[0].at("bad_samples")), 1);
 
   const std::string evaluate =
-      "evaluate --model=resnet20 --batch_size=8 --data_dir=" + root() + "/shapes --checkpoint_dir=" + log;
+      "evaluate --model=resnet20 --batch_size=8 --data_dir=" + bad_samples_root() + "/shapes --checkpoint_dir=" + log;
   expect(run(evaluate + " --bad_samples=skip"), 0, {"bad samples: 1 of 20 validation images left out"});
   expect(run(evaluate), 1, {"val/circle/bad.jpg", "Premature end", "(--bad_samples=skip goes on without it)"});
   expect(run(evaluate + " --bad_samples=skip --bad_sample_budget=0"), 1, {"more than 0 bad samples"});
@@ -78,18 +78,18 @@ TEST(BadSamples, TrainingReplacesThemAndEvaluationLeavesThemOut) {
 
 // What the message advises must be allowed in the mode it is met in.
 TEST(BadSamples, ABadValidationImageOfATrainingRunIsToBeReplaced) {
-  const std::string data = root() + "/only_val";
-  fs::copy(root() + "/shapes", data, fs::copy_options::recursive);
+  const std::string data = bad_samples_root() + "/only_val";
+  fs::copy(bad_samples_root() + "/shapes", data, fs::copy_options::recursive);
   fs::remove(data + "/train/circle/bad.jpg");
   const std::string train = "train" + words("only_val") + "--data_dir=" + data;
   expect(run(train), 1, {"val/circle/bad.jpg", "(--bad_samples=replace goes on without it)"});
-  fs::remove_all(root() + "/only_val_log");
-  expect(run(train + " --log_dir=" + root() + "/only_val_log --bad_samples=replace"), 0,
+  fs::remove_all(bad_samples_root() + "/only_val_log");
+  expect(run(train + " --log_dir=" + bad_samples_root() + "/only_val_log --bad_samples=replace"), 0,
          {"bad samples: 1 of 20 validation images left out"});
 }
 
 TEST(BadSamples, TrainingSkipsThemByTheMaskOfTheStep) {
-  const std::string log = root() + "/skipped";
+  const std::string log = bad_samples_root() + "/skipped";
   expect(run("train" + words("skipped") + "--bad_samples=skip"), 0,
          {"bad samples: 1 left out so far", "bad samples: 2 left out so far",
           "bad samples: 1 of 20 validation images left out"});
@@ -108,8 +108,9 @@ TEST(BadSamples, TrainingRaisesByDefault) {
   expect(run("train --mode=train --bad_sample_budget=3" + words("budget")), 2, {"--bad_sample_budget needs"});
   expect(run("train --mode=train --bad_samples=replace --bad_sample_budget=0" + words("zero")), 1,
          {"more than 0 bad samples"});
-  expect(run("train --mode=train --bad_samples=replace --quarantine=" + root() + "/no/such/list" + words("nolist")), 1,
-         {"cannot write", "/no/such/list"});
+  expect(run("train --mode=train --bad_samples=replace --quarantine=" + bad_samples_root() + "/no/such/list" +
+             words("nolist")),
+         1, {"cannot write", "/no/such/list"});
 }
 
 }  // namespace

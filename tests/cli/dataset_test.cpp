@@ -30,7 +30,7 @@ Outcome dataset(const std::string& arguments) {
   return testing::run_shell(testing::program() + " dataset " + arguments);
 }
 
-const std::string& root() {
+const std::string& tools_root() {
   static const std::string path = [] {
     const std::string p = testing::temporary_directory() + "/tools";
     fs::create_directories(p);
@@ -43,17 +43,18 @@ const std::string& root() {
 
 // Shapes with one training image cut short.
 std::string corrupt(const std::string& name) {
-  const std::string directory = root() + "/" + name;
+  const std::string directory = tools_root() + "/" + name;
   fs::remove_all(directory);
-  fs::copy(root() + "/shapes", directory, fs::copy_options::recursive);
+  fs::copy(tools_root() + "/shapes", directory, fs::copy_options::recursive);
   const std::string victim = fs::directory_iterator(directory + "/train/circle")->path();
   write_file_atomically(victim, read_file(victim).substr(0, 700));
   return directory;
 }
 
 TEST(DatasetTools, ClassFoldersWithoutPartsArePackedAsTrainingImages) {
-  expect(dataset("make tfrecord --from=" + root() + "/shapes/train --out=" + root() + "/of_classes"), 0, {"40"});
-  expect(dataset("inspect --data_dir=" + root() + "/of_classes"), 0, {"train: 40 images in 1 file"});
+  expect(dataset("make tfrecord --from=" + tools_root() + "/shapes/train --out=" + tools_root() + "/of_classes"), 0,
+         {"40"});
+  expect(dataset("inspect --data_dir=" + tools_root() + "/of_classes"), 0, {"train: 40 images in 1 file"});
 }
 
 TEST(DatasetTools, HelpNamesThemAndTheirFlags) {
@@ -67,30 +68,31 @@ TEST(DatasetTools, HelpNamesThemAndTheirFlags) {
 }
 
 TEST(DatasetTools, InspectEndsWithOneIfSomethingIsBroken) {
-  const Outcome good = dataset("inspect --deep --json --data_dir=" + root() + "/shapes");
+  const Outcome good = dataset("inspect --deep --json --data_dir=" + tools_root() + "/shapes");
   ASSERT_EQ(good.code, 0) << good.text;
   const json report = json::parse(good.text);
   EXPECT_EQ(report["broken"], 0);
   EXPECT_EQ(report["parts"][0]["records"], 40);
   EXPECT_EQ(report["parts"][1]["records"], 20);
   EXPECT_EQ(report["parts"][0]["classes"].size(), 10u);
-  expect(dataset("inspect --data_dir=" + root() + "/records"), 0, {"train: 40 images in 2 files (TFRecords"});
+  expect(dataset("inspect --data_dir=" + tools_root() + "/records"), 0, {"train: 40 images in 2 files (TFRecords"});
 
   const std::string broken = corrupt("inspected");
-  const std::string list = root() + "/broken.txt";
+  const std::string list = tools_root() + "/broken.txt";
   expect(dataset("inspect --deep --data_dir=" + broken + " --list=" + list), 1,
          {"broken: 1", "train/circle/", "Premature end", "val: 20 images"});
   const std::string lines = read_file(list);
   EXPECT_TRUE(lines.starts_with("train/circle/")) << lines;
   EXPECT_NE(lines.find('\t'), std::string::npos) << lines;
-  expect(dataset("inspect --data_dir=" + root() + "/nowhere --list=" + list), 1, {"no such directory"});
+  expect(dataset("inspect --data_dir=" + tools_root() + "/nowhere --list=" + list), 1, {"no such directory"});
   EXPECT_EQ(read_file(list), lines) << "a call that failed left the list as it was";
-  expect(dataset("inspect --split=test --data_dir=" + root() + "/shapes"), 2, {"unknown split 'test'"});
-  expect(dataset("inspect --list=" + root() + "/no/such/list --data_dir=" + root() + "/shapes"), 1, {"/no/such"});
+  expect(dataset("inspect --split=test --data_dir=" + tools_root() + "/shapes"), 2, {"unknown split 'test'"});
+  expect(dataset("inspect --list=" + tools_root() + "/no/such/list --data_dir=" + tools_root() + "/shapes"), 1,
+         {"/no/such"});
 }
 
 TEST(DatasetTools, BenchGivesTheNumbersAndTheSameDigestByEveryWay) {
-  const std::string words = "bench --json --hash --image_size=32 --batch_size=8 --epochs=2 --data_dir=" + root();
+  const std::string words = "bench --json --hash --image_size=32 --batch_size=8 --epochs=2 --data_dir=" + tools_root();
   const Outcome outcome = dataset(words + "/shapes --workers=2");
   ASSERT_EQ(outcome.code, 0) << outcome.text;
   const json report = json::parse(outcome.text);
@@ -115,20 +117,22 @@ TEST(DatasetTools, BenchGivesTheNumbersAndTheSameDigestByEveryWay) {
   EXPECT_NE(digest(dataset(words + "/shapes --eval")), report["sha256"]);
 
   // The exported graph is the same graph.
-  const std::string graph = root() + "/graph.json";
-  expect(dataset("export-json --image_size=32 --batch_size=8 --data_dir=" + root() + "/shapes --out=" + graph), 0, {});
+  const std::string graph = tools_root() + "/graph.json";
+  expect(dataset("export-json --image_size=32 --batch_size=8 --data_dir=" + tools_root() + "/shapes --out=" + graph), 0,
+         {});
   EXPECT_EQ(digest(dataset("bench --json --hash --epochs=2 --graph=" + graph)), report["sha256"]);
-  EXPECT_EQ(digest(dataset("bench --json --hash --epochs=2 --split=train --graph=" + graph + " --data_dir=" + root() +
-                           "/shapes")),
+  EXPECT_EQ(digest(dataset("bench --json --hash --epochs=2 --split=train --graph=" + graph +
+                           " --data_dir=" + tools_root() + "/shapes")),
             report["sha256"]);
-  EXPECT_NE(digest(dataset("bench --json --hash --epochs=2 --graph=" + graph + " --data_dir=" + root() + "/records")),
-            report["sha256"]);
-  expect(dataset("bench --image_size=32 --batch_size=8 --data_dir=" + root() + "/shapes"), 0,
+  EXPECT_NE(
+      digest(dataset("bench --json --hash --epochs=2 --graph=" + graph + " --data_dir=" + tools_root() + "/records")),
+      report["sha256"]);
+  expect(dataset("bench --image_size=32 --batch_size=8 --data_dir=" + tools_root() + "/shapes"), 0,
          {"images/s: 40 images in 5 batches", "us/sample", "memory:"});
 }
 
 TEST(DatasetTools, ExportWritesWhatTheApiWrites) {
-  const std::string dir = root() + "/shapes";
+  const std::string dir = tools_root() + "/shapes";
   const std::string words = "export-json --image_size=64 --batch_size=16 --data_dir=" + dir;
   EXPECT_EQ(dataset(words).text,
             data::ImageFolder(dir + "/train")
@@ -190,20 +194,20 @@ TEST(DatasetTools, ExportWritesWhatTheApiWrites) {
   // A model's own rule: its exact resize, its mean.
   expect(dataset("export-json --model=alexnet --eval --data_dir=" + dir), 0, {"\"size\": 128", "\"center_crop\""});
   expect(dataset("export-json --model=alexnett --data_dir=" + dir), 2, {"alexnett"});
-  expect(dataset("export-json --data_dir=" + dir + " --out=" + root() + "/no/such/g.json"), 1, {"/no/such"});
+  expect(dataset("export-json --data_dir=" + dir + " --out=" + tools_root() + "/no/such/g.json"), 1, {"/no/such"});
   expect(dataset("export-json"), 2, {"--data_dir is needed"});
   expect(dataset("export-json --batch_size=0 --data_dir=" + dir), 2, {"--batch_size=0", "1 or more"});
 }
 
 TEST(DatasetTools, GraphFilesAreCheckedAndFlagsWithoutEffectRefused) {
-  const std::string graph = root() + "/checked.json";
+  const std::string graph = tools_root() + "/checked.json";
   write_file_atomically(graph, R"({"schema":"data-graph","version":1,"seed":0,"nodes":[],"outputz":[]})");
   expect(dataset("bench --graph=" + graph), 1, {"checked.json", "outputz", "outputs"});
-  expect(dataset("bench --graph=" + root() + "/none.json"), 1, {"none.json"});
+  expect(dataset("bench --graph=" + tools_root() + "/none.json"), 1, {"none.json"});
   expect(dataset("bench --image_size=9 --graph=" + graph), 2, {"--image_size has no effect with --graph"});
   expect(dataset("bench --split=val --graph=" + graph), 2, {"--split", "--data_dir"});
   expect(dataset("bench"), 2, {"--data_dir or --graph is needed"});
-  const std::string good = "bench --image_size=16 --batch_size=8 --data_dir=" + root() + "/shapes";
+  const std::string good = "bench --image_size=16 --batch_size=8 --data_dir=" + tools_root() + "/shapes";
   expect(dataset(good + " --pull --workers=2"), 2, {"--pull runs without workers"});
   expect(dataset(good + " --quarantine=x"), 2, {"--quarantine needs --bad_samples=skip or replace"});
   expect(dataset(good + " --bad_samples=ignore"), 2, {"ignore", "raise, skip, replace"});
@@ -212,7 +216,7 @@ TEST(DatasetTools, GraphFilesAreCheckedAndFlagsWithoutEffectRefused) {
 }
 
 TEST(DatasetTools, BenchGoesOnWithoutBadSamplesOnDemand) {
-  const std::string list = root() + "/quarantine.jsonl";
+  const std::string list = tools_root() + "/quarantine.jsonl";
   const std::string words =
       "bench --json --eval --split=train --image_size=16 --batch_size=8 --data_dir=" + corrupt("benched");
   expect(dataset(words), 1, {"Premature end", "circle"});
@@ -223,12 +227,15 @@ TEST(DatasetTools, BenchGoesOnWithoutBadSamplesOnDemand) {
   EXPECT_EQ(report["bad_samples"], 1);
   EXPECT_NE(read_file(list).find("train/circle/"), std::string::npos);
   expect(dataset(words + " --bad_samples=replace --bad_sample_budget=0"), 1, {"more than 0 bad samples"});
-  expect(dataset(words + " --bad_samples=skip --quarantine=" + root() + "/no/such/list"), 1, {"cannot write", "list"});
+  expect(dataset(words + " --bad_samples=skip --quarantine=" + tools_root() + "/no/such/list"), 1,
+         {"cannot write", "list"});
 }
 
 TEST(DatasetTools, PreviewDrawsTheSamePictureAgain) {
-  const std::string words = "preview --image_size=48 --rows=2 --columns=3 --data_dir=" + root() + "/shapes --out=";
-  const std::string a = root() + "/a.png", b = root() + "/b.png", c = root() + "/c.png", d = root() + "/d.jpg";
+  const std::string words =
+      "preview --image_size=48 --rows=2 --columns=3 --data_dir=" + tools_root() + "/shapes --out=";
+  const std::string a = tools_root() + "/a.png", b = tools_root() + "/b.png", c = tools_root() + "/c.png",
+                    d = tools_root() + "/d.jpg";
   expect(dataset(words + a), 0, {"a.png: 6 samples from 0 of epoch 0"});
   expect(dataset(words + b), 0, {});
   expect(dataset(words + c + " --epoch=1 --start=7"), 0, {"from 7 of epoch 1"});
@@ -242,8 +249,8 @@ TEST(DatasetTools, PreviewDrawsTheSamePictureAgain) {
   };
   EXPECT_EQ(size(a), std::pair(4 + 2 * (48 + 11 + 4), 4 + 3 * (48 + 4)));
   EXPECT_EQ(size(d), std::pair(4 + 2 * (48 + 11 + 4), 4 + 3 * (97 + 4)));
-  expect(dataset(words + root() + "/x.gif"), 2, {".png or .jpg"});
-  expect(dataset(words + root() + "/no/such/x.png"), 1, {"/no/such"});
+  expect(dataset(words + tools_root() + "/x.gif"), 2, {".png or .jpg"});
+  expect(dataset(words + tools_root() + "/no/such/x.png"), 1, {"/no/such"});
   expect(dataset(words + a + " --start=40"), 1, {"there is no sample 40"});
   expect(dataset(words + a + " --rows=0"), 2, {"--rows=0"});
   // A small part, and one with a broken image, which is named.
@@ -254,21 +261,22 @@ TEST(DatasetTools, PreviewDrawsTheSamePictureAgain) {
 
 TEST(DatasetTools, AFullDiskBehindStandardOutputIsAFailure) {
   for (const char* tool : {"export-json", "show", "inspect"}) {
-    const std::string words = std::string(" dataset ") + tool + " --data_dir=" + root() + "/shapes > /dev/full";
+    const std::string words = std::string(" dataset ") + tool + " --data_dir=" + tools_root() + "/shapes > /dev/full";
     expect(testing::run_shell("bash -c '" + testing::program() + words + "'"), 1, {"cannot write to standard output"});
   }
 }
 
 TEST(DatasetTools, TrainingReadsWhatPackWrites) {
-  const std::string dir = root() + "/packed_parts";
+  const std::string dir = tools_root() + "/packed_parts";
   fs::create_directories(dir);
   const std::string train = testing::program() + " train --model=resnet20 --max_epochs=1 --batch_size=8 " +
                             "--epochs_between_evals=1 --log_dir=" + dir + "/log --data_dir=";
-  expect(dataset("pack --data_dir=" + root() + "/shapes --out=" + dir + "/train.ridge"), 0, {"40 images"});
+  expect(dataset("pack --data_dir=" + tools_root() + "/shapes --out=" + dir + "/train.ridge"), 0, {"40 images"});
   expect(dataset("show --data_dir=" + dir), 0, {"packed("});
   expect(testing::run_shell(train + dir + " --mode=train_and_evaluate"), 1,
          {"has no part 'val' (there: train as packed file)"});
-  expect(dataset("pack --split=val --data_dir=" + root() + "/shapes --out=" + dir + "/val.ridge"), 0, {"20 images"});
+  expect(dataset("pack --split=val --data_dir=" + tools_root() + "/shapes --out=" + dir + "/val.ridge"), 0,
+         {"20 images"});
   expect(testing::run_shell(train + dir + " --mode=train_and_evaluate"), 0,
          {"num_training_sampels: 40", "num_evaluating_sampels: 20", "step:     5"});
   // The same samples in the same order as from the folders.
@@ -282,18 +290,18 @@ TEST(DatasetTools, TrainingReadsWhatPackWrites) {
     EXPECT_EQ(run.classes.names.size(), 10u);
     return data::bench(*run.training, {.hash = true}).sha256 + data::bench(*run.validation, {.hash = true}).sha256;
   };
-  EXPECT_EQ(digest(dir), digest(root() + "/shapes"));
+  EXPECT_EQ(digest(dir), digest(tools_root() + "/shapes"));
 }
 
 TEST(DatasetTools, PackWritesOneFile) {
-  const std::string out = root() + "/train.ridge";
+  const std::string out = tools_root() + "/train.ridge";
   const std::string words = "pack --data_dir=" + corrupt("packed") + " --out=";
   expect(dataset(words + out + " --short_side=64 --quality=90"), 0, {"39 images", "1 left out", "Premature end"});
   EXPECT_EQ(PackedFile(out).size(), 39u);
   expect(dataset(words + out), 1, {"is there already"});
-  expect(dataset(words + root() + "/x.ridge --quality=90"), 2, {"--quality has no effect without --short_side"});
-  expect(dataset(words + root() + "/x.bin"), 2, {".ridge"});
-  expect(dataset("inspect --data_dir=" + root()), 0, {"train: 39 images in 1 file (packed file"});
+  expect(dataset(words + tools_root() + "/x.ridge --quality=90"), 2, {"--quality has no effect without --short_side"});
+  expect(dataset(words + tools_root() + "/x.bin"), 2, {".ridge"});
+  expect(dataset("inspect --data_dir=" + tools_root()), 0, {"train: 39 images in 1 file (packed file"});
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ const std::array<const char*, 29> kLines{
     "doctor compare done/model.ckpt-1.safetensors done/model.ckpt-1.safetensors --tolerance=0.1 --largest=2 --json",
     "launch --ranks=1 --results=ranks --bind_cores=False -- info"};
 
-void run(const std::string& arguments) {
+void must_run(const std::string& arguments) {
   testing::expect(testing::run_shell(testing::program() + " " + arguments), 0, {});
 }
 
@@ -85,12 +85,14 @@ const std::string& sample() {
     write_file_atomically(p + "/measured.json",
                           R"({"model": "alexnet_torchvision", "batch_size": 4, "ms_per_step": 2, "timeline": )"
                           R"([{"name": "a", "ms": 2, "gradient_bytes": 400, "update": false}]})");
-    run("dataset make shapes --seed=1 --train=20 --val=10 --out=" + p + "/shapes");
+    must_run("dataset make shapes --seed=1 --train=20 --val=10 --out=" + p + "/shapes");
     for (const auto& folder : fs::directory_iterator(p + "/shapes/val"))
       fs::rename(*fs::directory_iterator(folder), folder.path() / "0.jpg");
-    run("dataset make tfrecord --train_shards=2 --validation_shards=1 --from=" + p + "/shapes --out=" + p + "/records");
-    run("dataset pack --data_dir=" + p + "/shapes --out=" + p + "/packed/train.ridge");
-    run("train --model=linear --mode=train --image_size=16 --batch_size=4 --max_train_steps=1 --lr=0.1 --data_dir=" +
+    must_run("dataset make tfrecord --train_shards=2 --validation_shards=1 --from=" + p + "/shapes --out=" + p +
+             "/records");
+    must_run("dataset pack --data_dir=" + p + "/shapes --out=" + p + "/packed/train.ridge");
+    must_run(
+        "train --model=linear --mode=train --image_size=16 --batch_size=4 --max_train_steps=1 --lr=0.1 --data_dir=" +
         p + "/shapes --log_dir=" + p + "/done");
     return p;
   }();

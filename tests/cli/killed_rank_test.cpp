@@ -17,6 +17,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
+#include "tests/support/environment.h"
 #include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
 
@@ -30,11 +31,6 @@ constexpr int kRanks = 3, kSteps = 12;
 constexpr auto kLook = std::chrono::milliseconds(2);
 constexpr int kLooksForTheOthers = 15'000;  // until the others have ended: 30 s beside whatever else runs here
 constexpr int kLooksForATraining = 60'000;
-
-int number_from(const char* variable, int otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr || *text == '\0' ? otherwise : std::stoi(text);
-}
 
 std::string text_of(const std::string& path) { return is_regular_file(path) ? read_file(path) : ""; }
 
@@ -143,8 +139,8 @@ TEST(KilledRank, TheOthersNameItAndTheRunGoesOnToTheSameBits) {
   }
   const std::string expected = last_checkpoint(whole);
   ASSERT_FALSE(expected.empty());
-  const int wanted = number_from("RIDGELINE_KILLS", 2);
-  std::mt19937 random(static_cast<unsigned>(number_from("RIDGELINE_KILLS_SEED", 1)));
+  const std::int64_t wanted = testing::number_from_environment("RIDGELINE_KILLS", 2);
+  std::mt19937 random(static_cast<unsigned>(testing::number_from_environment("RIDGELINE_KILLS_SEED", 1)));
   int landed = 0;
   for (int round = 0; landed < wanted && round < 10 * wanted && !HasFailure(); ++round) {
     const std::string folder = new_folder("killed_ranks");

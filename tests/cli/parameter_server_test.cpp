@@ -20,6 +20,7 @@
 #include "ridgeline/comm/meeting/line_socket.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
+#include "tests/support/environment.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
@@ -209,11 +210,6 @@ void expect_success(ByHand& run) {
   for (const std::string& role : run.roles()) ASSERT_EQ(run.code(role), 0) << role << ": " << run.said(role);
 }
 
-int number_from(const char* variable, int otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr || *text == '\0' ? otherwise : std::stoi(text);
-}
-
 // Each in turn: at once when steps are made, then at random moments of a training.
 TEST(ParameterServerByHand, AKilledProcessIsNamedByAllOthersAndTheRunGoesOn) {
   const std::string data = shapes();
@@ -235,8 +231,8 @@ TEST(ParameterServerByHand, AKilledProcessIsNamedByAllOthersAndTheRunGoesOn) {
                                                          {"MS_PSERVER 0", "server 0 (process "},
                                                          {"MS_SCHED", "the scheduler at 127.0.0.1:"},
                                                          {"MS_WORKER 0", "worker 0 (process "}};
-  const int wanted = number_from("RIDGELINE_KILLS", 3);
-  std::mt19937 random(static_cast<unsigned>(number_from("RIDGELINE_KILLS_SEED", 1)));
+  const std::int64_t wanted = testing::number_from_environment("RIDGELINE_KILLS", 3);
+  std::mt19937 random(static_cast<unsigned>(testing::number_from_environment("RIDGELINE_KILLS_SEED", 1)));
   int landed = 0;
   for (int round = 0; landed < wanted && round < 10 * wanted && !HasFailure(); ++round) {
     const auto& [victim, named] = victims[static_cast<std::size_t>(round) % std::size(victims)];

@@ -16,10 +16,7 @@ namespace {
 
 using ridgeline::testing::expect;
 using ridgeline::testing::Outcome;
-
-Outcome run(const std::string& arguments) {
-  return ridgeline::testing::run_shell(ridgeline::testing::program() + " " + arguments);
-}
+using ridgeline::testing::run;
 
 const std::vector<std::string> kFlags = {"batch_size", "lr", "freeze", "flip"};
 

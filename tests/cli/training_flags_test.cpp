@@ -11,10 +11,9 @@ namespace ridgeline {
 namespace {
 
 using testing::expect;
+using testing::run;
 
-testing::Outcome run(const std::string& words) { return testing::run_shell(testing::program() + " " + words); }
-
-const std::string& root() {
+const std::string& flags_root() {
   static const std::string path = testing::temporary_directory() + "/training_flags";
   return path;
 }
@@ -22,7 +21,7 @@ const std::string& root() {
 std::string small(const std::string& log_dir) {
   return "train --synthetic --model=linear --image_size=8 --num_classes=3 --batch_size=4 --max_train_steps=10 "
          "--warmup_epochs=0 --lr=0.001 --log_dir=" +
-         root() + "/" + log_dir + " ";
+         flags_root() + "/" + log_dir + " ";
 }
 
 TEST(TrainingFlags, RandomPixelsTrainWithoutAMode) {
@@ -57,21 +56,22 @@ TEST(TrainingFlags, GradientsAreScaledClippedAndAccumulated) {
 }
 
 TEST(TrainingFlags, AWrongCallLeavesNoDirectory) {
-  expect(run("train --log_dir=" + root() + "/wrong"), 2, {"--data_dir is needed (or --synthetic=True)"});
-  expect(run("train --synthetic --mode=train_and_evaluate --log_dir=" + root() + "/wrong"), 2, {"no validation part"});
-  EXPECT_FALSE(std::filesystem::exists(root() + "/wrong"));
+  expect(run("train --log_dir=" + flags_root() + "/wrong"), 2, {"--data_dir is needed (or --synthetic=True)"});
+  expect(run("train --synthetic --mode=train_and_evaluate --log_dir=" + flags_root() + "/wrong"), 2,
+         {"no validation part"});
+  EXPECT_FALSE(std::filesystem::exists(flags_root() + "/wrong"));
 }
 
 TEST(TrainingFlags, CheckpointsByTimeAreMadeWhereLoopsEnd) {
-  std::filesystem::remove_all(root() + "/seconds");
+  std::filesystem::remove_all(flags_root() + "/seconds");
   expect(run(small("seconds") + "--iterations_per_loop=4 --save_checkpoints_secs=1e-9 --max_checkpoint_to_save=9"), 0,
          {});
   for (const char* step : {"4", "8", "10"})
-    EXPECT_TRUE(std::filesystem::exists(root() + "/seconds/model.ckpt-" + step + ".safetensors")) << step;
-  std::filesystem::remove_all(root() + "/hours");
+    EXPECT_TRUE(std::filesystem::exists(flags_root() + "/seconds/model.ckpt-" + step + ".safetensors")) << step;
+  std::filesystem::remove_all(flags_root() + "/hours");
   expect(run(small("hours") + "--iterations_per_loop=4 --save_checkpoints_secs=3600"), 0, {});
-  EXPECT_FALSE(std::filesystem::exists(root() + "/hours/model.ckpt-4.safetensors"));
-  EXPECT_TRUE(std::filesystem::exists(root() + "/hours/model.ckpt-10.safetensors"));
+  EXPECT_FALSE(std::filesystem::exists(flags_root() + "/hours/model.ckpt-4.safetensors"));
+  EXPECT_TRUE(std::filesystem::exists(flags_root() + "/hours/model.ckpt-10.safetensors"));
   expect(run(small("bad") + "--crop_padding=4 --min_area=0.5"), 2, {"--min_area has no effect with --crop_padding"});
   expect(run(small("bad") + "--save_checkpoints_secs=9 --save_checkpoints_steps=9"), 2, {"cannot both be given"});
 }
@@ -97,10 +97,10 @@ TEST(TrainingFlags, LengthsThatNobodyCanCountAreRefused) {
 
 TEST(TrainingFlags, AnExperimentTakesItsNameAnywhereAndItsSeedsByTheirOwnFlag) {
   expect(run("experiment --seeds=1 fusio"), 2, {"unknown experiment 'fusio'", "fusion"});
-  expect(run("experiment fusion --out=" + root() + "/e --seed=3"), 2,
+  expect(run("experiment fusion --out=" + flags_root() + "/e --seed=3"), 2,
          {"--seed is given to each run by the experiment"});
-  EXPECT_FALSE(std::filesystem::exists(root() + "/e"));
-  expect(run("experiment --out=" + root() +
+  EXPECT_FALSE(std::filesystem::exists(flags_root() + "/e"));
+  expect(run("experiment --out=" + flags_root() +
              "/e sweep --flag=num_classes=3,1 --synthetic --model=linear --image_size=8 "
              "--batch_size=4 --max_train_steps=2 --warmup_epochs=0"),
          1, {"failed: ridgeline: --num_classes=1 is out of range", "ridgeline experiment: 1 of 2 runs failed\n"});
@@ -112,7 +112,7 @@ TEST(TrainingFlags, MetricsAreNamedAndNeedEvaluations) {
 }
 
 TEST(TrainingFlags, StepsAreDumped) {
-  const std::string folder = root() + "/dumped";
+  const std::string folder = flags_root() + "/dumped";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   expect(run(small("with_dumps") + "--dump_path=" + folder + " --dump_step='0|9' --dump_mode=all"), 0,
@@ -130,25 +130,25 @@ TEST(TrainingFlags, StepsAreDumped) {
   expect(run(small("bad") + dump + "--dump_step=4-2"), 2, {"dump_step=4-2: the range 4-2 does not ascend"});
   expect(run(small("bad") + dump + "--dump_debug_mode=atomic_overflow"), 2, {"no kernel adds atomically here"});
   expect(run(small("bad") + dump + "--dump_debug_mode=all --dump_mode=all"), 2, {"have no meaning beside it"});
-  expect(run("evaluate --checkpoint_dir=" + root() + "/with_dumps " + dump), 2, {"it needs a mode that trains"});
+  expect(run("evaluate --checkpoint_dir=" + flags_root() + "/with_dumps " + dump), 2, {"it needs a mode that trains"});
 }
 
 TEST(TrainingFlags, ARunConfigurationComesBeforeOtherFlags) {
-  std::filesystem::create_directories(root());
-  const std::string path = root() + "/run.json";
-  write_file_atomically(path, R"({"model_dir": ")" + root() + R"(/configured", "save_checkpoints_steps": 5,
+  std::filesystem::create_directories(flags_root());
+  const std::string path = flags_root() + "/run.json";
+  write_file_atomically(path, R"({"model_dir": ")" + flags_root() + R"(/configured", "save_checkpoints_steps": 5,
     "horovod_mode": true, "session_config": {"intra_op_parallelism_threads": 1}})");
   const std::string words = "train --run_config=" + path +
                             " --synthetic --model=linear --image_size=8 --num_classes=3 --batch_size=4 "
                             "--max_train_steps=10 --warmup_epochs=0 --lr=0.001";
   expect(run(words), 0, {"warning: horovod_mode has no effect: there is no Horovod", "1 threads", "/configured/"});
-  EXPECT_TRUE(std::filesystem::exists(root() + "/configured/model.ckpt-5.safetensors"));
+  EXPECT_TRUE(std::filesystem::exists(flags_root() + "/configured/model.ckpt-5.safetensors"));
   write_file_atomically(path, R"({"tf_random_seed": -1})");
   expect(run(words), 2,
          {"[run_config] " + path + ": tf_random_seed: train: --seed=-1 is no whole number of 0 or more"});
   write_file_atomically(path, R"({"session_config": {"allow_soft_placement": "perhaps"}})");
   expect(run(words), 2, {path + ": allow_soft_placement: train: --allow_soft_placement=perhaps is no boolean"});
-  expect(run("train --run_config=" + root() + "/none.json"), 2, {"no such file: ", "(--run_config)"});
+  expect(run("train --run_config=" + flags_root() + "/none.json"), 2, {"no such file: ", "(--run_config)"});
   write_file_atomically(path, R"({"aoe_mode": "2"})");
   expect(run(words), 2, {"[run_config] " + path + ": aoe_mode is not supported"});
 }

@@ -15,7 +15,7 @@ namespace {
 
 using namespace testing;
 
-const char* kTrain =
+const char* kTrainOverCasts =
     "graph @train(%x: bf16[32,64], %dy: bf16[32,48], %w: param f32[48,64]) {\n"
     "  %0 = cast(%w) {to=bf16} : bf16[48,64]\n"
     "  %1 = dense(%x, %0) : bf16[32,48]\n"
@@ -26,19 +26,19 @@ const char* kTrain =
     "  update %w = %4\n"
     "  return %1 \"y\", %5 \"dx\"\n"
     "}\n";
-const char* kEvaluate =
+const char* kEvaluateOverCasts =
     "graph @evaluate(%x: bf16[32,64], %w: param f32[48,64]) {\n"
     "  %0 = cast(%w) {to=bf16} : bf16[48,64]\n"
     "  %1 = dense(%x, %0) : bf16[32,48]\n"
     "  return %1 \"y\"\n"
     "}\n";
 
-struct Runner {
+struct CastRunner {
   Graph graph;
   Arguments arguments;
   std::unique_ptr<Program> program;
 
-  Runner(const char* text, Session& session, const CompileOptions& options = {})
+  CastRunner(const char* text, Session& session, const CompileOptions& options = {})
       : graph(parse_graph(text)), arguments(random_arguments(graph)) {
     program = compile(graph, session, options);
     store_arguments(graph, arguments, session);
@@ -66,7 +66,7 @@ struct Runner {
 
 TEST(DerivedCast, TrainingMakesEachFormOnceAStepBeforeTheUpdate) {
   Session session;
-  Runner train(kTrain, session);
+  CastRunner train(kTrainOverCasts, session);
   for (int step = 0; step < 3; ++step) {
     SCOPED_TRACE(step);
     train.step(session);
@@ -82,8 +82,8 @@ TEST(DerivedCast, TrainingMakesEachFormOnceAStepBeforeTheUpdate) {
 
 TEST(DerivedCast, EvaluationMakesItOnceALoadAndSharesItWithTraining) {
   Session session;
-  Runner train(kTrain, session);
-  Runner evaluate(kEvaluate, session);
+  CastRunner train(kTrainOverCasts, session);
+  CastRunner evaluate(kEvaluateOverCasts, session);
   for (int batch = 0; batch < 4; ++batch) evaluate.step(session);
   for (const std::int64_t runs : evaluate.casts()) EXPECT_EQ(runs, 1);
   train.step(session);
@@ -100,11 +100,11 @@ TEST(DerivedCast, EvaluationMakesItOnceALoadAndSharesItWithTraining) {
 TEST(DerivedCast, HoldsWithoutTheScheduleWithoutReuseAndOnTheReference) {
   for (const char* disabled : {"schedule", "fuse_pointwise"}) {
     Session session;
-    Runner train(kTrain, session, {.disabled_passes = {disabled}, .reuse_memory = false});
+    CastRunner train(kTrainOverCasts, session, {.disabled_passes = {disabled}, .reuse_memory = false});
     for (int step = 0; step < 2; ++step) train.step(session);
   }
   Session session(on_list_device({{"dense", "never", Provider::own, make_never}}));
-  Runner train(kTrain, session);
+  CastRunner train(kTrainOverCasts, session);
   for (int step = 0; step < 2; ++step) train.step(session);
 }
 
@@ -112,9 +112,9 @@ TEST(DerivedCast, HoldsOnADeviceWithMemoryOfItsOwn) {
   SessionOptions options;
   options.device = "simulated";
   Session session(options);
-  Runner train(kTrain, session);
+  CastRunner train(kTrainOverCasts, session);
   for (int step = 0; step < 2; ++step) train.step(session);
-  Runner evaluate(kEvaluate, session);
+  CastRunner evaluate(kEvaluateOverCasts, session);
   for (int batch = 0; batch < 3; ++batch) evaluate.step(session);
   for (const std::int64_t runs : evaluate.casts()) EXPECT_EQ(runs, 1);
 }
@@ -163,7 +163,7 @@ TEST(DerivedCast, ALayoutThatKnowsNoCastIsReachedByWayOfPlainRows) {
   const DTypeSet bf16{DType::f32, DType::bf16};
   Session session(on_list_device({{"dense", "reversed", Provider::own, make_reversed_dense, bf16},
                                   {"dense_bwd_data", "reversed", Provider::own, make_reversed_dense, bf16}}));
-  Runner train(kTrain, session);
+  CastRunner train(kTrainOverCasts, session);
   for (int step = 0; step < 2; ++step) train.step(session);
   EXPECT_EQ(train.program->memory().derived, 48u * 64u * 2u) << "one form for both readers";
 }
@@ -186,8 +186,8 @@ TEST(DerivedCast, TwoCastsOfAParameterToOneTypeAreOneForm) {
     SessionOptions options;
     options.device = device;
     Session session(options), other(options);
-    Runner two(twice.c_str(), session, {.disabled_passes = {"simplify"}});
-    Runner one(once.c_str(), other, {.disabled_passes = {"simplify"}});
+    CastRunner two(twice.c_str(), session, {.disabled_passes = {"simplify"}});
+    CastRunner one(once.c_str(), other, {.disabled_passes = {"simplify"}});
     for (int batch = 0; batch < 2; ++batch) two.step(session);
     EXPECT_EQ(two.program->memory().derived, one.program->memory().derived) << device;
     EXPECT_EQ(two.casts().size(), one.casts().size()) << device;

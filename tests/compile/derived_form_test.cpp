@@ -14,7 +14,7 @@ namespace {
 using namespace testing;
 
 // Two layers over one weight matrix and the gradient through one of them: three readers of the same form.
-const char* kTrain =
+const char* kTrainOverForms =
     "graph @train(%x: f32[3,4], %dy: f32[3,4], %w: param f32[4,4]) {\n"
     "  %0 = dense(%x, %w) : f32[3,4]\n"
     "  %1 = dense(%0, %w) : f32[3,4]\n"
@@ -25,7 +25,7 @@ const char* kTrain =
     "  update %w = %5\n"
     "  return %1 \"y\", %2 \"dx\"\n"
     "}\n";
-const char* kEvaluate =
+const char* kEvaluateOverForms =
     "graph @evaluate(%x: f32[3,4], %w: param f32[4,4]) {\n"
     "  %0 = dense(%x, %w) : f32[3,4]\n"
     "  return %0 \"y\"\n"
@@ -37,12 +37,12 @@ SessionOptions tilted() {
                          {"dense_bwd_data", "tilted", Provider::own, make_tilted_dense_bwd_data}});
 }
 
-struct Runner {
+struct FormRunner {
   Graph graph;
   Arguments arguments;
   std::unique_ptr<Program> program;
 
-  Runner(const char* text, Session& session) : graph(parse_graph(text)), arguments(random_arguments(graph)) {
+  FormRunner(const char* text, Session& session) : graph(parse_graph(text)), arguments(random_arguments(graph)) {
     program = compile(graph, session);
     store_arguments(graph, arguments, session);
     bind_inputs(graph, arguments, *program);
@@ -59,7 +59,7 @@ struct Runner {
 
 TEST(DerivedForm, TrainingMakesItOnceAStepForAllReaders) {
   Session session(tilted());
-  Runner train(kTrain, session);
+  FormRunner train(kTrainOverForms, session);
   for (int step = 0; step < 3; ++step) {
     SCOPED_TRACE(step);
     train.expect_result(session);
@@ -70,7 +70,7 @@ TEST(DerivedForm, TrainingMakesItOnceAStepForAllReaders) {
 
 TEST(DerivedForm, EvaluationMakesItOnceALoad) {
   Session session(tilted());
-  Runner evaluate(kEvaluate, session);
+  FormRunner evaluate(kEvaluateOverForms, session);
   for (int batch = 0; batch < 4; ++batch) evaluate.expect_result(session);
   EXPECT_EQ(tilted_made(), 1);
   session.parameters().set("w", random_tensor({DType::f32, {4, 4}}, "others"));
@@ -80,8 +80,8 @@ TEST(DerivedForm, EvaluationMakesItOnceALoad) {
 
 TEST(DerivedForm, ProgramsShareWhatOneOfThemHasMade) {
   Session session(tilted());
-  Runner train(kTrain, session);
-  Runner evaluate(kEvaluate, session);
+  FormRunner train(kTrainOverForms, session);
+  FormRunner evaluate(kEvaluateOverForms, session);
   for (int round = 0; round < 3; ++round) {
     train.expect_result(session);
     evaluate.expect_result(session);
@@ -93,7 +93,7 @@ TEST(DerivedForm, ProgramsShareWhatOneOfThemHasMade) {
 TEST(DerivedForm, IsCountedInTheMemoryReportAndGoneWithItsPrograms) {
   Session session(tilted());
   {
-    Runner evaluate(kEvaluate, session);
+    FormRunner evaluate(kEvaluateOverForms, session);
     EXPECT_EQ(evaluate.program->memory().derived, 4u * 4u * sizeof(float));
     EXPECT_NE(evaluate.program->memory().to_text().find("derived forms"), std::string::npos);
     EXPECT_EQ(session.parameters().entry("w").forms.size(), 1u);
@@ -125,7 +125,7 @@ KernelChoice make_stopping_dense(const KernelRequest& request) {
 TEST(DerivedForm, ARunThatWasStoppedDoesNotCountAsMade) {
   tilted_made() = 0;
   Session session(on_list_device({{"dense", "stopping", Provider::own, make_stopping_dense}}));
-  Runner evaluate(
+  FormRunner evaluate(
       "graph @two(%x: f32[3,4], %w: param f32[4,4]) {\n"
       "  %0 = dense(%x, %w) : f32[3,4]\n"
       "  %1 = exp(%0) : f32[3,4]\n"
@@ -146,7 +146,7 @@ TEST(DerivedForm, ABlockedHomeIsTheSourceAsWell) {
   tilted_made() = 0;
   Session session(on_list_device({{"dense", "columns", Provider::own, make_columns_dense},
                                   {"dense_bwd_data", "tilted", Provider::own, make_tilted_dense_bwd_data}}));
-  Runner train(kTrain, session);
+  FormRunner train(kTrainOverForms, session);
   for (int step = 0; step < 3; ++step) train.expect_result(session);
   EXPECT_EQ(session.parameters().entry("w").home.name(), "columns");
   EXPECT_EQ(tilted_made(), 3);
@@ -154,7 +154,7 @@ TEST(DerivedForm, ABlockedHomeIsTheSourceAsWell) {
 
 TEST(DerivedForm, AValueComputedFromAParameterIsConvertedOnceALoad) {
   Session session(tilted());
-  Runner scaled(
+  FormRunner scaled(
       "graph @scaled(%x: f32[3,4], %w: param f32[4,4]) {\n"
       "  %0 = scale(%w) {factor=0.5} : f32[4,4]\n"
       "  %1 = dense(%x, %0) : f32[3,4]\n"
@@ -173,7 +173,7 @@ TEST(DerivedForm, AParameterOfAnotherDeviceIsCopiedOnceForTheOpsOnTheCpu) {
   options.device = "simulated";
   options.simulated.missing_ops = {"dense"};
   Session session(options);
-  Runner evaluate(kEvaluate, session);
+  FormRunner evaluate(kEvaluateOverForms, session);
   for (int batch = 0; batch < 3; ++batch) evaluate.expect_result(session);
   std::vector<std::int64_t> copies_of_w;
   for (const LaunchReport& launch : evaluate.program->launches()) {

@@ -13,6 +13,7 @@
 #include "ridgeline/graph/ir/verifier.h"
 #include "tests/compile/random_check.h"
 #include "tests/compile/support.h"
+#include "tests/support/environment.h"
 
 namespace ridgeline {
 namespace {
@@ -125,14 +126,9 @@ bool all_finite(const Graph& graph, const Arguments& arguments) {
   return true;
 }
 
-std::int64_t number_from(const char* name, std::int64_t fallback) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? fallback : std::atoll(text);
-}
-
 TEST(MutatedSteps, GiveTheReferencesResultsThroughCompile) {
-  const std::int64_t first = number_from("RIDGELINE_RANDOM_SEED", 0);
-  const std::int64_t count = number_from("RIDGELINE_RANDOM_GRAPHS", 150);
+  const std::int64_t first = testing::number_from_environment("RIDGELINE_RANDOM_SEED", 0);
+  const std::int64_t count = testing::number_from_environment("RIDGELINE_RANDOM_GRAPHS", 150);
   std::int64_t exact_ones = 0;
   int failed = 0;
   for (std::int64_t seed = first; seed < first + count && failed < 5; ++seed) {

@@ -15,6 +15,7 @@
 #include "ridgeline/graph/op/evaluate.h"
 #include "tests/compile/support.h"
 #include "tests/graph/op_rows.h"
+#include "tests/support/environment.h"
 
 namespace ridgeline {
 namespace {
@@ -25,11 +26,6 @@ using Integers = std::vector<std::int64_t>;
 
 constexpr double kMostFlops = 2e6;
 constexpr std::int64_t kMostElements = 1 << 16;
-
-std::int64_t from_environment(const char* name, std::int64_t fallback) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? fallback : std::atoll(text);
-}
 
 template <class T>
 const T& one_of(SampleRandom& random, const std::vector<T>& list) {
@@ -231,8 +227,8 @@ std::string run(const Variant& v, SampleRandom& random) {
 }
 
 TEST(OpVariants, GiveTheReferencesResultsThroughCompile) {
-  const std::int64_t first = from_environment("RIDGELINE_RANDOM_SEED", 0);
-  const std::int64_t count = from_environment("RIDGELINE_OP_VARIANTS", 6);
+  const std::int64_t first = testing::number_from_environment("RIDGELINE_RANDOM_SEED", 0);
+  const std::int64_t count = testing::number_from_environment("RIDGELINE_OP_VARIANTS", 6);
   const bool log = std::getenv("RIDGELINE_OP_VARIANTS_LOG") != nullptr;
   std::set<std::string> compared;
   int failed = 0;

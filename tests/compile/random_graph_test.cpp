@@ -13,6 +13,7 @@
 #include "ridgeline/graph/pass/passes.h"
 #include "tests/compile/random_check.h"
 #include "tests/compile/support.h"
+#include "tests/support/environment.h"
 
 namespace ridgeline {
 namespace {
@@ -20,11 +21,6 @@ namespace {
 using testing::GraphCase;
 using testing::RandomStep;
 using testing::Setting;
-
-std::int64_t from_environment(const char* name, std::int64_t fallback) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? fallback : std::atoll(text);
-}
 
 std::vector<Pass> optional_passes() {
   std::vector<Pass> optional;
@@ -78,8 +74,8 @@ std::string report(const RandomStep& step, const Setting& setting, std::int64_t 
 }
 
 TEST(RandomGraphs, GiveTheReferencesResultsThroughCompile) {
-  const std::int64_t first = from_environment("RIDGELINE_RANDOM_SEED", 0);
-  const std::int64_t count = from_environment("RIDGELINE_RANDOM_GRAPHS", 200);
+  const std::int64_t first = testing::number_from_environment("RIDGELINE_RANDOM_SEED", 0);
+  const std::int64_t count = testing::number_from_environment("RIDGELINE_RANDOM_GRAPHS", 200);
   std::int64_t exact = 0;
   int failed = 0;
   for (std::int64_t seed = first; seed < first + count && failed < 5; ++seed) {
@@ -106,8 +102,8 @@ TEST(RandomGraphs, GiveTheReferencesResultsThroughCompile) {
 }
 
 TEST(RandomGraphs, PointwiseOnesGiveTheSameBitsFusedOrNot) {
-  const std::int64_t first = from_environment("RIDGELINE_RANDOM_SEED", 0);
-  const std::int64_t count = from_environment("RIDGELINE_RANDOM_GRAPHS", 200);
+  const std::int64_t first = testing::number_from_environment("RIDGELINE_RANDOM_SEED", 0);
+  const std::int64_t count = testing::number_from_environment("RIDGELINE_RANDOM_GRAPHS", 200);
   int failed = 0;
   std::int64_t fused = 0;
   for (std::int64_t seed = first; seed < first + count && failed < 5; ++seed) {

@@ -13,7 +13,7 @@
 
 namespace ridgeline::data {
 
-using image::Box, image::Image, image::Size;
+using image::Box, image::Image;
 
 namespace {
 
@@ -91,7 +91,7 @@ TEST(Shapes, ALinearClassifierFails) {
   const auto load = [&](bool validation, int count) {
     std::vector<float> x(static_cast<std::size_t>(count) * features);
     for (int i = 0; i < count; ++i) {
-      const Image small = resize(draw_shape_sample(1, validation, i), Size{side, side});
+      const Image small = resize(draw_shape_sample(1, validation, i), image::Size{side, side});
       for (int k = 0; k < features; ++k) x[static_cast<std::size_t>(i) * features + k] = small.data()[k] / 127.5f - 1;
     }
     return x;

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 class SplitByContent : public ::testing::Test {
  protected:
   void SetUp() override {
-    root_ = testing::temporary_directory() + "/split";
+    root_ = ridgeline::testing::temporary_directory() + "/split";
     fs::remove_all(root_);
     for (int i = 0; i < 400; ++i) add(i % 4, "image" + std::to_string(i), i);
   }

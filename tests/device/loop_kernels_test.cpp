@@ -39,7 +39,7 @@ void expect_equal(const std::string& op, const std::vector<Tensor>& inputs, cons
     const LoopRun run = run_kernel(op, inputs, attributes, in_place);
     ASSERT_EQ(run.refusal, "") << op;
     for (std::size_t r = 0; r < expected.size(); ++r) {
-      ASSERT_EQ(difference(run.results[r], expected[r]), "")
+      ASSERT_EQ(first_difference(run.results[r], expected[r]), "")
           << op << " of " << inputs[0].shape().to_string() << " result " << r << (in_place ? " in place" : "");
     }
   }
@@ -181,7 +181,7 @@ void expect_loop(const loop::Expression& e, const std::vector<Tensor>& inputs) {
     ASSERT_EQ(run.refusal, "");
     for (std::size_t r = 0; r < expected.size(); ++r) {
       if (e.results[r].ending == loop::Ending::store) {
-        ASSERT_EQ(difference(run.results[r], expected[r]), "")
+        ASSERT_EQ(first_difference(run.results[r], expected[r]), "")
             << loop::to_string(e) << " result " << r << " in place " << in_place;
         continue;
       }

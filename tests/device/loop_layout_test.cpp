@@ -78,7 +78,7 @@ TEST(LoopLayouts, AnUpdateRunsOverTheParametersBlockedLayout) {
   for (std::size_t r = 0; r < 2; ++r) {
     Tensor got(DType::f32, kType.shape);
     layout.blocked()->to_plain(blocked[r].data(), got.raw());
-    EXPECT_EQ(difference(got, expected[r]), "");
+    EXPECT_EQ(first_difference(got, expected[r]), "");
     std::vector<float> again(blocked[r].size());
     layout.blocked()->from_plain(got.raw(), again.data());
     EXPECT_EQ(again, blocked[r]) << "padding stays zero";

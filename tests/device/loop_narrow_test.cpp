@@ -37,12 +37,15 @@ TEST_P(NarrowLoops, RoundingIsThatOfTheScalarConversionsBitByBit) {
     const std::string name(name_of(type));
     const LoopRun stored = run_kernel("cast", {x}, {{"to", type}});
     EXPECT_EQ(stored.refusal, "");
-    EXPECT_EQ(difference(stored.results[0], run_reference_of("cast", {x}, {{"to", type}})[0]), "") << name;
+    EXPECT_EQ(first_difference(stored.results[0], run_reference_of("cast", {x}, {{"to", type}})[0]), "") << name;
     const Attributes rounded{{"expression", name + "(x0)"}};
-    EXPECT_EQ(difference(run_kernel("loop", {x}, rounded).results[0], run_reference_of("loop", {x}, rounded)[0]), "");
+    EXPECT_EQ(first_difference(run_kernel("loop", {x}, rounded).results[0], run_reference_of("loop", {x}, rounded)[0]),
+              "");
     const LoopRun read = run_kernel("cast", {stored.results[0]}, {{"to", DType::f32}});
-    EXPECT_EQ(difference(read.results[0], run_reference_of("cast", {stored.results[0]}, {{"to", DType::f32}})[0]), "");
-    EXPECT_EQ(difference(read.results[0], run_reference_of("loop", {x}, rounded)[0]), "") << "storing rounds alike";
+    EXPECT_EQ(first_difference(read.results[0], run_reference_of("cast", {stored.results[0]}, {{"to", DType::f32}})[0]),
+              "");
+    EXPECT_EQ(first_difference(read.results[0], run_reference_of("loop", {x}, rounded)[0]), "")
+        << "storing rounds alike";
   }
 }
 
@@ -67,7 +70,7 @@ TEST_P(NarrowLoops, ResultsOfSeveralTypesAreThoseOfTheReferenceInPlaceOrNot) {
           ASSERT_EQ(got.refusal, "");
           for (std::size_t r = 0; r < expected.size(); ++r) {
             if (expected[r].elements() == 1 && count > 1) continue;  // a sum: another order of additions
-            EXPECT_EQ(difference(got.results[r], expected[r]), "") << "result " << r << " in place " << in_place;
+            EXPECT_EQ(first_difference(got.results[r], expected[r]), "") << "result " << r << " in place " << in_place;
           }
         }
       }

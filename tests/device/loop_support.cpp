@@ -58,7 +58,7 @@ std::vector<Tensor> run_reference_of(const std::string& op, const std::vector<Te
   return run_reference(def, inputs, complete_attributes(def, attributes), op);
 }
 
-std::string difference(const Tensor& got, const Tensor& expected) {
+std::string first_difference(const Tensor& got, const Tensor& expected) {
   if (got.dtype() != expected.dtype() || got.shape() != expected.shape()) return "types differ";
   const std::size_t size = size_of(got.dtype());
   for (std::int64_t i = 0; i < got.elements(); ++i) {

@@ -22,7 +22,7 @@ std::vector<Tensor> run_reference_of(const std::string& op, const std::vector<Te
                                      const Attributes& attributes);
 
 // "" when equal bit by bit (NaN equals NaN), else the first difference.
-std::string difference(const Tensor& got, const Tensor& expected);
+std::string first_difference(const Tensor& got, const Tensor& expected);
 
 // Values around zero with exact zeros, infinities and NaNs among them; u8, bool and i32 likewise mixed.
 Tensor mixed_tensor(DType dtype, const Shape& shape, unsigned seed, bool special = true);

@@ -9,7 +9,7 @@
 namespace ridgeline {
 namespace {
 
-std::string sample() {
+std::string stored_example() {
   return ExampleBuilder()
       .bytes("image/encoded", std::string_view("\xff\xd8\x00\xff", 4))
       .int64s("image/class/label", 7)
@@ -21,7 +21,7 @@ std::string sample() {
 }
 
 TEST(Example, ReadsWhatItBuilds) {
-  const std::string record = sample();
+  const std::string record = stored_example();
   const Example example(as_bytes(record));
   EXPECT_EQ(example.features().size(), 6u);
   EXPECT_EQ(example.one_bytes("image/encoded"), std::string_view("\xff\xd8\x00\xff", 4));
@@ -34,7 +34,7 @@ TEST(Example, ReadsWhatItBuilds) {
 }
 
 TEST(Example, BytesPointIntoTheRecord) {
-  const std::string record = sample();
+  const std::string record = stored_example();
   const auto bytes = Example(as_bytes(record)).one_bytes("image/encoded");
   EXPECT_GE(bytes.data(), record.data());
   EXPECT_LT(bytes.data(), record.data() + record.size());
@@ -105,7 +105,7 @@ TEST(Example, FeatureWithoutAListReadsAsEmptyOfAnyKind) {
 }
 
 TEST(Example, ErrorsNameKeyAndKind) {
-  const std::string record = sample();
+  const std::string record = stored_example();
   const Example example(as_bytes(record));
   EXPECT_EQ(error_of([&] { example.floats("image/class/label"); }),
             "[example] feature 'image/class/label' holds int64s, not floats");
@@ -115,7 +115,7 @@ TEST(Example, ErrorsNameKeyAndKind) {
 }
 
 TEST(Example, DamageIsAnErrorAndNeverACrash) {
-  const std::string record = sample();
+  const std::string record = stored_example();
   const auto use = [](std::span<const std::uint8_t> bytes) {
     return error_of([&] {
       const Example example(bytes);

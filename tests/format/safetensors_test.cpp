@@ -8,7 +8,7 @@
 namespace ridgeline {
 namespace {
 
-std::vector<NamedTensor> sample() {
+std::vector<NamedTensor> sample_tensors() {
   return {{"weight", Tensor::of<float>({1, -2, 3.5f, 4, 5, 6}, {2, 3})},
           {"flags", Tensor::of<bool>({true, false, true}, {3})},
           {"bytes", Tensor::of<std::uint8_t>({0, 255, 7}, {3, 1})},
@@ -46,11 +46,11 @@ TEST(Safetensors, ReadsWhatItWrites) {
   const std::string path = folder.file("all.safetensors");
   const std::map<std::string, std::string> metadata{
       {"format", "1"}, {"text", "line\n\"quoted\" \xc3\xa9"}, {"empty", ""}};
-  write_safetensors(path, sample(), metadata);
+  write_safetensors(path, sample_tensors(), metadata);
   const SafetensorsFile file(path);
   EXPECT_EQ(file.metadata(), metadata);
-  EXPECT_EQ(file.tensors().size(), sample().size());
-  for (const auto& [name, tensor] : sample()) {
+  EXPECT_EQ(file.tensors().size(), sample_tensors().size());
+  for (const auto& [name, tensor] : sample_tensors()) {
     SCOPED_TRACE(name);
     const Tensor& read = file.tensor(name);
     EXPECT_EQ(read.dtype(), tensor.dtype());
@@ -92,7 +92,7 @@ TEST(Safetensors, WritesTheseBytes) {
 TEST(Safetensors, TensorsOutliveTheFileObject) {
   const TempFolder folder;
   const std::string path = folder.file("f.safetensors");
-  write_safetensors(path, sample());
+  write_safetensors(path, sample_tensors());
   Tensor weight;
   {
     const SafetensorsFile file(path);
@@ -119,7 +119,7 @@ TEST(Safetensors, WriterRefusesWhatTheFormatCannotHold) {
 
 TEST(Safetensors, EveryTruncationIsCalledCutShort) {
   const TempFolder folder;
-  write_safetensors(folder.file("whole"), sample(), {{"k", "v"}});
+  write_safetensors(folder.file("whole"), sample_tensors(), {{"k", "v"}});
   const std::string whole = read_file(folder.file("whole"));
   EXPECT_EQ(error_of_bytes(whole), "");
   for (std::size_t n = 0; n < whole.size(); ++n) {
@@ -131,7 +131,7 @@ TEST(Safetensors, EveryTruncationIsCalledCutShort) {
 
 TEST(Safetensors, FlippedBytesAreAnErrorOrAnotherValueAndNeverACrash) {
   const TempFolder folder;
-  write_safetensors(folder.file("whole"), sample(), {{"k", "v"}});
+  write_safetensors(folder.file("whole"), sample_tensors(), {{"k", "v"}});
   const std::string whole = read_file(folder.file("whole"));
   std::uint64_t header = 0;
   std::memcpy(&header, whole.data(), sizeof(header));
@@ -228,7 +228,7 @@ TEST(Safetensors, MisalignedTensorsAreCopied) {
 TEST(Safetensors, MissingNameSuggestsTheNearest) {
   const TempFolder folder;
   const std::string path = folder.file("f.safetensors");
-  write_safetensors(path, sample());
+  write_safetensors(path, sample_tensors());
   EXPECT_TRUE(contains(error_of([&] { SafetensorsFile(path).tensor("wieght"); }), "did you mean 'weight'?"));
 }
 

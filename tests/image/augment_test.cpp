@@ -15,7 +15,7 @@
 namespace ridgeline::image {
 namespace {
 
-SampleRandom draws(std::uint64_t sample) { return SampleRandom(philox_key(8, "augment"), 0, sample); }
+SampleRandom augment_draws(std::uint64_t sample) { return SampleRandom(philox_key(8, "augment"), 0, sample); }
 
 // The lines of policy_golden.txt that begin with `kind`, without that word.
 std::vector<std::istringstream> golden_lines(const std::string& kind) {
@@ -112,7 +112,7 @@ TEST(AugmentPolicy, RandAugmentDrawsOperationsEvenlyAndSignsFairly) {
   std::vector<std::int64_t> count(14), negative(14);
   constexpr int n = 28000;
   for (int i = 0; i < n; ++i) {
-    SampleRandom random = draws(static_cast<std::uint64_t>(i));
+    SampleRandom random = augment_draws(static_cast<std::uint64_t>(i));
     const std::vector<AugmentStep> steps = draw_rand_augment({}, {224, 224}, random);
     ASSERT_EQ(steps.size(), 2u);
     for (const AugmentStep& step : steps) {
@@ -136,7 +136,7 @@ TEST(AugmentPolicy, TrivialAugmentDrawsEveryMagnitudeEvenly) {
   std::vector<std::int64_t> ops(14), bins(31);
   constexpr int n = 62000;
   for (int i = 0; i < n; ++i) {
-    SampleRandom random = draws(static_cast<std::uint64_t>(i));
+    SampleRandom random = augment_draws(static_cast<std::uint64_t>(i));
     const AugmentStep step = draw_trivial_augment(31, random);
     ++ops[static_cast<std::size_t>(step.op)];
     if (step.op == Augment::solarize) ++bins[static_cast<std::size_t>(std::lround((255 - step.magnitude) / 8.5))];
@@ -156,7 +156,7 @@ TEST(AugmentPolicy, AutoAugmentAppliesEachStepWithItsProbability) {
       expected[pair.second.op] += pair.second.probability / 25;
     }
     for (int i = 0; i < n; ++i) {
-      SampleRandom random = draws(static_cast<std::uint64_t>(i));
+      SampleRandom random = augment_draws(static_cast<std::uint64_t>(i));
       for (const AugmentStep& step : draw_auto_augment(policy, {32, 32}, random)) seen[step.op] += 1.0 / n;
     }
     for (const auto& [op, share] : expected) EXPECT_NEAR(seen[op], share, 0.012) << name_of(policy) << name_of(op);
@@ -165,7 +165,7 @@ TEST(AugmentPolicy, AutoAugmentAppliesEachStepWithItsProbability) {
 
 TEST(AugmentPolicy, AutoAugmentDrawsTheSameNumberWhateverItApplies) {
   for (std::uint64_t i = 0; i < 200; ++i) {
-    SampleRandom random = draws(i), replay = draws(i);
+    SampleRandom random = augment_draws(i), replay = augment_draws(i);
     const std::vector<AugmentStep> steps = draw_auto_augment(AutoAugmentPolicy::cifar10, {32, 48}, random);
     const PolicyPair& pair = policy_pairs(AutoAugmentPolicy::cifar10)[static_cast<std::size_t>(replay.integer(0, 24))];
     const double first = replay.uniform(), second = replay.uniform();
@@ -184,7 +184,7 @@ TEST(AugmentPolicy, AutoAugmentDrawsTheSameNumberWhateverItApplies) {
 }
 
 TEST(AugmentPolicy, ErrorsSayWhatIsAllowed) {
-  SampleRandom random = draws(0);
+  SampleRandom random = augment_draws(0);
   EXPECT_THROW(draw_rand_augment({2, 31, 31}, {8, 8}, random), Error);
   EXPECT_THROW(draw_rand_augment({-1, 9, 31}, {8, 8}, random), Error);
   EXPECT_THROW(draw_trivial_augment(1, random), Error);

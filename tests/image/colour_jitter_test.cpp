@@ -14,7 +14,7 @@
 namespace ridgeline::image {
 namespace {
 
-SampleRandom draws(std::uint64_t sample) { return SampleRandom(philox_key(4, "jitter"), 0, sample); }
+SampleRandom jitter_draws(std::uint64_t sample) { return SampleRandom(philox_key(4, "jitter"), 0, sample); }
 
 TEST(ColourJitter, SingleNumbersBecomeTorchvisionsRanges) {
   const ColourJitterRule rule = colour_jitter_rule(0.4, 1.5, 0, 0.1);
@@ -36,7 +36,7 @@ TEST(ColourJitter, FactorsAreUniformAndEveryOrderEquallyLikely) {
   std::map<std::array<ColourStep, 4>, std::int64_t> orders;
   constexpr int n = 24000;
   for (int i = 0; i < n; ++i) {
-    SampleRandom random = draws(static_cast<std::uint64_t>(i));
+    SampleRandom random = jitter_draws(static_cast<std::uint64_t>(i));
     const ColourJitter jitter = draw_colour_jitter(rule, random);
     ++orders[jitter.order];
     for (std::size_t k = 0; k < 4; ++k) {
@@ -54,7 +54,7 @@ TEST(ColourJitter, FactorsAreUniformAndEveryOrderEquallyLikely) {
 }
 
 TEST(ColourJitter, DrawsTheOrderThenTheFactorsThatAreOn) {
-  SampleRandom random = draws(3), replay = draws(3);
+  SampleRandom random = jitter_draws(3), replay = jitter_draws(3);
   const ColourJitter jitter = draw_colour_jitter(colour_jitter_rule(0, 0.5, 0, 0.2), random);
   for (int i = 3; i > 0; --i) replay.integer(0, i);
   EXPECT_FALSE(jitter.factor[0]);

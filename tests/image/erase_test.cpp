@@ -11,10 +11,10 @@
 namespace ridgeline::image {
 namespace {
 
-SampleRandom draws(std::uint64_t sample) { return SampleRandom(philox_key(6, "erase"), 0, sample); }
+SampleRandom erase_draws(std::uint64_t sample) { return SampleRandom(philox_key(6, "erase"), 0, sample); }
 
 TEST(Erase, DrawsAreaAndLogRatioThenRowAndColumn) {
-  SampleRandom random = draws(7), replay = draws(7);
+  SampleRandom random = erase_draws(7), replay = erase_draws(7);
   const Box box = draw_erasing_box({400, 300}, {}, random).value_or(Box{});
   const double target = 120000 * replay.uniform(0.02, 0.33);
   const double ratio = std::exp(replay.uniform(std::log(0.3), std::log(3.3)));
@@ -32,7 +32,7 @@ TEST(Erase, AreaAndRatioFollowTheirRules) {
   std::vector<std::int64_t> rows(4), columns(4);
   constexpr int n = 20000;
   for (int i = 0; i < n; ++i) {
-    SampleRandom random = draws(static_cast<std::uint64_t>(i));
+    SampleRandom random = erase_draws(static_cast<std::uint64_t>(i));
     const Box box = draw_erasing_box({1000, 1000}, rule, random).value_or(Box{});
     share.push_back((box.height * box.width / 1e6 - 0.05) / 0.05);
     ratio.push_back(std::log(static_cast<double>(box.height) / box.width / 0.3) / std::log(3.3 / 0.3));
@@ -49,7 +49,7 @@ TEST(Erase, AreaAndRatioFollowTheirRules) {
 TEST(Erase, WhatNeverFitsErasesNothing) {
   ErasingRule rule;
   rule.scale_low = rule.scale_high = 1;
-  SampleRandom random = draws(1);
+  SampleRandom random = erase_draws(1);
   EXPECT_FALSE(draw_erasing_box({50, 50}, rule, random));
 }
 
@@ -58,7 +58,7 @@ TEST(Erase, CutoutIsASquareCutOffAtTheBorders) {
   int whole = 0;
   constexpr int n = 40000;
   for (int i = 0; i < n; ++i) {
-    SampleRandom random = draws(static_cast<std::uint64_t>(i)), replay = random;
+    SampleRandom random = erase_draws(static_cast<std::uint64_t>(i)), replay = random;
     const Box box = draw_cutout_box({40, 50}, 16, random);
     const int row = static_cast<int>(replay.integer(0, 39)), column = static_cast<int>(replay.integer(0, 49));
     ++row_of_centre[static_cast<std::size_t>(row)];
@@ -76,7 +76,7 @@ TEST(Erase, MindDatasCutoutDrawsTheCorner) {
   std::vector<std::int64_t> begin(57);
   constexpr int n = 57000;
   for (int i = 0; i < n; ++i) {
-    SampleRandom random = draws(static_cast<std::uint64_t>(i)), replay = random;
+    SampleRandom random = erase_draws(static_cast<std::uint64_t>(i)), replay = random;
     const Box box = draw_cutout_box({40, 50}, 16, random, CutoutRule::mindata);
     const int row = static_cast<int>(replay.integer(-16, 40)), column = static_cast<int>(replay.integer(-16, 50));
     ++begin.at(static_cast<std::size_t>(std::int64_t{row} + 16));
@@ -86,7 +86,7 @@ TEST(Erase, MindDatasCutoutDrawsTheCorner) {
     ASSERT_EQ(box.left + box.width, std::clamp(column + 16, 0, 50));
   }
   EXPECT_LT(test::chi_square(begin, std::vector<double>(57, n / 57.0)), 94.5);  // 56 degrees, 0.1 %
-  SampleRandom random = draws(0);
+  SampleRandom random = erase_draws(0);
   EXPECT_THROW(draw_cutout_box({40, 50}, 41, random, CutoutRule::mindata), Error);
 }
 
@@ -115,7 +115,7 @@ TEST(Erase, FillsTheBoxAndNothingElse) {
 TEST(Erase, NoiseIsNormalOnFloatsAndUniformOnBytes) {
   constexpr int side = 120;
   std::vector<float> floats(side * side * 3, 100.0f);
-  SampleRandom random = draws(2);
+  SampleRandom random = erase_draws(2);
   erase_with_noise(floats.data(), {side, side}, 3, {10, 10, 100, 100}, random);
   std::vector<double> noise;
   for (const float v : floats) {
@@ -135,7 +135,7 @@ TEST(Erase, RefusesRulesWithoutSense) {
   EXPECT_THROW(check_erasing_rule({0.5, 0.1, 0.3, 3.3}), Error);
   EXPECT_THROW(check_erasing_rule({0.02, 1.5, 0.3, 3.3}), Error);
   EXPECT_THROW(check_erasing_rule({0.02, 0.33, 0, 3.3}), Error);
-  SampleRandom random = draws(0);
+  SampleRandom random = erase_draws(0);
   EXPECT_THROW(draw_cutout_box({4, 4}, 0, random), Error);
 }
 

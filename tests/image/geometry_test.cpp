@@ -8,7 +8,7 @@
 namespace ridgeline::image {
 namespace {
 
-SampleRandom draws(std::uint64_t sample) { return SampleRandom(philox_key(11, "crop"), 0, sample); }
+SampleRandom crop_draws(std::uint64_t sample) { return SampleRandom(philox_key(11, "crop"), 0, sample); }
 
 TEST(RandomResizedCrop, FollowsTorchvisionsRule) {
   const Size image{375, 500};
@@ -17,7 +17,7 @@ TEST(RandomResizedCrop, FollowsTorchvisionsRule) {
   int last_row = 0, last_column = 0;
   constexpr int n = 100000;
   for (int i = 0; i < n; ++i) {
-    SampleRandom random = draws(static_cast<std::uint64_t>(i));
+    SampleRandom random = crop_draws(static_cast<std::uint64_t>(i));
     const Box box = random_resized_crop(image, rule, random);
     ASSERT_GT(box.height, 0);
     ASSERT_GT(box.width, 0);
@@ -47,14 +47,14 @@ TEST(RandomResizedCrop, FollowsTorchvisionsRule) {
 
 TEST(RandomResizedCrop, IsAPureFunctionOfItsDraws) {
   for (std::uint64_t i = 0; i < 100; ++i) {
-    SampleRandom a = draws(i), b = draws(i);
+    SampleRandom a = crop_draws(i), b = crop_draws(i);
     EXPECT_EQ(random_resized_crop({300, 200}, {}, a), random_resized_crop({300, 200}, {}, b));
   }
 }
 
 TEST(RandomResizedCrop, DrawsRatioAfterAreaAndRowBeforeColumn) {
   const Size image{1000, 1000};
-  SampleRandom random = draws(5), replay = draws(5);
+  SampleRandom random = crop_draws(5), replay = crop_draws(5);
   const Box box = random_resized_crop(image, {}, random);
   const double target = 1e6 * replay.uniform(0.08, 1.0);
   const double ratio = std::exp(replay.uniform(std::log(0.75), std::log(4.0 / 3.0)));
@@ -67,7 +67,7 @@ TEST(RandomResizedCrop, DrawsRatioAfterAreaAndRowBeforeColumn) {
 TEST(RandomResizedCrop, FallsBackToTheLargestCentredBoxWithinTheRatios) {
   CropRule whole;
   whole.scale_low = whole.scale_high = 1.0;  // no crop of the whole area has a good ratio
-  SampleRandom random = draws(0);
+  SampleRandom random = crop_draws(0);
   EXPECT_EQ(random_resized_crop({100, 1000}, whole, random), (Box{0, 433, 100, 133}));
   EXPECT_EQ(random_resized_crop({1000, 100}, whole, random), (Box{433, 0, 133, 100}));
   EXPECT_EQ(random_resized_crop({1, 1}, whole, random), (Box{0, 0, 1, 1}));
@@ -77,7 +77,7 @@ TEST(RandomResizedCrop, CoversPartOfAnObjectOrTakesTheWholeImage) {
   const std::vector<ObjectBox> objects = {{0.9f, 0.9f, 1.0f, 1.0f}};
   int whole = 0;
   for (std::uint64_t i = 0; i < 2000; ++i) {
-    SampleRandom random = draws(i);
+    SampleRandom random = crop_draws(i);
     const Box box = random_resized_crop({200, 300}, {}, random, objects);
     const double height = std::max(0.0, box.top + box.height - 180.0),
                  width = std::max(0.0, box.left + box.width - 270.0);
@@ -89,7 +89,7 @@ TEST(RandomResizedCrop, CoversPartOfAnObjectOrTakesTheWholeImage) {
   CropRule tiny;
   tiny.scale_low = tiny.scale_high = 0.001;
   tiny.min_object_covered = 1.0;
-  SampleRandom random = draws(1);
+  SampleRandom random = crop_draws(1);
   EXPECT_EQ(random_resized_crop({200, 300}, tiny, random, objects), (Box{0, 0, 200, 300}));
   // An object of less than a pixel counts for nothing.
   EXPECT_EQ(random_resized_crop({200, 300}, {}, random, std::vector<ObjectBox>{{0.5f, 0.5f, 0.5f, 0.9f}}),

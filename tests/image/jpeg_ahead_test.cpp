@@ -18,11 +18,9 @@ using test::on_every_target;
 using test::plain_encode;
 using Bytes = std::vector<std::uint8_t>;
 
-constexpr std::pair<int, int> kSamplings[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {0, 0}};
-
 // Large enough for several runs ahead. `flat`: rows of one colour at the top, so that the middle of the data is not the
 // middle of the image.
-Bytes encode(int height, int width, std::pair<int, int> sampling, int quality, bool own_tables, int flat = 0) {
+Bytes encode_tall(int height, int width, std::pair<int, int> sampling, int quality, bool own_tables, int flat = 0) {
   test::PlainEncoding e;
   const bool grey = sampling.first == 0;
   if (!grey) std::tie(e.h, e.v) = sampling;
@@ -36,11 +34,11 @@ Bytes encode(int height, int width, std::pair<int, int> sampling, int quality, b
 TEST(JpegAhead, LargeImagesEqualLibjpegOnEveryInstructionSet) {
   JpegDecoder own({}, JpegPath::own), one({}, JpegPath::one_stream), libjpeg({}, JpegPath::libjpeg);
   SampleRandom random(philox_key(1, "ahead"), 0, 0);
-  for (const auto& sampling : kSamplings) {
+  for (const auto& sampling : test::kLumaSamplings) {
     for (const int quality : {5, 60, 98}) {
       for (const int flat : {0, 300}) {
         const int height = 700, width = 613;
-        const Bytes bytes = encode(height, width, sampling, quality, quality == 60, flat);
+        const Bytes bytes = encode_tall(height, width, sampling, quality, quality == 60, flat);
         const Image whole = copy(libjpeg.decode(bytes));
         on_every_target([&] {
           JpegIndex index;
@@ -73,9 +71,9 @@ TEST(JpegAhead, LargeImagesEqualLibjpegOnEveryInstructionSet) {
 // Steps of one MCU row are too short to look ahead: their index is that of one stream.
 TEST(JpegAhead, TheIndexIsThatOfOneStream) {
   JpegDecoder own({}, JpegPath::own);
-  for (const auto& sampling : kSamplings) {
+  for (const auto& sampling : test::kLumaSamplings) {
     const int height = 512, width = 500;
-    const Bytes bytes = encode(height, width, sampling, 85, false);
+    const Bytes bytes = encode_tall(height, width, sampling, 85, false);
     JpegIndex growing, index;
     for (int row = 8; row <= height; row += 8) own.decode_region(bytes, {row - 8, 0, 8, width}, &growing, &growing);
     own.decode(bytes, nullptr, &index);
@@ -87,9 +85,9 @@ TEST(JpegAhead, DamagedLargeFilesGetLibjpegsVerdictOrPixels) {
   JpegDecoder own({1 << 20, 50}, JpegPath::own), libjpeg({1 << 20, 50}, JpegPath::libjpeg);
   SampleRandom random(philox_key(2, "damage"), 0, 0);
   int errors = 0, by_own = 0;
-  for (const auto& sampling : kSamplings) {
+  for (const auto& sampling : test::kLumaSamplings) {
     const int height = 300, width = 310;
-    const Bytes good = encode(height, width, sampling, 70, false);
+    const Bytes good = encode_tall(height, width, sampling, 70, false);
     for (int i = 0; i < 60; ++i) {
       Bytes bad = good;
       for (int k = 0; k <= i % 2; ++k) {

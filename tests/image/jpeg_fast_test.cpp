@@ -59,9 +59,6 @@ std::string text(const Box& b) {
          std::to_string(b.width);
 }
 
-// 4:4:4, 4:2:2, 4:4:0, 4:2:0, grey.
-constexpr std::pair<int, int> kSamplings[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {0, 0}};
-
 Bytes encode(int height, int width, std::pair<int, int> sampling, int quality, int restart, bool own_tables,
              std::uint64_t seed = 0) {
   PlainEncoding e;
@@ -103,7 +100,7 @@ TEST(JpegFast, EqualsLibjpegForAllSmallSizesAndSamplings) {
   int files = 0;
   for (int height = 1; height <= 40; ++height) {
     for (int width = 1; width <= 40; width += height % 3 + 1) {
-      for (const auto& sampling : kSamplings) {
+      for (const auto& sampling : test::kLumaSamplings) {
         const int quality = 1 + files * 37 % 100;
         ++files;
         SCOPED_TRACE(std::to_string(height) + "x" + std::to_string(width) + " sampling " +
@@ -123,7 +120,7 @@ TEST(JpegFast, EqualsLibjpegForEveryQuality) {
   Compared compare;
   SampleRandom random(philox_key(2, "qualities"), 0, 0);
   for (int quality = 1; quality <= 100; ++quality) {
-    for (const auto& sampling : kSamplings) {
+    for (const auto& sampling : test::kLumaSamplings) {
       const int height = static_cast<int>(random.integer(1, 200)), width = static_cast<int>(random.integer(6, 300));
       SCOPED_TRACE(std::to_string(height) + "x" + std::to_string(width) + " sampling " +
                    std::to_string(sampling.first) + "x" + std::to_string(sampling.second) + " quality " +
@@ -138,7 +135,7 @@ TEST(JpegFast, EqualsLibjpegForEveryQuality) {
 TEST(JpegFast, ARegionEqualsThatOfLibjpegWithEveryStateOfTheIndex) {
   JpegDecoder own({}, JpegPath::own), libjpeg({}, JpegPath::libjpeg);
   SampleRandom random(philox_key(3, "regions"), 0, 0);
-  for (const auto& sampling : kSamplings) {
+  for (const auto& sampling : test::kLumaSamplings) {
     const int height = 150, width = 333;
     const Bytes bytes = encode(height, width, sampling, 90, 0, false);
     const Image whole = copy(libjpeg.decode(bytes));
@@ -165,7 +162,7 @@ TEST(JpegFast, DamagedFilesGetLibjpegsVerdictOrPixels) {
   JpegDecoder own({1 << 20, 50}, JpegPath::own), libjpeg({1 << 20, 50}, JpegPath::libjpeg);
   SampleRandom random(philox_key(4, "damage"), 0, 0);
   int errors = 0, warnings = 0, by_own = 0;
-  for (const auto& sampling : kSamplings) {
+  for (const auto& sampling : test::kLumaSamplings) {
     for (int restart : {0, 2}) {
       const int height = 50, width = 61;
       const Bytes good = encode(height, width, sampling, 80, restart, restart == 0);
@@ -197,7 +194,7 @@ TEST(JpegFast, DamagedFilesGetLibjpegsVerdictOrPixels) {
 
 TEST(JpegFast, FilesCutAtEveryByteGetLibjpegsVerdict) {
   JpegDecoder own({}, JpegPath::own), libjpeg({}, JpegPath::libjpeg);
-  for (const auto& sampling : kSamplings) {
+  for (const auto& sampling : test::kLumaSamplings) {
     for (int restart : {0, 1}) {
       const Bytes good = encode(37, 45, sampling, 70, restart, true);
       const Box boxes[] = {{0, 0, 5, 45}, {3, 4, 13, 20}, {0, 0, 16, 16}, {10, 3, 22, 30}, {30, 40, 7, 5}};
@@ -221,7 +218,7 @@ TEST(JpegFast, FilesCutAtEveryByteGetLibjpegsVerdict) {
 // With an index two rows are decoded in turns: here the first takes as long as many others.
 TEST(JpegFast, ARowMuchLongerThanTheOthersChangesNothing) {
   JpegDecoder own({}, JpegPath::own), libjpeg({}, JpegPath::libjpeg);
-  for (const auto& sampling : kSamplings) {
+  for (const auto& sampling : test::kLumaSamplings) {
     for (const int noisy : {0, 150, 391}) {
       PlainEncoding e;
       const bool grey = sampling.first == 0;
@@ -245,7 +242,7 @@ TEST(JpegFast, ARowMuchLongerThanTheOthersChangesNothing) {
 // Little data behind the region are no cut file where the end marker is there.
 TEST(JpegFast, ARegionAboveAFlatBottomIsNotLeftToLibjpeg) {
   JpegDecoder own({}, JpegPath::own), libjpeg({}, JpegPath::libjpeg);
-  for (const auto& sampling : kSamplings) {
+  for (const auto& sampling : test::kLumaSamplings) {
     for (int restart : {0, 2}) {
       PlainEncoding e;
       const bool grey = sampling.first == 0;
@@ -282,7 +279,7 @@ TEST(JpegFast, AnIndexOfAnotherFileIsRefused) {
 TEST(JpegFast, ADamagedIndexNeverCrashesAndAWrongPlaceIsNoticedInAWholeDecode) {
   JpegDecoder own({}, JpegPath::own);
   SampleRandom random(philox_key(5, "index"), 0, 0);
-  for (const auto& sampling : kSamplings) {
+  for (const auto& sampling : test::kLumaSamplings) {
     const Bytes bytes = encode(130, 210, sampling, 85, 0, false);
     JpegIndex index;
     const Image whole = copy(own.decode(bytes, nullptr, &index));

@@ -13,7 +13,7 @@
 namespace ridgeline::image {
 namespace {
 
-SampleRandom draws(std::uint64_t sample) { return SampleRandom(philox_key(9, "mix"), 0, sample); }
+SampleRandom mix_draws(std::uint64_t sample) { return SampleRandom(philox_key(9, "mix"), 0, sample); }
 
 constexpr Size kSize = {6, 7};
 constexpr int kSamples = 3, kClasses = 4, kChannels = 2;
@@ -114,7 +114,7 @@ TEST(Mix, BetaFollowsItsRule) {
   for (const double alpha : {0.1, 0.2, 0.4, 1.0, 2.5, 8.0}) {
     std::vector<double> values;
     for (int i = 0; i < n; ++i) {
-      SampleRandom random = draws(static_cast<std::uint64_t>(i));
+      SampleRandom random = mix_draws(static_cast<std::uint64_t>(i));
       values.push_back(draw_beta(alpha, alpha, random));
       ASSERT_GE(values.back(), 0);
       ASSERT_LE(values.back(), 1);
@@ -132,7 +132,7 @@ TEST(Mix, UnequalBetaAndGammaHaveTheirMoments) {
   constexpr int n = 40000;
   double mean = 0, gamma = 0, square = 0;
   for (int i = 0; i < n; ++i) {
-    SampleRandom random = draws(static_cast<std::uint64_t>(i));
+    SampleRandom random = mix_draws(static_cast<std::uint64_t>(i));
     mean += draw_beta(2, 0.5, random) / n;
     const double g = std::exp(draw_log_gamma(3.5, random));
     gamma += g / n, square += g * g / n;
@@ -145,7 +145,7 @@ TEST(Mix, UnequalBetaAndGammaHaveTheirMoments) {
 TEST(Mix, TinyAlphasStillGiveBothEnds) {
   int ones = 0;
   for (std::uint64_t i = 0; i < 1000; ++i) {
-    SampleRandom random = draws(i);
+    SampleRandom random = mix_draws(i);
     const double value = draw_beta(1e-4, 1e-4, random);  // the Gammas themselves are all 0 in double
     ASSERT_FALSE(std::isnan(value));
     ones += value > 0.5;
@@ -155,7 +155,7 @@ TEST(Mix, TinyAlphasStillGiveBothEnds) {
 
 TEST(Mix, CutMixDrawsLambdaThenColumnThenRow) {
   for (std::uint64_t i = 0; i < 100; ++i) {
-    SampleRandom random = draws(i), replay = draws(i);
+    SampleRandom random = mix_draws(i), replay = mix_draws(i);
     const CutMix mix = draw_cutmix(0.7, {40, 60}, random);
     const double lambda = draw_beta(0.7, 0.7, replay);
     const int column = static_cast<int>(replay.integer(0, 59)), row = static_cast<int>(replay.integer(0, 39));
@@ -165,7 +165,7 @@ TEST(Mix, CutMixDrawsLambdaThenColumnThenRow) {
 }
 
 TEST(Mix, ErrorsSayWhatIsAllowed) {
-  SampleRandom random = draws(0);
+  SampleRandom random = mix_draws(0);
   float value = 0;
   EXPECT_THROW(draw_beta(0, 1, random), Error);
   EXPECT_THROW(mix_samples(&value, 1, 1, 1.5), Error);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -42,6 +43,8 @@ struct PlainEncoding {
   int quality = 85;
   bool own_tables = false;  // Huffman tables made for the image
 };
+// Luma sampling factors h and v: 4:4:4, 4:2:2, 4:4:0, 4:2:0; {0, 0} stands for grey.
+inline constexpr std::pair<int, int> kLumaSamplings[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {0, 0}};
 std::vector<std::uint8_t> plain_encode(const Image& image, const PlainEncoding& encoding);
 
 std::string sha256_hex(std::string_view bytes);

@@ -20,6 +20,7 @@
 #include "ridgeline/format/text/json_lines.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/recipe/trainer.h"
+#include "tests/support/environment.h"
 #include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/watched_process.h"
@@ -37,11 +38,6 @@ using Line = std::map<std::string, JsonScalar>;
 
 constexpr std::int64_t kSteps = 24;  // two epochs, each with an evaluation
 constexpr const char* kLog = "alexnet_training.log";
-
-int number_from(const char* variable, int otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr || *text == '\0' ? otherwise : std::stoi(text);
-}
 
 const std::string& images() {
   static const std::string directory = [] {
@@ -201,12 +197,12 @@ Stop drawn_stop(std::mt19937& random) {
 }
 
 TEST(Resume, AKilledOrInterruptedRunGoesOnAsIfNothingHadHappened) {
-  const int wanted = number_from("RIDGELINE_KILLS", 6);
-  const int wanted_in_saves = std::max(1, wanted / 4);
-  std::mt19937 random(static_cast<unsigned>(number_from("RIDGELINE_KILLS_SEED", 1)));
+  const std::int64_t wanted = testing::number_from_environment("RIDGELINE_KILLS", 6);
+  const std::int64_t wanted_in_saves = std::max<std::int64_t>(1, wanted / 4);
+  std::mt19937 random(static_cast<unsigned>(testing::number_from_environment("RIDGELINE_KILLS_SEED", 1)));
   ASSERT_FALSE(undisturbed().checkpoints.empty());
   int in_training = 0, in_saves = 0, elsewhere = 0, processes = 0, runs = 0;
-  const int most = 40 + 10 * wanted;
+  const std::int64_t most = 40 + 10 * wanted;
   while ((in_training < wanted || in_saves < wanted_in_saves) && processes < most && !HasFailure()) {
     const std::string log_dir = testing::temporary_directory() + "/killed";
     fs::remove_all(log_dir);

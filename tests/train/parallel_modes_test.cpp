@@ -11,7 +11,7 @@
 #include "tests/train/distance.h"
 #include "tests/train/recorded_losses.h"
 
-namespace ridgeline::train {
+namespace ridgeline::train::modes {
 namespace {
 
 constexpr std::int64_t kImages = 16, kSide = 10, kClasses = 8, kSteps = 8;
@@ -281,4 +281,4 @@ TEST(Pipeline, WrongPlansAreRefused) {
 }
 
 }  // namespace
-}  // namespace ridgeline::train
+}  // namespace ridgeline::train::modes

@@ -24,6 +24,7 @@
 #include "ridgeline/train/model.h"
 #include "ridgeline/train/ranks.h"
 #include "tests/comm/ranks.h"
+#include "tests/support/environment.h"
 #include "tests/support/in_f64.h"
 #include "tests/train/drawn_training.h"
 #include "tests/train/recorded_losses.h"
@@ -39,11 +40,6 @@ struct Trained {
   std::map<std::string, Tensor> values;  // whole: parameters, statistics, slots, counters
   std::vector<double> numbers;           // that the step returned, run by run
 };
-
-std::int64_t from_environment(const char* name, std::int64_t fallback) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? fallback : std::atoll(text);
-}
 
 // As many as make the steps; in the middle of one each rank has sums of its own.
 std::int64_t runs_of(const Drawn& drawn) {
@@ -320,8 +316,9 @@ void check_narrow(const Drawn& drawn, Counts& counts) {
 }
 
 void check_random(void (*check)(const Drawn&, Counts&), std::int64_t few) {
-  const std::int64_t asked = from_environment("RIDGELINE_RANDOM_DISTRIBUTIONS", 0);
-  const std::int64_t count = asked > 0 ? asked : few, first = from_environment("RIDGELINE_RANDOM_SEED", 0);
+  const std::int64_t asked = testing::number_from_environment("RIDGELINE_RANDOM_DISTRIBUTIONS", 0);
+  const std::int64_t count = asked > 0 ? asked : few,
+                     first = testing::number_from_environment("RIDGELINE_RANDOM_SEED", 0);
   Counts counts;
   for (std::int64_t number = first; number < first + count; ++number) {
     const Drawn drawn = drawn::draw(kSeed, number);

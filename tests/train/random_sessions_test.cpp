@@ -13,17 +13,13 @@
 #include "ridgeline/nn/training_step.h"
 #include "ridgeline/optim/adam.h"
 #include "ridgeline/train/model.h"
+#include "tests/support/environment.h"
 #include "tests/support/temporary_directory.h"
 
 namespace ridgeline::train {
 namespace {
 
 constexpr std::int64_t kRuns = 6, kClasses = 10;
-
-std::int64_t from_environment(const char* name, std::int64_t fallback) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? fallback : std::atoll(text);
-}
 
 struct Plan {
   nn::TrainingOptions training;
@@ -153,8 +149,8 @@ std::string first_difference(const std::vector<NamedTensor>& a, const std::vecto
 }
 
 TEST(RandomSessions, WhatHappensBetweenRunsLeavesTheBitsOfTraining) {
-  const std::int64_t first = from_environment("RIDGELINE_RANDOM_SEED", 0);
-  const std::int64_t count = from_environment("RIDGELINE_RANDOM_SESSIONS", 4);
+  const std::int64_t first = testing::number_from_environment("RIDGELINE_RANDOM_SEED", 0);
+  const std::int64_t count = testing::number_from_environment("RIDGELINE_RANDOM_SESSIONS", 4);
   for (std::int64_t seed = first; seed < first + count; ++seed) {
     SampleRandom random(philox_key(static_cast<std::uint64_t>(seed), "sessions"), 0, 0);
     const Plan plan = draw_plan(random);
