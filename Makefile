@@ -10,7 +10,7 @@ help:
 	@echo "make bench    time the compiled training step against this machine's limit"
 	@echo "make check    clang-format and clang-tidy (pinned, in .venv); make format rewrites the files"
 	@echo "make asan     the tests again under the address and undefined-behaviour sanitizers"
-	@echo "make tsan     data engine, queues, executor and trainer again under the thread sanitizer"
+	@echo "make tsan     data engine, queues, ranks, executor and trainer again under the thread sanitizer"
 	@echo "make clean    remove the build folders (not .deps, .venv, runs)"
 
 setup:
