@@ -37,14 +37,11 @@ Part first_taps(const Part& part) {
   return first;
 }
 
-// Channels [first, first + n) of rows [top, bottom) of the unit's image, or of all of its images.
-LinesAhead pixel_lines(const bfloat16* from, const Images& images, const GradientUnits::Unit& unit, std::int64_t top,
-                       std::int64_t bottom, std::int64_t first, std::int64_t n, const LinesAhead* then = nullptr) {
-  if (unit.images > 1) top = 0, bottom = unit.images * images.size[0];
-  const std::int64_t pixels = (bottom - top) * images.size[1];
-  const bfloat16* const at = from + (unit.image * images.size[0] + top) * images.size[1] * images.channels + first;
-  if (n == images.channels) return {at, 1, pixels * n, 0, then};
-  return {at, pixels, n, images.channels, then};
+// Rows [top, bottom) of the unit's image, or all rows of its images: counted through all images.
+Pair rows_of(const GradientUnits::Unit& unit, const Images& images, std::int64_t top, std::int64_t bottom) {
+  const std::int64_t first = unit.image * images.size[0];
+  if (unit.images > 1) return {first, first + unit.images * images.size[0]};
+  return {first + top, first + bottom};
 }
 
 }  // namespace
@@ -192,16 +189,18 @@ void GradientUnits::stage_image(const TileCode& code, const bfloat16* x, const U
 
 LinesAhead GradientUnits::gradient_lines(const bfloat16* dy, const Unit& unit, std::int64_t first,
                                          std::int64_t filters) const {
-  return pixel_lines(dy, out_, unit, unit.row, unit.row + unit.rows, first, filters);
+  const auto [top, bottom] = rows_of(unit, out_, unit.row, unit.row + unit.rows);
+  return pixel_lines(dy, out_, top, bottom, first, filters);
 }
 
 LinesAhead GradientUnits::image_lines(const bfloat16* x, const Unit& unit, std::int64_t group, std::int64_t first,
-                                      std::int64_t n, const LinesAhead* then) const {
+                                      std::int64_t n, LinesAhead* then) const {
   const std::int64_t step = part_.in_step[0], tap = part_.taps.front().at[0], last_tap = part_.taps.back().at[0];
   const std::int64_t top = std::clamp<std::int64_t>(unit.row * step + tap, 0, in_.size[0]);
   const std::int64_t bottom = std::clamp((unit.row + unit.rows - 1) * step + last_tap + 1, top, in_.size[0]);
-  if (patches_) return pixel_lines(x, in_, unit, top, bottom, group * channels_, channels_, then);
-  return pixel_lines(x, in_, unit, top, bottom, group * channels_ + first, n, then);
+  const auto [from, to] = rows_of(unit, in_, top, bottom);
+  if (patches_) return pixel_lines(x, in_, from, to, group * channels_, channels_, then);
+  return pixel_lines(x, in_, from, to, group * channels_ + first, n, then);
 }
 
 // By rows: the first cache holds one for all planes and blocks of channels.
