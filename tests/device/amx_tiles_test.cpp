@@ -286,15 +286,35 @@ TEST(AmxTiles, MovesPutEveryValueInTheSamePlace) {
       keep(4 * 224, [&](bfloat16* out) { code.copy_patches(from.data(), 9, 4, runs, 3, length, out, 224); });
       keep(5 * 64, [&](bfloat16* out) { code.interleave(from.data(), from.data() + 100, length, out, 64); });
       keep(5 * 64, [&](bfloat16* out) { code.interleave(from.data(), nullptr, length, out, 64); });
-      const std::int64_t blocks = length / 32;
-      keep(4 * 64, [&](bfloat16* out) { code.interleave_mixed(from.data(), from.data() + 100, blocks, out, 64); });
-      keep(4 * 64, [&](bfloat16* out) { code.interleave_mixed(nullptr, from.data() + 100, blocks, out, 64); });
-      keep(2 * 600, [&](bfloat16* out) { code.pair_rows_mixed(from.data(), out, 600); });
+      keep(2 * 64, [&](bfloat16* out) { code.interleave_mixed(from.data(), from.data() + 100, out, 64); });
+      keep(2 * 64, [&](bfloat16* out) { code.interleave_mixed(nullptr, from.data() + 100, out, 64); });
+      keep(2 * 600, [&](bfloat16* out) { code.pair_rows_mixed(from.data(), length, 16, out, 600); });
       const bfloat16* rows[32];
       for (std::int64_t r = 0; r < 32; ++r) rows[r] = r == 7 || r == 20 ? nullptr : from.data() + r * 100;
       if (length <= 16) keep(kTileValues, [&](bfloat16* out) { code.transpose(rows, 3, length, out); });
       if (length <= 32) {
         keep(kTileValues, [&](bfloat16* out) { code.pair_columns(from.data(), 100, 11, length, out); });
+      }
+    }
+    return all;
+  });
+}
+
+TEST(AmxTiles, PartsOfPairsGoToTheSamePlaces) {
+  expect_same([](const TileCode& code) {
+    const auto from = values(1000, 8);
+    std::vector<bfloat16> all;
+    std::vector<PairPart> parts;
+    for (std::int64_t count = 0; count < 5; ++count) {  // of 3 columns each
+      std::vector<bfloat16> out(7 * kTileDepth);
+      code.pair_parts(from.data(), 40, count == 0 ? 0 : 7, parts, out.data());
+      all.insert(all.end(), out.begin(), out.end());
+      PairPart& part = parts.emplace_back();
+      part.from = 100 * count;
+      for (std::size_t i = 0; i < 6; ++i) {
+        const std::size_t place = static_cast<std::size_t>(count) * 6 + i;
+        part.these |= std::uint32_t{1} << place;
+        part.index[place] = static_cast<std::uint16_t>(i * 11 % 32);
       }
     }
     return all;
@@ -316,6 +336,7 @@ TEST(AmxTiles, SumsAreStoredAndAddedAlike) {
       for (const bool past_caches : {false, true}) {
         code.store_sums(sums.at, 13, columns, to, 48, past_caches);
         code.add_rows(rows.data(), 100, 9, columns, to);
+        code.add_rows(rows.data(), 100, 9, columns + 50, to);
         all.insert(all.end(), to, to + kTileRows * 48);
       }
       for (const bool mixed : {false, true}) {

@@ -37,6 +37,10 @@ struct Images {
   std::int64_t channels = 0;
 };
 
+// Channels [first, first + n) of rows [top, bottom) of the images, counted through all of them.
+LinesAhead pixel_lines(const bfloat16* from, const Images& images, std::int64_t top, std::int64_t bottom,
+                       std::int64_t first, std::int64_t n, LinesAhead* then = nullptr);
+
 struct Convolution {
   Images image;   // x
   Images result;  // y

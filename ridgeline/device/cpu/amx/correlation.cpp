@@ -31,7 +31,6 @@ CorrelationCode::CorrelationCode(const Correlation& correlation, const WeightsFo
       staged_(!Stage::needless(correlation)),
       halves_(halves),
       past_caches_(past_caches(correlation.out)) {
-  const std::int64_t threads = compute_threads();
   for (const Part& part : shape_.parts) add_cut(part, patches);
   std::int64_t items = 0;
   std::int64_t staged = 0, spare = 0, tiles_of_item = 0;
@@ -44,13 +43,14 @@ CorrelationCode::CorrelationCode(const Correlation& correlation, const WeightsFo
     tiles_of_item = std::max(tiles_of_item, cut.images * cut.tiles_of_image());
   }
   // Too few items for the team share their pixels and divide the result channels.
-  const std::int64_t parts = items >= 2 * threads ? 1 : std::min(form_.column_blocks(), blocks_of(2 * threads, items));
+  const std::int64_t wanted = 2 * threads_;
+  const std::int64_t parts = items >= wanted ? 1 : std::min(form_.column_blocks(), blocks_of(wanted, items));
   filter_blocks_ = blocks_of(form_.column_blocks(), parts);
   const auto bytes = [](std::int64_t n, std::size_t size) { return round_up(n * static_cast<std::int64_t>(size), 64); };
   spare_at_ = bytes(staged, sizeof(bfloat16));
   rows_at_ = spare_at_ + bytes(spare, sizeof(bfloat16));
   thread_bytes_ = rows_at_ + bytes(tiles_of_item, sizeof(TileRow));
-  memory_ = scratch.reserve(threads * thread_bytes_ / static_cast<std::int64_t>(sizeof(float)));
+  memory_ = scratch.reserve(threads_ * thread_bytes_ / static_cast<std::int64_t>(sizeof(float)));
 }
 
 void CorrelationCode::add_cut(const Part& part, bool patches) {
@@ -62,7 +62,7 @@ void CorrelationCode::add_cut(const Part& part, bool patches) {
   if (rows >= 2 * part.size[0]) {
     // Several whole images, but not so many that the team has too few items.
     cut.rows = part.size[0];
-    const std::int64_t most = std::max<std::int64_t>(1, shape_.out.count / (4 * compute_threads()));
+    const std::int64_t most = std::max<std::int64_t>(1, shape_.out.count / (4 * threads_));
     cut.images = std::min(rows / part.size[0], most);
   } else {
     cut.row_blocks = blocks_of(part.size[0], std::min(rows, part.size[0]));
@@ -93,6 +93,12 @@ void CorrelationCode::add_steps(Cut& cut, const Part& part, bool patches) const 
   }
 }
 
+std::int64_t CorrelationCode::items() const {
+  std::int64_t items = 0;
+  for (const Cut& cut : cuts_) items += cut.image_blocks * cut.row_blocks;
+  return items * shape_.groups * blocks_of(form_.column_blocks(), filter_blocks_);
+}
+
 CorrelationCode::Item CorrelationCode::item(std::int64_t number) const {
   const std::int64_t parts = blocks_of(form_.column_blocks(), filter_blocks_);
   Item item{};
@@ -113,16 +119,31 @@ CorrelationCode::Item CorrelationCode::item(std::int64_t number) const {
   return item;
 }
 
+// The pixels that an item reads.
+LinesAhead CorrelationCode::item_lines(const Item& item, const bfloat16* in) const {
+  const Part& part = shape_.parts[item.part];
+  if (part.taps.empty()) return {};
+  const Images& images = shape_.in;
+  const auto [low, high] = std::minmax(part.taps.front().at[0], part.taps.back().at[0]);
+  const std::int64_t step = part.in_step[0], last_row = (item.row + item.rows - 1) * step;
+  const std::int64_t top = std::clamp<std::int64_t>(item.row * step + low, 0, images.size[0]);
+  const std::int64_t bottom = std::clamp(last_row + high + 1, top, images.size[0]);
+  const std::int64_t first = item.image * images.size[0];
+  return pixel_lines(in, images, first + top, first + (item.images - 1) * images.size[0] + bottom,
+                     item.group * shape_.in_channels(), shape_.in_channels());
+}
+
 template <class To>
 void CorrelationCode::run(const bfloat16* in, const bfloat16* weights, To* out, const Epilogue<To>& epilogue,
                           float* scratch) const {
-  std::int64_t items = 0;
-  for (const Cut& cut : cuts_) items += cut.image_blocks * cut.row_blocks;
-  items *= shape_.groups * blocks_of(form_.column_blocks(), filter_blocks_);
+  const std::int64_t count = items();
   char* const memory = reinterpret_cast<char*>(scratch + memory_);
-  for_each_item(items, [&](std::int64_t number, int thread) {
+  for_each_item(count, [&](std::int64_t number, int thread) {
     const TileScope scope(code_);
-    run_item(item(number), in, weights, out, epilogue, memory + thread * thread_bytes_);
+    // What this thread probably takes next.
+    LinesAhead ahead;
+    if (number + threads_ < count) ahead = item_lines(item(number + threads_), in);
+    run_item(item(number), in, weights, out, epilogue, ahead, memory + thread * thread_bytes_);
   });
 }
 
@@ -132,7 +153,7 @@ template void CorrelationCode::run(const bfloat16*, const bfloat16*, float*, con
 
 template <class To>
 void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloat16* weights, To* out,
-                               const Epilogue<To>& epilogue, char* memory) const {
+                               const Epilogue<To>& epilogue, LinesAhead& ahead, char* memory) const {
   const Cut& cut = cuts_[item.part];
   const bfloat16* pixels = nullptr;
   if (staged_) {
@@ -158,7 +179,10 @@ void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloa
   product.b_offsets = cut.b_offsets.data();
   product.steps = static_cast<std::int64_t>(cut.a_offsets.size());
   product.c = sums;
-  // The gate of a product's results is fetched while it is made.
+  const std::int64_t steps = std::max<std::int64_t>(1, product.steps);
+  product.ahead = &ahead;
+  product.ahead_lines = blocks_of(ahead.lines(), item.blocks * blocks_of(count, 2) * steps);
+  // The gate of a product's results is fetched while it is made, then what is ahead.
   LinesAhead gate_lines;
   const std::int64_t result_step = shape_.parts[item.part].step[1] * shape_.out.channels;
   const auto lines_of = [&](const TileRow& row, const To* gate, std::int64_t columns) {
@@ -166,11 +190,12 @@ void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloa
         std::find_if(row.results, row.results + kTileRows, [](std::int64_t at) { return at >= 0; });
     if (wanted == row.results + kTileRows) return LinesAhead();
     const std::int64_t width = static_cast<std::int64_t>(sizeof(To) / sizeof(bfloat16));
-    return LinesAhead(reinterpret_cast<const bfloat16*>(gate + *wanted), kBlock, columns * width, result_step * width);
+    return LinesAhead(reinterpret_cast<const bfloat16*>(gate + *wanted), kBlock, columns * width, result_step * width,
+                      &ahead);
   };
-  if (epilogue.gate != nullptr && product.steps > 0) {
+  if (epilogue.gate != nullptr) {
     product.ahead = &gate_lines;
-    product.ahead_lines = blocks_of(kBlock, product.steps);
+    product.ahead_lines += blocks_of(kBlock, steps);
   }
   for (std::int64_t block = item.first_block; block < item.first_block + item.blocks; ++block) {
     const std::int64_t columns = std::min(kBlock, form_.columns() - block * kBlock);

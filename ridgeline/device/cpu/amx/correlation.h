@@ -53,12 +53,16 @@ class CorrelationCode {
 
   void add_cut(const Part& part, bool patches);
   void add_steps(Cut& cut, const Part& part, bool patches) const;
+  std::int64_t items() const;
   Item item(std::int64_t number) const;
+  LinesAhead item_lines(const Item& item, const bfloat16* in) const;
+  // `ahead`: what is fetched meanwhile.
   template <class To>
   void run_item(const Item& item, const bfloat16* in, const bfloat16* weights, To* out, const Epilogue<To>& epilogue,
-                char* memory) const;
+                LinesAhead& ahead, char* memory) const;
   std::int64_t tile_rows(const Item& item, const bfloat16* staged, TileRow* rows) const;
 
+  int threads_ = compute_threads();
   Correlation shape_;
   WeightsForm form_;
   const TileCode& code_;

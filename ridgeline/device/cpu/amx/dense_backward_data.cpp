@@ -130,7 +130,8 @@ class DenseBackwardDataKernel final : public Kernel {
     for (std::int64_t step = 0; step < blocks_of(outputs, kTileDepth); ++step) {
       const bfloat16* from = w + form_.at(chunk / kBlock + step, first / kTileDepth);
       for (std::int64_t column = 0; column < inputs; column += kBlock, from += DenseForm::kStepValues) {
-        code_.pair_rows_mixed(from, pairs + (column / kTileColumns * chunk_steps_ + step) * kTileValues,
+        code_.pair_rows_mixed(from, kTileDepth, kTileRows,
+                              pairs + (column / kTileColumns * chunk_steps_ + step) * kTileValues,
                               chunk_steps_ * kTileValues);
       }
     }

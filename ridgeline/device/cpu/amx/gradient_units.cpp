@@ -37,14 +37,11 @@ Part first_taps(const Part& part) {
   return first;
 }
 
-// Channels [first, first + n) of rows [top, bottom) of the unit's image, or of all of its images.
-LinesAhead pixel_lines(const bfloat16* from, const Images& images, const GradientUnits::Unit& unit, std::int64_t top,
-                       std::int64_t bottom, std::int64_t first, std::int64_t n, const LinesAhead* then = nullptr) {
-  if (unit.images > 1) top = 0, bottom = unit.images * images.size[0];
-  const std::int64_t pixels = (bottom - top) * images.size[1];
-  const bfloat16* const at = from + (unit.image * images.size[0] + top) * images.size[1] * images.channels + first;
-  if (n == images.channels) return {at, 1, pixels * n, 0, then};
-  return {at, pixels, n, images.channels, then};
+// Rows [top, bottom) of the unit's image, or all rows of its images: counted through all images.
+Pair rows_of(const GradientUnits::Unit& unit, const Images& images, std::int64_t top, std::int64_t bottom) {
+  const std::int64_t first = unit.image * images.size[0];
+  if (unit.images > 1) return {first, first + unit.images * images.size[0]};
+  return {first + top, first + bottom};
 }
 
 }  // namespace
@@ -59,6 +56,7 @@ GradientUnits::GradientUnits(const Correlation& forward, bool patches, std::int6
   if (patches) {
     const Part first = first_taps(part_);
     patches_.emplace(forward, first);
+    patch_parts_ = patches_->pair_parts();
     columns_ = static_cast<std::int64_t>(first.taps.size()) * channels_;
     planes_ = {{0, 0}};
     span_ = blocks_of(row_columns_, columns_) - 1;
@@ -139,9 +137,7 @@ std::int64_t GradientUnits::tap_at(std::int64_t tap) const {
 }
 
 std::int64_t GradientUnits::spare_values() const {
-  if (!patches_) return 0;
-  return round_up(patches_->padded_values(rows_ + span_), kTileDepth) + part_.size[1] * patches_->width() +
-         Patches::kBehind;
+  return patches_ ? round_up(patches_->padded_values(rows_ + span_), kTileDepth) : 0;
 }
 
 void GradientUnits::stage_gradient(const TileCode& code, const bfloat16* dy, const Unit& unit, std::int64_t first,
@@ -193,59 +189,69 @@ void GradientUnits::stage_image(const TileCode& code, const bfloat16* x, const U
 
 LinesAhead GradientUnits::gradient_lines(const bfloat16* dy, const Unit& unit, std::int64_t first,
                                          std::int64_t filters) const {
-  return pixel_lines(dy, out_, unit, unit.row, unit.row + unit.rows, first, filters);
+  const auto [top, bottom] = rows_of(unit, out_, unit.row, unit.row + unit.rows);
+  return pixel_lines(dy, out_, top, bottom, first, filters);
 }
 
 LinesAhead GradientUnits::image_lines(const bfloat16* x, const Unit& unit, std::int64_t group, std::int64_t first,
-                                      std::int64_t n, const LinesAhead* then) const {
+                                      std::int64_t n, LinesAhead* then) const {
   const std::int64_t step = part_.in_step[0], tap = part_.taps.front().at[0], last_tap = part_.taps.back().at[0];
   const std::int64_t top = std::clamp<std::int64_t>(unit.row * step + tap, 0, in_.size[0]);
   const std::int64_t bottom = std::clamp((unit.row + unit.rows - 1) * step + last_tap + 1, top, in_.size[0]);
-  if (patches_) return pixel_lines(x, in_, unit, top, bottom, group * channels_, channels_, then);
-  return pixel_lines(x, in_, unit, top, bottom, group * channels_ + first, n, then);
+  const auto [from, to] = rows_of(unit, in_, top, bottom);
+  if (patches_) return pixel_lines(x, in_, from, to, group * channels_, channels_, then);
+  return pixel_lines(x, in_, from, to, group * channels_ + first, n, then);
 }
 
-void GradientUnits::interleave(const TileCode& code, const bfloat16* even, const bfloat16* odd, std::int64_t n,
-                               bfloat16* to) const {
-  const std::int64_t blocks = n / kBlock, done = blocks * kBlock;
-  code.interleave_mixed(even, odd, blocks, to, column_values());
-  if (done == n) return;
-  code.interleave(even == nullptr ? even : even + done, odd == nullptr ? odd : odd + done, n - done,
-                  to + 2 * blocks * column_values(), column_values());
-}
-
+// By rows: the first cache holds one for all planes and blocks of channels.
 void GradientUnits::stage_taps(const TileCode& code, const bfloat16* x, std::int64_t image, const Unit& unit,
                                std::int64_t channel, std::int64_t n, bfloat16* to) const {
-  const std::int64_t step = part_.in_step[1];
-  for (const Plane& plane : planes_) {
-    bfloat16* out = to;
-    to += plane_values();
-    for (std::int64_t i = 0; i < unit.rows + span_; ++i) {
-      const std::int64_t row = (unit.row + i + first_row_) * part_.in_step[0] + plane.remainder;
-      const bool there = row >= 0 && row < in_.size[0];
-      const bfloat16* const from = x + (image * in_.size[0] + row) * in_.size[1] * in_.channels + channel;
-      const auto pixel = [&](std::int64_t j) -> const bfloat16* {
-        const std::int64_t column = j * step + plane.column;
-        return there && column >= 0 && column < in_.size[1] ? from + column * in_.channels : nullptr;
-      };
-      for (std::int64_t j = 0; j < pitch(); j += 2, out += kTileDepth) {
-        interleave(code, pixel(j), pixel(j + 1), n, out);
+  for (std::int64_t i = 0; i < unit.rows + span_; ++i, to += pitch() / 2 * kTileDepth) {
+    for (std::int64_t first = 0; first < n; first += kBlock) {
+      bfloat16* out = to + first / kTileColumns * column_values();
+      for (const Plane& plane : planes_) {
+        const std::int64_t row = (unit.row + i + first_row_) * part_.in_step[0] + plane.remainder;
+        stage_row(code, x, image, row, plane.column, channel + first, std::min(kBlock, n - first), out);
+        out += plane_values();
       }
     }
+  }
+}
+
+// Up to 32 channels of a row of the image, which may lie outside of it.
+void GradientUnits::stage_row(const TileCode& code, const bfloat16* x, std::int64_t image, std::int64_t row,
+                              std::int64_t tap_column, std::int64_t channel, std::int64_t n, bfloat16* to) const {
+  const std::int64_t step = part_.in_step[1], width = row >= 0 && row < in_.size[0] ? in_.size[1] : 0;
+  const bfloat16* const from = x + (image * in_.size[0] + row) * in_.size[1] * in_.channels + channel;
+  const auto pixel = [&](std::int64_t j) -> const bfloat16* {
+    const std::int64_t column = j * step + tap_column;
+    return column >= 0 && column < width ? from + column * in_.channels : nullptr;
+  };
+  for (std::int64_t j = 0; j < pitch();) {
+    bfloat16* const out = to + j / 2 * kTileDepth;
+    const bfloat16 *const even = pixel(j), *const odd = pixel(j + 1);
+    std::int64_t pairs = 1;
+    if (n < kBlock) {
+      code.interleave(even, odd, n, out, column_values());
+    } else if (even == nullptr || odd == nullptr) {
+      code.interleave_mixed(even, odd, out, column_values());
+    } else {
+      const std::int64_t there = blocks_of(width - tap_column, step);  // pixels from the row's begin on
+      pairs = std::min(there, pitch()) / 2 - j / 2;
+      code.pair_rows_mixed(even, step * in_.channels, pairs, out, column_values());
+    }
+    j += 2 * pairs;
   }
 }
 
 void GradientUnits::stage_patches(const TileCode& code, const bfloat16* x, std::int64_t image, const Unit& unit,
                                   std::int64_t group, std::int64_t first, std::int64_t n, bfloat16* spare,
                                   bfloat16* to) const {
-  const std::int64_t width = patches_->width();
-  bfloat16* const patches = spare + round_up(patches_->padded_values(rows_ + span_), kTileDepth);
   patches_->pad(code, x, image, group, unit.row, unit.rows + span_, spare);
-  for (std::int64_t row = 0; row < unit.rows + span_; ++row) {
-    patches_->make(code, spare, row, patches);
-    for (std::int64_t j = 0; j < pitch(); j += 2, to += kTileDepth) {
-      const bfloat16* const even = patches + j * width + first;
-      interleave(code, even, j + 1 < part_.size[1] ? even + width : nullptr, n, to);
+  for (std::int64_t row = 0; row < unit.rows + span_; ++row, to += pitch() / 2 * kTileDepth) {
+    for (std::int64_t column = 0; column < n; column += kTileColumns) {
+      patches_->make_pairs(code, spare, row, patch_parts_[static_cast<std::size_t>((first + column) / kTileColumns)],
+                           to + column / kTileColumns * column_values());
     }
   }
 }

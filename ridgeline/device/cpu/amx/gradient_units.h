@@ -38,8 +38,8 @@ class GradientUnits {
   // gradient; the last patch may reach over its end.
   std::int64_t columns() const { return columns_; }
   std::int64_t taps() const { return static_cast<std::int64_t>(places_.size()); }
-  // Whether a whole block of 32 columns, which is interleaved mixed (tiles.h).
-  bool mixed(std::int64_t block) const { return (block + 1) * kBlock <= columns_; }
+  // Whether a whole block of 32 channels, which is interleaved mixed (tiles.h).
+  bool mixed(std::int64_t block) const { return !patches_ && (block + 1) * kBlock <= columns_; }
   std::int64_t columns_at(std::int64_t tap) const { return std::min(columns_, row_columns_ - tap * columns_); }
   std::int64_t row_columns() const { return row_columns_; }
   // Values of 16 columns over all planes and images of a unit, and where a tap begins in them.
@@ -61,7 +61,7 @@ class GradientUnits {
   // What stage_gradient and stage_image read for a unit; `then`: what is fetched behind it.
   LinesAhead gradient_lines(const bfloat16* dy, const Unit& unit, std::int64_t first, std::int64_t filters) const;
   LinesAhead image_lines(const bfloat16* x, const Unit& unit, std::int64_t group, std::int64_t first, std::int64_t n,
-                         const LinesAhead* then) const;
+                         LinesAhead* then) const;
 
   // sums[i] += channel first + i of every pixel of dy.
   void add_pixels(const TileCode& code, const bfloat16* dy, const Unit& unit, std::int64_t first, std::int64_t n,
@@ -78,13 +78,14 @@ class GradientUnits {
     std::int64_t pixel;  // in that row, an even number
   };
   std::optional<std::int64_t> shared_pixel(std::int64_t plane_column, std::int64_t column) const;
-  void interleave(const TileCode& code, const bfloat16* even, const bfloat16* odd, std::int64_t n, bfloat16* to) const;
   std::int64_t pitch() const { return round_up(part_.size[1], 2); }
   std::int64_t image_steps(std::int64_t rows) const { return blocks_of(rows * pitch(), kTileDepth); }
   std::int64_t plane_values() const;
   std::int64_t image_values() const { return static_cast<std::int64_t>(planes_.size()) * plane_values(); }
   void stage_taps(const TileCode& code, const bfloat16* x, std::int64_t image, const Unit& unit, std::int64_t channel,
                   std::int64_t n, bfloat16* to) const;
+  void stage_row(const TileCode& code, const bfloat16* x, std::int64_t image, std::int64_t row, std::int64_t tap_column,
+                 std::int64_t channel, std::int64_t n, bfloat16* to) const;
   void stage_patches(const TileCode& code, const bfloat16* x, std::int64_t image, const Unit& unit, std::int64_t group,
                      std::int64_t first, std::int64_t n, bfloat16* spare, bfloat16* to) const;
 
@@ -94,6 +95,7 @@ class GradientUnits {
   std::int64_t row_columns_;
   std::int64_t columns_;
   std::optional<Patches> patches_;
+  std::vector<std::vector<PairPart>> patch_parts_;
   std::vector<Plane> planes_;
   std::vector<Place> places_;
   std::vector<std::int64_t> taps_by_plane_;

@@ -27,7 +27,9 @@ Patches::Patches(const Correlation& correlation, const Part& part)
   }
 }
 
-std::int64_t Patches::padded_values(std::int64_t rows) const { return in_rows(rows) * columns_ * channels_ + kBehind; }
+std::int64_t Patches::padded_values(std::int64_t rows) const {
+  return in_rows(rows) * columns_ * channels_ + zeros_behind();
+}
 
 void Patches::pad(const TileCode& code, const bfloat16* in, std::int64_t image, std::int64_t group, std::int64_t first,
                   std::int64_t rows, bfloat16* padded) const {
@@ -50,11 +52,40 @@ void Patches::pad(const TileCode& code, const bfloat16* in, std::int64_t image, 
     }
     clear(out + right * channels_, (columns_ - right) * channels_);
   }
+  clear(padded + in_rows(rows) * columns_ * channels_, zeros_behind());
 }
 
 void Patches::make(const TileCode& code, const bfloat16* padded, std::int64_t row, bfloat16* to) const {
-  code.copy_patches(padded + row * part_.in_step[0] * columns_ * channels_, part_.in_step[1] * channels_, part_.size[1],
-                    runs_.data(), static_cast<std::int64_t>(runs_.size()), run_, to, width_);
+  code.copy_patches(padded + row * row_step(), pixel_step(), part_.size[1], runs_.data(),
+                    static_cast<std::int64_t>(runs_.size()), run_, to, width_);
+}
+
+std::vector<std::vector<PairPart>> Patches::pair_parts() const {
+  const std::int64_t columns = static_cast<std::int64_t>(runs_.size()) * run_;
+  std::vector<std::vector<PairPart>> tiles(static_cast<std::size_t>(blocks_of(columns, kTileColumns)));
+  std::int64_t n = 0;  // of a run, in a tile
+  for (std::int64_t column = 0; column < columns; column += n) {
+    const std::int64_t first = column % kTileColumns, in_run = column % run_;
+    const std::int64_t from = runs_[static_cast<std::size_t>(column / run_)] + in_run;
+    n = std::min(run_ - in_run, kTileColumns - first);
+    const bool one_load = pixel_step() + n <= kTileDepth;
+    auto& parts = tiles[static_cast<std::size_t>(column / kTileColumns)];
+    for (std::int64_t odd = 0; odd < 2; ++odd) {
+      const std::int64_t to_pixel = odd * pixel_step();
+      if (odd == 0 || !one_load) parts.push_back({from + (one_load ? 0 : to_pixel), 0, {}});
+      for (std::int64_t i = 0; i < n; ++i) {
+        const auto place = static_cast<std::size_t>((first + i) * 2 + odd);
+        parts.back().these |= std::uint32_t{1} << place;
+        parts.back().index[place] = static_cast<std::uint16_t>(i + (one_load ? to_pixel : 0));
+      }
+    }
+  }
+  return tiles;
+}
+
+void Patches::make_pairs(const TileCode& code, const bfloat16* padded, std::int64_t row,
+                         std::span<const PairPart> parts, bfloat16* to) const {
+  code.pair_parts(padded + row * row_step(), 2 * pixel_step(), blocks_of(part_.size[1], 2), parts, to);
 }
 
 }  // namespace ridgeline::device::amx

@@ -26,14 +26,27 @@ class Patches {
   // What `make` writes behind the last patch of a row.
   static constexpr std::int64_t kBehind = 64;
 
-  // The image rows of one group that rows [first, first + rows) of an image's results read, with zeros around them.
+  // The image rows of one group that rows [first, first + rows) of an image's results read, with zeros around and
+  // behind them.
   void pad(const TileCode& code, const bfloat16* in, std::int64_t image, std::int64_t group, std::int64_t first,
            std::int64_t rows, bfloat16* padded) const;
   // The patches of the row-th of these rows: to[column][width()].
   void make(const TileCode& code, const bfloat16* padded, std::int64_t row, bfloat16* to) const;
 
+  // The parts of each 16 columns of the patches, for pairs of pixels (tiles.h).
+  std::vector<std::vector<PairPart>> pair_parts() const;
+  // Rows of a tile of B from the pairs of patches of the row-th of these rows. Where one is left over, that of the next
+  // pixel would be: some of the padded rows' values.
+  void make_pairs(const TileCode& code, const bfloat16* padded, std::int64_t row, std::span<const PairPart> parts,
+                  bfloat16* to) const;
+
  private:
   std::int64_t in_rows(std::int64_t rows) const { return (rows - 1) * part_.in_step[0] + high_[0] - low_[0] + 1; }
+  // From a pixel's patch to the next one's, and from a row's.
+  std::int64_t pixel_step() const { return part_.in_step[1] * channels_; }
+  std::int64_t row_step() const { return part_.in_step[0] * columns_ * channels_; }
+  // Zeros behind the padded rows: a pair reads a pixel that is not there, and a part of it whole vectors.
+  std::int64_t zeros_behind() const { return pixel_step() + kBehind; }
 
   Images in_;
   Part part_;

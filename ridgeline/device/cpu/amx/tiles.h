@@ -8,7 +8,9 @@
 // 512 values lie in a row. A tile of C is 16 x 16 sums.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 
 #include "ridgeline/core/dtype.h"
 
@@ -22,21 +24,22 @@ constexpr std::int64_t kTileSums = 256;    // of C
 constexpr std::int64_t kBlock = 32;        // rows and columns of a product of 2 x 2 tiles
 
 // Values to be fetched into the second cache, some lines at a time while something else is computed: `runs` of `length`
-// values, `step` apart, and then others. From short runs the processor does not do so by itself. A plain value.
+// values, `step` apart, and behind them what `then` still has, which lives as long. From short runs the processor does
+// not do so by itself.
 class LinesAhead {
  public:
   LinesAhead() = default;
   LinesAhead(const bfloat16* from, std::int64_t runs, std::int64_t length, std::int64_t step,
-             const LinesAhead* then = nullptr)
+             LinesAhead* then = nullptr)
       : from_(from), runs_(runs), length_(length), step_(step), then_(then) {}
   std::int64_t lines() const {
     return runs_ * ((length_ + kTileDepth - 1) / kTileDepth) + (then_ != nullptr ? then_->lines() : 0);
   }
   void fetch(std::int64_t lines) {
     for (; lines > 0; --lines) {
-      while (runs_ == 0) {
-        if (then_ == nullptr) return;
-        *this = *then_;
+      if (runs_ == 0) {
+        if (then_ != nullptr) then_->fetch(lines);
+        return;
       }
       __builtin_prefetch(from_ + at_, 0, 2);
       at_ += kTileDepth;
@@ -50,7 +53,7 @@ class LinesAhead {
  private:
   const bfloat16* from_ = nullptr;
   std::int64_t runs_ = 0, length_ = 0, step_ = 0;
-  const LinesAhead* then_ = nullptr;
+  LinesAhead* then_ = nullptr;
   std::int64_t at_ = 0;  // in the run
 };
 
@@ -93,6 +96,14 @@ struct TileResultOf {
 using TileResult = TileResultOf<bfloat16>;
 using WideTileResult = TileResultOf<float>;
 
+// Columns of a tile of B that lie side by side, for both pixels of a pair or for one of them: value i of a row of the
+// tile is value from + index[i] behind the pair's address, for the i in `these`.
+struct PairPart {
+  std::int64_t from = 0;
+  std::uint32_t these = 0;
+  std::array<std::uint16_t, kTileDepth> index{};  // below 32
+};
+
 struct TileCode {
   // On each thread, around everything that multiplies.
   void (*enter)();
@@ -125,12 +136,16 @@ struct TileCode {
   // A null row is zeros.
   void (*interleave)(const bfloat16* even, const bfloat16* odd, std::int64_t length, bfloat16* to,
                      std::int64_t to_step);
-  // The same for whole blocks of 32 columns, in the order that takes the fewest moves: column i of a block lies in its
+  // The same for a block of 32 columns, in the order that takes the fewest moves: column i of the block lies in its
   // tile i / 4 % 2, at i / 8 * 4 + i % 4.
-  void (*interleave_mixed)(const bfloat16* even, const bfloat16* odd, std::int64_t blocks, bfloat16* to,
-                           std::int64_t to_step);
-  // Two tiles of B, `to_step` apart, from 32 rows of 32 columns: row pairs interleaved as above.
-  void (*pair_rows_mixed)(const bfloat16* from, bfloat16* to, std::int64_t to_step);
+  void (*interleave_mixed)(const bfloat16* even, const bfloat16* odd, bfloat16* to, std::int64_t to_step);
+  // So for `pairs` of rows, `from_step` apart: as many rows of two tiles of B, `to_step` apart.
+  void (*pair_rows_mixed)(const bfloat16* from, std::int64_t from_step, std::int64_t pairs, bfloat16* to,
+                          std::int64_t to_step);
+  // Rows of a tile of B for `pairs` of pixels, `pair_step` apart, from the parts of its columns; zeros in others. Reads
+  // 32 values for each part.
+  void (*pair_parts)(const bfloat16* from, std::int64_t pair_step, std::int64_t pairs, std::span<const PairPart> parts,
+                     bfloat16* to);
   // The tile of A [16][32] whose columns are the 32 `rows`, `length` up to 16 values of each from `first` on; null rows
   // and missing values are zeros.
   void (*transpose)(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to);

@@ -254,22 +254,44 @@ void interleave(const bfloat16* even, const bfloat16* odd, std::int64_t length, 
   }
 }
 
-void interleave_mixed(const bfloat16* even, const bfloat16* odd, std::int64_t blocks, bfloat16* to,
-                      std::int64_t to_step) {
+void interleave_mixed(const bfloat16* even, const bfloat16* odd, bfloat16* to, std::int64_t to_step) {
   const __m512i zero = _mm512_setzero_si512();
-  for (std::int64_t block = 0; block < blocks; ++block, to += 2 * to_step) {
-    const __m512i low = even == nullptr ? zero : _mm512_loadu_si512(even + block * 32);
-    const __m512i high = odd == nullptr ? zero : _mm512_loadu_si512(odd + block * 32);
+  const __m512i low = even == nullptr ? zero : _mm512_loadu_si512(even);
+  const __m512i high = odd == nullptr ? zero : _mm512_loadu_si512(odd);
+  _mm512_storeu_si512(to, _mm512_unpacklo_epi16(low, high));
+  _mm512_storeu_si512(to + to_step, _mm512_unpackhi_epi16(low, high));
+}
+
+void pair_rows_mixed(const bfloat16* from, std::int64_t from_step, std::int64_t pairs, bfloat16* to,
+                     std::int64_t to_step) {
+  for (; pairs > 0; --pairs, from += 2 * from_step, to += 32) {
+    const __m512i low = _mm512_loadu_si512(from), high = _mm512_loadu_si512(from + from_step);
     _mm512_storeu_si512(to, _mm512_unpacklo_epi16(low, high));
     _mm512_storeu_si512(to + to_step, _mm512_unpackhi_epi16(low, high));
   }
 }
 
-void pair_rows_mixed(const bfloat16* from, bfloat16* to, std::int64_t to_step) {
-  for (std::int64_t row = 0; row < 32; row += 2, from += 64, to += 32) {
-    const __m512i low = _mm512_loadu_si512(from), high = _mm512_loadu_si512(from + 32);
-    _mm512_storeu_si512(to, _mm512_unpacklo_epi16(low, high));
-    _mm512_storeu_si512(to + to_step, _mm512_unpackhi_epi16(low, high));
+// `Parts` of them, whose places stay in registers.
+template <int Parts>
+void pair_some_parts(const bfloat16* from, std::int64_t pair_step, std::int64_t pairs, const PairPart* parts,
+                     bfloat16* to, bool onto) {
+  __m512i index[Parts];
+  for (int p = 0; p < Parts; ++p) index[p] = _mm512_loadu_si512(parts[p].index.data());
+  for (; pairs > 0; --pairs, from += pair_step, to += 32) {
+    __m512i row = onto ? _mm512_loadu_si512(to) : _mm512_setzero_si512();
+    for (int p = 0; p < Parts; ++p) {
+      const __m512i values = _mm512_loadu_si512(from + parts[p].from);
+      row = _mm512_mask_permutexvar_epi16(row, parts[p].these, index[p], values);
+    }
+    _mm512_storeu_si512(to, row);
+  }
+}
+
+void pair_parts(const bfloat16* from, std::int64_t pair_step, std::int64_t pairs, std::span<const PairPart> parts,
+                bfloat16* to) {
+  for (std::size_t part = 0; part < parts.size(); part += 2) {
+    const auto some = part + 1 < parts.size() ? pair_some_parts<2> : pair_some_parts<1>;
+    some(from, pair_step, pairs, parts.data() + part, to, part > 0);
   }
 }
 
@@ -389,15 +411,26 @@ void add_products(const float* c, std::int64_t parts, std::int64_t part_step, bo
   }
 }
 
-void add_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, float* sums) {
-  for (std::int64_t at = 0; at < length; at += 16) {
-    const __mmask16 left = first16(length - at);
-    __m512 sum = _mm512_maskz_loadu_ps(left, sums + at);
-    for (std::int64_t row = 0; row < count; ++row) {
-      sum = _mm512_add_ps(sum, wide_values(_mm256_maskz_loadu_epi16(left, from + row * from_step + at)));
-    }
-    _mm512_mask_storeu_ps(sums + at, left, sum);
+// Columns of so many vectors side by side: each addition waits for the one of the row before.
+template <int Vectors>
+void add_columns(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, float* sums) {
+  __mmask16 left[Vectors];
+  __m512 sum[Vectors];
+  for (int i = 0; i < Vectors; ++i) {
+    left[i] = first16(std::max<std::int64_t>(0, length - i * 16));
+    sum[i] = _mm512_maskz_loadu_ps(left[i], sums + i * 16);
   }
+  for (std::int64_t row = 0; row < count; ++row, from += from_step) {
+    for (int i = 0; i < Vectors; ++i)
+      sum[i] = _mm512_add_ps(sum[i], wide_values(_mm256_maskz_loadu_epi16(left[i], from + i * 16)));
+  }
+  for (int i = 0; i < Vectors; ++i) _mm512_mask_storeu_ps(sums + i * 16, left[i], sum[i]);
+}
+
+void add_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, float* sums) {
+  std::int64_t at = 0;
+  for (; at + 16 < length; at += 64) add_columns<4>(from + at, from_step, count, length - at, sums + at);
+  if (at < length) add_columns<1>(from + at, from_step, count, length - at, sums + at);
 }
 
 }  // namespace
@@ -419,6 +452,7 @@ const TileCode& amx_tile_code() {
       interleave,
       interleave_mixed,
       pair_rows_mixed,
+      pair_parts,
       transpose,
       pair_columns,
       store_sums,

@@ -130,18 +130,29 @@ void interleave(const bfloat16* even, const bfloat16* odd, std::int64_t length, 
   }
 }
 
-void interleave_mixed(const bfloat16* even, const bfloat16* odd, std::int64_t blocks, bfloat16* to,
-                      std::int64_t to_step) {
-  for (std::int64_t i = 0; i < blocks * 32; ++i) {
-    bfloat16* const pair = to + (i / 32 * 2 + mixed_tile(i % 32)) * to_step + mixed_column(i % 32) * 2;
+void interleave_mixed(const bfloat16* even, const bfloat16* odd, bfloat16* to, std::int64_t to_step) {
+  for (std::int64_t i = 0; i < 32; ++i) {
+    bfloat16* const pair = to + mixed_tile(i) * to_step + mixed_column(i) * 2;
     pair[0] = even != nullptr ? even[i] : bfloat16{};
     pair[1] = odd != nullptr ? odd[i] : bfloat16{};
   }
 }
 
-void pair_rows_mixed(const bfloat16* from, bfloat16* to, std::int64_t to_step) {
-  for (std::int64_t row = 0; row < 32; row += 2, from += 64, to += 32)
-    interleave_mixed(from, from + 32, 1, to, to_step);
+void pair_rows_mixed(const bfloat16* from, std::int64_t from_step, std::int64_t pairs, bfloat16* to,
+                     std::int64_t to_step) {
+  for (; pairs > 0; --pairs, from += 2 * from_step, to += 32) interleave_mixed(from, from + from_step, to, to_step);
+}
+
+void pair_parts(const bfloat16* from, std::int64_t pair_step, std::int64_t pairs, std::span<const PairPart> parts,
+                bfloat16* to) {
+  for (; pairs > 0; --pairs, from += pair_step, to += 32) {
+    std::fill_n(to, 32, bfloat16{});
+    for (const PairPart& part : parts) {
+      for (std::size_t i = 0; i < 32; ++i) {
+        if ((part.these >> i & 1) != 0) to[i] = from[part.from + part.index[i]];
+      }
+    }
+  }
 }
 
 void transpose(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to) {
@@ -204,6 +215,7 @@ const TileCode& scalar_tile_code() {
       interleave,
       interleave_mixed,
       pair_rows_mixed,
+      pair_parts,
       transpose,
       pair_columns,
       store_sums,
