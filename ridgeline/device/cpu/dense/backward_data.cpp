@@ -53,7 +53,7 @@ class DenseBackwardData final : public Kernel {
                 float* memory) const {
     const PanelForm form{&code_, inputs, dense_.outputs};
     float *const packed = memory, *const sums = memory + kDepth * code_.panel;
-    const float* rows_ahead[kDepth];
+    Lines rows_ahead[kDepth];
     Ahead ahead;
     const std::int64_t kPair = 128 / code_.panel;
     for (std::int64_t chunk = 0; chunk < form.chunks(); ++chunk) {
@@ -67,15 +67,17 @@ class DenseBackwardData final : public Kernel {
           ahead = {};
           if (to_chunk < form.chunks()) {
             const std::int64_t first = to_panel * code_.panel;
-            for (std::int64_t k = 0; k < form.deep(to_chunk); ++k)
-              rows_ahead[k] = w + (to_chunk * kDepth + k) * dense_.inputs + first;
-            ahead.start(rows_ahead, form.deep(to_chunk), std::min(inputs - first, kPair * code_.panel),
-                        std::min(kPair, form.panels() - panel) * parts_of(rows, kBlockRows), depth);
+            const std::int64_t count = form.deep(to_chunk), floats = std::min(inputs - first, kPair * code_.panel);
+            for (std::int64_t k = 0; k < count; ++k)
+              rows_ahead[k] = lines_of(w + (to_chunk * kDepth + k) * dense_.inputs + first, floats);
+            ahead = Ahead({rows_ahead, static_cast<std::size_t>(count)},
+                          std::min(kPair, form.panels() - panel) * Ahead::fours(rows, depth));
           }
         }
-        code_.multiply({rows, width, depth, dy + chunk * rows_ * kDepth, kDepth, packed,
-                        sums + panel * code_.panel * rows, pitch, chunk > 0},
-                       ahead);
+        const PanelProduct product{
+            rows,  width,    depth, dy + chunk * rows_ * kDepth, kDepth, packed, sums + panel * code_.panel * rows,
+            pitch, chunk > 0};
+        product.run(code_, ahead);
       }
     }
     for (std::int64_t panel = 0; panel < form.panels(); ++panel) {

@@ -29,7 +29,7 @@ class DenseBackwardWeights final : public Kernel {
       const std::int64_t at = range * gradient_.range(), n = std::min(gradient_.range(), dense_.inputs - at);
       for (std::int64_t k = first; k < first + outputs; k += Gradient::kStrip) {
         const std::int64_t rows = std::min(Gradient::kStrip, first + outputs - k);
-        gradient_.multiply(k, rows, range, scratch, strip, nullptr, 0);
+        gradient_.multiply(k, rows, range, scratch, strip, {});
         for (std::int64_t row = 0; row < rows; ++row)
           code_.stream(strip + row * gradient_.pitch(), n, output<float>(a, 0) + (k + row) * dense_.inputs + at);
       }

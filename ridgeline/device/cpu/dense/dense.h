@@ -9,11 +9,19 @@
 #include <initializer_list>
 #include <optional>
 
-#include "ridgeline/device/cpu/dense/products.h"
+#include "ridgeline/device/cpu/products/products.h"
 #include "ridgeline/device/cpu/scratch.h"
 #include "ridgeline/device/kernel.h"
 
 namespace ridgeline::device::dense {
+
+using products::Ahead;
+using products::kBlockRows;
+using products::kDepth;
+using products::Lines;
+using products::lines_of;
+using products::product_code;
+using products::ProductCode;
 
 // Rows of x that are multiplied while a part of the weights is in the second cache.
 constexpr std::int64_t kMostRows = 256;
@@ -51,6 +59,34 @@ struct PanelForm {
   std::int64_t deep(std::int64_t chunk) const { return std::min(kDepth, depth - chunk * kDepth); }
   std::int64_t at(std::int64_t chunk, std::int64_t panel) const {
     return chunk * kDepth * pitch() + panel * code->panel * deep(chunk);
+  }
+};
+
+// Some rows of a times a panel's part of one chunk.
+struct PanelProduct {
+  std::int64_t rows, columns, depth;
+  const float* a;
+  std::int64_t a_row;
+  const float* b;
+  float* c;
+  std::int64_t c_row;
+  bool add;  // to what c holds
+
+  void run(const ProductCode& code, Ahead& ahead) const {
+    code.multiply({.rows = rows,
+                   .columns = columns,
+                   .depth = depth,
+                   .depth_step = kDepth,
+                   .a = a,
+                   .a_row = a_row,
+                   .a_step = 1,
+                   .b = b,
+                   .b_step = code.pitch(columns),
+                   .c = c,
+                   .c_row = c_row,
+                   .from = add ? c : nullptr,
+                   .from_row = c_row},
+                  ahead);
   }
 };
 

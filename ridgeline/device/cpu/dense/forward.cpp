@@ -91,22 +91,30 @@ class DenseForward final : public Kernel {
 
   void multiply_strip(const float* w, const Strip& strip, const Strip& next, const PanelForm& form, const float* x,
                       float* copy, float* sums, std::int64_t k) const {
-    const float* rows[kStrip];
-    Ahead ahead;
+    Lines rows[kStrip];
+    std::int64_t count = 0;
     if (next.chunk < form.chunks()) {
-      for (std::int64_t i = 0; i < next.outputs; ++i)
-        rows[i] = w + (next.output + i) * dense_.inputs + next.chunk * kDepth;
-      ahead.start(rows, next.outputs, std::min(next.end * kDepth, dense_.inputs) - next.chunk * kDepth,
-                  form.panels() * parts_of(strip.outputs, kBlockRows) * (strip.end - strip.chunk), kDepth);
+      const std::int64_t floats = std::min(next.end * kDepth, dense_.inputs) - next.chunk * kDepth;
+      for (; count < next.outputs; ++count)
+        rows[count] = lines_of(w + (next.output + count) * dense_.inputs + next.chunk * kDepth, floats);
     }
+    Ahead ahead({rows, static_cast<std::size_t>(count)},
+                form.panels() * (strip.end - strip.chunk) * Ahead::fours(strip.outputs, kDepth));
     for (std::int64_t chunk = strip.chunk; chunk < strip.end; ++chunk) {
       const std::int64_t depth = form.deep(chunk);
       code_.copy(w + strip.output * dense_.inputs + chunk * kDepth, dense_.inputs, strip.outputs, depth, copy, kDepth);
       for (std::int64_t panel = 0; panel < form.panels(); ++panel) {
         const std::int64_t width = form.width(panel), pitch = code_.pitch(width);
-        code_.multiply({strip.outputs, width, depth, copy, kDepth, x + form.at(chunk, panel),
-                        sums + panel * code_.panel * item_ + k * pitch, pitch, chunk > 0},
-                       ahead);
+        const PanelProduct product{strip.outputs,
+                                   width,
+                                   depth,
+                                   copy,
+                                   kDepth,
+                                   x + form.at(chunk, panel),
+                                   sums + panel * code_.panel * item_ + k * pitch,
+                                   pitch,
+                                   chunk > 0};
+        product.run(code_, ahead);
       }
     }
   }

@@ -41,18 +41,22 @@ void Gradient::prepare(const float* x, const float* dy, float* scratch) const {
 }
 
 void Gradient::multiply(std::int64_t output, std::int64_t rows, std::int64_t range, const float* scratch, float* strip,
-                        const float* const* ahead, std::int64_t ahead_rows) const {
+                        std::span<const Lines> ahead) const {
   const PanelForm form = form_of(range);
   const float* const x = scratch + x_at_ + range * range_ * dense_.rows;
-  Ahead lines;
-  lines.start(ahead, ahead_rows, form.columns, form.panels() * parts_of(rows, kBlockRows) * form.chunks(),
-              std::min(kDepth, dense_.rows));
+  Ahead lines(ahead, form.panels() * form.chunks() * Ahead::fours(rows, std::min(kDepth, dense_.rows)));
   for (std::int64_t chunk = 0; chunk < form.chunks(); ++chunk) {
     for (std::int64_t panel = 0; panel < form.panels(); ++panel) {
-      code_.multiply(
-          {rows, form.width(panel), form.deep(chunk), scratch + dy_at_ + output * turned_pitch_ + chunk * kDepth,
-           turned_pitch_, x + form.at(chunk, panel), strip + panel * code_.panel, pitch(), chunk > 0},
-          lines);
+      const PanelProduct product{rows,
+                                 form.width(panel),
+                                 form.deep(chunk),
+                                 scratch + dy_at_ + output * turned_pitch_ + chunk * kDepth,
+                                 turned_pitch_,
+                                 x + form.at(chunk, panel),
+                                 strip + panel * code_.panel,
+                                 pitch(),
+                                 chunk > 0};
+      product.run(code_, lines);
     }
   }
 }

@@ -5,6 +5,8 @@
 // multiply.
 #pragma once
 
+#include <span>
+
 #include "ridgeline/device/cpu/dense/dense.h"
 
 namespace ridgeline::device::dense {
@@ -22,9 +24,9 @@ class Gradient {
   std::int64_t range() const { return range_; }
   std::int64_t ranges() const { return parts_of(dense_.inputs, range_); }
   std::int64_t pitch() const { return range_ + kLineFloats; }
-  // `rows` rows from `output` on in a range. What is to be fetched meanwhile: `ahead` rows of so many floats.
+  // `rows` rows from `output` on in a range. `ahead` is fetched meanwhile.
   void multiply(std::int64_t output, std::int64_t rows, std::int64_t range, const float* scratch, float* strip,
-                const float* const* ahead, std::int64_t ahead_rows) const;
+                std::span<const Lines> ahead) const;
 
   // item(range, first output, outputs, thread) for parts of the gradient, long enough that most of what a strip asks
   // for is its own.

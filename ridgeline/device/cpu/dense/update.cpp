@@ -1,3 +1,4 @@
+#include <new>
 #include <numeric>
 
 #include "ridgeline/device/cpu/dense/gradient.h"
@@ -19,8 +20,8 @@ class DenseUpdateKernel final : public Kernel {
       : dense_(d), update_(std::move(update)), gradient_(d, scratch_), ahead_rows_(states() * Gradient::kStrip) {
     strip_floats_ = Gradient::kStrip * gradient_.pitch();
     strips_at_ = scratch_.reserve(threads_ * strip_floats_);
-    // Two floats a pointer or a double.
-    ahead_at_ = scratch_.reserve(threads_ * 2 * ahead_rows_);
+    ahead_at_ = scratch_.reserve(threads_ * kLinesFloats * ahead_rows_);
+    // Two floats a double.
     if (update_.at().squares) squares_at_ = scratch_.reserve(2 * d.outputs * gradient_.ranges());
     scratch_bytes = scratch_.bytes();
     in_place = update_.in_place();
@@ -51,6 +52,8 @@ class DenseUpdateKernel final : public Kernel {
   }
 
  private:
+  static constexpr auto kLinesFloats = static_cast<std::int64_t>(sizeof(Lines) / sizeof(float));
+
   // Rows from `row` on, before `end`, in a range of the inputs.
   struct Strip {
     std::int64_t range, row, end;
@@ -63,16 +66,16 @@ class DenseUpdateKernel final : public Kernel {
                     int thread) const {
     float* const strip = scratch + strips_at_ + thread * strip_floats_;
     const std::int64_t begin = s.range * gradient_.range(), n = std::min(gradient_.range(), dense_.inputs - begin);
-    const auto ahead = reinterpret_cast<const float**>(scratch + ahead_at_ + thread * 2 * ahead_rows_);
-    std::int64_t count = 0;
+    auto* const ahead = reinterpret_cast<Lines*>(scratch + ahead_at_ + thread * kLinesFloats * ahead_rows_);
+    std::size_t count = 0;
     const Strip next{s.range, s.row + Gradient::kStrip, s.end};
     for (std::int64_t row = 0; row < next.rows(); ++row) {
       for (std::int64_t i = 0; i < states(); ++i) {
         const auto* const state = static_cast<const float*>(whole.inputs[static_cast<std::size_t>(i)]);
-        ahead[count++] = state + (next.row + row) * dense_.inputs + begin;
+        new (ahead + count++) Lines(lines_of(state + (next.row + row) * dense_.inputs + begin, n));
       }
     }
-    gradient_.multiply(s.row, s.rows(), s.range, scratch, strip, ahead, count);
+    gradient_.multiply(s.row, s.rows(), s.range, scratch, strip, {ahead, count});
     for (std::int64_t row = 0; row < s.rows(); ++row) {
       const std::int64_t at = (s.row + row) * dense_.inputs + begin;
       if (update_.at().squares) {

@@ -41,18 +41,9 @@ class BackwardData final : public PieceKernel {
         const std::int64_t shift = v.input_position(1, 0, s);
         const Run run = Run::of(g_.ow, v.stride[1], shift, first, first + count);
         if (run.count == 0) continue;
-        multiply_({run.count,
-                   panel.count,
-                   g_.group_filters(),
-                   kDepthStep,
-                   dy + run.first * g_.k,
-                   g_.k,
-                   1,
-                   packed + (r * g_.s() + s) * g_.group_filters() * panels_.width,
-                   sums + (run.first * v.stride[1] + shift - first) * panels_.width,
-                   v.stride[1] * panels_.width,
-                   true,
-                   {}});
+        add_product(run.count, panel.count, g_.group_filters(), dy + run.first * g_.k, g_.k, 1,
+                    packed + (r * g_.s() + s) * g_.group_filters() * panels_.width,
+                    sums + (run.first * v.stride[1] + shift - first) * panels_.width, v.stride[1] * panels_.width);
       }
     }
     float* dx =

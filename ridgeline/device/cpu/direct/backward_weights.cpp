@@ -49,18 +49,8 @@ class BackwardWeights final : public Kernel {
     for (std::int64_t pixel = 0; pixel < g_.pixels(); pixel += kDepthStep) {
       const std::int64_t depth = std::min(kDepthStep, g_.pixels() - pixel);
       pack(input<float>(a, 0) + group * g_.group_channels(), r, panel, pixel, depth, packed);
-      multiply_({count,
-                 panel.count,
-                 depth,
-                 kDepthStep,
-                 input<float>(a, 1) + pixel * g_.k + group * g_.group_filters() + first,
-                 1,
-                 g_.k,
-                 packed,
-                 sums,
-                 panels_.width,
-                 true,
-                 {}});
+      add_product(count, panel.count, depth, input<float>(a, 1) + pixel * g_.k + group * g_.group_filters() + first, 1,
+                  g_.k, packed, sums, panels_.width);
     }
     const std::int64_t row = g_.s() * g_.group_channels();
     float* dw = output<float>(a, 0) + ((group * g_.group_filters() + first) * g_.r() + r) * row + panel.first;
@@ -101,7 +91,6 @@ class BackwardWeights final : public Kernel {
   Panels panels_;             // a group for each group of the convolution and row of taps
   std::int64_t filters_ = 0;  // of a piece of work
   int threads_ = compute_threads();
-  winograd::Multiply multiply_ = winograd::multiply();
   Scratch scratch_;
   std::int64_t packed_ = 0;
   std::int64_t sums_ = 0;

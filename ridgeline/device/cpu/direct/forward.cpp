@@ -50,18 +50,9 @@ class Forward final : public PieceKernel {
     const bool neighbours = g_.groups == 1 && g_.window.dilation[1] == 1;
     const auto add = [&](std::int64_t first, std::int64_t count, std::int64_t tap, std::int64_t taps) {
       const std::int64_t j = g_.window.input_position(1, first, tap);
-      multiply_({count,
-                 columns,
-                 taps * g_.group_channels(),
-                 kDepthStep,
-                 x + j * g_.c,
-                 stride * g_.c,
-                 1,
-                 w + tap * g_.group_channels() * panels_.width,
-                 sums + (first - piece.first) * panels_.width,
-                 panels_.width,
-                 true,
-                 {}});
+      add_product(count, columns, taps * g_.group_channels(), x + j * g_.c, stride * g_.c, 1,
+                  w + tap * g_.group_channels() * panels_.width, sums + (first - piece.first) * panels_.width,
+                  panels_.width);
     };
     if (!neighbours) {
       for (std::int64_t s = 0; s < g_.s(); ++s) {

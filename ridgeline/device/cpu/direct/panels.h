@@ -1,14 +1,13 @@
 // ridgeline/device/cpu/direct/panels.h
 //
-// Weights in panels of columns, as the product kernel reads them (winograd/products.h), and how work on them is dealt
+// Weights in panels of columns, as the product kernel reads them (products/products.h), and how work on them is dealt
 // out. Panels are packed a few at a time, so that the copy needs little memory whatever the size of the layer.
 #pragma once
 
 #include <algorithm>
 
+#include "ridgeline/device/cpu/products/products.h"
 #include "ridgeline/device/cpu/scratch.h"
-#include "ridgeline/device/cpu/winograd/products.h"
-#include "ridgeline/device/cpu/winograd/transforms.h"
 
 namespace ridgeline::device::direct {
 
@@ -17,10 +16,31 @@ constexpr std::int64_t kDepthStep = 256;
 // Positions of a row that are one piece of work.
 constexpr std::int64_t kMostPositions = 96;
 
+// c += a b, where b is a packed panel or begins within one.
+inline void add_product(std::int64_t rows, std::int64_t columns, std::int64_t depth, const float* a, std::int64_t a_row,
+                        std::int64_t a_step, const float* b, float* c, std::int64_t c_row) {
+  const products::ProductCode& code = products::product_code();
+  products::Ahead nothing;
+  code.multiply({.rows = rows,
+                 .columns = columns,
+                 .depth = depth,
+                 .depth_step = kDepthStep,
+                 .a = a,
+                 .a_row = a_row,
+                 .a_step = a_step,
+                 .b = b,
+                 .b_step = code.panel,
+                 .c = c,
+                 .c_row = c_row,
+                 .from = c,
+                 .from_row = c_row},
+                nothing);
+}
+
 // All panels of all groups: `columns` of a group, each `depth` long.
 struct Panels {
   std::int64_t groups, columns, depth;
-  std::int64_t width = winograd::panel_width();
+  std::int64_t width = products::product_code().panel;
 
   std::int64_t of_group() const { return (columns + width - 1) / width; }
   std::int64_t total() const { return groups * of_group(); }

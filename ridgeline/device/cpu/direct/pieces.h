@@ -32,7 +32,6 @@ class PieceKernel : public Kernel {
 
   const Geometry g_;
   const Panels panels_;
-  const winograd::Multiply multiply_ = winograd::multiply();
 
  private:
   std::int64_t rows_, width_;

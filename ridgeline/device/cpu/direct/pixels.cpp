@@ -131,21 +131,32 @@ class PixelProducts final : public Kernel {
     const std::int64_t panel = depth_ * width_;
     for (std::int64_t q = 0; q < panels_; ++q) {
       const std::int64_t columns = std::min(width_, columns_ - q * width_);
-      winograd::Product product{count,    columns, depth_, kDepth, in, depth_, 1, packed + q * panel, out + q * width_,
-                                columns_, false,   {}};
-      if (q + 1 < panels_) product.ahead[0] = winograd::lines_of(packed + (q + 1) * panel, panel);
-      multiply_(product);
+      products::Lines next;
+      if (q + 1 < panels_) next = products::lines_of(packed + (q + 1) * panel, panel);
+      products::Ahead ahead({&next, 1}, products::Ahead::fours(count, depth_));
+      code_.multiply({.rows = count,
+                      .columns = columns,
+                      .depth = depth_,
+                      .depth_step = kDepth,
+                      .a = in,
+                      .a_row = depth_,
+                      .a_step = 1,
+                      .b = packed + q * panel,
+                      .b_step = width_,
+                      .c = out + q * width_,
+                      .c_row = columns_},
+                     ahead);
     }
   }
 
   bool turned_;
   DType type_;
   std::int64_t pixels_, filters_, channels_, depth_, columns_;
-  std::int64_t width_ = winograd::panel_width();
+  const products::ProductCode& code_ = products::product_code();
+  std::int64_t width_ = code_.panel;
   std::int64_t panels_;
   int threads_ = compute_threads();
   std::int64_t block_ = 0;
-  winograd::Multiply multiply_ = winograd::multiply();
   Converter widen_, narrow_;
   Scratch scratch_;
   std::int64_t packed_ = 0, in_ = 0, out_ = 0;
@@ -207,18 +218,22 @@ class PixelGradients final : public Kernel {
       pack(a.inputs[1], first, count, p_.k, filter, filters, kFilters, row, dy);
       for (std::int64_t q = 0; q < panels_; ++q) {
         for (std::int64_t f = 0; f < filters; f += kFilters) {
-          multiply_({std::min(kFilters, filters - f),
-                     std::min(width_, p_.c - q * width_),
-                     count,
-                     kSumPixels,
-                     dy + f * kSumPixels,
-                     1,
-                     kFilters,
-                     x + q * kSumPixels * width_,
-                     sum + (filter + f) * p_.c + q * width_,
-                     p_.c,
-                     first > begin,
-                     {}});
+          float* const c = sum + (filter + f) * p_.c + q * width_;
+          products::Ahead nothing;
+          code_.multiply({.rows = std::min(kFilters, filters - f),
+                          .columns = std::min(width_, p_.c - q * width_),
+                          .depth = count,
+                          .depth_step = kSumPixels,
+                          .a = dy + f * kSumPixels,
+                          .a_row = 1,
+                          .a_step = kFilters,
+                          .b = x + q * kSumPixels * width_,
+                          .b_step = width_,
+                          .c = c,
+                          .c_row = p_.c,
+                          .from = first > begin ? c : nullptr,
+                          .from_row = p_.c},
+                         nothing);
         }
       }
     }
@@ -243,9 +258,9 @@ class PixelGradients final : public Kernel {
   Pixels p_;
   std::int64_t parts_ = 1, panels_ = 1;
   std::int64_t group_ = 0, groups_ = 1;  // filters in a group, and groups
-  std::int64_t width_ = winograd::panel_width();
+  const products::ProductCode& code_ = products::product_code();
+  std::int64_t width_ = code_.panel;
   int threads_ = compute_threads();
-  winograd::Multiply multiply_ = winograd::multiply();
   Converter widen_;
   Scratch scratch_;
   std::int64_t x_ = 0, dy_ = 0, row_ = 0, sums_ = 0;

@@ -22,6 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Rows that are summed in f32 before the sums are widened: 32 rows of four vectors stay in the first-level cache.
 constexpr std::int64_t kBlockRows = 32;
 constexpr int kMostLanes = 4 * HWY_LANES(float);
+// Elements that lie ahead of what is read: they are asked for.
+constexpr std::int64_t kAhead = 1024;
 
 // Mean and sum of squared deviations of each channel over rows [0, rows) of x [rows, channels]: two passes over each
 // block while it is in cache, blocks joined as in Chan, Golub and LeVeque (1979), in double.
@@ -48,9 +50,12 @@ void add_moments(const T* HWY_RESTRICT x, std::int64_t rows, std::int64_t channe
         for (int k = 0; k < kVectors; ++k) sum[k] = hn::Add(sum[k], load(d, at + k * lanes));
       }
       for (int k = 0; k < kVectors; ++k) m[k] = hn::Mul(sum[k], inverse);
+      // Meanwhile what the next channels of these rows, or the first ones of the next rows, are made of comes near.
+      const std::int64_t next = c + kVectors * lanes < channels ? kVectors * lanes : kBlockRows * channels - c;
       for (std::int64_t row = block; row < last; ++row) {
         const T* at = x + row * channels + c;
         for (int k = 0; k < kVectors; ++k) {
+          hwy::Prefetch(at + next + k * lanes);
           const auto v = hn::Sub(load(d, at + k * lanes), m[k]);
           rest[k] = hn::Add(rest[k], v);
           square[k] = hn::MulAdd(v, v, square[k]);
@@ -76,6 +81,8 @@ void normalise(const NormaliseOperands<T>& o, std::int64_t rows, std::int64_t ch
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t at = row * channels;
     for_lanes(channels, [&](auto d, std::int64_t c) HWY_ATTR {
+      hwy::Prefetch(o.x + at + c + kAhead);
+      if constexpr (kAddend) hwy::Prefetch(o.addend + at + c + kAhead);
       const auto distance = hn::Sub(load(d, o.x + at + c), hn::LoadU(d, o.mean + c));
       auto v = hn::MulAdd(distance, hn::LoadU(d, o.scale + c), hn::LoadU(d, o.beta + c));
       if constexpr (kAddend) v = hn::Add(as_stored<T>(d, v), load(d, o.addend + at + c));  // as two ops would
@@ -158,8 +165,10 @@ void normalise(const Norm& norm, NormaliseOperands<T> operands, T* y) {
   const bool in_place = y == operands.x || y == operands.addend;  // what lies there is read anyway
   operands.stream = !in_place && norm.rows * norm.channels * static_cast<std::int64_t>(sizeof(T)) >= kStreamedBytes;
   parallel_for(norm.rows, norm.row_grain(), [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t at = begin * norm.channels;
-    normalise_rows(operands.from(at), end - begin, norm.channels, y + at);
+    norm.from_behind(begin, end, [&](std::int64_t first, std::int64_t rows) {
+      const std::int64_t at = first * norm.channels;
+      normalise_rows(operands.from(at), rows, norm.channels, y + at);
+    });
   });
 }
 

@@ -31,6 +31,16 @@ struct Norm {
   }
   // Rows that a task gets at least when a pass streams through memory.
   std::int64_t row_grain() const { return std::max<std::int64_t>(1, 16 * 1024 / channels); }
+  // pass(first, rows) over rows [begin, end) from the last to the first, some at a time: caches hold the end of what
+  // the pass before has read.
+  template <class Pass>
+  void from_behind(std::int64_t begin, std::int64_t end, const Pass& pass) const {
+    for (std::int64_t last = end; last > begin;) {
+      const std::int64_t first = std::max(begin, last - row_grain());
+      pass(first, last - first);
+      last = first;
+    }
+  }
 };
 
 // y = (x - mean) * scale + beta [+ addend], channel by channel, then relu. y may lie on x or on the addend.

@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "ridgeline/device/cpu/own/batch_norm.h"
 #include "ridgeline/device/cpu/own/kernels.h"
 
@@ -8,6 +10,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+#include "hwy/cache_control.h"
 #include "ridgeline/device/cpu/own/for_lanes-inl.h"
 #include "ridgeline/device/cpu/own/storage-inl.h"
 
@@ -15,9 +18,11 @@ HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows that are summed in f32 before the sums are widened: 32 rows of four vectors stay in the first-level cache.
+// Rows that are summed in f32 before the sums are widened, and how many of them at a time.
 constexpr std::int64_t kBlockRows = 32;
-constexpr int kMostLanes = 4 * HWY_LANES(float);
+constexpr int kRows = 4;
+// Channels whose sums stay in the first cache.
+constexpr std::int64_t kStrip = 1024;
 
 // g of the elements from `at` on; `distance` is x - mean there.
 template <Gate kGate, bool kAddend, class T, class D, class V>
@@ -29,43 +34,58 @@ HWY_INLINE V gated(D d, const GradientOperands<T>& o, std::int64_t at, V distanc
   return g;
 }
 
-// sum_g[c] = sum of g, sum_gx[c] = sum of g * (x - mean). Writes g to `passed` unless that is null; it may lie on dy.
+// Floats that lie ahead of what is read: they are asked for.
+constexpr std::int64_t kAhead = 1024;
+
+// Asks for what gated() will read.
 template <Gate kGate, bool kAddend, class T>
-void sum_block(const GradientOperands<T>& o, std::int64_t begin, std::int64_t end, std::int64_t channels, T* passed,
-               double* HWY_RESTRICT sum_g, double* HWY_RESTRICT sum_gx) {
-  HWY_ALIGN float plain[kMostLanes];
-  HWY_ALIGN float product[kMostLanes];
-  for_four_lanes(channels, [&](auto d, std::int64_t c, auto vectors) HWY_ATTR {
-    constexpr int kVectors = decltype(vectors)::value;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    hn::Vec<decltype(d)> m[kVectors], scale[kVectors], beta[kVectors], s[kVectors], p[kVectors];
-    for (int k = 0; k < kVectors; ++k) {
-      m[k] = hn::LoadU(d, o.mean + c + k * lanes);
-      scale[k] = beta[k] = s[k] = p[k] = hn::Zero(d);
+HWY_INLINE void ask(const GradientOperands<T>& o, std::int64_t at) {
+  hwy::Prefetch(o.x + at);
+  hwy::Prefetch(o.dy + at);
+  if constexpr (kAddend) hwy::Prefetch(o.addend + at);
+  if constexpr (kGate == Gate::of_y) hwy::Prefetch(o.y + at);
+}
+
+// sum_g[c] = sum of g, sum_gx[c] = sum of g * (x - mean), for up to kStrip channels from `first` on: memory is read in
+// its order, or in long pieces. Writes g to `passed` unless that is null; it may lie on dy.
+template <Gate kGate, bool kAddend, class T>
+void sum_block(const GradientOperands<T>& o, std::int64_t begin, std::int64_t end, std::int64_t channels,
+               std::int64_t first, T* passed, double* HWY_RESTRICT sum_g, double* HWY_RESTRICT sum_gx) {
+  HWY_ALIGN float plain[kStrip];
+  HWY_ALIGN float product[kStrip];
+  const std::int64_t strip = std::min(kStrip, channels - first);
+  std::fill_n(plain, strip, 0.0f);
+  std::fill_n(product, strip, 0.0f);
+  const std::int64_t ahead = (kAhead + strip - 1) / strip * channels;
+  const auto add = [&](std::int64_t row, auto rows) HWY_ATTR {
+    for_lanes(strip, [&](auto d, std::int64_t c) HWY_ATTR {
+      const auto mean = hn::LoadU(d, o.mean + first + c);
+      auto scale = hn::Zero(d), beta = hn::Zero(d);
       if constexpr (kGate == Gate::of_x) {
-        scale[k] = hn::LoadU(d, o.scale + c + k * lanes);
-        beta[k] = hn::LoadU(d, o.beta + c + k * lanes);
+        scale = hn::LoadU(d, o.scale + first + c);
+        beta = hn::LoadU(d, o.beta + first + c);
       }
-    }
-    for (std::int64_t row = begin; row < end; ++row) {
-      for (int k = 0; k < kVectors; ++k) {
-        const std::int64_t at = row * channels + c + k * lanes;
-        const auto distance = hn::Sub(load(d, o.x + at), m[k]);
-        const auto g = gated<kGate, kAddend, T>(d, o, at, distance, scale[k], beta[k]);
+      auto s = hn::Load(d, plain + c), p = hn::Load(d, product + c);
+      for (int i = 0; i < rows; ++i) {
+        const std::int64_t at = (row + i) * channels + first + c;
+        ask<kGate, kAddend>(o, at + ahead);
+        const auto distance = hn::Sub(load(d, o.x + at), mean);
+        const auto g = gated<kGate, kAddend, T>(d, o, at, distance, scale, beta);
         if (passed != nullptr) store(g, d, passed + at);
-        s[k] = hn::Add(s[k], g);
-        p[k] = hn::MulAdd(g, distance, p[k]);
+        s = hn::Add(s, g);
+        p = hn::MulAdd(g, distance, p);
       }
-    }
-    for (int k = 0; k < kVectors; ++k) {
-      hn::StoreU(s[k], d, plain + k * lanes);
-      hn::StoreU(p[k], d, product + k * lanes);
-    }
-    for (std::int64_t i = 0; i < kVectors * lanes; ++i) {
-      sum_g[c + i] += static_cast<double>(plain[i]);
-      sum_gx[c + i] += static_cast<double>(product[i]);
-    }
-  });
+      hn::Store(s, d, plain + c);
+      hn::Store(p, d, product + c);
+    });
+  };
+  std::int64_t row = begin;
+  for (; row + kRows <= end; row += kRows) add(row, std::integral_constant<int, kRows>());
+  for (; row < end; ++row) add(row, std::integral_constant<int, 1>());
+  for (std::int64_t c = 0; c < strip; ++c) {
+    sum_g[first + c] += static_cast<double>(plain[c]);
+    sum_gx[first + c] += static_cast<double>(product[c]);
+  }
 }
 
 template <Gate kGate, bool kAddend, class T>
@@ -73,7 +93,9 @@ void sum_rows(const GradientOperands<T>& o, std::int64_t rows, std::int64_t chan
               double* sum_gx) {
   for (std::int64_t c = 0; c < channels; ++c) sum_g[c] = sum_gx[c] = 0;
   for (std::int64_t block = 0; block < rows; block += kBlockRows) {
-    sum_block<kGate, kAddend>(o, block, std::min(rows, block + kBlockRows), channels, passed, sum_g, sum_gx);
+    for (std::int64_t first = 0; first < channels; first += kStrip) {
+      sum_block<kGate, kAddend>(o, block, std::min(rows, block + kBlockRows), channels, first, passed, sum_g, sum_gx);
+    }
   }
 }
 
@@ -84,6 +106,7 @@ void rows_of_dx(const GradientOperands<T>& o, std::int64_t rows, std::int64_t ch
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t first = row * channels;
     for_lanes(channels, [&](auto d, std::int64_t c) HWY_ATTR {
+      ask<kGate, kAddend>(o, first + c + kAhead);
       const auto distance = hn::Sub(load(d, o.x + first + c), hn::LoadU(d, o.mean + c));
       auto scale = hn::Zero(d), beta = hn::Zero(d);
       if constexpr (kGate == Gate::of_x) {
@@ -245,8 +268,10 @@ void backward(const Norm& norm, const Form& form, const KernelArguments& a) {
     operands.addend = operands.y = nullptr;
   }
   parallel_for(norm.rows, norm.row_grain(), [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t at = begin * norm.channels;
-    gradient_rows(operands.from(at), end - begin, norm.channels, g_factor, x_factor, offset, dx + at);
+    norm.from_behind(begin, end, [&](std::int64_t first, std::int64_t rows) {
+      const std::int64_t at = first * norm.channels;
+      gradient_rows(operands.from(at), rows, norm.channels, g_factor, x_factor, offset, dx + at);
+    });
   });
 }
 

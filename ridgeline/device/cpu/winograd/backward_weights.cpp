@@ -1,10 +1,11 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/products/products.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
-#include "ridgeline/device/cpu/winograd/products.h"
 #include "ridgeline/device/cpu/winograd/reader.h"
 #include "ridgeline/device/cpu/winograd/scratch.h"
 #include "ridgeline/device/cpu/winograd/weights.h"
@@ -36,7 +37,7 @@ class BackwardWeightsKernel final : public Kernel {
         weights_(task.rule, convolution_.filters(), convolution_.channels()),
         form_(weights_.turned_form()),
         transforms_(transforms<Pixel>(task.rule)),
-        multiply_(multiply()),
+        code_(products::product_code()),
         panel_(panel_width()) {
     choose_parts();
     const std::int64_t teams = parts_ > 1 ? threads_ : 1;  // with V and Z of their own
@@ -164,7 +165,7 @@ class BackwardWeightsKernel final : public Kernel {
     const std::int64_t share = round_up((tiles * z_row_ + form_.panels() - 1) / form_.panels(), kLineFloats);
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t position = i / form_.panels(), q = i % form_.panels();
-      Product product{};
+      products::Product product{};
       product.rows = convolution_.filters();
       product.columns = std::min(panel_, convolution_.channels() - q * panel_);
       product.depth = tiles;
@@ -174,16 +175,21 @@ class BackwardWeightsKernel final : public Kernel {
       product.a_step = z_row_;
       product.b = v_panel(i);
       product.c = sum_panel(i);
-      product.c_row = panel_;
-      product.add = add;
+      product.b_step = product.c_row = panel_;
+      if (add) {
+        product.from = product.c;
+        product.from_row = panel_;
+      }
+      std::array<products::Lines, 3> next;
       if (i + 1 < end) {
-        product.ahead[0] = lines_of(v_panel(i + 1), tiles * panel_);
-        product.ahead[1] = lines_of(sum_panel(i + 1), form_.panel_floats());
+        next[0] = products::lines_of(v_panel(i + 1), tiles * panel_);
+        next[1] = products::lines_of(sum_panel(i + 1), form_.panel_floats());
       }
       if (i + form_.panels() < end) {  // a share of the next position's
-        product.ahead[2] = lines_of(z + (position + 1) * z_distance_ + q * share, share);
+        next[2] = products::lines_of(z + (position + 1) * z_distance_ + q * share, share);
       }
-      multiply_(product);
+      products::Ahead ahead(next, products::Ahead::fours(product.rows, product.depth));
+      code_.multiply(product, ahead);
     }
   }
 
@@ -205,7 +211,7 @@ class BackwardWeightsKernel final : public Kernel {
   WeightsCode weights_;
   WeightsForm form_;  // of dU
   const TransformSet<Pixel>* transforms_;
-  Multiply multiply_;
+  const products::ProductCode& code_;
   std::int64_t panel_;
   std::int64_t parts_ = 1;
   std::int64_t block_ = 0;             // tiles

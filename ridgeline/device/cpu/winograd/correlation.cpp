@@ -1,6 +1,7 @@
 #include "ridgeline/device/cpu/winograd/correlation.h"
 
 #include <algorithm>
+#include <array>
 
 #include "ridgeline/core/threads.h"
 
@@ -20,7 +21,7 @@ CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, Scratch& sc
       reader_(task, pass, compute_threads(), scratch),
       weights_{rule_, shape_.in.channels, shape_.out.channels},
       transforms_(transforms<Pixel>(rule_)),
-      multiply_(multiply()),
+      code_(products::product_code()),
       panel_(panel_width()) {
   const std::int64_t threads = compute_threads();
   choose_blocks(threads);
@@ -94,7 +95,7 @@ void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, co
   for (std::int64_t position = 0; position < rule_.positions(); ++position) {
     for (std::int64_t panel = 0; panel < item.panels; ++panel) {
       const std::int64_t q = item.first_panel + panel;
-      Product product{};
+      products::Product product{};
       product.rows = item.tiles;
       product.columns = std::min(panel_, shape_.out.channels - q * panel_);
       product.depth = product.depth_step = shape_.in.channels;
@@ -103,22 +104,24 @@ void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, co
       product.a_step = 1;
       product.b = weights + position * weights_.distance() + q * weights_.panel_floats();
       product.c = m + position * m_distance_ + panel * m_panel_;
-      product.c_row = panel_;
+      product.b_step = product.c_row = panel_;
+      std::array<products::Lines, 3> next;
       // Meanwhile the next panel and the place of its results come near, and a share of the next position's tiles.
       const bool last_panel = panel + 1 == item.panels;
       const bool last_position = position + 1 == rule_.positions();
       if (!last_panel || !last_position) {
-        const std::int64_t next = position + (last_panel ? 1 : 0), next_panel = last_panel ? 0 : panel + 1;
-        product.ahead[0] =
-            lines_of(weights + next * weights_.distance() + (item.first_panel + next_panel) * weights_.panel_floats(),
-                     weights_.panel_floats());
-        product.ahead[1] = lines_of(m + next * m_distance_ + next_panel * m_panel_, item.tiles * panel_);
+        const std::int64_t next_position = position + (last_panel ? 1 : 0), next_panel = last_panel ? 0 : panel + 1;
+        next[0] = products::lines_of(
+            weights + next_position * weights_.distance() + (item.first_panel + next_panel) * weights_.panel_floats(),
+            weights_.panel_floats());
+        next[1] = products::lines_of(m + next_position * m_distance_ + next_panel * m_panel_, item.tiles * panel_);
       }
       if (!last_position) {
         const std::int64_t share = round_up((item.tiles * v_row_ + item.panels - 1) / item.panels, kLineFloats);
-        product.ahead[2] = lines_of(v + (position + 1) * v_distance_ + panel * share, share);
+        next[2] = products::lines_of(v + (position + 1) * v_distance_ + panel * share, share);
       }
-      multiply_(product);
+      products::Ahead ahead(next, products::Ahead::fours(product.rows, product.depth));
+      code_.multiply(product, ahead);
     }
   }
 }

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "ridgeline/device/cpu/winograd/products.h"
+#include "ridgeline/device/cpu/products/products.h"
 #include "ridgeline/device/cpu/winograd/reader.h"
 #include "ridgeline/device/cpu/winograd/scratch.h"
 #include "ridgeline/device/cpu/winograd/tiles.h"
@@ -49,7 +49,7 @@ class CorrelationCode {
   TileReader reader_;
   WeightsForm weights_;
   const TransformSet<Pixel>* transforms_;
-  Multiply multiply_;
+  const products::ProductCode& code_;
   std::int64_t panel_;
   std::int64_t block_tiles_;  // of an item
   std::int64_t block_panels_;

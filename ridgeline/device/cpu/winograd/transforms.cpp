@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/device/cpu/products/products.h"
 #include "ridgeline/device/cpu/winograd/rules.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -14,14 +15,16 @@
 #include "hwy/highway.h"
 
 #include "ridgeline/device/cpu/own/storage-inl.h"
-#include "ridgeline/device/cpu/winograd/vectors-inl.h"
+#include "ridgeline/device/cpu/products/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::winograd::HWY_NAMESPACE {
 
 #if HWY_TARGET <= HWY_AVX2
 
+namespace hn = hwy::HWY_NAMESPACE;
 namespace storage = device::HWY_NAMESPACE;
+using namespace products::HWY_NAMESPACE;
 
 // Sum and difference of each pair of points.
 template <int Points>
@@ -204,9 +207,6 @@ const TransformSet<Pixel>* find(Rule) {
 const TransformSet<float>* find_transforms(Rule rule) { return find<float>(rule); }
 const TransformSet<bfloat16>* find_bf16_transforms(Rule rule) { return find<bfloat16>(rule); }
 
-std::int64_t vector_lanes() { return kLanes; }
-std::int64_t vector_panel() { return kPanel; }
-
 }  // namespace ridgeline::device::winograd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -215,8 +215,6 @@ namespace ridgeline::device::winograd {
 
 HWY_EXPORT(find_transforms);
 HWY_EXPORT(find_bf16_transforms);
-HWY_EXPORT(vector_lanes);
-HWY_EXPORT(vector_panel);
 
 template <>
 const TransformSet<float>* transforms(Rule rule) {
@@ -230,15 +228,8 @@ const TransformSet<bfloat16>* transforms(Rule rule) {
   return HWY_DYNAMIC_DISPATCH(find_bf16_transforms)(rule);
 }
 
-std::int64_t lanes() {
-  active_isa();
-  return HWY_DYNAMIC_DISPATCH(vector_lanes)();
-}
-
-std::int64_t panel_width() {
-  active_isa();
-  return HWY_DYNAMIC_DISPATCH(vector_panel)();
-}
+std::int64_t lanes() { return products::product_code().lanes; }
+std::int64_t panel_width() { return products::product_code().panel; }
 
 }  // namespace ridgeline::device::winograd
 #endif  // HWY_ONCE

@@ -1,11 +1,12 @@
-// ridgeline/device/cpu/winograd/vectors-inl.h
+// ridgeline/device/cpu/products/vectors-inl.h
 //
-// What transforms and products share for each vector target: the register block, and loops unrolled at compile time.
-#if defined(RIDGELINE_DEVICE_CPU_WINOGRAD_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef RIDGELINE_DEVICE_CPU_WINOGRAD_VECTORS_INL_H_
-#undef RIDGELINE_DEVICE_CPU_WINOGRAD_VECTORS_INL_H_
+// What products, and transforms of their operands, share for each vector target: the register block, and loops unrolled
+// at compile time.
+#if defined(RIDGELINE_DEVICE_CPU_PRODUCTS_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef RIDGELINE_DEVICE_CPU_PRODUCTS_VECTORS_INL_H_
+#undef RIDGELINE_DEVICE_CPU_PRODUCTS_VECTORS_INL_H_
 #else
-#define RIDGELINE_DEVICE_CPU_WINOGRAD_VECTORS_INL_H_
+#define RIDGELINE_DEVICE_CPU_PRODUCTS_VECTORS_INL_H_
 #endif
 
 #include <cstdint>
@@ -19,7 +20,7 @@
 #define RIDGELINE_INLINE HWY_ATTR __attribute__((always_inline))
 
 HWY_BEFORE_NAMESPACE();
-namespace ridgeline::device::winograd::HWY_NAMESPACE {
+namespace ridgeline::device::products::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::ScalableTag<float>;
@@ -38,7 +39,7 @@ HWY_INLINE void unroll(const F& f) {
       RIDGELINE_INLINE { (f(std::integral_constant<int, I>()), ...); }(std::make_integer_sequence<int, N>());
 }
 
-}  // namespace ridgeline::device::winograd::HWY_NAMESPACE
+}  // namespace ridgeline::device::products::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

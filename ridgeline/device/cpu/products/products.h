@@ -1,0 +1,115 @@
+// ridgeline/device/cpu/products/products.h
+//
+// The matrix product of f32 that convolutions and dense layers are made of, and what brings operands into the forms
+// that it reads. The order of every sum depends on the depth alone, one lane an element: the same bits with vectors of
+// any length. Any thread may call.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace ridgeline::device::products {
+
+// Rows that are multiplied at a time.
+constexpr std::int64_t kBlockRows = 6;
+// So much depth of a panel of 64 columns takes two thirds of a first cache of 48 KB. Where callers cut a sum into runs
+// that are made in registers and then added, as many products make a run of theirs: a part of the rule of their bits.
+constexpr std::int64_t kDepth = 128;
+
+// Lines of the caches, from `begin` on.
+struct Lines {
+  const float* begin = nullptr;
+  std::int64_t count = 0;
+};
+inline Lines lines_of(const float* begin, std::int64_t floats) { return {begin, (floats + 15) / 16}; }
+
+// Memory that products ask for while they multiply, so that it is in the second cache when it is needed. The requests
+// are spread evenly over the steps of depth of one or several products: a core has few places for lines under way, and
+// its own reads need them, too. The pieces stay where they are until the last product is done.
+class Ahead {
+ public:
+  Ahead() = default;
+  // Of products that take so many fours of steps in all their blocks of rows.
+  Ahead(std::span<const Lines> pieces, std::int64_t fours);
+
+  static constexpr std::int64_t fours(std::int64_t rows, std::int64_t depth) {
+    return (rows + kBlockRows - 1) / kBlockRows * (depth / 4);
+  }
+
+  static constexpr int kMost = 1024;  // lines that are asked for at a time
+  // What each four of a block asks for: 0, 1, 2 or 4 lines, from `first` on or as listed.
+  struct Share {
+    int lines = 0;
+    const float* first = nullptr;
+    const float* const* list = nullptr;
+  };
+  // For a block of `fours`; `list` has room for kMost.
+  Share next(std::int64_t fours, const float** list);
+
+ private:
+  std::span<const Lines> pieces_;
+  const float* at_ = nullptr;                  // the line that is next
+  std::int64_t left_of_piece_ = 0, left_ = 0;  // lines
+  double pace_ = 0, due_ = 0.5;                // lines for each four
+};
+
+// c[i * c_row + j] = from[i * from_row + j] + sum over k of a[i * a_row + k * a_step] * b[k * b_step + j]
+// for i in [0, rows), j in [0, columns rounded up to whole vectors), k in [0, depth). What lies behind the last column
+// of b is read and of c is written. The depth is cut into steps of `depth_step`; the sum of each is made in registers
+// and added with one rounding. The order of each sum depends on depth and depth_step alone.
+struct Product {
+  std::int64_t rows;
+  std::int64_t columns;  // at most ProductCode::panel
+  std::int64_t depth;
+  std::int64_t depth_step;
+  const float* a;
+  std::int64_t a_row;
+  std::int64_t a_step;
+  std::int64_t a_block = 0;  // from kBlockRows rows to the next; 0: where a_row says
+  const float* b;
+  std::int64_t b_step;  // ProductCode::panel for a whole panel
+  float* c;
+  std::int64_t c_row;
+  const float* from = nullptr;  // null: nothing is added
+  std::int64_t from_row = 0;
+  bool stream = false;  // c goes past the caches: whole lines of it, and one step of depth
+};
+
+// What follows a sum: a bias, another summand, relu, of which each may be absent.
+struct Ending {
+  const float* bias;
+  const float* addend;
+  bool relu;
+};
+
+// For one vector target.
+struct ProductCode {
+  std::int64_t lanes;  // of a vector
+  std::int64_t panel;  // columns of b at most
+  void (*multiply)(const Product& product, Ahead& ahead);
+  // to[i * to_step + j] = from[i * from_step + j] for i in [0, rows), j in [0, columns).
+  void (*copy)(const float* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns, float* to,
+               std::int64_t to_step);
+  // to[j * to_step + i] = from[i * from_step + j] for i in [0, rows), j in [0, columns).
+  void (*transpose)(const float* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns, float* to,
+                    std::int64_t to_step);
+  // y[i] from sums[i].
+  void (*finish)(const float* sums, const Ending& ending, std::int64_t n, float* y);
+  // n values past the caches; plain stores where `to` is not at a line's beginning. hwy::FlushStream() ends a run of
+  // these, before other threads read.
+  void (*stream)(const float* from, std::int64_t n, float* to);
+
+  // Bytes of zeros, past the caches likewise.
+  void (*zero)(void* to, std::int64_t bytes);
+  // A row of n columns as one of many in slices of kBlockRows columns, which are the rows of a product:
+  // to[j / kBlockRows * slice + j % kBlockRows] = from[j]. May write the two floats behind each slice's.
+  void (*slice)(const float* from, std::int64_t n, float* to, std::int64_t slice);
+
+  // Floats between the rows of a panel of so many columns.
+  std::int64_t pitch(std::int64_t columns) const { return (columns + lanes - 1) / lanes * lanes; }
+};
+
+// For the vector target in force.
+const ProductCode& product_code();
+
+}  // namespace ridgeline::device::products
