@@ -43,7 +43,10 @@ void note_all(const Problem& problem, Halves halves, Tables& errors) {
     if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice)) {
       const std::string name(entry.name);
       // Families with two entries.
-      const std::string family = name.starts_with("winograd") ? "winograd" : name.starts_with("rows") ? "rows" : name;
+      const std::string family = name.starts_with("winograd") ? "winograd"
+                                 : name.starts_with("rows")   ? "rows"
+                                 : name.starts_with("pixels") ? "pixels"
+                                                              : name;
       note(**kernel, family, problem, expected, errors);
     }
   }

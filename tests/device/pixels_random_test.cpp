@@ -1,15 +1,16 @@
-// 1x1 convolutions by pixels, of random shapes, against the reference: f32 and bf16 images, every vector target, teams
-// of several sizes, whatever the scratch memory held. RIDGELINE_PIXELS_SHAPES sets the number of shapes.
+// Convolutions by pixels, of random shapes, against the reference: 1x1 over f32 and bf16 images, gradients of the
+// weights of any window, every vector target, teams of several sizes, whatever the scratch memory held.
+// RIDGELINE_PIXELS_SHAPES sets the number of shapes.
 #include "amx_support.h"
-#include "ridgeline/device/cpu/direct/kernels.h"
+#include "ridgeline/device/cpu/pixels/kernels.h"
 #include "winograd_support.h"
 
 namespace ridgeline {
 namespace {
 
 using Make = KernelChoice (*)(const KernelRequest&);
-constexpr Make kMakes[] = {device::make_pixels_conv2d, device::make_pixels_conv2d_bwd_data,
-                           device::make_pixels_conv2d_bwd_weights};
+constexpr Make kMakes[] = {device::make_any_pixels_conv2d, device::make_any_pixels_conv2d_bwd_data,
+                           device::make_any_pixels_conv2d_bwd_weights};
 
 // Of multiples of 16 channels: around the width of a panel, the depth of a sum in registers, a group of filters.
 std::int64_t random_channels(SampleRandom& random) {
@@ -27,6 +28,26 @@ ConvolutionCase random_pixels(SampleRandom& random) {
   const std::int64_t height = random.integer(1, most), width = random.integer(1, most);
   c.image = {random.integer(1, 3), height, width, random_channels(random)};
   c.filters = random_channels(random);
+  if (random.integer(0, 1) == 0) c.stride = {random.integer(1, 3), random.integer(1, 3)};
+  return c;
+}
+
+// A window of any size up to `most`, padding and stride over an image that may be smaller than it; dilation where there
+// is no stride, or where `dilated` says so.
+ConvolutionCase random_window(SampleRandom& random, std::int64_t most, bool dilated) {
+  ConvolutionCase c;
+  c.name = "random";
+  c.kernel = {random.integer(1, most), random.integer(1, most)};
+  c.stride = {random.integer(1, 3), random.integer(1, 3)};
+  const bool plain = c.stride == std::vector<std::int64_t>{1, 1};
+  if (plain || dilated) c.dilation = {random.integer(1, 2), random.integer(1, 2)};
+  c.image = {random.integer(1, 3), random.integer(1, 24), random.integer(1, 24), random.integer(1, 40)};
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    const std::int64_t span = c.dilation[axis] * (c.kernel[axis] - 1) + 1;
+    const std::int64_t needed = std::max<std::int64_t>(0, span - c.image[axis + 1]);
+    for (int side = 0; side < 2; ++side) c.pad.push_back(random.integer(needed, std::max(needed, span - 1)));
+  }
+  c.filters = random.integer(1, 80);
   return c;
 }
 
@@ -60,8 +81,13 @@ TEST(Pixels, RandomShapesAgreeWithTheReference) {
   SampleRandom random(philox_key(31, "pixels"), 0, 0);
   double largest[2][3] = {};
   for (int shape = 0; shape < shapes; ++shape) {
-    const ConvolutionCase c = random_pixels(random);
     const bool narrow = random.integer(0, 1) == 0;
+    const bool window = !narrow && random.integer(0, 1) == 0;
+    ConvolutionCase c = window ? random_window(random, 3, false) : random_pixels(random);
+    if (window) {
+      c.image = {c.image[0], c.image[1], c.image[2], 16 * random.integer(1, 12)};
+      c.filters = 16 * random.integer(1, 12);
+    }
     for (std::size_t pass = 0; pass < 3; ++pass) {
       const TileProblem problem = problem_of(pass, c, narrow);
       const Tensor expected = problem.reference()[0];
@@ -90,22 +116,60 @@ TEST(Pixels, RandomShapesAgreeWithTheReference) {
                 &of_type == &largest[0] ? "f32" : "bf16", of_type[0], of_type[1], of_type[2]);
 }
 
+TEST(Pixels, GradientsOfAnyWindowAgreeWithTheReference) {
+  const char* wanted = std::getenv("RIDGELINE_PIXELS_SHAPES");
+  const int shapes = wanted == nullptr ? 40 : std::atoi(wanted);
+  SampleRandom random(philox_key(32, "windows"), 0, 0);
+  for (int shape = 0; shape < shapes; ++shape) {
+    const ConvolutionCase c = random_window(random, 7, true);
+    TileProblem problem = tile_backward_weights(c);
+    std::uint64_t seed = 200;
+    for (Tensor& t : problem.problem.inputs) t = random_tensor(t.shape(), seed++);
+    problem.result_types = {DType::f32, DType::f32};
+    const std::vector<Tensor> expected = problem.reference();
+    std::vector<Tensor> first;
+    for (const device::Isa isa : vector_isas()) {
+      const ForcedIsa forced(isa);
+      const ComputeScope team(static_cast<int>(random.integer(1, 4)));
+      KernelChoice choice = choice_of(2, problem);
+      const auto* refusal = std::get_if<Refusal>(&choice);
+      ASSERT_EQ(refusal, nullptr) << refusal->reason << ": " << c.to_string();
+      Poisoned poisoned(*std::get<std::unique_ptr<Kernel>>(choice));
+      const std::vector<Tensor> got = problem.run(poisoned);
+      ASSERT_EQ(got.size(), 2u);
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        ASSERT_LE(tile_error(got[i], expected[i]).worst, 1) << "result " << i << " of " << c.to_string();
+        if (first.empty()) continue;
+        ASSERT_TRUE(same_bits(got[i], first[i])) << "other bits, " << c.to_string();
+      }
+      if (first.empty()) first = got;
+    }
+  }
+}
+
 TEST(Pixels, WhatTheyDoNotTakeIsRefusedByItsReason) {
-  const auto reason = [](ConvolutionCase c) {
-    KernelChoice choice = choice_of(0, problem_of(0, c, false));
+  const auto reason = [](const ConvolutionCase& c, std::size_t pass = 0, bool narrow = false) {
+    KernelChoice choice = choice_of(pass, problem_of(pass, c, narrow));
     const auto* refusal = std::get_if<Refusal>(&choice);
     return refusal == nullptr ? std::string() : refusal->reason;
   };
   const ConvolutionCase plain{{1, 4, 4, 16}, 32, {1, 1}, {0, 0, 0, 0}};
   EXPECT_EQ(reason(plain), "");
-  const char* shape = "this kernel takes 1x1 convolutions of stride 1, one group and no padding";
   for (const auto& change : std::initializer_list<void (*)(ConvolutionCase&)>{
-           [](ConvolutionCase& c) { c.stride = {1, 2}; }, [](ConvolutionCase& c) { c.pad = {0, 1, 0, 0}; },
-           [](ConvolutionCase& c) { c.kernel = {1, 2}; }, [](ConvolutionCase& c) { c.groups = 2; }}) {
+           [](ConvolutionCase& c) { c.pad = {0, 1, 0, 0}; }, [](ConvolutionCase& c) { c.kernel = {1, 2}; }}) {
     ConvolutionCase c = plain;
     change(c);
-    EXPECT_EQ(reason(c), shape) << c.to_string();
+    for (const std::size_t pass : {0, 1, 2}) {
+      EXPECT_EQ(reason(c, pass), "") << c.to_string();
+      EXPECT_NE(reason(c, pass, true).find("bf16 images: this kernel takes 1x1"), std::string::npos) << c.to_string();
+    }
   }
+  ConvolutionCase grouped = plain;
+  grouped.groups = 2;
+  for (const std::size_t pass : {0, 1, 2}) EXPECT_EQ(reason(grouped, pass), "several groups");
+  ConvolutionCase both = plain;
+  both.image = {1, 9, 9, 16}, both.kernel = {2, 2}, both.stride = {2, 2}, both.dilation = {2, 2};
+  EXPECT_EQ(reason(both, 1), "strides and dilation: this kernel takes one of them");
   ConvolutionCase odd = plain;
   odd.filters = 24;
   EXPECT_NE(reason(odd).find("16 channels and 24 filters"), std::string::npos);

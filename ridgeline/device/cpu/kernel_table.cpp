@@ -13,6 +13,7 @@
 #include "ridgeline/device/cpu/loop/kernels.h"
 #include "ridgeline/device/cpu/own/few_rows.h"
 #include "ridgeline/device/cpu/own/kernels.h"
+#include "ridgeline/device/cpu/pixels/kernels.h"
 #include "ridgeline/device/cpu/widened_kernel.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/reference_kernel.h"
@@ -80,23 +81,26 @@ constexpr KernelEntry kTable[] = {
     tiles("conv2d", "amx", make_amx_conv2d),
     transformed("conv2d", "winograd", make_winograd_conv2d),
     halves("conv2d", make_amx_halves_conv2d),
+    own("conv2d", "pixels", make_pixels_conv2d),
     library("conv2d"),
     transformed_any("conv2d", make_any_winograd_conv2d),
-    own_on(kFloatOrHalf, "conv2d", "pixels", make_pixels_conv2d),
+    own_on(kFloatOrHalf, "conv2d", "pixels_any", make_any_pixels_conv2d),
     own("conv2d", "direct", make_direct_conv2d),
     tiles("conv2d_bwd_data", "amx", make_amx_conv2d_bwd_data),
     transformed("conv2d_bwd_data", "winograd", make_winograd_conv2d_bwd_data),
     halves("conv2d_bwd_data", make_amx_halves_conv2d_bwd_data),
+    own("conv2d_bwd_data", "pixels", make_pixels_conv2d_bwd_data),
     library("conv2d_bwd_data"),
     transformed_any("conv2d_bwd_data", make_any_winograd_conv2d_bwd_data),
-    own_on(kFloatOrHalf, "conv2d_bwd_data", "pixels", make_pixels_conv2d_bwd_data),
+    own_on(kFloatOrHalf, "conv2d_bwd_data", "pixels_any", make_any_pixels_conv2d_bwd_data),
     own("conv2d_bwd_data", "direct", make_direct_conv2d_bwd_data),
     tiles("conv2d_bwd_weights", "amx", make_amx_conv2d_bwd_weights),
     transformed("conv2d_bwd_weights", "winograd", make_winograd_conv2d_bwd_weights),
     halves("conv2d_bwd_weights", make_amx_halves_conv2d_bwd_weights),
+    own("conv2d_bwd_weights", "pixels", make_pixels_conv2d_bwd_weights),
     library("conv2d_bwd_weights"),
     transformed_any("conv2d_bwd_weights", make_any_winograd_conv2d_bwd_weights),
-    own_on(kFloatOrHalf, "conv2d_bwd_weights", "pixels", make_pixels_conv2d_bwd_weights),
+    own_on(kFloatOrHalf, "conv2d_bwd_weights", "pixels_any", make_any_pixels_conv2d_bwd_weights),
     own("conv2d_bwd_weights", "direct", make_direct_conv2d_bwd_weights),
     own_on(kFloatOrHalves, "dense", "few_rows", make_few_rows_dense),
     tiles("dense", "amx", make_amx_dense),

@@ -17,9 +17,4 @@ KernelChoice make_direct_conv2d_bwd_data(const KernelRequest& request);
 // backward_weights.cpp
 KernelChoice make_direct_conv2d_bwd_weights(const KernelRequest& request);
 
-// 1x1 convolutions of stride 1 over f32 or bf16 images.
-KernelChoice make_pixels_conv2d(const KernelRequest& request);
-KernelChoice make_pixels_conv2d_bwd_data(const KernelRequest& request);
-KernelChoice make_pixels_conv2d_bwd_weights(const KernelRequest& request);
-
 }  // namespace ridgeline::device

@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "ridgeline/device/cpu/own/column_sums.h"
+#include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/pixels/columns.h"
+#include "ridgeline/device/cpu/pixels/kernels.h"
+#include "ridgeline/device/cpu/scratch.h"
+
+namespace ridgeline::device {
+namespace pixels {
+namespace {
+
+using products::kBlockRows;
+using products::kDepth;
+
+// n columns in parts of at most `most`, as equal as multiples of `grain` are.
+std::int64_t fair_part(std::int64_t n, std::int64_t most, std::int64_t grain) {
+  return round_up(parts_of(n, parts_of(n, most)), grain);
+}
+
+// dw[k, (r,s,c)] = sum over pixels of dy[pixel, k] * x[pixel at (r,s), c]. A piece of work is the sum of some filters
+// and columns, which stays in the second cache, over a part of the pixels, kDepth of them at a time: dy in slices, x in
+// panels. Parts are added in order. All follows from the shapes.
+class PixelGradients final : public Kernel {
+ public:
+  PixelGradients(const Pixels& p, bool bias)
+      : p_(p),
+        bias_(bias),
+        filters_(fair_part(p.k, kMostFilters, kBlockRows)),
+        columns_(fair_part(p.columns(), kMostColumns, kGrain)),
+        widen_(p.type, DType::f32) {
+    parts_ =
+        std::clamp<std::int64_t>(parts_of(kPieces, ranges()), 1, std::max<std::int64_t>(1, p_.count() / kLeastPixels));
+    for (std::int64_t first = 0; first < p_.columns(); first += columns_)
+      of_x_.emplace_back(p_, first, std::min(columns_, p_.columns() - first), width_, kDepth * width_);
+    sum_ = filters_ * columns_;
+    sums_ = scratch_.reserve(ranges() * parts_ * sum_);
+    slices_floats_ = parts_of(filters_, kBlockRows) * kSlice;
+    thread_floats_ = round_up(slices_floats_, kLineFloats) + kDepth * columns_;
+    row_ = thread_floats_;
+    if (p_.type != DType::f32) thread_floats_ += round_up(std::max(filters_, kDepth * columns_), kLineFloats);
+    threads_at_ = scratch_.reserve(threads_ * thread_floats_);
+    scratch_bytes = scratch_.bytes();
+  }
+
+  void run(const KernelArguments& a) override {
+    const ComputeScope team(threads_);
+    float* const scratch = static_cast<float*>(a.scratch);
+    for_each_item(ranges() * parts_, [&](std::int64_t item, int thread) {
+      add_piece(a, item / parts_, item % parts_, scratch + sums_ + item * sum_,
+                scratch + threads_at_ + thread * thread_floats_);
+    });
+    for_each_item(parts_of(p_.k, kBlockRows), [&](std::int64_t i, int) {
+      const std::int64_t end = std::min(p_.k, (i + 1) * kBlockRows);
+      for (std::int64_t k = i * kBlockRows; k < end; ++k) join(scratch + sums_, k, output<float>(a, 0));
+    });
+    if (bias_) sum_columns(input<float>(a, 1), p_.k, p_.count(), p_.k, output<float>(a, 1));
+  }
+
+ private:
+  static constexpr std::int64_t kMostFilters = 384, kMostColumns = 256;  // of a piece
+  static constexpr std::int64_t kGrain = 64;                             // whole panels of any vector target
+  static constexpr std::int64_t kPieces = 16;                            // at least, where pixels are enough
+  static constexpr std::int64_t kLeastPixels = 512;                      // of a part
+  // Slices lie an odd number of lines apart: a pixel is written to all of them.
+  static constexpr std::int64_t kSlice = kDepth * kBlockRows + kLineFloats;
+
+  std::int64_t column_ranges() const { return parts_of(p_.columns(), columns_); }
+  std::int64_t ranges() const { return parts_of(p_.k, filters_) * column_ranges(); }
+
+  // A part's pixels, of one range of filters and columns.
+  void add_piece(const KernelArguments& a, std::int64_t range, std::int64_t part, float* sum, float* memory) const {
+    const std::int64_t first = range / column_ranges() * filters_, filters = std::min(filters_, p_.k - first);
+    const std::int64_t columns = std::min(columns_, p_.columns() - range % column_ranges() * columns_);
+    float *const slices = memory, *const panels = memory + round_up(slices_floats_, kLineFloats);
+    // Whole chunks of depth: a short one costs nearly as much.
+    const std::int64_t chunks = parts_of(p_.count(), kDepth);
+    const std::int64_t begin = chunks * part / parts_ * kDepth;
+    const std::int64_t end = std::min(p_.count(), chunks * (part + 1) / parts_ * kDepth);
+    const auto& of_x = of_x_[static_cast<std::size_t>(range % column_ranges())];
+    std::vector<products::Lines> lines;
+    lines.reserve(2 * kDepth);
+    for (std::int64_t pixel = begin; pixel < end; pixel += kDepth) {
+      const std::int64_t depth = std::min(kDepth, end - pixel);
+      gather_dy(a.inputs[1], pixel, depth, first, filters, slices, memory + row_);
+      of_x.gather(a.inputs[0], pixel, depth, panels, memory + row_);
+      // What the next ones read comes near meanwhile.
+      const std::int64_t next = pixel + kDepth, stop = std::min(next + kDepth, end);
+      lines.clear();
+      for (std::int64_t i = next; i < stop && p_.type == DType::f32; ++i)
+        lines.push_back(products::lines_of(input<float>(a, 1) + i * p_.k + first, filters));
+      of_x.append_lines(a.inputs[0], next, stop - next, lines);
+      products::Ahead ahead(lines, parts_of(columns, width_) * products::Ahead::fours(filters, depth));
+      for (std::int64_t at = 0; at < columns; at += width_) {
+        float* const c = sum + at * filters_;
+        code_.multiply({.rows = filters,
+                        .columns = std::min(width_, columns - at),
+                        .depth = depth,
+                        .depth_step = kDepth,
+                        .a = slices,
+                        .a_row = 1,
+                        .a_step = kBlockRows,
+                        .a_block = kSlice,
+                        .b = panels + at * kDepth,
+                        .b_step = width_,
+                        .c = c,
+                        .c_row = width_,
+                        .from = pixel > begin ? c : nullptr,
+                        .from_row = width_},
+                       ahead);
+      }
+    }
+  }
+
+  void gather_dy(const void* dy, std::int64_t pixel, std::int64_t pixels, std::int64_t first, std::int64_t filters,
+                 float* slices, float* row) const {
+    for (std::int64_t i = 0; i < pixels; ++i, ++pixel) {
+      const void* const values = at(dy, pixel * p_.k + first, p_.type);
+      if (p_.type != DType::f32) widen_.run(values, filters, row);
+      code_.slice(p_.type == DType::f32 ? static_cast<const float*>(values) : row, filters, slices + i * kBlockRows,
+                  kSlice);
+    }
+  }
+
+  // A filter's sums over all parts.
+  void join(const float* sums, std::int64_t k, float* dw) const {
+    const std::int64_t row = k % filters_;
+    for (std::int64_t range = 0; range < column_ranges(); ++range) {
+      const std::int64_t first = range * columns_, count = std::min(columns_, p_.columns() - first);
+      const float* const from = sums + (k / filters_ * column_ranges() + range) * parts_ * sum_;
+      float* const to = dw + k * p_.columns() + first;
+      for (std::int64_t at = 0; at < count; at += width_) {
+        const float* const part = from + at * filters_ + row * width_;
+        const std::int64_t n = std::min(width_, count - at);
+        std::copy_n(part, n, to + at);
+        for (std::int64_t i = 1; i < parts_; ++i) code_.finish(to + at, {nullptr, part + i * sum_, false}, n, to + at);
+      }
+    }
+  }
+
+  Pixels p_;
+  bool bias_;
+  const products::ProductCode& code_ = products::product_code();
+  std::int64_t width_ = code_.panel;
+  int threads_ = compute_threads();
+  std::int64_t filters_, columns_;  // of a piece
+  std::vector<Columns> of_x_;       // ranges
+  Converter widen_;
+  std::int64_t parts_ = 1, sum_ = 0;
+  Scratch scratch_;
+  std::int64_t sums_ = 0, threads_at_ = 0, thread_floats_ = 0, slices_floats_ = 0, row_ = 0;
+};
+
+KernelChoice make_backward_weights(const KernelRequest& request, bool only_where_faster) {
+  const auto choice = pixels_of(request, request.inputs[0].type, request.outputs[0].type, request.inputs[1].type);
+  if (const auto* refusal = std::get_if<Refusal>(&choice)) return *refusal;
+  const auto& p = std::get<Pixels>(choice);
+  const bool bias = request.outputs.size() > 1;
+  if (request.outputs[0].type.dtype != DType::f32) return Refusal{"bf16 gradients of weights: this kernel gives f32"};
+  if (p.type != DType::f32 && (bias || !p.single()))
+    return Refusal{"bf16 images: this kernel takes 1x1 convolutions without padding or bias"};
+  if (only_where_faster) {
+    if (auto refusal = slower(p)) return *refusal;
+  }
+  auto kernel = std::make_unique<PixelGradients>(p, bias);
+  kernel->name = own_name("pixels " + request.def.name);
+  return kernel;
+}
+
+}  // namespace
+}  // namespace pixels
+
+KernelChoice make_pixels_conv2d_bwd_weights(const KernelRequest& request) {
+  return pixels::make_backward_weights(request, true);
+}
+KernelChoice make_any_pixels_conv2d_bwd_weights(const KernelRequest& request) {
+  return pixels::make_backward_weights(request, false);
+}
+
+}  // namespace ridgeline::device

@@ -1,0 +1,44 @@
+#include "ridgeline/device/cpu/pixels/pixels.h"
+
+#include "ridgeline/device/cpu/refuse_empty.h"
+#include "ridgeline/graph/loop/text.h"
+
+namespace ridgeline::device::pixels {
+
+std::variant<Pixels, Refusal> pixels_of(const KernelRequest& request, const ValueType& x, const ValueType& w,
+                                        const ValueType& y) {
+  if (auto refusal = refuse_empty(request)) return *refusal;
+  if (request.node.attributes.integer("groups") != 1) return Refusal{"several groups"};
+  Pixels p;
+  p.n = x.shape[0], p.h = x.shape[1], p.w = x.shape[2], p.c = x.shape[3];
+  p.oh = y.shape[1], p.ow = y.shape[2], p.k = y.shape[3];
+  p.window = window_of(request.def.name, request.node.attributes, w.shape[1], w.shape[2]);
+  p.type = x.dtype;
+  return p;
+}
+
+std::optional<Refusal> slower(const Pixels& p) {
+  constexpr std::int64_t kLeastPixels = 1536, kLeastChannels = 64;
+  if (p.count() < kLeastPixels) return Refusal{std::to_string(p.count()) + " pixels: the library may be as fast"};
+  if (p.columns() < kLeastChannels || p.k < kLeastChannels) {
+    return Refusal{std::to_string(p.columns()) + " columns and " + std::to_string(p.k) +
+                   " filters: the library may be as fast"};
+  }
+  if (!p.single() && !p.strided()) return Refusal{"a window without strides: the library may be as fast"};
+  return std::nullopt;
+}
+
+Converter::Converter(DType from, DType to) {
+  if (from == to) return;
+  const ValueType operands[] = {{from, {2}}};
+  auto expression = loop::parse("x0 : " + std::string(name_of(to)));
+  loop_ = std::move(std::get<0>(make_part_loop(expression, operands)));
+}
+
+void Converter::run(const void* from, std::int64_t values, void* to) const {
+  void* const operands[] = {const_cast<void*>(from)};
+  void* const results[] = {to};
+  loop_->run_part({operands, results, nullptr}, values);
+}
+
+}  // namespace ridgeline::device::pixels

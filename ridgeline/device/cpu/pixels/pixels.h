@@ -1,0 +1,65 @@
+// ridgeline/device/cpu/pixels/pixels.h
+//
+// A convolution of one group as products over pixels: rows of y or dy times the columns that a pixel sees of x. Plain
+// values; any thread may use them.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "ridgeline/device/cpu/loop/loop_kernel.h"
+#include "ridgeline/device/kernel.h"
+#include "ridgeline/graph/op/window.h"
+
+namespace ridgeline::device::pixels {
+
+constexpr std::int64_t parts_of(std::int64_t n, std::int64_t part) { return (n + part - 1) / part; }
+
+// x [n, h, w, c], y [n, oh, ow, k].
+struct Pixels {
+  std::int64_t n = 0, h = 0, w = 0, c = 0;
+  std::int64_t oh = 0, ow = 0, k = 0;
+  Window window{.kernel = {1, 1}};
+  DType type = DType::f32;
+
+  std::int64_t count() const { return n * oh * ow; }     // of y
+  std::int64_t floats() const { return n * h * w * c; }  // of x
+  // What a pixel of y sees: [r, s, c].
+  std::int64_t columns() const { return window.kernel[0] * window.kernel[1] * c; }
+  // 1x1 without padding.
+  bool single() const {
+    constexpr std::array<std::int64_t, 2> kNone{};
+    return window.kernel[0] * window.kernel[1] == 1 && window.pad_before == kNone && window.pad_after == kNone;
+  }
+  // Each pixel sees the one in its own place.
+  bool same() const { return single() && !strided() && h == oh && w == ow; }
+  bool strided() const { return window.stride[0] != 1 || window.stride[1] != 1; }
+};
+
+// The node as a convolution of x, w and y, or why it is none of one group over f32 or bf16 images.
+std::variant<Pixels, Refusal> pixels_of(const KernelRequest& request, const ValueType& x, const ValueType& w,
+                                        const ValueType& y);
+
+// Where the library is as fast, or was not compared: f32 over other shapes than docs/device.md lists.
+std::optional<Refusal> slower(const Pixels& p);
+
+// Converts runs of values.
+class Converter {
+ public:
+  Converter(DType from, DType to);
+  void run(const void* from, std::int64_t values, void* to) const;
+
+ private:
+  std::unique_ptr<LoopKernel> loop_;  // null: both types are the same
+};
+
+inline const void* at(const void* values, std::int64_t index, DType type) {
+  return static_cast<const char*>(values) + index * static_cast<std::int64_t>(size_of(type));
+}
+inline void* at(void* values, std::int64_t index, DType type) {
+  return static_cast<char*>(values) + index * static_cast<std::int64_t>(size_of(type));
+}
+
+}  // namespace ridgeline::device::pixels

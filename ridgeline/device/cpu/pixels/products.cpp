@@ -1,0 +1,269 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "hwy/cache_control.h"
+#include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/pixels/columns.h"
+#include "ridgeline/device/cpu/pixels/kernels.h"
+#include "ridgeline/device/cpu/pixels/parts.h"
+#include "ridgeline/device/cpu/scratch.h"
+
+namespace ridgeline::device {
+namespace pixels {
+namespace {
+
+using products::kBlockRows;
+using products::kDepth;
+
+// out[pixel, j] = sum over what the pixel sees of in * w, for each part of the result. Blocks of pixels, each on one
+// thread, are gathered in its second cache and multiplied with panels of weights that were packed before; what the next
+// block reads is asked for meanwhile. Large results go past the caches.
+class PixelProducts final : public Kernel {
+ public:
+  // The result is [n, height, width, columns]. Weights [k,R,S,c] have so many taps; `turned`: the c are the columns.
+  PixelProducts(const std::vector<Part>& parts, std::int64_t taps, bool turned, std::int64_t height, std::int64_t width)
+      : turned_(turned),
+        taps_(taps),
+        type_(parts[0].seen.type),
+        columns_(parts[0].seen.k),
+        height_(height),
+        result_width_(width),
+        widen_(type_, DType::f32),
+        narrow_(DType::f32, type_) {
+    std::int64_t deepest = 0;
+    for (const Part& part : parts) deepest = std::max(deepest, part.seen.columns());
+    // Long sums in smaller blocks, which stay in the second cache.
+    const std::int64_t fit = kBlockFloats / std::max<std::int64_t>(1, deepest) / kBlockRows * kBlockRows;
+    most_ = std::clamp(fit, kLeastPixels, kMostPixels);
+    std::int64_t total = 0, wide = 0;
+    for (const Part& part : parts) {
+      Work work{part, {part.seen, 0, part.seen.columns(), kDepth, most_ * kDepth}};
+      // As many blocks for each thread, and runs of them.
+      const std::int64_t pixels = part.seen.count(), blocks = round_up(parts_of(pixels, most_), threads_);
+      work.block = std::min(most_, round_up(parts_of(pixels, blocks), kBlockRows));
+      work.run = std::max<std::int64_t>(1, parts_of(pixels, work.block) / (kRuns * threads_)) * work.block;
+      work.first_item = total;
+      total += parts_of(pixels, work.run);
+      work.packed = scratch_.reserve(panels() * work.depth() * width_);
+      wide = std::max(wide, work.seen.wide_floats(work.block));
+      parts_.push_back(std::move(work));
+    }
+    items_ = total;
+    in_ = round_up(most_ * round_up(deepest, kDepth), kLineFloats);
+    sums_ = most_ * width_;
+    thread_floats_ = in_ + round_up(sums_, kLineFloats) + round_up(wide, kLineFloats);
+    threads_at_ = scratch_.reserve(threads_ * thread_floats_);
+    if (type_ != DType::f32) weights_ = scratch_.reserve(taps_ * parts_[0].part.seen.c * columns_);
+    scratch_bytes = scratch_.bytes();
+  }
+
+  void run(const KernelArguments& a) override {
+    const ComputeScope team(threads_);
+    float* const scratch = static_cast<float*>(a.scratch);
+    pack(a.inputs[1], scratch);
+    for_each_item(items_, [&](std::int64_t item, int thread) {
+      const auto work =
+          std::find_if(parts_.rbegin(), parts_.rend(), [&](const Work& w) { return w.first_item <= item; });
+      const std::int64_t begin = (item - work->first_item) * work->run;
+      const std::int64_t end = std::min(work->part.seen.count(), begin + work->run);
+      for (std::int64_t first = begin; first < end; first += work->block) {
+        const std::int64_t next = std::min(first + work->block, end);
+        multiply(a, *work, first, next - first, std::min(next + work->block, end) - next,
+                 scratch + threads_at_ + thread * thread_floats_);
+      }
+      hwy::FlushStream();
+    });
+  }
+
+ private:
+  static constexpr std::int64_t kMostPixels = 96, kLeastPixels = 24;     // of a block
+  static constexpr std::int64_t kBlockFloats = std::int64_t{200} << 10;  // of what its pixels see
+  static constexpr std::int64_t kRuns = 8;                               // for each thread
+  static constexpr std::int64_t kNearFloats = std::int64_t{256} << 10;   // of weights: they stay in the second cache
+  static constexpr std::int64_t kStreamedBytes = std::int64_t{4} << 20;  // of results
+
+  struct Work {
+    Part part;
+    Columns seen;            // [chunk][pixel of the block][kDepth]
+    std::int64_t block = 0;  // pixels
+    std::int64_t run = 0;    // pixels of an item
+    std::int64_t first_item = 0;
+    std::int64_t packed = 0;  // [panel][depth][column of the panel]
+
+    std::int64_t depth() const { return part.seen.columns(); }
+    std::int64_t chunks() const { return parts_of(depth(), kDepth); }
+    std::int64_t deep(std::int64_t chunk) const { return std::min(kDepth, depth() - chunk * kDepth); }
+  };
+
+  std::int64_t panels() const { return parts_of(columns_, width_); }
+  float* packed(float* scratch, const Work& work, std::int64_t panel, std::int64_t depth) const {
+    return scratch + work.packed + (panel * work.depth() + depth) * width_;
+  }
+
+  void pack(const void* weights, float* scratch) const {
+    const float* from = static_cast<const float*>(weights);
+    if (type_ != DType::f32) {
+      const std::int64_t row = taps_ * parts_[0].part.seen.c;
+      for_each_item(columns_, [&](std::int64_t i, int) {
+        widen_.run(at(weights, i * row, type_), row, scratch + weights_ + i * row);
+      });
+      from = scratch + weights_;
+    }
+    for (const Work& work : parts_) {
+      const std::int64_t taps = static_cast<std::int64_t>(work.part.taps.size());
+      for_each_item(panels() * taps, [&](std::int64_t i, int) {
+        const std::int64_t panel = i / taps, at = i % taps * work.part.seen.c;
+        pack_tap(from, work, work.part.taps[static_cast<std::size_t>(i % taps)], panel,
+                 packed(scratch, work, panel, at));
+      });
+    }
+  }
+
+  // A tap's weights of a panel's columns.
+  void pack_tap(const float* weights, const Work& work, std::int64_t tap, std::int64_t panel, float* to) const {
+    const std::int64_t column = panel * width_, count = std::min(width_, columns_ - column);
+    const std::int64_t depth = work.part.seen.c;
+    if (turned_)
+      code_.copy(weights + tap * columns_ + column, taps_ * columns_, depth, count, to, width_);
+    else
+      code_.transpose(weights + (column * taps_ + tap) * depth, taps_ * depth, count, depth, to, width_);
+  }
+
+  // A block, and what comes near meanwhile: the `next` pixels behind it.
+  void multiply(const KernelArguments& a, const Work& work, std::int64_t first, std::int64_t count, std::int64_t next,
+                float* memory) const {
+    float* const scratch = static_cast<float*>(a.scratch);
+    float *const in = memory, *const sums = memory + in_;
+    work.seen.gather(a.inputs[0], first, count, in, sums + round_up(sums_, kLineFloats));
+    const bool direct = type_ == DType::f32 && work.part.step[0] * work.part.step[1] == 1;
+    const bool large = work.part.seen.count() * columns_ * 4 >= kStreamedBytes;
+    const bool stream = direct && large && reinterpret_cast<std::uintptr_t>(a.outputs[0]) % 64 == 0;
+    float* const out = static_cast<float*>(a.outputs[0]) + first * columns_;
+    const std::int64_t steps = panels() * work.chunks();
+    std::vector<products::Lines> lines;
+    for (std::int64_t i = 0; i < steps; ++i) {
+      const std::int64_t panel = i / work.chunks(), chunk = i % work.chunks(), column = panel * width_;
+      const bool last = chunk + 1 == work.chunks(), to_out = last && direct;
+      lines.clear();
+      if (work.depth() * columns_ > kNearFloats && i + 1 < steps) {
+        const std::int64_t of = (i + 1) % work.chunks();
+        lines.push_back(
+            products::lines_of(packed(scratch, work, (i + 1) / work.chunks(), of * kDepth), work.deep(of) * width_));
+      }
+      const std::int64_t share = next * i / steps;
+      work.seen.append_lines(a.inputs[0], first + count + share, next * (i + 1) / steps - share, lines);
+      products::Ahead ahead(lines, products::Ahead::fours(count, work.deep(chunk)));
+      code_.multiply({.rows = count,
+                      .columns = std::min(width_, columns_ - column),
+                      .depth = work.deep(chunk),
+                      .depth_step = kDepth,
+                      .a = in + chunk * most_ * kDepth,
+                      .a_row = kDepth,
+                      .a_step = 1,
+                      .b = packed(scratch, work, panel, chunk * kDepth),
+                      .b_step = width_,
+                      .c = to_out ? out + column : sums,
+                      .c_row = to_out ? columns_ : width_,
+                      .from = chunk > 0 ? sums : nullptr,
+                      .from_row = width_,
+                      .stream = to_out && stream},
+                     ahead);
+      if (last && !direct) write(a, work.part, first, count, column, sums);
+    }
+    if (steps == 0) clear(a, work.part, first, count);
+  }
+
+  // Columns of a panel from `column` on to where their pixels lie.
+  void write(const KernelArguments& a, const Part& part, std::int64_t first, std::int64_t count, std::int64_t column,
+             const float* sums) const {
+    const std::int64_t width = std::min(width_, columns_ - column);
+    for (std::int64_t i = 0; i < count; ++i) {
+      void* const to = at(a.outputs[0], part.place(first + i, height_, result_width_) * columns_ + column, type_);
+      if (type_ == DType::f32)
+        code_.stream(sums + i * width_, width, static_cast<float*>(to));
+      else
+        narrow_.run(sums + i * width_, width, to);
+    }
+  }
+
+  // Pixels that see nothing.
+  void clear(const KernelArguments& a, const Part& part, std::int64_t first, std::int64_t count) const {
+    for (std::int64_t i = first; i < first + count; ++i) {
+      code_.zero(at(a.outputs[0], part.place(i, height_, result_width_) * columns_, type_),
+                 columns_ * static_cast<std::int64_t>(size_of(type_)));
+    }
+  }
+
+  bool turned_;
+  std::int64_t taps_;
+  DType type_;
+  std::int64_t columns_, height_, result_width_;
+  const products::ProductCode& code_ = products::product_code();
+  std::int64_t width_ = code_.panel;
+  int threads_ = compute_threads();
+  Converter widen_, narrow_;
+  std::vector<Work> parts_;
+  std::int64_t most_ = 0;  // pixels of a block
+  std::int64_t items_ = 0;
+  Scratch scratch_;
+  std::int64_t in_ = 0, sums_ = 0, thread_floats_ = 0, threads_at_ = 0, weights_ = 0;
+};
+
+// Whole vectors are written where the results lie.
+constexpr std::int64_t kVectorFloats = 16;
+
+std::optional<Refusal> refusal_of(const KernelRequest& request, const Pixels& p, bool only_where_faster) {
+  if (p.c % kVectorFloats != 0 || p.k % kVectorFloats != 0) {
+    return Refusal{std::to_string(p.c) + " channels and " + std::to_string(p.k) +
+                   " filters: this kernel takes multiples of " + std::to_string(kVectorFloats)};
+  }
+  if (p.type != DType::f32 && !p.single())
+    return Refusal{"bf16 images: this kernel takes 1x1 convolutions without padding"};
+  if (request.inputs[0].type.dtype != request.outputs[0].type.dtype)
+    return Refusal{"f32 results of bf16 operands: this kernel gives the type that it reads"};
+  return only_where_faster ? slower(p) : std::nullopt;
+}
+
+KernelChoice make_kernel(const KernelRequest& request, const Pixels& p, const std::vector<Part>& parts, bool turned) {
+  auto kernel = std::make_unique<PixelProducts>(parts, p.window.kernel[0] * p.window.kernel[1], turned,
+                                                turned ? p.h : p.oh, turned ? p.w : p.ow);
+  kernel->name = own_name("pixels " + request.def.name);
+  return kernel;
+}
+
+KernelChoice make_forward(const KernelRequest& request, bool only_where_faster) {
+  if (request.inputs.size() > 2 || request.node.attributes.string("activation") != "none")
+    return Refusal{"a bias, an addend or an activation: this kernel gives the sums alone"};
+  const auto choice = pixels_of(request, request.inputs[0].type, request.inputs[1].type, request.outputs[0].type);
+  if (const auto* refusal = std::get_if<Refusal>(&choice)) return *refusal;
+  const auto& p = std::get<Pixels>(choice);
+  if (auto refusal = refusal_of(request, p, only_where_faster)) return *refusal;
+  return make_kernel(request, p, {forward_part(p)}, false);
+}
+
+KernelChoice make_backward_data(const KernelRequest& request, bool only_where_faster) {
+  if (request.inputs.size() > 2) return Refusal{"a gate"};
+  const auto choice = pixels_of(request, request.outputs[0].type, request.inputs[1].type, request.inputs[0].type);
+  if (const auto* refusal = std::get_if<Refusal>(&choice)) return *refusal;
+  const auto& p = std::get<Pixels>(choice);
+  if (auto refusal = refusal_of(request, p, only_where_faster)) return *refusal;
+  if (p.strided() && p.window.dilation != std::array<std::int64_t, 2>{1, 1})
+    return Refusal{"strides and dilation: this kernel takes one of them"};
+  return make_kernel(request, p, gradient_parts(p), true);
+}
+
+}  // namespace
+}  // namespace pixels
+
+KernelChoice make_pixels_conv2d(const KernelRequest& request) { return pixels::make_forward(request, true); }
+KernelChoice make_any_pixels_conv2d(const KernelRequest& request) { return pixels::make_forward(request, false); }
+
+KernelChoice make_pixels_conv2d_bwd_data(const KernelRequest& request) {
+  return pixels::make_backward_data(request, true);
+}
+KernelChoice make_any_pixels_conv2d_bwd_data(const KernelRequest& request) {
+  return pixels::make_backward_data(request, false);
+}
+
+}  // namespace ridgeline::device
