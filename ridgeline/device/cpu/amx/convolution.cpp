@@ -13,7 +13,7 @@ Images images_of(const Shape& shape) { return {shape[0], {shape[1], shape[2]}, s
 }  // namespace
 
 LinesAhead pixel_lines(const bfloat16* from, const Images& images, std::int64_t top, std::int64_t bottom,
-                       std::int64_t first, std::int64_t n, LinesAhead* then) {
+                       std::int64_t first, std::int64_t n, const LinesAhead* then) {
   const std::int64_t pixels = (bottom - top) * images.size[1];
   const bfloat16* const at = from + top * images.size[1] * images.channels + first;
   if (n == images.channels) return {at, 1, pixels * n, 0, then};

@@ -39,7 +39,7 @@ struct Images {
 
 // Channels [first, first + n) of rows [top, bottom) of the images, counted through all of them.
 LinesAhead pixel_lines(const bfloat16* from, const Images& images, std::int64_t top, std::int64_t bottom,
-                       std::int64_t first, std::int64_t n, LinesAhead* then = nullptr);
+                       std::int64_t first, std::int64_t n, const LinesAhead* then = nullptr);
 
 struct Convolution {
   Images image;   // x

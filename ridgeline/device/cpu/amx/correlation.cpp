@@ -11,6 +11,10 @@ namespace {
 constexpr std::int64_t kStagedBytes = 768 << 10;
 constexpr std::int64_t kMostPixels = 1024;
 
+// Where weights are more, the pixels of the next item would drive them out of the second cache (measured: 1.2 MB lose,
+// 0.6 MB win).
+constexpr std::int64_t kMostWeightBytes = 1 << 20;
+
 // All images as one of many rows: where nothing is staged there is no border between them.
 Correlation joined(Correlation c) {
   for (Images* images : {&c.in, &c.out}) {
@@ -137,12 +141,13 @@ template <class To>
 void CorrelationCode::run(const bfloat16* in, const bfloat16* weights, To* out, const Epilogue<To>& epilogue,
                           float* scratch) const {
   const std::int64_t count = items();
+  const bool fetch_ahead = form_.values() * static_cast<std::int64_t>(sizeof(bfloat16)) <= kMostWeightBytes;
   char* const memory = reinterpret_cast<char*>(scratch + memory_);
   for_each_item(count, [&](std::int64_t number, int thread) {
     const TileScope scope(code_);
     // What this thread probably takes next.
     LinesAhead ahead;
-    if (number + threads_ < count) ahead = item_lines(item(number + threads_), in);
+    if (fetch_ahead && number + threads_ < count) ahead = item_lines(item(number + threads_), in);
     run_item(item(number), in, weights, out, epilogue, ahead, memory + thread * thread_bytes_);
   });
 }
@@ -188,7 +193,7 @@ void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloa
   const auto lines_of = [&](const TileRow& row, const To* gate, std::int64_t columns) {
     const auto* const wanted =
         std::find_if(row.results, row.results + kTileRows, [](std::int64_t at) { return at >= 0; });
-    if (wanted == row.results + kTileRows) return LinesAhead();
+    if (wanted == row.results + kTileRows) return LinesAhead(nullptr, 0, 0, 0, &ahead);
     const std::int64_t width = static_cast<std::int64_t>(sizeof(To) / sizeof(bfloat16));
     return LinesAhead(reinterpret_cast<const bfloat16*>(gate + *wanted), kBlock, columns * width, result_step * width,
                       &ahead);
@@ -207,6 +212,7 @@ void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloa
       for (std::int64_t i = 0; i < pair; ++i) product.a[i] = rows[first + i].pixels;
       if (epilogue.gate != nullptr) gate_lines = lines_of(rows[first], epilogue.gate + channel, columns);
       code_.multiply[pair - 1][columns > kTileColumns](product);
+      if (epilogue.gate != nullptr && gate_lines.last()) ahead = gate_lines;  // some of it was fetched
       for (std::int64_t i = 0; i < pair; ++i) {
         for (std::int64_t r = 0; r < kTileRows; ++r) {
           const std::int64_t at = rows[first + i].results[r];

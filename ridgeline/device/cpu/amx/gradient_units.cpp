@@ -194,7 +194,7 @@ LinesAhead GradientUnits::gradient_lines(const bfloat16* dy, const Unit& unit, s
 }
 
 LinesAhead GradientUnits::image_lines(const bfloat16* x, const Unit& unit, std::int64_t group, std::int64_t first,
-                                      std::int64_t n, LinesAhead* then) const {
+                                      std::int64_t n, const LinesAhead* then) const {
   const std::int64_t step = part_.in_step[0], tap = part_.taps.front().at[0], last_tap = part_.taps.back().at[0];
   const std::int64_t top = std::clamp<std::int64_t>(unit.row * step + tap, 0, in_.size[0]);
   const std::int64_t bottom = std::clamp((unit.row + unit.rows - 1) * step + last_tap + 1, top, in_.size[0]);

@@ -61,7 +61,7 @@ class GradientUnits {
   // What stage_gradient and stage_image read for a unit; `then`: what is fetched behind it.
   LinesAhead gradient_lines(const bfloat16* dy, const Unit& unit, std::int64_t first, std::int64_t filters) const;
   LinesAhead image_lines(const bfloat16* x, const Unit& unit, std::int64_t group, std::int64_t first, std::int64_t n,
-                         LinesAhead* then) const;
+                         const LinesAhead* then) const;
 
   // sums[i] += channel first + i of every pixel of dy.
   void add_pixels(const TileCode& code, const bfloat16* dy, const Unit& unit, std::int64_t first, std::int64_t n,

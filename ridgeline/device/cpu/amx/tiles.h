@@ -24,22 +24,23 @@ constexpr std::int64_t kTileSums = 256;    // of C
 constexpr std::int64_t kBlock = 32;        // rows and columns of a product of 2 x 2 tiles
 
 // Values to be fetched into the second cache, some lines at a time while something else is computed: `runs` of `length`
-// values, `step` apart, and behind them what `then` still has, which lives as long. From short runs the processor does
-// not do so by itself.
+// values, `step` apart, and then others. From short runs the processor does not do so by itself. A plain value.
 class LinesAhead {
  public:
   LinesAhead() = default;
   LinesAhead(const bfloat16* from, std::int64_t runs, std::int64_t length, std::int64_t step,
-             LinesAhead* then = nullptr)
+             const LinesAhead* then = nullptr)
       : from_(from), runs_(runs), length_(length), step_(step), then_(then) {}
+  // Whether nothing comes behind what is left.
+  bool last() const { return then_ == nullptr; }
   std::int64_t lines() const {
     return runs_ * ((length_ + kTileDepth - 1) / kTileDepth) + (then_ != nullptr ? then_->lines() : 0);
   }
   void fetch(std::int64_t lines) {
     for (; lines > 0; --lines) {
-      if (runs_ == 0) {
-        if (then_ != nullptr) then_->fetch(lines);
-        return;
+      while (runs_ == 0) {
+        if (then_ == nullptr) return;
+        *this = *then_;
       }
       __builtin_prefetch(from_ + at_, 0, 2);
       at_ += kTileDepth;
@@ -53,7 +54,7 @@ class LinesAhead {
  private:
   const bfloat16* from_ = nullptr;
   std::int64_t runs_ = 0, length_ = 0, step_ = 0;
-  LinesAhead* then_ = nullptr;
+  const LinesAhead* then_ = nullptr;
   std::int64_t at_ = 0;  // in the run
 };
 

@@ -13,8 +13,9 @@ namespace {
 // Below this many elements one thread is faster than waking the team.
 constexpr std::int64_t kGrain = 16384;
 
-// Elements of a block of a part: short turns keep all streams of the memory going.
-constexpr int kPartBlock = 256;
+// Elements of a block of a part: short turns keep all streams of the memory going. Where operands from memory are asked
+// for a block ahead, longer ones give it time to answer.
+constexpr int kPartBlock = 256, kPartBlockFromMemory = 512;
 
 constexpr std::size_t kMaxChainCalls = 512;  // of one loop: they lie on the stack of each thread
 
@@ -200,7 +201,7 @@ std::variant<std::unique_ptr<LoopKernel>, Refusal> make_part_loop(const loop::Ex
     results.push_back({result.type, any});
   }
   LoopProgram program = compile_loop(expression, any, inputs, results);
-  program.block = std::min(program.block, kPartBlock);
+  program.block = std::min(program.block, from_memory > 0 ? kPartBlockFromMemory : kPartBlock);
   return std::make_unique<LoopKernel>(std::move(program), any.elements(), results, from_memory);
 }
 
