@@ -11,6 +11,9 @@ namespace {
 using Make = KernelChoice (*)(const KernelRequest&);
 constexpr Make kMakes[] = {device::make_any_pixels_conv2d, device::make_any_pixels_conv2d_bwd_data,
                            device::make_any_pixels_conv2d_bwd_weights};
+// Those that take only what they are measured to be faster at.
+constexpr Make kFaster[] = {device::make_pixels_conv2d, device::make_pixels_conv2d_bwd_data,
+                            device::make_pixels_conv2d_bwd_weights};
 
 // Of multiples of 16 channels: around the width of a panel, the depth of a sum in registers, a group of filters.
 std::int64_t random_channels(SampleRandom& random) {
@@ -66,12 +69,12 @@ TileProblem problem_of(std::size_t pass, const ConvolutionCase& c, bool narrow) 
   return p;
 }
 
-KernelChoice choice_of(std::size_t pass, const TileProblem& p) {
+KernelChoice choice_of(std::size_t pass, const TileProblem& p, const Make (&makes)[3] = kMakes) {
   const Node node = p.problem.node();
   KernelRequest request{op_def(p.problem.op), node, {}, {}};
   for (const ValueType& type : p.problem.input_types()) request.inputs.push_back({type, {}, false});
   for (const ValueType& type : p.output_types()) request.outputs.push_back({type, {}, false});
-  return kMakes[pass](request);
+  return makes[pass](request);
 }
 
 TEST(Pixels, RandomShapesAgreeWithTheReference) {
@@ -173,6 +176,31 @@ TEST(Pixels, WhatTheyDoNotTakeIsRefusedByItsReason) {
   ConvolutionCase odd = plain;
   odd.filters = 24;
   EXPECT_NE(reason(odd).find("16 channels and 24 filters"), std::string::npos);
+}
+
+TEST(Pixels, StandInFrontOfTheLibraryFor1x1AndStridesOfManyPixelsAndChannels) {
+  const auto reason = [](const ConvolutionCase& c, std::size_t pass) {
+    KernelChoice choice = choice_of(pass, problem_of(pass, c, false), kFaster);
+    const auto* refusal = std::get_if<Refusal>(&choice);
+    return refusal == nullptr ? std::string() : refusal->reason;
+  };
+  const ConvolutionCase single{{2, 28, 28, 64}, 64, {1, 1}, {0, 0, 0, 0}};
+  ConvolutionCase strided = single;
+  strided.image = {2, 56, 56, 64}, strided.kernel = {3, 3}, strided.stride = {2, 2}, strided.pad = {1, 1, 1, 1};
+  ConvolutionCase few_pixels = single, few_filters = single, few_columns = single, plain = single;
+  few_pixels.image = {1, 28, 28, 64};
+  few_filters.filters = 48;
+  few_columns.image = {2, 28, 28, 48};
+  plain.kernel = {3, 3}, plain.pad = {1, 1, 1, 1};
+  for (std::size_t pass = 0; pass < 3; ++pass) {
+    SCOPED_TRACE(pass);
+    EXPECT_EQ(reason(single, pass), "");
+    EXPECT_EQ(reason(strided, pass), "");
+    EXPECT_EQ(reason(few_pixels, pass), "784 pixels: the library may be as fast");
+    EXPECT_EQ(reason(few_filters, pass), "64 columns and 48 filters: the library may be as fast");
+    EXPECT_EQ(reason(few_columns, pass), "48 columns and 64 filters: the library may be as fast");
+    EXPECT_EQ(reason(plain, pass), "a window without strides: the library may be as fast");
+  }
 }
 
 }  // namespace
