@@ -29,7 +29,7 @@ HWY_INLINE double sum_in_virtual_lanes(const float* HWY_RESTRICT x, std::int64_t
   constexpr int kVectors = static_cast<int>(kLanes / HWY_LANES(float));
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  HWY_ALIGN float parts[kLanes];
+  HWY_ALIGN float parts[HWY_LANES(float)];
   double total = 0;
   for (std::int64_t block = 0; block < n; block += kBlock) {
     const std::int64_t last = std::min(n, block + kBlock);
@@ -44,8 +44,12 @@ HWY_INLINE double sum_in_virtual_lanes(const float* HWY_RESTRICT x, std::int64_t
     }
     double rest = 0;
     for (; i < last; ++i) rest += one(x[i]);
-    for (int v = 0; v < kVectors; ++v) hn::Store(sums[v], d, parts + v * lanes);
-    for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
+    // Element k takes element k + width, for half the width each time: whole vectors, then within one.
+    for (int half = kVectors / 2; half > 0; half /= 2) {
+      for (int v = 0; v < half; ++v) sums[v] = hn::Add(sums[v], sums[v + half]);
+    }
+    hn::Store(sums[0], d, parts);
+    for (std::int64_t width = lanes / 2; width > 0; width /= 2) {
       for (std::int64_t k = 0; k < width; ++k) parts[k] += parts[k + width];
     }
     total += static_cast<double>(parts[0]) + rest;
