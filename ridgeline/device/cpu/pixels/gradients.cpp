@@ -28,6 +28,7 @@ class PixelGradients final : public Kernel {
   PixelGradients(const Pixels& p, bool bias)
       : p_(p),
         bias_(bias),
+        lines_(static_cast<std::size_t>(threads_)),
         filters_(fair_part(p.k, kMostFilters, kBlockRows)),
         columns_(fair_part(p.columns(), kMostColumns, kGrain)),
         widen_(p.type, DType::f32) {
@@ -50,7 +51,7 @@ class PixelGradients final : public Kernel {
     float* const scratch = static_cast<float*>(a.scratch);
     for_each_item(ranges() * parts_, [&](std::int64_t item, int thread) {
       add_piece(a, item / parts_, item % parts_, scratch + sums_ + item * sum_,
-                scratch + threads_at_ + thread * thread_floats_);
+                scratch + threads_at_ + thread * thread_floats_, lines_[static_cast<std::size_t>(thread)]);
     });
     for_each_item(parts_of(p_.k, kBlockRows), [&](std::int64_t i, int) {
       const std::int64_t end = std::min(p_.k, (i + 1) * kBlockRows);
@@ -71,7 +72,8 @@ class PixelGradients final : public Kernel {
   std::int64_t ranges() const { return parts_of(p_.k, filters_) * column_ranges(); }
 
   // A part's pixels, of one range of filters and columns.
-  void add_piece(const KernelArguments& a, std::int64_t range, std::int64_t part, float* sum, float* memory) const {
+  void add_piece(const KernelArguments& a, std::int64_t range, std::int64_t part, float* sum, float* memory,
+                 std::vector<products::Lines>& lines) const {
     const std::int64_t first = range / column_ranges() * filters_, filters = std::min(filters_, p_.k - first);
     const std::int64_t columns = std::min(columns_, p_.columns() - range % column_ranges() * columns_);
     float *const slices = memory, *const panels = memory + round_up(slices_floats_, kLineFloats);
@@ -80,8 +82,6 @@ class PixelGradients final : public Kernel {
     const std::int64_t begin = chunks * part / parts_ * kDepth;
     const std::int64_t end = std::min(p_.count(), chunks * (part + 1) / parts_ * kDepth);
     const auto& of_x = of_x_[static_cast<std::size_t>(range % column_ranges())];
-    std::vector<products::Lines> lines;
-    lines.reserve(2 * kDepth);
     for (std::int64_t pixel = begin; pixel < end; pixel += kDepth) {
       const std::int64_t depth = std::min(kDepth, end - pixel);
       gather_dy(a.inputs[1], pixel, depth, first, filters, slices, memory + row_);
@@ -145,8 +145,9 @@ class PixelGradients final : public Kernel {
   const products::ProductCode& code_ = products::product_code();
   std::int64_t width_ = code_.panel;
   int threads_ = compute_threads();
-  std::int64_t filters_, columns_;  // of a piece
-  std::vector<Columns> of_x_;       // ranges
+  std::vector<std::vector<products::Lines>> lines_;  // ahead, of each thread
+  std::int64_t filters_, columns_;                   // of a piece
+  std::vector<Columns> of_x_;                        // ranges
   Converter widen_;
   std::int64_t parts_ = 1, sum_ = 0;
   Scratch scratch_;

@@ -29,6 +29,7 @@ class PixelProducts final : public Kernel {
         columns_(parts[0].seen.k),
         height_(height),
         result_width_(width),
+        lines_(static_cast<std::size_t>(threads_)),
         widen_(type_, DType::f32),
         narrow_(DType::f32, type_) {
     std::int64_t deepest = 0;
@@ -70,7 +71,7 @@ class PixelProducts final : public Kernel {
       for (std::int64_t first = begin; first < end; first += work->block) {
         const std::int64_t next = std::min(first + work->block, end);
         multiply(a, *work, first, next - first, std::min(next + work->block, end) - next,
-                 scratch + threads_at_ + thread * thread_floats_);
+                 scratch + threads_at_ + thread * thread_floats_, lines_[static_cast<std::size_t>(thread)]);
       }
       hwy::FlushStream();
     });
@@ -132,7 +133,7 @@ class PixelProducts final : public Kernel {
 
   // A block, and what comes near meanwhile: the `next` pixels behind it.
   void multiply(const KernelArguments& a, const Work& work, std::int64_t first, std::int64_t count, std::int64_t next,
-                float* memory) const {
+                float* memory, std::vector<products::Lines>& lines) const {
     float* const scratch = static_cast<float*>(a.scratch);
     float *const in = memory, *const sums = memory + in_;
     work.seen.gather(a.inputs[0], first, count, in, sums + round_up(sums_, kLineFloats));
@@ -141,7 +142,6 @@ class PixelProducts final : public Kernel {
     const bool stream = direct && large && reinterpret_cast<std::uintptr_t>(a.outputs[0]) % 64 == 0;
     float* const out = static_cast<float*>(a.outputs[0]) + first * columns_;
     const std::int64_t steps = panels() * work.chunks();
-    std::vector<products::Lines> lines;
     for (std::int64_t i = 0; i < steps; ++i) {
       const std::int64_t panel = i / work.chunks(), chunk = i % work.chunks(), column = panel * width_;
       const bool last = chunk + 1 == work.chunks(), to_out = last && direct;
@@ -202,6 +202,7 @@ class PixelProducts final : public Kernel {
   const products::ProductCode& code_ = products::product_code();
   std::int64_t width_ = code_.panel;
   int threads_ = compute_threads();
+  std::vector<std::vector<products::Lines>> lines_;  // ahead, of each thread
   Converter widen_, narrow_;
   std::vector<Work> parts_;
   std::int64_t most_ = 0;  // pixels of a block
