@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/text.h"

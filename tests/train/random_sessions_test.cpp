@@ -4,7 +4,6 @@
 // few, RIDGELINE_RANDOM_SEED=S begins at S.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 
