@@ -1,8 +1,9 @@
 // bench/kernels.cpp
 //
 // Times every CPU kernel entry of the ops that have more than one, on the shapes of AlexNet and ResNet at batch 32,
-// dense layers in f32 over 1 to 256 rows: where the order of the lists in device/cpu/kernel_table.cpp comes from.
-// Prints the shortest of the repetitions and their median, and bytes of operands and results over the shortest.
+// 1x1 and strided convolutions among them, dense layers in f32 over 1 to 256 rows: where the order of the lists in
+// device/cpu/kernel_table.cpp comes from. Each kernel has its operands in the layouts that it wants. Prints the
+// shortest of the repetitions and their median, and bytes of operands and results over the shortest.
 //
 //   build/bench_kernels [repetitions, 15] [what an op and its first shape begin with: "dense [128,9216]"]
 #include <algorithm>
@@ -14,6 +15,7 @@
 
 #include "ridgeline/core/random.h"
 #include "ridgeline/core/threads.h"
+#include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/device/cpu/cpu_device.h"
 
 namespace {
@@ -54,6 +56,32 @@ std::vector<Case> cases() {
       list.push_back({"dense_bwd_weights", {x, y}, {{"bias", true}}});
     }
   }
+  struct Convolution {
+    std::int64_t side, channels, filters, taps, stride;
+  };
+  for (const Convolution& l : {Convolution{56, 64, 256, 1, 1},
+                               {56, 256, 64, 1, 1},
+                               {28, 128, 512, 1, 1},
+                               {28, 512, 128, 1, 1},
+                               {14, 256, 1024, 1, 1},
+                               {14, 1024, 256, 1, 1},
+                               {7, 512, 2048, 1, 1},
+                               {7, 2048, 512, 1, 1},
+                               {56, 256, 512, 1, 2},
+                               {28, 512, 1024, 1, 2},
+                               {56, 128, 128, 3, 2},
+                               {14, 512, 512, 3, 2}}) {
+    const std::int64_t side = (l.side - 1) / l.stride + 1;
+    const Shape x{32, l.side, l.side, l.channels}, w{l.filters, l.taps, l.taps, l.channels};
+    const Shape y{32, side, side, l.filters};
+    const Attributes window{{"stride", Integers(2, l.stride)}, {"pad", Integers(4, l.taps / 2)}};
+    Attributes data = window, weights = window;
+    data.set("input", x.dims());
+    weights.set("kernel", Integers(2, l.taps));
+    list.push_back({"conv2d", {x, w}, window});
+    list.push_back({"conv2d_bwd_data", {y, w}, data});
+    list.push_back({"conv2d_bwd_weights", {x, y}, weights});
+  }
   list.push_back({"lrn", {{32, 55, 55, 64}}, {}});
   list.push_back({"lrn_bwd", {{32, 55, 55, 64}, {32, 55, 55, 64}}, {}});
   return list;
@@ -61,11 +89,49 @@ std::vector<Case> cases() {
 
 struct Run {
   std::unique_ptr<Kernel> kernel;
+  std::vector<std::unique_ptr<DeviceMemory>> memory;
   std::vector<void*> inputs;
   std::vector<void*> outputs;
   void* scratch = nullptr;
   std::vector<double> times;
+
+  void* allocate(CpuDevice& device, std::size_t bytes) {
+    memory.push_back(device.allocate(bytes));
+    return memory.back()->address();
+  }
 };
+
+Layout wanted(const std::vector<Layout>& layouts, std::size_t at) {
+  return at < layouts.size() ? layouts[at] : Layout();
+}
+
+// The kernel beside operands in the layouts that it wants, made from plain ones, and room for its results.
+Run prepare(CpuDevice& device, const KernelRequest& request, std::unique_ptr<Kernel> kernel,
+            const std::vector<void*>& plain, const std::vector<void*>& results) {
+  Run run{std::move(kernel), {}, plain, results};
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const Layout layout = wanted(run.kernel->input_layouts, i);
+    if (layout.plain()) continue;
+    const ValueType& type = request.inputs[i].type;
+    const auto convert = make_conversion_kernel(type, Layout(), layout);
+    void* const from = plain[i];
+    run.inputs[i] = run.allocate(device, layout.bytes(type));
+    void* const scratch = run.allocate(device, convert->scratch_bytes);
+    device.stream().run(*convert, {&from, &run.inputs[i], scratch});
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Layout layout = wanted(run.kernel->output_layouts, i);
+    if (!layout.plain()) run.outputs[i] = run.allocate(device, layout.bytes(request.outputs[i].type));
+  }
+  run.scratch = run.allocate(device, run.kernel->scratch_bytes);
+  return run;
+}
+
+// Of operand or result i: it lies as the kernel likes, as a parameter or its gradient does.
+bool free_input(const std::string& op, std::size_t i) {
+  return i == 1 && (op == "conv2d" || op == "dense" || op == "conv2d_bwd_data" || op == "dense_bwd_data");
+}
+bool free_output(const std::string& op, std::size_t i) { return i == 0 && op == "conv2d_bwd_weights"; }
 
 void measure(CpuDevice& device, const Case& c, int repetitions) {
   Node node;
@@ -83,8 +149,7 @@ void measure(CpuDevice& device, const Case& c, int repetitions) {
   double bytes = 0;
   SampleRandom random(philox_key(1, c.op), 0, 0);
   for (const ValueType& type : types) {
-    const bool weights = c.op.starts_with("dense") && request.inputs.size() == 1;  // they lie as the kernel likes
-    request.inputs.push_back({type, {}, weights && c.op != "dense_bwd_weights"});
+    request.inputs.push_back({type, {}, free_input(c.op, request.inputs.size())});
     memory.push_back(device.allocate(type.bytes()));
     inputs.push_back(memory.back()->address());
     bytes += static_cast<double>(type.bytes());
@@ -96,7 +161,7 @@ void measure(CpuDevice& device, const Case& c, int repetitions) {
     }
   }
   for (const ValueType& type : infer_types(op_def(c.op), types, node.attributes, node.name)) {
-    request.outputs.push_back({type, {}, false});
+    request.outputs.push_back({type, {}, free_output(c.op, request.outputs.size())});
     memory.push_back(device.allocate(type.bytes()));
     outputs.push_back(memory.back()->address());
     std::memset(outputs.back(), 0, type.bytes());
@@ -107,10 +172,7 @@ void measure(CpuDevice& device, const Case& c, int repetitions) {
     if (entry.provider == Provider::reference) continue;
     KernelChoice choice = entry.make(request);
     if (std::holds_alternative<Refusal>(choice)) continue;
-    Run run{std::move(std::get<std::unique_ptr<Kernel>>(choice)), inputs, outputs};
-    memory.push_back(device.allocate(run.kernel->scratch_bytes));
-    run.scratch = memory.back()->address();
-    runs.push_back(std::move(run));
+    runs.push_back(prepare(device, request, std::move(std::get<std::unique_ptr<Kernel>>(choice)), inputs, outputs));
   }
   // In turn, so that what else the machine does hits all alike.
   for (int repetition = 0; repetition < repetitions; ++repetition) {

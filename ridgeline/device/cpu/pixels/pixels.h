@@ -42,7 +42,7 @@ struct Pixels {
 std::variant<Pixels, Refusal> pixels_of(const KernelRequest& request, const ValueType& x, const ValueType& w,
                                         const ValueType& y);
 
-// Where the library is as fast, or was not compared: f32 over other shapes than docs/device.md lists.
+// Where the library is as fast, or was not compared: f32 over other shapes than docs/device-pixels.md lists.
 std::optional<Refusal> slower(const Pixels& p);
 
 // Converts runs of values.
