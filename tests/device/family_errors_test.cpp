@@ -9,7 +9,8 @@
 namespace ridgeline {
 namespace {
 
-constexpr double kMostError = 1e-5;  // rms, of the result's rms
+// rms, of the result's rms. What bf16x3 leaves out of a product is up to 1.1e-5 of it.
+double most_error(const std::string& family) { return family == "bf16x3" ? 2e-5 : 1e-5; }
 
 using Tables = std::map<std::string, std::map<std::string, double>>;  // by family, then by op
 
@@ -25,7 +26,7 @@ void note(Kernel& kernel, const std::string& family, const Problem& problem, con
   double& worst = errors[family][problem.op];
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double error = rms_error(got[i], expected[i]);
-    EXPECT_LE(error, kMostError) << kernel.name << " result " << i << " on " << problem.inputs[0].shape().to_string();
+    EXPECT_LE(error, most_error(family)) << kernel.name << " result " << i << " on " << problem.inputs[0].shape().to_string();
     worst = std::max(worst, error);
   }
 }
