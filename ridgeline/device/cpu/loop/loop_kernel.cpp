@@ -53,8 +53,9 @@ class LoopKernel::Walk {
       if (first + program_.block >= end_) fetch_from(next, first);
       before(first, static_cast<std::int64_t>(count));
       const bool more = first + 2 * program_.block <= end_;
+      const std::size_t straight = kernel_.straight_ ? run_straight(*kernel_.straight_, next, first, count) : 0;
       for (const Pass& pass : kernel_.passes_) {
-        const std::size_t done = pass.chain.steps.empty() ? 0 : pass.code.run(calls_ + pass.calls_at, count);
+        const std::size_t done = pass.chain.steps.empty() ? straight : pass.code.run(calls_ + pass.calls_at, count);
         // The last elements of the last block go instruction by instruction.
         for (std::size_t k = pass.first; done < count && k < pass.end; ++k) {
           instruction(k, first, done, count, more ? &pass : nullptr);
@@ -97,6 +98,30 @@ class LoopKernel::Walk {
                                                       first * kernel_.element_bytes({LoopSlot::operand, fetch.operand})
                                                 : next[operand];
     }
+  }
+
+  std::size_t run_straight(const StraightCode& code, std::span<void* const> next, std::int64_t first,
+                           std::size_t count) {
+    StraightBlock block;
+    block.count = count;
+    const bool last = first + program_.block >= end_;
+    for (std::size_t i = 0; i < code.operands; ++i) {
+      const auto* const from = static_cast<const float*>(arguments_.inputs[i]) + first;
+      block.operands[i] = from;
+      if (i >= kernel_.from_memory_) continue;
+      if (!last)
+        block.ahead[i] = from + program_.block;
+      else if (!next.empty())
+        block.ahead[i] = static_cast<const float*>(next[i]);
+    }
+    for (std::size_t r = 0; r < code.results; ++r) {
+      const auto result = static_cast<std::int32_t>(r);
+      block.results[r] =
+          static_cast<std::byte*>(arguments_.outputs[r]) + first * kernel_.element_bytes({LoopSlot::result, result});
+    }
+    for (std::size_t k = 0; k < code.scalars.size(); ++k)
+      block.scalars[k] = kernel_.scalars_[static_cast<std::size_t>(code.scalars[k])];
+    return code.run(block);
   }
 
   // All but what aim() sets.
@@ -165,9 +190,10 @@ LoopKernel::LoopKernel(LoopProgram program, std::int64_t elements, std::span<con
                           (i.c.place == LoopSlot::scalar ? 4u : 0u);
     functions_.push_back(block_function(i.op, mask));
   }
+  straight_ = straight_code(program_);
   choose_passes();
   find_moving();
-  choose_ahead();
+  if (!straight_) choose_ahead();
   const auto sums = std::count_if(program_.sums.begin(), program_.sums.end(), [](int s) { return s >= 0; });
   scratch_bytes = static_cast<std::size_t>(sums * blocks_) * sizeof(double);
   in_place = program_.in_place;
@@ -230,7 +256,8 @@ std::variant<std::unique_ptr<LoopKernel>, Refusal> make_part_loop(const loop::Ex
 }
 
 void LoopKernel::choose_passes() {
-  std::vector<Chain> chains = find_chains(program_);
+  std::vector<Chain> chains;  // of a straight program the last elements alone are left
+  if (!straight_) chains = find_chains(program_);
   std::vector<bool> asked(from_memory_, false);
   for (Chain& c : chains) add_fetches(c, asked);
   auto chain = chains.begin();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "ridgeline/device/cpu/loop/chain.h"
 #include "ridgeline/device/cpu/loop/interpreter.h"
 #include "ridgeline/device/cpu/loop/program.h"
+#include "ridgeline/device/cpu/loop/straight.h"
 #include "ridgeline/device/kernel.h"
 
 namespace ridgeline::device {
@@ -76,6 +78,7 @@ class LoopKernel final : public Kernel {
   std::vector<std::int64_t> result_bytes_;  // of an element
   std::vector<BlockFunction> functions_;    // by instruction
   std::vector<Pass> passes_;
+  std::optional<StraightCode> straight_;  // runs all of them
   std::vector<Moving> moving_;
   std::size_t from_memory_;  // operands
   std::vector<Fetch> fetches_;
