@@ -13,8 +13,8 @@ struct Rounded {
   int form;            // buffer
 };
 
-bool plain(std::span<const Layout> layouts) {
-  return std::all_of(layouts.begin(), layouts.end(), [](const Layout& layout) { return layout.plain(); });
+Layout layout_of(const std::vector<Layout>& layouts, std::size_t i) {
+  return i < layouts.size() ? layouts[i] : Layout();
 }
 
 bool contains(const std::vector<int>& buffers, int buffer) {
@@ -45,8 +45,7 @@ class FormWriter {
     if (launch.kind != LaunchKind::kernel || launch.node < 0 || launch.converts) return false;
     const OpDef& def = op_def(node(launch).op);
     return launch.device->host_memory() && (def.expression || def.writes_copies) &&
-           launch.outputs.size() == node(launch).outputs.size() && plain(launch.kernel->input_layouts) &&
-           plain(launch.kernel->output_layouts);
+           launch.outputs.size() == node(launch).outputs.size();
   }
 
   std::vector<Rounded> forms_for(std::size_t update) const {
@@ -95,8 +94,11 @@ class FormWriter {
     }
     const std::size_t own = expression.results.size();
     KernelRequest request{op_def(wider.op), wider, {}, {}};
-    for (ValueId id : update.inputs) request.inputs.push_back({plan_.graph.value(id).type, {}, false});
-    for (ValueId id : update.outputs) request.outputs.push_back({plan_.graph.value(id).type, {}, false});
+    for (std::size_t i = 0; i < update.inputs.size(); ++i)
+      request.inputs.push_back({plan_.graph.value(update.inputs[i]).type, layout_of(launch.kernel->input_layouts, i)});
+    for (std::size_t i = 0; i < update.outputs.size(); ++i)
+      request.outputs.push_back(
+          {plan_.graph.value(update.outputs[i]).type, layout_of(launch.kernel->output_layouts, i)});
     for (const Rounded& r : rounded) {
       if (r.result >= own) return false;  // not one of the expression's (the gradient of a bias)
       loop::Result result = expression.results[r.result];
@@ -107,7 +109,7 @@ class FormWriter {
     }
     wider.attributes.set("expression", loop::to_string(loop::canonical(expression)));
     Accepted accepted = first_accepting(request, *launch.device, target_.log);
-    if (!accepted.kernel || !fits(*accepted.kernel, *launch.kernel, launch.outputs.size(), rounded)) return false;
+    if (!accepted.kernel || !fits(*accepted.kernel, launch, rounded)) return false;
     launch.kernel = std::move(accepted.kernel);
     for (const Rounded& r : rounded) {
       launch.outputs.push_back(r.form);
@@ -124,18 +126,18 @@ class FormWriter {
     return true;
   }
 
-  // The wider kernel writes `own` results over the same operands as the update's, in plain rows, and behind them the
-  // forms as these lie.
-  bool fits(const Kernel& wider, const Kernel& kernel, std::size_t own, const std::vector<Rounded>& rounded) const {
-    const auto layout = [&](std::size_t i) {
-      return i < wider.output_layouts.size() ? wider.output_layouts[i] : Layout();
-    };
-    if (!plain(wider.input_layouts)) return false;
+  // The wider kernel reads and writes what the launch's kernel does as that does, and behind it the forms as these lie.
+  bool fits(const Kernel& wider, const Launch& launch, const std::vector<Rounded>& rounded) const {
+    const Kernel& kernel = *launch.kernel;
+    const std::size_t own = launch.outputs.size();
+    for (std::size_t i = 0; i < launch.inputs.size(); ++i) {
+      if (layout_of(wider.input_layouts, i) != layout_of(kernel.input_layouts, i)) return false;
+    }
     for (std::size_t i = 0; i < own; ++i) {
-      if (!layout(i).plain()) return false;
+      if (layout_of(wider.output_layouts, i) != layout_of(kernel.output_layouts, i)) return false;
     }
     for (std::size_t i = 0; i < rounded.size(); ++i) {
-      if (layout(own + i) != buffer(rounded[i].form).layout) return false;
+      if (layout_of(wider.output_layouts, own + i) != buffer(rounded[i].form).layout) return false;
     }
     for (std::size_t r = 0; r < kernel.in_place.size(); ++r) {
       if (kernel.in_place[r] >= 0 && (r >= wider.in_place.size() || wider.in_place[r] != kernel.in_place[r])) {

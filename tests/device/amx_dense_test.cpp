@@ -1,6 +1,6 @@
 // The tile kernels' dense layers against the reference, on scalar tiles and on the machine's.
 #include "amx_support.h"
-#include "ridgeline/device/cpu/amx/dense_weights.h"
+#include "ridgeline/device/cpu/amx/dense_states.h"
 
 namespace ridgeline {
 namespace {
@@ -119,9 +119,17 @@ Problem dense_update(const DenseCase& c, const UpdateCase& u, bool bias, bool sq
   return p;
 }
 
-std::unique_ptr<Kernel> update_kernel(const Problem& problem, Tiles tiles) {
+// `free`: the states may lie as the kernel likes.
+KernelRequest update_request(const Problem& problem, const Node& node, bool free) {
+  KernelRequest request = problem.request(node);
+  for (std::int64_t i = 0; i < node.attributes.integer("states"); ++i)
+    request.inputs[static_cast<std::size_t>(i)].free = free;
+  return request;
+}
+
+std::unique_ptr<Kernel> update_kernel(const Problem& problem, Tiles tiles, bool free = false) {
   const Node node = problem.node();
-  KernelChoice made = device::amx::make_dense_update(problem.request(node), tiles);
+  KernelChoice made = device::amx::make_dense_update(update_request(problem, node, free), tiles);
   if (const auto* refusal = std::get_if<Refusal>(&made)) {
     ADD_FAILURE() << "refused: " << refusal->reason;
     return nullptr;
@@ -130,13 +138,14 @@ std::unique_ptr<Kernel> update_kernel(const Problem& problem, Tiles tiles) {
 }
 
 // The states are those that the loop gives of the gradient that the kernel for it alone makes, bit by bit.
-void expect_update(const DenseCase& c, const UpdateCase& u, bool bias, bool squares) {
+void expect_update(const DenseCase& c, const UpdateCase& u, bool bias, bool squares, bool free = false) {
   const Problem problem = dense_update(c, u, bias, squares);
   TileProblem alone = dense_backward_weights(c);
   alone.problem.attributes.set("bias", bias);
   for (const Tiles tiles : machine_tiles()) {
-    const auto gradient_kernel = alone.kernel(tiles), kernel = update_kernel(problem, tiles);
+    const auto gradient_kernel = alone.kernel(tiles), kernel = update_kernel(problem, tiles, free);
     ASSERT_TRUE(gradient_kernel && kernel);
+    EXPECT_EQ(kernel->input_layouts.empty(), !free || c.inputs % 32 != 0) << "blocks of whole tiles alone";
     const std::vector<Tensor> gradient = alone.run(*gradient_kernel);
     Problem loop{"loop", {}, {{"expression", std::string(u.expression)}}};
     const auto states = static_cast<std::ptrdiff_t>(u.states);
@@ -171,14 +180,18 @@ TEST(AmxDense, AnUpdateWithItsGradientGivesTheBitsOfBothApart) {
   SampleRandom random(philox_key(14, "dense update shapes"), 0, 0);
   for (int shape = 0; shape < shapes; ++shape) {
     const auto size = [&](std::int64_t most) { return random.integer(1, random.integer(0, 2) == 0 ? most : 50); };
-    const DenseCase c{size(100), size(300), size(200)};
+    DenseCase c{size(100), size(300), size(200)};
+    const bool free = random.integer(0, 1) == 0;
+    if (free && random.integer(0, 3) > 0) c.inputs = (c.inputs + 31) / 32 * 32;
     const ComputeScope team(static_cast<int>(random.integer(1, 3)));
     ASSERT_NO_FATAL_FAILURE(
-        expect_update(c, kUpdates[random.integer(0, 4)], random.integer(0, 1) == 0, random.integer(0, 1) == 0));
+        expect_update(c, kUpdates[random.integer(0, 4)], random.integer(0, 1) == 0, random.integer(0, 1) == 0, free));
   }
   // Beyond one range of inputs (4,096; 512 where rows are many) and one item of outputs (128).
   for (const DenseCase& c : {DenseCase{40, 4200, 40}, DenseCase{1100, 1090, 33}, DenseCase{3, 70, 300}})
     ASSERT_NO_FATAL_FAILURE(expect_update(c, kUpdates[3], true, true));
+  for (const DenseCase& c : {DenseCase{40, 4224, 40}, DenseCase{1100, 1088, 33}, DenseCase{3, 96, 300}})
+    ASSERT_NO_FATAL_FAILURE(expect_update(c, kUpdates[3], true, true, true));
 }
 
 TEST(AmxDense, AnUpdateOverItsOperandsGivesTheSameBitsWithAnyTeam) {
@@ -208,11 +221,53 @@ TEST(AmxDense, AnUpdateOverItsOperandsGivesTheSameBitsWithAnyTeam) {
   }
 }
 
+TEST(AmxDense, AnUpdateOfStatesInBlocksGivesTheSameBitsWithAnyTeamAndKeepsTheirPadding) {
+  const DenseCase c{130, 1120, 700};
+  const Problem problem = dense_update(c, kUpdates[3], true, true);
+  std::vector<Tensor> first;
+  for (const int threads : {1, 2, 3, 8}) {
+    const ComputeScope team(threads);
+    const auto kernel = update_kernel(problem, machine_tiles().back(), true);
+    ASSERT_NE(kernel, nullptr);
+    const std::vector<Tensor> got = run_kernel(*kernel, problem);
+    if (first.empty()) first = got;
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], first[i])) << i << ", " << threads;
+  }
+
+  const auto kernel = update_kernel(problem, machine_tiles().back(), true);
+  const BlockedLayout& blocks = *kernel->input_layouts[0].blocked();
+  std::vector<GuardedBuffer> states;
+  std::vector<void*> inputs, outputs;
+  std::vector<Tensor> rest;
+  for (const Tensor& t : problem.inputs) inputs.push_back(const_cast<void*>(t.raw()));
+  for (std::size_t i = 0; i < 2; ++i) {
+    states.emplace_back(blocks.bytes());
+    blocks.from_plain(problem.inputs[i].raw(), states[i].data());
+    inputs[i] = states[i].data();
+    outputs.push_back(states[i].data());
+  }
+  for (std::size_t i = 2; i < first.size(); ++i) rest.emplace_back(first[i].dtype(), first[i].shape());
+  for (Tensor& t : rest) outputs.push_back(t.raw());
+  GuardedBuffer scratch(kernel->scratch_bytes);
+  kernel->run({inputs.data(), outputs.data(), scratch.data()});
+  EXPECT_TRUE(scratch.intact());
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(states[i].intact());
+    Tensor plain(DType::f32, c.w());
+    blocks.to_plain(states[i].data(), plain.raw());
+    EXPECT_TRUE(same_bits(plain, first[i])) << "in place, state " << i;
+    // Rows 700 to 703 of the last blocks are none.
+    const auto* const last = reinterpret_cast<const float*>(states[i].data()) + 21 * 35 * 1024 + 28 * 32;
+    EXPECT_TRUE(std::all_of(last, last + 4 * 32, [](float v) { return v == 0; }));
+  }
+  for (std::size_t i = 2; i < first.size(); ++i) EXPECT_TRUE(same_bits(rest[i - 2], first[i])) << "in place, " << i;
+}
+
 // With the copy in the tiles that both passes over the weights read: the values that the form has of the plain copy,
 // and all other results as before.
 TEST(AmxDense, AnUpdateWritesItsCopyInTiles) {
   using device::amx::DenseForm;
-  for (const DenseCase& c : {DenseCase{5, 70, 45}, DenseCase{33, 64, 96}, DenseCase{40, 4200, 40}}) {
+  for (const DenseCase& c : {DenseCase{5, 70, 45}, DenseCase{33, 64, 90}, DenseCase{40, 4200, 40}}) {
     const Problem problem = dense_update(c, kUpdates[3], true, true);
     const Node node = problem.node();
     const DenseForm form{c.outputs, c.inputs};
@@ -223,10 +278,13 @@ TEST(AmxDense, AnUpdateWritesItsCopyInTiles) {
       std::vector<bfloat16> copy(static_cast<std::size_t>(form.values()));
       form.pack(device::amx::tile_code(Tiles::scalar), expected.back().data<bfloat16>(), copy.data());
 
-      KernelRequest request = problem.request(node);
       const Layout layout = device::amx::dense_layout(form, tiles);
-      request.outputs.back().layout = layout;
-      KernelChoice made = device::amx::make_dense_update(request, tiles);
+      const auto with_tiles = [&](bool free) {
+        KernelRequest request = update_request(problem, node, free);
+        request.outputs.back().layout = layout;
+        return device::amx::make_dense_update(request, tiles);
+      };
+      KernelChoice made = with_tiles(false);
       ASSERT_TRUE(std::holds_alternative<std::unique_ptr<Kernel>>(made));
       Kernel& kernel = *std::get<std::unique_ptr<Kernel>>(made);
       ASSERT_EQ(kernel.output_layouts.size(), expected.size());
@@ -236,13 +294,30 @@ TEST(AmxDense, AnUpdateWritesItsCopyInTiles) {
       for (const Tensor& t : problem.inputs) inputs.push_back(const_cast<void*>(t.raw()));
       for (std::size_t i = 0; i + 1 < expected.size(); ++i) got.emplace_back(expected[i].dtype(), expected[i].shape());
       for (Tensor& t : got) outputs.push_back(t.raw());
-      GuardedBuffer written(layout.bytes(request.outputs.back().type)), scratch(kernel.scratch_bytes);
-      std::memset(written.data(), 0xff, layout.bytes(request.outputs.back().type));
+      const std::size_t bytes = layout.blocked()->bytes();
+      GuardedBuffer written(bytes), scratch(kernel.scratch_bytes);
+      std::memset(written.data(), 0xff, bytes);
       outputs.push_back(written.data());
       kernel.run({inputs.data(), outputs.data(), scratch.data()});
       EXPECT_TRUE(written.intact() && scratch.intact());
       for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(same_bits(got[i], expected[i])) << i;
-      EXPECT_EQ(std::memcmp(written.data(), copy.data(), copy.size() * sizeof(bfloat16)), 0) << c.to_string();
+      EXPECT_EQ(std::memcmp(written.data(), copy.data(), bytes), 0) << c.to_string();
+
+      // From states in blocks the same tiles.
+      KernelChoice in_blocks = with_tiles(true);
+      ASSERT_TRUE(std::holds_alternative<std::unique_ptr<Kernel>>(in_blocks));
+      Kernel& other = *std::get<std::unique_ptr<Kernel>>(in_blocks);
+      std::vector<GuardedBuffer> states;
+      for (std::size_t i = 0; i < 2 && !other.input_layouts.empty(); ++i) {
+        states.emplace_back(other.input_layouts[i].blocked()->bytes());
+        other.input_layouts[i].blocked()->from_plain(inputs[i], states[i].data());
+        inputs[i] = outputs[i] = states[i].data();
+      }
+      GuardedBuffer other_scratch(other.scratch_bytes);
+      std::memset(written.data(), 0xff, bytes);
+      other.run({inputs.data(), outputs.data(), other_scratch.data()});
+      EXPECT_TRUE(written.intact() && other_scratch.intact());
+      EXPECT_EQ(std::memcmp(written.data(), copy.data(), bytes), 0) << "of blocks, " << c.to_string();
     }
   }
 }
@@ -265,7 +340,27 @@ TEST(AmxDense, WeightsBecomeTilesOfEitherType) {
   }
 }
 
-TEST(AmxDense, AnUpdateWantsItsStatesInPlainRows) {
+TEST(AmxDense, StatesInBlocksBecomeTheSameTilesAndRowsAgain) {
+  const device::amx::DenseForm form{45, 1088};
+  const Tensor plain = random_tensor({45, 1088}, 5);
+  const Layout layout = device::amx::dense_states_layout(form);
+  EXPECT_FALSE(layout.one_way());
+  std::vector<float> blocks(static_cast<std::size_t>(form.values()), 1.0f);
+  layout.blocked()->from_plain(plain.raw(), blocks.data());
+  EXPECT_EQ(blocks.back(), 0) << "there is no such output";
+  Tensor again(DType::f32, plain.shape());
+  layout.blocked()->to_plain(blocks.data(), again.raw());
+  EXPECT_TRUE(same_bits(again, plain));
+  for (const Tiles tiles : machine_tiles()) {
+    const device::amx::TileCode& code = device::amx::tile_code(tiles);
+    std::vector<bfloat16> of_plain(static_cast<std::size_t>(form.values())), of_blocks(of_plain);
+    form.pack(code, plain.data<float>(), of_plain.data());
+    form.pack_blocks(code, blocks.data(), of_blocks.data());
+    EXPECT_EQ(of_blocks, of_plain);
+  }
+}
+
+TEST(AmxDense, AnUpdateWantsItsStatesInPlainRowsOrBlocks) {
   const Problem problem = dense_update({4, 32, 32}, kUpdates[0], false, false);
   const Node node = problem.node();
   KernelRequest request = problem.request(node);

@@ -65,6 +65,13 @@ void DenseGradient::multiply(TileProduct& rows, std::int64_t output, std::int64_
   code_.multiply[dense_.outputs - output > kTileRows][dense_.inputs - input > kTileColumns](rows);
 }
 
+void DenseGradient::multiply_tile(TileProduct& tile, std::int64_t output, std::int64_t input,
+                                  const float* scratch) const {
+  tile.a[0] = reinterpret_cast<const bfloat16*>(scratch + dy_at_) + output / kTileRows * steps_ * kTileValues;
+  tile.b[0] = reinterpret_cast<const bfloat16*>(scratch + x_at_) + input / kTileColumns * steps_ * kTileValues;
+  code_.multiply[0][0](tile);
+}
+
 // Tiles of A: [16 outputs][step].
 void DenseGradient::pack_gradient(const bfloat16* dy, std::int64_t row_step, bfloat16* to) const {
   parallel_for(blocks_of(dense_.outputs, kTileRows), 2, [&](std::int64_t begin, std::int64_t end) {

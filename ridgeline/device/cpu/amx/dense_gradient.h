@@ -25,6 +25,9 @@ class DenseGradient {
   TileProduct rows_of(std::int64_t output, const float* scratch) const;
   void multiply(TileProduct& rows, std::int64_t output, std::int64_t input, const float* scratch) const;
 
+  // The sums of 16 outputs by 16 inputs. `tile` is a product of any rows; its sums' place is the caller's to set.
+  void multiply_tile(TileProduct& tile, std::int64_t output, std::int64_t input, const float* scratch) const;
+
   const Dense& dense() const { return dense_; }
   const TileCode& code() const { return code_; }
   std::int64_t steps() const { return steps_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ridgeline/device/cpu/amx/dense_states.h"
 #include "ridgeline/device/cpu/own/common.h"
 
 namespace ridgeline::device::amx {
@@ -21,20 +22,22 @@ class DenseLayout final : public BlockedLayout {
     form_.pack(tile_code(tiles_), static_cast<const bfloat16*>(plain), static_cast<bfloat16*>(blocked));
   }
   std::unique_ptr<Kernel> make_conversion(const BlockedLayout* from) const override {
-    return from == nullptr ? packing<bfloat16>() : nullptr;
+    return from == nullptr ? packing<bfloat16>(&DenseForm::pack) : nullptr;
   }
   std::unique_ptr<Kernel> make_cast(DType from_type, const BlockedLayout* from) const override {
-    return from == nullptr && from_type == DType::f32 ? packing<float>() : nullptr;
+    if (from_type != DType::f32) return nullptr;
+    if (is_dense_states_layout(from, form_)) return packing<float>(&DenseForm::pack_blocks);
+    return from == nullptr ? packing<float>(&DenseForm::pack) : nullptr;
   }
   const DenseForm& form() const { return form_; }
 
  private:
   template <class From>
-  std::unique_ptr<Kernel> packing() const {
+  std::unique_ptr<Kernel> packing(void (DenseForm::*pack)(const TileCode&, const From*, bfloat16*) const) const {
     return make_body_kernel(
-        "", [form = form_, code = &tile_code(tiles_), threads = compute_threads()](const KernelArguments& a) {
+        "", [form = form_, pack, code = &tile_code(tiles_), threads = compute_threads()](const KernelArguments& a) {
           const ComputeScope team(threads);
-          form.pack(*code, input<const From>(a, 0), output<bfloat16>(a, 0));
+          (form.*pack)(*code, input<const From>(a, 0), output<bfloat16>(a, 0));
         });
   }
 
@@ -73,6 +76,17 @@ void DenseForm::pack(const TileCode& code, const float* plain, bfloat16* packed)
           code.round(plain + (block * kBlock + row) * inputs + first, n, rounded + row * kRun);
         store_rows(code, rounded, kRun, count, n, packed + at(block, first / kTileDepth));
       }
+    }
+  });
+}
+
+void DenseForm::pack_blocks(const TileCode& code, const float* states, bfloat16* packed) const {
+  parallel_for(blocks() * steps(), steps(), [&](std::int64_t begin, std::int64_t end) {
+    const TileScope scope(code);
+    bfloat16 rounded[kStepValues];
+    for (std::int64_t at = begin * kStepValues; at < end * kStepValues; at += kStepValues) {
+      code.round(states + at, kStepValues, rounded);
+      store_rows(code, rounded, kTileDepth, kBlock, kTileDepth, packed + at);
     }
   });
 }

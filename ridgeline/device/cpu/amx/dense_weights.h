@@ -29,6 +29,8 @@ struct DenseForm {
   // From plain rows of either type. Use the compute team.
   void pack(const TileCode& code, const bfloat16* plain, bfloat16* packed) const;
   void pack(const TileCode& code, const float* plain, bfloat16* packed) const;
+  // From states that lie in blocks (dense_states.h).
+  void pack_blocks(const TileCode& code, const float* blocks, bfloat16* packed) const;
 };
 
 Layout dense_layout(const DenseForm& form, Tiles tiles);

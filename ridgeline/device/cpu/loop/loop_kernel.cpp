@@ -13,10 +13,6 @@ namespace {
 // Below this many elements one thread is faster than waking the team.
 constexpr std::int64_t kGrain = 16384;
 
-// Elements of a block of a part: short turns keep all streams of the memory going. Where operands from memory are asked
-// for a block ahead, longer ones give it time to answer.
-constexpr int kPartBlock = 256, kPartBlockFromMemory = 512;
-
 constexpr std::size_t kMaxChainCalls = 512;  // of one loop: they lie on the stack of each thread
 
 }  // namespace
@@ -33,12 +29,23 @@ float read_loop_scalar(const LoopOperand& operand, const void* at) {
 
 class LoopKernel::Walk {
  public:
-  Walk(const LoopKernel& kernel, const KernelArguments& arguments, std::int64_t begin, std::int64_t end)
-      : kernel_(kernel), program_(kernel.program_), arguments_(arguments), begin_(begin), end_(end) {
+  explicit Walk(const LoopKernel& kernel) : kernel_(kernel), program_(kernel.program_) {
     for (const Pass& pass : kernel.passes_) begin_chain(pass);
   }
 
-  // `next`, `before`: as of run_part.
+  // What run() walks over next: elements [begin, end).
+  void aim(const KernelArguments& arguments, std::int64_t begin, std::int64_t end) {
+    arguments_ = arguments;
+    begin_ = begin;
+    end_ = end;
+    for (const Moving& m : kernel_.moving_) {
+      const bool operand = m.slot.place == LoopSlot::operand;
+      auto* const base = static_cast<std::byte*>((operand ? arguments.inputs : arguments.outputs)[m.slot.index]);
+      set(m, base + begin * m.element_bytes + m.ahead);
+    }
+  }
+
+  // `next`, `before`: as of Parts::run.
   template <class Before>
   void run(std::span<void* const> next, const Before& before) {
     for (std::int64_t first = begin_; first < end_; first += program_.block) {
@@ -46,8 +53,9 @@ class LoopKernel::Walk {
       if (first + program_.block >= end_) fetch_from(next, first);
       before(first, static_cast<std::int64_t>(count));
       const bool more = first + 2 * program_.block <= end_;
+      const std::size_t straight = kernel_.straight_ ? run_straight(*kernel_.straight_, next, first, count) : 0;
       for (const Pass& pass : kernel_.passes_) {
-        const std::size_t done = pass.chain.steps.empty() ? 0 : pass.code.run(calls_ + pass.calls_at, count);
+        const std::size_t done = pass.chain.steps.empty() ? straight : pass.code.run(calls_ + pass.calls_at, count);
         // The last elements of the last block go instruction by instruction.
         for (std::size_t k = pass.first; done < count && k < pass.end; ++k) {
           instruction(k, first, done, count, more ? &pass : nullptr);
@@ -55,10 +63,8 @@ class LoopKernel::Walk {
       }
       for (const Moving& m : kernel_.moving_) {
         ChainCall& call = calls_[m.call];
-        if (m.argument < 0)
-          call.to = static_cast<std::byte*>(call.to) + m.bytes;
-        else
-          call.from[m.argument] = static_cast<const std::byte*>(call.from[m.argument]) + m.bytes;
+        const void* const at = m.argument < 0 ? call.to : call.from[m.argument];
+        set(m, static_cast<const std::byte*>(at) + m.bytes);
       }
     }
   }
@@ -76,6 +82,14 @@ class LoopKernel::Walk {
     return nullptr;
   }
 
+  void set(const Moving& m, const void* at) {
+    ChainCall& call = calls_[m.call];
+    if (m.argument < 0)
+      call.to = const_cast<void*>(at);
+    else
+      call.from[m.argument] = at;
+  }
+
   // What the last block asks for: the next part, or, if there is none, what lies in the cache already.
   void fetch_from(std::span<void* const> next, std::int64_t first) {
     for (const Fetch& fetch : kernel_.fetches_) {
@@ -86,22 +100,43 @@ class LoopKernel::Walk {
     }
   }
 
+  std::size_t run_straight(const StraightCode& code, std::span<void* const> next, std::int64_t first,
+                           std::size_t count) {
+    StraightBlock block;
+    block.count = count;
+    const bool last = first + program_.block >= end_;
+    for (std::size_t i = 0; i < code.operands; ++i) {
+      const auto* const from = static_cast<const float*>(arguments_.inputs[i]) + first;
+      block.operands[i] = from;
+      if (i >= kernel_.from_memory_) continue;
+      if (!last)
+        block.ahead[i] = from + program_.block;
+      else if (!next.empty())
+        block.ahead[i] = static_cast<const float*>(next[i]);
+    }
+    for (std::size_t r = 0; r < code.results; ++r) {
+      const auto result = static_cast<std::int32_t>(r);
+      block.results[r] =
+          static_cast<std::byte*>(arguments_.outputs[r]) + first * kernel_.element_bytes({LoopSlot::result, result});
+    }
+    for (std::size_t k = 0; k < code.scalars.size(); ++k)
+      block.scalars[k] = kernel_.scalars_[static_cast<std::size_t>(code.scalars[k])];
+    return code.run(block);
+  }
+
+  // All but what aim() sets.
   void begin_chain(const Pass& pass) {
     std::copy(pass.code.calls.begin(), pass.code.calls.end(), calls_ + pass.calls_at);
+    const auto stays = [](const LoopSlot& slot) {
+      return slot.place == LoopSlot::buffer || slot.place == LoopSlot::scalar;
+    };
     for (std::size_t k = 0; k < pass.chain.steps.size(); ++k) {
       const ChainStep& step = pass.chain.steps[k];
       ChainCall& call = calls_[pass.calls_at + k];
-      if (step.operand >= 0) {
-        call.from[0] = static_cast<const std::byte*>(arguments_.inputs[step.operand]) +
-                       (begin_ + (step.kind == ChainStep::fetch ? program_.block : 0)) *
-                           kernel_.element_bytes({LoopSlot::operand, step.operand});
-      } else {
-        for (std::size_t a = 0; a < step.arguments.size(); ++a) call.from[a] = place(step.arguments[a], begin_, 0);
+      for (std::size_t a = 0; a < step.arguments.size(); ++a) {
+        if (stays(step.arguments[a])) call.from[a] = place(step.arguments[a], 0, 0);
       }
-      if (converts_results(step.op))
-        call.to = static_cast<std::byte*>(arguments_.outputs[step.to.index]) + begin_ * kernel_.element_bytes(step.to);
-      else
-        call.to = place(step.to, begin_, 0);
+      if (stays(step.to)) call.to = place(step.to, 0, 0);
     }
   }
 
@@ -135,8 +170,8 @@ class LoopKernel::Walk {
 
   const LoopKernel& kernel_;
   const LoopProgram& program_;
-  const KernelArguments& arguments_;
-  std::int64_t begin_, end_;
+  KernelArguments arguments_{};
+  std::int64_t begin_ = 0, end_ = 0;
   ChainCall calls_[kMaxChainCalls];  // of all passes
   alignas(64) float buffers_[kMaxLoopBufferFloats];
 };
@@ -155,9 +190,10 @@ LoopKernel::LoopKernel(LoopProgram program, std::int64_t elements, std::span<con
                           (i.c.place == LoopSlot::scalar ? 4u : 0u);
     functions_.push_back(block_function(i.op, mask));
   }
+  straight_ = straight_code(program_);
   choose_passes();
   find_moving();
-  choose_ahead();
+  if (!straight_) choose_ahead();
   const auto sums = std::count_if(program_.sums.begin(), program_.sums.end(), [](int s) { return s >= 0; });
   scratch_bytes = static_cast<std::size_t>(sums * blocks_) * sizeof(double);
   in_place = program_.in_place;
@@ -168,8 +204,11 @@ void LoopKernel::run(const KernelArguments& arguments) {
   const std::int64_t block = program_.block;
   const auto nothing = [](std::int64_t, std::int64_t) {};
   const std::int64_t grain = (kGrain + block - 1) / block * block;
-  parallel_for(elements_, grain,
-               [&](std::int64_t begin, std::int64_t end) { Walk(*this, arguments, begin, end).run({}, nothing); });
+  parallel_for(elements_, grain, [&](std::int64_t begin, std::int64_t end) {
+    Walk walk(*this);
+    walk.aim(arguments, begin, end);
+    walk.run({}, nothing);
+  });
   for (std::size_t r = 0; r < program_.sums.size(); ++r) {
     if (program_.sums[r] < 0) continue;
     const double* parts = static_cast<const double*>(arguments.scratch) + program_.sums[r] * blocks_;
@@ -177,14 +216,25 @@ void LoopKernel::run(const KernelArguments& arguments) {
   }
 }
 
-void LoopKernel::run_part(const KernelArguments& arguments, std::int64_t elements, std::span<void* const> next,
-                          FunctionRef<void(std::int64_t, std::int64_t)> before) const {
-  Walk(*this, arguments, 0, elements).run(next, before);
+void LoopKernel::with_parts(FunctionRef<void(Parts&)> body) const {
+  Walk walk(*this);
+  Parts parts(walk);
+  body(parts);
+}
+
+void LoopKernel::Parts::run(const KernelArguments& arguments, std::int64_t elements, std::span<void* const> next,
+                            FunctionRef<void(std::int64_t, std::int64_t)> before) {
+  walk_.aim(arguments, 0, elements);
+  walk_.run(next, before);
+}
+
+void LoopKernel::run_part(const KernelArguments& arguments, std::int64_t elements) const {
+  with_parts([&](Parts& parts) { parts.run(arguments, elements, {}, [](std::int64_t, std::int64_t) {}); });
 }
 
 std::variant<std::unique_ptr<LoopKernel>, Refusal> make_part_loop(const loop::Expression& expression,
                                                                   std::span<const ValueType> operands,
-                                                                  std::size_t from_memory) {
+                                                                  std::size_t from_memory, int block) {
   if (expression.terms.size() > static_cast<std::size_t>(kMaxLoopTerms))
     return Refusal{"a loop of more than " + std::to_string(kMaxLoopTerms) + " terms"};
   for (const loop::Term& term : expression.terms) {
@@ -201,12 +251,13 @@ std::variant<std::unique_ptr<LoopKernel>, Refusal> make_part_loop(const loop::Ex
     results.push_back({result.type, any});
   }
   LoopProgram program = compile_loop(expression, any, inputs, results);
-  program.block = std::min(program.block, from_memory > 0 ? kPartBlockFromMemory : kPartBlock);
+  program.block = std::min(program.block, block);
   return std::make_unique<LoopKernel>(std::move(program), any.elements(), results, from_memory);
 }
 
 void LoopKernel::choose_passes() {
-  std::vector<Chain> chains = find_chains(program_);
+  std::vector<Chain> chains;  // of a straight program the last elements alone are left
+  if (!straight_) chains = find_chains(program_);
   std::vector<bool> asked(from_memory_, false);
   for (Chain& c : chains) add_fetches(c, asked);
   auto chain = chains.begin();
@@ -253,7 +304,9 @@ void LoopKernel::find_moving() {
       const ChainStep& step = pass.chain.steps[k];
       const auto add = [&](const LoopSlot& slot, int argument) {
         if (slot.place != LoopSlot::operand && slot.place != LoopSlot::result) return;
-        moving_.push_back({pass.calls_at + k, argument, program_.block * element_bytes(slot)});
+        const std::int64_t bytes = program_.block * element_bytes(slot);
+        moving_.push_back(
+            {pass.calls_at + k, argument, slot, element_bytes(slot), bytes, step.kind == ChainStep::fetch ? bytes : 0});
       };
       if (step.operand >= 0) add({LoopSlot::operand, step.operand}, 0);
       if (step.kind == ChainStep::fetch) fetches_.push_back({pass.calls_at + k, step.operand});

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "ridgeline/device/cpu/loop/chain.h"
 #include "ridgeline/device/cpu/loop/interpreter.h"
 #include "ridgeline/device/cpu/loop/program.h"
+#include "ridgeline/device/cpu/loop/straight.h"
 #include "ridgeline/device/kernel.h"
 
 namespace ridgeline::device {
@@ -27,15 +29,12 @@ class LoopKernel final : public Kernel {
   void run(const KernelArguments& arguments) override;
 
   // For kernels that make an operand part by part (make_part_loop): `begin` once a run, which reads the scalars, then
-  // on any thread run_part over `elements` of each operand and result from the given addresses on.
+  // on any thread parts, each of them `elements` of each operand and result from the given addresses on.
   void begin(const KernelArguments& arguments) { read_scalars(arguments); }
-  void run_part(const KernelArguments& arguments, std::int64_t elements) const {
-    run_part(arguments, elements, {}, [](std::int64_t, std::int64_t) {});
-  }
-  // The same of parts that a thread runs in turn: `next` are the operands of the next one, none if there is none.
-  // before(first, count) is called before each block, whose operands from memory are then in the first cache.
-  void run_part(const KernelArguments& arguments, std::int64_t elements, std::span<void* const> next,
-                FunctionRef<void(std::int64_t, std::int64_t)> before) const;
+  void run_part(const KernelArguments& arguments, std::int64_t elements) const;
+  // Many parts in turn, which costs less than each by itself. Borrows the kernel; one thread.
+  class Parts;
+  void with_parts(FunctionRef<void(Parts&)> body) const;
   std::size_t operands() const { return program_.operands.size(); }
 
  private:
@@ -55,7 +54,9 @@ class LoopKernel final : public Kernel {
   struct Moving {
     std::size_t call;
     int argument;  // -1: where the step stores
-    std::int64_t bytes;
+    LoopSlot slot;
+    std::int64_t element_bytes, bytes;  // of an element, of a block
+    std::int64_t ahead;                 // bytes from the block's first element
   };
 
   // A call that asks for what the next block begins with.
@@ -77,6 +78,7 @@ class LoopKernel final : public Kernel {
   std::vector<std::int64_t> result_bytes_;  // of an element
   std::vector<BlockFunction> functions_;    // by instruction
   std::vector<Pass> passes_;
+  std::optional<StraightCode> straight_;  // runs all of them
   std::vector<Moving> moving_;
   std::size_t from_memory_;  // operands
   std::vector<Fetch> fetches_;
@@ -86,10 +88,27 @@ class LoopKernel final : public Kernel {
   std::vector<std::uint64_t> steps_;
 };
 
+// Elements of a block of a part: short turns keep all streams of the memory going.
+constexpr int kPartBlock = 256;
+
+class LoopKernel::Parts {
+ public:
+  // `next`: the operands of the part that is run behind this one, none if there is none. before(first, count) is called
+  // before each block, whose operands from memory are then in the first cache.
+  void run(const KernelArguments& arguments, std::int64_t elements, std::span<void* const> next,
+           FunctionRef<void(std::int64_t, std::int64_t)> before);
+
+ private:
+  friend LoopKernel;
+  explicit Parts(Walk& walk) : walk_(walk) {}
+  Walk& walk_;
+};
+
 // A loop to be run on parts of plain rows: operands of rank 0 are scalars, all others have an element a loop element.
+// `block`: elements at a time, a multiple of 128.
 std::variant<std::unique_ptr<LoopKernel>, Refusal> make_part_loop(const loop::Expression& expression,
                                                                   std::span<const ValueType> operands,
-                                                                  std::size_t from_memory = 0);
+                                                                  std::size_t from_memory = 0, int block = kPartBlock);
 
 // The one element of an operand that is read once a run.
 float read_loop_scalar(const LoopOperand& operand, const void* at);
