@@ -1,6 +1,7 @@
 #include "ridgeline/graph/op/dense_update.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 
@@ -55,6 +56,9 @@ class DenseUpdateKernel final : public Kernel {
     strip_at_ = scratch_.reserve(compute_threads() * strip_floats_);
     if (at.squares) squares_at_ = scratch_.reserve(2 * strips());
     scratch_bytes = scratch_.bytes();
+    whole_ = {std::vector<void*>(loop_operands_), std::vector<void*>(result_bytes_.size()),
+              std::vector<void*>(at.states)};
+    parts_.assign(static_cast<std::size_t>(threads_), whole_);
     for (std::size_t i = 0; i < at.states; ++i) {
       const auto over = static_cast<int>(i);
       in_place.push_back(loop_->in_place[i] == over ? over : -1);
@@ -65,24 +69,20 @@ class DenseUpdateKernel final : public Kernel {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
     const Dense& d = gradient_.dense();
-    Part whole = part_of(a);
-    loop_->begin({whole.inputs.data(), whole.outputs.data(), nullptr});
+    aim(a);
+    loop_->begin({whole_.inputs.data(), whole_.outputs.data(), nullptr});
     const auto operand = [&](std::size_t i) { return static_cast<const bfloat16*>(a.inputs[i]); };
     gradient_.prepare(operand(at_.x()), operand(at_.dy()), scratch, at_.bias ? a.outputs[at_.bias_result()] : nullptr);
     for_each_item(ranges_ * blocks_of(d.outputs, kItemRows), [&](std::int64_t item, int thread) {
       const TileScope scope(gradient_.code());
       float* const strip = scratch + strip_at_ + thread * strip_floats_;
       const std::int64_t first = item / ranges_ * kItemRows, last = std::min(d.outputs, first + kItemRows);
-      if (in_blocks_) {
-        loop_->with_parts([&](LoopKernel::Parts& parts) {
-          update_blocks(parts, whole, first, last, item % ranges_, scratch, strip);
-        });
-      } else {
-        loop_->with_parts([&](LoopKernel::Parts& parts) {
-          for (std::int64_t k = first; k < last; k += kBlock)
-            update_rows(parts, whole, k, item % ranges_, scratch, strip);
-        });
-      }
+      Part& part = parts_[static_cast<std::size_t>(thread)];
+      part = whole_;
+      loop_->with_parts([&](LoopKernel::Parts& parts) {
+        if (in_blocks_) return update_blocks(parts, part, first, last, item % ranges_, scratch, strip);
+        for (std::int64_t k = first; k < last; k += kBlock) update_rows(parts, part, k, item % ranges_, scratch, strip);
+      });
     });
     if (at_.squares) {
       const double* const sums = squares_of_strips(scratch);
@@ -99,9 +99,9 @@ class DenseUpdateKernel final : public Kernel {
   static constexpr std::int64_t kStateBytes = sizeof(float);
   static constexpr std::int64_t kBlockValues = DenseForm::kStepValues;
 
-  // The operands and results of the loop's expression.
+  // The operands and results of the loop's expression, and the states that the thread updates behind these.
   struct Part {
-    std::vector<void*> inputs, outputs;
+    std::vector<void*> inputs, outputs, next;
   };
 
   // 32 x 32 weights, of which `rows` exist.
@@ -120,21 +120,19 @@ class DenseUpdateKernel final : public Kernel {
 
   std::int64_t copy_pitch() const { return inputs_ + kTileDepth; }
 
-  Part part_of(const KernelArguments& a) const {
-    Part part;
-    const std::size_t scalars = loop_operands_ - at_.states - 1;
-    part.inputs.assign(a.inputs, a.inputs + at_.states);
-    part.inputs.push_back(nullptr);  // the gradient
-    part.inputs.insert(part.inputs.end(), a.inputs + at_.scalars(), a.inputs + at_.scalars() + scalars);
-    for (std::size_t i = 0; i < result_bytes_.size(); ++i) part.outputs.push_back(a.outputs[at_.result_of(i)]);
-    return part;
+  void aim(const KernelArguments& a) {
+    std::copy_n(a.inputs, at_.states, whole_.inputs.begin());
+    // Behind the states is the gradient, then come scalars.
+    for (std::size_t i = at_.states + 1; i < loop_operands_; ++i)
+      whole_.inputs[i] = a.inputs[at_.scalars() + i - at_.states - 1];
+    for (std::size_t i = 0; i < result_bytes_.size(); ++i) whole_.outputs[i] = a.outputs[at_.result_of(i)];
   }
 
   static void* moved(void* base, std::int64_t bytes) { return static_cast<char*>(base) + bytes; }
 
   // Rows [first, last) of a range. Blocks come by columns, so that those below each other share tiles of x.
-  void update_blocks(LoopKernel::Parts& parts, const Part& whole, std::int64_t first, std::int64_t last,
-                     std::int64_t range, float* scratch, float* own) const {
+  void update_blocks(LoopKernel::Parts& parts, Part& part, std::int64_t first, std::int64_t last, std::int64_t range,
+                     float* scratch, float* own) const {
     const Dense& d = gradient_.dense();
     const std::int64_t down = blocks_of(last - first, kBlock), begin = range * inputs_;
     const std::int64_t count = down * ((std::min(begin + inputs_, d.inputs) - begin) / kBlock);
@@ -145,9 +143,7 @@ class DenseUpdateKernel final : public Kernel {
     const auto copy_of = [&](std::size_t result) {
       return own + (2 + static_cast<std::int64_t>(result - at_.states)) * kBlockValues;
     };
-    std::vector<double> squares(static_cast<std::size_t>(down));
-    std::vector<void*> next_states(at_.states);
-    Part part = whole;
+    std::array<double, kItemRows / kBlock> squares{};
     TileProduct product = gradient_.rows_of(first, scratch);
     product.c_row = kBlock;
     Block now = block(0);
@@ -158,23 +154,23 @@ class DenseUpdateKernel final : public Kernel {
       float* const sums = own + i % 2 * kBlockValues;
       float* const next_sums = own + (i + 1) % 2 * kBlockValues;
       for (std::size_t k = 0; k < at_.states; ++k) {
-        part.inputs[k] = moved(whole.inputs[k], now.at * kStateBytes);
-        next_states[k] = moved(whole.inputs[k], next.at * kStateBytes);
+        part.inputs[k] = moved(whole_.inputs[k], now.at * kStateBytes);
+        part.next[k] = moved(whole_.inputs[k], next.at * kStateBytes);
       }
       part.inputs[at_.states] = sums;
       for (std::size_t k = 0; k < part.outputs.size(); ++k)
-        part.outputs[k] = k < at_.states ? moved(whole.outputs[k], now.at * kStateBytes) : copy_of(k);
+        part.outputs[k] = k < at_.states ? moved(whole_.outputs[k], now.at * kStateBytes) : copy_of(k);
       const auto* const weights = static_cast<const float*>(part.inputs[0]);
       std::int64_t tile = 0;
       parts.run({part.inputs.data(), part.outputs.data(), nullptr}, now.rows * kBlock,
-                more ? std::span<void* const>(next_states) : std::span<void* const>(),
+                more ? std::span<void* const>(part.next) : std::span<void* const>(),
                 [&](std::int64_t begin_of_quarter, std::int64_t n) {
                   if (more) multiply(product, next, tile++, scratch, next_sums);
                   if (at_.squares)
                     squares[static_cast<std::size_t>(i % down)] += squares_in_cache(weights + begin_of_quarter, n);
                 });
       for (; more && tile < kQuarters; ++tile) multiply(product, next, tile, scratch, next_sums);
-      for (std::size_t k = at_.states; k < part.outputs.size(); ++k) store_copy(now, k, part.outputs[k], whole);
+      for (std::size_t k = at_.states; k < part.outputs.size(); ++k) store_copy(now, k, part.outputs[k]);
       for (std::size_t k = 0; k < at_.states && now.rows < kBlock; ++k) {
         auto* const state = static_cast<float*>(part.outputs[k]);
         std::fill(state + now.rows * kBlock, state + kBlockValues, 0.0f);  // no such outputs
@@ -186,15 +182,15 @@ class DenseUpdateKernel final : public Kernel {
       squares_of_strips(scratch)[(first / kBlock + k) * ranges_ + range] = squares[static_cast<std::size_t>(k)];
   }
 
-  void store_copy(const Block& block, std::size_t result, const void* copy, const Part& whole) const {
+  void store_copy(const Block& block, std::size_t result, const void* copy) const {
     if (in_tiles_[result]) {
       DenseForm::store_rows(gradient_.code(), static_cast<const bfloat16*>(copy), kTileDepth, block.rows, kTileDepth,
-                            static_cast<bfloat16*>(whole.outputs[result]) + block.at);
+                            static_cast<bfloat16*>(whole_.outputs[result]) + block.at);
       return;
     }
     const std::int64_t bytes = result_bytes_[result], inputs = gradient_.dense().inputs;
     for (std::int64_t row = 0; row < block.rows; ++row) {
-      std::memcpy(moved(whole.outputs[result], ((block.row + row) * inputs + block.column) * bytes),
+      std::memcpy(moved(whole_.outputs[result], ((block.row + row) * inputs + block.column) * bytes),
                   static_cast<const std::byte*>(copy) + row * kBlock * bytes, static_cast<std::size_t>(kBlock * bytes));
     }
   }
@@ -207,28 +203,26 @@ class DenseUpdateKernel final : public Kernel {
     gradient_.multiply_tile(product, block.row + row, block.column + column, scratch);
   }
 
-  void update_rows(LoopKernel::Parts& parts, const Part& whole, std::int64_t first, std::int64_t range, float* scratch,
+  void update_rows(LoopKernel::Parts& parts, Part& part, std::int64_t first, std::int64_t range, float* scratch,
                    float* strip) const {
     const Dense& d = gradient_.dense();
     const std::int64_t begin = range * inputs_;
     const Strip s{first, std::min(kBlock, d.outputs - first), begin, std::min(inputs_, d.inputs - begin)};
     fill(s, scratch, strip);
-    Part part = whole;
     auto* const copy = reinterpret_cast<bfloat16*>(strip + kBlock * pitch_);
-    std::vector<void*> next(at_.states);  // states of the row that this thread updates behind this one
     double squares = 0;
     for (std::int64_t row = 0; row < s.rows; ++row) {
       const std::int64_t at = (first + row) * d.inputs + begin;
       for (std::size_t i = 0; i < at_.states; ++i) {
-        part.inputs[i] = moved(whole.inputs[i], at * kStateBytes);
-        next[i] = moved(part.inputs[i], d.inputs * kStateBytes);
+        part.inputs[i] = moved(whole_.inputs[i], at * kStateBytes);
+        part.next[i] = moved(part.inputs[i], d.inputs * kStateBytes);
       }
       part.inputs[at_.states] = strip + row * pitch_;
       for (std::size_t i = 0; i < part.outputs.size(); ++i)
-        part.outputs[i] = in_tiles_[i] ? copy + row * copy_pitch() : moved(whole.outputs[i], at * result_bytes_[i]);
+        part.outputs[i] = in_tiles_[i] ? copy + row * copy_pitch() : moved(whole_.outputs[i], at * result_bytes_[i]);
       const auto* const weights = static_cast<const float*>(part.inputs[0]);
       parts.run({part.inputs.data(), part.outputs.data(), nullptr}, s.columns,
-                row + 1 < s.rows ? std::span<void* const>(next) : std::span<void* const>(),
+                row + 1 < s.rows ? std::span<void* const>(part.next) : std::span<void* const>(),
                 [&](std::int64_t begin_of_block, std::int64_t count) {
                   if (at_.squares) squares += squares_in_cache(weights + begin_of_block, count);
                 });
@@ -237,7 +231,7 @@ class DenseUpdateKernel final : public Kernel {
     for (std::size_t i = 0; i < in_tiles_.size(); ++i) {
       if (!in_tiles_[i]) continue;
       DenseForm::store_rows(gradient_.code(), copy, copy_pitch(), s.rows, s.columns,
-                            static_cast<bfloat16*>(whole.outputs[i]) + form_.at(first / kBlock, begin / kTileDepth));
+                            static_cast<bfloat16*>(whole_.outputs[i]) + form_.at(first / kBlock, begin / kTileDepth));
     }
   }
 
@@ -261,6 +255,8 @@ class DenseUpdateKernel final : public Kernel {
   bool in_blocks_;                          // the states
   DenseForm form_;
   std::size_t loop_operands_ = loop_->operands();
+  Part whole_;                    // of all weights
+  std::vector<Part> parts_;       // of each thread: what it updates now
   std::int64_t pitch_;            // of rows of a strip: an odd number of lines
   std::int64_t ranges_, inputs_;  // of inputs, and how many there are in one
   std::int64_t strip_floats_, strip_at_, squares_at_ = 0;
