@@ -144,8 +144,10 @@ std::vector<DenseUpdateLimits> dense_updates(bool own, bool tiles) {
   if (!own) return limits;
   for (const DType type : {DType::f32, DType::bf16, DType::f16})
     limits.push_back({.types = {type}, .rows = device::most_few_rows(type), .squares = true});
-  limits.push_back(
-      {.types = {DType::f32}, .rows = device::kMostDenseRows, .weights = device::kLeastDenseWeights, .squares = true});
+  limits.push_back({.types = {DType::f32, DType::bf16},
+                    .rows = device::kMostDenseRows,
+                    .weights = device::kLeastDenseWeights,
+                    .squares = true});
   return limits;
 }
 
