@@ -105,14 +105,8 @@ struct PairPart {
   std::array<std::uint16_t, kTileDepth> index{};  // below 32
 };
 
-struct TileCode {
-  // On each thread, around everything that multiplies.
-  void (*enter)();
-  void (*leave)();
-  // By rows of tiles - 1, columns of tiles - 1.
-  void (*multiply[2][2])(const TileProduct&);
-  // What a product does with earlier sums, without one.
-  void (*add_tiles)(const float* earlier, float* onto, bool add);
+// What brings values into the tiles' form, and sums out of it.
+struct TileMoves {
   // Sums plus bias, rounded to nearest even.
   void (*finish)(const TileResult&);
   // Not rounded.
@@ -164,9 +158,20 @@ struct TileCode {
   void (*add_rows)(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, float* sums);
 };
 
+struct TileCode : TileMoves {
+  // On each thread, around everything that multiplies.
+  void (*enter)();
+  void (*leave)();
+  // By rows of tiles - 1, columns of tiles - 1.
+  void (*multiply[2][2])(const TileProduct&);
+  // What a product does with earlier sums, without one.
+  void (*add_tiles)(const float* earlier, float* onto, bool add);
+};
+
 enum class Tiles { amx, scalar };
 const TileCode& tile_code(Tiles tiles);
-const TileCode& amx_tile_code();  // only where the machine has tiles
+const TileCode& amx_tile_code();       // only where the machine has tiles
+const TileMoves& vector_tile_moves();  // only where it has bf16 dot products
 const TileCode& scalar_tile_code();
 
 // While alive, the calling thread may multiply.
