@@ -60,7 +60,7 @@ constexpr KernelEntry transformed_any(std::string_view op, Factory factory) {
 // The place of the kernel library's entry, where the build has it (library.h).
 constexpr KernelEntry library(std::string_view op) { return {op, "", Provider::library, nullptr}; }
 
-// A kernel on bf16 tiles; results and biases may be f32.
+// A kernel on bf16 tiles, in registers or of dot products; results and biases may be f32.
 constexpr KernelEntry tiles(std::string_view op, std::string_view name, Factory factory) {
   return {op, name, kOwn, factory, {DType::f32, DType::bf16}, Arithmetic::f32, {Reproducibility::deterministic, true}};
 }
@@ -80,6 +80,7 @@ constexpr KernelEntry kTable[] = {
     tiles("conv2d", "amx_blocks", make_amx_blocks_conv2d),
     tiles("conv2d", "amx", make_amx_conv2d),
     transformed("conv2d", "winograd", make_winograd_conv2d),
+    tiles("conv2d", "dots", make_dots_conv2d),
     halves("conv2d", make_amx_halves_conv2d),
     own_on(kFloatOrHalf, "conv2d", "pixels", make_pixels_conv2d),
     library("conv2d"),
@@ -88,6 +89,7 @@ constexpr KernelEntry kTable[] = {
     own("conv2d", "direct", make_direct_conv2d),
     tiles("conv2d_bwd_data", "amx", make_amx_conv2d_bwd_data),
     transformed("conv2d_bwd_data", "winograd", make_winograd_conv2d_bwd_data),
+    tiles("conv2d_bwd_data", "dots", make_dots_conv2d_bwd_data),
     halves("conv2d_bwd_data", make_amx_halves_conv2d_bwd_data),
     own_on(kFloatOrHalf, "conv2d_bwd_data", "pixels", make_pixels_conv2d_bwd_data),
     library("conv2d_bwd_data"),
@@ -96,6 +98,7 @@ constexpr KernelEntry kTable[] = {
     own("conv2d_bwd_data", "direct", make_direct_conv2d_bwd_data),
     tiles("conv2d_bwd_weights", "amx", make_amx_conv2d_bwd_weights),
     transformed("conv2d_bwd_weights", "winograd", make_winograd_conv2d_bwd_weights),
+    tiles("conv2d_bwd_weights", "dots", make_dots_conv2d_bwd_weights),
     halves("conv2d_bwd_weights", make_amx_halves_conv2d_bwd_weights),
     own_on(kFloatOrHalf, "conv2d_bwd_weights", "pixels", make_pixels_conv2d_bwd_weights),
     library("conv2d_bwd_weights"),
@@ -104,24 +107,28 @@ constexpr KernelEntry kTable[] = {
     own("conv2d_bwd_weights", "direct", make_direct_conv2d_bwd_weights),
     own_on(kFloatOrHalves, "dense", "few_rows", make_few_rows_dense),
     tiles("dense", "amx", make_amx_dense),
+    tiles("dense", "dots", make_dots_dense),
     halves("dense", make_amx_halves_dense),
     own_on(kFloatOrHalf, "dense", "rows", make_rows_dense),
     library("dense"),
     own_on(kFloatOrHalf, "dense", "rows_any", make_any_rows_dense),
     own_on(kFloatOrHalves, "dense_bwd_data", "few_rows", make_few_rows_dense_bwd_data),
     tiles("dense_bwd_data", "amx", make_amx_dense_bwd_data),
+    tiles("dense_bwd_data", "dots", make_dots_dense_bwd_data),
     halves("dense_bwd_data", make_amx_halves_dense_bwd_data),
     own_on(kFloatOrHalf, "dense_bwd_data", "rows", make_rows_dense_bwd_data),
     library("dense_bwd_data"),
     own_on(kFloatOrHalf, "dense_bwd_data", "rows_any", make_any_rows_dense_bwd_data),
     own_on(kFloatOrHalves, "dense_bwd_weights", "few_rows", make_few_rows_dense_bwd_weights),
     tiles("dense_bwd_weights", "amx", make_amx_dense_bwd_weights),
+    tiles("dense_bwd_weights", "dots", make_dots_dense_bwd_weights),
     halves("dense_bwd_weights", make_amx_halves_dense_bwd_weights),
     own_on(kFloatOrHalf, "dense_bwd_weights", "rows", make_rows_dense_bwd_weights),
     library("dense_bwd_weights"),
     own_on(kFloatOrHalf, "dense_bwd_weights", "rows_any", make_any_rows_dense_bwd_weights),
     own_on(kFloatOrHalves, "dense_update", "few_rows", make_few_rows_dense_update),
     tiles("dense_update", "amx", make_amx_dense_update),
+    tiles("dense_update", "dots", make_dots_dense_update),
     own_on(kFloatOrHalves, "dense_update", "rows", make_rows_dense_update),
 
     own_on(kFloatOrHalf, "max_pool", "own", make_own_max_pool),

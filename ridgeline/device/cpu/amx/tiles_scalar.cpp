@@ -210,6 +210,13 @@ const TileCode& scalar_tile_code() {
   return code;
 }
 
-const TileCode& tile_code(Tiles tiles) { return tiles == Tiles::amx ? amx_tile_code() : scalar_tile_code(); }
+const TileCode& tile_code(Tiles tiles) {
+  switch (tiles) {
+    case Tiles::amx: return amx_tile_code();
+    case Tiles::dots: return dot_tile_code();
+    case Tiles::scalar: return scalar_tile_code();
+  }
+  return scalar_tile_code();
+}
 
 }  // namespace ridgeline::device::amx
