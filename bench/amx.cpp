@@ -7,7 +7,9 @@
 // higher).
 //
 //   build/bench_amx [--repetitions=5] [--batch=N] [--layer=TEXT] [--pass=fwd|blocks|bwd_d|bwd_w] [--library=no]
+//       [--tiles=dots]
 //
+// --tiles=dots: by bf16 dot products in the place of tile registers.
 // --batch replaces every layer's batch, --layer and --pass choose those whose name contains the text.
 #include <algorithm>
 #include <chrono>
@@ -106,6 +108,8 @@ const Operation kOperations[] = {
 struct Options : bench::LayerOptions {
   Options() : LayerOptions{.repetitions = 5} {}
   bool alone = false;  // without the library
+  bool dots = false;   // by dot products in the place of tile registers
+  Tiles tiles() const { return dots ? Tiles::dots : Tiles::amx; }
 };
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -137,7 +141,7 @@ struct Operands {
 
 class Ours {
  public:
-  Ours(CpuDevice& device, const Layer& layer, const Operation& operation) : device_(device) {
+  Ours(CpuDevice& device, const Layer& layer, const Operation& operation, Tiles tiles) : device_(device) {
     const Operands o(layer);
     const OpDef& def = op_def(layer.dense() ? operation.dense : operation.convolution);
     Node node;
@@ -171,7 +175,7 @@ class Ours {
     }
     node.attributes = complete_attributes(def, attributes);
     KernelChoice choice =
-        layer.dense() ? operation.make_dense(request, Tiles::amx) : operation.make_convolution(request, Tiles::amx);
+        layer.dense() ? operation.make_dense(request, tiles) : operation.make_convolution(request, tiles);
     if (const auto* refusal = std::get_if<Refusal>(&choice)) {
       std::printf("%s %s refused: %s\n", layer.name.c_str(), operation.name, refusal->reason.c_str());
       return;
@@ -349,7 +353,7 @@ double once(Subject& subject) {
 }
 
 void measure(CpuDevice& device, const Layer& layer, const Operation& operation, const Options& options, double peak) {
-  Ours ours(device, layer, operation);
+  Ours ours(device, layer, operation, options.tiles());
   if (!ours.taken()) return;
   std::optional<Library> library;
   if (!options.alone) library.emplace(device, layer, operation);
@@ -379,7 +383,7 @@ void measure(CpuDevice& device, const Layer& layer, const Operation& operation, 
 int usage() {
   std::fprintf(stderr,
                "usage: bench_amx [--repetitions=5] [--batch=N] [--layer=TEXT] [--pass=fwd|blocks|bwd_d|bwd_w] "
-               "[--library=no]\n");
+               "[--library=no] [--tiles=dots]\n");
   return 2;
 }
 
@@ -387,15 +391,16 @@ int usage() {
 
 int main(int argc, char** argv) {
   Options options;
-  if (!bench::read_options(argc, argv, options, {{"--library=no", &options.alone}})) return usage();
-  if (device::active_isa() != device::Isa::amx) {
+  if (!bench::read_options(argc, argv, options, {{"--library=no", &options.alone}, {"--tiles=dots", &options.dots}}))
+    return usage();
+  if (device::active_isa() < (options.dots ? device::Isa::avx512_bf16 : device::Isa::amx)) {
     std::printf("the instruction set in force is %s: nothing to measure\n",
                 std::string(device::name_of(device::active_isa())).c_str());
     return 0;
   }
   CpuDevice device(std::nullopt);
   const ComputeScope team(usable_threads(0));
-  const double peak = device::amx::measure_tile_peak();
+  const double peak = device::amx::measure_tile_peak(options.tiles());
   std::printf("%d threads, tile peak on random numbers %.0f GFLOP/s\n", compute_threads(), peak);
   for (Layer layer : kLayers) {
     if (!bench::contains(layer.name, options.layer)) continue;

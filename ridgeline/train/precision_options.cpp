@@ -91,7 +91,8 @@ std::optional<DType> types_behind(const std::string& text, const std::string& ke
   return type;
 }
 
-// MindSpore's levels. `auto` is decided by the machine: bf16 by the lists where the CPU has it, else O0.
+// MindSpore's levels. `auto` is decided by the machine: bf16 by the lists where the CPU multiplies it faster than f32,
+// else O0.
 struct AmpLevel {
   std::string_view name, mode;
   bool keeps_batch_norm = false, scales_loss = false;
@@ -109,7 +110,7 @@ AmpLevel amp_level_named(const std::string& name) {
     if (level.name == name) return level;
   }
   if (name != "auto") refuse("unknown amp_level '" + name + "' (allowed: O0, O1, O2, O3, auto)");
-  const bool fast_bf16 = device::active_isa() >= device::Isa::avx512_bf16;
+  const bool fast_bf16 = device::bf16_products_rate() > 1;
   return {"auto", fast_bf16 ? "allow_mix_precision_bf16" : "must_keep_origin_dtype"};
 }
 

@@ -40,7 +40,7 @@ TEST(AmxConvolution, RandomShapesAgreeWithTheReferenceOnAllTiles) {
           ASSERT_LE(error.worst, 1) << kernel->name << " result " << i << " of " << c.to_string();
           largest[pass].rms = std::max(largest[pass].rms, error.rms);
           largest[pass].worst = std::max(largest[pass].worst, error.worst);
-          if (!first.empty()) {
+          if (!first.empty() && same_order(tiles)) {
             ASSERT_TRUE(same_bits(got[i], first[i])) << kernel->name << " result " << i << " of " << c.to_string();
           }
         }
@@ -99,6 +99,7 @@ TEST(AmxConvolution, StridedFirstLayersByBlocksAgreeWithTheReference) {
         const Tensor got = problem.run(poisoned)[0];
         ASSERT_LE(tile_error(got, expected).worst, 1) << kernel->name << " of " << c.to_string();
         if (first.elements() != got.elements()) first = got;
+        if (!same_order(tiles)) continue;
         ASSERT_TRUE(same_bits(got, first)) << kernel->name << " of " << c.to_string() << ", " << threads << " threads";
       }
     }
@@ -205,7 +206,7 @@ TEST(AmxConvolution, AnAddendIsPartOfTheSumBeforeItIsRounded) {
         const std::vector<Tensor> got = problem.run(*kernel);
         EXPECT_LE(tile_error(got[0], expected).worst, 1) << kernel->name << " of " << c.name << ", " << activation;
         if (first.empty()) first = got;
-        EXPECT_TRUE(same_bits(got[0], first[0])) << kernel->name << " of " << c.name;
+        EXPECT_TRUE(!same_order(tiles) || same_bits(got[0], first[0])) << kernel->name << " of " << c.name;
       }
     }
   }
@@ -257,6 +258,8 @@ TEST(AmxConvolution, WhatItCannotTakeIsRefusedWithTheReason) {
   const device::Isa before = device::active_isa();
   device::force_isa_for_test(device::Isa::avx2);
   EXPECT_EQ(tile_forward(c).refusal(Tiles::amx), "the instruction set in force is avx2: this kernel needs amx");
+  EXPECT_EQ(tile_forward(c).refusal(Tiles::dots),
+            "the instruction set in force is avx2: this kernel needs avx512_bf16");
   EXPECT_EQ(tile_forward(c).refusal(Tiles::scalar), "");
   device::force_isa_for_test(before);
 }

@@ -40,7 +40,7 @@ void expect_reference(const TileProblem& problem, const DenseCase& c) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const TileError error = tile_error(got[i], expected[i]);
       ASSERT_LE(error.worst, 1) << kernel->name << " result " << i << ": " << c.to_string();
-      if (!first.empty()) {
+      if (!first.empty() && same_order(tiles)) {
         ASSERT_TRUE(same_bits(got[i], first[i])) << kernel->name << " result " << i << " of " << c.inputs;
       }
     }

@@ -64,7 +64,7 @@ TEST(AmxHalves, RandomShapesAgreeWithTheReferenceOnAllTiles) {
           ASSERT_LE(tile_error(got[i], expected[i]).worst, 1)
               << kernel->name << " result " << i << " of " << c.to_string();
           largest[pass] = std::max(largest[pass], tile_error(got[i], expected[i]).rms);
-          if (!first.empty()) {
+          if (!first.empty() && same_order(tiles)) {
             ASSERT_TRUE(same_bits(got[i], first[i])) << kernel->name << " result " << i << " of " << c.to_string();
           }
         }
@@ -112,7 +112,7 @@ TEST(AmxHalves, DenseLayersAgreeWithTheReferenceOnAllTilesAndTeams) {
             const TileError error = tile_error(got[i], expected[i]);
             ASSERT_LE(error.worst, 1) << kernel->name << " result " << i << ": " << c.inputs << " to " << c.outputs;
             ASSERT_LT(error.rms, 1e-5) << kernel->name << " result " << i << ": " << c.inputs << " to " << c.outputs;
-            if (!first.empty()) {
+            if (!first.empty() && same_order(tiles)) {
               ASSERT_TRUE(same_bits(got[i], first[i])) << kernel->name << " " << c.inputs;
             }
           }

@@ -15,11 +15,15 @@ namespace ridgeline {
 
 using device::amx::Tiles;
 
-// Scalar tiles everywhere, the machine's where it has them.
+// Scalar tiles everywhere, dot products and tile registers where the machine has them.
 inline std::vector<Tiles> machine_tiles() {
-  if (device::active_isa() == device::Isa::amx) return {Tiles::scalar, Tiles::amx};
-  return {Tiles::scalar};
+  std::vector<Tiles> all{Tiles::scalar};
+  if (device::active_isa() >= device::Isa::avx512_bf16) all.push_back(Tiles::dots);
+  if (device::active_isa() == device::Isa::amx) all.push_back(Tiles::amx);
+  return all;
 }
+// Whether sums have the bits of scalar tiles: dot products round in another order.
+inline bool same_order(Tiles tiles) { return tiles != Tiles::dots; }
 
 inline Tensor random_bf16(const Shape& shape, std::uint64_t seed, double low = -1, double high = 1) {
   const Tensor wide = random_tensor(shape, seed, low, high);

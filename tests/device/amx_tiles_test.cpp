@@ -1,4 +1,5 @@
-// The tile interface: its two implementations give the same bits for everything that the kernels build on.
+// The tile interface: scalar tiles and tile registers give the same bits for everything that the kernels build on; dot
+// products move values alike and round their sums in another order.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -11,12 +12,11 @@ namespace {
 
 using namespace device::amx;
 
-// What the tiles make of random values and of some that are special, from both implementations.
+// What the tiles make of random values and of some that are special, from scalar ones and others.
 template <class Make>
-void expect_same(const Make& make) {
+void expect_same(Tiles tiles, const Make& make) {
   const auto expected = make(tile_code(Tiles::scalar));
-  if (machine_tiles().size() < 2) GTEST_SKIP() << "this machine has scalar tiles only";
-  const auto got = make(tile_code(Tiles::amx));
+  const auto got = make(tile_code(tiles));
   ASSERT_EQ(got.size(), expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     if constexpr (std::is_same_v<std::decay_t<decltype(got[0])>, bfloat16>) {
@@ -25,6 +25,19 @@ void expect_same(const Make& make) {
       ASSERT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(expected[i])) << i;
     }
   }
+}
+
+template <class Make>
+void expect_same(const Make& make) {
+  if (machine_tiles().back() != Tiles::amx) GTEST_SKIP() << "this machine has no tile registers";
+  expect_same(Tiles::amx, make);
+}
+
+// Of moves, which are the same code for tile registers and dot products.
+template <class Make>
+void expect_same_moves(const Make& make) {
+  if (machine_tiles().size() < 2) GTEST_SKIP() << "this machine has scalar tiles only";
+  expect_same(Tiles::dots, make);
 }
 
 std::vector<bfloat16> values(std::int64_t n, std::uint64_t seed) {
@@ -73,6 +86,68 @@ TEST(AmxTiles, ProductsSumInTheSameOrder) {
     }
     return all;
   });
+}
+
+// A dot product adds its two products one behind the other, each rounded once: a sum of n products, and of what was
+// there, has n roundings, so its error is at most n u / (1 - n u) of the sum of all sizes, u = 2^-24.
+TEST(AmxTiles, DotProductsAreWithinTheirRoundings) {
+  if (machine_tiles().size() < 2) GTEST_SKIP() << "this machine has no bf16 dot products";
+  const TileCode& code = tile_code(Tiles::dots);
+  for (const std::int64_t steps : {0, 1, 2, 9, 40}) {
+    const std::int64_t row = steps * kTileDepth + 32;
+    const Tensor a = random_bf16({32 * row}, 11), b = random_bf16({2 * steps * kTileValues + 1}, 12);
+    const Tensor before = random_tensor({4 * kTileSums}, 13);
+    const auto* const at_a = a.data<bfloat16>();
+    const auto* const at_b = b.data<bfloat16>();
+    std::vector<std::int64_t> a_offsets, b_offsets;
+    for (std::int64_t i = 0; i < steps; ++i) {
+      a_offsets.push_back((steps - 1 - i) * kTileDepth);
+      b_offsets.push_back(i * kTileValues);
+    }
+    for (std::int64_t rows = 1; rows <= 2; ++rows) {
+      for (std::int64_t columns = 1; columns <= 2; ++columns) {
+        for (const bool add : {false, true}) {
+          Sums sums, earlier, onto;
+          std::copy_n(before.data<float>(), 4 * kTileSums, sums.at);
+          std::copy_n(before.data<float>(), 4 * kTileSums, earlier.at);
+          std::copy_n(before.data<float>(), 4 * kTileSums, onto.at);
+          TileProduct product{};
+          product.a[0] = at_a, product.a[1] = at_a + 16 * row;
+          product.a_row = row;
+          product.a_offsets = a_offsets.data();
+          product.b[0] = at_b, product.b[1] = at_b + steps * kTileValues;
+          product.b_offsets = b_offsets.data();
+          product.steps = steps;
+          product.c = sums.at;
+          product.add = add;
+          product.earlier = earlier.at, product.onto = onto.at, product.add_earlier = true;
+          {
+            const TileScope scope(code);
+            code.multiply[rows - 1][columns - 1](product);
+          }
+          for (std::int64_t r = 0; r < 16 * rows; ++r) {
+            for (std::int64_t column = 0; column < 16 * columns; ++column) {
+              const std::int64_t at = (r / 16 * 2 + column / 16) * kTileSums + r % 16 * 16 + column % 16;
+              double exact = add ? before.at(at) : 0, sizes = std::abs(exact);
+              for (std::int64_t k = 0; k < steps * kTileDepth; ++k) {
+                const std::int64_t step = k / kTileDepth, depth = k % kTileDepth;
+                const bfloat16 x = product.a[r / 16][r % 16 * row + a_offsets[static_cast<std::size_t>(step)] + depth];
+                const bfloat16 y =
+                    product.b[column / 16][step * kTileValues + depth / 2 * 32 + column % 16 * 2 + depth % 2];
+                const double value = static_cast<double>(to_float(x)) * static_cast<double>(to_float(y));
+                exact += value;
+                sizes += std::abs(value);
+              }
+              const double n = static_cast<double>(steps * kTileDepth) * 0x1p-24;
+              ASSERT_LE(std::abs(static_cast<double>(sums.at[at]) - exact), n / (1 - n) * sizes)
+                  << steps << " steps, row " << r << ", column " << column;
+            }
+          }
+          for (std::int64_t i = 0; i < 4 * kTileSums; ++i) ASSERT_EQ(onto.at[i], 2 * before.data<float>()[i]) << i;
+        }
+      }
+    }
+  }
 }
 
 // Rows further apart than a product is wide, and nothing behind its columns.
@@ -175,7 +250,7 @@ TEST(AmxTiles, RoundedValuesAreThoseOfToBfloat16) {
                            std::numeric_limits<float>::infinity(),
                            std::numeric_limits<float>::max()};
   std::copy(std::begin(special), std::end(special), from.begin() + 3);
-  expect_same([&](const TileCode& code) {
+  expect_same_moves([&](const TileCode& code) {
     std::vector<bfloat16> to(100);
     code.round(from.data(), 100 - 3, to.data());
     for (std::size_t i = 0; i < 97; ++i) EXPECT_EQ(to[i].bits, to_bfloat16(from[i]).bits) << i;
@@ -184,7 +259,7 @@ TEST(AmxTiles, RoundedValuesAreThoseOfToBfloat16) {
 }
 
 TEST(AmxTiles, FinishedSumsAreRoundedAlike) {
-  expect_same([](const TileCode& code) {
+  expect_same_moves([](const TileCode& code) {
     Sums sums;
     const Tensor t = random_tensor({2 * kTileSums}, 3);
     std::copy_n(t.data<float>(), 2 * kTileSums, sums.at);
@@ -229,7 +304,7 @@ TEST(AmxTiles, SplitValuesHaveTheSameHalves) {
   from[4] = 0x1.01p-126f;  // its low half is
   from[5] = std::numeric_limits<float>::infinity();
   from[6] = -0.0f;
-  expect_same([&](const TileCode& code) {
+  expect_same_moves([&](const TileCode& code) {
     std::vector<bfloat16> high(200), low(200);
     code.split(from.data(), 200 - 5, high.data(), low.data());
     for (std::size_t i = 7; i < 195; ++i) {
@@ -241,7 +316,7 @@ TEST(AmxTiles, SplitValuesHaveTheSameHalves) {
 }
 
 TEST(AmxTiles, WideSumsAreFinishedAlike) {
-  expect_same([](const TileCode& code) {
+  expect_same_moves([](const TileCode& code) {
     Sums sums;
     const Tensor t = random_tensor({2 * kTileSums}, 3), bias = random_tensor({32}, 4);
     std::copy_n(t.data<float>(), 2 * kTileSums, sums.at);
@@ -269,7 +344,7 @@ TEST(AmxTiles, WideSumsAreFinishedAlike) {
 }
 
 TEST(AmxTiles, MovesPutEveryValueInTheSamePlace) {
-  expect_same([](const TileCode& code) {
+  expect_same_moves([](const TileCode& code) {
     const auto from = values(64 * 100 + 64, 5);
     std::vector<bfloat16> all;
     const auto keep = [&](std::int64_t n, const auto& move) {
@@ -301,7 +376,7 @@ TEST(AmxTiles, MovesPutEveryValueInTheSamePlace) {
 }
 
 TEST(AmxTiles, PartsOfPairsGoToTheSamePlaces) {
-  expect_same([](const TileCode& code) {
+  expect_same_moves([](const TileCode& code) {
     const auto from = values(1000, 8);
     std::vector<bfloat16> all;
     std::vector<PairPart> parts;
@@ -322,7 +397,7 @@ TEST(AmxTiles, PartsOfPairsGoToTheSamePlaces) {
 }
 
 TEST(AmxTiles, SumsAreStoredAndAddedAlike) {
-  expect_same([](const TileCode& code) {
+  expect_same_moves([](const TileCode& code) {
     Sums sums;
     const Tensor t = random_tensor({2 * kTileSums}, 6);
     std::copy_n(t.data<float>(), 2 * kTileSums, sums.at);

@@ -72,8 +72,9 @@ TEST(KernelTable, AForcedProvidersEntriesComeFirst) {
   EXPECT_EQ(providers("max_pool", Provider::library),
             (List{Provider::library, Provider::own, widened, Provider::reference}));
   EXPECT_EQ(providers("max_pool", Provider::reference), (List{Provider::reference}));
-  EXPECT_EQ(providers("dense", Provider::own), (List{Provider::own, Provider::own, Provider::own, Provider::own,
-                                                     Provider::own, Provider::library, widened, Provider::reference}));
+  EXPECT_EQ(providers("dense", Provider::own),
+            (List{Provider::own, Provider::own, Provider::own, Provider::own, Provider::own, Provider::own,
+                  Provider::library, widened, Provider::reference}));
   // An op without an entry of the provider keeps what it has.
   EXPECT_EQ(providers("transpose", Provider::library), (List{Provider::own, Provider::reference}));
   EXPECT_EQ(providers("conv2d", Provider::reference), (List{Provider::reference}));

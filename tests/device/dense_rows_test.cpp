@@ -1,5 +1,6 @@
-// Dense layers in f32 over many rows: near the reference, and the same bits with any team on any vector length.
+// Dense layers over many rows: near the reference, and the same bits with any team on any vector length.
 #include <cmath>
+#include <tuple>
 
 #include "made_kernel.h"
 #include "ridgeline/device/cpu/dense/dense.h"
@@ -101,6 +102,66 @@ TEST(DenseRows, TheUpdateHasTheBitsOfTheGradientAndTheUpdateApart) {
   const std::vector<Tensor> got = results_of(together, device::make_rows_dense_update);
   EXPECT_TRUE(same_bits(got[0], apart[0]));
   EXPECT_TRUE(same_bits(got[1], apart[1]));
+}
+
+// On bf16 values, results of the given types.
+std::vector<Tensor> narrow_results(const Problem& problem, MakeKernel make, const std::vector<DType>& types) {
+  const Node node = problem.node();
+  std::vector<ValueType> results = problem.output_types();
+  KernelRequest request{op_def(problem.op), node, {}, {}};
+  for (const ValueType& type : problem.input_types()) request.inputs.push_back({type, {}, false});
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i].dtype = types[std::min(i, types.size() - 1)];
+    request.outputs.push_back({results[i], {}, false});
+  }
+  KernelChoice choice = make(request);
+  if (const auto* refusal = std::get_if<Refusal>(&choice)) {
+    ADD_FAILURE() << problem.op << ": " << refusal->reason;
+    return {};
+  }
+  return run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem, results);
+}
+
+// The same arithmetic: of the same values, the same bits as from f32, rounded where a result is bf16.
+TEST(DenseRows, Bf16ValuesGiveTheRoundedResultsOfTheSameValuesInF32) {
+  const RowsCase cases[] = {{37, 150, 45}, {130, 1090, 131}, {259, 70, 67}};
+  for (const RowsCase& c : cases) {
+    const std::tuple<Problem, MakeKernel, DType, std::vector<std::size_t>> all[] = {
+        {forward_of(c, 4, true), device::make_any_rows_dense, DType::bf16, {0, 1, 3}},
+        {data_of(c), device::make_any_rows_dense_bwd_data, DType::bf16, {0, 1}},
+        {weights_of(c, true), device::make_any_rows_dense_bwd_weights, DType::f32, {0, 1}},
+        {update_of(c, true, true), device::make_rows_dense_update, DType::f32, {2, 3}},
+    };
+    for (const auto& [wide, make, type, values] : all) {
+      Problem narrow = wide, rounded = wide;
+      for (const std::size_t i : values) {
+        narrow.inputs[i] = as_type(wide.inputs[i], DType::bf16);
+        rounded.inputs[i] = as_type(narrow.inputs[i], DType::f32);
+      }
+      const std::vector<Tensor> expected = results_of(rounded, make);
+      for (const device::Isa isa : device::machine_isas()) {
+        device::force_isa_for_test(isa);
+        const std::vector<Tensor> got = narrow_results(narrow, make, {type});
+        ASSERT_EQ(got.size(), expected.size());
+        for (std::size_t i = 0; i < got.size(); ++i)
+          EXPECT_TRUE(same_bits(got[i], as_type(expected[i], type))) << wide.op << " " << c.name() << " result " << i;
+      }
+      device::force_isa_for_test(device::machine_isas().back());
+    }
+  }
+}
+
+TEST(DenseRows, ValuesOfSeveralTypesAreRefused) {
+  const RowsCase c{20, 30, 40};
+  Problem p = data_of(c);
+  p.inputs[0] = as_type(p.inputs[0], DType::bf16);
+  const Node node = p.node();
+  KernelRequest request{op_def(p.op), node, {}, {}};
+  for (const ValueType& type : p.input_types()) request.inputs.push_back({type, {}, false});
+  request.outputs.push_back({{DType::f32, {c.rows, c.inputs}}, {}, false});
+  const KernelChoice choice = device::make_any_rows_dense_bwd_data(request);
+  ASSERT_TRUE(std::holds_alternative<Refusal>(choice));
+  EXPECT_EQ(std::get<Refusal>(choice).reason, "f32 beside bf16: this kernel takes values of one type");
 }
 
 // A value that is no number reaches the results that read it, and no other.

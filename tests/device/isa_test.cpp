@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 #include "ridgeline/core/error.h"
 
@@ -42,6 +44,38 @@ TEST_F(IsaDeathTest, UnknownNamesAndMissingInstructionsAreRefused) {
   if (std::find(isas.begin(), isas.end(), Isa::amx) != isas.end()) GTEST_SKIP() << "this machine has them all";
   EXPECT_EXIT(choose_under("amx"), testing::ExitedWithCode(0),
               "error 2: RIDGELINE_ISA=amx, but this machine has only avx2");
+}
+
+// The same for dot products.
+void ask_for_dots_under(const char* isa, const char* wanted) {
+  ::setenv("RIDGELINE_ISA", isa, 1);
+  ::setenv("RIDGELINE_BF16_DOTS", wanted, 1);
+  try {
+    const bool fast = fast_bf16_dots();
+    std::fprintf(stderr, "dots: %s, rate %d\n", fast ? "fast" : "slow", bf16_products_rate());
+  } catch (const Error& e) {
+    std::fprintf(stderr, "error %d: %s\n", e.kind() == ErrorKind::usage ? 2 : 1, e.what());
+  }
+  std::_Exit(0);
+}
+
+TEST_F(IsaDeathTest, DotProductsAreFastWhereTheInstructionSetHasThemAndTheMakerOrTheEnvironmentSaysSo) {
+  EXPECT_EXIT(ask_for_dots_under("avx2", "fast"), testing::ExitedWithCode(0), "dots: slow, rate 1\n");
+  const auto isas = machine_isas();
+  if (std::find(isas.begin(), isas.end(), Isa::avx512_bf16) == isas.end()) {
+    GTEST_SKIP() << "this machine has no bf16 dot products";
+  }
+  EXPECT_EXIT(ask_for_dots_under("avx512", "fast"), testing::ExitedWithCode(0), "dots: slow, rate 1\n");
+  EXPECT_EXIT(ask_for_dots_under("avx512_bf16", "fast"), testing::ExitedWithCode(0), "dots: fast, rate 2\n");
+  EXPECT_EXIT(ask_for_dots_under("avx512_bf16", "slow"), testing::ExitedWithCode(0), "dots: slow, rate 1\n");
+  EXPECT_EXIT(ask_for_dots_under("avx512_bf16", "often"), testing::ExitedWithCode(0),
+              "error 2: RIDGELINE_BF16_DOTS is 'often' .allowed: fast, slow.");
+  std::ifstream cpus("/proc/cpuinfo");
+  const std::string text{std::istreambuf_iterator<char>(cpus), {}};
+  const bool amd = text.find("AuthenticAMD") != std::string::npos;
+  EXPECT_EXIT(ask_for_dots_under("avx512_bf16", ""), testing::ExitedWithCode(0), amd ? "dots: fast" : "dots: slow");
+  if (isas.back() != Isa::amx) return;
+  EXPECT_EXIT(ask_for_dots_under("amx", "slow"), testing::ExitedWithCode(0), "dots: slow, rate 8\n");
 }
 
 TEST(Isa, TheMachinesAreListedLowestFirst) {

@@ -144,8 +144,10 @@ std::vector<DenseUpdateLimits> dense_updates(bool own, bool tiles) {
   if (!own) return limits;
   for (const DType type : {DType::f32, DType::bf16, DType::f16})
     limits.push_back({.types = {type}, .rows = device::most_few_rows(type), .squares = true});
-  limits.push_back(
-      {.types = {DType::f32}, .rows = device::kMostDenseRows, .weights = device::kLeastDenseWeights, .squares = true});
+  limits.push_back({.types = {DType::f32, DType::bf16},
+                    .rows = device::kMostDenseRows,
+                    .weights = device::kLeastDenseWeights,
+                    .squares = true});
   return limits;
 }
 
@@ -170,7 +172,7 @@ FusionLimits CpuDevice::fusion_limits() const {
           // The library normalises training batches and given statistics each in its own way.
           .again = own ? kNorms : DTypeSet(),
           .updates = kWide,
-          .dense_updates = dense_updates(own, tiles),
+          .dense_updates = dense_updates(own, own && device::bf16_products_rate() > 1),
           .loop = {.terms = 96,
                    .operands = 24,
                    .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},

@@ -106,6 +106,25 @@ std::atomic<Isa>& in_force() {
   return isa;
 }
 
+// Zen 4 and 5 make a dot product of two pairs in the time of a multiply-add, twice the products; Intel's processors take
+// four times as long for it, half the products.
+bool dots_are_fast() {
+  const char* wanted = std::getenv("RIDGELINE_BF16_DOTS");
+  if (wanted != nullptr && *wanted != '\0') {
+    const std::string_view name(wanted);
+    if (name == "fast") return true;
+    if (name == "slow") return false;
+    throw Error("RIDGELINE_BF16_DOTS is '" + std::string(name) + "' (allowed: fast, slow)", ErrorKind::usage);
+  }
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx && c == signature_AMD_ecx && d == signature_AMD_edx;
+}
+
+std::atomic<bool>& fast_dots() {
+  static std::atomic<bool> fast{dots_are_fast()};
+  return fast;
+}
+
 }  // namespace
 
 std::string_view name_of(Isa isa) {
@@ -124,6 +143,13 @@ std::span<const Isa> machine_isas() {
 }
 
 Isa active_isa() { return in_force(); }
+
+bool fast_bf16_dots() { return active_isa() >= Isa::avx512_bf16 && fast_dots(); }
+
+int bf16_products_rate() {
+  if (active_isa() == Isa::amx) return 8;
+  return fast_bf16_dots() ? 2 : 1;
+}
 
 std::string processor_name() {
   constexpr unsigned kFirst = 0x80000002;
@@ -144,5 +170,7 @@ void force_isa_for_test(Isa isa) {
   in_force() = isa;
   limit_highway(isa);
 }
+
+void force_bf16_dots_for_test(bool fast) { fast_dots() = fast; }
 
 }  // namespace ridgeline::device

@@ -9,9 +9,10 @@ namespace ridgeline::device {
 
 MachineLimits measure_limits() {
   const double f32 = measure_f32_rate().best;
-  return {.f32_gflops = f32,
-          .bf16_gflops = active_isa() == Isa::amx ? amx::measure_tile_peak() : f32,
-          .gigabytes = measure_memory_rate().best};
+  const bool tiles = active_isa() == Isa::amx;
+  const double bf16_gflops =
+      tiles || fast_bf16_dots() ? amx::measure_tile_peak(tiles ? amx::Tiles::amx : amx::Tiles::dots) : f32;
+  return {.f32_gflops = f32, .bf16_gflops = bf16_gflops, .gigabytes = measure_memory_rate().best};
 }
 
 }  // namespace ridgeline::device

@@ -63,8 +63,10 @@ Correlation backward_data_correlation(const Convolution& c) {
 }
 
 std::optional<Refusal> refuse_tiles(Tiles tiles) {
-  if (tiles == Tiles::scalar || active_isa() == Isa::amx) return std::nullopt;
-  return Refusal{"the instruction set in force is " + std::string(name_of(active_isa())) + ": this kernel needs amx"};
+  const Isa needed = tiles == Tiles::amx ? Isa::amx : Isa::avx512_bf16;
+  if (tiles == Tiles::scalar || active_isa() >= needed) return std::nullopt;
+  return Refusal{"the instruction set in force is " + std::string(name_of(active_isa())) + ": this kernel needs " +
+                 std::string(name_of(needed))};
 }
 
 std::optional<Refusal> refuse_types(std::initializer_list<const ValueType*> narrow,
@@ -116,7 +118,8 @@ void widen_bias(const void* bias, DType type, std::int64_t n, float* to) {
 }
 
 std::string kernel_name(const KernelRequest& request, Tiles tiles) {
-  return "own " + std::string(request.def.name) + (tiles == Tiles::amx ? " amx" : " scalar tiles");
+  const char* const suffix = tiles == Tiles::amx ? " amx" : tiles == Tiles::dots ? " bf16 dots" : " scalar tiles";
+  return "own " + std::string(request.def.name) + suffix;
 }
 
 }  // namespace ridgeline::device::amx

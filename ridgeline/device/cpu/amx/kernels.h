@@ -20,6 +20,15 @@ KernelChoice make_amx_dense_bwd_data(const KernelRequest& request);
 KernelChoice make_amx_dense_bwd_weights(const KernelRequest& request);
 KernelChoice make_amx_dense_update(const KernelRequest& request);
 
+// The same by dot products, where these are fast and the instruction set in force has no tiles (dots.cpp).
+KernelChoice make_dots_conv2d(const KernelRequest& request);
+KernelChoice make_dots_conv2d_bwd_data(const KernelRequest& request);
+KernelChoice make_dots_conv2d_bwd_weights(const KernelRequest& request);
+KernelChoice make_dots_dense(const KernelRequest& request);
+KernelChoice make_dots_dense_bwd_data(const KernelRequest& request);
+KernelChoice make_dots_dense_bwd_weights(const KernelRequest& request);
+KernelChoice make_dots_dense_update(const KernelRequest& request);
+
 // f32 values as sums of two bf16 (halves.h).
 KernelChoice make_amx_halves_conv2d(const KernelRequest& request);
 KernelChoice make_amx_halves_conv2d_bwd_data(const KernelRequest& request);

@@ -11,9 +11,11 @@
 
 namespace ridgeline::device::amx {
 
-double measure_tile_peak() {
-  const TileCode& code = tile_code(Tiles::amx);
-  constexpr std::int64_t kSteps = 4096, kApart = 4, kProducts = 40;
+double measure_tile_peak(Tiles tiles) {
+  const TileCode& code = tile_code(tiles);
+  // Dot products take some ten times as long.
+  constexpr std::int64_t kSteps = 4096, kApart = 4;
+  const std::int64_t kProducts = tiles == Tiles::amx ? 40 : 4;
   std::vector<std::int64_t> offsets;
   for (std::int64_t i = 0; i < kSteps; ++i) offsets.push_back(i % kApart * kTileValues);
   double best = 0;

@@ -1,12 +1,14 @@
 // ridgeline/device/cpu/amx/peak.h
 //
 // The limit of the tile kernels, measured: products of random tiles from the first cache, on all threads of the compute
-// team. Only where the instruction set in force has tiles.
+// team. Only where the instruction set in force has these tiles.
 #pragma once
+
+#include "ridgeline/device/cpu/amx/tiles.h"
 
 namespace ridgeline::device::amx {
 
 // GFLOP/s of the team; the best of several short runs (about 0.1 s in all).
-double measure_tile_peak();
+double measure_tile_peak(Tiles tiles);
 
 }  // namespace ridgeline::device::amx

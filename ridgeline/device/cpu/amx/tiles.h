@@ -1,8 +1,9 @@
 // ridgeline/device/cpu/amx/tiles.h
 //
 // The small interface that all kernels of this folder are written over: products of bf16 tiles with f32 sums, and the
-// moves that bring values into the tiles' form. Two implementations: the machine's tile registers with AVX-512, and
-// plain loops, which every machine can run and which give the same bits. Tables of functions without state; any thread.
+// moves that bring values into the tiles' form. Three implementations: the machine's tile registers with AVX-512, plain
+// loops, which every machine can run and which give the same bits, and AVX-512's dot products of bf16, whose sums are
+// rounded in another order. Tables of functions without state; any thread.
 //
 // A tile of A is 16 rows of 32 values. A tile of B is 16 rows, each one pair of depths: 16 columns of 2 values, so that
 // 512 values lie in a row. A tile of C is 16 x 16 sums.
@@ -105,14 +106,8 @@ struct PairPart {
   std::array<std::uint16_t, kTileDepth> index{};  // below 32
 };
 
-struct TileCode {
-  // On each thread, around everything that multiplies.
-  void (*enter)();
-  void (*leave)();
-  // By rows of tiles - 1, columns of tiles - 1.
-  void (*multiply[2][2])(const TileProduct&);
-  // What a product does with earlier sums, without one.
-  void (*add_tiles)(const float* earlier, float* onto, bool add);
+// What brings values into the tiles' form, and sums out of it.
+struct TileMoves {
   // Sums plus bias, rounded to nearest even.
   void (*finish)(const TileResult&);
   // Not rounded.
@@ -164,9 +159,25 @@ struct TileCode {
   void (*add_rows)(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, float* sums);
 };
 
-enum class Tiles { amx, scalar };
+struct TileCode : TileMoves {
+  // On each thread, around everything that multiplies.
+  void (*enter)();
+  void (*leave)();
+  // By rows of tiles - 1, columns of tiles - 1.
+  void (*multiply[2][2])(const TileProduct&);
+  // What a product does with earlier sums, without one.
+  void (*add_tiles)(const float* earlier, float* onto, bool add);
+};
+
+enum class Tiles {
+  amx,     // the machine's tile registers
+  dots,    // its bf16 dot products of vectors
+  scalar,  // plain loops
+};
 const TileCode& tile_code(Tiles tiles);
-const TileCode& amx_tile_code();  // only where the machine has tiles
+const TileCode& amx_tile_code();       // only where the machine has tiles
+const TileCode& dot_tile_code();       // only where it has bf16 dot products
+const TileMoves& vector_tile_moves();  // only where it has bf16 dot products
 const TileCode& scalar_tile_code();
 
 // While alive, the calling thread may multiply.

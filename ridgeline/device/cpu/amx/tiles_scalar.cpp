@@ -201,29 +201,22 @@ void add_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, 
 const TileCode& scalar_tile_code() {
   using R = ScalarRegisters;
   static constexpr TileCode code = {
+      {finish, finish_wide, copy_rows, stream_rows, split, round, copy_patches, interleave, interleave_mixed,
+       pair_rows_mixed, pair_parts, transpose, pair_columns, store_sums, add_products, add_rows},
       nothing,
       nothing,
       {{multiply_tiles<R, 1, 1>, multiply_tiles<R, 1, 2>}, {multiply_tiles<R, 2, 1>, multiply_tiles<R, 2, 2>}},
-      add_tiles<R>,
-      finish,
-      finish_wide,
-      copy_rows,
-      stream_rows,
-      split,
-      round,
-      copy_patches,
-      interleave,
-      interleave_mixed,
-      pair_rows_mixed,
-      pair_parts,
-      transpose,
-      pair_columns,
-      store_sums,
-      add_products,
-      add_rows};
+      add_tiles<R>};
   return code;
 }
 
-const TileCode& tile_code(Tiles tiles) { return tiles == Tiles::amx ? amx_tile_code() : scalar_tile_code(); }
+const TileCode& tile_code(Tiles tiles) {
+  switch (tiles) {
+    case Tiles::amx: return amx_tile_code();
+    case Tiles::dots: return dot_tile_code();
+    case Tiles::scalar: return scalar_tile_code();
+  }
+  return scalar_tile_code();
+}
 
 }  // namespace ridgeline::device::amx

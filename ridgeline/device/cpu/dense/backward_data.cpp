@@ -9,6 +9,7 @@ namespace {
 // dx = dy w. Rows of w are the depth: a panel's part of a chunk of them is copied into the first cache, once for all
 // rows of dy. An item is some hundred inputs, whose sums stay in the second cache. The next panel is asked for
 // meanwhile, and no more: rows whose distance is a multiple of some KB share few places of the caches.
+template <class Value>
 class DenseBackwardData final : public Kernel {
  public:
   explicit DenseBackwardData(const Dense& d) : dense_(d) {
@@ -27,10 +28,10 @@ class DenseBackwardData final : public Kernel {
     float* const scratch = static_cast<float*>(a.scratch);
     for (std::int64_t first = 0; first < dense_.rows; first += rows_) {
       const std::int64_t rows = std::min(rows_, dense_.rows - first);
-      gather(input<float>(a, 0) + first * dense_.outputs, rows, scratch + dy_at_);
+      gather(input<Value>(a, 0) + first * dense_.outputs, rows, scratch + dy_at_);
       for_each_item(parts_of(dense_.inputs, item_), [&](std::int64_t item, int thread) {
-        run_item(input<float>(a, 1) + item * item_, std::min(item_, dense_.inputs - item * item_), rows,
-                 scratch + dy_at_, output<float>(a, 0) + first * dense_.inputs + item * item_,
+        run_item(input<Value>(a, 1) + item * item_, std::min(item_, dense_.inputs - item * item_), rows,
+                 scratch + dy_at_, output<Value>(a, 0) + first * dense_.inputs + item * item_,
                  scratch + memory_ + thread * thread_floats_);
       });
     }
@@ -43,13 +44,13 @@ class DenseBackwardData final : public Kernel {
   std::int64_t deep(std::int64_t chunk) const { return std::min(kDepth, dense_.outputs - chunk * kDepth); }
 
   // Rows of a chunk side by side: [chunk][row][kDepth].
-  void gather(const float* dy, std::int64_t rows, float* to) const {
+  void gather(const Value* dy, std::int64_t rows, float* to) const {
     for_each_item(parts_of(dense_.outputs, kDepth), [&](std::int64_t chunk, int) {
-      code_.copy(dy + chunk * kDepth, dense_.outputs, rows, deep(chunk), to + chunk * rows_ * kDepth, kDepth);
+      moves_.copy(dy + chunk * kDepth, dense_.outputs, rows, deep(chunk), to + chunk * rows_ * kDepth, kDepth);
     });
   }
 
-  void run_item(const float* w, std::int64_t inputs, std::int64_t rows, const float* dy, float* dx,
+  void run_item(const Value* w, std::int64_t inputs, std::int64_t rows, const float* dy, Value* dx,
                 float* memory) const {
     const PanelForm form{&code_, inputs, dense_.outputs};
     float *const packed = memory, *const sums = memory + kDepth * code_.panel;
@@ -59,7 +60,7 @@ class DenseBackwardData final : public Kernel {
     for (std::int64_t chunk = 0; chunk < form.chunks(); ++chunk) {
       for (std::int64_t panel = 0; panel < form.panels(); ++panel) {
         const std::int64_t width = form.width(panel), pitch = code_.pitch(width), depth = form.deep(chunk);
-        code_.copy(w + chunk * kDepth * dense_.inputs + panel * code_.panel, dense_.inputs, depth, width, packed,
+        moves_.copy(w + chunk * kDepth * dense_.inputs + panel * code_.panel, dense_.inputs, depth, width, packed,
                    pitch);
         if (panel % kPair == 0) {
           const bool last = panel + kPair >= form.panels();
@@ -83,14 +84,15 @@ class DenseBackwardData final : public Kernel {
     for (std::int64_t panel = 0; panel < form.panels(); ++panel) {
       const std::int64_t width = form.width(panel);
       for (std::int64_t r = 0; r < rows; ++r) {
-        std::copy_n(sums + panel * code_.panel * rows + r * code_.pitch(width), width,
-                    dx + r * dense_.inputs + panel * code_.panel);
+        moves_.finish(sums + panel * code_.panel * rows + r * code_.pitch(width), {}, width,
+                      dx + r * dense_.inputs + panel * code_.panel);
       }
     }
   }
 
   int threads_ = compute_threads();
   const ProductCode& code_ = product_code();
+  const products::Moves<Value>& moves_ = code_.of<Value>();
   Dense dense_;
   std::int64_t rows_;  // at a time
   std::int64_t item_;  // inputs
@@ -109,8 +111,9 @@ KernelChoice make_rows_dense_bwd_data(const KernelRequest& request) {
 
 KernelChoice make_any_rows_dense_bwd_data(const KernelRequest& request) {
   const dense::Dense d(request.outputs[0].type, request.inputs[1].type);
-  if (auto refusal = d.refusal(request, {&request.inputs[1]})) return *refusal;
-  return std::make_unique<dense::DenseBackwardData>(d);
+  const KernelOperand &dy = request.inputs[0], &w = request.inputs[1];
+  if (auto refusal = d.refusal(request, {&w}, {&dy, &w, &request.outputs[0]})) return *refusal;
+  return dense::kernel_for<dense::DenseBackwardData>(dy.type.dtype, d);
 }
 
 }  // namespace ridgeline::device

@@ -9,6 +9,7 @@ namespace dense {
 namespace {
 
 // dw = dy^T x: strips are made in the second cache and go past the caches from there.
+template <class Value>
 class DenseBackwardWeights final : public Kernel {
  public:
   DenseBackwardWeights(const Dense& d, bool bias) : dense_(d), bias_(bias), gradient_(d, scratch_) {
@@ -21,9 +22,9 @@ class DenseBackwardWeights final : public Kernel {
   void run(const KernelArguments& a) override {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
-    const float* const dy = input<float>(a, 1);
+    const Value* const dy = input<Value>(a, 1);
     if (bias_) sum_columns(dy, dense_.outputs, dense_.rows, dense_.outputs, output<float>(a, 1));
-    gradient_.prepare(input<float>(a, 0), dy, scratch);
+    gradient_.prepare(input<Value>(a, 0), dy, scratch);
     gradient_.for_each_part([&](std::int64_t range, std::int64_t first, std::int64_t outputs, int thread) {
       float* const strip = scratch + strips_at_ + thread * strip_floats_;
       const std::int64_t at = range * gradient_.range(), n = std::min(gradient_.range(), dense_.inputs - at);
@@ -58,8 +59,12 @@ KernelChoice make_rows_dense_bwd_weights(const KernelRequest& request) {
 
 KernelChoice make_any_rows_dense_bwd_weights(const KernelRequest& request) {
   const dense::Dense d(request.inputs[0].type, request.outputs[0].type);
-  if (auto refusal = d.refusal(request, {&request.outputs[0]})) return *refusal;
-  return std::make_unique<dense::DenseBackwardWeights>(d, request.outputs.size() == 2);
+  const KernelOperand& x = request.inputs[0];
+  if (auto refusal = d.refusal(request, {&request.outputs[0]}, {&x, &request.inputs[1]})) return *refusal;
+  for (const KernelOperand& result : request.outputs) {
+    if (result.type.dtype != DType::f32) return Refusal{"gradients that are not f32"};
+  }
+  return dense::kernel_for<dense::DenseBackwardWeights>(x.type.dtype, d, request.outputs.size() == 2);
 }
 
 }  // namespace ridgeline::device

@@ -1,13 +1,15 @@
 // ridgeline/device/cpu/dense/dense.h
 //
-// A dense layer over many rows as its kernels see it: x [rows, inputs], w [outputs, inputs], dy [rows, outputs].
-// Weights lie in plain rows and are read once for kMostRows rows of x; a matrix that is multiplied by them, of which
+// A dense layer over many rows as its kernels see it: x [rows, inputs], w [outputs, inputs], dy [rows, outputs], of f32
+// or all of bf16 (Value): what is brought into another form becomes f32 on the way. Weights lie in plain rows and are read once for kMostRows rows of x; a matrix that is multiplied by them, of which
 // there is little, is brought into the form that products read best. A plain value.
 #pragma once
 
 #include <algorithm>
 #include <initializer_list>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "ridgeline/device/cpu/products/products.h"
 #include "ridgeline/device/cpu/scratch.h"
@@ -41,9 +43,18 @@ struct Dense {
 
   // Outside of what kernels.h says.
   std::optional<Refusal> slower() const;
-  // An operand without elements, or weights (operand or result) in another layout than plain rows.
-  std::optional<Refusal> refusal(const KernelRequest& request, std::initializer_list<const KernelOperand*> w) const;
+  // An operand without elements, weights (operand or result) in another layout than plain rows, or `values` of several
+  // types.
+  std::optional<Refusal> refusal(const KernelRequest& request, std::initializer_list<const KernelOperand*> w,
+                                 std::initializer_list<const KernelOperand*> values) const;
 };
+
+// Maker<Value>(arguments...) for the type of the kernel's values.
+template <template <class> class Maker, class... Arguments>
+std::unique_ptr<Kernel> kernel_for(DType type, Arguments&&... arguments) {
+  if (type == DType::bf16) return std::make_unique<Maker<bfloat16>>(std::forward<Arguments>(arguments)...);
+  return std::make_unique<Maker<float>>(std::forward<Arguments>(arguments)...);
+}
 
 // The panels of a matrix of `columns`: [chunk of depth][panel][depth][pitch]. A panel's columns are whole vectors, so
 // only the last is narrower than the others.

@@ -12,6 +12,7 @@ namespace {
 // item is some hundred outputs; for a range of the inputs, whose part of x stays in the second cache, their weights
 // pass, a strip of rows at a time: long pieces of few rows, since rows whose distance is a multiple of some KB share
 // few places of the caches. For the same reason a strip's part of a chunk is copied before it is multiplied.
+template <class Value>
 class DenseForward final : public Kernel {
  public:
   DenseForward(const Dense& d, const KernelRequest& request)
@@ -35,7 +36,7 @@ class DenseForward final : public Kernel {
     float* const scratch = static_cast<float*>(a.scratch);
     for (std::int64_t first = 0; first < dense_.rows; first += kMostRows) {
       const PanelForm form = form_of(first);
-      turn(input<float>(a, 0) + first * dense_.inputs, form, scratch + x_at_);
+      turn(input<Value>(a, 0) + first * dense_.inputs, form, scratch + x_at_);
       for_each_item(parts_of(dense_.outputs, item_), [&](std::int64_t item, int thread) {
         run_item(a, first, form, item * item_, scratch + x_at_, scratch + memory_ + thread * thread_floats_);
       });
@@ -54,12 +55,12 @@ class DenseForward final : public Kernel {
     return {&code_, std::min(kMostRows, dense_.rows - first), dense_.inputs};
   }
 
-  void turn(const float* x, const PanelForm& form, float* to) const {
+  void turn(const Value* x, const PanelForm& form, float* to) const {
     for_each_item(form.chunks(), [&](std::int64_t chunk, int) {
       for (std::int64_t panel = 0; panel < form.panels(); ++panel) {
         const std::int64_t width = form.width(panel);
-        code_.transpose(x + panel * code_.panel * dense_.inputs + chunk * kDepth, dense_.inputs, width,
-                        form.deep(chunk), to + form.at(chunk, panel), code_.pitch(width));
+        moves_.transpose(x + panel * code_.panel * dense_.inputs + chunk * kDepth, dense_.inputs, width,
+                         form.deep(chunk), to + form.at(chunk, panel), code_.pitch(width));
       }
     });
   }
@@ -72,7 +73,7 @@ class DenseForward final : public Kernel {
 
   void run_item(const KernelArguments& a, std::int64_t first, const PanelForm& form, std::int64_t output,
                 const float* x, float* sums) const {
-    const float* const w = input<float>(a, 1);
+    const Value* const w = input<Value>(a, 1);
     const std::int64_t outputs = std::min(item_, dense_.outputs - output);
     const auto strip = [&](std::int64_t chunk, std::int64_t k) -> Strip {
       return {output + k, std::min(kStrip, outputs - k), chunk, std::min(form.chunks(), chunk + range_)};
@@ -89,7 +90,7 @@ class DenseForward final : public Kernel {
              copy + kStrip * kDepth);
   }
 
-  void multiply_strip(const float* w, const Strip& strip, const Strip& next, const PanelForm& form, const float* x,
+  void multiply_strip(const Value* w, const Strip& strip, const Strip& next, const PanelForm& form, const float* x,
                       float* copy, float* sums, std::int64_t k) const {
     Lines rows[kStrip];
     std::int64_t count = 0;
@@ -102,7 +103,7 @@ class DenseForward final : public Kernel {
                 form.panels() * (strip.end - strip.chunk) * Ahead::fours(strip.outputs, kDepth));
     for (std::int64_t chunk = strip.chunk; chunk < strip.end; ++chunk) {
       const std::int64_t depth = form.deep(chunk);
-      code_.copy(w + strip.output * dense_.inputs + chunk * kDepth, dense_.inputs, strip.outputs, depth, copy, kDepth);
+      moves_.copy(w + strip.output * dense_.inputs + chunk * kDepth, dense_.inputs, strip.outputs, depth, copy, kDepth);
       for (std::int64_t panel = 0; panel < form.panels(); ++panel) {
         const std::int64_t width = form.width(panel), pitch = code_.pitch(width);
         const PanelProduct product{strip.outputs,
@@ -127,17 +128,19 @@ class DenseForward final : public Kernel {
       code_.transpose(sums + r, code_.pitch(rows), outputs, count, turned, item_);
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t at = (first + r + i) * dense_.outputs + output;
-        code_.finish(
+        moves_.finish(
             turned + i * item_,
-            {bias_ ? input<float>(a, 2) + output : nullptr, addend_ ? input<float>(a, 3) + at : nullptr, relu_},
+            {bias_ ? input<float>(a, 2) + output : nullptr, addend_ ? input<Value>(a, 3) + at : nullptr, relu_},
             outputs, output_at(a) + at);
       }
     }
   }
-  static float* output_at(const KernelArguments& a) { return static_cast<float*>(a.outputs[0]); }
+
+  static Value* output_at(const KernelArguments& a) { return static_cast<Value*>(a.outputs[0]); }
 
   int threads_ = compute_threads();
   const ProductCode& code_ = product_code();
+  const products::Moves<Value>& moves_ = code_.of<Value>();
   Dense dense_;
   bool bias_, addend_, relu_;
   std::int64_t item_;  // outputs
@@ -157,8 +160,11 @@ KernelChoice make_rows_dense(const KernelRequest& request) {
 
 KernelChoice make_any_rows_dense(const KernelRequest& request) {
   const dense::Dense d(request.inputs[0].type, request.inputs[1].type);
-  if (auto refusal = d.refusal(request, {&request.inputs[1]})) return *refusal;
-  return std::make_unique<dense::DenseForward>(d, request);
+  const KernelOperand &x = request.inputs[0], &w = request.inputs[1], &y = request.outputs[0];
+  const KernelOperand& addend = request.inputs.size() > 3 ? request.inputs[3] : y;
+  if (auto refusal = d.refusal(request, {&w}, {&x, &w, &y, &addend})) return *refusal;
+  if (request.inputs.size() > 2 && request.inputs[2].type.dtype != DType::f32) return Refusal{"a bias that is not f32"};
+  return dense::kernel_for<dense::DenseForward>(x.type.dtype, d, request);
 }
 
 }  // namespace ridgeline::device

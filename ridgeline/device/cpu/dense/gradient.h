@@ -17,8 +17,9 @@ class Gradient {
 
   Gradient(const Dense& d, Scratch& scratch);
 
-  // x in panels, dy turned.
-  void prepare(const float* x, const float* dy, float* scratch) const;
+  // x in panels, dy turned; of f32 or bf16.
+  template <class Value>
+  void prepare(const Value* x, const Value* dy, float* scratch) const;
 
   // A strip's inputs and how many there are of such ranges; its rows, `pitch()` floats apart, end in whole vectors.
   std::int64_t range() const { return range_; }

@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/dense/kernels.h
 //
-// Dense layers in f32 over many rows: their three passes, and the update of the weights with their gradient. The order
-// of every sum follows from the shapes alone, one lane an element: the same bits for any team and any vector length.
-// Signatures as KernelEntry::factory.
+// Dense layers over many rows, in f32 over f32 or bf16 values: their three passes, and the update of the weights with
+// their gradient. The order of every sum follows from the shapes alone, one lane an element: the same bits for any team
+// and any vector length. Signatures as KernelEntry::factory.
 #pragma once
 
 #include "ridgeline/device/kernel.h"

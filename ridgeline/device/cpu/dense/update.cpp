@@ -14,6 +14,7 @@ namespace {
 
 // A strip of the gradient is made in the second cache, where the update's loop reads it. The states that the next strip
 // updates are fetched meanwhile: memory sees them alone, once in and once out, beside the products.
+template <class Value>
 class DenseUpdateKernel final : public Kernel {
  public:
   DenseUpdateKernel(const Dense& d, MatrixUpdate update)
@@ -33,11 +34,11 @@ class DenseUpdateKernel final : public Kernel {
     float* const scratch = static_cast<float*>(a.scratch);
     const DenseUpdate& at = update_.at();
     const MatrixUpdate::Part whole = update_.begin(a);
-    const float* const dy = static_cast<const float*>(a.inputs[at.dy()]);
+    const auto* const dy = static_cast<const Value*>(a.inputs[at.dy()]);
     if (at.bias) {
       sum_columns(dy, dense_.outputs, dense_.rows, dense_.outputs, static_cast<float*>(a.outputs[at.bias_result()]));
     }
-    gradient_.prepare(static_cast<const float*>(a.inputs[at.x()]), dy, scratch);
+    gradient_.prepare(static_cast<const Value*>(a.inputs[at.x()]), dy, scratch);
     gradient_.for_each_part([&](std::int64_t range, std::int64_t first, std::int64_t outputs, int thread) {
       MatrixUpdate::Part part = whole;
       const std::int64_t end = first + outputs;
@@ -103,15 +104,13 @@ class DenseUpdateKernel final : public Kernel {
 
 KernelChoice make_rows_dense_update(const KernelRequest& request) {
   const DenseUpdate at(request.node.attributes);
-  for (const std::size_t i : {at.x(), at.dy()}) {  // copies of the weights may be rounded, these not
-    const DType type = request.inputs[i].type.dtype;
-    if (type != DType::f32) return Refusal{"x or dy is " + std::string(name_of(type))};
-  }
   const dense::Dense d(request.inputs[at.x()].type, request.inputs[0].type);
-  if (auto refusal = d.refusal(request, {})) return *refusal;
+  const KernelOperand &x = request.inputs[at.x()], &dy = request.inputs[at.dy()];
+  if (x.type.dtype == DType::f16) return Refusal{"x is f16"};
+  if (auto refusal = d.refusal(request, {}, {&x, &dy})) return *refusal;
   auto update = MatrixUpdate::make(request);
   if (const auto* refusal = std::get_if<Refusal>(&update)) return *refusal;
-  return std::make_unique<dense::DenseUpdateKernel>(d, std::move(std::get<0>(update)));
+  return dense::kernel_for<dense::DenseUpdateKernel>(x.type.dtype, d, std::move(std::get<0>(update)));
 }
 
 }  // namespace ridgeline::device

@@ -185,8 +185,9 @@ std::optional<Desc> desc_of(const Layout& layout, const Desc& plain) {
 }
 
 std::optional<Refusal> refuse_emulated_bf16(const KernelRequest& request) {
-  if (request.inputs[0].type.dtype != DType::bf16 || active_isa() >= Isa::avx512_bf16) return std::nullopt;
-  return Refusal{std::string(name_of(active_isa())) + " multiplies no bf16: f32 kernels are faster"};
+  if (request.inputs[0].type.dtype != DType::bf16 || bf16_products_rate() > 1) return std::nullopt;
+  const std::string_view why = active_isa() < Isa::avx512_bf16 ? " multiplies no bf16" : " multiplies bf16 slowly here";
+  return Refusal{std::string(name_of(active_isa())) + std::string(why) + ": f32 kernels are faster"};
 }
 
 std::optional<Refusal> refuse_slow_bf16(const KernelRequest& request, const Kernel& kernel) {

@@ -6,7 +6,6 @@ namespace ridgeline::device::pixels {
 
 Columns::Columns(const Pixels& p, std::int64_t first, std::int64_t count, std::int64_t width, std::int64_t panel)
     : p_(p), first_(first), count_(count), width_(width) {
-  if (p_.type != DType::f32) widen_ = std::make_shared<Converter>(p_.type, DType::f32);
   const Window& v = p_.window;
   const std::int64_t c = p_.c, s = v.kernel[1];
   for (std::int64_t at = first; at < first + count;) {
@@ -31,22 +30,9 @@ std::int64_t Columns::begin_of(std::int64_t pixel) const {
   return ((row / p_.oh * p_.h + top) * p_.w + p_.window.input_position(1, pixel % p_.ow, 0)) * p_.c;
 }
 
-void Columns::gather(const void* x, std::int64_t pixel, std::int64_t pixels, float* to, float* wide) const {
-  if (widen_ == nullptr) return gather_floats(static_cast<const float*>(x), pixel, pixels, to);
-  for (std::int64_t i = 0; i < pixels; ++i) widen(x, pixel + i, wide + i * count_);
-  for (const Run& run : inside_) code_.copy(wide + run.from - first_, count_, pixels, run.count, to + run.to, width_);
-}
-
-void Columns::widen(const void* x, std::int64_t pixel, float* to) const {
-  const std::int64_t row = p_.window.input_position(0, pixel / p_.ow % p_.oh, 0);
-  const std::int64_t column = p_.window.input_position(1, pixel % p_.ow, 0);
-  if (row < p_.h && column < p_.w)
-    widen_->run(at(x, begin_of(pixel) + first_, p_.type), count_, to);
-  else
-    std::fill_n(to, count_, 0.0f);
-}
-
-void Columns::gather_floats(const float* x, std::int64_t pixel, std::int64_t pixels, float* to) const {
+template <class Value>
+void Columns::gather(const Value* x, std::int64_t pixel, std::int64_t pixels, float* to) const {
+  const products::Moves<Value>& moves = code_.of<Value>();
   const Window& v = p_.window;
   const std::int64_t step = v.stride[1] * p_.c;
   for (const std::int64_t end = pixel + pixels; pixel < end;) {
@@ -57,7 +43,7 @@ void Columns::gather_floats(const float* x, std::int64_t pixel, std::int64_t pix
       // Neighbours that see no border either; all that follow where each sees its own.
       std::int64_t count = std::min({end - pixel, p_.ow - j, room / v.stride[1] + 1});
       if (p_.same()) count = end - pixel;
-      for (const Run& run : inside_) code_.copy(x + from + run.from, step, count, run.count, to + run.to, width_);
+      for (const Run& run : inside_) moves.copy(x + from + run.from, step, count, run.count, to + run.to, width_);
       pixel += count;
       to += count * width_;
       continue;
@@ -65,7 +51,7 @@ void Columns::gather_floats(const float* x, std::int64_t pixel, std::int64_t pix
     for (const Run& run : border_) {
       const std::int64_t y = top + run.r * v.dilation[0], z = left + run.s * v.dilation[1];
       if (y >= 0 && y < p_.h && z >= 0 && z < p_.w)
-        code_.copy(x + (from + run.from), step, 1, run.count, to + run.to, width_);
+        moves.copy(x + (from + run.from), step, 1, run.count, to + run.to, width_);
       else
         std::fill_n(to + run.to, run.count, 0.0f);
     }
@@ -74,13 +60,13 @@ void Columns::gather_floats(const float* x, std::int64_t pixel, std::int64_t pix
   }
 }
 
-void Columns::append_lines(const void* x, std::int64_t pixel, std::int64_t pixels,
+template <class Value>
+void Columns::append_lines(const Value* x, std::int64_t pixel, std::int64_t pixels,
                            std::vector<products::Lines>& lines) const {
-  if (pixels <= 0 || p_.type != DType::f32) return;
-  const auto* const from = static_cast<const float*>(x);
+  if (pixels <= 0) return;
   if (p_.single() && (p_.strided() || count_ < p_.c)) {
     for (std::int64_t i = 0; i < pixels; ++i)
-      lines.push_back(products::lines_of(from + begin_of(pixel + i) + first_, count_));
+      lines.push_back(products::lines_of(x + begin_of(pixel + i) + first_, count_));
     return;
   }
   // From the last tap row of the first pixel to that of the last one.
@@ -88,7 +74,12 @@ void Columns::append_lines(const void* x, std::int64_t pixel, std::int64_t pixel
   const std::int64_t begin = std::clamp<std::int64_t>(begin_of(pixel) + last_row, 0, p_.floats());
   const std::int64_t end =
       std::clamp(begin_of(pixel + pixels - 1) + last_row + p_.window.span(1) * p_.c, begin, p_.floats());
-  lines.push_back(products::lines_of(from + begin, end - begin));
+  lines.push_back(products::lines_of(x + begin, end - begin));
 }
+
+template void Columns::gather(const float*, std::int64_t, std::int64_t, float*) const;
+template void Columns::gather(const bfloat16*, std::int64_t, std::int64_t, float*) const;
+template void Columns::append_lines(const float*, std::int64_t, std::int64_t, std::vector<products::Lines>&) const;
+template void Columns::append_lines(const bfloat16*, std::int64_t, std::int64_t, std::vector<products::Lines>&) const;
 
 }  // namespace ridgeline::device::pixels

@@ -4,7 +4,6 @@
 // side in x. Belongs to one kernel; after it is made any thread may gather.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "ridgeline/device/cpu/pixels/pixels.h"
@@ -14,15 +13,16 @@ namespace ridgeline::device::pixels {
 
 class Columns {
  public:
-  // `count` columns from `first` on, in panels of `width` that are `panel` floats apart. bf16 images: of 1x1 windows.
+  // `count` columns from `first` on, in panels of `width` that are `panel` floats apart.
   Columns(const Pixels& p, std::int64_t first, std::int64_t count, std::int64_t width, std::int64_t panel);
 
-  // Of `pixels` pixels from `pixel` on; zeros where they see beyond the image. `wide` has room for wide_floats().
-  void gather(const void* x, std::int64_t pixel, std::int64_t pixels, float* to, float* wide) const;
-  std::int64_t wide_floats(std::int64_t pixels) const { return widen_ == nullptr ? 0 : pixels * count_; }
+  // Of `pixels` pixels from `pixel` on, of f32 or bf16; zeros where they see beyond the image.
+  template <class Value>
+  void gather(const Value* x, std::int64_t pixel, std::int64_t pixels, float* to) const;
 
-  // Appends to `lines` what those pixels read that the ones before them did not. None of bf16 images.
-  void append_lines(const void* x, std::int64_t pixel, std::int64_t pixels, std::vector<products::Lines>& lines) const;
+  // Appends to `lines` what those pixels read that the ones before them did not.
+  template <class Value>
+  void append_lines(const Value* x, std::int64_t pixel, std::int64_t pixels, std::vector<products::Lines>& lines) const;
 
  private:
   struct Run {
@@ -33,16 +33,12 @@ class Columns {
   };
   // Where the window of a pixel begins in x.
   std::int64_t begin_of(std::int64_t pixel) const;
-  // Of a bf16 image, the pixel that one of y sees; none lies before the image.
-  void widen(const void* x, std::int64_t pixel, float* to) const;
-  void gather_floats(const float* x, std::int64_t pixel, std::int64_t pixels, float* to) const;
 
   Pixels p_;
   const products::ProductCode& code_ = products::product_code();
   std::int64_t first_, count_, width_;
   std::vector<Run> inside_;  // for pixels that see no border
   std::vector<Run> border_;  // tap by tap
-  std::shared_ptr<const Converter> widen_;
 };
 
 }  // namespace ridgeline::device::pixels

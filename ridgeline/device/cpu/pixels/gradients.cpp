@@ -23,6 +23,7 @@ std::int64_t fair_part(std::int64_t n, std::int64_t most, std::int64_t grain) {
 // dw[k, (r,s,c)] = sum over pixels of dy[pixel, k] * x[pixel at (r,s), c]. A piece of work is the sum of some filters
 // and columns, which stays in the second cache, over a part of the pixels, kDepth of them at a time: dy in slices, x in
 // panels. Parts are added in order. All follows from the shapes.
+template <class Value>
 class PixelGradients final : public Kernel {
  public:
   PixelGradients(const Pixels& p, bool bias)
@@ -30,8 +31,7 @@ class PixelGradients final : public Kernel {
         bias_(bias),
         lines_(static_cast<std::size_t>(threads_)),
         filters_(fair_part(p.k, kMostFilters, kBlockRows)),
-        columns_(fair_part(p.columns(), kMostColumns, kGrain)),
-        widen_(p.type, DType::f32) {
+        columns_(fair_part(p.columns(), kMostColumns, kGrain)) {
     parts_ =
         std::clamp<std::int64_t>(parts_of(kPieces, ranges()), 1, std::max<std::int64_t>(1, p_.count() / kLeastPixels));
     for (std::int64_t first = 0; first < p_.columns(); first += columns_)
@@ -40,8 +40,6 @@ class PixelGradients final : public Kernel {
     sums_ = scratch_.reserve(ranges() * parts_ * sum_);
     slices_floats_ = parts_of(filters_, kBlockRows) * kSlice;
     thread_floats_ = round_up(slices_floats_, kLineFloats) + kDepth * columns_;
-    row_ = thread_floats_;
-    if (p_.type != DType::f32) thread_floats_ += round_up(std::max(filters_, kDepth * columns_), kLineFloats);
     threads_at_ = scratch_.reserve(threads_ * thread_floats_);
     scratch_bytes = scratch_.bytes();
   }
@@ -57,7 +55,7 @@ class PixelGradients final : public Kernel {
       const std::int64_t end = std::min(p_.k, (i + 1) * kBlockRows);
       for (std::int64_t k = i * kBlockRows; k < end; ++k) join(scratch + sums_, k, output<float>(a, 0));
     });
-    if (bias_) sum_columns(input<float>(a, 1), p_.k, p_.count(), p_.k, output<float>(a, 1));
+    if (bias_) sum_columns(input<Value>(a, 1), p_.k, p_.count(), p_.k, output<float>(a, 1));
   }
 
  private:
@@ -76,6 +74,7 @@ class PixelGradients final : public Kernel {
                  std::vector<products::Lines>& lines) const {
     const std::int64_t first = range / column_ranges() * filters_, filters = std::min(filters_, p_.k - first);
     const std::int64_t columns = std::min(columns_, p_.columns() - range % column_ranges() * columns_);
+    const Value* const dy = input<Value>(a, 1) + first;
     float *const slices = memory, *const panels = memory + round_up(slices_floats_, kLineFloats);
     // Whole chunks of depth: a short one costs nearly as much.
     const std::int64_t chunks = parts_of(p_.count(), kDepth);
@@ -84,14 +83,14 @@ class PixelGradients final : public Kernel {
     const auto& of_x = of_x_[static_cast<std::size_t>(range % column_ranges())];
     for (std::int64_t pixel = begin; pixel < end; pixel += kDepth) {
       const std::int64_t depth = std::min(kDepth, end - pixel);
-      gather_dy(a.inputs[1], pixel, depth, first, filters, slices, memory + row_);
-      of_x.gather(a.inputs[0], pixel, depth, panels, memory + row_);
+      for (std::int64_t i = 0; i < depth; ++i)
+        moves_.slice(dy + (pixel + i) * p_.k, filters, slices + i * kBlockRows, kSlice);
+      of_x.gather(input<Value>(a, 0), pixel, depth, panels);
       // What the next ones read comes near meanwhile.
       const std::int64_t next = pixel + kDepth, stop = std::min(next + kDepth, end);
       lines.clear();
-      for (std::int64_t i = next; i < stop && p_.type == DType::f32; ++i)
-        lines.push_back(products::lines_of(input<float>(a, 1) + i * p_.k + first, filters));
-      of_x.append_lines(a.inputs[0], next, stop - next, lines);
+      for (std::int64_t i = next; i < stop; ++i) lines.push_back(products::lines_of(dy + i * p_.k, filters));
+      of_x.append_lines(input<Value>(a, 0), next, stop - next, lines);
       products::Ahead ahead(lines, parts_of(columns, width_) * products::Ahead::fours(filters, depth));
       for (std::int64_t at = 0; at < columns; at += width_) {
         float* const c = sum + at * filters_;
@@ -114,16 +113,6 @@ class PixelGradients final : public Kernel {
     }
   }
 
-  void gather_dy(const void* dy, std::int64_t pixel, std::int64_t pixels, std::int64_t first, std::int64_t filters,
-                 float* slices, float* row) const {
-    for (std::int64_t i = 0; i < pixels; ++i, ++pixel) {
-      const void* const values = at(dy, pixel * p_.k + first, p_.type);
-      if (p_.type != DType::f32) widen_.run(values, filters, row);
-      code_.slice(p_.type == DType::f32 ? static_cast<const float*>(values) : row, filters, slices + i * kBlockRows,
-                  kSlice);
-    }
-  }
-
   // A filter's sums over all parts.
   void join(const float* sums, std::int64_t k, float* dw) const {
     const std::int64_t row = k % filters_;
@@ -143,15 +132,15 @@ class PixelGradients final : public Kernel {
   Pixels p_;
   bool bias_;
   const products::ProductCode& code_ = products::product_code();
+  const products::Moves<Value>& moves_ = code_.of<Value>();
   std::int64_t width_ = code_.panel;
   int threads_ = compute_threads();
   std::vector<std::vector<products::Lines>> lines_;  // ahead, of each thread
   std::int64_t filters_, columns_;                   // of a piece
   std::vector<Columns> of_x_;                        // ranges
-  Converter widen_;
   std::int64_t parts_ = 1, sum_ = 0;
   Scratch scratch_;
-  std::int64_t sums_ = 0, threads_at_ = 0, thread_floats_ = 0, slices_floats_ = 0, row_ = 0;
+  std::int64_t sums_ = 0, threads_at_ = 0, thread_floats_ = 0, slices_floats_ = 0;
 };
 
 KernelChoice make_backward_weights(const KernelRequest& request, bool only_where_faster) {
@@ -159,13 +148,14 @@ KernelChoice make_backward_weights(const KernelRequest& request, bool only_where
   if (const auto* refusal = std::get_if<Refusal>(&choice)) return *refusal;
   const auto& p = std::get<Pixels>(choice);
   const bool bias = request.outputs.size() > 1;
-  if (request.outputs[0].type.dtype != DType::f32) return Refusal{"bf16 gradients of weights: this kernel gives f32"};
-  if (p.type != DType::f32 && (bias || !p.single()))
-    return Refusal{"bf16 images: this kernel takes 1x1 convolutions without padding or bias"};
+  for (const KernelOperand& result : request.outputs) {
+    if (result.type.dtype != DType::f32) return Refusal{"bf16 gradients of weights: this kernel gives f32"};
+  }
+  if (request.inputs[1].type.dtype != p.type) return Refusal{"x and dy of two types"};
   if (only_where_faster) {
     if (auto refusal = slower(p)) return *refusal;
   }
-  auto kernel = std::make_unique<PixelGradients>(p, bias);
+  auto kernel = kernel_for<PixelGradients>(p.type, p, bias);
   kernel->name = own_name("pixels " + request.def.name);
   return kernel;
 }

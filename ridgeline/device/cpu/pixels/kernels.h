@@ -9,8 +9,8 @@
 
 namespace ridgeline::device {
 
-// In f32 where they are measured to be faster than the library; `any` wherever they can. Channels and filters of the
-// first two are multiples of 16; over bf16 images windows are 1x1.
+// Where they are measured to be faster than the library; `any` wherever they can. In f32 channels and filters of the
+// first two are multiples of 16.
 
 // products.cpp
 KernelChoice make_pixels_conv2d(const KernelRequest& request);

@@ -1,7 +1,6 @@
 #include "ridgeline/device/cpu/pixels/pixels.h"
 
 #include "ridgeline/device/cpu/refuse_empty.h"
-#include "ridgeline/graph/loop/text.h"
 
 namespace ridgeline::device::pixels {
 
@@ -26,19 +25,6 @@ std::optional<Refusal> slower(const Pixels& p) {
   }
   if (!p.single() && !p.strided()) return Refusal{"a window without strides: the library may be as fast"};
   return std::nullopt;
-}
-
-Converter::Converter(DType from, DType to) {
-  if (from == to) return;
-  const ValueType operands[] = {{from, {2}}};
-  auto expression = loop::parse("x0 : " + std::string(name_of(to)));
-  loop_ = std::move(std::get<0>(make_part_loop(expression, operands)));
-}
-
-void Converter::run(const void* from, std::int64_t values, void* to) const {
-  void* const operands[] = {const_cast<void*>(from)};
-  void* const results[] = {to};
-  loop_->run_part({operands, results, nullptr}, values);
 }
 
 }  // namespace ridgeline::device::pixels

@@ -7,9 +7,9 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <variant>
 
-#include "ridgeline/device/cpu/loop/loop_kernel.h"
 #include "ridgeline/device/kernel.h"
 #include "ridgeline/graph/op/window.h"
 
@@ -42,24 +42,14 @@ struct Pixels {
 std::variant<Pixels, Refusal> pixels_of(const KernelRequest& request, const ValueType& x, const ValueType& w,
                                         const ValueType& y);
 
-// Where the library is as fast, or was not compared: f32 over other shapes than docs/device-pixels.md lists.
+// Where the library is as fast, or was not compared: over other shapes than docs/device-pixels.md lists.
 std::optional<Refusal> slower(const Pixels& p);
 
-// Converts runs of values.
-class Converter {
- public:
-  Converter(DType from, DType to);
-  void run(const void* from, std::int64_t values, void* to) const;
-
- private:
-  std::unique_ptr<LoopKernel> loop_;  // null: both types are the same
-};
-
-inline const void* at(const void* values, std::int64_t index, DType type) {
-  return static_cast<const char*>(values) + index * static_cast<std::int64_t>(size_of(type));
-}
-inline void* at(void* values, std::int64_t index, DType type) {
-  return static_cast<char*>(values) + index * static_cast<std::int64_t>(size_of(type));
+// Maker<Value>(arguments...) for the type of the images.
+template <template <class> class Maker, class... Arguments>
+std::unique_ptr<Kernel> kernel_for(DType type, Arguments&&... arguments) {
+  if (type == DType::bf16) return std::make_unique<Maker<bfloat16>>(std::forward<Arguments>(arguments)...);
+  return std::make_unique<Maker<float>>(std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace ridgeline::device::pixels

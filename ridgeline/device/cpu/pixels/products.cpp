@@ -16,28 +16,36 @@ namespace {
 using products::kBlockRows;
 using products::kDepth;
 
+constexpr std::int64_t kVectorFloats = 16;  // of any target
+
+// What follows the sums.
+struct After {
+  bool bias = false, relu = false;
+  bool nothing() const { return !bias && !relu; }
+};
+
 // out[pixel, j] = sum over what the pixel sees of in * w, for each part of the result. Blocks of pixels, each on one
 // thread, are gathered in its second cache and multiplied with panels of weights that were packed before; what the next
 // block reads is asked for meanwhile. Large results go past the caches.
+template <class Value>
 class PixelProducts final : public Kernel {
  public:
   // The result is [n, height, width, columns]. Weights [k,R,S,c] have so many taps; `turned`: the c are the columns.
-  PixelProducts(const std::vector<Part>& parts, std::int64_t taps, bool turned, std::int64_t height, std::int64_t width)
+  PixelProducts(const std::vector<Part>& parts, std::int64_t taps, bool turned, const After& after, std::int64_t height,
+                std::int64_t width)
       : turned_(turned),
         taps_(taps),
-        type_(parts[0].seen.type),
+        after_(after),
         columns_(parts[0].seen.k),
         height_(height),
         result_width_(width),
-        lines_(static_cast<std::size_t>(threads_)),
-        widen_(type_, DType::f32),
-        narrow_(DType::f32, type_) {
+        lines_(static_cast<std::size_t>(threads_)) {
     std::int64_t deepest = 0;
     for (const Part& part : parts) deepest = std::max(deepest, part.seen.columns());
     // Long sums in smaller blocks, which stay in the second cache.
     const std::int64_t fit = kBlockFloats / std::max<std::int64_t>(1, deepest) / kBlockRows * kBlockRows;
     most_ = std::clamp(fit, kLeastPixels, kMostPixels);
-    std::int64_t total = 0, wide = 0;
+    std::int64_t total = 0;
     for (const Part& part : parts) {
       Work work{part, {part.seen, 0, part.seen.columns(), kDepth, most_ * kDepth}};
       // As many blocks for each thread, and runs of them.
@@ -47,22 +55,20 @@ class PixelProducts final : public Kernel {
       work.first_item = total;
       total += parts_of(pixels, work.run);
       work.packed = scratch_.reserve(panels() * work.depth() * width_);
-      wide = std::max(wide, work.seen.wide_floats(work.block));
       parts_.push_back(std::move(work));
     }
     items_ = total;
     in_ = round_up(most_ * round_up(deepest, kDepth), kLineFloats);
     sums_ = most_ * width_;
-    thread_floats_ = in_ + round_up(sums_, kLineFloats) + round_up(wide, kLineFloats);
+    thread_floats_ = in_ + round_up(sums_, kLineFloats);
     threads_at_ = scratch_.reserve(threads_ * thread_floats_);
-    if (type_ != DType::f32) weights_ = scratch_.reserve(taps_ * parts_[0].part.seen.c * columns_);
     scratch_bytes = scratch_.bytes();
   }
 
   void run(const KernelArguments& a) override {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
-    pack(a.inputs[1], scratch);
+    pack(input<Value>(a, 1), scratch);
     for_each_item(items_, [&](std::int64_t item, int thread) {
       const auto work =
           std::find_if(parts_.rbegin(), parts_.rend(), [&](const Work& w) { return w.first_item <= item; });
@@ -102,33 +108,25 @@ class PixelProducts final : public Kernel {
     return scratch + work.packed + (panel * work.depth() + depth) * width_;
   }
 
-  void pack(const void* weights, float* scratch) const {
-    const float* from = static_cast<const float*>(weights);
-    if (type_ != DType::f32) {
-      const std::int64_t row = taps_ * parts_[0].part.seen.c;
-      for_each_item(columns_, [&](std::int64_t i, int) {
-        widen_.run(at(weights, i * row, type_), row, scratch + weights_ + i * row);
-      });
-      from = scratch + weights_;
-    }
+  void pack(const Value* weights, float* scratch) const {
     for (const Work& work : parts_) {
       const std::int64_t taps = static_cast<std::int64_t>(work.part.taps.size());
       for_each_item(panels() * taps, [&](std::int64_t i, int) {
         const std::int64_t panel = i / taps, at = i % taps * work.part.seen.c;
-        pack_tap(from, work, work.part.taps[static_cast<std::size_t>(i % taps)], panel,
+        pack_tap(weights, work, work.part.taps[static_cast<std::size_t>(i % taps)], panel,
                  packed(scratch, work, panel, at));
       });
     }
   }
 
   // A tap's weights of a panel's columns.
-  void pack_tap(const float* weights, const Work& work, std::int64_t tap, std::int64_t panel, float* to) const {
+  void pack_tap(const Value* weights, const Work& work, std::int64_t tap, std::int64_t panel, float* to) const {
     const std::int64_t column = panel * width_, count = std::min(width_, columns_ - column);
     const std::int64_t depth = work.part.seen.c;
     if (turned_)
-      code_.copy(weights + tap * columns_ + column, taps_ * columns_, depth, count, to, width_);
+      moves_.copy(weights + tap * columns_ + column, taps_ * columns_, depth, count, to, width_);
     else
-      code_.transpose(weights + (column * taps_ + tap) * depth, taps_ * depth, count, depth, to, width_);
+      moves_.transpose(weights + (column * taps_ + tap) * depth, taps_ * depth, count, depth, to, width_);
   }
 
   // A block, and what comes near meanwhile: the `next` pixels behind it.
@@ -136,9 +134,13 @@ class PixelProducts final : public Kernel {
                 float* memory, std::vector<products::Lines>& lines) const {
     float* const scratch = static_cast<float*>(a.scratch);
     float *const in = memory, *const sums = memory + in_;
-    work.seen.gather(a.inputs[0], first, count, in, sums + round_up(sums_, kLineFloats));
-    const bool direct = type_ == DType::f32 && work.part.step[0] * work.part.step[1] == 1;
-    const bool large = work.part.seen.count() * columns_ * 4 >= kStreamedBytes;
+    work.seen.gather(input<Value>(a, 0), first, count, in);
+    // Whole vectors of sums where they belong.
+    const bool side_by_side = work.part.step[0] * work.part.step[1] == 1;
+    const bool direct =
+        std::is_same_v<Value, float> && side_by_side && after_.nothing() && columns_ % kVectorFloats == 0;
+    constexpr auto kBytes = static_cast<std::int64_t>(sizeof(Value));
+    const bool large = work.part.seen.count() * columns_ * kBytes >= kStreamedBytes;
     const bool stream = direct && large && reinterpret_cast<std::uintptr_t>(a.outputs[0]) % 64 == 0;
     float* const out = static_cast<float*>(a.outputs[0]) + first * columns_;
     const std::int64_t steps = panels() * work.chunks();
@@ -152,7 +154,7 @@ class PixelProducts final : public Kernel {
             products::lines_of(packed(scratch, work, (i + 1) / work.chunks(), of * kDepth), work.deep(of) * width_));
       }
       const std::int64_t share = next * i / steps;
-      work.seen.append_lines(a.inputs[0], first + count + share, next * (i + 1) / steps - share, lines);
+      work.seen.append_lines(input<Value>(a, 0), first + count + share, next * (i + 1) / steps - share, lines);
       products::Ahead ahead(lines, products::Ahead::fours(count, work.deep(chunk)));
       code_.multiply({.rows = count,
                       .columns = std::min(width_, columns_ - column),
@@ -169,78 +171,82 @@ class PixelProducts final : public Kernel {
                       .from_row = width_,
                       .stream = to_out && stream},
                      ahead);
-      if (last && !direct) write(a, work.part, first, count, column, sums);
+      if (last && !direct) write(a, work.part, first, count, column, sums, large || !side_by_side);
     }
     if (steps == 0) clear(a, work.part, first, count);
   }
 
   // Columns of a panel from `column` on to where their pixels lie.
   void write(const KernelArguments& a, const Part& part, std::int64_t first, std::int64_t count, std::int64_t column,
-             const float* sums) const {
+             float* sums, bool past_caches) const {
     const std::int64_t width = std::min(width_, columns_ - column);
-    for (std::int64_t i = 0; i < count; ++i) {
-      void* const to = at(a.outputs[0], part.place(first + i, height_, result_width_) * columns_ + column, type_);
-      if (type_ == DType::f32)
-        code_.stream(sums + i * width_, width, static_cast<float*>(to));
+    const float* const bias = after_.bias ? input<float>(a, 2) + column : nullptr;
+    for (std::int64_t i = 0; i < count; ++i, sums += width_) {
+      Value* const to = output<Value>(a, 0) + part.place(first + i, height_, result_width_) * columns_ + column;
+      if (!after_.nothing()) code_.finish(sums, {bias, nullptr, after_.relu}, width, sums);
+      if (past_caches)
+        moves_.stream(sums, width, to);
       else
-        narrow_.run(sums + i * width_, width, to);
+        moves_.finish(sums, {}, width, to);
     }
   }
 
   // Pixels that see nothing.
   void clear(const KernelArguments& a, const Part& part, std::int64_t first, std::int64_t count) const {
     for (std::int64_t i = first; i < first + count; ++i) {
-      code_.zero(at(a.outputs[0], part.place(i, height_, result_width_) * columns_, type_),
-                 columns_ * static_cast<std::int64_t>(size_of(type_)));
+      code_.zero(output<Value>(a, 0) + part.place(i, height_, result_width_) * columns_,
+                 columns_ * static_cast<std::int64_t>(sizeof(Value)));
     }
   }
 
   bool turned_;
   std::int64_t taps_;
-  DType type_;
+  After after_;
   std::int64_t columns_, height_, result_width_;
   const products::ProductCode& code_ = products::product_code();
+  const products::Moves<Value>& moves_ = code_.of<Value>();
   std::int64_t width_ = code_.panel;
   int threads_ = compute_threads();
   std::vector<std::vector<products::Lines>> lines_;  // ahead, of each thread
-  Converter widen_, narrow_;
   std::vector<Work> parts_;
   std::int64_t most_ = 0;  // pixels of a block
   std::int64_t items_ = 0;
   Scratch scratch_;
-  std::int64_t in_ = 0, sums_ = 0, thread_floats_ = 0, threads_at_ = 0, weights_ = 0;
+  std::int64_t in_ = 0, sums_ = 0, thread_floats_ = 0, threads_at_ = 0;
 };
 
-// Whole vectors are written where the results lie.
-constexpr std::int64_t kVectorFloats = 16;
-
 std::optional<Refusal> refusal_of(const KernelRequest& request, const Pixels& p, bool only_where_faster) {
-  if (p.c % kVectorFloats != 0 || p.k % kVectorFloats != 0) {
+  if (p.type == DType::f32 && (p.c % kVectorFloats != 0 || p.k % kVectorFloats != 0)) {
     return Refusal{std::to_string(p.c) + " channels and " + std::to_string(p.k) +
-                   " filters: this kernel takes multiples of " + std::to_string(kVectorFloats)};
+                   " filters: in f32 this kernel takes multiples of " + std::to_string(kVectorFloats)};
   }
-  if (p.type != DType::f32 && !p.single())
-    return Refusal{"bf16 images: this kernel takes 1x1 convolutions without padding"};
-  if (request.inputs[0].type.dtype != request.outputs[0].type.dtype)
-    return Refusal{"f32 results of bf16 operands: this kernel gives the type that it reads"};
+  for (const KernelOperand* operand : {&request.inputs[0], &request.inputs[1], &request.outputs[0]}) {
+    if (operand->type.dtype != p.type) return Refusal{"operands and results of two types"};
+  }
   return only_where_faster ? slower(p) : std::nullopt;
 }
 
-KernelChoice make_kernel(const KernelRequest& request, const Pixels& p, const std::vector<Part>& parts, bool turned) {
-  auto kernel = std::make_unique<PixelProducts>(parts, p.window.kernel[0] * p.window.kernel[1], turned,
-                                                turned ? p.h : p.oh, turned ? p.w : p.ow);
+KernelChoice make_kernel(const KernelRequest& request, const Pixels& p, const std::vector<Part>& parts, bool turned,
+                         const After& after = {}) {
+  auto kernel = kernel_for<PixelProducts>(p.type, parts, p.window.kernel[0] * p.window.kernel[1], turned, after,
+                                          turned ? p.h : p.oh, turned ? p.w : p.ow);
   kernel->name = own_name("pixels " + request.def.name);
   return kernel;
 }
 
 KernelChoice make_forward(const KernelRequest& request, bool only_where_faster) {
-  if (request.inputs.size() > 2 || request.node.attributes.string("activation") != "none")
-    return Refusal{"a bias, an addend or an activation: this kernel gives the sums alone"};
+  if (request.inputs.size() > 3) return Refusal{"an addend"};
+  const std::string& activation = request.node.attributes.string("activation");
+  const After after{request.inputs.size() > 2, activation == "relu"};
+  if (activation != "none" && !after.relu) return Refusal{"activation " + activation};
+  if (after.bias && request.inputs[2].type.dtype != DType::f32) return Refusal{"a bias that is not f32"};
   const auto choice = pixels_of(request, request.inputs[0].type, request.inputs[1].type, request.outputs[0].type);
   if (const auto* refusal = std::get_if<Refusal>(&choice)) return *refusal;
   const auto& p = std::get<Pixels>(choice);
   if (auto refusal = refusal_of(request, p, only_where_faster)) return *refusal;
-  return make_kernel(request, p, {forward_part(p)}, false);
+  if (only_where_faster && p.type == DType::f32 && !after.nothing())
+    return Refusal{"a bias or an activation: the library may be as fast"};
+  return make_kernel(request, p, {forward_part(p)}, false, after);
 }
 
 KernelChoice make_backward_data(const KernelRequest& request, bool only_where_faster) {

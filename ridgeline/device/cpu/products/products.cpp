@@ -13,6 +13,7 @@
 
 #include "hwy/cache_control.h"
 #include "ridgeline/device/cpu/own/for_lanes-inl.h"
+#include "ridgeline/device/cpu/own/storage-inl.h"
 #include "ridgeline/device/cpu/products/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,7 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET <= HWY_AVX2
 
-using device::HWY_NAMESPACE::for_lanes;
+namespace storage = device::HWY_NAMESPACE;
+using storage::for_lanes;
 
 constexpr std::int64_t kGroup = 4;  // steps of depth
 constexpr std::int64_t kLine = 16;
@@ -61,13 +63,13 @@ void multiply_block(const Product& p, const Block& block) {
   };
   std::int64_t k = block.depth;
   if constexpr (Ask > 0) {
-    const float* ahead = block.ahead.first;
-    const float* const* list = block.ahead.list;
+    const char* ahead = block.ahead.first;
+    const char* const* list = block.ahead.list;
     for (; k >= kGroup; k -= kGroup) {
       unroll<kGroup>([&](auto i) RIDGELINE_INLINE {
         if constexpr (i % (kGroup / Ask) == 0) {
           __builtin_prefetch(List ? *list++ : ahead, 0, 2);
-          ahead += kLine;
+          ahead += kLineBytes;
         }
         step();
       });
@@ -98,7 +100,7 @@ void multiply_block(const Product& p, const Block& block) {
 
 template <int Vectors>
 void multiply_rows(const Product& p, Block block, Ahead& ahead) {
-  const float* list[Ahead::kMost];
+  const char* list[Ahead::kMost];
   const std::int64_t a_block = p.a_block > 0 ? p.a_block : kBlockRows * p.a_row;
   std::int64_t rows = p.rows;
   for (; rows >= kBlockRows; rows -= kBlockRows) {
@@ -135,19 +137,29 @@ void multiply(const Product& p, Ahead& ahead) {
   }
 }
 
-void copy(const float* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns, float* to,
-          std::int64_t to_step) {
-  const Tag d;
-  const std::int64_t whole = columns / kLanes * kLanes;
-  for (std::int64_t i = 0; i < rows; ++i, from += from_step, to += to_step) {
-    for (std::int64_t j = 0; j < whole; j += kLanes) hn::StoreU(hn::LoadU(d, from + j), d, to + j);
-    if (whole == columns) continue;
-    const auto rest = hn::FirstN(d, static_cast<std::size_t>(columns - whole));
-    hn::BlendedStore(hn::MaskedLoad(rest, d, from + whole), rest, d, to + whole);
-  }
+// The last vector of a row overlaps the one before; rows shorter than a vector go by shorter ones.
+template <class Value>
+HWY_INLINE void copy_row(const Value* from, std::int64_t columns, float* to) {
+  const auto vectors = [&](auto d) RIDGELINE_INLINE {
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    const std::int64_t last = columns - lanes;
+    for (std::int64_t j = 0; j < last; j += lanes) hn::StoreU(storage::load(d, from + j), d, to + j);
+    hn::StoreU(storage::load(d, from + last), d, to + last);
+  };
+  if (columns >= kLanes) return vectors(Tag());
+  if (columns >= 8) return vectors(hn::FixedTag<float, 8>());
+  if (columns >= 4) return vectors(hn::FixedTag<float, 4>());
+  vectors(hn::FixedTag<float, 1>());
 }
 
-void transpose(const float* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns, float* to,
+template <class Value>
+void copy(const Value* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns, float* to,
+          std::int64_t to_step) {
+  for (std::int64_t i = 0; i < rows; ++i, from += from_step, to += to_step) copy_row(from, columns, to);
+}
+
+template <class Value>
+void transpose(const Value* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns, float* to,
                std::int64_t to_step) {
   const hn::FixedTag<float, 4> d;
   const hn::FixedTag<std::uint64_t, 2> pairs;
@@ -160,12 +172,12 @@ void transpose(const float* from, std::int64_t from_step, std::int64_t rows, std
   const std::int64_t whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
   for (std::int64_t i = 0; i < whole_rows; i += 4) {
     for (std::int64_t j = 0; j < whole_columns; j += 4) {
-      const float* const at = from + i * from_step + j;
+      const Value* const at = from + i * from_step + j;
       if (j % kLine == 0) {
         for (std::int64_t row = 0; row < 4; ++row) __builtin_prefetch(at + (kRowsAhead + row) * from_step);
       }
-      const auto a = hn::LoadU(d, at), b = hn::LoadU(d, at + from_step), e = hn::LoadU(d, at + 2 * from_step),
-                 f = hn::LoadU(d, at + 3 * from_step);
+      const auto a = storage::load(d, at), b = storage::load(d, at + from_step),
+                 e = storage::load(d, at + 2 * from_step), f = storage::load(d, at + 3 * from_step);
       const auto ab = hn::InterleaveLower(d, a, b), ab2 = hn::InterleaveUpper(d, a, b);
       const auto ef = hn::InterleaveLower(d, e, f), ef2 = hn::InterleaveUpper(d, e, f);
       float* const out = to + j * to_step + i;
@@ -177,29 +189,43 @@ void transpose(const float* from, std::int64_t from_step, std::int64_t rows, std
   }
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = i < whole_rows ? whole_columns : 0; j < columns; ++j)
-      to[j * to_step + i] = from[i * from_step + j];
+      copy_row(from + i * from_step + j, 1, to + j * to_step + i);
   }
 }
 
-void finish(const float* sums, const Ending& ending, std::int64_t n, float* y) {
+template <class Value>
+void finish(const float* sums, const Ending<Value>& ending, std::int64_t n, Value* y) {
   for_lanes(n, [&](auto d, std::int64_t i) HWY_ATTR {
     auto v = hn::LoadU(d, sums + i);
     if (ending.bias != nullptr) v = hn::Add(v, hn::LoadU(d, ending.bias + i));
-    if (ending.addend != nullptr) v = hn::Add(v, hn::LoadU(d, ending.addend + i));
+    if (ending.addend != nullptr) v = hn::Add(v, storage::load(d, ending.addend + i));
     if (ending.relu) v = hn::IfThenElseZero(hn::Or(hn::Gt(v, hn::Zero(d)), hn::IsNaN(v)), v);  // NaN stays
-    hn::StoreU(v, d, y + i);
+    storage::store(v, d, y + i);
   });
 }
 
-void stream(const float* from, std::int64_t n, float* to) {
+// A vector of either type, from the address of its values in f32.
+HWY_INLINE void stream_vector(const float* from, float* to) { hn::Stream(hn::LoadU(Tag(), from), Tag(), to); }
+HWY_INLINE void stream_vector(const float* from, bfloat16* to) {
   const Tag d;
+  const hn::ScalableTag<std::uint16_t> halves;
+  const auto rounded = [&](const float* at)
+                           RIDGELINE_INLINE { return hn::BitCast(halves, storage::rounded_halves(d, hn::LoadU(d, at))); };
+  hn::Stream(hn::ConcatEven(halves, rounded(from + kLanes), rounded(from)), halves,
+             reinterpret_cast<std::uint16_t*>(to));
+}
+
+template <class Value>
+void stream(const float* from, std::int64_t n, Value* to) {
+  constexpr std::int64_t kOfLine = kLineBytes / sizeof(Value);
+  constexpr std::int64_t kOfVector = kLanes * sizeof(float) / sizeof(Value);
   std::int64_t i = 0;
-  if (reinterpret_cast<std::uintptr_t>(to) % 64 == 0) {
-    for (; i + kLine <= n; i += kLine) {
-      for (std::int64_t j = 0; j < kLine; j += kLanes) hn::Stream(hn::LoadU(d, from + i + j), d, to + i + j);
+  if (reinterpret_cast<std::uintptr_t>(to) % kLineBytes == 0) {
+    for (; i + kOfLine <= n; i += kOfLine) {
+      for (std::int64_t j = 0; j < kOfLine; j += kOfVector) stream_vector(from + i + j, to + i + j);
     }
   }
-  std::copy(from + i, from + n, to + i);
+  finish<Value>(from + i, {}, n - i, to + i);
 }
 
 void zero(void* to, std::int64_t bytes) {
@@ -218,14 +244,18 @@ void zero(void* to, std::int64_t bytes) {
   std::fill(at, end, 0);
 }
 
-void slice(const float* from, std::int64_t n, float* to, std::int64_t slice) {
+template <class Value>
+void slice(const Value* from, std::int64_t n, float* to, std::int64_t slice) {
   const hn::FixedTag<float, 8> eight;
   std::int64_t j = 0;
-  for (; j + 8 <= n; j += kBlockRows, to += slice) hn::StoreU(hn::LoadU(eight, from + j), eight, to);
-  for (; j < n; j += kBlockRows, to += slice) std::copy(from + j, from + std::min(n, j + kBlockRows), to);
+  for (; j + 8 <= n; j += kBlockRows, to += slice) hn::StoreU(storage::load(eight, from + j), eight, to);
+  for (; j < n; j += kBlockRows, to += slice) copy_row(from + j, std::min<std::int64_t>(n - j, kBlockRows), to);
 }
 
-const ProductCode kCode = {kLanes, kLanes* kBlockVectors, multiply, copy, transpose, finish, stream, zero, slice};
+template <class Value>
+constexpr Moves<Value> kMoves = {copy<Value>, transpose<Value>, slice<Value>, finish<Value>, stream<Value>};
+
+const ProductCode kCode = {{kMoves<float>}, kMoves<bfloat16>, kLanes, kLanes* kBlockVectors, multiply, zero};
 
 const ProductCode* find_code() { return &kCode; }
 
@@ -248,8 +278,7 @@ Ahead::Ahead(std::span<const Lines> pieces, std::int64_t fours) : pieces_(pieces
   if (fours > 0) pace_ = static_cast<double>(left_) / static_cast<double>(fours);
 }
 
-Ahead::Share Ahead::next(std::int64_t fours, const float** list) {
-  constexpr std::int64_t kFloats = 16;  // of a line
+Ahead::Share Ahead::next(std::int64_t fours, const char** list) {
   if (left_ == 0 || fours == 0) return {};
   // Whole lines for every four, as near to the pace as may be; what is left over counts in the next block.
   due_ += pace_;
@@ -260,7 +289,7 @@ Ahead::Share Ahead::next(std::int64_t fours, const float** list) {
   if (count == 0) return {};
   if (left_of_piece_ >= count) {
     const Share share{each, at_, nullptr};
-    at_ += count * kFloats;
+    at_ += count * kLineBytes;
     left_of_piece_ -= count;
     left_ -= count;
     return share;
@@ -272,12 +301,12 @@ Ahead::Share Ahead::next(std::int64_t fours, const float** list) {
       pieces_ = pieces_.subspan(1);
     }
     if (left_ == 0) {  // the last line again
-      std::fill(list + i, list + count, at_ - kFloats);
+      std::fill(list + i, list + count, at_ - kLineBytes);
       break;
     }
     const std::int64_t run = std::min(left_of_piece_, count - i);
-    for (std::int64_t line = 0; line < run; ++line) list[i + line] = at_ + line * kFloats;
-    at_ += run * kFloats;
+    for (std::int64_t line = 0; line < run; ++line) list[i + line] = at_ + line * kLineBytes;
+    at_ += run * kLineBytes;
     left_of_piece_ -= run;
     left_ -= run;
     i += run;

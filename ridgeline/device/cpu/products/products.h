@@ -1,12 +1,15 @@
 // ridgeline/device/cpu/products/products.h
 //
-// The matrix product of f32 that convolutions and dense layers are made of, and what brings operands into the forms
-// that it reads. The order of every sum depends on the depth alone, one lane an element: the same bits with vectors of
+// The matrix product of f32 that convolutions and dense layers are made of, and what brings operands of f32 or bf16 into
+// the forms that it reads, and its sums into results of these types. The order of every sum depends on the depth alone, one lane an element: the same bits with vectors of
 // any length. Any thread may call.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
+
+#include "ridgeline/core/dtype.h"
 
 namespace ridgeline::device::products {
 
@@ -17,11 +20,16 @@ constexpr std::int64_t kBlockRows = 6;
 constexpr std::int64_t kDepth = 128;
 
 // Lines of the caches, from `begin` on.
+constexpr std::int64_t kLineBytes = 64;
 struct Lines {
-  const float* begin = nullptr;
+  const char* begin = nullptr;
   std::int64_t count = 0;
 };
-inline Lines lines_of(const float* begin, std::int64_t floats) { return {begin, (floats + 15) / 16}; }
+template <class Value>
+Lines lines_of(const Value* begin, std::int64_t values) {
+  constexpr std::int64_t kOfLine = kLineBytes / static_cast<std::int64_t>(sizeof(Value));
+  return {reinterpret_cast<const char*>(begin), (values + kOfLine - 1) / kOfLine};
+}
 
 // Memory that products ask for while they multiply, so that it is in the second cache when it is needed. The requests
 // are spread evenly over the steps of depth of one or several products: a core has few places for lines under way, and
@@ -40,15 +48,15 @@ class Ahead {
   // What each four of a block asks for: 0, 1, 2 or 4 lines, from `first` on or as listed.
   struct Share {
     int lines = 0;
-    const float* first = nullptr;
-    const float* const* list = nullptr;
+    const char* first = nullptr;
+    const char* const* list = nullptr;
   };
   // For a block of `fours`; `list` has room for kMost.
-  Share next(std::int64_t fours, const float** list);
+  Share next(std::int64_t fours, const char** list);
 
  private:
   std::span<const Lines> pieces_;
-  const float* at_ = nullptr;                  // the line that is next
+  const char* at_ = nullptr;                   // the line that is next
   std::int64_t left_of_piece_ = 0, left_ = 0;  // lines
   double pace_ = 0, due_ = 0.5;                // lines for each four
 };
@@ -76,34 +84,50 @@ struct Product {
 };
 
 // What follows a sum: a bias, another summand, relu, of which each may be absent.
+template <class Value>
 struct Ending {
-  const float* bias;
-  const float* addend;
-  bool relu;
+  const float* bias = nullptr;
+  const Value* addend = nullptr;
+  bool relu = false;
 };
 
-// For one vector target.
-struct ProductCode {
+// Operands and results of one type, f32 or bf16: into the forms of f32 that products read, and from sums of f32, rounded
+// to nearest even.
+template <class Value>
+struct Moves {
+  // to[i * to_step + j] = from[i * from_step + j] for i in [0, rows), j in [0, columns).
+  void (*copy)(const Value* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns, float* to,
+               std::int64_t to_step);
+  // to[j * to_step + i] = from[i * from_step + j] for i in [0, rows), j in [0, columns).
+  void (*transpose)(const Value* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns, float* to,
+                    std::int64_t to_step);
+  // A row of n columns as one of many in slices of kBlockRows columns, which are the rows of a product:
+  // to[j / kBlockRows * slice + j % kBlockRows] = from[j]. May write the two floats behind each slice's.
+  void (*slice)(const Value* from, std::int64_t n, float* to, std::int64_t slice);
+  // y[i] from sums[i].
+  void (*finish)(const float* sums, const Ending<Value>& ending, std::int64_t n, Value* y);
+  // n values past the caches; plain stores where `to` is not at a line's beginning. hwy::FlushStream() ends a run of
+  // these, before other threads read.
+  void (*stream)(const float* from, std::int64_t n, Value* to);
+};
+
+// For one vector target. Its own moves are those of f32.
+struct ProductCode : Moves<float> {
+  Moves<bfloat16> narrow;
   std::int64_t lanes;  // of a vector
   std::int64_t panel;  // columns of b at most
   void (*multiply)(const Product& product, Ahead& ahead);
-  // to[i * to_step + j] = from[i * from_step + j] for i in [0, rows), j in [0, columns).
-  void (*copy)(const float* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns, float* to,
-               std::int64_t to_step);
-  // to[j * to_step + i] = from[i * from_step + j] for i in [0, rows), j in [0, columns).
-  void (*transpose)(const float* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns, float* to,
-                    std::int64_t to_step);
-  // y[i] from sums[i].
-  void (*finish)(const float* sums, const Ending& ending, std::int64_t n, float* y);
-  // n values past the caches; plain stores where `to` is not at a line's beginning. hwy::FlushStream() ends a run of
-  // these, before other threads read.
-  void (*stream)(const float* from, std::int64_t n, float* to);
-
-  // Bytes of zeros, past the caches likewise.
+  // Bytes of zeros, past the caches.
   void (*zero)(void* to, std::int64_t bytes);
-  // A row of n columns as one of many in slices of kBlockRows columns, which are the rows of a product:
-  // to[j / kBlockRows * slice + j % kBlockRows] = from[j]. May write the two floats behind each slice's.
-  void (*slice)(const float* from, std::int64_t n, float* to, std::int64_t slice);
+
+  template <class Value>
+  const Moves<Value>& of() const {
+    if constexpr (std::is_same_v<Value, float>) {
+      return *this;
+    } else {
+      return narrow;
+    }
+  }
 
   // Floats between the rows of a panel of so many columns.
   std::int64_t pitch(std::int64_t columns) const { return (columns + lanes - 1) / lanes * lanes; }

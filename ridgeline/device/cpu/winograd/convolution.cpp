@@ -44,18 +44,8 @@ std::optional<Refusal> refuse_types(Pass pass, const ValueType& x, const ValueTy
   return Refusal{"f32 results of bf16 operands: Winograd kernels give the type that they read"};
 }
 
-// Products on bf16 values in the time of one on f32, of direct convolutions: where there are no instructions for them,
-// an f32 kernel runs between conversions.
-double direct_rate(DType dtype) {
-  if (dtype != DType::bf16) return 1;
-  switch (active_isa()) {
-    case Isa::avx2:
-    case Isa::avx512: return 1;
-    case Isa::avx512_bf16: return 2;
-    case Isa::amx: return 8;
-  }
-  return 1;
-}
+// Direct products in the time of one on f32.
+double direct_rate(DType dtype) { return dtype == DType::bf16 ? bf16_products_rate() : 1; }
 
 // Time in units of one multiply-add at the vector units' peak, for one thread: estimates that decide which rule is used
 // and whether any. The constants are fitted to the measurements in docs/device-winograd.md.

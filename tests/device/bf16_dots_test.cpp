@@ -1,0 +1,83 @@
+// Which kernels take bf16 layers where the instruction set in force has bf16 dot products and no tiles: dot products
+// where these are fast, else f32 kernels over bf16 values.
+#include "amx_support.h"
+#include "ridgeline/device/cpu/kernel_table.h"
+
+namespace ridgeline {
+namespace {
+
+class ForcedDots {
+ public:
+  explicit ForcedDots(bool fast) : isa_(device::active_isa()), fast_(device::fast_bf16_dots()) {
+    device::force_isa_for_test(device::Isa::avx512_bf16);
+    device::force_bf16_dots_for_test(fast);
+  }
+  ~ForcedDots() {
+    device::force_isa_for_test(isa_);
+    device::force_bf16_dots_for_test(fast_);
+  }
+
+ private:
+  device::Isa isa_;
+  bool fast_;
+};
+
+bool machine_has_dots() { return device::machine_isas().back() >= device::Isa::avx512_bf16; }
+
+struct Choice {
+  std::string entry;
+  std::unique_ptr<Kernel> kernel;
+};
+
+Choice choice_for(const TileProblem& p) {
+  const Node node = p.problem.node();
+  KernelRequest request{op_def(p.problem.op), node, {}, {}};
+  for (const ValueType& type : p.problem.input_types()) request.inputs.push_back({type, {}, true});
+  for (const ValueType& type : p.output_types()) request.outputs.push_back({type, {}, false});
+  for (const KernelEntry& entry : cpu_kernels(p.problem.op, std::nullopt)) {
+    KernelChoice choice = entry.make(request);
+    if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice))
+      return {std::string(entry.name), std::move(*kernel)};
+  }
+  return {};
+}
+
+TileProblem dense_problem(std::size_t pass, std::int64_t rows, std::int64_t inputs, std::int64_t outputs) {
+  const Tensor x = random_bf16({rows, inputs}, 1), w = random_bf16({outputs, inputs}, 2),
+               dy = random_bf16({rows, outputs}, 3);
+  if (pass == 0) return {{"dense", {x, w}, {}}, {}, nullptr};
+  if (pass == 1) return {{"dense_bwd_data", {dy, w}, {}}, {}, nullptr};
+  return {{"dense_bwd_weights", {x, dy}, {}}, {DType::f32}, nullptr};
+}
+
+const ConvolutionCase kSingle{{2, 28, 28, 64}, 64, {1, 1}, {0, 0, 0, 0}};
+const ConvolutionCase kStrided{{2, 56, 56, 64}, 64, {3, 3}, {1, 1, 1, 1}, {2, 2}};
+const ConvolutionCase kManyChannels{{4, 36, 36, 256}, 256, {3, 3}, {1, 1, 1, 1}};
+
+TEST(Bf16Dots, FastOnesTakeWhatWinogradDoesNot) {
+  if (!machine_has_dots()) GTEST_SKIP() << "this machine has no bf16 dot products";
+  const ForcedDots forced(true);
+  for (std::size_t pass = 0; pass < 3; ++pass) {
+    SCOPED_TRACE(pass);
+    EXPECT_EQ(choice_for(kTilePasses[pass](kSingle)).entry, "dots");
+    EXPECT_EQ(choice_for(kTilePasses[pass](kStrided)).entry, "dots");
+    EXPECT_EQ(choice_for(kTilePasses[pass](kManyChannels)).entry, "winograd");
+    EXPECT_EQ(choice_for(dense_problem(pass, 40, 2048, 2048)).entry, "dots");
+  }
+}
+
+TEST(Bf16Dots, SlowOnesLeaveBf16ToF32KernelsThatReadIt) {
+  if (!machine_has_dots()) GTEST_SKIP() << "this machine has no bf16 dot products";
+  const ForcedDots forced(false);
+  for (std::size_t pass = 0; pass < 3; ++pass) {
+    SCOPED_TRACE(pass);
+    EXPECT_EQ(choice_for(kTilePasses[pass](kSingle)).entry, "pixels");
+    EXPECT_EQ(choice_for(kTilePasses[pass](kStrided)).entry, "pixels");
+    EXPECT_EQ(choice_for(kTilePasses[pass](kManyChannels)).entry, "winograd");
+    EXPECT_EQ(choice_for(dense_problem(pass, 40, 2048, 2048)).entry, "rows");
+    EXPECT_EQ(choice_for(dense_problem(pass, 40, 200, 100)).entry, "rows_any");
+  }
+}
+
+}  // namespace
+}  // namespace ridgeline
