@@ -2,10 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "ridgeline/core/threads.h"
 
 namespace ridgeline::device::winograd {
+namespace {
+
+// Pieces of memory that a product asks for beside its next operands: pixels of three tiles.
+constexpr std::size_t kMostSoon = 3 * kMostPixels;
+
+}  // namespace
 
 template <class Pixel>
 struct CorrelationCode<Pixel>::Item {
@@ -75,7 +82,7 @@ void CorrelationCode<Pixel>::run(const Pixel* in, const float* weights, Pixel* o
     const std::int64_t end = item.first_panel + item.panels;
     for (; item.first_panel < end; item.first_panel += group_panels_) {
       item.panels = std::min(group_panels_, end - item.first_panel);
-      multiply_tiles(item, v, weights, m);
+      multiply_tiles(item, v, weights, ending.gate, m);
       write_tiles(item, thread, m, out, ending, scratch);
     }
   });
@@ -91,7 +98,10 @@ void CorrelationCode<Pixel>::read_tiles(const Item& item, int thread, const Pixe
 }
 
 template <class Pixel>
-void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, const float* weights, float* m) const {
+void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, const float* weights, const Pixel* soon,
+                                            float* m) const {
+  const std::int64_t total = rule_.positions() * item.panels;
+  std::array<products::Lines, 3 + kMostSoon> next;
   for (std::int64_t position = 0; position < rule_.positions(); ++position) {
     for (std::int64_t panel = 0; panel < item.panels; ++panel) {
       const std::int64_t q = item.first_panel + panel;
@@ -105,8 +115,9 @@ void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, co
       product.b = weights + position * weights_.distance() + q * weights_.panel_floats();
       product.c = m + position * m_distance_ + panel * m_panel_;
       product.b_step = product.c_row = panel_;
-      std::array<products::Lines, 3> next;
-      // Meanwhile the next panel and the place of its results come near, and a share of the next position's tiles.
+      // Meanwhile the next panel and the place of its results come near, and a share of the next position's tiles and
+      // of what is read when they are written.
+      std::fill_n(next.begin(), 3, products::Lines{});
       const bool last_panel = panel + 1 == item.panels;
       const bool last_position = position + 1 == rule_.positions();
       if (!last_panel || !last_position) {
@@ -120,10 +131,37 @@ void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, co
         const std::int64_t share = round_up((item.tiles * v_row_ + item.panels - 1) / item.panels, kLineFloats);
         next[2] = products::lines_of(v + (position + 1) * v_distance_ + panel * share, share);
       }
-      products::Ahead ahead(next, products::Ahead::fours(product.rows, product.depth));
+      std::size_t pieces = 3;
+      if (soon != nullptr) {
+        const std::int64_t done = position * item.panels + panel;
+        pieces += soon_lines(item, soon, item.tiles * done / total, item.tiles * (done + 1) / total, &next[3]);
+      }
+      const std::span<const products::Lines> wanted(next.data(), pieces);
+      products::Ahead ahead(wanted, products::Ahead::fours(product.rows, product.depth));
       code_.multiply(product, ahead);
     }
   }
+}
+
+// Where the results of the item's tiles [begin, end) lie in an image of their shape; at most kMostSoon pieces.
+template <class Pixel>
+std::size_t CorrelationCode<Pixel>::soon_lines(const Item& item, const Pixel* image, std::int64_t begin,
+                                               std::int64_t end, products::Lines* lines) const {
+  const std::int64_t first = item.first_panel * panel_;
+  const std::int64_t channels = std::min(item.panels * panel_, shape_.out.channels - first);
+  std::size_t pieces = 0;
+  const Pixel* pixels[kMostPixels];
+  for (std::int64_t t = begin; t < end; ++t) {
+    const auto count = static_cast<std::size_t>(rule_.m * rule_.m);
+    if (pieces + count > kMostSoon) break;
+    tiles_.outputs(item.first_tile + t, image + first, static_cast<const Pixel*>(nullptr), pixels);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (pixels[i] == nullptr) continue;
+      lines[pieces++] = products::lines_of(reinterpret_cast<const float*>(pixels[i]),
+                                           channels * static_cast<std::int64_t>(sizeof(Pixel)) / 4);
+    }
+  }
+  return pieces;
 }
 
 template <class Pixel>
@@ -134,13 +172,15 @@ void CorrelationCode<Pixel>::write_tiles(const Item& item, int thread, const flo
   auto* const sink = reinterpret_cast<Pixel*>(scratch + sink_ + thread * round_up(shape_.out.channels, kLineFloats));
   Pixel* pixels[kMostPixels];
   const Pixel* addend[kMostPixels];
+  const Pixel* gate[kMostPixels];
   const Epilogue<Pixel> epilogue{ending.bias == nullptr ? nullptr : ending.bias + first,
-                                 ending.addend == nullptr ? nullptr : addend, ending.relu};
+                                 ending.addend == nullptr ? nullptr : addend, ending.gate == nullptr ? nullptr : gate,
+                                 ending.relu};
   for (std::int64_t t = 0; t < item.tiles; ++t) {
     tiles_.outputs(item.first_tile + t, out + first, sink, pixels);
-    if (ending.addend != nullptr) {
-      tiles_.outputs(item.first_tile + t, ending.addend + first, reader_.template zeros<Pixel>(scratch), addend);
-    }
+    const Pixel* const zeros = reader_.template zeros<Pixel>(scratch);
+    if (ending.addend != nullptr) tiles_.outputs(item.first_tile + t, ending.addend + first, zeros, addend);
+    if (ending.gate != nullptr) tiles_.outputs(item.first_tile + t, ending.gate + first, zeros, gate);
     transforms_->output({m + t * panel_, m_distance_, m_panel_}, channels, pixels, epilogue);
   }
 }

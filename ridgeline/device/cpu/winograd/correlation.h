@@ -18,11 +18,13 @@
 
 namespace ridgeline::device::winograd {
 
-// What is done to the results before they are stored: bias, then the image `addend` of their shape, then relu.
+// What is done to the results before they are stored: bias, then the image `addend` of their shape, then relu, then 0
+// where the image `gate` is not above 0.
 template <class Pixel>
 struct Ending {
   const float* bias = nullptr;
   const Pixel* addend = nullptr;
+  const Pixel* gate = nullptr;
   bool relu = false;
 };
 
@@ -39,7 +41,10 @@ class CorrelationCode {
   struct Item;
   void choose_blocks(std::int64_t threads);
   void read_tiles(const Item& item, int thread, const Pixel* in, float* scratch, float* v) const;
-  void multiply_tiles(const Item& item, const float* v, const float* weights, float* m) const;
+  // `soon`: an image that is read where the results lie, or null.
+  void multiply_tiles(const Item& item, const float* v, const float* weights, const Pixel* soon, float* m) const;
+  std::size_t soon_lines(const Item& item, const Pixel* image, std::int64_t begin, std::int64_t end,
+                         products::Lines* lines) const;
   void write_tiles(const Item& item, int thread, const float* m, Pixel* out, const Ending<Pixel>& ending,
                    float* scratch) const;
 

@@ -35,7 +35,9 @@ class ForwardKernel final : public Kernel {
     }
     weights_.forward(weights, scratch + transformed_);
     correlation_.run(input<Pixel>(a, 0), scratch + transformed_, output<Pixel>(a, 0),
-                     {has_bias_ ? input<float>(a, 2) : nullptr, has_addend_ ? input<Pixel>(a, 3) : nullptr, relu_},
+                     {.bias = has_bias_ ? input<float>(a, 2) : nullptr,
+                      .addend = has_addend_ ? input<Pixel>(a, 3) : nullptr,
+                      .relu = relu_},
                      scratch);
   }
 
