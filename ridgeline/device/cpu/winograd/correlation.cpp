@@ -15,13 +15,11 @@ constexpr std::size_t kMostSoon = 3 * kMostPixels;
 }  // namespace
 
 template <class Pixel>
-struct CorrelationCode<Pixel>::Item {
-  std::int64_t first_tile, tiles;
-  std::int64_t first_panel, panels;
-};
+CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, Scratch& scratch)
+    : CorrelationCode(task, pass, 0, scratch) {}
 
 template <class Pixel>
-CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, Scratch& scratch)
+CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, std::int64_t tiles, Scratch& scratch)
     : shape_(task.convolution.correlation(pass)),
       rule_(task.rule),
       tiles_(shape_, rule_),
@@ -31,7 +29,16 @@ CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, Scratch& sc
       code_(products::product_code()),
       panel_(panel_width()) {
   const std::int64_t threads = compute_threads();
-  choose_blocks(threads);
+  if (tiles == 0) {
+    choose_blocks(threads);
+  } else {
+    block_tiles_ = tiles;
+    block_panels_ = weights_.panels();
+  }
+  // M goes to the last cache and back unless it is finished panel by panel, for which V must be read again each time.
+  constexpr std::int64_t kSecondCache = 400'000;  // floats of V that leave room for one panel's M
+  const bool near = rule_.positions() * block_tiles_ * shape_.in.channels <= kSecondCache;
+  group_panels_ = near ? 1 : block_panels_;
   v_row_ = round_up(shape_.in.channels, lanes());
   v_distance_ = stream_distance(block_tiles_ * v_row_);
   m_panel_ = block_tiles_ * panel_;
@@ -41,14 +48,19 @@ CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, Scratch& sc
   m_ = scratch.reserve(threads * rule_.positions() * m_distance_);
 }
 
-// Blocks as large as keeps V and M near the core, larger where transformed weights must come from far; an equal number
-// for each thread. Where there are too few tiles for that, threads share tiles and divide the panels.
+// As many as keep V and M near the core, more where transformed weights must come from far.
 template <class Pixel>
-void CorrelationCode<Pixel>::choose_blocks(std::int64_t threads) {
+std::int64_t CorrelationCode<Pixel>::wanted_tiles(const WeightsForm& weights) {
   constexpr std::int64_t kTiles = 48;  // measured: 24 to 192 differ by a few percent
   constexpr std::int64_t kNearFloats = std::int64_t{6} << 20;
-  constexpr std::int64_t kSecondCache = 400'000;  // floats of V that leave room for one panel's M
-  const std::int64_t wanted = weights_.floats() > kNearFloats ? 2 * kTiles : kTiles;
+  return weights.floats() > kNearFloats ? 2 * kTiles : kTiles;
+}
+
+// An equal number of blocks for each thread. Where there are too few tiles for that, threads share tiles and divide the
+// panels.
+template <class Pixel>
+void CorrelationCode<Pixel>::choose_blocks(std::int64_t threads) {
+  const std::int64_t wanted = wanted_tiles(weights_);
   const std::int64_t total = tiles_.total();
   std::int64_t tile_blocks = (total + wanted - 1) / wanted;
   std::int64_t panel_blocks = 1;
@@ -61,9 +73,6 @@ void CorrelationCode<Pixel>::choose_blocks(std::int64_t threads) {
   }
   block_tiles_ = (total + tile_blocks - 1) / tile_blocks;
   block_panels_ = (weights_.panels() + panel_blocks - 1) / panel_blocks;
-  // M goes to the last cache and back unless it is finished panel by panel, for which V must be read again each time.
-  const bool near = rule_.positions() * block_tiles_ * shape_.in.channels <= kSecondCache;
-  group_panels_ = near ? 1 : block_panels_;
 }
 
 template <class Pixel>
@@ -76,14 +85,13 @@ void CorrelationCode<Pixel>::run(const Pixel* in, const float* weights, Pixel* o
     Item item{i / panel_blocks * block_tiles_, block_tiles_, i % panel_blocks * block_panels_, block_panels_};
     item.tiles = std::min(item.tiles, tiles_.total() - item.first_tile);
     item.panels = std::min(item.panels, weights_.panels() - item.first_panel);
-    float* v = scratch + v_ + thread * rule_.positions() * v_distance_;
-    float* m = scratch + m_ + thread * rule_.positions() * m_distance_;
+    float *const v = v_of(thread, scratch), *const m = m_of(thread, scratch);
     read_tiles(item, thread, in, scratch, v);
     const std::int64_t end = item.first_panel + item.panels;
     for (; item.first_panel < end; item.first_panel += group_panels_) {
       item.panels = std::min(group_panels_, end - item.first_panel);
       multiply_tiles(item, v, weights, ending.gate, m);
-      write_tiles(item, thread, m, out, ending, scratch);
+      write_tiles(item, thread, m, {out + item.first_panel * panel_, shape_.out.channels, 0}, ending, scratch);
     }
   });
 }
@@ -165,7 +173,7 @@ std::size_t CorrelationCode<Pixel>::soon_lines(const Item& item, const Pixel* im
 }
 
 template <class Pixel>
-void CorrelationCode<Pixel>::write_tiles(const Item& item, int thread, const float* m, Pixel* out,
+void CorrelationCode<Pixel>::write_tiles(const Item& item, int thread, const float* m, const Place& to,
                                          const Ending<Pixel>& ending, float* scratch) const {
   const std::int64_t first = item.first_panel * panel_;
   const std::int64_t channels = std::min(item.panels * panel_, shape_.out.channels - first);
@@ -177,7 +185,7 @@ void CorrelationCode<Pixel>::write_tiles(const Item& item, int thread, const flo
                                  ending.addend == nullptr ? nullptr : addend, ending.gate == nullptr ? nullptr : gate,
                                  ending.relu};
   for (std::int64_t t = 0; t < item.tiles; ++t) {
-    tiles_.outputs(item.first_tile + t, out + first, sink, pixels);
+    tiles_.outputs_of_rows(item.first_tile + t, to.first_row, to.channels, to.rows, sink, pixels);
     const Pixel* const zeros = reader_.template zeros<Pixel>(scratch);
     if (ending.addend != nullptr) tiles_.outputs(item.first_tile + t, ending.addend + first, zeros, addend);
     if (ending.gate != nullptr) tiles_.outputs(item.first_tile + t, ending.gate + first, zeros, gate);
