@@ -8,6 +8,7 @@
 
 #include "ridgeline/compile/check_memory.h"
 #include "ridgeline/compile/count_fusions.h"
+#include "ridgeline/compile/first_accepting.h"
 #include "ridgeline/compile/fusion_switch.h"
 #include "ridgeline/compile/lanes.h"
 #include "ridgeline/compile/lower.h"
@@ -105,6 +106,9 @@ PassContext context_of(Session& session, const CompileOptions& options) {
     const std::vector<KernelEntry> entries = session.device().kernels(op);
     return std::any_of(entries.begin(), entries.end(),
                        [&](const KernelEntry& entry) { return entry.storage.contains(dtype); });
+  };
+  context.keeps_kernel = [&session](const Graph& graph, const Node& plain, const Node& merged) {
+    return keeps_kernel(graph, plain, merged, session.device(), session.log());
   };
   return context;
 }

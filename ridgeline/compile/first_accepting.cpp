@@ -36,6 +36,40 @@ Accepted best_accepting(const KernelRequest& asked, Device& device, Log& log) {
   return {std::move(fastest->kernel), fastest->provider, ""};
 }
 
+KernelRequest plain_request(const Graph& graph, const Node& node) {
+  KernelRequest request{op_def(node.op), node, {}, {}};
+  for (ValueId id : node.inputs) request.inputs.push_back({graph.value(id).type, {}, false});
+  for (ValueId id : node.outputs) request.outputs.push_back({graph.value(id).type, {}, false});
+  return request;
+}
+
+namespace {
+
+// The name of the first entry that takes the node; "" where it is one between conversions, or there is none.
+std::string_view first_entry(const Graph& graph, const Node& node, const Device& device) {
+  KernelRequest request = plain_request(graph, node);
+  request.promise = device.promise();
+  for (const KernelEntry& entry : device.kernels(node.op)) {
+    const KernelChoice choice = entry.make(request);
+    const auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice);
+    if (kernel != nullptr) return (*kernel)->emulates ? "" : entry.name;
+  }
+  return "";
+}
+
+}  // namespace
+
+bool keeps_kernel(const Graph& graph, const Node& plain, const Node& merged, const Device& device, Log& log) {
+  const std::string_view after = first_entry(graph, merged, device);
+  const std::string_view before = after.empty() ? "" : first_entry(graph, plain, device);
+  if (!after.empty() && after == before) return true;
+  const auto named = [](std::string_view entry) { return entry.empty() ? "none" : std::string(entry); };
+  log.trace("dispatch", plain.name + ": nothing is merged into it: " +
+                            (after.empty() ? "no kernel of its type takes what came of it"
+                                           : named(before) + " takes it alone, " + named(after) + " what came of it"));
+  return false;
+}
+
 NodeError no_kernel(const Graph& graph, const Node& node, const Device& device, const Accepted& accepted,
                     const std::string& addition) {
   const std::string where = node.where.empty() ? "" : " (" + node.where.front().to_string() + ")";

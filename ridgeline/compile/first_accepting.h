@@ -27,6 +27,14 @@ Accepted first_accepting(const KernelRequest& request, const Device& device, Log
 // first.
 Accepted best_accepting(const KernelRequest& request, Device& device, Log& log);
 
+// The request of a node whose values lie in plain rows, as it is asked before any layout is chosen.
+KernelRequest plain_request(const Graph& graph, const Node& node);
+
+// Whether the first entry that takes `merged`, an op into which others were merged, is that which takes `plain`, the op
+// without them (of the same name where they are entries of two ops). False where either falls to conversions around a
+// kernel of another type. The answer goes to the log's component "dispatch" where it is no.
+bool keeps_kernel(const Graph& graph, const Node& plain, const Node& merged, const Device& device, Log& log);
+
 // The Error for an op without a kernel: "op NAME (OP) (file:line) has no kernel on device D<addition>: reasons".
 NodeError no_kernel(const Graph& graph, const Node& node, const Device& device, const Accepted& accepted,
                     const std::string& addition = "");

@@ -1,21 +1,9 @@
 #include "ridgeline/compile/place.h"
 
-#include <variant>
-
 #include "ridgeline/compile/first_accepting.h"
 #include "ridgeline/core/error.h"
 
 namespace ridgeline {
-namespace {
-
-KernelRequest plain_request(const Graph& graph, const Node& node) {
-  KernelRequest request{op_def(node.op), node, {}, {}};
-  for (ValueId id : node.inputs) request.inputs.push_back({graph.value(id).type, {}, false});
-  for (ValueId id : node.outputs) request.outputs.push_back({graph.value(id).type, {}, false});
-  return request;
-}
-
-}  // namespace
 
 Placement place(const Graph& graph, const Target& target, const NameSet& fused) {
   Placement placement;

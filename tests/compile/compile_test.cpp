@@ -281,7 +281,7 @@ TEST(Compile, MarksTheFailingOpInADump) {
   std::filesystem::remove_all(directory);
   SessionOptions session_options;
   session_options.device = "simulated";
-  session_options.simulated.missing_ops = {"max_pool"};
+  session_options.simulated.missing_ops = {"max_pool", "conv2d_max_pool"};
   Session session(session_options);
   CompileOptions options;
   options.soft_placement = false;
@@ -325,7 +325,7 @@ TEST(SimulatedDevice, RunsTheStepBehindCopiesWithTheReferencesResult) {
 TEST(SimulatedDevice, MovesAMissingOpToTheCpuWithSoftPlacementAndRefusesItWithout) {
   SessionOptions session_options;
   session_options.device = "simulated";
-  session_options.simulated.missing_ops = {"max_pool"};
+  session_options.simulated.missing_ops = {"max_pool", "conv2d_max_pool"};
   Session session(session_options);
   expect_equals_reference(small_step(), session, {});
   Session strict(session_options);

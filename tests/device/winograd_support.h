@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kernel_testing.h"
-#include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
+#include "tests/support/forced_isa.h"
 
 namespace ridgeline {
 
@@ -95,18 +95,6 @@ inline double rms_error(const Tensor& got, const Tensor& expected) {
   for (std::int64_t i = 0; i < expected.elements(); ++i) error.add(got.at(i), expected.at(i));
   return error.value();
 }
-
-// Puts an instruction set in force, and the earlier one again at the end.
-class ForcedIsa {
- public:
-  explicit ForcedIsa(device::Isa isa) : before_(device::active_isa()) { device::force_isa_for_test(isa); }
-  ~ForcedIsa() { device::force_isa_for_test(before_); }
-  ForcedIsa(const ForcedIsa&) = delete;
-  ForcedIsa& operator=(const ForcedIsa&) = delete;
-
- private:
-  device::Isa before_;
-};
 
 // The vector targets that this machine has: own kernels know two.
 inline std::vector<device::Isa> vector_isas() {

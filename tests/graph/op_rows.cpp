@@ -169,6 +169,23 @@ void add_layers(std::vector<OpRow>& rows) {
                   {at({1, 4, 5, 3}), at({4, 3, 3, 3}), at({4}), at({1, 2, 3, 4})},
                   with(plain, "activation", std::string("relu")),
                   {{1, 2, 3, 4}}});
+  rows.push_back({"conv2d_max_pool",
+                  {at({2, 7, 6, 3}), at({4, 3, 3, 3}), at({4})},
+                  {{"pad", ints({1, 1, 1, 1})},
+                   {"activation", std::string("relu")},
+                   {"pool_kernel", ints({3, 3})},
+                   {"pool_stride", ints({2, 2})}},
+                  {{2, 3, 2, 4}, {2, 3, 2, 4}},
+                  Gradient::refused});
+  rows.push_back({"conv2d_max_pool",
+                  {at({1, 9, 8, 4}), at({6, 3, 2, 2})},
+                  {{"stride", ints({2, 1})},
+                   {"groups", std::int64_t{2}},
+                   {"pool_kernel", ints({2, 3})},
+                   {"pool_stride", ints({1, 2})},
+                   {"pool_pad", ints({1, 0, 0, 1})}},
+                  {{1, 4, 3, 6}, {1, 4, 3, 6}},
+                  Gradient::refused});
   rows.push_back({"conv2d_bwd_data",
                   {at({1, 4, 3, 6}), at({6, 3, 2, 2})},
                   with(window({2, 3}, {0, 2, 1, 0}, {2, 1}, 2), "input", ints({1, 9, 8, 4})),

@@ -154,8 +154,9 @@ std::vector<DenseUpdateLimits> dense_updates(bool own, bool tiles) {
 }  // namespace
 
 // Convolution, dense and batch norm kernels apply relu to what they have in registers, and add another value to it:
-// a bf16 one where our tile kernels do, which also apply the gradient of a relu. Loops are bounded by what the
-// interpreter keeps in its cache blocks and what a reader can follow.
+// a bf16 one where our tile kernels do. Our convolutions' data gradients apply the gradient of a relu, and some of our
+// convolutions pool their results. Loops are bounded by what the interpreter keeps in its cache blocks and what a
+// reader can follow.
 FusionLimits CpuDevice::fusion_limits() const {
   const DTypeSet types = loop::kLoopStorage;
   const bool own = forced_.value_or(Provider::own) == Provider::own;
@@ -167,7 +168,8 @@ FusionLimits CpuDevice::fusion_limits() const {
                         {"dense", "relu", tiles ? kNorms : kWide, true},
                         {"batch_norm_train", "relu", kNorms, true},
                         {"batch_norm_eval", "relu", kNorms, true}},
-          .data_gradients = tiles ? DTypeSet{DType::bf16} : DTypeSet(),
+          .data_gradients = own ? kNorms : DTypeSet(),
+          .pools = own ? kNorms : DTypeSet(),
           .norm_gradients = kNorms,
           // The library normalises training batches and given statistics each in its own way.
           .again = own ? kNorms : DTypeSet(),

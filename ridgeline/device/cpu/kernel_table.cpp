@@ -87,6 +87,7 @@ constexpr KernelEntry kTable[] = {
     transformed_any("conv2d", make_any_winograd_conv2d),
     own_on(kFloatOrHalf, "conv2d", "pixels_any", make_any_pixels_conv2d),
     own("conv2d", "direct", make_direct_conv2d),
+    transformed("conv2d_max_pool", "winograd", make_winograd_conv2d_max_pool),
     tiles("conv2d_bwd_data", "amx", make_amx_conv2d_bwd_data),
     transformed("conv2d_bwd_data", "winograd", make_winograd_conv2d_bwd_data),
     tiles("conv2d_bwd_data", "dots", make_dots_conv2d_bwd_data),

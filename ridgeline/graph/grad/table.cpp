@@ -15,6 +15,7 @@ std::vector<GradientRule> make_table() {
       {"image_tail"},  // bytes have no gradient
       refuse("call", "inline the graph first"),
       refuse("loop", "differentiate before fusing"),
+      refuse("conv2d_max_pool", "differentiate before fusing"),
       refuse("transfer", "differentiate before a step is cut into stages"),
       refuse("collective_start", "differentiate before exchanges are split"),
       refuse("collective_done", "differentiate before exchanges are split"),

@@ -14,14 +14,17 @@ bool merge_gate(Graph& graph, const ValueUses& uses, PassContext& context, int a
   const ValueType& type = graph.value(dx).type;
   const int node_at = uses.producer(dx);
   if (node_at < 0 || uses.count(dx) != 1 || uses.producer(y) >= node_at || graph.value(y).type != type) return false;
-  Node& node = graph.nodes[static_cast<std::size_t>(node_at)];
+  const Node& node = graph.nodes[static_cast<std::size_t>(node_at)];
   if (node.op != "conv2d_bwd_data" || node.inputs.size() != 2 || context.keep_apart.contains(node.name) ||
       !context.fusion.data_gradients.contains(type.dtype)) {
     return false;
   }
-  node.inputs.push_back(y);
-  add_locations(node, gate);
-  context.fused.insert(node.name);
+  Node merged = node;
+  merged.inputs.push_back(y);
+  if (context.keeps_kernel && !context.keeps_kernel(graph, node, merged)) return false;
+  add_locations(merged, gate);
+  context.fused.insert(merged.name);
+  graph.nodes[static_cast<std::size_t>(node_at)] = std::move(merged);
   graph.replace_uses(gate.outputs[0], dx);
   graph.nodes.erase(graph.nodes.begin() + at);
   return true;

@@ -48,6 +48,7 @@ FusionLimits reference_fusion_limits() {
     limits.epilogues.push_back({op, "relu", kFloatingTypes, true});
   }
   limits.data_gradients = kFloatingTypes;
+  limits.pools = kFloatingTypes;
   limits.norm_gradients = kFloatingTypes;
   limits.updates = {DType::f32};
   limits.dense_updates = {{.types = {DType::f32, DType::bf16, DType::f16}, .squares = true}};

@@ -32,6 +32,9 @@ struct PassContext {
   PrecisionPolicy precision = {};
   // Whether the device has a kernel of the op that reads and writes values of this type; empty: it has.
   std::function<bool(std::string_view op, DType dtype)> takes = {};
+  // Whether the device computes `merged` by the kernel that would take `plain`, the op into which others were merged:
+  // where it does not, what the merge saves may be less than the worse kernel costs. Empty: it does.
+  std::function<bool(const Graph& graph, const Node& plain, const Node& merged)> keeps_kernel = {};
   std::vector<std::string> warnings = {};  // filled by the passes: what the user asked for and nothing came of it
   LiveBytes live = {};
   Distribution distribution = {};

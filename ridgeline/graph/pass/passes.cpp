@@ -9,6 +9,7 @@
 #include "ridgeline/graph/pass/fuse_data_gradient.h"
 #include "ridgeline/graph/pass/fuse_dense_update.h"
 #include "ridgeline/graph/pass/fuse_epilogue.h"
+#include "ridgeline/graph/pass/fuse_max_pool.h"
 #include "ridgeline/graph/pass/fuse_norm_gradient.h"
 #include "ridgeline/graph/pass/fuse_penalty.h"
 #include "ridgeline/graph/pass/fuse_pointwise.h"
@@ -64,6 +65,8 @@ constexpr Pass kPasses[] = {
      "lets batch_norm_bwd apply the gradient of a relu and add two gradients, where the device can"},
     {"narrow_relu_grad", narrow_relu_grad, !kRequired, kFuses,
      "computes the gradient of a relu in front of max pooling on the pooled values, where the device can"},
+    {"fuse_max_pool", fuse_max_pool, !kRequired, kFuses,
+     "computes a convolution and the max pooling that alone reads it in one launch, where the device can"},
     {"fuse_data_gradient", fuse_data_gradient, !kRequired, kFuses,
      "lets conv2d_bwd_data apply the gradient of the relu that follows it, where the device can"},
     {"fuse_updates", fuse_updates, !kRequired, kFuses,

@@ -15,6 +15,7 @@ constexpr std::string_view kOwnTypes = "says the types of its results itself";
 
 constexpr PrecisionRule kRules[] = {
     {"conv2d", white, matrix, 1u << 2, false, "Conv2D, DepthwiseConv2D", ""},
+    {"conv2d_max_pool", white, vector, 1u << 2, false, "", "made of a convolution and its pooling, behind this pass"},
     {"conv2d_bwd_data", white, matrix, 0, false, "Conv2DBackpropInput, DepthwiseConv2DBackpropInput", ""},
     {"conv2d_bwd_weights", white, matrix, 0, true, "Conv2DBackpropFilter, DepthwiseConv2DBackpropFilter", ""},
     {"dense", white, matrix, 1u << 2, false, "MatMul, MatMulV2, GEMM", ""},

@@ -1,3 +1,5 @@
+#include "ridgeline/device/cpu/own/max_pool.h"
+
 #include <algorithm>
 #include <type_traits>
 #include <vector>
@@ -125,28 +127,29 @@ class OneMaximum {
 
 // Output rows [begin, end) of the N*OH rows.
 template <class Maximum, class T>
-void max_pool_rows(const PoolGeometry& p, const T* HWY_RESTRICT x, T* HWY_RESTRICT y, std::uint8_t* HWY_RESTRICT index,
-                   std::int64_t begin, std::int64_t end) {
+void max_pool_rows(const PoolGeometry& p, const PoolRows& lie, const T* HWY_RESTRICT x, T* HWY_RESTRICT y,
+                   std::uint8_t* HWY_RESTRICT index, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t kLine = 64 / sizeof(T);
+  const std::int64_t pixel = lie.x_pixel, channels = lie.channels;
   for (std::int64_t row = begin; row < end; ++row) {
-    const T* image = x + row / p.oh * p.h * p.w * p.c;
+    const T* image = x + (row / p.oh * p.h - lie.first_row) * p.w * pixel;
     const Taps rows(row % p.oh, p.sh, p.top, p.kh, p.h);
     for (std::int64_t ow = 0; ow < p.ow; ++ow) {
       const Taps columns(ow, p.sw, p.left, p.kw, p.w);
-      const T* const corner = image + (rows.origin * p.w + columns.origin) * p.c;
-      const std::int64_t out = (row * p.ow + ow) * p.c;
-      const T* const first = corner + (rows.first * p.w + columns.first) * p.c;
+      const T* const corner = image + (rows.origin * p.w + columns.origin) * pixel;
+      const std::int64_t out = (row * p.ow + ow) * lie.y_pixel;
+      const T* const first = corner + (rows.first * p.w + columns.first) * pixel;
       for (std::int64_t r = 0; r < p.sh; ++r) {  // of the rows that only the next windows reach
-        const T* const soon = image + ((rows.origin + p.kh + r) * p.w + ow * p.sw) * p.c;
-        for (std::int64_t at = 0; at < p.sw * p.c; at += kLine) hwy::Prefetch(soon + at);
+        const T* const soon = image + ((rows.origin + p.kh + r) * p.w + ow * p.sw) * pixel;
+        for (std::int64_t at = 0; at < p.sw * pixel; at += kLine) hwy::Prefetch(soon + at);
       }
-      for_two_vectors(p.c, Maximum::kLanes, [&](auto count, std::int64_t c) HWY_ATTR {
+      for_two_vectors(channels, Maximum::kLanes, [&](auto count, std::int64_t c) HWY_ATTR {
         Maximum low(first + c, rows.first * p.kw + columns.first);
         Maximum high = low;
         if constexpr (count == 2) high = Maximum(first + c + Maximum::kLanes, rows.first * p.kw + columns.first);
         for (std::int64_t r = rows.first; r < rows.last; ++r) {
-          const T* at = corner + (r * p.w + columns.first) * p.c + c;
-          for (std::int64_t s = columns.first; s < columns.last; ++s, at += p.c) {
+          const T* at = corner + (r * p.w + columns.first) * pixel + c;
+          for (std::int64_t s = columns.first; s < columns.last; ++s, at += pixel) {
             low.take(at, r * p.kw + s);
             if constexpr (count == 2) high.take(at + Maximum::kLanes, r * p.kw + s);
           }
@@ -282,9 +285,10 @@ using NarrowSum = OneSum<bfloat16>;
 #endif
 
 template <class Maximum, class T>
-void max_pool_part(const PoolGeometry& p, const T* x, T* y, std::uint8_t* index, std::int64_t begin, std::int64_t end) {
-  if (p.c < Maximum::kLanes) return max_pool_rows<OneMaximum<T>>(p, x, y, index, begin, end);
-  max_pool_rows<Maximum>(p, x, y, index, begin, end);
+void max_pool_part(const PoolGeometry& p, const PoolRows& rows, const T* x, T* y, std::uint8_t* index,
+                   std::int64_t begin, std::int64_t end) {
+  if (rows.channels < Maximum::kLanes) return max_pool_rows<OneMaximum<T>>(p, rows, x, y, index, begin, end);
+  max_pool_rows<Maximum>(p, rows, x, y, index, begin, end);
 }
 
 template <class Sum, class T>
@@ -300,13 +304,13 @@ void max_pool_bwd_part(const PoolGeometry& p, const Covering* columns, const T* 
   }
 }
 
-void max_pool_f32(const PoolGeometry& p, const float* x, float* y, std::uint8_t* index, std::int64_t begin,
-                  std::int64_t end) {
-  max_pool_part<WideMaximum>(p, x, y, index, begin, end);
+void max_pool_f32(const PoolGeometry& p, const PoolRows& rows, const float* x, float* y, std::uint8_t* index,
+                  std::int64_t begin, std::int64_t end) {
+  max_pool_part<WideMaximum>(p, rows, x, y, index, begin, end);
 }
-void max_pool_bf16(const PoolGeometry& p, const bfloat16* x, bfloat16* y, std::uint8_t* index, std::int64_t begin,
-                   std::int64_t end) {
-  max_pool_part<NarrowMaximum>(p, x, y, index, begin, end);
+void max_pool_bf16(const PoolGeometry& p, const PoolRows& rows, const bfloat16* x, bfloat16* y, std::uint8_t* index,
+                   std::int64_t begin, std::int64_t end) {
+  max_pool_part<NarrowMaximum>(p, rows, x, y, index, begin, end);
 }
 void max_pool_bwd_f32(const PoolGeometry& p, const Covering* columns, const float* dy, const std::uint8_t* index,
                       float* dx, bool past_caches, std::int64_t begin, std::int64_t end) {
@@ -328,6 +332,15 @@ HWY_EXPORT(max_pool_bf16);
 HWY_EXPORT(max_pool_bwd_f32);
 HWY_EXPORT(max_pool_bwd_bf16);
 
+void max_pool_rows(const PoolGeometry& geometry, const PoolRows& rows, const float* x, float* y, std::uint8_t* index,
+                   std::int64_t begin, std::int64_t end) {
+  HWY_DYNAMIC_DISPATCH(max_pool_f32)(geometry, rows, x, y, index, begin, end);
+}
+void max_pool_rows(const PoolGeometry& geometry, const PoolRows& rows, const bfloat16* x, bfloat16* y,
+                   std::uint8_t* index, std::int64_t begin, std::int64_t end) {
+  HWY_DYNAMIC_DISPATCH(max_pool_bf16)(geometry, rows, x, y, index, begin, end);
+}
+
 KernelChoice make_own_max_pool(const KernelRequest& request) {
   const PoolGeometry p =
       PoolGeometry::of(request.node.attributes, request.inputs[0].type.shape, request.outputs[0].type.shape);
@@ -336,12 +349,12 @@ KernelChoice make_own_max_pool(const KernelRequest& request) {
   const bool narrow = request.inputs[0].type.dtype == DType::bf16;
   return make_body_kernel(own_name("max_pool"), [p, narrow](const KernelArguments& a) {
     parallel_for(p.n * p.oh, 1, [&](std::int64_t begin, std::int64_t end) {
+      const PoolRows whole{.channels = p.c, .x_pixel = p.c, .y_pixel = p.c};
+      auto* const index = output<std::uint8_t>(a, 1);
       if (narrow) {
-        HWY_DYNAMIC_DISPATCH(max_pool_bf16)
-        (p, input<bfloat16>(a, 0), output<bfloat16>(a, 0), output<std::uint8_t>(a, 1), begin, end);
+        max_pool_rows(p, whole, input<bfloat16>(a, 0), output<bfloat16>(a, 0), index, begin, end);
       } else {
-        HWY_DYNAMIC_DISPATCH(max_pool_f32)
-        (p, input<float>(a, 0), output<float>(a, 0), output<std::uint8_t>(a, 1), begin, end);
+        max_pool_rows(p, whole, input<float>(a, 0), output<float>(a, 0), index, begin, end);
       }
     });
   });

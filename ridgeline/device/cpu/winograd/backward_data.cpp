@@ -12,8 +12,9 @@ namespace {
 template <class Pixel>
 class BackwardDataKernel final : public Kernel {
  public:
-  explicit BackwardDataKernel(const Task& task)
-      : weights_(task.rule, task.convolution.filters(), task.convolution.channels()),
+  BackwardDataKernel(const Task& task, const KernelRequest& request)
+      : has_gate_(request.inputs.size() == 3),
+        weights_(task.rule, task.convolution.filters(), task.convolution.channels()),
         transformed_(scratch_.reserve(weights_.turned_form().floats())),
         correlation_(task, Pass::backward_data, scratch_) {
     scratch_bytes = scratch_.bytes();
@@ -23,11 +24,13 @@ class BackwardDataKernel final : public Kernel {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
     weights_.turned(input<Pixel>(a, 1), scratch + transformed_);
-    correlation_.run(input<Pixel>(a, 0), scratch + transformed_, output<Pixel>(a, 0), {}, scratch);
+    correlation_.run(input<Pixel>(a, 0), scratch + transformed_, output<Pixel>(a, 0),
+                     {.gate = has_gate_ ? input<Pixel>(a, 2) : nullptr}, scratch);
   }
 
  private:
   int threads_ = compute_threads();
+  bool has_gate_;
   Scratch scratch_;
   WeightsCode weights_;
   std::int64_t transformed_;
@@ -37,11 +40,10 @@ class BackwardDataKernel final : public Kernel {
 }  // namespace
 
 KernelChoice make_backward_data(const KernelRequest& request, const Wish& wish) {
-  if (request.inputs.size() > 2) return Refusal{"a gate"};
   const auto task = task_of(request, Pass::backward_data, request.outputs[0].type, request.inputs[1].type,
                             request.inputs[0].type, wish);
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
-  return kernel_for<BackwardDataKernel>(request, Pass::backward_data, std::get<Task>(task));
+  return kernel_for<BackwardDataKernel>(request, Pass::backward_data, std::get<Task>(task), request);
 }
 
 }  // namespace winograd

@@ -2,19 +2,24 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "ridgeline/core/threads.h"
 
 namespace ridgeline::device::winograd {
+namespace {
 
-template <class Pixel>
-struct CorrelationCode<Pixel>::Item {
-  std::int64_t first_tile, tiles;
-  std::int64_t first_panel, panels;
-};
+// Pieces of memory that a product asks for beside its next operands: pixels of three tiles.
+constexpr std::size_t kMostSoon = 3 * kMostPixels;
+
+}  // namespace
 
 template <class Pixel>
 CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, Scratch& scratch)
+    : CorrelationCode(task, pass, 0, scratch) {}
+
+template <class Pixel>
+CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, std::int64_t tiles, Scratch& scratch)
     : shape_(task.convolution.correlation(pass)),
       rule_(task.rule),
       tiles_(shape_, rule_),
@@ -24,7 +29,16 @@ CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, Scratch& sc
       code_(products::product_code()),
       panel_(panel_width()) {
   const std::int64_t threads = compute_threads();
-  choose_blocks(threads);
+  if (tiles == 0) {
+    choose_blocks(threads);
+  } else {
+    block_tiles_ = tiles;
+    block_panels_ = weights_.panels();
+  }
+  // M goes to the last cache and back unless it is finished panel by panel, for which V must be read again each time.
+  constexpr std::int64_t kSecondCache = 400'000;  // floats of V that leave room for one panel's M
+  const bool near = rule_.positions() * block_tiles_ * shape_.in.channels <= kSecondCache;
+  group_panels_ = near ? 1 : block_panels_;
   v_row_ = round_up(shape_.in.channels, lanes());
   v_distance_ = stream_distance(block_tiles_ * v_row_);
   m_panel_ = block_tiles_ * panel_;
@@ -34,14 +48,19 @@ CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, Scratch& sc
   m_ = scratch.reserve(threads * rule_.positions() * m_distance_);
 }
 
-// Blocks as large as keeps V and M near the core, larger where transformed weights must come from far; an equal number
-// for each thread. Where there are too few tiles for that, threads share tiles and divide the panels.
+// As many as keep V and M near the core, more where transformed weights must come from far.
 template <class Pixel>
-void CorrelationCode<Pixel>::choose_blocks(std::int64_t threads) {
+std::int64_t CorrelationCode<Pixel>::wanted_tiles(const WeightsForm& weights) {
   constexpr std::int64_t kTiles = 48;  // measured: 24 to 192 differ by a few percent
   constexpr std::int64_t kNearFloats = std::int64_t{6} << 20;
-  constexpr std::int64_t kSecondCache = 400'000;  // floats of V that leave room for one panel's M
-  const std::int64_t wanted = weights_.floats() > kNearFloats ? 2 * kTiles : kTiles;
+  return weights.floats() > kNearFloats ? 2 * kTiles : kTiles;
+}
+
+// An equal number of blocks for each thread. Where there are too few tiles for that, threads share tiles and divide the
+// panels.
+template <class Pixel>
+void CorrelationCode<Pixel>::choose_blocks(std::int64_t threads) {
+  const std::int64_t wanted = wanted_tiles(weights_);
   const std::int64_t total = tiles_.total();
   std::int64_t tile_blocks = (total + wanted - 1) / wanted;
   std::int64_t panel_blocks = 1;
@@ -54,9 +73,6 @@ void CorrelationCode<Pixel>::choose_blocks(std::int64_t threads) {
   }
   block_tiles_ = (total + tile_blocks - 1) / tile_blocks;
   block_panels_ = (weights_.panels() + panel_blocks - 1) / panel_blocks;
-  // M goes to the last cache and back unless it is finished panel by panel, for which V must be read again each time.
-  const bool near = rule_.positions() * block_tiles_ * shape_.in.channels <= kSecondCache;
-  group_panels_ = near ? 1 : block_panels_;
 }
 
 template <class Pixel>
@@ -69,14 +85,13 @@ void CorrelationCode<Pixel>::run(const Pixel* in, const float* weights, Pixel* o
     Item item{i / panel_blocks * block_tiles_, block_tiles_, i % panel_blocks * block_panels_, block_panels_};
     item.tiles = std::min(item.tiles, tiles_.total() - item.first_tile);
     item.panels = std::min(item.panels, weights_.panels() - item.first_panel);
-    float* v = scratch + v_ + thread * rule_.positions() * v_distance_;
-    float* m = scratch + m_ + thread * rule_.positions() * m_distance_;
+    float *const v = v_of(thread, scratch), *const m = m_of(thread, scratch);
     read_tiles(item, thread, in, scratch, v);
     const std::int64_t end = item.first_panel + item.panels;
     for (; item.first_panel < end; item.first_panel += group_panels_) {
       item.panels = std::min(group_panels_, end - item.first_panel);
-      multiply_tiles(item, v, weights, m);
-      write_tiles(item, thread, m, out, ending, scratch);
+      multiply_tiles(item, v, weights, ending.gate, m);
+      write_tiles(item, thread, m, {out + item.first_panel * panel_, shape_.out.channels, 0}, ending, scratch);
     }
   });
 }
@@ -91,7 +106,10 @@ void CorrelationCode<Pixel>::read_tiles(const Item& item, int thread, const Pixe
 }
 
 template <class Pixel>
-void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, const float* weights, float* m) const {
+void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, const float* weights, const Pixel* soon,
+                                            float* m) const {
+  const std::int64_t total = rule_.positions() * item.panels;
+  std::array<products::Lines, 3 + kMostSoon> next;
   for (std::int64_t position = 0; position < rule_.positions(); ++position) {
     for (std::int64_t panel = 0; panel < item.panels; ++panel) {
       const std::int64_t q = item.first_panel + panel;
@@ -105,8 +123,9 @@ void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, co
       product.b = weights + position * weights_.distance() + q * weights_.panel_floats();
       product.c = m + position * m_distance_ + panel * m_panel_;
       product.b_step = product.c_row = panel_;
-      std::array<products::Lines, 3> next;
-      // Meanwhile the next panel and the place of its results come near, and a share of the next position's tiles.
+      // Meanwhile the next panel and the place of its results come near, and a share of the next position's tiles and
+      // of what is read when they are written.
+      std::fill_n(next.begin(), 3, products::Lines{});
       const bool last_panel = panel + 1 == item.panels;
       const bool last_position = position + 1 == rule_.positions();
       if (!last_panel || !last_position) {
@@ -120,27 +139,56 @@ void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, co
         const std::int64_t share = round_up((item.tiles * v_row_ + item.panels - 1) / item.panels, kLineFloats);
         next[2] = products::lines_of(v + (position + 1) * v_distance_ + panel * share, share);
       }
-      products::Ahead ahead(next, products::Ahead::fours(product.rows, product.depth));
+      std::size_t pieces = 3;
+      if (soon != nullptr) {
+        const std::int64_t done = position * item.panels + panel;
+        pieces += soon_lines(item, soon, item.tiles * done / total, item.tiles * (done + 1) / total, &next[3]);
+      }
+      const std::span<const products::Lines> wanted(next.data(), pieces);
+      products::Ahead ahead(wanted, products::Ahead::fours(product.rows, product.depth));
       code_.multiply(product, ahead);
     }
   }
 }
 
+// Where the results of the item's tiles [begin, end) lie in an image of their shape; at most kMostSoon pieces.
 template <class Pixel>
-void CorrelationCode<Pixel>::write_tiles(const Item& item, int thread, const float* m, Pixel* out,
+std::size_t CorrelationCode<Pixel>::soon_lines(const Item& item, const Pixel* image, std::int64_t begin,
+                                               std::int64_t end, products::Lines* lines) const {
+  const std::int64_t first = item.first_panel * panel_;
+  const std::int64_t channels = std::min(item.panels * panel_, shape_.out.channels - first);
+  std::size_t pieces = 0;
+  const Pixel* pixels[kMostPixels];
+  for (std::int64_t t = begin; t < end; ++t) {
+    const auto count = static_cast<std::size_t>(rule_.m * rule_.m);
+    if (pieces + count > kMostSoon) break;
+    tiles_.outputs(item.first_tile + t, image + first, static_cast<const Pixel*>(nullptr), pixels);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (pixels[i] == nullptr) continue;
+      lines[pieces++] = products::lines_of(reinterpret_cast<const float*>(pixels[i]),
+                                           channels * static_cast<std::int64_t>(sizeof(Pixel)) / 4);
+    }
+  }
+  return pieces;
+}
+
+template <class Pixel>
+void CorrelationCode<Pixel>::write_tiles(const Item& item, int thread, const float* m, const Place& to,
                                          const Ending<Pixel>& ending, float* scratch) const {
   const std::int64_t first = item.first_panel * panel_;
   const std::int64_t channels = std::min(item.panels * panel_, shape_.out.channels - first);
   auto* const sink = reinterpret_cast<Pixel*>(scratch + sink_ + thread * round_up(shape_.out.channels, kLineFloats));
   Pixel* pixels[kMostPixels];
   const Pixel* addend[kMostPixels];
+  const Pixel* gate[kMostPixels];
   const Epilogue<Pixel> epilogue{ending.bias == nullptr ? nullptr : ending.bias + first,
-                                 ending.addend == nullptr ? nullptr : addend, ending.relu};
+                                 ending.addend == nullptr ? nullptr : addend, ending.gate == nullptr ? nullptr : gate,
+                                 ending.relu};
   for (std::int64_t t = 0; t < item.tiles; ++t) {
-    tiles_.outputs(item.first_tile + t, out + first, sink, pixels);
-    if (ending.addend != nullptr) {
-      tiles_.outputs(item.first_tile + t, ending.addend + first, reader_.template zeros<Pixel>(scratch), addend);
-    }
+    tiles_.outputs_of_rows(item.first_tile + t, to.first_row, to.channels, to.rows, sink, pixels);
+    const Pixel* const zeros = reader_.template zeros<Pixel>(scratch);
+    if (ending.addend != nullptr) tiles_.outputs(item.first_tile + t, ending.addend + first, zeros, addend);
+    if (ending.gate != nullptr) tiles_.outputs(item.first_tile + t, ending.gate + first, zeros, gate);
     transforms_->output({m + t * panel_, m_distance_, m_panel_}, channels, pixels, epilogue);
   }
 }

@@ -18,11 +18,13 @@
 
 namespace ridgeline::device::winograd {
 
-// What is done to the results before they are stored: bias, then the image `addend` of their shape, then relu.
+// What is done to the results before they are stored: bias, then the image `addend` of their shape, then relu, then 0
+// where the image `gate` is not above 0.
 template <class Pixel>
 struct Ending {
   const float* bias = nullptr;
   const Pixel* addend = nullptr;
+  const Pixel* gate = nullptr;
   bool relu = false;
 };
 
@@ -35,12 +37,30 @@ class CorrelationCode {
   // `weights` transformed: rows the channels of `in`, columns those of `out`.
   void run(const Pixel* in, const float* weights, Pixel* out, const Ending<Pixel>& ending, float* scratch) const;
 
- private:
-  struct Item;
+ protected:
+  struct Item {
+    std::int64_t first_tile, tiles;
+    std::int64_t first_panel, panels;
+  };
+  // Where an item's results go: rows of the result from `first_row` on, counted through all images.
+  struct Place {
+    Pixel* rows;  // of the item's first channel
+    std::int64_t channels;
+    std::int64_t first_row;
+  };
+  // Whose items have at most so many tiles, and all panels; 0: as run() wants them.
+  CorrelationCode(const Task& task, Pass pass, std::int64_t tiles, Scratch& scratch);
+  static std::int64_t wanted_tiles(const WeightsForm& weights);
+
   void choose_blocks(std::int64_t threads);
+  float* v_of(int thread, float* scratch) const { return scratch + v_ + thread * rule_.positions() * v_distance_; }
+  float* m_of(int thread, float* scratch) const { return scratch + m_ + thread * rule_.positions() * m_distance_; }
   void read_tiles(const Item& item, int thread, const Pixel* in, float* scratch, float* v) const;
-  void multiply_tiles(const Item& item, const float* v, const float* weights, float* m) const;
-  void write_tiles(const Item& item, int thread, const float* m, Pixel* out, const Ending<Pixel>& ending,
+  // `soon`: an image that is read where the results lie, or null.
+  void multiply_tiles(const Item& item, const float* v, const float* weights, const Pixel* soon, float* m) const;
+  std::size_t soon_lines(const Item& item, const Pixel* image, std::int64_t begin, std::int64_t end,
+                         products::Lines* lines) const;
+  void write_tiles(const Item& item, int thread, const float* m, const Place& to, const Ending<Pixel>& ending,
                    float* scratch) const;
 
   Correlation shape_;

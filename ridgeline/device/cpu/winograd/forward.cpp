@@ -1,12 +1,15 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/own/common.h"
-#include "ridgeline/device/cpu/winograd/correlation.h"
+#include "ridgeline/device/cpu/winograd/forward_weights.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
-#include "ridgeline/device/cpu/winograd/weights.h"
+#include "ridgeline/device/cpu/winograd/pooled_correlation.h"
+#include "ridgeline/graph/op/conv2d_max_pool.h"
 
 namespace ridgeline::device {
 namespace winograd {
 namespace {
+
+bool with_relu(const KernelRequest& request) { return request.node.attributes.string("activation") == "relu"; }
 
 // Values of Pixel; the bias is f32.
 template <class Pixel>
@@ -15,11 +18,8 @@ class ForwardKernel final : public Kernel {
   ForwardKernel(const Task& task, const KernelRequest& request)
       : has_bias_(request.inputs.size() >= 3),
         has_addend_(request.inputs.size() == 4),
-        relu_(request.node.attributes.string("activation") == "relu"),
-        weights_(task.rule, task.convolution.filters(), task.convolution.channels()),
-        blocks_(task.convolution.blocks()),
-        blocked_(blocks_.stride > 1 ? scratch_.reserve(task.convolution.blocked_weights()) : -1),
-        transformed_(scratch_.reserve(weights_.forward_form().floats())),
+        relu_(with_relu(request)),
+        weights_(task, scratch_),
         correlation_(task, Pass::forward, scratch_) {
     scratch_bytes = scratch_.bytes();
   }
@@ -27,15 +27,11 @@ class ForwardKernel final : public Kernel {
   void run(const KernelArguments& a) override {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
-    const Pixel* weights = input<Pixel>(a, 1);
-    if (blocked_ >= 0) {
-      auto* const in_blocks = reinterpret_cast<Pixel*>(scratch + blocked_);
-      blocks_.to_blocks(weights, weights_.forward_form().columns, in_blocks);
-      weights = in_blocks;
-    }
-    weights_.forward(weights, scratch + transformed_);
-    correlation_.run(input<Pixel>(a, 0), scratch + transformed_, output<Pixel>(a, 0),
-                     {has_bias_ ? input<float>(a, 2) : nullptr, has_addend_ ? input<Pixel>(a, 3) : nullptr, relu_},
+    const float* const weights = weights_.make(input<Pixel>(a, 1), scratch);
+    correlation_.run(input<Pixel>(a, 0), weights, output<Pixel>(a, 0),
+                     {.bias = has_bias_ ? input<float>(a, 2) : nullptr,
+                      .addend = has_addend_ ? input<Pixel>(a, 3) : nullptr,
+                      .relu = relu_},
                      scratch);
   }
 
@@ -45,23 +41,71 @@ class ForwardKernel final : public Kernel {
   bool has_addend_;
   bool relu_;
   Scratch scratch_;
-  WeightsCode weights_;
-  Blocks blocks_;
-  std::int64_t blocked_;  // the weights in blocks, where there are any
-  std::int64_t transformed_;
+  ForwardWeights<Pixel> weights_;
   CorrelationCode<Pixel> correlation_;
 };
+
+// And pools the result.
+template <class Pixel>
+class PooledForwardKernel final : public Kernel {
+ public:
+  PooledForwardKernel(const Task& task, const KernelRequest& request, const PoolGeometry& pool)
+      : has_bias_(request.inputs.size() == 3),
+        relu_(with_relu(request)),
+        weights_(task, scratch_),
+        correlation_(task, pool, scratch_) {
+    scratch_bytes = scratch_.bytes();
+  }
+
+  void run(const KernelArguments& a) override {
+    const ComputeScope team(threads_);
+    float* const scratch = static_cast<float*>(a.scratch);
+    const float* const weights = weights_.make(input<Pixel>(a, 1), scratch);
+    correlation_.run(input<Pixel>(a, 0), weights, output<Pixel>(a, 0), output<std::uint8_t>(a, 1),
+                     {.bias = has_bias_ ? input<float>(a, 2) : nullptr, .relu = relu_}, scratch);
+  }
+
+ private:
+  int threads_ = compute_threads();
+  bool has_bias_;
+  bool relu_;
+  Scratch scratch_;
+  ForwardWeights<Pixel> weights_;
+  PooledCorrelation<Pixel> correlation_;
+};
+
+// The node over image x, weights w and result y of the convolution.
+std::variant<Task, Refusal> forward_task(const KernelRequest& request, const ValueType& y, const Wish& wish) {
+  auto task = task_of(request, Pass::forward, request.inputs[0].type, request.inputs[1].type, y, wish);
+  if (std::holds_alternative<Task>(task) && request.inputs.size() >= 3 && request.inputs[2].type.dtype != DType::f32) {
+    return Refusal{"bf16 bias: Winograd kernels add one of f32"};
+  }
+  return task;
+}
 
 }  // namespace
 
 KernelChoice make_forward(const KernelRequest& request, const Wish& wish) {
-  const auto task =
-      task_of(request, Pass::forward, request.inputs[0].type, request.inputs[1].type, request.outputs[0].type, wish);
+  const auto task = forward_task(request, request.outputs[0].type, wish);
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
-  if (request.inputs.size() >= 3 && request.inputs[2].type.dtype != DType::f32) {
-    return Refusal{"bf16 bias: Winograd kernels add one of f32"};
-  }
   return kernel_for<ForwardKernel>(request, Pass::forward, std::get<Task>(task), request);
+}
+
+KernelChoice make_pooled_forward(const KernelRequest& request, const Wish& wish) {
+  std::vector<ValueType> operands;
+  for (const KernelOperand& operand : request.inputs) operands.push_back(operand.type);
+  const ValueType image = convolution_result({operands, request.node.attributes, request.node.name});
+  const auto task = forward_task(request, image, wish);
+  if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
+  // A thread does an image as a whole.
+  const std::int64_t images = image.shape[0], threads = compute_threads();
+  if (threads > 1 && images < 4 * threads) {
+    return Refusal{std::to_string(images) + " images for " + std::to_string(threads) +
+                   " threads: each should have some"};
+  }
+  const PoolGeometry pool =
+      PoolGeometry::of(pooling_part(request.node.attributes), image.shape, request.outputs[0].type.shape);
+  return kernel_for<PooledForwardKernel>(request, Pass::forward, std::get<Task>(task), request, pool);
 }
 
 }  // namespace winograd
@@ -70,6 +114,10 @@ KernelChoice make_winograd_conv2d(const KernelRequest& request) { return winogra
 
 KernelChoice make_any_winograd_conv2d(const KernelRequest& request) {
   return winograd::make_forward(request, {.only_where_faster = false});
+}
+
+KernelChoice make_winograd_conv2d_max_pool(const KernelRequest& request) {
+  return winograd::make_pooled_forward(request, {});
 }
 
 }  // namespace ridgeline::device

@@ -14,6 +14,8 @@ namespace ridgeline::device {
 KernelChoice make_winograd_conv2d(const KernelRequest& request);
 KernelChoice make_winograd_conv2d_bwd_data(const KernelRequest& request);
 KernelChoice make_winograd_conv2d_bwd_weights(const KernelRequest& request);
+// With the max pooling behind it, of batches that give each thread some images.
+KernelChoice make_winograd_conv2d_max_pool(const KernelRequest& request);
 // Wherever they can: behind the library, for what it refuses.
 KernelChoice make_any_winograd_conv2d(const KernelRequest& request);
 KernelChoice make_any_winograd_conv2d_bwd_data(const KernelRequest& request);
@@ -23,6 +25,7 @@ namespace winograd {
 
 // As the caller wishes.
 KernelChoice make_forward(const KernelRequest& request, const Wish& wish);
+KernelChoice make_pooled_forward(const KernelRequest& request, const Wish& wish);
 KernelChoice make_backward_data(const KernelRequest& request, const Wish& wish);
 KernelChoice make_backward_weights(const KernelRequest& request, const Wish& wish);
 

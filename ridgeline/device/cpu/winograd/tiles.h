@@ -35,6 +35,9 @@ class Tiles {
         across_((shape.out.width + rule.m - 1) / rule.m) {}
 
   std::int64_t total() const { return shape_.out.count * down_ * across_; }
+  // Of an image.
+  std::int64_t down() const { return down_; }
+  std::int64_t across() const { return across_; }
 
   // The first output of tile t.
   struct Corner {
@@ -56,14 +59,23 @@ class Tiles {
     const Corner at = corner(t);
     window(shape_.out, at.image, at.y, at.x, rule_.m, image, outside, pixels);
   }
+  // Where only the rows of `out` from `first_row` on are there, counted through all images, of so many channels.
+  template <class Pixel>
+  void outputs_of_rows(std::int64_t t, std::int64_t first_row, std::int64_t channels, Pixel* rows, Pixel* outside,
+                       Pixel** pixels) const {
+    const Corner at = corner(t);
+    Images images = shape_.out;
+    images.channels = channels;
+    window(images, at.image, at.y, at.x, rule_.m, rows, outside, pixels, first_row);
+  }
 
  private:
   template <class Pixel>
   static void window(const Images& images, std::int64_t image, std::int64_t y, std::int64_t x, int side, Pixel* base,
-                     Pixel* outside, Pixel** pixels) {
+                     Pixel* outside, Pixel** pixels, std::int64_t first_row = 0) {
     for (int i = 0; i < side; ++i) {
       const bool row_exists = y + i >= 0 && y + i < images.height;
-      const std::int64_t row = ((image * images.height + y + i) * images.width + x) * images.channels;
+      const std::int64_t row = ((image * images.height + y + i - first_row) * images.width + x) * images.channels;
       for (int j = 0; j < side; ++j) {
         const bool exists = row_exists && x + j >= 0 && x + j < images.width;
         pixels[i * side + j] = exists ? base + row + j * images.channels : outside;

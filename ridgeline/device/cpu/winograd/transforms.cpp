@@ -137,14 +137,19 @@ void expand(const Pixel* const* pixels, std::int64_t channels, const Streams& to
 
 template <class T, class Pixel>
 HWY_INLINE void contract_vector(const float* HWY_RESTRICT from, std::int64_t distance, Pixel* const* pixels,
-                                const Pixel* const* addend, std::int64_t channel, Vector bias, Vector low) {
+                                const Pixel* const* addend, const Pixel* const* gate, std::int64_t channel, Vector bias,
+                                Vector low) {
   const Tag d;
   transform<T>([&](int i, int j) RIDGELINE_INLINE { return load_stream(from + (i * T::kColumns + j) * distance); },
                [&](int i, int j, Vector v) RIDGELINE_INLINE {
                  Vector sum = hn::Add(v, bias);
                  if (addend != nullptr) sum = hn::Add(sum, storage::load(d, addend[i * T::kRows + j] + channel));
-                 // In this order Max keeps a NaN.
-                 storage::store(hn::Max(low, sum), d, pixels[i * T::kRows + j] + channel);
+                 Vector result = hn::Max(low, sum);  // in this order a NaN stays
+                 if (gate != nullptr) {
+                   const Vector open = load_stream(gate[i * T::kRows + j] + channel);
+                   result = hn::IfThenElseZero(hn::Gt(open, hn::Zero(d)), result);
+                 }
+                 storage::store(result, d, pixels[i * T::kRows + j] + channel);
                });
 }
 
@@ -155,7 +160,7 @@ void contract(const ConstStreams& from, std::int64_t channels, Pixel* const* pix
   std::int64_t c = 0;
   for (; c + kLanes <= channels; c += kLanes) {
     const Vector bias = epilogue.bias != nullptr ? hn::LoadU(d, epilogue.bias + c) : hn::Zero(d);
-    contract_vector<T>(from.base + place(from, c), from.distance, pixels, epilogue.addend, c, bias, low);
+    contract_vector<T>(from.base + place(from, c), from.distance, pixels, epilogue.addend, epilogue.gate, c, bias, low);
   }
   if (c == channels) return;
   constexpr int kPixels = T::kRows * T::kRows;
@@ -163,15 +168,20 @@ void contract(const ConstStreams& from, std::int64_t channels, Pixel* const* pix
   const std::size_t bytes = count * sizeof(Pixel);
   HWY_ALIGN Pixel tail[kPixels * kLanes];
   HWY_ALIGN float bias[kLanes] = {};
+  HWY_ALIGN Pixel gate_tail[kPixels * kLanes] = {};
   Pixel* tails[kPixels];
-  for (int i = 0; i < kPixels; ++i) tails[i] = tail + i * kLanes;
+  const Pixel* gate_tails[kPixels];
+  for (int i = 0; i < kPixels; ++i) tails[i] = tail + i * kLanes, gate_tails[i] = gate_tail + i * kLanes;
   if (epilogue.bias != nullptr) std::memcpy(bias, epilogue.bias + c, count * sizeof(float));
   if (epilogue.addend != nullptr) {  // read before it is written
     for (int i = 0; i < kPixels; ++i) std::memcpy(tails[i], epilogue.addend[i] + c, bytes);
   }
+  if (epilogue.gate != nullptr) {
+    for (int i = 0; i < kPixels; ++i) std::memcpy(gate_tail + i * kLanes, epilogue.gate[i] + c, bytes);
+  }
   contract_vector<T>(from.base + place(from, c), from.distance, tails,
-                     epilogue.addend == nullptr ? nullptr : static_cast<const Pixel* const*>(tails), 0,
-                     hn::Load(d, bias), low);
+                     epilogue.addend == nullptr ? nullptr : static_cast<const Pixel* const*>(tails),
+                     epilogue.gate == nullptr ? nullptr : gate_tails, 0, hn::Load(d, bias), low);
   for (int i = 0; i < kPixels; ++i) std::memcpy(pixels[i] + c, tails[i], bytes);
 }
 

@@ -32,12 +32,13 @@ struct StreamsOf {
 using Streams = StreamsOf<float>;
 using ConstStreams = StreamsOf<const float>;
 
-// What a contracting transform does to each pixel before it is stored: adds the bias, then the pixel of `addend`, then
-// applies relu.
+// What a contracting transform does to each pixel before it is stored: adds the bias, then the pixel of `addend`,
+// applies relu, and leaves 0 where the pixel of `gate` is not above 0.
 template <class Pixel>
 struct Epilogue {
   const float* bias = nullptr;           // [channels]
   const Pixel* const* addend = nullptr;  // a pointer for each pixel
+  const Pixel* const* gate = nullptr;    // likewise
   bool relu = false;
 };
 
