@@ -43,7 +43,12 @@ KernelChoice make_backward_data(const KernelRequest& request, const Wish& wish) 
   const auto task = task_of(request, Pass::backward_data, request.outputs[0].type, request.inputs[1].type,
                             request.inputs[0].type, wish);
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
-  return kernel_for<BackwardDataKernel>(request, Pass::backward_data, std::get<Task>(task), request);
+  const Task& made = std::get<Task>(task);
+  const WeightsForm form{made.rule, made.convolution.filters(), made.convolution.channels()};
+  // Measured: what the gate then drives out of the second cache costs more than relu_grad by itself.
+  if (request.inputs.size() == 3 && !panel_by_panel(made.rule, wanted_tiles(form), form.rows))
+    return Refusal{"a gate, and so many channels that results are far from the core before they can pass it"};
+  return kernel_for<BackwardDataKernel>(request, Pass::backward_data, made, request);
 }
 
 }  // namespace winograd

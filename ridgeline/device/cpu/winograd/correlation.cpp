@@ -14,6 +14,17 @@ constexpr std::size_t kMostSoon = 3 * kMostPixels;
 
 }  // namespace
 
+std::int64_t wanted_tiles(const WeightsForm& weights) {
+  constexpr std::int64_t kTiles = 48;  // measured: 24 to 192 differ by a few percent
+  constexpr std::int64_t kNearFloats = std::int64_t{6} << 20;
+  return weights.floats() > kNearFloats ? 2 * kTiles : kTiles;
+}
+
+bool panel_by_panel(Rule rule, std::int64_t tiles, std::int64_t channels) {
+  constexpr std::int64_t kSecondCache = 400'000;  // floats
+  return rule.positions() * tiles * channels <= kSecondCache;
+}
+
 template <class Pixel>
 CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, Scratch& scratch)
     : CorrelationCode(task, pass, 0, scratch) {}
@@ -35,10 +46,7 @@ CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, std::int64_
     block_tiles_ = tiles;
     block_panels_ = weights_.panels();
   }
-  // M goes to the last cache and back unless it is finished panel by panel, for which V must be read again each time.
-  constexpr std::int64_t kSecondCache = 400'000;  // floats of V that leave room for one panel's M
-  const bool near = rule_.positions() * block_tiles_ * shape_.in.channels <= kSecondCache;
-  group_panels_ = near ? 1 : block_panels_;
+  group_panels_ = panel_by_panel(rule_, block_tiles_, shape_.in.channels) ? 1 : block_panels_;
   v_row_ = round_up(shape_.in.channels, lanes());
   v_distance_ = stream_distance(block_tiles_ * v_row_);
   m_panel_ = block_tiles_ * panel_;
@@ -46,14 +54,6 @@ CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, std::int64_
   sink_ = scratch.reserve(threads * round_up(shape_.out.channels, kLineFloats));
   v_ = scratch.reserve(threads * rule_.positions() * v_distance_);
   m_ = scratch.reserve(threads * rule_.positions() * m_distance_);
-}
-
-// As many as keep V and M near the core, more where transformed weights must come from far.
-template <class Pixel>
-std::int64_t CorrelationCode<Pixel>::wanted_tiles(const WeightsForm& weights) {
-  constexpr std::int64_t kTiles = 48;  // measured: 24 to 192 differ by a few percent
-  constexpr std::int64_t kNearFloats = std::int64_t{6} << 20;
-  return weights.floats() > kNearFloats ? 2 * kTiles : kTiles;
 }
 
 // An equal number of blocks for each thread. Where there are too few tiles for that, threads share tiles and divide the

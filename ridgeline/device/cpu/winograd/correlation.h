@@ -28,6 +28,12 @@ struct Ending {
   bool relu = false;
 };
 
+// Tiles of a block: as many as keep V and M near the core, more where transformed weights must come from far.
+std::int64_t wanted_tiles(const WeightsForm& weights);
+// Whether V of so many tiles leaves room for one panel's M in the second cache: each panel is then finished before the
+// next one is made. Else M of all panels is made first, or V would come from the last cache for each.
+bool panel_by_panel(Rule rule, std::int64_t tiles, std::int64_t channels);
+
 template <class Pixel>
 class CorrelationCode {
  public:
@@ -50,8 +56,6 @@ class CorrelationCode {
   };
   // Whose items have at most so many tiles, and all panels; 0: as run() wants them.
   CorrelationCode(const Task& task, Pass pass, std::int64_t tiles, Scratch& scratch);
-  static std::int64_t wanted_tiles(const WeightsForm& weights);
-
   void choose_blocks(std::int64_t threads);
   float* v_of(int thread, float* scratch) const { return scratch + v_ + thread * rule_.positions() * v_distance_; }
   float* m_of(int thread, float* scratch) const { return scratch + m_ + thread * rule_.positions() * m_distance_; }

@@ -103,9 +103,13 @@ KernelChoice make_pooled_forward(const KernelRequest& request, const Wish& wish)
     return Refusal{std::to_string(images) + " images for " + std::to_string(threads) +
                    " threads: each should have some"};
   }
+  const Task& made = std::get<Task>(task);
+  if (!panel_by_panel(made.rule, Bands(made).tiles, made.convolution.channels())) {
+    return Refusal{"so many channels that results are far from the core before they can be pooled"};
+  }
   const PoolGeometry pool =
       PoolGeometry::of(pooling_part(request.node.attributes), image.shape, request.outputs[0].type.shape);
-  return kernel_for<PooledForwardKernel>(request, Pass::forward, std::get<Task>(task), request, pool);
+  return kernel_for<PooledForwardKernel>(request, Pass::forward, made, request, pool);
 }
 
 }  // namespace winograd

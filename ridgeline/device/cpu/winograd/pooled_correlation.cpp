@@ -8,30 +8,24 @@
 
 namespace ridgeline::device::winograd {
 
-Bands::Bands(const Tiles& tiles, std::int64_t batch, std::int64_t wanted, std::int64_t threads) {
-  const std::int64_t of_image = tiles.down() * tiles.across();
-  if (2 * of_image <= wanted)
-    images = std::clamp<std::int64_t>(wanted / of_image, 1, std::max<std::int64_t>(1, batch / (4 * threads)));
-  const std::int64_t most = std::max<std::int64_t>(1, (wanted + tiles.across() / 2) / tiles.across());
-  count = images > 1 ? 1 : (tiles.down() + most - 1) / most;
-  rows = (tiles.down() + count - 1) / count;
-  count = (tiles.down() + rows - 1) / rows;
+Bands::Bands(const Task& task) {
+  const Tiles all(task.convolution.correlation(Pass::forward), task.rule);
+  const std::int64_t wanted = wanted_tiles({task.rule, task.convolution.channels(), task.convolution.filters()});
+  const std::int64_t of_image = all.down() * all.across(), batch = task.convolution.result.count;
+  if (2 * of_image <= wanted) {
+    const std::int64_t fair = std::max<std::int64_t>(1, batch / (4 * compute_threads()));
+    images = std::clamp<std::int64_t>(wanted / of_image, 1, fair);
+  }
+  const std::int64_t most = std::max<std::int64_t>(1, (wanted + all.across() / 2) / all.across());
+  const std::int64_t bands = images > 1 ? 1 : (all.down() + most - 1) / most;
+  rows = (all.down() + bands - 1) / bands;
+  count = (all.down() + rows - 1) / rows;
+  tiles = images * rows * all.across();
 }
 
 template <class Pixel>
 PooledCorrelation<Pixel>::PooledCorrelation(const Task& task, const PoolGeometry& pool, Scratch& scratch)
-    : PooledCorrelation(task, pool,
-                        Bands(Tiles(task.convolution.correlation(Pass::forward), task.rule), pool.n,
-                              Base::wanted_tiles({task.rule, task.convolution.channels(), task.convolution.filters()}),
-                              compute_threads()),
-                        scratch) {}
-
-template <class Pixel>
-PooledCorrelation<Pixel>::PooledCorrelation(const Task& task, const PoolGeometry& pool, const Bands& bands,
-                                            Scratch& scratch)
-    : Base(task, Pass::forward, bands.tiles(Tiles(task.convolution.correlation(Pass::forward), task.rule)), scratch),
-      pool_(pool),
-      bands_(bands) {
+    : Base(task, Pass::forward, Bands(task).tiles, scratch), pool_(pool), bands_(task) {
   const std::int64_t whole = bands_.images * pool_.h;
   const std::int64_t rows = bands_.count == 1 ? whole : std::min(whole, bands_.rows * Base::rule_.m + pool_.kh);
   const std::int64_t floats = sizeof(float) / sizeof(Pixel);
@@ -71,25 +65,17 @@ void PooledCorrelation<Pixel>::run_band(std::int64_t image, std::int64_t images,
   const Tiles& tiles = Base::tiles_;
   const std::int64_t first = band * bands_.rows, end = std::min(tiles.down(), first + bands_.rows);
   Item item{(image * tiles.down() + first) * tiles.across(),
-            ((images - 1) * tiles.down() + end - first) * tiles.across(), 0, 0};
+            ((images - 1) * tiles.down() + end - first) * tiles.across(), 0, 1};
   float *const v = Base::v_of(thread, scratch), *const m = Base::m_of(thread, scratch);
   Base::read_tiles(item, thread, in, scratch, v);
   const std::int64_t panels = Base::weights_.panels(), begin_row = first * Base::rule_.m;
   const std::int64_t end_row = std::min(pool_.h, end * Base::rule_.m), kept = kept_before(begin_row);
-  auto* const memory = reinterpret_cast<Pixel*>(scratch + rows_);
-  for (; item.first_panel < panels; item.first_panel += Base::group_panels_) {
-    item.panels = std::min(Base::group_panels_, panels - item.first_panel);
+  for (; item.first_panel < panels; ++item.first_panel) {
     Base::multiply_tiles(item, v, weights, nullptr, m);
-    for (std::int64_t i = 0; i < item.panels; ++i) {
-      Item one = item;
-      one.first_panel += i;
-      one.panels = 1;
-      const std::int64_t place = bands_.count == 1 ? thread : thread * panels + one.first_panel;
-      Pixel* const rows = memory + place * panel_values_;
-      Base::write_tiles(one, thread, m + i * Base::m_panel_, {rows, Base::panel_, image * pool_.h + begin_row - kept},
-                        ending, scratch);
-      pool_panel(one.first_panel, image, images, begin_row - kept, begin_row, end_row, rows, results);
-    }
+    const std::int64_t place = bands_.count == 1 ? thread : thread * panels + item.first_panel;
+    Pixel* const rows = reinterpret_cast<Pixel*>(scratch + rows_) + place * panel_values_;
+    Base::write_tiles(item, thread, m, {rows, Base::panel_, image * pool_.h + begin_row - kept}, ending, scratch);
+    pool_panel(item.first_panel, image, images, begin_row - kept, begin_row, end_row, rows, results);
   }
 }
 

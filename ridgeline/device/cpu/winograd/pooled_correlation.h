@@ -15,16 +15,18 @@ namespace ridgeline::device::winograd {
 struct Bands {
   std::int64_t images = 1;  // of an item; several only in one band
   std::int64_t rows = 0;    // of tiles, in a band
-  std::int64_t count = 0;   // of bands
+  std::int64_t count = 0;   // of bands, in an item
 
-  Bands(const Tiles& tiles, std::int64_t batch, std::int64_t wanted, std::int64_t threads);
-  std::int64_t tiles(const Tiles& all) const { return images * rows * all.across(); }
+  // For a team of compute_threads().
+  explicit Bands(const Task& task);
+  std::int64_t tiles = 0;  // of a band
 };
 
 template <class Pixel>
 class PooledCorrelation : private CorrelationCode<Pixel> {
  public:
-  // `pool` over the images of the task's result. Reserves its memory in `scratch`, for a team of compute_threads().
+  // `pool` over the images of the task's result, whose bands go panel by panel. Reserves its memory in `scratch`, for a
+  // team of compute_threads().
   PooledCorrelation(const Task& task, const PoolGeometry& pool, Scratch& scratch);
 
   void run(const Pixel* in, const float* weights, Pixel* y, std::uint8_t* index, const Ending<Pixel>& ending,
@@ -38,7 +40,6 @@ class PooledCorrelation : private CorrelationCode<Pixel> {
     std::uint8_t* index;
   };
 
-  PooledCorrelation(const Task& task, const PoolGeometry& pool, const Bands& bands, Scratch& scratch);
   // Windows whose rows all lie before `row` of an image.
   std::int64_t windows_before(std::int64_t row) const;
   // Rows before `row` that later windows see.
