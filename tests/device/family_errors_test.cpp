@@ -26,7 +26,8 @@ void note(Kernel& kernel, const std::string& family, const Problem& problem, con
   double& worst = errors[family][problem.op];
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double error = rms_error(got[i], expected[i]);
-    EXPECT_LE(error, most_error(family)) << kernel.name << " result " << i << " on " << problem.inputs[0].shape().to_string();
+    EXPECT_LE(error, most_error(family)) << kernel.name << " result " << i << " on "
+                                         << problem.inputs[0].shape().to_string();
     worst = std::max(worst, error);
   }
 }

@@ -106,8 +106,8 @@ std::atomic<Isa>& in_force() {
   return isa;
 }
 
-// Zen 4 and 5 make a dot product of two pairs in the time of a multiply-add, twice the products; Intel's processors take
-// four times as long for it, half the products.
+// Zen 4 and 5 make a dot product of two pairs in the time of a multiply-add, twice the products; Intel's processors
+// take four times as long for it, half the products.
 bool dots_are_fast() {
   const char* wanted = std::getenv("RIDGELINE_BF16_DOTS");
   if (wanted != nullptr && *wanted != '\0') {

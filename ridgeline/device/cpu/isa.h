@@ -33,8 +33,8 @@ Isa active_isa();
 // value of RIDGELINE_BF16_DOTS is an Error.
 bool fast_bf16_dots();
 
-// Products of bf16 values in the time of one of f32, by the fastest direct kernels of the instruction set in force: 8 on
-// tiles, 2 by fast dot products, 1 where f32 kernels take bf16 values as well.
+// Products of bf16 values in the time of one of f32, by the fastest direct kernels of the instruction set in force: 8
+// on tiles, 2 by fast dot products, 1 where f32 kernels take bf16 values as well.
 int bf16_products_rate();
 
 // As the processor calls itself: "Intel(R) Xeon(R) Processor"; "" where it does not say.

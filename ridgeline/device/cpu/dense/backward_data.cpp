@@ -61,7 +61,7 @@ class DenseBackwardData final : public Kernel {
       for (std::int64_t panel = 0; panel < form.panels(); ++panel) {
         const std::int64_t width = form.width(panel), pitch = code_.pitch(width), depth = form.deep(chunk);
         moves_.copy(w + chunk * kDepth * dense_.inputs + panel * code_.panel, dense_.inputs, depth, width, packed,
-                   pitch);
+                    pitch);
         if (panel % kPair == 0) {
           const bool last = panel + kPair >= form.panels();
           const std::int64_t to_chunk = last ? chunk + 1 : chunk, to_panel = last ? 0 : panel + kPair;

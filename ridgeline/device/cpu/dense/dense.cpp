@@ -13,8 +13,7 @@ std::optional<Refusal> Dense::slower() const {
   return std::nullopt;
 }
 
-std::optional<Refusal> Dense::refusal(const KernelRequest& request,
-                                      std::initializer_list<const KernelOperand*> w,
+std::optional<Refusal> Dense::refusal(const KernelRequest& request, std::initializer_list<const KernelOperand*> w,
                                       std::initializer_list<const KernelOperand*> values) const {
   if (auto refusal = refuse_empty(request)) return refusal;
   for (const KernelOperand* operand : w) {

@@ -1,8 +1,9 @@
 // ridgeline/device/cpu/dense/dense.h
 //
 // A dense layer over many rows as its kernels see it: x [rows, inputs], w [outputs, inputs], dy [rows, outputs], of f32
-// or all of bf16 (Value): what is brought into another form becomes f32 on the way. Weights lie in plain rows and are read once for kMostRows rows of x; a matrix that is multiplied by them, of which
-// there is little, is brought into the form that products read best. A plain value.
+// or all of bf16 (Value): what is brought into another form becomes f32 on the way. Weights lie in plain rows and are
+// read once for kMostRows rows of x; a matrix that is multiplied by them, of which there is little, is brought into the
+// form that products read best. A plain value.
 #pragma once
 
 #include <algorithm>

@@ -33,17 +33,15 @@ class DenseUpdateKernel final : public Kernel {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
     const DenseUpdate& at = update_.at();
-    const MatrixUpdate::Part whole = update_.begin(a);
+    update_.begin(a);
     const auto* const dy = static_cast<const Value*>(a.inputs[at.dy()]);
     if (at.bias) {
       sum_columns(dy, dense_.outputs, dense_.rows, dense_.outputs, static_cast<float*>(a.outputs[at.bias_result()]));
     }
     gradient_.prepare(static_cast<const Value*>(a.inputs[at.x()]), dy, scratch);
     gradient_.for_each_part([&](std::int64_t range, std::int64_t first, std::int64_t outputs, int thread) {
-      MatrixUpdate::Part part = whole;
       const std::int64_t end = first + outputs;
-      for (std::int64_t k = first; k < end; k += Gradient::kStrip)
-        update_strip(whole, part, {range, k, end}, scratch, thread);
+      for (std::int64_t k = first; k < end; k += Gradient::kStrip) update_strip({range, k, end}, scratch, thread);
     });
     if (at.squares) {
       const double* const sums = squares(scratch);
@@ -63,8 +61,7 @@ class DenseUpdateKernel final : public Kernel {
 
   std::int64_t states() const { return static_cast<std::int64_t>(update_.at().states); }
 
-  void update_strip(const MatrixUpdate::Part& whole, MatrixUpdate::Part& part, const Strip& s, float* scratch,
-                    int thread) const {
+  void update_strip(const Strip& s, float* scratch, int thread) {
     float* const strip = scratch + strips_at_ + thread * strip_floats_;
     const std::int64_t begin = s.range * gradient_.range(), n = std::min(gradient_.range(), dense_.inputs - begin);
     auto* const ahead = reinterpret_cast<Lines*>(scratch + ahead_at_ + thread * kLinesFloats * ahead_rows_);
@@ -72,7 +69,7 @@ class DenseUpdateKernel final : public Kernel {
     const Strip next{s.range, s.row + Gradient::kStrip, s.end};
     for (std::int64_t row = 0; row < next.rows(); ++row) {
       for (std::int64_t i = 0; i < states(); ++i) {
-        const auto* const state = static_cast<const float*>(whole.inputs[static_cast<std::size_t>(i)]);
+        const float* const state = update_.state(static_cast<std::size_t>(i));
         new (ahead + count++) Lines(lines_of(state + (next.row + row) * dense_.inputs + begin, n));
       }
     }
@@ -80,10 +77,9 @@ class DenseUpdateKernel final : public Kernel {
     for (std::int64_t row = 0; row < s.rows(); ++row) {
       const std::int64_t at = (s.row + row) * dense_.inputs + begin;
       if (update_.at().squares) {
-        squares(scratch)[(s.row + row) * gradient_.ranges() + s.range] =
-            squares_in_cache(static_cast<const float*>(whole.inputs[0]) + at, n);
+        squares(scratch)[(s.row + row) * gradient_.ranges() + s.range] = squares_in_cache(update_.state(0) + at, n);
       }
-      update_.update(whole, part, at, strip + row * gradient_.pitch(), n);
+      update_.update(thread, at, strip + row * gradient_.pitch(), n);
     }
   }
 

@@ -27,15 +27,14 @@ class FewRowsUpdate final : public Kernel {
   void run(const KernelArguments& a) override {
     const ComputeScope team(threads_);
     const DenseUpdate& at = update_.at();
-    const MatrixUpdate::Part whole = update_.begin(a);
+    update_.begin(a);
     const RowsAt<float> x = x_.read(a.inputs[at.x()], a.scratch);
     const RowsAt<float> dy = dy_.read(a.inputs[at.dy()], a.scratch);
     if (at.bias) sum_columns(dy.at, dy.step, f_.rows, f_.outputs, static_cast<float*>(a.outputs[at.bias_result()]));
     f_.for_outputs([&](std::int64_t first, std::int64_t count, int thread) {
       float* const strip = static_cast<float*>(a.scratch) + strips_at_ + thread * kStripRows * kRun;
-      MatrixUpdate::Part part = whole;
       for (std::int64_t k = first; k < first + count; k += kStripRows)
-        update_rows(whole, part, k, std::min(kStripRows, first + count - k), dy, x, strip, squares(a.scratch));
+        update_rows(thread, k, std::min(kStripRows, first + count - k), dy, x, strip, squares(a.scratch));
     });
     if (at.squares) {
       const double* const sums = squares(a.scratch);
@@ -48,17 +47,16 @@ class FewRowsUpdate final : public Kernel {
   static constexpr std::int64_t kStripRows = 8;
   static constexpr std::int64_t kRun = 1024;
 
-  void update_rows(const MatrixUpdate::Part& whole, MatrixUpdate::Part& part, std::int64_t k, std::int64_t count,
-                   RowsAt<float> dy, RowsAt<float> x, float* strip, double* squares) const {
+  void update_rows(int thread, std::int64_t k, std::int64_t count, RowsAt<float> dy, RowsAt<float> x, float* strip,
+                   double* squares) {
     for (std::int64_t first = 0; first < f_.inputs; first += kRun) {
       const std::int64_t n = std::min(kRun, f_.inputs - first);
       multiply_few_rows(dy.from(0, k), x.from(0, first), f_.rows, count, n, strip, kRun, false);
       for (std::int64_t row = 0; row < count; ++row) {
         const std::int64_t at = (k + row) * f_.inputs + first;
         // While the run is on its way into the first cache, where the loop then finds it.
-        if (update_.at().squares)
-          squares[(k + row) * runs_ + first / kRun] = squares_of(static_cast<const float*>(whole.inputs[0]) + at, n);
-        update_.update(whole, part, at, strip + row * kRun, n);
+        if (update_.at().squares) squares[(k + row) * runs_ + first / kRun] = squares_of(update_.state(0) + at, n);
+        update_.update(thread, at, strip + row * kRun, n);
       }
     }
   }

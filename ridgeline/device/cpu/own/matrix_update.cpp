@@ -1,5 +1,8 @@
 #include "ridgeline/device/cpu/own/matrix_update.h"
 
+#include <algorithm>
+
+#include "ridgeline/core/threads.h"
 #include "ridgeline/graph/loop/text.h"
 
 namespace ridgeline::device {
@@ -28,6 +31,8 @@ std::variant<MatrixUpdate, Refusal> MatrixUpdate::make(const KernelRequest& requ
   auto loop = make_part_loop(expression, operands);
   if (const auto* refusal = std::get_if<Refusal>(&loop)) return *refusal;
   update.loop_ = std::move(std::get<0>(loop));
+  update.whole_ = {std::vector<void*>(update.loop_->operands()), std::vector<void*>(update.result_bytes_.size())};
+  update.parts_.assign(static_cast<std::size_t>(compute_threads()), update.whole_);
   return update;
 }
 
@@ -39,24 +44,24 @@ std::vector<int> MatrixUpdate::in_place() const {
   return in_place;
 }
 
-MatrixUpdate::Part MatrixUpdate::begin(const KernelArguments& a) {
-  Part part;
-  const std::size_t scalars = loop_->operands() - at_.states - 1;
-  part.inputs.assign(a.inputs, a.inputs + at_.states);
-  part.inputs.push_back(nullptr);  // the gradient
-  part.inputs.insert(part.inputs.end(), a.inputs + at_.scalars(), a.inputs + at_.scalars() + scalars);
-  for (std::size_t i = 0; i < result_bytes_.size(); ++i) part.outputs.push_back(a.outputs[at_.result_of(i)]);
-  loop_->begin({part.inputs.data(), part.outputs.data(), nullptr});
-  return part;
+void MatrixUpdate::begin(const KernelArguments& a) {
+  std::copy_n(a.inputs, at_.states, whole_.inputs.begin());
+  // Behind the states is the gradient, then come scalars.
+  std::copy_n(a.inputs + at_.scalars(), whole_.inputs.size() - at_.states - 1,
+              whole_.inputs.begin() + static_cast<std::ptrdiff_t>(at_.states) + 1);
+  for (std::size_t i = 0; i < result_bytes_.size(); ++i) whole_.outputs[i] = a.outputs[at_.result_of(i)];
+  std::fill(parts_.begin(), parts_.end(), whole_);
+  loop_->begin({whole_.inputs.data(), whole_.outputs.data(), nullptr});
 }
 
-void MatrixUpdate::update(const Part& whole, Part& part, std::int64_t element, float* gradient, std::int64_t n) const {
+void MatrixUpdate::update(int thread, std::int64_t element, float* gradient, std::int64_t n) {
   const auto moved = [](void* base, std::int64_t bytes) -> void* { return static_cast<char*>(base) + bytes; };
+  Part& part = parts_[static_cast<std::size_t>(thread)];
   for (std::size_t i = 0; i < at_.states; ++i)
-    part.inputs[i] = moved(whole.inputs[i], element * static_cast<std::int64_t>(sizeof(float)));
+    part.inputs[i] = moved(whole_.inputs[i], element * static_cast<std::int64_t>(sizeof(float)));
   part.inputs[at_.states] = gradient;
   for (std::size_t i = 0; i < part.outputs.size(); ++i)
-    part.outputs[i] = moved(whole.outputs[i], element * result_bytes_[i]);
+    part.outputs[i] = moved(whole_.outputs[i], element * result_bytes_[i]);
   loop_->run_part({part.inputs.data(), part.outputs.data(), nullptr}, n);
 }
 

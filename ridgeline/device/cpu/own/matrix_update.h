@@ -24,20 +24,25 @@ class MatrixUpdate {
   // Of the kernel's results.
   std::vector<int> in_place() const;
 
+  // Once a run; the scalars are read.
+  void begin(const KernelArguments& arguments);
+  const float* state(std::size_t i) const { return static_cast<const float*>(whole_.inputs[i]); }
+  // The `n` elements from `element` on, by a thread of the team that the update was made for.
+  void update(int thread, std::int64_t element, float* gradient, std::int64_t n);
+
+ private:
   // The operands and results of the loop's expression.
   struct Part {
     std::vector<void*> inputs, outputs;
   };
-  Part begin(const KernelArguments& arguments);
-  // The `n` elements from `element` on. `part` is a copy of `whole` that one thread keeps.
-  void update(const Part& whole, Part& part, std::int64_t element, float* gradient, std::int64_t n) const;
 
- private:
   explicit MatrixUpdate(const DenseUpdate& at) : at_(at) {}
 
   DenseUpdate at_;
   std::unique_ptr<LoopKernel> loop_;
   std::vector<std::int64_t> result_bytes_;  // of an element of the loop's results
+  Part whole_;
+  std::vector<Part> parts_;  // what each thread updates now
 };
 
 }  // namespace ridgeline::device

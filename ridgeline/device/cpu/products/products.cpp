@@ -209,8 +209,9 @@ HWY_INLINE void stream_vector(const float* from, float* to) { hn::Stream(hn::Loa
 HWY_INLINE void stream_vector(const float* from, bfloat16* to) {
   const Tag d;
   const hn::ScalableTag<std::uint16_t> halves;
-  const auto rounded = [&](const float* at)
-                           RIDGELINE_INLINE { return hn::BitCast(halves, storage::rounded_halves(d, hn::LoadU(d, at))); };
+  const auto rounded = [&](const float* at) RIDGELINE_INLINE {
+    return hn::BitCast(halves, storage::rounded_halves(d, hn::LoadU(d, at)));
+  };
   hn::Stream(hn::ConcatEven(halves, rounded(from + kLanes), rounded(from)), halves,
              reinterpret_cast<std::uint16_t*>(to));
 }

@@ -1,8 +1,8 @@
 // ridgeline/device/cpu/products/products.h
 //
-// The matrix product of f32 that convolutions and dense layers are made of, and what brings operands of f32 or bf16 into
-// the forms that it reads, and its sums into results of these types. The order of every sum depends on the depth alone, one lane an element: the same bits with vectors of
-// any length. Any thread may call.
+// The matrix product of f32 that convolutions and dense layers are made of, and what brings operands of f32 or bf16
+// into the forms that it reads, and its sums into results of these types. The order of every sum depends on the depth
+// alone, one lane an element: the same bits with vectors of any length. Any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -91,8 +91,8 @@ struct Ending {
   bool relu = false;
 };
 
-// Operands and results of one type, f32 or bf16: into the forms of f32 that products read, and from sums of f32, rounded
-// to nearest even.
+// Operands and results of one type, f32 or bf16: into the forms of f32 that products read, and from sums of f32,
+// rounded to nearest even.
 template <class Value>
 struct Moves {
   // to[i * to_step + j] = from[i * from_step + j] for i in [0, rows), j in [0, columns).
