@@ -119,8 +119,9 @@ CpuDevice::CpuDevice(const KernelPromise& promise, const std::string& tune) : Cp
   promise_ = promise;
   if (tune.empty()) return;
   refuse_to_tune(promise, forced_.has_value());
-  tuner_.emplace(KernelTuner::file_named(tune),
-                 device::processor_name() + ", " + std::string(device::name_of(device::active_isa())));
+  tuner_.emplace(KernelTuner::file_named(tune), device::processor_name() + ", " +
+                                                    std::string(device::name_of(device::active_isa())) +
+                                                    (device::fast_bf16_dots() ? ", fast dots" : ""));
 }
 
 std::unique_ptr<DeviceMemory> CpuDevice::allocate(std::size_t bytes) { return std::make_unique<CpuMemory>(bytes); }

@@ -113,7 +113,7 @@ KernelChoice make_any_rows_dense_bwd_data(const KernelRequest& request) {
   const dense::Dense d(request.outputs[0].type, request.inputs[1].type);
   const KernelOperand &dy = request.inputs[0], &w = request.inputs[1];
   if (auto refusal = d.refusal(request, {&w}, {&dy, &w, &request.outputs[0]})) return *refusal;
-  return dense::kernel_for<dense::DenseBackwardData>(dy.type.dtype, d);
+  return value_kernel<dense::DenseBackwardData>(dy.type.dtype, d);
 }
 
 }  // namespace ridgeline::device

@@ -64,7 +64,7 @@ KernelChoice make_any_rows_dense_bwd_weights(const KernelRequest& request) {
   for (const KernelOperand& result : request.outputs) {
     if (result.type.dtype != DType::f32) return Refusal{"gradients that are not f32"};
   }
-  return dense::kernel_for<dense::DenseBackwardWeights>(x.type.dtype, d, request.outputs.size() == 2);
+  return value_kernel<dense::DenseBackwardWeights>(x.type.dtype, d, request.outputs.size() == 2);
 }
 
 }  // namespace ridgeline::device

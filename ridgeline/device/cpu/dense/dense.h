@@ -8,12 +8,11 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <memory>
 #include <optional>
-#include <utility>
 
 #include "ridgeline/device/cpu/products/products.h"
 #include "ridgeline/device/cpu/scratch.h"
+#include "ridgeline/device/cpu/value_kernel.h"
 #include "ridgeline/device/kernel.h"
 
 namespace ridgeline::device::dense {
@@ -49,13 +48,6 @@ struct Dense {
   std::optional<Refusal> refusal(const KernelRequest& request, std::initializer_list<const KernelOperand*> w,
                                  std::initializer_list<const KernelOperand*> values) const;
 };
-
-// Maker<Value>(arguments...) for the type of the kernel's values.
-template <template <class> class Maker, class... Arguments>
-std::unique_ptr<Kernel> kernel_for(DType type, Arguments&&... arguments) {
-  if (type == DType::bf16) return std::make_unique<Maker<bfloat16>>(std::forward<Arguments>(arguments)...);
-  return std::make_unique<Maker<float>>(std::forward<Arguments>(arguments)...);
-}
 
 // The panels of a matrix of `columns`: [chunk of depth][panel][depth][pitch]. A panel's columns are whole vectors, so
 // only the last is narrower than the others.

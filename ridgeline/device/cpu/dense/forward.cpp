@@ -164,7 +164,7 @@ KernelChoice make_any_rows_dense(const KernelRequest& request) {
   const KernelOperand& addend = request.inputs.size() > 3 ? request.inputs[3] : y;
   if (auto refusal = d.refusal(request, {&w}, {&x, &w, &y, &addend})) return *refusal;
   if (request.inputs.size() > 2 && request.inputs[2].type.dtype != DType::f32) return Refusal{"a bias that is not f32"};
-  return dense::kernel_for<dense::DenseForward>(x.type.dtype, d, request);
+  return value_kernel<dense::DenseForward>(x.type.dtype, d, request);
 }
 
 }  // namespace ridgeline::device

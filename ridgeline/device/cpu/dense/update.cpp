@@ -106,7 +106,7 @@ KernelChoice make_rows_dense_update(const KernelRequest& request) {
   if (auto refusal = d.refusal(request, {}, {&x, &dy})) return *refusal;
   auto update = MatrixUpdate::make(request);
   if (const auto* refusal = std::get_if<Refusal>(&update)) return *refusal;
-  return dense::kernel_for<dense::DenseUpdateKernel>(x.type.dtype, d, std::move(std::get<0>(update)));
+  return value_kernel<dense::DenseUpdateKernel>(x.type.dtype, d, std::move(std::get<0>(update)));
 }
 
 }  // namespace ridgeline::device

@@ -155,7 +155,7 @@ KernelChoice make_backward_weights(const KernelRequest& request, bool only_where
   if (only_where_faster) {
     if (auto refusal = slower(p)) return *refusal;
   }
-  auto kernel = kernel_for<PixelGradients>(p.type, p, bias);
+  auto kernel = value_kernel<PixelGradients>(p.type, p, bias);
   kernel->name = own_name("pixels " + request.def.name);
   return kernel;
 }

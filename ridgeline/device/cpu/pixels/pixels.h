@@ -5,11 +5,10 @@
 #pragma once
 
 #include <array>
-#include <memory>
 #include <optional>
-#include <utility>
 #include <variant>
 
+#include "ridgeline/device/cpu/value_kernel.h"
 #include "ridgeline/device/kernel.h"
 #include "ridgeline/graph/op/window.h"
 
@@ -44,12 +43,5 @@ std::variant<Pixels, Refusal> pixels_of(const KernelRequest& request, const Valu
 
 // Where the library is as fast, or was not compared: over other shapes than docs/device-pixels.md lists.
 std::optional<Refusal> slower(const Pixels& p);
-
-// Maker<Value>(arguments...) for the type of the images.
-template <template <class> class Maker, class... Arguments>
-std::unique_ptr<Kernel> kernel_for(DType type, Arguments&&... arguments) {
-  if (type == DType::bf16) return std::make_unique<Maker<bfloat16>>(std::forward<Arguments>(arguments)...);
-  return std::make_unique<Maker<float>>(std::forward<Arguments>(arguments)...);
-}
 
 }  // namespace ridgeline::device::pixels

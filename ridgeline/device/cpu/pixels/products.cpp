@@ -228,8 +228,8 @@ std::optional<Refusal> refusal_of(const KernelRequest& request, const Pixels& p,
 
 KernelChoice make_kernel(const KernelRequest& request, const Pixels& p, const std::vector<Part>& parts, bool turned,
                          const After& after = {}) {
-  auto kernel = kernel_for<PixelProducts>(p.type, parts, p.window.kernel[0] * p.window.kernel[1], turned, after,
-                                          turned ? p.h : p.oh, turned ? p.w : p.ow);
+  auto kernel = value_kernel<PixelProducts>(p.type, parts, p.window.kernel[0] * p.window.kernel[1], turned, after,
+                                            turned ? p.h : p.oh, turned ? p.w : p.ow);
   kernel->name = own_name("pixels " + request.def.name);
   return kernel;
 }

@@ -95,7 +95,7 @@ struct Ending {
 // rounded to nearest even.
 template <class Value>
 struct Moves {
-  // to[i * to_step + j] = from[i * from_step + j] for i in [0, rows), j in [0, columns).
+  // to[i * to_step + j] = from[i * from_step + j] for i in [0, rows), j in [0, columns); at least one column.
   void (*copy)(const Value* from, std::int64_t from_step, std::int64_t rows, std::int64_t columns, float* to,
                std::int64_t to_step);
   // to[j * to_step + i] = from[i * from_step + j] for i in [0, rows), j in [0, columns).
