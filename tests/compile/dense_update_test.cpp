@@ -2,8 +2,8 @@
 // parameters' copies as before.
 #include <gtest/gtest.h>
 
-#include "ridgeline/device/cpu/amx/kernels.h"
 #include "ridgeline/device/cpu/loop/kernels.h"
+#include "ridgeline/device/cpu/tiles/kernels.h"
 #include "ridgeline/graph/ir/text.h"
 #include "tests/compile/list_device.h"
 #include "tests/compile/support.h"
@@ -32,17 +32,17 @@ constexpr const char* kTrain =
     "}\n";
 
 KernelChoice make_scalar_dense_update(const KernelRequest& request) {
-  return device::amx::make_dense_update(request, device::amx::Tiles::scalar);
+  return device::tiles::make_dense_update(request, device::tiles::Tiles::scalar);
 }
 KernelChoice make_scalar_dense_bwd_weights(const KernelRequest& request) {
-  return device::amx::make_dense_backward_weights(request, device::amx::Tiles::scalar);
+  return device::tiles::make_dense_backward_weights(request, device::tiles::Tiles::scalar);
 }
 
 KernelChoice make_scalar_dense(const KernelRequest& request) {
-  return device::amx::make_dense_forward(request, device::amx::Tiles::scalar);
+  return device::tiles::make_dense_forward(request, device::tiles::Tiles::scalar);
 }
 KernelChoice make_scalar_dense_bwd_data(const KernelRequest& request) {
-  return device::amx::make_dense_backward_data(request, device::amx::Tiles::scalar);
+  return device::tiles::make_dense_backward_data(request, device::tiles::Tiles::scalar);
 }
 
 // A device with loops and scalar tiles, which gives the bits of the machine's. `update`: makes the fused op's kernel.

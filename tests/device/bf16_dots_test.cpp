@@ -1,7 +1,7 @@
 // Which kernels take bf16 layers where the instruction set in force has bf16 dot products and no tiles: dot products
 // where these are fast, else f32 kernels over bf16 values.
-#include "amx_support.h"
 #include "ridgeline/device/cpu/kernel_table.h"
+#include "tile_support.h"
 
 namespace ridgeline {
 namespace {

@@ -3,7 +3,7 @@
 // prints it over so many shapes.
 #include <map>
 
-#include "amx_support.h"
+#include "tile_support.h"
 #include "winograd_support.h"
 
 namespace ridgeline {
@@ -108,7 +108,7 @@ TEST(FamilyErrors, EveryF32KernelIsCloseToFp64InEveryPass) {
   const char* wanted = std::getenv("RIDGELINE_ERROR_TABLE");
   const int shapes = wanted == nullptr ? 16 : std::atoi(wanted);
   ASSERT_GT(shapes, 0) << "RIDGELINE_ERROR_TABLE is a number of shapes";
-  using namespace device::amx;
+  using namespace device::tiles;
   constexpr Halves kConvolutions[] = {make_halves_forward, make_halves_backward_data, make_halves_backward_weights};
   constexpr Halves kDense[] = {make_halves_dense_forward, make_halves_dense_backward_data,
                                make_halves_dense_backward_weights};

@@ -1,8 +1,8 @@
 // Convolutions by pixels, of random shapes, against the reference: windows over f32 and bf16 images, with what
 // follows the sums, every vector target, teams of several sizes, whatever the scratch memory held.
 // RIDGELINE_PIXELS_SHAPES sets the number of shapes.
-#include "amx_support.h"
 #include "ridgeline/device/cpu/pixels/kernels.h"
+#include "tile_support.h"
 #include "winograd_support.h"
 
 namespace ridgeline {

@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/device/cpu/amx/kernels.h"
 #include "ridgeline/device/cpu/dense/kernels.h"
 #include "ridgeline/device/cpu/direct/kernels.h"
 #include "ridgeline/device/cpu/library.h"
@@ -14,6 +13,7 @@
 #include "ridgeline/device/cpu/own/few_rows.h"
 #include "ridgeline/device/cpu/own/kernels.h"
 #include "ridgeline/device/cpu/pixels/kernels.h"
+#include "ridgeline/device/cpu/tiles/kernels.h"
 #include "ridgeline/device/cpu/widened_kernel.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/reference_kernel.h"

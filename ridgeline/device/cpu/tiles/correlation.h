@@ -1,0 +1,79 @@
+// ridgeline/device/cpu/tiles/correlation.h
+//
+// Runs a correlation: the forward pass, or the gradient of the image. Items of some hundred pixels, each on one thread:
+// their pixels are staged near the core; then, for each 32 result channels, the weights of these pass through all pairs
+// of tiles. Every sum has one order, so the bits depend neither on the items nor on the team.
+#pragma once
+
+#include "ridgeline/device/cpu/tiles/stage.h"
+#include "ridgeline/device/cpu/tiles/weights.h"
+
+namespace ridgeline::device::tiles {
+
+// Of results that are stored as To: bf16 or f32.
+template <class To>
+struct Epilogue {
+  const float* bias = nullptr;
+  bool relu = false;
+  const To* addend = nullptr;  // lies as the results do
+  const To* gate = nullptr;    // likewise: results are 0 where it is not above 0
+};
+
+class CorrelationCode {
+ public:
+  // Weights lie in `form`; its patches are one tap. `halves`: the first half of the pixels' channels and of the depths
+  // of weights are high halves of f32 values, the second half their low ones (halves.h). Reserves its memory in
+  // `scratch`, for a team of compute_threads().
+  CorrelationCode(const Correlation& correlation, const WeightsForm& form, bool patches, Tiles tiles, Scratch& scratch,
+                  bool halves = false);
+
+  std::int64_t out_channels() const { return shape_.out.channels; }
+
+  template <class To>
+  void run(const bfloat16* in, const bfloat16* weights, To* out, const Epilogue<To>& epilogue, float* scratch) const;
+
+ private:
+  // How a part's results are cut into items: rows of some images, or of one.
+  struct Cut {
+    Stage stage;
+    std::int64_t images = 1, rows = 1;
+    std::int64_t image_blocks = 1, row_blocks = 1;
+    std::vector<std::int64_t> a_offsets, b_offsets;
+    std::int64_t tiles_of_image() const { return blocks_of(rows * stage.pitch(), kTileRows); }
+  };
+  struct Item {
+    std::size_t part;
+    std::int64_t image, images, row, rows, group, first_block, blocks;
+  };
+  // One row of tiles: where its pixels start, and for each where its result goes, in values; -1: nowhere.
+  struct TileRow {
+    const bfloat16* pixels;
+    std::int64_t results[kTileRows];
+  };
+
+  void add_cut(const Part& part, bool patches);
+  void add_steps(Cut& cut, const Part& part, bool patches) const;
+  std::int64_t items() const;
+  Item item(std::int64_t number) const;
+  LinesAhead item_lines(const Item& item, const bfloat16* in) const;
+  // `ahead`: what is fetched meanwhile.
+  template <class To>
+  void run_item(const Item& item, const bfloat16* in, const bfloat16* weights, To* out, const Epilogue<To>& epilogue,
+                LinesAhead& ahead, char* memory) const;
+  std::int64_t tile_rows(const Item& item, const bfloat16* staged, TileRow* rows) const;
+
+  int threads_ = compute_threads();
+  Correlation shape_;
+  WeightsForm form_;
+  const TileCode& code_;
+  bool staged_;
+  bool halves_;
+  bool past_caches_;
+  std::vector<Cut> cuts_;           // of the parts
+  std::int64_t filter_blocks_ = 1;  // blocks of 32 result channels in an item
+  // In a thread's memory, in bytes.
+  std::int64_t spare_at_ = 0, rows_at_ = 0, thread_bytes_ = 0;
+  std::int64_t memory_;
+};
+
+}  // namespace ridgeline::device::tiles

@@ -1,0 +1,73 @@
+#include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/tiles/correlation.h"
+#include "ridgeline/device/cpu/tiles/kernels.h"
+
+namespace ridgeline::device {
+namespace tiles {
+namespace {
+
+class ForwardKernel final : public Kernel {
+ public:
+  ForwardKernel(const Convolution& convolution, const WeightsForm& form, bool patches, Tiles tiles, bool relu)
+      : filters_(convolution.result.channels),
+        relu_(relu),
+        bias_at_(scratch_.reserve(filters_ + kBlock)),
+        correlation_(forward_correlation(convolution), form, patches, tiles, scratch_) {
+    scratch_bytes = scratch_.bytes();
+  }
+
+  void run(const KernelArguments& a) override {
+    const ComputeScope team(threads_);
+    float* const scratch = static_cast<float*>(a.scratch);
+    const float* bias = nullptr;
+    if (bias_type) {
+      widen_bias(a.inputs[2], *bias_type, filters_, scratch + bias_at_);
+      bias = scratch + bias_at_;
+    }
+    correlation_.run(input<bfloat16>(a, 0), input<bfloat16>(a, 1), output<bfloat16>(a, 0),
+                     {bias, relu_, addend ? input<bfloat16>(a, 3) : nullptr}, scratch);
+  }
+
+  std::optional<DType> bias_type;
+  bool addend = false;
+
+ private:
+  int threads_ = compute_threads();
+  std::int64_t filters_;
+  bool relu_;
+  Scratch scratch_;
+  std::int64_t bias_at_;
+  CorrelationCode correlation_;
+};
+
+}  // namespace
+
+KernelChoice make_forward(const KernelRequest& request, Tiles tiles) {
+  const ValueType &x = request.inputs[0].type, &w = request.inputs[1].type, &y = request.outputs[0].type;
+  if (auto refusal = refuse_tiles(tiles)) return *refusal;
+  if (auto refusal = refuse_types({&x, &w, &y}, {})) return *refusal;
+  const bool bias = request.inputs.size() > 2;
+  if (bias) {
+    if (auto refusal = refuse_types({}, {&request.inputs[2].type})) return *refusal;
+  }
+  const Convolution c = convolution_of(request, x, w, y);
+  if (auto refusal = refuse_groups(c)) return *refusal;
+  const bool patches = Patches::wanted(c.group_channels()) && c.taps() > 1;
+  const WeightsForm form{c.groups, c.group_filters(), patches ? 1 : c.taps(),
+                         patches ? c.taps() * c.group_channels() : c.group_channels()};
+  auto kernel =
+      std::make_unique<ForwardKernel>(c, form, patches, tiles, request.node.attributes.string("activation") == "relu");
+  if (bias) kernel->bias_type = request.inputs[2].type.dtype;
+  kernel->addend = request.inputs.size() == 4;
+  kernel->name = kernel_name(request, tiles);
+  kernel->input_layouts.resize(request.inputs.size());
+  kernel->input_layouts[1] = weights_layout(form, tiles);
+  kernel->output_layouts.resize(1);
+  return kernel;
+}
+
+}  // namespace tiles
+
+KernelChoice make_amx_conv2d(const KernelRequest& request) { return tiles::make_forward(request, tiles::Tiles::amx); }
+
+}  // namespace ridgeline::device

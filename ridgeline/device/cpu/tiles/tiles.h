@@ -1,0 +1,195 @@
+// ridgeline/device/cpu/tiles/tiles.h
+//
+// The small interface that all kernels of this folder are written over: products of bf16 tiles with f32 sums, and the
+// moves that bring values into the tiles' form. Three implementations: the machine's tile registers with AVX-512, plain
+// loops, which every machine can run and which give the same bits, and AVX-512's dot products of bf16, whose sums are
+// rounded in another order. Tables of functions without state; any thread.
+//
+// A tile of A is 16 rows of 32 values. A tile of B is 16 rows, each one pair of depths: 16 columns of 2 values, so that
+// 512 values lie in a row. A tile of C is 16 x 16 sums.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "ridgeline/core/dtype.h"
+
+namespace ridgeline::device::tiles {
+
+constexpr std::int64_t kTileRows = 16;
+constexpr std::int64_t kTileDepth = 32;
+constexpr std::int64_t kTileColumns = 16;
+constexpr std::int64_t kTileValues = 512;  // of A or B
+constexpr std::int64_t kTileSums = 256;    // of C
+constexpr std::int64_t kBlock = 32;        // rows and columns of a product of 2 x 2 tiles
+
+// Values to be fetched into the second cache, some lines at a time while something else is computed: `runs` of `length`
+// values, `step` apart, and then others. From short runs the processor does not do so by itself. A plain value.
+class LinesAhead {
+ public:
+  LinesAhead() = default;
+  LinesAhead(const bfloat16* from, std::int64_t runs, std::int64_t length, std::int64_t step,
+             const LinesAhead* then = nullptr)
+      : from_(from), runs_(runs), length_(length), step_(step), then_(then) {}
+  // Whether nothing comes behind what is left.
+  bool last() const { return then_ == nullptr; }
+  std::int64_t lines() const {
+    return runs_ * ((length_ + kTileDepth - 1) / kTileDepth) + (then_ != nullptr ? then_->lines() : 0);
+  }
+  void fetch(std::int64_t lines) {
+    for (; lines > 0; --lines) {
+      while (runs_ == 0) {
+        if (then_ == nullptr) return;
+        *this = *then_;
+      }
+      __builtin_prefetch(from_ + at_, 0, 2);
+      at_ += kTileDepth;
+      if (at_ < length_) continue;
+      at_ = 0;
+      from_ += step_;
+      --runs_;
+    }
+  }
+
+ private:
+  const bfloat16* from_ = nullptr;
+  std::int64_t runs_ = 0, length_ = 0, step_ = 0;
+  const LinesAhead* then_ = nullptr;
+  std::int64_t at_ = 0;  // in the run
+};
+
+// C = [C +] sum over steps of A(step) B(step), for up to 2 x 2 tiles.
+struct TileProduct {
+  const bfloat16* a[2];           // the first value of either row of tiles, at step 0
+  std::int64_t a_row;             // values between rows of a tile
+  const std::int64_t* a_offsets;  // values from step 0 to each step
+  const bfloat16* b[2];
+  const std::int64_t* b_offsets;
+  std::int64_t steps;
+  float* c;  // [row of tiles][column of tiles][16][16], always 2 columns apart
+  bool add;
+  // What is read soon, of which each step fetches some lines; may be null.
+  LinesAhead* ahead = nullptr;
+  std::int64_t ahead_lines = 0;
+  // The sums of an earlier product (2 x 2 tiles), which meanwhile are added to those at `onto`, or stored there; may be
+  // null. `soon`: what the next product adds to, to be fetched into the first cache; may be null.
+  const float* earlier = nullptr;
+  float* onto = nullptr;
+  bool add_earlier = false;
+  const float* soon = nullptr;
+  // Not 0: the sums at `c` lie in rows instead, so many sums apart.
+  std::int64_t c_row = 0;
+};
+
+// What becomes of one row of tiles (16 rows, up to 32 columns) of finished sums.
+template <class To>
+struct TileResultOf {
+  const float* c;                     // [column of tiles][16][16]
+  std::int64_t columns;               // that exist
+  const float* bias;                  // 32 values, or null
+  bool relu;                          // max(v, 0); NaN stays
+  To* const* rows;                    // where each of the 16 rows goes; null: nowhere
+  const To* const* addend = nullptr;  // a row of values to be added for each of them, or null
+  bool mixed = false;                 // 32 columns of B were interleaved mixed
+  const To* const* gate = nullptr;    // a row for each of them, or null: 0 where that is not above 0 (nor subnormal)
+  bool past_caches = false;           // where a row is a whole line
+};
+using TileResult = TileResultOf<bfloat16>;
+using WideTileResult = TileResultOf<float>;
+
+// Columns of a tile of B that lie side by side, for both pixels of a pair or for one of them: value i of a row of the
+// tile is value from + index[i] behind the pair's address, for the i in `these`.
+struct PairPart {
+  std::int64_t from = 0;
+  std::uint32_t these = 0;
+  std::array<std::uint16_t, kTileDepth> index{};  // below 32
+};
+
+// What brings values into the tiles' form, and sums out of it.
+struct TileMoves {
+  // Sums plus bias, rounded to nearest even.
+  void (*finish)(const TileResult&);
+  // Not rounded.
+  void (*finish_wide)(const WideTileResult&);
+  // `count` rows of `length` values, and zeros behind each up to `to_step`.
+  void (*copy_rows)(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, bfloat16* to,
+                    std::int64_t to_step);
+  // A block of 32 x 32 at `to`: `count` rows of `length` values, zeros elsewhere. Where lines are whole, past the
+  // caches.
+  void (*stream_rows)(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length,
+                      bfloat16* to);
+  // n values as sums of two bf16: each is high + low, within 2^-16 of it.
+  void (*split)(const float* from, std::int64_t n, bfloat16* high, bfloat16* low);
+  // n values rounded to nearest even.
+  void (*round)(const float* from, std::int64_t n, bfloat16* to);
+  // For each of `count` pixels the runs of `length` values at from + run_offsets[], one behind the other, and zeros up
+  // to `to_step`. Reads and writes up to 64 values behind the last run and the last pixel.
+  void (*copy_patches)(const bfloat16* from, std::int64_t from_step, std::int64_t count,
+                       const std::int64_t* run_offsets, std::int64_t runs, std::int64_t length, bfloat16* to,
+                       std::int64_t to_step);
+  // Pairs {even[i], odd[i]} for `length` columns: those of each 16 at to + block * to_step; zeros up to whole blocks.
+  // A null row is zeros.
+  void (*interleave)(const bfloat16* even, const bfloat16* odd, std::int64_t length, bfloat16* to,
+                     std::int64_t to_step);
+  // The same for a block of 32 columns, in the order that takes the fewest moves: column i of the block lies in its
+  // tile i / 4 % 2, at i / 8 * 4 + i % 4.
+  void (*interleave_mixed)(const bfloat16* even, const bfloat16* odd, bfloat16* to, std::int64_t to_step);
+  // So for `pairs` of rows, `from_step` apart: as many rows of two tiles of B, `to_step` apart.
+  void (*pair_rows_mixed)(const bfloat16* from, std::int64_t from_step, std::int64_t pairs, bfloat16* to,
+                          std::int64_t to_step);
+  // Rows of a tile of B for `pairs` of pixels, `pair_step` apart, from the parts of its columns; zeros in others. Reads
+  // 32 values for each part.
+  void (*pair_parts)(const bfloat16* from, std::int64_t pair_step, std::int64_t pairs, std::span<const PairPart> parts,
+                     bfloat16* to);
+  // The tile of A [16][32] whose columns are the 32 `rows`, `length` up to 16 values of each from `first` on; null rows
+  // and missing values are zeros.
+  void (*transpose)(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to);
+  // The tile of B whose columns are up to 16 `rows` of up to 32 values; zeros elsewhere. Also turns a tile of C.
+  void (*pair_columns)(const bfloat16* from, std::int64_t from_step, std::int64_t rows, std::int64_t length,
+                       bfloat16* to);
+  // A row of tiles as it is, `rows` by `columns` sums; where lines are whole, past the caches if so wanted.
+  void (*store_sums)(const float* c, std::int64_t rows, std::int64_t columns, float* to, std::int64_t to_step,
+                     bool past_caches);
+  // A row of tiles of `parts` products, `part_step` sums apart, added in order: `rows` by `columns` sums, the columns
+  // of a block that was interleaved mixed in their own order again.
+  void (*add_products)(const float* c, std::int64_t parts, std::int64_t part_step, bool mixed, std::int64_t rows,
+                       std::int64_t columns, float* to, std::int64_t to_step);
+  // sums[i] += each of `count` rows of `length` values, in order.
+  void (*add_rows)(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, float* sums);
+};
+
+struct TileCode : TileMoves {
+  // On each thread, around everything that multiplies.
+  void (*enter)();
+  void (*leave)();
+  // By rows of tiles - 1, columns of tiles - 1.
+  void (*multiply[2][2])(const TileProduct&);
+  // What a product does with earlier sums, without one.
+  void (*add_tiles)(const float* earlier, float* onto, bool add);
+};
+
+enum class Tiles {
+  amx,     // the machine's tile registers
+  dots,    // its bf16 dot products of vectors
+  scalar,  // plain loops
+};
+const TileCode& tile_code(Tiles tiles);
+const TileCode& amx_tile_code();       // only where the machine has tiles
+const TileCode& dot_tile_code();       // only where it has bf16 dot products
+const TileMoves& vector_tile_moves();  // only where it has bf16 dot products
+const TileCode& scalar_tile_code();
+
+// While alive, the calling thread may multiply.
+class TileScope {
+ public:
+  explicit TileScope(const TileCode& code) : code_(code) { code_.enter(); }
+  ~TileScope() { code_.leave(); }
+  TileScope(const TileScope&) = delete;
+  TileScope& operator=(const TileScope&) = delete;
+
+ private:
+  const TileCode& code_;
+};
+
+}  // namespace ridgeline::device::tiles
