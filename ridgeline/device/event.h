@@ -19,13 +19,12 @@ class Event {
     reached_ = false;
     error_ = nullptr;
   }
-  // By streams; `error`: what the work in front of it ended with.
+  // By streams; `error`: what the work in front of it ended with. Told under the lock: who waits may end the event's
+  // life as soon as it is free.
   void reach(std::exception_ptr error = nullptr) {
-    {
-      const std::lock_guard lock(mutex_);
-      reached_ = true;
-      error_ = std::move(error);
-    }
+    const std::lock_guard lock(mutex_);
+    reached_ = true;
+    error_ = std::move(error);
     changed_.notify_all();
   }
   // Until it is reached; throws the error of the work in front of it.
