@@ -245,8 +245,8 @@ void CorrelationCode::run_item(const Item& item, const bfloat16* in, const bfloa
         for (std::int64_t r = 0; r < kTileRows; ++r) {
           const std::int64_t at = rows[first + i].results[r];
           to[r] = at < 0 ? nullptr : results + at;
-          added[r] = at < 0 || epilogue.addend == nullptr ? nullptr : epilogue.addend + at + channel;
-          gates[r] = at < 0 || epilogue.gate == nullptr ? nullptr : epilogue.gate + at + channel;
+          if (epilogue.addend != nullptr) added[r] = at < 0 ? nullptr : epilogue.addend + at + channel;
+          if (epilogue.gate != nullptr) gates[r] = at < 0 ? nullptr : epilogue.gate + at + channel;
         }
         const TileResultOf<To> result{sums + i * 2 * kTileSums,
                                       columns,
