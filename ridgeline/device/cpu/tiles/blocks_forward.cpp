@@ -69,7 +69,8 @@ class BlocksForwardKernel final : public Kernel {
     for (std::int64_t r = 0; r < c.window.stride[0]; ++r) run_offsets_.push_back(r * blocks_.pitch * run_values());
     const std::int64_t threads = compute_threads();
     bias_at_ = scratch_.reserve(c.result.channels + kBlock);
-    weights_at_ = reserve_values(scratch_, blocks_of(c.result.channels, kBlock) * blocks_.steps() * 2 * kTileValues);
+    weight_values_ = blocks_of(c.result.channels, kBlock) * blocks_.steps() * 2 * kTileValues;
+    weights_at_ = reserve_values(scratch_, threads * weight_values_);
     padded_values_ = round_up(rows_.padded_values(1), kTileDepth);
     // Tiles reach over the last result by up to 31 pixels.
     item_values_ = round_up((item_rows_ - 1 + blocks_.taps[0]) * row_values + kBlock * blocks_.values, kTileDepth) +
@@ -84,17 +85,20 @@ class BlocksForwardKernel final : public Kernel {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
     if (bias_type_) widen_bias(a.inputs[2], *bias_type_, convolution_.result.channels, scratch + bias_at_);
-    pack_weights(input<bfloat16>(a, 1), values_at(scratch, weights_at_));
+    std::vector<char> packed(static_cast<std::size_t>(threads_));  // weights, by each thread
     const std::int64_t height = convolution_.result.size[0];
     const std::int64_t parts = pooled_ ? pooled_->count() : blocks_of(height, item_rows_);
     std::uint8_t* const index = pooled_ ? output<std::uint8_t>(a, 1) : nullptr;
     for_each_item(convolution_.result.count * parts, [&](std::int64_t item, int thread) {
       const TileScope scope(code_);
+      bfloat16* const weights = values_at(scratch, weights_at_) + thread * weight_values_;
+      if (!packed[static_cast<std::size_t>(thread)]) pack_weights(input<bfloat16>(a, 1), weights);
+      packed[static_cast<std::size_t>(thread)] = true;
       bfloat16* const padded = values_at(scratch, memory_) + thread * item_values_;
       const std::int64_t first = item % parts * item_rows_;
       const PooledItem part =
           pooled_ ? pooled_->item(item % parts) : PooledItem{0, 0, first, std::min(item_rows_, height - first)};
-      run_item(item / parts, part, input<bfloat16>(a, 0), scratch, padded, output<bfloat16>(a, 0), index);
+      run_item(item / parts, part, input<bfloat16>(a, 0), weights, scratch, padded, output<bfloat16>(a, 0), index);
     });
   }
 
@@ -129,8 +133,8 @@ class BlocksForwardKernel final : public Kernel {
     }
   }
 
-  void run_item(std::int64_t image, const PooledItem& item, const bfloat16* x, const float* scratch, bfloat16* padded,
-                bfloat16* y, std::uint8_t* index) const {
+  void run_item(std::int64_t image, const PooledItem& item, const bfloat16* x, const bfloat16* weights,
+                const float* scratch, bfloat16* padded, bfloat16* y, std::uint8_t* index) const {
     const std::int64_t first = item.row, rows = item.rows;
     const std::int64_t width = convolution_.result.size[1], filters = convolution_.result.channels;
     bfloat16* const blocks = padded + padded_values_;
@@ -154,7 +158,7 @@ class BlocksForwardKernel final : public Kernel {
         blocks_of(ahead.lines(), blocks_of(pixels, kBlock) * blocks_of(filters, kBlock) * blocks_.steps());
     for (std::int64_t k = 0; k < filters; k += kBlock) {
       const std::int64_t columns = std::min(kBlock, filters - k);
-      product.b[0] = reinterpret_cast<const bfloat16*>(scratch + weights_at_) + k * blocks_.steps() * 2 * kTileColumns;
+      product.b[0] = weights + k * blocks_.steps() * 2 * kTileColumns;
       product.b[1] = product.b[0] + kTileValues;
       bfloat16* const results = pooled_ ? band : out + k;
       std::int64_t row = 0, column = 0;
@@ -210,6 +214,7 @@ class BlocksForwardKernel final : public Kernel {
   Scratch scratch_;
   std::int64_t item_rows_;  // of results
   std::int64_t padded_values_, item_values_, band_at_;
+  std::int64_t weight_values_;  // of a thread's copy: what two cores read does not stay in their second caches
   std::int64_t bias_at_, weights_at_, memory_;
   std::vector<std::int64_t> a_offsets_, b_offsets_, run_offsets_;
 };
