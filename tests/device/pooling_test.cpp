@@ -61,6 +61,32 @@ TEST(Pooling, ANotANumberAndInfinitiesGoThroughTheOwnMaximumKernel) {
   }
 }
 
+// What relu leaves, which bf16 kernels compare by its bits, with ties; and now and then something of another kind: NaN
+// of either sign, -0, a negative number.
+TEST(Pooling, ValuesWithoutASignAndTheFewBesideThemGoThroughTheOwnMaximumKernel) {
+  constexpr std::array<std::uint16_t, 4> kOthers = {0x7fc1, 0xffc0, 0x8000, 0xbf80};
+  std::vector<Pooling> poolings = kPoolings;
+  poolings.push_back({{2, 12, 12, 96}, {2, 2}, {2, 2}, {0, 0, 0, 0}});
+  poolings.push_back({{1, 9, 40, 65}, {3, 3}, {1, 1}, {0, 0, 0, 0}});
+  for (const Pooling& pool : poolings) {
+    for (const std::int64_t every : {1'000'000, 301, 37}) {
+      Problem problem = pool.max();
+      Tensor x = as_type(problem.inputs[0], DType::bf16);
+      for (std::int64_t i = 0; i < x.elements(); ++i) {
+        x.set(i, std::max(0.0, std::floor(4 * x.at(i)) / 4));
+        if (i % every == every - 1) x.data<bfloat16>()[i].bits = kOthers[static_cast<std::size_t>(i / every % 4)];
+      }
+      problem.inputs[0] = x;
+      const Node node = problem.node();
+      KernelChoice choice = cpu_kernels("max_pool", Provider::own).front().make(problem.request(node));
+      const auto got = run_kernel(*std::get<std::unique_ptr<Kernel>>(choice), problem);
+      const auto expected = problem.reference();
+      EXPECT_EQ(difference(got[0], expected[0]), 0) << every;
+      EXPECT_TRUE(same_bits(got[1], expected[1])) << every;
+    }
+  }
+}
+
 // Zeros of either sign are equal, so the first of them wins; subnormal numbers are numbers.
 TEST(Pooling, ZerosOfEitherSignAndSubnormalNumbersAreOrderedAsTheyAre) {
   constexpr std::array<double, 5> kSmall = {0.0, -0.0, 0x1p-130, -0x1p-130, 0x1p-129};

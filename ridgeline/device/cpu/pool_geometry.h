@@ -28,6 +28,12 @@ struct PoolGeometry {
   }
   // True when some window could lie in the padding alone.
   bool pad_reaches_kernel() const { return std::max(top, bottom) >= kh || std::max(left, right) >= kw; }
+  // The first row of the image that windows from `window` on see.
+  std::int64_t first_row(std::int64_t window) const { return std::clamp<std::int64_t>(window * sh - top, 0, h); }
+  // Behind the last row that windows before `window` see.
+  std::int64_t end_row(std::int64_t window) const {
+    return std::clamp<std::int64_t>((window - 1) * sh - top + kh, 0, h);
+  }
 };
 
 // The taps [first, last) of a window at output position `o` that fall inside [0, size).

@@ -1,6 +1,7 @@
 #include "ridgeline/device/cpu/own/max_pool.h"
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -81,8 +82,30 @@ class NarrowMaximum {
     const hn::Rebind<std::uint8_t, decltype(d_)> du8;
     hn::StoreU(hn::DemoteTo(du8, where_), du8, index);
   }
+  // A window of kSide x kSide pixels, all of them in the image, in less than half the time: values without a sign, as
+  // relu leaves them, are ordered as their bits. False, and nothing is stored, where one has a sign or is NaN.
+  template <int kSide>
+  static HWY_INLINE bool take_window(const bfloat16* corner, std::int64_t row, std::int64_t pixel, bfloat16* y,
+                                     std::uint8_t* index) {
+    auto best = load(corner), where = hn::Zero(d_), signs = best;
+    HWY_UNROLL(9)
+    for (int at = 1; at < kSide * kSide; ++at) {
+      const auto v = load(corner + at / kSide * row + at % kSide * pixel);
+      where = hn::IfThenElse(hn::Gt(v, best), position(at), where);
+      best = hn::Max(best, v);
+      signs = hn::Or(signs, v);
+    }
+    const hn::RebindToUnsigned<decltype(d_)> du;
+    const auto most = hn::BitCast(du, hn::Or(best, hn::And(signs, hn::Set(d_, kSign))));
+    if (!hn::AllFalse(du, hn::Gt(most, hn::Set(du, std::uint16_t{kInfinity})))) return false;
+    hn::StoreU(best, d_, reinterpret_cast<std::int16_t*>(y));
+    const hn::Rebind<std::uint8_t, decltype(d_)> du8;
+    hn::StoreU(hn::DemoteTo(du8, where), du8, index);
+    return true;
+  }
 
  private:
+  static constexpr std::int16_t kInfinity = 0x7f80, kSign = std::numeric_limits<std::int16_t>::min();
   static constexpr hn::ScalableTag<std::int16_t> d_{};
   using V = hn::Vec<decltype(d_)>;
   static HWY_INLINE V load(const bfloat16* from) { return hn::LoadU(d_, reinterpret_cast<const std::int16_t*>(from)); }
@@ -90,7 +113,7 @@ class NarrowMaximum {
   static HWY_INLINE V key_of(V bits) {
     const auto size = hn::And(bits, hn::Set(d_, 0x7fff));
     const auto key = hn::IfNegativeThenElse(bits, hn::Neg(size), size);
-    return hn::IfThenElse(hn::Gt(size, hn::Set(d_, 0x7f80)), hn::Set(d_, 0x7fff), key);
+    return hn::IfThenElse(hn::Gt(size, hn::Set(d_, kInfinity)), hn::Set(d_, 0x7fff), key);
   }
   V best_, key_, where_;
 };
@@ -125,6 +148,17 @@ class OneMaximum {
   std::int64_t where_;
 };
 
+// Windows of up to three by three pixels of bf16 have a faster way, which takes most of them.
+template <class Maximum, class T>
+HWY_INLINE bool take_whole_window(std::int64_t side, const T* corner, std::int64_t row, std::int64_t pixel, T* y,
+                                  std::uint8_t* index) {
+  if constexpr (std::is_same_v<T, bfloat16> && Maximum::kLanes > 1) {
+    if (side == 3) return Maximum::template take_window<3>(corner, row, pixel, y, index);
+    if (side == 2) return Maximum::template take_window<2>(corner, row, pixel, y, index);
+  }
+  return false;
+}
+
 // Output rows [begin, end) of the N*OH rows.
 template <class Maximum, class T>
 void max_pool_rows(const PoolGeometry& p, const PoolRows& lie, const T* HWY_RESTRICT x, T* HWY_RESTRICT y,
@@ -134,6 +168,7 @@ void max_pool_rows(const PoolGeometry& p, const PoolRows& lie, const T* HWY_REST
   for (std::int64_t row = begin; row < end; ++row) {
     const T* image = x + (row / p.oh * p.h - lie.first_row) * p.w * pixel;
     const Taps rows(row % p.oh, p.sh, p.top, p.kh, p.h);
+    bool plain = true;  // as far as this row has shown
     for (std::int64_t ow = 0; ow < p.ow; ++ow) {
       const Taps columns(ow, p.sw, p.left, p.kw, p.w);
       const T* const corner = image + (rows.origin * p.w + columns.origin) * pixel;
@@ -143,7 +178,18 @@ void max_pool_rows(const PoolGeometry& p, const PoolRows& lie, const T* HWY_REST
         const T* const soon = image + ((rows.origin + p.kh + r) * p.w + ow * p.sw) * pixel;
         for (std::int64_t at = 0; at < p.sw * pixel; at += kLine) hwy::Prefetch(soon + at);
       }
+      const bool whole = plain && p.kh == p.kw && rows.count() == p.kh && columns.count() == p.kw;
       for_two_vectors(channels, Maximum::kLanes, [&](auto count, std::int64_t c) HWY_ATTR {
+        if (whole) {
+          bool taken = take_whole_window<Maximum>(p.kh, corner + c, p.w * pixel, pixel, y + out + c, index + out + c);
+          if constexpr (count == 2) {
+            const std::int64_t at = c + Maximum::kLanes;
+            taken = take_whole_window<Maximum>(p.kh, corner + at, p.w * pixel, pixel, y + out + at, index + out + at) &&
+                    taken;
+          }
+          if (taken) return;
+          plain = false;
+        }
         Maximum low(first + c, rows.first * p.kw + columns.first);
         Maximum high = low;
         if constexpr (count == 2) high = Maximum(first + c + Maximum::kLanes, rows.first * p.kw + columns.first);

@@ -1,9 +1,11 @@
 #include <algorithm>
 
 #include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/pooled_node.h"
 #include "ridgeline/device/cpu/tiles/dense.h"
 #include "ridgeline/device/cpu/tiles/kernels.h"
 #include "ridgeline/device/cpu/tiles/patches.h"
+#include "ridgeline/device/cpu/tiles/pooled_items.h"
 
 namespace ridgeline::device {
 namespace tiles {
@@ -40,10 +42,12 @@ Patches block_rows(const Correlation& forward, const Convolution& c, const Block
 }
 
 // An item is an image, or some rows of one; its blocks are made in the second cache, and each 32 filters pass over them
-// while their weights stay in the first.
+// while their weights stay in the first. With `pool` the results of 32 filters stay there as well, and are pooled when
+// all of them are finished.
 class BlocksForwardKernel final : public Kernel {
  public:
-  BlocksForwardKernel(const Convolution& c, Tiles tiles, bool relu, std::optional<DType> bias)
+  BlocksForwardKernel(const Convolution& c, Tiles tiles, bool relu, std::optional<DType> bias,
+                      const std::optional<PoolGeometry>& pool)
       : convolution_(c),
         blocks_(c),
         code_(tile_code(tiles)),
@@ -52,6 +56,11 @@ class BlocksForwardKernel final : public Kernel {
         bias_type_(bias) {
     const std::int64_t row_values = blocks_.pitch * blocks_.values;
     item_rows_ = std::clamp<std::int64_t>(kItemValues / row_values - blocks_.taps[0] + 1, 1, c.result.size[0]);
+    if (pool) {
+      pooled_.emplace(*pool, item_rows_);
+      item_rows_ = pooled_->rows();
+      flops_share = pooled_->share();
+    }
     for (std::int64_t row = 0; row < blocks_.taps[0]; ++row) {
       for (std::int64_t step = 0; step < blocks_.row_steps; ++step)
         a_offsets_.push_back(row * row_values + step * kTileDepth);
@@ -60,11 +69,14 @@ class BlocksForwardKernel final : public Kernel {
     for (std::int64_t r = 0; r < c.window.stride[0]; ++r) run_offsets_.push_back(r * blocks_.pitch * run_values());
     const std::int64_t threads = compute_threads();
     bias_at_ = scratch_.reserve(c.result.channels + kBlock);
-    weights_at_ = reserve_values(scratch_, blocks_of(c.result.channels, kBlock) * blocks_.steps() * 2 * kTileValues);
+    weight_values_ = blocks_of(c.result.channels, kBlock) * blocks_.steps() * 2 * kTileValues;
+    weights_at_ = reserve_values(scratch_, threads * weight_values_);
     padded_values_ = round_up(rows_.padded_values(1), kTileDepth);
     // Tiles reach over the last result by up to 31 pixels.
     item_values_ = round_up((item_rows_ - 1 + blocks_.taps[0]) * row_values + kBlock * blocks_.values, kTileDepth) +
                    kBehind + padded_values_;
+    band_at_ = round_up(item_values_, kTileDepth);
+    if (pooled_) item_values_ = band_at_ + pooled_->band_values(item_rows_);
     memory_ = reserve_values(scratch_, threads * item_values_);
     scratch_bytes = scratch_.bytes();
   }
@@ -73,14 +85,24 @@ class BlocksForwardKernel final : public Kernel {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
     if (bias_type_) widen_bias(a.inputs[2], *bias_type_, convolution_.result.channels, scratch + bias_at_);
-    pack_weights(input<bfloat16>(a, 1), values_at(scratch, weights_at_));
-    const std::int64_t parts = blocks_of(convolution_.result.size[0], item_rows_);
+    std::vector<char> packed(static_cast<std::size_t>(threads_));  // weights, by each thread
+    const std::int64_t height = convolution_.result.size[0];
+    const std::int64_t parts = pooled_ ? pooled_->count() : blocks_of(height, item_rows_);
+    std::uint8_t* const index = pooled_ ? output<std::uint8_t>(a, 1) : nullptr;
     for_each_item(convolution_.result.count * parts, [&](std::int64_t item, int thread) {
       const TileScope scope(code_);
+      bfloat16* const weights = values_at(scratch, weights_at_) + thread * weight_values_;
+      if (!packed[static_cast<std::size_t>(thread)]) pack_weights(input<bfloat16>(a, 1), weights);
+      packed[static_cast<std::size_t>(thread)] = true;
       bfloat16* const padded = values_at(scratch, memory_) + thread * item_values_;
-      run_item(item / parts, item % parts * item_rows_, input<bfloat16>(a, 0), scratch, padded, output<bfloat16>(a, 0));
+      const std::int64_t first = item % parts * item_rows_;
+      const PooledItem part =
+          pooled_ ? pooled_->item(item % parts) : PooledItem{0, 0, first, std::min(item_rows_, height - first)};
+      run_item(item / parts, part, input<bfloat16>(a, 0), weights, scratch, padded, output<bfloat16>(a, 0), index);
     });
   }
+
+  const std::optional<PooledItems>& pooled() const { return pooled_; }
 
  private:
   static constexpr std::int64_t kItemValues = 160 << 10;  // of blocks: they stay in the second cache
@@ -111,13 +133,17 @@ class BlocksForwardKernel final : public Kernel {
     }
   }
 
-  void run_item(std::int64_t image, std::int64_t first, const bfloat16* x, const float* scratch, bfloat16* padded,
-                bfloat16* y) const {
-    const std::int64_t rows = std::min(item_rows_, convolution_.result.size[0] - first);
+  void run_item(std::int64_t image, const PooledItem& item, const bfloat16* x, const bfloat16* weights,
+                const float* scratch, bfloat16* padded, bfloat16* y, std::uint8_t* index) const {
+    const std::int64_t first = item.row, rows = item.rows;
     const std::int64_t width = convolution_.result.size[1], filters = convolution_.result.channels;
     bfloat16* const blocks = padded + padded_values_;
     make_blocks(image, first, rows, x, padded, blocks);
+    // Where results go: a pixel of all filters, or of the 32 of a band.
+    bfloat16* const band = padded + band_at_;
     bfloat16* const out = y + (image * convolution_.result.size[0] + first) * width * filters;
+    const std::int64_t out_pixel = pooled_ ? kBlock : filters;
+    const bool streamed = !pooled_ && past_caches(convolution_.result);
     alignas(64) float sums[4 * kTileSums];
     TileProduct product{};
     LinesAhead ahead = item_ahead(x, image, first);
@@ -132,8 +158,9 @@ class BlocksForwardKernel final : public Kernel {
         blocks_of(ahead.lines(), blocks_of(pixels, kBlock) * blocks_of(filters, kBlock) * blocks_.steps());
     for (std::int64_t k = 0; k < filters; k += kBlock) {
       const std::int64_t columns = std::min(kBlock, filters - k);
-      product.b[0] = reinterpret_cast<const bfloat16*>(scratch + weights_at_) + k * blocks_.steps() * 2 * kTileColumns;
+      product.b[0] = weights + k * blocks_.steps() * 2 * kTileColumns;
       product.b[1] = product.b[0] + kTileValues;
+      bfloat16* const results = pooled_ ? band : out + k;
       std::int64_t row = 0, column = 0;
       for (std::int64_t p = 0; p < pixels; p += kBlock) {
         const std::int64_t there = std::min(kBlock, pixels - p);
@@ -143,13 +170,14 @@ class BlocksForwardKernel final : public Kernel {
         for (std::int64_t half = 0; half < there; half += kTileRows) {
           bfloat16* to[kTileRows];
           for (bfloat16*& pixel : to) {
-            pixel = column < width && row < rows ? out + (row * width + column) * filters + k : nullptr;
+            pixel = column < width && row < rows ? results + (row * width + column) * out_pixel : nullptr;
             if (++column == blocks_.pitch) column = 0, ++row;
           }
           code_.finish({sums + half / kTileRows * 2 * kTileSums, columns, bias_type_ ? scratch + bias_at_ + k : nullptr,
-                        relu_, to, nullptr, false, nullptr, past_caches(convolution_.result)});
+                        relu_, to, nullptr, false, nullptr, streamed});
         }
       }
+      if (pooled_) pooled_->pool(item, image, k, band, y, index);
     }
   }
 
@@ -182,17 +210,19 @@ class BlocksForwardKernel final : public Kernel {
   Patches rows_;
   bool relu_;
   std::optional<DType> bias_type_;
+  std::optional<PooledItems> pooled_;
   Scratch scratch_;
   std::int64_t item_rows_;  // of results
-  std::int64_t padded_values_, item_values_;
+  std::int64_t padded_values_, item_values_, band_at_;
+  std::int64_t weight_values_;  // of a thread's copy: what two cores read does not stay in their second caches
   std::int64_t bias_at_, weights_at_, memory_;
   std::vector<std::int64_t> a_offsets_, b_offsets_, run_offsets_;
 };
 
-}  // namespace
-
-KernelChoice make_blocks_forward(const KernelRequest& request, Tiles tiles) {
-  const ValueType &x = request.inputs[0].type, &w = request.inputs[1].type, &y = request.outputs[0].type;
+// Over y, the convolution's result.
+KernelChoice blocks_kernel(const KernelRequest& request, const ValueType& y, const std::optional<PoolGeometry>& pool,
+                           Tiles tiles) {
+  const ValueType &x = request.inputs[0].type, &w = request.inputs[1].type;
   if (auto refusal = refuse_tiles(tiles)) return *refusal;
   if (auto refusal = refuse_types({&x, &w, &y}, {})) return *refusal;
   if (request.inputs.size() > 3) return Refusal{"an addend"};
@@ -206,16 +236,32 @@ KernelChoice make_blocks_forward(const KernelRequest& request, Tiles tiles) {
   if (c.groups != 1 || window.dilation != Pair{1, 1}) return Refusal{"groups or dilation"};
   if (!Patches::wanted(c.image.channels)) return Refusal{"as many channels as a tile is deep"};
   if (window.stride[0] * window.stride[1] == 1) return Refusal{"stride 1: a block would be a pixel"};
-  auto kernel =
-      std::make_unique<BlocksForwardKernel>(c, tiles, request.node.attributes.string("activation") == "relu", bias);
+  if (auto refusal = pool ? refuse_pooled(c) : std::nullopt) return *refusal;
+  auto kernel = std::make_unique<BlocksForwardKernel>(c, tiles, request.node.attributes.string("activation") == "relu",
+                                                      bias, pool);
+  if (auto refusal = pool ? refuse_overlap(*kernel->pooled()) : std::nullopt) return *refusal;
   kernel->name = kernel_name(request, tiles) + ", blocks";
   return kernel;
+}
+
+}  // namespace
+
+KernelChoice make_blocks_forward(const KernelRequest& request, Tiles tiles) {
+  return blocks_kernel(request, request.outputs[0].type, std::nullopt, tiles);
+}
+
+KernelChoice make_pooled_blocks_forward(const KernelRequest& request, Tiles tiles) {
+  const PooledNode node(request);
+  return blocks_kernel(request, node.image, node.pool, tiles);
 }
 
 }  // namespace tiles
 
 KernelChoice make_amx_blocks_conv2d(const KernelRequest& request) {
   return tiles::make_blocks_forward(request, tiles::Tiles::amx);
+}
+KernelChoice make_amx_blocks_conv2d_max_pool(const KernelRequest& request) {
+  return tiles::make_pooled_blocks_forward(request, tiles::Tiles::amx);
 }
 
 }  // namespace ridgeline::device

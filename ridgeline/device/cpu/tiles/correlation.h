@@ -2,9 +2,11 @@
 //
 // Runs a correlation: the forward pass, or the gradient of the image. Items of some hundred pixels, each on one thread:
 // their pixels are staged near the core; then, for each 32 result channels, the weights of these pass through all pairs
-// of tiles. Every sum has one order, so the bits depend neither on the items nor on the team.
+// of tiles. Every sum has one order, so the bits depend neither on the items nor on the team. Results may be pooled
+// while they are near the core (pooled_items.h).
 #pragma once
 
+#include "ridgeline/device/cpu/tiles/pooled_items.h"
 #include "ridgeline/device/cpu/tiles/stage.h"
 #include "ridgeline/device/cpu/tiles/weights.h"
 
@@ -23,14 +25,17 @@ class CorrelationCode {
  public:
   // Weights lie in `form`; its patches are one tap. `halves`: the first half of the pixels' channels and of the depths
   // of weights are high halves of f32 values, the second half their low ones (halves.h). Reserves its memory in
-  // `scratch`, for a team of compute_threads().
+  // `scratch`, for a team of compute_threads(). With `pool`, over the results of a forward pass, what comes out are the
+  // pooled results and their index.
   CorrelationCode(const Correlation& correlation, const WeightsForm& form, bool patches, Tiles tiles, Scratch& scratch,
-                  bool halves = false);
+                  bool halves = false, const std::optional<PoolGeometry>& pool = std::nullopt);
 
   std::int64_t out_channels() const { return shape_.out.channels; }
+  const std::optional<PooledItems>& pooled() const { return pooled_; }
 
   template <class To>
-  void run(const bfloat16* in, const bfloat16* weights, To* out, const Epilogue<To>& epilogue, float* scratch) const;
+  void run(const bfloat16* in, const bfloat16* weights, To* out, const Epilogue<To>& epilogue, float* scratch,
+           std::uint8_t* index = nullptr) const;
 
  private:
   // How a part's results are cut into items: rows of some images, or of one.
@@ -44,22 +49,27 @@ class CorrelationCode {
   struct Item {
     std::size_t part;
     std::int64_t image, images, row, rows, group, first_block, blocks;
+    std::int64_t first_window, end_window;  // where results are pooled
   };
-  // One row of tiles: where its pixels start, and for each where its result goes, in values; -1: nowhere.
+  // One row of tiles: where its pixels start, and for each where its result goes, in values of the results or of the
+  // band that is pooled; -1: nowhere.
   struct TileRow {
     const bfloat16* pixels;
     std::int64_t results[kTileRows];
   };
 
-  void add_cut(const Part& part, bool patches);
+  void add_cut(const Part& part, bool patches, const std::optional<PoolGeometry>& pool);
   void add_steps(Cut& cut, const Part& part, bool patches) const;
   std::int64_t items() const;
+  std::int64_t weight_bytes() const { return form_.values() * static_cast<std::int64_t>(sizeof(bfloat16)); }
   Item item(std::int64_t number) const;
   LinesAhead item_lines(const Item& item, const bfloat16* in) const;
   // `ahead`: what is fetched meanwhile.
   template <class To>
-  void run_item(const Item& item, const bfloat16* in, const bfloat16* weights, To* out, const Epilogue<To>& epilogue,
-                LinesAhead& ahead, char* memory) const;
+  void run_item(const Item& item, const bfloat16* in, const bfloat16* weights, To* out, std::uint8_t* index,
+                const Epilogue<To>& epilogue, LinesAhead& ahead, char* memory) const;
+  // Where a part's result lies, in values.
+  std::int64_t result_at(const Part& part, std::int64_t image, std::int64_t row, std::int64_t column) const;
   std::int64_t tile_rows(const Item& item, const bfloat16* staged, TileRow* rows) const;
 
   int threads_ = compute_threads();
@@ -68,11 +78,13 @@ class CorrelationCode {
   const TileCode& code_;
   bool staged_;
   bool halves_;
+  std::optional<PooledItems> pooled_;
   bool past_caches_;
+  bool own_weights_;                // a copy in each thread's memory
   std::vector<Cut> cuts_;           // of the parts
   std::int64_t filter_blocks_ = 1;  // blocks of 32 result channels in an item
   // In a thread's memory, in bytes.
-  std::int64_t spare_at_ = 0, rows_at_ = 0, thread_bytes_ = 0;
+  std::int64_t spare_at_ = 0, rows_at_ = 0, band_at_ = 0, weights_at_ = 0, thread_bytes_ = 0;
   std::int64_t memory_;
 };
 

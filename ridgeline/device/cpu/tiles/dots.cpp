@@ -14,6 +14,9 @@ KernelChoice on_dots(const KernelRequest& request, KernelChoice (*make)(const Ke
 }  // namespace
 
 KernelChoice make_dots_conv2d(const KernelRequest& request) { return on_dots(request, tiles::make_forward); }
+KernelChoice make_dots_conv2d_max_pool(const KernelRequest& request) {
+  return on_dots(request, tiles::make_pooled_forward);
+}
 KernelChoice make_dots_conv2d_bwd_data(const KernelRequest& request) {
   return on_dots(request, tiles::make_backward_data);
 }

@@ -14,6 +14,9 @@ KernelChoice make_amx_conv2d(const KernelRequest& request);
 KernelChoice make_amx_conv2d_bwd_data(const KernelRequest& request);
 // Strided first layers.
 KernelChoice make_amx_blocks_conv2d(const KernelRequest& request);
+// Both with the max_pool behind them.
+KernelChoice make_amx_conv2d_max_pool(const KernelRequest& request);
+KernelChoice make_amx_blocks_conv2d_max_pool(const KernelRequest& request);
 KernelChoice make_amx_conv2d_bwd_weights(const KernelRequest& request);
 KernelChoice make_amx_dense(const KernelRequest& request);
 KernelChoice make_amx_dense_bwd_data(const KernelRequest& request);
@@ -22,6 +25,7 @@ KernelChoice make_amx_dense_update(const KernelRequest& request);
 
 // The same by dot products, where these are fast and the instruction set in force has no tiles (dots.cpp).
 KernelChoice make_dots_conv2d(const KernelRequest& request);
+KernelChoice make_dots_conv2d_max_pool(const KernelRequest& request);
 KernelChoice make_dots_conv2d_bwd_data(const KernelRequest& request);
 KernelChoice make_dots_conv2d_bwd_weights(const KernelRequest& request);
 KernelChoice make_dots_dense(const KernelRequest& request);
@@ -42,6 +46,8 @@ namespace tiles {
 // On the tiles that the caller names; scalar ones run on every machine.
 KernelChoice make_forward(const KernelRequest& request, Tiles tiles);
 KernelChoice make_blocks_forward(const KernelRequest& request, Tiles tiles);
+KernelChoice make_pooled_forward(const KernelRequest& request, Tiles tiles);
+KernelChoice make_pooled_blocks_forward(const KernelRequest& request, Tiles tiles);
 KernelChoice make_backward_data(const KernelRequest& request, Tiles tiles);
 KernelChoice make_backward_weights(const KernelRequest& request, Tiles tiles);
 KernelChoice make_halves_forward(const KernelRequest& request, Tiles tiles);

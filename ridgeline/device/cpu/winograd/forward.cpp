@@ -1,9 +1,9 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/own/common.h"
+#include "ridgeline/device/cpu/pooled_node.h"
 #include "ridgeline/device/cpu/winograd/forward_weights.h"
 #include "ridgeline/device/cpu/winograd/kernels.h"
 #include "ridgeline/device/cpu/winograd/pooled_correlation.h"
-#include "ridgeline/graph/op/conv2d_max_pool.h"
 
 namespace ridgeline::device {
 namespace winograd {
@@ -92,13 +92,11 @@ KernelChoice make_forward(const KernelRequest& request, const Wish& wish) {
 }
 
 KernelChoice make_pooled_forward(const KernelRequest& request, const Wish& wish) {
-  std::vector<ValueType> operands;
-  for (const KernelOperand& operand : request.inputs) operands.push_back(operand.type);
-  const ValueType image = convolution_result({operands, request.node.attributes, request.node.name});
-  const auto task = forward_task(request, image, wish);
+  const PooledNode node(request);
+  const auto task = forward_task(request, node.image, wish);
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
   // A thread does an image as a whole.
-  const std::int64_t images = image.shape[0], threads = compute_threads();
+  const std::int64_t images = node.pool.n, threads = compute_threads();
   if (threads > 1 && images < 4 * threads) {
     return Refusal{std::to_string(images) + " images for " + std::to_string(threads) +
                    " threads: each should have some"};
@@ -107,9 +105,7 @@ KernelChoice make_pooled_forward(const KernelRequest& request, const Wish& wish)
   if (!panel_by_panel(made.rule, Bands(made).tiles, made.convolution.channels())) {
     return Refusal{"so many channels that results are far from the core before they can be pooled"};
   }
-  const PoolGeometry pool =
-      PoolGeometry::of(pooling_part(request.node.attributes), image.shape, request.outputs[0].type.shape);
-  return kernel_for<PooledForwardKernel>(request, Pass::forward, made, request, pool);
+  return kernel_for<PooledForwardKernel>(request, Pass::forward, made, request, node.pool);
 }
 
 }  // namespace winograd
