@@ -145,7 +145,7 @@ void GradientUnits::stage_gradient(const TileCode& code, const bfloat16* dy, con
   const bfloat16* rows[kTileDepth];
   const std::int64_t distance = steps() * kTileValues;
   for (std::int64_t image = 0; image < unit.images; ++image) {
-    const bfloat16* const from = dy + ((unit.image + image) * out_.size[0] + unit.row) * out_.size[1] * out_.channels;
+    const bfloat16* const from = dy + image * out_.size[0] * out_.size[1] * out_.channels;
     std::int64_t row = 0, column = 0;
     for (std::int64_t step = 0; step < image_steps(unit.rows); ++step, to += kTileValues) {
       for (const bfloat16*& pixel : rows) {
@@ -162,8 +162,8 @@ void GradientUnits::stage_gradient(const TileCode& code, const bfloat16* dy, con
 
 void GradientUnits::add_pixels(const TileCode& code, const bfloat16* dy, const Unit& unit, std::int64_t first,
                                std::int64_t n, float* sums) const {
-  for (std::int64_t image = unit.image; image < unit.image + unit.images; ++image) {
-    code.add_rows(dy + (image * out_.size[0] + unit.row) * out_.size[1] * out_.channels + first, out_.channels,
+  for (std::int64_t image = 0; image < unit.images; ++image) {
+    code.add_rows(dy + image * out_.size[0] * out_.size[1] * out_.channels + first, out_.channels,
                   unit.rows * out_.size[1], n, sums);
   }
 }
@@ -187,9 +187,13 @@ void GradientUnits::stage_image(const TileCode& code, const bfloat16* x, const U
   }
 }
 
+Pair GradientUnits::gradient_rows(const Unit& unit) const {
+  return rows_of(unit, out_, unit.row, unit.row + unit.rows);
+}
+
 LinesAhead GradientUnits::gradient_lines(const bfloat16* dy, const Unit& unit, std::int64_t first,
                                          std::int64_t filters) const {
-  const auto [top, bottom] = rows_of(unit, out_, unit.row, unit.row + unit.rows);
+  const auto [top, bottom] = gradient_rows(unit);
   return pixel_lines(dy, out_, top, bottom, first, filters);
 }
 

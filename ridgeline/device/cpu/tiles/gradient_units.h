@@ -50,7 +50,10 @@ class GradientUnits {
   // Room for unfinished work.
   std::int64_t spare_values() const;
 
-  // Tiles of `filters` rows of dy from channel `first` on: [16 filters][steps()][512].
+  // The rows of dy of a unit, counted through all images, and the most of them.
+  Pair gradient_rows(const Unit& unit) const;
+  std::int64_t most_rows() const { return images_ * rows_; }
+  // Tiles of `filters` rows of dy from channel `first` on: [16 filters][steps()][512]. dy begins at the unit's rows.
   void stage_gradient(const TileCode& code, const bfloat16* dy, const Unit& unit, std::int64_t first,
                       std::int64_t filters, bfloat16* to) const;
   // Columns [first, first + n) of a group of x: [16 columns][column_values()]; n is a multiple of 16 or reaches the
@@ -63,7 +66,7 @@ class GradientUnits {
   LinesAhead image_lines(const bfloat16* x, const Unit& unit, std::int64_t group, std::int64_t first, std::int64_t n,
                          const LinesAhead* then) const;
 
-  // sums[i] += channel first + i of every pixel of dy.
+  // sums[i] += channel first + i of every pixel of dy, which begins at the unit's rows.
   void add_pixels(const TileCode& code, const bfloat16* dy, const Unit& unit, std::int64_t first, std::int64_t n,
                   float* sums) const;
 

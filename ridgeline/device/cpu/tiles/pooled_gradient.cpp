@@ -1,0 +1,48 @@
+#include "ridgeline/device/cpu/tiles/pooled_gradient.h"
+
+#include "ridgeline/device/cpu/own/pool_index.h"
+#include "ridgeline/graph/op/conv2d_max_pool.h"
+#include "ridgeline/graph/op/conv2d_max_pool_bwd.h"
+
+namespace ridgeline::device::tiles {
+
+ValueType unpooled_gradient(const KernelRequest& request) {
+  std::vector<ValueType> types;
+  for (const KernelOperand& operand : request.inputs) types.push_back(operand.type);
+  return convolution_gradient({types, request.node.attributes, request.node.name});
+}
+
+PooledGradient::PooledGradient(const Attributes& attributes, const ValueType& image, const ValueType& pooled)
+    : pool_(PoolGeometry::of(pooling_part(attributes), image.shape, pooled.shape)),
+      pooled_{pool_.n, {pool_.oh, pool_.ow}, pool_.c},
+      columns_(covering_columns(pool_)) {}
+
+// The rows of windows that reach into the rows of the image, all of one image or of whole ones.
+Pair PooledGradient::windows(const Pair& rows) const {
+  const std::int64_t last = rows[1] - 1;
+  const Covering top(rows[0] % pool_.h, pool_.sh, pool_.top, pool_.kh, pool_.oh);
+  const Covering bottom(last % pool_.h, pool_.sh, pool_.top, pool_.kh, pool_.oh);
+  return {rows[0] / pool_.h * pool_.oh + top.first, last / pool_.h * pool_.oh + bottom.last};
+}
+
+void PooledGradient::make(const GradientOperand& from, const Pair& rows, std::int64_t first, std::int64_t n,
+                          bfloat16* to) const {
+  const auto [top, bottom] = windows(rows);
+  check_pool_index(pool_, from.index, top, bottom);
+  const PoolRows lie{.first_row = rows[0], .channels = n, .x_pixel = pool_.c, .y_pixel = pool_.c};
+  max_pool_bwd_rows(pool_, lie, columns_, from.values + first, from.index + first, to + first, rows[0], rows[1]);
+}
+
+LinesAhead PooledGradient::value_lines(const GradientOperand& from, const Pair& rows, std::int64_t first,
+                                       std::int64_t n, const LinesAhead* then) const {
+  const auto [top, bottom] = windows(rows);
+  return pixel_lines(from.values, pooled_, top, bottom, first, n, then);
+}
+
+LinesAhead PooledGradient::index_lines(const GradientOperand& from, const Pair& rows) const {
+  const auto [top, bottom] = windows(rows);
+  const std::int64_t row = pool_.ow * pool_.c, half = static_cast<std::int64_t>(sizeof(bfloat16));
+  return {reinterpret_cast<const bfloat16*>(from.index + top * row), 1, (bottom - top) * row / half, 0};
+}
+
+}  // namespace ridgeline::device::tiles

@@ -1,0 +1,46 @@
+// ridgeline/device/cpu/tiles/pooled_gradient.h
+//
+// The gradient of a convolution's result that max pooling alone reads, as kernels on tiles read it: made from the
+// gradient of the pooled image and its index, some rows at a time, in a cache. It has the bits of max_pool_bwd. A plain
+// value; any thread.
+#pragma once
+
+#include <vector>
+
+#include "ridgeline/device/cpu/own/max_pool.h"
+#include "ridgeline/device/cpu/tiles/convolution.h"
+
+namespace ridgeline::device::tiles {
+
+// dy of a convolution: its values or, with an index, those of the pooled image.
+struct GradientOperand {
+  const bfloat16* values = nullptr;
+  const std::uint8_t* index = nullptr;
+};
+
+// The type of the gradient that the pool's would be, of a request for an op over both.
+ValueType unpooled_gradient(const KernelRequest& request);
+
+class PooledGradient {
+ public:
+  // Of an op with the attributes pool_kernel, pool_stride and pool_pad.
+  PooledGradient(const Attributes& attributes, const ValueType& image, const ValueType& pooled);
+
+  // Channels [first, first + n) of rows [rows[0], rows[1]), counted through all images, lie at `to` as in the image. An
+  // Error where the index that they follow from names no pixel of its window.
+  void make(const GradientOperand& from, const Pair& rows, std::int64_t first, std::int64_t n, bfloat16* to) const;
+
+  // What `make` reads.
+  LinesAhead value_lines(const GradientOperand& from, const Pair& rows, std::int64_t first, std::int64_t n,
+                         const LinesAhead* then) const;
+  LinesAhead index_lines(const GradientOperand& from, const Pair& rows) const;
+
+ private:
+  Pair windows(const Pair& rows) const;
+
+  PoolGeometry pool_;
+  Images pooled_;
+  std::vector<Covering> columns_;
+};
+
+}  // namespace ridgeline::device::tiles
