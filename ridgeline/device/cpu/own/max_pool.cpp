@@ -278,7 +278,9 @@ HWY_INLINE void gather_pixel(const CoveringWindows& w, std::int64_t channels, co
   const std::int64_t rows = kRows > 0 ? kRows : w.rows, columns = kColumns > 0 ? kColumns : w.columns;
   for_two_vectors(channels, Sum::kLanes, [&](auto count, std::int64_t c) HWY_ATTR {
     Sum low, high;
+    HWY_UNROLL(2)
     for (std::int64_t i = 0; i < rows; ++i) {
+      HWY_UNROLL(2)
       for (std::int64_t j = 0; j < columns; ++j) {
         const std::int64_t at = w.first + i * w.row + j * w.column + c;
         const std::int64_t tap = w.tap - i * w.row_taps - j * w.column_taps;
@@ -295,7 +297,7 @@ HWY_INLINE void gather_pixel(const CoveringWindows& w, std::int64_t channels, co
 // Input rows [begin, end) of the N*H rows: every input gathers from the windows that cover it, `columns` by its place
 // in a row.
 template <class Sum, bool kStreamed, class T>
-void max_pool_bwd_rows(const PoolGeometry& p, const PoolRows& lie, const Covering* columns, const T* HWY_RESTRICT dy,
+void max_pool_bwd_rows(const PoolGeometry& p, const Covering* columns, const T* HWY_RESTRICT dy,
                        const std::uint8_t* HWY_RESTRICT index, T* HWY_RESTRICT dx, std::int64_t begin,
                        std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row) {
@@ -307,15 +309,15 @@ void max_pool_bwd_rows(const PoolGeometry& p, const PoolRows& lie, const Coverin
       const auto& [left, right] = columns[iw];
       const CoveringWindows w{rows.last - rows.first,
                               right - left,
-                              (first + left) * lie.y_pixel,
+                              (first + left) * p.c,
                               tap + iw - left * p.sw,
-                              p.ow * lie.y_pixel,
+                              p.ow * p.c,
                               p.sh * p.kw,
-                              lie.y_pixel,
+                              p.c,
                               p.sw};
-      T* const to = dx + ((row - lie.first_row) * p.w + iw) * lie.x_pixel;
+      T* const to = dx + (row * p.w + iw) * p.c;
       const auto gather = [&](auto some_rows, auto some_columns) HWY_ATTR {
-        gather_pixel<Sum, kStreamed, some_rows, some_columns>(w, lie.channels, dy, index, to);
+        gather_pixel<Sum, kStreamed, some_rows, some_columns>(w, p.c, dy, index, to);
       };
       constexpr std::integral_constant<int, 0> any;
       constexpr std::integral_constant<int, 1> one;
@@ -351,16 +353,15 @@ void max_pool_part(const PoolGeometry& p, const PoolRows& rows, const T* x, T* y
 }
 
 template <class Sum, class T>
-void max_pool_bwd_part(const PoolGeometry& p, const PoolRows& lie, const Covering* columns, const T* dy,
-                       const std::uint8_t* index, T* dx, bool past_caches, std::int64_t begin, std::int64_t end) {
-  const bool aligned = lie.channels % Sum::kLanes == 0 && lie.x_pixel % Sum::kLanes == 0 &&
-                       reinterpret_cast<std::uintptr_t>(dx) % (Sum::kLanes * sizeof(T)) == 0;
-  if (lie.channels < Sum::kLanes) {
-    max_pool_bwd_rows<OneSum<T>, false>(p, lie, columns, dy, index, dx, begin, end);
+void max_pool_bwd_part(const PoolGeometry& p, const Covering* columns, const T* dy, const std::uint8_t* index, T* dx,
+                       bool past_caches, std::int64_t begin, std::int64_t end) {
+  const bool aligned = p.c % Sum::kLanes == 0 && reinterpret_cast<std::uintptr_t>(dx) % (Sum::kLanes * sizeof(T)) == 0;
+  if (p.c < Sum::kLanes) {
+    max_pool_bwd_rows<OneSum<T>, false>(p, columns, dy, index, dx, begin, end);
   } else if (past_caches && aligned) {
-    max_pool_bwd_rows<Sum, true>(p, lie, columns, dy, index, dx, begin, end);
+    max_pool_bwd_rows<Sum, true>(p, columns, dy, index, dx, begin, end);
   } else {
-    max_pool_bwd_rows<Sum, false>(p, lie, columns, dy, index, dx, begin, end);
+    max_pool_bwd_rows<Sum, false>(p, columns, dy, index, dx, begin, end);
   }
 }
 
@@ -372,14 +373,13 @@ void max_pool_bf16(const PoolGeometry& p, const PoolRows& rows, const bfloat16* 
                    std::int64_t begin, std::int64_t end) {
   max_pool_part<NarrowMaximum>(p, rows, x, y, index, begin, end);
 }
-void max_pool_bwd_f32(const PoolGeometry& p, const PoolRows& lie, const Covering* columns, const float* dy,
-                      const std::uint8_t* index, float* dx, bool past_caches, std::int64_t begin, std::int64_t end) {
-  max_pool_bwd_part<WideSum>(p, lie, columns, dy, index, dx, past_caches, begin, end);
+void max_pool_bwd_f32(const PoolGeometry& p, const Covering* columns, const float* dy, const std::uint8_t* index,
+                      float* dx, bool past_caches, std::int64_t begin, std::int64_t end) {
+  max_pool_bwd_part<WideSum>(p, columns, dy, index, dx, past_caches, begin, end);
 }
-void max_pool_bwd_bf16(const PoolGeometry& p, const PoolRows& lie, const Covering* columns, const bfloat16* dy,
-                       const std::uint8_t* index, bfloat16* dx, bool past_caches, std::int64_t begin,
-                       std::int64_t end) {
-  max_pool_bwd_part<NarrowSum>(p, lie, columns, dy, index, dx, past_caches, begin, end);
+void max_pool_bwd_bf16(const PoolGeometry& p, const Covering* columns, const bfloat16* dy, const std::uint8_t* index,
+                       bfloat16* dx, bool past_caches, std::int64_t begin, std::int64_t end) {
+  max_pool_bwd_part<NarrowSum>(p, columns, dy, index, dx, past_caches, begin, end);
 }
 
 }  // namespace ridgeline::device::HWY_NAMESPACE
@@ -400,18 +400,6 @@ void max_pool_rows(const PoolGeometry& geometry, const PoolRows& rows, const flo
 void max_pool_rows(const PoolGeometry& geometry, const PoolRows& rows, const bfloat16* x, bfloat16* y,
                    std::uint8_t* index, std::int64_t begin, std::int64_t end) {
   HWY_DYNAMIC_DISPATCH(max_pool_bf16)(geometry, rows, x, y, index, begin, end);
-}
-
-void max_pool_bwd_rows(const PoolGeometry& geometry, const PoolRows& rows, std::span<const Covering> columns,
-                       const bfloat16* dy, const std::uint8_t* index, bfloat16* dx, std::int64_t begin,
-                       std::int64_t end) {
-  HWY_DYNAMIC_DISPATCH(max_pool_bwd_bf16)(geometry, rows, columns.data(), dy, index, dx, false, begin, end);
-}
-
-std::vector<Covering> covering_columns(const PoolGeometry& p) {
-  std::vector<Covering> columns;
-  for (std::int64_t iw = 0; iw < p.w; ++iw) columns.emplace_back(iw, p.sw, p.left, p.kw, p.ow);
-  return columns;
 }
 
 KernelChoice make_own_max_pool(const KernelRequest& request) {
@@ -443,7 +431,6 @@ KernelChoice make_own_max_pool_bwd(const KernelRequest& request) {
   const std::int64_t bands =
       std::clamp<std::int64_t>(kItems / std::max<std::int64_t>(p.n, 1), 1, std::max<std::int64_t>(p.h, 1));
   return make_body_kernel(own_name("max_pool_bwd"), [=, columns = covering_columns(p)](const KernelArguments& a) {
-    const PoolRows whole{.channels = p.c, .x_pixel = p.c, .y_pixel = p.c};
     const auto* const index = input<std::uint8_t>(a, 1);
     for_each_item(p.n * bands, [&](std::int64_t item, int) {
       const std::int64_t image = item / bands, band = item % bands;
@@ -454,10 +441,10 @@ KernelChoice make_own_max_pool_bwd(const KernelRequest& request) {
       check_pool_index(p, index, image * p.oh + top.first, image * p.oh + bottom.last);
       if (narrow) {
         HWY_DYNAMIC_DISPATCH(max_pool_bwd_bf16)
-        (p, whole, columns.data(), input<bfloat16>(a, 0), index, output<bfloat16>(a, 0), past_caches, begin, end);
+        (p, columns.data(), input<bfloat16>(a, 0), index, output<bfloat16>(a, 0), past_caches, begin, end);
       } else {
         HWY_DYNAMIC_DISPATCH(max_pool_bwd_f32)
-        (p, whole, columns.data(), input<float>(a, 0), index, output<float>(a, 0), past_caches, begin, end);
+        (p, columns.data(), input<float>(a, 0), index, output<float>(a, 0), past_caches, begin, end);
       }
     });
   });

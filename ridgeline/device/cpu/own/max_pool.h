@@ -1,12 +1,10 @@
 // ridgeline/device/cpu/own/max_pool.h
 //
 // Max pooling of some rows of an image of which some rows and channels are there: for kernels that pool what they have
-// just made, and its gradient for kernels that read it at once. Any thread may call; the instruction set is chosen before (own_name).
+// just made. Any thread may call; the instruction set is chosen before (own_name).
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "ridgeline/core/dtype.h"
 #include "ridgeline/device/cpu/pool_geometry.h"
@@ -26,13 +24,5 @@ void max_pool_rows(const PoolGeometry& geometry, const PoolRows& rows, const flo
                    std::int64_t begin, std::int64_t end);
 void max_pool_rows(const PoolGeometry& geometry, const PoolRows& rows, const bfloat16* x, bfloat16* y,
                    std::uint8_t* index, std::int64_t begin, std::int64_t end);
-
-// The windows that cover each column of the image.
-std::vector<Covering> covering_columns(const PoolGeometry& geometry);
-// Rows [begin, end) of the gradient of all images, of N*H rows; x is where they begin. dy and index begin at the first
-// image.
-void max_pool_bwd_rows(const PoolGeometry& geometry, const PoolRows& rows, std::span<const Covering> columns,
-                       const bfloat16* dy, const std::uint8_t* index, bfloat16* dx, std::int64_t begin,
-                       std::int64_t end);
 
 }  // namespace ridgeline::device

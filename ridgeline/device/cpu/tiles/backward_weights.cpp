@@ -175,7 +175,7 @@ class BackwardWeightsKernel final : public Kernel {
     const std::int64_t first = group * filters_ + f.first, low = half_channels(filters_) + f.first;
     const Pair rows = units_.gradient_rows(unit);
     bfloat16* const made = memory(scratch, thread) + rows_at_;
-    if (pool_) pool_->make(dy, rows, first, f.count, made);
+    if (pool_) pool_->make(code_, dy, rows, first, f.count, made);
     const bfloat16* const from = pool_ ? made : dy.values + rows[0] * plain_.result.size[1] * staged_channels();
     to += f.first / kBlock * block_values_;
     units_.stage_gradient(code_, from, unit, first, f.count, to);

@@ -1,5 +1,7 @@
 #include "ridgeline/device/cpu/tiles/pooled_gradient.h"
 
+#include <algorithm>
+
 #include "ridgeline/device/cpu/own/pool_index.h"
 #include "ridgeline/graph/op/conv2d_max_pool.h"
 #include "ridgeline/graph/op/conv2d_max_pool_bwd.h"
@@ -25,12 +27,27 @@ Pair PooledGradient::windows(const Pair& rows) const {
   return {rows[0] / pool_.h * pool_.oh + top.first, last / pool_.h * pool_.oh + bottom.last};
 }
 
-void PooledGradient::make(const GradientOperand& from, const Pair& rows, std::int64_t first, std::int64_t n,
-                          bfloat16* to) const {
+void PooledGradient::make(const TileCode& code, const GradientOperand& from, const Pair& rows, std::int64_t first,
+                          std::int64_t n, bfloat16* to) const {
   const auto [top, bottom] = windows(rows);
   check_pool_index(pool_, from.index, top, bottom);
-  const PoolRows lie{.first_row = rows[0], .channels = n, .x_pixel = pool_.c, .y_pixel = pool_.c};
-  max_pool_bwd_rows(pool_, lie, columns_, from.values + first, from.index + first, to + first, rows[0], rows[1]);
+  const std::int64_t pooled_row = pool_.ow * pool_.c;
+  PooledRow from_row{};
+  from_row.row_step = pooled_row;
+  from_row.pixel_step = pool_.c;
+  from_row.row_taps = pool_.sh * pool_.kw;
+  from_row.column_taps = pool_.sw;
+  from_row.columns = columns_;
+  for (std::int64_t row = rows[0]; row < rows[1]; ++row, to += pool_.w * pool_.c) {
+    const std::int64_t in_image = row % pool_.h;
+    const Covering covering(in_image, pool_.sh, pool_.top, pool_.kh, pool_.oh);
+    const std::int64_t at = (row / pool_.h * pool_.oh + covering.first) * pooled_row + first;
+    from_row.dy = from.values + at;
+    from_row.index = from.index + at;
+    from_row.rows = std::max<std::int64_t>(0, covering.last - covering.first);
+    from_row.tap = (in_image + pool_.top - covering.first * pool_.sh) * pool_.kw + pool_.left;
+    code.unpool(from_row, n, to + first, pool_.c);
+  }
 }
 
 LinesAhead PooledGradient::value_lines(const GradientOperand& from, const Pair& rows, std::int64_t first,

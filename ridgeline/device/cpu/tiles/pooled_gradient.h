@@ -7,7 +7,6 @@
 
 #include <vector>
 
-#include "ridgeline/device/cpu/own/max_pool.h"
 #include "ridgeline/device/cpu/tiles/convolution.h"
 
 namespace ridgeline::device::tiles {
@@ -26,9 +25,10 @@ class PooledGradient {
   // Of an op with the attributes pool_kernel, pool_stride and pool_pad.
   PooledGradient(const Attributes& attributes, const ValueType& image, const ValueType& pooled);
 
-  // Channels [first, first + n) of rows [rows[0], rows[1]), counted through all images, lie at `to` as in the image. An
-  // Error where the index that they follow from names no pixel of its window.
-  void make(const GradientOperand& from, const Pair& rows, std::int64_t first, std::int64_t n, bfloat16* to) const;
+  // Channels [first, first + n) of rows [rows[0], rows[1]), counted through all images, as they would lie in the image
+  // that begins at `to`. An Error where the index that they follow from names no pixel of its window.
+  void make(const TileCode& code, const GradientOperand& from, const Pair& rows, std::int64_t first, std::int64_t n,
+            bfloat16* to) const;
 
   // What `make` reads.
   LinesAhead value_lines(const GradientOperand& from, const Pair& rows, std::int64_t first, std::int64_t n,
