@@ -110,13 +110,20 @@ Graph pooled_gradient(const Shapes& s, SampleRandom& random) {
   const std::string shape = list({s.n, out(s.oh()), out(s.ow()), s.k});
   const std::string window =
       "kernel=" + list({kernel, kernel}) + ", stride=" + list({stride, stride}) + ", pad=" + list({pad, pad, pad, pad});
-  return parse_graph("graph @gradient(%x: " + s.image() + ", %z: " + s.result() + ", %d: " + s.dtype + shape +
-                     ") {\n  %0, %1 = max_pool(%z) {" + window + "} : " + s.dtype + shape + ", u8" + shape +
-                     "\n  %2 = max_pool_bwd(%d, %1) {" + window + ", input=" + list({s.n, s.oh(), s.ow(), s.k}) +
-                     "} : " + s.result() + "\n  %3, %4 = conv2d_bwd_weights(%x, %2) {kernel=" + list({s.taps, s.taps}) +
-                     ", bias=true, f32_results=" + (s.dtype == "f32" ? "false" : "true") + ", " + s.attributes() +
-                     "} : f32" + list({s.k, s.taps, s.taps, s.c / s.groups}) + ", f32" + list({s.k}) +
-                     "\n  return %3 \"dw\", %4 \"db\"\n}\n");
+  std::string text = "graph @gradient(%x: " + s.image() + ", %w: param " + s.weights() + ", %z: " + s.result() +
+                     ", %d: " + s.dtype + shape + ") {\n  %0, %1 = max_pool(%z) {" + window + "} : " + s.dtype + shape +
+                     ", u8" + shape + "\n  %2 = max_pool_bwd(%d, %1) {" + window +
+                     ", input=" + list({s.n, s.oh(), s.ow(), s.k}) + "} : " + s.result();
+  std::string returned = "\n  return %3 \"dw\", %4 \"db\"";
+  text += "\n  %3, %4 = conv2d_bwd_weights(%x, %2) {kernel=" + list({s.taps, s.taps}) +
+          ", bias=true, f32_results=" + (s.dtype == "f32" ? "false" : "true") + ", " + s.attributes() + "} : f32" +
+          list({s.k, s.taps, s.taps, s.c / s.groups}) + ", f32" + list({s.k});
+  if (random.integer(0, 1) == 1) {
+    text += "\n  %5 = conv2d_bwd_data(%2, %w) {input=" + list({s.n, s.h, s.w, s.c}) + ", " + s.attributes() +
+            "} : " + s.image();
+    returned += ", %5 \"dx\"";
+  }
+  return parse_graph(text + returned + "\n}\n");
 }
 
 // Zeros of both signs, subnormal numbers, infinities and what is no number among the others.

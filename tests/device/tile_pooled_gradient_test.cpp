@@ -61,6 +61,13 @@ Pooled pooled_weights(const ConvolutionCase& c, const PoolCase& pool) {
                         device::tiles::make_pooled_backward_weights);
 }
 
+Pooled pooled_data(const ConvolutionCase& c, const PoolCase& pool, bool gate) {
+  TileProblem plain = tile_backward_data(c);
+  if (gate) plain.problem.inputs.push_back(random_bf16(c.image, 8));
+  return pooled_problem(std::move(plain), 0, pool, "conv2d_max_pool_bwd_data",
+                        device::tiles::make_pooled_backward_data);
+}
+
 void expect_the_bits_of_the_ops_apart(const Pooled& problem, const std::string& what) {
   for (const Tiles tiles : machine_tiles()) {
     const auto apart = problem.apart.kernel(tiles), together = problem.together.kernel(tiles);
@@ -82,16 +89,23 @@ TEST(TilePooledGradient, RandomShapesHaveTheBitsOfTheOpsApart) {
     const ComputeScope team(static_cast<int>(random.integer(1, 4)));
     const std::string what = c.to_string() + ", " + pool.to_string();
     ASSERT_NO_FATAL_FAILURE(expect_the_bits_of_the_ops_apart(pooled_weights(c, pool), what));
+    if (c.stride != Integers{1, 1}) {
+      EXPECT_EQ(pooled_data(c, pool, false).together.refusal(Tiles::scalar),
+                "a stride: each part of the image would make all rows");
+      continue;
+    }
+    const Pooled data = pooled_data(c, pool, random.integer(0, 1) == 0);
+    ASSERT_NO_FATAL_FAILURE(expect_the_bits_of_the_ops_apart(data, what));
   }
 }
 
 // Rows in several units, dy shared by ranges of columns, filters divided, several images in a unit, patches, groups.
 const ConvolutionCase kPooledWays[] = {
-    {{2, 99, 91, 3}, 64, {11, 11}, {2, 2, 2, 2}, {4, 4}, {1, 1}, 1, "patches"},
-    {{3, 27, 27, 64}, 96, {5, 5}, {2, 2, 2, 2}, {1, 1}, {1, 1}, 1, "units of some rows"},
+    {{1, 99, 91, 3}, 64, {11, 11}, {2, 2, 2, 2}, {4, 4}, {1, 1}, 1, "patches"},
+    {{2, 27, 27, 40}, 72, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}, 1, "units of some rows"},
     {{9, 7, 7, 40}, 72, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}, 1, "units of some images"},
-    {{2, 13, 13, 320}, 512, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}, 1, "shared gradient"},
-    {{3, 13, 13, 64}, 96, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}, 2, "groups"},
+    {{2, 5, 5, 320}, 512, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}, 1, "shared gradient"},
+    {{3, 9, 9, 64}, 96, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}, 2, "groups"},
 };
 const PoolCase kPooledBy[] = {
     {{3, 3}, {2, 2}, {0, 0, 0, 0}}, {{2, 2}, {2, 2}, {0, 0, 0, 0}}, {{3, 3}, {2, 2}, {1, 1, 1, 1}}};
@@ -104,17 +118,25 @@ TEST(TilePooledGradient, EveryWayThroughTheKernelsHasThemAndTheTeamChangesNothin
       const Pooled problem = pooled_weights(c, pool);
       ASSERT_NO_FATAL_FAILURE(expect_the_bits_of_the_ops_apart(problem, what));
       ASSERT_NO_FATAL_FAILURE(expect_the_same_bits_of_all_teams(problem.together, what));
+      if (c.stride != Integers{1, 1}) continue;
+      const Pooled data = pooled_data(c, pool, true);
+      ASSERT_NO_FATAL_FAILURE(expect_the_bits_of_the_ops_apart(data, what));
+      ASSERT_NO_FATAL_FAILURE(expect_the_same_bits_of_all_teams(data.together, what));
     }
   }
 }
 
 TEST(TilePooledGradient, AnIndexThatNamesNoPixelIsAnError) {
-  Pooled problem = pooled_weights(kPooledWays[2], kPooledBy[0]);
-  Tensor& index = problem.together.problem.inputs[2];
-  index.data<std::uint8_t>()[index.elements() / 2] = 9;
-  const auto kernel = problem.together.kernel(machine_tiles().back());
-  ASSERT_NE(kernel, nullptr);
-  EXPECT_THROW(problem.together.run(*kernel), Error);
+  for (const std::size_t at : {2, 1}) {
+    TileProblem problem =
+        (at == 2 ? pooled_weights(kPooledWays[2], kPooledBy[0]) : pooled_data(kPooledWays[2], kPooledBy[0], false))
+            .together;
+    Tensor& index = problem.problem.inputs[at];
+    index.data<std::uint8_t>()[index.elements() / 2] = 9;
+    const auto kernel = problem.kernel(machine_tiles().back());
+    ASSERT_NE(kernel, nullptr);
+    EXPECT_THROW(problem.run(*kernel), Error);
+  }
 }
 
 }  // namespace

@@ -106,6 +106,8 @@ constexpr KernelEntry kTable[] = {
     transformed_any("conv2d_bwd_weights", make_any_winograd_conv2d_bwd_weights),
     own_on(kFloatOrHalf, "conv2d_bwd_weights", "pixels_any", make_any_pixels_conv2d_bwd_weights),
     own("conv2d_bwd_weights", "direct", make_direct_conv2d_bwd_weights),
+    tiles("conv2d_max_pool_bwd_data", "amx", make_amx_conv2d_max_pool_bwd_data),
+    tiles("conv2d_max_pool_bwd_data", "dots", make_dots_conv2d_max_pool_bwd_data),
     tiles("conv2d_max_pool_bwd_weights", "amx", make_amx_conv2d_max_pool_bwd_weights),
     tiles("conv2d_max_pool_bwd_weights", "dots", make_dots_conv2d_max_pool_bwd_weights),
     own_on(kFloatOrHalves, "dense", "few_rows", make_few_rows_dense),

@@ -31,24 +31,31 @@ void PooledGradient::make(const TileCode& code, const GradientOperand& from, con
                           std::int64_t n, bfloat16* to) const {
   const auto [top, bottom] = windows(rows);
   check_pool_index(pool_, from.index, top, bottom);
-  const std::int64_t pooled_row = pool_.ow * pool_.c;
-  PooledRow from_row{};
-  from_row.row_step = pooled_row;
-  from_row.pixel_step = pool_.c;
-  from_row.row_taps = pool_.sh * pool_.kw;
-  from_row.column_taps = pool_.sw;
-  from_row.columns = columns_;
-  for (std::int64_t row = rows[0]; row < rows[1]; ++row, to += pool_.w * pool_.c) {
-    const std::int64_t in_image = row % pool_.h;
-    const Covering covering(in_image, pool_.sh, pool_.top, pool_.kh, pool_.oh);
-    const std::int64_t at = (row / pool_.h * pool_.oh + covering.first) * pooled_row + first;
-    from_row.dy = from.values + at;
-    from_row.index = from.index + at;
-    from_row.rows = std::max<std::int64_t>(0, covering.last - covering.first);
-    from_row.tap = (in_image + pool_.top - covering.first * pool_.sh) * pool_.kw + pool_.left;
-    code.unpool(from_row, n, to + first, pool_.c);
-  }
+  for (std::int64_t row = rows[0]; row < rows[1]; ++row, to += pool_.w * pool_.c)
+    make_row(code, from, row, {0, pool_.w}, first, n, to + first, pool_.c);
 }
+
+void PooledGradient::make_row(const TileCode& code, const GradientOperand& from, std::int64_t row, const Pair& columns,
+                              std::int64_t first, std::int64_t n, bfloat16* to, std::int64_t to_step) const {
+  const std::int64_t in_image = row % pool_.h;
+  const Covering covering(in_image, pool_.sh, pool_.top, pool_.kh, pool_.oh);
+  const std::int64_t pooled_row = pool_.ow * pool_.c;
+  const std::int64_t at = (row / pool_.h * pool_.oh + covering.first) * pooled_row + first;
+  PooledRow pooled{};
+  pooled.dy = from.values + at;
+  pooled.index = from.index + at;
+  pooled.rows = std::max<std::int64_t>(0, covering.last - covering.first);
+  pooled.row_step = pooled_row;
+  pooled.pixel_step = pool_.c;
+  pooled.tap = (in_image + pool_.top - covering.first * pool_.sh) * pool_.kw + pool_.left + columns[0];
+  pooled.row_taps = pool_.sh * pool_.kw;
+  pooled.column_taps = pool_.sw;
+  pooled.columns = std::span(columns_).subspan(static_cast<std::size_t>(columns[0]),
+                                               static_cast<std::size_t>(columns[1] - columns[0]));
+  code.unpool(pooled, n, to, to_step);
+}
+
+void PooledGradient::check(const std::uint8_t* index) const { check_pool_index(pool_, index); }
 
 LinesAhead PooledGradient::value_lines(const GradientOperand& from, const Pair& rows, std::int64_t first,
                                        std::int64_t n, const LinesAhead* then) const {

@@ -25,10 +25,18 @@ class PooledGradient {
   // Of an op with the attributes pool_kernel, pool_stride and pool_pad.
   PooledGradient(const Attributes& attributes, const ValueType& image, const ValueType& pooled);
 
+  std::int64_t channels() const { return pool_.c; }
+
   // Channels [first, first + n) of rows [rows[0], rows[1]), counted through all images, as they would lie in the image
   // that begins at `to`. An Error where the index that they follow from names no pixel of its window.
   void make(const TileCode& code, const GradientOperand& from, const Pair& rows, std::int64_t first, std::int64_t n,
             bfloat16* to) const;
+
+  // Pixels [columns[0], columns[1]) of a row, `to_step` values apart. Believes the index.
+  void make_row(const TileCode& code, const GradientOperand& from, std::int64_t row, const Pair& columns,
+                std::int64_t first, std::int64_t n, bfloat16* to, std::int64_t to_step) const;
+  // An Error where an element of the index names no pixel of its window. Uses the team.
+  void check(const std::uint8_t* index) const;
 
   // What `make` reads.
   LinesAhead value_lines(const GradientOperand& from, const Pair& rows, std::int64_t first, std::int64_t n,
