@@ -95,6 +95,13 @@ GradientUnits::GradientUnits(const Correlation& forward, bool patches, std::int6
     row_blocks_ = blocks_of(part_.size[0], rows_);
   }
   image_blocks_ = blocks_of(out_.count, images_);
+  // One line more: the blocks of a pair of pixels are written side by side, and at distances of many even lines all
+  // would want the same places of the first cache.
+  column_values_ = images_ * image_values() + kTileDepth;
+  for (const Place& place : places_) {
+    taps_at_.push_back(static_cast<std::int64_t>(place.plane) * plane_values() +
+                       (place.row * pitch() + place.pixel) / 2 * kTileDepth);
+  }
   for (std::int64_t image = 0; image < images_; ++image) {
     for (std::int64_t step = 0; step < image_steps(rows_); ++step) {
       b_offsets_.push_back(image * image_values() + step * kTileValues);
@@ -125,15 +132,6 @@ GradientUnits::Unit GradientUnits::unit(std::int64_t number) const {
 // A pair of pixels takes a row of 32 values. Steps run over the end of the last row.
 std::int64_t GradientUnits::plane_values() const {
   return round_up((rows_ + span_) * pitch() + most_pixel_ + kTileDepth, kTileDepth) / 2 * kTileDepth;
-}
-
-// One line more: the blocks of a pair of pixels are written side by side, and at distances of many even lines all would
-// want the same places of the first cache.
-std::int64_t GradientUnits::column_values() const { return images_ * image_values() + kTileDepth; }
-
-std::int64_t GradientUnits::tap_at(std::int64_t tap) const {
-  const Place& place = places_[static_cast<std::size_t>(tap)];
-  return static_cast<std::int64_t>(place.plane) * plane_values() + (place.row * pitch() + place.pixel) / 2 * kTileDepth;
 }
 
 std::int64_t GradientUnits::spare_values() const {
