@@ -103,6 +103,29 @@ Graph pooled(const Shapes& s, SampleRandom& random) {
   return parse_graph(text + "\n  return %2 \"y\", %3 \"index\"\n}\n");
 }
 
+// The gradients of a convolution whose result a pool reads.
+Graph pooled_gradient(const Shapes& s, SampleRandom& random) {
+  const std::int64_t kernel = random.integer(1, 4), stride = random.integer(1, 4), pad = random.integer(0, kernel - 1);
+  const auto out = [&](std::int64_t size) { return (size + 2 * pad - kernel) / stride + 1; };
+  const std::string shape = list({s.n, out(s.oh()), out(s.ow()), s.k});
+  const std::string window =
+      "kernel=" + list({kernel, kernel}) + ", stride=" + list({stride, stride}) + ", pad=" + list({pad, pad, pad, pad});
+  std::string text = "graph @gradient(%x: " + s.image() + ", %w: param " + s.weights() + ", %z: " + s.result() +
+                     ", %d: " + s.dtype + shape + ") {\n  %0, %1 = max_pool(%z) {" + window + "} : " + s.dtype + shape +
+                     ", u8" + shape + "\n  %2 = max_pool_bwd(%d, %1) {" + window +
+                     ", input=" + list({s.n, s.oh(), s.ow(), s.k}) + "} : " + s.result();
+  std::string returned = "\n  return %3 \"dw\", %4 \"db\"";
+  text += "\n  %3, %4 = conv2d_bwd_weights(%x, %2) {kernel=" + list({s.taps, s.taps}) +
+          ", bias=true, f32_results=" + (s.dtype == "f32" ? "false" : "true") + ", " + s.attributes() + "} : f32" +
+          list({s.k, s.taps, s.taps, s.c / s.groups}) + ", f32" + list({s.k});
+  if (random.integer(0, 1) == 1) {
+    text += "\n  %5 = conv2d_bwd_data(%2, %w) {input=" + list({s.n, s.h, s.w, s.c}) + ", " + s.attributes() +
+            "} : " + s.image();
+    returned += ", %5 \"dx\"";
+  }
+  return parse_graph(text + returned + "\n}\n");
+}
+
 // Zeros of both signs, subnormal numbers, infinities and what is no number among the others.
 void add_special(Tensor& t) {
   const double special[] = {0.0, -0.0, 0x1p-130, std::numeric_limits<double>::quiet_NaN(),
@@ -199,6 +222,23 @@ TEST(InsideConvolution, APoolHasTheBitsOfTheOpsApartAndTheSameKernel) {
     const int count =
         merged(std::span(graphs).subspan(first), std::span(arguments).subspan(first), "fuse_max_pool", in_force);
     EXPECT_TRUE(count > 0 || family == "library" || family == "reference") << in_force;
+  });
+}
+
+// The kernels on tiles do it.
+TEST(InsideConvolution, APooledGradientHasTheBitsOfTheOpsApartAndTheSameKernel) {
+  const std::int64_t shapes = number_from_environment("RIDGELINE_INSIDE_SHAPES", 8);
+  std::vector<Graph> graphs;
+  std::vector<Arguments> arguments;
+  SampleRandom random(philox_key(5, "pooled gradients"), 0, 0);
+  for (std::int64_t i = 0; i < 2 * shapes; ++i) {
+    graphs.push_back(pooled_gradient({random, i % 4 == 0 ? "f32" : "bf16", false}, random));
+    arguments.push_back(random_arguments(graphs.back()));
+  }
+  for_each_choice([&](const std::string& in_force, const std::string& family) {
+    const int count = merged(graphs, arguments, "fuse_pool_gradient", in_force);
+    const bool tiles = device::active_isa() == device::Isa::amx && (family.empty() || family == "own");
+    EXPECT_TRUE(count > 0 || !tiles) << in_force;
   });
 }
 

@@ -44,9 +44,15 @@ struct TileProblem {
   std::vector<DType> result_types;
   KernelChoice (*make)(const KernelRequest&, Tiles);
 
+  // An index stays what it is.
+  static void widen(Problem& problem) {
+    for (Tensor& t : problem.inputs) {
+      if (t.dtype() == DType::bf16) t = widened(t);
+    }
+  }
   std::vector<ValueType> output_types() const {
     Problem wide = problem;
-    for (Tensor& t : wide.inputs) t = widened(t);
+    widen(wide);
     std::vector<ValueType> types = wide.output_types();
     for (std::size_t i = 0; i < types.size(); ++i)
       types[i].dtype = result_types.empty() ? DType::bf16 : result_types[i];
@@ -55,7 +61,7 @@ struct TileProblem {
   // The reference on the same values in f32: its sums are not rounded to bf16.
   std::vector<Tensor> reference() const {
     Problem wide = problem;
-    for (Tensor& t : wide.inputs) t = widened(t);
+    widen(wide);
     return wide.reference();
   }
   KernelChoice choice(Tiles tiles) const {

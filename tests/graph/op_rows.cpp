@@ -196,6 +196,25 @@ void add_layers(std::vector<OpRow>& rows) {
                   with(plain, "input", ints({2, 5, 6, 3})),
                   {{2, 5, 6, 3}},
                   Gradient::refused});
+  // Windows that do not overlap: the pool's gradient is rounded by itself.
+  rows.push_back({"conv2d_max_pool_bwd_data",
+                  {at({2, 3, 3, 4}), bytes({2, 3, 3, 4}, 4), at({4, 3, 3, 3}), at({2, 7, 6, 3}, Fill::off_zero)},
+                  {{"pad", ints({1, 1, 1, 1})},
+                   {"input", ints({2, 7, 6, 3})},
+                   {"pool_kernel", ints({2, 2})},
+                   {"pool_stride", ints({2, 2})}},
+                  {{2, 7, 6, 3}},
+                  Gradient::refused});
+  rows.push_back({"conv2d_max_pool_bwd_weights",
+                  {at({1, 9, 8, 4}), at({1, 2, 2, 6}), bytes({1, 2, 2, 6}, 6)},
+                  {{"stride", ints({2, 1})},
+                   {"groups", std::int64_t{2}},
+                   {"kernel", ints({3, 2})},
+                   {"bias", true},
+                   {"pool_kernel", ints({2, 3})},
+                   {"pool_stride", ints({2, 3})}},
+                  {{6, 3, 2, 2}, {6}},
+                  Gradient::refused});
   rows.push_back({"conv2d_bwd_weights",
                   {at({1, 9, 8, 4}), at({1, 4, 3, 6})},
                   with(window({2, 3}, {0, 2, 1, 0}, {2, 1}, 2), "kernel", ints({3, 2})),

@@ -6,6 +6,7 @@
 //   # types: u8, f32      of a loop's operands
 //   # epilogues: none     or "conv2d relu", the only one
 //   # data_gradients: none   or the types over which conv2d_bwd_data applies a relu's gradient
+//   # pool_gradients: none   or the types over which the gradients of conv2d read that of a pooled image
 //   # norm_gradients: none   or the types over which batch_norm_bwd applies a relu's gradient
 //   # again: f32           the types over which batch norm is normalised again from its statistics
 //   # dense_updates: bf16    the types over which the update of dense weights computes their gradient
@@ -94,6 +95,8 @@ PassContext read_context(const std::string& name, const std::string& text) {
       loop.inputs = types_of(values);
     } else if (key == "data_gradients") {
       context.fusion.data_gradients = values.at(0) == "none" ? DTypeSet() : types_of(values);
+    } else if (key == "pool_gradients") {
+      context.fusion.pool_gradients = values.at(0) == "none" ? DTypeSet() : types_of(values);
     } else if (key == "norm_gradients") {
       context.fusion.norm_gradients = values.at(0) == "none" ? DTypeSet() : types_of(values);
     } else if (key == "dense_updates") {

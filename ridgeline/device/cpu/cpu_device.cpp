@@ -171,6 +171,7 @@ FusionLimits CpuDevice::fusion_limits() const {
                         {"batch_norm_eval", "relu", kNorms, true}},
           .data_gradients = own ? kNorms : DTypeSet(),
           .pools = own ? kNorms : DTypeSet(),
+          .pool_gradients = own ? kNorms : DTypeSet(),
           .norm_gradients = kNorms,
           // The library normalises training batches and given statistics each in its own way.
           .again = own ? kNorms : DTypeSet(),

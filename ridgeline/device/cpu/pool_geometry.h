@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "ridgeline/core/shape.h"
 #include "ridgeline/graph/ir/attributes.h"
@@ -56,5 +57,12 @@ struct Covering {
     last = std::min(outputs, (i + pad) / stride + 1);
   }
 };
+
+// The windows that cover each column of the image.
+inline std::vector<Covering> covering_columns(const PoolGeometry& p) {
+  std::vector<Covering> columns;
+  for (std::int64_t iw = 0; iw < p.w; ++iw) columns.emplace_back(iw, p.sw, p.left, p.kw, p.ow);
+  return columns;
+}
 
 }  // namespace ridgeline::device

@@ -8,6 +8,7 @@
 #include "ridgeline/graph/op/collective.h"
 #include "ridgeline/graph/op/conv2d.h"
 #include "ridgeline/graph/op/conv2d_max_pool.h"
+#include "ridgeline/graph/op/conv2d_max_pool_bwd.h"
 #include "ridgeline/graph/op/dense.h"
 #include "ridgeline/graph/op/dense_update.h"
 #include "ridgeline/graph/op/image_tail.h"
@@ -35,6 +36,7 @@ std::vector<OpDef> make_table() {
   add(pointwise_ops());
   add(activation_ops());
   add(conv2d_ops());
+  add(conv2d_max_pool_bwd_ops());
   add(dense_ops());
   add(pool_ops());
   add(lrn_ops());

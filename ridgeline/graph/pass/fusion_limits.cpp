@@ -49,6 +49,7 @@ FusionLimits reference_fusion_limits() {
   }
   limits.data_gradients = kFloatingTypes;
   limits.pools = kFloatingTypes;
+  limits.pool_gradients = kFloatingTypes;
   limits.norm_gradients = kFloatingTypes;
   limits.updates = {DType::f32};
   limits.dense_updates = {{.types = {DType::f32, DType::bf16, DType::f16}, .squares = true}};

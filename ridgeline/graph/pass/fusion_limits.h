@@ -59,6 +59,7 @@ struct FusionLimits {
   std::vector<EpilogueLimits> epilogues;
   DTypeSet data_gradients;  // over which conv2d_bwd_data applies the gradient of a relu
   DTypeSet pools;           // over which one launch computes conv2d and the max_pool behind it
+  DTypeSet pool_gradients;  // over which the gradients of conv2d read that of the pooled image and its index
   DTypeSet norm_gradients;  // over which batch_norm_bwd applies the gradient of a relu and adds two gradients
   DTypeSet again;           // over which what OpDef::again says has the bits of the op itself, with f32 statistics
   DTypeSet updates;         // over which one launch updates several parameters

@@ -13,6 +13,7 @@
 #include "ridgeline/graph/pass/fuse_norm_gradient.h"
 #include "ridgeline/graph/pass/fuse_penalty.h"
 #include "ridgeline/graph/pass/fuse_pointwise.h"
+#include "ridgeline/graph/pass/fuse_pool_gradient.h"
 #include "ridgeline/graph/pass/fuse_updates.h"
 #include "ridgeline/graph/pass/inline.h"
 #include "ridgeline/graph/pass/narrow_relu_grad.h"
@@ -69,6 +70,8 @@ constexpr Pass kPasses[] = {
      "computes a convolution and the max pooling that alone reads it in one launch, where the device can"},
     {"fuse_data_gradient", fuse_data_gradient, !kRequired, kFuses,
      "lets conv2d_bwd_data apply the gradient of the relu that follows it, where the device can"},
+    {"fuse_pool_gradient", fuse_pool_gradient, !kRequired, kFuses,
+     "lets the gradients of a convolution spread that of the pooled image themselves, where the device can"},
     {"fuse_updates", fuse_updates, !kRequired, kFuses,
      "merges the updates of small parameters into one launch, where the device can"},
     {"fuse_dense_update", fuse_dense_update, !kRequired, kFuses,

@@ -18,6 +18,8 @@ constexpr PrecisionRule kRules[] = {
     {"conv2d_max_pool", white, vector, 1u << 2, false, "", "made of a convolution and its pooling, behind this pass"},
     {"conv2d_bwd_data", white, matrix, 0, false, "Conv2DBackpropInput, DepthwiseConv2DBackpropInput", ""},
     {"conv2d_bwd_weights", white, matrix, 0, true, "Conv2DBackpropFilter, DepthwiseConv2DBackpropFilter", ""},
+    {"conv2d_max_pool_bwd_data", white, matrix, 0, false, "", "as conv2d_max_pool"},
+    {"conv2d_max_pool_bwd_weights", white, matrix, 0, true, "", "as conv2d_max_pool"},
     {"dense", white, matrix, 1u << 2, false, "MatMul, MatMulV2, GEMM", ""},
     {"dense_bwd_data", white, matrix, 0, false, "MatMul, MatMulV2, GEMM", ""},
     {"dense_bwd_weights", white, matrix, 0, true, "MatMul, MatMulV2, GEMM", ""},

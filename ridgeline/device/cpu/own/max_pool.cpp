@@ -220,7 +220,7 @@ class WideSum {
     const auto here = hn::RebindMask(d_, hn::Eq(where, hn::Set(di, static_cast<std::int32_t>(wanted))));
     sum_ = hn::Add(sum_, hn::IfThenElseZero(here, hn::LoadU(d_, dy)));
   }
-  template <bool kStreamed>
+  template <bool kStreamed, bool>
   HWY_INLINE void store(float* to) const {
     if constexpr (kStreamed) {
       hn::Stream(sum_, d_, to);
@@ -248,10 +248,10 @@ class NarrowSum {
     even_ = hn::Add(even_, hn::BitCast(df_, hn::ShiftLeft<16>(pairs)));
     odd_ = hn::Add(odd_, hn::BitCast(df_, hn::And(pairs, hn::Set(du32_, 0xffff0000u))));
   }
-  template <bool kStreamed>
+  // `exact`: sums of one value, of which nothing is rounded.
+  template <bool kStreamed, bool kExact>
   HWY_INLINE void store(bfloat16* to) const {
-    const auto high = hn::ShiftLeft<16>(rounded_halves(df_, odd_));
-    const auto both = hn::BitCast(d_, hn::Or(high, rounded_halves(df_, even_)));
+    const auto both = hn::BitCast(d_, kExact ? hn::Or(hn::BitCast(du32_, odd_), upper(even_)) : rounded());
     if constexpr (kStreamed) {
       hn::Stream(both, d_, reinterpret_cast<std::uint16_t*>(to));
     } else {
@@ -263,6 +263,21 @@ class NarrowSum {
   static constexpr hn::ScalableTag<std::uint16_t> d_{};
   static constexpr hn::ScalableTag<float> df_{};
   static constexpr hn::ScalableTag<std::uint32_t> du32_{};
+  using Halves = hn::Vec<decltype(du32_)>;
+  static HWY_INLINE Halves upper(hn::Vec<decltype(df_)> sum) { return hn::ShiftRight<16>(hn::BitCast(du32_, sum)); }
+  // As rounded_halves; NaN, of which there seldom is one, apart.
+  HWY_INLINE Halves rounded() const {
+    const auto high = hn::Set(du32_, 0xffff0000u);
+    if (HWY_UNLIKELY(!hn::AllTrue(df_, hn::And(hn::Eq(even_, even_), hn::Eq(odd_, odd_))))) {
+      return hn::Or(hn::ShiftLeft<16>(rounded_halves(df_, odd_)), rounded_halves(df_, even_));
+    }
+    const auto up = [&](hn::Vec<decltype(df_)> sum) HWY_ATTR {
+      const auto bits = hn::BitCast(du32_, sum);
+      const auto odd = hn::And(upper(sum), hn::Set(du32_, 1u));
+      return hn::Add(hn::Add(bits, hn::Set(du32_, 0x7fffu)), odd);
+    };
+    return hn::OrAnd(hn::ShiftRight<16>(up(even_)), up(odd_), high);
+  }
   hn::Vec<decltype(df_)> even_, odd_;
 };
 
@@ -280,7 +295,7 @@ class OneSum {
       sum_ += *index == wanted ? to_float(*dy) : 0.0f;
     }
   }
-  template <bool kStreamed>
+  template <bool kStreamed, bool>
   void store(T* to) const {
     if constexpr (std::is_same_v<T, float>) {
       *to = sum_;
@@ -293,6 +308,38 @@ class OneSum {
   float sum_ = 0;
 };
 
+// The windows that cover a pixel: so many rows and columns of them, the first at `first` of dy and index; `tap` is the
+// pixel's position in that one.
+struct CoveringWindows {
+  std::int64_t rows, columns, first, tap;
+  std::int64_t row, row_taps;        // from one row of windows to the next
+  std::int64_t column, column_taps;  // from one column to the next
+};
+
+// Constants in the place of numbers of windows, 0 where they are none, let the compiler write the additions one behind
+// the other: with loops they took half as long again.
+template <class Sum, bool kStreamed, int kRows, int kColumns, class T>
+HWY_INLINE void gather_pixel(const CoveringWindows& w, std::int64_t channels, const T* HWY_RESTRICT dy,
+                             const std::uint8_t* HWY_RESTRICT index, T* HWY_RESTRICT to) {
+  const std::int64_t rows = kRows > 0 ? kRows : w.rows, columns = kColumns > 0 ? kColumns : w.columns;
+  for_two_vectors(channels, Sum::kLanes, [&](auto count, std::int64_t c) HWY_ATTR {
+    Sum low, high;
+    HWY_UNROLL(2)
+    for (std::int64_t i = 0; i < rows; ++i) {
+      HWY_UNROLL(2)
+      for (std::int64_t j = 0; j < columns; ++j) {
+        const std::int64_t at = w.first + i * w.row + j * w.column + c;
+        const std::int64_t tap = w.tap - i * w.row_taps - j * w.column_taps;
+        low.add(dy + at, index + at, tap);
+        if constexpr (count == 2) high.add(dy + at + Sum::kLanes, index + at + Sum::kLanes, tap);
+      }
+    }
+    constexpr bool kExact = kRows * kColumns == 1;
+    low.template store<kStreamed, kExact>(to + c);
+    if constexpr (count == 2) high.template store<kStreamed, kExact>(to + c + Sum::kLanes);
+  });
+}
+
 // Input rows [begin, end) of the N*H rows: every input gathers from the windows that cover it, `columns` by its place
 // in a row.
 template <class Sum, bool kStreamed, class T>
@@ -301,23 +348,37 @@ void max_pool_bwd_rows(const PoolGeometry& p, const Covering* columns, const T* 
                        std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row) {
     const std::int64_t ih = row % p.h;
-    const std::int64_t outputs = row / p.h * p.oh * p.ow;
     const Covering rows(ih, p.sh, p.top, p.kh, p.oh);
+    const std::int64_t first = (row / p.h * p.oh + rows.first) * p.ow;
+    const std::int64_t tap = (ih + p.top - rows.first * p.sh) * p.kw + p.left;
     for (std::int64_t iw = 0; iw < p.w; ++iw) {
+      const auto& [left, right] = columns[iw];
+      const CoveringWindows w{rows.last - rows.first,
+                              right - left,
+                              (first + left) * p.c,
+                              tap + iw - left * p.sw,
+                              p.ow * p.c,
+                              p.sh * p.kw,
+                              p.c,
+                              p.sw};
       T* const to = dx + (row * p.w + iw) * p.c;
-      for_two_vectors(p.c, Sum::kLanes, [&](auto count, std::int64_t c) HWY_ATTR {
-        Sum low, high;
-        for (std::int64_t oh = rows.first; oh < rows.last; ++oh) {
-          const std::int64_t tap = (ih + p.top - oh * p.sh) * p.kw + iw + p.left;
-          for (std::int64_t ow = columns[iw].first; ow < columns[iw].last; ++ow) {
-            const std::int64_t out = (outputs + oh * p.ow + ow) * p.c + c;
-            low.add(dy + out, index + out, tap - ow * p.sw);
-            if constexpr (count == 2) high.add(dy + out + Sum::kLanes, index + out + Sum::kLanes, tap - ow * p.sw);
-          }
-        }
-        low.template store<kStreamed>(to + c);
-        if constexpr (count == 2) high.template store<kStreamed>(to + c + Sum::kLanes);
-      });
+      const auto gather = [&](auto some_rows, auto some_columns) HWY_ATTR {
+        gather_pixel<Sum, kStreamed, some_rows, some_columns>(w, p.c, dy, index, to);
+      };
+      constexpr std::integral_constant<int, 0> any;
+      constexpr std::integral_constant<int, 1> one;
+      constexpr std::integral_constant<int, 2> two;
+      if (w.rows == 1 && w.columns == 1) {
+        gather(one, one);
+      } else if (w.rows == 1 && w.columns == 2) {
+        gather(one, two);
+      } else if (w.rows == 2 && w.columns == 1) {
+        gather(two, one);
+      } else if (w.rows == 2 && w.columns == 2) {
+        gather(two, two);
+      } else {
+        gather(any, any);
+      }
     }
   }
   if constexpr (kStreamed) hwy::FlushStream();
@@ -411,13 +472,11 @@ KernelChoice make_own_max_pool_bwd(const KernelRequest& request) {
   constexpr std::size_t kStreamed = 4 << 20;  // bytes of a result of which caches keep nothing until it is read
   const PoolGeometry p =
       PoolGeometry::of(request.node.attributes, request.outputs[0].type.shape, request.inputs[0].type.shape);
-  std::vector<Covering> columns;
-  for (std::int64_t iw = 0; iw < p.w; ++iw) columns.emplace_back(iw, p.sw, p.left, p.kw, p.ow);
   const bool narrow = request.inputs[0].type.dtype == DType::bf16;
   const bool past_caches = request.outputs[0].type.bytes() >= kStreamed;
   const std::int64_t bands =
       std::clamp<std::int64_t>(kItems / std::max<std::int64_t>(p.n, 1), 1, std::max<std::int64_t>(p.h, 1));
-  return make_body_kernel(own_name("max_pool_bwd"), [=, columns = std::move(columns)](const KernelArguments& a) {
+  return make_body_kernel(own_name("max_pool_bwd"), [=, columns = covering_columns(p)](const KernelArguments& a) {
     const auto* const index = input<std::uint8_t>(a, 1);
     for_each_item(p.n * bands, [&](std::int64_t item, int) {
       const std::int64_t image = item / bands, band = item % bands;

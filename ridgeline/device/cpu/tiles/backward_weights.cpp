@@ -5,6 +5,7 @@
 #include "ridgeline/device/cpu/tiles/gradient_units.h"
 #include "ridgeline/device/cpu/tiles/halves.h"
 #include "ridgeline/device/cpu/tiles/kernels.h"
+#include "ridgeline/device/cpu/tiles/pooled_gradient.h"
 
 namespace ridgeline::device {
 namespace tiles {
@@ -14,11 +15,14 @@ namespace {
 // units; sums of the latter are added in order at the end. Where there are more than two ranges of columns, dy is
 // brought into tiles once for all of them. All of it follows from the shapes alone, so the bits do not depend on the
 // team; a team of more threads than there are items divides the filters of each as well, which changes no sum. f32
-// operands are split into halves (halves.h); tiles of the low ones lie behind those of the high ones.
+// operands are split into halves (halves.h); tiles of the low ones lie behind those of the high ones. Where dy is that
+// of a pooled image (pooled_gradient.h), a unit's rows of it are made before they become tiles.
 class BackwardWeightsKernel final : public Kernel {
  public:
-  BackwardWeightsKernel(const Convolution& c, bool patches, bool halves, Tiles tiles, bool bias)
+  BackwardWeightsKernel(const Convolution& c, bool patches, bool halves, Tiles tiles, bool bias,
+                        std::optional<PooledGradient> pool = std::nullopt)
       : plain_(c),
+        pool_(std::move(pool)),
         halves_(halves),
         groups_(c.groups),
         filters_(c.group_filters()),
@@ -47,7 +51,9 @@ class BackwardWeightsKernel final : public Kernel {
     const std::int64_t shared = groups_ * units_.count() * a_values_;
     shared_ = ranges_ > kOwnRanges && shared * 2 <= kSharedBytes;
     if (shared_) shared_at_ = scratch_.reserve(shared / 2);
-    values_ = round_up((shared_ ? 0 : a_values_) + b_values_ + units_.spare_values(), 2 * kLineFloats);
+    rows_at_ = round_up((shared_ ? 0 : a_values_) + b_values_ + units_.spare_values(), 2 * kLineFloats);
+    const std::int64_t row = c.result.size[1] * c.result.channels;
+    values_ = rows_at_ + (pool_ ? round_up(units_.most_rows() * row, 2 * kLineFloats) : 0);
     memory_ = scratch_.reserve(threads * values_ / 2);
     for (std::int64_t i = 0; i < units_.steps(); ++i) add_step(i);
     if (halves_) {
@@ -60,15 +66,16 @@ class BackwardWeightsKernel final : public Kernel {
   void run(const KernelArguments& a) override {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
-    const bfloat16 *x = input<bfloat16>(a, 0), *dy = input<bfloat16>(a, 1);
+    const bfloat16* x = input<bfloat16>(a, 0);
+    GradientOperand dy{input<bfloat16>(a, 1), pool_ ? input<std::uint8_t>(a, 2) : nullptr};
     if (halves_) {
       x = split(input<float>(a, 0), plain_.image, scratch + x_at_);
-      dy = split(input<float>(a, 1), plain_.result, scratch + dy_at_);
+      dy.values = split(input<float>(a, 1), plain_.result, scratch + dy_at_);
     }
     if (shared_) {
-      for_each_item(groups_ * units_.count(), [&](std::int64_t item, int) {
+      for_each_item(groups_ * units_.count(), [&](std::int64_t item, int thread) {
         stage(dy, item % units_.count(), item / units_.count(), {0, filters_}, shared(scratch) + item * a_values_,
-              scratch);
+              scratch, thread, true);
       });
     }
     for_each_item(parts_ * groups_ * ranges_ * slices_, [&](std::int64_t item, int thread) {
@@ -157,22 +164,33 @@ class BackwardWeightsKernel final : public Kernel {
     return {first, std::min(filters_, (number + 1) * blocks / slices_ * kBlock) - first};
   }
 
-  // dy of a unit in tiles, and, if `scratch` is given, its sums for the bias.
-  void stage(const bfloat16* dy, std::int64_t number, std::int64_t group, const Filters& f, bfloat16* to,
-             float* scratch) const {
-    const GradientUnits::Unit unit = units_.unit(number);
-    const std::int64_t first = group * filters_ + f.first, low = half_channels(filters_) + f.first;
-    to += f.first / kBlock * block_values_;
-    units_.stage_gradient(code_, dy, unit, first, f.count, to);
-    if (halves_) units_.stage_gradient(code_, dy, unit, low, f.count, to + half_a_);
-    if (!bias_ || scratch == nullptr) return;
-    float* const sums = scratch + bias_at_ + number * groups_ * filters_ + first;
-    std::fill_n(sums, f.count, 0.0f);
-    units_.add_pixels(code_, dy, unit, first, f.count, sums);
-    if (halves_) units_.add_pixels(code_, dy, unit, low, f.count, sums);
+  bfloat16* memory(float* scratch, int thread) const {
+    return reinterpret_cast<bfloat16*>(scratch + memory_) + thread * values_;
   }
 
-  void run_item(std::int64_t item, const bfloat16* x, const bfloat16* dy, float* scratch, int thread) const {
+  // dy of a unit in tiles, and, if so wanted, its sums for the bias.
+  void stage(const GradientOperand& dy, std::int64_t number, std::int64_t group, const Filters& f, bfloat16* to,
+             float* scratch, int thread, bool with_bias) const {
+    const GradientUnits::Unit unit = units_.unit(number);
+    const std::int64_t first = group * filters_ + f.first, low = half_channels(filters_) + f.first;
+    const Pair rows = units_.gradient_rows(unit);
+    bfloat16* const made = memory(scratch, thread) + rows_at_;
+    if (pool_) pool_->make(code_, dy, rows, first, f.count, made);
+    const bfloat16* const from = pool_ ? made : dy.values + rows[0] * plain_.result.size[1] * staged_channels();
+    to += f.first / kBlock * block_values_;
+    units_.stage_gradient(code_, from, unit, first, f.count, to);
+    if (halves_) units_.stage_gradient(code_, from, unit, low, f.count, to + half_a_);
+    if (!bias_ || !with_bias) return;
+    float* const sums = scratch + bias_at_ + number * groups_ * filters_ + first;
+    std::fill_n(sums, f.count, 0.0f);
+    units_.add_pixels(code_, from, unit, first, f.count, sums);
+    if (halves_) units_.add_pixels(code_, from, unit, low, f.count, sums);
+  }
+  std::int64_t staged_channels() const {
+    return halves_ ? both_halves(plain_.result.channels) : plain_.result.channels;
+  }
+
+  void run_item(std::int64_t item, const bfloat16* x, const GradientOperand& dy, float* scratch, int thread) const {
     const Filters filters = slice(item % slices_);
     item /= slices_;
     const std::int64_t range = item % ranges_, group = item / ranges_ % groups_, part = item / ranges_ / groups_;
@@ -180,23 +198,28 @@ class BackwardWeightsKernel final : public Kernel {
     const std::int64_t half = half_channels(columns());  // whole blocks of them are staged
     const std::int64_t staged = std::min(range_ * kBlock, (halves_ ? half : columns()) - first);
     float* const sums = scratch + sums_at_ + part * sums_of_part_ + (group * ranges_ + range) * sums_of_item();
-    auto* const spare = reinterpret_cast<bfloat16*>(scratch + memory_) + thread * values_;
+    bfloat16* const spare = memory(scratch, thread);
     bfloat16* const b = spare + (shared_ ? 0 : a_values_);
     const std::int64_t begin = part * units_.count() / parts_, end = (part + 1) * units_.count() / parts_;
     for (std::int64_t number = begin; number < end; ++number) {
       const GradientUnits::Unit unit = units_.unit(number);
       bfloat16* const a = shared_ ? shared(scratch) + (group * units_.count() + number) * a_values_ : spare;
-      if (!shared_) stage(dy, number, group, filters, a, range == 0 ? scratch : nullptr);
+      if (!shared_) stage(dy, number, group, filters, a, scratch, thread, range == 0);
       units_.stage_image(code_, x, unit, group, first, staged, b + b_values_, b);
       if (halves_) units_.stage_image(code_, x, unit, group, half + first, staged, b + b_values_, b + half_b_);
       // What the next unit reads is fetched a little with each product.
-      LinesAhead dy_ahead, ahead;
+      LinesAhead index_ahead, dy_ahead, ahead;
       if (number + 1 < end && !halves_) {
         const GradientUnits::Unit next = units_.unit(number + 1);
-        const std::int64_t blocks = blocks_of(filters.count, kBlock);
-        dy_ahead =
-            shared_ ? LinesAhead(a + a_values_ + filters.first / kBlock * block_values_, 1, blocks * block_values_, 0)
-                    : units_.gradient_lines(dy, next, group * filters_ + filters.first, filters.count);
+        const std::int64_t filter = group * filters_ + filters.first, blocks = blocks_of(filters.count, kBlock);
+        if (shared_) {
+          dy_ahead = {a + a_values_ + filters.first / kBlock * block_values_, 1, blocks * block_values_, 0};
+        } else if (pool_) {
+          index_ahead = pool_->index_lines(dy, units_.gradient_rows(next));
+          dy_ahead = pool_->value_lines(dy, units_.gradient_rows(next), filter, filters.count, &index_ahead);
+        } else {
+          dy_ahead = units_.gradient_lines(dy.values, next, filter, filters.count);
+        }
         ahead = units_.image_lines(x, next, group, first, staged, &dy_ahead);
       }
       multiply(filters, a, b, units_.steps(unit), first, number > begin, sums, ahead);
@@ -287,6 +310,7 @@ class BackwardWeightsKernel final : public Kernel {
 
   int threads_ = compute_threads();
   Convolution plain_;
+  std::optional<PooledGradient> pool_;
   bool halves_;
   std::int64_t groups_;
   std::int64_t filters_;  // of a group
@@ -300,15 +324,16 @@ class BackwardWeightsKernel final : public Kernel {
   std::int64_t parts_, sums_of_part_;
   std::int64_t half_a_, half_b_;               // what lies between high and low halves
   std::int64_t a_values_, b_values_, values_;  // of a thread
+  std::int64_t rows_at_;                       // of dy before it is pooled, in a thread's memory
   std::int64_t x_at_ = -1, dy_at_ = -1;        // halves of the operands
   bool shared_ = false;                        // tiles of dy are made before the items
   std::int64_t shared_at_ = -1, sums_at_, bias_at_ = -1, memory_;
   std::vector<std::int64_t> a_offsets_, b_offsets_;
 };
 
-}  // namespace
-
-KernelChoice make_backward_weights(const KernelRequest& request, Tiles tiles) {
+// `image`: dy of the convolution.
+KernelChoice make_narrow(const KernelRequest& request, Tiles tiles, const ValueType& image,
+                         std::optional<PooledGradient> pool) {
   const ValueType &x = request.inputs[0].type, &dy = request.inputs[1].type, &dw = request.outputs[0].type;
   if (auto refusal = refuse_tiles(tiles)) return *refusal;
   if (auto refusal = refuse_types({&x, &dy}, {&dw})) return *refusal;
@@ -316,14 +341,25 @@ KernelChoice make_backward_weights(const KernelRequest& request, Tiles tiles) {
   if (bias) {
     if (auto refusal = refuse_types({}, {&request.outputs[1].type})) return *refusal;
   }
-  const Convolution c = convolution_of(request, x, dw, dy);
+  const Convolution c = convolution_of(request, x, dw, image);
   if (auto refusal = refuse_groups(c)) return *refusal;
   const bool patches = Patches::wanted(c.group_channels()) && c.taps() > 1;
-  auto kernel = std::make_unique<BackwardWeightsKernel>(c, patches, false, tiles, bias);
+  auto kernel = std::make_unique<BackwardWeightsKernel>(c, patches, false, tiles, bias, std::move(pool));
   kernel->result_type = dw.dtype;
   if (bias) kernel->bias_type = request.outputs[1].type.dtype;
   kernel->name = kernel_name(request, tiles);
   return kernel;
+}
+
+}  // namespace
+
+KernelChoice make_backward_weights(const KernelRequest& request, Tiles tiles) {
+  return make_narrow(request, tiles, request.inputs[1].type, std::nullopt);
+}
+
+KernelChoice make_pooled_backward_weights(const KernelRequest& request, Tiles tiles) {
+  const ValueType image = unpooled_gradient(request);
+  return make_narrow(request, tiles, image, PooledGradient(request.node.attributes, image, request.inputs[1].type));
 }
 
 KernelChoice make_halves_backward_weights(const KernelRequest& request, Tiles tiles) {
@@ -348,6 +384,9 @@ KernelChoice make_amx_halves_conv2d_bwd_weights(const KernelRequest& request) {
 
 KernelChoice make_amx_conv2d_bwd_weights(const KernelRequest& request) {
   return tiles::make_backward_weights(request, tiles::Tiles::amx);
+}
+KernelChoice make_amx_conv2d_max_pool_bwd_weights(const KernelRequest& request) {
+  return tiles::make_pooled_backward_weights(request, tiles::Tiles::amx);
 }
 
 }  // namespace ridgeline::device

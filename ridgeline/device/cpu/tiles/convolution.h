@@ -67,11 +67,24 @@ struct Part {
   std::vector<Tap> taps;
 };
 
+// Makes rows of the images that a correlation reads, where they are no values.
+class RowSource {
+ public:
+  virtual ~RowSource() = default;
+  // Channels [first, first + n) of the pixels [columns[0], columns[1]) of a row, counted through all images; pixels are
+  // `to_step` values apart.
+  virtual void make(const TileCode& code, std::int64_t row, const Pair& columns, std::int64_t first, std::int64_t n,
+                    bfloat16* to, std::int64_t to_step) const = 0;
+  // What it reads for rows [rows[0], rows[1]).
+  virtual LinesAhead lines(const Pair& rows) const = 0;
+};
+
 struct Correlation {
   Images in;
   Images out;
   std::int64_t groups = 1;
-  std::vector<Part> parts;  // without those of no results
+  std::vector<Part> parts;            // without those of no results
+  const RowSource* source = nullptr;  // of `in`, where it is no value
 
   std::int64_t in_channels() const { return in.channels / groups; }
   std::int64_t out_channels() const { return out.channels / groups; }

@@ -151,6 +151,8 @@ LinesAhead CorrelationCode::item_lines(const Item& item, const bfloat16* in) con
   const std::int64_t top = std::clamp<std::int64_t>(item.row * step + low, 0, images.size[0]);
   const std::int64_t bottom = std::clamp(last_row + high + 1, top, images.size[0]);
   const std::int64_t first = item.image * images.size[0];
+  if (shape_.source != nullptr)
+    return shape_.source->lines({first + top, first + (item.images - 1) * images.size[0] + bottom});
   return pixel_lines(in, images, first + top, first + (item.images - 1) * images.size[0] + bottom,
                      item.group * shape_.in_channels(), shape_.in_channels());
 }

@@ -23,6 +23,12 @@ KernelChoice make_dots_conv2d_bwd_data(const KernelRequest& request) {
 KernelChoice make_dots_conv2d_bwd_weights(const KernelRequest& request) {
   return on_dots(request, tiles::make_backward_weights);
 }
+KernelChoice make_dots_conv2d_max_pool_bwd_data(const KernelRequest& request) {
+  return on_dots(request, tiles::make_pooled_backward_data);
+}
+KernelChoice make_dots_conv2d_max_pool_bwd_weights(const KernelRequest& request) {
+  return on_dots(request, tiles::make_pooled_backward_weights);
+}
 KernelChoice make_dots_dense(const KernelRequest& request) { return on_dots(request, tiles::make_dense_forward); }
 KernelChoice make_dots_dense_bwd_data(const KernelRequest& request) {
   return on_dots(request, tiles::make_dense_backward_data);

@@ -95,6 +95,13 @@ GradientUnits::GradientUnits(const Correlation& forward, bool patches, std::int6
     row_blocks_ = blocks_of(part_.size[0], rows_);
   }
   image_blocks_ = blocks_of(out_.count, images_);
+  // One line more: the blocks of a pair of pixels are written side by side, and at distances of many even lines all
+  // would want the same places of the first cache.
+  column_values_ = images_ * image_values() + kTileDepth;
+  for (const Place& place : places_) {
+    taps_at_.push_back(static_cast<std::int64_t>(place.plane) * plane_values() +
+                       (place.row * pitch() + place.pixel) / 2 * kTileDepth);
+  }
   for (std::int64_t image = 0; image < images_; ++image) {
     for (std::int64_t step = 0; step < image_steps(rows_); ++step) {
       b_offsets_.push_back(image * image_values() + step * kTileValues);
@@ -127,15 +134,6 @@ std::int64_t GradientUnits::plane_values() const {
   return round_up((rows_ + span_) * pitch() + most_pixel_ + kTileDepth, kTileDepth) / 2 * kTileDepth;
 }
 
-// One line more: the blocks of a pair of pixels are written side by side, and at distances of many even lines all would
-// want the same places of the first cache.
-std::int64_t GradientUnits::column_values() const { return images_ * image_values() + kTileDepth; }
-
-std::int64_t GradientUnits::tap_at(std::int64_t tap) const {
-  const Place& place = places_[static_cast<std::size_t>(tap)];
-  return static_cast<std::int64_t>(place.plane) * plane_values() + (place.row * pitch() + place.pixel) / 2 * kTileDepth;
-}
-
 std::int64_t GradientUnits::spare_values() const {
   return patches_ ? round_up(patches_->padded_values(rows_ + span_), kTileDepth) : 0;
 }
@@ -145,7 +143,7 @@ void GradientUnits::stage_gradient(const TileCode& code, const bfloat16* dy, con
   const bfloat16* rows[kTileDepth];
   const std::int64_t distance = steps() * kTileValues;
   for (std::int64_t image = 0; image < unit.images; ++image) {
-    const bfloat16* const from = dy + ((unit.image + image) * out_.size[0] + unit.row) * out_.size[1] * out_.channels;
+    const bfloat16* const from = dy + image * out_.size[0] * out_.size[1] * out_.channels;
     std::int64_t row = 0, column = 0;
     for (std::int64_t step = 0; step < image_steps(unit.rows); ++step, to += kTileValues) {
       for (const bfloat16*& pixel : rows) {
@@ -162,8 +160,8 @@ void GradientUnits::stage_gradient(const TileCode& code, const bfloat16* dy, con
 
 void GradientUnits::add_pixels(const TileCode& code, const bfloat16* dy, const Unit& unit, std::int64_t first,
                                std::int64_t n, float* sums) const {
-  for (std::int64_t image = unit.image; image < unit.image + unit.images; ++image) {
-    code.add_rows(dy + (image * out_.size[0] + unit.row) * out_.size[1] * out_.channels + first, out_.channels,
+  for (std::int64_t image = 0; image < unit.images; ++image) {
+    code.add_rows(dy + image * out_.size[0] * out_.size[1] * out_.channels + first, out_.channels,
                   unit.rows * out_.size[1], n, sums);
   }
 }
@@ -187,9 +185,13 @@ void GradientUnits::stage_image(const TileCode& code, const bfloat16* x, const U
   }
 }
 
+Pair GradientUnits::gradient_rows(const Unit& unit) const {
+  return rows_of(unit, out_, unit.row, unit.row + unit.rows);
+}
+
 LinesAhead GradientUnits::gradient_lines(const bfloat16* dy, const Unit& unit, std::int64_t first,
                                          std::int64_t filters) const {
-  const auto [top, bottom] = rows_of(unit, out_, unit.row, unit.row + unit.rows);
+  const auto [top, bottom] = gradient_rows(unit);
   return pixel_lines(dy, out_, top, bottom, first, filters);
 }
 

@@ -43,14 +43,17 @@ class GradientUnits {
   std::int64_t columns_at(std::int64_t tap) const { return std::min(columns_, row_columns_ - tap * columns_); }
   std::int64_t row_columns() const { return row_columns_; }
   // Values of 16 columns over all planes and images of a unit, and where a tap begins in them.
-  std::int64_t column_values() const;
-  std::int64_t tap_at(std::int64_t tap) const;
+  std::int64_t column_values() const { return column_values_; }
+  std::int64_t tap_at(std::int64_t tap) const { return taps_at_[static_cast<std::size_t>(tap)]; }
   // All taps, those of a plane one behind the other: they read nearly the same rows of B.
   const std::vector<std::int64_t>& taps_by_plane() const { return taps_by_plane_; }
   // Room for unfinished work.
   std::int64_t spare_values() const;
 
-  // Tiles of `filters` rows of dy from channel `first` on: [16 filters][steps()][512].
+  // The rows of dy of a unit, counted through all images, and the most of them.
+  Pair gradient_rows(const Unit& unit) const;
+  std::int64_t most_rows() const { return images_ * rows_; }
+  // Tiles of `filters` rows of dy from channel `first` on: [16 filters][steps()][512]. dy begins at the unit's rows.
   void stage_gradient(const TileCode& code, const bfloat16* dy, const Unit& unit, std::int64_t first,
                       std::int64_t filters, bfloat16* to) const;
   // Columns [first, first + n) of a group of x: [16 columns][column_values()]; n is a multiple of 16 or reaches the
@@ -63,7 +66,7 @@ class GradientUnits {
   LinesAhead image_lines(const bfloat16* x, const Unit& unit, std::int64_t group, std::int64_t first, std::int64_t n,
                          const LinesAhead* then) const;
 
-  // sums[i] += channel first + i of every pixel of dy.
+  // sums[i] += channel first + i of every pixel of dy, which begins at the unit's rows.
   void add_pixels(const TileCode& code, const bfloat16* dy, const Unit& unit, std::int64_t first, std::int64_t n,
                   float* sums) const;
 
@@ -99,10 +102,12 @@ class GradientUnits {
   std::vector<Plane> planes_;
   std::vector<Place> places_;
   std::vector<std::int64_t> taps_by_plane_;
+  std::vector<std::int64_t> taps_at_;
   std::int64_t most_pixel_ = 0;            // of the places
   std::int64_t first_row_ = 0, span_ = 0;  // least quotient of a tap's row by the stride, and the greatest less that
   std::int64_t images_ = 1, rows_ = 1, image_blocks_ = 1, row_blocks_ = 1;
   std::vector<std::int64_t> b_offsets_;
+  std::int64_t column_values_ = 0;
 };
 
 }  // namespace ridgeline::device::tiles

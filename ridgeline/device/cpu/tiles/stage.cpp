@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "ridgeline/core/error.h"
+
 namespace ridgeline::device::tiles {
 Stage::Stage(const Correlation& correlation, const Part& part, bool patches)
-    : in_(correlation.in), part_(part), channels_(correlation.in_channels()) {
+    : in_(correlation.in), source_(correlation.source), part_(part), channels_(correlation.in_channels()) {
+  RIDGELINE_CHECK(source_ == nullptr || (!patches && part.in_step == Pair{1, 1}), "rows are made as a whole");
   if (patches) {
     made_.emplace(correlation, part);
     pitch_ = part.size[1];
@@ -44,7 +47,7 @@ Stage::Stage(const Correlation& correlation, const Part& part, bool patches)
 }
 
 bool Stage::needless(const Correlation& c) {
-  if (c.parts.size() != 1 || c.parts[0].taps.size() != 1) return false;
+  if (c.source != nullptr || c.parts.size() != 1 || c.parts[0].taps.size() != 1) return false;
   const Part& part = c.parts[0];
   return part.taps[0].at == Pair{} && part.in_step == Pair{1, 1} && part.step == Pair{1, 1} && part.size == c.in.size &&
          c.in_channels() % kTileDepth == 0 && c.in.count * c.in.size[0] * c.in.size[1] >= kTileRows;
@@ -74,6 +77,13 @@ std::vector<std::int64_t> Stage::step_offsets(std::int64_t rows) const {
   return offsets;
 }
 
+// Of a row that is no value. Channels that nothing is made of are zeros as far as tiles read them.
+void Stage::make_pixels(const TileCode& code, std::int64_t row, std::int64_t column, std::int64_t pixels,
+                        std::int64_t group, bfloat16* to) const {
+  if (channels_ != depths_) clear(to, pixels * pixel_);
+  source_->make(code, row, {column, column + pixels}, group * channels_, channels_, to, pixel_);
+}
+
 void Stage::make(const TileCode& code, const bfloat16* in, std::int64_t image, std::int64_t group, std::int64_t first,
                  std::int64_t rows, std::int64_t room, bfloat16* spare, bfloat16* to) const {
   if (made_) {
@@ -98,7 +108,9 @@ void Stage::make(const TileCode& code, const bfloat16* in, std::int64_t image, s
       const std::int64_t column = (left + first_[1]) * step + plane[1];
       const bfloat16* from =
           in + ((image * in_.size[0] + row) * in_.size[1] + column) * in_.channels + group * channels_;
-      if (step == 1 && channels_ == in_.channels && channels_ == pixel_) {
+      if (source_ != nullptr) {
+        make_pixels(code, image * in_.size[0] + row, column, right - left, group, out + left * pixel_);
+      } else if (step == 1 && channels_ == in_.channels && channels_ == pixel_) {
         std::copy_n(from, (right - left) * pixel_, out + left * pixel_);
       } else {
         code.copy_rows(from, step * in_.channels, right - left, channels_, out + left * pixel_, pixel_);

@@ -37,8 +37,11 @@ class Stage {
     Pair at;  // in the plane
   };
   std::int64_t plane_values(std::int64_t rows) const;
+  void make_pixels(const TileCode& code, std::int64_t row, std::int64_t column, std::int64_t pixels, std::int64_t group,
+                   bfloat16* to) const;
 
   Images in_;
+  const RowSource* source_;
   Part part_;
   std::int64_t channels_;  // of a group
   std::optional<Patches> made_;

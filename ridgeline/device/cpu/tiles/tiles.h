@@ -14,6 +14,7 @@
 #include <span>
 
 #include "ridgeline/core/dtype.h"
+#include "ridgeline/device/cpu/pool_geometry.h"
 
 namespace ridgeline::device::tiles {
 
@@ -106,6 +107,19 @@ struct PairPart {
   std::array<std::uint16_t, kTileDepth> index{};  // below 32
 };
 
+// Where the gradient of max pooling comes from, for a row of the image that it pools.
+struct PooledRow {
+  const bfloat16* dy;  // of the pooled image, and its index, from the first row of windows that covers the row on
+  const std::uint8_t* index;
+  std::int64_t rows;                  // of windows that cover it
+  std::int64_t row_step;              // values from one of them to the next
+  std::int64_t pixel_step;            // values from one window of a row to the next
+  std::int64_t tap;                   // position that pixel 0 would have in the first window
+  std::int64_t row_taps;              // how far positions in the next row of windows are behind
+  std::int64_t column_taps;           // and in the next window of a row
+  std::span<const Covering> columns;  // the windows that cover each pixel
+};
+
 // What brings values into the tiles' form, and sums out of it.
 struct TileMoves {
   // Sums plus bias, rounded to nearest even.
@@ -157,6 +171,9 @@ struct TileMoves {
                        std::int64_t columns, float* to, std::int64_t to_step);
   // sums[i] += each of `count` rows of `length` values, in order.
   void (*add_rows)(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, float* sums);
+  // A row of the gradient of max pooling: `channels` of each pixel, `to_step` apart. Each is the sum of what its
+  // windows give it, in order, rounded to nearest even; what is subnormal may be zero.
+  void (*unpool)(const PooledRow& row, std::int64_t channels, bfloat16* to, std::int64_t to_step);
 };
 
 struct TileCode : TileMoves {

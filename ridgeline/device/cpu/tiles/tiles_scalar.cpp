@@ -196,13 +196,30 @@ void add_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, 
   }
 }
 
+void unpool(const PooledRow& row, std::int64_t channels, bfloat16* to, std::int64_t to_step) {
+  for (std::size_t pixel = 0; pixel < row.columns.size(); ++pixel, to += to_step) {
+    const auto& [left, right] = row.columns[pixel];
+    for (std::int64_t c = 0; c < channels; ++c) {
+      float sum = 0;
+      for (std::int64_t i = 0; i < row.rows; ++i) {
+        for (std::int64_t j = left; j < right; ++j) {
+          const std::int64_t at = i * row.row_step + j * row.pixel_step + c;
+          const std::int64_t tap = row.tap + static_cast<std::int64_t>(pixel) - i * row.row_taps - j * row.column_taps;
+          if (row.index[at] == tap) sum += to_float(row.dy[at]);
+        }
+      }
+      to[c] = to_bfloat16(sum);
+    }
+  }
+}
+
 }  // namespace
 
 const TileCode& scalar_tile_code() {
   using R = ScalarRegisters;
   static constexpr TileCode code = {
       {finish, finish_wide, copy_rows, stream_rows, split, round, copy_patches, interleave, interleave_mixed,
-       pair_rows_mixed, pair_parts, transpose, pair_columns, store_sums, add_products, add_rows},
+       pair_rows_mixed, pair_parts, transpose, pair_columns, store_sums, add_products, add_rows, unpool},
       nothing,
       nothing,
       {{multiply_tiles<R, 1, 1>, multiply_tiles<R, 1, 2>}, {multiply_tiles<R, 2, 1>, multiply_tiles<R, 2, 2>}},
