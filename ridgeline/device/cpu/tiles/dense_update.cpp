@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "ridgeline/device/cpu/lines.h"
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/own/sum_of_squares.h"
@@ -56,8 +57,7 @@ class DenseUpdateKernel final : public Kernel {
     strip_at_ = scratch_.reserve(compute_threads() * strip_floats_);
     if (at.squares) squares_at_ = scratch_.reserve(2 * strips());
     scratch_bytes = scratch_.bytes();
-    whole_ = {std::vector<void*>(loop_operands_), std::vector<void*>(result_bytes_.size()),
-              std::vector<void*>(at.states)};
+    whole_ = {LineVector<void*>(loop_operands_), LineVector<void*>(result_bytes_.size()), LineVector<void*>(at.states)};
     parts_.assign(static_cast<std::size_t>(threads_), whole_);
     for (std::size_t i = 0; i < at.states; ++i) {
       const auto over = static_cast<int>(i);
@@ -101,7 +101,7 @@ class DenseUpdateKernel final : public Kernel {
 
   // The operands and results of the loop's expression, and the states that the thread updates behind these.
   struct Part {
-    std::vector<void*> inputs, outputs, next;
+    LineVector<void*> inputs, outputs, next;
   };
 
   // 32 x 32 weights, of which `rows` exist.
