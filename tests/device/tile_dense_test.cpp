@@ -192,6 +192,8 @@ TEST(TileDense, AnUpdateWithItsGradientGivesTheBitsOfBothApart) {
     ASSERT_NO_FATAL_FAILURE(expect_update(c, kUpdates[3], true, true));
   for (const DenseCase& c : {DenseCase{40, 4224, 40}, DenseCase{1100, 1088, 33}, DenseCase{3, 96, 300}})
     ASSERT_NO_FATAL_FAILURE(expect_update(c, kUpdates[3], true, true, true));
+  const ComputeScope team(1);  // whose items of blocks are the longest: 1,024 outputs
+  ASSERT_NO_FATAL_FAILURE(expect_update({2, 64, 8300}, kUpdates[3], true, true, true));
 }
 
 TEST(TileDense, AnUpdateOverItsOperandsGivesTheSameBitsWithAnyTeam) {

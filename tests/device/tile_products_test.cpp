@@ -355,7 +355,8 @@ TEST(TileProducts, MovesPutEveryValueInTheSamePlace) {
     for (const std::int64_t length : {1, 16, 31, 32, 33, 70}) {
       keep(5 * 96, [&](bfloat16* out) { code.copy_rows(from.data(), 100, 5, length, out, 96); });
       if (length <= 32) {
-        keep(32 * 32, [&](bfloat16* out) { code.stream_rows(from.data(), 100, 5, length, out); });
+        keep(32 * 32, [&](bfloat16* out) { code.stream_rows(from.data(), 100, 5, length, out, 32); });
+        keep(9 * 32, [&](bfloat16* out) { code.stream_rows(from.data(), 100, 8, length, out, 8); });
       }
       const std::int64_t runs[] = {0, 100, 200};
       keep(4 * 224, [&](bfloat16* out) { code.copy_patches(from.data(), 9, 4, runs, 3, length, out, 224); });

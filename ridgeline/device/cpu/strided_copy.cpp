@@ -1,5 +1,7 @@
 #include "ridgeline/device/cpu/strided_copy.h"
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -7,6 +9,47 @@
 #include "ridgeline/core/threads.h"
 
 namespace ridgeline::device {
+namespace {
+
+// A square whose rows fill 16 bytes, with rows and columns exchanged: `from` and `to` are the distances of its rows. By
+// halves: pairs of elements, pairs of those, and so on. SSE2, which every x86-64 has.
+template <class T>
+constexpr std::int64_t kSquare = sizeof(T) == 2 || sizeof(T) == 4 ? 16 / static_cast<std::int64_t>(sizeof(T)) : 0;
+
+__m128i load_row(const void* at) { return _mm_loadu_si128(static_cast<const __m128i*>(at)); }
+void store_row(void* at, __m128i row) { _mm_storeu_si128(static_cast<__m128i*>(at), row); }
+
+void turn_square(const std::uint16_t* in, std::int64_t from, std::uint16_t* out, std::int64_t to) {
+  __m128i a[8], b[8];
+  for (int i = 0; i < 8; ++i) a[i] = load_row(in + i * from);
+  for (int i = 0; i < 4; ++i) {
+    b[2 * i] = _mm_unpacklo_epi16(a[i], a[i + 4]);
+    b[2 * i + 1] = _mm_unpackhi_epi16(a[i], a[i + 4]);
+  }
+  for (int i = 0; i < 4; ++i) {
+    a[2 * i] = _mm_unpacklo_epi16(b[i], b[i + 4]);
+    a[2 * i + 1] = _mm_unpackhi_epi16(b[i], b[i + 4]);
+  }
+  for (int i = 0; i < 4; ++i) {
+    store_row(out + 2 * i * to, _mm_unpacklo_epi16(a[i], a[i + 4]));
+    store_row(out + (2 * i + 1) * to, _mm_unpackhi_epi16(a[i], a[i + 4]));
+  }
+}
+
+void turn_square(const std::uint32_t* in, std::int64_t from, std::uint32_t* out, std::int64_t to) {
+  __m128i a[4], b[4];
+  for (int i = 0; i < 4; ++i) a[i] = load_row(in + i * from);
+  for (int i = 0; i < 2; ++i) {
+    b[2 * i] = _mm_unpacklo_epi32(a[i], a[i + 2]);
+    b[2 * i + 1] = _mm_unpackhi_epi32(a[i], a[i + 2]);
+  }
+  for (int i = 0; i < 2; ++i) {
+    store_row(out + 2 * i * to, _mm_unpacklo_epi32(b[i], b[i + 2]));
+    store_row(out + (2 * i + 1) * to, _mm_unpackhi_epi32(b[i], b[i + 2]));
+  }
+}
+
+}  // namespace
 
 StridedCopy::StridedCopy(std::vector<std::int64_t> sizes, std::vector<std::int64_t> from_strides,
                          std::vector<std::int64_t> to_strides, std::int64_t from_offset, std::int64_t to_offset,
@@ -70,6 +113,20 @@ void StridedCopy::copy_plane(const T* from, T* to, std::int64_t rows) const {
   constexpr std::int64_t kColumns = 32;
   for (std::int64_t tile = 0; tile < c.size; tile += kColumns) {
     const std::int64_t last = std::min(c.size, tile + kColumns);
+    if constexpr (kSquare<T> > 0) {
+      constexpr std::int64_t n = kSquare<T>;
+      if (c.to == 1 && rows_.from == 1 && rows >= n && c.size >= n) {
+        // The last squares hold values that are copied twice.
+        for (std::int64_t row = 0; row < rows; row += n) {
+          const std::int64_t first = std::min(row, rows - n);
+          for (std::int64_t column = tile; column < last; column += n) {
+            const std::int64_t at = std::min(column, c.size - n);
+            turn_square(from + first + at * c.from, c.from, to + first * rows_.to + at, rows_.to);
+          }
+        }
+        continue;
+      }
+    }
     for (std::int64_t row = 0; row < rows; ++row) {
       const T* in = from + row * rows_.from;
       T* out = to + row * rows_.to;
@@ -80,11 +137,15 @@ void StridedCopy::copy_plane(const T* from, T* to, std::int64_t rows) const {
 
 template <class T>
 void StridedCopy::run_as(const T* from, T* to) const {
-  // Rows are cut too, so that one large plane keeps the whole team busy.
-  constexpr std::int64_t kRows = 32;
-  const std::int64_t bands = (rows_.size + kRows - 1) / kRows;
+  // Rows are cut too, so that one large plane keeps the whole team busy: into bands of about the same size, whole
+  // squares, so that few are left over.
+  constexpr std::int64_t kMostRows = 32, kRowGrain = 8;
+  const std::int64_t least = std::max<std::int64_t>(1, (rows_.size + kMostRows - 1) / kMostRows);
+  const std::int64_t band = std::max<std::int64_t>(1, (rows_.size + least - 1) / least);
+  const std::int64_t rows = (band + kRowGrain - 1) / kRowGrain * kRowGrain;
+  const std::int64_t bands = (rows_.size + rows - 1) / rows;
   const std::int64_t grain =
-      std::max<std::int64_t>(1, 16 * 1024 / std::max<std::int64_t>(1, columns_.size * std::min(kRows, rows_.size)));
+      std::max<std::int64_t>(1, 16 * 1024 / std::max<std::int64_t>(1, columns_.size * std::min(rows, rows_.size)));
   parallel_for(outer_count_ * bands, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t task = begin; task < end; ++task) {
       std::int64_t from_at = from_offset_;
@@ -95,9 +156,9 @@ void StridedCopy::run_as(const T* from, T* to) const {
         to_at += rest % axis->size * axis->to;
         rest /= axis->size;
       }
-      const std::int64_t first = task % bands * kRows;
+      const std::int64_t first = task % bands * rows;
       copy_plane(from + from_at + first * rows_.from, to + to_at + first * rows_.to,
-                 std::min(kRows, rows_.size - first));
+                 std::min(rows, rows_.size - first));
     }
   });
 }

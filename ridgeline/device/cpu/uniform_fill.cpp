@@ -20,10 +20,8 @@ void fill(PhiloxKey, double, std::uint64_t, float*, std::size_t) {}
 #else
 namespace hn = hwy::HWY_NAMESPACE;
 
-// As many blocks as there are lanes at a time.
 void fill(PhiloxKey key, double amount, std::uint64_t first_block, float* to, std::size_t count) {
   const FloatTag d;
-  const WordTag du;
   const hn::RebindToSigned<FloatTag> di;
   const hn::Half<FloatTag> half;
   const hn::Half<decltype(di)> half_i;
@@ -32,6 +30,7 @@ void fill(PhiloxKey key, double amount, std::uint64_t first_block, float* to, st
   const auto factor = hn::Set(wide, amount);
   const std::size_t lanes = hn::Lanes(d);
   HWY_ALIGN float tail[4 * HWY_LANES(float)];
+  const PhiloxLanes philox(key);
   const auto drawn = [&](auto integers) HWY_ATTR {
     const auto middle = hn::Sub(hn::Mul(hn::Add(hn::PromoteTo(wide, integers), one_half), cell), one);
     return hn::DemoteTo(half, hn::Mul(factor, middle));
@@ -41,15 +40,10 @@ void fill(PhiloxKey key, double amount, std::uint64_t first_block, float* to, st
     return hn::Combine(d, drawn(hn::UpperHalf(half_i, integers)), drawn(hn::LowerHalf(half_i, integers)));
   };
   for (std::size_t i = 0; i < count; i += 4 * lanes) {
-    const std::uint64_t block = first_block + i / 4;
-    const auto low = hn::Set(du, static_cast<std::uint32_t>(block));
-    const auto counter = hn::Iota(du, static_cast<std::uint32_t>(block));
-    const auto high = hn::Set(du, static_cast<std::uint32_t>(block >> 32));
-    const auto carried = hn::IfThenElse(hn::Lt(counter, low), hn::Add(high, hn::Set(du, 1)), high);
-    const auto words = philox(du, key, counter, carried, hn::Zero(du), hn::Zero(du));
     const bool whole = i + 4 * lanes <= count;
     float* place = whole ? to + i : tail;
-    hn::StoreInterleaved4(real(words.w0), real(words.w1), real(words.w2), real(words.w3), d, place);
+    philox.draw(first_block + i / 4, 0,
+                [&](std::size_t k, Words words) HWY_ATTR { hn::StoreU(real(words), d, place + k * lanes); });
     if (!whole) std::memcpy(to + i, tail, (count - i) * sizeof(float));
   }
 }

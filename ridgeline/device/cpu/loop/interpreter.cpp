@@ -188,30 +188,22 @@ void store_bool(const BlockArguments& x) {
   store_as<StoreBool, std::uint8_t, kScalars>(x, [](float v) { return static_cast<std::uint8_t>(v != 0 ? 1 : 0); });
 }
 
-// Four counters' worth of lanes at a time: lane k of output j is word j of counter block+k.
 void uniform(const BlockArguments& x) {
   const D d;
-  const hn::RebindToUnsigned<D> du;
   const hn::RebindToSigned<D> di;
   const std::size_t lanes = hn::Lanes(d);
   float* to = static_cast<float*>(x.to);
   HWY_ALIGN float tail[4 * HWY_LANES(float)];
   const auto scale = hn::Set(d, 0x1p-24f);
-  const PhiloxKey key{static_cast<std::uint32_t>(x.key), static_cast<std::uint32_t>(x.key >> 32)};
+  const PhiloxLanes philox({static_cast<std::uint32_t>(x.key), static_cast<std::uint32_t>(x.key >> 32)});
   for (std::size_t i = 0; i < x.count; i += 4 * lanes) {
-    const std::uint64_t block = static_cast<std::uint64_t>(x.first) / 4 + i / 4;
-    const auto low = hn::Set(du, static_cast<std::uint32_t>(block));
-    const auto counter = hn::Iota(du, static_cast<std::uint32_t>(block));
-    const auto high = hn::Set(du, static_cast<std::uint32_t>(block >> 32));
-    const auto carried = hn::IfThenElse(hn::Lt(counter, low), hn::Add(high, hn::Set(du, 1)), high);
-    const auto words = philox(du, key, counter, carried, hn::Set(du, static_cast<std::uint32_t>(x.step)),
-                              hn::Set(du, static_cast<std::uint32_t>(x.step >> 32)));
-    const auto real = [&](auto bits) HWY_ATTR {
-      return hn::Mul(hn::ConvertTo(d, hn::BitCast(di, hn::ShiftRight<8>(bits))), scale);
-    };
     const bool whole = i + 4 * lanes <= x.count;
     float* place = whole ? to + i : tail;
-    hn::StoreInterleaved4(real(words.w0), real(words.w1), real(words.w2), real(words.w3), d, place);
+    philox.draw(static_cast<std::uint64_t>(x.first) / 4 + i / 4, static_cast<std::uint64_t>(x.step),
+                [&](std::size_t k, Words words) HWY_ATTR {
+                  const auto bits = hn::BitCast(di, hn::ShiftRight<8>(words));
+                  hn::StoreU(hn::Mul(hn::ConvertTo(d, bits), scale), d, place + k * lanes);
+                });
     if (!whole) std::memcpy(to + i, tail, (x.count - i) * sizeof(float));
   }
 }

@@ -226,39 +226,73 @@ struct TwoMulThenAdd {
   }
 };
 
-// Philox4x32-10 (core/random.h), one counter a lane.
 using WordTag = hn::RebindToUnsigned<FloatTag>;
 using Words = hn::Vec<WordTag>;
-struct PhiloxWords {
-  Words w0, w1, w2, w3;
-};
 
-// high and low halves of x * m, lane by lane
-HWY_INLINE void multiply_wide(Words x, Words m, Words& high, Words& low) {
-  const WordTag d;
-  const hn::RepartitionToWide<WordTag> wide;
-  const auto even = hn::MulEven(x, m);
-  const auto odd = hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, x))), m);
-  low = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even));
-  high = hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, hn::ShiftRight<32>(even)));
-}
-
-HWY_INLINE PhiloxWords philox(WordTag d, PhiloxKey key, Words c0, Words c1, Words c2, Words c3) {
-  const auto m0 = hn::Set(d, 0xD2511F53u);
-  const auto m1 = hn::Set(d, 0xCD9E8D57u);
-  for (int round = 0; round < 10; ++round) {
-    Words high0, low0, high1, low1;
-    multiply_wide(c0, m0, high0, low0);
-    multiply_wide(c2, m1, high1, low1);
-    c0 = hn::Xor(hn::Xor(high1, c1), hn::Set(d, key.k0));
-    c2 = hn::Xor(hn::Xor(high0, c3), hn::Set(d, key.k1));
-    c1 = low1;
-    c3 = low0;
-    key.k0 += 0x9E3779B9u;
-    key.k1 += 0xBB67AE85u;
+// Philox4x32-10 (core/random.h), many counters at a time.
+class PhiloxLanes {
+ public:
+  explicit PhiloxLanes(PhiloxKey key) {
+    for (int round = 0; round < kRounds; ++round) {
+      k0_[round] = key.k0 + static_cast<std::uint32_t>(round) * 0x9E3779B9u;
+      k1_[round] = key.k1 + static_cast<std::uint32_t>(round) * 0xBB67AE85u;
+    }
   }
-  return {c0, c1, c2, c3};
-}
+
+  // take(i, words) for the four vectors, one behind the other, of the words of counter `block` and those behind it.
+  template <class Take>
+  HWY_INLINE void draw(std::uint64_t block, std::uint64_t step, const Take& take) const {
+    const Wide wide;
+    constexpr std::size_t kCounters = HWY_LANES(std::uint64_t);
+    // Odd lanes count from the middle on: where pairs are interleaved, their words come behind the others'.
+    const auto place =
+        hn::Add(hn::ShiftRight<1>(hn::Iota(wide, 0)), hn::OddEven(hn::Set(wide, kCounters / 2), hn::Zero(wide)));
+    const auto begin = [&](std::uint64_t first) HWY_ATTR {
+      const auto c0 = hn::Add(hn::Set(wide, first), place);
+      return Counters{c0, hn::ShiftRight<32>(c0), hn::Set(wide, step), hn::Set(wide, step >> 32)};
+    };
+    // Two of them: a product's result is long on its way.
+    Counters a = begin(block), b = begin(block + kCounters);
+    for (int round = 0; round < kRounds; ++round) {
+      const auto k0 = hn::Set(wide, k0_[round]), k1 = hn::Set(wide, k1_[round]);
+      a = next(a, k0, k1);
+      b = next(b, k0, k1);
+    }
+    take(0, lower(a));
+    take(1, upper(a));
+    take(2, lower(b));
+    take(3, upper(b));
+  }
+
+ private:
+  using Wide = hn::RepartitionToWide<WordTag>;
+  using Lanes = hn::Vec<Wide>;
+  static constexpr int kRounds = 10;
+
+  // A counter fills a lane of 64 bits; its words are the lower halves, whatever the upper ones hold.
+  struct Counters {
+    Lanes w0, w1, w2, w3;
+  };
+
+  static HWY_INLINE Counters next(const Counters& c, Lanes k0, Lanes k1) {
+    const WordTag d;
+    const auto p0 = hn::MulEven(hn::BitCast(d, c.w0), hn::Set(d, 0xD2511F53u));
+    const auto p1 = hn::MulEven(hn::BitCast(d, c.w2), hn::Set(d, 0xCD9E8D57u));
+    return {hn::Xor3(hn::ShiftRight<32>(p1), c.w1, k0), p1, hn::Xor3(hn::ShiftRight<32>(p0), c.w3, k1), p0};
+  }
+  static HWY_INLINE Lanes pairs(Lanes low, Lanes high) {
+    const WordTag d;
+    return hn::BitCast(Wide(), hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(high)), hn::BitCast(d, low)));
+  }
+  static HWY_INLINE Words lower(const Counters& c) {
+    return hn::BitCast(WordTag(), hn::InterleaveLower(Wide(), pairs(c.w0, c.w1), pairs(c.w2, c.w3)));
+  }
+  static HWY_INLINE Words upper(const Counters& c) {
+    return hn::BitCast(WordTag(), hn::InterleaveUpper(Wide(), pairs(c.w0, c.w1), pairs(c.w2, c.w3)));
+  }
+
+  std::uint64_t k0_[kRounds], k1_[kRounds];
+};
 
 }  // namespace ridgeline::device::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

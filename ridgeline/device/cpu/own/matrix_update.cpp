@@ -31,7 +31,7 @@ std::variant<MatrixUpdate, Refusal> MatrixUpdate::make(const KernelRequest& requ
   auto loop = make_part_loop(expression, operands);
   if (const auto* refusal = std::get_if<Refusal>(&loop)) return *refusal;
   update.loop_ = std::move(std::get<0>(loop));
-  update.whole_ = {std::vector<void*>(update.loop_->operands()), std::vector<void*>(update.result_bytes_.size())};
+  update.whole_ = {LineVector<void*>(update.loop_->operands()), LineVector<void*>(update.result_bytes_.size())};
   update.parts_.assign(static_cast<std::size_t>(compute_threads()), update.whole_);
   return update;
 }

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "ridgeline/device/cpu/lines.h"
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
 #include "ridgeline/device/kernel.h"
 #include "ridgeline/graph/op/dense_update.h"
@@ -33,7 +34,7 @@ class MatrixUpdate {
  private:
   // The operands and results of the loop's expression.
   struct Part {
-    std::vector<void*> inputs, outputs;
+    LineVector<void*> inputs, outputs;
   };
 
   explicit MatrixUpdate(const DenseUpdate& at) : at_(at) {}

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/device/cpu/lines.h"
 #include "ridgeline/device/cpu/own/column_sums.h"
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/pixels/columns.h"
@@ -49,7 +50,7 @@ class PixelGradients final : public Kernel {
     float* const scratch = static_cast<float*>(a.scratch);
     for_each_item(ranges() * parts_, [&](std::int64_t item, int thread) {
       add_piece(a, item / parts_, item % parts_, scratch + sums_ + item * sum_,
-                scratch + threads_at_ + thread * thread_floats_, lines_[static_cast<std::size_t>(thread)]);
+                scratch + threads_at_ + thread * thread_floats_, lines_[static_cast<std::size_t>(thread)].value);
     });
     for_each_item(parts_of(p_.k, kBlockRows), [&](std::int64_t i, int) {
       const std::int64_t end = std::min(p_.k, (i + 1) * kBlockRows);
@@ -135,9 +136,9 @@ class PixelGradients final : public Kernel {
   const products::Moves<Value>& moves_ = code_.of<Value>();
   std::int64_t width_ = code_.panel;
   int threads_ = compute_threads();
-  std::vector<std::vector<products::Lines>> lines_;  // ahead, of each thread
-  std::int64_t filters_, columns_;                   // of a piece
-  std::vector<Columns> of_x_;                        // ranges
+  std::vector<Apart<std::vector<products::Lines>>> lines_;  // ahead, of each thread
+  std::int64_t filters_, columns_;                          // of a piece
+  std::vector<Columns> of_x_;                               // ranges
   std::int64_t parts_ = 1, sum_ = 0;
   Scratch scratch_;
   std::int64_t sums_ = 0, threads_at_ = 0, thread_floats_ = 0, slices_floats_ = 0;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "hwy/cache_control.h"
+#include "ridgeline/device/cpu/lines.h"
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/pixels/columns.h"
 #include "ridgeline/device/cpu/pixels/kernels.h"
@@ -77,7 +78,7 @@ class PixelProducts final : public Kernel {
       for (std::int64_t first = begin; first < end; first += work->block) {
         const std::int64_t next = std::min(first + work->block, end);
         multiply(a, *work, first, next - first, std::min(next + work->block, end) - next,
-                 scratch + threads_at_ + thread * thread_floats_, lines_[static_cast<std::size_t>(thread)]);
+                 scratch + threads_at_ + thread * thread_floats_, lines_[static_cast<std::size_t>(thread)].value);
       }
       hwy::FlushStream();
     });
@@ -207,7 +208,7 @@ class PixelProducts final : public Kernel {
   const products::Moves<Value>& moves_ = code_.of<Value>();
   std::int64_t width_ = code_.panel;
   int threads_ = compute_threads();
-  std::vector<std::vector<products::Lines>> lines_;  // ahead, of each thread
+  std::vector<Apart<std::vector<products::Lines>>> lines_;  // ahead, of each thread
   std::vector<Work> parts_;
   std::int64_t most_ = 0;  // pixels of a block
   std::int64_t items_ = 0;

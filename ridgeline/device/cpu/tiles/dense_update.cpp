@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "ridgeline/device/cpu/lines.h"
 #include "ridgeline/device/cpu/loop/loop_kernel.h"
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/own/sum_of_squares.h"
@@ -20,14 +21,20 @@ namespace {
 // Elements that the loop updates at a time. In rows, long runs give the memory time to answer what is asked for a run
 // ahead.
 constexpr std::int64_t kQuarters = 4;
+constexpr std::int64_t kQuarterRows = kBlock / kQuarters;
 constexpr int kQuarterBlock = DenseForm::kStepValues / kQuarters, kRowBlock = 512;
 
 // Memory sees the states alone: the gradient is made in a cache, and the update's loop reads it there. An item is a
 // range of inputs, whose part of x stays in the second cache, and some rows of outputs.
+//
 // States in blocks (dense_states.h): the gradient of the next block is multiplied a tile at a time between the quarters
-// of this one's update, so that the memory goes on meanwhile; nothing but the states leaves the first cache.
+// of this one's update, so that the memory goes on meanwhile; nothing but the states leaves the first cache. Blocks
+// come by rows, in the order of the memory, and the copy's tiles leave by quarters, too. Items are long, and threads
+// are in different ranges as far as these last: in the same rows and range they hold each other up.
+//
 // States in plain rows: the gradient of 32 rows is made in the second cache. Copies of the weights in tiles
 // (dense_weights.h) are rounded to rows there as well.
+//
 // Copies are put in their places past the caches. The squares of an L2 penalty are summed while weights are in the
 // first cache.
 class DenseUpdateKernel final : public Kernel {
@@ -41,23 +48,26 @@ class DenseUpdateKernel final : public Kernel {
         in_tiles_(std::move(in_tiles)),
         in_blocks_(in_blocks),
         form_{d.outputs, d.inputs} {
-    const std::int64_t most = std::clamp<std::int64_t>(kRangeSteps / gradient_.steps(), kLeastInputs, kMostInputs);
+    const std::int64_t range_steps = in_blocks ? kBlockRangeSteps : kRangeSteps;
+    const std::int64_t most = std::clamp<std::int64_t>(range_steps / gradient_.steps(), kLeastInputs, kMostInputs);
     ranges_ = blocks_of(d.inputs, most);
     inputs_ = round_up(blocks_of(d.inputs, ranges_), kBlock);
     ranges_ = blocks_of(d.inputs, inputs_);
+    if (in_blocks) {
+      const std::int64_t parts = blocks_of(kItems * threads_, ranges_);
+      item_rows_ = std::min(kMostItemRows, round_up(blocks_of(d.outputs, parts), kBlock));
+    }
     pitch_ = inputs_ + kLineFloats;
     if (in_blocks_) {
       strip_floats_ = (2 + std::ssize(result_bytes_) - static_cast<std::int64_t>(at.states)) * kBlockValues;
     } else {
       strip_floats_ = kBlock * pitch_;
-      const bool tiles_written = std::find(in_tiles_.begin(), in_tiles_.end(), true) != in_tiles_.end();
-      if (tiles_written) strip_floats_ += kBlock * copy_pitch() / 2;
+      if (tiles_result_ < in_tiles_.size()) strip_floats_ += kBlock * copy_pitch() / 2;
     }
     strip_at_ = scratch_.reserve(compute_threads() * strip_floats_);
     if (at.squares) squares_at_ = scratch_.reserve(2 * strips());
     scratch_bytes = scratch_.bytes();
-    whole_ = {std::vector<void*>(loop_operands_), std::vector<void*>(result_bytes_.size()),
-              std::vector<void*>(at.states)};
+    whole_ = {LineVector<void*>(loop_operands_), LineVector<void*>(result_bytes_.size()), LineVector<void*>(at.states)};
     parts_.assign(static_cast<std::size_t>(threads_), whole_);
     for (std::size_t i = 0; i < at.states; ++i) {
       const auto over = static_cast<int>(i);
@@ -73,15 +83,16 @@ class DenseUpdateKernel final : public Kernel {
     loop_->begin({whole_.inputs.data(), whole_.outputs.data(), nullptr});
     const auto operand = [&](std::size_t i) { return static_cast<const bfloat16*>(a.inputs[i]); };
     gradient_.prepare(operand(at_.x()), operand(at_.dy()), scratch, at_.bias ? a.outputs[at_.bias_result()] : nullptr);
-    for_each_item(ranges_ * blocks_of(d.outputs, kItemRows), [&](std::int64_t item, int thread) {
+    for_each_item(ranges_ * blocks_of(d.outputs, item_rows_), [&](std::int64_t item, int thread) {
       const TileScope scope(gradient_.code());
       float* const strip = scratch + strip_at_ + thread * strip_floats_;
-      const std::int64_t first = item / ranges_ * kItemRows, last = std::min(d.outputs, first + kItemRows);
+      const std::int64_t range = item % ranges_, first = item / ranges_ * item_rows_;
+      const std::int64_t last = std::min(d.outputs, first + item_rows_);
       Part& part = parts_[static_cast<std::size_t>(thread)];
       part = whole_;
       loop_->with_parts([&](LoopKernel::Parts& parts) {
-        if (in_blocks_) return update_blocks(parts, part, first, last, item % ranges_, scratch, strip);
-        for (std::int64_t k = first; k < last; k += kBlock) update_rows(parts, part, k, item % ranges_, scratch, strip);
+        if (in_blocks_) return update_blocks(parts, part, first, last, range, scratch, strip);
+        for (std::int64_t k = first; k < last; k += kBlock) update_rows(parts, part, k, range, scratch, strip);
       });
     });
     if (at_.squares) {
@@ -92,16 +103,18 @@ class DenseUpdateKernel final : public Kernel {
   }
 
  private:
-  static constexpr std::int64_t kRangeSteps = 16384;  // steps x inputs of 1 MB of x
+  static constexpr std::int64_t kRangeSteps = 16384;      // steps x inputs of 1 MB of x
+  static constexpr std::int64_t kBlockRangeSteps = 6144;  // of 384 KB
   static constexpr std::int64_t kLeastInputs = 512;
   static constexpr std::int64_t kMostInputs = 4096;
-  static constexpr std::int64_t kItemRows = 4 * kBlock;
+  // Of an item. In blocks more, as far as there are some items for each thread.
+  static constexpr std::int64_t kItemRows = 4 * kBlock, kMostItemRows = 32 * kBlock, kItems = 8;
   static constexpr std::int64_t kStateBytes = sizeof(float);
   static constexpr std::int64_t kBlockValues = DenseForm::kStepValues;
 
   // The operands and results of the loop's expression, and the states that the thread updates behind these.
   struct Part {
-    std::vector<void*> inputs, outputs, next;
+    LineVector<void*> inputs, outputs, next;
   };
 
   // 32 x 32 weights, of which `rows` exist.
@@ -130,20 +143,20 @@ class DenseUpdateKernel final : public Kernel {
 
   static void* moved(void* base, std::int64_t bytes) { return static_cast<char*>(base) + bytes; }
 
-  // Rows [first, last) of a range. Blocks come by columns, so that those below each other share tiles of x.
+  // Rows [first, last) of a range.
   void update_blocks(LoopKernel::Parts& parts, Part& part, std::int64_t first, std::int64_t last, std::int64_t range,
                      float* scratch, float* own) const {
     const Dense& d = gradient_.dense();
     const std::int64_t down = blocks_of(last - first, kBlock), begin = range * inputs_;
-    const std::int64_t count = down * ((std::min(begin + inputs_, d.inputs) - begin) / kBlock);
+    const std::int64_t across = (std::min(begin + inputs_, d.inputs) - begin) / kBlock, count = down * across;
     const auto block = [&](std::int64_t i) {
-      const std::int64_t row = first + i % down * kBlock, column = begin + i / down * kBlock;
+      const std::int64_t row = first + i / across * kBlock, column = begin + i % across * kBlock;
       return Block{row, std::min(kBlock, last - row), column, form_.at(row / kBlock, column / kTileDepth)};
     };
     const auto copy_of = [&](std::size_t result) {
       return own + (2 + static_cast<std::int64_t>(result - at_.states)) * kBlockValues;
     };
-    std::array<double, kItemRows / kBlock> squares{};
+    std::array<double, kMostItemRows / kBlock> squares{};
     TileProduct product = gradient_.rows_of(first, scratch);
     product.c_row = kBlock;
     Block now = block(0);
@@ -161,16 +174,20 @@ class DenseUpdateKernel final : public Kernel {
       for (std::size_t k = 0; k < part.outputs.size(); ++k)
         part.outputs[k] = k < at_.states ? moved(whole_.outputs[k], now.at * kStateBytes) : copy_of(k);
       const auto* const weights = static_cast<const float*>(part.inputs[0]);
-      std::int64_t tile = 0;
+      std::int64_t tile = 0, streamed = 0;
       parts.run({part.inputs.data(), part.outputs.data(), nullptr}, now.rows * kBlock,
                 more ? std::span<void* const>(part.next) : std::span<void* const>(),
                 [&](std::int64_t begin_of_quarter, std::int64_t n) {
+                  if (begin_of_quarter > 0) stream_copy(part, now, streamed++);
                   if (more) multiply(product, next, tile++, scratch, next_sums);
                   if (at_.squares)
-                    squares[static_cast<std::size_t>(i % down)] += squares_in_cache(weights + begin_of_quarter, n);
+                    squares[static_cast<std::size_t>(i / across)] += squares_in_cache(weights + begin_of_quarter, n);
                 });
       for (; more && tile < kQuarters; ++tile) multiply(product, next, tile, scratch, next_sums);
-      for (std::size_t k = at_.states; k < part.outputs.size(); ++k) store_copy(now, k, part.outputs[k]);
+      while (streamed < kQuarters) stream_copy(part, now, streamed++);
+      for (std::size_t k = at_.states; k < part.outputs.size(); ++k) {
+        if (!in_tiles_[k]) store_copy(now, k, part.outputs[k]);
+      }
       for (std::size_t k = 0; k < at_.states && now.rows < kBlock; ++k) {
         auto* const state = static_cast<float*>(part.outputs[k]);
         std::fill(state + now.rows * kBlock, state + kBlockValues, 0.0f);  // no such outputs
@@ -182,12 +199,17 @@ class DenseUpdateKernel final : public Kernel {
       squares_of_strips(scratch)[(first / kBlock + k) * ranges_ + range] = squares[static_cast<std::size_t>(k)];
   }
 
+  // A quarter of the block's copy in tiles, if there is one. Put off to the end of the block, all of them would hold up
+  // the stores of the next one.
+  void stream_copy(const Part& part, const Block& block, std::int64_t quarter) const {
+    if (tiles_result_ == in_tiles_.size()) return;
+    const std::int64_t row = quarter * kQuarterRows, at = row * kTileDepth;
+    gradient_.code().stream_rows(static_cast<const bfloat16*>(part.outputs[tiles_result_]) + at, kTileDepth,
+                                 std::clamp<std::int64_t>(block.rows - row, 0, kQuarterRows), kTileDepth,
+                                 static_cast<bfloat16*>(whole_.outputs[tiles_result_]) + block.at + at, kQuarterRows);
+  }
+
   void store_copy(const Block& block, std::size_t result, const void* copy) const {
-    if (in_tiles_[result]) {
-      DenseForm::store_rows(gradient_.code(), static_cast<const bfloat16*>(copy), kTileDepth, block.rows, kTileDepth,
-                            static_cast<bfloat16*>(whole_.outputs[result]) + block.at);
-      return;
-    }
     const std::int64_t bytes = result_bytes_[result], inputs = gradient_.dense().inputs;
     for (std::int64_t row = 0; row < block.rows; ++row) {
       std::memcpy(moved(whole_.outputs[result], ((block.row + row) * inputs + block.column) * bytes),
@@ -252,13 +274,17 @@ class DenseUpdateKernel final : public Kernel {
   std::unique_ptr<LoopKernel> loop_;
   std::vector<std::int64_t> result_bytes_;  // of an element of the loop's results
   std::vector<bool> in_tiles_;              // of the loop's results; one of them at most
-  bool in_blocks_;                          // the states
+  // Its number; that of the results where it is none.
+  std::size_t tiles_result_ =
+      static_cast<std::size_t>(std::find(in_tiles_.begin(), in_tiles_.end(), true) - in_tiles_.begin());
+  bool in_blocks_;  // the states
   DenseForm form_;
   std::size_t loop_operands_ = loop_->operands();
   Part whole_;                    // of all weights
   std::vector<Part> parts_;       // of each thread: what it updates now
   std::int64_t pitch_;            // of rows of a strip: an odd number of lines
   std::int64_t ranges_, inputs_;  // of inputs, and how many there are in one
+  std::int64_t item_rows_ = kItemRows;
   std::int64_t strip_floats_, strip_at_, squares_at_ = 0;
 };
 

@@ -50,7 +50,7 @@ class DenseLayout final : public BlockedLayout {
 void DenseForm::store_rows(const TileCode& code, const bfloat16* rows, std::int64_t row_step, std::int64_t count,
                            std::int64_t n, bfloat16* to) {
   for (std::int64_t at = 0; at < n; at += kTileDepth, to += kStepValues)
-    code.stream_rows(rows + at, row_step, count, std::min(kTileDepth, n - at), to);
+    code.stream_rows(rows + at, row_step, count, std::min(kTileDepth, n - at), to, kBlock);
 }
 
 void DenseForm::pack(const TileCode& code, const bfloat16* plain, bfloat16* packed) const {

@@ -191,10 +191,11 @@ void copy_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count,
   }
 }
 
-void stream_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, bfloat16* to) {
+void stream_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, bfloat16* to,
+                 std::int64_t rows) {
   const bool lines = reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
   const __mmask32 left = first32(length);
-  for (std::int64_t i = 0; i < 32; ++i, from += from_step, to += 32) {
+  for (std::int64_t i = 0; i < rows; ++i, from += from_step, to += 32) {
     const __m512i row = i < count ? _mm512_maskz_loadu_epi16(left, from) : _mm512_setzero_si512();
     if (lines) {
       _mm512_stream_si512(reinterpret_cast<__m512i*>(to), row);

@@ -129,10 +129,10 @@ struct TileMoves {
   // `count` rows of `length` values, and zeros behind each up to `to_step`.
   void (*copy_rows)(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, bfloat16* to,
                     std::int64_t to_step);
-  // A block of 32 x 32 at `to`: `count` rows of `length` values, zeros elsewhere. Where lines are whole, past the
+  // `rows` rows of 32 values at `to`: `count` rows of `length` values, zeros elsewhere. Where lines are whole, past the
   // caches.
   void (*stream_rows)(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length,
-                      bfloat16* to);
+                      bfloat16* to, std::int64_t rows);
   // n values as sums of two bf16: each is high + low, within 2^-16 of it.
   void (*split)(const float* from, std::int64_t n, bfloat16* high, bfloat16* low);
   // n values rounded to nearest even.

@@ -104,9 +104,10 @@ void copy_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count,
   }
 }
 
-void stream_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, bfloat16* to) {
+void stream_rows(const bfloat16* from, std::int64_t from_step, std::int64_t count, std::int64_t length, bfloat16* to,
+                 std::int64_t rows) {
   copy_rows(from, from_step, count, length, to, 32);
-  std::fill(to + count * 32, to + 32 * 32, bfloat16{});
+  std::fill(to + count * 32, to + rows * 32, bfloat16{});
 }
 
 void round(const float* from, std::int64_t n, bfloat16* to) { std::transform(from, from + n, to, to_bfloat16); }
