@@ -2,6 +2,7 @@
 // parameters' copies as before.
 #include <gtest/gtest.h>
 
+#include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/loop/kernels.h"
 #include "ridgeline/device/cpu/tiles/kernels.h"
 #include "ridgeline/graph/ir/text.h"
@@ -167,6 +168,25 @@ TEST(DenseUpdate, OverFewRowsGivesTheBitsOfTheOpsApartAndThePenaltysSquares) {
   EXPECT_EQ(fused.runs_of("l2_penalty"), 0);
   EXPECT_EQ(apart.runs_of("dense_bwd_weights of few rows"), kSteps);
   EXPECT_EQ(apart.runs_of("l2_penalty"), kSteps);
+}
+
+// Passes that read weights in plain rows, and an update on tiles, whose states lie in blocks: it writes rows of the
+// copy.
+TEST(DenseUpdate, OnTilesWritesTheRowsThatPassesOverFewRowsRead) {
+  if (device::active_isa() != device::Isa::amx) GTEST_SKIP() << "the instruction set in force has no tiles";
+  std::string text = kTrain;
+  for (std::size_t at = 0; (at = text.find("[6,", at)) != std::string::npos;) text.replace(at, 3, "[2,");
+  Training fused({}, {}, text), apart({"fuse_dense_update"}, {}, text);
+  constexpr int kSteps = 3;
+  for (int step = 0; step < kSteps; ++step) {
+    ASSERT_NO_FATAL_FAILURE(step_alike(fused, apart, step));
+    for (const char* name : {"y", "dx"}) {
+      EXPECT_TRUE(same_bits(fused.program->output(name), apart.program->output(name))) << name << ", step " << step;
+    }
+  }
+  EXPECT_EQ(fused.runs_of("dense of few rows"), kSteps);
+  EXPECT_EQ(fused.runs_of("dense_update amx, blocks"), kSteps);
+  EXPECT_EQ(apart.runs_of("dense_bwd_weights amx"), kSteps);
 }
 
 TEST(DenseUpdate, TheGradientIsNeitherWrittenNorRead) {

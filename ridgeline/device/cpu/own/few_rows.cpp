@@ -145,7 +145,7 @@ class FewRowsWeights final : public Kernel {
 }  // namespace
 
 std::int64_t most_few_rows(DType type) {
-  constexpr std::int64_t kBesideTiles = 4;  // which multiply many rows as fast as one
+  constexpr std::int64_t kBesideTiles = 2;  // which multiply many rows as fast as one
   switch (type) {
     case DType::bf16: return active_isa() == Isa::amx ? kBesideTiles : kFewRowsAtMost;
     case DType::f32:

@@ -209,11 +209,18 @@ class DenseUpdateKernel final : public Kernel {
                                  static_cast<bfloat16*>(whole_.outputs[tiles_result_]) + block.at + at, kQuarterRows);
   }
 
+  // Copies in plain rows. A row of 32 values of two bytes is a line: past the caches, which would fetch it first.
   void store_copy(const Block& block, std::size_t result, const void* copy) const {
     const std::int64_t bytes = result_bytes_[result], inputs = gradient_.dense().inputs;
     for (std::int64_t row = 0; row < block.rows; ++row) {
-      std::memcpy(moved(whole_.outputs[result], ((block.row + row) * inputs + block.column) * bytes),
-                  static_cast<const std::byte*>(copy) + row * kBlock * bytes, static_cast<std::size_t>(kBlock * bytes));
+      void* const to = moved(whole_.outputs[result], ((block.row + row) * inputs + block.column) * bytes);
+      const auto* const from = static_cast<const std::byte*>(copy) + row * kBlock * bytes;
+      if (bytes == sizeof(bfloat16)) {
+        gradient_.code().stream_rows(reinterpret_cast<const bfloat16*>(from), kBlock, 1, kBlock,
+                                     static_cast<bfloat16*>(to), 1);
+      } else {
+        std::memcpy(to, from, static_cast<std::size_t>(kBlock * bytes));
+      }
     }
   }
 
