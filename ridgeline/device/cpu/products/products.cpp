@@ -276,25 +276,10 @@ HWY_EXPORT(find_code);
 
 Ahead::Ahead(std::span<const Lines> pieces, std::int64_t fours) : pieces_(pieces) {
   for (const Lines& piece : pieces) left_ += piece.count;
-  if (fours > 0) pace_ = static_cast<double>(left_) / static_cast<double>(fours);
+  if (fours > 0) pace_ = left_ * 2 * kHalf / fours;
 }
 
-Ahead::Share Ahead::next(std::int64_t fours, const char** list) {
-  if (left_ == 0 || fours == 0) return {};
-  // Whole lines for every four, as near to the pace as may be; what is left over counts in the next block.
-  due_ += pace_;
-  int each = due_ >= 3.5 ? 4 : due_ >= 1.5 ? 2 : due_ >= 0.5 ? 1 : 0;
-  while (each * fours > kMost) each /= 2;
-  due_ -= each;
-  const std::int64_t count = each * fours;
-  if (count == 0) return {};
-  if (left_of_piece_ >= count) {
-    const Share share{each, at_, nullptr};
-    at_ += count * kLineBytes;
-    left_of_piece_ -= count;
-    left_ -= count;
-    return share;
-  }
+Ahead::Share Ahead::listed(int each, std::int64_t count, const char** list) {
   for (std::int64_t i = 0; i < count;) {
     while (left_of_piece_ == 0 && left_ > 0) {
       at_ = pieces_.front().begin;

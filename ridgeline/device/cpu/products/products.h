@@ -51,14 +51,33 @@ class Ahead {
     const char* first = nullptr;
     const char* const* list = nullptr;
   };
-  // For a block of `fours`; `list` has room for kMost.
-  Share next(std::int64_t fours, const char** list);
+  // For a block of `fours`; `list` has room for kMost. Inline, because blocks may be as short as a few hundred cycles.
+  Share next(std::int64_t fours, const char** list) {
+    if (left_ == 0 || fours == 0) return {};
+    // Whole lines for every four, as near to the pace as may be; what is left over counts in the next block.
+    due_ += pace_;
+    int each = due_ >= 7 * kHalf ? 4 : due_ >= 3 * kHalf ? 2 : due_ >= kHalf ? 1 : 0;
+    while (each * fours > kMost) each /= 2;
+    if (each == 0) return {};
+    due_ -= each * 2 * kHalf;
+    const std::int64_t count = each * fours;
+    if (left_of_piece_ < count) return listed(each, count, list);
+    const Share share{each, at_, nullptr};
+    at_ += count * kLineBytes;
+    left_of_piece_ -= count;
+    left_ -= count;
+    return share;
+  }
 
  private:
+  static constexpr std::int64_t kHalf = 1 << 15;
+  // Across pieces.
+  Share listed(int each, std::int64_t count, const char** list);
+
   std::span<const Lines> pieces_;
   const char* at_ = nullptr;                   // the line that is next
   std::int64_t left_of_piece_ = 0, left_ = 0;  // lines
-  double pace_ = 0, due_ = 0.5;                // lines for each four
+  std::int64_t pace_ = 0, due_ = kHalf;        // lines for each four, in units of which kHalf are half a line
 };
 
 // c[i * c_row + j] = from[i * from_row + j] + sum over k of a[i * a_row + k * a_step] * b[k * b_step + j]
