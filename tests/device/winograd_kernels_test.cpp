@@ -1,9 +1,11 @@
 // What the Winograd kernels promise besides accuracy: refusals with a reason, bits that do not depend on the team, and
 // where NaNs go.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "ridgeline/device/cpu/cpu_device.h"
+#include "ridgeline/device/cpu/winograd/cut.h"
 #include "winograd_support.h"
 
 namespace ridgeline {
@@ -45,6 +47,7 @@ TEST(Winograd, ConvolutionsOfOtherKindsAreRefusedWithTheReason) {
   EXPECT_EQ(reason_of(device::winograd::make_backward_data(data.request(node), {0, false})),
             "stride 2x2: this Winograd kernel takes 1x1");
   EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {}, {7, false}), "no Winograd rule with tiles of 7");
+  EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {}, {6, false, 5}), "no Winograd rule with tiles of 6 and 5");
   EXPECT_EQ(refusal_of({2, 9, 10, 3}, {64, 10, 10, 3}, {{"stride", Integers{4, 4}}, {"pad", Integers{2, 2, 2, 2}}}),
             "an image of 9x10 is smaller than the 10x10 kernel: what its padding leaves would be lost among rounding "
             "errors");
@@ -108,16 +111,41 @@ TEST(Winograd, Bf16OperandsOfOtherTypesAreRefusedWithTheReason) {
 
 // F(4x4,3x3): 36 multiplications for 16 results of 9 taps each; tiles that reach over the edge count as whole ones.
 TEST(Winograd, KernelsTellHowManyMultiplicationsTheySave) {
-  const auto share = [](const Shape& image) {
+  const auto share = [](const Shape& image, const Wish& wish = {4, false}) {
     const Problem problem{"conv2d",
                           {Tensor::view(nullptr, DType::f32, image), Tensor::view(nullptr, DType::f32, {8, 3, 3, 16})},
                           {{"pad", Integers{1, 1, 1, 1}}}};
     const Node node = problem.node();
-    KernelChoice choice = device::winograd::make_forward(problem.request(node), {4, false});
+    KernelChoice choice = device::winograd::make_forward(problem.request(node), wish);
     return std::get<std::unique_ptr<Kernel>>(choice)->flops_share;
   };
   EXPECT_DOUBLE_EQ(share({2, 16, 12, 16}), 0.25);
   EXPECT_DOUBLE_EQ(share({1, 13, 4, 16}), 0.25 * 16 / 13);
+  // A side of 13 in tiles of 5, 4 and 4, which read 7 + 6 + 6 pixels; one of 12 in three of 4, one of 10 in two of 5.
+  EXPECT_DOUBLE_EQ(share({2, 13, 13, 16}, {5, false, 4}), 19.0 * 19 / (13 * 13 * 9));
+  EXPECT_DOUBLE_EQ(share({2, 12, 13, 16}, {5, false, 4}), 18.0 * 19 / (12 * 13 * 9));
+  EXPECT_DOUBLE_EQ(share({2, 10, 28, 16}, {6, false, 4}), 14.0 * 38 / (10 * 28 * 9));
+}
+
+TEST(Winograd, TilesOfTwoSizesCoverEachResultOnce) {
+  const device::winograd::Sizes pairs[] = {{5, 4, 3}, {6, 4, 3}, {5, 5, 3}};
+  for (const auto& sizes : pairs) {
+    for (std::int64_t height = 1; height <= 30; ++height) {
+      const std::int64_t width = 41 - height;
+      const device::winograd::Correlation shape{{2, height, width, 1}, {2, height, width, 1}, 3, 1, 1};
+      std::vector<int> seen(static_cast<std::size_t>(2 * height * width));
+      int outside = 0;
+      for (const device::winograd::Region& region : cut(shape, sizes)) {
+        const device::winograd::Tiles tiles(shape, region);
+        for (std::int64_t t = 0; t < tiles.total(); ++t) {
+          int* pixels[device::winograd::kMostPixels];
+          tiles.outputs(t, seen.data(), &outside, pixels);
+          for (int i = 0; i < region.rule.m * region.rule.n; ++i) ++*pixels[i];
+        }
+      }
+      EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), std::ssize(seen)) << height << "x" << width;
+    }
+  }
 }
 
 TEST(Winograd, DoublePrecisionIsRefusedWithTheReason) {
@@ -139,13 +167,14 @@ TEST(Winograd, TheBitsDoNotDependOnTheTeam) {
   // The second one's gradient of weights is summed in parts.
   const WinogradCase together{{3, 19, 17, 40}, 72, 3, {1, 1, 1, 1}, "team"};
   const WinogradCase parts{{4, 60, 61, 16}, 24, 3, {1, 1, 1, 1}, "team"};
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 9; ++i) {
     const WinogradPass& pass = kWinogradPasses[i % 3];
-    const Problem problem = pass.problem(i < 3 ? together : parts);
+    const Problem problem = pass.problem(i / 3 == 1 ? parts : together);
+    const Wish wish = i / 3 == 2 ? Wish{6, false, 4} : Wish{0, false};
     std::vector<Tensor> first;
     for (const int threads : {1, 2, 3, 8}) {
       const ComputeScope team(threads);
-      const auto kernel = make_winograd(pass, problem, {0, false});
+      const auto kernel = make_winograd(pass, problem, wish);
       ASSERT_NE(kernel, nullptr);
       std::vector<Tensor> got = run_kernel(*kernel, problem);
       for (std::size_t i = 0; i < first.size(); ++i) {
@@ -184,9 +213,10 @@ TEST(Winograd, ANanReachesTheTilesThatReadItAndNoOtherImage) {
 TEST(Winograd, APoisonedScratchMemoryChangesNothing) {
   // Channels that fill no vector: what lies behind them in the scratch memory is never read into a result.
   const WinogradCase c{{1, 9, 9, 21}, 37, 3, {1, 1, 1, 1}, "scratch"};
-  for (const WinogradPass& pass : kWinogradPasses) {
+  for (int i = 0; i < 6; ++i) {
+    const WinogradPass& pass = kWinogradPasses[i % 3];
     const Problem problem = pass.problem(c);
-    const auto kernel = make_winograd(pass, problem, {0, false});
+    const auto kernel = make_winograd(pass, problem, i < 3 ? Wish{0, false} : Wish{5, false, 4});
     ASSERT_NE(kernel, nullptr);
     const std::vector<Tensor> expected = run_kernel(*kernel, problem);
     std::vector<Tensor> outputs;

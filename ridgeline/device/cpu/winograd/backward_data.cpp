@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/winograd/correlation.h"
@@ -13,29 +15,44 @@ template <class Pixel>
 class BackwardDataKernel final : public Kernel {
  public:
   BackwardDataKernel(const Task& task, const KernelRequest& request)
-      : has_gate_(request.inputs.size() == 3),
-        weights_(task.rule, task.convolution.filters(), task.convolution.channels()),
-        transformed_(scratch_.reserve(weights_.turned_form().floats())),
-        correlation_(task, Pass::backward_data, scratch_) {
+      : has_gate_(request.inputs.size() == 3), parts_(task.parts<Part>(scratch_)) {
     scratch_bytes = scratch_.bytes();
   }
 
   void run(const KernelArguments& a) override {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
-    weights_.turned(input<Pixel>(a, 1), scratch + transformed_);
-    correlation_.run(input<Pixel>(a, 0), scratch + transformed_, output<Pixel>(a, 0),
-                     {.gate = has_gate_ ? input<Pixel>(a, 2) : nullptr}, scratch);
+    for (const Part& part : parts_) {
+      part.weights.turned(input<Pixel>(a, 1), scratch + part.transformed);
+      part.correlation.run(input<Pixel>(a, 0), scratch + part.transformed, output<Pixel>(a, 0),
+                           {.gate = has_gate_ ? input<Pixel>(a, 2) : nullptr}, scratch);
+    }
   }
 
  private:
+  struct Part {
+    Part(const Convolution& convolution, const Region& region, Scratch& scratch)
+        : weights(region.rule, convolution.filters(), convolution.channels()),
+          transformed(scratch.reserve(weights.turned_form().floats())),
+          correlation(convolution, region, Pass::backward_data, scratch) {}
+    WeightsCode weights;
+    std::int64_t transformed;
+    CorrelationCode<Pixel> correlation;
+  };
+
   int threads_ = compute_threads();
   bool has_gate_;
   Scratch scratch_;
-  WeightsCode weights_;
-  std::int64_t transformed_;
-  CorrelationCode<Pixel> correlation_;
+  std::vector<Part> parts_;
 };
+
+// Whether each panel's results are near the core when they are written, in all regions.
+bool results_are_near(const Task& task) {
+  const std::int64_t filters = task.convolution.filters();
+  return std::all_of(task.regions.begin(), task.regions.end(), [&](const Region& region) {
+    return panel_by_panel(region.rule, wanted_tiles({region.rule, filters, task.convolution.channels()}), filters);
+  });
+}
 
 }  // namespace
 
@@ -44,9 +61,8 @@ KernelChoice make_backward_data(const KernelRequest& request, const Wish& wish) 
                             request.inputs[0].type, wish);
   if (const auto* refusal = std::get_if<Refusal>(&task)) return *refusal;
   const Task& made = std::get<Task>(task);
-  const WeightsForm form{made.rule, made.convolution.filters(), made.convolution.channels()};
-  // Measured: what the gate then drives out of the second cache costs more than relu_grad by itself.
-  if (request.inputs.size() == 3 && !panel_by_panel(made.rule, wanted_tiles(form), form.rows))
+  // Measured: what the gate else drives out of the second cache costs more than relu_grad by itself.
+  if (request.inputs.size() == 3 && !results_are_near(made))
     return Refusal{"a gate, and so many channels that results are far from the core before they can pass it"};
   return kernel_for<BackwardDataKernel>(request, Pass::backward_data, made, request);
 }

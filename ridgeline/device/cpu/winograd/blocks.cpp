@@ -30,21 +30,21 @@ void for_each_run(const Blocks& b, std::int64_t filters, const Run& run) {
 }  // namespace
 
 template <class Pixel>
-void Blocks::gather(const Pixel* pixels, std::int64_t number, std::int64_t y, std::int64_t x, int side,
+void Blocks::gather(const Pixel* pixels, std::int64_t number, std::int64_t y, std::int64_t x, int height, int width,
                     Pixel* to) const {
   const std::int64_t row_values = stride * image.channels;  // of a block
   constexpr std::int64_t line = 64 / sizeof(Pixel);
   const std::int64_t first = x * stride - left;
-  const bool whole = first >= 0 && first + side * stride <= image.width;
-  for (std::int64_t i = 0; i < side * stride; ++i) {
+  const bool whole = first >= 0 && first + width * stride <= image.width;
+  for (std::int64_t i = 0; i < height * stride; ++i) {
     const std::int64_t h = y * stride - top + i;
-    Pixel* const row = to + i / stride * side * channels() + i % stride * row_values;
+    Pixel* const row = to + i / stride * width * channels() + i % stride * row_values;
     const Pixel* const from = pixels + ((number * image.height + h) * image.width + first) * image.channels;
     const bool exists = h >= 0 && h < image.height;
     // The tile on the right is read next, in more rows than the hardware follows.
-    const Pixel* const behind = from + side * row_values;
-    for (std::int64_t v = 0; v < side * row_values; v += line) __builtin_prefetch(behind + v, 0, 2);
-    for (std::int64_t j = 0; j < side; ++j) {
+    const Pixel* const behind = from + width * row_values;
+    for (std::int64_t v = 0; v < width * row_values; v += line) __builtin_prefetch(behind + v, 0, 2);
+    for (std::int64_t j = 0; j < width; ++j) {
       Pixel* const block = row + j * channels();
       if (exists && whole) {
         copy(from + j * row_values, row_values, block);
@@ -76,8 +76,8 @@ void Blocks::from_blocks(const float* blocked, std::int64_t filters, float* weig
   });
 }
 
-template void Blocks::gather(const float*, std::int64_t, std::int64_t, std::int64_t, int, float*) const;
-template void Blocks::gather(const bfloat16*, std::int64_t, std::int64_t, std::int64_t, int, bfloat16*) const;
+template void Blocks::gather(const float*, std::int64_t, std::int64_t, std::int64_t, int, int, float*) const;
+template void Blocks::gather(const bfloat16*, std::int64_t, std::int64_t, std::int64_t, int, int, bfloat16*) const;
 template void Blocks::to_blocks(const float*, std::int64_t, float*) const;
 template void Blocks::to_blocks(const bfloat16*, std::int64_t, bfloat16*) const;
 

@@ -22,10 +22,11 @@ struct Blocks {
   std::int64_t channels() const { return stride * stride * image.channels; }
   std::int64_t wide() const { return (taps + stride - 1) / stride; }
 
-  // The side x side blocks from block (y, x) of an image of f32 or bf16: to[i * side + j][channels()]. Block (0, 0)
+  // The height x width blocks from block (y, x) of an image of f32 or bf16: to[i * width + j][channels()]. Block (0, 0)
   // starts at the first padded pixel; zeros outside of the image.
   template <class Pixel>
-  void gather(const Pixel* pixels, std::int64_t image, std::int64_t y, std::int64_t x, int side, Pixel* to) const;
+  void gather(const Pixel* pixels, std::int64_t image, std::int64_t y, std::int64_t x, int height, int width,
+              Pixel* to) const;
 
   // Weights [K,taps,taps,C] of f32 or bf16 as [K,wide,wide,channels()], and gradients back.
   template <class Weight>

@@ -5,13 +5,14 @@
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/own/common.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
+#include "ridgeline/device/cpu/winograd/cut.h"
 #include "ridgeline/graph/op/window.h"
 
 namespace ridgeline::device::winograd {
 namespace {
 
-// All rules with alpha <= 8: beyond, the error grows faster than the speed.
-constexpr Rule kRules[] = {{2, 3}, {4, 3}, {5, 3}, {6, 3}, {2, 5}, {4, 5}};
+// Rules that read at most 8 pixels a side: beyond, the error grows faster than the speed.
+constexpr Sizes kSizes[] = {{2, 2, 3}, {4, 4, 3}, {5, 5, 3}, {6, 6, 3}, {5, 4, 3}, {6, 4, 3}, {2, 2, 5}, {4, 4, 5}};
 
 Images images_of(const Shape& shape) { return {shape[0], shape[1], shape[2], shape[3]}; }
 
@@ -60,19 +61,26 @@ class Estimate {
     return static_cast<double>(c.result.count * c.result.height * c.result.width * c.taps * c.taps) *
            static_cast<double>(c.image.channels * c.filters()) / share;
   }
-  static double winograd(const Convolution& convolution, Rule rule, Pass pass) {
-    const Correlation c = convolution.correlation(pass);
-    // A vector of transformed elements costs what some vectors of multiply-adds cost, whatever the vector's length.
-    const double transform = kTransform * static_cast<double>(lanes());
-    const double weights = (pass == Pass::forward ? kForwardWeights : kWeights) * static_cast<double>(lanes());
-    const auto tiles = static_cast<double>(Tiles(c, rule).total() * rule.positions());
-    const double products = tiles * static_cast<double>(c.in.channels * c.out.channels) / kProductShare;
-    const std::int64_t read = convolution.stride > 1 ? 2 : 1;  // gathered first
-    const double pixels = tiles * static_cast<double>(read * c.in.channels + c.out.channels) * transform;
-    return products + pixels + static_cast<double>(rule.positions() * c.in.channels * c.out.channels) * weights;
+  static double winograd(const Convolution& convolution, const std::vector<Region>& regions, Pass pass) {
+    double sum = 0;
+    for (const Region& region : regions) sum += winograd(convolution, region, pass);
+    return sum;
   }
 
  private:
+  static double winograd(const Convolution& convolution, const Region& region, Pass pass) {
+    const Correlation c = convolution.correlation(pass);
+    const auto positions = static_cast<double>(region.rule.positions());
+    // A vector of transformed elements costs what some vectors of multiply-adds cost, whatever the vector's length.
+    const double transform = kTransform * static_cast<double>(lanes());
+    const double weights = (pass == Pass::forward ? kForwardWeights : kWeights) * static_cast<double>(lanes());
+    const double tiles = static_cast<double>(Tiles(c, region).total()) * positions;
+    const double products = tiles * static_cast<double>(c.in.channels * c.out.channels) / kProductShare;
+    const std::int64_t read = convolution.stride > 1 ? 2 : 1;  // gathered first
+    const double pixels = tiles * static_cast<double>(read * c.in.channels + c.out.channels) * transform;
+    return products + pixels + positions * static_cast<double>(c.in.channels * c.out.channels) * weights;
+  }
+
   // What the library's direct convolutions, and our products, reach of the peak. Its weight gradients of images of few
   // channels, as a model's first layer has, gain by the number of taps: 0.09 with 3x3, 0.5 with 11x11.
   static constexpr double kDirectShare = 0.95;
@@ -86,20 +94,33 @@ class Estimate {
   static constexpr double kWeights = 3;
 };
 
-// The rule with the least estimate; of equals the one with the smaller tiles and error.
-Rule choose_rule(const Convolution& convolution, Pass pass, int wanted_m) {
-  const std::int64_t taps = convolution.correlation(pass).taps;
-  Rule best;
-  for (const Rule rule : kRules) {
-    if (rule.r != taps || (wanted_m != 0 && rule.m != wanted_m)) continue;
-    if (best.m == 0 || Estimate::winograd(convolution, rule, pass) < Estimate::winograd(convolution, best, pass))
-      best = rule;
+// Estimates are not exact: what they call faster by less than this may be slower. The second is what tiles of two
+// sizes, which take the weights in up to four forms, must gain over the best ones of one size.
+constexpr double kLeastGain = 1.15;
+constexpr double kLeastMixedGain = 1.05;
+
+bool wanted(Sizes sizes, const Wish& wish) {
+  // With AVX-512, products are so fast that making and reading four forms of the weights takes what they save.
+  if (wish.m == 0) return sizes.large == sizes.small || lanes() <= 8;
+  return sizes.large == wish.m && sizes.small == (wish.n == 0 ? wish.m : wish.n);
+}
+
+// The cut with the least estimate; of equals the one with the smaller tiles and error. Empty where none is wanted.
+std::vector<Region> choose_regions(const Convolution& convolution, Pass pass, const Wish& wish) {
+  const Correlation shape = convolution.correlation(pass);
+  std::vector<Region> best;
+  double least = 0;
+  for (const Sizes sizes : kSizes) {
+    if (sizes.r != shape.taps || !wanted(sizes, wish)) continue;
+    std::vector<Region> regions = cut(shape, sizes);
+    double estimate = Estimate::winograd(convolution, regions, pass);
+    if (sizes.large != sizes.small) estimate *= kLeastMixedGain;
+    if (!best.empty() && estimate >= least) continue;
+    best = std::move(regions);
+    least = estimate;
   }
   return best;
 }
-
-// Estimates are not exact: what they call faster by less than this may be slower.
-constexpr double kLeastGain = 1.15;
 
 std::string decimal(double number) {
   const auto tenths = static_cast<std::int64_t>(number * 10 + 0.5);
@@ -130,30 +151,38 @@ std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, con
   }
   const Convolution convolution{images_of(x.shape), images_of(y.shape),   window.kernel[0],
                                 window.stride[0],   window.pad_before[0], window.pad_before[1]};
-  const Rule rule = choose_rule(convolution, pass, wish.m);
-  if (rule.m == 0) return Refusal{"no Winograd rule with tiles of " + std::to_string(wish.m)};
+  Task task{convolution, choose_regions(convolution, pass, wish)};
+  if (task.regions.empty()) {
+    return Refusal{"no Winograd rule with tiles of " + std::to_string(wish.m) +
+                   (wish.n == 0 ? "" : " and " + std::to_string(wish.n))};
+  }
   const double direct = Estimate::direct(convolution, pass) / direct_rate(x.dtype);
-  const double gain = direct / Estimate::winograd(convolution, rule, pass);
+  const double gain = direct / Estimate::winograd(convolution, task.regions, pass);
   if (wish.only_where_faster && gain < kLeastGain) {
     return Refusal{"Winograd would take " + decimal(1 / gain) +
                    " of a direct convolution's time: too few channels or tiles"};
   }
-  return Task{convolution, rule};
+  return task;
 }
 
 double multiplications_share(const Task& task, Pass pass) {
   const Convolution& convolution = task.convolution;
   const Correlation c = convolution.correlation(pass);
-  const auto tiles = static_cast<double>(Tiles(c, task.rule).total() * task.rule.positions());
+  double tiles = 0;
+  for (const Region& region : task.regions)
+    tiles += static_cast<double>(Tiles(c, region).total() * region.rule.positions());
   const Images& y = convolution.result;
   const auto pixels = static_cast<double>(y.count * y.height * y.width * convolution.taps * convolution.taps);
   return tiles * static_cast<double>(c.in.channels * c.out.channels) /
          (pixels * static_cast<double>(convolution.image.channels * convolution.filters()));
 }
 
-std::string kernel_name(const KernelRequest& request, Rule rule) {
-  const std::string m = std::to_string(rule.m), r = std::to_string(rule.r);
-  return own_name(std::string(request.def.name) + " winograd F(" + m + "x" + m + "," + r + "x" + r + ")");
+std::string kernel_name(const KernelRequest& request, const Task& task) {
+  const Rule &first = task.regions.front().rule, &last = task.regions.back().rule;
+  const int large = std::max(first.m, first.n), small = std::min(last.m, last.n);
+  const std::string m = std::to_string(large), r = std::to_string(first.r);
+  const std::string tiles = large == small ? m + "x" + m : m + "+" + std::to_string(small);
+  return own_name(std::string(request.def.name) + " winograd F(" + tiles + "," + r + "x" + r + ")");
 }
 
 }  // namespace ridgeline::device::winograd

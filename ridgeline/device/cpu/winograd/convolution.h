@@ -3,9 +3,10 @@
 // A conv2d node as the Winograd kernels see it, the choice of its rule, and the reasons to leave it to another kernel.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
+#include "ridgeline/device/cpu/scratch.h"
 #include "ridgeline/device/cpu/winograd/blocks.h"
 #include "ridgeline/device/cpu/winograd/tiles.h"
 #include "ridgeline/device/kernel.h"
@@ -33,17 +34,33 @@ struct Convolution {
   Correlation correlation(Pass pass) const;
 };
 
-// What the caller wants instead of the fastest: the tile's side m, and kernels that are not known to be faster than
-// the library's.
+// What the caller wants instead of the fastest: the tiles' sides, and kernels that are not known to be faster than the
+// library's.
 struct Wish {
-  int m = 0;  // 0: whichever leaves the fewest multiplications
+  int m = 0;  // 0: whichever are estimated to take the least time
   bool only_where_faster = true;
+  int n = 0;  // a second side, where tiles of m and of n rows and columns cover an image together
 };
 
-// What a kernel is made for.
+// What a kernel is made for. The regions cover every result once; they are done one after the other, so that their
+// scratch memory is the same.
 struct Task {
   Convolution convolution;
-  Rule rule;
+  std::vector<Region> regions;
+
+  // Part(convolution, region, scratch) for each region, all from the same place in the scratch memory.
+  template <class Part>
+  std::vector<Part> parts(Scratch& scratch) const {
+    std::vector<Part> made;
+    Scratch most = scratch;
+    for (const Region& region : regions) {
+      Scratch own = scratch;
+      made.emplace_back(convolution, region, own);
+      if (own.bytes() > most.bytes()) most = own;
+    }
+    scratch = most;
+    return made;
+  }
 };
 
 // A node over image x, weights w and result y (or the gradients in their places), or why no kernel takes it.
@@ -53,8 +70,8 @@ std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, con
 // Multiplications of the transformed tiles, as a share of those that the convolution's formula counts.
 double multiplications_share(const Task& task, Pass pass);
 
-// "own conv2d winograd F(4x4,3x3) avx3"
-std::string kernel_name(const KernelRequest& request, Rule rule);
+// "own conv2d winograd F(4x4,3x3) avx3", with tiles of two sizes "F(5+4,3x3)"
+std::string kernel_name(const KernelRequest& request, const Task& task);
 
 // Maker<Pixel>(task, arguments...) for the images' type.
 template <template <class> class Maker, class... Arguments>
@@ -66,7 +83,7 @@ std::unique_ptr<Kernel> kernel_for(const KernelRequest& request, Pass pass, cons
   } else {
     kernel = std::make_unique<Maker<float>>(task, arguments...);
   }
-  kernel->name = kernel_name(request, task.rule);
+  kernel->name = kernel_name(request, task);
   kernel->flops_share = multiplications_share(task, pass);
   return kernel;
 }

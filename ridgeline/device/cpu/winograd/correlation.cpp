@@ -26,15 +26,17 @@ bool panel_by_panel(Rule rule, std::int64_t tiles, std::int64_t channels) {
 }
 
 template <class Pixel>
-CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, Scratch& scratch)
-    : CorrelationCode(task, pass, 0, scratch) {}
+CorrelationCode<Pixel>::CorrelationCode(const Convolution& convolution, const Region& region, Pass pass,
+                                        Scratch& scratch)
+    : CorrelationCode(convolution, region, pass, 0, scratch) {}
 
 template <class Pixel>
-CorrelationCode<Pixel>::CorrelationCode(const Task& task, Pass pass, std::int64_t tiles, Scratch& scratch)
-    : shape_(task.convolution.correlation(pass)),
-      rule_(task.rule),
-      tiles_(shape_, rule_),
-      reader_(task, pass, compute_threads(), scratch),
+CorrelationCode<Pixel>::CorrelationCode(const Convolution& convolution, const Region& region, Pass pass,
+                                        std::int64_t tiles, Scratch& scratch)
+    : shape_(convolution.correlation(pass)),
+      rule_(region.rule),
+      tiles_(shape_, region),
+      reader_(convolution, region, pass, compute_threads(), scratch),
       weights_{rule_, shape_.in.channels, shape_.out.channels},
       transforms_(transforms<Pixel>(rule_)),
       code_(products::product_code()),
@@ -109,6 +111,7 @@ template <class Pixel>
 void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, const float* weights, const Pixel* soon,
                                             float* m) const {
   const std::int64_t total = rule_.positions() * item.panels;
+  const std::int64_t distance = weights_.distance(), panel_floats = weights_.panel_floats();
   std::array<products::Lines, 3 + kMostSoon> next;
   for (std::int64_t position = 0; position < rule_.positions(); ++position) {
     for (std::int64_t panel = 0; panel < item.panels; ++panel) {
@@ -120,7 +123,7 @@ void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, co
       product.a = v + position * v_distance_;
       product.a_row = v_row_;
       product.a_step = 1;
-      product.b = weights + position * weights_.distance() + q * weights_.panel_floats();
+      product.b = weights + position * distance + q * panel_floats;
       product.c = m + position * m_distance_ + panel * m_panel_;
       product.b_step = product.c_row = panel_;
       // Meanwhile the next panel and the place of its results come near, and a share of the next position's tiles and
@@ -131,8 +134,7 @@ void CorrelationCode<Pixel>::multiply_tiles(const Item& item, const float* v, co
       if (!last_panel || !last_position) {
         const std::int64_t next_position = position + (last_panel ? 1 : 0), next_panel = last_panel ? 0 : panel + 1;
         next[0] = products::lines_of(
-            weights + next_position * weights_.distance() + (item.first_panel + next_panel) * weights_.panel_floats(),
-            weights_.panel_floats());
+            weights + next_position * distance + (item.first_panel + next_panel) * panel_floats, panel_floats);
         next[1] = products::lines_of(m + next_position * m_distance_ + next_panel * m_panel_, item.tiles * panel_);
       }
       if (!last_position) {
@@ -160,7 +162,7 @@ std::size_t CorrelationCode<Pixel>::soon_lines(const Item& item, const Pixel* im
   std::size_t pieces = 0;
   const Pixel* pixels[kMostPixels];
   for (std::int64_t t = begin; t < end; ++t) {
-    const auto count = static_cast<std::size_t>(rule_.m * rule_.m);
+    const auto count = static_cast<std::size_t>(rule_.m * rule_.n);
     if (pieces + count > kMostSoon) break;
     tiles_.outputs(item.first_tile + t, image + first, static_cast<const Pixel*>(nullptr), pixels);
     for (std::size_t i = 0; i < count; ++i) {

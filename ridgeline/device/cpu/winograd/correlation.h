@@ -34,11 +34,12 @@ std::int64_t wanted_tiles(const WeightsForm& weights);
 // next one is made. Else M of all panels is made first, or V would come from the last cache for each.
 bool panel_by_panel(Rule rule, std::int64_t tiles, std::int64_t channels);
 
+// Of one region.
 template <class Pixel>
 class CorrelationCode {
  public:
   // Reserves its memory in `scratch`, for a team of compute_threads().
-  CorrelationCode(const Task& task, Pass pass, Scratch& scratch);
+  CorrelationCode(const Convolution& convolution, const Region& region, Pass pass, Scratch& scratch);
 
   // `weights` transformed: rows the channels of `in`, columns those of `out`.
   void run(const Pixel* in, const float* weights, Pixel* out, const Ending<Pixel>& ending, float* scratch) const;
@@ -55,7 +56,8 @@ class CorrelationCode {
     std::int64_t first_row;
   };
   // Whose items have at most so many tiles, and all panels; 0: as run() wants them.
-  CorrelationCode(const Task& task, Pass pass, std::int64_t tiles, Scratch& scratch);
+  CorrelationCode(const Convolution& convolution, const Region& region, Pass pass, std::int64_t tiles,
+                  Scratch& scratch);
   void choose_blocks(std::int64_t threads);
   float* v_of(int thread, float* scratch) const { return scratch + v_ + thread * rule_.positions() * v_distance_; }
   float* m_of(int thread, float* scratch) const { return scratch + m_ + thread * rule_.positions() * m_distance_; }

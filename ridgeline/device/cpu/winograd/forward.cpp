@@ -19,30 +19,37 @@ class ForwardKernel final : public Kernel {
       : has_bias_(request.inputs.size() >= 3),
         has_addend_(request.inputs.size() == 4),
         relu_(with_relu(request)),
-        weights_(task, scratch_),
-        correlation_(task, Pass::forward, scratch_) {
+        parts_(task.parts<Part>(scratch_)) {
     scratch_bytes = scratch_.bytes();
   }
 
   void run(const KernelArguments& a) override {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
-    const float* const weights = weights_.make(input<Pixel>(a, 1), scratch);
-    correlation_.run(input<Pixel>(a, 0), weights, output<Pixel>(a, 0),
-                     {.bias = has_bias_ ? input<float>(a, 2) : nullptr,
-                      .addend = has_addend_ ? input<Pixel>(a, 3) : nullptr,
-                      .relu = relu_},
-                     scratch);
+    for (const Part& part : parts_) {
+      const float* const weights = part.weights.make(input<Pixel>(a, 1), scratch);
+      part.correlation.run(input<Pixel>(a, 0), weights, output<Pixel>(a, 0),
+                           {.bias = has_bias_ ? input<float>(a, 2) : nullptr,
+                            .addend = has_addend_ ? input<Pixel>(a, 3) : nullptr,
+                            .relu = relu_},
+                           scratch);
+    }
   }
 
  private:
+  struct Part {
+    Part(const Convolution& convolution, const Region& region, Scratch& scratch)
+        : weights(convolution, region.rule, scratch), correlation(convolution, region, Pass::forward, scratch) {}
+    ForwardWeights<Pixel> weights;
+    CorrelationCode<Pixel> correlation;
+  };
+
   int threads_ = compute_threads();
   bool has_bias_;
   bool has_addend_;
   bool relu_;
   Scratch scratch_;
-  ForwardWeights<Pixel> weights_;
-  CorrelationCode<Pixel> correlation_;
+  std::vector<Part> parts_;
 };
 
 // And pools the result.
@@ -52,8 +59,8 @@ class PooledForwardKernel final : public Kernel {
   PooledForwardKernel(const Task& task, const KernelRequest& request, const PoolGeometry& pool)
       : has_bias_(request.inputs.size() == 3),
         relu_(with_relu(request)),
-        weights_(task, scratch_),
-        correlation_(task, pool, scratch_) {
+        weights_(task.convolution, task.regions.front().rule, scratch_),
+        correlation_(task.convolution, task.regions.front(), pool, scratch_) {
     scratch_bytes = scratch_.bytes();
   }
 
@@ -102,7 +109,10 @@ KernelChoice make_pooled_forward(const KernelRequest& request, const Wish& wish)
                    " threads: each should have some"};
   }
   const Task& made = std::get<Task>(task);
-  if (!panel_by_panel(made.rule, Bands(made).tiles, made.convolution.channels())) {
+  if (made.regions.size() > 1) return Refusal{"tiles of two sizes: results are pooled in those of one"};
+  const Region& region = made.regions.front();
+  const Bands bands(made.convolution, region);
+  if (!panel_by_panel(region.rule, bands.tiles, made.convolution.channels())) {
     return Refusal{"so many channels that results are far from the core before they can be pooled"};
   }
   return kernel_for<PooledForwardKernel>(request, Pass::forward, made, request, node.pool);

@@ -14,10 +14,10 @@ template <class Pixel>
 class ForwardWeights {
  public:
   // Reserves its memory in `scratch`.
-  ForwardWeights(const Task& task, Scratch& scratch)
-      : weights_(task.rule, task.convolution.filters(), task.convolution.channels()),
-        blocks_(task.convolution.blocks()),
-        blocked_(blocks_.stride > 1 ? scratch.reserve(task.convolution.blocked_weights()) : -1),
+  ForwardWeights(const Convolution& convolution, Rule rule, Scratch& scratch)
+      : weights_(rule, convolution.filters(), convolution.channels()),
+        blocks_(convolution.blocks()),
+        blocked_(blocks_.stride > 1 ? scratch.reserve(convolution.blocked_weights()) : -1),
         transformed_(scratch.reserve(weights_.forward_form().floats())) {}
 
   // Transformed; by the compute team.

@@ -8,24 +8,27 @@
 
 namespace ridgeline::device::winograd {
 
-Bands::Bands(const Task& task) {
-  const Tiles all(task.convolution.correlation(Pass::forward), task.rule);
-  const std::int64_t wanted = wanted_tiles({task.rule, task.convolution.channels(), task.convolution.filters()});
-  const std::int64_t of_image = all.down() * all.across(), batch = task.convolution.result.count;
+Bands::Bands(const Convolution& convolution, const Region& region) {
+  const std::int64_t wanted = wanted_tiles({region.rule, convolution.channels(), convolution.filters()});
+  const std::int64_t of_image = region.tiles(), batch = convolution.result.count;
   if (2 * of_image <= wanted) {
     const std::int64_t fair = std::max<std::int64_t>(1, batch / (4 * compute_threads()));
     images = std::clamp<std::int64_t>(wanted / of_image, 1, fair);
   }
-  const std::int64_t most = std::max<std::int64_t>(1, (wanted + all.across() / 2) / all.across());
-  const std::int64_t bands = images > 1 ? 1 : (all.down() + most - 1) / most;
-  rows = (all.down() + bands - 1) / bands;
-  count = (all.down() + rows - 1) / rows;
-  tiles = images * rows * all.across();
+  const std::int64_t most = std::max<std::int64_t>(1, (wanted + region.across / 2) / region.across);
+  const std::int64_t bands = images > 1 ? 1 : (region.down + most - 1) / most;
+  rows = (region.down + bands - 1) / bands;
+  count = (region.down + rows - 1) / rows;
+  tiles = images * rows * region.across;
 }
 
 template <class Pixel>
-PooledCorrelation<Pixel>::PooledCorrelation(const Task& task, const PoolGeometry& pool, Scratch& scratch)
-    : Base(task, Pass::forward, Bands(task).tiles, scratch), pool_(pool), bands_(task) {
+PooledCorrelation<Pixel>::PooledCorrelation(const Convolution& convolution, const Region& region,
+                                            const PoolGeometry& pool, Scratch& scratch)
+    : Base(convolution, region, Pass::forward, Bands(convolution, region).tiles, scratch),
+      pool_(pool),
+      region_(region),
+      bands_(convolution, region) {
   const std::int64_t whole = bands_.images * pool_.h;
   const std::int64_t rows = bands_.count == 1 ? whole : std::min(whole, bands_.rows * Base::rule_.m + pool_.kh);
   const std::int64_t floats = sizeof(float) / sizeof(Pixel);
@@ -62,10 +65,9 @@ template <class Pixel>
 void PooledCorrelation<Pixel>::run_band(std::int64_t image, std::int64_t images, std::int64_t band, int thread,
                                         const Pixel* in, const float* weights, const Results& results,
                                         const Ending<Pixel>& ending, float* scratch) const {
-  const Tiles& tiles = Base::tiles_;
-  const std::int64_t first = band * bands_.rows, end = std::min(tiles.down(), first + bands_.rows);
-  Item item{(image * tiles.down() + first) * tiles.across(),
-            ((images - 1) * tiles.down() + end - first) * tiles.across(), 0, 1};
+  const std::int64_t first = band * bands_.rows, end = std::min(region_.down, first + bands_.rows);
+  Item item{(image * region_.down + first) * region_.across,
+            ((images - 1) * region_.down + end - first) * region_.across, 0, 1};
   float *const v = Base::v_of(thread, scratch), *const m = Base::m_of(thread, scratch);
   Base::read_tiles(item, thread, in, scratch, v);
   const std::int64_t panels = Base::weights_.panels(), begin_row = first * Base::rule_.m;

@@ -18,16 +18,16 @@ struct Bands {
   std::int64_t count = 0;   // of bands, in an item
 
   // For a team of compute_threads().
-  explicit Bands(const Task& task);
+  Bands(const Convolution& convolution, const Region& region);
   std::int64_t tiles = 0;  // of a band
 };
 
 template <class Pixel>
 class PooledCorrelation : private CorrelationCode<Pixel> {
  public:
-  // `pool` over the images of the task's result, whose bands go panel by panel. Reserves its memory in `scratch`, for a
-  // team of compute_threads().
-  PooledCorrelation(const Task& task, const PoolGeometry& pool, Scratch& scratch);
+  // `pool` over the convolution's results, of which `region` has all and whose bands go panel by panel. Reserves its
+  // memory in `scratch`, for a team of compute_threads().
+  PooledCorrelation(const Convolution& convolution, const Region& region, const PoolGeometry& pool, Scratch& scratch);
 
   void run(const Pixel* in, const float* weights, Pixel* y, std::uint8_t* index, const Ending<Pixel>& ending,
            float* scratch) const;
@@ -52,6 +52,7 @@ class PooledCorrelation : private CorrelationCode<Pixel> {
                   std::int64_t end, Pixel* rows, const Results& results) const;
 
   PoolGeometry pool_;
+  Region region_;
   Bands bands_;
   std::int64_t panel_values_;  // of the rows of a panel
   std::int64_t rows_;          // place in the scratch memory, for each thread and panel

@@ -13,14 +13,14 @@ namespace ridgeline::device::winograd {
 class TileReader {
  public:
   // Reserves a row of zeros, and a tile's blocks for each thread where pixels are read in blocks.
-  TileReader(const Task& task, Pass pass, std::int64_t threads, Scratch& scratch)
-      : tiles_(task.convolution.correlation(pass), task.rule),
-        blocks_(task.convolution.blocks()),
-        side_(task.rule.alpha()),
+  TileReader(const Convolution& convolution, const Region& region, Pass pass, std::int64_t threads, Scratch& scratch)
+      : tiles_(convolution.correlation(pass), region),
+        rule_(region.rule),
+        blocks_(convolution.blocks()),
         in_blocks_(blocks_.stride > 1),
-        width_(std::max(task.convolution.channels(), task.convolution.filters())),
+        width_(std::max(convolution.channels(), convolution.filters())),
         zeros_(scratch.reserve(width_)),
-        block_floats_(side_ * side_ * round_up(blocks_.channels(), kLineFloats)),
+        block_floats_(rule_.positions() * round_up(blocks_.channels(), kLineFloats)),
         buffers_(in_blocks_ ? scratch.reserve(threads * block_floats_) : 0) {}
 
   // Once before the first tile is read.
@@ -32,7 +32,7 @@ class TileReader {
     return reinterpret_cast<const Pixel*>(scratch + zeros_);
   }
 
-  // The alpha x alpha pixels that tile t reads, of f32 or bf16; gathered ones stay until the thread's next call.
+  // The height x width pixels that tile t reads, of f32 or bf16; gathered ones stay until the thread's next call.
   template <class Pixel>
   void read(std::int64_t t, int thread, const Pixel* in, float* scratch, const Pixel** pixels) const {
     if (!in_blocks_) {
@@ -41,14 +41,14 @@ class TileReader {
     }
     Pixel* const buffer = reinterpret_cast<Pixel*>(scratch + buffers_ + thread * block_floats_);
     const Tiles::Corner corner = tiles_.corner(t);
-    blocks_.gather(in, corner.image, corner.y, corner.x, side_, buffer);
-    for (int i = 0; i < side_ * side_; ++i) pixels[i] = buffer + i * blocks_.channels();
+    blocks_.gather(in, corner.image, corner.y, corner.x, rule_.height(), rule_.width(), buffer);
+    for (int i = 0; i < rule_.positions(); ++i) pixels[i] = buffer + i * blocks_.channels();
   }
 
  private:
   Tiles tiles_;
+  Rule rule_;
   Blocks blocks_;
-  int side_;
   bool in_blocks_;
   std::int64_t width_;
   std::int64_t zeros_;

@@ -1,7 +1,7 @@
 // ridgeline/device/cpu/winograd/rules.h
 //
 // The matrices of Winograd's F(m, r): m outputs of an r-tap filter from alpha = m + r - 1 inputs with alpha
-// multiplications (in two dimensions alpha^2 for m^2 outputs):
+// multiplications (in two dimensions the product of both sides'):
 //
 //   y = A^T [ (G w) . (B^T x) ]      and its adjoint      dw = G^T [ (B^T x) . (A dy) ]
 //

@@ -26,38 +26,45 @@ struct Correlation {
   std::int64_t left = 0;
 };
 
+// A part of each result image that is cut into the tiles of one rule. The last tiles may reach over the image's edge.
+struct Region {
+  Rule rule;
+  std::int64_t top = 0;  // the first result
+  std::int64_t left = 0;
+  std::int64_t down = 0;  // tiles of an image
+  std::int64_t across = 0;
+
+  std::int64_t tiles() const { return down * across; }
+};
+
+// The tiles of a region, of all images.
 class Tiles {
  public:
-  Tiles(const Correlation& shape, Rule rule)
-      : shape_(shape),
-        rule_(rule),
-        down_((shape.out.height + rule.m - 1) / rule.m),
-        across_((shape.out.width + rule.m - 1) / rule.m) {}
+  Tiles(const Correlation& shape, const Region& region) : shape_(shape), rule_(region.rule), region_(region) {}
 
-  std::int64_t total() const { return shape_.out.count * down_ * across_; }
-  // Of an image.
-  std::int64_t down() const { return down_; }
-  std::int64_t across() const { return across_; }
+  std::int64_t total() const { return shape_.out.count * region_.tiles(); }
 
   // The first output of tile t.
   struct Corner {
     std::int64_t image, y, x;
   };
   Corner corner(std::int64_t t) const {
-    return {t / (down_ * across_), t / across_ % down_ * rule_.m, t % across_ * rule_.m};
+    return {t / region_.tiles(), region_.top + t / region_.across % region_.down * rule_.m,
+            region_.left + t % region_.across * rule_.n};
   }
 
-  // Pointers to the alpha x alpha pixels of `in` that tile t reads; `outside` for those that do not exist.
+  // Pointers to the height x width pixels of `in` that tile t reads; `outside` for those that do not exist.
   template <class Pixel>
   void inputs(std::int64_t t, Pixel* image, Pixel* outside, Pixel** pixels) const {
     const Corner at = corner(t);
-    window(shape_.in, at.image, at.y - shape_.top, at.x - shape_.left, rule_.alpha(), image, outside, pixels);
+    window(shape_.in, at.image, at.y - shape_.top, at.x - shape_.left, {rule_.height(), rule_.width()}, image, outside,
+           pixels);
   }
-  // The m x m pixels of `out` that it makes.
+  // The m x n pixels of `out` that it makes.
   template <class Pixel>
   void outputs(std::int64_t t, Pixel* image, Pixel* outside, Pixel** pixels) const {
     const Corner at = corner(t);
-    window(shape_.out, at.image, at.y, at.x, rule_.m, image, outside, pixels);
+    window(shape_.out, at.image, at.y, at.x, {rule_.m, rule_.n}, image, outside, pixels);
   }
   // Where only the rows of `out` from `first_row` on are there, counted through all images, of so many channels.
   template <class Pixel>
@@ -66,29 +73,31 @@ class Tiles {
     const Corner at = corner(t);
     Images images = shape_.out;
     images.channels = channels;
-    window(images, at.image, at.y, at.x, rule_.m, rows, outside, pixels, first_row);
+    window(images, at.image, at.y, at.x, {rule_.m, rule_.n}, rows, outside, pixels, first_row);
   }
 
  private:
+  struct Size {
+    int height, width;
+  };
   template <class Pixel>
-  static void window(const Images& images, std::int64_t image, std::int64_t y, std::int64_t x, int side, Pixel* base,
+  static void window(const Images& images, std::int64_t image, std::int64_t y, std::int64_t x, Size size, Pixel* base,
                      Pixel* outside, Pixel** pixels, std::int64_t first_row = 0) {
-    for (int i = 0; i < side; ++i) {
+    for (int i = 0; i < size.height; ++i) {
       const bool row_exists = y + i >= 0 && y + i < images.height;
       const std::int64_t row = ((image * images.height + y + i - first_row) * images.width + x) * images.channels;
-      for (int j = 0; j < side; ++j) {
+      for (int j = 0; j < size.width; ++j) {
         const bool exists = row_exists && x + j >= 0 && x + j < images.width;
-        pixels[i * side + j] = exists ? base + row + j * images.channels : outside;
+        pixels[i * size.width + j] = exists ? base + row + j * images.channels : outside;
       }
     }
   }
 
   Correlation shape_;
   Rule rule_;
-  std::int64_t down_;
-  std::int64_t across_;
+  Region region_;
 };
 
-constexpr int kMostPixels = 64;  // alpha <= 8
+constexpr int kMostPixels = 64;  // of a tile: at most 8 x 8
 
 }  // namespace ridgeline::device::winograd

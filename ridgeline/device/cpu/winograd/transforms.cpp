@@ -66,23 +66,32 @@ HWY_INLINE void apply(Vector* in, Vector* out) {
   if constexpr (T::kExpand) butterflies<T::kPoints>(out);
 }
 
-// Down the columns, then along the rows: load(i, j) of kColumns x kColumns vectors, store(i, j, v) of kRows x kRows.
-template <class T, class Load, class Store>
-HWY_INLINE void transform(const Load& load, const Store& store) {
-  Vector half[T::kRows * T::kColumns];
-  for (int j = 0; j < T::kColumns; ++j) {
-    Vector in[T::kColumns], out[T::kRows];
-    unroll<T::kColumns>([&](auto i) RIDGELINE_INLINE { in[i] = load(i, j); });
-    apply<T>(in, out);
-    unroll<T::kRows>([&](auto i) RIDGELINE_INLINE { half[i * T::kColumns + j] = out[i]; });
+// The transform of a tile: one down its columns, one along its rows.
+template <class Down, class Across>
+struct TileTransform {
+  static constexpr int kRows = Down::kRows;  // of the result
+  static constexpr int kColumns = Across::kRows;
+  static constexpr int kFromRows = Down::kColumns;  // of what is transformed
+  static constexpr int kFromColumns = Across::kColumns;
+
+  // load(i, j) gives the vectors, store(i, j, v) takes the results.
+  template <class Load, class Store>
+  static HWY_INLINE void run(const Load& load, const Store& store) {
+    Vector half[kRows * kFromColumns];
+    for (int j = 0; j < kFromColumns; ++j) {
+      Vector in[kFromRows], out[kRows];
+      unroll<kFromRows>([&](auto i) RIDGELINE_INLINE { in[i] = load(i, j); });
+      apply<Down>(in, out);
+      unroll<kRows>([&](auto i) RIDGELINE_INLINE { half[i * kFromColumns + j] = out[i]; });
+    }
+    for (int i = 0; i < kRows; ++i) {
+      Vector in[kFromColumns], out[kColumns];
+      unroll<kFromColumns>([&](auto j) RIDGELINE_INLINE { in[j] = half[i * kFromColumns + j]; });
+      apply<Across>(in, out);
+      unroll<kColumns>([&](auto j) RIDGELINE_INLINE { store(i, j, out[j]); });
+    }
   }
-  for (int i = 0; i < T::kRows; ++i) {
-    Vector in[T::kColumns], out[T::kRows];
-    unroll<T::kColumns>([&](auto j) RIDGELINE_INLINE { in[j] = half[i * T::kColumns + j]; });
-    apply<T>(in, out);
-    unroll<T::kRows>([&](auto j) RIDGELINE_INLINE { store(i, j, out[j]); });
-  }
-}
+};
 
 // There are more streams than the hardware prefetches: each access asks for its stream's next line.
 template <class Element>
@@ -106,13 +115,13 @@ HWY_INLINE void expand_vector(const Pixel* const* pixels, std::int64_t channel, 
                               std::int64_t distance, float* sums) {
   const Tag d;
   Vector sum = hn::Zero(d);
-  transform<T>(
+  T::run(
       [&](int i, int j) RIDGELINE_INLINE {
-        const Vector v = load_stream(pixels[i * T::kColumns + j] + channel);
+        const Vector v = load_stream(pixels[i * T::kFromColumns + j] + channel);
         if constexpr (kSum) sum = hn::Add(sum, v);
         return v;
       },
-      [&](int i, int j, Vector v) RIDGELINE_INLINE { store_stream(v, to + (i * T::kRows + j) * distance); });
+      [&](int i, int j, Vector v) RIDGELINE_INLINE { store_stream(v, to + (i * T::kColumns + j) * distance); });
   if constexpr (kSum) hn::StoreU(hn::Add(hn::LoadU(d, sums), sum), d, sums);
 }
 
@@ -124,7 +133,7 @@ void expand(const Pixel* const* pixels, std::int64_t channels, const Streams& to
   }
   if (c == channels) return;
   // The last channels, with zeros behind them.
-  constexpr int kPixels = T::kColumns * T::kColumns;
+  constexpr int kPixels = T::kFromRows * T::kFromColumns;
   HWY_ALIGN Pixel tail[kPixels * kLanes];
   const Pixel* tails[kPixels];
   std::memset(tail, 0, sizeof(tail));
@@ -140,17 +149,18 @@ HWY_INLINE void contract_vector(const float* HWY_RESTRICT from, std::int64_t dis
                                 const Pixel* const* addend, const Pixel* const* gate, std::int64_t channel, Vector bias,
                                 Vector low) {
   const Tag d;
-  transform<T>([&](int i, int j) RIDGELINE_INLINE { return load_stream(from + (i * T::kColumns + j) * distance); },
-               [&](int i, int j, Vector v) RIDGELINE_INLINE {
-                 Vector sum = hn::Add(v, bias);
-                 if (addend != nullptr) sum = hn::Add(sum, storage::load(d, addend[i * T::kRows + j] + channel));
-                 Vector result = hn::Max(low, sum);  // in this order a NaN stays
-                 if (gate != nullptr) {
-                   const Vector open = load_stream(gate[i * T::kRows + j] + channel);
-                   result = hn::IfThenElseZero(hn::Gt(open, hn::Zero(d)), result);
-                 }
-                 storage::store(result, d, pixels[i * T::kRows + j] + channel);
-               });
+  T::run([&](int i, int j) RIDGELINE_INLINE { return load_stream(from + (i * T::kFromColumns + j) * distance); },
+         [&](int i, int j, Vector v) RIDGELINE_INLINE {
+           const int pixel = i * T::kColumns + j;
+           Vector sum = hn::Add(v, bias);
+           if (addend != nullptr) sum = hn::Add(sum, storage::load(d, addend[pixel] + channel));
+           Vector result = hn::Max(low, sum);  // in this order a NaN stays
+           if (gate != nullptr) {
+             const Vector open = load_stream(gate[pixel] + channel);
+             result = hn::IfThenElseZero(hn::Gt(open, hn::Zero(d)), result);
+           }
+           storage::store(result, d, pixels[pixel] + channel);
+         });
 }
 
 template <class T, class Pixel>
@@ -163,7 +173,7 @@ void contract(const ConstStreams& from, std::int64_t channels, Pixel* const* pix
     contract_vector<T>(from.base + place(from, c), from.distance, pixels, epilogue.addend, epilogue.gate, c, bias, low);
   }
   if (c == channels) return;
-  constexpr int kPixels = T::kRows * T::kRows;
+  constexpr int kPixels = T::kRows * T::kColumns;
   const auto count = static_cast<std::size_t>(channels - c);
   const std::size_t bytes = count * sizeof(Pixel);
   HWY_ALIGN Pixel tail[kPixels * kLanes];
@@ -185,23 +195,29 @@ void contract(const ConstStreams& from, std::int64_t channels, Pixel* const* pix
   for (int i = 0; i < kPixels; ++i) std::memcpy(pixels[i] + c, tails[i], bytes);
 }
 
-template <int M, int R, class Pixel>
+template <int M, int N, int R, class Pixel>
 const TransformSet<Pixel>* rule_set() {
   static constexpr TransformSet<Pixel> kSet{
-      expand<InputTransform<M, R>, false, Pixel>, expand<WeightsTransform<M, R>, false, Pixel>,
-      expand<GradientTransform<M, R>, true, Pixel>, contract<OutputTransform<M, R>, Pixel>,
-      contract<WeightsGradientTransform<M, R>, Pixel>};
+      expand<TileTransform<InputTransform<M, R>, InputTransform<N, R>>, false, Pixel>,
+      expand<TileTransform<WeightsTransform<M, R>, WeightsTransform<N, R>>, false, Pixel>,
+      expand<TileTransform<GradientTransform<M, R>, GradientTransform<N, R>>, true, Pixel>,
+      contract<TileTransform<OutputTransform<M, R>, OutputTransform<N, R>>, Pixel>,
+      contract<TileTransform<WeightsGradientTransform<M, R>, WeightsGradientTransform<N, R>>, Pixel>};
   return &kSet;
 }
 
 template <class Pixel>
 const TransformSet<Pixel>* find(Rule rule) {
-  if (rule == Rule{2, 3}) return rule_set<2, 3, Pixel>();
-  if (rule == Rule{4, 3}) return rule_set<4, 3, Pixel>();
-  if (rule == Rule{5, 3}) return rule_set<5, 3, Pixel>();
-  if (rule == Rule{6, 3}) return rule_set<6, 3, Pixel>();
-  if (rule == Rule{2, 5}) return rule_set<2, 5, Pixel>();
-  if (rule == Rule{4, 5}) return rule_set<4, 5, Pixel>();
+  if (rule == Rule{2, 2, 3}) return rule_set<2, 2, 3, Pixel>();
+  if (rule == Rule{4, 4, 3}) return rule_set<4, 4, 3, Pixel>();
+  if (rule == Rule{5, 5, 3}) return rule_set<5, 5, 3, Pixel>();
+  if (rule == Rule{6, 6, 3}) return rule_set<6, 6, 3, Pixel>();
+  if (rule == Rule{4, 5, 3}) return rule_set<4, 5, 3, Pixel>();
+  if (rule == Rule{5, 4, 3}) return rule_set<5, 4, 3, Pixel>();
+  if (rule == Rule{4, 6, 3}) return rule_set<4, 6, 3, Pixel>();
+  if (rule == Rule{6, 4, 3}) return rule_set<6, 4, 3, Pixel>();
+  if (rule == Rule{2, 2, 5}) return rule_set<2, 2, 5, Pixel>();
+  if (rule == Rule{4, 4, 5}) return rule_set<4, 4, 5, Pixel>();
   return nullptr;
 }
 

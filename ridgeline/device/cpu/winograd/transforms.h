@@ -1,10 +1,10 @@
 // ridgeline/device/cpu/winograd/transforms.h
 //
 // The two-dimensional transforms of one tile, all channels. A tile is a list of pointers to its pixels (rows of
-// channels); its transform lies in alpha^2 streams at equal distances, one for each position. Within a stream the
-// channels may be cut into panels: channel c lies at (c / panel) * panel_stride + c % panel, where `panel` is
-// panel_width(). With panel_stride = panel_width() the channels are contiguous. Pixels are f32 or bf16, streams f32; a
-// pixel that is stored as bf16 is rounded once.
+// channels); its transform lies in streams at equal distances, one for each position. Within a stream the channels may
+// be cut into panels: channel c lies at (c / panel) * panel_stride + c % panel, where `panel` is panel_width(). With
+// panel_stride = panel_width() the channels are contiguous. Pixels are f32 or bf16, streams f32; a pixel that is stored
+// as bf16 is rounded once.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,15 @@
 
 namespace ridgeline::device::winograd {
 
-// F(m x m, r x r).
+// F(m x n, r x r): tiles of m rows and n columns of results, r x r taps.
 struct Rule {
   int m = 0;
+  int n = 0;
   int r = 0;
-  int alpha() const { return m + r - 1; }
-  int positions() const { return alpha() * alpha(); }
+  // Of the pixels that a tile reads, and of its transform.
+  int height() const { return m + r - 1; }
+  int width() const { return n + r - 1; }
+  int positions() const { return height() * width(); }
   friend bool operator==(const Rule&, const Rule&) = default;
 };
 
@@ -50,10 +53,10 @@ struct TransformSet {
   using Expand = void (*)(const Pixel* const* pixels, std::int64_t channels, const Streams& to, float* sums);
   using Contract = void (*)(const ConstStreams& from, std::int64_t channels, Pixel* const* pixels,
                             const Epilogue<Pixel>& epilogue);
-  Expand input;     // alpha x alpha pixels: B^T x B
+  Expand input;     // height x width pixels: B^T x B
   Expand weights;   // r x r taps: G w G^T
-  Expand gradient;  // m x m pixels: A dy A^T; adds the sum of the pixels to sums[channel], rounded up to lanes()
-  Contract output;  // to m x m pixels: A^T y A
+  Expand gradient;  // m x n pixels: A dy A^T; adds the sum of the pixels to sums[channel], rounded up to lanes()
+  Contract output;  // to m x n pixels: A^T y A
   Contract weights_gradient;  // to r x r taps: G^T dw G
 };
 

@@ -73,14 +73,15 @@ void WeightsCode::turned(const Weight* weights, float* transformed) const {
   });
 }
 
-void WeightsCode::gradient(const float* sums, float* weights) const {
+void WeightsCode::gradient(const float* sums, float* weights, bool add) const {
   const ConstStreams all = turned_form().streams(sums);
   const std::int64_t taps = rule_.r * rule_.r;
   parallel_for(filters_, 1, [&](std::int64_t begin, std::int64_t end) {
     float* pixels[kMostTaps];
     for (std::int64_t k = begin; k < end; ++k) {
       for (std::int64_t tap = 0; tap < taps; ++tap) pixels[tap] = weights + (k * taps + tap) * channels_;
-      code_->weights_gradient({all.base + k * panel_, all.distance, all.panel_stride}, channels_, pixels, {});
+      code_->weights_gradient({all.base + k * panel_, all.distance, all.panel_stride}, channels_, pixels,
+                              {.addend = add ? pixels : nullptr});
     }
   });
 }

@@ -45,8 +45,9 @@ class WeightsCode {
   template <class Weight>
   void turned(const Weight* weights, float* transformed) const;
 
-  // The weights' gradient from the sums of products, which lie in turned_form() (but are not turned).
-  void gradient(const float* sums, float* weights) const;
+  // The weights' gradient from the sums of products, which lie in turned_form() (but are not turned); `add`: onto what
+  // is there.
+  void gradient(const float* sums, float* weights, bool add) const;
 
  private:
   Rule rule_;
