@@ -13,14 +13,15 @@
 #include <cstring>
 #include <vector>
 
+#include "bench/kernel_run.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/core/threads.h"
-#include "ridgeline/device/conversion_kernel.h"
 #include "ridgeline/device/cpu/cpu_device.h"
 
 namespace {
 
 using namespace ridgeline;
+using bench::KernelRun;
 using Integers = std::vector<std::int64_t>;
 
 struct Case {
@@ -87,46 +88,6 @@ std::vector<Case> cases() {
   return list;
 }
 
-struct Run {
-  std::unique_ptr<Kernel> kernel;
-  std::vector<std::unique_ptr<DeviceMemory>> memory;
-  std::vector<void*> inputs;
-  std::vector<void*> outputs;
-  void* scratch = nullptr;
-  std::vector<double> times;
-
-  void* allocate(CpuDevice& device, std::size_t bytes) {
-    memory.push_back(device.allocate(bytes));
-    return memory.back()->address();
-  }
-};
-
-Layout wanted(const std::vector<Layout>& layouts, std::size_t at) {
-  return at < layouts.size() ? layouts[at] : Layout();
-}
-
-// The kernel beside operands in the layouts that it wants, made from plain ones, and room for its results.
-Run prepare(CpuDevice& device, const KernelRequest& request, std::unique_ptr<Kernel> kernel,
-            const std::vector<void*>& plain, const std::vector<void*>& results) {
-  Run run{std::move(kernel), {}, plain, results};
-  for (std::size_t i = 0; i < plain.size(); ++i) {
-    const Layout layout = wanted(run.kernel->input_layouts, i);
-    if (layout.plain()) continue;
-    const ValueType& type = request.inputs[i].type;
-    const auto convert = make_conversion_kernel(type, Layout(), layout);
-    void* const from = plain[i];
-    run.inputs[i] = run.allocate(device, layout.bytes(type));
-    void* const scratch = run.allocate(device, convert->scratch_bytes);
-    device.stream().run(*convert, {&from, &run.inputs[i], scratch});
-  }
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const Layout layout = wanted(run.kernel->output_layouts, i);
-    if (!layout.plain()) run.outputs[i] = run.allocate(device, layout.bytes(request.outputs[i].type));
-  }
-  run.scratch = run.allocate(device, run.kernel->scratch_bytes);
-  return run;
-}
-
 // Of operand or result i: it lies as the kernel likes, as a parameter or its gradient does.
 bool free_input(const std::string& op, std::size_t i) {
   return i == 1 && (op == "conv2d" || op == "dense" || op == "conv2d_bwd_data" || op == "dense_bwd_data");
@@ -167,23 +128,24 @@ void measure(CpuDevice& device, const Case& c, int repetitions) {
     std::memset(outputs.back(), 0, type.bytes());
     bytes += static_cast<double>(type.bytes());
   }
-  std::vector<Run> runs;
+  std::vector<KernelRun> runs;
   for (const KernelEntry& entry : device.kernels(c.op)) {
     if (entry.provider == Provider::reference) continue;
     KernelChoice choice = entry.make(request);
     if (std::holds_alternative<Refusal>(choice)) continue;
-    runs.push_back(prepare(device, request, std::move(std::get<std::unique_ptr<Kernel>>(choice)), inputs, outputs));
+    runs.push_back(
+        bench::prepare(device, request, std::move(std::get<std::unique_ptr<Kernel>>(choice)), inputs, outputs));
   }
   // In turn, so that what else the machine does hits all alike.
   for (int repetition = 0; repetition < repetitions; ++repetition) {
-    for (Run& run : runs) {
+    for (KernelRun& run : runs) {
       const auto begin = std::chrono::steady_clock::now();
       device.stream().run(*run.kernel, {run.inputs.data(), run.outputs.data(), run.scratch});
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
       run.times.push_back(took.count());
     }
   }
-  for (Run& run : runs) {
+  for (KernelRun& run : runs) {
     std::sort(run.times.begin(), run.times.end());
     const double best = run.times.front(), median = run.times[run.times.size() / 2];
     std::printf("%-18s %-18s %-44s %8.3f ms %8.3f %7.1f GB/s\n", c.op.c_str(), c.inputs[0].to_string().c_str(),

@@ -9,9 +9,9 @@
 //                        [--clock=cpu] [--cold]
 //
 // --batch replaces every layer's batch, --layer and --pass choose those whose name contains the text, --rules=all
-// times every tile size instead of the chosen one, --clock=cpu takes the processor time of all threads instead of the
-// time that passed (on a busy machine, with one thread), --cold writes 400 MB before each run, so that images come from
-// memory as in a training step.
+// times every cut into tiles instead of the chosen one, --clock=cpu takes the processor time of all threads instead of
+// the time that passed (on a busy machine, with one thread), --cold writes 400 MB before each run, so that images come
+// from memory as in a training step.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/kernel_run.h"
 #include "bench/layer_options.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/core/threads.h"
@@ -32,6 +33,7 @@
 namespace {
 
 using namespace ridgeline;
+using bench::KernelRun;
 using device::winograd::Pass;
 using device::winograd::Wish;
 using Integers = std::vector<std::int64_t>;
@@ -98,16 +100,11 @@ void fill(float* data, std::int64_t n, double scale, bool relu, std::uint64_t se
   });
 }
 
-struct Run {
-  std::unique_ptr<Kernel> kernel;
-  std::unique_ptr<DeviceMemory> scratch;
-  std::vector<double> seconds;
-  double median() {
-    std::sort(seconds.begin(), seconds.end());
-    return seconds[seconds.size() / 2];
-  }
-  double shortest() const { return *std::min_element(seconds.begin(), seconds.end()); }
-};
+double median(KernelRun& run) {
+  std::sort(run.times.begin(), run.times.end());
+  return run.times[run.times.size() / 2];
+}
+double shortest(const KernelRun& run) { return *std::min_element(run.times.begin(), run.times.end()); }
 
 double now(const Options& options) {
   if (!options.cpu_time) {
@@ -139,25 +136,17 @@ void measure(CpuDevice& device, const Layer& layer, const Operation& operation, 
   std::vector<std::unique_ptr<DeviceMemory>> memory;
   std::vector<void*> inputs, outputs;
   KernelRequest request{op_def(operation.op), node, {}, {}};
-  // The weights' layout is the kernel's choice, their channels and filters padded to whole blocks; random numbers are
-  // weights in any order.
-  const auto blocks = [](std::int64_t n) { return (n + 63) / 64 * 64; };
-  const auto elements = [&](const ValueType& type) {
-    return &type == &w ? blocks(layer.filters) * blocks(layer.channels) * layer.taps * layer.taps
-                       : type.shape.elements();
-  };
   const auto operand = [&](const ValueType& type, double scale, bool relu) {
-    request.inputs.push_back({type, {}, &type == &w});
-    memory.push_back(device.allocate(static_cast<std::size_t>(elements(type)) * sizeof(float)));
+    request.inputs.push_back({type, {}, &type == &w});  // the weights' layout is the kernel's choice
+    memory.push_back(device.allocate(type.bytes()));
     inputs.push_back(memory.back()->address());
-    fill(static_cast<float*>(inputs.back()), elements(type), scale, relu, memory.size());
+    fill(static_cast<float*>(inputs.back()), type.shape.elements(), scale, relu, memory.size());
   };
   const auto result = [&](const ValueType& type) {
     request.outputs.push_back({type, {}, &type == &w});
-    const std::size_t bytes = static_cast<std::size_t>(elements(type)) * sizeof(float);
-    memory.push_back(device.allocate(bytes));
+    memory.push_back(device.allocate(type.bytes()));
     outputs.push_back(memory.back()->address());
-    std::memset(outputs.back(), 0, bytes);
+    std::memset(outputs.back(), 0, type.bytes());
   };
   switch (operation.pass) {
     case Pass::forward: operand(x, 1, true), operand(w, 0.02, false), operand(b, 0.1, false), result(y); break;
@@ -165,52 +154,52 @@ void measure(CpuDevice& device, const Layer& layer, const Operation& operation, 
     case Pass::backward_weights: operand(x, 1, true), operand(y, 0.01, true), result(w), result(b); break;
   }
 
-  std::vector<Run> runs;
-  std::vector<double> left;  // multiply-adds of each, as a share of the direct convolution's
+  std::vector<KernelRun> runs;
   const auto add = [&](KernelChoice choice) {
     if (const auto* refusal = std::get_if<Refusal>(&choice)) {
       std::printf("%-14s %-5s refused: %s\n", layer.name.c_str(), operation.name, refusal->reason.c_str());
       return false;
     }
-    Run run{std::move(std::get<std::unique_ptr<Kernel>>(choice)), nullptr, {}};
-    run.scratch = device.allocate(run.kernel->scratch_bytes);
-    runs.push_back(std::move(run));
+    runs.push_back(
+        bench::prepare(device, request, std::move(std::get<std::unique_ptr<Kernel>>(choice)), inputs, outputs));
     return true;
   };
   if (!add(operation.library(request))) return;
   if (options.all_rules) {
     for (int m = 2; m <= 6; ++m) {
-      if (std::holds_alternative<Refusal>(operation.ours(request, {m, false}))) continue;
-      add(operation.ours(request, {m, false}));
+      for (const int n : m > 4 ? std::vector{0, 4} : std::vector{0}) {
+        if (std::holds_alternative<Refusal>(operation.ours(request, {m, false, n}))) continue;
+        add(operation.ours(request, {m, false, n}));
+      }
     }
   } else {
     add(operation.ours(request, {0, false}));
   }
   std::vector<char> other(options.cold ? 400'000'000 : 0);
   for (int repetition = -1; repetition < options.repetitions; ++repetition) {  // the first is a warm-up
-    for (Run& run : runs) {
+    for (KernelRun& run : runs) {
       std::fill(other.begin(), other.end(), static_cast<char>(repetition));
       const double begin = now(options);
-      device.stream().run(*run.kernel, {inputs.data(), outputs.data(), run.scratch->address()});
-      if (repetition >= 0) run.seconds.push_back(now(options) - begin);
+      device.stream().run(*run.kernel, {run.inputs.data(), run.outputs.data(), run.scratch});
+      if (repetition >= 0) run.times.push_back(now(options) - begin);
     }
   }
   const double flops = 2.0 * static_cast<double>(y.shape.elements()) * static_cast<double>(w.shape.elements()) /
                        static_cast<double>(layer.filters);
-  const double library = runs[0].median();
+  const double library = median(runs[0]);
   const bool taken = std::holds_alternative<std::unique_ptr<Kernel>>(operation.ours(request, {}));
   for (std::size_t i = 1; i < runs.size(); ++i) {
-    Run& run = runs[i];
+    KernelRun& run = runs[i];
     const std::string& name = run.kernel->name;
     const std::size_t at = name.find("F(");
-    const double ours = run.median();
+    const double ours = median(run);
     std::printf(
         "%-14s %-5s %-11s %8.2f ms  oneDNN %8.2f ms  ratio %5.2f, of the shortest %5.2f  of the peak %4.0f %% and "
         "%3.0f %%  "
         "scratch %5.1f MB%s\n",
         layer.name.c_str(), operation.name, name.substr(at, name.find(')') - at + 1).c_str(), ours * 1e3, library * 1e3,
-        library / ours, runs[0].shortest() / run.shortest(), 100 * flops / run.shortest() / 1e9 / peak,
-        100 * flops / runs[0].shortest() / 1e9 / peak, static_cast<double>(run.kernel->scratch_bytes) / 1e6,
+        library / ours, shortest(runs[0]) / shortest(run), 100 * flops / shortest(run) / 1e9 / peak,
+        100 * flops / shortest(runs[0]) / 1e9 / peak, static_cast<double>(run.kernel->scratch_bytes) / 1e6,
         taken ? "" : "  left to the library");
   }
   std::fflush(stdout);
