@@ -16,7 +16,7 @@ if cmake --build --preset release --target help | grep -q '^benchmarks:'; then
     elif [[ -d $photos ]]; then
       "$program" "$photos"
     else
-      echo "$program needs a folder of photos: RIDGELINE_TEST_DATA names none with packA/imagenet-fullsize"
+      echo "$program needs photos: RIDGELINE_TEST_DATA names no folder with packA/imagenet-fullsize (HACKING.md, Test data)"
     fi
   done
 fi

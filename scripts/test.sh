@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests of a preset that is built: scripts/test.sh release|debug|asan|tsan [ctest arguments].
 # Tests that compare with another project's program skip unless its interpreter is named; a line says which do.
-# Tests on real records read the folder RIDGELINE_TEST_DATA (it holds packA/) and skip without it.
+# Tests on real records read the folder RIDGELINE_TEST_DATA, which holds packA/ (HACKING.md, Test data), and skip
+# without it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh

@@ -10,6 +10,7 @@
 # differ.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source bench/peers/keeping.sh
 source scripts/say.sh
 photos=$(realpath "${1:?the folder with class folders}")
 out=${2:-/dev/null}
@@ -25,7 +26,7 @@ export PYTHONPATH=$WORK/package
 
 bench/peers/loaders.sh "$photos" >&2
 status=0
-taskset -c 0,1 "$python" bench/peers/torch_training.py "$photos" --workers 0 1 2 --steps 20 >"$WORK/training" || status=$?
+"${keeping[@]}" taskset -c 0,1 "$python" bench/peers/torch_training.py "$photos" --workers 0 1 2 --steps 20 >"$WORK/training" || status=$?
 cat "$WORK/training" >&2
 {
   lscpu | sed -n 's/^Model name: */Machine: /p'

@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
-# From JPEG files to trained steps: this engine and PyTorch on the same two cores, and how much of what step and data
-# allow is reached. AlexNet (torchvision's), batches of 128, random resized crops to 224, flips.
+# From JPEG files to trained steps: this engine and PyTorch on the same cores, and how much of what step and data allow
+# is reached. AlexNet (torchvision's), random resized crops to 224, flips. PyTorch's step is that of step.sh, with the
+# same malloc settings.
 #
-#     RIDGELINE_TORCH_PYTHON=... [RIDGELINE=build/ridgeline] [PRECISIONS="f32 bf16"] [ROUNDS=1]
-#       bench/peers/jpeg_to_trained.sh DIR
+#     RIDGELINE_TORCH_PYTHON=... [RIDGELINE=build/ridgeline] [PRECISIONS="f32 bf16"] [BATCH=128] [STEPS=14]
+#       [ROUNDS=1] bench/peers/jpeg_to_trained.sh DIR
 #
 # DIR holds class folders of JPEGs; each file is listed COPIES (16) times through links, so that an epoch is long. Steps
-# from the third on count. PyTorch runs with its own loader, none, one and two workers, and with this project's (the wheel of
-# scripts/wheel.sh must be importable); the better of its own counts as the peer. The limit is that of one step and its
-# data one after the other on all cores: 1 / (seconds of a step per image + seconds of the data per image), each
+# from the third on count. PyTorch runs with its own loader, none, one and two workers, of which the best counts as the
+# peer, and with this project's where its interpreter has the package (scripts/wheel.sh). The limit is that of one step
+# and its data one after the other on all cores: 1 / (seconds of a step per image + seconds of the data per image), each
 # measured alone: `bench step` and `dataset bench --raw` in later epochs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source bench/peers/keeping.sh
 photos=$(realpath "${1:?the folder with class folders}")
 ridgeline=$(realpath "${RIDGELINE:-build/ridgeline}")
-python=${RIDGELINE_TORCH_PYTHON:?an interpreter with torch, torchvision and ridgeline}
+python=${RIDGELINE_TORCH_PYTHON:?an interpreter with torch and torchvision}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for file in "$photos"/*/*; do
@@ -24,19 +26,19 @@ for file in "$photos"/*/*; do
   for ((copy = 0; copy < ${COPIES:-16}; ++copy)); do ln -s "$file" "$class/${name%.*}_$copy.${name##*.}"; done
 done
 cat "$photos"/*/* >/dev/null # into the page cache
-steps=${STEPS:-14}
+steps=${STEPS:-14} batch=${BATCH:-128}
 declare -A mode=([f32]=must_keep_origin_dtype [bf16]=allow_mix_precision_bf16)
 for _ in $(seq "${ROUNDS:-1}"); do
   for precision in ${PRECISIONS:-f32 bf16}; do
-    "$ridgeline" train --data_dir="$work/photos" --model=alexnet_torchvision --batch_size=128 --mode=train \
+    "$ridgeline" train --data_dir="$work/photos" --model=alexnet_torchvision --batch_size="$batch" --mode=train \
       --max_train_steps="$steps" --iterations_per_loop=2 --save_summary_steps=2 --do_checkpoint=False \
       --precision_mode="${mode[$precision]}" --log_dir="$work/run" >"$work/log" 2>&1 ||
       { tail -n 3 "$work/log" >&2; exit 1; }
-    "$ridgeline" bench step --model=alexnet_torchvision --batch_size=128 --precision="$precision" --steps=7 --json \
-      >"$work/step"
-    "$ridgeline" dataset bench --data_dir="$work/photos" --raw --epochs=3 --json >"$work/data"
-    "$python" bench/peers/torch_training.py "$photos" --models alexnet --batch_size 128 --steps 6 --workers 0 1 2 \
-      --precision "$precision" --speed_only >"$work/torch"
+    "$ridgeline" bench step --model=alexnet_torchvision --batch_size="$batch" --precision="$precision" --steps=7 \
+      --json >"$work/step"
+    "$ridgeline" dataset bench --data_dir="$work/photos" --batch_size="$batch" --raw --epochs=3 --json >"$work/data"
+    "${keeping[@]}" "$python" bench/peers/torch_training.py "$work/photos" --models alexnet --batch_size "$batch" \
+      --steps "$steps" --workers 0 1 2 --precision "$precision" --speed_only >"$work/torch"
     python3 - "$precision" "$work" "$steps" <<'PY'
 import json, re, statistics, sys
 
@@ -48,8 +50,8 @@ data = json.load(open(f"{work}/data"))["images_per_second"]
 limit = 1 / (1 / step + 1 / data)
 _, with_ours, theirs, _ = open(f"{work}/torch").read().splitlines()[-1].split()
 print(f"{precision}: {ours:.1f} images/s; step alone {step:.1f}, data alone {data:.0f}, so {limit:.1f} at most: "
-      f"{ours / limit:.2f} of it; PyTorch {float(theirs):.1f} with its loader ({ours / float(theirs):.2f}x), "
-      f"{float(with_ours):.1f} with this project's ({ours / float(with_ours):.2f}x)")
+      f"{ours / limit:.2f} of it; PyTorch {float(theirs):.1f} with its loader ({ours / float(theirs):.2f}x)"
+      + ("" if with_ours == "-" else f", {float(with_ours):.1f} with this project's ({ours / float(with_ours):.2f}x)"))
 PY
     rm -rf "$work/run"
   done

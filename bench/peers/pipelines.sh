@@ -10,7 +10,7 @@
 # alone, for which it makes no JPEG indices; and three times five epochs, of which the first, which makes them, is not
 # timed. The two rates stand apart. Medians count, and nowhere start-up or the first batch.
 #
-# Large photos: the three of 4032x2268 in packA, taken 50 times.
+# Large photos: three of 4032x2268 in a TFRecord, taken 50 times. PACKA is the folder of test data (HACKING.md).
 #
 #     python bench/peers/records_to_folders.py OUT \
 #       $(yes PACKA/tfrecord/mindspore-3-images/train-0000-of-0001.data | head -n 50)

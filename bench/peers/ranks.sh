@@ -8,13 +8,13 @@
 # rounds. It needs as many cores as ranks; rank i of both systems runs on core i.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source bench/peers/keeping.sh
 model=${1:-alexnet_torchvision} batch=${2:-32} ranks=${3:-2}
 steps=${STEPS:-7} rounds=${ROUNDS:-3}
 ridgeline=$(realpath "${RIDGELINE:-build/ridgeline}")
 torch=${RIDGELINE_TORCH_PYTHON:?names an interpreter with torch and torchvision}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-keeping=(env MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=17179869184 MALLOC_TOP_PAD_=268435456)
 
 ours() {  # RANKS: images per second
   local logs=$work/$(date +%s%N)

@@ -12,6 +12,7 @@
 # versions that docs/performance.md names. Of each system the best variant counts: medians of its rounds.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source bench/peers/keeping.sh
 cases=(alexnet_torchvision:128:f32 alexnet_torchvision:128:bf16 vgg11:32:f32 vgg11:32:bf16 resnet18:32:f32
   resnet18:32:bf16 resnet50:32:f32 resnet50:32:bf16)
 chosen=()
@@ -56,8 +57,6 @@ one() {  # CASE SYSTEM COMMAND ...
     echo "$1 $2 failed: $(tail -n 1 "$results.error")" >&2
   fi
 }
-# Peers keep freed memory: glibc else gives pages back after every step, which costs PyTorch some percent.
-keeping=(env MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=17179869184 MALLOC_TOP_PAD_=268435456)
 for _ in $(seq "${ROUNDS:-3}"); do
   for c in "${chosen[@]}"; do
     IFS=: read -r model batch precision <<<"$c"

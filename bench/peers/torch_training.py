@@ -3,7 +3,8 @@
     PYTHON bench/peers/torch_training.py DIR [--models alexnet resnet18] [--batch_size 32] [--steps 12] [--workers 0 1 2]
         [--precision f32|bf16] [--speed_only]
 
-DIR holds class folders of JPEGs. PYTHON has torch, torchvision and this package (scripts/wheel.sh). For each model:
+DIR holds class folders of JPEGs. PYTHON has torch, torchvision and this package (scripts/wheel.sh); without the package
+--speed_only leaves its column out. The step is that of torch_work.py. For each model:
 
 - speed: random resized crop, flip, normalise; the step and the loader share the cores.
   PyTorch's loader runs with each of --workers, the best one counts; this package's with 1 thread.
@@ -14,6 +15,7 @@ Every run is a process of its own. One JSON object a run, then a table. Exits wi
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import random
@@ -45,21 +47,22 @@ def run(given):
     import torch
     import torchvision
 
+    from torch_work import step_on_batches, training_model
+
     if given.loader == "ridgeline":
         from ridgeline.data import DataLoader
     else:
         from torch.utils.data import DataLoader
-    torch.manual_seed(1)
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     train, classes = data_of(given.directory, given.curve)
-    loader = DataLoader(train, given.batch_size, shuffle=not given.curve, drop_last=True, num_workers=given.workers)
-    model = getattr(torchvision.models, given.model)(num_classes=classes)
-    model = model.to(memory_format=torch.channels_last).train()
+    loader = DataLoader(train, given.batch_size, shuffle=not given.curve, drop_last=True, num_workers=given.workers,
+                        persistent_workers=given.workers > 0)
+    model = training_model(given.model, classes)
     if given.curve:  # dropout draws from a generator that PyTorch's loader draws from, too
         for module in model.modules():
             if isinstance(module, torch.nn.Dropout):
                 module.p = 0.0
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.005, momentum=0.9)
+    step = step_on_batches(model, given.precision)
 
     def batches():
         while True:
@@ -69,13 +72,7 @@ def run(given):
     for images, labels in batches():
         if given.curve:
             images = torchvision.transforms.functional.normalize(images.float() / 255, MEAN, STD)
-        with torch.autocast("cpu", torch.bfloat16, enabled=given.precision == "bf16"):
-            logits = model(images.contiguous(memory_format=torch.channels_last))
-        loss = torch.nn.functional.cross_entropy(logits.float(), labels)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+        losses.append(step(images, labels).item())
         seen += len(labels)
         if len(losses) == 2:  # start-up and first allocations are not counted
             begin, seen = time.perf_counter(), 0
@@ -98,6 +95,13 @@ def child(given, **options):
     return row
 
 
+def has_package():
+    try:
+        return importlib.util.find_spec("ridgeline.data") is not None
+    except ModuleNotFoundError:
+        return False
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory")
@@ -113,11 +117,20 @@ def main():
         return run(argparse.Namespace(**json.loads(given.run)))
     if given.steps < 3:
         parser.error("--steps must be at least 3: the first two are not timed")
+    with_package = has_package()
+    if not with_package:
+        if not given.speed_only:
+            parser.error("this interpreter lacks the package ridgeline (scripts/wheel.sh), which the curves need")
+        print("without the package ridgeline: PyTorch's own loader alone", file=sys.stderr)
     table, same = [], True
     for model in given.models:
-        ours = child(given, model=model, loader="ridgeline", workers=1, curve=False)["images_per_second"]
+        if with_package:
+            ours = child(given, model=model, loader="ridgeline", workers=1, curve=False)["images_per_second"]
         theirs = max(child(given, model=model, loader="torch", workers=n, curve=False)["images_per_second"]
                      for n in given.workers)
+        if not with_package:
+            table.append(f"{model:<10}{'-':>12}{theirs:>12.1f}{'-':>9}")
+            continue
         if given.speed_only:
             table.append(f"{model:<10}{ours:>12.1f}{theirs:>12.1f}{ours / theirs:>8.2f}x")
             continue

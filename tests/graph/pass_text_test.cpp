@@ -241,6 +241,18 @@ TEST(Passes, CanBeLeftOutByNameUnlessRequired) {
   EXPECT_NE(refusal_of("simplfy").find("did you mean 'simplify'"), std::string::npos) << refusal_of("simplfy");
 }
 
+// The page on compilation lists them before `lower`.
+TEST(Passes, ArePublishedInTheirOrder) {
+  std::ifstream page(testing::source_directory() + "/docs/compile.md");
+  std::vector<std::string> listed, wanted;
+  std::string line;
+  while (std::getline(page, line) && line != "```") continue;
+  while (std::getline(page, line) && !line.starts_with("lower "))
+    for (const std::string& word : words(line.substr(0, line.find('(')))) listed.push_back(word);
+  for (const Pass& pass : passes()) wanted.emplace_back(pass.name);
+  EXPECT_EQ(listed, wanted);
+}
+
 TEST(Passes, FusionSwitchesThoseThatMergeOrExchangeOps) {
   const std::vector<std::string> fusing = fusion_passes();
   const std::set<std::string> names(fusing.begin(), fusing.end());

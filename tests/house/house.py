@@ -8,6 +8,7 @@
 3. JSON, command-line, text and log libraries are included in .cpp files only (their forward declarations, *_fwd.hpp, anywhere).
 4. No source has more than 500 lines, unless it is listed below with the reason.
 5. Every folder of ridgeline/ that holds sources has its page in docs/, and the index names it.
+6. A link in README.md, HACKING.md or docs/ to a file of the tree, or to a heading of a page, leads there.
 """
 
 import pathlib
@@ -118,11 +119,30 @@ def check_pages(root):
             yield f"docs/README.md does not name {folder}.md"
 
 
+def anchors(page):
+    """The headings of a page as a link's fragment names them (GitHub's rule, without repeated headings)."""
+    headings = re.findall(r"^#+ +(.*?) *$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def check_links(root):
+    pages = [root / "README.md", root / "HACKING.md", *sorted((root / "docs").glob("*.md"))]
+    for page in filter(pathlib.Path.is_file, pages):
+        for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            if re.match(r"[a-z]+:", link):
+                continue
+            path, _, fragment = link.partition("#")
+            target = page.parent / path if path else page
+            if not target.exists() or (fragment and fragment not in anchors(target)):
+                yield f"{page.relative_to(root)}: the link {link} leads nowhere"
+
+
 def breaches(root, long_files=None):
     root = pathlib.Path(root)
     yield from check_includes(root)
     yield from check_lengths(root, LONG_FILES if long_files is None else long_files)
     yield from check_pages(root)
+    yield from check_links(root)
 
 
 def main(arguments):

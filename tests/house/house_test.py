@@ -127,11 +127,19 @@ class House(unittest.TestCase):
         self.assert_only("tests/core/b_test.cpp: 501 lines")
 
     def test_folders_with_sources_have_a_page_that_the_index_names(self):
-        (self.root / "docs/optim.md").unlink()
-        self.assert_only("docs/optim.md is missing")
-        self.write("docs/optim.md", "page\n")
         self.write("docs/README.md", "".join(f"({folder}.md)" for folder in house.FOLDERS if folder != "optim"))
         self.assert_only("docs/README.md does not name optim.md")
+        (self.root / "docs/optim.md").unlink()
+        self.assert_only("docs/optim.md is missing")
+
+    def test_links_of_pages_lead_somewhere(self):
+        self.write("HACKING.md", "## Test data, `here`\n")
+        self.write("docs/core.md", "[a](graph.md) [b](../HACKING.md#test-data-here) [c](https://there.example/x.md) [d](../ridgeline)\n")
+        self.assertEqual(self.found(), [])
+        self.write("docs/core.md", "[a](grapf.md)\n")
+        self.assert_only("docs/core.md: the link grapf.md leads nowhere")
+        self.write("docs/core.md", "[b](../HACKING.md#data)\n")
+        self.assert_only("docs/core.md: the link ../HACKING.md#data leads nowhere")
 
     def test_the_program_reports_by_its_exit_status(self):
         command = [sys.executable, house.__file__, str(self.root)]

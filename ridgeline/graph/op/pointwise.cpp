@@ -145,7 +145,7 @@ OpDef dropout_op() {
   def.traits |= kRandom;
   def.infer = [](const OpInstance& op) -> std::vector<ValueType> {
     const ValueType& x = op.inputs[0];
-    // Messages of SEMANTICS section 5, after the op's name.
+    // The words of npu_ops.dropout (TensorFlow's adapter for Ascend, npu_ops.py), after the op's name.
     if (!is_floating(x.dtype)) fail("dropout", "x must be a floating point tensor. Got a " + x.to_string());
     expect_types("dropout", "x", x, kFloatingTypes);
     if (op.inputs[1] != ValueType{DType::i64, Shape{}})
