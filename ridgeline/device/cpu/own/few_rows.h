@@ -14,7 +14,7 @@
 namespace ridgeline::device {
 
 // Rows over values of a type up to which these kernels are faster than those that keep weights in the caches for many
-// rows. By measurement: docs/device.md.
+// rows. By measurement: docs/device-own.md.
 std::int64_t most_few_rows(DType type);
 
 // x [rows, inputs], dy [rows, outputs], w [outputs, inputs].
