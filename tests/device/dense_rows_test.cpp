@@ -140,13 +140,12 @@ TEST(DenseRows, Bf16ValuesGiveTheRoundedResultsOfTheSameValuesInF32) {
       }
       const std::vector<Tensor> expected = results_of(rounded, make);
       for (const device::Isa isa : device::machine_isas()) {
-        device::force_isa_for_test(isa);
+        const ForcedIsa forced(isa);
         const std::vector<Tensor> got = narrow_results(narrow, make, {type});
         ASSERT_EQ(got.size(), expected.size());
         for (std::size_t i = 0; i < got.size(); ++i)
           EXPECT_TRUE(same_bits(got[i], as_type(expected[i], type))) << wide.op << " " << c.name() << " result " << i;
       }
-      device::force_isa_for_test(device::machine_isas().back());
     }
   }
 }
