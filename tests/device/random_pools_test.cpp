@@ -81,7 +81,7 @@ TEST(RandomPools, EveryKernelAgreesWithTheReference) {
 
     Problem average{"avg_pool", maximum.inputs, pool.attributes()};
     average.attributes.set("count_include_pad", random.integer(0, 1) == 0);
-    ASSERT_NO_FATAL_FAILURE(expect_every_entry_agrees(average, sum, {1e-6, 2}, {}, random, name, taken));
+    ASSERT_NO_FATAL_FAILURE(expect_every_entry_agrees(average, sum, {0x1p-8, 2}, {}, random, name, taken));
 
     Problem spread{"avg_pool_bwd", {dy}, average.attributes};
     spread.attributes.set("input", pool.image.dims());
