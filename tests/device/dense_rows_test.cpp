@@ -60,9 +60,9 @@ void expect_reference_everywhere(const Problem& problem, MakeKernel make, const 
   expect_everywhere(problem, make, c.name(), wide.reference(), expect_close);
 }
 
-void expect_all_passes(const RowsCase& c, int kind) {
-  ASSERT_NO_FATAL_FAILURE(
-      expect_reference_everywhere(forward_of(c, 2 + kind % 3, kind % 2 == 0), device::make_any_rows_dense, c));
+void expect_all_passes(const RowsCase& c, std::int64_t kind) {
+  ASSERT_NO_FATAL_FAILURE(expect_reference_everywhere(forward_of(c, static_cast<int>(2 + kind % 3), kind % 2 == 0),
+                                                      device::make_any_rows_dense, c));
   ASSERT_NO_FATAL_FAILURE(expect_reference_everywhere(data_of(c), device::make_any_rows_dense_bwd_data, c));
   ASSERT_NO_FATAL_FAILURE(
       expect_reference_everywhere(weights_of(c, kind % 2 == 1), device::make_any_rows_dense_bwd_weights, c));
@@ -71,10 +71,9 @@ void expect_all_passes(const RowsCase& c, int kind) {
 }
 
 TEST(DenseRows, RandomShapesAgreeWithFp64AndHaveTheSameBitsEverywhere) {
-  const char* const more = std::getenv("RIDGELINE_DENSE_SHAPES");
-  const int shapes = more != nullptr ? std::atoi(more) : 18;
+  const std::int64_t shapes = shapes_to_try(18);
   SampleRandom random(philox_key(29, "dense rows"), 0, 0);
-  for (int shape = 0; shape < shapes; ++shape) {
+  for (std::int64_t shape = 0; shape < shapes; ++shape) {
     const RowsCase c{random.integer(1, shape % 3 == 0 ? 150 : 40), random.integer(1, shape % 3 == 1 ? 600 : 90),
                      random.integer(1, shape % 3 == 2 ? 400 : 70)};
     ASSERT_NO_FATAL_FAILURE(expect_all_passes(c, shape));
@@ -140,13 +139,12 @@ TEST(DenseRows, Bf16ValuesGiveTheRoundedResultsOfTheSameValuesInF32) {
       }
       const std::vector<Tensor> expected = results_of(rounded, make);
       for (const device::Isa isa : device::machine_isas()) {
-        device::force_isa_for_test(isa);
+        const ForcedIsa forced(isa);
         const std::vector<Tensor> got = narrow_results(narrow, make, {type});
         ASSERT_EQ(got.size(), expected.size());
         for (std::size_t i = 0; i < got.size(); ++i)
           EXPECT_TRUE(same_bits(got[i], as_type(expected[i], type))) << wide.op << " " << c.name() << " result " << i;
       }
-      device::force_isa_for_test(device::machine_isas().back());
     }
   }
 }

@@ -59,7 +59,8 @@ void expect_reference(const Problem& problem, MakeKernel make, const Case& c) {
 
 TEST(FewRows, DenseLayersAgreeWithTheReferenceAndHaveTheSameBitsEverywhere) {
   SampleRandom random(philox_key(21, "few rows"), 0, 0);
-  for (int shape = 0; shape < 24; ++shape) {
+  const std::int64_t shapes = shapes_to_try(24);
+  for (std::int64_t shape = 0; shape < shapes; ++shape) {
     // Beyond one run of inputs, one chunk of a sum, one part of the inputs or outputs.
     const DType type = shape % 6 < 3 ? DType::f32 : shape % 6 < 5 ? DType::bf16 : DType::f16;
     const Case c{random.integer(1, device::most_few_rows(type)), random.integer(1, shape % 4 == 0 ? 2300 : 150),

@@ -78,6 +78,12 @@ TEST_F(IsaDeathTest, DotProductsAreFastWhereTheInstructionSetHasThemAndTheMakerO
   EXPECT_EXIT(ask_for_dots_under("amx", "slow"), testing::ExitedWithCode(0), "dots: slow, rate 8\n");
 }
 
+// under_isa.sh asks whether the machine has the one that RIDGELINE_ISA names.
+TEST(Isa, TheOneInForceIsOneOfTheMachines) {
+  const auto isas = machine_isas();
+  EXPECT_NE(std::find(isas.begin(), isas.end(), active_isa()), isas.end());
+}
+
 TEST(Isa, TheMachinesAreListedLowestFirst) {
   const auto isas = machine_isas();
   ASSERT_FALSE(isas.empty());

@@ -40,6 +40,16 @@ inline Tensor random_labels(std::int64_t rows, std::int64_t classes, std::uint64
   return t;
 }
 
+// How many random shapes a test tries: a few in each run, as many as RIDGELINE_KERNEL_SHAPES says where it is set.
+inline std::int64_t shapes_to_try(std::int64_t few) {
+  const char* const wanted = std::getenv("RIDGELINE_KERNEL_SHAPES");
+  const std::int64_t shapes = wanted == nullptr ? few : std::atoll(wanted);
+  EXPECT_GT(shapes, 0) << "RIDGELINE_KERNEL_SHAPES is a number of shapes";
+  return shapes;
+}
+// Whether it is set: then tests also print the largest errors.
+inline bool shapes_are_asked_for() { return std::getenv("RIDGELINE_KERNEL_SHAPES") != nullptr; }
+
 // Whether this build has the kernel library: what its entries would take, our own do otherwise.
 inline bool has_library() { return !device::library_kernels().empty(); }
 

@@ -13,7 +13,10 @@ namespace {
 class NarrowLoops : public testing::TestWithParam<Isa> {
  protected:
   void SetUp() override { force_isa_for_test(GetParam()); }
-  void TearDown() override { force_isa_for_test(machine_isas().back()); }
+  void TearDown() override { force_isa_for_test(before_); }
+
+ private:
+  Isa before_ = active_isa();
 };
 INSTANTIATE_TEST_SUITE_P(Isa, NarrowLoops, testing::ValuesIn(machine_isas().begin(), machine_isas().end()),
                          [](const auto& info) { return std::string(name_of(info.param)); });

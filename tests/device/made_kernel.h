@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernel_testing.h"
-#include "ridgeline/device/cpu/isa.h"
+#include "tests/support/forced_isa.h"
 
 namespace ridgeline {
 
@@ -30,7 +30,7 @@ inline void expect_everywhere(const Problem& problem, MakeKernel make, const std
                               void (*near)(const Tensor& got, const Tensor& expected, const std::string& what)) {
   std::vector<Tensor> first;
   for (const device::Isa isa : device::machine_isas()) {
-    device::force_isa_for_test(isa);
+    const ForcedIsa forced(isa);
     for (const int threads : {1, 2, 3, 8}) {
       const ComputeScope team(usable_threads(threads));
       const std::vector<Tensor> got = results_of(problem, make);
@@ -45,7 +45,6 @@ inline void expect_everywhere(const Problem& problem, MakeKernel make, const std
       for (std::size_t i = 0; i < got.size(); ++i) ASSERT_TRUE(same_bits(got[i], first[i])) << what << " result " << i;
     }
   }
-  device::force_isa_for_test(device::machine_isas().back());
 }
 
 }  // namespace ridgeline

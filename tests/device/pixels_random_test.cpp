@@ -1,6 +1,5 @@
 // Convolutions by pixels, of random shapes, against the reference: windows over f32 and bf16 images, with what
 // follows the sums, every vector target, teams of several sizes, whatever the scratch memory held.
-// RIDGELINE_PIXELS_SHAPES sets the number of shapes.
 #include "ridgeline/device/cpu/pixels/kernels.h"
 #include "tile_support.h"
 #include "winograd_support.h"
@@ -79,12 +78,10 @@ KernelChoice choice_of(std::size_t pass, const TileProblem& p, const Make (&make
 }
 
 TEST(Pixels, RandomShapesAgreeWithTheReference) {
-  const char* wanted = std::getenv("RIDGELINE_PIXELS_SHAPES");
-  const int shapes = wanted == nullptr ? 40 : std::atoi(wanted);
-  ASSERT_GT(shapes, 0) << "RIDGELINE_PIXELS_SHAPES is a number of shapes";
+  const std::int64_t shapes = shapes_to_try(40);
   SampleRandom random(philox_key(31, "pixels"), 0, 0);
   double largest[2][3] = {};
-  for (int shape = 0; shape < shapes; ++shape) {
+  for (std::int64_t shape = 0; shape < shapes; ++shape) {
     const bool narrow = random.integer(0, 1) == 0;
     const bool window = random.integer(0, 1) == 0;
     const bool bias = random.integer(0, 1) == 0, relu = random.integer(0, 1) == 0;
@@ -115,17 +112,16 @@ TEST(Pixels, RandomShapesAgreeWithTheReference) {
     }
   }
   for (const double rms : largest[0]) EXPECT_LT(rms, 1e-6);
-  if (wanted == nullptr) return;
+  if (!shapes_are_asked_for()) return;
   for (const auto& of_type : largest)
     std::printf("%s: rms %.1e forward, %.1e to the image, %.1e to the weights\n",
                 &of_type == &largest[0] ? "f32" : "bf16", of_type[0], of_type[1], of_type[2]);
 }
 
 TEST(Pixels, GradientsOfAnyWindowAgreeWithTheReference) {
-  const char* wanted = std::getenv("RIDGELINE_PIXELS_SHAPES");
-  const int shapes = wanted == nullptr ? 40 : std::atoi(wanted);
+  const std::int64_t shapes = shapes_to_try(40);
   SampleRandom random(philox_key(32, "windows"), 0, 0);
-  for (int shape = 0; shape < shapes; ++shape) {
+  for (std::int64_t shape = 0; shape < shapes; ++shape) {
     const ConvolutionCase c = random_window(random, 7, true);
     TileProblem problem = tile_backward_weights(c);
     std::uint64_t seed = 200;

@@ -10,12 +10,10 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 
 TEST(TileConvolution, RandomShapesAgreeWithTheReferenceOnAllTiles) {
-  const char* wanted = std::getenv("RIDGELINE_TILE_SHAPES");
-  const int shapes = wanted == nullptr ? 60 : std::atoi(wanted);
-  ASSERT_GT(shapes, 0) << "RIDGELINE_TILE_SHAPES is a number of shapes";
+  const std::int64_t shapes = shapes_to_try(60);
   SampleRandom random(philox_key(12, "tile shapes"), 0, 0);
   TileError largest[3];
-  for (int shape = 0; shape < shapes; ++shape) {
+  for (std::int64_t shape = 0; shape < shapes; ++shape) {
     const ConvolutionCase c = random_convolution(random);
     const ComputeScope team(static_cast<int>(random.integer(1, 3)));
     for (std::size_t pass = 0; pass < 3; ++pass) {
@@ -48,7 +46,7 @@ TEST(TileConvolution, RandomShapesAgreeWithTheReferenceOnAllTiles) {
       }
     }
   }
-  if (wanted != nullptr) {
+  if (shapes_are_asked_for()) {
     for (const TileError& error : largest) std::printf("rms %.1e, of what is allowed %.2f\n", error.rms, error.worst);
   }
 }
@@ -73,15 +71,14 @@ ConvolutionCase random_first_layer(SampleRandom& random) {
 
 // Every value, and on all tiles the same bits, whatever the scratch memory held and however large the team is.
 TEST(TileConvolution, StridedFirstLayersByBlocksAgreeWithTheReference) {
-  const char* wanted = std::getenv("RIDGELINE_TILE_SHAPES");
-  const int shapes = wanted == nullptr ? 60 : std::atoi(wanted);
+  const std::int64_t shapes = shapes_to_try(60);
   SampleRandom random(philox_key(15, "tile first layers"), 0, 0);
   // One image's blocks beyond one item; AlexNet's and ResNet's first layers.
   std::vector<ConvolutionCase> cases = {
       {{1, 200, 700, 3}, 33, {5, 5}, {2, 2, 2, 2}, {2, 2}, {1, 1}, 1, "some items an image"},
       {{2, 63, 63, 3}, 64, {11, 11}, {2, 2, 2, 2}, {4, 4}, {1, 1}, 1, "alexnet"},
       {{2, 45, 47, 3}, 64, {7, 7}, {3, 3, 3, 3}, {2, 2}, {1, 1}, 1, "resnet"}};
-  for (int shape = 0; shape < shapes; ++shape) cases.push_back(random_first_layer(random));
+  for (std::int64_t shape = 0; shape < shapes; ++shape) cases.push_back(random_first_layer(random));
   for (const ConvolutionCase& c : cases) {
     TileProblem problem = tile_blocks_forward(c);
     const std::int64_t bias = random.integer(0, 2);

@@ -49,11 +49,9 @@ void expect_reference(const TileProblem& problem, const DenseCase& c) {
 }
 
 TEST(TileDense, RandomShapesAgreeWithTheReferenceOnAllTiles) {
-  const char* wanted = std::getenv("RIDGELINE_TILE_SHAPES");
-  const int shapes = wanted == nullptr ? 60 : std::atoi(wanted);
-  ASSERT_GT(shapes, 0) << "RIDGELINE_TILE_SHAPES is a number of shapes";
+  const std::int64_t shapes = shapes_to_try(60);
   SampleRandom random(philox_key(13, "tile dense shapes"), 0, 0);
-  for (int shape = 0; shape < shapes; ++shape) {
+  for (std::int64_t shape = 0; shape < shapes; ++shape) {
     const auto size = [&](std::int64_t most) {
       if (random.integer(0, 3) == 0) return 32 * random.integer(1, most / 32);
       return random.integer(1, random.integer(0, 2) == 0 ? most : 50);
@@ -175,10 +173,9 @@ void expect_update(const DenseCase& c, const UpdateCase& u, bool bias, bool squa
 }
 
 TEST(TileDense, AnUpdateWithItsGradientGivesTheBitsOfBothApart) {
-  const char* wanted = std::getenv("RIDGELINE_TILE_SHAPES");
-  const int shapes = wanted == nullptr ? 40 : std::atoi(wanted);
+  const std::int64_t shapes = shapes_to_try(40);
   SampleRandom random(philox_key(14, "dense update shapes"), 0, 0);
-  for (int shape = 0; shape < shapes; ++shape) {
+  for (std::int64_t shape = 0; shape < shapes; ++shape) {
     const auto size = [&](std::int64_t most) { return random.integer(1, random.integer(0, 2) == 0 ? most : 50); };
     DenseCase c{size(100), size(300), size(200)};
     const bool free = random.integer(0, 1) == 0;

@@ -35,11 +35,10 @@ const ConvolutionCase kCases[] = {
 };
 
 TEST(TileHalves, RandomShapesAgreeWithTheReferenceOnAllTiles) {
-  const char* wanted = std::getenv("RIDGELINE_TILE_SHAPES");
-  const int shapes = wanted == nullptr ? 12 : std::atoi(wanted);
+  const std::int64_t shapes = shapes_to_try(12);
   SampleRandom random(philox_key(22, "tile halves"), 0, 0);
   std::vector<ConvolutionCase> cases(std::begin(kCases), std::end(kCases));
-  for (int shape = 0; shape < shapes; ++shape) {
+  for (std::int64_t shape = 0; shape < shapes; ++shape) {
     ConvolutionCase c = random_convolution(random);
     if (c.groups > 1) continue;
     c.filters = std::max<std::int64_t>(c.filters, 32);
@@ -73,7 +72,7 @@ TEST(TileHalves, RandomShapesAgreeWithTheReferenceOnAllTiles) {
     }
   }
   for (const double rms : largest) EXPECT_LT(rms, 1e-5);
-  if (wanted != nullptr) std::printf("rms %.1e, %.1e, %.1e\n", largest[0], largest[1], largest[2]);
+  if (shapes_are_asked_for()) std::printf("rms %.1e, %.1e, %.1e\n", largest[0], largest[1], largest[2]);
 }
 
 std::vector<TileProblem> dense_on_halves(std::int64_t rows, std::int64_t inputs, std::int64_t outputs) {

@@ -100,15 +100,11 @@ bool draw_pool(SampleRandom& random, PooledCase& c) {
   return result[1] + c.pad[0] + c.pad[1] >= c.kernel[0] && result[2] + c.pad[2] + c.pad[3] >= c.kernel[1];
 }
 
-int shapes_to_try() {
-  const char* wanted = std::getenv("RIDGELINE_TILE_SHAPES");
-  return wanted == nullptr ? 24 : std::atoi(wanted);
-}
-
 TEST(TilePool, RandomShapesHaveTheBitsOfConvolutionAndPoolApart) {
   SampleRandom random(philox_key(16, "tile pools"), 0, 0);
-  int taken = 0, tried = 0;
-  while (tried < shapes_to_try()) {
+  const std::int64_t shapes = shapes_to_try(24);
+  std::int64_t taken = 0, tried = 0;
+  while (tried < shapes) {
     PooledCase c{random_convolution(random), {}, {}, {}};
     c.convolution.filters = c.convolution.groups * 32 * random.integer(1, 3);
     if (random.integer(0, 1) == 0)

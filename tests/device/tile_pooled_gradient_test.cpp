@@ -83,7 +83,8 @@ void expect_the_bits_of_the_ops_apart(const Pooled& problem, const std::string& 
 TEST(TilePooledGradient, RandomShapesHaveTheBitsOfTheOpsApart) {
   SampleRandom random(philox_key(21, "pooled gradients"), 0, 0);
   const FlushDenormals flush;  // as a stream does
-  for (int shape = 0; shape < 60; ++shape) {
+  const std::int64_t shapes = shapes_to_try(60);
+  for (std::int64_t shape = 0; shape < shapes; ++shape) {
     const ConvolutionCase c = random_convolution(random);
     const PoolCase pool = random_pool(random, c.result());
     const ComputeScope team(static_cast<int>(random.integer(1, 4)));
