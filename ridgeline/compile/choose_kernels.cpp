@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ridgeline/compile/first_accepting.h"
+#include "ridgeline/device/kernel_tuner.h"
 #include "ridgeline/graph/op/collective.h"
 
 namespace ridgeline {
@@ -37,7 +38,7 @@ bool runs_no_kernel(const Node& node) {
 Choice choose_kernel(const Graph& graph, const Node& node, const ValueLayouts& layouts, Device& device, Log& log) {
   Accepted accepted = best_accepting(request_of(graph, node, layouts), device, log);
   if (!accepted.kernel) throw no_kernel(graph, node, device, accepted);
-  Choice choice{&device, std::move(accepted.kernel), {}};
+  Choice choice{&device, std::move(accepted.kernel), {}, std::move(accepted.by_time)};
   if (accepted.provider == Provider::reference) choice.fallback = accepted.refusals;
   for (const Layout& layout : choice.kernel->output_layouts) {
     RIDGELINE_CHECK(!layout.one_way(), choice.kernel->name + " gives a result in a one-way layout");
@@ -55,11 +56,12 @@ std::vector<Choice> choose_kernels(const Graph& graph, ValueLayouts& layouts, co
     Choice& choice = choices[n];
     if (op_def(node.op).has(kView) && plain_rows[static_cast<std::size_t>(node.inputs[0])]) {
       choice.kernel.reset();
+      choice.by_time.clear();
       plain_rows[static_cast<std::size_t>(node.outputs[0])] = true;
       continue;
     }
     if (runs_no_kernel(node)) {
-      choice = {placement.devices[n], nullptr, {}};
+      choice = {placement.devices[n], nullptr, {}, {}};
       continue;
     }
     const auto blocked = [&](ValueId id) { return layouts.made_blocked(id); };
@@ -111,6 +113,14 @@ std::vector<std::string> halved_products(const std::vector<Choice>& choices) {
                                    [](const Choice& choice) { return choice.kernel && choice.kernel->halves; });
   if (count == 0) return {};
   return {std::to_string(count) + " f32 ops multiply by three products of bf16 halves: fp32_compute is bf16x3"};
+}
+
+std::string kernel_plan(const std::vector<Choice>& choices) {
+  std::vector<std::string> by_time;
+  for (const Choice& choice : choices) {
+    if (!choice.by_time.empty()) by_time.push_back(choice.by_time);
+  }
+  return KernelTuner::plan_of(std::move(by_time));
 }
 
 std::vector<std::string> hot_references(const Graph& graph, const std::vector<Choice>& choices) {

@@ -18,6 +18,7 @@ struct Choice {
   Device* device = nullptr;
   std::unique_ptr<Kernel> kernel;  // null: a view of memory that another op wrote, nothing to run
   std::string fallback;            // of a reference kernel: why those before it refused, if there were any
+  std::string by_time;             // of a kernel chosen by time: the choice, for the hash of them all
   // The layout of operand or result i.
   Layout input_layout(std::size_t i) const {
     return kernel->input_layouts.empty() ? Layout{} : kernel->input_layouts[i];
@@ -44,6 +45,9 @@ std::vector<std::string> emulations(const Graph& graph, const std::vector<Choice
 
 // A line where f32 products are made of bf16 halves, or none.
 std::vector<std::string> halved_products(const std::vector<Choice>& choices);
+
+// A hash of what was chosen by time (device/kernel_tuner.h); empty where nothing was.
+std::string kernel_plan(const std::vector<Choice>& choices);
 
 // A line for each op of much work that fell to the reference, with the reasons.
 std::vector<std::string> hot_references(const Graph& graph, const std::vector<Choice>& choices);

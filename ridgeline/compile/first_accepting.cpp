@@ -33,7 +33,7 @@ Accepted best_accepting(const KernelRequest& asked, Device& device, Log& log) {
   auto fastest = tuner->choose(request, device);
   if (!fastest) return first_accepting(asked, device, log);
   log.trace("dispatch", request.node.name + ": " + fastest->kernel->name + " (" + fastest->reason + ")");
-  return {std::move(fastest->kernel), fastest->provider, ""};
+  return {std::move(fastest->kernel), fastest->provider, "", std::move(fastest->choice)};
 }
 
 KernelRequest plain_request(const Graph& graph, const Node& node) {

@@ -16,6 +16,7 @@ struct Accepted {
   std::unique_ptr<Kernel> kernel;  // null: none took it
   Provider provider = Provider::own;
   std::string refusals;  // "name: reason; name: reason"
+  std::string by_time;   // the tuner's choice (device/kernel_tuner.h); empty: by the order of the list
   // For messages: the refusals, or that there was nobody to refuse.
   std::string reasons() const { return refusals.empty() ? "the device does not know the op" : refusals; }
 };

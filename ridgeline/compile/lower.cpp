@@ -34,10 +34,12 @@ Lowering lower(Graph graph, const Target& target, ParameterStore& store, const N
   for (std::string& line : halved_products(choices)) warnings.push_back(std::move(line));
   if (!placement.moved.empty()) warnings.push_back(moved_line(placement, target));
   fix_homes(graph, layouts.groups(), store);
+  std::string by_time = kernel_plan(choices);
   Plan plan = emit(std::move(graph), std::move(choices), teams, target, store);
   let_updates_write_forms(plan, target);
   find_sections(plan);
   plan.warnings = std::move(warnings);
+  plan.kernel_plan = std::move(by_time);
   return {std::move(plan), {}};
 }
 

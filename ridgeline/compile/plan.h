@@ -82,6 +82,7 @@ struct Plan {
   int lane_team = 1;                          // threads of a lane's team
   std::vector<std::string> constant_sources;  // stored values of which constant launches are made
   std::vector<std::string> warnings;          // what makes the program slow: a line each
+  std::string kernel_plan;                    // hash of what was chosen by time; empty: all kernels by their order
   std::string ranks_plan;                     // how ranks divide the step, for the log; empty: the data alone
 };
 

@@ -67,6 +67,8 @@ class Program {
   LaunchCounts counts() const { return count_launches(plan_); }
   // What makes it slow, a line each: ops on a reference kernel or on another device.
   const std::vector<std::string>& warnings() const { return plan_.warnings; }
+  // A hash of the kernels that were chosen by time: another one, and the bits may differ. Empty: all by their order.
+  const std::string& kernel_plan() const { return plan_.kernel_plan; }
   // How ranks divide the step, for the log; empty: the data alone.
   const std::string& ranks_plan() const { return plan_.ranks_plan; }
   // The graph after all passes.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -19,10 +20,12 @@ namespace ridgeline {
 namespace {
 
 constexpr std::string_view kTitle = "ridgeline kernel times ";
-constexpr std::string_view kVersion = "1";
+constexpr std::string_view kVersion = "2";
 
 // Below, launching takes as long as computing.
 constexpr double kLeastFlops = 5e6;
+
+constexpr double kUnknown = 1e300;  // ms
 
 bool matters(const KernelRequest& request) {
   std::vector<ValueType> inputs, outputs;
@@ -41,14 +44,20 @@ void add_operands(const std::vector<KernelOperand>& operands, std::string& key) 
   }
 }
 
-std::string key_of(const KernelRequest& request, const std::string& machine) {
-  std::string key = machine + ", " + std::to_string(compute_threads()) + " threads: " + std::string(request.def.name);
+// What is asked for, whatever computes it.
+std::string operation_of(const KernelRequest& request) {
+  std::string key(request.def.name);
   for (const auto& [name, value] : request.node.attributes) key += " " + name + "=" + to_string(value);
   add_operands(request.inputs, key);
   key += " ->";
   add_operands(request.outputs, key);
   if (request.promise.high_precision) key += " high_precision";
   if (request.promise.bf16x3) key += " bf16x3";
+  return key;
+}
+
+std::string line_key(const std::string& machine, const std::string& operation) {
+  std::string key = machine + ", " + std::to_string(compute_threads()) + " threads: " + operation;
   std::replace_if(key.begin(), key.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return key;
 }
@@ -116,6 +125,12 @@ class Trial {
   void* scratch_;
 };
 
+// As the file will tell it, so that the next process chooses the same.
+double as_written(double milliseconds) {
+  constexpr double kDigits = 1e4;
+  return std::max(std::round(milliseconds * kDigits), 1.0) / kDigits;
+}
+
 // The best of some runs behind one that touches the memory. What is far behind the best of others is run once.
 double best_time(Trial& trial, double others) {
   constexpr double kFar = 3;
@@ -131,13 +146,14 @@ double best_time(Trial& trial, double others) {
   return best;
 }
 
-std::unique_ptr<Kernel> made(const KernelEntry& entry, const KernelRequest& request) {
-  KernelChoice choice = entry.make(request);
-  if (std::holds_alternative<Refusal>(choice)) return nullptr;
-  return std::move(std::get<std::unique_ptr<Kernel>>(choice));
-}
-
 }  // namespace
+
+// An entry that takes the op, and its kernel.
+struct KernelTuner::Candidate {
+  std::string entry;
+  Provider provider;
+  std::unique_ptr<Kernel> kernel;
+};
 
 KernelTuner::KernelTuner(std::string file, std::string machine) : file_(std::move(file)), machine_(std::move(machine)) {
   read();
@@ -150,49 +166,74 @@ std::string KernelTuner::file_named(const std::string& name) {
   return directory + "/kernel_times.txt";
 }
 
+std::string KernelTuner::plan_of(std::vector<std::string> choices) {
+  if (choices.empty()) return "";
+  std::sort(choices.begin(), choices.end());
+  choices.erase(std::unique(choices.begin(), choices.end()), choices.end());
+  std::string all;
+  for (const std::string& choice : choices) all += choice + "\n";
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash64(all)));
+  return text;
+}
+
 std::optional<KernelTuner::Fastest> KernelTuner::choose(const KernelRequest& request, Device& device) {
   if (!matters(request)) return std::nullopt;
-  const std::vector<KernelEntry> entries = device.kernels(request.node.op);
-  const std::string key = key_of(request, machine_);
-  auto known = times_.find(key);
-  const bool measured = known == times_.end();
+  std::vector<Candidate> candidates = candidates_of(request, device.kernels(request.node.op));
+  if (candidates.size() < 2) return std::nullopt;
+  const std::string operation = operation_of(request);
+  const std::string key = line_key(machine_, operation);
+  const auto known = times_.find(key);
+  std::vector<Time> line = known == times_.end() ? std::vector<Time>() : known->second;
+  const std::size_t told = line.size();
+  const std::vector<Time> times = times_of(candidates, request, device, line);
+  const bool measured = line.size() > told;
   if (measured) {
-    std::vector<Time> times = measure(request, entries, device);
-    if (times.size() < 2) return std::nullopt;
-    known = times_.emplace(key, std::move(times)).first;
+    times_[key] = std::move(line);
     write();
   }
   const auto faster = [](const Time& a, const Time& b) { return a.milliseconds < b.milliseconds; };
-  const Time& best = *std::min_element(known->second.begin(), known->second.end(), faster);
-  for (const KernelEntry& entry : entries) {
-    if (entry.name != best.entry) continue;
-    auto kernel = made(entry, request);
-    if (!kernel) break;
-    return Fastest{std::move(kernel), entry.provider, (measured ? "measured: " : "known: ") + text_of(known->second)};
-  }
-  return std::nullopt;  // this build has no such kernel
+  const auto best = std::min_element(times.begin(), times.end(), faster);
+  Candidate& fastest = candidates[static_cast<std::size_t>(best - times.begin())];
+  return Fastest{std::move(fastest.kernel), fastest.provider, (measured ? "measured: " : "known: ") + text_of(times),
+                 operation + " by " + fastest.entry};
 }
 
-std::vector<KernelTuner::Time> KernelTuner::measure(const KernelRequest& request, std::span<const KernelEntry> entries,
-                                                    Device& device) const {
-  std::vector<std::pair<std::string, std::unique_ptr<Kernel>>> candidates;
+std::vector<KernelTuner::Candidate> KernelTuner::candidates_of(const KernelRequest& request,
+                                                               std::span<const KernelEntry> entries) {
+  std::vector<Candidate> candidates;
   for (const KernelEntry& entry : entries) {
     if (entry.provider == Provider::reference) continue;
-    auto kernel = made(entry, request);
-    if (!kernel || kernel->emulates) continue;
+    KernelChoice choice = entry.make(request);
+    auto* const made = std::get_if<std::unique_ptr<Kernel>>(&choice);
+    if (made == nullptr || (*made)->emulates) continue;
     // An entry that stands twice in the order, before and behind another, is one kernel.
-    const auto same = [&](const auto& candidate) { return candidate.second->name == kernel->name; };
-    if (std::none_of(candidates.begin(), candidates.end(), same)) {
-      candidates.emplace_back(std::string(entry.name), std::move(kernel));
-    }
+    const auto same = [&](const Candidate& candidate) { return candidate.kernel->name == (*made)->name; };
+    if (std::any_of(candidates.begin(), candidates.end(), same)) continue;
+    candidates.push_back({std::string(entry.name), entry.provider, std::move(*made)});
   }
-  if (candidates.size() < 2) return {};
+  return candidates;
+}
+
+std::vector<KernelTuner::Time> KernelTuner::times_of(std::span<const Candidate> candidates,
+                                                     const KernelRequest& request, Device& device,
+                                                     std::vector<Time>& line) {
+  const auto known = [&](const std::string& entry) {
+    const auto found = std::find_if(line.begin(), line.end(), [&](const Time& time) { return time.entry == entry; });
+    return found == line.end() ? kUnknown : found->milliseconds;
+  };
   std::vector<Time> times;
-  double best = 1e300;
-  for (auto& [name, kernel] : candidates) {
-    Trial trial(*kernel, request, device);
-    times.push_back({name, best_time(trial, best)});
+  double best = kUnknown;
+  for (const Candidate& candidate : candidates) {
+    times.push_back({candidate.entry, known(candidate.entry)});
     best = std::min(best, times.back().milliseconds);
+  }
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (times[i].milliseconds < kUnknown) continue;
+    Trial trial(*candidates[i].kernel, request, device);
+    times[i].milliseconds = as_written(best_time(trial, best));
+    best = std::min(best, times[i].milliseconds);
+    line.push_back(times[i]);
   }
   return times;
 }
@@ -212,12 +253,17 @@ void KernelTuner::read() {
     std::string key, entry, number;
     std::getline(fields, key, '\t');
     std::vector<Time> times;
-    while (std::getline(fields, entry, '\t') && std::getline(fields, number, '\t')) {
+    bool whole = true;
+    while (std::getline(fields, entry, '\t')) {
+      std::getline(fields, number, '\t');
       Time time{entry, 0};
-      const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), time.milliseconds);
-      if (error == std::errc{} && end == number.data() + number.size() && time.milliseconds > 0) times.push_back(time);
+      const char* const end = number.data() + number.size();
+      const auto parsed = std::from_chars(number.data(), end, time.milliseconds);
+      whole = whole && fields && parsed.ec == std::errc{} && parsed.ptr == end && time.milliseconds > 0 &&
+              time.milliseconds < kUnknown;
+      times.push_back(std::move(time));
     }
-    if (times.size() >= 2) times_[key] = std::move(times);  // a damaged line is measured again
+    if (whole && times.size() >= 2) times_[key] = std::move(times);  // a damaged line is measured again
   }
 }
 

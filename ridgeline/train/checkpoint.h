@@ -18,6 +18,9 @@
 
 namespace ridgeline::train {
 
+// Of kernels that were all chosen by the order of their lists.
+inline constexpr const char* kDefaultPlan = "default";
+
 struct CheckpointInfo {
   std::string model;
   std::string init;  // rule of initialisation
@@ -33,7 +36,7 @@ struct CheckpointInfo {
   std::vector<std::string> class_ids;    // the same classes by another name (synsets of records); may be empty
   std::optional<RunSettings> settings;   // absent in files of format version 1
   std::string precision_phase;           // of stepped precision: "reduced" or "original"; empty: the run has none
-  std::string plan = "default";          // which kernels were chosen: a plan file's hash, or "default"
+  std::string plan = kDefaultPlan;       // which kernels the step had (Model::kernel_plan)
 
   // Whole epochs done.
   double epoch() const {

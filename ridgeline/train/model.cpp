@@ -13,6 +13,7 @@
 #include "ridgeline/graph/pass/inline.h"
 #include "ridgeline/graph/pass/server_plan.h"
 #include "ridgeline/graph/pass/shard_updates.h"
+#include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/ranks.h"
 
 namespace ridgeline::train {
@@ -253,6 +254,11 @@ void Model::prepare_prediction() {
   claim(step);
   prediction_ = compile(step.graph, session_, compile_options("prediction"));
   declare(step);
+}
+
+std::string Model::kernel_plan() const {
+  const std::string& by_time = training().kernel_plan();
+  return by_time.empty() ? kDefaultPlan : by_time;
 }
 
 namespace {

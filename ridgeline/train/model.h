@@ -106,6 +106,8 @@ class Model {
   std::string share();
   // What this rank holds of the values.
   const Holdings& holdings() const { return holdings_; }
+  // Which kernels the training step has: kDefaultPlan (checkpoint.h), or a hash of those chosen by time.
+  std::string kernel_plan() const;
   // How the ranks divide the training step, for the log; empty: the data alone.
   const std::string& parallel_plan() const { return parallel_plan_.text; }
   // A step of that plan, as it was estimated; 0: it was not made by cost.

@@ -54,6 +54,16 @@ class Comparison {
     }
   }
 
+  void kernels() {
+    if (saved_.plan == now_.plan) return;
+    const auto chosen = [](const std::string& plan) {
+      return plan == kDefaultPlan ? "by their order" : fmt::format("by time (--tune, plan {})", plan);
+    };
+    changed_.push_back(fmt::format(
+        "kernels are chosen {} up to step {}, {} from here on: bits may differ from those of an undisturbed run",
+        chosen(saved_.plan), saved_.step, chosen(now_.plan)));
+  }
+
   // What files of version 1 tell only by numbers and a hash, and what has no setting of its own.
   void data_state(std::uint64_t graph_hash) {
     const bool synthetic = graph_hash == 0;
@@ -115,6 +125,7 @@ std::vector<std::string> check_resume(const CheckpointFile& file, const Checkpoi
   Comparison comparison(saved, now);
   comparison.models();
   comparison.settings();
+  comparison.kernels();
   comparison.data_state(graph_hash);
   return comparison.finish(file);
 }

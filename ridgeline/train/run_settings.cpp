@@ -12,7 +12,7 @@ namespace {
 
 // What the state of the data stands for (batches of which images, in which order) defines the run, and so does what
 // the weights are (checkpoint.h). The optimizer's knobs may be turned on the way: a longer run, a lower rate.
-constexpr std::array<SettingRow, 32> kRows{{
+constexpr std::array<SettingRow, 34> kRows{{
     {.name = "data", .field = &RunSettings::data, .flag = false, .data = true, .defines_run = true},
     {.name = "records", .field = &RunSettings::records, .flag = false, .data = true, .defines_run = true},
     {.name = "batch_size", .field = &RunSettings::batch_size, .defines_run = true},
@@ -43,6 +43,8 @@ constexpr std::array<SettingRow, 32> kRows{{
     {.name = "precision_mode", .field = &RunSettings::precision_mode, .newer = true},
     {.name = "accelerate_train_mode", .field = &RunSettings::accelerate_train_mode, .newer = true},
     {.name = "reproducibility", .field = &RunSettings::reproducibility, .newer = true},
+    {.name = "op_select_implmode", .field = &RunSettings::op_select_implmode, .newer = true},
+    {.name = "fp32_compute", .field = &RunSettings::fp32_compute, .newer = true},
     {.name = "lr_schedule", .field = &RunSettings::lr_schedule, .newer = true},
     {.name = "optimizer settings", .field = &RunSettings::optimizer_settings, .flag = false, .newer = true},
     {.name = "schedule settings", .field = &RunSettings::schedule_settings, .flag = false, .newer = true},

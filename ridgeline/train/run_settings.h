@@ -45,6 +45,8 @@ struct RunSettings {
   std::string precision_mode = "must_keep_origin_dtype";
   std::string accelerate_train_mode;
   std::string reproducibility = "fast";
+  std::string op_select_implmode = "high_performance";
+  std::string fp32_compute = "f32";
 };
 
 struct SettingRow {

@@ -2,6 +2,7 @@
 #include "ridgeline/device/kernel_tuner.h"
 
 #include <chrono>
+#include <set>
 #include <thread>
 
 #include "kernel_testing.h"
@@ -15,12 +16,14 @@ namespace ridgeline {
 namespace {
 
 int runs = 0;
+std::set<std::string> ran;  // names of kernels
 
 class SleepingKernel final : public Kernel {
  public:
   SleepingKernel(std::string called, int milliseconds) : milliseconds_(milliseconds) { name = std::move(called); }
   void run(const KernelArguments&) override {
     ++runs;
+    ran.insert(name);
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds_));
   }
 
@@ -29,6 +32,7 @@ class SleepingKernel final : public Kernel {
 };
 
 KernelChoice make_slow(const KernelRequest&) { return std::make_unique<SleepingKernel>("slow", 12); }
+KernelChoice make_middle(const KernelRequest&) { return std::make_unique<SleepingKernel>("middle", 6); }
 KernelChoice make_fast(const KernelRequest&) { return std::make_unique<SleepingKernel>("fast", 2); }
 KernelChoice make_between(const KernelRequest&) {
   auto kernel = std::make_unique<SleepingKernel>("between conversions", 0);
@@ -56,7 +60,9 @@ class ListedDevice final : public Device {
 };
 
 const KernelEntry kSlow{"dense", "slow", Provider::own, make_slow};
+const KernelEntry kMiddle{"dense", "middle", Provider::own, make_middle};
 const KernelEntry kFast{"dense", "fast", Provider::library, make_fast};
+const KernelEntry kFastNoMore{"dense", "fast", Provider::library, refuse};
 const KernelEntry kBetween{"dense", "between", Provider::own, make_between};
 const KernelEntry kNever{"dense", "never", Provider::own, refuse};
 const KernelEntry kReference{"dense", "reference", Provider::reference, make_fast};
@@ -68,15 +74,20 @@ Problem dense(std::int64_t inputs) {
 class Tuner : public ::testing::Test {
  protected:
   std::string file() const { return directory_.path() + "/times/kernels.txt"; }
-  // "NAME; reason without its times", or "" where nothing is chosen.
-  std::string chosen(const std::vector<KernelEntry>& entries, std::int64_t inputs = 512,
-                     const std::string& machine = "this one") {
+  std::optional<KernelTuner::Fastest> fastest_of(const std::vector<KernelEntry>& entries, std::int64_t inputs = 512,
+                                                 const std::string& machine = "this one") {
     ListedDevice device(entries);
     KernelTuner tuner(file(), machine);
     const Problem problem = dense(inputs);
     const Node node = problem.node();
     runs = 0;
-    const auto fastest = tuner.choose(problem.request(node), device);
+    ran.clear();
+    return tuner.choose(problem.request(node), device);
+  }
+  // "NAME; reason without its times", or "" where nothing is chosen.
+  std::string chosen(const std::vector<KernelEntry>& entries, std::int64_t inputs = 512,
+                     const std::string& machine = "this one") {
+    const auto fastest = fastest_of(entries, inputs, machine);
     if (!fastest) return "";
     return fastest->kernel->name + "; " + fastest->reason.substr(0, fastest->reason.find(' '));
   }
@@ -109,14 +120,68 @@ TEST_F(Tuner, AKernelThatIsGoneIsNotChosen) {
   EXPECT_EQ(chosen({kSlow}), "");
 }
 
+TEST_F(Tuner, AnEntryThatCameLaterIsMeasuredBesideTheKnownOnes) {
+  EXPECT_EQ(chosen({kSlow, kMiddle}), "middle; measured:");
+  EXPECT_EQ(chosen({kSlow, kFast, kMiddle}), "fast; measured:");
+  EXPECT_EQ(ran, (std::set<std::string>{"fast"})) << "what is known is not measured again";
+  EXPECT_EQ(chosen({kSlow, kFast, kMiddle}), "fast; known:");
+  EXPECT_EQ(runs, 0);
+  EXPECT_EQ(chosen({kSlow, kMiddle}), "middle; known:") << "where the later one is not there";
+}
+
+TEST_F(Tuner, WhereTheFastestRefusesTheNextOneIsChosen) {
+  EXPECT_EQ(chosen({kSlow, kFast, kMiddle}), "fast; measured:");
+  EXPECT_EQ(chosen({kSlow, kFastNoMore, kMiddle}), "middle; known:");
+  EXPECT_EQ(runs, 0);
+  EXPECT_EQ(chosen({kFastNoMore, kMiddle}), "") << "no choice is left";
+  EXPECT_EQ(chosen({kSlow, kFast, kMiddle}), "fast; known:") << "its time is kept";
+}
+
+TEST_F(Tuner, AChoiceTellsOpAndEntryAndNothingOfTheMachine) {
+  const std::string here = fastest_of({kSlow, kFast})->choice, known = fastest_of({kFast, kSlow})->choice;
+  EXPECT_EQ(here, known);
+  EXPECT_EQ(fastest_of({kSlow, kFast}, 512, "another")->choice, here);
+  EXPECT_EQ(here.substr(here.size() - 8), " by fast");
+  EXPECT_EQ(here.rfind("dense", 0), 0u) << here;
+  EXPECT_NE(fastest_of({kSlow, kFast}, 480)->choice, here);
+  EXPECT_EQ(fastest_of({kSlow, kFastNoMore, kMiddle})->choice, here.substr(0, here.size() - 4) + "middle");
+}
+
+TEST_F(Tuner, APlanIsAHashOfTheChoicesInAnyOrder) {
+  EXPECT_EQ(KernelTuner::plan_of({}), "");
+  const std::string plan = KernelTuner::plan_of({"dense by fast", "conv2d by slow"});
+  EXPECT_EQ(plan.size(), 16u) << plan;
+  EXPECT_EQ(KernelTuner::plan_of({"conv2d by slow", "dense by fast", "conv2d by slow"}), plan);
+  EXPECT_NE(KernelTuner::plan_of({"conv2d by slow", "dense by slow"}), plan);
+  EXPECT_NE(KernelTuner::plan_of({"dense by fast"}), plan);
+}
+
+// Times of an older library or of older kernels count no longer.
+TEST_F(Tuner, TheFileTellsWhichKernelsItsTimesAreOf) {
+  const Problem problem{"conv2d", {random_tensor({2, 28, 28, 64}, 1), random_tensor({64, 3, 3, 64}, 2)}, {}};
+  const Node node = problem.node();
+  CpuDevice device({}, file());
+  ASSERT_TRUE(device.tuner()->choose(problem.request(node), device).has_value());
+  const std::string kernels = ", kernels " + std::to_string(kKernelsVersion) + ", " + device::library_version() + ", ";
+  EXPECT_NE(read_file(file()).find(kernels), std::string::npos) << kernels << " in " << read_file(file());
+}
+
 TEST_F(Tuner, DamagedLinesAreMeasuredAgainAndForeignFilesRefused) {
   EXPECT_EQ(chosen({kSlow, kFast}), "fast; measured:");
   std::string text = read_file(file());
   const std::size_t at = text.rfind('\t');
   write_file_atomically(file(), text.substr(0, at + 1) + "x\n");
   EXPECT_EQ(chosen({kSlow, kFast}), "fast; measured:");
+  // A line with one number that is none does not count at all, as times of one hour are compared best.
+  EXPECT_EQ(chosen({kSlow, kFast, kMiddle}, 480), "fast; measured:");
   text = read_file(file());
-  text[text.find('1')] = '7';
+  const std::size_t one = text.find("\tmiddle\t");
+  text.replace(one, 9, "\tmiddle\t-");
+  write_file_atomically(file(), text);
+  EXPECT_EQ(chosen({kSlow, kFast, kMiddle}, 480), "fast; measured:");
+  EXPECT_EQ(ran, (std::set<std::string>{"fast", "middle", "slow"}));
+  text = read_file(file());
+  text[text.find('2')] = '7';
   write_file_atomically(file(), text);
   EXPECT_EQ(chosen({kSlow, kFast}), "fast; measured:") << "of another version";
   write_file_atomically(file(), "a letter\n");

@@ -131,6 +131,20 @@ TEST(ResumeCheck, WhatMayChangeIsSaidEachInASentence) {
                                             "allow_mix_precision_bf16 from here on"}));
 }
 
+TEST(ResumeCheck, OtherKernelsByTimeAreSaid) {
+  const std::string end = "up to step 12, ", rest = " from here on: bits may differ from those of an undisturbed run";
+  CheckpointInfo now = run(), saved = run();
+  now.plan = "0123456789abcdef";
+  const auto said = [&] { return check_resume({}, saved, now, kHash); };
+  const std::string by_time = "by time (--tune, plan 0123456789abcdef)";
+  EXPECT_EQ(said(), std::vector<std::string>{"kernels are chosen by their order " + end + by_time + rest});
+  saved.plan = "fedcba9876543210";
+  EXPECT_EQ(said(), std::vector<std::string>{"kernels are chosen by time (--tune, plan fedcba9876543210) " + end +
+                                             by_time + rest});
+  saved.plan = now.plan;
+  EXPECT_TRUE(said().empty());
+}
+
 // Every setting is one or the other: none is passed by in silence.
 TEST(ResumeCheck, EverySettingIsComparedAndSaid) {
   for (const SettingRow& row : setting_rows()) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "ridgeline/device/kernel.h"
 
@@ -13,5 +14,7 @@ namespace ridgeline::device {
 
 // At most one entry an op. Empty in a build without the library.
 std::span<const KernelEntry> library_kernels();
+// "onednn 3.2.0"; "no library" in a build without it.
+std::string library_version();
 
 }  // namespace ridgeline::device

@@ -5,4 +5,6 @@ namespace ridgeline::device {
 
 std::span<const KernelEntry> library_kernels() { return {}; }
 
+std::string library_version() { return "no library"; }
+
 }  // namespace ridgeline::device

@@ -59,6 +59,7 @@ void CheckpointSaver::save(const RunContext& context) {
   info.step = context.step();
   info.steps_per_epoch = context.steps_per_epoch();
   info.data_state = context.feed().state();
+  info.plan = model.kernel_plan();
   if (info_) info_(info);
   path_ = save_checkpoint(options_.directory, info, tensors, options_.keep);
   saved_at_ = context.step();

@@ -24,7 +24,7 @@ struct CheckpointSaverOptions {
 
 class CheckpointSaver : public Callback {
  public:
-  // `info` fills in what the file says of the run; model, step and state of the data are set already.
+  // `info` fills in what the file says of the run; model, step, state of the data and plan are set already.
   CheckpointSaver(CheckpointSaverOptions options, std::function<void(CheckpointInfo&)> info = {})
       : options_(std::move(options)), info_(std::move(info)) {}
 

@@ -84,6 +84,7 @@ void ModelCheckpoint::save(const RunContext& context, const char* suffix) {
   info.step = context.step();
   info.steps_per_epoch = context.steps_per_epoch();
   info.data_state = context.feed().state();
+  info.plan = context.model().kernel_plan();
   latest_ = (std::filesystem::path(directory_) /
              fmt::format("{}-{}_{}{}{}", name_, context.epoch(), context.step_in_epoch(), suffix, kWeightsSuffix))
                 .string();

@@ -4,6 +4,10 @@
 
 namespace ridgeline::train {
 
+std::string implmode_of(const Recipe& recipe) {
+  return promise_of(recipe).high_precision ? "high_precision" : "high_performance";
+}
+
 KernelPromise promise_of(const Recipe& recipe) {
   // The original's two, each also under the name that says it holds for all ops, as it does here.
   const std::string& mode = recipe.op_select_implmode;

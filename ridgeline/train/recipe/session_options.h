@@ -10,6 +10,8 @@ namespace ridgeline::train {
 
 // What its kernels must promise; unknown values are Errors (usage).
 KernelPromise promise_of(const Recipe& recipe);
+// op_select_implmode by the one of its two names that checkpoints tell.
+std::string implmode_of(const Recipe& recipe);
 SessionOptions session_options(const Recipe& recipe);
 
 }  // namespace ridgeline::train

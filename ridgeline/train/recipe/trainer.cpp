@@ -294,6 +294,7 @@ class Trainer {
     if (ranks_.main()) resume(newest);
     newest.reset();  // its tensors are in the store
     if (!model_->parallel_plan().empty()) log_.line(model_->parallel_plan());
+    if (!recipe_.tune.empty()) log_.line("kernels chosen by time: plan " + model_->kernel_plan());
     if (ranks_.size() > 1) {
       log_.line(fmt::format("{}; parameters and states are those of rank 0, checksum {}", ranks_text(recipe_),
                             model_->share()));
@@ -358,7 +359,7 @@ class Trainer {
     saved = std::move(all);
   }
 
-  // All that a checkpoint says beside the step and the state of the data.
+  // All that a checkpoint says beside the step and the state of the data; before there is a step, but for its kernels.
   CheckpointInfo info() const {
     CheckpointInfo info;
     info.model = recipe_.model;
@@ -372,6 +373,7 @@ class Trainer {
     info.label_base = data_.label_base;
     info.class_names = data_.classes.names;
     info.class_ids = data_.classes.ids;
+    if (model_) info.plan = model_->kernel_plan();
     const optim::OptimizerArguments& learning = recipe_.optimization.arguments;
     const optim::OptimizerEntry& optimizer = optim::optimizer_named(recipe_.optimization.optimizer);
     info.settings = RunSettings{.data = recipe_.synthetic ? "synthetic" : data_.layout,
@@ -405,7 +407,9 @@ class Trainer {
                                 .ema = recipe_.optimization.ema,
                                 .precision_mode = name_of(mode_of(recipe_.precision)),
                                 .accelerate_train_mode = accelerate() ? text_of(*accelerate()) : "",
-                                .reproducibility = recipe_.reproducibility};
+                                .reproducibility = recipe_.reproducibility,
+                                .op_select_implmode = implmode_of(recipe_),
+                                .fp32_compute = recipe_.fp32_compute};
     return info;
   }
 

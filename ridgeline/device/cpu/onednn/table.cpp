@@ -1,3 +1,4 @@
+#include "oneapi/dnnl/dnnl.hpp"
 #include "ridgeline/device/cpu/library.h"
 #include "ridgeline/device/cpu/onednn/kernels.h"
 
@@ -42,5 +43,11 @@ constexpr KernelEntry kTable[] = {
 }  // namespace
 
 std::span<const KernelEntry> library_kernels() { return kTable; }
+
+std::string library_version() {
+  const dnnl::version_t& version = *dnnl::version();
+  return "onednn " + std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
+         std::to_string(version.patch);
+}
 
 }  // namespace ridgeline::device
