@@ -1,6 +1,5 @@
 // Every rule and pass against fp64, under every vector target: the models' layers at sampled elements, random shapes
-// as a whole. RIDGELINE_WINOGRAD_SHAPES sets the number of random shapes, RIDGELINE_WINOGRAD_TABLE=1 prints the
-// errors.
+// as a whole. RIDGELINE_WINOGRAD_TABLE=1 prints the errors.
 #include <algorithm>
 #include <map>
 
@@ -186,12 +185,10 @@ device::winograd::Wish random_wish(std::int64_t taps, SampleRandom& random) {
 }
 
 TEST(Winograd, RandomShapesAgreeWithTheReference) {
-  const char* wanted = std::getenv("RIDGELINE_WINOGRAD_SHAPES");
-  const int shapes = wanted == nullptr ? 60 : std::atoi(wanted);
-  ASSERT_GT(shapes, 0) << "RIDGELINE_WINOGRAD_SHAPES is a number of shapes";
+  const std::int64_t shapes = shapes_to_try(60);
   Errors errors;
   SampleRandom random(philox_key(11, "winograd shapes"), 0, 0);
-  for (int shape = 0; shape < shapes; ++shape) {
+  for (std::int64_t shape = 0; shape < shapes; ++shape) {
     const WinogradCase c = random_case(random);
     const device::winograd::Wish wish = random_wish((c.taps + c.stride - 1) / c.stride, random);
     const ComputeScope team(static_cast<int>(random.integer(1, 3)));
