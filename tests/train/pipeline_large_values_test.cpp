@@ -13,8 +13,8 @@
 namespace ridgeline::train {
 namespace {
 
-constexpr std::int64_t kStages = 3, kRows = 64, kInputs = 6, kWide = 4096, kSteps = 2;
-static_assert(kRows * kWide * 4 >= 1 << 20, "of one micro-batch, between the first two stages");
+constexpr std::int64_t kStages = 3, kMicroBatchRows = 64, kInputs = 6, kWide = 4096, kSteps = 2;
+static_assert(kMicroBatchRows * kWide * 4 >= 1 << 20, "of one micro-batch, between the first two stages");
 
 nn::Network wide_network(std::int64_t rows) {
   return {.name = "wide", .loss = [=](nn::ModelContext& context) {
@@ -36,10 +36,10 @@ std::vector<double> losses_of(comm::Communicator* ranks) {
     settings.distribution.pipeline = {kStages, kStages, PipelineOrder::one_f_one_b};
     settings.stages = {{"fc1", std::int64_t{0}}, {"fc2", std::int64_t{1}}, {"fc3", std::int64_t{2}}};
   }
-  Model model(session, wide_network(ranks ? kRows : kRows * kStages), settings);
+  Model model(session, wide_network(ranks ? kMicroBatchRows : kMicroBatchRows * kStages), settings);
   model.prepare_training({.schedule = optim::Constant{.base = 0.01}});
   model.share();
-  Tensor x(DType::f32, {kRows * kStages, kInputs});
+  Tensor x(DType::f32, {kMicroBatchRows * kStages, kInputs});
   for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, std::sin(0.7 * static_cast<double>(i)));
   FunctionFeed feed([&](Program& program) {
     program.bind("x", x);
