@@ -456,9 +456,7 @@ LaunchReport Program::report(std::size_t i) const {
   report.cost = cost_of(plan_, launch);
   const bool computes = launch.kind == LaunchKind::kernel && !launch.converts;
   report.flops_done = report.cost.flops * (computes ? launch.kernel->flops_share : 1);
-  report.narrow = std::any_of(launch.inputs.begin(), launch.inputs.end(), [&](int buffer) {
-    return plan_.buffers[static_cast<std::size_t>(buffer)].type.dtype == DType::bf16;
-  });
+  report.bf16_products = computes && launch.kernel->bf16_products;
   return report;
 }
 

@@ -31,7 +31,7 @@ struct LaunchReport {
   Cost cost;              // by the op's formula
   double flops_done = 0;  // by the kernel: fewer than the cost's where it saves multiplications
   bool converts = false;  // a change of layout or type in front of the node, not the node itself
-  bool narrow = false;    // whether it reads bf16, which machines multiply at another rate
+  bool bf16_products = false;  // whether the kernel multiplies bf16, which machines do at another rate
   int lane = -1;          // where launches run side by side
   // Of the last profiled run; `started` counts from its begin.
   double started = 0;

@@ -238,7 +238,7 @@ KernelChoice blocks_kernel(const KernelRequest& request, const ValueType& y, con
   auto kernel = std::make_unique<BlocksForwardKernel>(c, tiles, request.node.attributes.string("activation") == "relu",
                                                       bias, pool);
   if (auto refusal = pool ? refuse_overlap(*kernel->pooled()) : std::nullopt) return *refusal;
-  kernel->name = kernel_name(request, tiles) + ", blocks";
+  describe(*kernel, request, tiles, ", blocks");
   return kernel;
 }
 
