@@ -105,8 +105,8 @@ TEST(Measure, ABf16LayerIsHeldToTheRateAtWhichItsKernelMultiplies) {
   const Graph graph = parse_graph(kConvolution);
   Session session;
   store_arguments(graph, random_arguments(graph), session);
-  const auto program = compile(
-      graph, session, {.precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"))});
+  const auto program =
+      compile(graph, session, {.precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"))});
   bool convolved = false;
   for (const LaunchReport& l : program->launches()) {
     const bool tiles = l.kernel.ends_with(" amx") || l.kernel.ends_with(" bf16 dots");

@@ -55,9 +55,8 @@ class PaddedLoopKernel final : public Kernel {
  private:
   bool padding_stays_zero(const KernelArguments& arguments) const {
     FlushDenormals flush;  // as in the blocks
-    return keeps_zero(expression_, program_, [&](std::size_t i) {
-      return read_loop_scalar(program_.operands[i], arguments.inputs[i]);
-    });
+    return keeps_zero(expression_, program_,
+                      [&](std::size_t i) { return read_loop_scalar(program_.operands[i], arguments.inputs[i]); });
   }
 
   void run_in_rows(const KernelArguments& arguments) {

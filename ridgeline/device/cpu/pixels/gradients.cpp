@@ -138,8 +138,8 @@ class PixelGradients final : public Kernel {
   std::int64_t width_ = code_.panel;
   int threads_ = compute_threads();
   std::vector<Apart<LineVector<products::Lines>>> lines_;  // ahead, of each thread
-  std::int64_t filters_, columns_;                          // of a piece
-  std::vector<Columns> of_x_;                               // ranges
+  std::int64_t filters_, columns_;                         // of a piece
+  std::vector<Columns> of_x_;                              // ranges
   std::int64_t parts_ = 1, sum_ = 0;
   Scratch scratch_;
   std::int64_t sums_ = 0, threads_at_ = 0, thread_floats_ = 0, slices_floats_ = 0;

@@ -96,7 +96,8 @@ class BlocksForwardKernel final : public Kernel {
       const std::int64_t first = item % parts * item_rows_;
       const PooledItem part =
           pooled_ ? pooled_->item(item % parts) : PooledItem{0, 0, first, std::min(item_rows_, height - first)};
-      run_item(item / parts, part, input<bfloat16>(a, 0), weights(thread), scratch, padded, output<bfloat16>(a, 0), index);
+      run_item(item / parts, part, input<bfloat16>(a, 0), weights(thread), scratch, padded, output<bfloat16>(a, 0),
+               index);
     });
   }
 
