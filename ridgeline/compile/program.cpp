@@ -453,12 +453,16 @@ LaunchReport Program::report(std::size_t i) const {
   }
   report.kernel = kernel_name(launch);
   report.converts = launch.converts || launch.kind == LaunchKind::copy;
+  if (launch.derives >= 0) {
+    report.parameter = plan_.buffers[static_cast<std::size_t>(launch.derives)].name;
+  } else if (report.converts) {
+    const Buffer& from = plan_.buffers[static_cast<std::size_t>(launch.inputs[0])];
+    if (from.home == BufferHome::store || from.home == BufferHome::derived) report.parameter = from.name;
+  }
   report.cost = cost_of(plan_, launch);
   const bool computes = launch.kind == LaunchKind::kernel && !launch.converts;
   report.flops_done = report.cost.flops * (computes ? launch.kernel->flops_share : 1);
-  report.narrow = std::any_of(launch.inputs.begin(), launch.inputs.end(), [&](int buffer) {
-    return plan_.buffers[static_cast<std::size_t>(buffer)].type.dtype == DType::bf16;
-  });
+  report.bf16_products = computes && launch.kernel->bf16_products;
   return report;
 }
 

@@ -84,10 +84,13 @@ class Kernel {
   // Of the FLOPs that the op's formula counts, the share that the kernel does: below 1 where an algorithm needs fewer
   // multiplications, above where it computes what nobody reads.
   double flops_share = 1;
+  // True where it multiplies values of bf16, at the machine's rate for those. Elsewhere it multiplies f32 values,
+  // whatever it reads.
+  bool bf16_products = false;
   // True where bf16 or f16 values are converted around a kernel of another type: exact, and slower than a kernel of
   // their own would be.
   bool emulates = false;
-  // True where f32 products are made of bf16 halves.
+  // True where f32 products are made of bf16 halves: three products of those for each.
   bool halves = false;
   // in_place[i] = j: result i may be written over operand j's memory if that is not needed afterwards. -1: it may not.
   std::vector<int> in_place;

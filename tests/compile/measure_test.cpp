@@ -31,7 +31,7 @@ TEST(Measure, ALaunchIsBoundByWhatItsKernelDoesOrByItsBytes) {
   l.cost.bytes = 40e6;
   EXPECT_DOUBLE_EQ(milliseconds_at_limit(l, kLimits), 4);
   l.cost.bytes = 0;
-  l.narrow = true;
+  l.bf16_products = true;
   EXPECT_DOUBLE_EQ(milliseconds_at_limit(l, kLimits), 0.05);
 }
 
@@ -91,12 +91,28 @@ TEST(Measure, AProfiledRunTellsWhenEachLaunchRanAndWhatItDid) {
     ASSERT_TRUE(l.ran);
     EXPECT_GE(l.started, end) << l.node << ": launches run one after the other";
     end = l.started + l.milliseconds;
-    EXPECT_FALSE(l.narrow);
+    EXPECT_FALSE(l.bf16_products);
     if (l.op != "conv2d" || l.converts) continue;
     convolved = true;
     const bool winograd = l.kernel.find("winograd") != std::string::npos;
     EXPECT_EQ(l.flops_done < l.cost.flops, winograd) << l.kernel;
     EXPECT_GT(l.flops_done, l.cost.flops / 10);
+  }
+  EXPECT_TRUE(convolved);
+}
+
+TEST(Measure, ABf16LayerIsHeldToTheRateAtWhichItsKernelMultiplies) {
+  const Graph graph = parse_graph(kConvolution);
+  Session session;
+  store_arguments(graph, random_arguments(graph), session);
+  const auto program =
+      compile(graph, session, {.precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"))});
+  bool convolved = false;
+  for (const LaunchReport& l : program->launches()) {
+    const bool tiles = l.kernel.ends_with(" amx") || l.kernel.ends_with(" bf16 dots");
+    const bool library = l.kernel.starts_with("onednn") && l.op == "conv2d" && !l.converts;
+    EXPECT_EQ(l.bf16_products, tiles || library) << l.kernel << " reads bf16 and may compute in f32";
+    convolved = convolved || (l.op == "conv2d" && !l.converts);
   }
   EXPECT_TRUE(convolved);
 }

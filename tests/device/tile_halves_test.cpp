@@ -75,6 +75,17 @@ TEST(TileHalves, RandomShapesAgreeWithTheReferenceOnAllTiles) {
   if (shapes_are_asked_for()) std::printf("rms %.1e, %.1e, %.1e\n", largest[0], largest[1], largest[2]);
 }
 
+TEST(TileHalves, ThreeProductsOfBf16AreWhatTheyCountAs) {
+  for (std::size_t pass = 0; pass < 3; ++pass) {
+    const auto halves = pass_on_halves(pass, kCases[0]).kernel(Tiles::scalar);
+    EXPECT_TRUE(halves->bf16_products) << halves->name;
+    EXPECT_EQ(halves->flops_share, 3) << halves->name;
+    const auto narrow = kTilePasses[pass](kCases[0]).kernel(Tiles::scalar);
+    EXPECT_TRUE(narrow->bf16_products) << narrow->name;
+    EXPECT_EQ(narrow->flops_share, 1) << narrow->name;
+  }
+}
+
 std::vector<TileProblem> dense_on_halves(std::int64_t rows, std::int64_t inputs, std::int64_t outputs) {
   const Tensor x = random_tensor({rows, inputs}, 1), w = random_tensor({outputs, inputs}, 2),
                dy = random_tensor({rows, outputs}, 3);

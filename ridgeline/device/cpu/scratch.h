@@ -29,15 +29,19 @@ class Scratch {
 };
 
 // body(item, thread) for items 0 to n - 1, each on whatever thread of the team is free: other work may hold one up.
-template <class Body>
-void for_each_item(std::int64_t n, const Body& body) {
+// begin(thread) comes before the first item of a thread that gets one.
+template <class Begin, class Body>
+void for_each_item(std::int64_t n, const Begin& begin, const Body& body) {
   std::atomic<std::int64_t> next{0};
   parallel_team([&](int thread, int) {
-    for (std::int64_t item = next.fetch_add(1, std::memory_order_relaxed); item < n;
-         item = next.fetch_add(1, std::memory_order_relaxed)) {
-      body(item, thread);
-    }
+    std::int64_t item = next.fetch_add(1, std::memory_order_relaxed);
+    if (item < n) begin(thread);
+    for (; item < n; item = next.fetch_add(1, std::memory_order_relaxed)) body(item, thread);
   });
+}
+template <class Body>
+void for_each_item(std::int64_t n, const Body& body) {
+  for_each_item(n, [](int) {}, body);
 }
 
 }  // namespace ridgeline::device

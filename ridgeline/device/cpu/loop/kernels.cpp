@@ -17,16 +17,6 @@ using loop::Expression;
 using loop::Kind;
 using loop::kLoopStorage;
 
-// By operand; 0 for those that are no scalars.
-std::vector<float> scalar_operands(const LoopProgram& program, void* const* inputs) {
-  std::vector<float> values;
-  for (std::size_t i = 0; i < program.operands.size(); ++i) {
-    const LoopOperand& operand = program.operands[i];
-    values.push_back(operand.access == LoopOperand::scalar ? read_loop_scalar(operand, inputs[i]) : 0.0f);
-  }
-  return values;
-}
-
 // What elements can be stored as, beside the table's floating types.
 std::optional<Refusal> refuse_results(std::span<const ValueType> results) {
   for (const ValueType& type : results) {
@@ -65,9 +55,8 @@ class PaddedLoopKernel final : public Kernel {
  private:
   bool padding_stays_zero(const KernelArguments& arguments) const {
     FlushDenormals flush;  // as in the blocks
-    const std::vector<float> results =
-        results_in_padding(expression_, program_, scalar_operands(program_, arguments.inputs));
-    return std::all_of(results.begin(), results.end(), [](float r) { return r == 0; });
+    return keeps_zero(expression_, program_,
+                      [&](std::size_t i) { return read_loop_scalar(program_.operands[i], arguments.inputs[i]); });
   }
 
   void run_in_rows(const KernelArguments& arguments) {
@@ -99,13 +88,6 @@ class PaddedLoopKernel final : public Kernel {
   LoopKernel rows_;
 };
 
-// True when padding stays zero under an ordinary value of the scalars.
-bool keeps_zero(const Expression& expression, const LoopProgram& program) {
-  const std::vector<float> scalars(program.operands.size(), 0.7f);
-  const std::vector<float> results = results_in_padding(expression, program, scalars);
-  return std::all_of(results.begin(), results.end(), [](float r) { return r == 0; });
-}
-
 // The one blocked layout that all elements of the loop can have, or plain.
 Layout common_layout(const KernelRequest& request, const Expression& expression, const LoopProgram& program) {
   const auto is_direct = [&](std::size_t i) { return program.operands[i].access == LoopOperand::direct; };
@@ -136,9 +118,10 @@ Layout common_layout(const KernelRequest& request, const Expression& expression,
     }
   }
   if (best.plain()) return {};
+  const auto ordinary = [](std::size_t) { return 0.7f; };
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
     const ValueType& type = request.inputs[i].type;
-    if (is_direct(i) && best.bytes(type) != type.bytes() && !keeps_zero(expression, program)) return {};
+    if (is_direct(i) && best.bytes(type) != type.bytes() && !keeps_zero(expression, program, ordinary)) return {};
   }
   return best;
 }

@@ -1,6 +1,7 @@
 #include "ridgeline/device/cpu/loop/program.h"
 
 #include <algorithm>
+#include <array>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/loop/evaluate.h"
@@ -413,24 +414,23 @@ LoopProgram compile_loop(const Expression& expression, const Shape& shape, std::
   return program;
 }
 
-std::vector<float> results_in_padding(const Expression& expression, const LoopProgram& program,
-                                      std::span<const float> scalars) {
-  std::vector<float> values;
+bool keeps_zero(const Expression& expression, const LoopProgram& program, FunctionRef<float(std::size_t)> scalar) {
+  std::array<float, kMaxLoopTerms> values;  // runs ask: nothing is allocated
   const auto value = [&](std::int32_t term) { return term < 0 ? 0.0f : values[static_cast<std::size_t>(term)]; };
-  for (const Term& t : expression.terms) {
+  for (std::size_t i = 0; i < expression.terms.size(); ++i) {
+    const Term& t = expression.terms[i];
     const auto operand = static_cast<std::size_t>(t.kind == Kind::operand ? t.operand : 0);
     switch (t.kind) {
       case Kind::operand:
-        values.push_back(program.operands[operand].access == LoopOperand::scalar ? scalars[operand] : 0.0f);
+        values[i] = program.operands[operand].access == LoopOperand::scalar ? scalar(operand) : 0.0f;
         break;
-      case Kind::constant: values.push_back(static_cast<float>(t.value)); break;
-      case Kind::random_uniform: values.push_back(0.5f); break;
-      default: values.push_back(loop::apply_primitive<float>(t.kind, value(t.a), value(t.b), value(t.c)));
+      case Kind::constant: values[i] = static_cast<float>(t.value); break;
+      case Kind::random_uniform: values[i] = 0.5f; break;
+      default: values[i] = loop::apply_primitive<float>(t.kind, value(t.a), value(t.b), value(t.c));
     }
   }
-  std::vector<float> results;
-  for (const loop::Result& r : expression.results) results.push_back(value(r.term));
-  return results;
+  return std::all_of(expression.results.begin(), expression.results.end(),
+                     [&](const loop::Result& r) { return value(r.term) == 0; });
 }
 
 }  // namespace ridgeline::device

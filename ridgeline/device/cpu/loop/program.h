@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "ridgeline/core/function_ref.h"
 #include "ridgeline/core/shape.h"
 #include "ridgeline/graph/ir/graph.h"
 #include "ridgeline/graph/loop/expression.h"
@@ -120,9 +121,9 @@ constexpr bool converts_results(LoopOp op) {
 LoopProgram compile_loop(const loop::Expression& expression, const Shape& shape, std::span<const ValueType> operands,
                          std::span<const ValueType> results);
 
-// What the loop makes of padding: the results, where every element that the loop walks over is zero and operand i, if
-// it is read once a run, is scalars[i]. Random numbers count as one half. Padding of blocked layouts must stay zero.
-std::vector<float> results_in_padding(const loop::Expression& expression, const LoopProgram& program,
-                                      std::span<const float> scalars);
+// Whether the loop leaves padding of blocked layouts zero, as it must: its results are zero where every element that it
+// walks over is, and operand i, if it is read once a run, is scalar(i). Random numbers count as one half. For an
+// expression that compile_loop() has taken.
+bool keeps_zero(const loop::Expression& expression, const LoopProgram& program, FunctionRef<float(std::size_t)> scalar);
 
 }  // namespace ridgeline::device

@@ -124,7 +124,10 @@ KernelChoice onednn_choice(const KernelRequest& request, const Make& make) {
 template <class Make>
 KernelChoice onednn_product(const KernelRequest& request, const Make& make) {
   if (auto refusal = refuse_emulated_bf16(request)) return *refusal;
-  return onednn_choice(request, make);
+  KernelChoice choice = onednn_choice(request, make);
+  if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&choice))
+    (*kernel)->bf16_products = request.inputs[0].type.dtype == DType::bf16;
+  return choice;
 }
 
 // The gradient of weights (result 0) goes where its readers want it: add(argument) adds the primitive that writes it as

@@ -62,7 +62,7 @@ void Columns::gather(const Value* x, std::int64_t pixel, std::int64_t pixels, fl
 
 template <class Value>
 void Columns::append_lines(const Value* x, std::int64_t pixel, std::int64_t pixels,
-                           std::vector<products::Lines>& lines) const {
+                           LineVector<products::Lines>& lines) const {
   if (pixels <= 0) return;
   if (p_.single() && (p_.strided() || count_ < p_.c)) {
     for (std::int64_t i = 0; i < pixels; ++i)
@@ -79,7 +79,7 @@ void Columns::append_lines(const Value* x, std::int64_t pixel, std::int64_t pixe
 
 template void Columns::gather(const float*, std::int64_t, std::int64_t, float*) const;
 template void Columns::gather(const bfloat16*, std::int64_t, std::int64_t, float*) const;
-template void Columns::append_lines(const float*, std::int64_t, std::int64_t, std::vector<products::Lines>&) const;
-template void Columns::append_lines(const bfloat16*, std::int64_t, std::int64_t, std::vector<products::Lines>&) const;
+template void Columns::append_lines(const float*, std::int64_t, std::int64_t, LineVector<products::Lines>&) const;
+template void Columns::append_lines(const bfloat16*, std::int64_t, std::int64_t, LineVector<products::Lines>&) const;
 
 }  // namespace ridgeline::device::pixels

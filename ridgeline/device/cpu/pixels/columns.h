@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "ridgeline/device/cpu/lines.h"
 #include "ridgeline/device/cpu/pixels/pixels.h"
 #include "ridgeline/device/cpu/products/products.h"
 
@@ -22,7 +23,7 @@ class Columns {
 
   // Appends to `lines` what those pixels read that the ones before them did not.
   template <class Value>
-  void append_lines(const Value* x, std::int64_t pixel, std::int64_t pixels, std::vector<products::Lines>& lines) const;
+  void append_lines(const Value* x, std::int64_t pixel, std::int64_t pixels, LineVector<products::Lines>& lines) const;
 
  private:
   struct Run {

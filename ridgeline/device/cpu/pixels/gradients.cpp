@@ -33,6 +33,7 @@ class PixelGradients final : public Kernel {
         lines_(static_cast<std::size_t>(threads_)),
         filters_(fair_part(p.k, kMostFilters, kBlockRows)),
         columns_(fair_part(p.columns(), kMostColumns, kGrain)) {
+    for (auto& lines : lines_) lines.value.reserve(2 * kDepth);  // a pixel's of dy and of x
     parts_ =
         std::clamp<std::int64_t>(parts_of(kPieces, ranges()), 1, std::max<std::int64_t>(1, p_.count() / kLeastPixels));
     for (std::int64_t first = 0; first < p_.columns(); first += columns_)
@@ -72,7 +73,7 @@ class PixelGradients final : public Kernel {
 
   // A part's pixels, of one range of filters and columns.
   void add_piece(const KernelArguments& a, std::int64_t range, std::int64_t part, float* sum, float* memory,
-                 std::vector<products::Lines>& lines) const {
+                 LineVector<products::Lines>& lines) const {
     const std::int64_t first = range / column_ranges() * filters_, filters = std::min(filters_, p_.k - first);
     const std::int64_t columns = std::min(columns_, p_.columns() - range % column_ranges() * columns_);
     const Value* const dy = input<Value>(a, 1) + first;
@@ -136,9 +137,9 @@ class PixelGradients final : public Kernel {
   const products::Moves<Value>& moves_ = code_.of<Value>();
   std::int64_t width_ = code_.panel;
   int threads_ = compute_threads();
-  std::vector<Apart<std::vector<products::Lines>>> lines_;  // ahead, of each thread
-  std::int64_t filters_, columns_;                          // of a piece
-  std::vector<Columns> of_x_;                               // ranges
+  std::vector<Apart<LineVector<products::Lines>>> lines_;  // ahead, of each thread
+  std::int64_t filters_, columns_;                         // of a piece
+  std::vector<Columns> of_x_;                              // ranges
   std::int64_t parts_ = 1, sum_ = 0;
   Scratch scratch_;
   std::int64_t sums_ = 0, threads_at_ = 0, thread_floats_ = 0, slices_floats_ = 0;

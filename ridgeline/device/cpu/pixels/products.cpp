@@ -46,6 +46,7 @@ class PixelProducts final : public Kernel {
     // Long sums in smaller blocks, which stay in the second cache.
     const std::int64_t fit = kBlockFloats / std::max<std::int64_t>(1, deepest) / kBlockRows * kBlockRows;
     most_ = std::clamp(fit, kLeastPixels, kMostPixels);
+    for (auto& lines : lines_) lines.value.reserve(static_cast<std::size_t>(1 + most_));  // of weights, and a pixel's
     std::int64_t total = 0;
     for (const Part& part : parts) {
       Work work{part, {part.seen, 0, part.seen.columns(), kDepth, most_ * kDepth}};
@@ -132,7 +133,7 @@ class PixelProducts final : public Kernel {
 
   // A block, and what comes near meanwhile: the `next` pixels behind it.
   void multiply(const KernelArguments& a, const Work& work, std::int64_t first, std::int64_t count, std::int64_t next,
-                float* memory, std::vector<products::Lines>& lines) const {
+                float* memory, LineVector<products::Lines>& lines) const {
     float* const scratch = static_cast<float*>(a.scratch);
     float *const in = memory, *const sums = memory + in_;
     work.seen.gather(input<Value>(a, 0), first, count, in);
@@ -208,7 +209,7 @@ class PixelProducts final : public Kernel {
   const products::Moves<Value>& moves_ = code_.of<Value>();
   std::int64_t width_ = code_.panel;
   int threads_ = compute_threads();
-  std::vector<Apart<std::vector<products::Lines>>> lines_;  // ahead, of each thread
+  std::vector<Apart<LineVector<products::Lines>>> lines_;  // ahead, of each thread
   std::vector<Work> parts_;
   std::int64_t most_ = 0;  // pixels of a block
   std::int64_t items_ = 0;

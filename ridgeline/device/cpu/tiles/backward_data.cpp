@@ -79,7 +79,7 @@ KernelChoice make_any(const KernelRequest& request, Tiles tiles, const ValueType
   const WeightsForm form{c.groups, c.group_filters(), c.taps(), c.group_channels(), true};
   auto kernel = std::make_unique<BackwardDataKernel>(c, form, tiles, std::move(pool));
   kernel->gate = request.inputs.size() == weights + 2;
-  kernel->name = kernel_name(request, tiles);
+  describe(*kernel, request, tiles);
   kernel->input_layouts.resize(request.inputs.size());
   kernel->input_layouts[weights] = weights_layout(form, tiles);
   kernel->output_layouts.resize(1);

@@ -347,7 +347,7 @@ KernelChoice make_narrow(const KernelRequest& request, Tiles tiles, const ValueT
   auto kernel = std::make_unique<BackwardWeightsKernel>(c, patches, false, tiles, bias, std::move(pool));
   kernel->result_type = dw.dtype;
   if (bias) kernel->bias_type = request.outputs[1].type.dtype;
-  kernel->name = kernel_name(request, tiles);
+  describe(*kernel, request, tiles);
   return kernel;
 }
 

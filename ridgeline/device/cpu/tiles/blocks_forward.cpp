@@ -85,20 +85,19 @@ class BlocksForwardKernel final : public Kernel {
     const ComputeScope team(threads_);
     float* const scratch = static_cast<float*>(a.scratch);
     if (bias_type_) widen_bias(a.inputs[2], *bias_type_, convolution_.result.channels, scratch + bias_at_);
-    std::vector<char> packed(static_cast<std::size_t>(threads_));  // weights, by each thread
     const std::int64_t height = convolution_.result.size[0];
     const std::int64_t parts = pooled_ ? pooled_->count() : blocks_of(height, item_rows_);
     std::uint8_t* const index = pooled_ ? output<std::uint8_t>(a, 1) : nullptr;
-    for_each_item(convolution_.result.count * parts, [&](std::int64_t item, int thread) {
+    const auto weights = [&](int thread) { return values_at(scratch, weights_at_) + thread * weight_values_; };
+    const auto pack = [&](int thread) { pack_weights(input<bfloat16>(a, 1), weights(thread)); };
+    for_each_item(convolution_.result.count * parts, pack, [&](std::int64_t item, int thread) {
       const TileScope scope(code_);
-      bfloat16* const weights = values_at(scratch, weights_at_) + thread * weight_values_;
-      if (!packed[static_cast<std::size_t>(thread)]) pack_weights(input<bfloat16>(a, 1), weights);
-      packed[static_cast<std::size_t>(thread)] = true;
       bfloat16* const padded = values_at(scratch, memory_) + thread * item_values_;
       const std::int64_t first = item % parts * item_rows_;
       const PooledItem part =
           pooled_ ? pooled_->item(item % parts) : PooledItem{0, 0, first, std::min(item_rows_, height - first)};
-      run_item(item / parts, part, input<bfloat16>(a, 0), weights, scratch, padded, output<bfloat16>(a, 0), index);
+      run_item(item / parts, part, input<bfloat16>(a, 0), weights(thread), scratch, padded, output<bfloat16>(a, 0),
+               index);
     });
   }
 
@@ -240,7 +239,7 @@ KernelChoice blocks_kernel(const KernelRequest& request, const ValueType& y, con
   auto kernel = std::make_unique<BlocksForwardKernel>(c, tiles, request.node.attributes.string("activation") == "relu",
                                                       bias, pool);
   if (auto refusal = pool ? refuse_overlap(*kernel->pooled()) : std::nullopt) return *refusal;
-  kernel->name = kernel_name(request, tiles) + ", blocks";
+  describe(*kernel, request, tiles, ", blocks");
   return kernel;
 }
 

@@ -117,9 +117,10 @@ void widen_bias(const void* bias, DType type, std::int64_t n, float* to) {
   }
 }
 
-std::string kernel_name(const KernelRequest& request, Tiles tiles) {
-  const char* const suffix = tiles == Tiles::amx ? " amx" : tiles == Tiles::dots ? " bf16 dots" : " scalar tiles";
-  return "own " + std::string(request.def.name) + suffix;
+void describe(Kernel& kernel, const KernelRequest& request, Tiles tiles, std::string_view variant) {
+  const char* const where = tiles == Tiles::amx ? " amx" : tiles == Tiles::dots ? " bf16 dots" : " scalar tiles";
+  kernel.name = "own " + std::string(request.def.name) + where + std::string(variant);
+  kernel.bf16_products = true;
 }
 
 }  // namespace ridgeline::device::tiles

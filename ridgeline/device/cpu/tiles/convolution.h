@@ -111,7 +111,7 @@ bool past_caches(const Images& results);
 // A bias of either type, as f32.
 void widen_bias(const void* bias, DType type, std::int64_t n, float* to);
 
-// "own conv2d amx"
-std::string kernel_name(const KernelRequest& request, Tiles tiles);
+// What a kernel on tiles says of itself for reports: its name, "own conv2d amx" and the variant, and its products.
+void describe(Kernel& kernel, const KernelRequest& request, Tiles tiles, std::string_view variant = "");
 
 }  // namespace ridgeline::device::tiles

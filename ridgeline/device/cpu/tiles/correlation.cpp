@@ -163,17 +163,16 @@ void CorrelationCode::run(const bfloat16* in, const bfloat16* weights, To* out, 
   const std::int64_t count = items();
   const bool fetch_ahead = weight_bytes() <= kMostWeightBytes;
   char* const memory = reinterpret_cast<char*>(scratch + memory_);
-  std::vector<char> copied(static_cast<std::size_t>(threads_));  // weights, by each thread
-  for_each_item(count, [&](std::int64_t number, int thread) {
+  const auto copy_weights = [&](int thread) {
+    if (own_weights_)
+      std::memcpy(memory + thread * thread_bytes_ + weights_at_, weights, static_cast<std::size_t>(weight_bytes()));
+  };
+  for_each_item(count, copy_weights, [&](std::int64_t number, int thread) {
     const TileScope scope(code_);
     // What this thread probably takes next.
     LinesAhead ahead;
     if (fetch_ahead && number + threads_ < count) ahead = item_lines(item(number + threads_), in);
     char* const mine = memory + thread * thread_bytes_;
-    if (own_weights_ && !copied[static_cast<std::size_t>(thread)]) {
-      std::memcpy(mine + weights_at_, weights, static_cast<std::size_t>(weight_bytes()));
-      copied[static_cast<std::size_t>(thread)] = true;
-    }
     const bfloat16* const read = own_weights_ ? reinterpret_cast<const bfloat16*>(mine + weights_at_) : weights;
     run_item(item(number), in, read, out, index, epilogue, ahead, mine);
   });

@@ -205,7 +205,7 @@ KernelChoice make_dense_backward_data(const KernelRequest& request, Tiles tiles)
   if (auto refusal = refuse_tiles(tiles)) return *refusal;
   if (auto refusal = refuse_types({&dy, &w, &dx}, {})) return *refusal;
   auto kernel = std::make_unique<DenseBackwardDataKernel>(dense_of(dx, w), false, tiles);
-  kernel->name = kernel_name(request, tiles);
+  describe(*kernel, request, tiles);
   kernel->input_layouts = {Layout(), dense_layout({w.shape[0], w.shape[1]}, tiles)};
   kernel->output_layouts.resize(1);
   return kernel;

@@ -85,7 +85,7 @@ KernelChoice make_dense_backward_weights(const KernelRequest& request, Tiles til
     bias = request.outputs[1].type.dtype;
   }
   auto kernel = std::make_unique<DenseBackwardWeightsKernel>(dense_of(x, dw), false, tiles, dw.dtype, bias);
-  kernel->name = kernel_name(request, tiles);
+  describe(*kernel, request, tiles);
   return kernel;
 }
 

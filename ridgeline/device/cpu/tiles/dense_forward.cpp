@@ -227,7 +227,7 @@ KernelChoice make_dense_forward(const KernelRequest& request, Tiles tiles) {
   auto kernel = std::make_unique<DenseForwardKernel>(dense_of(x, w), false, tiles,
                                                      request.node.attributes.string("activation") == "relu", bias,
                                                      request.inputs.size() == 4);
-  kernel->name = kernel_name(request, tiles);
+  describe(*kernel, request, tiles);
   kernel->input_layouts.resize(request.inputs.size());
   kernel->input_layouts[1] = dense_layout({w.shape[0], w.shape[1]}, tiles);
   kernel->output_layouts.resize(1);

@@ -345,7 +345,7 @@ KernelChoice make_dense_update(const KernelRequest& request, Tiles tiles) {
     std::fill_n(kernel->input_layouts.begin(), at.states, dense_states_layout(form));
   }
   kernel->output_layouts = std::move(output_layouts);
-  kernel->name = kernel_name(request, tiles) + (in_blocks ? ", blocks" : "");
+  describe(*kernel, request, tiles, in_blocks ? ", blocks" : "");
   return kernel;
 }
 

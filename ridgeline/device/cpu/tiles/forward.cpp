@@ -68,7 +68,7 @@ KernelChoice forward_kernel(const KernelRequest& request, const ValueType& y, co
   if (auto refusal = pool ? refuse_overlap(*kernel->pooled()) : std::nullopt) return *refusal;
   if (bias) kernel->bias_type = request.inputs[2].type.dtype;
   kernel->addend = request.inputs.size() == 4;
-  kernel->name = kernel_name(request, tiles);
+  describe(*kernel, request, tiles);
   kernel->input_layouts.resize(request.inputs.size());
   kernel->input_layouts[1] = weights_layout(form, tiles);
   kernel->output_layouts.resize(request.outputs.size());

@@ -48,8 +48,9 @@ KernelChoice unless_few(KernelChoice choice, const ValueType& x, const ValueType
 }
 
 void name_halves(Kernel& kernel, const KernelRequest& request, Tiles tiles) {
-  kernel.name = kernel_name(request, tiles) + " bf16x3";
+  describe(kernel, request, tiles, " bf16x3");
   kernel.halves = true;
+  kernel.flops_share = 3;
 }
 
 }  // namespace ridgeline::device::tiles
