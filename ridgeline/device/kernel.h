@@ -3,9 +3,9 @@
 // A kernel computes one node of the graph. For every op a device has an ordered list of kernel entries; compilation
 // takes the first that accepts. An entry that cannot take the node says why (a Refusal).
 //
-// A kernel is made once, at compile time, for fixed shapes, layouts and team size; run() allocates nothing, takes no
-// lock, and may be called any number of times with other addresses. One kernel is run by one thread at a time and uses
-// the compute team itself.
+// A kernel is made once, at compile time, for fixed shapes, layouts and team size; run() allocates nothing (references
+// and the kernel library's own code may), takes no lock, and may be called any number of times with other addresses.
+// One kernel is run by one thread at a time and uses the compute team itself.
 #pragma once
 
 #include <memory>

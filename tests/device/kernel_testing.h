@@ -16,6 +16,7 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/device/cpu/kernel_table.h"
 #include "ridgeline/device/cpu/library.h"
+#include "tests/support/allocations.h"
 
 namespace ridgeline {
 
@@ -109,7 +110,8 @@ struct Problem {
   }
 };
 
-// Runs a kernel on plain tensors, converting to and from the layouts that it names.
+// Runs a kernel on plain tensors, converting to and from the layouts that it names. One of ours must not allocate, in
+// its first run neither.
 inline std::vector<Tensor> run_kernel(Kernel& kernel, const Problem& problem,
                                       const std::vector<ValueType>& output_types) {
   std::vector<GuardedBuffer> buffers;
@@ -133,7 +135,13 @@ inline std::vector<Tensor> run_kernel(Kernel& kernel, const Problem& problem,
     outputs.push_back(buffers.back().data());
   }
   buffers.emplace_back(kernel.scratch_bytes);
+  compute_threads();  // looks at the machine when it is first asked
+  AllocationCount count;
   kernel.run({inputs.data(), outputs.data(), buffers.back().data()});
+  const std::int64_t objects = count.end().objects;
+  if (kernel.name.find("onednn") == std::string::npos && !kernel.name.starts_with("reference")) {
+    EXPECT_EQ(objects, 0) << kernel.name << " allocates when it runs";
+  }
   for (const GuardedBuffer& buffer : buffers) EXPECT_TRUE(buffer.intact()) << kernel.name << " wrote behind a buffer";
   std::vector<Tensor> results;
   for (std::size_t i = 0; i < output_types.size(); ++i) {

@@ -8,6 +8,19 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
+// The number of a step.
+TEST(OwnKernels, IntegersAreAddedWithTheReferencesBits) {
+  for (const Shape& shape : {Shape{}, Shape{7}}) {
+    Problem problem{"add", {Tensor(DType::i64, shape), Tensor(DType::i64, shape)}, {}};
+    for (Tensor& t : problem.inputs) {
+      for (std::int64_t i = 0; i < t.elements(); ++i) t.data<std::int64_t>()[i] = (std::int64_t{1} << 40) - 3 * i;
+    }
+    std::set<std::string> accepted;
+    expect_kernels_agree(problem, 0, accepted);
+    EXPECT_TRUE(accepted.contains("add/integers"));
+  }
+}
+
 TEST(Normalisation, EveryLrnKernelAgreesWithTheReference) {
   std::set<std::string> accepted;
   for (const Shape& shape : {Shape{2, 5, 5, 96}, Shape{1, 3, 4, 7}, Shape{3, 2, 2, 33}}) {

@@ -11,6 +11,7 @@
 #include "ridgeline/device/cpu/library.h"
 #include "ridgeline/device/cpu/loop/kernels.h"
 #include "ridgeline/device/cpu/own/few_rows.h"
+#include "ridgeline/device/cpu/own/integers.h"
 #include "ridgeline/device/cpu/own/kernels.h"
 #include "ridgeline/device/cpu/pixels/kernels.h"
 #include "ridgeline/device/cpu/tiles/kernels.h"
@@ -44,6 +45,11 @@ constexpr DTypeSet kFloatOrHalves{DType::f32, DType::bf16, DType::f16};
 // A kernel that moves elements and computes nothing.
 constexpr KernelEntry copies(std::string_view op, Factory factory) {
   return {op, "own", kOwn, factory, kFloatingTypes, Arithmetic::f64, {Reproducibility::portable, true}};
+}
+
+// A kernel on 64-bit integers.
+constexpr KernelEntry integers(std::string_view op, Factory factory) {
+  return {op, "integers", kOwn, factory, kFloatingTypes, Arithmetic::f64, {Reproducibility::portable, true}};
 }
 
 // Fewer multiplications, larger rounding errors. The choice of a rule knows the length of vectors.
@@ -179,6 +185,8 @@ constexpr KernelEntry kTable[] = {
     copies("strided_slice", make_own_strided_slice),
     copies("strided_slice_bwd", make_own_strided_slice_bwd),
     copies("collective_start", make_own_collective_start),
+    integers("constant", make_own_integer_constant),
+    integers("add", make_own_integer_add),
     {"image_tail",
      "own",
      kOwn,
