@@ -12,7 +12,7 @@ mode=${1:-}
 [[ $mode == "" || $mode == --all || $mode == --fix ]] || die "scripts/check.sh: unknown flag $mode (allowed: --all, --fix)"
 scripts/setup.sh --check
 mapfile -t sources < <(git ls-files -co --exclude-standard -- 'ridgeline/*.h' 'ridgeline/*.cpp' 'tests/*.h' \
-  'tests/*.cpp' 'bench/*.cpp' 'examples/*.cpp' 'bindings/*.h' 'bindings/*.cpp')
+  'tests/*.cpp' 'bench/*.h' 'bench/*.cpp' 'examples/*.cpp' 'bindings/*.h' 'bindings/*.cpp')
 if [[ $mode == --fix ]]; then
   .venv/bin/clang-format -i "${sources[@]}"
   say format "${#sources[@]} files rewritten where needed"

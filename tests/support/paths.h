@@ -1,7 +1,7 @@
 // tests/support/paths.h
 //
-// Where the checkout and the built programs are. Paths are compiled into paths.cpp alone, so that a compiler cache serves
-// all checkouts.
+// Where the checkout and the built programs are. Paths are compiled into paths.cpp alone, so that a compiler cache
+// serves all checkouts.
 #pragma once
 
 #include <string>
