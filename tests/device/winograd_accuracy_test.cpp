@@ -160,14 +160,12 @@ WinogradCase random_case(SampleRandom& random) {
   const std::int64_t wide = random.integer(0, 2) == 0 ? 5 : 3;
   c.taps = wide * c.stride - (c.stride == 1 ? 0 : random.integer(0, c.stride - 1));
   for (int side = 0; side < 4; ++side) c.pad.push_back(random.integer(0, c.taps));
-  const auto size = [&](std::int64_t pads) {
-    return random.integer(
-        c.stride == 1 ? std::max<std::int64_t>(1, c.taps - pads) : c.taps,  // smaller ones are refused
-        std::max<std::int64_t>(c.taps, random.integer(0, 3) == 0 ? 26 : 11));
+  const auto size = [&] {
+    const std::int64_t least = c.stride == 1 ? c.taps : c.taps + 1;  // smaller ones are refused
+    return random.integer(least, std::max<std::int64_t>(least, random.integer(0, 3) == 0 ? 26 : 11));
   };
   const auto channels = [&] { return random.integer(1, random.integer(0, 3) == 0 ? 140 : 40); };
-  const std::int64_t height = size(c.pad[0] + c.pad[1]);
-  const std::int64_t width = size(c.pad[2] + c.pad[3]);
+  const std::int64_t height = size(), width = size();
   c.image = {random.integer(1, 3), height, width, channels()};
   c.filters = channels();
   c.name = "random";

@@ -49,7 +49,10 @@ TEST(Winograd, ConvolutionsOfOtherKindsAreRefusedWithTheReason) {
   EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {}, {7, false}), "no Winograd rule with tiles of 7");
   EXPECT_EQ(refusal_of(image, {64, 3, 3, 32}, {}, {6, false, 5}), "no Winograd rule with tiles of 6 and 5");
   EXPECT_EQ(refusal_of({2, 9, 10, 3}, {64, 10, 10, 3}, {{"stride", Integers{4, 4}}, {"pad", Integers{2, 2, 2, 2}}}),
-            "an image of 9x10 is smaller than the 10x10 kernel: what its padding leaves would be lost among rounding "
+            "an image of 9x10 is no larger than the 10x10 kernel: what its padding leaves would be lost among rounding "
+            "errors");
+  EXPECT_EQ(refusal_of({2, 2, 9, 32}, {64, 3, 3, 32}, {{"pad", Integers{1, 1, 1, 1}}}),
+            "an image of 2x9 is smaller than the 3x3 kernel: what its padding leaves would be lost among rounding "
             "errors");
 }
 

@@ -144,9 +144,10 @@ std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, con
   for (const ValueType* type : {&x, &w, &y}) {
     if (auto refusal = refuse_empty(*type)) return *refusal;
   }
-  if (window.stride[0] > 1 && (x.shape[1] < window.kernel[0] || x.shape[2] < window.kernel[1])) {
-    return Refusal{"an image of " + std::to_string(x.shape[1]) + "x" + std::to_string(x.shape[2]) +
-                   " is smaller than the " + pair_text(window.kernel) +
+  const std::int64_t beyond = window.stride[0] > 1 ? 1 : 0;
+  if (x.shape[1] < window.kernel[0] + beyond || x.shape[2] < window.kernel[1] + beyond) {
+    return Refusal{"an image of " + std::to_string(x.shape[1]) + "x" + std::to_string(x.shape[2]) + " is " +
+                   (beyond > 0 ? "no larger" : "smaller") + " than the " + pair_text(window.kernel) +
                    " kernel: what its padding leaves would be lost among rounding errors"};
   }
   const Convolution convolution{images_of(x.shape), images_of(y.shape),   window.kernel[0],
