@@ -139,8 +139,8 @@ TEST(KilledRank, TheOthersNameItAndTheRunGoesOnToTheSameBits) {
   }
   const std::string expected = last_checkpoint(whole);
   ASSERT_FALSE(expected.empty());
-  const std::int64_t wanted = testing::number_from_environment("RIDGELINE_KILLS", 2);
-  std::mt19937 random(static_cast<unsigned>(testing::number_from_environment("RIDGELINE_KILLS_SEED", 1)));
+  const std::int64_t wanted = number_from_environment("RIDGELINE_KILLS", 2);
+  std::mt19937 random(static_cast<unsigned>(number_from_environment("RIDGELINE_KILLS_SEED", 1)));
   int landed = 0;
   for (int round = 0; landed < wanted && round < 10 * wanted && !HasFailure(); ++round) {
     const std::string folder = new_folder("killed_ranks");

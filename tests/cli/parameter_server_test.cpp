@@ -231,8 +231,8 @@ TEST(ParameterServerByHand, AKilledProcessIsNamedByAllOthersAndTheRunGoesOn) {
                                                          {"MS_PSERVER 0", "server 0 (process "},
                                                          {"MS_SCHED", "the scheduler at 127.0.0.1:"},
                                                          {"MS_WORKER 0", "worker 0 (process "}};
-  const std::int64_t wanted = testing::number_from_environment("RIDGELINE_KILLS", 3);
-  std::mt19937 random(static_cast<unsigned>(testing::number_from_environment("RIDGELINE_KILLS_SEED", 1)));
+  const std::int64_t wanted = number_from_environment("RIDGELINE_KILLS", 3);
+  std::mt19937 random(static_cast<unsigned>(number_from_environment("RIDGELINE_KILLS_SEED", 1)));
   int landed = 0;
   for (int round = 0; landed < wanted && round < 10 * wanted && !HasFailure(); ++round) {
     const auto& [victim, named] = victims[static_cast<std::size_t>(round) % std::size(victims)];

@@ -126,8 +126,8 @@ bool all_finite(const Graph& graph, const Arguments& arguments) {
 }
 
 TEST(MutatedSteps, GiveTheReferencesResultsThroughCompile) {
-  const std::int64_t first = testing::number_from_environment("RIDGELINE_RANDOM_SEED", 0);
-  const std::int64_t count = testing::number_from_environment("RIDGELINE_RANDOM_GRAPHS", 150);
+  const std::int64_t first = number_from_environment("RIDGELINE_RANDOM_SEED", 0);
+  const std::int64_t count = number_from_environment("RIDGELINE_RANDOM_GRAPHS", 150);
   std::int64_t exact_ones = 0;
   int failed = 0;
   for (std::int64_t seed = first; seed < first + count && failed < 5; ++seed) {

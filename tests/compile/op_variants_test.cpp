@@ -227,8 +227,8 @@ std::string run(const Variant& v, SampleRandom& random) {
 }
 
 TEST(OpVariants, GiveTheReferencesResultsThroughCompile) {
-  const std::int64_t first = testing::number_from_environment("RIDGELINE_RANDOM_SEED", 0);
-  const std::int64_t count = testing::number_from_environment("RIDGELINE_OP_VARIANTS", 6);
+  const std::int64_t first = number_from_environment("RIDGELINE_RANDOM_SEED", 0);
+  const std::int64_t count = number_from_environment("RIDGELINE_OP_VARIANTS", 6);
   const bool log = std::getenv("RIDGELINE_OP_VARIANTS_LOG") != nullptr;
   std::set<std::string> compared;
   int failed = 0;

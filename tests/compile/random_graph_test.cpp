@@ -73,8 +73,8 @@ std::string report(const RandomStep& step, const Setting& setting, std::int64_t 
 }
 
 TEST(RandomGraphs, GiveTheReferencesResultsThroughCompile) {
-  const std::int64_t first = testing::number_from_environment("RIDGELINE_RANDOM_SEED", 0);
-  const std::int64_t count = testing::number_from_environment("RIDGELINE_RANDOM_GRAPHS", 200);
+  const std::int64_t first = number_from_environment("RIDGELINE_RANDOM_SEED", 0);
+  const std::int64_t count = number_from_environment("RIDGELINE_RANDOM_GRAPHS", 200);
   std::int64_t exact = 0;
   int failed = 0;
   for (std::int64_t seed = first; seed < first + count && failed < 5; ++seed) {
@@ -101,8 +101,8 @@ TEST(RandomGraphs, GiveTheReferencesResultsThroughCompile) {
 }
 
 TEST(RandomGraphs, PointwiseOnesGiveTheSameBitsFusedOrNot) {
-  const std::int64_t first = testing::number_from_environment("RIDGELINE_RANDOM_SEED", 0);
-  const std::int64_t count = testing::number_from_environment("RIDGELINE_RANDOM_GRAPHS", 200);
+  const std::int64_t first = number_from_environment("RIDGELINE_RANDOM_SEED", 0);
+  const std::int64_t count = number_from_environment("RIDGELINE_RANDOM_GRAPHS", 200);
   int failed = 0;
   std::int64_t fused = 0;
   for (std::int64_t seed = first; seed < first + count && failed < 5; ++seed) {

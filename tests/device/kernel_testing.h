@@ -17,6 +17,7 @@
 #include "ridgeline/device/cpu/kernel_table.h"
 #include "ridgeline/device/cpu/library.h"
 #include "tests/support/allocations.h"
+#include "tests/support/environment.h"
 
 namespace ridgeline {
 
@@ -43,8 +44,7 @@ inline Tensor random_labels(std::int64_t rows, std::int64_t classes, std::uint64
 
 // How many random shapes a test tries: a few in each run, as many as RIDGELINE_KERNEL_SHAPES says where it is set.
 inline std::int64_t shapes_to_try(std::int64_t few) {
-  const char* const wanted = std::getenv("RIDGELINE_KERNEL_SHAPES");
-  const std::int64_t shapes = wanted == nullptr ? few : std::atoll(wanted);
+  const std::int64_t shapes = number_from_environment("RIDGELINE_KERNEL_SHAPES", few);
   EXPECT_GT(shapes, 0) << "RIDGELINE_KERNEL_SHAPES is a number of shapes";
   return shapes;
 }

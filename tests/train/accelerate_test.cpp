@@ -11,6 +11,7 @@
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/recipe/trainer.h"
+#include "tests/support/environment.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/line_model.h"
@@ -20,13 +21,6 @@ namespace ridgeline::train {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A variable of the environment for as long as a test needs it.
-struct Variable {
-  Variable(const char* n, const char* value) : name(n) { ::setenv(name, value, 1); }
-  ~Variable() { ::unsetenv(name); }
-  const char* name;
-};
 
 TEST(AccelerateMode, TwoOrThreeFieldsWithTheirDefaults) {
   EXPECT_FALSE(parse_accelerate_mode(""));
@@ -94,15 +88,15 @@ TEST(AccelerateMode, TheSwitchIsDueByLossOnceOneWasToldThatIsNearTheTarget) {
 }
 
 TEST(AccelerateMode, TheEnvironmentCountsBeforeTheHook) {
-  const Variable step("STEP_NOW", "9500"), total("TOTAL_STEP", "10000");
+  const ScopedVariable step("STEP_NOW", "9500"), total("TOTAL_STEP", "10000");
   const TrainingProgress progress = with_environment({.step_now = 1, .total_step = 7});
   EXPECT_EQ(progress.step_now, 9500);
   EXPECT_EQ(progress.total_step, 10000);
   {
-    const Variable bad("TOTAL_STEP", "many");
+    const ScopedVariable bad("TOTAL_STEP", "many");
     EXPECT_EQ(error_of([] { with_environment({}); }), "TOTAL_STEP is invalid, should be int, such as 1000");
   }
-  const Variable loss("LOSS_NOW", "1,5");
+  const ScopedVariable loss("LOSS_NOW", "1,5");
   EXPECT_EQ(error_of([] { with_environment({}); }), "LOSS_NOW is invalid, should be float, such as 1.5");
 }
 

@@ -196,9 +196,9 @@ Stop drawn_stop(std::mt19937& random) {
 }
 
 TEST(Resume, AKilledOrInterruptedRunGoesOnAsIfNothingHadHappened) {
-  const std::int64_t wanted = testing::number_from_environment("RIDGELINE_KILLS", 6);
+  const std::int64_t wanted = number_from_environment("RIDGELINE_KILLS", 6);
   const std::int64_t wanted_in_saves = std::max<std::int64_t>(1, wanted / 4);
-  std::mt19937 random(static_cast<unsigned>(testing::number_from_environment("RIDGELINE_KILLS_SEED", 1)));
+  std::mt19937 random(static_cast<unsigned>(number_from_environment("RIDGELINE_KILLS_SEED", 1)));
   ASSERT_FALSE(undisturbed().checkpoints.empty());
   int in_training = 0, in_saves = 0, elsewhere = 0, processes = 0, runs = 0;
   const std::int64_t most = 40 + 10 * wanted;

@@ -316,9 +316,9 @@ void check_narrow(const Drawn& drawn, Counts& counts) {
 }
 
 void check_random(void (*check)(const Drawn&, Counts&), std::int64_t few) {
-  const std::int64_t asked = testing::number_from_environment("RIDGELINE_RANDOM_DISTRIBUTIONS", 0);
+  const std::int64_t asked = number_from_environment("RIDGELINE_RANDOM_DISTRIBUTIONS", 0);
   const std::int64_t count = asked > 0 ? asked : few,
-                     first = testing::number_from_environment("RIDGELINE_RANDOM_SEED", 0);
+                     first = number_from_environment("RIDGELINE_RANDOM_SEED", 0);
   Counts counts;
   for (std::int64_t number = first; number < first + count; ++number) {
     const Drawn drawn = drawn::draw(kSeed, number);
@@ -337,9 +337,8 @@ void check_random(void (*check)(const Drawn&, Counts&), std::int64_t few) {
 }
 
 // f64 is for the references, which are chosen here and not refused their way to.
-struct References {
-  References() { ::setenv("RIDGELINE_KERNELS", "reference", 1); }
-  ~References() { ::unsetenv("RIDGELINE_KERNELS"); }
+struct References : ScopedVariable {
+  References() : ScopedVariable("RIDGELINE_KERNELS", "reference") {}
 };
 
 TEST(RandomDistribution, AnyCombinationIsRefusedOrTrainsAsOneRank) {

@@ -148,8 +148,8 @@ std::string first_difference(const std::vector<NamedTensor>& a, const std::vecto
 }
 
 TEST(RandomSessions, WhatHappensBetweenRunsLeavesTheBitsOfTraining) {
-  const std::int64_t first = testing::number_from_environment("RIDGELINE_RANDOM_SEED", 0);
-  const std::int64_t count = testing::number_from_environment("RIDGELINE_RANDOM_SESSIONS", 4);
+  const std::int64_t first = number_from_environment("RIDGELINE_RANDOM_SEED", 0);
+  const std::int64_t count = number_from_environment("RIDGELINE_RANDOM_SESSIONS", 4);
   for (std::int64_t seed = first; seed < first + count; ++seed) {
     SampleRandom random(philox_key(static_cast<std::uint64_t>(seed), "sessions"), 0, 0);
     const Plan plan = draw_plan(random);

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "ridgeline/comm/connect.h"
 #include "ridgeline/compile/compile.h"
@@ -24,6 +25,7 @@
 #include "ridgeline/nn/training_step.h"
 #include "ridgeline/train/ranks.h"
 #include "tests/comm/ranks.h"
+#include "tests/support/environment.h"
 #include "tests/support/in_f64.h"
 #include "tests/support/mpirun.h"
 #include "tests/support/temporary_directory.h"
@@ -121,20 +123,11 @@ Trained train_whole(comm::Communicator* ranks, const Subject& subject, Numbers n
   return trained;
 }
 
-// f64 is for the references, which are chosen here and not refused their way to.
-struct References {
-  explicit References(bool on) : on_(on) {
-    if (on_) ::setenv("RIDGELINE_KERNELS", "reference", 1);
-  }
-  ~References() {
-    if (on_) ::unsetenv("RIDGELINE_KERNELS");
-  }
-  bool on_;
-};
-
 // On `n` ranks, or one.
 Trained train_over(int n, const Subject& subject, Numbers numbers, double off = 0) {
-  const References references(numbers == Numbers::f64);
+  // f64 is for the references, which are chosen here and not refused their way to.
+  std::optional<ScopedVariable> references;
+  if (numbers == Numbers::f64) references.emplace("RIDGELINE_KERNELS", "reference");
   if (n == 1) return train_whole(nullptr, subject, numbers, off);
   Trained of_main;
   const std::vector<std::string> ends = comm::run_ranks(
@@ -193,7 +186,7 @@ TEST(OnMpi, WholeModel) {
   const Subject subject = subjects().at(std::stoul(std::getenv("RIDGELINE_TEST_SUBJECT")));
   const auto all = comm::connect(comm::rank_identity(comm::process_environment()), {.engine = comm::Engine::mpi});
   ASSERT_GT(all->size(), 1);
-  const References references(true);
+  const ScopedVariable references("RIDGELINE_KERNELS", "reference");
   const Trained own = train_whole(all.get(), subject, Numbers::f64);
   if (all->rank() != 0) return;
   std::vector<NamedTensor> values(own.values.size());
