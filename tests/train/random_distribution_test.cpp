@@ -317,8 +317,7 @@ void check_narrow(const Drawn& drawn, Counts& counts) {
 
 void check_random(void (*check)(const Drawn&, Counts&), std::int64_t few) {
   const std::int64_t asked = number_from_environment("RIDGELINE_RANDOM_DISTRIBUTIONS", 0);
-  const std::int64_t count = asked > 0 ? asked : few,
-                     first = number_from_environment("RIDGELINE_RANDOM_SEED", 0);
+  const std::int64_t count = asked > 0 ? asked : few, first = number_from_environment("RIDGELINE_RANDOM_SEED", 0);
   Counts counts;
   for (std::int64_t number = first; number < first + count; ++number) {
     const Drawn drawn = drawn::draw(kSeed, number);
