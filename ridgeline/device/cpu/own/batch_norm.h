@@ -109,10 +109,4 @@ inline std::optional<Refusal> refuse_norm(const KernelRequest& request) {
   return std::nullopt;
 }
 
-// run(T()) for the type of x.
-template <class Run>
-void with_type(DType x, const Run& run) {
-  x == DType::bf16 ? run(bfloat16()) : run(float());
-}
-
 }  // namespace ridgeline::device

@@ -44,6 +44,12 @@ T* output(const KernelArguments& arguments, int i) {
   return static_cast<T*>(arguments.outputs[i]);
 }
 
+// run(T()) for values that are stored as `type`, bf16 or else f32.
+template <class Run>
+void with_type(DType type, const Run& run) {
+  type == DType::bf16 ? run(bfloat16()) : run(float());
+}
+
 // Chunks of a long sum: about `target` of them, borders multiples of `grain`, depending on the length alone.
 struct Chunks {
   std::int64_t length = 0;

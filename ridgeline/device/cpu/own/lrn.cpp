@@ -10,6 +10,7 @@
 #include "hwy/highway.h"
 
 #include "ridgeline/device/cpu/own/for_lanes-inl.h"
+#include "ridgeline/device/cpu/own/storage-inl.h"
 
 #ifndef RIDGELINE_OWN_LRN_SHAPE
 #define RIDGELINE_OWN_LRN_SHAPE
@@ -55,27 +56,28 @@ void clear_margins(float* padded, const Lrn& p) {
   for (std::int64_t i = 0; i < p.reach; ++i) padded[i] = padded[p.reach + p.channels + i] = 0;
 }
 
-void lrn_pixels(const Lrn& p, const float* HWY_RESTRICT x, float* HWY_RESTRICT y, std::int64_t begin,
-                std::int64_t end) {
+template <class T>
+void lrn_pixels(const Lrn& p, const T* HWY_RESTRICT x, T* HWY_RESTRICT y, std::int64_t begin, std::int64_t end) {
   HWY_ALIGN float squares[kBuffer];
   clear_margins(squares, p);
   for (std::int64_t pixel = begin; pixel < end; ++pixel) {
-    const float* in = x + pixel * p.channels;
-    float* out = y + pixel * p.channels;
+    const T* in = x + pixel * p.channels;
+    T* out = y + pixel * p.channels;
     for_lanes(p.channels, [&](auto d, std::int64_t c) HWY_ATTR {
-      const auto v = hn::LoadU(d, in + c);
+      const auto v = load(d, in + c);
       hn::StoreU(hn::Mul(v, v), d, squares + p.reach + c);
     });
     for_lanes(p.channels, [&](auto d, std::int64_t c) HWY_ATTR {
       const auto s = hn::MulAdd(window_sum(d, squares, p.reach, c), hn::Set(d, p.share), hn::Set(d, p.bias));
-      hn::StoreU(hn::Mul(hn::LoadU(d, in + c), power(s)), d, out + c);
+      store(hn::Mul(load(d, in + c), power(s)), d, out + c);
     });
   }
 }
 
 // With s = bias + share * sum of x^2: dx_i = dy_i * s_i^-b - 2*b*share * x_i * sum over windows j around i of
 // dy_j * x_j * s_j^(-b-1).
-void lrn_bwd_pixels(const Lrn& p, const float* HWY_RESTRICT x, const float* HWY_RESTRICT dy, float* HWY_RESTRICT dx,
+template <class T>
+void lrn_bwd_pixels(const Lrn& p, const T* HWY_RESTRICT x, const T* HWY_RESTRICT dy, T* HWY_RESTRICT dx,
                     std::int64_t begin, std::int64_t end) {
   HWY_ALIGN float squares[kBuffer];
   HWY_ALIGN float ratios[kBuffer];
@@ -85,20 +87,35 @@ void lrn_bwd_pixels(const Lrn& p, const float* HWY_RESTRICT x, const float* HWY_
   for (std::int64_t pixel = begin; pixel < end; ++pixel) {
     const std::int64_t at = pixel * p.channels;
     for_lanes(p.channels, [&](auto d, std::int64_t c) HWY_ATTR {
-      const auto v = hn::LoadU(d, x + at + c);
+      const auto v = load(d, x + at + c);
       hn::StoreU(hn::Mul(v, v), d, squares + p.reach + c);
     });
     for_lanes(p.channels, [&](auto d, std::int64_t c) HWY_ATTR {
       const auto s = hn::MulAdd(window_sum(d, squares, p.reach, c), hn::Set(d, p.share), hn::Set(d, p.bias));
-      const auto scaled = hn::Mul(hn::LoadU(d, dy + at + c), power(s));
+      const auto scaled = hn::Mul(load(d, dy + at + c), power(s));
       hn::StoreU(scaled, d, powers + c);
-      hn::StoreU(hn::Div(hn::Mul(scaled, hn::LoadU(d, x + at + c)), s), d, ratios + p.reach + c);
+      hn::StoreU(hn::Div(hn::Mul(scaled, load(d, x + at + c)), s), d, ratios + p.reach + c);
     });
     for_lanes(p.channels, [&](auto d, std::int64_t c) HWY_ATTR {
-      const auto factor = hn::Mul(hn::Set(d, -1.5f * p.share), hn::LoadU(d, x + at + c));
-      hn::StoreU(hn::MulAdd(factor, window_sum(d, ratios, p.reach, c), hn::LoadU(d, powers + c)), d, dx + at + c);
+      const auto factor = hn::Mul(hn::Set(d, -1.5f * p.share), load(d, x + at + c));
+      store(hn::MulAdd(factor, window_sum(d, ratios, p.reach, c), hn::LoadU(d, powers + c)), d, dx + at + c);
     });
   }
+}
+
+void lrn_pixels_f32(const Lrn& p, const float* x, float* y, std::int64_t begin, std::int64_t end) {
+  lrn_pixels(p, x, y, begin, end);
+}
+void lrn_pixels_bf16(const Lrn& p, const bfloat16* x, bfloat16* y, std::int64_t begin, std::int64_t end) {
+  lrn_pixels(p, x, y, begin, end);
+}
+void lrn_bwd_pixels_f32(const Lrn& p, const float* x, const float* dy, float* dx, std::int64_t begin,
+                        std::int64_t end) {
+  lrn_bwd_pixels(p, x, dy, dx, begin, end);
+}
+void lrn_bwd_pixels_bf16(const Lrn& p, const bfloat16* x, const bfloat16* dy, bfloat16* dx, std::int64_t begin,
+                         std::int64_t end) {
+  lrn_bwd_pixels(p, x, dy, dx, begin, end);
 }
 
 }  // namespace ridgeline::device::HWY_NAMESPACE
@@ -107,16 +124,36 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ridgeline::device {
 
-HWY_EXPORT(lrn_pixels);
-HWY_EXPORT(lrn_bwd_pixels);
+HWY_EXPORT(lrn_pixels_f32);
+HWY_EXPORT(lrn_pixels_bf16);
+HWY_EXPORT(lrn_bwd_pixels_f32);
+HWY_EXPORT(lrn_bwd_pixels_bf16);
 
 namespace {
+
+// The f32 code or the bf16 code, over operands of that type.
+void run_lrn(const Lrn& p, float, const KernelArguments& a, std::int64_t begin, std::int64_t end) {
+  HWY_DYNAMIC_DISPATCH(lrn_pixels_f32)(p, input<float>(a, 0), output<float>(a, 0), begin, end);
+}
+void run_lrn(const Lrn& p, bfloat16, const KernelArguments& a, std::int64_t begin, std::int64_t end) {
+  HWY_DYNAMIC_DISPATCH(lrn_pixels_bf16)(p, input<bfloat16>(a, 0), output<bfloat16>(a, 0), begin, end);
+}
+void run_lrn_bwd(const Lrn& p, float, const KernelArguments& a, int dy, std::int64_t begin, std::int64_t end) {
+  HWY_DYNAMIC_DISPATCH(lrn_bwd_pixels_f32)(p, input<float>(a, 0), input<float>(a, dy), output<float>(a, 0), begin, end);
+}
+void run_lrn_bwd(const Lrn& p, bfloat16, const KernelArguments& a, int dy, std::int64_t begin, std::int64_t end) {
+  HWY_DYNAMIC_DISPATCH(lrn_bwd_pixels_bf16)
+  (p, input<bfloat16>(a, 0), input<bfloat16>(a, dy), output<bfloat16>(a, 0), begin, end);
+}
 
 std::variant<Lrn, Refusal> lrn_of(const KernelRequest& request) {
   const Attributes& attributes = request.node.attributes;
   const Shape& shape = request.inputs[0].type.shape;
   const std::int64_t size = attributes.integer("size");
   if (attributes.real("beta") != 0.75) return Refusal{"beta is not 0.75"};
+  for (const KernelOperand& operand : request.inputs) {
+    if (operand.type.dtype != request.inputs[0].type.dtype) return Refusal{"x and dy of two types"};
+  }
   if (size % 2 == 0 || size / 2 > kMaxReach) return Refusal{"size " + std::to_string(size) + " is even or above 33"};
   if (shape[-1] > kMaxChannels) return Refusal{"more than " + std::to_string(kMaxChannels) + " channels"};
   if (attributes.real("bias") <= 0 || attributes.real("alpha") < 0) return Refusal{"the base may be zero or negative"};
@@ -131,9 +168,9 @@ KernelChoice make_own_lrn(const KernelRequest& request) {
   const auto shape = lrn_of(request);
   if (const auto* refusal = std::get_if<Refusal>(&shape)) return *refusal;
   const Lrn p = std::get<Lrn>(shape);
-  return make_body_kernel(own_name("lrn"), [p](const KernelArguments& a) {
-    parallel_for(p.pixels, 64, [&](std::int64_t begin, std::int64_t end) {
-      HWY_DYNAMIC_DISPATCH(lrn_pixels)(p, input<float>(a, 0), output<float>(a, 0), begin, end);
+  return make_body_kernel(own_name("lrn"), [p, dtype = request.inputs[0].type.dtype](const KernelArguments& a) {
+    with_type(dtype, [&](auto stored) {
+      parallel_for(p.pixels, 64, [&](std::int64_t begin, std::int64_t end) { run_lrn(p, stored, a, begin, end); });
     });
   });
 }
@@ -143,9 +180,11 @@ KernelChoice make_own_lrn_bwd(const KernelRequest& request) {
   if (const auto* refusal = std::get_if<Refusal>(&shape)) return *refusal;
   const Lrn p = std::get<Lrn>(shape);
   const int dy = static_cast<int>(request.inputs.size()) - 1;
-  return make_body_kernel(own_name("lrn_bwd"), [p, dy](const KernelArguments& a) {
-    parallel_for(p.pixels, 64, [&](std::int64_t begin, std::int64_t end) {
-      HWY_DYNAMIC_DISPATCH(lrn_bwd_pixels)(p, input<float>(a, 0), input<float>(a, dy), output<float>(a, 0), begin, end);
+  const DType dtype = request.inputs[0].type.dtype;
+  return make_body_kernel(own_name("lrn_bwd"), [p, dy, dtype](const KernelArguments& a) {
+    with_type(dtype, [&](auto stored) {
+      parallel_for(p.pixels, 64,
+                   [&](std::int64_t begin, std::int64_t end) { run_lrn_bwd(p, stored, a, dy, begin, end); });
     });
   });
 }
