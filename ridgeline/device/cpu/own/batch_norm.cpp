@@ -1,5 +1,4 @@
 #include <cmath>
-#include <type_traits>
 
 #include "ridgeline/device/cpu/own/batch_norm.h"
 #include "ridgeline/device/cpu/own/kernels.h"
@@ -25,6 +24,36 @@ constexpr int kMostLanes = 4 * HWY_LANES(float);
 // Elements that lie ahead of what is read: they are asked for.
 constexpr std::int64_t kAhead = 1024;
 
+// What a block gives for some channels: means, sums of what is left when these are subtracted, and sums of its squares.
+struct BlockMoments {
+  const float* means;
+  const float* rests;
+  const float* squares;
+};
+
+// Joins a block of `count` rows to the moments of those before it (add_moments).
+HWY_NOINLINE void join_block(const BlockMoments& block, std::int64_t channels, double count, double share,
+                             double weight, double* HWY_RESTRICT mean, double* HWY_RESTRICT deviation) {
+  const double inverse = 1 / count;
+  const auto join = [&](auto d, std::int64_t i) HWY_ATTR {
+    const hn::Rebind<float, decltype(d)> narrow;
+    const auto widened = [&](const float* from) HWY_ATTR { return hn::PromoteTo(d, hn::LoadU(narrow, from + i)); };
+    const auto left = hn::Mul(widened(block.rests), hn::Set(d, inverse));  // of the mean, that its rounding lost
+    const auto seen = hn::LoadU(d, mean + i);
+    const auto delta = hn::Sub(hn::Add(widened(block.means), left), seen);
+    hn::StoreU(hn::MulAdd(delta, hn::Set(d, share), seen), d, mean + i);
+    const auto within = hn::NegMulAdd(hn::Mul(left, left), hn::Set(d, count), widened(block.squares));
+    const auto more = hn::MulAdd(hn::Mul(delta, delta), hn::Set(d, weight), within);
+    hn::StoreU(hn::Add(hn::LoadU(d, deviation + i), more), d, deviation + i);
+  };
+  const hn::ScalableTag<double> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= channels; i += lanes) join(d, i);
+  const hn::CappedTag<double, 1> one;
+  for (; i < channels; ++i) join(one, i);
+}
+
 // Mean and sum of squared deviations of each channel over rows [0, rows) of x [rows, channels]: two passes over each
 // block while it is in cache, blocks joined as in Chan, Golub and LeVeque (1979), in double.
 template <class T>
@@ -44,16 +73,20 @@ void add_moments(const T* HWY_RESTRICT x, std::int64_t rows, std::int64_t channe
       const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
       const auto inverse = hn::Set(d, static_cast<float>(1.0 / count));
       hn::Vec<decltype(d)> sum[kVectors], m[kVectors], rest[kVectors], square[kVectors];
+#pragma GCC unroll 4  // or sums would lie in memory
       for (int k = 0; k < kVectors; ++k) sum[k] = rest[k] = square[k] = hn::Zero(d);
       for (std::int64_t row = block; row < last; ++row) {
         const T* at = x + row * channels + c;
+#pragma GCC unroll 4
         for (int k = 0; k < kVectors; ++k) sum[k] = hn::Add(sum[k], load(d, at + k * lanes));
       }
+#pragma GCC unroll 4
       for (int k = 0; k < kVectors; ++k) m[k] = hn::Mul(sum[k], inverse);
       // Meanwhile what the next channels of these rows, or the first ones of the next rows, are made of comes near.
       const std::int64_t next = c + kVectors * lanes < channels ? kVectors * lanes : kBlockRows * channels - c;
       for (std::int64_t row = block; row < last; ++row) {
         const T* at = x + row * channels + c;
+#pragma GCC unroll 4
         for (int k = 0; k < kVectors; ++k) {
           hwy::Prefetch(at + next + k * lanes);
           const auto v = hn::Sub(load(d, at + k * lanes), m[k]);
@@ -61,17 +94,13 @@ void add_moments(const T* HWY_RESTRICT x, std::int64_t rows, std::int64_t channe
           square[k] = hn::MulAdd(v, v, square[k]);
         }
       }
+#pragma GCC unroll 4
       for (int k = 0; k < kVectors; ++k) {
         hn::StoreU(m[k], d, means + k * lanes);
         hn::StoreU(rest[k], d, rests + k * lanes);
         hn::StoreU(square[k], d, squares + k * lanes);
       }
-      for (std::int64_t i = 0; i < kVectors * lanes; ++i) {
-        const double left = static_cast<double>(rests[i]) / count;  // of the mean, that its rounding lost
-        const double delta = static_cast<double>(means[i]) + left - mean[c + i];
-        mean[c + i] += delta * share;
-        deviation[c + i] += static_cast<double>(squares[i]) - left * left * count + delta * delta * weight;
-      }
+      join_block({means, rests, squares}, kVectors * lanes, count, share, weight, mean + c, deviation + c);
     });
   }
 }
@@ -80,30 +109,46 @@ template <bool kAddend, bool kRelu, bool kStream, class T>
 void normalise(const NormaliseOperands<T>& o, std::int64_t rows, std::int64_t channels, T* y) {
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t at = row * channels;
-    for_lanes(channels, [&](auto d, std::int64_t c) HWY_ATTR {
-      hwy::Prefetch(o.x + at + c + kAhead);
-      if constexpr (kAddend) hwy::Prefetch(o.addend + at + c + kAhead);
+    const auto value = [&](auto d, std::int64_t c) HWY_ATTR {
       const auto distance = hn::Sub(load(d, o.x + at + c), hn::LoadU(d, o.mean + c));
       auto v = hn::MulAdd(distance, hn::LoadU(d, o.scale + c), hn::LoadU(d, o.beta + c));
       if constexpr (kAddend) v = hn::Add(as_stored<T>(d, v), load(d, o.addend + at + c));  // as two ops would
       if constexpr (kRelu) v = hn::IfThenZeroElse(hn::Le(v, hn::Zero(d)), v);              // NaN stays, -0 becomes 0
-      if constexpr (kStream)
-        hn::Stream(v, d, y + at + c);
-      else
-        store(v, d, y + at + c);
-    });
+      return v;
+    };
+    const auto ask = [&](std::int64_t c) HWY_ATTR {
+      hwy::Prefetch(o.x + at + c + kAhead);
+      if constexpr (kAddend) hwy::Prefetch(o.addend + at + c + kAhead);
+    };
+    if constexpr (kStream) {
+#if HWY_TARGET != HWY_SCALAR
+      const hn::ScalableTag<float> d;
+      const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+      for (std::int64_t c = 0; c < channels; c += 2 * lanes) {
+        ask(c);
+        if constexpr (sizeof(T) == sizeof(float)) ask(c + lanes);
+        stream_both(value(d, c), value(d, c + lanes), d, y + at + c);
+      }
+#endif
+    } else {
+      for_lanes(channels, [&](auto d, std::int64_t c) HWY_ATTR {
+        ask(c);
+        store(value(d, c), d, y + at + c);
+      });
+    }
   }
   if constexpr (kStream) hwy::FlushStream();
 }
 
 template <bool kAddend, bool kRelu, class T>
 void normalise_form(const NormaliseOperands<T>& o, std::int64_t rows, std::int64_t channels, T* y) {
-  if constexpr (std::is_same_v<T, float>) {
-    // Vectors that are streamed must be aligned in every row.
-    constexpr auto kLanes = static_cast<std::int64_t>(HWY_LANES(float));
-    const bool aligned = channels % kLanes == 0 && reinterpret_cast<std::uintptr_t>(y) % (kLanes * sizeof(float)) == 0;
-    if (o.stream && aligned) return normalise<kAddend, kRelu, true>(o, rows, channels, y);
-  }
+#if HWY_TARGET != HWY_SCALAR
+  // Vectors that are streamed must be aligned in every row.
+  constexpr auto kLanes = static_cast<std::int64_t>(HWY_LANES(float));
+  const bool aligned =
+      channels % (2 * kLanes) == 0 && reinterpret_cast<std::uintptr_t>(y) % (kLanes * sizeof(float)) == 0;
+  if (o.stream && aligned) return normalise<kAddend, kRelu, true>(o, rows, channels, y);
+#endif
   normalise<kAddend, kRelu, false>(o, rows, channels, y);
 }
 

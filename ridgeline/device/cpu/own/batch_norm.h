@@ -53,7 +53,7 @@ struct NormaliseOperands {
   const float* beta;
   const T* addend;  // null: none
   bool relu;
-  bool stream = false;  // past the caches, where y is f32 and aligned
+  bool stream = false;  // past the caches, where y is aligned
 
   NormaliseOperands from(std::int64_t element) const {
     NormaliseOperands moved = *this;

@@ -207,13 +207,7 @@ void finish(const float* sums, const Ending<Value>& ending, std::int64_t n, Valu
 // A vector of either type, from the address of its values in f32.
 HWY_INLINE void stream_vector(const float* from, float* to) { hn::Stream(hn::LoadU(Tag(), from), Tag(), to); }
 HWY_INLINE void stream_vector(const float* from, bfloat16* to) {
-  const Tag d;
-  const hn::ScalableTag<std::uint16_t> halves;
-  const auto rounded = [&](const float* at) RIDGELINE_INLINE {
-    return hn::BitCast(halves, storage::rounded_halves(d, hn::LoadU(d, at)));
-  };
-  hn::Stream(hn::ConcatEven(halves, rounded(from + kLanes), rounded(from)), halves,
-             reinterpret_cast<std::uint16_t*>(to));
+  storage::stream_both(hn::LoadU(Tag(), from), hn::LoadU(Tag(), from + kLanes), Tag(), to);
 }
 
 template <class Value>
