@@ -45,58 +45,81 @@ std::optional<Refusal> refuse_types(Pass pass, const ValueType& x, const ValueTy
   return Refusal{"f32 results of bf16 operands: Winograd kernels give the type that they read"};
 }
 
-// Direct products in the time of one on f32.
-double direct_rate(DType dtype) { return dtype == DType::bf16 ? bf16_products_rate() : 1; }
-
 // Time in units of one multiply-add at the vector units' peak, for one thread: estimates that decide which rule is used
 // and whether any. The constants are fitted to the measurements in docs/device-winograd.md.
 class Estimate {
  public:
-  static double direct(const Convolution& c, Pass pass) {
-    double share = kDirectShare;
-    if (pass == Pass::backward_weights) {
-      share = kDirectWeightsShare;
-      if (c.image.channels < kFewChannels) share = std::min(0.5, kTapShare * static_cast<double>(c.taps * c.taps));
-    }
-    return static_cast<double>(c.result.count * c.result.height * c.result.width * c.taps * c.taps) *
-           static_cast<double>(c.image.channels * c.filters()) / share;
+  // Of images of `dtype`.
+  static double direct(const Convolution& c, Pass pass, DType dtype) {
+    const auto taps = static_cast<double>(c.taps * c.taps);
+    if (!narrow(dtype)) return products(c) / share(c, pass, kTapShare * taps);
+    const double direct = products(c) / share(c, pass, kNarrowShare + kNarrowTapShare * taps) / bf16_products_rate();
+    if (pass == Pass::backward_weights) return direct;
+    const double cast = pass == Pass::forward ? kForwardCast : kCast;
+    return direct + cast * taps * static_cast<double>(c.image.channels * c.filters() * lanes());
   }
-  static double winograd(const Convolution& convolution, const std::vector<Region>& regions, Pass pass) {
+  static double winograd(const Convolution& convolution, const std::vector<Region>& regions, Pass pass,
+                         DType dtype = DType::f32) {
+    const double transform = narrow(dtype) ? kNarrowTransform : kTransform;
     double sum = 0;
-    for (const Region& region : regions) sum += winograd(convolution, region, pass);
+    for (const Region& region : regions) sum += winograd(convolution, region, pass, transform);
     return sum;
   }
 
  private:
-  static double winograd(const Convolution& convolution, const Region& region, Pass pass) {
+  // Whether there are direct products of bf16 that are faster than those of f32.
+  static bool narrow(DType dtype) { return dtype == DType::bf16 && bf16_products_rate() > 1; }
+
+  static double products(const Convolution& c) {
+    return static_cast<double>(c.result.count * c.result.height * c.result.width * c.taps * c.taps) *
+           static_cast<double>(c.image.channels * c.filters());
+  }
+  // What direct kernels reach of the peak: `few` in weight gradients of images of few channels.
+  static double share(const Convolution& c, Pass pass, double few) {
+    if (pass != Pass::backward_weights) return kDirectShare;
+    return c.image.channels < kFewChannels ? std::min(kMostOfFew, few) : kDirectWeightsShare;
+  }
+
+  static double winograd(const Convolution& convolution, const Region& region, Pass pass, double transform_cost) {
     const Correlation c = convolution.correlation(pass);
     const auto positions = static_cast<double>(region.rule.positions());
     // A vector of transformed elements costs what some vectors of multiply-adds cost, whatever the vector's length.
-    const double transform = kTransform * static_cast<double>(lanes());
+    const double transform = transform_cost * static_cast<double>(lanes());
     const double weights = (pass == Pass::forward ? kForwardWeights : kWeights) * static_cast<double>(lanes());
     const double tiles = static_cast<double>(Tiles(c, region).total()) * positions;
-    const double products = tiles * static_cast<double>(c.in.channels * c.out.channels) / kProductShare;
+    // In whole vectors.
+    const std::int64_t in = round_up(c.in.channels, lanes()), out = round_up(c.out.channels, lanes());
+    const double products = tiles * static_cast<double>(in * out) / kProductShare;
     const std::int64_t read = convolution.stride > 1 ? 2 : 1;  // gathered first
-    const double pixels = tiles * static_cast<double>(read * c.in.channels + c.out.channels) * transform;
-    return products + pixels + positions * static_cast<double>(c.in.channels * c.out.channels) * weights;
+    const double pixels = tiles * static_cast<double>(read * in + out) * transform;
+    return products + pixels + positions * static_cast<double>(in * out) * weights;
   }
 
   // What the library's direct convolutions, and our products, reach of the peak. Its weight gradients of images of few
-  // channels, as a model's first layer has, gain by the number of taps: 0.09 with 3x3, 0.5 with 11x11.
+  // channels, as a model's first layer has, gain by the number of taps: 0.09 with 3x3, 0.5 with 11x11; by dot products
+  // of bf16 0.3 and 0.5.
   static constexpr double kDirectShare = 0.95;
   static constexpr double kDirectWeightsShare = 0.65;
   static constexpr std::int64_t kFewChannels = 8;
+  static constexpr double kMostOfFew = 0.5;
   static constexpr double kTapShare = 0.01;
+  static constexpr double kNarrowShare = 0.25;
+  static constexpr double kNarrowTapShare = 0.006;
   static constexpr double kProductShare = 0.8;
   // Multiply-adds in the time of one transformed element of a tile or of the weights, a lane.
   static constexpr double kTransform = 2;
+  static constexpr double kNarrowTransform = 1;  // of bf16, half as many bytes
   static constexpr double kForwardWeights = 5;
   static constexpr double kWeights = 3;
+  // In that of a weight that direct kernels want in bf16 and in a form of their own.
+  static constexpr double kForwardCast = 4;
+  static constexpr double kCast = 8;
 };
 
-// Estimates are not exact: what they call faster by less than this may be slower. The second is what tiles of two
-// sizes, which take the weights in up to four forms, must gain over the best ones of one size.
+// Estimates are not exact: what they call faster by less than this may be slower (of bf16 they are closer). The last is
+// what tiles of two sizes, which take the weights in up to four forms, must gain over the best ones of one size.
 constexpr double kLeastGain = 1.15;
+constexpr double kLeastNarrowGain = 1.05;
 constexpr double kLeastMixedGain = 1.05;
 
 bool wanted(Sizes sizes, const Wish& wish) {
@@ -157,9 +180,9 @@ std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, con
     return Refusal{"no Winograd rule with tiles of " + std::to_string(wish.m) +
                    (wish.n == 0 ? "" : " and " + std::to_string(wish.n))};
   }
-  const double direct = Estimate::direct(convolution, pass) / direct_rate(x.dtype);
-  const double gain = direct / Estimate::winograd(convolution, task.regions, pass);
-  if (wish.only_where_faster && gain < kLeastGain) {
+  const double gain =
+      Estimate::direct(convolution, pass, x.dtype) / Estimate::winograd(convolution, task.regions, pass, x.dtype);
+  if (wish.only_where_faster && gain < (x.dtype == DType::bf16 ? kLeastNarrowGain : kLeastGain)) {
     return Refusal{"Winograd would take " + decimal(1 / gain) +
                    " of a direct convolution's time: too few channels or tiles"};
   }
