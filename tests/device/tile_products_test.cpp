@@ -2,6 +2,7 @@
 // products move values alike and round their sums in another order.
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "ridgeline/device/cpu/tiles/added_products.h"
@@ -147,6 +148,45 @@ TEST(TileProducts, DotProductsAreWithinTheirRoundings) {
         }
       }
     }
+  }
+}
+
+// Tiles that a code's transpose() made give the sums of the same tiles as they are.
+TEST(TileProducts, TurnedTilesGiveTheSumsOfPlainOnes) {
+  if (machine_tiles().size() < 2) GTEST_SKIP() << "this machine has no bf16 dot products";
+  const TileCode& code = tile_code(Tiles::dots);
+  ASSERT_TRUE(code.turns_a);
+  constexpr std::int64_t kSteps = 3, kFilters = 32, kOffsets[] = {0, kTileValues, 2 * kTileValues};
+  const auto from = values(kSteps * kTileDepth * kFilters, 14), b = values(2 * kSteps * kTileValues, 15);
+  for (const std::int64_t length : {1, 9, 16}) {
+    std::vector<bfloat16> plain(2 * kSteps * kTileValues), turned(2 * kSteps * kTileValues);
+    for (std::int64_t tile = 0; tile < 2; ++tile) {
+      for (std::int64_t step = 0; step < kSteps; ++step) {
+        const bfloat16* rows[kTileDepth];
+        for (std::int64_t r = 0; r < kTileDepth; ++r) {
+          rows[r] = r == 5 || r == 8 ? nullptr : from.data() + (step * kTileDepth + r) * kFilters;
+        }
+        const std::int64_t at = (tile * kSteps + step) * kTileValues;
+        scalar_tile_code().transpose(rows, tile * kTileRows, length, plain.data() + at);
+        code.transpose(rows, tile * kTileRows, length, turned.data() + at);
+      }
+    }
+    Sums of_plain, of_turned;
+    TileProduct product{};
+    product.a_row = kTileDepth;
+    product.a_offsets = product.b_offsets = kOffsets;
+    product.b[0] = b.data(), product.b[1] = b.data() + kSteps * kTileValues;
+    product.steps = kSteps;
+    const auto multiply = [&](const std::vector<bfloat16>& a, bool is_turned, Sums& sums) {
+      product.a[0] = a.data(), product.a[1] = a.data() + kSteps * kTileValues;
+      product.a_turned = is_turned;
+      product.c = sums.at;
+      const TileScope scope(code);
+      code.multiply[1][1](product);
+    };
+    multiply(plain, false, of_plain);
+    multiply(turned, true, of_turned);
+    EXPECT_EQ(std::memcmp(of_plain.at, of_turned.at, sizeof of_plain.at), 0) << length;
   }
 }
 
@@ -367,7 +407,10 @@ TEST(TileProducts, MovesPutEveryValueInTheSamePlace) {
       keep(2 * 600, [&](bfloat16* out) { code.pair_rows_mixed(from.data(), length, 16, out, 600); });
       const bfloat16* rows[32];
       for (std::int64_t r = 0; r < 32; ++r) rows[r] = r == 7 || r == 20 ? nullptr : from.data() + r * 100;
-      if (length <= 16) keep(kTileValues, [&](bfloat16* out) { code.transpose(rows, 3, length, out); });
+      if (length <= 16) {
+        keep(kTileValues,
+             [&](bfloat16* out) { (code.turns_a ? vector_tile_moves() : code).transpose(rows, 3, length, out); });
+      }
       if (length <= 32) {
         keep(kTileValues, [&](bfloat16* out) { code.pair_columns(from.data(), 100, 11, length, out); });
       }

@@ -232,6 +232,7 @@ class BackwardWeightsKernel final : public Kernel {
     AddedProducts products(code_);
     TileProduct product{};
     product.a_row = kTileDepth;
+    product.a_turned = code_.turns_a;
     const std::int64_t all = halves_ ? 3 * steps : steps;
     product.ahead = &ahead;
     product.ahead_lines = blocks_of(ahead.lines(), blocks_of(filters.count, kBlock) * range_ * units_.taps() * all);

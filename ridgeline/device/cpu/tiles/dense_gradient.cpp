@@ -50,6 +50,7 @@ TileProduct DenseGradient::rows_of(std::int64_t output, const float* scratch) co
   const auto* const dy = reinterpret_cast<const bfloat16*>(scratch + dy_at_);
   TileProduct product{};
   product.a_row = kTileDepth;
+  product.a_turned = code_.turns_a;
   product.a_offsets = a_offsets_.data();
   product.b_offsets = b_offsets_.data();
   product.steps = static_cast<std::int64_t>(a_offsets_.size());

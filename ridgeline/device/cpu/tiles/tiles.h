@@ -63,7 +63,7 @@ class LinesAhead {
 // C = [C +] sum over steps of A(step) B(step), for up to 2 x 2 tiles.
 struct TileProduct {
   const bfloat16* a[2];           // the first value of either row of tiles, at step 0
-  std::int64_t a_row;             // values between rows of a tile
+  std::int64_t a_row;             // values between rows of a tile; not read where A is turned
   const std::int64_t* a_offsets;  // values from step 0 to each step
   const bfloat16* b[2];
   const std::int64_t* b_offsets;
@@ -81,6 +81,8 @@ struct TileProduct {
   const float* soon = nullptr;
   // Not 0: the sums at `c` lie in rows instead, so many sums apart.
   std::int64_t c_row = 0;
+  // Tiles of A lie as those of B do: 16 pairs of depths, in each the pairs of 16 rows. Only where the code turns_a.
+  bool a_turned = false;
 };
 
 // What becomes of one row of tiles (16 rows, up to 32 columns) of finished sums.
@@ -157,7 +159,7 @@ struct TileMoves {
   void (*pair_parts)(const bfloat16* from, std::int64_t pair_step, std::int64_t pairs, std::span<const PairPart> parts,
                      bfloat16* to);
   // The tile of A [16][32] whose columns are the 32 `rows`, `length` up to 16 values of each from `first` on; null rows
-  // and missing values are zeros.
+  // and missing values are zeros. Turned where the code turns_a (TileProduct).
   void (*transpose)(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to);
   // The tile of B whose columns are up to 16 `rows` of up to 32 values; zeros elsewhere. Also turns a tile of C.
   void (*pair_columns)(const bfloat16* from, std::int64_t from_step, std::int64_t rows, std::int64_t length,
@@ -184,6 +186,8 @@ struct TileCode : TileMoves {
   void (*multiply[2][2])(const TileProduct&);
   // What a product does with earlier sums, without one.
   void (*add_tiles)(const float* earlier, float* onto, bool add);
+  // Whether products take turned tiles of A, too, and transpose() makes such.
+  bool turns_a = false;
 };
 
 enum class Tiles {

@@ -6,6 +6,8 @@
 
 // What follows is compiled for AVX-512 with bf16, and runs only where the instruction set in force has it. Nothing that
 // other files share may be compiled so, hence the includes stand above.
+#pragma GCC diagnostic ignored "-Wuninitialized"  // false, in gcc 12's own headers (gcc bug 105593)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
 
@@ -19,10 +21,28 @@ namespace {
 // rows at a time would read B less often, but 16 sums already hide the latency of the products.
 constexpr int kGroupSums = 16;
 
+// A turned tile: the pairs of its rows lie side by side.
+template <int Rows>
+class TurnedRowsOfA {
+ public:
+  static constexpr std::int64_t kRow = 2;               // values from a row to the next
+  static constexpr std::int64_t kPair = 2 * kTileRows;  // and from a pair of depths to the next
+  TurnedRowsOfA(const bfloat16* first, std::int64_t /*step*/) : first_(first) {}
+  [[gnu::always_inline]] __m512bh pair(int r, std::int64_t offset) const {
+    int pair = 0;
+    std::memcpy(&pair, first_ + offset + r * kRow, sizeof pair);
+    return (__m512bh)_mm512_set1_epi32(pair);
+  }
+
+ private:
+  const bfloat16* first_;
+};
+
 // Where rows of a group lie: x86 adds one, two or four times a distance to an address for nothing.
 template <int Rows>
 class RowsOfA {
  public:
+  static constexpr std::int64_t kPair = 2;
   RowsOfA(const bfloat16* first, std::int64_t step) : step_(step * 2) {
     for (int four = 0; four < Rows / 4; ++four) fours_[four] = reinterpret_cast<const char*>(first + four * 4 * step);
   }
@@ -39,7 +59,7 @@ class RowsOfA {
 };
 
 // Rows of sums at c from the rows of A at `a`.
-template <int Columns>
+template <int Columns, template <int> class RowsOf>
 void multiply_group(const TileProduct& p, const bfloat16* a, float* c, std::int64_t c_row, std::int64_t c_right,
                     LinesAhead* ahead) {
   constexpr int kRows = kGroupSums / Columns;
@@ -50,7 +70,8 @@ void multiply_group(const TileProduct& p, const bfloat16* a, float* c, std::int6
     for (int column = 0; column < Columns; ++column)
       sum[r][column] = p.add ? _mm512_loadu_ps(c + r * c_row + column * c_right) : _mm512_setzero_ps();
   }
-  const RowsOfA<kRows> rows(a, p.a_row);
+  using Rows = RowsOf<kRows>;
+  const Rows rows(a, p.a_row);
   for (std::int64_t step = 0; step < p.steps; ++step) {
     if (ahead != nullptr) ahead->fetch(p.ahead_lines);
     const std::int64_t of_a = p.a_offsets[step], of_b = p.b_offsets[step];
@@ -62,7 +83,7 @@ void multiply_group(const TileProduct& p, const bfloat16* a, float* c, std::int6
         b[column] = (__m512bh)_mm512_loadu_si512(p.b[column] + of_b + depth * kTileColumns);
 #pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) {
-        const __m512bh pair = rows.pair(r, of_a + depth);
+        const __m512bh pair = rows.pair(r, of_a + depth / 2 * Rows::kPair);
 #pragma GCC unroll 2
         for (int column = 0; column < Columns; ++column)
           sum[r][column] = _mm512_dpbf16_ps(sum[r][column], pair, b[column]);
@@ -85,16 +106,36 @@ void multiply_dots(const TileProduct& p) {
   const std::int64_t c_row = in_rows ? p.c_row : kTileColumns;
   const std::int64_t c_down = in_rows ? kTileRows * p.c_row : 2 * kTileSums;
   const std::int64_t c_right = in_rows ? kTileColumns : kTileSums;
+  const auto multiply = p.a_turned ? multiply_group<Columns, TurnedRowsOfA> : multiply_group<Columns, RowsOfA>;
+  const std::int64_t a_row = p.a_turned ? TurnedRowsOfA<kGroup>::kRow : p.a_row;
   for (int tile = 0; tile < Rows; ++tile) {
     for (int row = 0; row < kTileRows; row += kGroup) {
-      multiply_group<Columns>(p, p.a[tile] + row * p.a_row, p.c + tile * c_down + row * c_row, c_row, c_right,
-                              tile + row == 0 ? p.ahead : nullptr);
+      multiply(p, p.a[tile] + row * a_row, p.c + tile * c_down + row * c_row, c_row, c_right,
+               tile + row == 0 ? p.ahead : nullptr);
     }
   }
   if (p.earlier != nullptr) add_sum_lines(p.earlier, p.onto, kLines, p.add_earlier);
 }
 
 void add_dot_tiles(const float* earlier, float* onto, bool add) { add_sum_lines(earlier, onto, 4 * kTileRows, add); }
+
+// TileMoves::transpose, turned: 32 rows become 16 of pairs, with a fourth of the moves that turning them takes.
+void pair_depths(const bfloat16* const* rows, std::int64_t first, std::int64_t length, bfloat16* to) {
+  const auto there = static_cast<__mmask16>(length >= kTileRows ? 0xffff : (1u << length) - 1);
+  const auto load = [&](const bfloat16* row) __attribute__((always_inline)) {
+    return row == nullptr ? _mm512_setzero_si512()
+                          : _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(there, row + first));
+  };
+  for (int pair = 0; pair < kTileDepth / 2; ++pair, rows += 2, to += kTileDepth) {
+    _mm512_storeu_si512(to, _mm512_or_si512(load(rows[0]), _mm512_slli_epi32(load(rows[1]), 16)));
+  }
+}
+
+TileMoves dot_moves() {
+  TileMoves moves = vector_tile_moves();
+  moves.transpose = pair_depths;
+  return moves;
+}
 
 void begin_dots() {}
 void end_dots() {
@@ -105,11 +146,10 @@ void end_dots() {
 
 const TileCode& dot_tile_code() {
   static const TileCode code = {
-      vector_tile_moves(),
-      begin_dots,
-      end_dots,
-      {{multiply_dots<1, 1>, multiply_dots<1, 2>}, {multiply_dots<2, 1>, multiply_dots<2, 2>}},
-      add_dot_tiles};
+      dot_moves(),     begin_dots,
+      end_dots,        {{multiply_dots<1, 1>, multiply_dots<1, 2>}, {multiply_dots<2, 1>, multiply_dots<2, 2>}},
+      add_dot_tiles,
+      /*turns_a=*/true};
   return code;
 }
 
