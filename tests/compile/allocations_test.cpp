@@ -16,20 +16,27 @@ namespace {
 // Pools, LRN, dropout and dense layers; batch norms and residual sums; convolutions in groups.
 constexpr SmallStep kSteps[] = {{"alexnet", 67, 4}, {"resnet20", 32, 4}, {"mobilenet_v2", 32, 4}};
 
+struct StepAllocations : Allocations {
+  bool library = false;  // one of the kernels is the library's
+};
+
 // Of two steps behind two others.
-Allocations allocations_of(const SmallStep& small, const char* precision) {
+StepAllocations allocations_of(const SmallStep& small, const char* precision) {
   CompiledStep compiled(small, precision);
   Program& program = compiled.program();
-  // References make tensors, which they may.
-  for (const LaunchReport& launch : program.launches())
+  bool library = false;
+  for (const LaunchReport& launch : program.launches()) {
+    // References make tensors, which they may.
     EXPECT_FALSE(launch.kernel.starts_with("reference")) << launch.node << " has no kernel but the reference";
+    library = library || launch.kernel.starts_with("onednn");
+  }
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(program.run());
   AllocationCount count;
   bool ran = program.run();
   ran = program.run() && ran;
   const Allocations allocations = count.end();
   EXPECT_TRUE(ran);
-  return allocations;
+  return {allocations, library};
 }
 
 template <class Check>
@@ -42,14 +49,20 @@ void for_each_step(const Check& check) {
   }
 }
 
+// The library's own code keeps records of some bytes.
+void expect_records_only(const Allocations& allocations) { EXPECT_LT(allocations.largest, std::size_t{64} << 10); }
+
 TEST(Allocations, AStepOnOurKernelsMakesNone) {
   if (!kAllocationsAreCounted) GTEST_SKIP() << "the sanitizer has a heap of its own";
   const ScopedVariable own("RIDGELINE_KERNELS", "own");
-  for_each_step(
-      [](const SmallStep& small, const char* precision) { EXPECT_EQ(allocations_of(small, precision).blocks, 0); });
+  for_each_step([](const SmallStep& small, const char* precision) {
+    const StepAllocations allocations = allocations_of(small, precision);
+    // Convolutions in bf16 of one channel a group are the library's where it multiplies bf16 fast.
+    if (allocations.library) return expect_records_only(allocations);
+    EXPECT_EQ(allocations.blocks, 0);
+  });
 }
 
-// The library's own code keeps records of some bytes.
 TEST(Allocations, AStepOnTheLibrarysKernelsMakesNoneOfMemoryThatItComputesIn) {
   if (!kAllocationsAreCounted) GTEST_SKIP() << "the sanitizer has a heap of its own";
   if (device::library_kernels().empty()) GTEST_SKIP() << "this build has no kernel library";
@@ -59,7 +72,7 @@ TEST(Allocations, AStepOnTheLibrarysKernelsMakesNoneOfMemoryThatItComputesIn) {
     if (device::active_isa() == device::Isa::avx2 && std::string(small.model) == "alexnet" &&
         std::string(precision) == "must_keep_origin_dtype")
       return;
-    EXPECT_LT(allocations_of(small, precision).largest, std::size_t{64} << 10);
+    expect_records_only(allocations_of(small, precision));
   });
 }
 

@@ -1,6 +1,9 @@
 // Which kernels take bf16 layers where the instruction set in force has bf16 dot products and no tiles: dot products
 // where these are fast, else f32 kernels over bf16 values.
+#include <array>
+
 #include "ridgeline/device/cpu/kernel_table.h"
+#include "ridgeline/device/cpu/library.h"
 #include "tile_support.h"
 
 namespace ridgeline {
@@ -52,18 +55,29 @@ TileProblem dense_problem(std::size_t pass, std::int64_t rows, std::int64_t inpu
 
 const ConvolutionCase kSingle{{2, 28, 28, 64}, 64, {1, 1}, {0, 0, 0, 0}};
 const ConvolutionCase kStrided{{2, 56, 56, 64}, 64, {3, 3}, {1, 1, 1, 1}, {2, 2}};
+const ConvolutionCase kStridedSingle{{2, 56, 56, 64}, 64, {1, 1}, {0, 0, 0, 0}, {2, 2}};
+const ConvolutionCase kInGroups{{2, 28, 28, 64}, 64, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}, 4};
+const ConvolutionCase kManyTaps{{2, 59, 59, 3}, 64, {11, 11}, {2, 2, 2, 2}, {4, 4}};
+const ConvolutionCase kFewTaps{{2, 56, 56, 3}, 64, {7, 7}, {3, 3, 3, 3}, {2, 2}};
 const ConvolutionCase kManyChannels{{4, 36, 36, 256}, 256, {3, 3}, {1, 1, 1, 1}};
 
-TEST(Bf16Dots, FastOnesTakeWhatWinogradDoesNot) {
+TEST(Bf16Dots, FastOnesTakeWhatNeitherWinogradNorTheLibraryDoesFaster) {
   if (!machine_has_dots()) GTEST_SKIP() << "this machine has no bf16 dot products";
   const ForcedDots forced(true);
+  const std::string library = device::library_kernels().empty() ? "dots_any" : "onednn";
+  const std::array<std::string, 3> single{library, library, "dots"}, strided_single{library, "dots", "dots"};
   for (std::size_t pass = 0; pass < 3; ++pass) {
     SCOPED_TRACE(pass);
-    EXPECT_EQ(choice_for(kTilePasses[pass](kSingle)).entry, "dots");
-    EXPECT_EQ(choice_for(kTilePasses[pass](kStrided)).entry, "dots");
+    EXPECT_EQ(choice_for(kTilePasses[pass](kSingle)).entry, single[pass]);
+    EXPECT_EQ(choice_for(kTilePasses[pass](kStrided)).entry, single[pass]);
+    EXPECT_EQ(choice_for(kTilePasses[pass](kStridedSingle)).entry, strided_single[pass]);
+    EXPECT_EQ(choice_for(kTilePasses[pass](kInGroups)).entry, "dots");  // not compared with the library
     EXPECT_EQ(choice_for(kTilePasses[pass](kManyChannels)).entry, "winograd");
     EXPECT_EQ(choice_for(dense_problem(pass, 40, 2048, 2048)).entry, "dots");
   }
+  // First layers: many taps, and few.
+  EXPECT_EQ(choice_for(kTilePasses[0](kManyTaps)).entry, "dots");
+  EXPECT_EQ(choice_for(kTilePasses[0](kFewTaps)).entry, library);
 }
 
 TEST(Bf16Dots, SlowOnesLeaveBf16ToF32KernelsThatReadIt) {

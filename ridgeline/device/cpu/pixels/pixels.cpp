@@ -1,5 +1,6 @@
 #include "ridgeline/device/cpu/pixels/pixels.h"
 
+#include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/refuse_empty.h"
 
 namespace ridgeline::device::pixels {
@@ -18,6 +19,7 @@ std::variant<Pixels, Refusal> pixels_of(const KernelRequest& request, const Valu
 
 std::optional<Refusal> slower(const Pixels& p) {
   constexpr std::int64_t kLeastPixels = 1536, kLeastChannels = 64;
+  if (p.type == DType::bf16 && fast_bf16_dots()) return Refusal{"bf16 where dot products are faster"};
   if (p.count() < kLeastPixels) return Refusal{std::to_string(p.count()) + " pixels: the library may be as fast"};
   if (p.columns() < kLeastChannels || p.k < kLeastChannels) {
     return Refusal{std::to_string(p.columns()) + " columns and " + std::to_string(p.k) +

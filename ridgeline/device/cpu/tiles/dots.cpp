@@ -1,5 +1,7 @@
 #include "ridgeline/device/cpu/isa.h"
+#include "ridgeline/device/cpu/tiles/convolution.h"
 #include "ridgeline/device/cpu/tiles/kernels.h"
+#include "ridgeline/device/cpu/tiles/patches.h"
 
 namespace ridgeline::device {
 namespace {
@@ -11,17 +13,61 @@ KernelChoice on_dots(const KernelRequest& request, KernelChoice (*make)(const Ke
   return make(request, tiles::Tiles::dots);
 }
 
+// Where the kernel library's dot products were faster on Zen 5 (docs/device-tiles.md, "Dot products"): it leaves out
+// what would be multiplied by padding, and rows of an image need no zeros between them.
+
+bool first_layer(const tiles::Convolution& c) { return tiles::Patches::wanted(c.group_channels()); }
+bool strided(const tiles::Convolution& c) { return c.window.stride != tiles::Pair{1, 1}; }
+std::int64_t results(const tiles::Convolution& c) { return c.result.size[0] * c.result.size[1]; }
+// A first layer whose taps fill fewer steps than make up for bringing them together.
+bool few_taps(const tiles::Convolution& c) { return first_layer(c) && c.taps() * c.group_channels() < 256; }
+
+bool library_forward(const tiles::Convolution& c) { return !first_layer(c) || few_taps(c); }
+// Most pixels of a strided 1x1 convolution's image have no gradient.
+bool library_backward_data(const tiles::Convolution& c) { return !first_layer(c) && !(c.taps() == 1 && strided(c)); }
+bool library_backward_weights(const tiles::Convolution& c) {
+  if (first_layer(c)) return few_taps(c);
+  if (c.taps() == 1) return !strided(c) && results(c) <= 14 * 14;
+  return !strided(c) && results(c) <= 28 * 28;
+}
+
+// Whether that was measured for such convolutions.
+bool known(const tiles::Convolution& c) { return c.groups == 1 && c.window.dilation == tiles::Pair{1, 1}; }
+
+// What `make` gives, unless the library is faster at it.
+KernelChoice unless_slower(const KernelRequest& request, KernelChoice (*make)(const KernelRequest&),
+                           const tiles::Convolution& c, bool (*library)(const tiles::Convolution&)) {
+  KernelChoice choice = make(request);
+  if (!std::holds_alternative<Refusal>(choice) && known(c) && library(c)) return Refusal{"the library may be faster"};
+  return choice;
+}
+
 }  // namespace
 
-KernelChoice make_dots_conv2d(const KernelRequest& request) { return on_dots(request, tiles::make_forward); }
-KernelChoice make_dots_conv2d_max_pool(const KernelRequest& request) {
-  return on_dots(request, tiles::make_pooled_forward);
+KernelChoice make_dots_conv2d(const KernelRequest& request) {
+  const auto &x = request.inputs[0].type, &w = request.inputs[1].type, &y = request.outputs[0].type;
+  return unless_slower(request, make_any_dots_conv2d, tiles::convolution_of(request, x, w, y), library_forward);
 }
 KernelChoice make_dots_conv2d_bwd_data(const KernelRequest& request) {
-  return on_dots(request, tiles::make_backward_data);
+  const auto &dy = request.inputs[0].type, &w = request.inputs[1].type, &dx = request.outputs[0].type;
+  return unless_slower(request, make_any_dots_conv2d_bwd_data, tiles::convolution_of(request, dx, w, dy),
+                       library_backward_data);
 }
 KernelChoice make_dots_conv2d_bwd_weights(const KernelRequest& request) {
+  const auto &x = request.inputs[0].type, &dy = request.inputs[1].type, &dw = request.outputs[0].type;
+  return unless_slower(request, make_any_dots_conv2d_bwd_weights, tiles::convolution_of(request, x, dw, dy),
+                       library_backward_weights);
+}
+
+KernelChoice make_any_dots_conv2d(const KernelRequest& request) { return on_dots(request, tiles::make_forward); }
+KernelChoice make_any_dots_conv2d_bwd_data(const KernelRequest& request) {
+  return on_dots(request, tiles::make_backward_data);
+}
+KernelChoice make_any_dots_conv2d_bwd_weights(const KernelRequest& request) {
   return on_dots(request, tiles::make_backward_weights);
+}
+KernelChoice make_dots_conv2d_max_pool(const KernelRequest& request) {
+  return on_dots(request, tiles::make_pooled_forward);
 }
 KernelChoice make_dots_conv2d_max_pool_bwd_data(const KernelRequest& request) {
   return on_dots(request, tiles::make_pooled_backward_data);
