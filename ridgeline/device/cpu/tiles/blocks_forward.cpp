@@ -180,12 +180,12 @@ class BlocksForwardKernel final : public Kernel {
     }
   }
 
-  // The pixels of the item that this thread probably takes next.
+  // The pixels of the item that this thread probably does next.
   LinesAhead item_ahead(const bfloat16* x, std::int64_t image, std::int64_t first) const {
     const Images& in = convolution_.image;
     const std::int64_t row = in.size[1] * in.channels, step = convolution_.window.stride[0];
     const std::int64_t rows = std::min(in.size[0], item_rows_ * step), end = in.count * in.size[0];
-    const std::int64_t begin = std::min(end, image * in.size[0] + first * step + threads_ * rows);
+    const std::int64_t begin = std::min(end, image * in.size[0] + first * step + rows);
     return {x + begin * row, 1, (std::min(end, begin + rows) - begin) * row, 0};
   }
 

@@ -169,9 +169,9 @@ void CorrelationCode::run(const bfloat16* in, const bfloat16* weights, To* out, 
   };
   for_each_item(count, copy_weights, [&](std::int64_t number, int thread) {
     const TileScope scope(code_);
-    // What this thread probably takes next.
+    // What this thread probably does next.
     LinesAhead ahead;
-    if (fetch_ahead && number + threads_ < count) ahead = item_lines(item(number + threads_), in);
+    if (fetch_ahead && number + 1 < count) ahead = item_lines(item(number + 1), in);
     char* const mine = memory + thread * thread_bytes_;
     const bfloat16* const read = own_weights_ ? reinterpret_cast<const bfloat16*>(mine + weights_at_) : weights;
     run_item(item(number), in, read, out, index, epilogue, ahead, mine);
