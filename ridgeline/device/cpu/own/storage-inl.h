@@ -66,12 +66,7 @@ HWY_INLINE void store(hn::Vec<D> v, D d, bfloat16* to) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// Two vectors, one behind the other, past the caches: `to` is at a whole vector of what is stored.
-template <class D>
-HWY_INLINE void stream_both(hn::Vec<D> first, hn::Vec<D> second, D d, float* to) {
-  hn::Stream(first, d, to);
-  hn::Stream(second, d, to + hn::Lanes(d));
-}
+// Two vectors, one behind the other, past the caches: `to` is at a whole vector.
 template <class D>
 HWY_INLINE void stream_both(hn::Vec<D> first, hn::Vec<D> second, D d, bfloat16* to) {
   const hn::Repartition<std::uint16_t, D> halves;
