@@ -11,6 +11,17 @@ namespace ridgeline::device {
 namespace tiles {
 namespace {
 
+// Where every result sees the one pixel in its place, rows and images do not matter: their pixels in rows of one step
+// each, if these come out even. Rows of 7 or 14 pixels, or images of them, would be filled up with zeros.
+Convolution in_steps(Convolution c) {
+  const std::int64_t pixels = c.image.count * c.image.size[0] * c.image.size[1];
+  const bool same = c.taps() == 1 && c.window.stride == Pair{1, 1} && c.image.size == c.result.size;
+  if (!same || pixels % kTileDepth != 0) return c;
+  c.image.count = c.result.count = 1;
+  c.image.size = c.result.size = {pixels / kTileDepth, kTileDepth};
+  return c;
+}
+
 // The gradient is cut into items by groups, by ranges of columns, and, where that makes too few of them, by ranges of
 // units; sums of the latter are added in order at the end. Where there are more than two ranges of columns, dy is
 // brought into tiles once for all of them. All of it follows from the shapes alone, so the bits do not depend on the
@@ -342,7 +353,7 @@ KernelChoice make_narrow(const KernelRequest& request, Tiles tiles, const ValueT
   if (bias) {
     if (auto refusal = refuse_types({}, {&request.outputs[1].type})) return *refusal;
   }
-  const Convolution c = convolution_of(request, x, dw, image);
+  const Convolution whole = convolution_of(request, x, dw, image), c = pool ? whole : in_steps(whole);
   if (auto refusal = refuse_groups(c)) return *refusal;
   const bool patches = Patches::wanted(c.group_channels()) && c.taps() > 1;
   auto kernel = std::make_unique<BackwardWeightsKernel>(c, patches, false, tiles, bias, std::move(pool));
@@ -366,7 +377,7 @@ KernelChoice make_pooled_backward_weights(const KernelRequest& request, Tiles ti
 KernelChoice make_halves_backward_weights(const KernelRequest& request, Tiles tiles) {
   const ValueType &x = request.inputs[0].type, &dy = request.inputs[1].type, &dw = request.outputs[0].type;
   if (auto refusal = refuse_tiles(tiles)) return *refusal;
-  const Convolution c = convolution_of(request, x, dw, dy);
+  const Convolution c = in_steps(convolution_of(request, x, dw, dy));
   if (auto refusal = refuse_halves({&x, &dy, &dw}, c.image.channels)) return *refusal;
   if (c.groups != 1) return Refusal{"groups"};
   auto kernel = std::make_unique<BackwardWeightsKernel>(c, false, true, tiles, request.outputs.size() == 2);

@@ -27,8 +27,7 @@ bool library_forward(const tiles::Convolution& c) { return !first_layer(c) || fe
 bool library_backward_data(const tiles::Convolution& c) { return !first_layer(c) && !(c.taps() == 1 && strided(c)); }
 bool library_backward_weights(const tiles::Convolution& c) {
   if (first_layer(c)) return few_taps(c);
-  if (c.taps() == 1) return !strided(c) && results(c) <= 14 * 14;
-  return !strided(c) && results(c) <= 28 * 28;
+  return c.taps() > 1 && !strided(c) && results(c) <= 28 * 28;
 }
 
 // Whether that was measured for such convolutions.
