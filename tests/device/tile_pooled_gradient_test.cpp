@@ -89,7 +89,14 @@ TEST(TilePooledGradient, RandomShapesHaveTheBitsOfTheOpsApart) {
     const PoolCase pool = random_pool(random, c.result());
     const ComputeScope team(static_cast<int>(random.integer(1, 4)));
     const std::string what = c.to_string() + ", " + pool.to_string();
-    ASSERT_NO_FATAL_FAILURE(expect_the_bits_of_the_ops_apart(pooled_weights(c, pool), what));
+    const bool single = c.kernel == Integers{1, 1} && c.stride == Integers{1, 1} && c.pad == Integers(4, 0);
+    const bool in_steps = c.image[0] == 1 && c.image[2] == device::tiles::kTileDepth;
+    if (single && !in_steps && c.image[0] * c.image[1] * c.image[2] % device::tiles::kTileDepth == 0) {
+      EXPECT_EQ(pooled_weights(c, pool).together.refusal(Tiles::scalar),
+                "single pixels: rows of a pooled image would be summed in another order");
+    } else {
+      ASSERT_NO_FATAL_FAILURE(expect_the_bits_of_the_ops_apart(pooled_weights(c, pool), what));
+    }
     if (c.stride != Integers{1, 1}) {
       EXPECT_EQ(pooled_data(c, pool, false).together.refusal(Tiles::scalar),
                 "a stride: each part of the image would make all rows");

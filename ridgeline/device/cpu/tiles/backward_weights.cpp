@@ -353,7 +353,10 @@ KernelChoice make_narrow(const KernelRequest& request, Tiles tiles, const ValueT
   if (bias) {
     if (auto refusal = refuse_types({}, {&request.outputs[1].type})) return *refusal;
   }
-  const Convolution whole = convolution_of(request, x, dw, image), c = pool ? whole : in_steps(whole);
+  const Convolution whole = convolution_of(request, x, dw, image), c = in_steps(whole);
+  if (pool && c.image.size != whole.image.size) {
+    return Refusal{"single pixels: rows of a pooled image would be summed in another order"};
+  }
   if (auto refusal = refuse_groups(c)) return *refusal;
   const bool patches = Patches::wanted(c.group_channels()) && c.taps() > 1;
   auto kernel = std::make_unique<BackwardWeightsKernel>(c, patches, false, tiles, bias, std::move(pool));
