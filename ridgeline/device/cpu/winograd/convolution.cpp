@@ -49,6 +49,8 @@ std::optional<Refusal> refuse_types(Pass pass, const ValueType& x, const ValueTy
 // and whether any. The constants are fitted to the measurements in docs/device-winograd.md.
 class Estimate {
  public:
+  // Whether there are direct products of bf16 that are faster than those of f32.
+  static bool narrow(DType dtype) { return dtype == DType::bf16 && bf16_products_rate() > 1; }
   // Of images of `dtype`.
   static double direct(const Convolution& c, Pass pass, DType dtype) {
     const auto taps = static_cast<double>(c.taps * c.taps);
@@ -67,9 +69,6 @@ class Estimate {
   }
 
  private:
-  // Whether there are direct products of bf16 that are faster than those of f32.
-  static bool narrow(DType dtype) { return dtype == DType::bf16 && bf16_products_rate() > 1; }
-
   static double products(const Convolution& c) {
     return static_cast<double>(c.result.count * c.result.height * c.result.width * c.taps * c.taps) *
            static_cast<double>(c.image.channels * c.filters());
@@ -116,8 +115,9 @@ class Estimate {
   static constexpr double kCast = 8;
 };
 
-// Estimates are not exact: what they call faster by less than this may be slower (of bf16 they are closer). The last is
-// what tiles of two sizes, which take the weights in up to four forms, must gain over the best ones of one size.
+// Estimates are not exact: what they call faster by less than this may be slower (where bf16 is multiplied fast they
+// are closer). The last is what tiles of two sizes, which take the weights in up to four forms, must gain over the best
+// ones of one size.
 constexpr double kLeastGain = 1.15;
 constexpr double kLeastNarrowGain = 1.05;
 constexpr double kLeastMixedGain = 1.05;
@@ -182,7 +182,7 @@ std::variant<Task, Refusal> task_of(const KernelRequest& request, Pass pass, con
   }
   const double gain =
       Estimate::direct(convolution, pass, x.dtype) / Estimate::winograd(convolution, task.regions, pass, x.dtype);
-  if (wish.only_where_faster && gain < (x.dtype == DType::bf16 ? kLeastNarrowGain : kLeastGain)) {
+  if (wish.only_where_faster && gain < (Estimate::narrow(x.dtype) ? kLeastNarrowGain : kLeastGain)) {
     return Refusal{"Winograd would take " + decimal(1 / gain) +
                    " of a direct convolution's time: too few channels or tiles"};
   }
