@@ -39,7 +39,7 @@ struct BlockMoments {
 HWY_NOINLINE void join_block(const BlockMoments& block, std::int64_t channels, double count, double share,
                              double weight, double* HWY_RESTRICT mean, double* HWY_RESTRICT deviation) {
   const double inverse = 1 / count;
-  const auto join = [&](auto d, std::int64_t i) HWY_ATTR {
+  for_lanes<double>(channels, [&](auto d, std::int64_t i) HWY_ATTR {
     const hn::Rebind<float, decltype(d)> narrow;
     const auto widened = [&](const float* from) HWY_ATTR { return hn::PromoteTo(d, hn::LoadU(narrow, from + i)); };
     const auto left = hn::Mul(widened(block.rests), hn::Set(d, inverse));  // of the mean, that its rounding lost
@@ -49,13 +49,7 @@ HWY_NOINLINE void join_block(const BlockMoments& block, std::int64_t channels, d
     const auto within = hn::NegMulAdd(hn::Mul(left, left), hn::Set(d, count), widened(block.squares));
     const auto more = hn::MulAdd(hn::Mul(delta, delta), hn::Set(d, weight), within);
     hn::StoreU(hn::Add(hn::LoadU(d, deviation + i), more), d, deviation + i);
-  };
-  const hn::ScalableTag<double> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= channels; i += lanes) join(d, i);
-  const hn::CappedTag<double, 1> one;
-  for (; i < channels; ++i) join(one, i);
+  });
 }
 
 // Mean and sum of squared deviations of each channel over rows [0, rows) of x [rows, channels]: two passes over each

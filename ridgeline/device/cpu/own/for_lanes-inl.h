@@ -1,6 +1,6 @@
 // ridgeline/device/cpu/own/for_lanes-inl.h
 //
-// Loops over contiguous floats in whole vectors, then in single lanes, with one body for both. Included once for each
+// Loops over contiguous values in whole vectors, then in single lanes, with one body for both. Included once for each
 // vector target (see Highway's documentation of -inl.h files).
 #if defined(RIDGELINE_DEVICE_CPU_FOR_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef RIDGELINE_DEVICE_CPU_FOR_LANES_INL_H_
@@ -18,14 +18,14 @@ HWY_BEFORE_NAMESPACE();
 namespace ridgeline::device::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// body(d, i) for each vector at element i.
-template <class Body>
+// body(d, i) for each vector of Value at element i.
+template <class Value = float, class Body>
 HWY_INLINE void for_lanes(std::int64_t n, const Body& body) {
-  const hn::ScalableTag<float> d;
+  const hn::ScalableTag<Value> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes) body(d, i);
-  const hn::CappedTag<float, 1> one;
+  const hn::CappedTag<Value, 1> one;
   for (; i < n; ++i) body(one, i);
 }
 

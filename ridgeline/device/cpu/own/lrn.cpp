@@ -131,19 +131,18 @@ HWY_EXPORT(lrn_bwd_pixels_bf16);
 
 namespace {
 
-// The f32 code or the bf16 code, over operands of that type.
-void run_lrn(const Lrn& p, float, const KernelArguments& a, std::int64_t begin, std::int64_t end) {
-  HWY_DYNAMIC_DISPATCH(lrn_pixels_f32)(p, input<float>(a, 0), output<float>(a, 0), begin, end);
+void lrn_pixels(const Lrn& p, const float* x, float* y, std::int64_t begin, std::int64_t end) {
+  HWY_DYNAMIC_DISPATCH(lrn_pixels_f32)(p, x, y, begin, end);
 }
-void run_lrn(const Lrn& p, bfloat16, const KernelArguments& a, std::int64_t begin, std::int64_t end) {
-  HWY_DYNAMIC_DISPATCH(lrn_pixels_bf16)(p, input<bfloat16>(a, 0), output<bfloat16>(a, 0), begin, end);
+void lrn_pixels(const Lrn& p, const bfloat16* x, bfloat16* y, std::int64_t begin, std::int64_t end) {
+  HWY_DYNAMIC_DISPATCH(lrn_pixels_bf16)(p, x, y, begin, end);
 }
-void run_lrn_bwd(const Lrn& p, float, const KernelArguments& a, int dy, std::int64_t begin, std::int64_t end) {
-  HWY_DYNAMIC_DISPATCH(lrn_bwd_pixels_f32)(p, input<float>(a, 0), input<float>(a, dy), output<float>(a, 0), begin, end);
+void lrn_bwd_pixels(const Lrn& p, const float* x, const float* dy, float* dx, std::int64_t begin, std::int64_t end) {
+  HWY_DYNAMIC_DISPATCH(lrn_bwd_pixels_f32)(p, x, dy, dx, begin, end);
 }
-void run_lrn_bwd(const Lrn& p, bfloat16, const KernelArguments& a, int dy, std::int64_t begin, std::int64_t end) {
-  HWY_DYNAMIC_DISPATCH(lrn_bwd_pixels_bf16)
-  (p, input<bfloat16>(a, 0), input<bfloat16>(a, dy), output<bfloat16>(a, 0), begin, end);
+void lrn_bwd_pixels(const Lrn& p, const bfloat16* x, const bfloat16* dy, bfloat16* dx, std::int64_t begin,
+                    std::int64_t end) {
+  HWY_DYNAMIC_DISPATCH(lrn_bwd_pixels_bf16)(p, x, dy, dx, begin, end);
 }
 
 std::variant<Lrn, Refusal> lrn_of(const KernelRequest& request) {
@@ -170,7 +169,10 @@ KernelChoice make_own_lrn(const KernelRequest& request) {
   const Lrn p = std::get<Lrn>(shape);
   return make_body_kernel(own_name("lrn"), [p, dtype = request.inputs[0].type.dtype](const KernelArguments& a) {
     with_type(dtype, [&](auto stored) {
-      parallel_for(p.pixels, 64, [&](std::int64_t begin, std::int64_t end) { run_lrn(p, stored, a, begin, end); });
+      using T = decltype(stored);
+      parallel_for(p.pixels, 64, [&](std::int64_t begin, std::int64_t end) {
+        lrn_pixels(p, input<T>(a, 0), output<T>(a, 0), begin, end);
+      });
     });
   });
 }
@@ -183,8 +185,10 @@ KernelChoice make_own_lrn_bwd(const KernelRequest& request) {
   const DType dtype = request.inputs[0].type.dtype;
   return make_body_kernel(own_name("lrn_bwd"), [p, dy, dtype](const KernelArguments& a) {
     with_type(dtype, [&](auto stored) {
-      parallel_for(p.pixels, 64,
-                   [&](std::int64_t begin, std::int64_t end) { run_lrn_bwd(p, stored, a, dy, begin, end); });
+      using T = decltype(stored);
+      parallel_for(p.pixels, 64, [&](std::int64_t begin, std::int64_t end) {
+        lrn_bwd_pixels(p, input<T>(a, 0), input<T>(a, dy), output<T>(a, 0), begin, end);
+      });
     });
   });
 }
