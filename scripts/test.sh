@@ -2,7 +2,7 @@
 # Runs the tests of a preset that is built: scripts/test.sh release|debug|asan|tsan [ctest arguments].
 # Tests that compare with another project's program skip unless its interpreter is named; a line says which do.
 # Tests on real records read the folder RIDGELINE_TEST_DATA, which holds packA/ (HACKING.md, Test data), and skip
-# without it.
+# without it; those on folders that are not quite what is expected read RIDGELINE_CASES likewise.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/say.sh
@@ -15,6 +15,12 @@ if [[ -n ${RIDGELINE_TEST_DATA:-} ]]; then
 else
   unset RIDGELINE_TEST_DATA  # set to nothing is not set, for every test
   say tests "preset $preset; RIDGELINE_TEST_DATA is not set: tests on real records skip"
+fi
+if [[ -n ${RIDGELINE_CASES:-} ]]; then
+  [[ -d $RIDGELINE_CASES ]] || die "RIDGELINE_CASES=$RIDGELINE_CASES is no folder"
+else
+  unset RIDGELINE_CASES
+  say tests "RIDGELINE_CASES is not set: tests on folders that are not quite what is expected skip"
 fi
 if [[ -x .venv/bin/python ]]; then export RIDGELINE_PYTHON=$PWD/.venv/bin/python; fi
 # An interpreter's variable and the package that it must have.
