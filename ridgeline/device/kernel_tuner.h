@@ -5,6 +5,7 @@
 // measured once. Owned by its device, used by whichever thread compiles, one at a time.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -18,8 +19,10 @@ namespace ridgeline {
 class KernelTuner {
  public:
   // `machine`: what times depend on beside team and op: the processor, and which kernels these are. The file is read if
-  // it is there; one of another version counts as empty, and one that is something else is an Error.
-  KernelTuner(std::string file, std::string machine);
+  // it is there; one of another version counts as empty, and one that is something else is an Error. `milliseconds`
+  // tells the time since any moment, and is the clock by which kernels are timed.
+  KernelTuner(std::string file, std::string machine, std::function<double()> milliseconds = steady_milliseconds);
+  static double steady_milliseconds();
 
   struct Time {
     std::string entry;
@@ -46,12 +49,13 @@ class KernelTuner {
   struct Candidate;
   static std::vector<Candidate> candidates_of(const KernelRequest& request, std::span<const KernelEntry> entries);
   // One a candidate. What the line of the file lacks is measured and added to it.
-  static std::vector<Time> times_of(std::span<const Candidate> candidates, const KernelRequest& request, Device& device,
-                                    std::vector<Time>& line);
+  std::vector<Time> times_of(std::span<const Candidate> candidates, const KernelRequest& request, Device& device,
+                             std::vector<Time>& line) const;
   void read();
   void write() const;
 
   std::string file_, machine_;
+  std::function<double()> milliseconds_;
   std::map<std::string, std::vector<Time>> times_;
 };
 

@@ -39,7 +39,8 @@ TEST(COptions, OfAnotherSizeAreFilledAsFarAsBothGo) {
   EXPECT_NE(std::string(ridgeline_last_error()).find("the first header's had"), std::string::npos);
 }
 
-// While one thread waits for a batch that does not come, others get their turns, and a limited wait ends.
+// While one thread waits for a batch that does not come, others get their turns, and a limited wait ends: or this test
+// does not.
 TEST(CWaiting, AThreadThatWaitsForABatchHoldsUpNobody) {
   std::atomic<bool> go{false};
   register_generator("blocked", {.schema = {{"n", DType::i64, Shape{}}}, .rows = 4, .row = [&](std::int64_t i) {
@@ -59,15 +60,12 @@ TEST(CWaiting, AThreadThatWaitsForABatchHoldsUpNobody) {
   };
   std::thread waiting(take_one);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  using Clock = std::chrono::steady_clock;
-  const auto begin = Clock::now();
   for (int i = 0; i < 3; ++i) {
     char state[1024];
     EXPECT_OK(ridgeline_iterator_state(it, state, sizeof state, nullptr));
   }
   ridgeline_batch* batch = nullptr;
   EXPECT_EQ(ridgeline_iterator_next(it, 150, &batch), RIDGELINE_TIMEOUT);
-  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
   go = true;
   waiting.join();
   take_one();

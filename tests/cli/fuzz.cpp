@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -104,11 +105,23 @@ std::string beginning_of(const std::string& file) {
   return text.data();
 }
 
+// Processor time of a process so far. What else the machine does takes none of it.
+double processor_seconds(pid_t process) {
+  clockid_t clock{};
+  timespec time{};
+  if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// How much longer than on a machine without other work something may take.
+constexpr double kBusy = 20;
+
 // How the child ended, "" if well; waits no longer than the options say.
 std::string wait_for(pid_t child, const Shared& shared, const std::string& output, const FuzzOptions& options) {
   int last = -1;
   bool interrupted = false;
   Clock::time_point since = Clock::now();
+  double worked_before = 0;
   while (true) {
     int status = 0;
     struct rusage used {};
@@ -125,13 +138,17 @@ std::string wait_for(pid_t child, const Shared& shared, const std::string& outpu
     if (const int at = shared.at; at != last) {
       last = at;
       since = Clock::now();
+      worked_before = processor_seconds(child);
     }
     const double seconds = std::chrono::duration<double>(Clock::now() - since).count();
-    if (options.interrupt_seconds > 0 && !interrupted && seconds > options.interrupt_seconds) {
+    const double worked = processor_seconds(child) - worked_before;
+    const auto over = [&](double limit) { return worked > limit || seconds > kBusy * limit; };
+    if (options.interrupt_seconds > 0 && !interrupted && over(options.interrupt_seconds)) {
       ::kill(child, SIGINT);
       interrupted = true;
       since = Clock::now();
-    } else if (seconds > options.hang_seconds) {
+      worked_before = worked_before + worked;
+    } else if (over(options.hang_seconds)) {
       ::kill(child, SIGKILL);
       ::waitpid(child, &status, 0);
       return interrupted ? "no end after an interrupt" : "no end";

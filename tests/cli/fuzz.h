@@ -21,8 +21,9 @@ int fuzz_count(int otherwise);
 int run_command(const std::vector<std::string>& words);
 
 struct FuzzOptions {
+  // Of the process's own time, or 20 times as many by the clock: a busy machine is no hang.
   double hang_seconds = 20;
-  // Seconds after which a case that is still at work is interrupted as by Ctrl-C; hang_seconds count from then. 0:
+  // Likewise, after which a case that is still at work is interrupted as by Ctrl-C; hang_seconds count from then. 0:
   // never.
   double interrupt_seconds = 0;
   std::size_t memory_bytes = std::size_t{2} << 30;

@@ -42,15 +42,15 @@ TEST(FuzzHarness, ASignalIsAFinding) {
   EXPECT_EQ(finding_of([] { std::raise(SIGUSR1); }), "ended by signal " + std::to_string(SIGUSR1));
 }
 
-TEST(FuzzHarness, AHangIsAFinding) { EXPECT_EQ(finding_of(wait_for_ever, {.hang_seconds = 0.5}), "no end"); }
+TEST(FuzzHarness, AHangIsAFinding) { EXPECT_EQ(finding_of(wait_for_ever, {.hang_seconds = 0.05}), "no end"); }
 
 TEST(FuzzHarness, WorkThatAnInterruptEndsIsNone) {
-  EXPECT_EQ(finding_of(wait_for_ever, {.interrupt_seconds = 0.3, .process_each = true}), "");
+  EXPECT_EQ(finding_of(wait_for_ever, {.interrupt_seconds = 0.03, .process_each = true}), "");
   const auto deaf = [] {
     std::signal(SIGINT, SIG_IGN);
     wait_for_ever();
   };
-  EXPECT_EQ(finding_of(deaf, {.hang_seconds = 0.5, .interrupt_seconds = 0.3, .process_each = true}),
+  EXPECT_EQ(finding_of(deaf, {.hang_seconds = 0.05, .interrupt_seconds = 0.03, .process_each = true}),
             "no end after an interrupt");
 }
 

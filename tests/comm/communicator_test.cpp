@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -259,11 +260,17 @@ TEST(Communicator, ARankThatGivesUpEndsTheOthers) {
 }
 
 TEST(Communicator, ARankThatDoesNotComeIsWaitedForUntilTheTimeout) {
+  std::atomic<bool> waited{false};
   const std::vector<std::string> messages = run_ranks(
       2,
-      [](Communicator& c) {
-        if (c.rank() == 0) return c.barrier();
-        std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+      [&](Communicator& c) {
+        if (c.rank() == 1) {
+          while (!waited) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+          return;
+        }
+        const std::string why = error_of([&] { c.barrier(); });
+        waited = true;
+        throw Error(why);
       },
       1);
   EXPECT_NE(messages[0].find("waited 1 s in vain for rank 1"), std::string::npos) << messages[0];

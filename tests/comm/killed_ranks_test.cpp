@@ -15,12 +15,10 @@ TEST(KilledRanks, AreNamedByAllOthersAtAnyMoment) {
     const int size = 2 + static_cast<int>(random() % 3),
               victim = static_cast<int>(random() % static_cast<unsigned>(size));
     const std::chrono::microseconds moment(random() % 60'000);
-    const auto begin = std::chrono::steady_clock::now();
     const std::vector<std::string> messages = run_processes(size, [&](Communicator& c) {
       if (c.rank() == victim) kill_this_process_after(moment);
       exchange_for_ever(c);
     });
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
     for (int r = 0; r < size; ++r) {
       const std::string& message = messages[static_cast<std::size_t>(r)];
       if (r == victim) {

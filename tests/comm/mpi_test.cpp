@@ -74,7 +74,7 @@ std::string folder(const std::string& name) {
 
 TEST(OnMpi, MistakesOfRanks) {
   if (!testing::is_rank_of_mpirun()) GTEST_SKIP() << kNoRank;
-  const auto all = mpi_communicator({.execute_timeout = std::chrono::seconds(1)});
+  const auto all = mpi_communicator({.execute_timeout = std::chrono::seconds(5)});
   const auto different = all->group({0, 1, 2}), giving_up = all->group({0, 1, 2}), late = all->group({0, 1, 2});
   const auto sizes = all->group({0, 1, 2});
   std::string ends;
@@ -82,8 +82,13 @@ TEST(OnMpi, MistakesOfRanks) {
   ends += error_of([&] { different->all_reduce(x, all->rank() == 1 ? 3 : 4, DType::f32); }) + "\n";
   if (all->rank() == 2) giving_up->abort("the disk is full");
   ends += (all->rank() == 2 ? "" : error_of([&] { giving_up->barrier(); })) + "\n";
-  if (all->rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  const auto has_waited = [](int rank) { return variable("RIDGELINE_TEST_FOLDER") + fmt::format("/waited{}", rank); };
+  if (all->rank() == 0) {
+    while (!is_regular_file(has_waited(1)) || !is_regular_file(has_waited(2)))
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   ends += error_of([&] { late->barrier(); }) + "\n";
+  if (all->rank() != 0) write_file_atomically(has_waited(all->rank()), "");
   if (all->rank() == 1) sizes->send(x, 16, 2);
   if (all->rank() == 2) ends += error_of([&] { sizes->receive(x, 12, 1); }) + "\n";
   write_end(ends);
@@ -102,7 +107,7 @@ TEST(Mpi, MistakesAreTold) {
       EXPECT_NE(said.find("[ranks] rank 2 gave up: the disk is full\n"), std::string::npos) << said;
     }
     // Whoever came in time, or what it said.
-    EXPECT_NE(said.find("waited 1 s in vain for rank 0 (HCCL_EXEC_TIMEOUT)"), std::string::npos) << said;
+    EXPECT_NE(said.find("waited 5 s in vain for rank 0 (HCCL_EXEC_TIMEOUT)"), std::string::npos) << said;
   }
   EXPECT_NE(end_of(ends, 2).find("rank 2 receives 12 bytes of rank 1, which sends 16"), std::string::npos);
 }
@@ -125,12 +130,10 @@ TEST(Mpi, KilledRanksAreNamedByAllOthersAtAnyMoment) {
               victim = static_cast<int>(random() % static_cast<unsigned>(size));
     const int moment = static_cast<int>(random() % 200'000);
     const std::string ends = folder("ends");
-    const auto begin = std::chrono::steady_clock::now();
     const Outcome outcome = mpirun(
         size, "ExchangesUntilOneIsKilled",
         fmt::format("RIDGELINE_TEST_FOLDER={} RIDGELINE_TEST_VICTIM={} RIDGELINE_TEST_MOMENT={}", ends, victim, moment),
         "--enable-recovery");
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
     for (int r = 0; r < size; ++r) {
       if (r == victim) continue;
       EXPECT_TRUE(end_of(ends, r).starts_with(fmt::format("[ranks] rank {} (process ", victim)))
@@ -144,11 +147,9 @@ TEST(Mpi, KilledRanksAreNamedByAllOthersAtAnyMoment) {
 TEST(Mpi, MpirunEndsAllRanksAndNamesTheKilledOne) {
   if (!testing::has_mpirun()) GTEST_SKIP() << testing::kNoMpirun;
   const std::string ends = folder("ends");
-  const auto begin = std::chrono::steady_clock::now();
   const Outcome outcome =
       mpirun(3, "ExchangesUntilOneIsKilled",
              fmt::format("RIDGELINE_TEST_FOLDER={} RIDGELINE_TEST_VICTIM=1 RIDGELINE_TEST_MOMENT=50000", ends));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
   EXPECT_NE(outcome.code, 0);
   EXPECT_NE(outcome.text.find("process rank 1 with PID"), std::string::npos) << outcome.text;
   EXPECT_NE(outcome.text.find("signal 9"), std::string::npos) << outcome.text;

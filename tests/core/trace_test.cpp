@@ -69,7 +69,16 @@ TEST(Trace, DetailsOfASpanAreItsArguments) {
   EXPECT_FALSE(events[1].contains("args"));
 }
 
-TEST(Trace, ANullTraceRecordsNothing) { TraceSpan span(nullptr, "stage", "decode"); }
+TEST(Trace, ANullTraceRecordsNothing) {
+  Trace trace;
+  {
+    const TraceSpan recorded(&trace, "stage", "read");
+    const TraceSpan not_recorded(nullptr, "stage", "decode");
+  }
+  const auto events = written(trace)["traceEvents"];
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0]["name"], "read");
+}
 
 TEST(Trace, AnEmptyTraceIsStillJson) { EXPECT_TRUE(written(Trace())["traceEvents"].empty()); }
 

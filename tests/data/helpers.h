@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <string>
 #include <thread>
@@ -35,6 +36,13 @@ inline int threads_now() {
     least = std::min(least, count);
   }
   return least;
+}
+
+// Until `done()`; a minute is never over on a machine that does anything else at all.
+inline void wait_until(const std::function<bool()>& done) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!done() && std::chrono::steady_clock::now() < limit) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_TRUE(done());
 }
 
 // A folder of its own that is gone at the end.

@@ -15,7 +15,7 @@ class Meeting {
     std::unique_lock lock(mutex_);
     if (++inside_ >= 2) met_ = true;
     changed_.notify_all();
-    changed_.wait_for(lock, std::chrono::seconds(10), [&] { return met_; });
+    changed_.wait_for(lock, std::chrono::minutes(1), [&] { return met_; });
     --inside_;
   }
   // Whether two met since the last question.

@@ -1,9 +1,7 @@
 // Kernels chosen by time: who is fastest, and what the file keeps.
 #include "ridgeline/device/kernel_tuner.h"
 
-#include <chrono>
 #include <set>
-#include <thread>
 
 #include "kernel_testing.h"
 #include "ridgeline/compile/session.h"
@@ -17,25 +15,26 @@ namespace {
 
 int runs = 0;
 std::set<std::string> ran;  // names of kernels
+double now = 0;             // milliseconds: what these tests see does not depend on what else the machine does
 
-class SleepingKernel final : public Kernel {
+class TimedKernel final : public Kernel {
  public:
-  SleepingKernel(std::string called, int milliseconds) : milliseconds_(milliseconds) { name = std::move(called); }
+  TimedKernel(std::string called, int milliseconds) : milliseconds_(milliseconds) { name = std::move(called); }
   void run(const KernelArguments&) override {
     ++runs;
     ran.insert(name);
-    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds_));
+    now += milliseconds_;
   }
 
  private:
   int milliseconds_;
 };
 
-KernelChoice make_slow(const KernelRequest&) { return std::make_unique<SleepingKernel>("slow", 12); }
-KernelChoice make_middle(const KernelRequest&) { return std::make_unique<SleepingKernel>("middle", 6); }
-KernelChoice make_fast(const KernelRequest&) { return std::make_unique<SleepingKernel>("fast", 2); }
+KernelChoice make_slow(const KernelRequest&) { return std::make_unique<TimedKernel>("slow", 12); }
+KernelChoice make_middle(const KernelRequest&) { return std::make_unique<TimedKernel>("middle", 6); }
+KernelChoice make_fast(const KernelRequest&) { return std::make_unique<TimedKernel>("fast", 2); }
 KernelChoice make_between(const KernelRequest&) {
-  auto kernel = std::make_unique<SleepingKernel>("between conversions", 0);
+  auto kernel = std::make_unique<TimedKernel>("between conversions", 0);
   kernel->emulates = true;
   return kernel;
 }
@@ -77,7 +76,7 @@ class Tuner : public ::testing::Test {
   std::optional<KernelTuner::Fastest> fastest_of(const std::vector<KernelEntry>& entries, std::int64_t inputs = 512,
                                                  const std::string& machine = "this one") {
     ListedDevice device(entries);
-    KernelTuner tuner(file(), machine);
+    KernelTuner tuner(file(), machine, [] { return now; });
     const Problem problem = dense(inputs);
     const Node node = problem.node();
     runs = 0;

@@ -158,11 +158,11 @@ TEST(HttpFile, ASlowServerIsNoFault) {
 }
 
 TEST(HttpFile, WaitsEndWhenNobodyWantsTheResult) {
-  HttpServer silent({{"a", "xyz"}}, [](const Request& r) { return Fault{.silence_ms = r.number ? 60'000 : 0}; });
+  HttpServer silent({{"a", "xyz"}}, [](const Request& r) { return Fault{.silence_ms = r.number ? 600'000 : 0}; });
   HttpServer busy({{"a", "xyz"}}, [](const Request& r) { return Fault{.status = r.number ? 503 : 0}; });
   for (const HttpServer* server : {&silent, &busy}) {
-    const HttpFile file(server->url("a"), std::make_shared<HttpClient>(
-                                              HttpOptions{.tries = 100, .stall_seconds = 60, .first_wait_seconds = 5}));
+    const HttpFile file(server->url("a"), std::make_shared<HttpClient>(HttpOptions{
+                                              .tries = 100, .stall_seconds = 600, .first_wait_seconds = 600}));
     std::atomic<bool> stop{false};
     std::thread later([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -173,7 +173,7 @@ TEST(HttpFile, WaitsEndWhenNobodyWantsTheResult) {
                 const StopScope scope(stop);
                 error = error_of([&] { read(file, 0, 3); });
               }),
-              3);
+              300);
     EXPECT_EQ(error, "[http] " + server->url("a") + ": stopped");
     later.join();
   }

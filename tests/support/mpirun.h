@@ -24,7 +24,7 @@ inline bool is_rank_of_mpirun() { return std::getenv("OMPI_COMM_WORLD_SIZE") != 
 // `ranks` processes of this test program, each with the tests of `filter`; `variables` in front, `flags` to mpirun.
 // Leaks are OpenMPI's own.
 inline Outcome mpirun_this_test(int ranks, const std::string& filter, const std::string& variables = "",
-                                const std::string& flags = "", int timeout_seconds = 240) {
+                                const std::string& flags = "", int timeout_seconds = 900) {
   return run_shell(variables + " ASAN_OPTIONS=detect_leaks=0 " + kAsRoot + " timeout -k 5 " +
                    std::to_string(timeout_seconds) + " mpirun --oversubscribe " + flags + " -np " +
                    std::to_string(ranks) + " " + std::filesystem::read_symlink("/proc/self/exe").string() +

@@ -176,9 +176,7 @@ TEST(Launch, ARankRunsOnItsCores) {
 
 TEST(Launch, AFailingRankEndsTheOthers) {
   const LaunchPlan plan = plan_launch({.ranks = 3, .results = folder("fail")}, {});
-  const auto begin = std::chrono::steady_clock::now();
   const std::vector<RankEnd> ends = run(plan, "if [ $RANK_ID = 1 ]; then exit 5; fi; exec sleep 100", 0);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
   EXPECT_EQ(ends[1].code, 5);
   EXPECT_FALSE(ends[1].stopped);
   EXPECT_EQ(ends[0].code, 128 + SIGTERM);
@@ -186,17 +184,20 @@ TEST(Launch, AFailingRankEndsTheOthers) {
   EXPECT_TRUE(read_file(plan.ranks[1].output).ends_with("turing train fail\n"));
 }
 
+// Two minutes, a hundredth of a second each: what is waited for takes a moment where nothing else runs.
+constexpr int kLooks = 12'000;
+
 TEST(Launch, RanksEndWithTheLauncher) {
   const LaunchPlan plan = plan_launch({.ranks = 2, .results = folder("orphans")}, {});
   const pid_t launcher = ::fork();
   if (launcher == 0) {
-    run(plan, "echo $$ > process; exec sleep 100");
+    run(plan, "echo $$ > process; exec sleep 1000");
     ::_exit(0);
   }
   const auto written = [&](const PlannedRank& rank) {
     return is_regular_file(rank.folder + "/process") && !read_file(rank.folder + "/process").empty();
   };
-  for (int i = 0; i < 1000 && !(written(plan.ranks[0]) && written(plan.ranks[1])); ++i)
+  for (int i = 0; i < kLooks && !(written(plan.ranks[0]) && written(plan.ranks[1])); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   ::kill(launcher, SIGKILL);
   ::waitpid(launcher, nullptr, 0);
@@ -215,8 +216,8 @@ TEST(Launch, RanksEndWithTheLauncher) {
       std::fclose(file);
       return std::string(text, size).find(") Z") == std::string::npos;
     };
-    for (; i < 1000 && runs(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    EXPECT_LT(i, 1000) << "rank " << rank.rank << " runs on";
+    for (; i < kLooks && runs(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_LT(i, kLooks) << "rank " << rank.rank << " runs on";
   }
 }
 
@@ -256,7 +257,7 @@ TEST(Launch, AnInterruptIsHandedOnOnceAndNobodyIsHurried) {
     ::_exit(as_told ? 7 : 8);
   }
   const auto waits = [](const PlannedRank& rank) { return is_regular_file(rank.folder + "/waits"); };
-  for (int i = 0; i < 1000 && !std::all_of(plan.ranks.begin(), plan.ranks.end(), waits); ++i)
+  for (int i = 0; i < kLooks && !std::all_of(plan.ranks.begin(), plan.ranks.end(), waits); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   ::kill(-launcher, SIGINT);  // Ctrl-C goes to the whole group
   int status = 0;

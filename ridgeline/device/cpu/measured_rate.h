@@ -13,16 +13,19 @@ struct MeasuredRate {
   double best = 0, usual = 0;  // work a second: of the fastest run, and of all but the first together
 };
 
-// `run(i)` does `work` of something, `runs` times: two or more. The first wakes the team up.
+inline double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// `run(i)` does `work` of something, `runs` times: two or more. The first wakes the team up. `clock` tells seconds.
 template <class Run>
-MeasuredRate measure_rate(int runs, double work, const Run& run) {
-  using Clock = std::chrono::steady_clock;
+MeasuredRate measure_rate(int runs, double work, const Run& run, double (*clock)() = steady_seconds) {
   MeasuredRate rate;
   double seconds = 0;
   for (int i = 0; i < runs; ++i) {
-    const auto begin = Clock::now();
+    const double begin = clock();
     run(i);
-    const double own = std::chrono::duration<double>(Clock::now() - begin).count();
+    const double own = clock() - begin;
     rate.best = std::max(rate.best, work / own);
     if (i > 0) seconds += own;
   }
