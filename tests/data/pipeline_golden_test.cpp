@@ -1,11 +1,14 @@
-// One line a pipeline in pipeline_golden.txt: what its graph is (JSON and hash), what the passes make of it, and the
-// bytes of two epochs of its batches. A change of any of them is a change of behaviour: of saved graphs, of states that
-// runs are resumed from, or of samples.
+// pipeline_golden.txt: for each pipeline its graph, what each pass makes of it, the hash that states carry, and a
+// digest of two epochs of its batches. A change of any of them is a change of behaviour: of saved graphs, of states
+// that runs are resumed from, or of samples. Where the text differs, what is true now is written beside the other
+// temporary files, and the message says where.
 #include <fmt/format.h>
 
 #include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 
+#include "ridgeline/core/file.h"
 #include "ridgeline/data/pass/passes.h"
 #include "ridgeline/data/runtime/save.h"
 #include "ridgeline/format/record/example.h"
@@ -17,13 +20,18 @@
 namespace ridgeline::data::testing {
 namespace {
 
+constexpr std::string_view kTitle = "pipeline ";
+
+// What stands under each title.
 std::map<std::string, std::string> golden() {
   std::ifstream file(ridgeline::testing::source_directory() + "/tests/data/pipeline_golden.txt");
-  std::map<std::string, std::string> lines;
+  std::map<std::string, std::string> texts;
+  std::string name;
   for (std::string line; std::getline(file, line);) {
-    if (!line.empty() && line[0] != '#') lines[line.substr(0, line.find(' '))] = line;
+    if (line.starts_with(kTitle)) name = line.substr(kTitle.size());
+    if (!name.empty()) texts[name] += line + "\n";
   }
-  return lines;
+  return texts;
 }
 
 // The folder of a run is not part of what a pipeline is.
@@ -32,14 +40,56 @@ std::string without(std::string text, const std::string& folder) {
   return text;
 }
 
-std::string line_of(const std::string& name, const Dataset& data, const std::string& folder, bool raw) {
-  std::string passes;
+// A line a node: its id, its kind and what it reads, its arguments, and what else is known of it. A line more for each
+// of its operations.
+std::vector<std::string> nodes_of(const std::string& graph) {
+  nlohmann::json json = nlohmann::json::parse(graph);
+  std::vector<std::string> lines;
+  for (nlohmann::json& node : json["nodes"]) {
+    std::string inputs;
+    for (const nlohmann::json& input : node["inputs"])
+      inputs += (inputs.empty() ? "" : ", ") + input.get<std::string>();
+    const std::string id = node["id"].get<std::string>();
+    std::string line = fmt::format("{} = {}({})", id, node["op"].get<std::string>(), inputs);
+    const nlohmann::json operations = node["args"].value("operations", nlohmann::json::array());
+    node["args"].erase("operations");
+    if (!node["args"].empty()) line += " " + node["args"].dump();
+    for (const char* key : {"id", "op", "inputs", "args"}) node.erase(key);
+    if (node["hints"].empty()) node.erase("hints");
+    lines.push_back(line + " " + node.dump());
+    for (nlohmann::json operation : operations) {
+      const std::string op = operation["op"].get<std::string>();
+      operation.erase("op");
+      if (operation["name"] == op) operation.erase("name");
+      lines.push_back(fmt::format("{}: {} {}", id, op, operation.dump()));
+    }
+  }
+  json.erase("nodes");
+  lines.push_back(json.dump());
+  return lines;
+}
+
+// The lines that are not among those of `others`.
+std::string apart_from(const std::vector<std::string>& lines, const std::vector<std::string>& others, char mark) {
+  std::string text;
+  for (const std::string& line : lines) {
+    if (std::find(others.begin(), others.end(), line) == others.end()) text += fmt::format("    {} {}\n", mark, line);
+  }
+  return text;
+}
+
+std::string text_of(const std::string& name, const Dataset& data, const std::string& folder, bool raw) {
+  std::string text = fmt::format("{}{}\n", kTitle, name);
+  std::vector<std::string> before = nodes_of(without(data.to_json(), folder));
+  for (const std::string& line : before) text += "  " + line + "\n";
   prepare(data.graph(), raw, {"choose_workers"}, [&](const std::string& pass, const DataGraph& graph) {
-    passes += pass + without(to_json(graph), folder) + "\n";
+    std::vector<std::string> after = nodes_of(without(to_json(graph), folder));
+    if (after != before)
+      text += fmt::format("  {}\n{}{}", pass, apart_from(before, after, '-'), apart_from(after, before, '+'));
+    before = std::move(after);
   });
   Iterator batches(data, {.epochs = 2, .raw_images = raw, .pull = true});
-  return fmt::format("{} {:016x} {:016x} {:016x} {:016x}", name, hash64(without(data.to_json(), folder)), data.hash(),
-                     hash64(passes), digest(batches));
+  return text + fmt::format("  hash {:016x}, batches {:016x}\n\n", data.hash(), digest(batches));
 }
 
 // Files for every source, the same ones in every run.
@@ -186,11 +236,13 @@ TEST(PipelineGolden, EveryPipelineIsWhatItWas) {
   const std::map<std::string, std::string> known = golden();
   const SourceFiles files;
   std::map<std::string, std::string> seen;
+  std::string all = "# pipeline_golden_test.cpp tells what this is\n\n";
   const auto look = [&](const std::string& name, const Dataset& data, bool raw = false) {
-    const std::string line = line_of(name, data, files.dir.path(), raw);
-    ASSERT_TRUE(seen.emplace(name, line).second) << name << " twice";
+    const std::string text = text_of(name, data, files.dir.path(), raw);
+    ASSERT_TRUE(seen.emplace(name, text).second) << name << " twice";
+    all += text;
     const auto found = known.find(name);
-    EXPECT_EQ(line, found == known.end() ? "" : found->second);
+    EXPECT_EQ(text, found == known.end() ? "" : found->second);
   };
   const Dataset folder = ImageFolder(files.folder).with_seed(11);
   for (const auto& [name, transform] : transforms()) look(name, folder.map(transform).batch(4, {.pad = true}));
@@ -239,7 +291,11 @@ TEST(PipelineGolden, EveryPipelineIsWhatItWas) {
   save(folder.map(Resize({6, 6})), files.dir / "rows.ridge");
   look("packed", Packed({files.dir / "rows.ridge"}).shuffle().project({"label"}).batch(4));
 
-  for (const auto& [name, line] : known) EXPECT_TRUE(seen.contains(name)) << name << " is no pipeline of this test";
+  for (const auto& [name, text] : known) EXPECT_TRUE(seen.contains(name)) << name << " is no pipeline of this test";
+  if (!HasFailure()) return;
+  const std::string now = ::testing::TempDir() + "pipeline_golden.txt";
+  write_file_atomically(now, all);
+  ADD_FAILURE() << "what pipelines are now: " << now << " (beside tests/data/pipeline_golden.txt)";
 }
 
 }  // namespace
