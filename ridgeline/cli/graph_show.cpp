@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ridgeline/cli/graph_tools.h"
+#include "ridgeline/compile/compile.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/graph/draw/draw.h"
@@ -100,11 +101,11 @@ int show_graph(const Command& app, const GraphShowFlags& flags) {
       throw Error(std::string("graph show: ") + flag + " has no effect without --after", ErrorKind::usage);
   }
   check_disabled_passes(flags.disabled);
-  const DeviceEntry& device = device_named(flags.device);
+  device_named(flags.device);
   Graph graph = read_graph(flags.file);
   if (flags.after) {
-    PassContext context{.fusion = device.make({})->fusion_limits(), .keep_apart = {}, .fused = {}};
-    graph = run_passes(std::move(graph), context, flags.disabled);
+    Session session({.device = flags.device});
+    graph = final_graph(graph, session, {.disabled_passes = flags.disabled});
   }
   const std::string text = form.print(graph, flags);
   if (flags.out.empty())
@@ -125,7 +126,8 @@ GraphTool add_graph_show(Command& graph) {
              "rdg: the text that parses back; let: its functional reading; ir: as MindSpore dumps it; svg: a drawing; "
              "json");
   app.flag("--json", flags.json, "the same as --form=json");
-  app.boolean("--after", flags.after, "after the compiler's passes");
+  app.boolean("--after", flags.after, "as compilation for the device leaves it: after its passes, without fused ops that "
+                                      "no kernel takes");
   app.option("--disable_pass", flags.disabled, "with --after: leave this pass out; may be given several times");
   app.option("--device", flags.device, "with --after: whose kernels decide what is fused: " + device_names());
   app.flag("--locations", flags.locations, "with --form=rdg: the line that each op comes from");

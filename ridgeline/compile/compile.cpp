@@ -14,6 +14,7 @@
 #include "ridgeline/compile/lower.h"
 #include "ridgeline/compile/phase.h"
 #include "ridgeline/compile/plan_memory.h"
+#include "ridgeline/compile/verify_plan.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/memory.h"
@@ -113,16 +114,17 @@ PassContext context_of(Session& session, const CompileOptions& options) {
   return context;
 }
 
-// A plan whose offsets are not planned yet; nothing where fused ops must be split first, which the context then says.
-std::optional<Plan> try_plan(const Graph& graph, Session& session, const CompileOptions& options, PassContext& context,
-                             Watch& watch) {
+Target target_of(Session& session, const CompileOptions& options) {
+  return {session.device(),           session.cpu(),    options.soft_placement, session.log(),
+          session.parallel_launches(), session.groups(), options.verify};
+}
+
+// The graph after all passes.
+Graph rewrite(const Graph& graph, Session& session, const CompileOptions& options, PassContext& context, Watch& watch) {
   std::vector<std::string> disabled = options.disabled_passes;
   if (!options.fusion.value_or(true)) {
     for (const std::string& name : fusion_passes()) disabled.push_back(name);
   }
-  const Target target{
-      session.device(), session.cpu(), options.soft_placement, session.log(), session.parallel_launches(),
-      session.groups()};
   watch("input", graph);
   context.fused.clear();
   context.warnings.clear();
@@ -130,12 +132,34 @@ std::optional<Plan> try_plan(const Graph& graph, Session& session, const Compile
       run_passes(graph, context, disabled, [&](const Pass& pass, const Graph& made) { watch(pass.name, made); });
   if (!context.exchanges.empty()) session.log().trace("passes", "data_parallel: " + context.exchanges);
   watch.now("lower");
-  check_memory(rewritten);
   // What was to be kept apart and is still there was made by another pass (recompute): it runs where it can.
   std::erase_if(context.fused, [&](const std::string& name) { return context.keep_apart.contains(name); });
+  return rewritten;
+}
+
+// Rounds of compilation after which a loop that no kernel takes is given up with all its members. Before, it loses its
+// last one only: a kernel may take what is left.
+constexpr int kShortened = 8;
+
+// Each fused op is split once only, so rounds end.
+void keep_apart(const std::vector<std::string>& refused, Session& session, PassContext& context) {
+  ++context.splits;
+  for (const std::string& name : refused) {
+    session.log().trace("dispatch", "fused op " + name + " is split: no kernel takes it");
+    context.keep_apart.insert(name);
+    if (const auto loop = context.loops.find(name); context.splits > kShortened && loop != context.loops.end())
+      context.keep_apart.insert(loop->second.begin(), loop->second.end());
+  }
+}
+
+// A plan whose memory is not planned yet; nothing where fused ops must be split first, which the context then says.
+std::optional<Plan> try_plan(const Graph& graph, Session& session, const CompileOptions& options, PassContext& context,
+                             Watch& watch) {
+  Graph rewritten = rewrite(graph, session, options, context, watch);
+  check_memory(rewritten);
   Lowering lowering = [&] {
     const Phase phase(session, "lower");
-    return lower(std::move(rewritten), target, session.parameters(), context.fused);
+    return lower(std::move(rewritten), target_of(session, options), session.parameters(), context.fused);
   }();
   if (lowering.refused.empty()) {
     auto& warnings = lowering.plan.warnings;
@@ -143,22 +167,26 @@ std::optional<Plan> try_plan(const Graph& graph, Session& session, const Compile
     lowering.plan.ranks_plan = context.plan;
     return std::move(lowering.plan);
   }
-  for (const std::string& name : lowering.refused) {
-    session.log().trace("dispatch", "fused op " + name + " is split: no kernel takes it");
-    context.keep_apart.insert(name);
-  }
+  keep_apart(lowering.refused, session, context);
   return std::nullopt;
 }
 
-Plan make_plan(const Graph& graph, Session& session, const CompileOptions& options, PassContext& context) {
-  while (true) {  // each fused op is split once only, so this ends
+// What `attempt(watch)` gives when nothing has to be split any more; errors of one op say where it is marked in a dump.
+template <class Attempt>
+auto until_taken(Session& session, const CompileOptions& options, Attempt attempt) {
+  while (true) {
     Watch watch(session, options);
     try {
-      if (std::optional<Plan> plan = try_plan(graph, session, options, context, watch)) return std::move(*plan);
+      if (auto taken = attempt(watch)) return std::move(*taken);
     } catch (const NodeError& error) {
       throw watch.marked(error);
     }
   }
+}
+
+Plan make_plan(const Graph& graph, Session& session, const CompileOptions& options, PassContext& context) {
+  return until_taken(session, options,
+                     [&](Watch& watch) { return try_plan(graph, session, options, context, watch); });
 }
 
 // What the passes count as live at one time differs from what the planner needs (workspaces, gaps, conversions), so a
@@ -168,6 +196,25 @@ constexpr int kMostRounds = 8;
 }  // namespace
 
 std::unique_ptr<Program> compile(const Graph& graph, Session& session, const CompileOptions& options) {
+  const ComputeScope team(session.compute_threads());
+  Planned planned = plan_program(graph, session, options);
+  for (const std::string& line : planned.plan.warnings) session.log().warning(line);
+  return std::make_unique<Program>(session, std::move(planned.plan), planned.memory);
+}
+
+Graph final_graph(const Graph& graph, Session& session, const CompileOptions& options) {
+  const ComputeScope team(session.compute_threads());
+  PassContext context = context_of(session, options);
+  return until_taken(session, options, [&](Watch& watch) -> std::optional<Graph> {
+    Graph rewritten = rewrite(graph, session, options, context, watch);
+    const auto refused = refused_ops(rewritten, target_of(session, options), session.parameters(), context.fused);
+    if (refused.empty()) return rewritten;
+    keep_apart(refused, session, context);
+    return std::nullopt;
+  });
+}
+
+Planned plan_program(const Graph& graph, Session& session, const CompileOptions& options) {
   const ComputeScope team(session.compute_threads());
   PassContext context = context_of(session, options);
   std::optional<MemoryReport> least;
@@ -179,11 +226,13 @@ std::unique_ptr<Program> compile(const Graph& graph, Session& session, const Com
     }();
     memory.again = context.live.again;
     memory.spared = context.live.before - context.live.reached;
-    assign_lanes(plan, session.parallel_launches());
+    if (options.verify) verify(plan, PlanStage::memory);
     const std::size_t limit = options.memory_limit;
     if (limit == 0 || memory.total() <= limit) {
-      for (const std::string& line : plan.warnings) session.log().warning(line);
-      return std::make_unique<Program>(session, std::move(plan), memory);
+      assign_lanes(plan, session.parallel_launches());
+      const Phase phase(session, "verify plan");
+      verify(plan, PlanStage::lanes);
+      return {std::move(plan), memory};
     }
     if (!least || memory.total() < least->total()) least = memory;
     const std::size_t excess = memory.total() - limit;

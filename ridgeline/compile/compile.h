@@ -27,7 +27,8 @@ struct CompileOptions {
   // When not empty: for each pass a numbered file in both forms, .rdg (graph/ir/text.h) and .ir (forms.h). An error
   // about one op marks it in a last one, ..._failed.
   std::string dump_directory;
-  // Whether the verifier runs after every pass. On the graph that is given it always does.
+  // Whether the verifiers run after every pass (graph/ir/verifier.h) and every step of lowering (verify_plan.h). On the
+  // graph that is given, and on the plan that a program runs, they always do.
 #ifdef NDEBUG
   bool verify = false;
 #else
@@ -38,6 +39,17 @@ struct CompileOptions {
 // An op that no kernel takes is an Error with every refusal and its reason; so is a memory limit that cannot be met,
 // with the least possible one.
 std::unique_ptr<Program> compile(const Graph& graph, Session& session, const CompileOptions& options = {});
+
+// What compile makes a program of: its launches, with memory and lanes planned.
+struct Planned {
+  Plan plan;
+  MemoryReport memory;
+};
+Planned plan_program(const Graph& graph, Session& session, const CompileOptions& options = {});
+
+// The graph that a program would run: after all passes, with those fused ops split again that no kernel of the
+// session's device takes. Exchanges need no ranks.
+Graph final_graph(const Graph& graph, Session& session, const CompileOptions& options = {});
 
 // What a program would do, without its memory: for comparing options.
 LaunchCounts count_launches(const Graph& graph, Session& session, const CompileOptions& options = {});

@@ -183,7 +183,10 @@ class Emitter {
       return;
     }
     buffer(copy).home = BufferHome::derived;
-    for (std::size_t i = first; i < plan_.launches.size(); ++i) plan_.launches[i].derives = copy;
+    // What makes another form on the way goes by that one.
+    for (std::size_t i = first; i < plan_.launches.size(); ++i) {
+      if (plan_.launches[i].derives < 0) plan_.launches[i].derives = copy;
+    }
   }
 
   bool is_constant(ValueId id) const { return constant_[static_cast<std::size_t>(id)]; }

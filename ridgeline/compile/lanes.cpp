@@ -1,68 +1,22 @@
 #include "ridgeline/compile/lanes.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
 
 #include "ridgeline/compile/lane_schedule.h"
 
 namespace ridgeline {
 namespace {
 
-// A piece of memory that a launch reads or writes.
-struct Touch {
-  int space;  // an arena, or a value that has memory of its own
-  std::size_t begin, end;
-  bool writes;
-};
-
-class Touches {
- public:
-  explicit Touches(const Plan& plan) : plan_(plan) {}
-
-  std::vector<Touch> of(const Launch& launch) {
-    std::vector<Touch> touches;
-    for (int b : launch.inputs) add(b, false, touches);
-    for (int b : launch.outputs) add(b, true, touches);
-    if (launch.scratch >= 0) add(launch.scratch, true, touches);
-    return touches;
-  }
-
- private:
-  void add(int index, bool writes, std::vector<Touch>& touches) {
-    const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
-    switch (b.home) {
-      case BufferHome::input: return;  // the caller's, never written
-      case BufferHome::arena:
-        touches.push_back({space_of("arena " + std::string(b.device->name())), b.offset, b.offset + b.bytes, writes});
-        return;
-      // All forms of a parameter count as one: two buffers may be one form.
-      case BufferHome::derived: touches.push_back({space_of("derived " + b.name), 0, 1, writes}); return;
-      case BufferHome::store: touches.push_back({space_of("store " + b.name), 0, 1, writes}); return;
-      case BufferHome::kept:
-        touches.push_back({space_of("kept " + std::to_string(b.within >= 0 ? b.within : index)), 0, 1, writes});
-        return;
-    }
-  }
-
-  int space_of(const std::string& name) {
-    return spaces_.try_emplace(name, static_cast<int>(spaces_.size())).first->second;
-  }
-
-  const Plan& plan_;
-  std::map<std::string, int> spaces_;
-};
-
 bool meet(const std::vector<Touch>& a, const std::vector<Touch>& b) {
   for (const Touch& x : a) {
     for (const Touch& y : b) {
-      if (x.space == y.space && (x.writes || y.writes) && x.begin < y.end && y.begin < x.end) return true;
+      if ((x.writes || y.writes) && x.place.meets(y.place)) return true;
     }
   }
   return false;
 }
 
-void assign(Plan& plan, Section& section, int lanes, Touches& touches) {
+void assign(Plan& plan, Section& section, int lanes, const Places& places) {
   std::vector<std::vector<Touch>> touched;
   std::vector<int> lane_of;
   LaneSchedule schedule(lanes);
@@ -72,7 +26,7 @@ void assign(Plan& plan, Section& section, int lanes, Touches& touches) {
                                        std::vector<int>(static_cast<std::size_t>(lanes), -1));
   for (int i = section.first; i < section.last; ++i) {
     Launch& launch = plan.launches[static_cast<std::size_t>(i)];
-    touched.push_back(touches.of(launch));
+    touched.push_back(touches(launch, places));
     std::vector<int> after;
     for (int j = 0; j < i - section.first; ++j) {
       if (meet(touched[static_cast<std::size_t>(j)], touched.back())) after.push_back(j);
@@ -94,6 +48,14 @@ void assign(Plan& plan, Section& section, int lanes, Touches& touches) {
 
 }  // namespace
 
+std::vector<Touch> touches(const Launch& launch, const Places& places) {
+  std::vector<Touch> all;
+  for (int b : launch.inputs) all.push_back({places.of(b), false});
+  for (int b : launch.outputs) all.push_back({places.of(b), true});
+  if (launch.scratch >= 0) all.push_back({places.of(launch.scratch), true});
+  return all;
+}
+
 void find_sections(Plan& plan) {
   const int count = static_cast<int>(plan.launches.size());
   const auto beside = [&](int i) { return plan.launches[static_cast<std::size_t>(i)].beside; };
@@ -106,8 +68,8 @@ void find_sections(Plan& plan) {
 }
 
 void assign_lanes(Plan& plan, int lanes) {
-  Touches touches(plan);
-  for (Section& section : plan.sections) assign(plan, section, lanes, touches);
+  const Places places(plan);
+  for (Section& section : plan.sections) assign(plan, section, lanes, places);
   // Of one lane is what runs in order anyway.
   std::erase_if(plan.sections, [](const Section& section) { return section.lanes.size() < 2; });
 }

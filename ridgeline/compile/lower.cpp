@@ -1,10 +1,13 @@
 #include "ridgeline/compile/lower.h"
 
+#include <optional>
+
 #include "ridgeline/compile/emit.h"
 #include "ridgeline/compile/lanes.h"
 #include "ridgeline/compile/rank_groups.h"
 #include "ridgeline/compile/settle_layouts.h"
 #include "ridgeline/compile/update_forms.h"
+#include "ridgeline/compile/verify_plan.h"
 
 namespace ridgeline {
 namespace {
@@ -16,28 +19,60 @@ std::string moved_line(const Placement& placement, const Target& target) {
          std::string(target.cpu.name()) + ": " + names;
 }
 
+// What is settled before any launch exists; nothing but `refused` where fused ops must be split first.
+struct Settled {
+  Placement placement;
+  OpTeams teams;
+  std::optional<ValueLayouts> layouts;
+  std::vector<Choice> choices;
+  std::vector<std::string> refused;
+};
+
+Settled settle(const Graph& graph, const Target& target, ParameterStore& store, const NameSet& fused) {
+  check_exchanges(graph);
+  Settled settled;
+  settled.placement = place(graph, target, fused);
+  if (!settled.placement.refused.empty()) {
+    settled.refused = std::move(settled.placement.refused);
+    return settled;
+  }
+  settled.teams = op_teams(graph, settled.placement, target.lanes);
+  ValueLayouts& layouts = settled.layouts.emplace(graph);
+  std::vector<Choice> choices = settle_stored(graph, layouts, settled.placement, target.log, store, settled.teams);
+  do {
+    choices = choose_kernels(graph, layouts, settled.placement, target.log, std::move(choices), settled.teams);
+  } while (take_back_layouts(graph, layouts, choices));
+  settled.refused = refused_fusions(graph, choices, fused);
+  settled.choices = std::move(choices);
+  return settled;
+}
+
 }  // namespace
 
+std::vector<std::string> refused_ops(const Graph& graph, const Target& target, ParameterStore& store,
+                                     const NameSet& fused) {
+  return settle(graph, target, store, fused).refused;
+}
+
+
 Lowering lower(Graph graph, const Target& target, ParameterStore& store, const NameSet& fused) {
-  check_exchanges(graph);
-  Placement placement = place(graph, target, fused);
-  if (!placement.refused.empty()) return {{}, std::move(placement.refused)};
-  const OpTeams teams = op_teams(graph, placement, target.lanes);
-  ValueLayouts layouts(graph);
-  std::vector<Choice> choices = settle_stored(graph, layouts, placement, target.log, store, teams);
-  do {
-    choices = choose_kernels(graph, layouts, placement, target.log, std::move(choices), teams);
-  } while (take_back_layouts(graph, layouts, choices));
-  if (auto refused = refused_fusions(graph, choices, fused); !refused.empty()) return {{}, std::move(refused)};
-  std::vector<std::string> warnings = hot_references(graph, choices);
-  for (std::string& line : emulations(graph, choices)) warnings.push_back(std::move(line));
-  for (std::string& line : halved_products(choices)) warnings.push_back(std::move(line));
-  if (!placement.moved.empty()) warnings.push_back(moved_line(placement, target));
-  fix_homes(graph, layouts.groups(), store);
-  std::string by_time = kernel_plan(choices);
-  Plan plan = emit(std::move(graph), std::move(choices), teams, target, store);
+  Settled settled = settle(graph, target, store, fused);
+  if (!settled.refused.empty()) return {{}, std::move(settled.refused)};
+  std::vector<std::string> warnings = hot_references(graph, settled.choices);
+  for (std::string& line : emulations(graph, settled.choices)) warnings.push_back(std::move(line));
+  for (std::string& line : halved_products(settled.choices)) warnings.push_back(std::move(line));
+  if (!settled.placement.moved.empty()) warnings.push_back(moved_line(settled.placement, target));
+  fix_homes(graph, settled.layouts->groups(), store);
+  std::string by_time = kernel_plan(settled.choices);
+  const auto verified = [&](const Plan& plan) {
+    if (target.verify) verify(plan, PlanStage::launches);
+  };
+  Plan plan = emit(std::move(graph), std::move(settled.choices), settled.teams, target, store);
+  verified(plan);
   let_updates_write_forms(plan, target);
+  verified(plan);
   find_sections(plan);
+  verified(plan);
   plan.warnings = std::move(warnings);
   plan.kernel_plan = std::move(by_time);
   return {std::move(plan), {}};

@@ -21,6 +21,11 @@ struct Lowering {
 
 // `fused`: the ops, by name, that others were merged into. Where some are refused nothing in the store has changed, and
 // the graph is to be made again with their parts apart.
+// With Target::verify the plan is checked after each step (verify_plan.h).
 Lowering lower(Graph graph, const Target& target, ParameterStore& store, const NameSet& fused);
+
+// Those that it would refuse, without a plan: no exchange needs its ranks.
+std::vector<std::string> refused_ops(const Graph& graph, const Target& target, ParameterStore& store,
+                                     const NameSet& fused);
 
 }  // namespace ridgeline

@@ -57,7 +57,17 @@ ParameterStore::Entry& ParameterStore::declare(const std::string& name, const Va
   return entry;
 }
 
-void ParameterStore::written(Entry& entry) {
+// An entry counts as written when its bytes are. Where `write` fails what lies there is no value: zeros that were not
+// in memory yet are written now, and forms are made anew.
+template <class Write>
+void ParameterStore::write_bytes(Entry& entry, Write&& write) {
+  try {
+    write();
+  } catch (...) {
+    ++entry.version;
+    if (entry.zero) write_zeros(device_, *entry.memory, entry.home.bytes(entry.type));
+    throw;
+  }
   if (entry.zero) --zeros_;
   entry.zero = false;
   ++entry.version;
@@ -65,7 +75,10 @@ void ParameterStore::written(Entry& entry) {
 
 void ParameterStore::set(const std::string& name, const Tensor& value, ValueKind kind) {
   Entry& entry = declare(name, {value.dtype(), value.shape()}, kind);
-  written(entry);
+  write_bytes(entry, [&] { write_value(entry, value); });
+}
+
+void ParameterStore::write_value(Entry& entry, const Tensor& value) {
   const BlockedLayout* blocked = entry.home.blocked();
   if (device_.host_memory()) {
     char* to = static_cast<char*>(entry.memory->address());
@@ -86,29 +99,24 @@ void ParameterStore::set(const std::string& name, const Tensor& value, ValueKind
 void ParameterStore::write(const std::string& name, const ValueType& type, ValueKind kind,
                            FunctionRef<void(Tensor&)> write) {
   Entry& entry = declare(name, type, kind);
-  const auto fill = [&](DeviceMemory& memory) {
-    Tensor value = Tensor::view(memory.address(), type.dtype, type.shape);
-    write(value);
-    return value;
-  };
-  if (!device_.host_memory()) {
-    Tensor value(type.dtype, type.shape);
-    write(value);
-    set(name, value, kind);
-  } else if (entry.home.plain()) {
-    fill(*entry.memory);
-    written(entry);
-  } else {  // on large pages, which the device's memory has
-    const std::unique_ptr<DeviceMemory> rows = device_.allocate(type.bytes());
-    set(name, fill(*rows), kind);
+  if (device_.host_memory() && entry.home.plain()) {
+    write_bytes(entry, [&] {
+      Tensor value = Tensor::view(entry.memory->address(), type.dtype, type.shape);
+      write(value);
+    });
+    return;
   }
+  std::unique_ptr<DeviceMemory> rows;  // on large pages, which the device's memory has
+  if (device_.host_memory()) rows = device_.allocate(type.bytes());
+  Tensor value = rows ? Tensor::view(rows->address(), type.dtype, type.shape) : Tensor(type.dtype, type.shape);
+  write(value);
+  set(name, value, kind);
 }
 
 void ParameterStore::set_zeros(const std::string& name, const ValueType& type, ValueKind kind) {
   Entry& entry = declare(name, type, kind);
   if (entry.zero) return;
-  written(entry);
-  write_zeros(device_, *entry.memory, entry.home.bytes(type));
+  write_bytes(entry, [&] { write_zeros(device_, *entry.memory, entry.home.bytes(type)); });
 }
 
 void ParameterStore::fill_zeros() {

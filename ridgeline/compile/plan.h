@@ -28,12 +28,11 @@ struct Buffer {
   Layout layout;
   ValueType type;
   std::size_t bytes = 0;
-  std::size_t offset = 0;  // in the arena
+  std::size_t offset = 0;  // in the arena, of what is no part; where a buffer lies: places.h
   bool scratch = false;
-  int within = -1;                // the buffer that it is a part of, in whose memory it lies
+  // The buffer in whose memory it lies, which is no part itself: an exchanged block, or what is no longer needed.
+  int within = -1;
   std::size_t within_offset = 0;  // where in that
-  int first = 0;                  // launches between which the contents must stay
-  int last = 0;
 };
 
 enum class LaunchKind {

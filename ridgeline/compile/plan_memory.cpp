@@ -3,62 +3,87 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ridgeline/core/error.h"
+#include "ridgeline/compile/lifetimes.h"
+#include "ridgeline/compile/place_arena.h"
+#include "ridgeline/compile/places.h"
 #include "ridgeline/graph/op/collective.h"
 
 namespace ridgeline {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
+// Below that a copy costs less than memory of its own, which is whole pages on every rank.
+constexpr std::size_t kLeastShared = std::size_t{1} << 20;
 
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+// What a start exchanges where the ranks see it, if it may lie in memory of the communicator: the block of a packed
+// exchange, or the operand of one that reads it in place; else -1. All ranks ask for that memory together: not for what
+// two stages of a pipeline have between them.
+int shared_block(const Plan& plan, const Launch& launch) {
+  if (launch.kind != LaunchKind::start || launch.ranks->size() == 1) return -1;
+  const CollectiveRule& rule = collective_rule(plan.graph.nodes[static_cast<std::size_t>(launch.node)]);
+  if (rule.between_two || (!launch.kernel && !rule.read_in_place)) return -1;
+  const int index = launch.kernel ? launch.outputs[0] : launch.inputs[0];
+  const Buffer& block = plan.buffers[static_cast<std::size_t>(index)];
+  const bool may = block.home == BufferHome::arena && block.within < 0 && block.device->host_memory();
+  return may && block.bytes >= kLeastShared ? index : -1;
+}
 
-void find_lifetimes(Plan& plan) {
-  for (Buffer& b : plan.buffers) {
-    b.first = -1;
-    b.last = -1;
+// Large values that ranks exchange lie where all of them see them, and are exchanged without a copy there. Bytes that
+// they take. Nothing else is placed there but what is written over their parts, and other such operands behind the end
+// of the exchange. Which those are follows from the order of launches alone, before anything is written over an
+// operand: all ranks must come to the same.
+std::size_t share_exchanges(Plan& plan, Occupants& occupants, bool reuse) {
+  std::size_t bytes = 0;
+  std::vector<const Launch*> owners;
+  for (Launch& launch : plan.launches) {
+    const int index = shared_block(plan, launch);
+    if (index < 0) continue;
+    const std::size_t size = plan.buffers[static_cast<std::size_t>(index)].bytes;
+    const auto over = std::find_if(owners.begin(), owners.end(), [&](const Launch* other) {
+      return reuse && !launch.kernel && other->ranks == launch.ranks &&
+             plan.buffers[static_cast<std::size_t>(other->shared)].bytes >= size &&
+             occupants.whole(other->shared).last < occupants.whole(index).first;
+    });
+    if (over != owners.end()) {
+      occupants.move(plan, index, (*over)->shared, 0);
+      continue;
+    }
+    occupants.keep(plan, index);
+    launch.shared = index;
+    owners.push_back(&launch);
+    bytes += size;
   }
-  const auto touch = [&](int index, int launch) {
-    Buffer& b = plan.buffers[static_cast<std::size_t>(index)];
-    if (b.first < 0) b.first = launch;
-    b.last = launch;
-  };
-  for (std::size_t i = 0; i < plan.launches.size(); ++i) {
-    const Launch& launch = plan.launches[i];
-    for (int b : launch.inputs) touch(b, static_cast<int>(i));
-    for (int b : launch.outputs) touch(b, static_cast<int>(i));
-    if (launch.scratch >= 0) touch(launch.scratch, static_cast<int>(i));
-  }
-  for (int b : plan.buffer_of_return) touch(b, static_cast<int>(plan.launches.size()));
+  return bytes;
+}
+
+// Memory that values of a run share over time. What else is kept is made once a load.
+bool of_a_run(const Buffer& b) {
+  return b.home == BufferHome::arena || (b.home == BufferHome::kept && b.within >= 0);
 }
 
 // Writes results over operands that are not needed afterwards.
-void reuse_operands(Plan& plan) {
+void reuse_operands(Plan& plan, Occupants& occupants) {
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
-    Launch& launch = plan.launches[i];
+    const Launch& launch = plan.launches[i];
     if (launch.kind != LaunchKind::kernel) continue;
     const std::vector<int>& in_place = launch.kernel->in_place;
     for (std::size_t result = 0; result < in_place.size(); ++result) {
       if (in_place[result] < 0) continue;
-      const int from = launch.outputs[result];
-      const int to = launch.inputs[static_cast<std::size_t>(in_place[result])];
-      Buffer& made = plan.buffers[static_cast<std::size_t>(from)];
-      Buffer& used = plan.buffers[static_cast<std::size_t>(to)];
+      const int made_index = launch.outputs[result];
+      const int used_index = launch.inputs[static_cast<std::size_t>(in_place[result])];
+      const Buffer& made = plan.buffers[static_cast<std::size_t>(made_index)];
+      const Buffer& used = plan.buffers[static_cast<std::size_t>(used_index)];
       // A part of another buffer has its place already.
-      if (from == to || made.within >= 0 || made.home != BufferHome::arena || used.home != BufferHome::arena ||
-          made.device != used.device || made.bytes != used.bytes || used.last != static_cast<int>(i) ||
-          std::count(launch.inputs.begin(), launch.inputs.end(), to) != 1 ||
-          std::count(launch.outputs.begin(), launch.outputs.end(), to) != 0) {
+      if (made_index == used_index || made.within >= 0 || made.home != BufferHome::arena || !of_a_run(used) ||
+          made.device != used.device || made.bytes != used.bytes ||
+          occupants.life(used_index).last != static_cast<int>(i) ||
+          occupants.life(made_index).first != static_cast<int>(i) ||
+          std::count(launch.inputs.begin(), launch.inputs.end(), used_index) != 1) {
         continue;
       }
-      used.last = made.last;
-      made.first = made.last = -1;
-      for (Launch& other : plan.launches) {
-        std::replace(other.inputs.begin(), other.inputs.end(), from, to);
-        std::replace(other.outputs.begin(), other.outputs.end(), from, to);
-      }
-      std::replace(plan.buffer_of_value.begin(), plan.buffer_of_value.end(), from, to);
-      std::replace(plan.buffer_of_return.begin(), plan.buffer_of_return.end(), from, to);
+      const int whole = whole_of(plan, used_index);
+      const std::size_t begin = used.within_offset;
+      if (!occupants.free(whole, begin, begin + used.bytes, occupants.life(made_index), used_index)) continue;
+      occupants.move(plan, made_index, whole, begin);
     }
   }
 }
@@ -66,126 +91,50 @@ void reuse_operands(Plan& plan) {
 // How far one lane may get ahead of another, in launches, before it waits for memory that the other still reads.
 constexpr int kAhead = 16;
 
-void keep_in_sections(Plan& plan) {
+void keep_in_sections(const Plan& plan, std::vector<ArenaBlock>& blocks) {
   for (const Section& section : plan.sections) {
-    for (Buffer& b : plan.buffers) {
-      if (b.last >= section.first && b.last < section.last) b.last = std::min(section.last - 1, b.last + kAhead);
+    for (ArenaBlock& b : blocks) {
+      if (b.when.last >= section.first && b.when.last < section.last)
+        b.when.last = std::min(section.last - 1, b.when.last + kAhead);
     }
   }
 }
 
-// A buffer that others are parts of is needed from the first of them to the last.
-void keep_for_parts(Plan& plan) {
-  for (const Buffer& part : plan.buffers) {
-    if (part.within < 0 || part.first < 0) continue;
-    Buffer& whole = plan.buffers[static_cast<std::size_t>(part.within)];
-    whole.first = whole.first < 0 ? part.first : std::min(whole.first, part.first);
-    whole.last = std::max(whole.last, part.last);
-  }
-}
-
-// Best fit for one device: the smallest gap between neighbours in time and space that is large enough.
-std::size_t place(std::vector<Buffer*>& buffers, bool reuse) {
-  std::sort(buffers.begin(), buffers.end(), [](const Buffer* a, const Buffer* b) {
-    return a->bytes != b->bytes ? a->bytes > b->bytes : a->first < b->first;
-  });
-  std::vector<const Buffer*> placed;
-  std::size_t total = 0;
-  for (Buffer* b : buffers) {
-    std::vector<const Buffer*> rivals;
-    for (const Buffer* p : placed) {
-      if (!reuse || (p->first <= b->last && b->first <= p->last)) rivals.push_back(p);
-    }
-    std::sort(rivals.begin(), rivals.end(), [](const Buffer* x, const Buffer* y) { return x->offset < y->offset; });
-    std::size_t end = 0;
-    std::size_t best = 0;
-    std::size_t best_gap = SIZE_MAX;
-    for (const Buffer* r : rivals) {
-      if (r->offset > end && r->offset - end >= aligned(b->bytes) && r->offset - end < best_gap) {
-        best = end;
-        best_gap = r->offset - end;
-      }
-      end = std::max(end, r->offset + aligned(r->bytes));
-    }
-    b->offset = best_gap == SIZE_MAX ? end : best;
-    total = std::max(total, b->offset + aligned(b->bytes));
-    placed.push_back(b);
-  }
-  return total;
-}
-
-// The sum over all devices.
-std::size_t place_all(Plan& plan, bool reuse) {
-  plan.arena_bytes.clear();
-  keep_for_parts(plan);
+// Places every arena; the sum over all devices. `in_order`: what that would be if no launch ran beside others.
+std::size_t place_arenas(Plan& plan, const Occupants& occupants, bool reuse, std::size_t& in_order) {
+  in_order = 0;
   for (Device* device : plan.devices) {
-    std::vector<Buffer*> mine;
-    for (Buffer& b : plan.buffers) {
-      if (b.home == BufferHome::arena && b.device == device && b.first >= 0 && b.within < 0) mine.push_back(&b);
+    std::vector<ArenaBlock> blocks;
+    for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+      const Buffer& b = plan.buffers[i];
+      if (b.home != BufferHome::arena || b.device != device || b.within >= 0) continue;
+      const Lifetime when = occupants.whole(static_cast<int>(i));
+      if (when.used()) blocks.push_back({.buffer = static_cast<int>(i), .bytes = b.bytes, .when = when});
     }
-    plan.arena_bytes.push_back(place(mine, reuse));
-  }
-  for (Buffer& part : plan.buffers) {
-    if (part.within >= 0) part.offset = plan.buffers[static_cast<std::size_t>(part.within)].offset + part.within_offset;
+    if (reuse && !plan.sections.empty()) {
+      std::vector<ArenaBlock> alone = blocks;
+      in_order += place_arena(alone, reuse);
+      keep_in_sections(plan, blocks);
+    }
+    plan.arena_bytes.push_back(place_arena(blocks, reuse));
+    for (const ArenaBlock& b : blocks) plan.buffers[static_cast<std::size_t>(b.buffer)].offset = b.offset;
   }
   return std::accumulate(plan.arena_bytes.begin(), plan.arena_bytes.end(), std::size_t{0});
 }
 
-// Below that a copy costs less than memory of its own, which is whole pages on every rank.
-constexpr std::size_t kLeastShared = std::size_t{1} << 20;
-
-// Large values that ranks exchange lie where all of them see them, and are exchanged without a copy there: the block of
-// a packed exchange, or the operand of one that reads it in place. Bytes that they take. Nothing else is placed there
-// but other such operands, behind the end of the exchange. All ranks ask for that memory together: not for what two
-// stages of a pipeline have between them.
-std::size_t share_exchanges(Plan& plan) {
-  std::size_t bytes = 0;
-  std::vector<int> blocks;
-  for (Launch& launch : plan.launches) {
-    if (launch.kind != LaunchKind::start || launch.ranks->size() == 1) continue;
-    const Node& node = plan.graph.nodes[static_cast<std::size_t>(launch.node)];
-    if (collective_rule(node).between_two || (!launch.kernel && !collective_rule(node).read_in_place)) continue;
-    const int index = launch.kernel ? launch.outputs[0] : launch.inputs[0];
-    Buffer& block = plan.buffers[static_cast<std::size_t>(index)];
-    if (block.home != BufferHome::arena || block.within >= 0 || !block.device->host_memory() ||
-        block.bytes < kLeastShared)
-      continue;
-    const auto over = std::find_if(blocks.begin(), blocks.end(), [&](int other) {
-      const Buffer& b = plan.buffers[static_cast<std::size_t>(other)];
-      return !launch.kernel && b.bytes >= block.bytes && b.last < block.first;
-    });
-    block.home = BufferHome::kept;
-    if (over != blocks.end()) {
-      block.within = *over;
-      plan.buffers[static_cast<std::size_t>(*over)].last = block.last;
-      continue;
-    }
-    launch.shared = index;
-    blocks.push_back(index);
-    bytes += block.bytes;
-  }
-  return bytes;
-}
-
-}  // namespace
-
-MemoryReport plan_memory(Plan& plan, bool reuse) {
-  find_lifetimes(plan);
-  keep_for_parts(plan);
+// Bytes by category, while every value still has memory of its own.
+MemoryReport count_memory(const Plan& plan, const Occupants& occupants) {
   MemoryReport report;
-  const std::size_t shared = share_exchanges(plan);
-  report.activations += shared;
-  for (const Buffer& b : plan.buffers) {
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer& b = plan.buffers[i];
     if (b.home == BufferHome::input) report.inputs += b.bytes;
-    if (b.home == BufferHome::derived || (b.home == BufferHome::kept && b.within < 0)) report.derived += b.bytes;
-    if (b.home == BufferHome::arena && b.first >= 0 && b.within < 0) {
-      if (b.scratch)
-        report.scratch = std::max(report.scratch, b.bytes);
-      else
-        report.activations += b.bytes;
-    }
+    if (b.home == BufferHome::derived || b.home == BufferHome::kept) report.derived += b.bytes;
+    if (b.home != BufferHome::arena || b.within >= 0 || !occupants.whole(static_cast<int>(i)).used()) continue;
+    if (b.scratch)
+      report.scratch = std::max(report.scratch, b.bytes);
+    else
+      report.activations += b.bytes;
   }
-  report.derived -= shared;  // counted as activations
   std::vector<bool> counted(plan.buffers.size(), false);
   for (std::size_t v = 0; v < plan.graph.values.size(); ++v) {
     const int index = plan.buffer_of_value[v];
@@ -200,14 +149,20 @@ MemoryReport plan_memory(Plan& plan, bool reuse) {
     if (info.kind == ValueKind::param) report.parameters += b.bytes;
     if (info.kind == ValueKind::state) report.states += b.bytes;
   }
-  if (reuse) reuse_operands(plan);
-  report.activations_peak = shared + place_all(plan, reuse);
-  if (reuse && !plan.sections.empty()) {
-    const std::size_t in_order = report.activations_peak;
-    keep_in_sections(plan);
-    report.activations_peak = shared + place_all(plan, reuse);
-    report.side_by_side = report.activations_peak - std::min(in_order, report.activations_peak);
-  }
+  return report;
+}
+
+}  // namespace
+
+MemoryReport plan_memory(Plan& plan, bool reuse) {
+  Occupants occupants(plan);
+  MemoryReport report = count_memory(plan, occupants);
+  const std::size_t shared = share_exchanges(plan, occupants, reuse);
+  if (reuse) reuse_operands(plan, occupants);
+  std::size_t in_order = 0;
+  const std::size_t placed = place_arenas(plan, occupants, reuse, in_order);
+  report.activations_peak = shared + placed;
+  if (reuse && !plan.sections.empty()) report.side_by_side = placed - std::min(in_order, placed);
   return report;
 }
 

@@ -73,6 +73,15 @@ std::vector<bool> used_buffers(const Plan& plan) {
 
 }  // namespace
 
+std::string buffer_text(const Plan& plan, int buffer) {
+  return buffer_name(buffer) + " (" + describe(plan.buffers[static_cast<std::size_t>(buffer)]) + ")";
+}
+
+std::string launch_text(const Plan& plan, int launch) {
+  return "launch " + std::to_string(launch) + " (" +
+         describe(plan, plan.launches[static_cast<std::size_t>(launch)]) + ")";
+}
+
 std::string to_text(const Plan& plan) {
   std::string text = "plan @" + plan.graph.name + "\n";
   const std::vector<bool> used = used_buffers(plan);

@@ -26,4 +26,8 @@ namespace ridgeline {
 // Kernels are named by their op, so the text is the same on every machine.
 std::string to_text(const Plan& plan);
 
+// "b3 (arena f32[2,4] on cpu)", and "launch 4 (dense "fc1" on cpu: b2, b0 -> b3)"; launches are counted from 0.
+std::string buffer_text(const Plan& plan, int buffer);
+std::string launch_text(const Plan& plan, int launch);
+
 }  // namespace ridgeline

@@ -10,11 +10,17 @@
 
 #include "ridgeline/compile/check_memory.h"
 #include "ridgeline/compile/lanes.h"
+#include "ridgeline/compile/place_arena.h"
+#include "ridgeline/compile/places.h"
 #include "ridgeline/core/threads.h"
 
 namespace ridgeline {
 struct Program::State {
-  std::vector<std::unique_ptr<DeviceMemory>> arenas;  // a device each
+  explicit State(const Plan& plan) : places(plan), bases(static_cast<std::size_t>(places.spaces()), nullptr) {}
+
+  Places places;
+  std::vector<void*> bases;                           // by space; null of inputs, which each run may bind elsewhere
+  std::vector<std::unique_ptr<DeviceMemory>> memory;  // arenas and kept blocks
   struct Input {
     ValueType type;
     Tensor value;                // keeps the memory alive that the launches read
@@ -40,8 +46,7 @@ struct Program::State {
   std::vector<const Form*> form_of_launch;                // by launch: the form that it helps to make, or null
   std::vector<ParameterStore::Entry*> written;            // entries that a run changes
   std::vector<std::shared_ptr<const void>> leases;        // of all entries that the program has addresses of
-  std::map<int, std::unique_ptr<DeviceMemory>> kept;      // by buffer
-  std::map<int, std::shared_ptr<void>> exchanged_blocks;  // by buffer: of the communicator
+  std::vector<std::shared_ptr<void>> exchanged_blocks;    // of communicators
   struct Source {
     const ParameterStore::Entry* entry;
     std::uint64_t version = 0;  // of which the constant launches were made; 0: never
@@ -102,32 +107,23 @@ class TracedExchange final : public Kernel {
 }  // namespace
 
 Program::Program(Session& session, Plan plan, const MemoryReport& memory)
-    : session_(session), plan_(std::move(plan)), memory_(memory), state_(std::make_unique<State>()) {
+    : session_(session), plan_(std::move(plan)), memory_(memory), state_(std::make_unique<State>(plan_)) {
   session_.log().trace("memory", memory_.to_text());
   check_memory(memory_);
-  for (std::size_t d = 0; d < plan_.devices.size(); ++d) {
-    state_->arenas.push_back(plan_.devices[d]->allocate(std::max<std::size_t>(plan_.arena_bytes[d], 64)));
-  }
   for (ValueId id : plan_.graph.arguments) {
     const ValueInfo& info = plan_.graph.value(id);
     if (info.kind == ValueKind::input) state_->inputs[info.name].type = info.type;
-  }
-  for (const Launch& launch : plan_.launches) {
-    if (launch.shared < 0) continue;
-    const Buffer& block = plan_.buffers[static_cast<std::size_t>(launch.shared)];
-    state_->exchanged_blocks[launch.shared] = launch.ranks->allocate(static_cast<std::int64_t>(block.bytes));
   }
   ParameterStore& store = session_.parameters();
   const auto borrow = [&](const std::string& name) { state_->leases.push_back(store.entry(name).lease); };
   for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
     const Buffer& b = plan_.buffers[i];
-    if (b.home == BufferHome::kept && b.within < 0 && !state_->exchanged_blocks.contains(static_cast<int>(i)))
-      state_->kept[static_cast<int>(i)] = b.device->allocate(b.bytes);
     if (b.home == BufferHome::store || b.home == BufferHome::derived) borrow(b.name);
     if (b.home != BufferHome::derived) continue;
     state_->forms[static_cast<int>(i)] = {&store.entry(b.name),
                                           store.derived(b.name, b.type.dtype, *b.device, b.layout)};
   }
+  allocate();
   for (const std::string& name : plan_.constant_sources) {
     state_->constant_sources.push_back({&store.entry(name)});
     borrow(name);
@@ -175,20 +171,39 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
 
 Program::~Program() { end_exchanges(nullptr); }
 
-void* Program::address(int index) const {
-  const Buffer& b = plan_.buffers[static_cast<std::size_t>(index)];
-  if (const auto block = state_->exchanged_blocks.find(b.within >= 0 ? b.within : index);
-      block != state_->exchanged_blocks.end())
-    return static_cast<char*>(block->second.get()) + b.within_offset;
-  switch (b.home) {
-    case BufferHome::derived: return state_->forms.at(index).form->memory->address();
-    case BufferHome::kept: return state_->kept.at(index)->address();
-    case BufferHome::store: return session_.parameters().entry(b.name).memory->address();
-    case BufferHome::input: return const_cast<void*>(state_->inputs.at(b.name).value.raw());  // kernels only read it
-    case BufferHome::arena: break;
+void Program::allocate() {
+  // In the order of the starts, which is that of all ranks.
+  for (const Launch& launch : plan_.launches) {
+    if (launch.shared < 0) continue;
+    const Place& block = state_->places.of(launch.shared);
+    state_->exchanged_blocks.push_back(launch.ranks->allocate(static_cast<std::int64_t>(block.end)));
+    state_->bases[static_cast<std::size_t>(block.space)] = state_->exchanged_blocks.back().get();
   }
-  const auto device = std::find(plan_.devices.begin(), plan_.devices.end(), b.device) - plan_.devices.begin();
-  return static_cast<char*>(state_->arenas[static_cast<std::size_t>(device)]->address()) + b.offset;
+  const auto own = [&](Device& device, std::size_t bytes) {
+    state_->memory.push_back(device.allocate(bytes));
+    return state_->memory.back()->address();
+  };
+  for (int s = 0; s < state_->places.spaces(); ++s) {
+    const Space& space = state_->places.space(s);
+    void*& base = state_->bases[static_cast<std::size_t>(s)];
+    const auto buffer = static_cast<std::size_t>(space.buffer);
+    switch (space.home) {
+      case BufferHome::arena:
+        base = own(*plan_.devices[space.device], std::max(space.bytes, kMemoryAlignment));
+        break;
+      case BufferHome::store: base = session_.parameters().entry(plan_.buffers[buffer].name).memory->address(); break;
+      case BufferHome::derived: base = state_->forms.at(space.buffer).form->memory->address(); break;
+      case BufferHome::kept:
+        if (!space.exchanged) base = own(*plan_.buffers[buffer].device, space.bytes);
+        break;
+      case BufferHome::input: break;
+    }
+  }
+}
+
+void* Program::address(int buffer) const {
+  const Place& place = state_->places.of(buffer);
+  return static_cast<char*>(state_->bases[static_cast<std::size_t>(place.space)]) + place.begin;
 }
 
 bool Program::is_input(int index) const {

@@ -78,6 +78,7 @@ class Program {
  private:
   struct State;
   struct Exchanges;
+  void allocate();
   void* address(int buffer) const;
   bool is_input(int buffer) const;
   void check_bound();

@@ -16,6 +16,7 @@ struct Target {
   Log& log;
   int lanes = 1;  // launches that may run side by side
   RankGroups groups = {};
+  bool verify = false;  // the plan after every step of lowering (verify_plan.h)
 };
 
 }  // namespace ridgeline

@@ -1,15 +1,29 @@
 #include "ridgeline/core/lane_threads.h"
 
+#include <string>
+#include <system_error>
+
 #include "ridgeline/core/error.h"
 
 namespace ridgeline {
 
 LaneThreads::LaneThreads(int lanes) {
   RIDGELINE_CHECK(lanes >= 1, "there is a lane");
-  for (int lane = 1; lane < lanes; ++lane) threads_.emplace_back([this, lane] { wait_for_work(lane); });
+  threads_.reserve(static_cast<std::size_t>(lanes) - 1);
+  for (int lane = 1; lane < lanes; ++lane) {
+    try {
+      threads_.emplace_back([this, lane] { wait_for_work(lane); });
+    } catch (const std::system_error& error) {
+      end();
+      throw Error("launches side by side: thread " + std::to_string(lane) + " of " + std::to_string(lanes - 1) +
+                  " cannot be started: " + error.code().message() + " (fewer lanes need fewer threads)");
+    }
+  }
 }
 
-LaneThreads::~LaneThreads() {
+LaneThreads::~LaneThreads() { end(); }
+
+void LaneThreads::end() {
   ending_ = true;
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();

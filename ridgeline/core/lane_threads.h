@@ -15,7 +15,7 @@ namespace ridgeline {
 
 class LaneThreads {
  public:
-  // Starts lanes - 1 threads.
+  // Starts lanes - 1 threads; an Error where the system has no more of them.
   explicit LaneThreads(int lanes);
   ~LaneThreads();
   LaneThreads(const LaneThreads&) = delete;
@@ -28,6 +28,7 @@ class LaneThreads {
 
  private:
   void wait_for_work(int lane);
+  void end();
 
   const FunctionRef<void(int)>* body_ = nullptr;  // of the run in progress
   int wanted_ = 0;                                // its lanes

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "ridgeline/compile/compile.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/format/tensor/safetensors.h"
 #include "ridgeline/graph/ir/text.h"
@@ -145,6 +146,26 @@ TEST(GraphShow, PrintsEveryForm) {
   const std::string out = testing::temporary_directory() + "/step.svg";
   EXPECT_EQ(graph("show " + file + " --form=svg --out=" + out).text, "");
   EXPECT_TRUE(read_file(out).ends_with("</svg>\n"));
+}
+
+// What compilation would run: a convolution stays apart from the pool behind it where the kernel that would take both is
+// not the one that takes the convolution, as `graph bench` counts its launches.
+TEST(GraphShow, AfterIsWhatCompilationLeavesForTheDevice) {
+  const std::string file = written("pooled.rdg", R"(
+graph @pooled(%x: f32[2,16,16,8], %w: param f32[8,3,3,8], %b: param f32[8], %p: f32[2,8]) {
+  %0 = conv2d(%x, %w, %b) {pad=1} : f32[2,16,16,8]
+  %1 = max_pool(%0) {kernel=2, stride=2} : f32[2,8,8,8]
+  %2 = softmax(%p) : f32[2,8]
+  return %1, %2
+}
+)");
+  for (const std::string device : {"cpu", "simulated"}) {
+    SCOPED_TRACE(device);
+    Session session({.device = device});
+    const auto program = compile(parse_graph(read_file(file), file), session);
+    EXPECT_EQ(graph("show " + file + " --after --device=" + device).text,
+              to_text(program->graph(), {.locations = false}));
+  }
 }
 
 TEST(GraphCheck, NamesFileLineAndOpAndMarksIt) {

@@ -196,6 +196,30 @@ TEST(LaunchCommand, StandAloneRanksTrainByThemselves) {
   }
 }
 
+// The buckets and the parts that are gathered are 1 MiB and more each here.
+TEST(LaunchCommand, SplitUpdatesPrintTheLossesOfWholeOnes) {
+  data::make_shapes(testing::temporary_directory() + "/ranked_shapes", {.train = 96, .val = 12});
+  const auto losses = [](const std::string& results, const std::string& flags) {
+    testing::expect(
+        launch("--ranks=2 --results=" + results +
+               " -- train --data_dir=ranked_shapes --model=alexnet --image_size=64 --num_classes=10 --dropout_keep=1 "
+               "--lr=0.02 --warmup_epochs=0 --batch_size=8 --mode=train --max_epochs=1 --max_train_steps=5 "
+               "--save_summary_steps=1 --seed=5 --reproducibility=deterministic --do_checkpoint=False --log_dir=out " +
+               flags),
+        0, {"rank 0: train success"});
+    std::istringstream log(read_file(testing::temporary_directory() + "/" + results +
+                                     "/2p/0/out/alexnet_training.log"));
+    std::vector<std::string> found;
+    for (std::string word; log >> word;) {
+      if (word == "loss:" && log >> word) found.push_back(word);
+    }
+    return found;
+  };
+  const std::vector<std::string> whole = losses("whole", "--clip_norm=1");
+  EXPECT_EQ(whole.size(), 5U);
+  EXPECT_EQ(losses("split", "--clip_norm=1 --is_weight_update_sharding=True"), whole);
+}
+
 TEST(LaunchCommand, WhatARankSaysToDoNextWorksFromWhereTheUserStands) {
   data::make_shapes(testing::temporary_directory() + "/ranked_shapes", {.train = 48, .val = 12});
   testing::expect(launch("--ranks=2 --results=next -- train --data_dir=ranked_shapes --model=linear --image_size=16 "

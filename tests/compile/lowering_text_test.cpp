@@ -20,6 +20,7 @@
 #include "ridgeline/compile/plan_memory.h"
 #include "ridgeline/compile/plan_text.h"
 #include "ridgeline/compile/settle_layouts.h"
+#include "ridgeline/compile/verify_plan.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/graph/ir/text.h"
 #include "tests/compile/list_device.h"
@@ -107,7 +108,7 @@ std::string settle_text(const Graph& graph, const Target& target, ParameterStore
 std::string run(const TextCase& c) {
   Session session(c.options);
   const Graph graph = parse_graph(c.graph, c.name);
-  const Target target{session.device(), session.cpu(), c.soft_placement, session.log(), c.lanes};
+  const Target target{session.device(), session.cpu(), c.soft_placement, session.log(), c.lanes, {}, true};
   const ComputeScope team(session.compute_threads());
   try {
     if (c.part == "place") return place_text(graph, target);
@@ -116,7 +117,9 @@ std::string run(const TextCase& c) {
       Plan plan = lower(graph, target, session.parameters(), {}).plan;
       if (c.lanes > 1) {
         plan_memory(plan, true);
+        verify(plan, PlanStage::memory);
         assign_lanes(plan, c.lanes);
+        verify(plan, PlanStage::lanes);
       }
       return to_text(plan);
     }

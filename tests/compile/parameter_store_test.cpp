@@ -132,5 +132,31 @@ TEST(ParameterStore, ZerosStayZerosWhenTheHomeIsFixed) {
   }
 }
 
+// The value is marked written when its bytes are, so what fails on the way leaves no garbage that counts as a value.
+TEST(ParameterStore, AnEntryCountsAsWrittenOnlyWhenItsBytesAre) {
+  const ValueType type{DType::f32, Shape{kMany}};
+  for (const char* device : {"cpu", "simulated"}) {
+    Session session({.device = device});
+    ParameterStore& store = session.parameters();
+    const auto fail = [](Tensor& value) {
+      value.set(3, 5);
+      throw Error("the file ends here");
+    };
+    EXPECT_THROW(store.write("w", type, ValueKind::param, fail), Error);
+    EXPECT_TRUE(store.entry("w").zero) << device;
+    expect_all(store.get("w"), 0);
+    store.fill_zeros();
+    expect_all(store.get("w"), 0);
+  }
+  // A copy that the device refuses: it is told an address of its own where one of the host is meant.
+  Session session({.device = "simulated"});
+  ParameterStore& store = session.parameters();
+  store.declare("w", type, ValueKind::param);
+  const std::unique_ptr<DeviceMemory> elsewhere = session.device().allocate(type.bytes());
+  EXPECT_THROW(store.set("w", Tensor::view(elsewhere->address(), type.dtype, type.shape)), Error);
+  EXPECT_TRUE(store.entry("w").zero);
+  expect_all(store.get("w"), 0);
+}
+
 }  // namespace
 }  // namespace ridgeline

@@ -56,6 +56,26 @@ TEST(SplitFusion, ALoopThatNoKernelTakesIsItsMembersAgain) {
   EXPECT_EQ(ops_of(parse_graph(kSum), on_list_device({}, reference_fusion_limits())), Names{"loop"});
 }
 
+// Each round of compilation takes the last op from a refused loop; a long one is given up as a whole before that takes
+// as many rounds as it has ops.
+TEST(SplitFusion, ALongChainCompilesWhereNoKernelTakesLoops) {
+  constexpr int kOps = 320;
+  std::string text = "graph @chain(%x: f32[8]) {\n  %0 = tanh(%x) : f32[8]\n";
+  for (int i = 1; i < kOps; ++i) {
+    const char* op = i % 2 == 0 ? "tanh" : "exp";
+    text += "  %" + std::to_string(i) + " = " + op + "(%" + std::to_string(i - 1) + ") : f32[8]\n";
+  }
+  const Graph graph = parse_graph(text + "  return %" + std::to_string(kOps - 1) + " \"y\"\n}\n");
+  SessionOptions lacking{.device = "simulated"};
+  lacking.simulated.missing_ops = {"loop"};
+  const KernelEntry never{"loop", "never", Provider::own, make_never};
+  for (const SessionOptions& options : {on_list_device({never}, reference_fusion_limits()), lacking}) {
+    const Names ops = ops_of(graph, options);
+    EXPECT_EQ(ops.size(), static_cast<std::size_t>(kOps));
+    EXPECT_EQ(std::count(ops.begin(), ops.end(), "loop"), 0);
+  }
+}
+
 TEST(SplitFusion, ALoopThatTheUserWroteStaysOne) {
   const KernelEntry never{"loop", "never", Provider::own, make_never};
   const Graph written =

@@ -1,7 +1,9 @@
 #include "ridgeline/core/lane_threads.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cstdio>
 #include <set>
 #include <string>
 
@@ -39,6 +41,32 @@ TEST(LaneThreads, LanesMayWaitForEachOther) {
     }
   });
   EXPECT_EQ(turn, 50);
+}
+
+// In a process of its own, whose address space has room for the stacks of a few threads.
+TEST(LaneThreads, WhereTheSystemHasNoMoreThreadsThatIsAnError) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's address space cannot be limited";
+#endif
+  const auto start_many = [] {
+    std::size_t pages = 0;
+    if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+      if (std::fscanf(file, "%zu", &pages) != 1) pages = 0;
+      std::fclose(file);
+    }
+    const rlim_t room = (pages << 12) + (rlim_t{48} << 20);
+    const rlimit limit{room, room}, stack{rlim_t{8} << 20, rlim_t{8} << 20};
+    ::setrlimit(RLIMIT_STACK, &stack);
+    ::setrlimit(RLIMIT_AS, &limit);
+    try {
+      LaneThreads lanes(64);
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      std::_Exit(7);
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(start_many(), ::testing::ExitedWithCode(7), "thread [0-9]+ of 63 cannot be started: ");
 }
 
 TEST(LaneThreads, MoreLanesThanThereAreIsABug) {

@@ -137,6 +137,16 @@ void draw_servers(SampleRandom& random, Drawn& d) {
   }
 }
 
+// Sizes at which the code changes its ways: blocks of exchanged memory from 1 MiB on, with parts on both sides of it for
+// two and four ranks in f32 and f64; updates that are split from 1,024 elements on. By a stream of its own: the other
+// draws of a number are what they were.
+void draw_sizes(const PhiloxKey& key, std::int64_t number, Drawn& d) {
+  SampleRandom random(key, 0, static_cast<std::uint64_t>(number));
+  if (chance(random, 0.94)) return;
+  d.fc1 = one_of<std::int64_t>(random, {360, 512, 520, 728});
+  d.fc2 = one_of<std::int64_t>(random, {3, 360, 520, 728});
+}
+
 }  // namespace
 
 Drawn draw(std::uint64_t seed, std::int64_t number) {
@@ -166,6 +176,7 @@ Drawn draw(std::uint64_t seed, std::int64_t number) {
   // As many parts as ranks, or micro-batches, are what one rank has: a power of two.
   if (!even) d.synchronised = d.norm;
   if (d.pipelined() && !even) d.norm = d.synchronised = false;
+  draw_sizes(philox_key(seed, "sizes"), number, d);
   constexpr const char* kModes[] = {"must_keep_origin_dtype", "allow_mix_precision_bf16", "allow_fp32_to_bf16"};
   d.precision = kModes[random.integer(0, 2)];
   return d;

@@ -84,8 +84,12 @@ bool merge_gradient(Graph& graph, const ValueUses& uses, PassContext& context, i
 
 Graph fuse_norm_gradient(Graph graph, PassContext& context) {
   ValueUses uses(graph);
-  for (int at = 0; at < static_cast<int>(graph.nodes.size()); ++at) {
-    if (merge_gradient(graph, uses, context, at)) uses = ValueUses(graph);
+  for (int at = 0; at < static_cast<int>(graph.nodes.size());) {
+    // Where one has merged, the op behind it stands at its index now.
+    if (merge_gradient(graph, uses, context, at))
+      uses = ValueUses(graph);
+    else
+      ++at;
   }
   remove_dead_nodes(graph);
   return graph;

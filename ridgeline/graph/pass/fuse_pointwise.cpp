@@ -280,6 +280,9 @@ class Fuser {
     fused.attributes.set("expression", loop::to_string(loop.expression));
     fused.name = node(members.back()).name;
     context_.fused.insert(fused.name);
+    std::vector<std::string>& names = context_.loops[fused.name];
+    names.clear();
+    for (int m : members) names.push_back(node(m).name);
     for (auto m = members.rbegin(); m != members.rend(); ++m) {
       for (const Location& where : node(*m).where) {
         if (std::find(fused.where.begin(), fused.where.end(), where) == fused.where.end()) fused.where.push_back(where);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct PassContext {
   FusionLimits fusion;  // of the device that the graph is for
   NameSet keep_apart;   // ops, by name, into which nothing is merged: no kernel took what came of it
   NameSet fused;        // filled by the passes: ops, by name, into which others were merged
+  // Filled by fuse_pointwise: of a loop, the ops that it is made of, by name.
+  std::map<std::string, std::vector<std::string>, std::less<>> loops = {};
+  int splits = 0;  // how often compilation has begun again because something must be kept apart
   PrecisionPolicy precision = {};
   // Whether the device has a kernel of the op that reads and writes values of this type; empty: it has.
   std::function<bool(std::string_view op, DType dtype)> takes = {};
