@@ -17,6 +17,7 @@
 #include "ridgeline/data/ir/base64.h"
 #include "ridgeline/format/text/json_tree.h"
 #include "ridgeline/format/wire/crc32c.h"
+#include "ridgeline/nn/models.h"
 
 namespace ridgeline::train {
 namespace {
@@ -93,6 +94,17 @@ std::string checksum_of(const std::string& info, const std::vector<NamedTensor>&
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> CheckpointInfo::identity() const {
+  const nn::ModelInfo* known = nn::find_model(model);
+  return {{"model", model},
+          {"num_classes", std::to_string(num_classes)},
+          {"image_size", std::to_string(image_size)},
+          {"seed", std::to_string(seed)},
+          {std::string(known ? known->init_flag : nn::ModelInfo().init_flag), init},
+          {"final_relu", final_relu ? "True" : "False"},
+          {"label_base", std::to_string(label_base)}};
+}
 
 std::string CheckpointInfo::to_json() const {
   json j{{"format_version", kFormatVersion},

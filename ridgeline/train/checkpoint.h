@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ridgeline/format/tensor/safetensors.h"
@@ -43,6 +44,8 @@ struct CheckpointInfo {
     const std::int64_t whole = step / steps_per_epoch;
     return static_cast<double>(whole);
   }
+  // Which model of which data it is: names of flags and their values.
+  std::vector<std::pair<std::string, std::string>> identity() const;
   std::string to_json() const;
   static CheckpointInfo from_json(const std::string& text, const std::string& path);
 };

@@ -6,11 +6,13 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/runtime/state.h"
 #include "ridgeline/data/standard/data_dir.h"
-#include "ridgeline/nn/models.h"
 #include "ridgeline/train/class_names.h"
 
 namespace ridgeline::train {
 namespace {
+
+// Of CheckpointInfo::identity(), the first that every model has.
+constexpr std::size_t kOfAnyModel = 4;
 
 std::string shown(const std::string& value) { return value.empty() ? "the default" : value; }
 
@@ -19,25 +21,27 @@ class Comparison {
   Comparison(const CheckpointInfo& saved, const CheckpointInfo& now) : saved_(saved), now_(now) {}
 
   void models() {
-    flag("model", saved_.model, now_.model);
-    flag("num_classes", saved_.num_classes, now_.num_classes);
-    flag("image_size", saved_.image_size, now_.image_size);
-    flag("seed", saved_.seed, now_.seed);
-    if (saved_.model == now_.model) {
-      const nn::ModelInfo& model = nn::model_named(now_.model);
-      flag(model.init_flag, saved_.init, now_.init);
-      flag("final_relu", saved_.final_relu ? "True" : "False", now_.final_relu ? "True" : "False");
+    const auto there = saved_.identity(), here = now_.identity();
+    for (std::size_t i = 0; i < there.size(); ++i) {
+      const std::string& name = here[i].first;
+      // Another model has other options; the label base of images is that of the data (data_state).
+      if (name == "label_base" || (saved_.model != now_.model && i >= kOfAnyModel)) continue;
+      flag(name, there[i].second, here[i].second);
     }
-    const bool complete = now_.settings->data != name_of(data::Layout::records);
+    const bool complete = now_.settings->get<std::string>("data", "") != name_of(data::Layout::records);
     const std::string classes = class_difference({saved_.class_names, saved_.class_ids, complete}, "there",
                                                  {now_.class_names, now_.class_ids, complete}, "here");
     if (!classes.empty()) data(classes);
   }
 
-  void settings() {
+  void settings(std::span<const SettingRow> rows) {
     if (!saved_.settings) return;
-    for (const SettingRow& row : setting_rows()) {
-      const std::string there = value_text(*saved_.settings, row), here = value_text(*now_.settings, row);
+    for (const SettingRow& row : rows) {
+      const SettingValue* kept = saved_.settings->find(row.name);
+      if (kept == nullptr && row.before) kept = &*row.before;
+      const SettingValue* given = now_.settings->find(row.name);
+      if (kept == nullptr || given == nullptr) continue;
+      const std::string there = value_text(*kept), here = value_text(*given);
       if (there == here) continue;
       if (!row.defines_run) {
         changed_.push_back(fmt::format("{}{} is {} up to step {}, {} from here on", row.flag ? "--" : "", row.name,
@@ -73,7 +77,7 @@ class Comparison {
       return;
     }
     const auto state = data::IteratorState::from_json(saved_.data_state);
-    const auto records = static_cast<std::uint64_t>(now_.settings->records);
+    const auto records = static_cast<std::uint64_t>(now_.settings->get<std::int64_t>("records", 0));
     if (!saved_.settings && state.records != records) {
       data(fmt::format("{} training records there, {} here", state.records, records));
     } else if (!saved_.settings && saved_.steps_per_epoch != now_.steps_per_epoch) {
@@ -120,11 +124,12 @@ class Comparison {
 
 }  // namespace
 
-std::vector<std::string> check_resume(const CheckpointFile& file, const CheckpointInfo& saved,
-                                      const CheckpointInfo& now, std::uint64_t graph_hash) {
+std::vector<std::string> check_resume(std::span<const SettingRow> rows, const CheckpointFile& file,
+                                      const CheckpointInfo& saved, const CheckpointInfo& now,
+                                      std::uint64_t graph_hash) {
   Comparison comparison(saved, now);
   comparison.models();
-  comparison.settings();
+  comparison.settings(rows);
   comparison.kernels();
   comparison.data_state(graph_hash);
   return comparison.finish(file);

@@ -1,70 +1,59 @@
 // ridgeline/train/run_settings.h
 //
-// What a run was told beside its model: kept in its checkpoints, so that a run that goes on can say what is different
-// now. A table says for each setting whether another value makes another run. No path, host, worker or loop value.
+// What a run was told beside its model, by name: kept in its checkpoints, so that a run that goes on can say what is
+// different now. Which settings there are, and what another value of each makes of the run, its caller tells (of the
+// recipe: recipe/kept_settings.h). No path, host, worker or loop value. Plain values.
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "ridgeline/core/error.h"
+
 namespace ridgeline::train {
 
+using SettingValue = std::variant<bool, std::int64_t, double, std::string>;
+
+// As a flag's value is written: "True", "0.06", "128".
+std::string value_text(const SettingValue& value);
+
 struct RunSettings {
-  std::string data;          // "class folders", "TFRecords", "packed file" or "synthetic"
-  std::int64_t records = 0;  // of the training part
-  std::int64_t batch_size = 0;
-  double min_area = 0;
-  std::int64_t crop_padding = -1;
-  std::string augment;
-  double random_erasing = 0;
-  double mixup = 0;
-  double cutmix = 0;
-  bool flip = true;
-  double validation_split = 0;
-  std::int64_t max_epochs = 0;
-  std::int64_t warmup_epochs = 0;
-  double lr = 0;
-  double momentum = 0;
-  bool use_nesterov = true;
-  double weight_decay = 0;
-  double label_smoothing = 0;
-  double dropout_keep = 1;
-  std::string optimizer = "momentum";
-  std::string lr_schedule = "warmup_cosine";
-  std::string optimizer_settings;  // those that are not the default, see optimization.h
-  std::string schedule_settings;
-  std::string parameter_groups;
-  double clip_norm = 0;
-  double clip_value = 0;
-  std::int64_t accumulate_steps = 1;
-  std::string loss_scale;
-  double ema = 0;
-  std::string precision_mode = "must_keep_origin_dtype";
-  std::string accelerate_train_mode;
-  std::string reproducibility = "fast";
-  std::string op_select_implmode = "high_performance";
-  std::string fp32_compute = "f32";
+  std::map<std::string, SettingValue, std::less<>> values;
+
+  // nullptr: there is none of that name.
+  const SettingValue* find(std::string_view name) const {
+    const auto found = values.find(name);
+    return found == values.end() ? nullptr : &found->second;
+  }
+  // `otherwise` where there is none; an Error where it is of another type.
+  template <class T>
+  T get(std::string_view name, T otherwise) const {
+    const SettingValue* value = find(name);
+    if (value == nullptr) return otherwise;
+    if (const T* found = std::get_if<T>(value)) return *found;
+    throw Error("[run settings] " + std::string(name) + " is " + value_text(*value) + ", which is of another type");
+  }
+  bool operator==(const RunSettings&) const = default;
 };
 
+// How one setting is compared.
 struct SettingRow {
-  std::string_view name;  // in the file; of a flag its name without hyphens
-  std::variant<std::string RunSettings::*, std::int64_t RunSettings::*, double RunSettings::*, bool RunSettings::*>
-      field;
+  std::string name;          // in the file; of a flag its name without hyphens
   bool flag = true;          // the user gives it by a flag of that name
   bool data = false;         // it tells the data apart
   bool defines_run = false;  // else it may change in the middle of a run
-  bool newer = false;        // files that are older than the setting have its default
+  // What files hold that lack it, as they are older than the setting; nullopt: nobody knows, so nothing is compared.
+  std::optional<SettingValue> before = {};
 };
-std::span<const SettingRow> setting_rows();
-// As a flag's value is written: "True", "0.06", "128".
-std::string value_text(const RunSettings& settings, const SettingRow& row);
 
-// A JSON object with one key a row.
+// A JSON object with one key a setting.
 std::string to_json(const RunSettings& settings);
-// An Error for a missing key (of a setting that is not `newer`) or a value of another type.
+// An Error for a value that is none.
 RunSettings settings_from_json(const std::string& text);
 
 }  // namespace ridgeline::train

@@ -192,7 +192,7 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
     needs.label_base = weights->info->label_base;
     needs.classes = {.names = weights->info->class_names, .ids = weights->info->class_ids, .complete = true};
     needs.checkpoint = true;
-    if (weights->info->settings) needs.validation_split = weights->info->settings->validation_split;
+    if (weights->info->settings) needs.validation_split = weights->info->settings->get<double>("validation_split", 0);
   }
   if (!plain) weights.reset();  // each file is read in its turn
   const RunData data = open_data(recipe, needs);

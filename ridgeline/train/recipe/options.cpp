@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/train/recipe/kept_settings.h"
 
 namespace ridgeline::train {
 namespace {
@@ -31,6 +32,15 @@ std::string value_of_option(const T& value) {
   if constexpr (std::is_same_v<T, bool>) return value ? "True" : "False";
   if constexpr (std::is_same_v<T, std::string>) return value;
   if constexpr (is_number<T>) return fmt::format("{}", value);
+  return "";
+}
+
+std::string_view effect_text(Effect effect) {
+  switch (effect) {
+    case Effect::defines: return "refused";
+    case Effect::changes: return "said";
+    case Effect::none: break;
+  }
   return "";
 }
 
@@ -85,8 +95,8 @@ std::string options_table() {
   RecipeArguments usual;
   for (const RecipeOption& option : recipe_options()) {
     if (option.group != group) {
-      text += fmt::format("{}## {}\n\n| flag | by default | is |\n|---|---|---|\n", group.empty() ? "" : "\n",
-                          option.group);
+      text += fmt::format("{}## {}\n\n| flag | by default | is | otherwise, when a run goes on |\n|---|---|---|---|\n",
+                          group.empty() ? "" : "\n", option.group);
       group = option.group;
     }
     std::string names = fmt::format("`--{}`", option.name);
@@ -95,7 +105,8 @@ std::string options_table() {
         std::visit([&](const auto& field) { return value_of_option(field(usual)); }, option.field);
     std::string help = option.help;
     if (!option.range.allowed.empty()) help += fmt::format(" ({})", option.range.allowed);
-    text += fmt::format("| {} | {} | {} |\n", names, value.empty() ? "" : "`" + value + "`", table_cell(help));
+    text += fmt::format("| {} | {} | {} | {} |\n", names, value.empty() ? "" : "`" + value + "`", table_cell(help),
+                        effect_text(effect_of(option)));
   }
   return text;
 }

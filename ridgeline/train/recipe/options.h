@@ -1,7 +1,8 @@
 // ridgeline/train/recipe/options.h
 //
 // The options of a recipe, one row each: flags of the command line, keys of presets, settings of a run configuration
-// and what a sweep varies are all read from this table. A row more is all that an option costs.
+// and what a sweep varies are all read from this table, and so is what a checkpoint keeps of them and what ranks must
+// have alike. A row more is all that an option costs.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "ridgeline/train/recipe/arguments.h"
+#include "ridgeline/train/recipe/option_verdict.h"
 
 namespace ridgeline::train {
 
@@ -35,6 +37,7 @@ struct RecipeOption {
   std::string_view group;  // heading in --help
   std::string help;
   OptionField field;
+  OptionVerdict verdict;  // of another value, for a run that goes on and among ranks
   OptionRange range = {};
   std::vector<std::string_view> aliases = {};
   bool in_presets = true;  // false: read before them

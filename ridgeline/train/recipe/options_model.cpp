@@ -2,33 +2,42 @@
 #include "ridgeline/train/recipe/options.h"
 
 namespace ridgeline::train {
+namespace {
+
+SettingValue dropout_keep_of(const Recipe& recipe) {
+  return nn::complete_options(nn::model_named(recipe.model), recipe.model_options).dropout_keep.value_or(1);
+}
+
+}  // namespace
 
 std::vector<RecipeOption> model_options() {
   using A = RecipeArguments;
   const std::string_view group = "Model";
   return {
       {"model", group, joined_names(nn::all_models()) + "; evaluate: by default the checkpoint's",
-       [](A& a) -> std::string& { return a.recipe.model; }},
+       [](A& a) -> std::string& { return a.recipe.model; }, verdict::identity()},
       {.name = "alexnet_version",
        .group = group,
        .help = "initial weights of alexnet: he_uniform (default), xavier, he_uniform_custom",
        .field = [](A& a) -> std::string& { return a.alexnet_version; },
+       .verdict = verdict::identity(),
        .aliases = {"version"}},
       {"final_relu", group, "a relu on the logits of alexnet, as the original has: True (default) or False",
-       [](A& a) -> std::optional<bool>& { return a.recipe.model_options.final_relu; }},
+       [](A& a) -> std::optional<bool>& { return a.recipe.model_options.final_relu; }, verdict::identity()},
       {"dropout_keep", group, "share of units that dropout keeps, in (0, 1]; 0: the model's own",
-       [](A& a) -> double& { return a.dropout_keep; }},
+       [](A& a) -> double& { return a.dropout_keep; }, verdict::changes({.kept = dropout_keep_of})},
       {.name = "weights",
        .group = group,
        .help = "start from these weights: a safetensors file (torchvision's names), a checkpoint or its folder, *.rdgm",
        .field = [](A& a) -> std::string& { return a.recipe.restore_path; },
+       .verdict = verdict::own(),
        .aliases = {"restore_path", "pretrained"},
        .names_file = is_path},
       {"reset_head", group, "draw the last layer anew instead of restoring it: for other classes",
-       [](A& a) -> bool& { return a.recipe.reset_head; }},
+       [](A& a) -> bool& { return a.recipe.reset_head; }, verdict::own()},
       {"restore_exclude", group, "layers that are not restored for training, by commas",
-       [](A& a) -> std::string& { return a.restore_exclude; }},
-      {"dtype", group, "tf.float32", [](A& a) -> std::string& { return a.dtype; }},
+       [](A& a) -> std::string& { return a.restore_exclude; }, verdict::own()},
+      {"dtype", group, "tf.float32", [](A& a) -> std::string& { return a.dtype; }, verdict::own()},
   };
 }
 

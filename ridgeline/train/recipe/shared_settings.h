@@ -1,6 +1,7 @@
 // ridgeline/train/recipe/shared_settings.h
 //
-// What all processes of a run must have alike: their steps are parts of one step, and each makes its own.
+// What all processes of a run must have alike, by the verdicts of the options (option_verdict.h): their steps are parts
+// of one step, and each makes its own.
 #pragma once
 
 #include <cstdint>

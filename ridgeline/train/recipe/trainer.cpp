@@ -33,6 +33,7 @@
 #include "ridgeline/train/recipe/compile_statistics.h"
 #include "ridgeline/train/recipe/datasets.h"
 #include "ridgeline/train/recipe/evaluator.h"
+#include "ridgeline/train/recipe/kept_settings.h"
 #include "ridgeline/train/recipe/last_file.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/recipe/restore_weights.h"
@@ -337,7 +338,7 @@ class Trainer {
     if (newest) {
       const CheckpointInfo& saved = newest->info;
       const std::uint64_t graph_hash = data_.training ? data_.training->hash() : 0;
-      const std::vector<std::string> changed = check_resume(newest->file, saved, info(), graph_hash);
+      const std::vector<std::string> changed = check_resume(setting_rows(), newest->file, saved, info(), graph_hash);
       model_->load(newest->tensors);
       log_.line(fmt::format("continuing from {} (step {})", newest->file.path, saved.step));
       for (const std::string& difference : changed) log_.line("warning: " + difference);
@@ -376,42 +377,7 @@ class Trainer {
     info.class_names = data_.classes.names;
     info.class_ids = data_.classes.ids;
     if (model_) info.plan = model_->kernel_plan();
-    const optim::OptimizerArguments& learning = recipe_.optimization.arguments;
-    const optim::OptimizerEntry& optimizer = optim::optimizer_named(recipe_.optimization.optimizer);
-    info.settings = RunSettings{.data = recipe_.synthetic ? "synthetic" : data_.layout,
-                                .records = data_.training_records,
-                                .batch_size = recipe_.batch_size * recipe_.data_ranks(),
-                                .min_area = recipe_.min_area,
-                                .crop_padding = recipe_.crop_padding,
-                                .augment = recipe_.augment,
-                                .random_erasing = recipe_.random_erasing,
-                                .mixup = recipe_.mixup,
-                                .cutmix = recipe_.cutmix,
-                                .flip = recipe_.flip,
-                                .validation_split = recipe_.validation_split,
-                                .max_epochs = recipe_.max_epochs,
-                                .warmup_epochs = recipe_.warmup_epochs,
-                                .lr = recipe_.lr,
-                                .momentum = learning.momentum.value_or(optimizer.momentum),
-                                .use_nesterov = learning.nesterov.value_or(optimizer.nesterov),
-                                .weight_decay = recipe_.weight_decay,
-                                .label_smoothing = recipe_.label_smoothing,
-                                .dropout_keep = options.dropout_keep.value_or(1),
-                                .optimizer = recipe_.optimization.optimizer,
-                                .lr_schedule = recipe_.optimization.schedule,
-                                .optimizer_settings = optimizer_settings(recipe_.optimization),
-                                .schedule_settings = schedule_settings(recipe_.optimization),
-                                .parameter_groups = group_settings(recipe_.optimization),
-                                .clip_norm = recipe_.optimization.clip_norm,
-                                .clip_value = recipe_.optimization.clip_value,
-                                .accumulate_steps = recipe_.optimization.accumulate_steps,
-                                .loss_scale = recipe_.optimization.loss_scale,
-                                .ema = recipe_.optimization.ema,
-                                .precision_mode = name_of(mode_of(recipe_.precision)),
-                                .accelerate_train_mode = accelerate() ? text_of(*accelerate()) : "",
-                                .reproducibility = recipe_.reproducibility,
-                                .op_select_implmode = implmode_of(recipe_),
-                                .fp32_compute = recipe_.fp32_compute};
+    info.settings = settings_of(recipe_, recipe_.synthetic ? "synthetic" : data_.layout, data_.training_records);
     return info;
   }
 
