@@ -10,6 +10,8 @@
 #include "ridgeline/core/atomic_file.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/printable.h"
+#include "ridgeline/data/standard/data_dir.h"
+#include "ridgeline/data/standard/found_text.h"
 #include "ridgeline/data/tool/inspect.h"
 
 namespace ridgeline::cli {
@@ -20,6 +22,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kShownBroken = 20;
 constexpr std::size_t kShownClasses = 10;
 constexpr std::size_t kShownDuplicates = 5;
+constexpr std::size_t kShownEqual = 4;  // of a group
 
 struct InspectFlags {
   std::string data_dir, list;
@@ -31,6 +34,8 @@ Json to_json(const data::Spread& s) { return {{"min", s.min}, {"median", s.media
 
 Json to_json(const data::PartReport& p) {
   Json out{{"name", p.name},
+           {"place", p.place},
+           {"use", p.use},
            {"layout", data::name_of(p.layout)},
            {"files", p.files},
            {"records", p.records},
@@ -57,8 +62,11 @@ void print_json(const data::InspectReport& report) {
   Json out{{"data_dir", report.dir},          {"deep", report.deep},
            {"broken", report.broken()},       {"parts", Json::array()},
            {"duplicates", report.duplicates}, {"duplicates_across_parts", report.duplicates_across_parts},
-           {"notes", report.notes},           {"seconds", report.seconds}};
+           {"not_used", Json::array()},       {"notes", report.notes},
+           {"seconds", report.seconds}};
   for (const data::PartReport& part : report.parts) out["parts"].push_back(to_json(part));
+  for (const data::NotUsed& item : report.found.not_used)
+    out["not_used"].push_back({{"what", item.what}, {"count", item.count}, {"reason", item.reason}});
   // Names of files need not be UTF-8.
   fmt::print("{}\n", out.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
@@ -88,9 +96,9 @@ void print_classes(const data::PartReport& p) {
 }
 
 void print_part(const data::PartReport& p) {
-  fmt::print("{}: {} images in {} ({}, {:.1f} MB)\n", p.name, p.records,
-             p.files == 1 ? "1 file" : fmt::format("{} files", p.files), data::name_of(p.layout),
-             static_cast<double>(p.bytes) / 1e6);
+  fmt::print("{}: {} in {} ({}, {:.1f} MB){}, for {}\n", p.name, data::counted(p.records, "image"),
+             data::counted(p.files, "file"), data::name_of(p.layout), static_cast<double>(p.bytes) / 1e6,
+             p.place.empty() ? "" : " from " + printable(p.place), p.use);
   if (!p.formats.empty()) {
     fmt::print("  {:<10} {:>10} {:>10} {:>10}\n", "", "min", "median", "max");
     const auto row = [](const char* name, const data::Spread& s, int digits) {
@@ -105,12 +113,26 @@ void print_part(const data::PartReport& p) {
   print_classes(p);
 }
 
+void print_equal(const std::vector<std::string>& places) {
+  const std::size_t shown = std::min(kShownEqual, places.size());
+  const std::string text =
+      fmt::format("{}", fmt::join(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(shown), " = "));
+  fmt::print("  {}{}\n", printable(text), shown == places.size() ? "" : fmt::format(" = {} more", places.size() - shown));
+}
+
+void print_not_used(const data::FoundData& found) {
+  if (found.not_used.empty()) return;
+  fmt::print("not used:\n");
+  for (const data::NotUsed& item : found.not_used) fmt::print("  {}\n", printable(item.text));
+}
+
 void print_text(const data::InspectReport& report) {
   for (const data::PartReport& part : report.parts) print_part(part);
+  print_not_used(report.found);
   if (!report.duplicates.empty()) {
     fmt::print("equal images: {} {}\n", report.duplicates.size(), report.duplicates.size() == 1 ? "group" : "groups");
     for (std::size_t i = 0; i < std::min(kShownDuplicates, report.duplicates.size()); ++i)
-      fmt::print("  {}\n", printable(fmt::format("{}", fmt::join(report.duplicates[i], " = "))));
+      print_equal(report.duplicates[i]);
     if (report.duplicates.size() > kShownDuplicates) fmt::print("  ... (--json lists all)\n");
   }
   if (report.broken() > 0) fmt::print("broken: {}\n", report.broken());
@@ -131,8 +153,7 @@ void print_text(const data::InspectReport& report) {
 int run_inspect(const InspectFlags& flags) {
   data::InspectOptions options = flags.options;
   if (options.workers < 0) throw Error("--workers must not be negative", ErrorKind::usage);
-  if (options.split != "all" && options.split != "train" && options.split != "val")
-    throw Error("unknown split '" + options.split + "' (--split; allowed: train, val, all)", ErrorKind::usage);
+  if (options.split != "all") options.split = data::parse_split(options.split);
   std::optional<AtomicFile> list;
   if (!flags.list.empty())
     list.emplace(flags.list);  // fails now and not after an hour; an old list stays until the end
@@ -162,10 +183,10 @@ DatasetTool add_dataset_inspect(Command& dataset) {
   Command& app = dataset.subcommand(
       "inspect", "what a data directory holds, and what is broken in it; exit code 1 if something is");
   app.option("--data_dir", flags->data_dir,
-             "records (train-*, validation-*, *.tfrecord), class folders (train/<class>/*, val/<class>/*, or "
-             "<class>/* alone), packed files (*.ridge)")
+             "records (train-*, validation-*, *.tfrecord), class folders (train/<class>/*, val/<class>/*, test/<class>/*, "
+             "or <class>/* alone), packed files (*.ridge)")
       .required();
-  app.option("--split", flags->options.split, "train, val or all");
+  app.option("--split", flags->options.split, "train, val, test or all");
   app.flag("--deep", flags->options.deep, "decode every image instead of reading headers");
   app.option("--workers", flags->options.workers, "threads; 0: one per core");
   app.option(

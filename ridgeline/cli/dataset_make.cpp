@@ -27,7 +27,7 @@ int pack_records(const std::string& from, const std::string& out, data::MakeTFRe
   for (const data::UnreadableImage& image : report.unreadable) {
     std::fprintf(stderr, "left out %s: %s\n", printable(image.file).c_str(), printable(image.reason).c_str());
   }
-  if (!report.note.empty()) std::fprintf(stderr, "note: %s\n", report.note.c_str());
+  for (const std::string& note : report.notes) std::fprintf(stderr, "note: %s\n", printable(note).c_str());
   std::printf("%lld training and %lld validation records of %zu classes in %zu files in %s\n",
               static_cast<long long>(report.train_records), static_cast<long long>(report.validation_records),
               report.class_names.size(), report.files.size(), printable(out).c_str());

@@ -45,12 +45,14 @@ DatasetTool add_dataset_pack(Command& dataset) {
              "records (train-*, validation-*) or class folders (train/<class>/*, val/<class>/*, or <class>/* alone)")
       .required();
   app.option("--out", flags->out, "file to write: train.ridge, val.ridge or another name in .ridge").required();
-  app.option("--split", flags->options.split, "train or val; the training part if not given");
+  app.option("--split", flags->options.split, "train, val or test; the training part if not given");
   app.option("--short_side", flags->options.short_side,
              "images whose shorter side is longer are resized to this and stored as JPEG; 0: all as they are");
   app.option("--quality", flags->options.quality, "of those JPEGs, 1 to 100");
   app.option("--label_base", flags->label_base, "what record labels start from: auto, 0 or 1");
   app.option("--num_classes", flags->options.source.num_classes, "record labels outside are errors; 0: not checked");
+  app.boolean("--allow_missing_shards", flags->options.source.allow_missing_shards,
+              "read record files of which shards are missing or empty");
   app.option("--workers", flags->options.workers, "threads; 0: one per core");
   return {&app, [&app, flags] { return run_pack(app, *flags); }};
 }

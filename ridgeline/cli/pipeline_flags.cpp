@@ -17,17 +17,13 @@ void at_least_one(const char* flag, std::int64_t value) {
 }
 
 // An evaluation reads the validation part where there is one.
-std::string split_of(const PipelineFlags& flags) {
-  if (!flags.split.empty() || !flags.eval) return flags.split;
-  for (const data::DataPart& part : data::find_parts(flags.data_dir)) {
-    if (part.name == "val") return "val";
-  }
-  return "";
-}
-
 data::Dataset source_of(const PipelineFlags& flags) {
-  return data::open_source(flags.data_dir, split_of(flags),
-                           {.label_base = data::parse_label_base(flags.label_base), .num_classes = flags.num_classes});
+  const data::FoundData found = data::find_data(flags.data_dir);
+  const data::DataPart* validation = flags.eval && flags.split.empty() ? found.validation() : nullptr;
+  return data::open_source(found, validation ? *validation : data::find_part(found, flags.split),
+                           {.label_base = data::parse_label_base(flags.label_base),
+                            .num_classes = flags.num_classes,
+                            .allow_missing_shards = flags.allow_missing_shards});
 }
 
 data::StandardPipeline pipeline_of(const Command& app, const PipelineFlags& flags) {
@@ -70,7 +66,7 @@ void add_pipeline_flags(Command& app, PipelineFlags& f, PipelineFlagSet set) {
              "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/*, or <class>/* alone), "
              "packed files (*.ridge)")
       .group(group);
-  app.option("--split", f.split, "train or val; the training part (with --eval the validation part) if not given")
+  app.option("--split", f.split, "train, val or test; the training part (with --eval the validation part) if not given")
       .group(group);
   if (set.graph) {
     app.option("--graph", f.graph,
@@ -109,6 +105,9 @@ void add_pipeline_flags(Command& app, PipelineFlags& f, PipelineFlagSet set) {
   app.flag("--no_normalize", f.no_normalize, "leave images as bytes of 0 to 255").group(group);
   app.option("--label_base", f.label_base, "what record labels start from: auto, 0 or 1").group(group);
   app.option("--num_classes", f.num_classes, "record labels outside are errors; 0: not checked").group(group);
+  app.boolean("--allow_missing_shards", f.allow_missing_shards,
+              "read record files of which shards are missing or empty")
+      .group(group);
 }
 
 data::MindDataOptions minddata_options(const PipelineFlags& flags) {
@@ -140,7 +139,7 @@ data::DataGraph graph_of(const Command& app, const PipelineFlags& flags) {
     if (app.given(flag))
       throw Error(fmt::format("{} has no effect with --graph: the graph says it", flag), ErrorKind::usage);
   }
-  for (const char* flag : {"--split", "--label_base", "--num_classes"}) {
+  for (const char* flag : {"--split", "--label_base", "--num_classes", "--allow_missing_shards"}) {
     if (app.given(flag) && flags.data_dir.empty())
       throw Error(fmt::format("{} has no effect on the data of a graph: give --data_dir, too", flag), ErrorKind::usage);
   }

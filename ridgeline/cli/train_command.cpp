@@ -11,7 +11,6 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
 #include "ridgeline/core/process_time.h"
-#include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/ranks.h"
 #include "ridgeline/train/recipe/benchmark_summary.h"
@@ -41,8 +40,7 @@ void print_next(const train::Recipe& recipe, const train::TrainingResult& result
   if (recipe.synthetic || result.interrupted || result.checkpoint_path.empty()) return;
   const std::string program = quoted(::program_invocation_name);  // as it was called
   const std::string of_run = "--checkpoint_dir=" + quoted(for_user(recipe.log_dir));
-  if (recipe.mode == train::Mode::train &&
-      (recipe.validation_split > 0 || data::has_validation(data::find_parts(recipe.data_dir)))) {
+  if (recipe.mode == train::Mode::train && result.has_validation) {
     std::fprintf(stderr, "next     %s evaluate --data_dir=%s %s\n", program.c_str(),
                  quoted(for_user(recipe.data_dir)).c_str(), of_run.c_str());
   } else {

@@ -1,17 +1,16 @@
 // ridgeline/core/unreachable_error.h
 //
 // Data that could not be reached: a server that is away, refuses, or has another version of the file than before. It
-// tells nothing about the data, so no rule for bad samples applies to it; a later run may get what this one did not.
-// Code that adds words to an Error catches this class first and keeps it.
+// tells nothing about the data, and a later run may get what this one did not.
 #pragma once
 
-#include "ridgeline/core/error.h"
+#include "ridgeline/core/ends_run_error.h"
 
 namespace ridgeline {
 
-class UnreachableError : public Error {
+class UnreachableError : public EndsRunError {
  public:
-  using Error::Error;
+  using EndsRunError::EndsRunError;
 };
 
 }  // namespace ridgeline

@@ -66,9 +66,14 @@ TEST(Newcomer, TestIsAPartLikeValAndIsSaid) {
   fs::rename(data + "/val", data + "/test");
   expect(run(training(data, "test")), 0, {"validation is read from test/", "validation: ", "of 20 images"});
   expect(run(evaluation(data, "test")), 0, {"validation is read from test/", "Finished evaluation"});
-  expect(run("dataset inspect --data_dir=" + data), 0, {"val: 20 images", "note: validation is read from test/"});
+  expect(run("dataset inspect --data_dir=" + data), 0, {"test: 20 images", "from test/, for validation", "note: validation is read from test/"});
   fs::copy(data + "/test", data + "/val", fs::copy_options::recursive);
-  expect(run(evaluation(data, "test")), 0, {"validation is read from val/; test/ is not used"});
+  expect(run(evaluation(data, "test")), 0,
+         {"val/ 20 images in 10 classes (evaluated)", "test/ (20 images; evaluate --split=test)"});
+  expect(run(evaluation(data, "test", "--split=test")), 0, {"test/ 20 images in 10 classes (evaluated)", "Finished"});
+  expect(run(evaluation(data, "test", "--split=train")), 0, {"Validation dataset size: 40", "Finished"});
+  expect(run(training(data, "test_split", "--split=test")), 2, {"--split=test names the part that evaluate reads"});
+  expect(run(evaluation(data, "test", "--split=tset")), 2, {"unknown split 'tset'"});
 }
 
 TEST(Newcomer, AFolderThatIsNotThereIsToldWithoutOtherAdvice) {
@@ -210,7 +215,7 @@ TEST(Newcomer, ANameThatIsNoUtf8TrainsSavesAndIsPredicted) {
   expect(run(training(data, "bytes")), 0, {"model    " + newcomer_root() + "/bytes/model.ckpt-5.safetensors"});
   expect(run(evaluation(data, "bytes")), 0, {"Finished evaluation"});
   fs::rename(data + "/val/st\xe9r", data + "/val/st\xe8r");
-  expect(run(evaluation(data, "bytes")), 1, {"the classes of the validation part"});
+  expect(run(evaluation(data, "bytes")), 1, {"val/ has a class, 'st\\xe8r', that the training does not know"});
 }
 
 TEST(Newcomer, AdviceFitsTheCommandAndTheRun) {

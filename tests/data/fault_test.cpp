@@ -137,11 +137,11 @@ TEST(Faults, MissingAndMistypedKeysNameRecordAndKey) {
   const std::string other = dir / "other-0";
   {
     TFRecordWriter writer(other);
-    writer.write(ExampleBuilder().bytes("image", jpeg_text(1)).int64s("label", 1).serialize());
+    writer.write(ExampleBuilder().bytes("picture", jpeg_text(1)).int64s("class", 1).serialize());
     writer.close();
   }
   EXPECT_ERROR(TFRecord(other).label_base(),
-               "record 0 at byte 0: no key 'image/class/label'; its keys are image, label");
+               "record 0 at byte 0: no key 'image/class/label'; its keys are class, picture");
   EXPECT_ERROR(replay(TFRecord(other, {.label_base = LabelBase::zero}), 0, 0), "no key 'image/encoded'");
   const std::string typed = write_records(dir / "typed-0", [](int i, ExampleBuilder& e) {
     if (i == 3) e.floats("image/class/label", {1.0f});

@@ -58,9 +58,10 @@ TEST(Inspect, CountsClassesSizesAndFormats) {
   EXPECT_EQ(train.classes[1].count, 2);
   EXPECT_EQ(report.broken(), 0);
   EXPECT_TRUE(has_note(report, "val lacks 2 classes of train, such as cat")) << notes(report);
-  EXPECT_TRUE(has_note(report, "training refuses")) << notes(report);
+  EXPECT_TRUE(has_note(report, "training and evaluation refuse val")) << notes(report);
   EXPECT_EQ(inspect(dir / "set", {.split = "val"}).parts.size(), 1u);
-  EXPECT_ERROR(inspect(dir / "set", {.split = "test"}), "unknown split");
+  EXPECT_ERROR(inspect(dir / "set", {.split = "tset"}), "unknown split");
+  EXPECT_ERROR(inspect(dir / "set", {.split = "test"}), "has no part 'test'");
   EXPECT_ERROR(inspect(dir / "nowhere"), "no such directory");
 }
 
@@ -122,7 +123,7 @@ TEST(Inspect, FindsEqualImagesAlsoAcrossParts) {
     EXPECT_EQ(report.duplicates[0], (std::vector<std::string>{"train/class_a/100.jpg", "train/class_b/again.jpg"}));
     EXPECT_EQ(report.duplicates[1], (std::vector<std::string>{"train/class_a/102.jpg", "val/class_a/seen.jpg"}));
     EXPECT_EQ(report.duplicates_across_parts, 1);
-    EXPECT_TRUE(has_note(report, "1 images are in training and in validation")) << notes(report);
+    EXPECT_TRUE(has_note(report, "1 image is in train and in val")) << notes(report);
   }
 }
 
@@ -144,7 +145,7 @@ TEST(Inspect, NotesNamesThatLieFilesPassedOverAndUnequalClasses) {
   write_bytes(dir / "loose/a.jpg", png.data(), png.size());
   EXPECT_TRUE(has_note(inspect(dir / "loose"), "no class folders"));
   write_bytes(dir / "text/a.txt", "x", 1);
-  EXPECT_EQ(inspect(dir / "text").broken(), 1);
+  EXPECT_ERROR(inspect(dir / "text"), "holds no data");
   EXPECT_TRUE(inspect(dir / "set", {.split = "train"}).parts[0].name == "all");
 }
 
@@ -196,15 +197,17 @@ TEST(Inspect, ReadsRecordsAsFarAsTheyGo) {
   ASSERT_EQ(flipped.size(), 2u);
   EXPECT_EQ(flipped[0].place, "validation-0: record 0 at byte 0");
   EXPECT_TRUE(flipped[0].reason.starts_with("has a wrong checksum")) << flipped[0].reason;
-  // A label 0 in the first file alone is what --label_base=auto looks for; training says so, too.
+  // A label 0 in any file is what --label_base=auto looks for; training says so, too.
   write_records(dir / "zero/train-0", {0, 1});
   write_records(dir / "zero/train-1", {1, 2});
   EXPECT_TRUE(has_note(inspect(dir / "zero"), "--label_base=auto sees it"));
   EXPECT_EQ(TFRecord(dir / "zero/train-*").label_base(), 0);
   std::filesystem::rename(dir / "zero/train-0", dir / "zero/train-2");
-  EXPECT_TRUE(has_note(inspect(dir / "zero"), "train with --label_base=0"));
-  EXPECT_EQ(TFRecord(dir / "zero/train-*").label_base(), 1);
+  EXPECT_TRUE(has_note(inspect(dir / "zero"), "--label_base=auto sees it")) << "in the last file";
+  EXPECT_EQ(TFRecord(dir / "zero/train-*").label_base(), 0);
   write_bytes(dir / "junk/train-0", "no records at all here, only text", 33);
+  EXPECT_ERROR(inspect(dir / "junk"), "holds no data");
+  write_bytes(dir / "junk/train-00000-of-00001", "no records at all here, only text", 33);
   EXPECT_EQ(inspect(dir / "junk").broken(), 1);
 }
 

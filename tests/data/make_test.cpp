@@ -183,7 +183,25 @@ TEST(MakeTFRecord, PacksTrainingAloneAndWhatStandsForValidation) {
   write_folders(dir / "from/test", 2, 1);
   const MakeTFRecordReport test = make_tfrecord(dir / "from", dir / "test");
   EXPECT_EQ(test.validation_records, 2);
-  EXPECT_EQ(test.note, "validation is read from test/");
+  ASSERT_EQ(test.notes.size(), 1u);
+  EXPECT_TRUE(test.notes[0].starts_with("validation is read from test/")) << test.notes[0];
+}
+
+TEST(MakeTFRecord, ValidationHasTheLabelsThatTrainingGivesItsClasses) {
+  const TempDir dir;
+  write_folders(dir / "from/train", 3, 2);
+  write_folders(dir / "from/val", 3, 1);
+  write_folders(dir / "from/test", 3, 1);
+  std::filesystem::remove_all(dir / "from/val/class_b");
+  const MakeTFRecordReport report = make_tfrecord(dir / "from", dir / "out");
+  EXPECT_EQ(report.validation_records, 2);
+  EXPECT_EQ(report.notes, (std::vector<std::string>{"not used: test/ (3 images; evaluate --split=test)",
+                                                    "warning: validation has no image of 'class_b'"}));
+  const Dataset val = open_source(dir / "out", "val");
+  Iterator rows(val.map(Resize({8, 8})).batch(2));
+  const Tensor labels = rows.next()->label();
+  EXPECT_EQ(labels.data<std::int32_t>()[0], 0);
+  EXPECT_EQ(labels.data<std::int32_t>()[1], 2);
 }
 
 TEST(MakeTFRecord, RefusesWhatCannotBePacked) {
@@ -194,7 +212,8 @@ TEST(MakeTFRecord, RefusesWhatCannotBePacked) {
   std::filesystem::create_directories(dir / "from/val/class_a");
   EXPECT_ERROR(make_tfrecord(dir / "from", dir / "out"), "no images in class folder " + (dir / "from/val/class_a"));
   write_folders(dir / "from/val", 3, 1);
-  EXPECT_ERROR(make_tfrecord(dir / "from", dir / "out"), "class 'class_c' of validation is not in train");
+  EXPECT_ERROR(make_tfrecord(dir / "from", dir / "out"),
+               "val/ has a class, 'class_c', that the training does not know: did you mean 'class_a'?");
   std::filesystem::remove_all(dir / "from/val/class_c");
   EXPECT_ERROR(make_tfrecord(dir / "from", dir / "out", {.train_shards = 7}), "7 shards for 6 images");
   make_tfrecord(dir / "from", dir / "out");

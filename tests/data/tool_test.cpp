@@ -1,4 +1,5 @@
-// The tools: what lies in a directory, the standard pipelines, bench, preview, pack. Inspection has its own file.
+// The tools: the standard pipelines, bench, preview, pack. What lies in a directory and inspection have files of their
+// own.
 #include <algorithm>
 #include <atomic>
 
@@ -19,99 +20,6 @@
 
 namespace ridgeline::data::testing {
 namespace {
-
-std::vector<std::string> names_of(const std::vector<DataPart>& parts) {
-  std::vector<std::string> names;
-  for (const DataPart& part : parts) names.push_back(part.name + ": " + std::string(name_of(part.layout)));
-  return names;
-}
-using Names = std::vector<std::string>;
-
-TEST(DataDir, IsReadByWhatLiesInIt) {
-  const TempDir dir;
-  write_folders(dir / "both/train", 2, 3);
-  write_folders(dir / "both/val", 2, 2);
-  write_folders(dir / "plain", 2, 2);
-  write_bytes(dir / "loose/a.jpg", "x", 1);
-  make_tfrecord(dir / "both", dir / "records", {.train_shards = 2, .validation_shards = 1});
-  write_bytes(dir / "packed/val.ridge", "x", 1);
-  write_bytes(dir / "packed/train.ridge", "x", 1);
-  write_bytes(dir / "one/set.ridge", "x", 1);
-  EXPECT_EQ(names_of(find_parts(dir / "both")), (Names{"train: class folders", "val: class folders"}));
-  EXPECT_EQ(names_of(find_parts(dir / "plain")), (Names{"all: class folders"}));
-  EXPECT_EQ(names_of(find_parts(dir / "loose")), (Names{"all: loose files"}));
-  EXPECT_EQ(names_of(find_parts(dir / "records")), (Names{"train: TFRecords", "val: TFRecords"}));
-  EXPECT_EQ(names_of(find_parts(dir / "packed")), (Names{"train: packed file", "val: packed file"}));
-  EXPECT_EQ(names_of(find_parts(dir / "one")), (Names{"all: packed file"}));
-  EXPECT_EQ(open_source(dir / "both").size(), 6);
-  EXPECT_EQ(open_source(dir / "both", "val").size(), 4);
-  EXPECT_EQ(open_source(dir / "plain", "train").size(), 4);
-  EXPECT_EQ(open_source(dir / "records", "val").size(), 4);
-
-  std::filesystem::create_directories(dir / "empty");
-  EXPECT_ERROR(find_parts(dir / "nowhere"), "no such directory: " + (dir / "nowhere"));
-  EXPECT_ERROR(find_parts(dir / "loose/a.jpg"), "not a directory");
-  EXPECT_ERROR(find_parts(dir / "empty"), "holds no data");
-  EXPECT_ERROR(open_source(dir / "both", "test"), "unknown split 'test'");
-  EXPECT_ERROR(open_source(dir / "plain", "val"), "no validation part");
-  std::filesystem::remove_all(dir / "both/val");
-  EXPECT_ERROR(open_source(dir / "both", "val"), "has no part 'val'");
-  EXPECT_ERROR(open_source(dir / "loose"), "no class folders");
-}
-
-TEST(DataDir, TrainAndValAreNoClasses) {
-  const TempDir dir;
-  write_bytes(dir / "flat/train/a.jpg", "x", 1);
-  write_bytes(dir / "flat/val/a.jpg", "x", 1);
-  EXPECT_EQ(names_of(find_parts(dir / "flat")), (Names{"train: loose files", "val: loose files"}));
-  EXPECT_ERROR(open_source(dir / "flat"), "flat/train has images but no class folders");
-  write_folders(dir / "half/val", 2, 1);
-  std::filesystem::create_directories(dir / "half/train");
-  EXPECT_ERROR(find_parts(dir / "half"), "half/train holds no data");
-}
-
-TEST(DataDir, TestStandsForAMissingVal) {
-  const TempDir dir;
-  write_folders(dir / "set/train", 2, 3);
-  write_folders(dir / "set/test", 2, 1);
-  EXPECT_EQ(names_of(find_parts(dir / "set")), (Names{"train: class folders", "val: class folders"}));
-  EXPECT_EQ(find_part(dir / "set", "val").dir, dir / "set/test");
-  EXPECT_EQ(find_part(dir / "set", "val").note, "validation is read from test/");
-  EXPECT_EQ(open_source(dir / "set", "val").size(), 2);
-  write_folders(dir / "set/val", 2, 2);
-  EXPECT_EQ(find_part(dir / "set", "val").dir, dir / "set/val");
-  EXPECT_EQ(find_part(dir / "set", "val").note, "validation is read from val/; test/ is not used");
-  std::filesystem::remove_all(dir / "set/test");
-  EXPECT_EQ(find_part(dir / "set", "val").note, "");
-  std::filesystem::rename(dir / "set/val", dir / "set/validation");
-  EXPECT_EQ(find_part(dir / "set", "val").dir, dir / "set/validation");
-  // Alone it is a part, among other class folders a class, and empty it is nothing.
-  write_folders(dir / "alone/test", 2, 1);
-  EXPECT_EQ(names_of(find_parts(dir / "alone")), (Names{"val: class folders"}));
-  write_folders(dir / "words", 2, 1);
-  write_bytes(dir / "words/test/a.jpg", "x", 1);
-  EXPECT_EQ(names_of(find_parts(dir / "words")), (Names{"all: class folders"}));
-  write_folders(dir / "empty/train", 2, 1);
-  std::filesystem::create_directories(dir / "empty/test");
-  EXPECT_EQ(names_of(find_parts(dir / "empty")), (Names{"train: class folders"}));
-}
-
-TEST(DataDir, ValidationIsNotTakenForTraining) {
-  const TempDir dir;
-  write_folders(dir / "set/val", 2, 1);
-  EXPECT_EQ(names_of(find_parts(dir / "set")), (Names{"val: class folders"}));
-  EXPECT_EQ(open_source(dir / "set", "val").size(), 2);
-  EXPECT_ERROR(open_source(dir / "set"), "has no part 'train' (there: val as class folders)");
-}
-
-TEST(DataDir, ValidationRecordsTakeTheLabelBaseOfTraining) {
-  const TempDir dir;
-  write_folders(dir / "from/train", 3, 2);
-  write_folders(dir / "from/val", 3, 2);
-  make_tfrecord(dir / "from", dir / "out", {.validation_shards = 1});
-  EXPECT_NE(open_source(dir / "out", "val").to_json().find(R"("label_base":"1")"), std::string::npos);
-  EXPECT_NE(open_source(dir / "out", "train").to_json().find(R"("label_base":"auto")"), std::string::npos);
-}
 
 TEST(StandardPipeline, IsTheGraphThatTheCallsOfTheApiMake) {
   const TempDir dir;

@@ -11,7 +11,9 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/permutation.h"
 #include "ridgeline/core/threads.h"
-#include "ridgeline/data/source/class_folders.h"
+#include "ridgeline/data/standard/class_labels.h"
+#include "ridgeline/data/standard/data_dir.h"
+#include "ridgeline/data/standard/found_text.h"
 #include "ridgeline/format/record/example.h"
 #include "ridgeline/format/record/tfrecord.h"
 #include "ridgeline/image/decode.h"
@@ -153,32 +155,54 @@ void check_out(const fs::path& out) {
   }
 }
 
+// The images of a part; only class folders are packed.
+const ClassFolders& images_of(const DataPart& part) {
+  if (part.layout == Layout::records || part.layout == Layout::packed)
+    throw Error(fmt::format("[make tfrecord] {} holds {} already", part.dir, name_of(part.layout)));
+  for (const std::string& refusal : {part.refusal, part.empty_class}) {
+    if (!refusal.empty()) throw Error(refusal);
+  }
+  return *part.folders;
+}
+
+// Those of the validation part, with the labels that training gives classes of these names.
+ClassFolders with_labels_of(const FoundData& found, const DataPart& part, const std::vector<std::string>& classes) {
+  if (part.layout != Layout::class_folders || !part.refusal.empty() || part.images == 0) images_of(part);
+  NamedLabels named = labels_by_names(found, part, classes);
+  for (ClassFolders::File& file : named.folders.files)
+    file.label = static_cast<std::int32_t>(named.labels[static_cast<std::size_t>(file.label)]);
+  named.folders.classes = classes;
+  return std::move(named.folders);
+}
+
+std::vector<std::string> notes_of(const FoundData& found, const DataPart& train, const DataPart* val) {
+  std::vector<PartUse> uses{{&train, "training"}};
+  if (val) uses.push_back({val, "validation"});
+  std::vector<std::string> notes{not_used_line(found, uses, 0), validation_note(found)};
+  if (val) notes.push_back(missing_classes(*val, train.folders->classes, "validation has"));
+  notes.insert(notes.end(), found.notes.begin(), found.notes.end());
+  std::erase(notes, "");
+  return notes;
+}
+
 }  // namespace
 
 MakeTFRecordReport make_tfrecord(const std::string& from_dir, const std::string& out_dir,
                                  const MakeTFRecordOptions& options) {
   if (options.train_shards < 0 || options.validation_shards < 0)
     throw Error("[make tfrecord] the number of shards must not be negative");
-  const std::vector<std::string>& extensions = image_extensions();
   const fs::path from(from_dir), out(out_dir);
   MakeTFRecordReport report;
   try {
     if (!fs::is_directory(from)) throw Error("[make tfrecord] no such directory: " + from.string());
-    const ValidationFolder folder = find_validation_folder(from.string());
-    const bool has_parts = fs::is_directory(from / "train") || !folder.name.empty();
-    const ClassFolders train = list_class_folders((has_parts ? from / "train" : from).string(), extensions);
-    report.note = folder.note();
-    const std::optional<ClassFolders> val =
-        folder.name.empty() ? std::nullopt
-                            : std::optional(list_class_folders((from / folder.name).string(), extensions));
-    if (val && train.classes != val->classes) {
-      for (const std::string& name : val->classes) {
-        if (!std::binary_search(train.classes.begin(), train.classes.end(), name))
-          throw Error("[make tfrecord] class '" + name + "' of validation is not in train");
-      }
-      throw Error(fmt::format("[make tfrecord] train has {} classes, validation {}: they must be the same",
-                              train.classes.size(), val->classes.size()));
-    }
+    const FoundData found = find_data(from_dir);
+    const DataPart& training = find_part(found, "train");
+    const DataPart* validation = found.validation();
+    const ClassFolders& train = images_of(training);
+    const std::optional<ClassFolders> val = validation
+                                                ? std::optional(with_labels_of(found, *validation, train.classes))
+                                                : std::nullopt;
+    report.notes = notes_of(found, training, validation);
     if (!val && options.validation_shards > 0) {
       throw Error(fmt::format("[make tfrecord] {} validation shards of nothing: there is no {}",
                               options.validation_shards, (from / "val").string()));

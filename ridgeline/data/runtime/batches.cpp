@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ridgeline/core/unreachable_error.h"
+#include "ridgeline/core/ends_run_error.h"
 #include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/runtime/rows/arrangement.h"
 #include "ridgeline/data/runtime/rows/row_scan.h"
@@ -81,7 +81,7 @@ class FullBuckets : public RowScan<std::int64_t> {
     scratch.cells.resize(rows().schema().size());
     try {
       rows().run(row, {}, scratch.cells.data(), scratch);
-    } catch (const UnreachableError&) {
+    } catch (const EndsRunError&) {
       throw;  // which rows make a batch must not depend on the network
     } catch (const Error&) {
       return 0;

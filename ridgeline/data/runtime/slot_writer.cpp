@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "ridgeline/core/unreachable_error.h"
+#include "ridgeline/core/ends_run_error.h"
 
 namespace ridgeline::data {
 namespace {
@@ -138,8 +138,8 @@ void SlotWriter::fill_row(Slot& slot, std::size_t row, Scratch& scratch, std::ve
     try {
       make(address);
       return;
-    } catch (const UnreachableError&) {
-      throw;  // nothing is known of the sample: under any policy the run ends, and can go on from its state
+    } catch (const EndsRunError&) {
+      throw;  // no fault of the sample: under any policy the run ends, and can go on from its state
     } catch (const Error& e) {
       if (policy_ == BadSamplePolicy::raise) throw;
       const auto* sample = dynamic_cast<const SampleError*>(&e);

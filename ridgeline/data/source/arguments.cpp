@@ -2,12 +2,24 @@
 
 #include <fmt/format.h>
 
+#include "ridgeline/data/source/handle.h"
+
 namespace ridgeline::data {
 
 Dataset source_dataset(std::string op, Args args) {
   Node node;
   node.op = std::move(op);
   node.args = std::move(args);
+  DataGraph graph;
+  graph.add(std::move(node));
+  return Dataset(std::move(graph));
+}
+
+Dataset source_dataset(std::string op, Args args, FunctionRef<std::unique_ptr<Source>(const Node&)> open) {
+  Node node;
+  node.op = std::move(op);
+  node.args = std::move(args);
+  node.source = handle_of_open(open(node));
   DataGraph graph;
   graph.add(std::move(node));
   return Dataset(std::move(graph));

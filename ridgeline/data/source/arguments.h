@@ -3,15 +3,20 @@
 // What the entries of the sources share: arguments that several have, their checks, and columns that several give.
 #pragma once
 
+#include <memory>
 #include <string>
 
+#include "ridgeline/core/function_ref.h"
 #include "ridgeline/data/api/dataset.h"
 #include "ridgeline/data/ir/nodes/entries.h"
+#include "ridgeline/data/source/source.h"
 
 namespace ridgeline::data {
 
 // A dataset of one source node.
 Dataset source_dataset(std::string op, Args args);
+// The same over a source that need not be opened any more; `args` are complete.
+Dataset source_dataset(std::string op, Args args, FunctionRef<std::unique_ptr<Source>(const Node&)> open);
 
 ArgSpec text_arg(const char* name, const char* doc, const char* fallback);
 ArgSpec place_arg(const char* name, const char* doc);  // a text that must be given, where data lies

@@ -7,42 +7,43 @@
 #include <string>
 #include <vector>
 
-namespace ridgeline::data {
+#include "ridgeline/data/source/folder_tree.h"
 
-// Ends of the names of files that are images, in lower case: what ImageFolder and the tools read.
-const std::vector<std::string>& image_extensions();
+namespace ridgeline::data {
 
 struct ClassFolders {
   struct File {
     std::string path;
-    std::int32_t label;
+    std::int32_t label = -1;  // the number of its class below; -1: without a class
   };
-  std::vector<std::string> classes;  // names of the folders, sorted: the labels
-  std::vector<File> files;           // by class, then by path
+  std::vector<std::string> classes = {};  // names of the folders, sorted or in the order asked for
+  std::vector<File> files = {};           // by class, then by path
 };
 
-// Which folders are classes and what their labels are.
+// Which folders are classes.
 struct ClassFolderOptions {
   std::vector<std::string> classes = {};  // only these folders; empty: all, sorted
-  std::vector<std::int64_t> labels = {};  // one a class; empty: 0, 1, ...
   bool recursive = true;                  // files in folders below the class's, too
 };
 
-// Files below each class folder whose lower-cased name ends in one of `extensions`; hidden ones are left out, links are
-// followed. A missing directory, one without class folders, a class without files, and a folder that cannot be listed
-// or that holds itself through a link are Errors that name the path.
+// Files below each class folder whose lower-cased name ends in one of `extensions`; droppings are left out, links are
+// followed. A missing directory, one without class folders or with nothing but parts in the place of classes, a class
+// without files, and a folder that cannot be listed or that holds itself through a link are Errors that name the path.
 ClassFolders list_class_folders(const std::string& dir, const std::vector<std::string>& extensions,
                                 const ClassFolderOptions& options = {});
 
-// The folder of a data set's root that holds its validation part: val/, or validation/ or test/ where they stand for
-// it.
-struct ValidationFolder {
-  std::string name;       // "" if there is none
-  std::string passed_by;  // the next of the three that is there, too
-  // "validation is read from test/" or "validation is read from val/; test/ is not used"; "" where it is val/ alone.
-  std::string note() const;
-};
-// validation/ and test/ count beside train/, or where no other folder is there: else they may well be classes.
-ValidationFolder find_validation_folder(const std::string& root);
+// The same of a tree that was read before, which gives its paths away. Classes may be without files, and folders that
+// could not be listed are passed over: the two below tell of them, before the paths are taken.
+ClassFolders take_class_folders(FolderTree& tree, const std::vector<std::string>& classes = {});
+// The Errors of list_class_folders about what is inside the folder, but for classes without files.
+void check_class_folders(const FolderTree& tree, const std::vector<std::string>& extensions,
+                         const std::vector<std::string>& classes = {});
+// What list_class_folders says of the first class without files; "" where there is none.
+std::string empty_class_folder(const FolderTree& tree, const std::vector<std::string>& extensions,
+                               const std::vector<std::string>& classes = {});
+
+// Why folders of these names and shapes are parts of a data set (or folders of such) and no classes, and what would be
+// right; "" where they may well be classes.
+std::string parts_instead_of_classes(const FolderTree& tree);
 
 }  // namespace ridgeline::data

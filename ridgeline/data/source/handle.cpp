@@ -28,6 +28,7 @@ std::optional<int> known_label_base(const Node& node) {
 class Handle : public SourceHandle {
  public:
   explicit Handle(const Node* whole) : whole_(whole ? std::optional(*whole) : std::nullopt) {}
+  explicit Handle(std::unique_ptr<Source> open) : source_(std::move(open)) {}
 
   const Source& source(const Node& node) {
     const std::lock_guard lock(mutex_);
@@ -65,6 +66,9 @@ class Handle : public SourceHandle {
 }  // namespace
 
 std::shared_ptr<SourceHandle> make_source_handle(const Node* whole) { return std::make_shared<Handle>(whole); }
+std::shared_ptr<SourceHandle> handle_of_open(std::unique_ptr<Source> open) {
+  return std::make_shared<Handle>(std::move(open));
+}
 
 const Source& source_of(const Node& node) { return static_cast<Handle&>(handle_of(node)).source(node); }
 

@@ -10,15 +10,15 @@
 
 namespace ridgeline::data {
 
-Dataset ImageFolder(const std::string& dir, ImageFolderOptions options) {
-  return source_dataset("image_folder", {{"dir", dir},
-                                         {"extensions", std::move(options.extensions)},
-                                         {"recursive", options.recursive},
-                                         {"classes", std::move(options.classes)},
-                                         {"labels", std::move(options.labels)}});
-}
-
 namespace {
+
+Args args_of(const std::string& dir, ImageFolderOptions options) {
+  return {{"dir", dir},
+          {"extensions", std::move(options.extensions)},
+          {"recursive", options.recursive},
+          {"classes", std::move(options.classes)},
+          {"labels", std::move(options.labels)}};
+}
 
 Schema columns() { return {encoded_image(), class_label()}; }
 
@@ -40,39 +40,47 @@ std::optional<SourceClasses> classes_of(const Node& node) {
 class ImageFolderSource : public Source {
  public:
   explicit ImageFolderSource(const Node& node)
-      : found_(list_class_folders(arg<std::string>(node.args, "dir"), arg<Texts>(node.args, "extensions"),
-                                  {.classes = arg<Texts>(node.args, "classes"),
-                                   .labels = arg<Integers>(node.args, "labels"),
-                                   .recursive = arg<bool>(node.args, "recursive")})),
+      : ImageFolderSource(node, std::make_shared<const ClassFolders>(list_class_folders(
+                                    arg<std::string>(node.args, "dir"), arg<Texts>(node.args, "extensions"),
+                                    {.classes = arg<Texts>(node.args, "classes"),
+                                     .recursive = arg<bool>(node.args, "recursive")}))) {}
+  ImageFolderSource(const Node& node, std::shared_ptr<const ClassFolders> found)
+      : found_(std::move(found)),
+        labels_(arg<Integers>(node.args, "labels")),
         given_(classes_of(node)),
         schema_(columns()) {}
 
-  std::uint64_t size() const override { return found_.files.size(); }
+  std::uint64_t size() const override { return found_->files.size(); }
   Schema schema() const override { return schema_; }
   void read(std::uint64_t index, Record& record) const override {
-    const ClassFolders::File& file = found_.files.at(index);
+    const ClassFolders::File& file = found_->files.at(index);
     read_file_into(file.path, record.storage);
-    record.label = file.label;
+    record.label = static_cast<std::int32_t>(label(file));
     record.objects.clear();
     record.cells = {bytes_cell(record.storage.data(), record.storage.size()),
                     dense_cell(&record.label, DType::i32, {})};
   }
-  std::string origin(std::uint64_t index) const override { return "[image_folder] " + found_.files.at(index).path; }
+  std::string origin(std::uint64_t index) const override { return "[image_folder] " + found_->files.at(index).path; }
   std::uint64_t fingerprint() const override {
     std::vector<std::string> files;
-    for (const ClassFolders::File& file : found_.files) files.push_back(file.path);
+    for (const ClassFolders::File& file : found_->files) files.push_back(file.path);
     return fingerprint_of(files);
   }
-  std::int64_t label_of(std::uint64_t index) const override { return found_.files.at(index).label; }
+  std::int64_t label_of(std::uint64_t index) const override { return label(found_->files.at(index)); }
   std::int64_t num_classes() const override {
-    return given_ ? given_->count : static_cast<std::int64_t>(found_.classes.size());
+    return given_ ? given_->count : static_cast<std::int64_t>(found_->classes.size());
   }
   // By label: labels of the user's own may leave gaps, which no list of names can show.
-  std::vector<std::string> class_names() const override { return given_ ? given_->names : found_.classes; }
+  std::vector<std::string> class_names() const override { return given_ ? given_->names : found_->classes; }
   ClassIndexing class_indexing() const override { return given_ ? given_->indexing : Source::class_indexing(); }
 
  private:
-  ClassFolders found_;
+  std::int64_t label(const ClassFolders::File& file) const {
+    return labels_.empty() ? file.label : labels_[static_cast<std::size_t>(file.label)];
+  }
+
+  std::shared_ptr<const ClassFolders> found_;
+  Integers labels_;                     // by class; empty: its number
   std::optional<SourceClasses> given_;  // by the arguments classes and labels
   Schema schema_;
 };
@@ -91,6 +99,16 @@ void check_image_folder(const Node& node) {
 }
 
 }  // namespace
+
+Dataset ImageFolder(const std::string& dir, ImageFolderOptions options) {
+  return source_dataset("image_folder", args_of(dir, std::move(options)));
+}
+
+Dataset ImageFolder(const std::string& dir, ImageFolderOptions options, std::shared_ptr<const ClassFolders> listed) {
+  return source_dataset("image_folder", args_of(dir, std::move(options)), [&](const Node& node) {
+    return std::make_unique<ImageFolderSource>(node, std::move(listed));
+  });
+}
 
 SourceEntry image_folder_source() {
   return {.op = "image_folder",

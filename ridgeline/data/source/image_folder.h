@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct ImageFolderOptions {
   std::vector<std::int64_t> labels = {};
 };
 Dataset ImageFolder(const std::string& dir, ImageFolderOptions options = {});
+// The same of a folder that was listed before with these options: it is not listed again.
+Dataset ImageFolder(const std::string& dir, ImageFolderOptions options, std::shared_ptr<const ClassFolders> listed);
 // NOLINTEND(readability-identifier-naming)
 
 SourceEntry image_folder_source();

@@ -25,6 +25,7 @@ auto with_origin(const Source& source, std::uint64_t index, F&& f) {
     if (behind_op(e.what()).starts_with(behind_op(origin))) throw;
     const std::string words = origin + ": " + e.what();
     if (dynamic_cast<const UnreachableError*>(&e)) throw UnreachableError(words, e.kind());
+    if (dynamic_cast<const EndsRunError*>(&e)) throw EndsRunError(words, e.kind());
     throw Error(words, e.kind());
   }
 }

@@ -5,8 +5,12 @@
 
 #include <algorithm>
 
+#include "ridgeline/core/ends_run_error.h"
 #include "ridgeline/data/source/arguments.h"
+#include "ridgeline/data/source/patterns.h"
 #include "ridgeline/data/source/record_files.h"
+#include "ridgeline/data/source/record_keys.h"
+#include "ridgeline/data/source/record_labels.h"
 #include "ridgeline/data/source/source_entry.h"
 #include "ridgeline/format/record/example.h"
 #include "ridgeline/format/record/tfrecord.h"
@@ -39,15 +43,12 @@ namespace {
 Schema columns() { return {encoded_image(), class_label()}; }
 
 // auto: the files tell.
-std::optional<int> label_base_of(const Node& node) {
+std::optional<int> given_label_base(const Node& node) {
   const std::string& base = arg<std::string>(node.args, "label_base");
   if (base == "auto") return std::nullopt;
   return base == "1" ? 1 : 0;
 }
 
-// The slim ImageNet keys that are read.
-constexpr std::string_view kImage = "image/encoded";
-constexpr std::string_view kLabel = "image/class/label";
 constexpr std::string_view kBox = "image/object/bbox/";
 
 void require(const Example& example, std::string_view key) {
@@ -56,7 +57,7 @@ void require(const Example& example, std::string_view key) {
   for (const Example::Feature& feature : example.features()) keys.push_back(feature.key);
   std::sort(keys.begin(), keys.end());
   throw Error(
-      fmt::format("no key '{}'; its keys are {} (slim ImageNet records are expected)", key, fmt::join(keys, ", ")));
+      fmt::format("no key '{}'; its keys are {} (records of slim's ImageNet or of TensorFlow Datasets are expected)", key, fmt::join(keys, ", ")));
 }
 
 std::vector<float> box_side(const Example& example, std::string_view side) {
@@ -81,7 +82,7 @@ class TFRecordSource : public Source {
  public:
   explicit TFRecordSource(const Node& node)
       : files_(open_record_files(node)), schema_(columns()), num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
-    const auto known = label_base_of(node);
+    const auto known = given_label_base(node);
     label_base_ = known ? *known : find_label_base();
   }
 
@@ -92,10 +93,11 @@ class TFRecordSource : public Source {
     const auto place = files_.at(index);
     const std::span<const std::uint8_t> bytes = place.file->record(place.record, record.storage);
     const Example example(bytes);
-    require(example, kImage);
-    require(example, kLabel);
-    const std::string_view image = example.one_bytes(kImage);
-    record.label = label(example.one_int64(kLabel));
+    const RecordKeys& keys = keys_of(example);
+    require(example, keys.image);
+    require(example, keys.label);
+    const std::string_view image = example.one_bytes(keys.image);
+    record.label = label(example.one_int64(keys.label));
     read_objects(example, record.objects);
     record.cells = {bytes_cell(image.data(), image.size()), dense_cell(&record.label, DType::i32, {})};
   }
@@ -113,8 +115,8 @@ class TFRecordSource : public Source {
   std::int32_t label(std::int64_t stored) const {
     const std::int64_t value = stored - label_base_;
     if (value < 0) {
-      throw Error(fmt::format("label {} is below the label base {} (--label_base=0 if labels start at 0)", stored,
-                              label_base_));
+      throw EndsRunError(fmt::format("label {} is below the label base {}{}", stored, label_base_,
+                                     stored == 0 ? " (--label_base=0 if labels start at 0)" : ""));
     }
     if (num_classes_ > 0 && value >= num_classes_) {
       throw Error(fmt::format("label {} (stored as {}, label base {}) is outside the {} classes", value, stored,
@@ -124,28 +126,25 @@ class TFRecordSource : public Source {
     return static_cast<std::int32_t>(value);
   }
 
-  // Slim's ImageNet stores 1..1000 with 0 kept for background, its flowers 0..4: a label 0 tells them apart. The first
-  // file decides. Where some of its labels cannot be read (whether that matters is for whoever reads the record), one
-  // of them may have been the 0, so the next file is asked, too. Where no label at all can be read, there is no base.
+  // Slim's ImageNet stores 1..1000 with 0 kept for background, its flowers 0..4: a label 0 tells them apart, in
+  // whichever file it is. Labels that cannot be read are for whoever reads the record; without any there is no base.
   int find_label_base() const {
-    std::string storage, first_fault;
-    bool read_one = false;
+    bool any = false;
     for (const TFRecordFile& file : files_.files()) {
-      if (file.size() == 0) continue;
-      bool all = true;
-      for (std::size_t i = 0; i < file.size(); ++i) {
-        try {
-          if (stored_label(file, i, storage) == 0) return 0;
-          read_one = true;
-        } catch (const Error& e) {
-          if (first_fault.empty()) first_fault = e.what();
-          all = false;
-        }
-      }
-      if (all) return 1;
+      const RecordLabels labels = labels_of(file);
+      if (label_base_of(labels) == 0) return 0;
+      any |= !labels.by_label.empty();
     }
-    if (!read_one && !first_fault.empty()) throw Error(first_fault);
+    bound_index_directory();
+    if (!any) check_first_label();
     return 1;
+  }
+
+  void check_first_label() const {
+    std::string storage;
+    for (const TFRecordFile& file : files_.files()) {
+      if (file.size() > 0) return static_cast<void>(stored_label(file, 0, storage));
+    }
   }
 
   static std::int64_t stored_label(const TFRecordFile& file, std::size_t i, std::string& storage) {
@@ -155,8 +154,9 @@ class TFRecordSource : public Source {
     if (!bytes) throw Error(at() + " " + fault);
     try {
       const Example example(*bytes);
-      require(example, kLabel);
-      return example.one_int64(kLabel);
+      const RecordKeys& keys = keys_of(example);
+      require(example, keys.label);
+      return example.one_int64(keys.label);
     } catch (const Error& e) {
       throw Error(at() + ": " + e.what(), e.kind());
     }
@@ -171,25 +171,26 @@ class TFRecordSource : public Source {
 void check_tfrecord(const Node& node) {
   check_record_files(node);
   if (arg<std::int64_t>(node.args, "file_shards") > 1 && arg<std::string>(node.args, "label_base") == "auto")
-    throw Error("[tfrecord] label_base auto looks at the first file, which only one part has: give 0 or 1");
+    throw Error("[tfrecord] label_base auto looks at all files, of which a part has its own: give 0 or 1");
 }
 
 }  // namespace
 
 SourceEntry tfrecord_source() {
   return {.op = "tfrecord",
-          .doc = "tf.train.Examples with the slim ImageNet keys, in TFRecord files (plain, GZIP, ZLIB)",
+          .doc = "tf.train.Examples with the keys of slim's ImageNet or of TensorFlow Datasets (image, label), in TFRecord "
+                 "files (plain, GZIP, ZLIB)",
           .args = record_file_args(
               {{.name = "label_base",
                 .type = ArgType::text,
-                .doc = "what is subtracted from stored labels; auto: 0 if the first file has a label 0, else 1",
+                .doc = "what is subtracted from stored labels; auto: 0 if any file has a label 0, else 1",
                 .fallback = std::string("auto"),
                 .allowed = {"auto", "0", "1"}},
                num_classes_arg()}),
           .check = check_tfrecord,
           .open = open_as<TFRecordSource>,
           .columns = [](const Node&) { return std::optional(columns()); },
-          .label_base = label_base_of};
+          .label_base = given_label_base};
 }
 
 }  // namespace ridgeline::data

@@ -1,6 +1,6 @@
 // ridgeline/data/source/tfrecord.h
 //
-// tf.train.Examples with the slim ImageNet keys.
+// tf.train.Examples with the keys of slim's ImageNet or of TensorFlow Datasets.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,10 @@ struct SourceEntry;  // source/source_entry.h
 
 // NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
 // TFRecord shards of tf.train.Examples with the slim ImageNet keys (image/encoded, image/class/label,
-// image/object/bbox). Plain, GZIP or ZLIB. Columns: image bytes, label i32.
+// image/object/bbox) or those of TensorFlow Datasets (image, label). Plain, GZIP or ZLIB. Columns: image bytes, label
+// i32.
 enum class LabelBase {
-  automatic,  // 0 if the first shard has a label 0, else 1
+  automatic,  // 0 if any shard has a label 0 or the keys are those of TensorFlow Datasets, else 1
   zero,
   one,
 };

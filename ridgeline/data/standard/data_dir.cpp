@@ -3,150 +3,86 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <filesystem>
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/data/source/part_names.h"
+#include "ridgeline/data/standard/class_labels.h"
 
 namespace ridgeline::data {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string pattern_in(const fs::path& dir, const char* pattern) {
-  return (fs::path(glob_escape(dir.string())) / pattern).string();
-}
-
-std::vector<std::string> matches(const fs::path& dir, std::initializer_list<const char*> patterns) {
-  std::vector<std::string> files;
-  for (const char* pattern : patterns) {
-    for (std::string& file : glob_files(pattern_in(dir, pattern))) files.push_back(std::move(file));
+// A pattern that these files and no others match, where there is one: graphs of one folder are then the same text when
+// shards are added.
+std::vector<std::string> patterns_of(const DataPart& part) {
+  for (const char* pattern : {"train-*", "validation-*"}) {
+    std::string files = (std::filesystem::path(glob_escape(part.dir)) / pattern).string();
+    if (glob_files(files) == part.files) return {std::move(files)};
   }
-  std::sort(files.begin(), files.end());
-  files.erase(std::unique(files.begin(), files.end()), files.end());
-  return files;
+  return part.files;
 }
 
-// Parts told apart by the names of files; one part where no name does.
-std::vector<DataPart> parts_of_files(Layout layout, const fs::path& dir, std::initializer_list<const char*> train,
-                                     std::initializer_list<const char*> val, std::initializer_list<const char*> any) {
-  std::vector<DataPart> parts;
-  if (auto files = matches(dir, train); !files.empty())
-    parts.push_back({.name = "train", .layout = layout, .dir = dir.string(), .files = std::move(files)});
-  if (auto files = matches(dir, val); !files.empty())
-    parts.push_back({.name = "val", .layout = layout, .dir = dir.string(), .files = std::move(files)});
-  if (!parts.empty()) return parts;
-  if (auto files = matches(dir, any); !files.empty())
-    parts.push_back({.name = "all", .layout = layout, .dir = dir.string(), .files = std::move(files)});
-  return parts;
-}
-
-bool has_entries(const fs::path& dir, bool folders) {
-  for (const fs::directory_entry& entry : fs::directory_iterator(dir)) {
-    if (entry.path().filename().string().starts_with('.')) continue;
-    if (folders ? entry.is_directory() : entry.is_regular_file()) return true;
+Dataset open_records(const FoundData& found, const DataPart& part, const OpenOptions& options) {
+  if (!options.allow_missing_shards) refuse_missing_shards(found, part);
+  TFRecordOptions records{.label_base = options.label_base, .num_classes = options.num_classes};
+  const DataPart* train = found.part("train");
+  if (&part != train && train && train->layout == Layout::records && options.label_base == LabelBase::automatic) {
+    const int base = TFRecord(train->files, records).label_base();
+    records.label_base = base == 0 ? LabelBase::zero : LabelBase::one;
   }
-  return false;
-}
-
-// Class folders, or images that lie there without. The folders of parts are never classes.
-std::vector<DataPart> parts_of_folders(const fs::path& dir) {
-  std::vector<DataPart> parts;
-  const auto add = [&](const char* name, const fs::path& folder) {
-    const bool folders = has_entries(folder, true);
-    if (!folders && !has_entries(folder, false)) return false;
-    parts.push_back({name, folders ? Layout::class_folders : Layout::loose_files, folder.string(), {}, {}});
-    return true;
-  };
-  const auto add_part = [&](const char* name, const fs::path& folder) {
-    if (add(name, folder)) return;
-    throw Error(fmt::format("{} holds no data: looked for {}/<class>/* (images)", folder.string(), folder.string()));
-  };
-  if (fs::is_directory(dir / "train")) add_part("train", dir / "train");
-  if (const ValidationFolder validation = find_validation_folder(dir.string()); !validation.name.empty()) {
-    add_part("val", dir / validation.name);
-    parts.back().note = validation.note();
-  }
-  if (parts.empty()) add("all", dir);
-  return parts;
+  return TFRecord(patterns_of(part), records);
 }
 
 }  // namespace
 
-std::string_view name_of(Layout layout) {
-  switch (layout) {
-    case Layout::class_folders: return "class folders";
-    case Layout::records: return "TFRecords";
-    case Layout::packed: return "packed file";
-    case Layout::loose_files: return "loose files";
-  }
-  throw InternalError("a layout without a name");
+std::string parse_split(const std::string& text) {
+  if (text.empty()) return text;
+  if (const auto word = part_named(text)) return std::string(name_of(word->kind));
+  throw Error("unknown split '" + text + "' (--split; allowed: train, val, test)", ErrorKind::usage);
 }
 
-std::vector<DataPart> find_parts(const std::string& dir) {
-  const fs::path root(dir);
-  try {
-    if (!fs::exists(root)) throw Error("no such directory: " + dir + " (--data_dir)");
-    if (!fs::is_directory(root)) throw Error("not a directory: " + dir + " (--data_dir)");
-    std::vector<DataPart> parts = parts_of_files(Layout::packed, root, {"train*.ridge"}, {"val*.ridge"}, {"*.ridge"});
-    if (parts.empty()) {
-      parts = parts_of_files(Layout::records, root, {"train-*"}, {"validation-*"}, {"*.tfrecord", "*.tfrecords"});
-    }
-    if (parts.empty()) parts = parts_of_folders(root);
-    if (!parts.empty()) return parts;
-  } catch (const fs::filesystem_error& e) {
-    throw Error(fmt::format("cannot list {}: {}", e.path1().string(), e.code().message()));
-  }
-  throw Error(fmt::format(
-      "{} holds no data: looked for {}/train-* and validation-* (TFRecords), train/<class>/* and val/<class>/* (or "
-      "test/<class>/*) or <class>/* alone (images), *.ridge (packed)",
-      dir, dir));
-}
-
-bool has_validation(std::span<const DataPart> parts) {
-  return std::any_of(parts.begin(), parts.end(), [](const DataPart& part) { return part.name == "val"; });
-}
-
-DataPart find_part(const std::string& dir, const std::string& split) {
-  if (!split.empty() && split != "train" && split != "val") {
-    throw Error("unknown split '" + split + "' (--split; allowed: train, val)", ErrorKind::usage);
-  }
-  const std::vector<DataPart> parts = find_parts(dir);
-  if (parts[0].name == "all") {
-    if (split == "val") throw Error(dir + " does not tell parts apart: there is no validation part");
-    return parts[0];
-  }
-  const std::string wanted = split.empty() ? "train" : split;
+const DataPart& find_part(const FoundData& found, const std::string& split) {
+  const std::string wanted = parse_split(split);
+  const DataPart* part = wanted == "val" ? found.validation() : wanted == "test" ? found.part("test") : found.training();
+  if (part) return *part;
+  const DataPart* named = found.part(wanted);
+  if (named) return *named;  // of loose files: opening it says so
+  if (wanted == "val" && found.part("all"))
+    throw Error(found.dir + " does not tell parts apart: there is no validation part");
   std::vector<std::string> there;
-  for (const DataPart& part : parts) {
-    if (part.name == wanted) return part;
-    there.push_back(fmt::format("{} as {}", part.name, name_of(part.layout)));
-  }
-  throw Error(fmt::format("{} has no part '{}' (there: {})", dir, wanted, fmt::join(there, ", ")));
+  for (const DataPart& each : found.parts) there.push_back(fmt::format("{} as {}", each.name, name_of(each.layout)));
+  throw Error(fmt::format("{} has no part '{}' (there: {})", found.dir, wanted.empty() ? "train" : wanted,
+                          fmt::join(there, ", ")));
 }
 
-Dataset open_source(const std::string& dir, const std::string& split, const OpenOptions& options) {
-  const DataPart part = find_part(dir, split);
+void refuse_missing_shards(const FoundData& found, const DataPart& part) {
+  if (part.missing_shards.empty()) return;
+  throw Error(fmt::format("{}: {} (--allow_missing_shards reads what is there)", found.dir, part.missing_shards));
+}
+
+Dataset open_source(const FoundData& found, const DataPart& part, const OpenOptions& options) {
   switch (part.layout) {
-    case Layout::class_folders: return ImageFolder(part.dir);
-    case Layout::records: {
-      TFRecordOptions records{.label_base = options.label_base, .num_classes = options.num_classes};
-      if (part.name == "val" && options.label_base == LabelBase::automatic) {
-        const std::vector<DataPart> parts = find_parts(dir);
-        if (parts[0].name == "train") {
-          const int base = TFRecord(parts[0].files, records).label_base();
-          records.label_base = base == 0 ? LabelBase::zero : LabelBase::one;
-        }
+    case Layout::class_folders:
+      if (!part.refusal.empty()) throw Error(part.refusal);
+      if (!options.classes.empty() && part.images > 0) {
+        NamedLabels named = labels_by_names(found, part, options.classes);
+        if (named.same) return ImageFolder(part.dir, {}, part.folders);
+        const ImageFolderOptions by_names{.classes = named.folders.classes, .labels = std::move(named.labels)};
+        return ImageFolder(part.dir, by_names, std::make_shared<const ClassFolders>(std::move(named.folders)));
       }
-      // The pattern and not the files, so that graphs of one folder are the same text when shards are added.
-      if (part.name == "train") return TFRecord(pattern_in(dir, "train-*"), records);
-      if (part.name == "val") return TFRecord(pattern_in(dir, "validation-*"), records);
-      return TFRecord(part.files, records);
-    }
+      if (!part.empty_class.empty()) throw Error(part.empty_class);
+      return ImageFolder(part.dir, {}, part.folders);
+    case Layout::records: return open_records(found, part, options);
     case Layout::packed: return Packed(part.files);
     case Layout::loose_files: break;
   }
-  throw Error(fmt::format("{} has images but no class folders: training needs {}/<class>/*.jpg", part.dir, part.dir));
+  throw Error(part.refusal);
+}
+
+Dataset open_source(const std::string& dir, const std::string& split, const OpenOptions& options) {
+  const FoundData found = find_data(dir);
+  return open_source(found, find_part(found, split), options);
 }
 
 }  // namespace ridgeline::data

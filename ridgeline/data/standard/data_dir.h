@@ -1,54 +1,41 @@
 // ridgeline/data/standard/data_dir.h
 //
-// What lies in a data directory, decided in one place for all tools: TFRecord shards (train-*, validation-*), class
-// folders (train/<class>/*, val/<class>/*, or <class>/* alone), packed files (*.ridge). Where several lie side by side,
-// packed files are taken, then shards. A folder test/ or validation/ stands for a missing val/. Looks at names, opens
-// nothing.
+// Datasets of the parts of a data directory, whatever their layout: what the report of found data (found_data.h) says
+// lies there, opened.
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "ridgeline/data/source/sources.h"
+#include "ridgeline/data/standard/found_data.h"
 
 namespace ridgeline::data {
 
-enum class Layout {
-  class_folders,
-  records,  // TFRecord files
-  packed,
-  loose_files,  // images without class folders: can be looked at, not trained on
-};
-// "class folders", "TFRecords", "packed file", "loose files".
-std::string_view name_of(Layout layout);
+// "train", "val", "test" for any word that names a part (part_names.h); "" stays. Any other is a usage Error (--split).
+std::string parse_split(const std::string& text);
 
-// One part of a data set.
-struct DataPart {
-  std::string name;  // "train", "val", or "all" where the directory does not tell parts apart
-  Layout layout = Layout::class_folders;
-  std::string dir;                 // of class folders and loose files
-  std::vector<std::string> files;  // of records and packed files, sorted
-  std::string note = {};           // which folder was taken, where that is not plain from its name
-};
-
-// All parts, training first. A directory that is missing or holds nothing of the above is an Error that says what was
-// looked for; so is an empty folder train or val.
-std::vector<DataPart> find_parts(const std::string& dir);
-// Whether there is a part "val".
-bool has_validation(std::span<const DataPart> parts);
-// The part of that name: "train", "val", or "" for the training part. A directory that does not tell parts apart is all
-// training; one with validation alone has none. Any other name is a usage Error, a part that is not there an Error that
-// lists those that are.
-DataPart find_part(const std::string& dir, const std::string& split);
+// The part of that name, as parse_split gives it: "train", "val" (validation()), "test", or "" for the training part.
+// Where nothing tells parts apart, all is training, and "" is all. A part that is not there is an Error that lists those
+// that are.
+const DataPart& find_part(const FoundData& found, const std::string& split);
 
 struct OpenOptions {
   LabelBase label_base = LabelBase::automatic;  // records only
   std::int64_t num_classes = 0;                 // records only; 0: labels are not checked
+  bool allow_missing_shards = false;            // records only; else shards that are not there are an Error
+  // Class folders only: the classes by label, whose numbers the labels are; empty: the part's own, by name. A class of
+  // the part that is not among them is an Error, one without images here is not.
+  std::vector<std::string> classes = {};
 };
-// A dataset of the records of find_part(dir, split), in their order, without transforms. Validation records take the
-// label base of the training records beside them, as training does. Loose files are an Error.
+// A dataset of the records of a part, in their order, without transforms. Files that were listed are not listed again.
+// Validation and test records take the label base of the training records beside them, as training does. Loose files
+// are an Error, and so is what the part says it is refused for.
+Dataset open_source(const FoundData& found, const DataPart& part, const OpenOptions& options = {});
+// The Error of open_source about shards, for who reads the files before.
+void refuse_missing_shards(const FoundData& found, const DataPart& part);
+// open_source of find_part(find_data(dir), split).
 Dataset open_source(const std::string& dir, const std::string& split = "", const OpenOptions& options = {});
 
 }  // namespace ridgeline::data

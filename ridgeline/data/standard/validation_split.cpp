@@ -9,7 +9,6 @@
 #include "ridgeline/core/open_file.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/data/runtime/for_each.h"
-#include "ridgeline/data/source/class_folders.h"
 
 namespace ridgeline::data {
 namespace {
@@ -32,7 +31,7 @@ std::string read_part(const Descriptor& file, const std::string& path, std::size
 }
 
 // "warning: 2 of 12 classes have no image in the validation part: 'a' (3 images), 'b' (2 images)"; "" for none.
-std::string missing_classes(const std::vector<std::string>& classes, const std::vector<std::int64_t>& images,
+std::string classes_without_image(const std::vector<std::string>& classes, const std::vector<std::int64_t>& images,
                             const std::vector<std::int64_t>& here, const char* part) {
   std::string named;
   std::size_t count = 0;
@@ -59,7 +58,10 @@ double content_position(const std::string& path) {
 }
 
 ValidationSplit split_by_content(const std::string& dir, double share, int workers) {
-  const ClassFolders folders = list_class_folders(dir, image_extensions());
+  return split_by_content(dir, list_class_folders(dir, image_extensions()), share, workers);
+}
+
+ValidationSplit split_by_content(const std::string& dir, const ClassFolders& folders, double share, int workers) {
   std::vector<double> positions(folders.files.size());
   for_each(static_cast<std::int64_t>(positions.size()), workers, [&](std::int64_t i, int) {
     const auto at = static_cast<std::size_t>(i);
@@ -82,8 +84,8 @@ ValidationSplit split_by_content(const std::string& dir, double share, int worke
   }
   split.notes.push_back(fmt::format("validation: {} of {} images, chosen by their content (--validation_split={})",
                                     split.val.size(), positions.size(), share));
-  for (const std::string& note : {missing_classes(folders.classes, images, val, "validation"),
-                                  missing_classes(folders.classes, images, train, "training")}) {
+  for (const std::string& note : {classes_without_image(folders.classes, images, val, "validation"),
+                                  classes_without_image(folders.classes, images, train, "training")}) {
     if (!note.empty()) split.notes.push_back(note);
   }
   return split;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/data/source/class_folders.h"
+
 namespace ridgeline::data {
 
 struct ValidationSplit {
@@ -19,6 +21,8 @@ struct ValidationSplit {
 // `share` in (0, 1); `workers` as in for_each. Errors: those of class folders, a file that cannot be read, and a share
 // that leaves one of the sides without any image.
 ValidationSplit split_by_content(const std::string& dir, double share, int workers);
+// The same of a folder that was listed before.
+ValidationSplit split_by_content(const std::string& dir, const ClassFolders& folders, double share, int workers);
 
 // Where the content of a file puts it in [0, 1): in the validation part, where that is below the share. A hash of the
 // file's size, of its first 16 KiB and of its last 4 KiB, in which files of compressed pixels differ.

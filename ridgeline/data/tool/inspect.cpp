@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <tuple>
 
 #include "ridgeline/core/random.h"
 #include "ridgeline/data/runtime/for_each.h"
+#include "ridgeline/data/standard/data_dir.h"
+#include "ridgeline/data/standard/found_text.h"
 #include "ridgeline/data/tool/inspect_notes.h"
 #include "ridgeline/data/tool/items.h"
 #include "ridgeline/image/decode.h"
@@ -29,7 +30,7 @@ struct Finding {
   std::uint64_t hash = 0;  // of the first kPrefix bytes, or of all
   image::Format format = image::Format::other;
   std::uint8_t components = 0;
-  bool has_label = false, readable = false, broken = false, misnamed = false;
+  bool has_label = false, from_zero = false, readable = false, broken = false, misnamed = false;
 };
 
 // One part under work.
@@ -96,13 +97,10 @@ class Inspector {
 
  private:
   void open() {
-    std::vector<DataPart> found;
-    if (options_.split == "all") {
-      found = find_parts(dir_);
-    } else {
-      found = {find_part(dir_, options_.split)};
-    }
-    for (DataPart& part : found) {
+    report_.found = find_data(dir_);
+    std::vector<DataPart> parts = report_.found.parts;
+    if (options_.split != "all") parts = {find_part(report_.found, options_.split)};
+    for (DataPart& part : parts) {
       Part p{.part = std::move(part), .items = nullptr, .findings = {}, .broken = {}, .names = {}, .report = {}};
       p.items = list_items(p.part, dir_);
       p.findings.resize(static_cast<std::size_t>(p.items->size()));
@@ -138,6 +136,7 @@ class Inspector {
           }
           finding.has_label = item.label.has_value();
           finding.label = item.label.value_or(0);
+          finding.from_zero = item.from_zero;
           if (reason.empty() && !(item.label && !item.class_name.empty())) return;
           const std::lock_guard lock(mutex);
           if (!reason.empty()) part->broken[i] = std::move(reason);
@@ -159,14 +158,15 @@ class Inspector {
     const bool png = header.format == image::Format::png;
     finding.misnamed = png ? item.extension == ".jpg" || item.extension == ".jpeg" : item.extension == ".png";
     if (options_.deep && !item.pixels) decoder.decode(item.bytes);
-    if (!item.label && part.part.layout == Layout::records) throw Error("no key 'image/class/label'");
+    if (!item.label && part.part.layout == Layout::records) throw Error("it has no label");
   }
 
   void summarize(Part& part) {
     PartReport& r = part.report;
     r.name = part.part.name;
     r.layout = part.part.layout;
-    r.note = part.part.note;
+    r.place = part.part.place;
+    r.use = use_of(report_.found, part.part);
     r.files = part.items->files;
     r.records = part.items->size();
     r.not_read = part.items->not_read;
@@ -204,16 +204,11 @@ class Inspector {
     for (auto& [i, reason] : part.broken) r.broken.push_back({part.items->place(i), std::move(reason)});
   }
 
-  // As training finds it: a label 0 in the first file tells; where a label of that file cannot be read, the next tells.
+  // As training finds it.
   static int label_base_of(const Part& part) {
-    auto begin = part.findings.begin();
-    for (const std::int64_t file_end : part.items->file_ends) {
-      const auto end = part.findings.begin() + file_end;
-      if (std::any_of(begin, end, [](const Finding& f) { return f.has_label && f.label == 0; })) return 0;
-      if (std::all_of(begin, end, [](const Finding& f) { return f.has_label; })) return 1;
-      begin = end;
-    }
-    return 1;
+    const bool zero = std::any_of(part.findings.begin(), part.findings.end(),
+                                  [](const Finding& f) { return f.from_zero || (f.has_label && f.label == 0); });
+    return zero ? 0 : 1;
   }
 
   // Equal sizes and beginnings first; only those are read whole.
@@ -257,29 +252,41 @@ class Inspector {
       });
       group();
     }
-    std::vector<std::pair<std::int64_t, std::vector<std::string>>> groups;  // by their first item
+    std::vector<std::vector<Key>> groups;
     for (std::size_t i = 0; i < keys.size();) {
-      std::vector<std::string> places;
-      const Part* first = at(keys[i].index).first;
-      const std::int64_t begin = keys[i].index;
-      bool across = false;
-      const Key key = keys[i];
-      for (; i < keys.size() && keys[i].same(key); ++i) {
-        const auto [part, item] = at(keys[i].index);
-        places.push_back(part->items->place(item));
-        across |= part != first;
-      }
-      if (across) ++report_.duplicates_across_parts;
-      groups.emplace_back(begin, std::move(places));
+      groups.emplace_back();
+      for (const Key key = keys[i]; i < keys.size() && keys[i].same(key); ++i) groups.back().push_back(keys[i]);
     }
-    std::sort(groups.begin(), groups.end());
-    for (auto& [begin, places] : groups) report_.duplicates.push_back(std::move(places));
+    std::sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a[0].index < b[0].index; });
+    for (const std::vector<Key>& equal : groups) {
+      std::map<std::size_t, std::string> first_of_part;
+      std::vector<std::string> places;
+      for (const Key& key : equal) {
+        const auto [part, item] = at(key.index);
+        places.push_back(part->items->place(item));
+        first_of_part.emplace(static_cast<std::size_t>(part - parts_.data()), places.back());
+      }
+      if (first_of_part.size() > 1) ++report_.duplicates_across_parts;
+      for (auto a = first_of_part.begin(); a != first_of_part.end(); ++a) {
+        for (auto b = std::next(a); b != first_of_part.end(); ++b) {
+          SharedImages& shared = shared_[{a->first, b->first}];
+          if (shared.images++ == 0) shared.example = a->second + " = " + b->second;
+        }
+      }
+      report_.duplicates.push_back(std::move(places));
+    }
+    for (auto& [between, shared] : shared_) {
+      shared.first = parts_[between.first].part.name;
+      shared.second = parts_[between.second].part.name;
+      report_.shared.push_back(std::move(shared));
+    }
   }
 
   std::string dir_;
   const InspectOptions& options_;
   std::vector<Part> parts_;
   std::int64_t total_ = 0;
+  std::map<std::pair<std::size_t, std::size_t>, SharedImages> shared_;  // by the numbers of the two parts
   InspectReport report_;
 };
 
@@ -291,12 +298,6 @@ std::int64_t InspectReport::broken() const {
   return count;
 }
 
-InspectReport inspect(const std::string& dir, const InspectOptions& options) {
-  try {
-    return Inspector(dir, options).run();
-  } catch (const std::filesystem::filesystem_error& e) {
-    throw Error(fmt::format("cannot list {}: {}", e.path1().string(), e.code().message()));
-  }
-}
+InspectReport inspect(const std::string& dir, const InspectOptions& options) { return Inspector(dir, options).run(); }
 
 }  // namespace ridgeline::data

@@ -1,7 +1,7 @@
 // ridgeline/data/tool/inspect.h
 //
-// What a data directory holds and what is wrong with it: counts, classes, sizes, formats, broken files and records,
-// equal images. Survives anything that lies there. Reads headers, or with `deep` decodes every image.
+// What a data directory holds and what is wrong with it: the report of found data (standard/found_data.h), and counts,
+// classes, sizes, formats, broken files and records, equal images. Survives anything that lies there. Reads headers, or with `deep` decodes every image.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/data/standard/data_dir.h"
+#include "ridgeline/data/standard/found_data.h"
 
 namespace ridgeline::data {
 
 struct InspectOptions {
-  std::string split = "all";  // train, val or all
+  std::string split = "all";  // train, val, test or all
   bool deep = false;
   int workers = 0;  // 0: one per core
   std::function<void(std::int64_t, std::int64_t)> progress = {};
@@ -40,7 +40,8 @@ struct BrokenItem {
 struct PartReport {
   std::string name;
   Layout layout = Layout::class_folders;
-  std::string note;          // DataPart::note
+  std::string place;         // DataPart::place
+  std::string use;           // what it is for: "training", "validation", "evaluate --split=test"
   std::int64_t files = 0;    // that were read
   std::int64_t records = 0;  // images: files, or records in them
   std::int64_t bytes = 0;    // of the images, as stored
@@ -54,16 +55,25 @@ struct PartReport {
   std::int64_t not_read = 0;  // files that training passes over: other extensions, or beside the class folders
   std::string not_read_example;
   std::int64_t labels_missing = 0;  // records without a readable label
-  int label_base = 0;               // of records: what --label_base=auto takes it for, by their first file
+  int label_base = 0;               // of records: what --label_base=auto takes it for
+};
+
+// Images that two parts have in common.
+struct SharedImages {
+  std::string first, second;    // names of the parts
+  std::int64_t images = 0;      // different ones
+  std::string example;          // "train/a/1.jpg = val/a/7.jpg"
 };
 
 struct InspectReport {
   std::string dir;
+  FoundData found;
   bool deep = false;
   std::vector<PartReport> parts;
   // Places with the same bytes, in the order of the data; across parts, too.
   std::vector<std::vector<std::string>> duplicates;
   std::int64_t duplicates_across_parts = 0;  // groups that are in more than one part
+  std::vector<SharedImages> shared;          // of any two parts that share some, in the order of the parts
   std::vector<std::string> notes;            // sentences about what matters for training
   double seconds = 0;
   std::int64_t broken() const;

@@ -1,9 +1,13 @@
 #include "ridgeline/data/tool/inspect_notes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
+
+#include "ridgeline/data/source/folder_tree.h"
+#include "ridgeline/data/standard/found_text.h"
 
 namespace ridgeline::data {
 namespace {
@@ -21,17 +25,15 @@ void note_labels(const PartReport& part, std::vector<std::string>& notes) {
   if (part.layout == Layout::records) {
     if (first < 0) {
       notes.push_back(fmt::format("{}: labels start from {}: training refuses those below 0", part.name, first));
-    } else if (first > 1) {
+    } else if (first > 1 && part.label_base == 1) {
       notes.push_back(
           fmt::format("{}: labels start from {}, not from 0 or 1: --label_base=auto takes them to start from 1, and "
                       "classes 1 to {} "
                       "stay empty",
                       part.name, first, first - 1));
-    } else if (first == 0 && part.name != "val") {
-      notes.push_back(fmt::format("{}: labels start from 0 (slim ImageNet counts from 1); {}", part.name,
-                                  part.label_base == 0 ? "--label_base=auto sees it"
-                                                       : "--label_base=auto sees none in the first file and takes 1: "
-                                                         "train with --label_base=0"));
+    } else if (first == 0 && (part.name == "train" || part.name == "all")) {
+      notes.push_back(
+          fmt::format("{}: labels start from 0 (slim ImageNet counts from 1); --label_base=auto sees it", part.name));
     }
   }
   // Labels of records can be any i64, so the span needs all 64 bits.
@@ -61,20 +63,21 @@ void note_files(const PartReport& part, std::vector<std::string>& notes) {
                                 part.name, part.misnamed, part.misnamed_example));
   }
   if (part.not_read > 0) {
-    notes.push_back(
-        fmt::format("{}: {} files are passed over, the first is {} (read are .jpg, .jpeg and .png in class folders)",
-                    part.name, part.not_read, part.not_read_example));
+    notes.push_back(fmt::format("{}: {} files are passed over, the first is {} (read are {} in class folders)",
+                                part.name, part.not_read, part.not_read_example, fmt::join(image_extensions(), ", ")));
   }
   if (part.layout == Layout::loose_files)
-    notes.emplace_back("there are no class folders: training needs <class>/*.jpg");
+    notes.push_back(fmt::format("{}: there are no class folders: training needs <class>/*.jpg", part.name));
 }
 
-// Classes of validation that training does not know, and the other way round.
-void note_parts(const PartReport& train, const PartReport& val, std::vector<std::string>& notes) {
-  const bool names = train.layout == Layout::class_folders;
+// Classes of another part that training does not know, and the other way round.
+void note_parts(const PartReport& train, const PartReport& other, std::vector<std::string>& notes) {
+  const bool names = train.layout == Layout::class_folders && other.layout == Layout::class_folders;
   const auto keys = [&](const PartReport& part) {
     std::set<std::string> out;
-    for (const ClassCount& c : part.classes) out.insert(names ? c.name : std::to_string(c.label));
+    for (const ClassCount& c : part.classes) {
+      if (c.count > 0) out.insert(names ? c.name : std::to_string(c.label));
+    }
     return out;
   };
   const auto missing = [&](const PartReport& in, const PartReport& of) {
@@ -83,34 +86,49 @@ void note_parts(const PartReport& train, const PartReport& val, std::vector<std:
     for (const std::string& key : keys(of)) {
       if (!have.contains(key)) lacking.push_back(key);
     }
-    if (lacking.empty()) return;
+    if (lacking.empty()) return false;
     notes.push_back(fmt::format("{} lacks {} {} of {}, such as {}", in.name, lacking.size(),
                                 names ? "classes" : "labels", of.name, lacking.front()));
+    return true;
   };
-  if (train.layout == Layout::records && !val.classes.empty() && val.classes.front().label < train.label_base) {
-    notes.push_back(fmt::format("val: labels start from {}, below the base {} that --label_base=auto takes from train",
-                                val.classes.front().label, train.label_base));
+  if (train.layout == Layout::records && !other.classes.empty() && other.classes.front().label < train.label_base) {
+    notes.push_back(fmt::format("{}: labels start from {}, below the base {} that --label_base=auto takes from train",
+                                other.name, other.classes.front().label, train.label_base));
   }
-  missing(train, val);
-  missing(val, train);
-  if (names && keys(train) != keys(val))
-    notes.emplace_back("training refuses a validation part with other class folders: labels would not mean the same");
+  const bool unknown = missing(train, other);
+  missing(other, train);
+  if (names && unknown)
+    notes.push_back(fmt::format("training and evaluation refuse {} with classes that train does not have", other.name));
+}
+
+// What training would say of a part before it reads any of it.
+void note_refusals(const DataPart& part, std::vector<std::string>& notes) {
+  if (part.layout == Layout::loose_files) return;
+  if (!part.refusal.empty()) notes.push_back("training refuses: " + part.refusal);
+  const bool trained = part.name == "train" || part.name == "all";
+  if (trained && part.refusal.empty() && !part.one_class.empty()) notes.push_back("training refuses: " + part.one_class);
+  if (!part.missing_shards.empty())
+    notes.push_back(fmt::format("training refuses {} unless told --allow_missing_shards", part.place));
 }
 
 }  // namespace
 
 std::vector<std::string> notes_on(const InspectReport& report) {
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = report.found.notes;
+  if (std::string note = validation_note(report.found); !note.empty()) notes.push_back(std::move(note));
+  for (const DataPart& part : report.found.parts) note_refusals(part, notes);
   for (const PartReport& part : report.parts) {
-    if (!part.note.empty()) notes.push_back(part.note);
     note_labels(part, notes);
     note_balance(part, notes);
     note_files(part, notes);
   }
-  if (report.parts.size() == 2) note_parts(report.parts[0], report.parts[1], notes);
-  if (report.duplicates_across_parts > 0) {
-    notes.push_back(fmt::format("{} images are in training and in validation: the accuracy will look better than it is",
-                                report.duplicates_across_parts));
+  for (const PartReport& part : report.parts) {
+    if (report.parts[0].name == "train" && part.name != "train" && part.layout != Layout::loose_files)
+      note_parts(report.parts[0], part, notes);
+  }
+  for (const SharedImages& shared : report.shared) {
+    notes.push_back(fmt::format("{} {} in {} and in {}: the accuracy will look better than it is", shared.images,
+                                shared.images == 1 ? "image is" : "images are", shared.first, shared.second));
   }
   return notes;
 }

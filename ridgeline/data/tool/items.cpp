@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "ridgeline/core/file.h"
-#include "ridgeline/data/source/class_folders.h"
-#include "ridgeline/data/source/walk_folder.h"
+#include "ridgeline/data/source/record_keys.h"
+#include "ridgeline/data/standard/found_text.h"
 #include "ridgeline/data/tool/picture_extents.h"
 #include "ridgeline/format/record/example.h"
 #include "ridgeline/format/record/packed.h"
@@ -19,102 +19,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string lower_extension(const fs::path& path) {
-  std::string extension = path.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return extension;
-}
-
-std::string below(const std::string& path, const std::string& root) {
-  const fs::path relative = fs::path(path).lexically_relative(root);
-  return relative.empty() || *relative.begin() == ".." ? path : relative.string();
-}
-
-bool named_as_image(const std::string& path) {
-  const std::vector<std::string>& known = image_extensions();
-  return std::find(known.begin(), known.end(), lower_extension(path)) != known.end();
-}
-
 class FileItems : public Items {
  public:
-  FileItems(const DataPart& part, std::string root) : root_(std::move(root)) {
-    if (part.layout == Layout::loose_files) {
-      list(part.dir, part.dir, -1, false);
-      return;
-    }
-    walk_folder(part.dir, part.dir, false, [&](const FolderEntry& entry) {
-      const std::string name = fs::path(entry.path).filename().string();
-      if (name.starts_with('.')) return;
-      switch (entry.kind) {
-        case FolderEntry::Kind::folder: class_names.push_back(name); break;
-        case FolderEntry::Kind::file: pass_over(entry.path); break;
-        default: faults.push_back({below(entry.path, root_), entry.problem});
-      }
-    });
-    std::sort(class_names.begin(), class_names.end());
-    for (std::size_t label = 0; label < class_names.size(); ++label) {
-      const std::size_t before = found_.size();
-      const std::string dir = (fs::path(part.dir) / class_names[label]).string();
-      list(dir, part.dir, static_cast<std::int32_t>(label), true);
-      if (found_.size() == before) faults.push_back({below(dir, root_) + "/", "no images in class folder"});
-    }
+  FileItems(const DataPart& part, std::string root) : root_(std::move(root)), found_(part.folders) {
+    files = static_cast<std::int64_t>(found_->files.size());
+    class_names = found_->classes;
   }
 
-  std::int64_t size() const override { return static_cast<std::int64_t>(found_.size()); }
+  std::int64_t size() const override { return static_cast<std::int64_t>(found_->files.size()); }
   void read(std::int64_t index, Item& item) const override {
-    const Found& found = found_[static_cast<std::size_t>(index)];
+    const ClassFolders::File& found = found_->files[static_cast<std::size_t>(index)];
     item = Item{};
     if (found.label >= 0) item.label = found.label;
-    item.extension = lower_extension(found.path);
+    item.extension = ending_of(found.path);
     read_file_into(found.path, item.storage);
     item.bytes = {reinterpret_cast<const std::uint8_t*>(item.storage.data()), item.storage.size()};
   }
   std::string place(std::int64_t index) const override {
-    return below(found_[static_cast<std::size_t>(index)].path, root_);
+    return place_below(found_->files[static_cast<std::size_t>(index)].path, root_);
   }
 
  private:
-  struct Found {
-    std::string path;
-    std::int32_t label;
-  };
-
-  // As list_class_folders does, but what cannot be listed is a fault and no end, and so is what has an image's name and
-  // is none: training passes over it without a word.
-  void list(const std::string& dir, const std::string& within, std::int32_t label, bool recursive) {
-    std::vector<std::string> paths;
-    const std::size_t before = faults.size();
-    walk_folder(dir, within, recursive, [&](const FolderEntry& entry) {
-      using Kind = FolderEntry::Kind;
-      const std::string place = below(entry.path, root_);
-      if (entry.kind == Kind::closed) faults.push_back({place + "/", entry.problem});
-      if (entry.kind == Kind::closed || fs::path(entry.path).filename().string().starts_with('.')) return;
-      const bool image = named_as_image(entry.path);
-      if (image && entry.kind == Kind::file) {
-        paths.push_back(entry.path);
-      } else if (image && entry.kind == Kind::folder) {
-        faults.push_back({place + "/", "is a folder with the name of an image"});
-      } else if (image) {
-        faults.push_back({place, entry.problem});
-      } else if (entry.kind != Kind::folder) {
-        pass_over(entry.path);
-      }
-    });
-    std::sort(faults.begin() + static_cast<std::ptrdiff_t>(before), faults.end(),
-              [](const ListingFault& a, const ListingFault& b) { return a.place < b.place; });
-    std::sort(paths.begin(), paths.end());
-    files += static_cast<std::int64_t>(paths.size());
-    for (std::string& path : paths) found_.push_back({std::move(path), label});
-  }
-
-  void pass_over(const fs::path& path) {
-    std::string place = below(path.string(), root_);
-    if (not_read++ == 0 || place < not_read_example) not_read_example = std::move(place);
-  }
-
   std::string root_;
-  std::vector<Found> found_;
+  std::shared_ptr<const ClassFolders> found_;
 };
 
 // Rows of several files, one after the other.
@@ -126,7 +53,6 @@ class ShardItems : public Items {
  protected:
   void add(File file) {
     starts_.push_back(starts_.back() + static_cast<std::int64_t>(file.size()));
-    if (file.size() > 0) file_ends.push_back(starts_.back());
     files_.push_back(std::move(file));
     ++files;
   }
@@ -163,10 +89,12 @@ class RecordItems : public ShardItems<TFRecordFile> {
     const auto data = file->record(record, item.storage, fault);
     if (!data) throw Error(fault);
     const Example example(*data);
-    if (example.has("image/class/label")) item.label = example.one_int64("image/class/label");
+    const RecordKeys& keys = keys_of(example);
+    item.from_zero = keys.from_zero;
+    if (example.has(keys.label)) item.label = example.one_int64(keys.label);
     if (const auto* text = example.find("image/class/text"); text && text->kind == FeatureKind::bytes)
       item.class_name = std::string(example.one_bytes("image/class/text"));
-    const std::string_view bytes = example.one_bytes("image/encoded");
+    const std::string_view bytes = example.one_bytes(keys.image);
     item.bytes = {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
   }
   std::string place(std::int64_t index) const override {
@@ -227,13 +155,20 @@ class PackedItems : public ShardItems<PackedFile> {
 }  // namespace
 
 std::unique_ptr<Items> list_items(const DataPart& part, const std::string& root) {
-  switch (part.layout) {
-    case Layout::class_folders:
-    case Layout::loose_files: return std::make_unique<FileItems>(part, root);
-    case Layout::records: return std::make_unique<RecordItems>(part);
-    case Layout::packed: return std::make_unique<PackedItems>(part);
-  }
-  throw InternalError("a layout without items");
+  const auto list = [&]() -> std::unique_ptr<Items> {
+    switch (part.layout) {
+      case Layout::class_folders:
+      case Layout::loose_files: return std::make_unique<FileItems>(part, root);
+      case Layout::records: return std::make_unique<RecordItems>(part);
+      case Layout::packed: return std::make_unique<PackedItems>(part);
+    }
+    throw InternalError("a layout without items");
+  };
+  std::unique_ptr<Items> items = list();
+  items->faults.insert(items->faults.begin(), part.faults.begin(), part.faults.end());
+  for (const auto& [ending, count] : part.other_files) items->not_read += count;
+  items->not_read_example = part.first_other_file;
+  return items;
 }
 
 }  // namespace ridgeline::data

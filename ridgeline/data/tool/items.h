@@ -1,7 +1,7 @@
 // ridgeline/data/tool/items.h
 //
 // The images of one part of a data directory as tools meet them: one after the other, the broken ones too, without the
-// rules by which training refuses a folder. Immutable once listed; any thread may read.
+// rules by which training refuses a folder. What the report of found data listed is not listed again. Immutable once listed; any thread may read.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/data/standard/data_dir.h"
+#include "ridgeline/data/standard/found_data.h"
 #include "ridgeline/image/decode.h"
 
 namespace ridgeline::data {
@@ -20,15 +20,11 @@ namespace ridgeline::data {
 struct Item {
   std::span<const std::uint8_t> bytes;
   std::optional<std::int64_t> label;    // as stored
+  bool from_zero = false;               // its keys say that labels are numbered from 0, whichever there are
   std::string class_name;               // where it stands in the record and not in Items::class_names
   std::string extension;                // of its file, lower case: ".jpg"; "" for records
   std::string storage;                  // what `bytes` lies in
   std::optional<image::Header> pixels;  // where `bytes` are pixels and no encoded image
-};
-
-// Something that is not an image but wrong all the same; a folder's place ends in '/'.
-struct ListingFault {
-  std::string place, reason;
 };
 
 class Items {
@@ -44,7 +40,6 @@ class Items {
   std::vector<ListingFault> faults;      // damaged shards, empty class folders, what only looks like an image
   std::int64_t not_read = 0;             // files that training passes over by their names
   std::string not_read_example;          // the first by name
-  std::vector<std::int64_t> file_ends;   // where the items of each file with some end, where files hold several
 };
 
 // `root` is what places are given relative to.

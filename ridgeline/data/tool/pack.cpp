@@ -121,10 +121,11 @@ void check(const std::string& out, const PackOptions& options) {
 
 PackReport pack(const std::string& dir, const std::string& out, const PackOptions& options) {
   check(out, options);
-  const DataPart part = find_part(dir, options.split);
+  const FoundData found = find_data(dir);
+  const DataPart& part = find_part(found, options.split);
   std::error_code ignored;  // from a folder that was removed: the path as it was given
   if (part.layout == Layout::packed) throw Error("[pack] " + part.files[0] + " is packed already");
-  const Dataset dataset = open_source(dir, options.split, options.source);
+  const Dataset dataset = open_source(found, part, options.source);
   PackedSchema schema;
   schema.columns = {{.name = kImageColumn, .dtype = DType::bytes, .extents = {}},
                     {.name = kLabelColumn, .dtype = DType::i32, .extents = {}}};

@@ -16,7 +16,7 @@
 namespace ridgeline::data {
 
 struct PackOptions {
-  std::string split;            // train or val; "": the training part, or all where parts are not told apart
+  std::string split;            // train, val or test; "": the training part, or all where parts are not told apart
   OpenOptions source = {};      // of records
   std::int64_t short_side = 0;  // larger images are resized (bilinear, Pillow's rule) and stored as JPEG; 0: all as is
   int quality = 95;             // of those JPEGs, 1 to 100

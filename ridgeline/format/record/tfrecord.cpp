@@ -122,6 +122,22 @@ void TFRecordFile::build_index() {
   }
 }
 
+bool begins_as_tfrecord(const std::string& path) {
+  try {
+    const RandomAccessFile file(path);
+    std::array<std::uint8_t, 4096> page{};
+    const std::span<const std::uint8_t> start = std::span(page).first(file.read_some(0, page));
+    if (start.size() >= kHeader && length_checksum_holds(start.data())) return true;
+    const Compression compression = guess_compression(start);
+    if (compression == Compression::none) return false;
+    std::optional<std::string> cut;  // as the beginning of a stream is
+    const std::vector<std::uint8_t> content = inflate_bytes(start, compression, path, kInflateLimit, &cut);
+    return content.size() >= kHeader && length_checksum_holds(content.data());
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // The same as the content comes by, from its beginning to its end.
 void TFRecordFile::inflate_index(const TFRecordOptions& options) {
   auto blocks = options.inflated ? options.inflated : std::make_shared<InflatedBlocks>(kInflateLimit);

@@ -76,6 +76,10 @@ class TFRecordFile {
   bool index_was_cached_ = false;
 };
 
+// Whether a file begins as one, plain or compressed: by the checksum of the first record's length. False also for one
+// that is empty or cannot be read.
+bool begins_as_tfrecord(const std::string& path);
+
 // Writes a file that appears under its name only when close() has returned. Without close() (an exception on the way)
 // nothing is left behind. One thread.
 class TFRecordWriter {

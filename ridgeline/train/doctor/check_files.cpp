@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ridgeline/data/standard/found_text.h"
 #include "ridgeline/train/doctor/checks.h"
 
 namespace ridgeline::train {
@@ -61,11 +62,36 @@ void look_at_labels(const data::PartReport& part, int base, Findings& findings) 
   }
 }
 
+constexpr std::string_view kWarning = "warning: ";
+
+// So that what is left over is what no part holds.
+std::vector<data::PartUse> every_part(const data::FoundData& found) {
+  std::vector<data::PartUse> uses;
+  for (const data::DataPart& part : found.parts) uses.push_back({&part, data::use_of(found, part)});
+  return uses;
+}
+
+std::string title_of(const std::string& part) {
+  return part == "train" ? "training" : part == "val" ? "validation" : part;
+}
+
+std::int64_t images_of(const data::InspectReport& report, const std::string& name) {
+  for (const data::PartReport& part : report.parts) {
+    if (part.name == name) return part.records;
+  }
+  return 0;
+}
+
 }  // namespace
 
 void check_files(Examination& examination, Findings& findings) {
   const data::InspectReport* report = examination.files();
   if (report == nullptr) return findings.leave_out("no data directory");
+  if (const std::string line = data::not_used_line(report->found, every_part(report->found), 0); !line.empty())
+    findings.note(line);
+  for (const std::string& note : report->found.notes) {
+    if (note.starts_with(kWarning)) findings.suspect(note.substr(kWarning.size()), "look at the folders");
+  }
   for (const data::PartReport& part : report->parts) {
     look_at_part(part, findings);
     if (part.name == "train" && examination.subject().training_data)
@@ -78,27 +104,14 @@ void check_duplicates(Examination& examination, Findings& findings) {
   if (report == nullptr) return findings.leave_out("no data directory");
   if (examination.subject().split_by_content)
     return findings.leave_out("--validation_split divides by content: equal images lie in one part");
-  if (report->parts.size() < 2) return findings.leave_out("there is no validation part");
-  const std::int64_t shared = report->duplicates_across_parts;
-  if (shared > 0) {
-    std::string example;
-    for (const std::vector<std::string>& places : report->duplicates) {
-      const auto in = [&](const std::string& place, const data::PartReport& part) {
-        return place.starts_with(part.name + "/");
-      };
-      bool first = false, second = false;
-      for (const std::string& place : places) {
-        first = first || in(place, report->parts[0]);
-        second = second || in(place, report->parts[1]);
-      }
-      if (first && second) example = fmt::format("{}", fmt::join(places, " = "));
-      if (!example.empty()) break;
-    }
-    findings.wrong(fmt::format("{} images are in both the training and the validation part, which has {}{}", shared,
-                               report->parts[1].records, example.empty() ? "" : ": " + example),
+  if (report->parts.size() < 2) return findings.leave_out("there is no other part than the one to train on");
+  for (const data::SharedImages& shared : report->shared) {
+    findings.wrong(fmt::format("{} {} in both the {} and the {} part, which has {}: {}", shared.images,
+                               shared.images == 1 ? "image is" : "images are", title_of(shared.first),
+                               title_of(shared.second), images_of(*report, shared.second), shared.example),
                    "remove them from one of the parts: the accuracy looks better than it is");
   }
-  const auto within = static_cast<std::int64_t>(report->duplicates.size()) - shared;
+  const auto within = static_cast<std::int64_t>(report->duplicates.size()) - report->duplicates_across_parts;
   if (within > 0) findings.note(fmt::format("{} images come more than once within a part", within));
 }
 

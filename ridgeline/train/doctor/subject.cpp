@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/recipe/datasets.h"
 #include "ridgeline/train/recipe/recipe_model.h"
@@ -21,9 +20,7 @@ Subject subject_of(const Recipe& given, std::int64_t rows) {
   std::int64_t classes = recipe.num_classes == 0 ? 1000 : recipe.num_classes;
   RunData data;
   if (!recipe.synthetic) {
-    const bool validation = !recipe.data_dir.empty() &&
-                            (recipe.validation_split > 0 || data::has_validation(data::find_parts(recipe.data_dir)));
-    data = open_data(recipe, {.training = true, .validation = validation});
+    data = open_data(recipe, {.training = true, .validation = true, .validation_if_there = true});
     classes = data.num_classes;
   }
   const std::int64_t steps = std::max<std::int64_t>(1, data.training_records / recipe.batch_size);

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/data/standard/class_labels.h"
 #include "ridgeline/data/standard/data_dir.h"
+#include "ridgeline/data/standard/found_text.h"
 #include "ridgeline/data/standard/record_classes.h"
 #include "ridgeline/data/standard/validation_split.h"
 
@@ -37,64 +39,141 @@ struct Part {
   data::Dataset source;
   ClassNames classes;
   std::int64_t count = 0;  // of classes: folders, or one more than the greatest label; 0: unknown
-  std::string layout, note;
+  data::Layout layout = data::Layout::class_folders;
+  // What the part calls the classes of the training or the checkpoint, whose numbers its labels are; empty: its own.
+  std::vector<std::string> known = {};
 };
 
-// The split of class folders that have no validation part, where the recipe or the checkpoint asks for one.
-std::optional<data::ValidationSplit> split_of(const Recipe& recipe, const DataNeeds& needs) {
-  if (recipe.validation_split == 0 && needs.validation_split == 0) return std::nullopt;
-  const std::vector<data::DataPart> parts = data::find_parts(recipe.data_dir);
-  const bool has_validation = data::has_validation(parts);
-  if (recipe.validation_split == 0 && has_validation) return std::nullopt;
-  const auto refuse = [&](const std::string& why) {
-    throw Error(fmt::format("--validation_split={}: {}", recipe.validation_split, why), ErrorKind::usage);
-  };
-  if (has_validation) refuse(recipe.data_dir + " has a validation part, which would not be used");
-  if (parts[0].layout != data::Layout::class_folders)
-    refuse(fmt::format("{} holds {}, only class folders can be split", recipe.data_dir, name_of(parts[0].layout)));
-  // A smaller share is a part of a greater one.
-  if (needs.checkpoint && recipe.validation_split > needs.validation_split) {
-    refuse(fmt::format("the checkpoint was trained with {}: images that it was trained on would be counted",
-                       needs.validation_split));
+// Reads parts of one directory in the order in which a run needs them.
+class Opener {
+ public:
+  Opener(const Recipe& recipe, const DataNeeds& needs)
+      : recipe_(recipe), needs_(needs), found_(data::find_data(recipe.data_dir)), split_(split_of()) {
+    options_.label_base = recipe.label_base;
+    options_.num_classes = recipe.num_classes;
+    options_.allow_missing_shards = recipe.allow_missing_shards;
+    if (needs.label_base) set_label_base(*needs.label_base);
   }
-  const double share = recipe.validation_split > 0 ? recipe.validation_split : needs.validation_split;
-  return data::split_by_content(parts[0].dir, share, recipe.num_workers);
-}
 
-// One side of a split.
-Part open_side(const Recipe& recipe, const std::vector<std::int64_t>& rows) {
-  const data::DataPart part = data::find_part(recipe.data_dir, "train");
-  const data::Dataset source = data::open_source(recipe.data_dir, "train").sample(data::SubsetSampler(rows));
-  ClassNames classes{.names = source.class_names(), .ids = {}, .complete = true};
-  const auto count = static_cast<std::int64_t>(classes.names.size());
-  return {source, std::move(classes), count, std::string(data::name_of(part.layout)), part.note};
-}
+  const data::FoundData& found() const { return found_; }
+  const std::optional<data::ValidationSplit>& split() const { return split_; }
+  void set_label_base(int base) {
+    options_.label_base = base == 0 ? data::LabelBase::zero : data::LabelBase::one;
+    base_is_given_ = true;
+  }
+  void set_num_classes(std::int64_t count) { options_.num_classes = count; }
 
-// Without options.num_classes records take the number that their labels have.
-Part open_part(const Recipe& recipe, const std::string& split, data::OpenOptions options) {
-  const data::DataPart part = data::find_part(recipe.data_dir, split);
-  const std::string layout(data::name_of(part.layout));
-  if (part.layout != data::Layout::records) {
-    const data::Dataset source = data::open_source(recipe.data_dir, split, options);
-    ClassNames classes{.names = source.class_names(), .ids = {}, .complete = true};
+  // Null where there is none.
+  const data::DataPart* validation() const {
+    if (split_) return found_.training();
+    if (!recipe_.split.empty()) return &data::find_part(found_, recipe_.split);
+    return recipe_.mode == Mode::evaluate ? found_.evaluated() : found_.validation();
+  }
+
+  Part train() { return side(data::find_part(found_, "train"), split_ ? &split_->train : nullptr, {}); }
+  // `known`: the classes of the training or of the checkpoint.
+  Part evaluated(const ClassNames& known) {
+    const std::vector<std::int64_t>* rows = nullptr;
+    if (split_) rows = data::parse_split(recipe_.split) == "train" ? &split_->train : &split_->val;
+    const data::DataPart* part = validation();
+    return side(part ? *part : data::find_part(found_, "val"), rows, known);
+  }
+
+ private:
+  // The split of class folders that have no validation part, where the recipe or the checkpoint asks for one.
+  std::optional<data::ValidationSplit> split_of() const {
+    if (recipe_.validation_split == 0 && needs_.validation_split == 0) return std::nullopt;
+    if (data::parse_split(recipe_.split) == "test") return std::nullopt;
+    const data::DataPart* val = found_.part("val");
+    const bool has_validation = val && val->layout != data::Layout::loose_files;
+    const data::DataPart* train = found_.training();
+    if (recipe_.validation_split == 0 && (has_validation || !train)) return std::nullopt;
+    const auto refuse = [&](const std::string& why) {
+      throw Error(fmt::format("--validation_split={}: {}", recipe_.validation_split, why), ErrorKind::usage);
+    };
+    if (has_validation) refuse(recipe_.data_dir + " has a validation part, which would not be used");
+    if (!train) refuse(recipe_.data_dir + " has no part to train on");
+    if (train->layout != data::Layout::class_folders)
+      refuse(fmt::format("{} holds {}, only class folders can be split", recipe_.data_dir, name_of(train->layout)));
+    // A smaller share is a part of a greater one.
+    if (needs_.checkpoint && recipe_.validation_split > needs_.validation_split) {
+      refuse(fmt::format("the checkpoint was trained with {}: images that it was trained on would be counted",
+                         needs_.validation_split));
+    }
+    if (!train->refusal.empty()) throw Error(train->refusal);
+    const double share = recipe_.validation_split > 0 ? recipe_.validation_split : needs_.validation_split;
+    return data::split_by_content(train->dir, *train->folders, share, recipe_.num_workers);
+  }
+
+  // A part, or the rows of it.
+  Part side(const data::DataPart& part, const std::vector<std::int64_t>* rows, const ClassNames& known) {
+    if (part.layout == data::Layout::records) return records(part);
+    data::OpenOptions options = options_;
+    if (part.layout == data::Layout::class_folders) options.classes = names_for(part, known);
+    data::Dataset source = data::open_source(found_, part, options);
+    const bool by_names = !options.classes.empty();
+    ClassNames classes{.names = by_names ? known.names : source.class_names(), .ids = {}, .complete = true};
+    if (rows) source = source.sample(data::SubsetSampler(*rows));
     const auto count = static_cast<std::int64_t>(classes.names.size());
-    return {source, std::move(classes), count, layout, part.note};
+    return {source, std::move(classes), count, part.layout, std::move(options.classes)};
   }
-  const int base = data::open_source(recipe.data_dir, split, {.label_base = options.label_base}).label_base();
-  data::RecordClasses found = data::find_record_classes(part.files, base, recipe.num_workers);
-  if (options.num_classes == 0) options.num_classes = found.count;
-  return {data::open_source(recipe.data_dir, split, options),
-          {.names = std::move(found.names), .ids = std::move(found.ids), .complete = false},
-          found.count,
-          layout,
-          part.note};
-}
 
-// What the log says of records and of folders that are not called as usual.
-void add_notes(const Part& part, const Recipe& recipe, bool counts, std::vector<std::string>& notes) {
-  if (!part.note.empty()) notes.push_back(part.note);
-  if (!counts) return;
-  const bool records = part.layout == name_of(data::Layout::records);
+  // What the part's folders call the classes that are known, by label; none where not all have a name.
+  static std::vector<std::string> names_for(const data::DataPart& part, const ClassNames& known) {
+    const std::vector<std::string>& folders = part.folders->classes;
+    const auto there = [&](const std::string& name) {
+      return std::find(folders.begin(), folders.end(), name) != folders.end();
+    };
+    std::vector<std::string> names = known.names;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i].empty()) return {};
+      if (i < known.ids.size() && !known.ids[i].empty() && !there(names[i]) && there(known.ids[i])) names[i] = known.ids[i];
+    }
+    return names;
+  }
+
+  Part records(const data::DataPart& part) {
+    if (!recipe_.allow_missing_shards) data::refuse_missing_shards(found_, part);
+    data::OpenOptions options = options_;
+    const bool automatic = options.label_base == data::LabelBase::automatic;
+    const int base = options.label_base == data::LabelBase::zero ? 0 : 1;
+    data::RecordClasses found =
+        data::find_record_classes(part.files, automatic ? std::nullopt : std::optional(base), recipe_.num_workers);
+    if (found.least) {
+      check_least_label(part, *found.least, found.label_base);
+      options.label_base = found.label_base == 0 ? data::LabelBase::zero : data::LabelBase::one;
+    }
+    if (options.num_classes == 0) options.num_classes = found.count;
+    return {data::open_source(found_, part, options),
+            {.names = std::move(found.names), .ids = std::move(found.ids), .complete = false},
+            found.count,
+            part.layout};
+  }
+
+  // A label below the base is a mistake in the set-up, and no sample to leave out: it would be a whole class.
+  void check_least_label(const data::DataPart& part, std::int64_t least, int base) const {
+    if (least >= base) return;
+    const std::string place = fmt::format("{}: {}", recipe_.data_dir, part.place);
+    if (least < 0) throw Error(fmt::format("{} has the label {}: labels are 0 or more (are these without labels?)", place, least));
+    throw Error(fmt::format("{} has the label {}, below the label base {}{}", place, least, base,
+                            base_is_given_ ? ", which is that of the training: labels would not mean the same"
+                                           : fmt::format(" (--label_base={}): all of that class would be left out; "
+                                                         "--label_base=0 or auto reads them",
+                                                         base)),
+                ErrorKind::usage);
+  }
+
+  const Recipe& recipe_;
+  const DataNeeds& needs_;
+  const data::FoundData found_;
+  const std::optional<data::ValidationSplit> split_;
+  data::OpenOptions options_;
+  bool base_is_given_ = false;  // by the training or the checkpoint, not by a flag
+};
+
+// What the log says of the labels of a part.
+void add_notes(const Part& part, const Recipe& recipe, std::vector<std::string>& notes) {
+  const bool records = part.layout == data::Layout::records;
   if (records) {
     notes.push_back(fmt::format("labels: stored from {} on{}", part.source.label_base(),
                                 recipe.label_base == data::LabelBase::automatic ? " (--label_base=auto)" : ""));
@@ -107,6 +186,34 @@ void add_notes(const Part& part, const Recipe& recipe, bool counts, std::vector<
     notes.push_back(fmt::format("warning: labels go up to {}, those from --num_classes={} on are bad samples",
                                 part.count - 1, recipe.num_classes));
   }
+}
+
+// What lies in the directory and what of it the run uses.
+void add_found(const Opener& opener, const DataNeeds& needs, const Recipe& recipe, std::vector<std::string>& notes) {
+  constexpr std::size_t kMost = 8;
+  const data::FoundData& found = opener.found();
+  std::vector<data::PartUse> uses;
+  if (needs.training) uses.push_back({found.training(), opener.split() ? "training and validation" : "training"});
+  if (needs.validation && !(needs.training && opener.split()))
+    uses.push_back({opener.validation(), needs.training ? "validation" : "evaluated"});
+  notes.push_back(data::data_line(found, uses));
+  if (std::string line = data::not_used_line(found, uses, kMost); !line.empty()) notes.push_back(std::move(line));
+  if (recipe.split.empty() && needs.validation && !opener.split() && opener.validation() == found.validation()) {
+    if (std::string note = data::validation_note(found); !note.empty()) notes.push_back(std::move(note));
+  }
+  notes.insert(notes.end(), found.notes.begin(), found.notes.end());
+  for (const data::PartUse& use : uses) {
+    if (!use.part->missing_shards.empty()) notes.push_back("warning: " + use.part->missing_shards);
+  }
+  if (opener.split()) notes.insert(notes.end(), opener.split()->notes.begin(), opener.split()->notes.end());
+}
+
+// A classifier of one class is always right, and has learned nothing.
+void check_several_classes(const Part& part, const data::DataPart& where, const Recipe& recipe) {
+  if (part.count != 1) return;
+  if (!where.one_class.empty()) throw Error(where.one_class + "; there is nothing to tell apart");
+  if (part.classes.complete || recipe.num_classes == 0)
+    throw Error(fmt::format("{} has images of one class alone: there is nothing to tell apart", recipe.data_dir));
 }
 
 // The validation part against the training part or the checkpoint.
@@ -128,6 +235,20 @@ void check_classes(const Part& val, const ClassNames& trained, std::int64_t num_
       recipe.data_dir, needs.checkpoint ? "the checkpoint" : "the training part", difference,
       needs.checkpoint ? "give data with the classes that it was trained on, in the same order"
                        : "both parts need the same classes in the same order"));
+}
+
+// Said before an hour is spent on the training part.
+void refuse_without_validation(const data::FoundData& found, const DataNeeds& needs) {
+  try {
+    data::find_part(found, "val");
+  } catch (const Error& error) {
+    throw Error(error.what() + std::string(needs.training
+                                               ? " (--validation_split=0.1 holds back a tenth of the images of class "
+                                                 "folders, --mode=train trains without one)"
+                                               : " (--split=train evaluates what there is)"),
+                error.kind());
+  }
+  throw Error(found.dir + ": " + found.part("val")->refusal);
 }
 
 }  // namespace
@@ -170,64 +291,60 @@ void check_data_dir(const Recipe& recipe, bool training) {
   throw Error(std::string("--data_dir is needed") + (training ? " (or --synthetic=True)" : ""), ErrorKind::usage);
 }
 
-RunData open_data(const Recipe& recipe, const DataNeeds& needs) {
-  check_data_dir(recipe, needs.training);
+RunData open_data(const Recipe& recipe, const DataNeeds& given) {
+  check_data_dir(recipe, given.training);
+  DataNeeds needs = given;
   RunData data;
   data.classes = needs.classes;
   data.num_classes = recipe.num_classes;
-  data::OpenOptions options{.label_base = recipe.label_base, .num_classes = recipe.num_classes};
-  const auto settle_base = [&](int base) {
-    options.label_base = base == 0 ? data::LabelBase::zero : data::LabelBase::one;
-  };
-  if (needs.label_base) settle_base(*needs.label_base);
+  Opener opener(recipe, needs);
   // What the first part tells decides the number of classes.
   const auto settle_classes = [&](const Part& part) {
     if (data.num_classes == 0) data.num_classes = part.count > 0 ? part.count : kUnknownClasses;
     if (part.classes.complete && data.num_classes < part.count) {
-      const bool folders = part.layout == name_of(data::Layout::class_folders);
+      const bool folders = part.layout == data::Layout::class_folders;
       throw Error(fmt::format("--num_classes={} is fewer than the {} {} of {}", data.num_classes, part.count,
                               folders ? "class folders" : "classes", recipe.data_dir),
                   ErrorKind::usage);
     }
     data.label_base = part.source.label_base();
-    data.layout = part.layout;
-    settle_base(data.label_base);
-    options.num_classes = data.num_classes;
+    data.layout = name_of(part.layout);
+    opener.set_label_base(data.label_base);
+    opener.set_num_classes(data.num_classes);
   };
-  const std::optional<data::ValidationSplit> split = split_of(recipe, needs);
-  if (split) data.notes = split->notes;
-  // Said before an hour is spent on the training part. A folder that is not there needs no such advice.
-  if (needs.training && needs.validation && !split && !data::has_validation(data::find_parts(recipe.data_dir))) {
-    try {
-      data::find_part(recipe.data_dir, "val");
-    } catch (const Error& error) {
-      throw Error(std::string(error.what()) +
-                      " (--validation_split=0.1 holds back a tenth of the images of class folders, --mode=train trains "
-                      "without one)",
-                  error.kind());
-    }
-  }
+  data.has_validation = opener.split() || opener.validation();
+  if (needs.validation_if_there && !data.has_validation) needs.validation = false;
+  if (needs.validation && !data.has_validation) refuse_without_validation(opener.found(), needs);
+  if (needs.training) data::find_part(opener.found(), "train");  // there must be one
+  add_found(opener, needs, recipe, data.notes);
   if (needs.training) {
-    Part part = split ? open_side(recipe, split->train) : open_part(recipe, "train", options);
+    Part part = opener.train();
+    check_several_classes(part, *opener.found().training(), recipe);
     settle_classes(part);
     data.training_records = part.source.num_samples();
     check_training_size(data.training_records, recipe);
     data::StandardPipeline pipeline = pipeline_of(recipe);
     pipeline.num_classes = data.num_classes;
     data.training = data::training_pipeline(part.source, pipeline);
-    add_notes(part, recipe, true, data.notes);
+    add_notes(part, recipe, data.notes);
     data.classes = std::move(part.classes);
     const auto most = static_cast<std::size_t>(data.num_classes);
     if (data.classes.names.size() > most) data.classes.names.resize(most);
     if (data.classes.ids.size() > most) data.classes.ids.resize(most);
   }
   if (needs.validation) {
-    Part part = split ? open_side(recipe, split->val) : open_part(recipe, "val", options);
-    if (needs.checkpoint || needs.training) check_classes(part, data.classes, data.num_classes, needs, recipe);
+    Part part = opener.evaluated(data.classes);
+    const bool known = needs.checkpoint || needs.training;
+    if (known && part.known.empty()) check_classes(part, data.classes, data.num_classes, needs, recipe);
+    if (!part.known.empty() && !opener.split()) {
+      const std::string who = needs.training ? "validation has" : "the data have";
+      if (std::string warning = data::missing_classes(*opener.validation(), part.known, who); !warning.empty())
+        data.notes.push_back(std::move(warning));
+    }
     if (!needs.training) settle_classes(part);
     data.validation_records = part.source.num_samples();
     data.validation = with_evaluation_transforms(part.source, recipe);
-    add_notes(part, recipe, !needs.training && !needs.checkpoint, data.notes);
+    if (!known) add_notes(part, recipe, data.notes);
     if (data.classes.names.empty()) data.classes = std::move(part.classes);
   }
   return data;

@@ -1,6 +1,6 @@
 // ridgeline/train/recipe/datasets.h
 //
-// From --data_dir to the two datasets of a run. What the directory holds is decided in data/standard/data_dir.h.
+// From --data_dir to the two datasets of a run. What the directory holds is decided in data/standard/found_data.h.
 #pragma once
 
 #include <optional>
@@ -21,18 +21,21 @@ struct RunData {
   ClassNames classes;
   int label_base = 0;
   std::string layout;              // "class folders", "TFRecords" or "packed file"
-  std::vector<std::string> notes;  // for the log: which folders were taken, where labels start, how many classes
+  // For the log: what is used and what is not, where labels start, how many classes.
+  std::vector<std::string> notes;
+  bool has_validation = false;  // the directory has a validation part, or gives one
 };
 
 // Which parts the run needs.
 struct DataNeeds {
   bool training = false;
   bool validation = false;
+  bool validation_if_there = false;    // no validation part is no Error then
   std::optional<int> label_base = {};  // the answer of the training that made the checkpoint
   ClassNames classes = {};             // likewise; the number of classes is in the recipe
   bool checkpoint = false;             // these two are a checkpoint's: data with other classes is refused
-  double validation_split =
-      0;  // that the checkpoint's training had; it counts where the data have no part of their own
+  // That the checkpoint's training had; it counts where the data have no validation part of their own.
+  double validation_split = 0;
 };
 
 // An Error (usage) where no directory is given.

@@ -125,8 +125,9 @@ std::optional<Sums> sums_of_share(Program& program, Model& model, const data::Da
 }
 
 // `model` has whole values; its session need not be the one whose ranks evaluate. A parameter server has no images.
-std::optional<EvaluationRow> evaluate_whole(Model& model, const data::Dataset& validation, const Recipe& recipe,
-                                            Session& session, TrainingLog& log) {
+std::optional<EvaluationRow> evaluate_whole(Model& model, const RunData& data, const Recipe& recipe, Session& session,
+                                            TrainingLog& log) {
+  const data::Dataset& validation = *data.validation;
   model.prepare_evaluation();
   Program& program = model.evaluation();
   const std::vector<NamedMetric> metrics = metrics_named(recipe.metrics, model_classes(program));
@@ -153,7 +154,7 @@ std::optional<EvaluationRow> evaluate_whole(Model& model, const data::Dataset& v
   row.rows = static_cast<std::int64_t>(rows);
   row.bad_samples = bad_samples;
   for (const NamedMetric& m : metrics) {
-    for (std::string& line : metric_lines(m.name, m.metric->value(), validation.class_names()))
+    for (std::string& line : metric_lines(m.name, m.metric->value(), data.classes.names))
       row.metrics.push_back(std::move(line));
   }
   if (row.bad_samples > 0) {
@@ -167,14 +168,14 @@ std::optional<EvaluationRow> evaluate_whole(Model& model, const data::Dataset& v
 
 std::optional<EvaluationRow> evaluate_once(Model& model, const RunData& data, const Recipe& recipe, Session& session,
                                            TrainingLog& log) {
-  if (model.holdings().everything()) return evaluate_whole(model, *data.validation, recipe, session, log);
+  if (model.holdings().everything()) return evaluate_whole(model, data, recipe, session, log);
   Recipe undivided = recipe;
   undivided.parallel = {};
   Session whole_session(session_options(undivided));
   const std::unique_ptr<Model> whole = model_of(whole_session, undivided, data.num_classes);
   whole->prepare_evaluation();
   whole->set_values(model);
-  return evaluate_whole(*whole, *data.validation, recipe, session, log);
+  return evaluate_whole(*whole, data, recipe, session, log);
 }
 
 std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {

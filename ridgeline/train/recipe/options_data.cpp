@@ -22,8 +22,8 @@ std::vector<RecipeOption> data_options() {
   return {
       {.name = "data_dir",
        .group = group,
-       .help = "records (train-*, validation-*), class folders (train/<class>/*, val/<class>/* or test/<class>/*) or "
-               "packed files (train.ridge, val.ridge)",
+       .help = "records (train-*, validation-*, test-*), class folders (train/<class>/*, val/<class>/*, test/<class>/*) "
+               "or packed files (train.ridge, val.ridge, test.ridge)",
        .field = [](A& a) -> std::string& { return a.recipe.data_dir; },
        .verdict = verdict::own(),
        .names_file = is_path},
@@ -86,6 +86,10 @@ std::vector<RecipeOption> data_options() {
        [](A& a) -> double& { return a.recipe.validation_split; },
        verdict::defines(),
        {"[0, 1)", 0, 1, false, true}},
+      {"split", group, "the part that evaluate reads: train, val or test; val, or what stands for it, if not given",
+       [](A& a) -> std::string& { return a.recipe.split; }},
+      {"allow_missing_shards", group, "go on with record files of which shards are missing or empty",
+       [](A& a) -> bool& { return a.recipe.allow_missing_shards; }},
       {"eval_drop_remainder", group, "leave out the last partial batch of an evaluation, as the original does",
        [](A& a) -> bool& { return a.recipe.eval_drop_remainder; }, verdict::changes({.kept_later = true})},
       {"bad_samples", group,

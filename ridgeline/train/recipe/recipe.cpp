@@ -8,6 +8,7 @@
 #include "ridgeline/compile/fusion_switch.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/standard/augment.h"
+#include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/device/devices.h"
 #include "ridgeline/train/callback/step_dump.h"
 #include "ridgeline/train/metric/table.h"
@@ -45,6 +46,12 @@ void check(const Recipe& r) {
   if (!r.shard && std::max(r.rank_size, r.ranks) > 1)
     throw Error("--shard=False: several ranks would train on the same images (allowed: True, or one rank)",
                 ErrorKind::usage);
+  data::parse_split(r.split);
+  if (!r.split.empty() && r.mode != Mode::evaluate)
+    throw Error("--split=" + r.split + " names the part that evaluate reads: a training reads its own",
+                ErrorKind::usage);
+  if (r.allow_missing_shards && r.synthetic)
+    throw Error("--allow_missing_shards needs records of --data_dir: random pixels have no shards", ErrorKind::usage);
   if (r.validation_split > 0 && r.synthetic)
     throw Error("--validation_split needs images of --data_dir: random pixels have no validation part",
                 ErrorKind::usage);

@@ -168,6 +168,7 @@ class Trainer {
     result.last = lines.last();
     result.mean_fps = lines.mean_fps();
     result.evaluation = evaluates ? evaluation.last() : metrics_->evaluation();
+    result.has_validation = data_.has_validation;
     result.log_path = log_path(recipe_);
     result.metrics_path = metrics_->path();
     result.checkpoint_path = saver.path();

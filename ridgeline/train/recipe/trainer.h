@@ -23,6 +23,7 @@ struct TrainingResult {
   StepLine last;                            // of the last log line
   double mean_fps = 0;                      // of this process's log lines but the first; of that, if it is the only one
   std::optional<EvaluationRow> evaluation;  // of the last evaluation, also that of an earlier process at `step`
+  bool has_validation = false;              // the data have a part to evaluate on
   std::string log_path;
   std::string metrics_path;
   std::string checkpoint_path;  // empty if none was written

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "ridgeline/core/unreachable_error.h"
+#include "ridgeline/core/ends_run_error.h"
 #include "ridgeline/data/ir/functions.h"
 #include "ridgeline/data/runtime/rows/arrangement.h"
 #include "ridgeline/data/runtime/rows/row_scan.h"
@@ -89,8 +89,8 @@ class PassingRows : public RowScan<Verdict> {
       rows().run(row, {}, scratch.cells.data(), scratch);
       made = true;
       return {test_(scratch.cells[column_]), ""};
-    } catch (const UnreachableError&) {
-      throw;  // which rows pass must not depend on the network
+    } catch (const EndsRunError&) {
+      throw;  // which rows pass must not depend on the network or on a wrong set-up
     } catch (const Error& error) {
       return {true, made ? error.what() : ""};  // else met again where the row is made
     }

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "ridgeline/core/unreachable_error.h"
+#include "ridgeline/core/ends_run_error.h"
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/data/source/source.h"
 
@@ -19,7 +19,7 @@ class SourceRows : public Rows {
     Record& record = scratch.at(place_).record;
     try {
       read_record(source_, a.position, record);
-    } catch (const UnreachableError&) {
+    } catch (const EndsRunError&) {
       throw;  // no fault of the sample
     } catch (const Error& e) {
       throw SampleError(e.what(), source_.origin(a.position), "", e.kind());
