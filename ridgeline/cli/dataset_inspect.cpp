@@ -117,7 +117,8 @@ void print_equal(const std::vector<std::string>& places) {
   const std::size_t shown = std::min(kShownEqual, places.size());
   const std::string text =
       fmt::format("{}", fmt::join(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(shown), " = "));
-  fmt::print("  {}{}\n", printable(text), shown == places.size() ? "" : fmt::format(" = {} more", places.size() - shown));
+  fmt::print("  {}{}\n", printable(text),
+             shown == places.size() ? "" : fmt::format(" = {} more", places.size() - shown));
 }
 
 void print_not_used(const data::FoundData& found) {
@@ -182,9 +183,10 @@ DatasetTool add_dataset_inspect(Command& dataset) {
   auto flags = std::make_shared<InspectFlags>();
   Command& app = dataset.subcommand(
       "inspect", "what a data directory holds, and what is broken in it; exit code 1 if something is");
-  app.option("--data_dir", flags->data_dir,
-             "records (train-*, validation-*, *.tfrecord), class folders (train/<class>/*, val/<class>/*, test/<class>/*, "
-             "or <class>/* alone), packed files (*.ridge)")
+  app.option(
+         "--data_dir", flags->data_dir,
+         "records (train-*, validation-*, *.tfrecord), class folders (train/<class>/*, val/<class>/*, test/<class>/*, "
+         "or <class>/* alone), packed files (*.ridge)")
       .required();
   app.option("--split", flags->options.split, "train, val, test or all");
   app.flag("--deep", flags->options.deep, "decode every image instead of reading headers");

@@ -20,6 +20,7 @@ class ShapeCheck {
       if (used_[b]) buffer(static_cast<int>(b));
     }
     launched_.assign(plan_.graph.nodes.size(), 0);
+    computed_.assign(plan_.graph.nodes.size(), false);
     for (std::size_t i = 0; i < plan_.launches.size(); ++i) launch(static_cast<int>(i));
     ops();
     exchanges();
@@ -103,8 +104,10 @@ class ShapeCheck {
     const Launch& launch = launch_at(i);
     if (std::find(plan_.devices.begin(), plan_.devices.end(), launch.device) == plan_.devices.end())
       fault("launch " + std::to_string(i) + " is on no device of the plan");
-    if (launch.node >= 0 && !launch.converts && launch.kind != LaunchKind::copy)
+    if (launch.node >= 0 && !launch.converts && launch.kind != LaunchKind::copy) {
       ++launched_[static_cast<std::size_t>(launch.node)];
+      if (launch.kind == LaunchKind::kernel) computed_[static_cast<std::size_t>(launch.node)] = true;
+    }
     for (int b : launch.outputs) need(at(b).home != BufferHome::input, i, "writes an input");
     need(launch.derives < 0 || at(launch.derives).home == BufferHome::derived, i, "makes a form that is none");
     switch (launch.kind) {
@@ -154,7 +157,6 @@ class ShapeCheck {
       return;
     }
     const Node& node = node_of(launch);
-    need(!op_def(node.op).has(kStart) && !op_def(node.op).has(kDone), i, "is no exchange");
     need(launch.inputs.size() == node.inputs.size(), i, "has not the operands of its op");
     const std::size_t own = node.outputs.size();
     need(launch.outputs.size() == own + launch.writes_forms.size() &&
@@ -171,8 +173,10 @@ class ShapeCheck {
     const std::map<ValueId, ValueId> casts = derived_casts(plan_.graph);
     for (std::size_t n = 0; n < launched_.size(); ++n) {
       const Node& node = plan_.graph.nodes[n];
-      const bool may_lack = op_def(node.op).has(kView) || casts.contains(node.outputs[0]);
-      if (launched_[n] == 1 || (launched_[n] == 0 && may_lack)) continue;
+      const OpDef& def = op_def(node.op);
+      const bool exchanges = def.has(kStart) || def.has(kDone);
+      if (launched_[n] == 1 && computed_[n] != exchanges) continue;
+      if (launched_[n] == 0 && (def.has(kView) || casts.contains(node.outputs[0]))) continue;
       fault("op " + node.name + " (" + node.op + ") is launched " + std::to_string(launched_[n]) + " times");
     }
   }
@@ -274,6 +278,7 @@ class ShapeCheck {
   PlanStage stage_;
   std::vector<bool> used_;      // by buffer
   std::vector<int> launched_;   // by op: how often
+  std::vector<bool> computed_;  // by op: by a kernel, and not begun or ended
 };
 
 }  // namespace

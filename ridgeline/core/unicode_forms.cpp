@@ -45,8 +45,9 @@ void append_decomposed(std::string& out, std::uint32_t code) {
     if (index % kTrails != 0) append(out, kTrail + index % kTrails);
     return;
   }
-  const auto* pair = std::lower_bound(std::begin(kUnicodePairs), std::end(kUnicodePairs), code,
-                                      [](const UnicodePair& row, std::uint32_t wanted) { return row.composed < wanted; });
+  const auto* pair =
+      std::lower_bound(std::begin(kUnicodePairs), std::end(kUnicodePairs), code,
+                       [](const UnicodePair& row, std::uint32_t wanted) { return row.composed < wanted; });
   if (pair == std::end(kUnicodePairs) || pair->composed != code) return append(out, code);
   append_decomposed(out, pair->letter);  // which may be composed itself
   append(out, pair->mark);

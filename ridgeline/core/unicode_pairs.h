@@ -1,7 +1,7 @@
 // ridgeline/core/unicode_pairs.h
 //
-// Which characters stand for a letter and a mark: the canonical decompositions of UnicodeData.txt (version 14.0.0) below
-// U+2000 and those of kana, sorted by the composed character.
+// Which characters stand for a letter and a mark: the canonical decompositions of UnicodeData.txt (version 14.0.0)
+// below U+2000 and those of kana, sorted by the composed character.
 #pragma once
 
 #include <cstdint>

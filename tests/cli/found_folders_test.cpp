@@ -63,12 +63,14 @@ TEST(FoundFolders, ATestPartIsLeftAloneWhereThereIsOneForValidation) {
   copy_part("val", dir + "/valid");
   copy_part("val", dir + "/TEST");
   fs::remove_all(dir + "/TEST/star");
-  expect(run(train_words(dir, "three")), 0,
-         {"data: " + dir + ": Training/ 20 images in 10 classes (training), valid/ 10 images in 10 classes (validation)",
-          "not used: TEST/ (9 images; evaluate --split=test)", "of 10 images"});
+  expect(
+      run(train_words(dir, "three")), 0,
+      {"data: " + dir + ": Training/ 20 images in 10 classes (training), valid/ 10 images in 10 classes (validation)",
+       "not used: TEST/ (9 images; evaluate --split=test)", "of 10 images"});
   expect(run(evaluate_words(dir, "three")), 0, {"valid/ 10 images in 10 classes (evaluated)", "Finished evaluation"});
-  expect(run(evaluate_words(dir, "three", "--split=test")), 0,
-         {"TEST/ 9 images in 9 classes (evaluated)", "warning: the data have no image of 'star'", "Finished evaluation"});
+  expect(
+      run(evaluate_words(dir, "three", "--split=test")), 0,
+      {"TEST/ 9 images in 9 classes (evaluated)", "warning: the data have no image of 'star'", "Finished evaluation"});
   expect(run("dataset inspect --data_dir=" + dir), 0,
          {"train: 20 images", "from Training/, for training", "from valid/, for validation",
           "from TEST/, for evaluate --split=test"});
@@ -115,14 +117,17 @@ TEST(FoundFolders, NamesOfPartsAreNoClassesAndOneClassIsRefused) {
   expect(run(train_words(dir + "/es", "words", "--mode=train")), 1,
          {"holds 'entrenamiento', 'prueba', which speak of parts and not of classes: name them train, val and test"});
   copy_part("train", dir + "/deep/train/images");
-  expect(run(train_words(dir + "/deep", "words", "--mode=train")), 1,
-         {"deep/train holds one class folder, 'images', with 10 folders of images below it ('circle', ", "move these up"});
+  expect(
+      run(train_words(dir + "/deep", "words", "--mode=train")), 1,
+      {"deep/train holds one class folder, 'images', with 10 folders of images below it ('circle', ", "move these up"});
   expect(run("dataset inspect --data_dir=" + dir + "/deep"), 0, {"note: training refuses: ", "move these up"});
   copy_part("train", dir + "/packed/birds/train");
   copy_part("val", dir + "/packed/birds/val");
-  expect(run(train_words(dir + "/packed", "words", "--mode=train")), 1, {"holds 'train', 'val', names of parts: give " + dir + "/packed/birds"});
+  expect(run(train_words(dir + "/packed", "words", "--mode=train")), 1,
+         {"holds 'train', 'val', names of parts: give " + dir + "/packed/birds"});
   copy_part("train/star", dir + "/one/train/star");
-  expect(run(train_words(dir + "/one", "words", "--mode=train")), 1, {"one class folder, 'star'; there is nothing to tell apart"});
+  expect(run(train_words(dir + "/one", "words", "--mode=train")), 1,
+         {"one class folder, 'star'; there is nothing to tell apart"});
 }
 
 TEST(FoundFolders, ValidationHasTheLabelsThatTrainingGivesToItsNames) {
@@ -131,8 +136,10 @@ TEST(FoundFolders, ValidationHasTheLabelsThatTrainingGivesToItsNames) {
   copy_part("val", dir + "/val");
   for (const char* gone : {"circle", "star"}) fs::remove_all(dir + "/val/" + gone);
   fs::create_directories(dir + "/val/star");
-  expect(run(train_words(dir, "names")), 0, {"warning: validation has no image of 2 classes: 'circle', 'star'", "of 8 images"});
-  expect(run(evaluate_words(dir, "names")), 0, {"warning: the data have no image of 2 classes: 'circle', 'star'", "Finished"});
+  expect(run(train_words(dir, "names")), 0,
+         {"warning: validation has no image of 2 classes: 'circle', 'star'", "of 8 images"});
+  expect(run(evaluate_words(dir, "names")), 0,
+         {"warning: the data have no image of 2 classes: 'circle', 'star'", "Finished"});
   fs::rename(dir + "/val/star", dir + "/val/stars");
   expect(run(train_words(dir, "other")), 1,
          {"val/ has a class, 'stars', that the training does not know: did you mean 'star'?"});
@@ -147,14 +154,16 @@ TEST(FoundFolders, WhatAMacDoesToAnAccentIsTold) {
   fs::rename(dir + "/val/star", dir + "/val/e\u0301toile");
   expect(run(train_words(dir, "accents")), 1, {"'\u00e9toile' there differs only by its Unicode form (NFC, NFD)"});
   fs::rename(dir + "/train/circle", dir + "/train/e\u0301toile");
-  expect(run(train_words(dir, "accents", "--mode=train")), 0, {"differ only by their Unicode form (NFC, NFD): they are two classes here"});
+  expect(run(train_words(dir, "accents", "--mode=train")), 0,
+         {"differ only by their Unicode form (NFC, NFD): they are two classes here"});
 }
 
 TEST(FoundFolders, WhatIsPassedOverIsSaidInOneLine) {
   const std::string dir = new_folder("droppings");
   copy_part("train", dir + "/train");
   fs::create_directories(dir + "/train/star/.ipynb_checkpoints");
-  fs::copy_file(fs::directory_iterator(dir + "/train/ring")->path(), dir + "/train/star/.ipynb_checkpoints/1-checkpoint.jpg");
+  fs::copy_file(fs::directory_iterator(dir + "/train/ring")->path(),
+                dir + "/train/star/.ipynb_checkpoints/1-checkpoint.jpg");
   for (const char* name : {"/train/.DS_Store", "/train/star/Thumbs.db", "/train/star/scan.tif", "/train/star/notes.txt",
                            "/train/ring/a.TIF", "/labels.csv"})
     write_file_atomically(dir + name, "x");
@@ -185,7 +194,8 @@ TEST(FoundFolders, TheLabelBaseIsThatOfAllShards) {
   write_shard(dir + "/train-00000-of-00002", {1, 2, 1, 2});
   write_shard(dir + "/train-00001-of-00002", {0, 1, 2, 0});
   write_shard(dir + "/validation-00000-of-00001", {0, 1, 2});
-  expect(run(train_words(dir, "bases")), 0, {"labels: stored from 0 on (--label_base=auto)", "classes: 3", "of 3 images"});
+  expect(run(train_words(dir, "bases")), 0,
+         {"labels: stored from 0 on (--label_base=auto)", "classes: 3", "of 3 images"});
   for (const char* policy : {"raise", "skip", "replace"}) {
     expect(run(train_words(dir, "based", std::string("--label_base=1 --bad_samples=") + policy)), 2,
            {"train-* has the label 0, below the label base 1", "all of that class would be left out"});
@@ -193,9 +203,12 @@ TEST(FoundFolders, TheLabelBaseIsThatOfAllShards) {
   // From another training, whose labels start from 1, too.
   write_shard(dir + "/one/train-00000-of-00001", {1, 2, 3, 1});
   write_shard(dir + "/one/validation-00000-of-00001", {0, 1, 2});
-  expect(run(train_words(dir + "/one", "based", "--bad_samples=skip")), 2, {"below the label base 1, which is that of the training"});
-  expect(run("dataset bench --eval --split=val --bad_samples=skip --image_size=16 --batch_size=2 --label_base=1 --data_dir=" + dir), 1,
-         {"label 0 is below the label base 1"});
+  expect(run(train_words(dir + "/one", "based", "--bad_samples=skip")), 2,
+         {"below the label base 1, which is that of the training"});
+  expect(run("dataset bench --eval --split=val --bad_samples=skip --image_size=16 --batch_size=2 --label_base=1 "
+             "--data_dir=" +
+             dir),
+         1, {"label 0 is below the label base 1"});
 }
 
 TEST(FoundFolders, ShardsAreToldApartByTheWordsInTheirNamesAndFolders) {
@@ -211,17 +224,20 @@ TEST(FoundFolders, ShardsAreToldApartByTheWordsInTheirNamesAndFolders) {
   write_shard(dir + "/tfds/shapes-test.tfrecord-00000-of-00001", {1, 2}, true);
   expect(run(train_words(dir + "/tfds", "tfds")), 0,
          {"labels: stored from 0 on", "classes: 3", "validation is read from shapes-test.tfrecord-*", "of 2 images"});
-  expect(run("dataset inspect --data_dir=" + dir + "/tfds"), 0, {"train: 4 images in 1 file (TFRecords", "labels 1 to 2"});
+  expect(run("dataset inspect --data_dir=" + dir + "/tfds"), 0,
+         {"train: 4 images in 1 file (TFRecords", "labels 1 to 2"});
   write_shard(dir + "/folders/train/part-00000-of-00001", {0, 1, 2, 3});
   write_shard(dir + "/folders/validation/part-00000-of-00001", {0, 1});
-  expect(run(train_words(dir + "/folders", "shard_folders")), 0, {"train/part-* 1 file", "validation/part-* 1 file", "of 2 images"});
+  expect(run(train_words(dir + "/folders", "shard_folders")), 0,
+         {"train/part-* 1 file", "validation/part-* 1 file", "of 2 images"});
 }
 
 TEST(FoundFolders, ShardsThatAreMissingOrEmptyAreToldAndRefused) {
   const std::string dir = new_folder("missing");
   write_shard(dir + "/train-00000-of-00003", {0, 1, 2, 3});
   write_shard(dir + "/train-00002-of-00003", {0, 1, 2, 3});
-  expect(run("dataset inspect --data_dir=" + dir), 1, {"broken: 1", "train-00001-of-00003: is missing: 2 of 3 shards are there"});
+  expect(run("dataset inspect --data_dir=" + dir), 1,
+         {"broken: 1", "train-00001-of-00003: is missing: 2 of 3 shards are there"});
   expect(run(train_words(dir, "missing", "--mode=train")), 1,
          {"train-00001-of-00003 is missing: 2 of 3 shards are there (--allow_missing_shards reads what is there)"});
   expect(run(train_words(dir, "missing", "--mode=train --allow_missing_shards")), 0,
@@ -241,7 +257,8 @@ TEST(FoundFolders, AGroupOfEqualImagesIsFourNamesAndACount) {
   const fs::path image = fs::directory_iterator(dir + "/classes/star")->path();
   for (int i = 0; i < 9; ++i) fs::copy_file(image, dir + "/classes/ring/copy" + std::to_string(i) + ".jpg");
   const Outcome text = run("dataset inspect --data_dir=" + dir + "/classes");
-  expect(text, 0, {"equal images: 1 group\n", "ring/copy0.jpg = ring/copy1.jpg = ring/copy2.jpg = ring/copy3.jpg = 6 more\n"});
+  expect(text, 0,
+         {"equal images: 1 group\n", "ring/copy0.jpg = ring/copy1.jpg = ring/copy2.jpg = ring/copy3.jpg = 6 more\n"});
   const Outcome json = run("dataset inspect --json --data_dir=" + dir + "/classes");
   EXPECT_EQ(nlohmann::json::parse(json.text)["duplicates"][0].size(), 10u);
 }
@@ -258,8 +275,9 @@ TEST(FoundFolders, TheDoctorTellsWhatIsNotUsed) {
   copy_part("train", dir + "/train");
   copy_part("val", dir + "/val");
   write_file_atomically(dir + "/train/star/scan.tif", "x");
-  expect(run("doctor check --model=resnet20 --batch_size=4 --only=files --data_dir=" + dir + " --log_dir=" + found_root() + "/log_doctor"), 0,
-         {"not used: 1 .tif (not decoded)"});
+  expect(run("doctor check --model=resnet20 --batch_size=4 --only=files --data_dir=" + dir +
+             " --log_dir=" + found_root() + "/log_doctor"),
+         0, {"not used: 1 .tif (not decoded)"});
 }
 
 struct Case {
@@ -277,7 +295,10 @@ TEST(FoundFolders, EachCaseTrainsOrSaysWhyNot) {
       {"first-shard-without-class-0", "", 0, {"labels: stored from 0 on"}},
       {"hidden-below-class", "", 0, {"train/ 12 images", "train/cat/.ipynb_checkpoints/", "train/cat/Thumbs.db"}},
       {"kaggle-unlabelled-test", "--validation_split=0.3", 0, {"not used: test/ (5 images", "of 20 images, chosen"}},
-      {"one-level-too-deep", "", 1, {"holds one class folder, 'images', with 2 folders of images below it ('bus', 'car')"}},
+      {"one-level-too-deep",
+       "",
+       1,
+       {"holds one class folder, 'images', with 2 folders of images below it ('bus', 'car')"}},
       {"shard-1-missing", "", 1, {"train-00001-of-00003 is missing: 2 of 3 shards are there"}},
       {"slim-names", "", 0, {"flowers_train_*.tfrecord", "flowers_validation_*.tfrecord"}},
       {"train-valid-test", "", 0, {"valid/ 4 images in 2 classes (validation)", "not used: test/ (4 images; evaluate"}},
@@ -285,8 +306,8 @@ TEST(FoundFolders, EachCaseTrainsOrSaysWhyNot) {
   };
   for (const Case& each : cases) {
     SCOPED_TRACE(each.name);
-    expect(run(train_words(testing::case_path(each.name), "case", std::string("--image_size=32 ") + each.flags)), each.code,
-           each.said);
+    expect(run(train_words(testing::case_path(each.name), "case", std::string("--image_size=32 ") + each.flags)),
+           each.code, each.said);
   }
 }
 

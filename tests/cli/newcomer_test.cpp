@@ -66,7 +66,8 @@ TEST(Newcomer, TestIsAPartLikeValAndIsSaid) {
   fs::rename(data + "/val", data + "/test");
   expect(run(training(data, "test")), 0, {"validation is read from test/", "validation: ", "of 20 images"});
   expect(run(evaluation(data, "test")), 0, {"validation is read from test/", "Finished evaluation"});
-  expect(run("dataset inspect --data_dir=" + data), 0, {"test: 20 images", "from test/, for validation", "note: validation is read from test/"});
+  expect(run("dataset inspect --data_dir=" + data), 0,
+         {"test: 20 images", "from test/, for validation", "note: validation is read from test/"});
   fs::copy(data + "/test", data + "/val", fs::copy_options::recursive);
   expect(run(evaluation(data, "test")), 0,
          {"val/ 20 images in 10 classes (evaluated)", "test/ (20 images; evaluate --split=test)"});

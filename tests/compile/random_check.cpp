@@ -116,28 +116,6 @@ std::string compare_returns(Program& program, const Graph& graph, const std::vec
   return "";
 }
 
-// Steps of exact values want kernels that keep them so.
-SessionOptions session_options_of(const Setting& setting, bool exact) {
-  SessionOptions session_options;
-  if (setting.device == "list") {
-    // Kernels with forms of their own for the weights, and results that lie otherwise than in plain rows.
-    session_options =
-        on_list_device({{"dense", "tilted", Provider::own, make_tilted_dense},
-                        {"dense_bwd_data", "tilted", Provider::own, make_tilted_dense_bwd_data},
-                        {"max_pool", "backwards", Provider::own, make_backwards_max_pool},
-                        {"avg_pool", "either", Provider::own, make_either_avg_pool},
-                        {"loop", "never", Provider::own, setting.refuses_loops ? make_never : make_reference_kernel}},
-                       reference_fusion_limits());
-  } else {
-    session_options.device = setting.device;
-  }
-  if (setting.misses_ops) session_options.simulated.missing_ops = {"max_pool", "dense"};
-  session_options.compute_threads = setting.threads;
-  session_options.parallel_launches = setting.lanes;
-  session_options.promise.high_precision = exact;
-  return session_options;
-}
-
 // Under the limit if that can be met, else without one.
 std::unique_ptr<Program> compile_as(const Graph& graph, Session& session, const Setting& setting) {
   auto program = compile(graph, session, setting.options);
@@ -179,6 +157,27 @@ bool holds_exactly(const RandomStep& step) {
 }
 
 }  // namespace
+
+SessionOptions session_options_of(const Setting& setting, bool exact) {
+  SessionOptions session_options;
+  if (setting.device == "list") {
+    // Kernels with forms of their own for the weights, and results that lie otherwise than in plain rows.
+    session_options =
+        on_list_device({{"dense", "tilted", Provider::own, make_tilted_dense},
+                        {"dense_bwd_data", "tilted", Provider::own, make_tilted_dense_bwd_data},
+                        {"max_pool", "backwards", Provider::own, make_backwards_max_pool},
+                        {"avg_pool", "either", Provider::own, make_either_avg_pool},
+                        {"loop", "never", Provider::own, setting.refuses_loops ? make_never : make_reference_kernel}},
+                       reference_fusion_limits());
+  } else {
+    session_options.device = setting.device;
+  }
+  if (setting.misses_ops) session_options.simulated.missing_ops = {"max_pool", "dense"};
+  session_options.compute_threads = setting.threads;
+  session_options.parallel_launches = setting.lanes;
+  session_options.promise.high_precision = exact;
+  return session_options;
+}
 
 std::string to_string(const Setting& s) {
   return s.device + ", " + std::to_string(s.threads) + " threads" +

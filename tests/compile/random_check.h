@@ -44,6 +44,8 @@ struct Setting {
   int memory_percent = 0;      // of what the plan takes without a limit: asked for where that can be met; 0: no limit
 };
 std::string to_string(const Setting& setting);
+// Steps of exact values want kernels that keep them so.
+SessionOptions session_options_of(const Setting& setting, bool exact);
 
 // Where the options ask for narrow types, the references run what the pass `precision` has made, and only what they
 // hold exactly is compared: elsewhere a rounding may go the other way.

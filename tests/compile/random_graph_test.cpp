@@ -100,6 +100,31 @@ TEST(RandomGraphs, GiveTheReferencesResultsThroughCompile) {
   }
 }
 
+// The same graphs in the same ways as far as their plans, which costs a small part of running them: verified after every
+// step, also where another number of lanes shares the threads.
+TEST(RandomGraphs, HavePlansThatDoWhatTheGraphSays) {
+  const std::int64_t first = number_from_environment("RIDGELINE_RANDOM_SEED", 0);
+  const std::int64_t count = number_from_environment("RIDGELINE_RANDOM_GRAPHS", 200);
+  int failed = 0;
+  for (std::int64_t seed = first; seed < first + count && failed < 5; ++seed) {
+    const RandomStep step = testing::random_step(static_cast<std::uint64_t>(seed));
+    for (int i = 0; i < 10; ++i) {
+      Setting setting = setting_of(seed, i);
+      if (setting.device == "cpu") setting.lanes = 1 + static_cast<int>((seed + i) % 5);
+      try {
+        Session session(session_options_of(setting, step.exact));
+        const Graph& graph = setting.forward_first ? step.forward : step.train;
+        plan_program(graph, session, setting.options);
+        plan_program(setting.forward_first ? step.train : step.forward, session, setting.options);
+      } catch (const std::exception& error) {
+        ++failed;
+        ADD_FAILURE() << report(step, setting, seed, error.what());
+        break;
+      }
+    }
+  }
+}
+
 TEST(RandomGraphs, PointwiseOnesGiveTheSameBitsFusedOrNot) {
   const std::int64_t first = number_from_environment("RIDGELINE_RANDOM_SEED", 0);
   const std::int64_t count = number_from_environment("RIDGELINE_RANDOM_GRAPHS", 200);

@@ -21,6 +21,8 @@
 namespace ridgeline::data::testing {
 namespace {
 
+using Names = std::vector<std::string>;
+
 TEST(StandardPipeline, IsTheGraphThatTheCallsOfTheApiMake) {
   const TempDir dir;
   const std::string folder = write_folders(dir / "plain", 2, 4);
@@ -272,7 +274,8 @@ TEST(Pack, KeepsImagesLabelsAndNames) {
   EXPECT_ERROR(data::pack(dir / "set", dir / "train.ridge"), "is there already");
   EXPECT_ERROR(data::pack(dir / "set", dir / "no/such/a.ridge"), "no/such");
   EXPECT_ERROR(data::pack(dir / "set", dir / "a.bin"), "must end in .ridge");
-  EXPECT_ERROR(data::pack(dir / "set", dir / "a.ridge", {.split = "test"}), "unknown split");
+  EXPECT_ERROR(data::pack(dir / "set", dir / "a.ridge", {.split = "tset"}), "unknown split");
+  EXPECT_ERROR(data::pack(dir / "set", dir / "a.ridge", {.split = "test"}), "has no part 'test'");
   EXPECT_ERROR(data::pack(dir / "set", dir / "a.ridge", {.short_side = -1}), "--short_side=-1");
   EXPECT_ERROR(data::pack(dir / "set", dir / "a.ridge", {.quality = 101}), "--quality=101");
   EXPECT_FALSE(std::filesystem::exists(dir / "a.ridge"));

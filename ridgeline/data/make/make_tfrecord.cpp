@@ -199,9 +199,8 @@ MakeTFRecordReport make_tfrecord(const std::string& from_dir, const std::string&
     const DataPart& training = find_part(found, "train");
     const DataPart* validation = found.validation();
     const ClassFolders& train = images_of(training);
-    const std::optional<ClassFolders> val = validation
-                                                ? std::optional(with_labels_of(found, *validation, train.classes))
-                                                : std::nullopt;
+    const std::optional<ClassFolders> val =
+        validation ? std::optional(with_labels_of(found, *validation, train.classes)) : std::nullopt;
     report.notes = notes_of(found, training, validation);
     if (!val && options.validation_shards > 0) {
       throw Error(fmt::format("[make tfrecord] {} validation shards of nothing: there is no {}",

@@ -96,13 +96,16 @@ std::string parts_instead_of_classes(const FolderTree& tree) {
     return fmt::format("{}, each of which holds folders named as parts ({}): the parts come first, {}/{}/{}", there,
                        parts, tree.path, with_images(first)[0]->name, first.name);
   }
-  return fmt::format("{}, of which '{}' holds {}, names of parts: give {}", there, first.name, parts, first.path);
+  const std::string which = folders.size() == 1 ? "alone, which" : fmt::format("of which '{}'", first.name);
+  return fmt::format("{}{} {} holds {}, names of parts: give {}", there, folders.size() == 1 ? "" : ",", which, parts,
+                     first.path);
 }
 
 void check_class_folders(const FolderTree& tree, const std::vector<std::string>& extensions,
                          const std::vector<std::string>& classes) {
   for (const FolderTree::Fault& fault : tree.faults) {
-    if (fault.kind == FolderTree::Fault::Kind::closed) throw Error("[image_folder] " + fault.path + " " + fault.problem);
+    if (fault.kind == FolderTree::Fault::Kind::closed)
+      throw Error("[image_folder] " + fault.path + " " + fault.problem);
   }
   if (tree.folders.empty()) {
     throw Error(fmt::format("[image_folder] no class folders in {} (expected {}/<class>/*{})", tree.path, tree.path,
@@ -111,10 +114,12 @@ void check_class_folders(const FolderTree& tree, const std::vector<std::string>&
   for (const std::string& name : classes) {
     const std::vector<std::string> names = folder_names(tree);
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    throw Error(fmt::format("[image_folder] {} has no class folder '{}'{}", tree.path, name, did_you_mean(name, names)));
+    throw Error(
+        fmt::format("[image_folder] {} has no class folder '{}'{}", tree.path, name, did_you_mean(name, names)));
   }
   if (classes.empty()) {
-    if (const std::string meant = parts_instead_of_classes(tree); !meant.empty()) throw Error("[image_folder] " + meant);
+    if (const std::string meant = parts_instead_of_classes(tree); !meant.empty())
+      throw Error("[image_folder] " + meant);
   }
   for (const FolderTree& folder : tree.folders) {
     if (!is_wanted(folder, classes)) continue;
@@ -153,8 +158,8 @@ ClassFolders list_class_folders(const std::string& dir, const std::vector<std::s
   std::error_code ignored;
   if (!fs::exists(dir, ignored)) throw Error("[image_folder] no such directory: " + dir);
   if (!fs::is_directory(dir, ignored)) throw Error("[image_folder] not a directory: " + dir);
-  FolderTree tree = read_folder_tree(
-      dir, {.extensions = extensions, .folders = options.classes, .recursive = options.recursive});
+  FolderTree tree =
+      read_folder_tree(dir, {.extensions = extensions, .folders = options.classes, .recursive = options.recursive});
   check_class_folders(tree, extensions, options.classes);
   if (const std::string empty = empty_class_folder(tree, extensions, options.classes); !empty.empty())
     throw Error(empty);

@@ -64,8 +64,7 @@ std::int64_t ExampleColumns::label_in(const Tensor& value) const {
   const std::int64_t stored = value.dtype() == DType::i64   ? value.data<std::int64_t>()[0]
                               : value.dtype() == DType::i32 ? value.data<std::int32_t>()[0]
                                                             : static_cast<std::int64_t>(value.at(0));
-  if (stored < label_base_)
-    throw EndsRunError(fmt::format("label {} is below the label base {}", stored, label_base_));
+  if (stored < label_base_) throw EndsRunError(fmt::format("label {} is below the label base {}", stored, label_base_));
   const std::int64_t label = stored - label_base_;
   if ((num_classes_ > 0 && label >= num_classes_) || label > INT32_MAX) {
     throw Error(fmt::format("label {} (stored as {}, label base {}) is outside the {} classes", label, stored,

@@ -15,10 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kDroppings[] = {"thumbs.db",    "ehthumbs.db",  "desktop.ini", "icon\r",
-                                           "__macosx",     "@eadir",       "#recycle",    "#snapshot",
-                                           "$recycle.bin", "lost+found",   "__pycache__", "system volume information",
-                                           "@recycle",     "network trash folder"};
+constexpr std::string_view kDroppings[] = {
+    "thumbs.db", "ehthumbs.db",         "desktop.ini",  "icon\r",     "__macosx",    "@eadir",
+    "#recycle",  "#snapshot",           "$recycle.bin", "lost+found", "__pycache__", "system volume information",
+    "@recycle",  "network trash folder"};
 
 // What tells a folder from all others.
 using Identity = std::pair<dev_t, ino_t>;

@@ -40,10 +40,11 @@ std::optional<SourceClasses> classes_of(const Node& node) {
 class ImageFolderSource : public Source {
  public:
   explicit ImageFolderSource(const Node& node)
-      : ImageFolderSource(node, std::make_shared<const ClassFolders>(list_class_folders(
-                                    arg<std::string>(node.args, "dir"), arg<Texts>(node.args, "extensions"),
-                                    {.classes = arg<Texts>(node.args, "classes"),
-                                     .recursive = arg<bool>(node.args, "recursive")}))) {}
+      : ImageFolderSource(
+            node, std::make_shared<const ClassFolders>(list_class_folders(
+                      arg<std::string>(node.args, "dir"), arg<Texts>(node.args, "extensions"),
+                      {.classes = arg<Texts>(node.args, "classes"), .recursive = arg<bool>(node.args, "recursive")}))) {
+  }
   ImageFolderSource(const Node& node, std::shared_ptr<const ClassFolders> found)
       : found_(std::move(found)),
         labels_(arg<Integers>(node.args, "labels")),
@@ -105,9 +106,8 @@ Dataset ImageFolder(const std::string& dir, ImageFolderOptions options) {
 }
 
 Dataset ImageFolder(const std::string& dir, ImageFolderOptions options, std::shared_ptr<const ClassFolders> listed) {
-  return source_dataset("image_folder", args_of(dir, std::move(options)), [&](const Node& node) {
-    return std::make_unique<ImageFolderSource>(node, std::move(listed));
-  });
+  return source_dataset("image_folder", args_of(dir, std::move(options)),
+                        [&](const Node& node) { return std::make_unique<ImageFolderSource>(node, std::move(listed)); });
 }
 
 SourceEntry image_folder_source() {

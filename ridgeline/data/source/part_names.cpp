@@ -27,9 +27,8 @@ constexpr std::string_view kOtherWords[] = {
     "entrenamiento", "prueba", "pruebas", "validación", "treino", "treinamento", "teste", "testes", "validação",
     "entrainement", "entraînement", "apprentissage", "essai", "trainingsdaten", "testdaten", "validierung",
     "validierungsdaten", "addestramento", "allenamento", "prova", "validazione", "validatie", "treningowy", "testowy",
-    "walidacja", "eğitim", "doğrulama", "обучение", "обучающая", "тренировка", "тест", "тестовая", "валидация",
-    "训练", "训练集", "验证", "验证集", "测试", "测试集", "訓練", "検証", "学習", "テスト", "훈련", "검증",
-    "테스트"};
+    "walidacja", "eğitim", "doğrulama", "обучение", "обучающая", "тренировка", "тест", "тестовая", "валидация", "训练",
+    "训练集", "验证", "验证集", "测试", "测试集", "訓練", "検証", "学習", "テスト", "훈련", "검증", "테스트"};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || static_cast<unsigned char>(c) >= 0x80; }
 

@@ -6,7 +6,9 @@ namespace {
 constexpr RecordKeys kSlim{.image = "image/encoded", .label = "image/class/label"};
 constexpr RecordKeys kTensorFlowDatasets{.image = "image", .label = "label", .from_zero = true};
 
-bool has_any(const Example& example, const RecordKeys& keys) { return example.has(keys.image) || example.has(keys.label); }
+bool has_any(const Example& example, const RecordKeys& keys) {
+  return example.has(keys.image) || example.has(keys.label);
+}
 
 }  // namespace
 

@@ -15,8 +15,8 @@
 namespace ridgeline::data {
 namespace {
 
-// Payload: whether labels are from 0, then of each class the stored label, and text and synset with their lengths before
-// them.
+// Payload: whether labels are from 0, then of each class the stored label, and text and synset with their lengths
+// before them.
 constexpr IndexKind kKind{"RDGCLS02", ".record-classes"};
 
 // Of smaller files all records are looked at anew.
@@ -42,9 +42,8 @@ std::string_view text_of(const Example& example, std::string_view key) {
 void look_at(std::span<const std::uint8_t> record, RecordLabels& found) {
   const Example example(record);
   const RecordKeys& keys = keys_of(example);
-  found.by_label[example.one_int64(keys.label)].add(
-      {.text = std::string(text_of(example, "image/class/text")),
-       .synset = std::string(text_of(example, "image/class/synset"))});
+  found.by_label[example.one_int64(keys.label)].add({.text = std::string(text_of(example, "image/class/text")),
+                                                     .synset = std::string(text_of(example, "image/class/synset"))});
   found.from_zero |= keys.from_zero;
 }
 

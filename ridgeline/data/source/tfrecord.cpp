@@ -57,7 +57,8 @@ void require(const Example& example, std::string_view key) {
   for (const Example::Feature& feature : example.features()) keys.push_back(feature.key);
   std::sort(keys.begin(), keys.end());
   throw Error(
-      fmt::format("no key '{}'; its keys are {} (records of slim's ImageNet or of TensorFlow Datasets are expected)", key, fmt::join(keys, ", ")));
+      fmt::format("no key '{}'; its keys are {} (records of slim's ImageNet or of TensorFlow Datasets are expected)",
+                  key, fmt::join(keys, ", ")));
 }
 
 std::vector<float> box_side(const Example& example, std::string_view side) {
@@ -177,20 +178,22 @@ void check_tfrecord(const Node& node) {
 }  // namespace
 
 SourceEntry tfrecord_source() {
-  return {.op = "tfrecord",
-          .doc = "tf.train.Examples with the keys of slim's ImageNet or of TensorFlow Datasets (image, label), in TFRecord "
-                 "files (plain, GZIP, ZLIB)",
-          .args = record_file_args(
-              {{.name = "label_base",
-                .type = ArgType::text,
-                .doc = "what is subtracted from stored labels; auto: 0 if any file has a label 0, else 1",
-                .fallback = std::string("auto"),
-                .allowed = {"auto", "0", "1"}},
-               num_classes_arg()}),
-          .check = check_tfrecord,
-          .open = open_as<TFRecordSource>,
-          .columns = [](const Node&) { return std::optional(columns()); },
-          .label_base = given_label_base};
+  return {
+      .op = "tfrecord",
+      .doc =
+          "tf.train.Examples with the keys of slim's ImageNet or of TensorFlow Datasets (image, label), in TFRecord "
+          "files (plain, GZIP, ZLIB)",
+      .args =
+          record_file_args({{.name = "label_base",
+                             .type = ArgType::text,
+                             .doc = "what is subtracted from stored labels; auto: 0 if any file has a label 0, else 1",
+                             .fallback = std::string("auto"),
+                             .allowed = {"auto", "0", "1"}},
+                            num_classes_arg()}),
+      .check = check_tfrecord,
+      .open = open_as<TFRecordSource>,
+      .columns = [](const Node&) { return std::optional(columns()); },
+      .label_base = given_label_base};
 }
 
 }  // namespace ridgeline::data

@@ -45,10 +45,11 @@ NamedLabels labels_by_names(const FoundData& found, const DataPart& part, const 
     named.labels.push_back(label->second);
   }
   if (!unknown.empty()) {
-    throw Error(fmt::format("{} has {}, {}, that the training does not know{}",
-                            part.place.empty() ? found.dir : found.dir + ": " + part.place,
-                            unknown.size() == 1 ? "a class" : counted(static_cast<std::int64_t>(unknown.size()), "class"),
-                            quoted(unknown), meant_by(unknown[0], known)));
+    throw Error(
+        fmt::format("{} has {}, {}, that the training does not know{}",
+                    part.place.empty() ? found.dir : found.dir + ": " + part.place,
+                    unknown.size() == 1 ? "a class" : counted(static_cast<std::int64_t>(unknown.size()), "class"),
+                    quoted(unknown), meant_by(unknown[0], known)));
   }
   named.same = named.folders.classes == known && own.classes == known;
   named.folders.files.reserve(own.files.size());

@@ -44,7 +44,9 @@ std::string parse_split(const std::string& text) {
 
 const DataPart& find_part(const FoundData& found, const std::string& split) {
   const std::string wanted = parse_split(split);
-  const DataPart* part = wanted == "val" ? found.validation() : wanted == "test" ? found.part("test") : found.training();
+  const DataPart* part = wanted == "val"    ? found.validation()
+                         : wanted == "test" ? found.part("test")
+                                            : found.training();
   if (part) return *part;
   const DataPart* named = found.part(wanted);
   if (named) return *named;  // of loose files: opening it says so

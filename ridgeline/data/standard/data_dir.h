@@ -17,8 +17,8 @@ namespace ridgeline::data {
 std::string parse_split(const std::string& text);
 
 // The part of that name, as parse_split gives it: "train", "val" (validation()), "test", or "" for the training part.
-// Where nothing tells parts apart, all is training, and "" is all. A part that is not there is an Error that lists those
-// that are.
+// Where nothing tells parts apart, all is training, and "" is all. A part that is not there is an Error that lists
+// those that are.
 const DataPart& find_part(const FoundData& found, const std::string& split);
 
 struct OpenOptions {

@@ -45,7 +45,8 @@ std::string one_class(const FolderTree& tree) {
   const std::string there = fmt::format("{} holds one class folder, '{}'", tree.path, only.name);
   if (below.empty()) return there;
   return fmt::format("{}, with {} below it ({}): classes are the folders right in {}, so move these up", there,
-                     counted(static_cast<std::int64_t>(below.size()), "folder") + " of images", quoted(below), tree.path);
+                     counted(static_cast<std::int64_t>(below.size()), "folder") + " of images", quoted(below),
+                     tree.path);
 }
 
 std::string shown_place(const FolderTree& tree, const FoundData& found) {
@@ -81,8 +82,7 @@ void note_levels(const FolderTree& tree, FoundData& found) {
   const bool parts = alike && nested.size() >= 2 && nested.size() == tree.folders.size();
   found.notes.push_back(fmt::format(
       "{}classes are the folders right in {}: {} {} the images of the folders below ({}){}", parts ? "warning: " : "",
-      shown_place(tree, found), quoted(nested),
-      nested.size() == 1 ? "takes" : "take", quoted(first_below),
+      shown_place(tree, found), quoted(nested), nested.size() == 1 ? "takes" : "take", quoted(first_below),
       parts ? fmt::format("; the folders below are called alike, so if these are parts, name them {}",
                           "train, val and test")
             : ""));
@@ -206,8 +206,7 @@ struct Candidate {
 };
 
 // Whether the folders named after parts are parts: see docs/data.md. Errors where nobody can tell.
-bool are_parts(const FolderTree& tree, const std::vector<Candidate>& named,
-               const std::vector<FolderTree*>& others) {
+bool are_parts(const FolderTree& tree, const std::vector<Candidate>& named, const std::vector<FolderTree*>& others) {
   if (named.empty()) return false;
   std::vector<std::string> beside, shaped, flat;
   for (const FolderTree* other : others) {
@@ -225,14 +224,16 @@ bool are_parts(const FolderTree& tree, const std::vector<Candidate>& named,
   }
   if (training) return true;
   if (!shaped.empty()) {
-    throw Error(fmt::format("{} holds {}, with folders of images as a part has, beside {}: are these classes or parts? "
-                            "Put the images to train on into {}/<class>/*",
-                            tree.path, quoted(shaped), quoted(beside), (fs::path(tree.path) / "train").string()));
+    throw Error(
+        fmt::format("{} holds {}, with folders of images as a part has, beside {}: are these classes or parts? "
+                    "Put the images to train on into {}/<class>/*",
+                    tree.path, quoted(shaped), quoted(beside), (fs::path(tree.path) / "train").string()));
   }
   if (flat.size() > beside.size()) {
-    throw Error(fmt::format("{} holds {}, names of parts, with images and no class folders, beside {}: are these "
-                            "classes or parts? Training needs {}/<class>/*",
-                            tree.path, quoted(flat), quoted(beside), (fs::path(tree.path) / "train").string()));
+    throw Error(
+        fmt::format("{} holds {}, names of parts, with images and no class folders, beside {}: are these "
+                    "classes or parts? Training needs {}/<class>/*",
+                    tree.path, quoted(flat), quoted(beside), (fs::path(tree.path) / "train").string()));
   }
   return false;
 }
@@ -290,9 +291,9 @@ void find_folder_parts(FolderTree& tree, FoundData& found) {
     const std::int64_t images = other->images_below();
     const std::string place = folder_place(other->path, found.dir);
     if (images > 0) {
-      found.not_used.push_back(not_used(place, images, "image",
-                                        speaks_of_part(other->name) ? "beside the parts, no name of one"
-                                                                    : "beside the parts"));
+      found.not_used.push_back(
+          not_used(place, images, "image",
+                   speaks_of_part(other->name) ? "beside the parts, no name of one" : "beside the parts"));
     } else {
       found.not_used.push_back(not_used(place, 1, "", other->faults.empty() ? "no images" : other->faults[0].problem));
     }
@@ -300,8 +301,7 @@ void find_folder_parts(FolderTree& tree, FoundData& found) {
   for (const FolderTree::Fault& fault : tree.faults)
     found.not_used.push_back(not_used(place_below(fault.path, found.dir), 1, "", fault.problem));
   if (!tree.images.empty()) {
-    found.not_used.push_back(
-        images_in(found.dir, static_cast<std::int64_t>(tree.images.size()), "beside the parts"));
+    found.not_used.push_back(images_in(found.dir, static_cast<std::int64_t>(tree.images.size()), "beside the parts"));
   }
 }
 

@@ -18,10 +18,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // Ends of images that are not read, and of files that tell where records begin.
-constexpr std::string_view kOtherImages[] = {
-    ".gif", ".tif", ".tiff", ".ppm", ".pgm",  ".pbm", ".pnm", ".heic", ".heif", ".avif", ".jp2", ".j2k", ".jxl",
-    ".ico", ".svg", ".psd",  ".raw", ".dng",  ".cr2", ".nef", ".arw",  ".exr",  ".hdr",  ".tga", ".dcm", ".webp",
-    ".bmp", ".jfif", ".jpe"};
+constexpr std::string_view kOtherImages[] = {".gif",  ".tif",  ".tiff", ".ppm",  ".pgm", ".pbm", ".pnm", ".heic",
+                                             ".heif", ".avif", ".jp2",  ".j2k",  ".jxl", ".ico", ".svg", ".psd",
+                                             ".raw",  ".dng",  ".cr2",  ".nef",  ".arw", ".exr", ".hdr", ".tga",
+                                             ".dcm",  ".webp", ".bmp",  ".jfif", ".jpe"};
 constexpr std::string_view kIndexes[] = {".idx", ".index", ".tfindex"};
 
 template <std::size_t N>
@@ -126,9 +126,10 @@ void note_same_folders(FoundData& found) {
       const DataPart &a = found.parts[i], &b = found.parts[j];
       std::error_code ignored;
       if (a.dir == b.dir || !fs::equivalent(a.dir, b.dir, ignored)) continue;
-      found.notes.push_back(fmt::format("warning: {} and {} are the same folder: the accuracy would be that of images "
-                                        "that were trained on",
-                                        a.place, b.place));
+      found.notes.push_back(
+          fmt::format("warning: {} and {} are the same folder: the accuracy would be that of images "
+                      "that were trained on",
+                      a.place, b.place));
     }
   }
 }

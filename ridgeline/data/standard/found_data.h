@@ -34,11 +34,11 @@ struct ListingFault {
 struct DataPart {
   std::string name;  // "train", "val" or "test", whatever it is called there; "all" where nothing tells parts apart
   Layout layout = Layout::class_folders;
-  std::string dir;                                  // where it lies
-  std::string place;                                // the same for people: "valid/", "train-*"; "" for all of it
-  std::vector<std::string> files = {};              // of records and packed files, sorted
+  std::string dir;                                   // where it lies
+  std::string place;                                 // the same for people: "valid/", "train-*"; "" for all of it
+  std::vector<std::string> files = {};               // of records and packed files, sorted
   std::shared_ptr<const ClassFolders> folders = {};  // of class folders and loose files
-  std::int64_t images = 0;                          // likewise; of records only reading tells
+  std::int64_t images = 0;                           // likewise; of records only reading tells
   std::vector<ListingFault> faults = {};
   std::string refusal = {};         // why it cannot be read, as the source would say it; "" if it can
   std::string empty_class = {};     // the same of a class folder without images: harmless where classes are known

@@ -24,7 +24,8 @@ std::string with_commas(std::int64_t number) {
 std::string counted(std::int64_t count, std::string_view what) {
   const bool plural = count != 1;
   if (plural && what.ends_with("ss")) return fmt::format("{} {}es", with_commas(count), what);
-  if (plural && what.ends_with("y")) return fmt::format("{} {}ies", with_commas(count), what.substr(0, what.size() - 1));
+  if (plural && what.ends_with("y"))
+    return fmt::format("{} {}ies", with_commas(count), what.substr(0, what.size() - 1));
   return fmt::format("{} {}{}", with_commas(count), what, plural ? "s" : "");
 }
 

@@ -190,7 +190,8 @@ std::vector<ListingFault> shard_faults(const std::vector<std::string>& files, co
       if (missing == 0) continue;
       const auto first = std::find(there.begin(), there.end(), false) - there.begin();
       const auto digits = static_cast<int>(shards[0].digits);
-      const std::string name = fmt::format("{}{:0{}}-of-{:0{}}{}", around.first, first, digits, count, digits, around.second);
+      const std::string name =
+          fmt::format("{}{:0{}}-of-{:0{}}{}", around.first, first, digits, count, digits, around.second);
       const std::string dir = folder_place(fs::path(files[0]).parent_path().string(), root);
       faults.push_back({dir + name, fmt::format("is missing{}: {} of {} shards are there",
                                                 missing == 1 ? "" : fmt::format(", and {} more", missing - 1),

@@ -23,7 +23,8 @@ struct FileParts {
 FileParts parts_of_files(Layout layout, const FolderTree& folder, std::optional<PartKind> inside,
                          const std::string& root);
 
-// Whether a file has that layout, records or packed: by its name, and where the name leaves it open, by its first bytes.
+// Whether a file has that layout, records or packed: by its name, and where the name leaves it open, by its first
+// bytes.
 bool has_layout(Layout layout, const std::string& path);
 bool has_files_of(Layout layout, const FolderTree& folder);
 

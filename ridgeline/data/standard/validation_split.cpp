@@ -32,7 +32,7 @@ std::string read_part(const Descriptor& file, const std::string& path, std::size
 
 // "warning: 2 of 12 classes have no image in the validation part: 'a' (3 images), 'b' (2 images)"; "" for none.
 std::string classes_without_image(const std::vector<std::string>& classes, const std::vector<std::int64_t>& images,
-                            const std::vector<std::int64_t>& here, const char* part) {
+                                  const std::vector<std::int64_t>& here, const char* part) {
   std::string named;
   std::size_t count = 0;
   for (std::size_t i = 0; i < classes.size(); ++i) {

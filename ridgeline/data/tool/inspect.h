@@ -1,7 +1,8 @@
 // ridgeline/data/tool/inspect.h
 //
 // What a data directory holds and what is wrong with it: the report of found data (standard/found_data.h), and counts,
-// classes, sizes, formats, broken files and records, equal images. Survives anything that lies there. Reads headers, or with `deep` decodes every image.
+// classes, sizes, formats, broken files and records, equal images. Survives anything that lies there. Reads headers, or
+// with `deep` decodes every image.
 #pragma once
 
 #include <cstdint>
@@ -60,9 +61,9 @@ struct PartReport {
 
 // Images that two parts have in common.
 struct SharedImages {
-  std::string first, second;    // names of the parts
-  std::int64_t images = 0;      // different ones
-  std::string example;          // "train/a/1.jpg = val/a/7.jpg"
+  std::string first, second;  // names of the parts
+  std::int64_t images = 0;    // different ones
+  std::string example;        // "train/a/1.jpg = val/a/7.jpg"
 };
 
 struct InspectReport {

@@ -106,7 +106,8 @@ void note_refusals(const DataPart& part, std::vector<std::string>& notes) {
   if (part.layout == Layout::loose_files) return;
   if (!part.refusal.empty()) notes.push_back("training refuses: " + part.refusal);
   const bool trained = part.name == "train" || part.name == "all";
-  if (trained && part.refusal.empty() && !part.one_class.empty()) notes.push_back("training refuses: " + part.one_class);
+  if (trained && part.refusal.empty() && !part.one_class.empty())
+    notes.push_back("training refuses: " + part.one_class);
   if (!part.missing_shards.empty())
     notes.push_back(fmt::format("training refuses {} unless told --allow_missing_shards", part.place));
 }

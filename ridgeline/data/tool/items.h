@@ -1,7 +1,8 @@
 // ridgeline/data/tool/items.h
 //
 // The images of one part of a data directory as tools meet them: one after the other, the broken ones too, without the
-// rules by which training refuses a folder. What the report of found data listed is not listed again. Immutable once listed; any thread may read.
+// rules by which training refuses a folder. What the report of found data listed is not listed again. Immutable once
+// listed; any thread may read.
 #pragma once
 
 #include <cstdint>

@@ -127,7 +127,8 @@ class Opener {
     std::vector<std::string> names = known.names;
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (names[i].empty()) return {};
-      if (i < known.ids.size() && !known.ids[i].empty() && !there(names[i]) && there(known.ids[i])) names[i] = known.ids[i];
+      if (i < known.ids.size() && !known.ids[i].empty() && !there(names[i]) && there(known.ids[i]))
+        names[i] = known.ids[i];
     }
     return names;
   }
@@ -154,7 +155,8 @@ class Opener {
   void check_least_label(const data::DataPart& part, std::int64_t least, int base) const {
     if (least >= base) return;
     const std::string place = fmt::format("{}: {}", recipe_.data_dir, part.place);
-    if (least < 0) throw Error(fmt::format("{} has the label {}: labels are 0 or more (are these without labels?)", place, least));
+    if (least < 0)
+      throw Error(fmt::format("{} has the label {}: labels are 0 or more (are these without labels?)", place, least));
     throw Error(fmt::format("{} has the label {}, below the label base {}{}", place, least, base,
                             base_is_given_ ? ", which is that of the training: labels would not mean the same"
                                            : fmt::format(" (--label_base={}): all of that class would be left out; "

@@ -20,7 +20,7 @@ struct RunData {
   std::int64_t num_classes = 0;
   ClassNames classes;
   int label_base = 0;
-  std::string layout;              // "class folders", "TFRecords" or "packed file"
+  std::string layout;  // "class folders", "TFRecords" or "packed file"
   // For the log: what is used and what is not, where labels start, how many classes.
   std::vector<std::string> notes;
   bool has_validation = false;  // the directory has a validation part, or gives one

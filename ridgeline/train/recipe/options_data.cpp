@@ -22,8 +22,9 @@ std::vector<RecipeOption> data_options() {
   return {
       {.name = "data_dir",
        .group = group,
-       .help = "records (train-*, validation-*, test-*), class folders (train/<class>/*, val/<class>/*, test/<class>/*) "
-               "or packed files (train.ridge, val.ridge, test.ridge)",
+       .help =
+           "records (train-*, validation-*, test-*), class folders (train/<class>/*, val/<class>/*, test/<class>/*) "
+           "or packed files (train.ridge, val.ridge, test.ridge)",
        .field = [](A& a) -> std::string& { return a.recipe.data_dir; },
        .verdict = verdict::own(),
        .names_file = is_path},

@@ -40,7 +40,7 @@ struct Recipe {
   double mixup = 0, cutmix = 0;      // of training batches, see data/standard/standard_pipeline.h; 0: off
   bool flip = true;                  // training mirrors half of the images
   bool eval_drop_remainder = false;
-  std::string split;                  // the part that an evaluation reads: train, val or test; empty: that for validation
+  std::string split;  // the part that an evaluation reads: train, val or test; empty: that for validation
   bool allow_missing_shards = false;  // of records; else a shard that is missing or empty ends the run
   // Share of the images of class folders that is held back for validation, where there is no such part; 0: none.
   double validation_split = 0;
