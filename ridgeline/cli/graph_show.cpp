@@ -126,8 +126,9 @@ GraphTool add_graph_show(Command& graph) {
              "rdg: the text that parses back; let: its functional reading; ir: as MindSpore dumps it; svg: a drawing; "
              "json");
   app.flag("--json", flags.json, "the same as --form=json");
-  app.boolean("--after", flags.after, "as compilation for the device leaves it: after its passes, without fused ops that "
-                                      "no kernel takes");
+  app.boolean("--after", flags.after,
+              "as compilation for the device leaves it: after its passes, without fused ops that "
+              "no kernel takes");
   app.option("--disable_pass", flags.disabled, "with --after: leave this pass out; may be given several times");
   app.option("--device", flags.device, "with --after: whose kernels decide what is fused: " + device_names());
   app.flag("--locations", flags.locations, "with --form=rdg: the line that each op comes from");

@@ -115,8 +115,8 @@ PassContext context_of(Session& session, const CompileOptions& options) {
 }
 
 Target target_of(Session& session, const CompileOptions& options) {
-  return {session.device(),           session.cpu(),    options.soft_placement, session.log(),
-          session.parallel_launches(), session.groups(), options.verify};
+  return {session.device(), session.cpu(), options.soft_placement, session.log(), session.parallel_launches(),
+          session.groups(), options.verify};
 }
 
 // The graph after all passes.
@@ -185,8 +185,7 @@ auto until_taken(Session& session, const CompileOptions& options, Attempt attemp
 }
 
 Plan make_plan(const Graph& graph, Session& session, const CompileOptions& options, PassContext& context) {
-  return until_taken(session, options,
-                     [&](Watch& watch) { return try_plan(graph, session, options, context, watch); });
+  return until_taken(session, options, [&](Watch& watch) { return try_plan(graph, session, options, context, watch); });
 }
 
 // What the passes count as live at one time differs from what the planner needs (workspaces, gaps, conversions), so a

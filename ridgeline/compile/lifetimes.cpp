@@ -28,8 +28,7 @@ Occupants::Occupants(const Plan& plan) : lives_(lifetimes(plan)), of_(plan.buffe
     if (!lives_[i].used()) continue;
     const Buffer& b = plan.buffers[i];
     const auto index = static_cast<int>(i);
-    of_[static_cast<std::size_t>(whole_of(plan, index))].push_back(
-        {index, b.within_offset, b.within_offset + b.bytes});
+    of_[static_cast<std::size_t>(whole_of(plan, index))].push_back({index, b.within_offset, b.within_offset + b.bytes});
   }
 }
 

@@ -54,7 +54,6 @@ std::vector<std::string> refused_ops(const Graph& graph, const Target& target, P
   return settle(graph, target, store, fused).refused;
 }
 
-
 Lowering lower(Graph graph, const Target& target, ParameterStore& store, const NameSet& fused) {
   Settled settled = settle(graph, target, store, fused);
   if (!settled.refused.empty()) return {{}, std::move(settled.refused)};

@@ -52,8 +52,8 @@ class ParameterStore {
   // touched before a value is written or a program runs: most values are drawn or loaded right after.
   Entry& declare(const std::string& name, const ValueType& type, ValueKind kind);
   bool contains(const std::string& name) const { return entries_.contains(name); }
-  // Writes the logical value; the entry is made if missing. Shape or type that differ are an Error that names both. What
-  // fails while it is written leaves zeros where there was no value before, else bytes of both.
+  // Writes the logical value; the entry is made if missing. Shape or type that differ are an Error that names both.
+  // What fails while it is written leaves zeros where there was no value before, else bytes of both.
   void set(const std::string& name, const Tensor& value, ValueKind kind = ValueKind::param);
   // The same with a value that `write` gives: it gets plain rows of undefined contents and writes all of them. They are
   // the store's own memory where the value lies in plain rows of the host, so nothing is copied then.

@@ -6,9 +6,7 @@
 namespace ridgeline {
 namespace {
 
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
-}
+std::size_t aligned(std::size_t bytes) { return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment; }
 
 // The smallest gap between those that are placed already and needed at the same time that is large enough, else behind
 // them all.

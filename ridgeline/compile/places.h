@@ -22,10 +22,10 @@ struct Place {
 // memory is planned (Plan::arena_bytes is empty) each buffer of an arena that is no part is a space of its own.
 struct Space {
   BufferHome home = BufferHome::arena;
-  int buffer = -1;          // the first one that lies there
-  std::size_t device = 0;   // of an arena: which of the plan's devices
-  bool exchanged = false;   // kept memory that ranks exchange in place
-  std::size_t bytes = 0;    // 0 of an arena that is not planned yet
+  int buffer = -1;         // the first one that lies there
+  std::size_t device = 0;  // of an arena: which of the plan's devices
+  bool exchanged = false;  // kept memory that ranks exchange in place
+  std::size_t bytes = 0;   // 0 of an arena that is not planned yet
 };
 
 class Places {

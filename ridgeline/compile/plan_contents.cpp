@@ -128,7 +128,8 @@ class Contents {
   const Content& content(int index) const { return contents_[static_cast<std::size_t>(index)]; }
 
   [[noreturn]] void fault(const std::string& what) const {
-    plan_fault(plan_, (launch_ < static_cast<int>(plan_.launches.size()) ? launch_text(plan_, launch_) + " " : "") + what);
+    plan_fault(plan_,
+               (launch_ < static_cast<int>(plan_.launches.size()) ? launch_text(plan_, launch_) + " " : "") + what);
   }
 
   std::string value_text(ValueId id) const {
@@ -256,7 +257,8 @@ class Contents {
     put(b, written);
   }
 
-  // What lies there must be one content, whole, in the type and layout that the buffer says. An empty one is of nothing.
+  // What lies there must be one content, whole, in the type and layout that the buffer says. An empty one is of
+  // nothing.
   const Content* read(int b) {
     const Place& place = places_.of(b);
     if (place.begin == place.end) return nullptr;
@@ -481,8 +483,8 @@ class Contents {
   std::vector<Content> contents_;
   std::vector<Bytes> bytes_;  // by space
   std::vector<ValueId> same_;
-  std::vector<bool> updated_;    // by argument
-  std::vector<int> arguments_;   // their buffers
+  std::vector<bool> updated_;   // by argument
+  std::vector<int> arguments_;  // their buffers
   std::unordered_map<std::string_view, ValueId> named_;
   std::unordered_set<std::string_view> sources_;
   std::vector<Flight> flights_;  // by event

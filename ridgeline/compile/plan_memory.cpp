@@ -56,9 +56,7 @@ std::size_t share_exchanges(Plan& plan, Occupants& occupants, bool reuse) {
 }
 
 // Memory that values of a run share over time. What else is kept is made once a load.
-bool of_a_run(const Buffer& b) {
-  return b.home == BufferHome::arena || (b.home == BufferHome::kept && b.within >= 0);
-}
+bool of_a_run(const Buffer& b) { return b.home == BufferHome::arena || (b.home == BufferHome::kept && b.within >= 0); }
 
 // Writes results over operands that are not needed afterwards.
 void reuse_operands(Plan& plan, Occupants& occupants) {

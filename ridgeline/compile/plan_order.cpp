@@ -42,7 +42,8 @@ class Clocks {
  private:
   std::size_t index(int launch) const { return static_cast<std::size_t>(launch - first_); }
   void follow(std::size_t i, std::size_t other) {
-    for (std::size_t lane = 0; lane < seen_[i].size(); ++lane) seen_[i][lane] = std::max(seen_[i][lane], seen_[other][lane]);
+    for (std::size_t lane = 0; lane < seen_[i].size(); ++lane)
+      seen_[i][lane] = std::max(seen_[i][lane], seen_[other][lane]);
     seen_[i][lane_[other]] = std::max(seen_[i][lane_[other]], turn_[other]);
   }
 

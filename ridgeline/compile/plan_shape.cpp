@@ -41,8 +41,8 @@ class ShapeCheck {
   // Every index that is named, before anything is looked up by one.
   void names() {
     const auto use = [&](int b, const char* who, std::size_t i) {
-      if (!is_buffer(b)) fault(std::string(who) + " " + std::to_string(i) + " names b" + std::to_string(b) +
-                               ", which does not exist");
+      if (!is_buffer(b))
+        fault(std::string(who) + " " + std::to_string(i) + " names b" + std::to_string(b) + ", which does not exist");
       used_[static_cast<std::size_t>(b)] = true;
     };
     for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
@@ -83,8 +83,8 @@ class ShapeCheck {
     const Buffer& buffer = at(b);
     const auto device = std::find(plan_.devices.begin(), plan_.devices.end(), buffer.device);
     if (device == plan_.devices.end()) fault("b" + std::to_string(b) + " is on no device of the plan");
-    const bool named = buffer.home == BufferHome::store || buffer.home == BufferHome::derived ||
-                       buffer.home == BufferHome::input;
+    const bool named =
+        buffer.home == BufferHome::store || buffer.home == BufferHome::derived || buffer.home == BufferHome::input;
     need(!named || !buffer.name.empty(), "has no name");
     if (buffer.within >= 0) {
       const Buffer& whole = at(buffer.within);

@@ -78,8 +78,8 @@ std::string buffer_text(const Plan& plan, int buffer) {
 }
 
 std::string launch_text(const Plan& plan, int launch) {
-  return "launch " + std::to_string(launch) + " (" +
-         describe(plan, plan.launches[static_cast<std::size_t>(launch)]) + ")";
+  return "launch " + std::to_string(launch) + " (" + describe(plan, plan.launches[static_cast<std::size_t>(launch)]) +
+         ")";
 }
 
 std::string to_text(const Plan& plan) {

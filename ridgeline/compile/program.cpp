@@ -42,11 +42,11 @@ struct Program::State {
     bool stale = true;     // made in this run
     bool updated = false;  // by the launch that updates the entry
   };
-  std::map<int, Form> forms;                              // by buffer
-  std::vector<const Form*> form_of_launch;                // by launch: the form that it helps to make, or null
-  std::vector<ParameterStore::Entry*> written;            // entries that a run changes
-  std::vector<std::shared_ptr<const void>> leases;        // of all entries that the program has addresses of
-  std::vector<std::shared_ptr<void>> exchanged_blocks;    // of communicators
+  std::map<int, Form> forms;                            // by buffer
+  std::vector<const Form*> form_of_launch;              // by launch: the form that it helps to make, or null
+  std::vector<ParameterStore::Entry*> written;          // entries that a run changes
+  std::vector<std::shared_ptr<const void>> leases;      // of all entries that the program has addresses of
+  std::vector<std::shared_ptr<void>> exchanged_blocks;  // of communicators
   struct Source {
     const ParameterStore::Entry* entry;
     std::uint64_t version = 0;  // of which the constant launches were made; 0: never
@@ -188,9 +188,7 @@ void Program::allocate() {
     void*& base = state_->bases[static_cast<std::size_t>(s)];
     const auto buffer = static_cast<std::size_t>(space.buffer);
     switch (space.home) {
-      case BufferHome::arena:
-        base = own(*plan_.devices[space.device], std::max(space.bytes, kMemoryAlignment));
-        break;
+      case BufferHome::arena: base = own(*plan_.devices[space.device], std::max(space.bytes, kMemoryAlignment)); break;
       case BufferHome::store: base = session_.parameters().entry(plan_.buffers[buffer].name).memory->address(); break;
       case BufferHome::derived: base = state_->forms.at(space.buffer).form->memory->address(); break;
       case BufferHome::kept:

@@ -148,8 +148,8 @@ TEST(GraphShow, PrintsEveryForm) {
   EXPECT_TRUE(read_file(out).ends_with("</svg>\n"));
 }
 
-// What compilation would run: a convolution stays apart from the pool behind it where the kernel that would take both is
-// not the one that takes the convolution, as `graph bench` counts its launches.
+// What compilation would run: a convolution stays apart from the pool behind it where the kernel that would take both
+// is not the one that takes the convolution, as `graph bench` counts its launches.
 TEST(GraphShow, AfterIsWhatCompilationLeavesForTheDevice) {
   const std::string file = written("pooled.rdg", R"(
 graph @pooled(%x: f32[2,16,16,8], %w: param f32[8,3,3,8], %b: param f32[8], %p: f32[2,8]) {

@@ -207,8 +207,8 @@ TEST(LaunchCommand, SplitUpdatesPrintTheLossesOfWholeOnes) {
                "--save_summary_steps=1 --seed=5 --reproducibility=deterministic --do_checkpoint=False --log_dir=out " +
                flags),
         0, {"rank 0: train success"});
-    std::istringstream log(read_file(testing::temporary_directory() + "/" + results +
-                                     "/2p/0/out/alexnet_training.log"));
+    std::istringstream log(
+        read_file(testing::temporary_directory() + "/" + results + "/2p/0/out/alexnet_training.log"));
     std::vector<std::string> found;
     for (std::string word; log >> word;) {
       if (word == "loss:" && log >> word) found.push_back(word);

@@ -1,526 +1,27 @@
-// Plans of real steps with one thing broken: the verifier finds each. A mutation is made so that the program would
-// compute something else, race, or break what an exchange, the store or a caller relies on; where that cannot be told
-// by its making it is searched for by another way than the verifier's.
+// Plans of real steps with one thing broken (plan_mutations.h): the verifier finds each.
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <algorithm>
 #include <map>
-#include <optional>
-#include <set>
 
 #include "ridgeline/compile/compile.h"
-#include "ridgeline/compile/places.h"
 #include "ridgeline/compile/verify_plan.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/nn/training_step.h"
 #include "tests/comm/ranks.h"
+#include "tests/compile/plan_mutations.h"
 #include "tests/compile/random_graph.h"
 
-namespace ridgeline::mutated_plan {
+namespace ridgeline {
 namespace {
 
-using Undo = std::function<void()>;
-using Mutate = std::optional<Undo> (*)(Plan& plan, SampleRandom& random);
-
-template <class T>
-Undo change(T& what, T value) {
-  T old = what;
-  what = std::move(value);
-  return [&what, old] { what = old; };
-}
-
-Buffer& buffer(Plan& plan, int b) { return plan.buffers[static_cast<std::size_t>(b)]; }
-Launch& launch(Plan& plan, int i) { return plan.launches[static_cast<std::size_t>(i)]; }
-int count(const Plan& plan) { return static_cast<int>(plan.launches.size()); }
-
-bool among(const std::vector<int>& all, int b) { return std::find(all.begin(), all.end(), b) != all.end(); }
-bool always_runs(const Launch& l) { return !l.constant && l.derives < 0; }
-bool computes(const Launch& l) { return l.kind == LaunchKind::kernel && !l.converts && l.node >= 0; }
-
-int some(SampleRandom& random, int from, int to) { return static_cast<int>(random.integer(from, to)); }
-
-template <class T>
-const T* one_of(SampleRandom& random, const std::vector<T>& all) {
-  return all.empty() ? nullptr : &all[static_cast<std::size_t>(random.integer(0, std::ssize(all) - 1))];
-}
-
-// A value that a launch makes and a later one reads, with nobody between who makes it again.
-struct Read {
-  int buffer, writer, reader;
-  std::size_t operand;
-};
-
-std::vector<Read> reads(Plan& plan) {
-  std::vector<Read> all;
-  std::vector<int> writer(plan.buffers.size(), -1);
-  for (int i = 0; i < count(plan); ++i) {
-    const Launch& l = launch(plan, i);
-    for (std::size_t k = 0; k < l.inputs.size(); ++k) {
-      const int b = l.inputs[k];
-      if (writer[static_cast<std::size_t>(b)] >= 0 && buffer(plan, b).bytes > 0)
-        all.push_back({b, writer[static_cast<std::size_t>(b)], i, k});
-    }
-    for (int b : l.outputs) writer[static_cast<std::size_t>(b)] = i;
-  }
+std::vector<testing::PlanMutation> all_mutations() {
+  std::vector<testing::PlanMutation> all;
+  for (const auto some : {testing::value_mutations(), testing::lane_mutations()})
+    all.insert(all.end(), some.begin(), some.end());
   return all;
 }
-
-std::vector<Read> reads_of(Plan& plan, const std::function<bool(const Read&)>& wanted) {
-  std::vector<Read> some = reads(plan);
-  std::erase_if(some, [&](const Read& r) { return !wanted(r); });
-  return some;
-}
-
-bool has_parts(const Plan& plan, int whole) {
-  return std::any_of(plan.buffers.begin(), plan.buffers.end(), [&](const Buffer& b) { return b.within == whole; });
-}
-
-// A buffer of the arena on `device` that a launch between the two writes, or has as its workspace; -1: none.
-int written_between(Plan& plan, SampleRandom& random, const Read& r, bool workspace, bool alone) {
-  std::vector<int> found;
-  for (int j = r.writer + 1; j < r.reader; ++j) {
-    const Launch& l = launch(plan, j);
-    const std::vector<int> all = workspace ? std::vector<int>{l.scratch} : l.outputs;
-    for (int b : all) {
-      if (b < 0 || l.kind != LaunchKind::kernel || buffer(plan, b).bytes == 0) continue;
-      const Buffer& made = buffer(plan, b);
-      const bool other = whole_of(plan, b) != whole_of(plan, r.buffer) && made.home == BufferHome::arena &&
-                         made.device == buffer(plan, r.buffer).device;
-      if (other && (!alone || (made.within < 0 && !has_parts(plan, b)))) found.push_back(b);
-    }
-  }
-  const int* b = one_of(random, found);
-  return b != nullptr ? *b : -1;
-}
-
-std::optional<Undo> move_over(Plan& plan, SampleRandom& random, bool workspace) {
-  const auto arena = [&](const Read& r) { return buffer(plan, r.buffer).home == BufferHome::arena; };
-  const std::vector<Read> all = reads_of(plan, arena);
-  const Read* r = one_of(random, all);
-  if (r == nullptr) return {};
-  const int over = written_between(plan, random, *r, workspace, false);
-  if (over < 0) return {};
-  const std::size_t begin = Places(plan).of(r->buffer).begin, within = buffer(plan, over).within_offset;
-  if (within > begin) return {};
-  return change(buffer(plan, whole_of(plan, over)).offset, begin - within);
-}
-
-std::optional<Undo> value_over_a_value_in_use(Plan& plan, SampleRandom& random) { return move_over(plan, random, false); }
-std::optional<Undo> workspace_over_a_value_in_use(Plan& plan, SampleRandom& random) {
-  return move_over(plan, random, true);
-}
-
-std::optional<Undo> part_outside_of_its_whole(Plan& plan, SampleRandom& random) {
-  const std::vector<Read> parts = reads_of(plan, [&](const Read& r) { return buffer(plan, r.buffer).within >= 0; });
-  const Read* r = one_of(random, parts);
-  if (r == nullptr) return {};
-  Buffer& part = buffer(plan, r->buffer);
-  return change(part.within_offset, part.within_offset + (buffer(plan, part.within).bytes + 63) / 64 * 64);
-}
-
-std::optional<Undo> part_of_an_exchange_moved(Plan& plan, SampleRandom& random) {
-  const std::vector<Read> parts = reads_of(plan, [&](const Read& r) {
-    const Buffer& b = buffer(plan, r.buffer);
-    return launch(plan, r.writer).kind == LaunchKind::done && b.within >= 0 &&
-           b.within_offset + b.bytes + 64 <= buffer(plan, b.within).bytes;
-  });
-  const Read* r = one_of(random, parts);
-  if (r == nullptr) return {};
-  return change(buffer(plan, r->buffer).within_offset, buffer(plan, r->buffer).within_offset + 64);
-}
-
-// The result of a launch of every run that others read, in memory of its own.
-std::vector<Read> own_results(Plan& plan) {
-  return reads_of(plan, [&](const Read& r) {
-    const Buffer& b = buffer(plan, r.buffer);
-    return computes(launch(plan, r.writer)) && always_runs(launch(plan, r.writer)) && b.home == BufferHome::arena &&
-           b.within < 0 && !has_parts(plan, r.buffer);
-  });
-}
-
-Undo lay_into(Plan& plan, int b, int whole, std::size_t offset) {
-  const Buffer old = buffer(plan, b);
-  buffer(plan, b).home = buffer(plan, whole).home;
-  buffer(plan, b).within = whole;
-  buffer(plan, b).within_offset = offset;
-  return [&plan, b, old] { buffer(plan, b) = old; };
-}
-
-std::optional<Undo> result_over_what_is_made_once(Plan& plan, SampleRandom& random) {
-  const std::vector<Read> results = own_results(plan);
-  const Read* r = one_of(random, results);
-  if (r == nullptr) return {};
-  const std::vector<Read> kept = reads_of(plan, [&](const Read& k) {
-    return launch(plan, k.writer).constant && always_runs(launch(plan, k.reader)) &&
-           buffer(plan, k.buffer).home == BufferHome::kept && buffer(plan, k.buffer).device == buffer(plan, r->buffer).device &&
-           buffer(plan, k.buffer).bytes >= buffer(plan, r->buffer).bytes;
-  });
-  const Read* k = one_of(random, kept);
-  if (k == nullptr) return {};
-  return lay_into(plan, r->buffer, k->buffer, 0);
-}
-
-std::optional<Undo> result_over_an_exchanged_value_in_use(Plan& plan, SampleRandom& random) {
-  const std::vector<Read> parts = reads_of(plan, [&](const Read& r) {
-    return launch(plan, r.writer).kind == LaunchKind::done && buffer(plan, r.buffer).within >= 0;
-  });
-  const Read* r = one_of(random, parts);
-  if (r == nullptr) return {};
-  const int over = written_between(plan, random, *r, false, true);
-  const Buffer& part = buffer(plan, r->buffer);
-  if (over < 0 || part.within_offset + buffer(plan, over).bytes > buffer(plan, part.within).bytes) return {};
-  return lay_into(plan, over, part.within, part.within_offset);
-}
-
-// A launch between the start and the done of an exchange writes into the block, or over an operand that is not packed.
-std::optional<Undo> result_over_what_is_in_flight(Plan& plan, SampleRandom& random) {
-  std::vector<std::pair<int, int>> found;  // result, whole
-  for (int s = 0; s < count(plan); ++s) {
-    if (launch(plan, s).kind != LaunchKind::start) continue;
-    const int exchanged = launch(plan, s).kernel ? launch(plan, s).outputs[0] : launch(plan, s).inputs[0];
-    for (int k = s + 1; k < count(plan) && launch(plan, k).event != launch(plan, s).event; ++k) {
-      if (!computes(launch(plan, k))) continue;
-      const int made = launch(plan, k).outputs[0];
-      const Buffer& b = buffer(plan, made);
-      if (b.home == BufferHome::arena && b.within < 0 && !has_parts(plan, made) && b.bytes > 0 &&
-          buffer(plan, exchanged).within < 0 && b.device == buffer(plan, exchanged).device &&
-          b.bytes <= buffer(plan, exchanged).bytes && buffer(plan, exchanged).home != BufferHome::store)
-        found.emplace_back(made, exchanged);
-    }
-  }
-  const auto* chosen = one_of(random, found);
-  if (chosen == nullptr) return {};
-  return lay_into(plan, chosen->first, chosen->second, 0);
-}
-
-std::optional<Undo> result_into_an_argument(Plan& plan, SampleRandom& random) {
-  const std::vector<Read> results = own_results(plan);
-  const Read* r = one_of(random, results);
-  if (r == nullptr) return {};
-  Launch& writer = launch(plan, r->writer);
-  const auto at = std::find(writer.outputs.begin(), writer.outputs.end(), r->buffer);
-  for (ValueId id : plan.graph.arguments) {
-    const int b = plan.buffer_of_value[static_cast<std::size_t>(id)];
-    if (buffer(plan, b).type == buffer(plan, r->buffer).type && buffer(plan, b).layout == buffer(plan, r->buffer).layout)
-      return change(*at, b);
-  }
-  return {};
-}
-
-std::optional<Undo> result_into_a_form(Plan& plan, SampleRandom& random) {
-  const std::vector<Read> forms = reads_of(plan, [&](const Read& r) {
-    return buffer(plan, r.buffer).home == BufferHome::derived && launch(plan, r.writer).derives == r.buffer &&
-           always_runs(launch(plan, r.reader));
-  });
-  const Read* form = one_of(random, forms);
-  if (form == nullptr) return {};
-  for (int j = form->writer + 1; j < form->reader; ++j) {
-    Launch& l = launch(plan, j);
-    if (computes(l) && always_runs(l) && buffer(plan, l.outputs[0]).home == BufferHome::arena)
-      return change(l.outputs[0], form->buffer);
-  }
-  return {};
-}
-
-std::optional<Undo> operand_of_another_value(Plan& plan, SampleRandom& random) {
-  const std::vector<Read> all = reads_of(plan, [&](const Read& r) { return computes(launch(plan, r.reader)); });
-  const Read* r = one_of(random, all);
-  if (r == nullptr) return {};
-  // Where what it was written over lies, there it lies itself.
-  const Places places(plan);
-  std::vector<int> others;
-  for (const Read& other : all) {
-    const Buffer &a = buffer(plan, other.buffer), &b = buffer(plan, r->buffer);
-    if (!(places.of(other.buffer) == places.of(r->buffer)) && computes(launch(plan, other.writer)) && a.type == b.type && a.layout == b.layout &&
-        a.device == b.device)
-      others.push_back(other.buffer);
-  }
-  const int* other = one_of(random, others);
-  if (other == nullptr) return {};
-  // A copy or conversion of the same value would be right.
-  if (!computes(launch(plan, r->writer)) && launch(plan, r->writer).kind != LaunchKind::done) return {};
-  return change(launch(plan, r->reader).inputs[r->operand], *other);
-}
-
-std::optional<Undo> operand_that_does_not_exist(Plan& plan, SampleRandom& random) {
-  Launch& l = launch(plan, some(random, 0, count(plan) - 1));
-  if (l.inputs.empty()) return {};
-  return change(l.inputs[0], static_cast<int>(plan.buffers.size()) + some(random, 0, 3));
-}
-
-std::optional<Undo> returned_from_elsewhere(Plan& plan, SampleRandom& random) {
-  const int r = some(random, 0, static_cast<int>(plan.buffer_of_return.size()) - 1);
-  int& returned = plan.buffer_of_return[static_cast<std::size_t>(r)];
-  const bool made = std::any_of(plan.launches.begin(), plan.launches.end(),
-                                [&](const Launch& l) { return computes(l) && among(l.outputs, returned); });
-  if (!made) return {};  // a copy, and what it is made of may be as good
-  const Places places(plan);
-  const std::vector<Read> others = reads_of(plan, [&](const Read& read) {
-    return !(places.of(read.buffer) == places.of(returned)) && computes(launch(plan, read.writer)) &&
-           !among(launch(plan, read.writer).outputs, returned) && buffer(plan, read.buffer).bytes == buffer(plan, returned).bytes;
-  });
-  const Read* other = one_of(random, others);
-  if (other == nullptr) return {};
-  return change(returned, other->buffer);
-}
-
-std::optional<Undo> launches_exchanged_with_their_readers(Plan& plan, SampleRandom& random) {
-  const int i = some(random, 0, count(plan) - 2);
-  Launch &first = launch(plan, i), &second = launch(plan, i + 1);
-  const bool reads = std::any_of(second.inputs.begin(), second.inputs.end(), [&](int b) {
-    return among(first.outputs, b) && buffer(plan, b).bytes > 0;
-  });
-  if (!reads || !always_runs(first) || !always_runs(second)) return {};
-  std::swap(first, second);
-  return [&first, &second] { std::swap(first, second); };
-}
-
-std::optional<Undo> exchanges_in_another_order(Plan& plan, SampleRandom& random) {
-  std::vector<int> starts;
-  for (int i = 0; i < count(plan); ++i) {
-    if (launch(plan, i).kind == LaunchKind::start) starts.push_back(i);
-  }
-  if (starts.size() < 2) return {};
-  const int s = some(random, 0, static_cast<int>(starts.size()) - 2);
-  Launch& first = launch(plan, starts[static_cast<std::size_t>(s)]);
-  Launch& second = launch(plan, starts[static_cast<std::size_t>(s) + 1]);
-  std::swap(first, second);
-  return [&first, &second] { std::swap(first, second); };
-}
-
-std::optional<Undo> exchanges_with_each_others_event(Plan& plan, SampleRandom& random) {
-  std::vector<int> dones;
-  for (int i = 0; i < count(plan); ++i) {
-    if (launch(plan, i).kind == LaunchKind::done) dones.push_back(i);
-  }
-  if (dones.size() < 2) return {};
-  const int d = some(random, 0, static_cast<int>(dones.size()) - 2);
-  int& first = launch(plan, dones[static_cast<std::size_t>(d)]).event;
-  int& second = launch(plan, dones[static_cast<std::size_t>(d) + 1]).event;
-  std::swap(first, second);
-  return [&first, &second] { std::swap(first, second); };
-}
-
-std::optional<Undo> shared_memory_that_one_rank_does_not_ask_for(Plan& plan, SampleRandom&) {
-  for (Launch& l : plan.launches) {
-    if (l.shared >= 0) return change(l.shared, -1);
-  }
-  return {};
-}
-
-// Reads what changes from run to run, and others read what it makes.
-std::optional<Undo> made_once_of_what_changes(Plan& plan, SampleRandom& random) {
-  const std::vector<Read> results = reads_of(plan, [&](const Read& r) {
-    const Launch& writer = launch(plan, r.writer);
-    return computes(writer) && always_runs(writer) && always_runs(launch(plan, r.reader)) &&
-           std::any_of(writer.inputs.begin(), writer.inputs.end(),
-                       [&](int b) { return buffer(plan, b).home == BufferHome::input && buffer(plan, b).bytes > 0; });
-  });
-  const Read* r = one_of(random, results);
-  if (r == nullptr) return {};
-  return change(launch(plan, r->writer).constant, true);
-}
-
-std::optional<Undo> left_out_with_a_form(Plan& plan, SampleRandom& random) {
-  std::vector<int> forms;
-  for (const Launch& l : plan.launches) {
-    if (l.derives >= 0) forms.push_back(l.derives);
-  }
-  const int* form = one_of(random, forms);
-  const std::vector<Read> results = own_results(plan);
-  const Read* r = one_of(random, results);
-  if (form == nullptr || r == nullptr || !always_runs(launch(plan, r->reader))) return {};
-  return change(launch(plan, r->writer).derives, *form);
-}
-
-std::optional<Undo> written_over_an_operand_that_the_kernel_reads_again(Plan& plan, SampleRandom& random) {
-  const Places places(plan);
-  std::vector<std::pair<int, std::size_t>> found;
-  for (int i = 0; i < count(plan); ++i) {
-    if (launch(plan, i).kind != LaunchKind::kernel) continue;
-    const Kernel& kernel = *launch(plan, i).kernel;
-    for (std::size_t r = 0; r < kernel.in_place.size(); ++r) {
-      if (kernel.in_place[r] < 0) continue;
-      const Place& to = places.of(launch(plan, i).outputs[r]);
-      if (to.meets(places.of(launch(plan, i).inputs[static_cast<std::size_t>(kernel.in_place[r])])))
-        found.emplace_back(i, r);
-    }
-  }
-  const auto* chosen = one_of(random, found);
-  if (chosen == nullptr) return {};
-  return change(launch(plan, chosen->first).kernel->in_place[chosen->second], -1);
-}
-
-std::optional<Undo> workspace_over_an_operand(Plan& plan, SampleRandom& random) {
-  const int i = some(random, 0, count(plan) - 1);
-  const Launch& l = launch(plan, i);
-  if (l.scratch < 0 || l.inputs.empty()) return {};
-  const int b = l.inputs[static_cast<std::size_t>(some(random, 0, static_cast<int>(l.inputs.size()) - 1))];
-  const Buffer &operand = buffer(plan, b), &scratch = buffer(plan, l.scratch);
-  if (operand.home != BufferHome::arena || operand.device != scratch.device || operand.bytes == 0) return {};
-  return change(buffer(plan, l.scratch).offset, Places(plan).of(b).begin);
-}
-
-std::optional<Undo> arena_that_is_too_small(Plan& plan, SampleRandom&) {
-  for (std::size_t d = 0; d < plan.devices.size(); ++d) {
-    if (plan.arena_bytes[d] == 0) continue;
-    std::size_t end = 0;
-    for (const Read& r : reads(plan)) {
-      const int whole = whole_of(plan, r.buffer);
-      if (buffer(plan, whole).home == BufferHome::arena && buffer(plan, whole).device == plan.devices[d])
-        end = std::max(end, buffer(plan, whole).offset + buffer(plan, whole).bytes);
-    }
-    if (end > 0) return change(plan.arena_bytes[d], end - 1);
-  }
-  return {};
-}
-
-std::optional<Undo> buffer_of_another_type(Plan& plan, SampleRandom& random) {
-  const std::vector<Read> all = reads_of(plan, [&](const Read& r) {
-    return computes(launch(plan, r.writer)) && buffer(plan, r.buffer).type.dtype == DType::f32;
-  });
-  const Read* r = one_of(random, all);
-  if (r == nullptr) return {};
-  return change(buffer(plan, r->buffer).type.dtype, DType::i32);
-}
-
-std::optional<Undo> buffer_of_half_the_bytes(Plan& plan, SampleRandom& random) {
-  const std::vector<Read> all = own_results(plan);
-  const Read* r = one_of(random, all);
-  if (r == nullptr) return {};
-  return change(buffer(plan, r->buffer).bytes, buffer(plan, r->buffer).bytes / 2);
-}
-
-// ---- lanes
-
-// Whether `to` waits for `from` by any way.
-bool waits(Plan& plan, const Section& section, int from, int to) {
-  std::set<int> before;
-  std::vector<int> open{to};
-  while (!open.empty()) {
-    const int i = open.back();
-    open.pop_back();
-    if (!before.insert(i).second) continue;
-    for (int other : launch(plan, i).waits_for) open.push_back(other);
-    for (const std::vector<int>& lane : section.lanes) {
-      const auto at = std::find(lane.begin(), lane.end(), i);
-      if (at != lane.end() && at != lane.begin()) open.push_back(*(at - 1));
-    }
-  }
-  return before.contains(from);
-}
-
-bool share_bytes(Plan& plan, int a, int b) {
-  const Places places(plan);
-  const auto written = [&](int i) {
-    std::vector<int> all = launch(plan, i).outputs;
-    if (launch(plan, i).scratch >= 0) all.push_back(launch(plan, i).scratch);
-    return all;
-  };
-  const auto touched = [&](int i) {
-    std::vector<int> all = written(i);
-    all.insert(all.end(), launch(plan, i).inputs.begin(), launch(plan, i).inputs.end());
-    return all;
-  };
-  const auto meet = [&](const std::vector<int>& some, const std::vector<int>& others) {
-    return std::any_of(some.begin(), some.end(), [&](int x) {
-      return std::any_of(others.begin(), others.end(), [&](int y) { return places.of(x).meets(places.of(y)); });
-    });
-  };
-  return meet(written(a), touched(b)) || meet(touched(a), written(b));
-}
-
-Section* some_section(Plan& plan, SampleRandom& random) {
-  return plan.sections.empty() ? nullptr
-                               : &plan.sections[static_cast<std::size_t>(random.integer(0, std::ssize(plan.sections) - 1))];
-}
-
-std::optional<Undo> nobody_waited_for(Plan& plan, SampleRandom& random) {
-  Section* section = some_section(plan, random);
-  if (section == nullptr) return {};
-  const int i = some(random, section->first, section->last - 1);
-  std::vector<int>& all = launch(plan, i).waits_for;
-  if (all.empty()) return {};
-  const auto at = static_cast<std::size_t>(some(random, 0, static_cast<int>(all.size()) - 1));
-  const int other = all[at];
-  std::vector<int> fewer = all;
-  fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(at));
-  Undo undo = change(all, fewer);
-  if (share_bytes(plan, other, i) && !waits(plan, *section, other, i)) return undo;
-  undo();
-  return {};
-}
-
-std::optional<Undo> launch_in_no_lane(Plan& plan, SampleRandom& random) {
-  Section* section = some_section(plan, random);
-  if (section == nullptr) return {};
-  std::vector<int>& lane = section->lanes[static_cast<std::size_t>(some(random, 0, static_cast<int>(section->lanes.size()) - 1))];
-  return change(lane, std::vector<int>(lane.begin(), lane.end() - 1));
-}
-
-std::optional<Undo> launch_in_two_lanes(Plan& plan, SampleRandom& random) {
-  Section* section = some_section(plan, random);
-  if (section == nullptr) return {};
-  std::vector<int> more = section->lanes[1];
-  more.insert(std::upper_bound(more.begin(), more.end(), section->lanes[0][0]), section->lanes[0][0]);
-  return change(section->lanes[1], more);
-}
-
-std::optional<Undo> lane_from_its_end_to_its_beginning(Plan& plan, SampleRandom& random) {
-  Section* section = some_section(plan, random);
-  if (section == nullptr || section->lanes[0].size() < 2) return {};
-  return change(section->lanes[0], std::vector<int>(section->lanes[0].rbegin(), section->lanes[0].rend()));
-}
-
-std::optional<Undo> two_that_wait_for_each_other(Plan& plan, SampleRandom& random) {
-  Section* section = some_section(plan, random);
-  if (section == nullptr) return {};
-  for (int i = section->first; i < section->last; ++i) {
-    if (launch(plan, i).waits_for.empty()) continue;
-    std::vector<int>& other = launch(plan, launch(plan, i).waits_for[0]).waits_for;
-    std::vector<int> more = other;
-    more.push_back(i);
-    return change(other, more);
-  }
-  return {};
-}
-
-struct Kind {
-  const char* name;
-  Mutate mutate;
-};
-#define KIND(function) \
-  { #function, function }
-constexpr Kind kKinds[] = {KIND(value_over_a_value_in_use),
-                           KIND(workspace_over_a_value_in_use),
-                           KIND(part_outside_of_its_whole),
-                           KIND(part_of_an_exchange_moved),
-                           KIND(result_over_what_is_made_once),
-                           KIND(result_over_an_exchanged_value_in_use),
-                           KIND(result_over_what_is_in_flight),
-                           KIND(result_into_an_argument),
-                           KIND(result_into_a_form),
-                           KIND(operand_of_another_value),
-                           KIND(operand_that_does_not_exist),
-                           KIND(returned_from_elsewhere),
-                           KIND(launches_exchanged_with_their_readers),
-                           KIND(exchanges_in_another_order),
-                           KIND(exchanges_with_each_others_event),
-                           KIND(shared_memory_that_one_rank_does_not_ask_for),
-                           KIND(made_once_of_what_changes),
-                           KIND(left_out_with_a_form),
-                           KIND(written_over_an_operand_that_the_kernel_reads_again),
-                           KIND(workspace_over_an_operand),
-                           KIND(arena_that_is_too_small),
-                           KIND(buffer_of_another_type),
-                           KIND(buffer_of_half_the_bytes),
-                           KIND(nobody_waited_for),
-                           KIND(launch_in_no_lane),
-                           KIND(launch_in_two_lanes),
-                           KIND(lane_from_its_end_to_its_beginning),
-                           KIND(two_that_wait_for_each_other)};
-#undef KIND
 
 std::string fault_of(const Plan& plan) {
   try {
@@ -537,22 +38,23 @@ using Tried = std::map<std::string, int>;
 void break_plan(Plan plan, const std::string& name, std::uint64_t seed, Tried& tried) {
   ASSERT_EQ(fault_of(plan), "") << name;
   SampleRandom random(philox_key(seed, name), 0, 0);
-  for (const Kind& kind : kKinds) {
+  for (const testing::PlanMutation& mutation : all_mutations()) {
     int left = 3;
     for (int draw = 0; draw < 40 && left > 0; ++draw) {
-      const std::optional<Undo> undo = kind.mutate(plan, random);
+      const std::optional<testing::Undo> undo = mutation.mutate(plan, random);
       if (!undo) continue;
       --left;
-      ++tried[kind.name];
+      ++tried[mutation.name];
       const std::string fault = fault_of(plan);
-      EXPECT_NE(fault.find("plan @" + plan.graph.name), std::string::npos) << name << ": " << kind.name << ": " << fault;
+      EXPECT_NE(fault.find("plan @" + plan.graph.name), std::string::npos)
+          << name << ": " << mutation.name << ": " << fault;
       (*undo)();
     }
   }
   ASSERT_EQ(fault_of(plan), "") << name << " is as it was";
 }
 
-nn::StepOptions model(const char* name, std::int64_t image_size) {
+nn::StepOptions step_of(const char* name, std::int64_t image_size) {
   return {.model = &nn::model_named(name),
           .model_options = {.num_classes = 5},
           .batch_size = 2,
@@ -561,7 +63,7 @@ nn::StepOptions model(const char* name, std::int64_t image_size) {
           .seed = 3};
 }
 
-nn::TrainingOptions training() { return {.schedule = optim::Constant{0.01}}; }
+nn::TrainingOptions plain_training() { return {.schedule = optim::Constant{0.01}}; }
 
 TEST(MutatedPlans, EachOfThemIsCaught) {
   Tried tried;
@@ -576,37 +78,40 @@ TEST(MutatedPlans, EachOfThemIsCaught) {
     break_step("random step", graph, {.compute_threads = 1, .parallel_launches = 3}, {});
     break_step("random step on the simulated device", graph, {.device = "simulated"}, {});
   }
-  break_step("resnet20", nn::build_training_step(model("resnet20", 16), training()).graph,
+  break_step("resnet20", nn::build_training_step(step_of("resnet20", 16), plain_training()).graph,
              {.compute_threads = 1, .parallel_launches = 2}, {});
-  break_step("resnet20's evaluation", nn::build_evaluation_step(model("resnet20", 16)).graph, {.compute_threads = 1}, {});
-  break_step("alexnet in bf16", nn::build_training_step(model("alexnet", 67), training()).graph, {.compute_threads = 1},
+  break_step("resnet20's evaluation", nn::build_evaluation_step(step_of("resnet20", 16)).graph, {.compute_threads = 1},
+             {});
+  break_step("alexnet in bf16", nn::build_training_step(step_of("alexnet", 67), plain_training()).graph,
+             {.compute_threads = 1},
              {.precision = PrecisionPolicy::of(precision_mode_named("allow_mix_precision_bf16"))});
 
-  nn::TrainingOptions clipped = training();
+  nn::TrainingOptions clipped = plain_training();
   clipped.gradients.clip_norm = 1;
-  const Graph alexnet = nn::build_training_step(model("alexnet", 67), clipped).graph;
+  const Graph alexnet = nn::build_training_step(step_of("alexnet", 67), clipped).graph;
   comm::expect_ranks(2, [&](comm::Communicator& ranks) {
     for (const int lanes : {1, 2}) {
       for (const bool shard : {true, false}) {
         SessionOptions options{.compute_threads = 1, .parallel_launches = lanes};
         options.groups["world"] = std::shared_ptr<comm::Communicator>(&ranks, [](comm::Communicator*) {});
         Session session(options);
-        Plan plan = plan_program(alexnet, session,
-                                 {.distribution = {.ranks = 2, .rank = ranks.rank(), .shard_updates = shard}})
-                        .plan;
+        Plan plan =
+            plan_program(alexnet, session, {.distribution = {.ranks = 2, .rank = ranks.rank(), .shard_updates = shard}})
+                .plan;
         if (ranks.rank() != 0) continue;
-        EXPECT_TRUE(std::any_of(plan.launches.begin(), plan.launches.end(), [](const Launch& l) { return l.shared >= 0; }));
+        EXPECT_TRUE(
+            std::any_of(plan.launches.begin(), plan.launches.end(), [](const Launch& l) { return l.shared >= 0; }));
         break_plan(std::move(plan), shard ? "split updates" : "ranks", ++seed, tried);
       }
     }
   });
   int all = 0;
-  for (const Kind& kind : kKinds) {
-    EXPECT_GT(tried[kind.name], 0) << kind.name;
-    all += tried[kind.name];
+  for (const testing::PlanMutation& mutation : all_mutations()) {
+    EXPECT_GT(tried[mutation.name], 0) << mutation.name;
+    all += tried[mutation.name];
   }
   EXPECT_GE(all, 200);
 }
 
 }  // namespace
-}  // namespace ridgeline::mutated_plan
+}  // namespace ridgeline

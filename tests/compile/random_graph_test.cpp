@@ -100,8 +100,8 @@ TEST(RandomGraphs, GiveTheReferencesResultsThroughCompile) {
   }
 }
 
-// The same graphs in the same ways as far as their plans, which costs a small part of running them: verified after every
-// step, also where another number of lanes shares the threads.
+// The same graphs in the same ways as far as their plans, which costs a small part of running them: verified after
+// every step, also where another number of lanes shares the threads.
 TEST(RandomGraphs, HavePlansThatDoWhatTheGraphSays) {
   const std::int64_t first = number_from_environment("RIDGELINE_RANDOM_SEED", 0);
   const std::int64_t count = number_from_environment("RIDGELINE_RANDOM_GRAPHS", 200);

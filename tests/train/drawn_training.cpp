@@ -137,9 +137,9 @@ void draw_servers(SampleRandom& random, Drawn& d) {
   }
 }
 
-// Sizes at which the code changes its ways: blocks of exchanged memory from 1 MiB on, with parts on both sides of it for
-// two and four ranks in f32 and f64; updates that are split from 1,024 elements on. By a stream of its own: the other
-// draws of a number are what they were.
+// Sizes at which the code changes its ways: blocks of exchanged memory from 1 MiB on, with parts on both sides of it
+// for two and four ranks in f32 and f64; updates that are split from 1,024 elements on. By a stream of its own: the
+// other draws of a number are what they were.
 void draw_sizes(const PhiloxKey& key, std::int64_t number, Drawn& d) {
   SampleRandom random(key, 0, static_cast<std::uint64_t>(number));
   if (chance(random, 0.94)) return;

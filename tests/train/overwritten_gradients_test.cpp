@@ -1,6 +1,6 @@
 // Split updates once overwrote gradients: an updated part of 1 MiB was laid over a bucket of exchanged gradients, and a
-// clipped or unscaled gradient, which is needed for longer, over its place in the same bucket. Buckets and parts of this
-// network are larger than that.
+// clipped or unscaled gradient, which is needed for longer, over its place in the same bucket. Buckets and parts of
+// this network are larger than that.
 #include <gtest/gtest.h>
 
 #include "tests/train/distance.h"

@@ -18,7 +18,7 @@ std::string test_folder(const std::string& name) {
          name;
 }
 
-constexpr const char* kSteps =
+constexpr const char* kMeasuredSteps =
     R"({"kind":"train","step":10,"epoch":0.5,"loss":2.25,"total_loss":2.5,"lr":0.1,"images_per_second":100.0,"time":1000.0}
 {"kind":"train","step":20,"epoch":1.0,"loss":"NaN","total_loss":"NaN","lr":0.05,"images_per_second":300.0,"time":1010.0}
 {"kind":"evaluation","step":20,"epoch":1.0,"val-top1acc":0.625,"val-top5acc":0.9,"val-loss":1.5,"rows":400,"bad_samples":0,"time":1100.0}
@@ -39,8 +39,8 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(Report, ComparesWhatTheRunsLeft) {
-  const std::string a = make_run(test_folder("a"), kSteps);
-  const std::string b = make_run(test_folder("b"), replaced(kSteps, "0.625", "0.75"));
+  const std::string a = make_run(test_folder("a"), kMeasuredSteps);
+  const std::string b = make_run(test_folder("b"), replaced(kMeasuredSteps, "0.625", "0.75"));
   write_file_atomically(a + "/alexnet_training.log", "ridgeline 0.1.0\nStep   Epoch\nstep: 10\n");
   for (const auto& [directory, rate] : {std::pair{a, "0.1"}, {b, "0.2"}}) {
     write_file_atomically(directory + "/model.ckpt-20.safetensors", "never read");
@@ -65,7 +65,8 @@ TEST(Report, ComparesWhatTheRunsLeft) {
 }
 
 TEST(Report, NamesAreTheLastPartsThatDiffer) {
-  const std::string a = make_run(test_folder("one/run"), kSteps), b = make_run(test_folder("two/run"), kSteps);
+  const std::string a = make_run(test_folder("one/run"), kMeasuredSteps),
+                    b = make_run(test_folder("two/run"), kMeasuredSteps);
   const std::vector<RunLog> runs = read_run_logs({a, b + "/"});
   EXPECT_EQ(runs[0].name, "one/run");
   EXPECT_EQ(runs[1].name, "two/run");
@@ -78,7 +79,7 @@ TEST(Report, NamesAreTheLastPartsThatDiffer) {
 }
 
 TEST(Report, TextOfANameBecomesNoMarkup) {
-  const std::string run = make_run(test_folder("<script>alert(1)<") + "|\"&", kSteps);
+  const std::string run = make_run(test_folder("<script>alert(1)<") + "|\"&", kMeasuredSteps);
   const std::string page = to_html(compare_runs(read_run_logs({run})));
   EXPECT_FALSE(holds(page, "<script>alert"));
   EXPECT_TRUE(holds(page, "&lt;script&gt;alert(1)&lt;|&quot;&amp;"));
@@ -90,7 +91,8 @@ TEST(Report, ARunThatHasNotBegunAndDamagedOnes) {
   const std::string page = to_html(compare_runs(read_run_logs({make_run(test_folder("empty"), "")})));
   EXPECT_TRUE(holds(page, "<td>empty</td><td>-</td>"));
   EXPECT_FALSE(holds(page, "id=\"charts\""));
-  const std::string torn = make_run(test_folder("torn"), std::string(kSteps) + R"({"kind":"train","step":30,"ep)");
+  const std::string torn =
+      make_run(test_folder("torn"), std::string(kMeasuredSteps) + R"({"kind":"train","step":30,"ep)");
   EXPECT_EQ(read_run_log(torn).steps.size(), 2u);
   for (const auto& [metrics, words] :
        {std::pair{"{\"kind\":\"train\"\n{}\n", "metrics.jsonl: line 1"}, {"[1]\n{}\n", "metrics.jsonl: line 1"}}) {
@@ -110,7 +112,7 @@ TEST(Report, ARunThatHasNotBegunAndDamagedOnes) {
 }
 
 TEST(Report, DamagedSettingsLeaveAGap) {
-  const std::string run = make_run(test_folder("run"), kSteps);
+  const std::string run = make_run(test_folder("run"), kMeasuredSteps);
   write_file_atomically(run + "/model.ckpt-20.safetensors", "");
   write_file_atomically(run + "/model.ckpt-20.json", R"({"model":"lin)");
   const RunLog log = read_run_log(run);
