@@ -40,6 +40,7 @@ nb::list columns_to_python(const data::Schema& schema);
 data::Schema columns_from_python(nb::handle columns);
 
 void bind_dataset(nb::module_& m);
+void bind_found(nb::module_& m);
 void bind_iterator(nb::module_& m);
 
 }  // namespace ridgeline::python

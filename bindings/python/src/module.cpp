@@ -74,5 +74,6 @@ NB_MODULE(_core, m) {
                        .ptr();
   nb::register_exception_translator(&raise, &types);
   bind_dataset(m);
+  bind_found(m);
   bind_iterator(m);
 }

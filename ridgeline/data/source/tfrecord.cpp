@@ -28,17 +28,16 @@ Dataset TFRecord(const std::string& pattern, TFRecordOptions options) {
   return TFRecord(std::vector<std::string>{pattern}, options);
 }
 
-Dataset TFRecord(std::vector<std::string> files, TFRecordOptions options) {
+namespace {
+
+Args args_of(std::vector<std::string> files, const TFRecordOptions& options) {
   const char* base = options.label_base == LabelBase::automatic ? "auto"
                      : options.label_base == LabelBase::zero    ? "0"
                                                                 : "1";
-  return source_dataset("tfrecord", with_record_files({{"files", std::move(files)},
-                                                       {"label_base", std::string(base)},
-                                                       {"num_classes", options.num_classes}},
-                                                      options.record_files));
+  return with_record_files(
+      {{"files", std::move(files)}, {"label_base", std::string(base)}, {"num_classes", options.num_classes}},
+      options.record_files);
 }
-
-namespace {
 
 Schema columns() { return {encoded_image(), class_label()}; }
 
@@ -81,10 +80,10 @@ void read_objects(const Example& example, std::vector<image::ObjectBox>& objects
 
 class TFRecordSource : public Source {
  public:
-  explicit TFRecordSource(const Node& node)
+  explicit TFRecordSource(const Node& node) : TFRecordSource(node, given_label_base(node)) {}
+  TFRecordSource(const Node& node, std::optional<int> label_base)
       : files_(open_record_files(node)), schema_(columns()), num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
-    const auto known = given_label_base(node);
-    label_base_ = known ? *known : find_label_base();
+    label_base_ = label_base ? *label_base : find_label_base();
   }
 
   std::uint64_t size() const override { return files_.size(); }
@@ -176,6 +175,15 @@ void check_tfrecord(const Node& node) {
 }
 
 }  // namespace
+
+Dataset TFRecord(std::vector<std::string> files, TFRecordOptions options) {
+  return source_dataset("tfrecord", args_of(std::move(files), options));
+}
+
+Dataset TFRecord(std::vector<std::string> files, TFRecordOptions options, int label_base) {
+  return source_dataset("tfrecord", args_of(std::move(files), options),
+                        [&](const Node& node) { return std::make_unique<TFRecordSource>(node, label_base); });
+}
 
 SourceEntry tfrecord_source() {
   return {

@@ -33,6 +33,8 @@ struct TFRecordOptions {
 // `pattern` as of a shell: "imagenet/train-*". Shards in the order of their names.
 Dataset TFRecord(const std::string& pattern, TFRecordOptions options = {});
 Dataset TFRecord(std::vector<std::string> files, TFRecordOptions options = {});
+// Of label_base automatic, whose answer is known: no file is looked through for it. The graph is the same.
+Dataset TFRecord(std::vector<std::string> files, TFRecordOptions options, int label_base);
 // NOLINTEND(readability-identifier-naming)
 
 SourceEntry tfrecord_source();

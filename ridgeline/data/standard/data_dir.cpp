@@ -26,6 +26,8 @@ std::vector<std::string> patterns_of(const DataPart& part) {
 Dataset open_records(const FoundData& found, const DataPart& part, const OpenOptions& options) {
   if (!options.allow_missing_shards) refuse_missing_shards(found, part);
   TFRecordOptions records{.label_base = options.label_base, .num_classes = options.num_classes};
+  if (options.label_base == LabelBase::automatic && options.found_label_base)
+    return TFRecord(patterns_of(part), records, *options.found_label_base);
   const DataPart* train = found.part("train");
   if (&part != train && train && train->layout == Layout::records && options.label_base == LabelBase::automatic) {
     const int base = TFRecord(train->files, records).label_base();

@@ -79,7 +79,9 @@ Spread spread_over(const std::vector<Finding>& findings, Get get) {
 
 class Inspector {
  public:
-  Inspector(std::string dir, const InspectOptions& options) : dir_(std::move(dir)), options_(options) {}
+  Inspector(FoundData found, const InspectOptions& options) : dir_(found.dir), options_(options) {
+    report_.found = std::move(found);
+  }
 
   InspectReport run() {
     const auto begin = std::chrono::steady_clock::now();
@@ -97,7 +99,6 @@ class Inspector {
 
  private:
   void open() {
-    report_.found = find_data(dir_);
     std::vector<DataPart> parts = report_.found.parts;
     if (options_.split != "all") parts = {find_part(report_.found, options_.split)};
     for (DataPart& part : parts) {
@@ -298,6 +299,12 @@ std::int64_t InspectReport::broken() const {
   return count;
 }
 
-InspectReport inspect(const std::string& dir, const InspectOptions& options) { return Inspector(dir, options).run(); }
+InspectReport inspect(const std::string& dir, const InspectOptions& options) {
+  return inspect(find_data(dir), options);
+}
+
+InspectReport inspect(FoundData found, const InspectOptions& options) {
+  return Inspector(std::move(found), options).run();
+}
 
 }  // namespace ridgeline::data

@@ -82,5 +82,7 @@ struct InspectReport {
 
 // Errors: a directory that is missing or holds no data, an unknown or absent split.
 InspectReport inspect(const std::string& dir, const InspectOptions& options = {});
+// The same of what was found before: nothing is listed again.
+InspectReport inspect(FoundData found, const InspectOptions& options = {});
 
 }  // namespace ridgeline::data

@@ -177,8 +177,8 @@ FirstStep& Examination::first_step() {
 }
 
 const data::InspectReport* Examination::files() {
-  if (subject_.data_dir.empty()) return nullptr;
-  if (!files_) files_ = data::inspect(subject_.data_dir);
+  if (!subject_.found) return nullptr;
+  if (!files_) files_ = data::inspect(*subject_.found);
   return &*files_;
 }
 

@@ -33,7 +33,7 @@ Subject subject_of(const Recipe& given, std::int64_t rows) {
                   .training_data = std::move(data.training),
                   .validation_data = std::move(data.validation),
                   .raw_images = recipe.enable_data_pre_proc,
-                  .data_dir = recipe.synthetic ? "" : recipe.data_dir,
+                  .found = std::move(data.found),
                   .split_by_content = recipe.validation_split > 0,
                   .restore_path = recipe.restore_path,
                   .restore_exclude = layers_drawn_anew(recipe),

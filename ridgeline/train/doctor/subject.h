@@ -4,12 +4,14 @@
 // recipe makes one, and so can a program with a network and data of its own.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/data/api/dataset.h"
+#include "ridgeline/data/standard/found_data.h"
 #include "ridgeline/nn/network.h"
 #include "ridgeline/nn/training_step.h"
 #include "ridgeline/train/recipe/recipe.h"
@@ -27,7 +29,7 @@ struct Subject {
   std::optional<data::Dataset> validation_data = {};  // likewise
   bool raw_images = false;                            // flip and normalisation are ops of the step
   int image_height = 0, image_width = 0;              // of the stored images; 0: as the files in data_dir say
-  std::string data_dir = {};                          // whose files are looked at; empty: none are
+  std::shared_ptr<const data::FoundData> found = {};  // whose files are looked at; null: none are
   bool split_by_content = false;                  // training and validation are parts of one folder (validation_split)
   std::string restore_path = {};                  // weights that the run starts from; empty: drawn ones
   std::vector<std::string> restore_exclude = {};  // layers that it draws anew all the same

@@ -48,7 +48,11 @@ struct Part {
 class Opener {
  public:
   Opener(const Recipe& recipe, const DataNeeds& needs)
-      : recipe_(recipe), needs_(needs), found_(data::find_data(recipe.data_dir)), split_(split_of()) {
+      : recipe_(recipe),
+        needs_(needs),
+        whole_(std::make_shared<const data::FoundData>(data::find_data(recipe.data_dir))),
+        found_(*whole_),
+        split_(split_of()) {
     options_.label_base = recipe.label_base;
     options_.num_classes = recipe.num_classes;
     options_.allow_missing_shards = recipe.allow_missing_shards;
@@ -56,6 +60,7 @@ class Opener {
   }
 
   const data::FoundData& found() const { return found_; }
+  const std::shared_ptr<const data::FoundData>& shared() const { return whole_; }
   const std::optional<data::ValidationSplit>& split() const { return split_; }
   void set_label_base(int base) {
     options_.label_base = base == 0 ? data::LabelBase::zero : data::LabelBase::one;
@@ -142,7 +147,7 @@ class Opener {
         data::find_record_classes(part.files, automatic ? std::nullopt : std::optional(base), recipe_.num_workers);
     if (found.least) {
       check_least_label(part, *found.least, found.label_base);
-      options.label_base = found.label_base == 0 ? data::LabelBase::zero : data::LabelBase::one;
+      options.found_label_base = found.label_base;
     }
     if (options.num_classes == 0) options.num_classes = found.count;
     return {data::open_source(found_, part, options),
@@ -167,7 +172,8 @@ class Opener {
 
   const Recipe& recipe_;
   const DataNeeds& needs_;
-  const data::FoundData found_;
+  const std::shared_ptr<const data::FoundData> whole_;
+  const data::FoundData& found_;
   const std::optional<data::ValidationSplit> split_;
   data::OpenOptions options_;
   bool base_is_given_ = false;  // by the training or the checkpoint, not by a flag
@@ -314,6 +320,7 @@ RunData open_data(const Recipe& recipe, const DataNeeds& given) {
     opener.set_label_base(data.label_base);
     opener.set_num_classes(data.num_classes);
   };
+  data.found = opener.shared();
   data.has_validation = opener.split() || opener.validation();
   if (needs.validation_if_there && !data.has_validation) needs.validation = false;
   if (needs.validation && !data.has_validation) refuse_without_validation(opener.found(), needs);

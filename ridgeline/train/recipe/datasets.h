@@ -3,9 +3,11 @@
 // From --data_dir to the two datasets of a run. What the directory holds is decided in data/standard/found_data.h.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "ridgeline/data/api/dataset.h"
+#include "ridgeline/data/standard/found_data.h"
 #include "ridgeline/data/standard/standard_pipeline.h"
 #include "ridgeline/train/class_names.h"
 #include "ridgeline/train/recipe/recipe.h"
@@ -23,6 +25,7 @@ struct RunData {
   std::string layout;  // "class folders", "TFRecords" or "packed file"
   // For the log: what is used and what is not, where labels start, how many classes.
   std::vector<std::string> notes;
+  std::shared_ptr<const data::FoundData> found;
   bool has_validation = false;  // the directory has a validation part, or gives one
 };
 

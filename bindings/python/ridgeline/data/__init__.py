@@ -89,6 +89,16 @@ def _imagenet():
 
 Normalize.imagenet = _imagenet  # noqa: F821
 
+
+def found_data(dir: str | os.PathLike) -> dict:
+    """What a folder holds, as the command line sees it: {"parts", "not_used", "notes"}.
+
+    Each of the parts has "name" ("train", "val", "test", or "all"), "use", "layout", "dir", "files", "images", "classes"
+    and "broken"; the others are lists of sentences. Looks at names, reads no images.
+    """
+    return _core.found_data(dir)
+
+
 _LATER = {"DataLoader": "_loader", "FromParquet": "_parquet", "from_torchvision": "_torchvision",
           "Translation": "_torchvision"}
 
@@ -96,7 +106,7 @@ __all__ = sorted(
     [*_names, *_LATER, "ArgumentError", "Batch", "Dataset", "Error", "FileList", "Filter", "FromGenerator",
      "FromStream", "Function", "InternalError", "Iterator", "NormalizeWith", "RandomBrightness", "RandomColorAdjust",
      "RandomContrast", "RandomCropWithPadding", "RandomHue", "RandomSaturation", "Replayer", "RunError", "Sample",
-     "Sampler", "Transform", "UnreachableError", "compare", "concat", "is_in", "is_not_in", "kForever", "kUnknown", "mix", "passes",
+     "Sampler", "Transform", "UnreachableError", "compare", "concat", "found_data", "is_in", "is_not_in", "kForever", "kUnknown", "mix", "passes",
      "passes_page", "reference_page", "replay", "zip"])
 
 
