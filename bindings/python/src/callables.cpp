@@ -1,6 +1,7 @@
 #include "callables.h"
 
 #include <nanobind/stl/string.h>
+#include <pthread.h>
 
 #include <limits>
 #include <map>
@@ -142,13 +143,34 @@ Held::~Held() {
   Py_DECREF(object_);
 }
 
+namespace {
+
+// Never destroyed, as what it knows may live until the process ends. Forks keep the interpreter's lock, so the mutex is
+// free in a child.
+struct Turns {
+  std::mutex mutex;
+  std::map<PyObject*, std::weak_ptr<Turn>> by_object;
+
+  Turns() {
+    ::pthread_atfork(nullptr, nullptr, [] {
+      for (const auto& [object, weak] : turns().by_object) {
+        if (const std::shared_ptr<Turn> turn = weak.lock()) turn->begin_anew();
+      }
+    });
+  }
+  static Turns& turns() {
+    static auto* turns = new Turns;
+    return *turns;
+  }
+};
+
+}  // namespace
+
 std::shared_ptr<Turn> turn_of(nb::object object) {
-  // Never destroyed, as what it counts may live until the process ends.
-  static auto* mutex = new std::mutex;
-  static auto* turns = new std::map<PyObject*, std::weak_ptr<Turn>>;
-  const std::lock_guard lock(*mutex);
-  std::erase_if(*turns, [](const auto& turn) { return turn.second.expired(); });
-  std::weak_ptr<Turn>& found = (*turns)[object.ptr()];
+  Turns& turns = Turns::turns();
+  const std::lock_guard lock(turns.mutex);
+  std::erase_if(turns.by_object, [](const auto& turn) { return turn.second.expired(); });
+  std::weak_ptr<Turn>& found = turns.by_object[object.ptr()];
   std::shared_ptr<Turn> turn = found.lock();
   if (!turn) found = turn = std::make_shared<Turn>(std::move(object));
   return turn;

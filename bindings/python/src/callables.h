@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,8 @@ class Turn {
  public:
   explicit Turn(nb::object object) : object_(std::move(object)) {}
   std::recursive_mutex& mutex() { return mutex_; }
+  // In a child process, where the thread that has the turn is not.
+  void begin_anew() { new (&mutex_) std::recursive_mutex; }
 
  private:
   Held object_;  // so that no other object gets its address, by which turns are found

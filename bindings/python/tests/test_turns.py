@@ -1,10 +1,12 @@
 """Python functions run one call at a time from beginning to end, also while they wait for a file."""
 
 import os
+import signal
 import tempfile
 import threading
 import time
 import unittest
+import warnings
 
 import numpy as np
 
@@ -92,6 +94,30 @@ class OneAtATime(unittest.TestCase):
 
         made = data.InMemory({"x": np.arange(4)}).map_columns(["x"], data.Function(nested)).batch(4)
         self.assertEqual(next(data.Iterator(made, workers=2))["x"].tolist(), [10, 11, 12, 13])
+
+
+class Forks(unittest.TestCase):
+    def test_a_child_does_not_wait_for_a_turn_that_the_parents_thread_has(self):
+        parent, entered, gate = os.getpid(), threading.Event(), threading.Event()
+
+        def row(index):
+            if os.getpid() == parent:
+                entered.set()
+                gate.wait()
+            return (index,)
+
+        made = data.FromGenerator(row, [("x", "i64", ())], 4).batch(4)
+        it = data.Iterator(made)
+        entered.wait()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # 3.12: threads and fork
+            child = os.fork()
+        if child == 0:
+            signal.alarm(120)  # one that waits for ever ends by this
+            os._exit(0 if next(data.Iterator(made))["x"].tolist() == [0, 1, 2, 3] else 1)
+        self.assertEqual(os.waitpid(child, 0), (child, 0))
+        gate.set()
+        self.assertEqual(next(it)["x"].tolist(), [0, 1, 2, 3])
 
 
 class OneFileForAll(unittest.TestCase):
