@@ -354,13 +354,12 @@ class Threads(Folder):
 
 
 class Package(unittest.TestCase):
-    def test_it_is_imported_quickly_and_without_others(self):
-        code = ("import sys, time\nbegin = time.perf_counter()\nimport ridgeline.data\n"
-                "print(time.perf_counter() - begin)\nprint([m for m in ('numpy', 'torch', 'json') if m in sys.modules])")
-        run_python(code)  # compiles
-        runs = [run_python(code).stdout.split("\n") for _ in range(7)]
-        self.assertLess(min(float(r[0]) for r in runs), 0.15)
-        self.assertEqual(runs[0][1], "[]")
+    def test_it_is_imported_without_others(self):
+        code = ("import sys\nbefore = set(sys.modules)\nimport ridgeline.data\n"
+                "print(*sorted(m for m in set(sys.modules) - before if m.split('.')[0] != 'ridgeline'))")
+        small = {"__future__", "_collections", "_functools", "_operator", "atexit", "collections", "collections.abc",
+                 "functools", "itertools", "keyword", "operator", "reprlib", "types"}
+        self.assertEqual(set(run_python(code).stdout.split()) - small, set())
 
     def test_no_error_prints_a_stray_line(self):
         done = run_python("from ridgeline import data\n"
