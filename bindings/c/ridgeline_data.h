@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 /* Grows when an existing function or struct changes; additions do not change it. */
-#define RIDGELINE_C_ABI 1
+#define RIDGELINE_C_ABI 2
 
 /* Numbers of rows or batches that are none. */
 #define RIDGELINE_FOREVER (-1)
@@ -80,14 +80,15 @@ typedef struct ridgeline_options {
   int32_t raw_images; /* 1: u8 images and a column "flip"; a trailing flip and Normalize are left to the caller */
   int32_t autotune;   /* 1: as few workers as the caller needs */
   int32_t has_seed;   /* 1: `seed` instead of the graph's */
-  int32_t reserved;   /* 0 */
+  int32_t pad_last;   /* 1: batches of one size, filled up with rows of zeros that "mask" tells. 0: samples alone, so
+                         the last batch, and one with skipped samples, may be shorter: see ridgeline_batch_info */
   uint64_t seed;
   int64_t memory_limit;      /* bytes of prepared batches; 0: the graph's hint, else 512 MiB or two batches */
   int64_t slots;             /* most batches prepared or lent at one time; 0: the graph's hint, else 8 */
   int64_t epochs;            /* passes over the data, 1; RIDGELINE_FOREVER never ends */
   int64_t jpeg_index_memory; /* bytes for indices that make later epochs and runs fast; 0: none; -1: a 16th of memory */
   const char* start;         /* a state to go on from, as JSON; NULL: from the beginning */
-  const char* bad_samples;   /* NULL or "raise"; "skip" (mask 0) or "replace" (another sample of the epoch) */
+  const char* bad_samples;   /* NULL or "raise"; "skip" or "replace" (another sample of the epoch) */
   int64_t bad_sample_budget; /* 1000: bad samples of a run; one more ends it */
   const char* quarantine;    /* a file that gets a JSON line for each bad sample; NULL: none */
   /*
@@ -142,8 +143,9 @@ RIDGELINE_API ridgeline_status ridgeline_iterator_stats(ridgeline_iterator* iter
 /* ---- batches */
 
 typedef struct ridgeline_batch_info {
-  int64_t rows;          /* batch size, padding included */
-  int64_t samples;       /* rows that belong to samples; they come first. Of skipped ones, mask is 0 */
+  int64_t rows;          /* of this batch: the first extent of every column. With pad_last the batch size */
+  int64_t samples;       /* rows that belong to samples; they come first. As many as rows without pad_last; with it
+                            fewer in a last batch, and the rows of skipped samples among them have mask 0 */
   uint64_t epoch;        /* from 0 */
   uint64_t index;        /* of this batch in its epoch */
   int32_t last_of_epoch; /* 1 or 0 */

@@ -12,7 +12,10 @@ HeldBatch::HeldBatch(data::Batch batch, std::shared_ptr<std::atomic<int>> lent, 
                      std::shared_ptr<data::BatchAllocator> memory)
     : memory_(std::move(memory)), lent_(std::move(lent)), process_(::getpid()), schema_(batch.columns()) {
   columns_.reserve(schema_.size());
-  for (const data::Column& column : schema_) columns_.push_back(batch.column(column.name));
+  for (data::Column& column : schema_) {
+    columns_.push_back(batch.column(column.name));
+    column.shape = columns_.back().shape();  // of this batch, which may be shorter than others
+  }
   rows_ = batch.rows();
   samples_ = batch.samples();
   epoch_ = batch.epoch();

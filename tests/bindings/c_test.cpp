@@ -89,7 +89,7 @@ struct C : ::testing::Test {
 };
 
 TEST_F(C, BatchesAreThoseOfTheEngine) {
-  Iterator expected(pipeline(), {.epochs = 2});
+  Iterator expected(pipeline(), {.epochs = 2, .pad_last = false});
   const std::uint64_t digest_expected = digest(expected);
   ridgeline_dataset* dataset = made();
   ridgeline_options o = options();
@@ -375,8 +375,8 @@ TEST_F(C, WrongArgumentsAreErrors) {
   refused("struct_size is 8");
   o.pull = 2;
   refused("options.pull is 2");
-  o.reserved = 1;
-  refused("reserved");
+  o.pad_last = 2;
+  refused("options.pad_last is 2");
   o.bad_samples = "skipp";
   EXPECT_NE(ridgeline_iterator_create(dataset, &o, &it), RIDGELINE_OK);
   o = options();

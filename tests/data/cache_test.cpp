@@ -14,10 +14,11 @@ namespace {
 std::atomic<int>& calls() {
   static std::atomic<int> count{0};
   static const bool registered = [] {
-    register_function("counted", [](const Tensor& x) {
+    const auto counted = [](const Tensor& x) {
       ++count;
       return x.clone();
-    });
+    };
+    register_function("counted", counted, 1);
     return true;
   }();
   (void)registered;
@@ -107,6 +108,47 @@ TEST(Cache, TheFileBelongsToTheGraphAndToTheData) {
   write_bytes(folder + "/class_a/100.jpg", other.data(), other.size());
   EXPECT_NE(run(8), first);
   EXPECT_EQ(files(), 3);
+}
+
+// Graphs hold code by its name: the version that came with it tells whether rows of an earlier run are still its rows.
+TEST(Cache, RowsThatTheUsersCodeMadeAreKeptByItsVersion) {
+  const TempDir dir;
+  static std::uint64_t edition = 1;
+  const auto version = [] { return edition; };
+  const auto scaled = [](const Tensor& x) { return Tensor::scalar(x.at(0) * static_cast<double>(edition)); };
+  register_function("edited", scaled, CodeVersion(version));
+  const Generator rows{
+      .schema = {{"x", DType::f64, Shape{}}},
+      .rows = 3,
+      .row = [=](std::int64_t i) { return std::vector<Tensor>{scaled(Tensor::scalar(static_cast<double>(i)))}; },
+      .version = CodeVersion(version)};
+  register_generator("edited", rows);
+  const Dataset numbers = InMemory({{"x", Tensor::of<double>({0, 1, 2}, Shape{3})}});
+  const std::vector<Dataset> all{numbers.map_columns({"x"}, {Function("edited")}),
+                                 numbers.map_columns({"x"}, {Compose({Function("edited"), Function("edited")})}),
+                                 FromGenerator("edited")};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const CacheOptions kept{.directory = dir / std::to_string(i)};
+    const auto last = [&] {
+      Iterator it(all[i].cache(kept).batch(3), {.pull = true});
+      return it.next()->column("x").at(2);
+    };
+    edition = 1;
+    EXPECT_EQ(last(), 2);
+    edition = 5;
+    EXPECT_EQ(last(), i == 1 ? 50 : 10);
+    edition = 1;
+    EXPECT_EQ(last(), 2);
+  }
+
+  register_function("without version", [](const Tensor& x) { return x.clone(); });
+  register_generator("without version", {.schema = rows.schema, .rows = 3, .row = rows.row});
+  for (const Dataset& code :
+       {numbers.map_columns({"x"}, {Function("without version")}), FromGenerator("without version")}) {
+    EXPECT_ERROR(Iterator(code.cache({.directory = dir / "none"}).batch(3)),
+                 "was registered without a version: give one");
+    EXPECT_EQ(Iterator(code.cache().batch(3), {.pull = true}).next()->rows(), 3) << "in memory nothing outlives a run";
+  }
 }
 
 TEST(Cache, EveryRankReadsItsOwnRows) {

@@ -218,6 +218,49 @@ TEST(Runtime, TheLastPartialBatchIsPaddedWithZerosAndMasked) {
   EXPECT_FALSE(dropping.next().has_value());
 }
 
+TEST(Runtime, WithoutPaddingABatchHoldsItsSamplesAndNothingElse) {
+  register_function("not the third", [](const Tensor& x) {
+    if (x.at(0) == 3) throw Error("the third");
+    return x.clone();
+  });
+  const auto lists = [](std::int64_t i) {
+    return std::vector<Tensor>{Tensor::scalar(i),
+                               Tensor::of(std::vector<float>(static_cast<std::size_t>(i), 1), Shape{i}),
+                               Tensor::strings({"row " + std::to_string(i)})};
+  };
+  register_generator(
+      "lists",
+      {.schema = {{"n", DType::i64, Shape{}}, {"list", DType::f32, Shape{kVaries}}, {"text", DType::bytes, Shape{}}},
+       .rows = 8,
+       .row = lists});
+  const Dataset data = FromGenerator("lists").map_columns({"n"}, {Function("not the third")}).batch(3, {.pad = true});
+  for (const int workers : {0, 3}) {
+    Iterator it(data, {.workers = workers,
+                       .epochs = 2,
+                       .pad_last = false,
+                       .pull = workers == 0,
+                       .bad_samples = {.policy = BadSamplePolicy::skip}});
+    for (const std::vector<std::int64_t>& expected :
+         std::vector<std::vector<std::int64_t>>{{0, 1, 2}, {4, 5}, {6, 7}, {0, 1, 2}, {4, 5}, {6, 7}}) {
+      const auto batch = it.next();
+      const auto rows = static_cast<std::int64_t>(expected.size());
+      EXPECT_EQ(batch->rows(), rows);
+      EXPECT_EQ(batch->samples(), rows);
+      EXPECT_EQ(batch->records(), (std::vector<std::uint64_t>(expected.begin(), expected.end())));
+      for (const Column& column : batch->columns())
+        EXPECT_EQ(batch->column(column.name).shape()[0], rows) << column.name;
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const std::int64_t n = expected[static_cast<std::size_t>(i)], width = batch->column("list").shape()[1];
+        EXPECT_EQ(batch->column("n").at(i), n);
+        EXPECT_EQ(batch->mask().at(i), 1);
+        EXPECT_EQ(batch->column("text").string_values()[static_cast<std::size_t>(i)], "row " + std::to_string(n));
+        for (std::int64_t x = 0; x < width; ++x) EXPECT_EQ(batch->column("list").at(i * width + x), x < n ? 1 : 0);
+      }
+    }
+    EXPECT_FALSE(it.next().has_value());
+  }
+}
+
 TEST(Runtime, RawImagesAndTheImageTailGiveTheBitsOfTheWorkers) {
   const TempDir dir;
   const std::string folder = write_folders(dir / "train", 2, 10);

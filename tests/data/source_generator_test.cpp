@@ -62,7 +62,7 @@ std::vector<std::int64_t> count_from(std::int64_t first, std::int64_t end) {
 }
 
 TEST(Generators, KeepTheRules) {
-  register_generator("rules by index", {.schema = schema(), .rows = 11, .row = row});
+  register_generator("rules by index", {.schema = schema(), .rows = 11, .row = row, .version = 1});
   register_stream("rules in turn", stream(std::make_shared<Life>(), 11, 11, 4));
   const Dataset by_index = FromGenerator("rules by index"), in_turn = FromStream("rules in turn");
   expect_rules(by_index, 11);

@@ -85,7 +85,6 @@ ridgeline_options complete(const ridgeline_options* given) {
                     std::to_string(sizeof options) + ": call ridgeline_options_init first",
                 ErrorKind::usage);
   std::memcpy(&options, given, given->struct_size);
-  if (options.reserved != 0) throw Error("options.reserved must be 0", ErrorKind::usage);
   if (!options.allocate != !options.release)
     throw Error("options.allocate and options.release come together", ErrorKind::usage);
   return options;
@@ -96,6 +95,7 @@ data::IteratorOptions options_of(const ridgeline_options& o) {
   options.workers = o.workers;
   options.pull = flag(o.pull, "pull");
   options.raw_images = flag(o.raw_images, "raw_images");
+  options.pad_last = flag(o.pad_last, "pad_last");
   options.autotune = flag(o.autotune, "autotune");
   if (flag(o.has_seed, "has_seed")) options.seed = o.seed;
   options.memory_limit = o.memory_limit;

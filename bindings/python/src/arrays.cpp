@@ -118,15 +118,32 @@ Tensor copy_of(const std::string& what, nb::handle array) {
   return tensor;
 }
 
-nb::object as_array(const std::string& what, nb::handle values, const char* dtype) {
+nb::object as_array(const std::string& what, nb::handle values) {
   nb::dict options;
-  if (dtype) options["dtype"] = dtype;
   options["order"] = "C";
   try {
     return nb::module_::import_("numpy").attr("asarray")(values, **options);
   } catch (const nb::python_error& e) {
-    throw Error(what + " is no array" + (dtype ? std::string(" of ") + dtype : "") + ": " + e.what());
+    throw Error(what + " is no array: " + e.what());
   }
+}
+
+// The quick way of Python's own numbers, where the type holds them exactly; nullopt: as other values.
+std::optional<Tensor> scalar_of(nb::handle value, DType dtype) {
+  if (PyBool_Check(value.ptr())) {
+    if (dtype != DType::boolean) return std::nullopt;
+    return Tensor::scalar<bool>(value.is(Py_True));
+  }
+  if (PyLong_Check(value.ptr()) && (dtype == DType::i32 || dtype == DType::i64)) {
+    int overflow = 0;
+    const long long whole = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+    if (overflow != 0) return std::nullopt;
+    if (dtype == DType::i64) return Tensor::scalar<std::int64_t>(whole);
+    if (static_cast<std::int32_t>(whole) != whole) return std::nullopt;
+    return Tensor::scalar(static_cast<std::int32_t>(whole));
+  }
+  if (PyFloat_Check(value.ptr()) && dtype == DType::f64) return Tensor::scalar(PyFloat_AsDouble(value.ptr()));
+  return std::nullopt;
 }
 
 }  // namespace
@@ -150,9 +167,14 @@ nb::object to_dlpack(const Tensor& tensor, std::shared_ptr<void> owner, bool cha
 }
 
 Tensor from_numpy(const std::string& what, nb::handle values, DType dtype) {
-  return copy_of(what, as_array(what, values, numpy_name(dtype)));
+  if (std::optional<Tensor> one = scalar_of(values, dtype)) return *std::move(one);
+  const nb::object array = as_array(what, values);
+  if (shown(array.attr("dtype").attr("name")) == numpy_name(dtype)) return copy_of(what, array);
+  const nb::object answer = nb::module_::import_("ridgeline.data._exact").attr("as_declared")(array, numpy_name(dtype));
+  if (PyUnicode_Check(answer.ptr())) throw Error(what + " " + text_of(answer));
+  return copy_of(what, answer);
 }
-Tensor from_numpy(const std::string& what, nb::handle values) { return copy_of(what, as_array(what, values, nullptr)); }
+Tensor from_numpy(const std::string& what, nb::handle values) { return copy_of(what, as_array(what, values)); }
 
 Tensor column_of(const std::string& name, nb::handle values) {
   if (PyList_Check(values.ptr()) || PyTuple_Check(values.ptr())) {

@@ -23,7 +23,8 @@ nb::object to_numpy(const Tensor& tensor, std::shared_ptr<void> owner = nullptr)
 // (PyTorch's channels_last) without moving a byte.
 nb::object to_dlpack(const Tensor& tensor, std::shared_ptr<void> owner, bool channels_first);
 
-// A copy of anything that numpy.asarray takes, of that type. `what` begins the Error for values that are none.
+// A copy of anything that numpy.asarray takes, of that type. `what` begins the Error for values that are none, or that
+// the type does not hold: nothing is cut, wrapped or read out of a text; floating types round.
 Tensor from_numpy(const std::string& what, nb::handle values, DType dtype);
 // The same with the type that the values have.
 Tensor from_numpy(const std::string& what, nb::handle values);

@@ -1,6 +1,7 @@
 #include "callables.h"
 
 #include <nanobind/stl/string.h>
+#include <pthread.h>
 
 #include <limits>
 #include <map>
@@ -142,76 +143,125 @@ Held::~Held() {
   Py_DECREF(object_);
 }
 
-Named name_function(const std::string& wish, nb::object function, std::optional<DType> result) {
-  return pool<Held, 0>().name(
-      wish, std::string(result ? name_of(*result) : ""), std::make_shared<Held>(std::move(function)),
-      [result](const std::string& name, std::shared_ptr<const Slot<Held>> slot) {
-        data::register_function(name, [slot, result](const Tensor& value) {
-          const auto code = slot->get();
-          return with_python(
-              [&] { return value_of_row("the result", code->get()(to_value(value)), result.value_or(value.dtype())); });
-        });
-      });
+namespace {
+
+// Never destroyed, as what it knows may live until the process ends. Forks keep the interpreter's lock, so the mutex is
+// free in a child.
+struct Turns {
+  std::mutex mutex;
+  std::map<PyObject*, std::weak_ptr<Turn>> by_object;
+
+  Turns() {
+    ::pthread_atfork(nullptr, nullptr, [] {
+      for (const auto& [object, weak] : turns().by_object) {
+        if (const std::shared_ptr<Turn> turn = weak.lock()) turn->begin_anew();
+      }
+    });
+  }
+  static Turns& turns() {
+    static auto* turns = new Turns;
+    return *turns;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<Turn> turn_of(nb::object object) {
+  Turns& turns = Turns::turns();
+  const std::lock_guard lock(turns.mutex);
+  std::erase_if(turns.by_object, [](const auto& turn) { return turn.second.expired(); });
+  std::weak_ptr<Turn>& found = turns.by_object[object.ptr()];
+  std::shared_ptr<Turn> turn = found.lock();
+  if (!turn) found = turn = std::make_shared<Turn>(std::move(object));
+  return turn;
 }
 
-Named name_predicate(const std::string& wish, nb::object predicate) {
-  return pool<Held, 1>().name(wish, "", std::make_shared<Held>(std::move(predicate)),
-                              [](const std::string& name, std::shared_ptr<const Slot<Held>> slot) {
-                                data::register_predicate(name, [slot](const Tensor& value) {
+Code::Code(nb::object function, nb::object turn, nb::object version)
+    : function(std::move(function)),
+      version(std::move(version)),
+      turn(turn.is_none() ? nullptr : turn_of(std::move(turn))) {}
+
+namespace {
+
+// The version of the code that has the name now.
+data::CodeVersion version_of(std::shared_ptr<const Slot<Code>> slot) {
+  return {[slot = std::move(slot)]() -> std::uint64_t {
+    const auto code = slot->get();
+    return with_python([&] {
+      const nb::object version = code->version.get()();
+      if (PyUnicode_Check(version.ptr())) throw Error(text_of(version), ErrorKind::usage);
+      return nb::cast<std::uint64_t>(version);
+    });
+  }};
+}
+
+}  // namespace
+
+Named name_function(const std::string& wish, std::shared_ptr<Code> function, std::optional<DType> result) {
+  return pool<Code, 0>().name(wish, std::string(result ? name_of(*result) : ""), std::move(function),
+                              [result](const std::string& name, const std::shared_ptr<const Slot<Code>>& slot) {
+                                const auto call = [slot, result](const Tensor& value) {
                                   const auto code = slot->get();
-                                  return with_python([&] {
-                                    const nb::object answer = code->get()(to_value(value));
+                                  return in_turn(code->turn, [&] {
+                                    return value_of_row("the result", code->function.get()(to_value(value)),
+                                                        result.value_or(value.dtype()));
+                                  });
+                                };
+                                data::register_function(name, call, version_of(slot));
+                              });
+}
+
+Named name_predicate(const std::string& wish, std::shared_ptr<Code> predicate) {
+  return pool<Code, 1>().name(wish, "", std::move(predicate),
+                              [](const std::string& name, const std::shared_ptr<const Slot<Code>>& slot) {
+                                const auto call = [slot](const Tensor& value) {
+                                  const auto code = slot->get();
+                                  return in_turn(code->turn, [&] {
+                                    const nb::object answer = code->function.get()(to_value(value));
+                                    if (answer.is_none()) throw Error("the result is None, it must be true or false");
                                     const int truth = PyObject_IsTrue(answer.ptr());
                                     if (truth < 0) throw nb::python_error();
                                     return truth == 1;
                                   });
-                                });
+                                };
+                                data::register_predicate(name, call);
                               });
 }
 
-Named name_generator(const std::string& wish, const data::Schema& schema, std::int64_t rows, nb::object row,
-                     std::uint64_t version) {
-  const std::string shape = to_string(schema) + " " + std::to_string(rows) + " " + std::to_string(version);
-  return pool<Held, 2>().name(wish, shape, std::make_shared<Held>(std::move(row)),
-                              [&](const std::string& name, std::shared_ptr<const Slot<Held>> slot) {
-                                data::register_generator(
-                                    name, {.schema = schema,
-                                           .rows = rows,
-                                           .row =
-                                               [slot, schema](std::int64_t index) {
-                                                 const auto code = slot->get();
-                                                 return with_python([&] { return row_of(schema, code->get()(index)); });
-                                               },
-                                           .version = version});
-                              });
+Named name_generator(const std::string& wish, const data::Schema& schema, std::int64_t rows,
+                     std::shared_ptr<Code> row) {
+  return pool<Code, 2>().name(
+      wish, to_string(schema) + " " + std::to_string(rows), std::move(row),
+      [&](const std::string& name, const std::shared_ptr<const Slot<Code>>& slot) {
+        const auto call = [slot, schema](std::int64_t index) {
+          const auto code = slot->get();
+          return in_turn(code->turn, [&] { return row_of(schema, code->function.get()(index)); });
+        };
+        data::register_generator(name, {.schema = schema, .rows = rows, .row = call, .version = version_of(slot)});
+      });
 }
 
-Named name_stream(const std::string& wish, const data::Schema& schema, std::int64_t rows, nb::object open,
-                  std::int64_t window, std::uint64_t version) {
-  const std::string shape =
-      to_string(schema) + " " + std::to_string(rows) + " " + std::to_string(window) + " " + std::to_string(version);
-  return pool<Held, 3>().name(
-      wish, shape, std::make_shared<Held>(std::move(open)),
-      [&](const std::string& name, std::shared_ptr<const Slot<Held>> slot) {
-        data::register_stream(name, {.schema = schema,
-                                     .rows = rows,
-                                     .open =
-                                         [slot, schema] {
-                                           const auto code = slot->get();
-                                           auto iterator = with_python([&] {
-                                             return std::make_shared<Held>(nb::object(nb::iter(code->get()())));
-                                           });
-                                           return [iterator, schema]() -> std::vector<Tensor> {
-                                             return with_python([&]() -> std::vector<Tensor> {
-                                               const nb::object row = nb::steal(PyIter_Next(iterator->get().ptr()));
-                                               if (row.is_valid()) return row_of(schema, row);
-                                               if (PyErr_Occurred()) throw nb::python_error();
-                                               return {};
-                                             });
-                                           };
-                                         },
-                                     .window = window,
-                                     .version = version});
+Named name_stream(const std::string& wish, const data::Schema& schema, std::int64_t rows, std::shared_ptr<Code> open,
+                  std::int64_t window) {
+  return pool<Code, 3>().name(
+      wish, to_string(schema) + " " + std::to_string(rows) + " " + std::to_string(window), std::move(open),
+      [&](const std::string& name, const std::shared_ptr<const Slot<Code>>& slot) {
+        const auto call = [slot, schema] {
+          const auto code = slot->get();
+          auto iterator =
+              in_turn(code->turn, [&] { return std::make_shared<Held>(nb::object(nb::iter(code->function.get()()))); });
+          // Iterators of one function may share what it opened: each takes the function's turn.
+          return [iterator, schema, turn = code->turn]() -> std::vector<Tensor> {
+            return in_turn(turn, [&]() -> std::vector<Tensor> {
+              const nb::object row = nb::steal(PyIter_Next(iterator->get().ptr()));
+              if (row.is_valid()) return row_of(schema, row);
+              if (PyErr_Occurred()) throw nb::python_error();
+              return {};
+            });
+          };
+        };
+        data::register_stream(
+            name, {.schema = schema, .rows = rows, .open = call, .window = window, .version = version_of(slot)});
       });
 }
 

@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -26,6 +28,16 @@ using Transforms = std::vector<PyTransform>;
 // What keeps named Python objects alive, on its way through Python.
 struct PyTokens {
   Tokens tokens;
+};
+
+struct PyTurn {
+  explicit PyTurn(nb::object object) : held(turn_of(std::move(object))) {}
+  std::shared_ptr<Turn> held;
+};
+struct PyCode {
+  PyCode(nb::object function, nb::object turn, nb::object version)
+      : code(std::make_shared<Code>(std::move(function), std::move(turn), std::move(version))) {}
+  std::shared_ptr<Code> code;
 };
 
 void append(Tokens& tokens, const Tokens& more) { tokens.insert(tokens.end(), more.begin(), more.end()); }
@@ -113,6 +125,13 @@ auto ask(const PyDataset& d, const F& question) {
   return *std::move(answer);
 }
 
+// Equal transforms have the same.
+std::size_t hash_of(const data::Transform& transform) {
+  std::size_t hash = std::hash<std::string>{}(transform.op);
+  for (const data::Transform& operation : transform.operations) hash = hash * 31 + hash_of(operation);
+  return hash;
+}
+
 // The graph before the passes, or as a run sees it.
 data::DataGraph graph_of(const PyDataset& d, bool prepared) {
   return prepared ? data::prepare(d.dataset.graph(), false) : d.dataset.graph();
@@ -164,7 +183,10 @@ void bind_dataset(nb::module_& m) {
                        inner.push_back({operation, t.tokens});
                      return inner;
                    })
-      .def("__eq__", [](const PyTransform& a, const PyTransform& b) { return a.transform == b.transform; })
+      .def(
+          "__eq__", [](const PyTransform& a, const PyTransform& b) { return a.transform == b.transform; },
+          nb::is_operator())
+      .def("__hash__", [](const PyTransform& t) { return hash_of(t.transform); })
       .def("__repr__", [](const PyTransform& t) {
         std::string text = t.transform.op + "(";
         for (const auto& [name, value] : t.transform.args)
@@ -191,6 +213,11 @@ void bind_dataset(nb::module_& m) {
       .def("num_samples_if_known",
            [](const PyDataset& d) {
              return ask(d, [](const data::Dataset& made) { return made.num_samples_if_known(); });
+           })
+      .def("has_callbacks",
+           [](const PyDataset& d) {
+             const std::vector<data::Node>& nodes = d.dataset.graph().nodes;
+             return std::any_of(nodes.begin(), nodes.end(), [](const data::Node& n) { return !n.callbacks.empty(); });
            })
       .def("batch_size", [](const PyDataset& d) { return d.dataset.batch_size(); })
       .def("batched", [](const PyDataset& d) { return data::batch_node(d.dataset.graph()) != nullptr; })
@@ -243,24 +270,33 @@ void bind_dataset(nb::module_& m) {
   });
   m.def("join", &join, nb::arg("op"), nb::arg("inputs"), nb::arg("weights"), nb::arg("count"), nb::arg("seed").none());
 
-  m.def("name_function", [](const std::string& wish, nb::object function, const std::string& dtype) {
+  nb::class_<PyTurn>(m, "Turn", "The turn of an object, as calls of Python functions in graphs take it: for `with`.")
+      .def(nb::init<nb::object>())
+      .def("__enter__",
+           [](PyTurn& turn) {
+             const nb::gil_scoped_release unlocked;
+             turn.held->mutex().lock();
+           })
+      .def("__exit__", [](PyTurn& turn, const nb::args&) { turn.held->mutex().unlock(); });
+
+  nb::class_<PyCode>(m, "Code").def(nb::init<nb::object, nb::object, nb::object>(), nb::arg("function"),
+                                    nb::arg("turn").none(), nb::arg("version"));
+  m.def("name_function", [](const std::string& wish, const PyCode& function, const std::string& dtype) {
     const std::optional<DType> result = parse_dtype(dtype);
     if (!dtype.empty() && !result)
       throw Error("[function] unknown dtype '" + dtype + "' (allowed: f64, f32, bf16, f16, u8, i32, i64, bool, bytes)",
                   ErrorKind::usage);
-    return named(name_function(wish, std::move(function), result));
+    return named(name_function(wish, function.code, result));
   });
-  m.def("name_predicate", [](const std::string& wish, nb::object predicate) {
-    return named(name_predicate(wish, std::move(predicate)));
+  m.def("name_predicate",
+        [](const std::string& wish, const PyCode& predicate) { return named(name_predicate(wish, predicate.code)); });
+  m.def("name_generator", [](const std::string& wish, nb::object columns, std::int64_t rows, const PyCode& row) {
+    return named(name_generator(wish, columns_from_python(columns), rows, row.code));
   });
-  m.def("name_generator",
-        [](const std::string& wish, nb::object columns, std::int64_t rows, nb::object row, std::uint64_t version) {
-          return named(name_generator(wish, columns_from_python(columns), rows, std::move(row), version));
+  m.def("name_stream",
+        [](const std::string& wish, nb::object columns, std::int64_t rows, const PyCode& open, std::int64_t window) {
+          return named(name_stream(wish, columns_from_python(columns), rows, open.code, window));
         });
-  m.def("name_stream", [](const std::string& wish, nb::object columns, std::int64_t rows, nb::object open,
-                          std::int64_t window, std::uint64_t version) {
-    return named(name_stream(wish, columns_from_python(columns), rows, std::move(open), window, version));
-  });
   m.def("name_files", [](const std::string& wish, nb::object paths, std::vector<std::int64_t> labels) {
     std::vector<std::string> files;
     for (nb::handle path : paths) files.push_back(text_of(path));

@@ -210,6 +210,7 @@ std::shared_ptr<data::BatchAllocator> page_locked(nb::kwargs& given) {
 
 data::IteratorOptions options_of(nb::kwargs given) {
   data::IteratorOptions options;
+  options.pad_last = false;
   const std::map<std::string, std::function<void(nb::handle)>> known{
       {"workers", [&](nb::handle v) { options.workers = nb::cast<int>(v); }},
       {"memory_limit", [&](nb::handle v) { options.memory_limit = nb::cast<std::int64_t>(v); }},
@@ -218,6 +219,7 @@ data::IteratorOptions options_of(nb::kwargs given) {
       {"seed", [&](nb::handle v) { options.seed = nb::cast<std::uint64_t>(v); }},
       {"start", [&](nb::handle v) { options.start = data::IteratorState::from_json(nb::cast<std::string>(v)); }},
       {"raw_images", [&](nb::handle v) { options.raw_images = nb::cast<bool>(v); }},
+      {"pad_last", [&](nb::handle v) { options.pad_last = nb::cast<bool>(v); }},
       {"pull", [&](nb::handle v) { options.pull = nb::cast<bool>(v); }},
       {"disabled_passes",
        [&](nb::handle v) { options.disabled_passes = nb::cast<std::vector<std::string>>(nb::list(nb::borrow(v))); }},
@@ -277,7 +279,7 @@ void bind_iterator(nb::module_& m) {
           nb::arg("name"), nb::arg("channels_first") = false,
           "The column's memory as an object with __dlpack__. channels_first shows [N,H,W,C] as [N,C,H,W].")
       .def_prop_ro(
-          "rows", [](const PyBatch& b) { return b.held->rows(); }, "Batch size, padding included.")
+          "rows", [](const PyBatch& b) { return b.held->rows(); }, "Of this batch, padding included.")
       .def_prop_ro(
           "samples", [](const PyBatch& b) { return b.held->samples(); },
           "Rows that belong to samples; they come first. Bad ones that were skipped have mask 0.")

@@ -45,6 +45,10 @@ bool as_real(nb::handle h, double& value) {
     PyErr_Clear();
     return false;
   }
+  std::int64_t whole = 0;
+  constexpr double kBeyond = 9223372036854775808.0;  // 2^63
+  if (as_integer(h, whole) && (value >= kBeyond || static_cast<std::int64_t>(value) != whole))
+    throw Error(shown(h) + " is no number that a real argument (64 bits) holds exactly", ErrorKind::usage);
   return true;
 }
 

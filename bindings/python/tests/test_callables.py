@@ -54,8 +54,9 @@ class Functions(Folder):
 
         rows = data.InMemory({"x": np.arange(12)}).map_columns(["x"], data.Function(third)).batch(6)
         it = data.Iterator(rows, bad_samples="skip")
-        masks = [b["mask"].tolist() for b in it]
-        self.assertEqual(masks, [[0, 1, 1, 0, 1, 1]] * 2)
+        self.assertEqual([b["x"].tolist() for b in it], [[1, 2, 4, 5], [7, 8, 10, 11]])
+        padded = data.Iterator(rows, bad_samples="skip", pad_last=True)
+        self.assertEqual([b["mask"].tolist() for b in padded], [[0, 1, 1, 0, 1, 1]] * 2)
         self.assertEqual(it.bad_samples(), 4)
         replaced = [v for b in data.Iterator(rows, bad_samples="replace") for v in b["x"].tolist()]
         self.assertTrue(all(v % 3 for v in replaced))

@@ -1,6 +1,8 @@
 """What a DataLoader takes: folders, map-style data sets, data sets of the engine, chains with parts in Python."""
 
 import os
+import shutil
+import tempfile
 import unittest
 
 import numpy as np
@@ -51,6 +53,65 @@ class Inputs(Folder):
                 self.classes = []
 
         self.assertTrue(equal(list(DataLoader(Small(), 4)), list(torch.utils.data.DataLoader(Small(), 4))))
+
+    def test_targets_are_those_of_torchvision_whatever_they_are_made_into(self):
+        for change, dtype in [(lambda y: y / 10, torch.float32), (lambda y: y - 1, torch.int64),
+                              (lambda y: np.eye(3)[y], torch.float64), (lambda y: torch.tensor([y, 2]), torch.int64)]:
+            folder = torchvision.datasets.ImageFolder(self.dir, EXACT, target_transform=change)
+            subset = torch.utils.data.Subset(folder, [29, 0, 12])
+            for one in (folder, subset):
+                mine, theirs = (torch.cat([y for _, y in loader(one, 4)])
+                                for loader in (DataLoader, torch.utils.data.DataLoader))
+                self.assertEqual(mine.dtype, dtype)
+                self.assertTrue(torch.equal(mine, theirs.to(dtype)))
+        named = torchvision.datasets.ImageFolder(self.dir, EXACT, target_transform=str)
+        with self.assertRaisesRegex(ridgeline.ArgumentError, "class0/000.jpg is str '0'"):
+            DataLoader(named, 4)
+
+    def test_imagenet_whose_classes_are_tuples_of_names(self):
+        with tempfile.TemporaryDirectory() as root:
+            shutil.copytree(self.dir, f"{root}/val")
+            names = {"class0": ("tench", "Tinca tinca"), "class1": ("goldfish", "Carassius auratus"), "class2": ("shark",)}
+            torch.save((names, []), f"{root}/meta.bin")
+            imagenet = torchvision.datasets.ImageNet(root, "val", transform=EXACT)
+            loader = DataLoader(imagenet, 8)
+            self.assertEqual(loader.classes, list(names.values()))
+            self.assertIn("image_folder", loader.graph.to_json())
+            self.assertTrue(equal(list(loader), list(torch.utils.data.DataLoader(imagenet, 8))))
+
+    def test_qmnist_gives_classes_or_all_its_numbers(self):
+        rng = np.random.default_rng(2)
+
+        def qmnist(compat):
+            made = torchvision.datasets.QMNIST.__new__(torchvision.datasets.QMNIST)
+            made.data = torch.from_numpy(rng.integers(0, 256, (10, 28, 28), dtype=np.uint8))
+            made.targets = torch.from_numpy(rng.integers(0, 10, (10, 8)))
+            made.transform, made.target_transform, made.compat = v1.ToTensor(), None, compat
+            return made
+
+        for compat, shape in [(True, (4,)), (False, (4, 8))]:
+            one = qmnist(compat)
+            got = list(DataLoader(one, 4))
+            self.assertEqual(got[0][1].shape, shape)
+            self.assertTrue(equal(got, list(torch.utils.data.DataLoader(one, 4))))
+
+    def test_targets_that_were_changed_are_not_cut(self):
+        made = torchvision.datasets.CIFAR10.__new__(torchvision.datasets.CIFAR10)
+        made.data, made.targets = np.zeros((4, 32, 32, 3), np.uint8), [0.25, 1.0, 0.73, 2.5]
+        made.transform, made.target_transform = v1.ToTensor(), None
+        ((_, y),) = DataLoader(made, 4)
+        self.assertTrue(torch.equal(y, torch.tensor(made.targets)))
+        made.targets[2] = "cat"
+        with self.assertRaisesRegex(ridgeline.ArgumentError, "the label of sample 2 is str 'cat'"):
+            DataLoader(made, 4)
+
+    def test_a_samplers_own_generator_is_its_seed(self):
+        def order(seed):
+            sampler = torch.utils.data.RandomSampler(range(30), generator=torch.Generator().manual_seed(seed))
+            return [y.tolist() for _, y in DataLoader(self.dir, 30, sampler=sampler, transform=EXACT)]
+
+        self.assertEqual(order(5), order(5))
+        self.assertNotEqual(order(5), order(6))
 
     def test_map_style_data_sets_that_give_bytes_paths_pictures_or_pixels(self):
         folder = torchvision.datasets.ImageFolder(self.dir)

@@ -24,15 +24,16 @@ class Batches(Folder):
     def test_columns_are_views_of_one_memory(self):
         for batch in data.Iterator(self.pipeline()):
             image = batch["image"]
-            self.assertEqual((image.dtype, image.shape), (np.float32, (8, 24, 24, 3)))
+            rows = 6 if batch.last_of_epoch else 8
+            self.assertEqual((image.dtype, image.shape), (np.float32, (rows, 24, 24, 3)))
             self.assertTrue(np.shares_memory(image, batch["image"]))
             self.assertTrue(np.shares_memory(image, np.from_dlpack(batch.dlpack("image"))))
             first = np.from_dlpack(batch.dlpack("image", channels_first=True))
-            self.assertEqual(first.shape, (8, 3, 24, 24))
+            self.assertEqual(first.shape, (rows, 3, 24, 24))
             self.assertTrue(np.shares_memory(image, first))
             self.assertTrue((first == image.transpose(0, 3, 1, 2)).all())
             self.assertEqual(batch["label"].dtype, np.int32)
-            self.assertEqual(batch["mask"].sum(), batch.samples)
+            self.assertEqual((batch.rows, batch.samples, batch["mask"].tolist()), (rows, rows, [1] * rows))
             self.assertEqual(batch.keys(), ["image", "label", "mask"])
             self.assertEqual(len(batch.records), batch.samples)
         with self.assertRaisesRegex(ridgeline.ArgumentError, "did you mean 'image'"):
@@ -353,13 +354,12 @@ class Threads(Folder):
 
 
 class Package(unittest.TestCase):
-    def test_it_is_imported_quickly_and_without_others(self):
-        code = ("import sys, time\nbegin = time.perf_counter()\nimport ridgeline.data\n"
-                "print(time.perf_counter() - begin)\nprint([m for m in ('numpy', 'torch', 'json') if m in sys.modules])")
-        run_python(code)  # compiles
-        runs = [run_python(code).stdout.split("\n") for _ in range(7)]
-        self.assertLess(min(float(r[0]) for r in runs), 0.15)
-        self.assertEqual(runs[0][1], "[]")
+    def test_it_is_imported_without_others(self):
+        code = ("import sys\nbefore = set(sys.modules)\nimport ridgeline.data\n"
+                "print(*sorted(m for m in set(sys.modules) - before if m.split('.')[0] != 'ridgeline'))")
+        small = {"__future__", "_collections", "_functools", "_operator", "atexit", "collections", "collections.abc",
+                 "functools", "itertools", "keyword", "operator", "reprlib", "types"}
+        self.assertEqual(set(run_python(code).stdout.split()) - small, set())
 
     def test_no_error_prints_a_stray_line(self):
         done = run_python("from ridgeline import data\n"

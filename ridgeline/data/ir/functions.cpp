@@ -6,12 +6,16 @@
 namespace ridgeline::data {
 namespace {
 
+struct VersionedFunction {
+  SampleFunction function;
+  CodeVersion version;
+};
 Named<Predicate>& predicates() {
   static Named<Predicate> all("predicate");
   return all;
 }
-Named<SampleFunction>& functions() {
-  static Named<SampleFunction> all("sample function");
+Named<VersionedFunction>& functions() {
+  static Named<VersionedFunction> all("sample function");
   return all;
 }
 Named<Generator>& generators() {
@@ -29,12 +33,15 @@ void register_predicate(const std::string& name, Predicate predicate) {
   if (!predicate) throw Error("predicate '" + name + "' is empty");
   predicates().add(name, std::move(predicate));
 }
-void register_function(const std::string& name, SampleFunction function) {
+void register_function(const std::string& name, SampleFunction function, CodeVersion version) {
   if (!function) throw Error("sample function '" + name + "' is empty");
-  functions().add(name, std::move(function));
+  functions().add(name, {std::move(function), std::move(version)});
 }
 const Predicate& predicate_named(const std::string& name) { return predicates().get(name); }
-const SampleFunction& function_named(const std::string& name) { return functions().get(name); }
+const SampleFunction& function_named(const std::string& name) { return functions().get(name).function; }
+std::uint64_t version_of_function(const std::string& name) {
+  return functions().get(name).version.number("function '" + name + "'");
+}
 
 void register_generator(const std::string& name, Generator generator) {
   if (!generator.row || generator.schema.empty() || generator.rows < 0)

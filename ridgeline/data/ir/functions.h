@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "ridgeline/core/tensor.h"
+#include "ridgeline/data/ir/code_version.h"
 
 namespace ridgeline::data {
 
@@ -20,7 +21,7 @@ void register_predicate(const std::string& name, Predicate predicate);
 
 // A transform of one value (transform "function"): must return the dtype and shape that its arguments declare.
 using SampleFunction = std::function<Tensor(const Tensor&)>;
-void register_function(const std::string& name, SampleFunction function);
+void register_function(const std::string& name, SampleFunction function, CodeVersion version = {});
 
 // Runs the user's code: whatever it throws is an Error of the row it works on, "WHO threw: ...".
 template <class F>
@@ -40,5 +41,7 @@ auto call_user(std::string_view who, F&& code) {
 // An unknown name is an Error with the registered ones.
 const Predicate& predicate_named(const std::string& name);
 const SampleFunction& function_named(const std::string& name);
+// What caches on disk go by; an Error where it is not known. (No cache lies above a predicate.)
+std::uint64_t version_of_function(const std::string& name);
 
 }  // namespace ridgeline::data

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ridgeline/core/tensor.h"
+#include "ridgeline/data/ir/code_version.h"
 #include "ridgeline/data/ir/column.h"
 
 namespace ridgeline::data {
@@ -21,7 +22,7 @@ struct Generator {
   Schema schema;
   std::int64_t rows = 0;
   std::function<std::vector<Tensor>(std::int64_t index)> row;
-  std::uint64_t version = 0;  // another one where the rows are others: caches that outlive a run go by it
+  CodeVersion version = {};  // another one where the rows are others
 };
 void register_generator(const std::string& name, Generator generator);
 
@@ -35,7 +36,7 @@ struct StreamGenerator {
   std::int64_t rows = 0;  // how many there are: positions must be known
   std::function<std::function<std::vector<Tensor>()>()> open;
   std::int64_t window = 4096;
-  std::uint64_t version = 0;  // as above
+  CodeVersion version = {};  // as above
 };
 void register_stream(const std::string& name, StreamGenerator generator);
 

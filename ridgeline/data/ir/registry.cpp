@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 
+#include "ridgeline/core/random.h"
+
 namespace ridgeline::data {
 namespace {
 
@@ -206,6 +208,22 @@ bool is_costly(const Transform& transform) {
 }
 bool works_on_batches(const Transform& transform) {
   return any_in(transform, [](const TransformEntry& e) { return e.whole_batch; });
+}
+
+namespace {
+
+void add_versions(const Transform& transform, std::uint64_t& version) {
+  if (const auto tell = transform_entry(transform.op).code_version)
+    version = hash64(fmt::format("{}", tell(transform.args)), version);
+  for (const Transform& operation : transform.operations) add_versions(operation, version);
+}
+
+}  // namespace
+
+std::uint64_t code_version(const Node& node) {
+  std::uint64_t version = 0;
+  for (const Transform& operation : node.operations) add_versions(operation, version);
+  return version;
 }
 
 std::string reference_page() {

@@ -5,6 +5,7 @@
 // compares names; nothing registers itself.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -86,6 +87,8 @@ struct TransformEntry {
   bool sequence = false;        // nests, and runs what it holds in order: may be replaced by it
   bool adds_flip = false;       // makes the column kFlipColumn
   TailPart tail = TailPart::none;
+  // Of what names code of the user's own: its version (code_version.h).
+  std::uint64_t (*code_version)(const Args&) = nullptr;
   std::function<void(const Transform&)> check = nullptr;
   // Columns after the transform of `columns` (those that the map names; a batch operation names its own).
   std::function<Schema(const Transform&, Schema, const std::vector<std::string>& columns)> schema;
@@ -121,6 +124,9 @@ bool needs_pixels(const Transform& transform, const std::string& column);
 bool is_random(const Transform& transform);
 bool works_on_batches(const Transform& transform);
 bool is_costly(const Transform& transform);
+
+// Of all code that the operations of a node name, 0 where they name none. Throws UnknownCode.
+std::uint64_t code_version(const Node& node);
 
 // Fills in defaults; unknown, missing and mistyped arguments and texts outside `allowed` are Errors "[op] ...".
 void complete_args(const std::string& op, const std::vector<ArgSpec>& specs, Args& args);

@@ -21,7 +21,7 @@ const Tensor& Batch::column(std::string_view name) const {
 }
 
 std::int64_t Batch::rows() const { return lease_->slot().capacity; }
-std::int64_t Batch::samples() const { return static_cast<std::int64_t>(lease_->slot().samples.size()); }
+std::int64_t Batch::samples() const { return static_cast<std::int64_t>(lease_->slot().records.size()); }
 std::uint64_t Batch::epoch() const { return lease_->slot().epoch; }
 std::uint64_t Batch::index() const { return lease_->slot().index; }
 bool Batch::last_of_epoch() const { return lease_->slot().last_of_epoch; }

@@ -34,13 +34,12 @@ class Batch {
   const Tensor& image() const { return column(kImageColumn); }
   const Tensor& label() const { return column(kLabelColumn); }  // i32 [N]
   const Tensor& flip() const { return column(kFlipColumn); }    // u8 [N]: mirror this image; raw form only
-  const Tensor& mask() const {
-    return column(kMaskColumn);
-  }  // u8 [N]: 1 for a real row, 0 for padding of the last batch
+  // u8 [N]: 1 for a real row, 0 for padding of the last batch. All 1 without IteratorOptions::pad_last.
+  const Tensor& mask() const { return column(kMaskColumn); }
 
   std::int64_t rows() const;  // batch size, padding included
-  std::int64_t samples()
-      const;  // rows that belong to samples; they come first. Of bad ones that are skipped, mask is 0
+  // Rows that belong to samples; they come first. Of bad ones that are skipped, mask is 0.
+  std::int64_t samples() const;
   std::uint64_t epoch() const;
   std::uint64_t index() const;  // of this batch in its epoch
   bool last_of_epoch() const;

@@ -4,7 +4,7 @@
 // owns one. One thread calls next(); destruction from any state stops the workers within a second.
 //
 //   data::Iterator it(train, {.epochs = data::kForever});
-//   while (auto batch = it.next()) step(batch->image(), batch->label());
+//   while (auto batch = it.next()) step(batch->image(), batch->label(), batch->mask());
 #pragma once
 
 #include <chrono>
@@ -37,6 +37,10 @@ struct IteratorOptions {
   // The border between the graphs: true gives u8 images as cut and resized plus a column "flip", and leaves the
   // trailing flip and Normalize to the consumer (see image_tail()); false runs them in the workers. Same bits.
   bool raw_images = false;
+  // Batches of one size, as a compiled step wants them: a last one that is not full ends in rows of zeros, and a bad
+  // sample that is skipped leaves one, both told by column "mask" alone. false: a batch holds its samples and nothing
+  // else, so it may be shorter.
+  bool pad_last = true;
   bool pull = false;                              // no threads: next() does the work itself (the reference in tests)
   std::vector<std::string> disabled_passes = {};  // by name, see pass/passes.h
   BadSampleOptions bad_samples = {};              // what a sample that cannot be made does

@@ -7,6 +7,7 @@
 
 #include "ridgeline/core/permutation.h"
 #include "ridgeline/data/ir/analysis.h"
+#include "ridgeline/data/ir/code_version.h"
 #include "ridgeline/data/ir/node_names.h"
 #include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/pass/passes.h"
@@ -105,7 +106,7 @@ class TreeBuilder {
     return read_label(source_of(input), row);
   }
 
-  // Another graph below, another rank's part, other files or other content of them: another key.
+  // Another graph below, another rank's part, other files or other content of them, other code: another key.
   std::string cache_key(const Node& node) const {
     if (arg<std::string>(node.args, "directory").empty()) return "";
     DataGraph below = graph_;
@@ -116,7 +117,15 @@ class TreeBuilder {
     }
     std::erase_if(below.nodes, [&](const Node& n) { return !used.contains(n.id); });
     std::uint64_t key = graph_hash(below, HashOf::part);
-    for (const Node* source : sources_of(below)) key = hash64(fmt::format("{}", source_of(*source).fingerprint()), key);
+    try {
+      for (const Node* source : sources_of(below))
+        key = hash64(fmt::format("{}", source_of(*source).fingerprint()), key);
+      for (const Node& n : below.nodes) {
+        if (const std::uint64_t version = code_version(n)) key = hash64(fmt::format("{}", version), key);
+      }
+    } catch (const UnknownCode& e) {
+      throw Error(fmt::format("[cache] '{}' cannot keep rows in a directory: {}", node.id, e.what()), e.kind());
+    }
     return fmt::format("{:016x}", key);
   }
 

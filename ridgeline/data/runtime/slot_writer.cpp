@@ -38,7 +38,8 @@ void paste(const std::uint8_t* from, std::span<const std::int64_t> dims, std::ui
 
 }  // namespace
 
-SlotWriter::SlotWriter(const Pipeline& pipeline, BadSamplePolicy policy) : pipeline_(pipeline), policy_(policy) {
+SlotWriter::SlotWriter(const Pipeline& pipeline, BadSamplePolicy policy, bool pad_last)
+    : pipeline_(pipeline), policy_(policy), pad_last_(pad_last) {
   SlotLayout layout = slot_layout(pipeline_.columns(), pipeline_.capacity());
   layout_ = std::move(layout.columns);
   bytes_ = layout.bytes;
@@ -194,6 +195,36 @@ void SlotWriter::finish(Slot& slot) const {
   }
   for (const auto& step : batch_steps_)
     step->run(slot.columns, static_cast<std::int64_t>(slot.samples.size()), slot.epoch, slot.index);
+  if (!pad_last_) shorten(slot);
+}
+
+// Leaves the rows that mask tells, in their order.
+void SlotWriter::shorten(Slot& slot) const {
+  std::vector<std::size_t> real;
+  const auto mask = slot.columns.back().span<std::uint8_t>();
+  for (std::size_t row = 0; row < slot.samples.size(); ++row) {
+    if (mask[row] != 0) real.push_back(row);
+  }
+  if (static_cast<std::int64_t>(real.size()) == slot.capacity) return;
+  slot.capacity = static_cast<std::int64_t>(real.size());
+  for (std::size_t i = 0; i < real.size(); ++i) slot.records[i] = slot.records[real[i]];
+  slot.records.resize(real.size());
+  for (Tensor& column : slot.columns) {
+    if (column.dtype() == DType::bytes) {
+      std::vector<std::string> texts;
+      for (const std::size_t row : real) texts.push_back(std::move(column.string_values()[row]));
+      column = Tensor::strings(std::move(texts));
+      continue;
+    }
+    const std::size_t row_bytes = column.byte_size() / static_cast<std::size_t>(column.shape()[0]);
+    auto* rows = static_cast<std::uint8_t*>(column.raw());
+    for (std::size_t i = 0; i < real.size(); ++i) {
+      if (real[i] != i) std::memcpy(rows + i * row_bytes, rows + real[i] * row_bytes, row_bytes);
+    }
+    std::vector<std::int64_t> dims = column.shape().dims();
+    dims[0] = slot.capacity;
+    column = Tensor::view(rows, column.dtype(), Shape(std::move(dims)));
+  }
 }
 
 }  // namespace ridgeline::data

@@ -22,11 +22,11 @@ struct Slot {
   std::uint64_t sequence = 0;  // of this run
   std::uint64_t epoch = 0, index = 0;
   bool last_of_epoch = false;
-  std::int64_t capacity = 0;        // rows of this batch, padding included
-  std::vector<RowAddress> samples;  // constant while filling
-  std::vector<std::uint64_t> records;
-  std::size_t claimed = 0;  // rows handed out
-  std::size_t done = 0;     // rows finished
+  std::int64_t capacity = 0;           // rows of this batch, padding included
+  std::vector<RowAddress> samples;     // constant while filling
+  std::vector<std::uint64_t> records;  // of the samples that are in the batch
+  std::size_t claimed = 0;             // rows handed out
+  std::size_t done = 0;                // rows finished
   std::size_t error_row = 0;
   std::exception_ptr error;  // of the lowest row that failed
   std::vector<BadSample> bad;
@@ -45,7 +45,7 @@ struct Slot {
 class SlotWriter {
  public:
   // `pipeline` must outlive it.
-  SlotWriter(const Pipeline& pipeline, BadSamplePolicy policy);
+  SlotWriter(const Pipeline& pipeline, BadSamplePolicy policy, bool pad_last);
   std::size_t slot_bytes() const { return bytes_; }
   std::size_t columns() const { return layout_.size(); }
 
@@ -55,16 +55,19 @@ class SlotWriter {
   void prefetch(const Slot& slot, std::size_t begin, std::size_t end, Scratch& scratch) const;
   // One row; what was bad about it goes to `bad`. Throws under the policy raise.
   void fill_row(Slot& slot, std::size_t row, Scratch& scratch, std::vector<BadSample>& bad) const;
-  // When all rows are there: padded columns are put together, operations of whole batches run.
+  // When all rows are there: padded columns are put together, operations of whole batches run, and without pad_last
+  // what is no sample goes.
   void finish(Slot& slot) const;
 
  private:
   void write_row(Slot& slot, std::size_t row, const std::vector<Cell>& cells) const;
   void clear_row(Slot& slot, std::size_t row) const;
   void gather(Slot& slot, std::size_t column) const;
+  void shorten(Slot& slot) const;
 
   const Pipeline& pipeline_;
   BadSamplePolicy policy_;
+  bool pad_last_;
   std::vector<SlotColumn> layout_;  // mask is the last column
   std::vector<std::unique_ptr<BatchStep>> batch_steps_;
   std::size_t bytes_ = 0;

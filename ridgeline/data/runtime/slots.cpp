@@ -58,7 +58,7 @@ SlotRing::SlotRing(std::shared_ptr<const Pipeline> pipeline, const IteratorOptio
       pool_(std::move(pool)),
       allocator_(options.allocator ? options.allocator : host_allocator()),
       trace_(options.trace),
-      writer_(*pipeline_, options.bad_samples.policy),
+      writer_(*pipeline_, options.bad_samples.policy, options.pad_last),
       epochs_(pipeline_->batches_per_epoch() == kForever ? kForever : options.epochs),
       position_{pipeline_->hash(), pipeline_->seed(), pipeline_->records(), 0, 0},
       account_(options.bad_samples, options.log) {

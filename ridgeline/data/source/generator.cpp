@@ -66,7 +66,8 @@ class GeneratorSource : public Source {
   }
   std::string origin(std::uint64_t index) const override { return fmt::format("[generator] {}: row {}", name_, index); }
   std::uint64_t fingerprint() const override {
-    return hash64(fmt::format("{} {} {}", name_, generator_.rows, generator_.version));
+    return hash64(
+        fmt::format("{} {} {}", name_, generator_.rows, generator_.version.number("generator '" + name_ + "'")));
   }
 
  private:
@@ -83,7 +84,7 @@ class StreamSource : public Source {
   void read(std::uint64_t index, Record& record) const override { put_row(row(index), stream_.schema, record); }
   std::string origin(std::uint64_t index) const override { return fmt::format("[stream] {}: row {}", name_, index); }
   std::uint64_t fingerprint() const override {
-    return hash64(fmt::format("{} {} {}", name_, stream_.rows, stream_.version));
+    return hash64(fmt::format("{} {} {}", name_, stream_.rows, stream_.version.number("stream '" + name_ + "'")));
   }
 
  private:

@@ -264,6 +264,7 @@ std::vector<TransformEntry> value_transforms() {
                  .fallback = Integers{}}},
        .needs_pixels = false,
        .costly = true,
+       .code_version = [](const Args& args) { return version_of_function(arg<std::string>(args, "name")); },
        .check = check_function,
        .schema = each(function_schema),
        .step = step<UserFunction>},

@@ -58,13 +58,14 @@ def is_not_in(column: str, values: Sequence[float | str | bytes]) -> Filter:
     return _among(column, "not_in", values)
 
 
-def passes(column: str, predicate: Callable[[Any], bool] | str, name: str | None = None) -> Filter:
+def passes(column: str, predicate: Callable[[Any], bool] | str, name: str | None = None, thread_safe: bool = False) -> Filter:
     """Rows for whose column `predicate(value)` is true.
 
     The value is bytes for a column of bytes, else a NumPy array (of rank 0 for a single number). Workers call the
-    function with the interpreter's lock: it should be cheap, and depend on its argument alone.
+    function with the interpreter's lock, one call at a time unless `thread_safe`: it should be cheap, and depend on its
+    argument alone.
     """
-    found, tokens = named_predicate(predicate, name)
+    found, tokens = named_predicate(predicate, name, thread_safe)
     return Filter({"column": column, "test": "function", "function": found}, tokens)
 
 
@@ -177,9 +178,9 @@ class Dataset:
 
     def batch(self, size: int, drop_remainder: bool = False, pad: bool = False,
               operations: Sequence[Transform] = ()) -> Dataset:
-        """Rows side by side; adds the column mask, u8 [N], 1 for real rows.
+        """Rows side by side; adds the column mask, u8 [N], 1 for real rows (all, without Iterator's pad_last).
 
-        drop_remainder: leave out a last batch that is not full, instead of filling it up with zeros
+        drop_remainder: leave out a last batch that is not full
         pad: rows of different shapes are filled with zeros up to the largest of their batch
         operations: of whole batches: MixUp, CutMix
         """
@@ -314,7 +315,15 @@ class Dataset:
         return self.to_text().rstrip()
 
     def __reduce__(self):
+        if self._core.has_callbacks():
+            raise TypeError("a dataset with callbacks cannot be pickled: they would be lost")
         return (Dataset.from_json, (self.to_json(),))
+
+    def __copy__(self) -> Dataset:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Dataset:
+        return self
 
 
 def _flat(transforms):

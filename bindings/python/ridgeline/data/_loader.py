@@ -8,6 +8,7 @@ import warnings
 from .._core import ArgumentError, Tokens, make_transform
 from ._callables import Function
 from ._inputs import input_of
+from ._names import NUMPY
 from ._run import Iterator, replay
 from ._torchvision import translate
 
@@ -52,7 +53,8 @@ class DataLoader:
     rank, world_size: this process's part of the data; distributed=True takes them from torch.distributed
     output: 'torch' or 'numpy'
     memory_format: 'channels_last' ([N,C,H,W] as a view of [N,H,W,C], no copy) or 'contiguous'
-    image, label: columns, or keys of samples that are dicts
+    image, label: columns, keys of samples that are dicts, or places in samples that are tuples
+    thread_safe: whether several threads may ask a map-style data set for samples at a time; else they take turns
     bad_samples: 'raise', 'skip' (the batch is shorter) or 'replace' (another sample stands in)
     bad_sample_budget, quarantine: bad samples that end the run; a file that lists them
     memory_limit: bytes of prepared batches
@@ -60,7 +62,9 @@ class DataLoader:
     jpeg_index_directory: folder that keeps these indices for later runs; '': none; None: the user's cache folder
 
     Every `for` over the loader is the next epoch; one that was left early counts. Images come as f32 or u8 [N,C,H,W],
-    labels as int64 [N]; `len(loader)` is the batches of an epoch. A last batch that is not full is shorter.
+    whole labels as int64 [N], others as the data set gives them (a Python float as f32; arrays and tensors by their
+    type and shape). What a column would not hold exactly is an error that names the sample. `len(loader)` is the
+    batches of an epoch. A last batch that is not full is shorter.
     """
 
     def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
@@ -71,7 +75,7 @@ class DataLoader:
                  untranslatable: Literal['error', 'python'] = 'error', seed: int | None = None, rank: int | None = None,
                  world_size: int | None = None, distributed: bool = False, output: Literal['torch', 'numpy'] = 'torch',
                  memory_format: Literal['channels_last', 'contiguous'] = 'channels_last', image: str | int | None = None,
-                 label: str | int | None = None, bad_samples: Literal['raise', 'skip', 'replace'] = 'raise',
+                 label: str | int | None = None, thread_safe: bool = False, bad_samples: Literal['raise', 'skip', 'replace'] = 'raise',
                  bad_sample_budget: int = 1000, quarantine: str | os.PathLike = '', memory_limit: int = 0,
                  jpeg_index_memory: int = -1, jpeg_index_directory: str | os.PathLike | None = None) -> None:
         _refuse("batch_sampler", batch_sampler, "batches are the engine's: see Dataset.bucket for batches by length")
@@ -97,7 +101,7 @@ class DataLoader:
         self._output = output
         self._persistent = persistent_workers
 
-        source = input_of(dataset, image, label)
+        source = input_of(dataset, image, label, thread_safe)
         self.classes = source.classes
         self._columns, self._form, self._keys = source.columns, source.form, source.keys
         self._channels_first = memory_format == "channels_last"
@@ -131,7 +135,8 @@ class DataLoader:
         if transform is not None and source.transform is not None:
             raise ArgumentError("the data set has a transform of its own: leave out transform=, or take it off")
         image = self._columns[0]
-        translation = translate(transform or source.transform, source.channels, untranslatable)
+        chosen = source.transform if transform is None else transform
+        translation = translate(chosen, source.channels, untranslatable)
         made = list(translation.transforms)
         cast = [made.pop()] if made and made[-1].op == "type_cast" and not translation.python else []
         if made:
@@ -141,6 +146,8 @@ class DataLoader:
         if translation.python:
             result = translation.call_python(replay(dataset, 0, 0)[image])  # its type and shape are those of all
             name = "torchvision." + "_".join(type(t).__name__ for t in translation.python)
+            if str(result.dtype) not in _TYPES:
+                raise ArgumentError(f"{name} gives {result.dtype} (allowed: {', '.join(_TYPES)})")
             run = Function(translation.call_python, _TYPES[str(result.dtype)], result.shape, name)
             dataset = dataset.map_columns([image], run)
         if memory_format == "contiguous":
@@ -148,6 +155,9 @@ class DataLoader:
         return dataset.map_columns([image], *cast) if cast else dataset
 
     # ---- iteration
+
+    def __bool__(self) -> bool:
+        return True
 
     def __len__(self) -> int:
         if self._size is None:
@@ -223,9 +233,8 @@ class DataLoader:
     # ---- what is delivered
 
     def _delivered(self, batch):
-        rows = _real_rows(batch)
         names = self._columns if self._form == "tuple" else [name for name in batch.keys() if name != "mask"]
-        values = {self._keys.get(name, name): self._column(batch, name, rows) for name in names}
+        values = {self._keys.get(name, name): self._column(batch, name) for name in names}
         if self.collate_fn is not None:
             columns = list(values.values())
             samples = [tuple(column[i] for column in columns) for i in range(len(columns[0]))]
@@ -234,18 +243,12 @@ class DataLoader:
             return self.collate_fn(samples)
         return values if self._form == "dict" else list(values.values())
 
-    def _column(self, batch, name, rows):
-        if self._output == "numpy":
-            value = batch[name]
-            return [value[i] for i in _indices(rows)] if isinstance(value, list) else value[rows]
+    def _column(self, batch, name):
         dtype = _type_of(batch, name)
-        if dtype == "bytes":
-            value = batch[name]
-            return [value[i] for i in _indices(rows)]
+        if self._output == "numpy" or dtype == "bytes":
+            return batch[name]
         first = self._channels_first and name == self._columns[0] and len(batch.shape(name)) == 4
         tensor = batch.torch(name, channels_first=first)
-        if not (isinstance(rows, slice) and rows.stop == len(tensor)):
-            tensor = tensor[rows]
         if dtype == "i32":
             tensor = tensor.long()  # as PyTorch's losses want labels
         return tensor.pin_memory() if self.pin_memory and not tensor.is_pinned() else tensor
@@ -273,8 +276,7 @@ class DataLoader:
         self.close()
 
 
-_TYPES = {"uint8": "u8", "float32": "f32", "float64": "f64", "float16": "f16", "int32": "i32", "int64": "i64",
-          "bool": "bool"}
+_TYPES = {numpy: dtype for dtype, numpy in NUMPY.items() if dtype != "bf16"}
 
 
 def _refuse(name, value, why):
@@ -318,18 +320,6 @@ def _page_lock():
     return register, unregister
 
 
-def _real_rows(batch):
-    """A slice where real rows are the first ones, else their places."""
-    import numpy as np
-
-    mask = batch["mask"][: batch.samples]
-    return slice(0, batch.samples) if mask.all() else np.flatnonzero(mask)
-
-
-def _indices(rows):
-    return range(rows.stop) if isinstance(rows, slice) else rows
-
-
 def _type_of(columns, name):
     """Of a dataset or a batch."""
     return next(dtype for column, dtype, _ in columns.columns() if column == name)
@@ -359,6 +349,11 @@ def _ranks(rank, world_size, distributed):
     return dist.get_rank(), dist.get_world_size()
 
 
+def _seed_of(sampler):
+    """Of a sampler that was given a generator of its own; None: the loader's."""
+    return None if sampler.generator is None else sampler.generator.initial_seed()
+
+
 def _ordered(dataset, shuffle, sampler, rank, world_size):
     """The dataset in the order that was asked for, this rank's part of it; and a sampler whose epoch is followed."""
     from .. import data
@@ -383,13 +378,14 @@ def _ordered(dataset, shuffle, sampler, rank, world_size):
                 dataset = dataset.shuffle(seed=sampler.seed)
             shuffle = False
         elif kind == "RandomSampler":
-            dataset = dataset.sample(data.RandomSampler(replacement=sampler.replacement, count=sampler.num_samples))
+            dataset = dataset.sample(data.RandomSampler(replacement=sampler.replacement, count=sampler.num_samples,
+                                                        seed=_seed_of(sampler)))
         elif kind == "SubsetRandomSampler":
-            dataset = dataset.sample(data.SubsetRandomSampler([int(i) for i in sampler.indices]))
+            dataset = dataset.sample(data.SubsetRandomSampler(list(sampler.indices), seed=_seed_of(sampler)))
         elif kind == "WeightedRandomSampler":
             weights = [float(w) for w in sampler.weights]
             dataset = dataset.sample(data.WeightedRandomSampler(weights, replacement=sampler.replacement,
-                                                                count=sampler.num_samples))
+                                                                count=sampler.num_samples, seed=_seed_of(sampler)))
         elif kind != "SequentialSampler":
             raise ArgumentError(f"the sampler {kind} cannot be translated (known: DistributedSampler, RandomSampler, "
                                 "SequentialSampler, SubsetRandomSampler, WeightedRandomSampler)")

@@ -1,8 +1,15 @@
-"""The names under which graphs hold Python functions."""
+"""The names under which graphs hold Python functions, and what calls of these go by."""
 
 from __future__ import annotations
 
+import functools
+import types
+
 from .. import _core
+
+# Of the engine's types.
+NUMPY = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "u8": "uint8", "i32": "int32",
+         "i64": "int64", "bool": "bool"}
 
 
 def name_of(function):
@@ -13,7 +20,27 @@ def name_of(function):
     return f"{module}.{name}".replace("<", "").replace(">", "")
 
 
-def named_predicate(predicate, name=None):
+def code_of(function, thread_safe=False, version=None):
+    """The function for a graph: whose turn its calls take, and the version that caches on disk go by."""
+    if not callable(function):
+        raise _core.ArgumentError(f"{function!r} is no function")
+
+    def tell():
+        from ._code_version import code_version, digest_of_given
+
+        return code_version(function) if version is None else digest_of_given(version)
+
+    return _core.Code(function, None if thread_safe else _owner(function), tell)
+
+
+def _owner(function):
+    """Methods of one object share its state, and so its turn."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function.__self__ if isinstance(function, types.MethodType) else function
+
+
+def named_predicate(predicate, name=None, thread_safe=False):
     if isinstance(predicate, str):
         return predicate, None
-    return _core.name_predicate(name or name_of(predicate), predicate)
+    return _core.name_predicate(name_of(predicate) if name is None else name, code_of(predicate, thread_safe))

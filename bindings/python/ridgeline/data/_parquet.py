@@ -38,7 +38,7 @@ def open_parquet(files, image=None, label=None, memory_limit=2 << 30):
     """The dataset, and the names of its classes or None."""
     rows = ParquetRows(_paths(files), image, label, memory_limit)
     columns = [("image", "bytes", ()), ("label", "i32", ())]
-    made = FromGenerator(rows.row, columns, len(rows), version=rows.version, name="parquet")
+    made = FromGenerator(rows.row, columns, len(rows), version=rows.version, name="parquet", thread_safe=True)
     return made, rows.classes
 
 
@@ -84,8 +84,12 @@ class ParquetRows:
                 self._starts.append(self._starts[-1] + file.metadata.row_group(group).num_rows)
         schema = self._files[0][1].schema_arrow
         described = _description(schema)
-        self.image = image or _named(described, "Image") or _only(schema, self._is_image, "image")
-        self.label = label or _named(described, "ClassLabel") or "label"
+        self.image = _named(described, "Image") if image is None else image
+        if self.image is None:
+            self.image = _only(schema, self._is_image, "image")
+        self.label = _named(described, "ClassLabel") if label is None else label
+        if self.label is None:
+            self.label = "label"
         self.classes = described.get(self.label, {}).get("names")
         for path, file in self._files:
             self._check(path, file.schema_arrow)

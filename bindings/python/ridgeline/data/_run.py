@@ -31,15 +31,15 @@ class Batch:
         """The column as a NumPy array, no copy (byte strings: a list of bytes, copied)."""
         return self._core[name]
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._core
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._core
 
     def keys(self) -> list[str]:
         """Names of the columns."""
         return self._core.keys()
 
     def columns(self) -> list[ColumnSpec]:
-        """[(name, dtype, shape)], the rows in front of every shape."""
+        """[(name, dtype, shape)], this batch's rows in front of every shape."""
         return self._core.columns()
 
     def dlpack(self, name: str, channels_first: bool = False) -> Any:
@@ -66,15 +66,17 @@ class Batch:
         """Extents of a column of this batch."""
         for column, _, shape in self._core.columns():
             if column == name:
-                return tuple(shape) if -1 not in shape else self._core[name].shape
+                return tuple(shape)
         raise KeyError(name)
 
     image = property(lambda self: self["image"], doc="u8 or f32 [N,H,W,C]")
     label = property(lambda self: self["label"], doc="i32 [N]")
     flip = property(lambda self: self["flip"], doc="u8 [N], 1: mirror this image; with raw_images only")
-    mask = property(lambda self: self["mask"], doc="u8 [N]: 1 for a real row, 0 for padding and skipped samples")
-    rows = property(lambda self: self._core.rows, doc="batch size, padding included")
-    samples = property(lambda self: self._core.samples, doc="rows that belong to samples; they come first")
+    mask = property(lambda self: self["mask"], doc="u8 [N]: 1 for a real row; with pad_last 0 for padding and for "
+                                                   "skipped samples")
+    rows = property(lambda self: self._core.rows, doc="of this batch; with pad_last the batch size")
+    samples = property(lambda self: self._core.samples, doc="rows that belong to samples; they come first. Without "
+                                                            "pad_last all")
     epoch = property(lambda self: self._core.epoch, doc="from 0")
     index = property(lambda self: self._core.index, doc="of this batch in its epoch, from 0")
     last_of_epoch = property(lambda self: self._core.last_of_epoch, doc="whether the next batch is of another epoch")
@@ -93,6 +95,9 @@ class Batch:
 class Iterator:
     """The batches of a dataset, in an order and with contents that do not depend on workers.
 
+    A batch holds samples and nothing else: the last one of an epoch may be shorter, and so is one whose bad samples are
+    skipped. `pad_last` makes all of one size.
+
     dataset: one that ends in batch or bucket
     epochs: passes over it; -1: without end
     workers: threads; 0: the graph's hint, else one per core
@@ -101,8 +106,10 @@ class Iterator:
     seed: instead of the graph's
     start: a state to go on from
     raw_images: u8 images and a column flip; a trailing flip and Normalize are left to the consumer (`image_tail`)
+    pad_last: batches of one size: a last one that is not full ends in rows of zeros, and a skipped sample leaves one.
+        The column mask (u8) is 0 for these rows and 1 for all others, and nothing else tells them
     pull: no threads, the caller does the work: the reference in tests
-    bad_samples: what a sample that cannot be made does: 'raise', 'skip' (mask 0) or 'replace' (by another one)
+    bad_samples: what a sample that cannot be made does: 'raise', 'skip' (it is left out) or 'replace' (by another one)
     bad_sample_budget: bad samples of a run; one more ends it
     quarantine: a file that gets a JSON line for each bad sample
     jpeg_index_memory: bytes for indices that let later epochs skip to their crops; 0: none; -1: a sixteenth of memory
@@ -119,14 +126,14 @@ class Iterator:
 
     def __init__(self, dataset: Dataset, *, epochs: int = 1, workers: int = 0, memory_limit: int = 0, slots: int = 0,
                  seed: int | None = None, start: State | str | None = None, raw_images: bool = False,
-                 pull: bool = False, bad_samples: Literal['raise', 'skip', 'replace'] = 'raise',
+                 pad_last: bool = False, pull: bool = False, bad_samples: Literal['raise', 'skip', 'replace'] = 'raise',
                  bad_sample_budget: int = 1000, quarantine: str | os.PathLike = '', jpeg_index_memory: int = -1,
                  jpeg_index_directory: str | os.PathLike | None = None, autotune: bool = False,
                  page_lock: tuple[Callable[[int, int], Any], Callable[[int], Any]] | None = None,
                  disabled_passes: Sequence[str] = ()) -> None:
         self._core = _core.Iterator(
             dataset._core, epochs=epochs, workers=workers, memory_limit=memory_limit, slots=slots, seed=seed,
-            start=_state_text(start), raw_images=raw_images, pull=pull, bad_samples=bad_samples,
+            start=_state_text(start), raw_images=raw_images, pad_last=pad_last, pull=pull, bad_samples=bad_samples,
             bad_sample_budget=bad_sample_budget, quarantine=quarantine, jpeg_index_memory=jpeg_index_memory,
             jpeg_index_directory=jpeg_index_directory, autotune=autotune, page_lock=page_lock, disabled_passes=disabled_passes)
 
@@ -153,7 +160,7 @@ class Iterator:
         self._core.restore(_state_text(state))
 
     def columns(self) -> list[ColumnSpec]:
-        """[(name, dtype, shape)] of a batch, with mask."""
+        """[(name, dtype, shape)] of a batch that is full, with mask."""
         return self._core.columns()
 
     def batches_per_epoch(self) -> int:

@@ -128,7 +128,12 @@ def _fill(transform, fill=None):
 
 
 def _pair(value):
-    return [int(v) for v in value] if isinstance(value, (list, tuple)) else int(value)
+    return [_whole(v) for v in value] if isinstance(value, (list, tuple)) else _whole(value)
+
+
+def _whole(value):
+    """A number of pixels; others are left for the engine, which refuses them by name."""
+    return int(value) if isinstance(value, int) or float(value).is_integer() else value
 
 
 class _Chain:
@@ -255,7 +260,7 @@ class _Chain:
             raise Untranslatable(step, f"pad_if_needed with padding_mode={step.padding_mode!r}")
         sides = set(padding) if isinstance(padding, (list, tuple)) else {padding or 0}
         if len(sides) == 1 and step.padding_mode == "constant":
-            self.move(step, "RandomCrop", **args, padding=int(sides.pop()))
+            self.move(step, "RandomCrop", **args, padding=_whole(sides.pop()))
             return
         self.move(step, "Pad", padding=padding, padding_mode=step.padding_mode, fill=fill)
         self.move(step, "RandomCrop", **args)
