@@ -149,7 +149,6 @@ constexpr KernelEntry kTable[] = {
     own_on(kFloatOrHalves, "dense_update", "rows", make_rows_dense_update),
 
     own_on(kFloatOrHalf, "max_pool", "own", make_own_max_pool),
-    library("max_pool"),
     own_on(kFloatOrHalf, "max_pool_bwd", "own", make_own_max_pool_bwd),  // the library adds in bf16
     library("max_pool_bwd"),
     library("avg_pool"),

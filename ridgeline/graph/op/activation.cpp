@@ -127,8 +127,8 @@ OpDef gelu_op(std::string name, std::vector<std::string> operands, std::string f
 std::vector<OpDef> activation_ops() {
   std::vector<OpDef> ops = {
       plain<1>("relu6", {"x"}, "min(max(x, 0), 6)", [](Expr x) { return min(max(x, 0), 6); }),
-      plain<2>("relu6_grad", {"y", "dy"}, "0 < y < 6 ? dy : 0",
-               [](Expr y, Expr dy) { return select(y > 0, select(y < 6, dy, 0), 0); }),
+      plain<2>("relu6_grad", {"y", "dy"}, "y <= 0 or y >= 6 ? 0 : dy",
+               [](Expr y, Expr dy) { return select(y <= 0, 0, select(y >= 6, 0, dy)); }),
       plain<1>("sigmoid", {"x"}, "1 / (1 + exp(-x))", [](Expr x) { return sigmoid(x); }),
       plain<2>("sigmoid_grad", {"y", "dy"}, "dy * y * (1 - y)", [](Expr y, Expr dy) { return dy * (y * (1 - y)); }),
       plain<1>("tanh", {"x"}, "(1 - exp(-2x)) / (1 + exp(-2x))", [](Expr x) { return tanh(x); }),

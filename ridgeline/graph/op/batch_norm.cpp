@@ -158,7 +158,7 @@ void reference_backward(const OpInstance& op, std::span<const Tensor> inputs, st
     const std::vector<double> of = widen(inputs[5]);  // beta or y
     for (std::size_t i = 0; i < g.size(); ++i) {
       const double y = gate == Gate::of_y ? of[i] : xhat(i) * gamma[i % channels] + of[i % channels];
-      if (!(y > 0)) g[i] = 0;
+      if (y <= 0) g[i] = 0;
     }
   }
   const std::vector<double> dbeta = channel_sums(x.size(), channels, [&](std::size_t i) { return g[i]; });
@@ -243,7 +243,7 @@ std::vector<OpDef> batch_norm_ops() {
   backward.formula =
       "g = dy [+ addend], where the gate is open, else 0; xhat = (x - mean) * inv_std; dgamma = sum(g * xhat), dbeta = "
       "sum(g), dx = gamma * inv_std * (g - dbeta/m - xhat * dgamma/m) for m values a channel. The gate is that of the "
-      "relu behind the batch norm: y > 0, with y given (of_y) or recomputed from x and beta (of_x)";
+      "relu behind the batch norm: closed where y <= 0, with y given (of_y) or recomputed from x and beta (of_x)";
   backward.operands = {"x", "dy", "gamma", "mean", "inv_std", "y_or_beta", "addend"};
   backward.min_operands = 5;
   backward.max_operands = 7;

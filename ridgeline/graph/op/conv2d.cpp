@@ -170,7 +170,7 @@ void reference_data(const OpInstance& op, std::span<const Tensor> inputs, std::s
   });
   if (inputs.size() == 3) {
     const std::vector<double> gate = widen(inputs[2]);
-    for (std::size_t i = 0; i < dx.size(); ++i) dx[i] = gate[i] > 0 ? dx[i] : 0;
+    for (std::size_t i = 0; i < dx.size(); ++i) dx[i] = gate[i] <= 0 ? 0 : dx[i];  // as relu_grad: open where it is NaN
   }
   store(dx, outputs[0]);
 }
@@ -246,7 +246,7 @@ std::vector<OpDef> conv2d_ops() {
 
   OpDef data;
   data.name = "conv2d_bwd_data";
-  data.formula = "dx: the gradient of conv2d by its image, from dy and w; with a gate 0 where that is not above 0";
+  data.formula = "dx: the gradient of conv2d by its image, from dy and w; with a gate 0 where that is at most 0";
   data.operands = {"dy", "w", "gate"};
   data.min_operands = 2;
   data.max_operands = 3;

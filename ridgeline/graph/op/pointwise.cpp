@@ -289,7 +289,7 @@ std::vector<OpDef> pointwise_ops() {
       arithmetic<1>("cos", {"x"}, kFloatingTypes, [](Expr x) { return cos(x); }),
       arithmetic<1>("sin", {"x"}, kFloatingTypes, [](Expr x) { return sin(x); }),
       arithmetic<1>("relu", {"x"}, kFloatingTypes, [](Expr x) { return max(x, 0); }),
-      arithmetic<2>("relu_grad", {"y", "dy"}, kFloatingTypes, [](Expr y, Expr dy) { return select(y > 0, dy, 0); }),
+      arithmetic<2>("relu_grad", {"y", "dy"}, kFloatingTypes, [](Expr y, Expr dy) { return select(y <= 0, 0, dy); }),
       comparison("less", [](Expr x, Expr y) { return x < y; }),
       comparison("less_equal", [](Expr x, Expr y) { return x <= y; }),
       comparison("equal", [](Expr x, Expr y) { return x == y; }),

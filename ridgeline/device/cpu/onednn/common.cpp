@@ -111,6 +111,14 @@ std::string OnednnLayout::name() const {
   return text;
 }
 
+// The library's own relu makes 0 of NaN: its maximum has 0 for the second operand, which x86 returns where one of them
+// is NaN, and so it is for its other maxima. x * min(max(greatest * x, 0), 1) is x above the subnormal numbers and -0
+// below 0, of which the absolute value is 0; and NaN times anything is NaN. So is -infinity times 0.
+void append_relu(dnnl::post_ops& after) {
+  after.append_eltwise(dnnl::algorithm::eltwise_hardswish, std::numeric_limits<float>::max(), 0.0f);
+  after.append_eltwise(dnnl::algorithm::eltwise_abs, 0.0f, 0.0f);
+}
+
 }  // namespace
 
 const dnnl::engine& onednn_engine() {
@@ -214,7 +222,7 @@ dnnl::primitive_attr ForwardEnding::attributes(const Desc& result) const {
   dnnl::primitive_attr attributes = user_scratchpad();
   dnnl::post_ops after;
   if (addend) after.append_binary(dnnl::algorithm::binary_add, result);
-  if (relu) after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+  if (relu) append_relu(after);
   attributes.set_post_ops(after);
   return attributes;
 }

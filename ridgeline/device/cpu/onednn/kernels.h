@@ -25,7 +25,6 @@ KernelChoice make_onednn_dense(const KernelRequest& request);
 KernelChoice make_onednn_dense_bwd_data(const KernelRequest& request);
 KernelChoice make_onednn_dense_bwd_weights(const KernelRequest& request);
 // onednn_pool.cpp
-KernelChoice make_onednn_max_pool(const KernelRequest& request);
 KernelChoice make_onednn_max_pool_bwd(const KernelRequest& request);
 KernelChoice make_onednn_avg_pool(const KernelRequest& request);
 KernelChoice make_onednn_avg_pool_bwd(const KernelRequest& request);

@@ -70,20 +70,6 @@ constexpr const char* kWorkspace = "the library's workspace is not a plain u8 in
 
 }  // namespace
 
-KernelChoice make_onednn_max_pool(const KernelRequest& request) {
-  return onednn_choice(request, [&]() -> KernelChoice {
-    const Pooling pool(request, request.inputs[0].type, request.outputs[0].type);
-    const auto desc = pool.forward(dnnl::algorithm::pooling_max);
-    if (!pool.workspace_is_index(desc.workspace_desc())) return Refusal{kWorkspace};
-    auto kernel = std::make_unique<OnednnKernel>("max_pool", desc.impl_info_str());
-    kernel->add(dnnl::pooling_forward(desc), desc.scratchpad_desc(),
-                {{DNNL_ARG_SRC, pool.image, Argument::input, 0},
-                 {DNNL_ARG_DST, pool.result, Argument::output, 0},
-                 {DNNL_ARG_WORKSPACE, desc.workspace_desc(), Argument::output, 1}});
-    return kernel;
-  });
-}
-
 KernelChoice make_onednn_max_pool_bwd(const KernelRequest& request) {
   return onednn_choice(request, [&]() -> KernelChoice {
     const Pooling pool(request, request.outputs[0].type, request.inputs[0].type);

@@ -65,7 +65,7 @@ struct NormaliseOperands {
 
 enum class Gate { none, of_x, of_y };
 
-// g = dy [+ addend], 0 where the gate is closed: where not y > 0, with y given or (x - mean) * scale + beta.
+// g = dy [+ addend], 0 where the gate is closed: where y <= 0, with y given or (x - mean) * scale + beta.
 template <class T>
 struct GradientOperands {
   Gate gate;

@@ -29,8 +29,8 @@ template <Gate kGate, bool kAddend, class T, class D, class V>
 HWY_INLINE V gated(D d, const GradientOperands<T>& o, std::int64_t at, V distance, V scale, V beta) {
   V g = load(d, o.dy + at);
   if constexpr (kAddend) g = as_stored<T>(d, hn::Add(g, load(d, o.addend + at)));  // as two ops would
-  if constexpr (kGate == Gate::of_x) g = hn::IfThenElseZero(hn::Gt(hn::MulAdd(distance, scale, beta), hn::Zero(d)), g);
-  if constexpr (kGate == Gate::of_y) g = hn::IfThenElseZero(hn::Gt(load(d, o.y + at), hn::Zero(d)), g);
+  if constexpr (kGate == Gate::of_x) g = hn::IfThenZeroElse(hn::Le(hn::MulAdd(distance, scale, beta), hn::Zero(d)), g);
+  if constexpr (kGate == Gate::of_y) g = hn::IfThenZeroElse(hn::Le(load(d, o.y + at), hn::Zero(d)), g);
   return g;
 }
 

@@ -18,7 +18,7 @@ struct Epilogue {
   const float* bias = nullptr;
   bool relu = false;
   const To* addend = nullptr;  // lies as the results do
-  const To* gate = nullptr;    // likewise: results are 0 where it is not above 0
+  const To* gate = nullptr;    // likewise: results are 0 where it is at most 0
 };
 
 class CorrelationCode {

@@ -36,22 +36,23 @@ __m512 wide_values(__m256i values) { return _mm512_castsi512_ps(_mm512_slli_epi3
   if (n > 16) high = _mm512_add_ps(high, _mm512_maskz_loadu_ps(first16(n - 16), values + 16));
 }
 
-// Which of 32 bf16 values are above 0: subnormal numbers and NaN are not.
-__mmask32 above_zero(__m512i bf16) {
-  const __m512i from_normal = _mm512_sub_epi16(bf16, _mm512_set1_epi16(0x0080));
-  return _mm512_cmple_epu16_mask(from_normal, _mm512_set1_epi16(0x7f80 - 0x0080));  // up to infinity
+// Which of 32 bf16 values open a gate: those above 0 but subnormal numbers, and NaN of either sign. As bits, all but
+// [0, 0x7f] and [0x8000, 0xff80], from -0 to -infinity.
+__mmask32 opens_gate(__m512i bf16) {
+  const __mmask32 not_small = _mm512_cmpgt_epu16_mask(bf16, _mm512_set1_epi16(0x007f));
+  return _mm512_mask_cmpgt_epi16_mask(not_small, bf16, _mm512_set1_epi16(-0x0080));
 }
 
-// Leaves 0 where a gate is not above 0.
+// Leaves 0 where a gate is at most 0, or subnormal.
 [[gnu::always_inline]] inline void pass_gate(const bfloat16* gate, std::int64_t n, __m512& low, __m512& high) {
-  const __mmask32 open = above_zero(_mm512_maskz_loadu_epi16(first32(n), gate));
+  const __mmask32 open = opens_gate(_mm512_maskz_loadu_epi16(first32(n), gate));
   low = _mm512_maskz_mov_ps(static_cast<__mmask16>(open), low);
   high = _mm512_maskz_mov_ps(static_cast<__mmask16>(open >> 16), high);
 }
 [[gnu::always_inline]] inline void pass_gate(const float* gate, std::int64_t n, __m512& low, __m512& high) {
   const __m512 least = _mm512_set1_ps(std::numeric_limits<float>::min());
   const auto open = [&](const float* from, std::int64_t count) __attribute__((always_inline)) {
-    return _mm512_cmp_ps_mask(_mm512_maskz_loadu_ps(first16(count), from), least, _CMP_GE_OQ);
+    return _mm512_cmp_ps_mask(_mm512_maskz_loadu_ps(first16(count), from), least, _CMP_NLT_UQ);
   };
   low = _mm512_maskz_mov_ps(open(gate, n), low);
   if (n > 16) high = _mm512_maskz_mov_ps(open(gate + 16, n - 16), high);

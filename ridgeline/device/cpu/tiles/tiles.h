@@ -95,7 +95,7 @@ struct TileResultOf {
   To* const* rows;                    // where each of the 16 rows goes; null: nowhere
   const To* const* addend = nullptr;  // a row of values to be added for each of them, or null
   bool mixed = false;                 // 32 columns of B were interleaved mixed
-  const To* const* gate = nullptr;    // a row for each of them, or null: 0 where that is not above 0 (nor subnormal)
+  const To* const* gate = nullptr;    // a row for each of them, or null: 0 where that is at most 0, or subnormal
   bool past_caches = false;           // where a row is a whole line
 };
 using TileResult = TileResultOf<bfloat16>;

@@ -77,7 +77,7 @@ void finish_rows(const TileResultOf<To>& r, const Round& round) {
       if (r.bias != nullptr) v += r.bias[column];
       if (r.addend != nullptr) v += wide(r.addend[row][column]);
       if (r.relu && !(v > 0) && v == v) v = 0;
-      if (r.gate != nullptr && !(flushed(wide(r.gate[row][column])) > 0)) v = 0;
+      if (r.gate != nullptr && flushed(wide(r.gate[row][column])) <= 0) v = 0;
       r.rows[row][column] = round(v);
     }
   }

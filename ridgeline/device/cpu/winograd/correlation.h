@@ -19,7 +19,7 @@
 namespace ridgeline::device::winograd {
 
 // What is done to the results before they are stored: bias, then the image `addend` of their shape, then relu, then 0
-// where the image `gate` is not above 0.
+// where the image `gate` is at most 0.
 template <class Pixel>
 struct Ending {
   const float* bias = nullptr;

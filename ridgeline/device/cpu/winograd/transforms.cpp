@@ -157,7 +157,7 @@ HWY_INLINE void contract_vector(const float* HWY_RESTRICT from, std::int64_t dis
            Vector result = hn::Max(low, sum);  // in this order a NaN stays
            if (gate != nullptr) {
              const Vector open = load_stream(gate[pixel] + channel);
-             result = hn::IfThenElseZero(hn::Gt(open, hn::Zero(d)), result);
+             result = hn::IfThenZeroElse(hn::Le(open, hn::Zero(d)), result);
            }
            storage::store(result, d, pixels[pixel] + channel);
          });

@@ -36,7 +36,7 @@ using Streams = StreamsOf<float>;
 using ConstStreams = StreamsOf<const float>;
 
 // What a contracting transform does to each pixel before it is stored: adds the bias, then the pixel of `addend`,
-// applies relu, and leaves 0 where the pixel of `gate` is not above 0.
+// applies relu, and leaves 0 where the pixel of `gate` is at most 0.
 template <class Pixel>
 struct Epilogue {
   const float* bias = nullptr;           // [channels]
