@@ -7,6 +7,7 @@
 #include "ridgeline/compile/session.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/device/cpu/cpu_device.h"
+#include "ridgeline/device/cpu/kernels_version.h"
 #include "tests/support/error_of.h"
 #include "tests/support/files.h"
 
@@ -161,7 +162,7 @@ TEST_F(Tuner, TheFileTellsWhichKernelsItsTimesAreOf) {
   const Node node = problem.node();
   CpuDevice device({}, file());
   ASSERT_TRUE(device.tuner()->choose(problem.request(node), device).has_value());
-  const std::string kernels = ", kernels " + std::to_string(kKernelsVersion) + ", " + device::library_version() + ", ";
+  const std::string kernels = ", kernels " + std::string(kernels_version()) + ", " + device::library_version() + ", ";
   EXPECT_NE(read_file(file()).find(kernels), std::string::npos) << kernels << " in " << read_file(file());
 }
 

@@ -12,6 +12,7 @@
 #include "ridgeline/device/cpu/dense/kernels.h"
 #include "ridgeline/device/cpu/isa.h"
 #include "ridgeline/device/cpu/kernel_table.h"
+#include "ridgeline/device/cpu/kernels_version.h"
 #include "ridgeline/device/cpu/library.h"
 #include "ridgeline/device/cpu/own/few_rows.h"
 #include "ridgeline/device/exchange_stream.h"
@@ -123,7 +124,7 @@ CpuDevice::CpuDevice(const KernelPromise& promise, const std::string& tune) : Cp
   tuner_.emplace(KernelTuner::file_named(tune), device::processor_name() + ", " +
                                                     std::string(device::name_of(device::active_isa())) +
                                                     (device::fast_bf16_dots() ? ", fast dots" : "") + ", kernels " +
-                                                    std::to_string(kKernelsVersion) + ", " + device::library_version());
+                                                    std::string(kernels_version()) + ", " + device::library_version());
 }
 
 std::unique_ptr<DeviceMemory> CpuDevice::allocate(std::size_t bytes) { return std::make_unique<CpuMemory>(bytes); }

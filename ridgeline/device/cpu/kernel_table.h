@@ -11,10 +11,6 @@
 
 namespace ridgeline {
 
-// Of our kernels, in files of kernel times (kernel_tuner.h). Raise it when one has become faster or slower, or an
-// entry's name stands for another kernel: what was measured before counts no longer.
-constexpr int kKernelsVersion = 2;
-
 // The entries for `op` in the order in which compilation tries them; the op's reference implementation is always last.
 // The entries of the `forced` provider come before all others, which take only what these refuse. Provider::reference
 // keeps the reference alone. Empty for an op that does not exist.
