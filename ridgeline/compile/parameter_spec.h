@@ -36,7 +36,8 @@ struct ParameterSpec {
   Init init;
   ParameterRole role = ParameterRole::trainable;
   DType dtype = DType::f32;
-  bool decay = true;  // counted by the L2 penalty
+  bool decay = true;      // counted by the L2 penalty
+  bool variance = false;  // of a batch norm: no value is below 0
 
   bool trainable() const { return role == ParameterRole::trainable; }
   ValueKind kind() const { return trainable() ? ValueKind::param : ValueKind::state; }

@@ -1,8 +1,15 @@
 #include "ridgeline/compile/weights.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <set>
 #include <string_view>
 
+#include "ridgeline/compile/unusable_values.h"
 #include "ridgeline/core/error.h"
 
 namespace ridgeline {
@@ -29,18 +36,84 @@ Tensor swap_inner(const Tensor& from, std::int64_t outer, std::int64_t a, std::i
 
 std::string typed(const Tensor& tensor) { return ValueType{tensor.dtype(), tensor.shape()}.to_string(); }
 
-// The name in the graph for a name in a file, or "" for what no model wants.
-std::string graph_name(std::string_view stored) {
-  constexpr std::string_view kWrapper = "module.";  // torch.nn.DataParallel
-  constexpr std::string_view kCounter = "num_batches_tracked";
-  if (stored.starts_with(kWrapper)) stored.remove_prefix(kWrapper.size());
-  return stored.ends_with(kCounter) ? std::string() : std::string(stored);
+// Without what PyTorch's wrappers put in front: DataParallel, torch.compile.
+std::string_view unwrapped(std::string_view stored) {
+  constexpr std::array<std::string_view, 2> kWrappers = {"module.", "_orig_mod."};
+  for (bool wrapped = true; wrapped;) {
+    wrapped = false;
+    for (const std::string_view wrapper : kWrappers) {
+      if (!stored.starts_with(wrapper)) continue;
+      stored.remove_prefix(wrapper.size());
+      wrapped = true;
+    }
+  }
+  return stored;
 }
 
 bool in_scope(std::string_view name, std::string_view scope) {
   if (!name.starts_with(scope)) return false;
   return name.size() == scope.size() || name[scope.size()] == '/' || name[scope.size()] == '.' ||
          (!scope.empty() && (scope.back() == '/' || scope.back() == '.'));
+}
+
+bool is_excluded(const ParameterSpec& spec, std::span<const std::string> exclude) {
+  return std::any_of(exclude.begin(), exclude.end(),
+                     [&](const std::string& scope) { return in_scope(spec.name, scope); });
+}
+
+// The tensors of a file by their names there, without wrappers; what no model wants is left out.
+using Available = std::map<std::string, const NamedTensor*, std::less<>>;
+Available available_of(std::span<const NamedTensor> stored) {
+  Available available;
+  for (const NamedTensor& tensor : stored) {
+    const std::string name(unwrapped(tensor.name));
+    if (name.ends_with("num_batches_tracked")) continue;
+    if (!available.emplace(name, &tensor).second) {
+      throw Error("two tensors of the file are called " + name + " (one behind \"module.\" or \"_orig_mod.\")");
+    }
+  }
+  return available;
+}
+
+// What stands in front of wanted names in the file, up to a separator.
+std::set<std::string> prefixes_in(const Available& available, std::span<const ParameterSpec> wanted) {
+  std::set<std::string> prefixes;
+  for (const auto& [name, tensor] : available) {
+    for (const ParameterSpec& spec : wanted) {
+      if (name.size() <= spec.name.size() || !name.ends_with(spec.name)) continue;
+      const std::string prefix = name.substr(0, name.size() - spec.name.size());
+      if (prefix.back() == '.' || prefix.back() == '/') prefixes.insert(prefix);
+    }
+  }
+  return prefixes;
+}
+
+std::string prefix_of(const Available& available, std::span<const ParameterSpec> wanted,
+                      std::span<const std::string> exclude) {
+  const auto is_there = [&](const std::string& prefix) {
+    return [&, prefix](const ParameterSpec& spec) { return available.contains(prefix + spec.name); };
+  };
+  if (std::any_of(wanted.begin(), wanted.end(), is_there(""))) return "";
+  std::vector<std::string> fitting;
+  for (const std::string& prefix : prefixes_in(available, wanted)) {
+    const auto there = static_cast<std::size_t>(std::count_if(wanted.begin(), wanted.end(), is_there(prefix)));
+    const bool every = std::all_of(wanted.begin(), wanted.end(), [&](const ParameterSpec& spec) {
+      return is_excluded(spec, exclude) || is_there(prefix)(spec);
+    });
+    if (every || there == available.size()) fitting.push_back(prefix);
+  }
+  if (fitting.size() > 1) {
+    throw Error(fmt::format("the file has weights of the model behind '{}' and behind '{}': save one of them alone",
+                            fitting[0], fitting[1]));
+  }
+  return fitting.empty() ? "" : fitting.front();
+}
+
+// The first of them.
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kListed = 6;
+  if (names.size() <= kListed) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} and {} more", fmt::join(names.begin(), names.begin() + kListed, ", "), names.size() - kListed);
 }
 
 }  // namespace
@@ -72,23 +145,18 @@ Tensor from_file(const ParameterSpec& spec, const Tensor& stored) {
   return tensor.clone();
 }
 
+std::string WeightMatch::note() const { return prefix.empty() ? "" : "names without '" + prefix + "'"; }
+
 WeightMatch match_weights(std::span<const ParameterSpec> wanted, std::span<const NamedTensor> stored,
                           std::span<const std::string> exclude) {
-  std::map<std::string, const NamedTensor*> available;
-  for (const NamedTensor& tensor : stored) {
-    const std::string name = graph_name(tensor.name);
-    if (!name.empty() && !available.emplace(name, &tensor).second) {
-      throw Error("two tensors of the file are called " + name + " (one behind \"module.\")");
-    }
-  }
+  Available available = available_of(stored);
   WeightMatch match;
+  match.prefix = prefix_of(available, wanted, exclude);
   for (const ParameterSpec& spec : wanted) {
-    const auto found = available.find(spec.name);
+    const auto found = available.find(match.prefix + spec.name);
     const NamedTensor* tensor = found == available.end() ? nullptr : found->second;
     if (tensor) available.erase(found);
-    bool excluded = false;
-    for (const std::string& scope : exclude) excluded = excluded || in_scope(spec.name, scope);
-    if (excluded) {
+    if (is_excluded(spec, exclude)) {
       match.excluded.push_back(spec.name);
     } else if (tensor == nullptr) {
       match.missing.push_back(spec.name);
@@ -98,10 +166,37 @@ WeightMatch match_weights(std::span<const ParameterSpec> wanted, std::span<const
         match.loaded.push_back(spec.name);
       } catch (const Error& error) {
         match.mismatched.emplace_back(error.what());
+        continue;
       }
+      std::string unusable = unusable_values(tensor->name, tensor->tensor, spec.variance);
+      if (!unusable.empty()) match.unusable.push_back(std::move(unusable));
     }
   }
   for (const auto& [name, tensor] : available) match.unexpected.push_back(tensor->name);
+  return match;
+}
+
+WeightMatch take_weights(std::span<const ParameterSpec> wanted, std::span<const NamedTensor> stored,
+                         const WeightRules& rules) {
+  const auto match = [&] {
+    try {
+      return match_weights(wanted, stored, rules.exclude);
+    } catch (const Error& error) {
+      throw Error(rules.where + ": " + error.what());
+    }
+  }();
+  if (!match.mismatched.empty()) {
+    throw Error(fmt::format("{}: shapes differ: {}{}", rules.where, fmt::join(match.mismatched, "; "),
+                            rules.advice.empty() ? "" : " (" + rules.advice + ")"));
+  }
+  if (match.loaded.empty()) {
+    throw Error(fmt::format("{}: none of its {} tensors belongs to model {} (the first is {}, wanted is {})",
+                            rules.where, stored.size(), rules.model, stored.empty() ? "missing" : stored.front().name,
+                            wanted.front().name));
+  }
+  if (rules.complete && !match.missing.empty())
+    throw Error(fmt::format("{}: lacks {} of model {}", rules.where, listed(match.missing), rules.model));
+  if (!rules.any_value) expect_usable(rules.where, match.unusable);
   return match;
 }
 

@@ -1,8 +1,9 @@
 // ridgeline/compile/weights.h
 //
 // Parameters in files: convolution kernels as OIHW, dense weights as [out,in], everything else as it is; names are
-// those of the graph. Reads what PyTorch programs save ("module." in front is dropped, num_batches_tracked ignored).
-// Pure functions.
+// those of the graph. Reads what PyTorch programs save: what its wrappers put in front of names is dropped ("module.",
+// "_orig_mod.", in any order and number), and so is one other prefix that makes all names fit; num_batches_tracked is
+// ignored. Pure functions.
 #pragma once
 
 #include <map>
@@ -28,11 +29,31 @@ struct WeightMatch {
   std::vector<std::string> unexpected;  // in the file, not wanted
   std::vector<std::string> mismatched;  // "fc.weight: the file has f32[1000,512], the model f32[10,512]"
   std::vector<std::string> excluded;    // wanted and left out on request
+  std::vector<std::string> unusable;    // what unusable_values() says of those that are loaded
+  std::string prefix;                   // "backbone.": of the names in the file, and not of those in the model
+  // For the log: "names without 'backbone.'"; empty where there is no prefix.
+  std::string note() const;
 };
 
 // Finds the wanted parameters among the tensors of a file. `exclude` are scopes: "dense_2" leaves out "dense_2/kernel"
-// and "dense_2/bias", "fc" leaves out "fc.weight".
+// and "dense_2/bias", "fc" leaves out "fc.weight". A prefix makes all names fit where behind it the file has every
+// parameter, or nothing but parameters, and without it none; several such prefixes are an Error.
 WeightMatch match_weights(std::span<const ParameterSpec> wanted, std::span<const NamedTensor> stored,
                           std::span<const std::string> exclude = {});
+
+// What is asked of a file whose weights are taken, and how the Errors read.
+struct WeightRules {
+  std::string where;       // Errors begin with it: "[weights] resnet20.safetensors"
+  std::string model = {};  // its name
+  std::span<const std::string> exclude = {};
+  std::string advice = {};  // what one can do where shapes differ
+  bool complete = false;    // a parameter that the file lacks is an Error
+  bool any_value = false;   // of NaN, infinities and variances below 0 nothing is said
+};
+
+// The match. An Error where shapes differ, nothing fits, or a rule is broken: the one way in which training,
+// evaluation, prediction and export read weights.
+WeightMatch take_weights(std::span<const ParameterSpec> wanted, std::span<const NamedTensor> stored,
+                         const WeightRules& rules);
 
 }  // namespace ridgeline

@@ -7,6 +7,7 @@ namespace ridgeline::infer {
 LoadedModel::LoadedModel(Session& session, const Model& model, const CompileOptions& options)
     : session_(session), graph_(model.graph) {
   check(model);
+  check_values(model);
   described_.name = model.name;
   described_.preprocessing = model.preprocessing;
   described_.class_names = model.class_names;

@@ -14,7 +14,8 @@ namespace ridgeline::infer {
 
 class LoadedModel {
  public:
-  // An Error where the store already holds an entry of the same name and another type.
+  // An Error where the store already holds an entry of the same name and another type, and where the model has values
+  // that nothing can be computed with.
   LoadedModel(Session& session, const Model& model, const CompileOptions& options = {});
 
   // Bind its inputs by name, run it, read what it returns.

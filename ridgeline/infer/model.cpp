@@ -1,8 +1,12 @@
 #include "ridgeline/infer/model.h"
 
 #include <map>
+#include <set>
 
+#include "ridgeline/compile/unusable_values.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/graph/ir/op_def.h"
+#include "ridgeline/graph/pass/inline.h"
 #include "ridgeline/infer/names.h"
 
 namespace ridgeline::infer {
@@ -23,6 +27,20 @@ void check_images(const Graph& graph, const EvaluationTransform& transform) {
   throw Error("[model] the preprocessing makes u8[N," + std::to_string(transform.crop) + "," +
               std::to_string(transform.crop) + ",3], but the graph's input images is " +
               (id == kNoValue ? std::string("missing") : graph.value(id).type.to_string()));
+}
+
+// The states that a batch norm reads as variances.
+std::set<std::string> variances_of(const Graph& graph) {
+  std::set<std::string> names;
+  for (const Node& node : graph.nodes) {
+    const std::vector<std::string>& operands = op_def(node.op).operands;
+    for (std::size_t i = 0; i < node.inputs.size() && i < operands.size(); ++i) {
+      const bool variance =
+          operands[i] == "running_var" || (operands[i] == "var" && !node.attributes.boolean("var_is_inv_std"));
+      if (variance && is_stored(graph.value(node.inputs[i]))) names.insert(graph.value(node.inputs[i]).name);
+    }
+  }
+  return names;
 }
 
 }  // namespace
@@ -46,6 +64,16 @@ void check(const Model& model) {
   }
   if (!tensors.empty()) throw Error("[model] tensor " + tensors.begin()->first + " is no param or state of the graph");
   if (model.preprocessing) check_images(model.graph, *model.preprocessing);
+}
+
+void check_values(const Model& model) {
+  const std::set<std::string> variances = variances_of(inline_calls(model.graph));
+  std::vector<std::string> unusable;
+  for (const NamedTensor& t : model.tensors) {
+    std::string said = unusable_values(t.name, t.tensor, variances.contains(t.name));
+    if (!said.empty()) unusable.push_back(std::move(said));
+  }
+  expect_usable("[model]" + (model.name.empty() ? "" : " " + model.name), unusable);
 }
 
 Model capture(const ParameterStore& store, Graph graph, std::string name) {

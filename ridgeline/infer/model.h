@@ -29,6 +29,8 @@ struct Model {
 // no other tensor is there; a graph with preprocessing has an input `images` u8[N,crop,crop,3]. An Error says what
 // differs.
 void check(const Model& model);
+// An Error that names tensors with values that nothing can be computed with (compile/unusable_values.h).
+void check_values(const Model& model);
 
 // The graph with what the store holds for its params and states now.
 Model capture(const ParameterStore& store, Graph graph, std::string name);

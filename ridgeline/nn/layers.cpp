@@ -127,7 +127,7 @@ Value batch_norm_layer(ModelContext& context, Value x, const BatchNormLayer& lay
   const Value gamma = context.parameter(layer.name + ".weight", channels, ones());
   const Value beta = context.parameter(layer.name + ".bias", channels, zeros());
   const Value mean = context.statistic(layer.name + ".running_mean", channels, zeros());
-  const Value variance = context.statistic(layer.name + ".running_var", channels, ones());
+  const Value variance = context.statistic(layer.name + ".running_var", channels, ones(), true);
   if (context.training && context.row_mask.defined()) {
     const GraphBuilder::Scope exact(context.builder, kExactScope);  // sums of squares, whatever the mode
     const GraphBuilder::Scope scope(context.builder, layer.name);

@@ -69,9 +69,10 @@ Value ModelContext::parameter(std::string name, Shape shape, Init init) {
   return value;
 }
 
-Value ModelContext::statistic(std::string name, Shape shape, Init init) {
+Value ModelContext::statistic(std::string name, Shape shape, Init init, bool variance) {
   const Value value = builder.state(name, {DType::f32, shape});
-  parameters.push_back({std::move(name), std::move(shape), init, ParameterRole::statistic, DType::f32, false});
+  parameters.push_back(
+      {std::move(name), std::move(shape), init, ParameterRole::statistic, DType::f32, false, variance});
   return value;
 }
 

@@ -37,7 +37,7 @@ struct ModelContext {
   Value row_mask = {};  // f32[N] of a training step: batch norms leave rows out where it is 0; undefined: all count
 
   Value parameter(std::string name, Shape shape, Init init);
-  Value statistic(std::string name, Shape shape, Init init);
+  Value statistic(std::string name, Shape shape, Init init, bool variance = false);
 };
 
 }  // namespace ridgeline::nn

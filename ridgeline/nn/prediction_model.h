@@ -6,8 +6,8 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 
+#include "ridgeline/compile/weights.h"
 #include "ridgeline/format/tensor/safetensors.h"
 #include "ridgeline/infer/model.h"
 #include "ridgeline/nn/training_step.h"
@@ -15,10 +15,9 @@
 namespace ridgeline::nn {
 
 // The prediction step over `images` u8 pixels (or, as `options` says, normalised f32), with the evaluation transform of
-// its image size as preprocessing (u8 only). `stored` are the tensors of a weight file, read by match_weights(); one
-// that is missing or has another shape is an Error that begins with `where` and names it; of shapes it ends with
-// `advice`, what its reader can do. No class names.
-infer::Model prediction_model(const StepOptions& options, std::span<const NamedTensor> stored, const std::string& where,
-                              std::string_view advice = {});
+// its image size as preprocessing (u8 only). `stored` are the tensors of a weight file, of which take_weights() wants
+// all that the model has. No class names. `note` gets WeightMatch::note().
+infer::Model prediction_model(const StepOptions& options, std::span<const NamedTensor> stored, WeightRules rules,
+                              std::string* note = nullptr);
 
 }  // namespace ridgeline::nn

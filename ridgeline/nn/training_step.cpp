@@ -182,7 +182,7 @@ void add_averages(GraphBuilder& builder, const std::vector<TrainedParameter>& tr
 }
 
 // A batch that overflowed leaves no trace in the statistics of batch norms. The loss does not always tell: a relu makes
-// 0 of NaN. Ranks that have statistics in common keep them in common.
+// 0 of -infinity. Ranks that have statistics in common keep them in common.
 void keep_statistics(Graph& graph, ValueId loss, std::int64_t statistics_ranks) {
   const std::vector<Update> statistics = graph.updates;
   graph.updates.clear();

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "ridgeline/compile/phase.h"
+#include "ridgeline/compile/unusable_values.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/format/wire/crc32c.h"
@@ -361,6 +362,13 @@ void Model::load(const SafetensorsFile& file) {
                               name_of(stored.dtype()), stored.shape().to_string(), file_shape(spec).to_string()));
     }
   }
+  std::vector<std::string> unusable;
+  for (const nn::ParameterSpec& spec : parameters_) {
+    const std::string name = stored_name(spec);
+    const std::string said = unusable_values(name, file.tensor(name), spec.variance);
+    if (!said.empty()) unusable.push_back(said);
+  }
+  expect_usable("[checkpoint] " + file.path(), unusable);
   for (const nn::ParameterSpec& spec : parameters_) {
     set_value(spec, from_file(spec, file.tensor(stored_name(spec))));
   }
@@ -371,22 +379,13 @@ void Model::set_values(const Model& from) {
     set_value(spec, from.holdings_.gather(spec, from.session_.parameters()));
 }
 
-WeightMatch Model::load_weights(std::span<const NamedTensor> stored, const std::string& where,
-                                std::span<const std::string> exclude, std::string_view advice) {
+WeightMatch Model::load_weights(std::span<const NamedTensor> stored, WeightRules rules) {
   std::vector<nn::ParameterSpec> wanted;
   for (const nn::ParameterSpec& spec : parameters_) {
     if (spec.role == nn::ParameterRole::trainable || spec.role == nn::ParameterRole::statistic) wanted.push_back(spec);
   }
-  WeightMatch match = match_weights(wanted, stored, exclude);
-  if (!match.mismatched.empty()) {
-    throw Error(fmt::format("{}: shapes differ: {}{}{}{}", where, fmt::join(match.mismatched, "; "),
-                            advice.empty() ? "" : " (", advice, advice.empty() ? "" : ")"));
-  }
-  if (match.loaded.empty()) {
-    throw Error(fmt::format("{}: none of its {} tensors belongs to model {} (the first is {}, wanted is {})", where,
-                            stored.size(), network_.name, stored.empty() ? "missing" : stored.front().name,
-                            wanted.front().name));
-  }
+  rules.model = network_.name;
+  WeightMatch match = take_weights(wanted, stored, rules);
   for (const nn::ParameterSpec& spec : wanted) {
     const auto it = match.tensors.find(spec.name);
     if (it != match.tensors.end()) set_value(spec, it->second);

@@ -96,10 +96,9 @@ class Model {
   // Sets what this model has from another one of the same network. Where ranks hold parts of that one's values, all of
   // them call it, and this one gets whole values.
   void set_values(const Model& from);
-  // Sets what matches of tensors as files hold them (stored_weights.h); returns the lists for the log. An Error, which
-  // begins with `where`, if nothing matches or a shape differs; `advice` says there what its reader can do.
-  WeightMatch load_weights(std::span<const NamedTensor> stored, const std::string& where,
-                           std::span<const std::string> exclude, std::string_view advice);
+  // Sets what take_weights() takes of tensors as files hold them (stored_weights.h) for this model; returns the lists
+  // for the log.
+  WeightMatch load_weights(std::span<const NamedTensor> stored, WeightRules rules);
 
   // After the main rank has loaded or drawn values, on every rank: all have its values, or their parts of them. Returns
   // their checksum, which is that of the same values on one rank; an Error where it is not the same on all.

@@ -56,6 +56,20 @@ bool is_pickle(const std::string& path) {
   return std::string_view(first, 4) == "PK\x03\x04" || (first[0] == '\x80' && first[8] != '{');
 }
 
+// What writes the tensors of such a file, or those under the name that trainers give them in it, for this program. One
+// may be a view of another or transposed, which the format refuses.
+std::string conversion_of(const std::string& path) {
+  std::string quoted;
+  for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return fmt::format(
+      "python3 -c \"import sys, torch, safetensors.torch; "
+      "w = torch.load(sys.argv[1], map_location='cpu', weights_only=True); "
+      "w = next((w[k] for k in ('state_dict', 'model_state_dict', 'model') if k in w), w); "
+      "safetensors.torch.save_file({{k: v.contiguous().clone() for k, v in w.items() if torch.is_tensor(v)}}, "
+      "'weights.safetensors')\" '{}'",
+      quoted);
+}
+
 }  // namespace
 
 std::string StoredWeights::description() const {
@@ -81,9 +95,8 @@ StoredWeights read_weights(const std::string& path, const std::function<void(std
   if (infer::is_model_file(path)) return from_model_file(path);
   if (is_pickle(path)) {
     throw Error(fmt::format(
-        "[weights] {}: is a pickle of PyTorch, which is a program and not only numbers. Convert it there: "
-        "safetensors.torch.save_file(torch.load(FILE, map_location='cpu', weights_only=True), 'weights.safetensors')",
-        path));
+        "[weights] {}: is a pickle of PyTorch, which is a program and not only numbers. Convert it there: {}", path,
+        conversion_of(path)));
   }
   SafetensorsFile file(path);
   if (is_checkpoint(file)) return from_checkpoint(load_checkpoint({.path = path}));

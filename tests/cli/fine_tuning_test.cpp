@@ -109,7 +109,7 @@ TEST_F(FineTuning, WhatIsNoWeightsOfTheModelIsRefusedWithAWayOut) {
   const std::string pickle = root() + "/resnet18.pth";
   write_file_atomically(pickle, "PK\x03\x04 and an archive");
   expect(run(training("shapes", "bad", "--weights=" + pickle)), 1,
-         {"is a pickle of PyTorch", "safetensors.torch.save_file(torch.load("});
+         {"is a pickle of PyTorch", "torch.load(sys.argv[1]", "'" + pickle + "'"});
   expect(run(training("shapes", "bad", "--weights=" + root() + "/none.safetensors")), 1,
          {"no such file: " + root() + "/none.safetensors (--weights)"});
   expect(run(training("shapes", "bad", "--weights=" + root() + "/four")), 1, {"no checkpoint model.ckpt-<step>"});

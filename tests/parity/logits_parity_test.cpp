@@ -22,8 +22,9 @@ void compare_logits(const std::string& name, std::int64_t image_size) {
                     {{"model", name}, {"classes", std::to_string(info.classes)}});
   ASSERT_EQ(testing::run_torch("torch_logits.py", folder), "");
   const SafetensorsFile torch(folder.file("output.safetensors"));
-  const infer::Model model = prediction_model(
-      {.model = &info, .batch_size = 2, .image_size = image_size, .images = ImageForm::f32}, torch.tensors(), "[test]");
+  const infer::Model model =
+      prediction_model({.model = &info, .batch_size = 2, .image_size = image_size, .images = ImageForm::f32},
+                       torch.tensors(), {.where = "[test]"});
   infer::Predictor predictor(model);
   const Tensor logits = predictor.predict(images).logits;
   const Tensor& expected = torch.tensor("logits");

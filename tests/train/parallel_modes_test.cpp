@@ -88,7 +88,7 @@ Trained train_small(comm::Communicator* ranks, const Options& options, const Tra
     for (const auto& [name, value] : start->values) {
       if (name.find('/') == std::string::npos && name != nn::kGlobalStep) tensors.push_back({name, value});
     }
-    model.load_weights(tensors, "start", {}, "");
+    model.load_weights(tensors, {.where = "start"});
   }
   trained.checksum = model.share();
   trained.plan = model.parallel_plan();

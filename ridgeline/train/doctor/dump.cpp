@@ -83,7 +83,9 @@ DumpReport write_dump(const std::string& path, const Subject& subject, const Dum
   const std::string& weights = known ? subject.reference : subject.restore_path;
   if (!weights.empty()) {
     const std::vector<std::string> exclude = known ? std::vector<std::string>{} : subject.restore_exclude;
-    load_weights(model, weights, exclude, "these are the weights of another set-up");
+    // NaN among them is what one may look for.
+    load_weights(model, weights,
+                 {.exclude = exclude, .advice = "these are the weights of another set-up", .any_value = true});
   }
   const nn::Step step = step_for(subject, options.part);
   CompileOptions compile = subject.compile;

@@ -74,7 +74,8 @@ Recognition recognize(const Subject& subject) {
   Session session(subject.session);
   Model model(session, subject.network, {.seed = subject.seed, .compile = subject.compile});
   model.prepare_prediction();
-  const WeightMatch match = load_weights(model, subject.reference, {}, "the weights are those of another set-up");
+  const WeightMatch match =
+      load_weights(model, subject.reference, {.advice = "the weights are those of another set-up"});
   if (!match.missing.empty()) throw Error(fmt::format("{} has no {}", subject.reference, match.missing.front()));
   Program& program = model.prediction();
   const data::Dataset& data = subject.validation_data ? *subject.validation_data : *subject.training_data;
@@ -133,7 +134,9 @@ StartedModel::StartedModel(const Subject& subject, const optim::Schedule& schedu
   options.gradients.accumulate = 1;
   model.prepare_training(options, &precision);
   if (!subject.restore_path.empty())
-    restored = load_weights(model, subject.restore_path, subject.restore_exclude, "leave them out").loaded;
+    restored =
+        load_weights(model, subject.restore_path, {.exclude = subject.restore_exclude, .advice = "leave them out"})
+            .loaded;
 }
 
 FirstStep::FirstStep(const Subject& subject, const PrecisionPolicy& precision, const InputBatch& batch)

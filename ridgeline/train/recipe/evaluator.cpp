@@ -223,9 +223,10 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
   };
   if (plain) {
     const std::string where = "[weights] " + weights->path;
-    const WeightMatch match =
-        model->load_weights(weights->tensors, where, {}, weights->info ? std::string_view() : kOtherClasses);
-    if (!match.missing.empty()) throw Error(fmt::format("{}: lacks {}", where, fmt::join(match.missing, ", ")));
+    const WeightMatch match = model->load_weights(
+        weights->tensors,
+        {.where = where, .advice = weights->info ? std::string() : std::string(kOtherClasses), .complete = true});
+    if (const std::string note = match.note(); !note.empty()) log.line(where + ": " + note);
     const CheckpointInfo* info = weights->info ? &*weights->info : nullptr;
     evaluate(info ? info->step : 0, info ? info->epoch() : 0, modified(weights->path));
   }

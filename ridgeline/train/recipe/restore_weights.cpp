@@ -19,10 +19,10 @@ std::string other_run(const StoredWeights& weights, const Recipe& recipe) {
 
 }  // namespace
 
-WeightMatch load_weights(Model& model, const std::string& path, std::span<const std::string> exclude,
-                         std::string_view advice) {
+WeightMatch load_weights(Model& model, const std::string& path, WeightRules rules) {
   const StoredWeights weights = read_weights(path, [](const std::string&) {});
-  return model.load_weights(weights.tensors, "[weights] " + weights.path, exclude, advice);
+  rules.where = "[weights] " + weights.path;
+  return model.load_weights(weights.tensors, std::move(rules));
 }
 
 std::vector<std::string> layers_drawn_anew(const Recipe& recipe) {
@@ -43,11 +43,13 @@ void restore_weights(Model& model, const Recipe& recipe, const std::function<voi
       "--reset_head draws the last layer, {}, anew for other classes; "
       "--restore_exclude leaves out other layers{}",
       head, other_run(weights, recipe));
+  const std::vector<std::string> exclude = layers_drawn_anew(recipe);
   const WeightMatch match =
-      model.load_weights(weights.tensors, "[weights] " + weights.path, layers_drawn_anew(recipe), advice);
-  log(fmt::format("restored {} of {} tensors from {} ({})", match.loaded.size(),
+      model.load_weights(weights.tensors, {.where = "[weights] " + weights.path, .exclude = exclude, .advice = advice});
+  const std::string note = match.note();
+  log(fmt::format("restored {} of {} tensors from {} ({}{}{})", match.loaded.size(),
                   match.loaded.size() + match.missing.size() + match.excluded.size(), weights.path,
-                  weights.description()));
+                  weights.description(), note.empty() ? "" : ", ", note));
   const auto list = [&](const char* what, const std::vector<std::string>& names) {
     if (!names.empty()) log(fmt::format("  {}: {}", what, fmt::join(names, ", ")));
   };

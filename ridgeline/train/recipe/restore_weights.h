@@ -21,8 +21,7 @@ void restore_weights(Model& model, const Recipe& recipe, const std::function<voi
 // Layers that a run of the recipe does not restore: those of restore_exclude, and with reset_head the last one.
 std::vector<std::string> layers_drawn_anew(const Recipe& recipe);
 
-// The weights of a file (stored_weights.h) by themselves, as Model::load_weights sets them.
-WeightMatch load_weights(Model& model, const std::string& path, std::span<const std::string> exclude,
-                         std::string_view advice);
+// The weights of a file (stored_weights.h) by themselves, as Model::load_weights sets them; `rules.where` is the file.
+WeightMatch load_weights(Model& model, const std::string& path, WeightRules rules);
 
 }  // namespace ridgeline::train

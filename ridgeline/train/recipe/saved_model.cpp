@@ -25,9 +25,12 @@ infer::Model saved_model(const Recipe& given) {
   const StoredWeights weights =
       plain ? read_weights(given.restore_path, warn) : newest_weights(given.checkpoint_dir, warn);
   const Recipe recipe = adopt_weights(given, weights);
-  infer::Model model =
-      nn::prediction_model(prediction_options(recipe), weights.tensors, "[weights] " + weights.path + ":",
-                           weights.info ? std::string_view() : kOtherClasses);
+  const std::string where = "[weights] " + weights.path;
+  std::string note;
+  infer::Model model = nn::prediction_model(
+      prediction_options(recipe), weights.tensors,
+      {.where = where, .advice = weights.info ? std::string() : std::string(kOtherClasses)}, &note);
+  if (!note.empty()) TrainingLog("").line(where + ": " + note);
   if (weights.info) model.class_names = weights.info->class_names;
   return model;
 }
