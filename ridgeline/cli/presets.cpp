@@ -132,13 +132,15 @@ Preset read_preset(const std::string& yaml, const std::string& where, const std:
   return preset;
 }
 
-std::vector<std::string> with_preset(const Command& app, const std::vector<std::string>& words) {
+std::vector<std::string> with_preset(const Command& app, const std::vector<std::string>& words,
+                                     const std::vector<std::string>& off) {
   const std::string name = value_of(words, "--preset");
   if (name.empty()) return words;
   const Preset preset = read_preset(yaml_of(name), name, app.flag_names());
   std::vector<std::string> all;
-  for (const auto& [key, value] : without_replaced(preset.values, words))
-    all.push_back(fmt::format("--{}={}", key, value));
+  for (const auto& [key, value] : without_replaced(preset.values, words)) {
+    if (std::find(off.begin(), off.end(), key) == off.end()) all.push_back(fmt::format("--{}={}", key, value));
+  }
   std::fprintf(stderr, "preset %s: %s\n", printable(name).c_str(),
                printable(fmt::format("{}", fmt::join(all, " "))).c_str());
   for (const auto& [key, choices] : preset.choices) {

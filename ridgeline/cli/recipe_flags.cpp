@@ -82,7 +82,9 @@ void add_recipe_flags(Command& app, train::RecipeArguments& arguments, std::init
 }
 
 std::vector<std::string> with_files(const Command& app, const std::vector<std::string>& words) {
-  return with_preset(app, with_run_config(words));
+  std::vector<std::string> off;
+  const std::vector<std::string> configured = with_run_config(words, off);
+  return with_preset(app, configured, off);
 }
 
 namespace {
@@ -105,7 +107,7 @@ void check_run_setting(const std::string& name, const std::string& flag, const s
 
 }  // namespace
 
-std::vector<std::string> with_run_config(const std::vector<std::string>& words) {
+std::vector<std::string> with_run_config(const std::vector<std::string>& words, std::vector<std::string>& off) {
   const std::string flag = "--run_config";
   std::string path;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -117,6 +119,7 @@ std::vector<std::string> with_run_config(const std::vector<std::string>& words) 
   const std::string where = "[run_config] " + path;
   const train::RunConfig config = train::read_run_config(read_file(path), where);
   for (const std::string& warning : config.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  off = config.off;
   std::vector<std::string> all;
   for (const auto& [name, value] : without_replaced(config.settings, words)) {
     all.push_back(fmt::format("--{}={}", name, value));

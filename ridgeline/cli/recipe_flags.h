@@ -17,7 +17,8 @@ void add_recipe_flags(Command& app, train::RecipeArguments& arguments);
 void add_recipe_flags(Command& app, train::RecipeArguments& arguments, std::initializer_list<std::string_view> names,
                       const std::string& group = "Options");
 // The words of the command line, behind what the file of their --run_config says, as flags: the last of two counts.
-std::vector<std::string> with_run_config(const std::vector<std::string>& words);
+// `off` gets the settings that the file switches off.
+std::vector<std::string> with_run_config(const std::vector<std::string>& words, std::vector<std::string>& off);
 // Behind both, the preset's before those of the run configuration.
 std::vector<std::string> with_files(const Command& app, const std::vector<std::string>& words);
 // The recipe as given; refuses what is not supported, warns once where a flag has no effect, checks ranges.

@@ -109,8 +109,24 @@ PrecisionOptions reduced_precision(const AccelerateMode& mode, const PrecisionOp
   if (!options.mode.empty() && options.mode != "allow_fp32_to_fp16" && options.mode != "must_keep_origin_dtype") {
     refuse("PRECISION_MODE", options.mode);
   }
+  if (!options.amp_level.empty() && mode_of(options).rewrite != PrecisionRewrite::none)
+    refuse("AMP_LEVEL", options.amp_level);
+  reduced.amp_level.clear();
   reduced.mode = type.mode;
   return reduced;
+}
+
+PrecisionOptions original_precision(const std::optional<AccelerateMode>& mode, const PrecisionOptions& options) {
+  PrecisionOptions original = options;
+  if (mode) original.modify_mixlist.clear();
+  return original;
+}
+
+std::vector<std::string> describe(const AccelerateMode& mode, const PrecisionOptions& options) {
+  std::vector<std::string> lines = describe(reduced_precision(mode, options));
+  const PrecisionMode& last = mode_of(options);
+  lines.push_back(fmt::format("precision {} behind the switch: {}", name_of(last), last.doc));
+  return lines;
 }
 
 TrainingProgress with_environment(TrainingProgress progress) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ridgeline/train/precision_options.h"
 
@@ -34,9 +35,14 @@ struct ExperimentalConfig {
   std::optional<AccelerateMode> accelerate;
 };
 
-// `options` with the mixed mode of that type in the place of its mode. Only where the mode is must_keep_origin_dtype,
-// allow_fp32_to_fp16, origin or not given; else an Error (usage).
+// `options` with the mixed mode of that type in the place of its mode. Only where the mode is must_keep_origin_dtype
+// (or amp_level O0, which is the same), allow_fp32_to_fp16, origin or not given; else an Error (usage).
 PrecisionOptions reduced_precision(const AccelerateMode& mode, const PrecisionOptions& options);
+// The options of a run's other steps and of its evaluations: changes of op lists are the reduced precision's alone.
+// Those given where there is no mode.
+PrecisionOptions original_precision(const std::optional<AccelerateMode>& mode, const PrecisionOptions& options);
+// For the log, both: lines as describe() (precision_options.h) has them.
+std::vector<std::string> describe(const AccelerateMode& mode, const PrecisionOptions& options);
 
 // How far a run is, as its hook tells; the environment's STEP_NOW, TOTAL_STEP, LOSS_NOW and TARGET_LOSS count before
 // it.

@@ -17,6 +17,7 @@ Loop::Loop(Model& model, Feed& feed, const LoopOptions& options)
                std::max<std::int64_t>(1, options.steps_per_epoch)),
       ranks_(model.session()) {
   *context_.live_step_ = context_.step_;
+  context_.nominal_loop_ = options.loop;
   watches_overflows_ = model.training().graph().find_return(nn::kOverflowsResult) != kNoValue;
   if (options.loop < 1) throw Error(fmt::format("a loop of {} steps; 1 or more are meant", options.loop));
   if (model.runs_done() >= model.runs_per_step()) {

@@ -34,6 +34,8 @@ class RunContext {
   std::int64_t step() const { return step_; }
   std::int64_t total_steps() const { return total_steps_; }
   std::int64_t steps_per_epoch() const { return steps_per_epoch_; }
+  // Most steps of a loop: loops end at multiples of it at the latest.
+  std::int64_t nominal_loop() const { return nominal_loop_; }
   // The running epoch, from 1 on; behind steps, that of the last of them.
   std::int64_t epoch() const { return epoch_; }
   std::int64_t step_in_epoch() const { return step_ - (epoch_ - 1) * steps_per_epoch_; }
@@ -85,6 +87,7 @@ class RunContext {
   Model& model_;
   Feed& feed_;
   std::int64_t step_, total_steps_, steps_per_epoch_;
+  std::int64_t nominal_loop_ = 1;
   std::int64_t epoch_ = 1;
   std::int64_t loop_begin_ = 0;  // the step that it began at
   std::int64_t loop_steps_ = 0;

@@ -42,6 +42,35 @@ TEST(TrainingFlags, SteppedPrecisionShowsItsPhases) {
     expect(run(small("bad") + mode + "--final_loss=2"), 2, {"--final_loss needs --accelerate_train_mode by loss"});
 }
 
+// Op lists and types that stay are of the reduced precision; a level that changes nothing may stand beside it.
+TEST(TrainingFlags, SteppedPrecisionTakesWhatChangesItsReducedPrecision) {
+  std::filesystem::create_directories(flags_root());
+  const std::string lists = flags_root() + "/lists.json", keep = flags_root() + "/keep";
+  write_file_atomically(lists, R"({"white-list": {"to-remove": ["ReluGradV2"]}})");
+  write_file_atomically(keep, "softmax\n");
+  const std::string mode = "--iterations_per_loop=1 --accelerate_train_mode='fast1|step|0.5' ";
+  const testing::Outcome changed = run(small("lists") + mode + "--modify_mixlist=" + lists + " --keep_dtype=" + keep);
+  expect(changed, 0, {"precision allow_mix_precision_bf16: ", "trigger recompile when step is 5\n"});
+  EXPECT_EQ(changed.text.find("has no effect"), std::string::npos) << changed.text;
+  expect(run(small("level_0") + mode + "--amp_level=O0"), 0, {"trigger recompile when step is 5\n"});
+  expect(run(small("bad") + mode + "--amp_level=O2"), 2,
+         {"accelerate fast_value:fast1 is not support with AMP_LEVEL: O2"});
+}
+
+TEST(TrainingFlags, AnEmptySteppedPrecisionOfARunConfigurationIsOff) {
+  std::filesystem::create_directories(flags_root());
+  const std::string config = flags_root() + "/off.json", preset = flags_root() + "/stepped.yaml";
+  write_file_atomically(config, R"({"experimental_config": {"accelerate_train_mode": ""}})");
+  write_file_atomically(preset, "accelerate_train_mode: fast1|step|0.5\niterations_per_loop: 1\n");
+  const std::string stepped = "--preset=" + preset + " ";
+  expect(run(small("preset") + stepped), 0, {"trigger recompile when step is 5\n"});
+  for (const std::string& words : {std::string(), stepped}) {
+    const testing::Outcome off = run(small(words.empty() ? "off" : "off_beside") + words + "--run_config=" + config);
+    expect(off, 0, {"step:    10"});
+    EXPECT_EQ(off.text.find("trigger recompile"), std::string::npos) << off.text;
+  }
+}
+
 TEST(TrainingFlags, GradientsAreScaledClippedAndAccumulated) {
   expect(run(small("all") + "--accumulate_steps=2 --loss_scale=dynamic --clip_norm=1 --clip_value=0.5 --ema=0.9"), 0,
          {"step:    10"});

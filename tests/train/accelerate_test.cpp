@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "ridgeline/core/file.h"
+#include "ridgeline/device/simulated/simulated_device.h"
 #include "ridgeline/train/callback/accelerator.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
@@ -64,6 +65,32 @@ TEST(AccelerateMode, GoesWithModesThatKeepTypesAlone) {
             "accelerate fast_value:fast is not support with PRECISION_MODE: force_fp16");
   EXPECT_EQ(error_of([&] { reduced_precision(fast1, {.mode_v2 = "mixed_float16"}); }),
             "accelerate fast_value:fast1 is not support with PRECISION_MODE_V2: mixed_float16");
+  // Levels are told by their own name; O0 changes nothing.
+  EXPECT_EQ(policy_of(reduced_precision(fast1, {.amp_level = "O0"})).low, DType::bf16);
+  EXPECT_EQ(error_of([&] { reduced_precision(fast, {.amp_level = "O2"}); }),
+            "accelerate fast_value:fast is not support with AMP_LEVEL: O2");
+}
+
+TEST(AccelerateMode, OpListsAndKeptTypesAreThoseOfTheReducedPrecision) {
+  const std::string lists = testing::temporary_directory() + "/mixlist.json",
+                    keep = testing::temporary_directory() + "/keep";
+  write_file_atomically(lists, R"({"white-list": {"to-remove": ["Conv2D"]}})");
+  write_file_atomically(keep, "conv1\n");
+  Recipe recipe = small_run(testing::temporary_directory() + "/lists", 2, 1);
+  recipe.experimental = ExperimentalConfig("fast1|step");
+  recipe.precision.modify_mixlist = lists;
+  recipe.precision.keep_dtype = keep;
+  EXPECT_EQ(error_of([&] { check(recipe); }), "");
+  const AccelerateMode& mode = *recipe.experimental.accelerate;
+  const PrecisionPolicy reduced = policy_of(reduced_precision(mode, recipe.precision));
+  EXPECT_EQ(reduced.moved.at("conv2d"), PrecisionList::gray);
+  EXPECT_TRUE(policy_of(original_precision(mode, recipe.precision)).moved.empty());
+  const std::vector<std::string> lines = describe(mode, recipe.precision);
+  EXPECT_EQ(lines, (std::vector<std::string>{"precision allow_mix_precision_bf16: bf16 by the op lists",
+                                             "precision must_keep_origin_dtype behind the switch: " +
+                                                 std::string(precision_modes().front().doc)}));
+  recipe.experimental = {};
+  EXPECT_NE(error_of([&] { check(recipe); }).find("modify_mixlist is assigned"), std::string::npos);
 }
 
 TEST(AccelerateMode, TheSwitchIsDueByStepsAtTheLatestBeforeTheLastLoop) {
@@ -112,11 +139,12 @@ TEST(TellMeStepOrLossHook, NeedsStepOrLossAndNamesThatTheStepReturns) {
   EXPECT_EQ(line.model.global_step(), 0);
 }
 
+const PrecisionPolicy kReduced = policy_of(reduced_precision(*parse_accelerate_mode("fast1|step"), {}));
+
 struct Phases {
-  explicit Phases(const std::string& mode, TrainingProgress& progress, std::int64_t loop)
+  Phases(const std::string& mode, TrainingProgress& progress)
       : accelerator({.mode = *parse_accelerate_mode(mode),
                      .original = {},
-                     .loop = loop,
                      .log = [this](const std::string& text) { log += text + "\n"; }},
                     progress) {}
   std::string log;
@@ -125,18 +153,59 @@ struct Phases {
 
 TEST(Accelerator, WithoutTheHookTheRunEndsBeforeItsFirstStep) {
   TrainingProgress progress;
-  Phases phases("fast1|step", progress, 1);
-  LineModel line;
+  Phases phases("fast1|step", progress);
+  LineModel line(kReduced);
   EXPECT_EQ(error_of([&] { Loop(line.model, line.feed, {.total_steps = 10}).run({&phases.accelerator}); }),
             "TOTAL_STEP is not set, which is needed when accelarate by step (TellMeStepOrLossHook tells it)");
   EXPECT_EQ(line.model.global_step(), 0);
 }
 
+TEST(Accelerator, ADeviceWithoutTheTypeEndsTheRunBeforeItsFirstStep) {
+  TrainingProgress progress;
+  Phases phases("fast1|step|0.5", progress);
+  TellMeStepOrLossHook hook({.step = "global_step:0", .total_step = 30}, progress);
+  LineModel line(kReduced,
+                 {.compute_threads = 1, .make_device = [] {
+                    return std::make_unique<SimulatedDevice>(SimulatedDeviceOptions{.missing_dtypes = {DType::bf16}});
+                  }});
+  EXPECT_NE(error_of([&] {
+              Loop(line.model, line.feed, {.total_steps = 30}).run({&hook, &phases.accelerator});
+            }).find("accelerate_train_mode fast1: no op of the step is in 16 bits: the device simulated"),
+            std::string::npos);
+  EXPECT_EQ(line.model.global_step(), 0);
+}
+
+// The grid is the run's, and what nobody listens to is said nowhere.
+TEST(Accelerator, WithoutAFunctionForItsLinesItSwitchesAllTheSame) {
+  TrainingProgress progress;
+  TellMeStepOrLossHook hook({.step = "global_step:0", .total_step = 20}, progress);
+  Accelerator printing({.mode = *parse_accelerate_mode("fast1|step|0.9"), .original = {}}, progress);
+  LineModel line(kReduced);
+  ::testing::internal::CaptureStdout();
+  Loop(line.model, line.feed, {.total_steps = 20, .loop = 10}).run({&hook, &printing});
+  EXPECT_NE(::testing::internal::GetCapturedStdout().find("trigger recompile when step is 10\n"), std::string::npos);
+  EXPECT_EQ(printing.phase(), PrecisionPhase::original);
+  Accelerator silent({.mode = *parse_accelerate_mode("fast1|step|0.9"), .original = {}, .log = nullptr}, progress);
+  LineModel other(kReduced);
+  Loop(other.model, other.feed, {.total_steps = 20, .loop = 10}).run({&hook, &silent});
+  EXPECT_EQ(silent.phase(), PrecisionPhase::original);
+}
+
+TEST(Accelerator, ByStepsItSaysThatTheRunEndedBeforeTheSwitch) {
+  TrainingProgress progress;
+  Phases phases("fast1|step|0.9", progress);
+  TellMeStepOrLossHook hook({.step = "global_step:0", .total_step = 100}, progress);
+  LineModel line(kReduced);
+  Loop(line.model, line.feed, {.total_steps = 10, .loop = 5}).run({&hook, &phases.accelerator});
+  EXPECT_NE(phases.log.find("the run ended before the step of the switch"), std::string::npos) << phases.log;
+  EXPECT_EQ(phases.log.find("loss"), std::string::npos);
+}
+
 TEST(Accelerator, SwitchesOnceOnTheNominalGridAndSaysWhereItWasAskedFor) {
   TrainingProgress progress;
-  Phases phases("fast1|step|0.5", progress, 4);
+  Phases phases("fast1|step|0.5", progress);
   TellMeStepOrLossHook hook({.step = "global_step:0", .total_step = 30}, progress);
-  LineModel line;
+  LineModel line(kReduced);
   Loop(line.model, line.feed, {.total_steps = 30, .steps_per_epoch = 3, .loop = 4}).run({&hook, &phases.accelerator});
   EXPECT_EQ(phases.accelerator.phase(), PrecisionPhase::original);
   EXPECT_NE(phases.log.find("trigger recompile when step is 16\n"), std::string::npos) << phases.log;
@@ -151,16 +220,16 @@ TEST(Accelerator, SwitchesOnceOnTheNominalGridAndSaysWhereItWasAskedFor) {
 
 TEST(Accelerator, ByLossItSwitchesWhenTheLossIsNearTheTargetOrNever) {
   TrainingProgress progress;
-  Phases phases("fast1|loss|1.5", progress, 1);
+  Phases phases("fast1|loss|1.5", progress);
   TellMeStepOrLossHook hook({.loss = "loss:0", .final_loss = 0.2}, progress);
-  LineModel line;
+  LineModel line(kReduced);
   Loop(line.model, line.feed, {.total_steps = 30, .loop = 1}).run({&hook, &phases.accelerator});
   EXPECT_NE(phases.log.find("trigger recompile when loss is 0."), std::string::npos) << phases.log;
 
   TrainingProgress other;
-  Phases never("fast1|loss|1.5", other, 1);
+  Phases never("fast1|loss|1.5", other);
   TellMeStepOrLossHook second({.loss = "loss:0", .final_loss = 1e-12}, other);
-  LineModel again;
+  LineModel again(kReduced);
   Loop(again.model, again.feed, {.total_steps = 5, .loop = 1}).run({&second, &never.accelerator});
   EXPECT_NE(never.log.find("the whole run was done in reduced precision"), std::string::npos) << never.log;
 }

@@ -9,14 +9,28 @@ namespace ridgeline::train {
 struct LineModel {
   static constexpr std::int64_t kRows = 8;
 
-  explicit LineModel(nn::TrainingOptions options = {.optimizer = optim::Momentum{.momentum = 0.5, .nesterov = false},
-                                                    .schedule = optim::Constant{.base = 0.05},
-                                                    .weight_decay = 0}) {
+  static nn::TrainingOptions slow() {
+    return {.optimizer = optim::Momentum{.momentum = 0.5, .nesterov = false},
+            .schedule = optim::Constant{.base = 0.05},
+            .weight_decay = 0};
+  }
+
+  explicit LineModel(nn::TrainingOptions options = slow()) {
+    set_points();
+    model.prepare_training(options);
+  }
+  // In another precision, or on another device.
+  explicit LineModel(const PrecisionPolicy& precision, SessionOptions on = {.compute_threads = 1})
+      : session(std::move(on)) {
+    set_points();
+    model.prepare_training(slow(), &precision);
+  }
+
+  void set_points() {
     for (std::int64_t i = 0; i < kRows; ++i) {
       x.data<float>()[i] = static_cast<float>(i) / kRows - 0.4f;
       y.data<float>()[i] = 3 * x.data<float>()[i];
     }
-    model.prepare_training(options);
   }
 
   static nn::Network network() {

@@ -1,14 +1,14 @@
 // ridgeline/train/callback/accelerator.h
 //
-// The switch of stepped precision: one, from reduced to original precision, before a loop on the nominal grid; the same
-// parameters, slots, counters and random numbers go on. And the hook that tells how far the run is.
+// The switch of stepped precision: one, from reduced to original precision, before a loop on the run's nominal grid;
+// the same parameters, slots, counters and random numbers go on. And the hook that tells how far the run is.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "ridgeline/train/accelerate.h"
 #include "ridgeline/train/callback.h"
+#include "ridgeline/train/callback/monitors.h"
 
 namespace ridgeline::train {
 
@@ -36,9 +36,8 @@ enum class PrecisionPhase { reduced, original };
 struct AcceleratorOptions {
   AccelerateMode mode;
   PrecisionPolicy original;
-  std::int64_t loop = 1;                           // the nominal grid: iterations_per_loop
   PrecisionPhase phase = PrecisionPhase::reduced;  // that the model is compiled for; original: the run has switched
-  std::function<void(const std::string&)> log;
+  LineSink log = print_line;
 };
 
 class Accelerator : public Callback {
@@ -46,6 +45,7 @@ class Accelerator : public Callback {
   Accelerator(AcceleratorOptions options, const TrainingProgress& progress)
       : options_(std::move(options)), progress_(progress) {}
 
+  // Reduced precision without an op in 16 bits is an Error: the device has none, or the step was prepared in another.
   void begin(RunContext& context) override;
   void step_begin(RunContext& context) override;
   void step_end(RunContext& context) override;
@@ -59,6 +59,9 @@ class Accelerator : public Callback {
     double seconds = 0;
     double per_step() const { return steps > 0 ? seconds / static_cast<double>(steps) : 0; }
   };
+  void say(const std::string& line) const {
+    if (options_.log) options_.log(line);
+  }
   Part& part() { return parts_[options_.phase == PrecisionPhase::original ? 1 : 0]; }
 
   AcceleratorOptions options_;

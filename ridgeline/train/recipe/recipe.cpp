@@ -89,7 +89,7 @@ void check(const Recipe& r) {
     throw Error("--dump_path writes values of training steps: it needs a mode that trains", ErrorKind::usage);
   const DeviceEntry& device = device_named(r.device);
   if (r.fusion) check_fusion(*device.make({}), r.fusion);
-  policy_of(r.precision);
+  policy_of(original_precision(accelerate, r.precision));
   promise_of(r);
   if (r.model.empty() && r.mode == Mode::evaluate) return;  // the checkpoint tells it
   const nn::ModelInfo& model = nn::model_named(r.model);

@@ -24,7 +24,7 @@ nn::StepOptions step_options(const Recipe& recipe, std::int64_t num_classes) {
 CompileOptions compile_options(const Recipe& recipe) {
   return {.fusion = recipe.fusion,
           .disabled_passes = recipe.disabled_passes,
-          .precision = policy_of(recipe.precision),
+          .precision = policy_of(original_precision(recipe.experimental.accelerate, recipe.precision)),
           .soft_placement = recipe.allow_soft_placement,
           .memory_limit = static_cast<std::size_t>(recipe.memory_limit),
           .dump_directory = recipe.dump_ir};

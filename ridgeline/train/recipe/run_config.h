@@ -35,6 +35,7 @@ std::span<const RunOption> run_options();
 
 struct RunConfig {
   std::vector<std::pair<std::string, std::string>> settings;  // of the recipe, name and value, in the file's order
+  std::vector<std::string> off;  // settings of the recipe that keep their default, whatever a preset says
   std::vector<std::string> warnings;
 };
 // A JSON object; session_config, experimental_config and auto_parallel_context (MindSpore's settings of several ranks)

@@ -66,6 +66,14 @@ std::string scalar_text(const JsonValue& value, const std::string& at) {
   refuse(fmt::format("{} is {}; a text, a number or a boolean is meant", at, value.kind()));
 }
 
+void read_accelerate_train_mode(const JsonValue& value, const std::string& at, RunConfig& config) {
+  const std::string text = scalar_text(value, at);
+  if (text.empty())
+    config.off.emplace_back("accelerate_train_mode");
+  else
+    config.settings.emplace_back("accelerate_train_mode", text);
+}
+
 void read_deterministic(const JsonValue& value, const std::string& at, RunConfig& config) {
   const std::string text = scalar_text(value, at);
   if (text != "0" && text != "1") refuse(fmt::format("{}={} (allowed: 0, 1)", at, text));

@@ -14,6 +14,8 @@ namespace ridgeline::train {
 // A text, a number or a boolean as a flag's value is written.
 std::string scalar_text(const JsonValue& value, const std::string& at);
 
+// The text of accelerate_train_mode; an empty one is off.
+void read_accelerate_train_mode(const JsonValue& value, const std::string& at, RunConfig& config);
 // 0 or 1: reproducibility.
 void read_deterministic(const JsonValue& value, const std::string& at, RunConfig& config);
 // {"enable": true, "options": {"output": DIR, ...}}, options also as the text of such an object: trace.

@@ -139,12 +139,12 @@ class Trainer {
     std::optional<TellMeStepOrLossHook> tell;
     if (accelerate()) {
       if (tells_progress()) callbacks.push_back(&tell.emplace(tell_me(), progress));
-      accelerator_.emplace(AcceleratorOptions{.mode = *accelerate(),
-                                              .original = policy_of(recipe_.precision),
-                                              .loop = loop,
-                                              .phase = phase_,
-                                              .log = [this](const std::string& line) { log_.line(line); }},
-                           progress);
+      accelerator_.emplace(
+          AcceleratorOptions{.mode = *accelerate(),
+                             .original = policy_of(original_precision(accelerate(), recipe_.precision)),
+                             .phase = phase_,
+                             .log = [this](const std::string& line) { log_.line(line); }},
+          progress);
       callbacks.push_back(&*accelerator_);
     }
     StepTimes times((fs::path(recipe_.log_dir) / kStepTimesFile).string(), log_);
@@ -327,7 +327,9 @@ class Trainer {
     log_.line(fmt::format("total num_training_sampels: {}", data_.training_records));
     if (evaluates) log_.line(fmt::format("total num_evaluating_sampels: {}", data_.validation_records));
     for (const std::string& note : data_.notes) log_.line(note);
-    for (const std::string& line : describe(recipe_.precision)) log_.line(line);
+    for (const std::string& line :
+         accelerate() ? describe(*accelerate(), recipe_.precision) : describe(recipe_.precision))
+      log_.line(line);
   }
 
   // From the newest checkpoint of the log directory; else from --weights; else from the drawn parameters.
