@@ -9,6 +9,7 @@
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/infer/model_file.h"
 #include "ridgeline/nn/models.h"
+#include "ridgeline/train/checkpoint.h"
 #include "tests/support/cases.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
@@ -100,19 +101,18 @@ TEST_F(UnusableWeights, AModelFileWithOneIsNotPredictedWith) {
 TEST_F(UnusableWeights, ARunWhoseCheckpointHasOneDoesNotGoOn) {
   expect(run(training("resumed", 1)), 0, {"step:     1"});
   const std::string path = root() + "/resumed/model.ckpt-1.safetensors";
-  const SafetensorsFile file(path);
+  const train::LoadedCheckpoint saved = train::load_checkpoint({.path = path, .step = 1});
   std::vector<NamedTensor> tensors;
-  for (const NamedTensor& t : file.tensors()) tensors.push_back({t.name, t.tensor.clone()});
+  for (const NamedTensor& t : saved.tensors.tensors()) tensors.push_back({t.name, t.tensor.clone()});
   tensor(tensors, "conv1.weight/momentum").data<float>()[0] = kNan;
-  const auto metadata = file.metadata();
-  write_safetensors(path, tensors, metadata);
+  train::save_checkpoint(root() + "/resumed", saved.info, tensors, 5);
   const std::string said = "conv1.weight/momentum: 1 of 432 values is not finite, the first is nan at [0, 0, 0, 0]";
   expect(run(training("resumed", 2)), 1, {"[checkpoint] " + path + ": " + said});
   // What an evaluation does not read it does not mind.
   const std::string evaluation = "evaluate --data_dir=" + root() + "/shapes --checkpoint_dir=" + root() + "/resumed";
   expect(run(evaluation), 0, {"Finished evaluation"});
   tensor(tensors, "conv1.weight").data<float>()[1] = kNan;
-  write_safetensors(path, tensors, metadata);
+  train::save_checkpoint(root() + "/resumed", saved.info, tensors, 5);
   expect(run(evaluation), 1, {"none of the 1 checkpoints could be evaluated", "conv1.weight: 1 of 432 values"});
 }
 
