@@ -33,7 +33,12 @@ RunContext Loop::run(std::span<Callback* const> callbacks) {
   data_error_ = nullptr;
   try {
     run_steps(callbacks);
+    keep_place();
   } catch (...) {
+    try {
+      keep_place();
+    } catch (...) {  // the first error is the one to be told
+    }
     for (Callback* callback : callbacks) {
       try {
         callback->failed(context_);
@@ -43,6 +48,11 @@ RunContext Loop::run(std::span<Callback* const> callbacks) {
     throw;
   }
   return context_;
+}
+
+void Loop::keep_place() const {
+  const Feed& feed = context_.feed_;
+  if (feed.data_hash() != 0) context_.model_.stands_at(data::IteratorState::from_json(feed.state()));
 }
 
 void Loop::run_steps(std::span<Callback* const> callbacks) {
