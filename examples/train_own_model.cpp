@@ -52,6 +52,7 @@ int main() {
   model.prepare_training({.optimizer = optim::Adam{}, .schedule = optim::Constant{.base = 0.01}, .weight_decay = 0});
   Progress progress;
   train::ModelCheckpoint saver("spirals", "runs/spirals", {.save_checkpoint_steps = 400});
-  const std::int64_t steps = train::train_epochs(model, 300, spirals(), {&progress, &saver});
+  if (saver.resume(model)) std::cout << "going on from " << saver.latest_ckpt_file_name() << "\n";
+  const std::int64_t steps = train::train_to_epoch(model, 300, spirals(), {&progress, &saver});
   std::cout << "trained " << steps << " steps, saved " << saver.latest_ckpt_file_name() << "\n";
 }

@@ -13,6 +13,7 @@
 #include "ridgeline/comm/rank_environment.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/printable.h"
+#include "ridgeline/train/callback/monitors.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/launch/launch.h"
 #include "ridgeline/train/launch/scheduler_thread.h"
@@ -54,18 +55,17 @@ int launch_command(const Words& words) {
   command.insert(command.end(), dashes + 1, words.end());
   const comm::Environment environment = comm::process_environment();
   if (environment("OMPI_COMM_WORLD_SIZE")) options.by_mpirun = comm::rank_identity(environment, options.rank_table);
-  const auto say = [](const std::string& line) { fmt::print("{}\n", line), std::fflush(stdout); };
   train::LaunchPlan plan = train::plan_launch(options, train::allowed_cores());
   std::optional<train::SchedulerThread> scheduler;
-  if (options.servers > 0) train::set_scheduler(plan, scheduler.emplace(options, say).port());
-  say(options.servers > 0 ? fmt::format("job {}: {} workers and {} servers on this machine", printable(plan.job_id),
-                                        plan.world_size, options.servers)
-                          : fmt::format("job {}: {} of {} ranks on this machine", printable(plan.job_id),
-                                        plan.ranks.size(), plan.world_size));
-  if (!plan.note.empty()) say(plan.note);
+  if (options.servers > 0) train::set_scheduler(plan, scheduler.emplace(options, train::print_line).port());
+  train::print_line(options.servers > 0 ? fmt::format("job {}: {} workers and {} servers on this machine",
+                                                      printable(plan.job_id), plan.world_size, options.servers)
+                                        : fmt::format("job {}: {} of {} ranks on this machine", printable(plan.job_id),
+                                                      plan.ranks.size(), plan.world_size));
+  if (!plan.note.empty()) train::print_line(plan.note);
   const train::InterruptGuard guard;
   std::vector<train::RankEnd> ends =
-      train::run_launch(plan, train::with_absolute_paths(command, names_file), kGraceSeconds, say);
+      train::run_launch(plan, train::with_absolute_paths(command, names_file), kGraceSeconds, train::print_line);
   // Others follow the first that fails, or the launcher stops them; where one was called wrongly, that is why.
   const auto wrong = [](const auto& end) { return end.code == 2; };
   if (std::any_of(ends.begin(), ends.end(), wrong)) return 2;

@@ -11,6 +11,7 @@
 #include "ridgeline/cli/presets.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/train/recipe/duration.h"
 #include "ridgeline/train/recipe/options.h"
 #include "ridgeline/train/recipe/run_config.h"
 
@@ -193,6 +194,7 @@ train::Recipe finish_recipe(const Command& app, train::RecipeArguments& f) {
   if (app.given("--max_train_steps") && f.max_train_steps != 0) r.max_train_steps = f.max_train_steps;
   r.restore_exclude = split(f.restore_exclude);
   r.metrics = split(f.metrics);
+  if (!f.max_time.empty()) r.max_time = train::parse_duration("--max_time", f.max_time);
   finish_optimization_flags(app, f, r);
   finish_rank_flags(app, f);
   train::check(r);

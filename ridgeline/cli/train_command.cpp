@@ -44,7 +44,9 @@ void print_next(const train::Recipe& recipe, const train::TrainingResult& result
     std::fprintf(stderr, "next     %s evaluate --data_dir=%s %s\n", program.c_str(),
                  quoted(for_user(recipe.data_dir)).c_str(), of_run.c_str());
   } else {
-    std::fprintf(stderr, "next     %s predict %s PICTURE.jpg\n", program.c_str(), of_run.c_str());
+    const bool newest = !result.best || result.best->step == result.step;
+    std::fprintf(stderr, "next     %s predict %s%s PICTURE.jpg\n", program.c_str(), of_run.c_str(),
+                 newest ? "" : " --checkpoint=best");
   }
 }
 
@@ -65,6 +67,8 @@ void print_summary(const train::Recipe& recipe, const train::TrainingResult& res
   announce("log", result.log_path);
   announce("metrics", result.metrics_path, "   (TensorBoard events beside it)");
   if (!result.checkpoint_path.empty()) announce("model", result.checkpoint_path);
+  if (result.best && result.best_path != result.checkpoint_path)
+    announce("best", result.best_path, fmt::format("   ({})", train::described(*result.best)).c_str());
   print_next(recipe, result);
 }
 
@@ -78,17 +82,17 @@ void write_benchmark(const train::Recipe& recipe, const train::TrainingResult& r
 }
 
 int run(const train::Recipe& recipe) {
+  const train::PipeGuard pipes;  // what is said behind the run may find its reader gone, too
   if (recipe.mode == train::Mode::evaluate) {
     const train::InterruptGuard guard;
     train::evaluate_checkpoints(recipe);
     return 0;
   }
-  const auto say = [](const std::string& line) { fmt::print("{}\n", line), std::fflush(stdout); };
-  if (train::scheduled(say)) return 0;
-  const train::RunRanks ranks = train::connect_ranks(recipe.rank_size, say);
+  if (train::scheduled(train::print_line)) return 0;
+  const train::RunRanks ranks = train::connect_ranks(recipe.rank_size, train::print_line);
   if (ranks.servers > 0)
-    say(fmt::format("{} of {} workers and {} servers", ranks.all->name(ranks.rank()), ranks.data_ranks(),
-                    ranks.servers));
+    train::print_line(fmt::format("{} of {} workers and {} servers", ranks.all->name(ranks.rank()), ranks.data_ranks(),
+                                  ranks.servers));
   const train::TrainingResult result = train::train(recipe, ranks);
   if (!result.writes) return result.interrupted ? 130 : 0;
   print_summary(recipe, result);

@@ -188,7 +188,7 @@ void write_checkpoint(const std::string& path, const CheckpointInfo& info, const
 }
 
 std::string save_checkpoint(const std::string& directory, const CheckpointInfo& info,
-                            const std::vector<NamedTensor>& tensors, std::int64_t keep) {
+                            const std::vector<NamedTensor>& tensors, const KeptCheckpoints& keep) {
   make_directories(directory);
   const std::string path = (fs::path(directory) / checkpoint_name(info.step)).string();
   write_checkpoint(path, info, tensors);
@@ -204,8 +204,8 @@ std::string save_checkpoint(const std::string& directory, const CheckpointInfo& 
                         "model_checkpoint_path: \"" + checkpoint_name(info.step) + "\"\n");
   std::vector<CheckpointFile> files = list_checkpoints(directory);
   // Files of later steps are left from another run of this directory; they do not count.
-  std::erase_if(files, [&](const CheckpointFile& f) { return f.step > info.step; });
-  for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < files.size(); ++i) {
+  std::erase_if(files, [&](const CheckpointFile& f) { return f.step > info.step || f.step == keep.also; });
+  for (std::size_t i = 0; i + static_cast<std::size_t>(keep.newest) < files.size(); ++i) {
     std::error_code ignored;
     fs::remove(files[i].path, ignored);
     fs::remove(information_path(files[i].path), ignored);

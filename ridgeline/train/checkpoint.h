@@ -62,10 +62,15 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& directory);
 
 // Writes one file, whole or not at all.
 void write_checkpoint(const std::string& path, const CheckpointInfo& info, const std::vector<NamedTensor>& tensors);
-// Writes the file, its information and the pointer, then removes the oldest beyond `keep`. On an Error (a full disk)
-// every earlier checkpoint and the pointer are as they were.
+// Which checkpoints of a directory stay: so many of the newest, and beside them that of one step (-1: none).
+struct KeptCheckpoints {
+  std::int64_t newest = 5;
+  std::int64_t also = -1;
+};
+// Writes the file, its information and the pointer, then removes the oldest that `keep` leaves out. On an Error (a full
+// disk) every earlier checkpoint and the pointer are as they were.
 std::string save_checkpoint(const std::string& directory, const CheckpointInfo& info,
-                            const std::vector<NamedTensor>& tensors, std::int64_t keep);
+                            const std::vector<NamedTensor>& tensors, const KeptCheckpoints& keep);
 
 struct LoadedCheckpoint {
   CheckpointFile file;

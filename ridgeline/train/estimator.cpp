@@ -17,8 +17,11 @@ Tensor mask_as(DType dtype, const Tensor& column) {
 
 }  // namespace
 
-std::int64_t train_epochs(Model& model, std::int64_t epochs, const data::Dataset& dataset,
-                          std::initializer_list<Callback*> callbacks, const SinkOptions& sink) {
+namespace {
+
+// To the end of so many epochs, counted from step `from`.
+std::int64_t train_over(Model& model, std::int64_t from, std::int64_t epochs, const data::Dataset& dataset,
+                        std::initializer_list<Callback*> callbacks, const SinkOptions& sink) {
   if (epochs < 1)
     throw Error(fmt::format("The argument 'epoch' must be positive, but got {}", epochs), ErrorKind::usage);
   if (sink.sink_size != -1 && sink.sink_size < 1) {
@@ -31,12 +34,24 @@ std::int64_t train_epochs(Model& model, std::int64_t epochs, const data::Dataset
   const std::int64_t epoch = sink.dataset_sink_mode && sink.sink_size > 0 ? sink.sink_size : size;
   data::IteratorOptions options{.epochs = data::kForever};
   if (model.seeds_data() && dataset.graph().seed == 0) options.seed = model.seed();
+  if (const data::IteratorState* place = model.place_in(dataset.hash())) options.start = *place;
   DatasetFeed feed(dataset, options, model.network().columns);
-  Loop loop(model, feed,
-            {.total_steps = model.global_step() + epochs * epoch,
-             .steps_per_epoch = epoch,
-             .loop = sink.dataset_sink_mode ? epoch : 1});
+  Loop loop(
+      model, feed,
+      {.total_steps = from + epochs * epoch, .steps_per_epoch = epoch, .loop = sink.dataset_sink_mode ? epoch : 1});
   return loop.run(callbacks).step();
+}
+
+}  // namespace
+
+std::int64_t train_epochs(Model& model, std::int64_t epochs, const data::Dataset& dataset,
+                          std::initializer_list<Callback*> callbacks, const SinkOptions& sink) {
+  return train_over(model, model.global_step(), epochs, dataset, callbacks, sink);
+}
+
+std::int64_t train_to_epoch(Model& model, std::int64_t epochs, const data::Dataset& dataset,
+                            std::initializer_list<Callback*> callbacks, const SinkOptions& sink) {
+  return train_over(model, 0, epochs, dataset, callbacks, sink);
 }
 
 std::int64_t train_steps(Model& model, const InputFunction& input_fn, std::int64_t max_steps,
@@ -44,6 +59,10 @@ std::int64_t train_steps(Model& model, const InputFunction& input_fn, std::int64
   if (max_steps < 1) throw Error(fmt::format("Must specify max_steps > 0, given: {}", max_steps), ErrorKind::usage);
   const std::unique_ptr<Feed> feed = input_fn();
   if (feed == nullptr) throw Error("the input function gave no feed", ErrorKind::usage);
+  if (const data::IteratorState* place = model.place_in(feed->data_hash())) {
+    const data::IteratorState now = data::IteratorState::from_json(feed->state());
+    if (now.epoch == 0 && now.delivered == 0) feed->go_on(*place);
+  }
   Loop loop(model, *feed,
             {.total_steps = max_steps,
              .steps_per_epoch = options.steps_per_epoch > 0 ? options.steps_per_epoch : max_steps,

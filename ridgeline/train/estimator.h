@@ -24,12 +24,22 @@ struct SinkOptions {
   std::int64_t sink_size = -1;
 };
 
-// Trains for `epochs` passes (of sink_size steps where that is given) over the data set, which must know its size and
-// have whole batches (DatasetFeed says why). The model's training must be prepared. Returns the steps that are done.
+// Trains for `epochs` more passes (of sink_size steps where that is given) over the data set, which must know its size
+// and have whole batches (DatasetFeed says why). Data that the model has been trained on go on where they stood: five
+// epochs twice are ten, bit by bit. The model's training must be prepared. Returns the steps that are done.
 std::int64_t train_epochs(Model& model, std::int64_t epochs, const data::Dataset& dataset,
                           std::initializer_list<Callback*> callbacks, const SinkOptions& sink = {});
+// The same up to the end of that epoch of the whole run, whichever step it stands at: of a run that may have been ended
+// in between and goes on (ModelCheckpoint::resume). Nothing where it is done.
+//
+//   ModelCheckpoint saver("net", "runs/net");
+//   saver.resume(model);
+//   train_to_epoch(model, 90, dataset, {&saver});
+std::int64_t train_to_epoch(Model& model, std::int64_t epochs, const data::Dataset& dataset,
+                            std::initializer_list<Callback*> callbacks, const SinkOptions& sink = {});
 
-// Runs to step `max_steps` of what `input_fn` gives, with hooks.
+// Runs to step `max_steps` of the whole run over what `input_fn` gives, with hooks. A feed that stands at the beginning
+// of data which the model has been trained on goes on where they stood.
 struct RunOptions {
   std::int64_t iterations_per_loop = 1;
   std::int64_t steps_per_epoch = 0;  // 0: the whole run is one epoch

@@ -27,7 +27,7 @@ const std::string& column_of(const std::string& input, const std::vector<nn::Inp
 
 DatasetFeed::DatasetFeed(const data::Dataset& dataset, data::IteratorOptions options,
                          std::vector<nn::InputColumn> columns)
-    : iterator_(dataset, options), columns_(std::move(columns)), trace_(options.trace) {}
+    : data_hash_(dataset.hash()), iterator_(dataset, options), columns_(std::move(columns)), trace_(options.trace) {}
 
 bool DatasetFeed::bind_next(Program& program) {
   before_ = batch_ ? batch_->state_after() : iterator_.state();
@@ -47,6 +47,11 @@ Tensor DatasetFeed::input(const std::string& name) const {
   if (!batch_) return {};
   const std::string& column = column_of(name, columns_);
   return batch_->has(column) ? batch_->column(column) : Tensor();
+}
+
+void DatasetFeed::go_on(const data::IteratorState& place) {
+  batch_.reset();
+  iterator_.restore(place);
 }
 
 void DatasetFeed::give_back() { given_back_ = true; }

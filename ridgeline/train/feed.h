@@ -4,6 +4,7 @@
 // the loop. One thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -26,6 +27,10 @@ class Feed {
   virtual Tensor input(const std::string& /*name*/) const { return {}; }
   // Where the data stand behind the step that was fed last, as checkpoints keep it (JSON); empty: they have no place.
   virtual std::string state() const { return {}; }
+  // The hash of the data's graph, by which a model finds its place in them again; 0: they have none.
+  virtual std::uint64_t data_hash() const { return 0; }
+  // Goes on from there instead of from the beginning; in front of the first batch.
+  virtual void go_on(const data::IteratorState& /*place*/) {}
 };
 
 // Batches of a data set, without a copy.
@@ -42,9 +47,12 @@ class DatasetFeed : public Feed {
   void give_back() override;
   Tensor input(const std::string& name) const override;
   std::string state() const override;
+  std::uint64_t data_hash() const override { return data_hash_; }
+  void go_on(const data::IteratorState& place) override;
   data::Iterator& iterator() { return iterator_; }
 
  private:
+  std::uint64_t data_hash_;
   data::Iterator iterator_;
   std::vector<nn::InputColumn> columns_;
   Trace* trace_;

@@ -34,7 +34,12 @@ RunContext Loop::run(std::span<Callback* const> callbacks) {
   data_error_ = nullptr;
   try {
     run_steps(callbacks);
+    keep_place();
   } catch (...) {
+    try {
+      keep_place();
+    } catch (...) {  // the first error is the one to be told
+    }
     for (Callback* callback : callbacks) {
       try {
         callback->failed(context_);
@@ -44,6 +49,11 @@ RunContext Loop::run(std::span<Callback* const> callbacks) {
     throw;
   }
   return context_;
+}
+
+void Loop::keep_place() const {
+  const Feed& feed = context_.feed_;
+  if (feed.data_hash() != 0) context_.model_.stands_at(data::IteratorState::from_json(feed.state()));
 }
 
 void Loop::run_steps(std::span<Callback* const> callbacks) {
@@ -106,7 +116,7 @@ void Loop::run_to(std::int64_t stop) {
     context_.reason_ = StopReason::bad_data;
   } else if (model.session().stop_flag() || (ranks_.size() == 1 && interrupted())) {
     // Several ranks agree on that in front of the next run: a signal reaches them at different moments.
-    context_.stop(StopReason::interrupted);
+    context_.stop(out_of_time() ? StopReason::out_of_time : StopReason::interrupted);
   }
   RIDGELINE_CHECK(done == runs || context_.stopping(), "the loop ended early");
 }
@@ -118,8 +128,10 @@ bool Loop::feed() {
   if (fault() != StopReason::none) return false;  // the same on all ranks, as losses and gradients are
   // What several ranks have accumulated of a step is each one's own: they end behind whole steps.
   const bool may_stop = ranks_.size() == 1 || (begun_ + runs_fed_) % context_.model_.runs_per_step() == 0;
-  if (may_stop && ranks_.largest(interrupted() ? 1 : 0) > 0) {
-    context_.stop(StopReason::interrupted);
+  constexpr int kOutOfTime = 1, kInterrupted = 2;
+  const int own = out_of_time() ? kOutOfTime : interrupted() ? kInterrupted : 0;
+  if (const int asked = may_stop ? ranks_.largest(own) : 0; asked > 0) {
+    context_.stop(asked == kOutOfTime ? StopReason::out_of_time : StopReason::interrupted);
     return false;
   }
   if (!bind_batch()) return false;

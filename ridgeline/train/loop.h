@@ -36,10 +36,11 @@ class Loop {
   // The model's training must be prepared.
   Loop(Model& model, Feed& feed, const LoopOptions& options);
 
-  // From the model's global_step to the last step, or until somebody stops it: a callback, set_interrupted(), the end
-  // of the data. What the feed throws, a loss that is not finite, and overflows without end are thrown on when step_end
-  // was called for the steps before. Returns the context as it is at the end, which outlives the loop. A run that was
-  // stopped goes on when it is called again.
+  // From the model's global_step to the last step, or until somebody stops it: a callback, set_interrupted(), a limit
+  // of time, the end of the data. What the feed throws, a loss that is not finite, and overflows without end are thrown
+  // on when step_end was called for the steps before. Returns the context as it is at the end, which outlives the loop.
+  // A run that was stopped goes on when it is called again. The model keeps where its data stand, for feeds that others
+  // make of them.
   RunContext run(std::span<Callback* const> callbacks);
   RunContext run(std::initializer_list<Callback*> callbacks) {
     return run(std::span<Callback* const>(callbacks.begin(), callbacks.size()));
@@ -47,6 +48,7 @@ class Loop {
 
  private:
   void run_steps(std::span<Callback* const> callbacks);
+  void keep_place() const;
   void throw_fault() const;
   bool feed();
   bool bind_batch();

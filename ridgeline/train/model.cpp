@@ -304,6 +304,18 @@ std::vector<NamedTensor> Model::to_file() const {
   return tensors;
 }
 
+const data::IteratorState* Model::place_in(std::uint64_t graph_hash) const {
+  const auto found = places_.find(graph_hash);
+  return found == places_.end() ? nullptr : &found->second;
+}
+
+std::size_t Model::file_bytes() const {
+  std::size_t bytes = 0;
+  for (const nn::ParameterSpec& spec : parameters_)
+    bytes += static_cast<std::size_t>(spec.shape.elements()) * size_of(spec.dtype);
+  return bytes;
+}
+
 void Model::set_value(const nn::ParameterSpec& spec, const Tensor& whole) {
   if (!holdings_.whole(spec.name)) unshared_[spec.name] = whole;
   if (holdings_.holds(spec.name)) session_.parameters().set(spec.name, holdings_.own(spec.name, whole), kind_of(spec));

@@ -16,6 +16,7 @@
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/compile/weights.h"
 #include "ridgeline/core/function_ref.h"
+#include "ridgeline/data/runtime/state.h"
 #include "ridgeline/graph/pass/annotate.h"
 #include "ridgeline/graph/pass/in_parts.h"
 #include "ridgeline/graph/pass/shard_plan.h"
@@ -76,6 +77,9 @@ class Model {
   std::int64_t runs_done() const;
   // Whether a run may leave global_step as it is (accumulation, overflows).
   bool may_keep_step() const { return may_keep_step_; }
+  // Where training stands in data of that graph, as loops left it or a checkpoint says; nullptr: it has seen none.
+  const data::IteratorState* place_in(std::uint64_t graph_hash) const;
+  void stands_at(const data::IteratorState& place) { places_[place.graph_hash] = place; }
   // Runs `body` while the parameters have the values of their averages, where training keeps those; within another such
   // call they stay as they are.
   void with_averages(FunctionRef<void()> body);
@@ -89,6 +93,8 @@ class Model {
   // Everything a checkpoint holds, in file form, in the order of declaration.
   // Where ranks hold parts of values, all of them call it.
   std::vector<NamedTensor> to_file() const;
+  // Of these values.
+  std::size_t file_bytes() const;
   // Sets every parameter, statistic and slot from a checkpoint's tensors; anything missing or of another shape is an
   // Error that names it, and nothing is set. Without training, slots and counters in the file are passed over, and
   // averages stand for their parameters.
@@ -142,7 +148,8 @@ class Model {
   std::vector<nn::ParameterSpec> parameters_;
   std::set<std::string> claimed_;  // names of parameters
   bool seeds_data_ = false;
-  bool averaged_ = false;  // within with_averages()
+  std::map<std::uint64_t, data::IteratorState> places_;  // by the hash of the data's graph
+  bool averaged_ = false;                                // within with_averages()
   std::vector<nn::Step::Average> averages_;
   std::int64_t runs_per_step_ = 1;
   bool may_keep_step_ = false;

@@ -19,6 +19,7 @@ enum class StopReason {
   none,
   requested,    // by a callback
   interrupted,  // by the user
+  out_of_time,  // by a limit of time
   no_data,      // the feed came to its end
   bad_data,     // the feed threw
   not_finite,   // the loss went out of range
@@ -75,6 +76,8 @@ class RunContext {
   void stop(StopReason reason) {
     if (reason_ == StopReason::none) reason_ = reason;
   }
+  // By somebody who wants it to go on later.
+  bool interrupted() const { return reason_ == StopReason::interrupted || reason_ == StopReason::out_of_time; }
   bool stopping() const { return reason_ != StopReason::none; }
   StopReason reason() const { return reason_; }
   // The run will end by an Error when the hooks are done.

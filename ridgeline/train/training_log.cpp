@@ -1,5 +1,6 @@
 #include "ridgeline/train/training_log.h"
 
+#include <errno.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -8,8 +9,10 @@
 #include <cstdio>
 #include <ctime>
 
+#include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
+#include "ridgeline/train/interrupt.h"
 
 namespace ridgeline::train {
 
@@ -52,8 +55,28 @@ void TrainingLog::line(const std::string& text) {
   const std::string shown = printable(text);
   const std::lock_guard lock(mutex_);
   clear_progress();
-  if (file_) file_->append(shown + "\n");
-  std::fprintf(stderr, "%s\n", shown.c_str());
+  write_file(shown + "\n");
+  show(shown + "\n");
+}
+
+// Whoever closes a pipe that a log is written into (`| head -1`) has seen enough: the run is to end, with all that an
+// interrupt leaves. Files and terminals are no such readers.
+void TrainingLog::write_file(const std::string& text) {
+  if (!file_) return;
+  try {
+    file_->append(text);
+  } catch (const Error&) {
+    if (!file_->reader_gone()) throw;
+    file_.reset();
+    set_interrupted(true);
+  }
+}
+
+void TrainingLog::show(const std::string& text) {
+  if (closed_) return;
+  if (std::fputs(text.c_str(), stderr) >= 0 || errno != EPIPE) return;
+  closed_ = true;
+  set_interrupted(true);
 }
 
 void TrainingLog::progress(const std::string& what, std::int64_t done, std::int64_t of, double images_per_second,

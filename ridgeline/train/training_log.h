@@ -62,11 +62,14 @@ class TrainingLog {
 
  private:
   void clear_progress();
+  void write_file(const std::string& text);
+  void show(const std::string& text);
   std::mutex mutex_;  // of what follows
   std::unique_ptr<AppendFile> file_;
   const bool shown_;
   const bool terminal_;
   bool bar_shown_ = false;
+  bool closed_ = false;  // nobody reads standard error any more
 };
 
 }  // namespace ridgeline::train

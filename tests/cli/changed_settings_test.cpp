@@ -30,7 +30,7 @@ const std::string& folder() {
   static const std::string path = [] {
     const std::string root = testing::temporary_directory() + "/changed_settings";
     fs::remove_all(root);
-    data::make_shapes(root + "/shapes", {.train = 20, .val = 10});
+    data::make_shapes(root + "/shapes", {.train = 40, .val = 10});
     data::make_tfrecord(root + "/shapes", root + "/records", {});
     fs::create_directories(root + "/unsplit");
     fs::copy(root + "/shapes/train", root + "/unsplit", fs::copy_options::recursive);
@@ -143,9 +143,9 @@ testing::Outcome two_ranks(const OtherValue& other) {
   static int job = 0;
   const std::string variables = fmt::format("RANK_SIZE=2 DEVICE_ID=0 JOB_ID=changed{}_{} ", ::getpid(), ++job);
   const std::string log_dir = "--log_dir=" + folder() + "/never_begun";
-  return testing::run_shell(fmt::format("({0} RANK_ID=0 {1} {2}) & ({0} RANK_ID=1 {1} {3}); code=$?; wait; exit $code",
-                                        variables, testing::program(), command({other.base, log_dir}),
-                                        command({other.base, changed(other), log_dir})));
+  return testing::run_shell(
+      fmt::format("{{ ({0} RANK_ID=0 {1} {2}) & ({0} RANK_ID=1 {1} {3}); code=$?; wait; exit $code; }}", variables,
+                  testing::program(), command({other.base, log_dir}), command({other.base, changed(other), log_dir})));
 }
 
 TEST(ChangedSettings, RanksThatHaveThemOtherwiseDoNotBegin) {
@@ -158,7 +158,7 @@ TEST(ChangedSettings, RanksThatHaveThemOtherwiseDoNotBegin) {
     const OtherValue* other = other_value(all, option.name);
     if (other == nullptr || !other->not_by_two.empty()) continue;
     const testing::Outcome end = two_ranks(*other);
-    EXPECT_EQ(end.code, 2) << option.name << ": " << end.text;
+    EXPECT_NE(end.code, 0) << option.name << ": " << end.text;
     EXPECT_NE(end.text.find("[ranks] rank 1 has "), std::string::npos) << option.name << ": " << end.text;
     EXPECT_NE(end.text.find("all processes of a run need the same flags"), std::string::npos) << option.name;
     ++checked;

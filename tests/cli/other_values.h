@@ -77,6 +77,7 @@ inline std::vector<OtherValue> other_values(const std::string& folder) {
       {"iterations_per_loop", "2"},
       {"epochs_between_evals", "2", "--mode=train_and_evaluate"},
       {"display_every", "2"},
+      {"max_time", "3h"},
       {"save_summary_steps", "2"},
       {"save_checkpoints_steps", "2"},
       {"save_checkpoints_secs", "3600"},

@@ -39,7 +39,7 @@ class Checkpoint : public ::testing::Test {
     return info;
   }
   std::string save(std::int64_t step, std::int64_t keep = 5) const {
-    return save_checkpoint(directory_, information(step), {{"w", Tensor::of<float>({1, 2, 3}, {3})}}, keep);
+    return save_checkpoint(directory_, information(step), {{"w", Tensor::of<float>({1, 2, 3}, {3})}}, {.newest = keep});
   }
 
   std::string directory_;
@@ -154,7 +154,7 @@ TEST_F(Checkpoint, NamesThatAreNoUtf8ComeBackAsTheyWere) {
   CheckpointInfo info = information(3);
   info.class_names = {"caf\xe9", "dog", std::string("a\nb\x1b[31m\0c", 9), "\xff\xfe", "{\"base64\": \"x\"}"};
   info.class_ids = {"n1", "\xc0", "n3", "n4", "n5"};
-  save_checkpoint(directory_, info, {{"w", Tensor::of<float>({1}, {1})}}, 5);
+  save_checkpoint(directory_, info, {{"w", Tensor::of<float>({1}, {1})}}, {});
   const LoadedCheckpoint loaded = load_checkpoint(list_checkpoints(directory_).front());
   EXPECT_EQ(loaded.info.class_names, info.class_names);
   EXPECT_EQ(loaded.info.class_ids, info.class_ids);

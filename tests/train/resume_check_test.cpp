@@ -29,6 +29,7 @@ CheckpointInfo run(std::uint64_t records = 40) {
   recipe.batch_size = 8;
   recipe.max_epochs = 4;
   recipe.warmup_epochs = 1;
+  recipe.model_options.dropout_keep = 0.5;
   info.settings = settings_of(recipe, "class folders", static_cast<std::int64_t>(records));
   return info;
 }

@@ -1,37 +1,12 @@
 // Model::set_seed(): one call fixes initial parameters, dropout and the order of the data.
 #include <gtest/gtest.h>
 
-#include "ridgeline/data/data.h"
-#include "ridgeline/nn/layers.h"
 #include "ridgeline/train/estimator.h"
 #include "tests/support/error_of.h"
-#include "tests/train/line_model.h"
+#include "tests/train/shuffled_points.h"
 
 namespace ridgeline::train {
 namespace {
-
-constexpr std::int64_t kPoints = 32;
-
-data::Dataset shuffled_points() {
-  Tensor x(DType::f32, Shape{kPoints, 1}), y(DType::f32, Shape{kPoints, 1});
-  for (std::int64_t i = 0; i < kPoints; ++i) {
-    x.data<float>()[i] = static_cast<float>(i) / kPoints;
-    y.data<float>()[i] = 3 * x.data<float>()[i];
-  }
-  return data::InMemory({{"x", x}, {"y", y}}).shuffle().batch(LineModel::kRows);
-}
-
-// Drawn weights and dropout between two layers.
-nn::Network dropping_network() {
-  return {.name = "dropping", .loss = [](nn::ModelContext& context) {
-            const Value x = context.builder.input("x", {DType::f32, {LineModel::kRows, 1}});
-            const Value y = context.builder.input("y", {DType::f32, {LineModel::kRows, 1}});
-            Value h = nn::dense_layer(context, x, {.name = "hidden", .out = 64});
-            h = nn::dropout_layer(context, h, "drop", 0.5);
-            const Value error = nn::dense_layer(context, h, {.name = "out", .out = 1}) - y;
-            return nn::mean(error * error);
-          }};
-}
 
 // What each step saw.
 class Seen : public Callback {

@@ -76,6 +76,7 @@ void AppendFile::append(std::string_view bytes) {
     const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
     if (n < 0) {
       if (errno == EINTR) continue;
+      reader_gone_ = errno == EPIPE;
       fail("write", path_);
     }
     bytes.remove_prefix(static_cast<std::size_t>(n));

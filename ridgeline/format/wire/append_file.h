@@ -28,6 +28,8 @@ class AppendFile {
   // cannot be, later appends go on into the old file, which nobody can find: a run is worth more than its log.
   bool restore();
   void append(std::string_view bytes);
+  // Whether the last append failed because nobody reads the pipe any more.
+  bool reader_gone() const { return reader_gone_; }
   // Cuts the file to `size` bytes: removes a torn piece that an earlier process left.
   void truncate(std::uint64_t size);
   // Down to the disk, for what must survive a power cut.
@@ -37,6 +39,7 @@ class AppendFile {
   std::string path_;
   int fd_ = -1;
   bool file_ = true;
+  bool reader_gone_ = false;
 };
 
 }  // namespace ridgeline

@@ -47,6 +47,7 @@ void CheckpointSaver::save(const RunContext& context) {
   if (saved_at_ == context.step()) return;
   const Model& model = context.model();
   const TraceSpan span(model.session().trace(), "checkpoint", "save");
+  const auto begin = std::chrono::steady_clock::now();
   const std::vector<NamedTensor> tensors = model.to_file();
   const std::string bad = first_not_finite(tensors);
   if (!bad.empty()) stop_not_finite(context, bad + " holds numbers that are not finite", options_.directory);
@@ -61,9 +62,10 @@ void CheckpointSaver::save(const RunContext& context) {
   info.data_state = context.feed().state();
   info.plan = model.kernel_plan();
   if (info_) info_(info);
-  path_ = save_checkpoint(options_.directory, info, tensors, options_.keep);
+  path_ = save_checkpoint(options_.directory, info, tensors, {.newest = options_.keep, .also = kept_});
   saved_at_ = context.step();
   saved_time_ = std::chrono::steady_clock::now();
+  longest_ = std::max(longest_, std::chrono::duration<double>(saved_time_ - begin).count());
 }
 
 void FiniteLoss::step_end(RunContext& context) {

@@ -18,7 +18,7 @@ struct CheckpointSaverOptions {
   std::string directory;
   std::vector<std::int64_t> periods;  // in steps; a checkpoint is due at the multiples of each
   double seconds = 0;                 // one is due behind a loop that ends so long after the last one; 0: never
-  std::int64_t keep = 5;              // newest files
+  std::int64_t keep = 5;              // newest files, beside that of keeps()
   bool writes = true;  // false: of several ranks that hold parts, one that helps to put the values together
 };
 
@@ -37,14 +37,19 @@ class CheckpointSaver : public Callback {
     path_ = std::move(path);
     saved_at_ = step;
   }
+  // The checkpoint of this step is not removed, however many newer ones there are: of the run's best evaluation.
+  void keeps(std::int64_t step) { kept_ = step; }
   // Of the newest; empty: none is written.
   const std::string& path() const { return path_; }
+  // Seconds of the longest save; 0: none was made.
+  double longest() const { return longest_; }
 
  private:
   CheckpointSaverOptions options_;
   std::function<void(CheckpointInfo&)> info_;
   std::string path_;
-  std::int64_t saved_at_ = -1;
+  std::int64_t saved_at_ = -1, kept_ = -1;
+  double longest_ = 0;
   std::chrono::steady_clock::time_point saved_time_ = std::chrono::steady_clock::now();
 };
 

@@ -50,10 +50,13 @@ void DataReport::report(const RunContext& context) {
 
 void StopNotice::say(const RunContext& context) {
   const bool by_error = context.reason() == StopReason::bad_data || context.reason() == StopReason::overflows;
-  if (!by_error && context.reason() != StopReason::interrupted) return;
+  if (!by_error && !context.interrupted()) return;
   const std::string saved = context.step() > 0 ? saved_() : "";
-  log_.line(fmt::format("{} after step {}{}", by_error ? "stopped" : "interrupted", context.step(),
-                        saved.empty() ? "" : ", saved " + saved));
+  const std::string where = fmt::format(" after step {}{}", context.step(), saved.empty() ? "" : ", saved " + saved);
+  if (context.reason() == StopReason::out_of_time)
+    log_.line(fmt::format("{}: stopped in time{}; the same command goes on", limit_, where));
+  else
+    log_.line((by_error ? "stopped" : "interrupted") + where);
 }
 
 }  // namespace ridgeline::train

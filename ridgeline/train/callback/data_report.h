@@ -38,14 +38,16 @@ class DataReport : public Callback {
 // Says behind all others why a run ended before its last step, and where it is saved.
 class StopNotice : public Callback {
  public:
-  // `saved` gives the path of the checkpoint, or nothing.
-  StopNotice(std::function<std::string()> saved, TrainingLog& log) : saved_(std::move(saved)), log_(log) {}
+  // `saved` gives the path of the checkpoint, or nothing. `limit`: what ends it where its time is over.
+  StopNotice(std::function<std::string()> saved, std::string limit, TrainingLog& log)
+      : saved_(std::move(saved)), limit_(std::move(limit)), log_(log) {}
   void begin(RunContext& context) override { say(context); }
   void step_end(RunContext& context) override { say(context); }
 
  private:
   void say(const RunContext& context);
   std::function<std::string()> saved_;
+  std::string limit_;
   TrainingLog& log_;
 };
 

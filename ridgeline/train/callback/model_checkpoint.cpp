@@ -2,15 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
 #include <filesystem>
+#include <optional>
+#include <string_view>
+#include <tuple>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/printable.h"
 
 namespace ridgeline::train {
 namespace {
 
 constexpr const char* kWeightsSuffix = ".safetensors";
+constexpr const char* kBreakpoint = "_breakpoint";
+constexpr const char* kSeedsData = "seeds data";  // whether the seed is that of the data, too
 
 // The first of prefix, prefix_1, prefix_2, ... that begins no file's name.
 std::string free_prefix(const std::string& directory, const std::string& prefix) {
@@ -20,7 +29,79 @@ std::string free_prefix(const std::string& directory, const std::string& prefix)
   }
 }
 
+// What a file's name says: <prefix>[_<run>]-<epoch>_<step in epoch>[_breakpoint].safetensors.
+struct SavedName {
+  std::int64_t run = 0, epoch = 0, step = 0;
+  std::string prefix, path;
+  auto order() const { return std::tuple(run, epoch, step, path); }
+};
+
+std::optional<std::int64_t> take_number(std::string_view& text) {
+  std::int64_t value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || value < 0) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+  return value;
+}
+
+bool take(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+std::optional<SavedName> parsed(const std::string& path, const std::string& prefix) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  std::string_view rest = name;
+  SavedName saved{.path = path};
+  if (!take(rest, prefix)) return std::nullopt;
+  if (take(rest, "_")) {
+    const auto run = take_number(rest);
+    if (!run) return std::nullopt;
+    saved.run = *run;
+  }
+  saved.prefix = name.substr(0, name.size() - rest.size());
+  if (!take(rest, "-")) return std::nullopt;
+  const auto epoch = take_number(rest);
+  if (!epoch || !take(rest, "_")) return std::nullopt;
+  const auto step = take_number(rest);
+  if (!step) return std::nullopt;
+  take(rest, kBreakpoint);
+  if (rest != kWeightsSuffix) return std::nullopt;
+  saved.epoch = *epoch;
+  saved.step = *step;
+  return saved;
+}
+
+// Of the last run under the prefix, the oldest first.
+std::vector<SavedName> saved_files(const std::string& directory, const std::string& prefix) {
+  std::vector<SavedName> files;
+  for (const std::string& path : glob_files(glob_escape(directory + "/" + prefix) + "*")) {
+    if (std::optional<SavedName> saved = parsed(path, prefix)) files.push_back(std::move(*saved));
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.order() < b.order(); });
+  std::erase_if(files, [last = files.empty() ? 0 : files.back().run](const SavedName& f) { return f.run != last; });
+  return files;
+}
+
+void check_same_run(const LoadedCheckpoint& loaded, const Model& model) {
+  const CheckpointInfo& info = loaded.info;
+  if (info.model != model.network().name)
+    throw Error(fmt::format("{} is of the network '{}', not '{}'", loaded.file.path, info.model, model.network().name));
+  if (!info.settings) return;  // older files do not tell their seed
+  const auto seeds = [](bool data, std::uint64_t seed) {
+    return data ? fmt::format("set_seed({})", seed) : "no set_seed()";
+  };
+  const std::string there = seeds(info.settings->get<bool>(kSeedsData, false), info.seed),
+                    here = seeds(model.seeds_data(), model.seed());
+  if (there != here || info.seed != model.seed())
+    throw Error(fmt::format("{} is of a run with {}, and the model has {}: its data and dropout would be others",
+                            loaded.file.path, there, here));
+}
+
 }  // namespace
+
+void print_warning(const std::string& text) { std::fprintf(stderr, "warning: %s\n", printable(text).c_str()); }
 
 void CheckpointConfig::check() const {
   const auto not_negative = [](std::int64_t value, const char* name) {
@@ -46,6 +127,32 @@ ModelCheckpoint::ModelCheckpoint(std::string prefix, std::string directory, cons
     throw Error("The argument 'prefix' must be a name without '/', but got '" + prefix_ + "'", ErrorKind::usage);
   }
   config_.check();
+}
+
+bool ModelCheckpoint::resume(Model& model, const std::function<void(const std::string&)>& warn) {
+  const std::vector<SavedName> files = saved_files(directory_, prefix_);
+  std::vector<std::string> faults;
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    std::optional<LoadedCheckpoint> loaded;
+    try {
+      loaded = load_checkpoint({.path = file->path});
+    } catch (const Error& error) {
+      faults.emplace_back(error.what());
+      continue;
+    }
+    check_same_run(*loaded, model);
+    model.load(loaded->tensors);
+    if (!loaded->info.data_state.empty()) model.stands_at(data::IteratorState::from_json(loaded->info.data_state));
+    for (const std::string& fault : faults) warn(fault + "; falling back to the checkpoint before it");
+    name_ = file->prefix;
+    latest_ = file->path;
+    files_.clear();
+    for (auto kept = files.begin(); kept != file.base(); ++kept) files_.push_back(kept->path);
+    return true;
+  }
+  if (files.empty()) return false;
+  throw Error(fmt::format("no checkpoint {}/{}* is whole ({} there), the newest: {}", directory_, prefix_, files.size(),
+                          faults.front()));
 }
 
 std::int64_t ModelCheckpoint::next_stop(std::int64_t step) const {
@@ -74,7 +181,7 @@ void ModelCheckpoint::end(RunContext& context) {
 }
 
 void ModelCheckpoint::failed(RunContext& context) {
-  if (config_.exception_save && context.step() > 0) save(context, "_breakpoint");
+  if (config_.exception_save && context.step() > 0) save(context, kBreakpoint);
 }
 
 void ModelCheckpoint::save(const RunContext& context, const char* suffix) {
@@ -85,6 +192,8 @@ void ModelCheckpoint::save(const RunContext& context, const char* suffix) {
   info.steps_per_epoch = context.steps_per_epoch();
   info.data_state = context.feed().state();
   info.plan = context.model().kernel_plan();
+  info.seed = context.model().seed();
+  info.settings = RunSettings{.values = {{kSeedsData, context.model().seeds_data()}}};
   latest_ = (std::filesystem::path(directory_) /
              fmt::format("{}-{}_{}{}{}", name_, context.epoch(), context.step_in_epoch(), suffix, kWeightsSuffix))
                 .string();

@@ -1,10 +1,11 @@
 // ridgeline/train/callback/model_checkpoint.h
 //
 // MindSpore's ModelCheckpoint: files <prefix>-<epoch>_<step in epoch>.safetensors in a directory, as often as a
-// CheckpointConfig says. The files are those of CheckpointSaver under other names.
+// CheckpointConfig says. The files are those of CheckpointSaver under other names; a new process goes on from them.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,19 @@ struct CheckpointConfig {
   void check() const;
 };
 
+void print_warning(const std::string& text);  // to standard error
+
 class ModelCheckpoint : public Callback {
  public:
   // A prefix that names files in the directory when the first run begins becomes <prefix>_1, _2, ... A prefix with '/'
   // is an Error.
   ModelCheckpoint(std::string prefix, std::string directory, const CheckpointConfig& config = {});
+
+  // The newest file of that prefix that is whole, and of the last run under it, into the model: parameters, slots,
+  // statistics, step, and where the data stand. The run goes on under the prefix of that file. After prepare_training()
+  // with the seed of that run, before the first run. False: there is none. An Error: there are some, and none is whole,
+  // or it is of another network or seed. `warn` is told of each newer one that is not whole.
+  bool resume(Model& model, const std::function<void(const std::string&)>& warn = print_warning);
 
   std::int64_t next_stop(std::int64_t step) const override;
   void begin(RunContext& context) override;

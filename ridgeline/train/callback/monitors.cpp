@@ -1,17 +1,21 @@
 #include "ridgeline/train/callback/monitors.h"
 
+#include <errno.h>
 #include <fmt/format.h>
 
 #include <cmath>
 #include <cstdio>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/train/interrupt.h"
 
 namespace ridgeline::train {
 
 void print_line(const std::string& line) {
   std::printf("%s\n", line.c_str());
-  std::fflush(stdout);
+  if (std::fflush(stdout) == 0 || errno != EPIPE) return;
+  std::clearerr(stdout);
+  set_interrupted(true);
 }
 
 LossMonitor::LossMonitor(std::int64_t per_print_times, LineSink sink)

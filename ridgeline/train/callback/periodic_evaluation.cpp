@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "ridgeline/train/interrupt.h"
+
 namespace ridgeline::train {
 
 bool PeriodicEvaluation::due(const RunContext& context) const {
@@ -26,8 +28,8 @@ void PeriodicEvaluation::evaluate(RunContext& context) {
   log_.line(fmt::format("Validation dataset size: {}", records_));
   std::optional<EvaluationRow> row = evaluate_();
   if (!row) {
-    log_.line("Keyboard interrupt during evaluation");
-    context.stop(StopReason::interrupted);
+    log_.line(out_of_time() ? "out of time during evaluation" : "Keyboard interrupt during evaluation");
+    context.stop(out_of_time() ? StopReason::out_of_time : StopReason::interrupted);
     return;
   }
   row->step = context.step();

@@ -183,8 +183,8 @@ std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::s
       say(fmt::format("{}: {}", end.name, described(end.code, plan.ranks[index].output)));
       if (end.code != 0) refusals.leave(plan.ranks[index].rank, described(end.code, plan.ranks[index].output));
       append_line(plan.ranks[index].output, end.code == 0 ? "turing train success\n" : "turing train fail\n");
-      // Who ends as it was told has not failed: others may need longer, to save.
-      if (end.code != 0 && !failed && !(told && end.code == kInterruptedCode)) {
+      // Who ends as it was told, or in time, has not failed: others may need longer, to save.
+      if (end.code != 0 && end.code != kInterruptedCode && !failed) {
         failed = true;
         first_failure = Clock::now();
       }

@@ -28,6 +28,7 @@ struct RecipeArguments {
   std::string restore_exclude = "dense_2";
   std::string decay_epochs;                 // of multi_step, by commas
   std::string metrics;                      // by commas
+  std::string max_time;                     // see duration.h
   std::vector<std::string> frozen, scaled;  // patterns; PATTERN=FACTOR
   std::string accelerate_train_mode;
   double final_loss = 0, dropout_keep = 0;

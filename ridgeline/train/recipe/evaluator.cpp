@@ -11,6 +11,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/math.h"
 #include "ridgeline/data/runtime/rows/rows.h"
+#include "ridgeline/train/best_evaluation.h"
 #include "ridgeline/train/bind_batch.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
@@ -18,6 +19,7 @@
 #include "ridgeline/train/ranks.h"
 #include "ridgeline/train/recipe/adopt.h"
 #include "ridgeline/train/recipe/batch_parts.h"
+#include "ridgeline/train/recipe/chosen_checkpoint.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/recipe/session_options.h"
 
@@ -178,7 +180,9 @@ std::optional<EvaluationRow> evaluate_once(Model& model, const RunData& data, co
   return evaluate_whole(*whole, data, recipe, session, log);
 }
 
-std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
+std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& asked) {
+  const Recipe given =
+      with_chosen_checkpoint(asked, [](const std::string& text) { TrainingLog("").line("warning: " + text); });
   const bool plain = !given.restore_path.empty();
   const auto silent = [](const std::string&) {};  // of each file it is said in its turn
   std::optional<StoredWeights> weights =
@@ -246,6 +250,7 @@ std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& given) {
   }
   if (rows.empty())
     throw Error(fmt::format("none of the {} checkpoints could be evaluated: {}", files.size(), unreadable));
+  if (rows.size() > 1) log.line("best: " + described(checkpoint_of(*best_of(rows))));
   log.line("Finished evaluation");
   return rows;
 }

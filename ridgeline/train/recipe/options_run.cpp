@@ -3,6 +3,7 @@
 
 #include "ridgeline/core/joined_names.h"
 #include "ridgeline/train/metric/table.h"
+#include "ridgeline/train/recipe/duration.h"
 #include "ridgeline/train/recipe/options.h"
 
 namespace ridgeline::train {
@@ -81,9 +82,15 @@ std::vector<RecipeOption> run_options_of_recipe() {
        [](A& a) -> double& { return a.recipe.save_checkpoints_secs; },
        verdict::alike(),
        {"0 (off) or more", 0, 1e9, false, true}},
+      {"max_time", group,
+       fmt::format("end the run in time, with a checkpoint, so that its process is over after so long and the same "
+                   "command goes on: {}; exit code 130",
+                   kDurationForms),
+       [](A& a) -> std::string& { return a.max_time; },
+       verdict::alike([](const Recipe& r) { return SettingValue(r.max_time); })},
       {"do_checkpoint", group, "write checkpoints", [](A& a) -> bool& { return a.recipe.do_checkpoint; },
        verdict::alike()},
-      {"max_checkpoint_to_save", group, "newest checkpoints that are kept",
+      {"max_checkpoint_to_save", group, "newest checkpoints that are kept, beside that of the best evaluation",
        [](A& a) -> std::int64_t& { return a.recipe.max_checkpoint_to_save; }, verdict::own(), positive},
       {"log_dir", group, "log, metrics and checkpoints; a run continues from what is there",
        [](A& a) -> std::string& { return a.recipe.log_dir; }, verdict::own()},
@@ -91,6 +98,11 @@ std::vector<RecipeOption> run_options_of_recipe() {
        [](A& a) -> std::string& { return a.recipe.log_name; }, verdict::own()},
       {"checkpoint_dir", group, "checkpoints to evaluate", [](A& a) -> std::string& { return a.recipe.checkpoint_dir; },
        verdict::own()},
+      {"checkpoint", group,
+       "the one of checkpoint_dir (or of the folder of --weights) that is meant: best (of the run's evaluations), "
+       "last, "
+       "or a step; by default evaluate takes all of them, others the last",
+       [](A& a) -> std::string& { return a.recipe.checkpoint; }, verdict::own()},
       {"rank_size", group, "processes that train together, which launch starts; 0: as many as there are",
        [](A& a) -> std::int64_t& { return a.rank_size; }, verdict::part_of("batch of statistics")},
       {"group_size", group, "the same, by its name in the README", [](A& a) -> std::int64_t& { return a.group_size; },

@@ -63,6 +63,14 @@ void check(const Recipe& r) {
   if (r.early_stopping > 0 && r.mode == Mode::train) {
     throw Error("--early_stopping needs evaluations: use --mode=train_and_evaluate", ErrorKind::usage);
   }
+  if (!r.checkpoint.empty() && r.restore_path.empty() && r.mode != Mode::evaluate) {
+    throw Error(
+        "--checkpoint chooses what evaluate, predict and export take; a run goes on from its newest checkpoint (for "
+        "weights to begin with: --weights=FOLDER --checkpoint=best)",
+        ErrorKind::usage);
+  }
+  if (r.max_time > 0 && r.mode == Mode::evaluate)
+    throw Error("--max_time ends a training in time: it needs a mode that trains", ErrorKind::usage);
   if (r.reset_head && (r.restore_path.empty() || r.mode == Mode::evaluate)) {
     throw Error(
         "--reset_head draws a layer anew of weights that a training begins with: it needs --weights and a mode that "

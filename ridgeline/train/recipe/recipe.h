@@ -78,13 +78,15 @@ struct Recipe {
   std::int64_t save_summary_steps = 0;  // between log lines; 0: 100, or a shorter epoch
   std::int64_t save_checkpoints_steps = 1000;
   double save_checkpoints_secs =
-      0;  // above 0: behind the loop that ends so long after the last one, instead of by steps
+      0;                // above 0: behind the loop that ends so long after the last one, instead of by steps
+  double max_time = 0;  // seconds after which the process shall be over; 0: none
   bool do_checkpoint = true;
   std::int64_t max_checkpoint_to_save = 5;
   bool benchmark = false;  // at most kBenchmarkSteps steps, and a summary of them
   std::string log_dir = "./model_1p";
   std::string log_name;  // in log_dir; empty: <model>_training.log
   std::string checkpoint_dir = "./model_8p";
+  std::string checkpoint;  // of that folder, or of the weights' one: see chosen_checkpoint.h; empty: not chosen
 
   // Execution.
   int intra_op_parallelism_threads = 0;

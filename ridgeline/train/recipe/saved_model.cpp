@@ -2,6 +2,7 @@
 
 #include "ridgeline/nn/prediction_model.h"
 #include "ridgeline/train/recipe/adopt.h"
+#include "ridgeline/train/recipe/chosen_checkpoint.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/training_log.h"
 
@@ -18,10 +19,15 @@ nn::StepOptions prediction_options(const Recipe& recipe) {
 
 }  // namespace
 
-infer::Model saved_model(const Recipe& given) {
+infer::Model saved_model(const Recipe& asked) {
+  const auto warn = [](const std::string& text) { TrainingLog("").line("warning: " + text); };
+  const Recipe given = with_chosen_checkpoint(asked, warn);
   const bool plain = !given.restore_path.empty();
   if (!given.model.empty()) check(given);
-  const auto warn = [](const std::string& text) { TrainingLog("").line("warning: " + text); };
+  if (!plain) {
+    if (const std::string better = better_than_newest(given.checkpoint_dir); !better.empty())
+      TrainingLog("").line("note: " + better);
+  }
   const StoredWeights weights =
       plain ? read_weights(given.restore_path, warn) : newest_weights(given.checkpoint_dir, warn);
   const Recipe recipe = adopt_weights(given, weights);

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/process_time.h"
 #include "ridgeline/core/version.h"
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/device/cpu/isa.h"
@@ -18,18 +20,21 @@
 #include "ridgeline/train/callback/data_report.h"
 #include "ridgeline/train/callback/early_stopping.h"
 #include "ridgeline/train/callback/epoch_log.h"
+#include "ridgeline/train/callback/keep_best.h"
 #include "ridgeline/train/callback/periodic_evaluation.h"
 #include "ridgeline/train/callback/ranks_report.h"
 #include "ridgeline/train/callback/step_dump.h"
 #include "ridgeline/train/callback/step_log.h"
 #include "ridgeline/train/callback/step_times.h"
 #include "ridgeline/train/callback/summaries.h"
+#include "ridgeline/train/callback/time_limit.h"
 #include "ridgeline/train/directory_lock.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/loop.h"
 #include "ridgeline/train/ranks.h"
 #include "ridgeline/train/recipe/batch_parts.h"
 #include "ridgeline/train/recipe/benchmark_summary.h"
+#include "ridgeline/train/recipe/chosen_checkpoint.h"
 #include "ridgeline/train/recipe/compile_statistics.h"
 #include "ridgeline/train/recipe/datasets.h"
 #include "ridgeline/train/recipe/evaluator.h"
@@ -130,11 +135,17 @@ class Trainer {
     PeriodicEvaluation evaluation(
         evaluation_steps, data_.validation_records, [this] { return evaluate_model(); }, log_, *metrics_);
     if (evaluates) callbacks.push_back(&evaluation);
+    std::optional<KeepBest> best;
+    if (recipe_.do_checkpoint && ranks_.main()) {
+      best.emplace(recipe_.log_dir, saver, [&] { return evaluation.last(); }, log_);
+      best->goes_on(metrics_->evaluations());
+      if (evaluates) callbacks.push_back(&*best);
+    }
     std::optional<EarlyStopping> early;
     if (recipe_.early_stopping > 0) callbacks.push_back(&early.emplace(early_stopping(evaluation)));
     // Of the one at the step where the run goes on, the callback asks itself: it may still be due.
     for (const EvaluationRow& row : metrics_->evaluations()) {
-      if (early && row.step < model_->global_step()) early->count(row.top_1);
+      if (early && row.step < model_->global_step()) early->count(best_measure(row));
     }
     TrainingProgress progress;
     std::optional<TellMeStepOrLossHook> tell;
@@ -150,7 +161,10 @@ class Trainer {
     }
     StepTimes times((fs::path(recipe_.log_dir) / kStepTimesFile).string(), log_);
     if (recipe_.explain) callbacks.push_back(&times);
-    StopNotice notice([&] { return recipe_.do_checkpoint ? saver.path() : std::string(); }, log_);
+    std::optional<TimeLimit> limit;
+    if (recipe_.max_time > 0) callbacks.push_back(&limit.emplace(end_of_time(), [&] { return saver.longest(); }));
+    StopNotice notice([&] { return recipe_.do_checkpoint ? saver.path() : std::string(); },
+                      fmt::format("--max_time ({})", duration_text(recipe_.max_time)), log_);
     callbacks.push_back(&notice);
     std::optional<RanksReport> exchanged;
     if (ranks_.size() > 1) callbacks.push_back(&exchanged.emplace(log_));
@@ -164,7 +178,7 @@ class Trainer {
     result.ranks = ranks_.size();
     result.writes = ranks_.main();
     result.step = end.step();
-    result.interrupted = end.reason() == StopReason::interrupted;
+    result.interrupted = end.interrupted();
     result.last = lines.last();
     result.mean_fps = lines.mean_fps();
     result.evaluation = evaluates ? evaluation.last() : metrics_->evaluation();
@@ -172,6 +186,10 @@ class Trainer {
     result.log_path = log_path(recipe_);
     result.metrics_path = metrics_->path();
     result.checkpoint_path = saver.path();
+    if (best && best->best()) {
+      result.best = best->best();
+      result.best_path = (fs::path(recipe_.log_dir) / checkpoint_name(result.best->step)).string();
+    }
     if (session_.trace()) session_.trace()->write(recipe_.trace);
     if (recipe_.export_compile_stat == 1 && ranks_.main()) write_compile_statistics(*model_, recipe_.log_dir, log_);
     if (!recipe_.export_step.empty()) {
@@ -192,6 +210,12 @@ class Trainer {
   }
   static std::string log_path(const Recipe& recipe) {
     return (fs::path(recipe.log_dir) / log_name_of(recipe)).string();
+  }
+
+  // The time of a job counts from the start of its process.
+  std::chrono::steady_clock::time_point end_of_time() const {
+    const std::chrono::duration<double> left(recipe_.max_time - process_milliseconds() / 1000);
+    return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(left);
   }
 
   // With the averages of parameters, where they are kept.
@@ -215,11 +239,11 @@ class Trainer {
   EarlyStoppingOptions early_stopping(const PeriodicEvaluation& evaluation) {
     return {.patience = recipe_.early_stopping,
             .greater_is_better = true,
-            .what = "top-1 of the validation part",
+            .what = kBestMeasure,
             .measure = [&evaluation](const RunContext& context) -> std::optional<double> {
               const auto& row = evaluation.last();
               if (!row || row->step != context.step()) return std::nullopt;
-              return row->top_1;
+              return best_measure(*row);
             },
             .log = [this](const std::string& line) { log_.line(line); }};
   }
@@ -420,7 +444,13 @@ TrainingResult check_and_train(const Recipe& recipe, const RunRanks& ranks) {
     throw Error("--synthetic has no validation part: use --mode=train", ErrorKind::usage);
   if (!recipe.synthetic) check_data_dir(recipe, true);  // before anything is written
   check_ranks(recipe);
-  return train_here(with_batch_parts(recipe), ranks);
+  Recipe complete = with_batch_parts(recipe);
+  // The main rank alone reads weights.
+  if (recipe.rank == 0) {
+    complete = with_chosen_checkpoint(std::move(complete),
+                                      [](const std::string& text) { TrainingLog("").line("warning: " + text); });
+  }
+  return train_here(complete, ranks);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "ridgeline/train/best_evaluation.h"
 #include "ridgeline/train/ranks.h"
 #include "ridgeline/train/recipe/recipe.h"
 #include "ridgeline/train/training_log.h"
@@ -19,14 +20,16 @@ struct TrainingResult {
   std::int64_t step = 0;
   std::int64_t ranks = 1;                   // that trained together
   bool writes = true;                       // of several ranks: this one wrote log, metrics and checkpoints
-  bool interrupted = false;                 // the user stopped it; the steps done are in the checkpoint
+  bool interrupted = false;                 // the user or max_time stopped it; the steps done are in the checkpoint
   StepLine last;                            // of the last log line
   double mean_fps = 0;                      // of this process's log lines but the first; of that, if it is the only one
   std::optional<EvaluationRow> evaluation;  // of the last evaluation, also that of an earlier process at `step`
   bool has_validation = false;              // the data have a part to evaluate on
   std::string log_path;
   std::string metrics_path;
-  std::string checkpoint_path;  // empty if none was written
+  std::string checkpoint_path;         // empty if none was written
+  std::optional<BestCheckpoint> best;  // of the run's evaluations
+  std::string best_path;
 };
 
 // --mode=train and train_and_evaluate. What stops the run (the user, an unreadable sample, a loss that is not finite)

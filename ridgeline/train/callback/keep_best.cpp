@@ -1,0 +1,41 @@
+#include "ridgeline/train/callback/keep_best.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace ridgeline::train {
+
+void KeepBest::goes_on(std::span<const EvaluationRow> rows) {
+  const std::vector<CheckpointFile> files = list_checkpoints(directory_);
+  const auto there = [&](const EvaluationRow& row) {
+    return std::any_of(files.begin(), files.end(), [&](const CheckpointFile& file) { return file.step == row.step; });
+  };
+  std::vector<EvaluationRow> kept;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept), there);
+  const EvaluationRow* best = best_of(rows);
+  const EvaluationRow* best_kept = best_of(kept);
+  if (best != nullptr && !there(*best)) {
+    log_.line(fmt::format("warning: the checkpoint of the best evaluation so far ({}) is gone: {}",
+                          described(checkpoint_of(*best)),
+                          best_kept ? fmt::format("the best that is left is {}", described(checkpoint_of(*best_kept)))
+                                    : "none of an evaluation is left"));
+  }
+  best_.reset();
+  if (best_kept != nullptr) {
+    best_ = checkpoint_of(*best_kept);
+    saver_.keeps(best_->step);
+  }
+  if (read_best(directory_) != best_) write_best(directory_, best_);
+}
+
+void KeepBest::look(const RunContext& context) {
+  const std::optional<EvaluationRow> row = last_();
+  if (!row || row->step != context.step() || (best_ && best_measure(*row) <= best_->value)) return;
+  best_ = checkpoint_of(*row);
+  saver_.keeps(best_->step);
+  write_best(directory_, best_);
+}
+
+}  // namespace ridgeline::train

@@ -1,0 +1,31 @@
+// ridgeline/train/callback/time_limit.h
+//
+// Ends a run early enough that what it leaves is saved at a given time: before a queue ends the job. Each process does
+// one step at least, so that a run whose time is too short goes on all the same.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "ridgeline/train/callback.h"
+
+namespace ridgeline::train {
+
+class TimeLimit : public Callback {
+ public:
+  // `saving`: the seconds of the longest save so far; 0: there was none yet.
+  TimeLimit(std::chrono::steady_clock::time_point end, std::function<double()> saving)
+      : end_(end), saving_(std::move(saving)) {}
+
+  std::int64_t next_stop(std::int64_t step) const override { return measured_ ? kNever : step + 1; }
+  void begin(RunContext& context) override;
+  void step_end(RunContext& context) override;
+
+ private:
+  std::chrono::steady_clock::time_point end_;
+  std::function<double()> saving_;
+  bool measured_ = false;  // a step of this run
+  double longest_step_ = 0;
+};
+
+}  // namespace ridgeline::train
