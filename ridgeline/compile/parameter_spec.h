@@ -36,7 +36,8 @@ struct ParameterSpec {
   Init init;
   ParameterRole role = ParameterRole::trainable;
   DType dtype = DType::f32;
-  bool decay = true;  // counted by the L2 penalty
+  bool decay = true;    // counted by the L2 penalty
+  Location where = {};  // the user's line that declared it, for messages
 
   bool trainable() const { return role == ParameterRole::trainable; }
   ValueKind kind() const { return trainable() ? ValueKind::param : ValueKind::state; }

@@ -1,5 +1,6 @@
 #include "ridgeline/compile/weights.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -82,6 +83,10 @@ WeightMatch match_weights(std::span<const ParameterSpec> wanted, std::span<const
     }
   }
   WeightMatch match;
+  for (const std::string& scope : exclude) {
+    const auto inside = [&](const ParameterSpec& spec) { return in_scope(spec.name, scope); };
+    if (std::none_of(wanted.begin(), wanted.end(), inside)) match.idle.push_back(scope);
+  }
   for (const ParameterSpec& spec : wanted) {
     const auto found = available.find(spec.name);
     const NamedTensor* tensor = found == available.end() ? nullptr : found->second;

@@ -28,6 +28,7 @@ struct WeightMatch {
   std::vector<std::string> unexpected;  // in the file, not wanted
   std::vector<std::string> mismatched;  // "fc.weight: the file has f32[1000,512], the model f32[10,512]"
   std::vector<std::string> excluded;    // wanted and left out on request
+  std::vector<std::string> idle;        // scopes of `exclude` that nothing wanted lies in
 };
 
 // Finds the wanted parameters among the tensors of a file. `exclude` are scopes: "dense_2" leaves out "dense_2/kernel"

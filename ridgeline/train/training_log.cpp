@@ -38,11 +38,12 @@ std::string duration_text(double seconds) {
 }
 
 TrainingLog::TrainingLog(const std::string& path, bool shown)
-    : shown_(shown), terminal_(shown && ::isatty(STDERR_FILENO) != 0) {
-  if (path.empty()) return;
-  file_ = std::make_unique<AppendFile>(path);
+    : path_(path), shown_(shown), terminal_(shown && ::isatty(STDERR_FILENO) != 0) {}
+
+void TrainingLog::open() {
+  file_ = std::make_unique<AppendFile>(path_);
   // A line that an earlier process left torn must not swallow the first one of this.
-  if (file_->size() > 0 && read_file(path).back() != '\n') file_->append("\n");
+  if (file_->size() > 0 && read_file(path_).back() != '\n') file_->append("\n");
 }
 
 TrainingLog::~TrainingLog() { clear_progress(); }
@@ -52,6 +53,7 @@ void TrainingLog::line(const std::string& text) {
   const std::string shown = printable(text);
   const std::lock_guard lock(mutex_);
   clear_progress();
+  if (!file_ && !path_.empty()) open();
   if (file_) file_->append(shown + "\n");
   std::fprintf(stderr, "%s\n", shown.c_str());
 }

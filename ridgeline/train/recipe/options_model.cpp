@@ -5,30 +5,34 @@ namespace ridgeline::train {
 
 std::vector<RecipeOption> model_options() {
   using A = RecipeArguments;
-  const std::string_view group = "Model";
+  const OptionGroup group{"Model"}, evaluated{"Model", kInEvaluations};
   return {
-      {"model", group, joined_names(nn::all_models()) + "; evaluate: by default the checkpoint's",
+      {"model", evaluated, joined_names(nn::all_models()) + "; evaluate: by default the checkpoint's",
        [](A& a) -> std::string& { return a.recipe.model; }},
       {.name = "alexnet_version",
        .group = group,
        .help = "initial weights of alexnet: he_uniform (default), xavier, he_uniform_custom",
        .field = [](A& a) -> std::string& { return a.alexnet_version; },
        .aliases = {"version"}},
-      {"final_relu", group, "a relu on the logits of alexnet, as the original has: True (default) or False",
+      {"final_relu", evaluated, "a relu on the logits of alexnet, as the original has: True (default) or False",
        [](A& a) -> std::optional<bool>& { return a.recipe.model_options.final_relu; }},
       {"dropout_keep", group, "share of units that dropout keeps, in (0, 1]; 0: the model's own",
        [](A& a) -> double& { return a.dropout_keep; }},
       {.name = "weights",
-       .group = group,
+       .group = evaluated,
        .help = "start from these weights: a safetensors file (torchvision's names), a checkpoint or its folder, *.rdgm",
        .field = [](A& a) -> std::string& { return a.recipe.restore_path; },
        .aliases = {"restore_path", "pretrained"},
-       .names_file = is_path},
+       .names_file = is_path,
+       .may_be_empty = true},
       {"reset_head", group, "draw the last layer anew instead of restoring it: for other classes",
        [](A& a) -> bool& { return a.recipe.reset_head; }},
-      {"restore_exclude", group, "layers that are not restored for training, by commas",
-       [](A& a) -> std::string& { return a.restore_exclude; }},
-      {"dtype", group, "tf.float32", [](A& a) -> std::string& { return a.dtype; }},
+      {.name = "restore_exclude",
+       .group = group,
+       .help = "layers that are not restored for training, by commas; empty: none",
+       .field = [](A& a) -> std::string& { return a.restore_exclude; },
+       .may_be_empty = true},
+      {"dtype", evaluated, "tf.float32", [](A& a) -> std::string& { return a.dtype; }},
   };
 }
 
