@@ -8,6 +8,7 @@
 #include "ridgeline/cli/recipe_flags.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/log.h"
+#include "ridgeline/data/runtime/advice.h"
 #include "ridgeline/data/tool/bench.h"
 
 namespace ridgeline::cli {
@@ -20,6 +21,10 @@ struct BenchFlags {
   std::string jpeg_index_directory = "auto";
   bool json = false;
 };
+
+std::string in_flags(const data::RunStats& stats) {
+  return data::advice_of(stats, {.workers = "--workers", .memory = "--memory_limit", .image_size = "--image_size"});
+}
 
 void print_json(const data::BenchReport& r) {
   nlohmann::ordered_json out;
@@ -37,7 +42,7 @@ void print_json(const data::BenchReport& r) {
   out["jpeg_indices"] = r.stats.jpeg_indices;
   out["jpeg_index_bytes"] = r.stats.jpeg_index_bytes;
   out["jpeg_indices_on_disk"] = r.stats.jpeg_indices_on_disk;
-  out["advice"] = r.stats.advice();
+  out["advice"] = in_flags(r.stats);
   out["stages"] = nlohmann::ordered_json::array();
   for (const data::StageStats& stage : r.stats.stages) {
     out["stages"].push_back({{"name", stage.name},
@@ -60,7 +65,7 @@ void print_table(const data::BenchReport& r) {
              static_cast<double>(r.slot_bytes) / 1e6, r.slots, static_cast<double>(r.rss_bytes) / 1e6);
   if (r.bad_samples > 0) fmt::print("bad samples: {}\n", r.bad_samples);
   if (!r.sha256.empty()) fmt::print("sha256 {}\n", r.sha256);
-  if (const std::string advice = r.stats.advice(); !advice.empty()) fmt::print("{}\n", advice);
+  if (const std::string advice = in_flags(r.stats); !advice.empty()) fmt::print("{}\n", advice);
 }
 
 int run_bench(const Command& app, const BenchFlags& flags) {

@@ -64,11 +64,13 @@ int compare_files(DoctorFlags& flags) {
   return comparison.equal() ? 0 : 1;
 }
 
-// The words with what --preset and --run_config say behind the name of the subcommand. `check` has the flags of both.
+// The words with what --preset and --run_config say behind the name of the subcommand. `check` has the flags of both,
+// and is what flags without a subcommand mean.
 Words with_config(const Command& check, const Words& words) {
-  if (words.empty()) return words;
-  Words all{words[0]};
-  const Words rest = with_files(check, {words.begin() + 1, words.end()});
+  if (words.empty() || words[0] == "--help" || words[0] == "--help_all") return words;
+  const bool flags = words[0].starts_with("--");
+  Words all{flags ? "check" : words[0]};
+  const Words rest = with_files(check, {words.begin() + (flags ? 0 : 1), words.end()});
   all.insert(all.end(), rest.begin(), rest.end());
   return all;
 }

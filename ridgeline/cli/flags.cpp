@@ -109,16 +109,25 @@ void collect_names(const CLI::App& app, std::set<std::string>& names) {
   for (const CLI::App* sub : app.get_subcommands(nullptr)) collect_names(*sub, names);
 }
 
-// "--lr=" has no value: the library would take the next word, whatever that is.
-void refuse_empty_values(const CLI::App& app, const std::vector<std::string>& words) {
+// "--lr=" has no value: the library would take the next word, whatever that is. Where none is meant by it, the value is
+// a word of its own.
+std::vector<std::string> with_empty_values(const CLI::App& app, const std::set<std::string>& may_be_empty,
+                                           const std::vector<std::string>& words) {
   std::set<std::string> names;
   collect_names(app, names);
+  std::vector<std::string> all;
+  bool flags = true;
   for (const std::string& word : words) {
-    if (word == "--") return;
+    all.push_back(word);
+    flags = flags && word != "--";
     const std::string name = word.substr(0, word.find('='));
-    if (name.size() + 1 == word.size() && names.contains(name))
+    if (!flags || name.size() + 1 != word.size() || !names.contains(name)) continue;
+    if (!may_be_empty.contains(name))
       throw Error(command_name(app) + ": " + name + "= has no value (" + name + "=VALUE is meant)", ErrorKind::usage);
+    all.back() = name;
+    all.emplace_back();
   }
+  return all;
 }
 
 // The app whose flags the words belong to: the deepest subcommand named among them.
@@ -187,6 +196,11 @@ Flag& Flag::required() {
   return *this;
 }
 
+Flag& Flag::may_be_empty() {
+  for (const std::string& name : option_->get_lnames()) may_be_empty_->insert("--" + name);
+  return *this;
+}
+
 // Scripts append flags to override others: the last counts. Subcommands inherit it.
 Command::Command(const std::string& summary, const std::string& name)
     : owned_(std::make_unique<CLI::App>(summary, name)), app_(owned_.get()) {
@@ -206,41 +220,41 @@ Command& Command::subcommand(const std::string& name, const std::string& summary
 Flag Command::option(const std::string& name, std::string& target, const std::string& help) {
   CLI::Option* option = app_->add_option(name, target, help);
   if (!target.empty()) option->capture_default_str();
-  return Flag(option);
+  return {option, may_be_empty_};
 }
 
 Flag Command::option(const std::string& name, std::vector<std::string>& target, const std::string& help) {
-  return Flag(app_->add_option(name, target, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
+  return {app_->add_option(name, target, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll), may_be_empty_};
 }
 
 Flag Command::option(const std::string& name, int& target, const std::string& help) {
-  return Flag(add_number(*app_, name, target, help));
+  return {add_number(*app_, name, target, help), may_be_empty_};
 }
 
 Flag Command::option(const std::string& name, std::int64_t& target, const std::string& help) {
-  return Flag(add_number(*app_, name, target, help));
+  return {add_number(*app_, name, target, help), may_be_empty_};
 }
 
 Flag Command::option(const std::string& name, std::uint64_t& target, const std::string& help) {
-  return Flag(add_number(*app_, name, target, help));
+  return {add_number(*app_, name, target, help), may_be_empty_};
 }
 
 Flag Command::option(const std::string& name, double& target, const std::string& help) {
-  return Flag(add_number(*app_, name, target, help));
+  return {add_number(*app_, name, target, help), may_be_empty_};
 }
 
 Flag Command::boolean(const std::string& name, bool& target, const std::string& help) {
   CLI::Option* option = add_boolean(*app_, name, target, help);
   option->default_str(target ? "True" : "False");
-  return Flag(option);
+  return {option, may_be_empty_};
 }
 
 Flag Command::boolean(const std::string& name, std::optional<bool>& target, const std::string& help) {
-  return Flag(add_boolean(*app_, name, target, help));
+  return {add_boolean(*app_, name, target, help), may_be_empty_};
 }
 
 Flag Command::flag(const std::string& name, bool& target, const std::string& help) {
-  return Flag(app_->add_flag(name, target, help));
+  return {app_->add_flag(name, target, help), may_be_empty_};
 }
 
 void Command::footer(const std::string& text) { app_->footer(text); }
@@ -254,15 +268,12 @@ bool Command::given(const std::string& flag) const {
 
 bool Command::has(const std::string& flag) const { return app_->get_option_no_throw(flag) != nullptr; }
 
-std::vector<std::string> Command::flag_names() const {
-  std::vector<std::string> names = cli::flag_names(*app_);
-  for (std::string& name : names) name = name.substr(2);
-  return names;
-}
-
 bool Command::parse(std::vector<std::string> words) {
   CLI::App& app = *app_;
-  refuse_empty_values(app, words);
+  std::set<std::string> may_be_empty = may_be_empty_;
+  for (const std::unique_ptr<Command>& sub : subcommands_)
+    may_be_empty.insert(sub->may_be_empty_.begin(), sub->may_be_empty_.end());
+  words = with_empty_values(app, may_be_empty, words);
   complete_booleans(app, words);
   std::reverse(words.begin(), words.end());  // CLI11 takes them so
   try {

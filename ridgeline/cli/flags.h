@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,13 +26,16 @@ namespace ridgeline::cli {
 // One flag, for what few of them have.
 class Flag {
  public:
-  explicit Flag(CLI::Option* option) : option_(option) {}
+  Flag(CLI::Option* option, std::set<std::string>& may_be_empty) : option_(option), may_be_empty_(&may_be_empty) {}
   // The heading that it stands under in --help.
   Flag& group(const std::string& heading);
   Flag& required();
+  // --name= (of a text) is its empty value; else that is refused, as it is mostly a variable that is not set.
+  Flag& may_be_empty();
 
  private:
   CLI::Option* option_;
+  std::set<std::string>* may_be_empty_;  // of its command
 };
 
 class Command {
@@ -69,14 +73,13 @@ class Command {
   // Whether the flag was given; false for one that the command does not have.
   bool given(const std::string& flag) const;
   bool has(const std::string& flag) const;
-  // Without hyphens.
-  std::vector<std::string> flag_names() const;
 
  private:
   explicit Command(CLI::App* app);
   std::unique_ptr<CLI::App> owned_;  // empty in subcommands
   CLI::App* app_;
   std::vector<std::unique_ptr<Command>> subcommands_;
+  std::set<std::string> may_be_empty_;  // flags, with hyphens
 };
 
 // --batch-size and --batch_size become --batch_size; values are left as they are.

@@ -85,6 +85,18 @@ struct Format {
 constexpr std::array<Format, 3> kFormats{
     {{"text", print_text, ""}, {"csv", print_csv, "image,rank,label,name,probability\n"}, {"json", print_json, ""}}};
 
+// Files of models that other flags or no command at all reads: they are no images.
+void refuse_other_models(const std::string& path) {
+  for (const std::string_view ending : {".safetensors", ".pt", ".pth", ".ckpt"}) {
+    if (path.ends_with(ending))
+      throw Error(path + " is no image: weights are given by --weights=" + path, ErrorKind::usage);
+  }
+  if (!path.ends_with(".onnx")) return;
+  throw Error(path + ": predict reads model files *.rdgm (ridgeline export --out MODEL.rdgm) and checkpoints " +
+                  "(--checkpoint_dir, --weights), no ONNX files",
+              ErrorKind::usage);
+}
+
 const Format& format_named(const std::string& name) {
   for (const Format& format : kFormats) {
     if (format.name == name) return format;
@@ -109,6 +121,7 @@ int predict_command(const Words& words) {
   if (!app.parse(words)) return 0;
   const Format& format = format_named(format_name);
   const bool from_file = infer::is_model_file(images.front());
+  if (!from_file) refuse_other_models(images.front());
   if (!from_file && images.front().ends_with(".rdgm")) {
     throw Error(is_regular_file(images.front()) ? images.front() + " is no model file (ridgeline export writes them)"
                                                 : "no such file: " + images.front());

@@ -132,11 +132,10 @@ Preset read_preset(const std::string& yaml, const std::string& where, const std:
   return preset;
 }
 
-std::vector<std::string> with_preset(const Command& app, const std::vector<std::string>& words,
-                                     const std::vector<std::string>& off) {
+std::vector<std::string> with_preset(const std::vector<std::string>& words, const std::vector<std::string>& off) {
   const std::string name = value_of(words, "--preset");
   if (name.empty()) return words;
-  const Preset preset = read_preset(yaml_of(name), name, app.flag_names());
+  const Preset preset = read_preset(yaml_of(name), name, train::option_names());
   std::vector<std::string> all;
   for (const auto& [key, value] : without_replaced(preset.values, words)) {
     if (std::find(off.begin(), off.end(), key) == off.end()) all.push_back(fmt::format("--{}={}", key, value));

@@ -35,7 +35,6 @@ Preset read_preset(const std::string& yaml, const std::string& where, const std:
 // The words of the command line behind those that its --preset stands for, without what they take the place of
 // (giving_way.h) and without the settings that are `off`. A line on standard error says which they
 // are. Errors (usage) as above, for an unknown name, and for a word that is none of the preset's choices.
-std::vector<std::string> with_preset(const Command& app, const std::vector<std::string>& words,
-                                     const std::vector<std::string>& off);
+std::vector<std::string> with_preset(const std::vector<std::string>& words, const std::vector<std::string>& off);
 
 }  // namespace ridgeline::cli

@@ -44,7 +44,9 @@ void add_option(Command& app, const train::RecipeOption& option, train::RecipeAr
     else
       return app.option(names, target, option.help);
   };
-  std::visit(add, option.field).group(group);
+  Flag flag = std::visit(add, option.field);
+  flag.group(group);
+  if (option.may_be_empty) flag.may_be_empty();
 }
 
 void refuse_unsupported(const train::RecipeArguments& f) {
@@ -69,8 +71,28 @@ void refuse_unsupported(const train::RecipeArguments& f) {
 
 void add_recipe_flags(Command& app, train::RecipeArguments& arguments) {
   for (const train::RecipeOption& option : train::recipe_options())
-    add_option(app, option, arguments, std::string(option.group));
+    add_option(app, option, arguments, std::string(option.group.heading));
   app.footer("presets: " + joined_names(builtin_presets()));
+}
+
+void add_evaluation_flags(Command& app, train::RecipeArguments& arguments) {
+  for (const train::RecipeOption& option : train::recipe_options()) {
+    if (option.group.in_evaluations) add_option(app, option, arguments, std::string(option.group.heading));
+  }
+  app.footer("presets: " + joined_names(builtin_presets()));
+}
+
+void refuse_training_flags(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (!word.starts_with("--")) continue;
+    const std::string name = word.substr(2, word.find('=') - 2);
+    const train::RecipeOption* option = train::find_option(name);
+    if (option == nullptr || option->group.in_evaluations) continue;
+    throw Error(fmt::format("evaluate: --{} does nothing in an evaluation of checkpoints, it is an option of train "
+                            "(evaluate --help lists what counts)",
+                            name),
+                ErrorKind::usage);
+  }
 }
 
 void add_recipe_flags(Command& app, train::RecipeArguments& arguments, std::initializer_list<std::string_view> names,
@@ -85,7 +107,12 @@ void add_recipe_flags(Command& app, train::RecipeArguments& arguments, std::init
 std::vector<std::string> with_files(const Command& app, const std::vector<std::string>& words) {
   std::vector<std::string> off;
   const std::vector<std::string> configured = with_run_config(words, off);
-  return with_preset(app, configured, off);
+  std::vector<std::string> all = with_preset(configured, off);
+  // Files describe trainings, and a command may have a part of the options.
+  const auto from_words = all.end() - static_cast<std::ptrdiff_t>(words.size());
+  const auto unknown = [&](const std::string& word) { return !app.has(word.substr(0, word.find('='))); };
+  all.erase(std::remove_if(all.begin(), from_words, unknown), from_words);
+  return all;
 }
 
 namespace {
@@ -148,11 +175,27 @@ std::vector<Number> numbers_of(const char* flag, const std::string& list) {
 void finish_rank_flags(const Command& app, train::RecipeArguments& f) {
   train::Recipe& r = f.recipe;
   r.rank_size = std::max(f.rank_size, f.group_size);
+  if (f.rank_size == 0) r.rank_size_flag = "--group_size";
   const char* by_size = "--split_strategy_by_size";
   const char* by_index = "--split_strategy_by_idx";
   if (app.given(by_index))
     r.gradient_split = SplitStrategy::by_indices(numbers_of<std::int64_t>(by_index, f.split_by_index));
   if (app.given(by_size)) r.gradient_split = SplitStrategy::by_sizes(numbers_of<double>(by_size, f.split_by_size));
+}
+
+}  // namespace
+
+namespace {
+
+// What an evaluation is not told, the checkpoint tells; it writes a log where it is asked for one.
+void finish_evaluation_flags(const Command& app, train::Recipe& r) {
+  if (!app.given("--model")) r.model.clear();
+  r.label_smoothing_of_checkpoint = !app.given("--label_smoothing");
+  if (app.given("--log_dir")) return;
+  if (app.given("--log_name"))
+    throw Error("--log_name names a file in --log_dir, and an evaluation without --log_dir writes none",
+                ErrorKind::usage);
+  r.log_dir.clear();
 }
 
 }  // namespace
@@ -182,7 +225,7 @@ train::Recipe finish_recipe(const Command& app, train::RecipeArguments& f) {
   if (r.crop_padding >= 0 && app.given("--min_area"))
     throw Error("--min_area has no effect with --crop_padding: images are shifted, not cropped", ErrorKind::usage);
   r.mode = train::parse_mode(f.mode);
-  if (r.mode == train::Mode::evaluate && !app.given("--model")) r.model.clear();
+  if (r.mode == train::Mode::evaluate) finish_evaluation_flags(app, r);
   if (app.given("--save_checkpoints_secs") && app.given("--save_checkpoints_steps"))
     throw Error("--save_checkpoints_steps and --save_checkpoints_secs cannot both be given", ErrorKind::usage);
   r.label_base = data::parse_label_base(f.label_base);

@@ -13,13 +13,17 @@ namespace ridgeline::cli {
 
 // All of them.
 void add_recipe_flags(Command& app, train::RecipeArguments& arguments);
+// Those that do something in an evaluation of checkpoints. The others of the recipe are an Error (usage), not one about
+// an unknown flag: call refuse_training_flags() before parsing.
+void add_evaluation_flags(Command& app, train::RecipeArguments& arguments);
+void refuse_training_flags(const std::vector<std::string>& words);
 // Some, by name, under one heading.
 void add_recipe_flags(Command& app, train::RecipeArguments& arguments, std::initializer_list<std::string_view> names,
                       const std::string& group = "Options");
 // The words of the command line, behind what the file of their --run_config says, as flags: the last of two counts.
 // `off` gets the settings that the file switches off.
 std::vector<std::string> with_run_config(const std::vector<std::string>& words, std::vector<std::string>& off);
-// Behind both, the preset's before those of the run configuration.
+// Behind both, the preset's before those of the run configuration; of them, what `app` has no flag for is left out.
 std::vector<std::string> with_files(const Command& app, const std::vector<std::string>& words);
 // The recipe as given; refuses what is not supported, warns once where a flag has no effect, checks ranges.
 train::Recipe finish_recipe(const Command& app, train::RecipeArguments& arguments);

@@ -3,9 +3,11 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "ridgeline/cli/commands.h"
+#include "ridgeline/cli/giving_way.h"
 #include "ridgeline/cli/recipe_flags.h"
 #include "ridgeline/comm/rank_environment.h"
 #include "ridgeline/core/file.h"
@@ -64,6 +66,10 @@ void print_summary(const train::Recipe& recipe, const train::TrainingResult& res
     std::fprintf(stderr, "validation: %.1f %% of %lld images\n", 100 * result.evaluation->top_1,
                  static_cast<long long>(result.evaluation->rows));
   }
+  if (result.skipped_steps > 0) {
+    std::fprintf(stderr, "skipped steps: %lld, as their gradients overflowed (--loss_scale)\n",
+                 static_cast<long long>(result.skipped_steps));
+  }
   announce("log", result.log_path);
   announce("metrics", result.metrics_path, "   (TensorBoard events beside it)");
   if (!result.checkpoint_path.empty()) announce("model", result.checkpoint_path);
@@ -83,13 +89,13 @@ void write_benchmark(const train::Recipe& recipe, const train::TrainingResult& r
 
 int run(const train::Recipe& recipe) {
   const train::PipeGuard pipes;  // what is said behind the run may find its reader gone, too
+  if (train::scheduled(train::print_line)) return 0;
+  const train::RunRanks ranks = train::connect_ranks(recipe.rank_size, recipe.rank_size_flag, train::print_line);
   if (recipe.mode == train::Mode::evaluate) {
     const train::InterruptGuard guard;
-    train::evaluate_checkpoints(recipe);
+    train::evaluate_checkpoints(recipe, ranks);
     return 0;
   }
-  if (train::scheduled(train::print_line)) return 0;
-  const train::RunRanks ranks = train::connect_ranks(recipe.rank_size, train::print_line);
   if (ranks.servers > 0)
     train::print_line(fmt::format("{} of {} workers and {} servers", ranks.all->name(ranks.rank()), ranks.data_ranks(),
                                   ranks.servers));
@@ -100,27 +106,37 @@ int run(const train::Recipe& recipe) {
   return result.interrupted ? 130 : 0;
 }
 
+// Other ranks are told of what the words lack.
+int run_as_rank(const std::function<std::optional<train::Recipe>()>& read_words) {
+  const std::optional<train::Recipe> recipe = train::before_joining(read_words);
+  return recipe ? run(*recipe) : 0;
+}
+
 }  // namespace
 
 int train_command(const Words& words) {
-  const auto recipe = train::before_joining([&]() -> std::optional<train::Recipe> {
+  return run_as_rank([&]() -> std::optional<train::Recipe> {
     Command app("train a model", "train");
     train::RecipeArguments flags;
     add_recipe_flags(app, flags);
     if (!app.parse(with_files(app, words))) return std::nullopt;
     return finish_recipe(app, flags);
   });
-  return recipe ? run(*recipe) : 0;
 }
 
 int evaluate_command(const Words& words) {
-  Command app("accuracy and loss of checkpoints on the validation part", "evaluate");
-  train::RecipeArguments flags;
-  add_recipe_flags(app, flags);
-  if (!app.parse(with_files(app, words))) return 0;
-  if (app.given("--mode") && flags.mode != "evaluate") train::parse_mode(flags.mode);
-  flags.mode = "evaluate";
-  return run(finish_recipe(app, flags));
+  return run_as_rank([&]() -> std::optional<train::Recipe> {
+    Command app("accuracy and loss of checkpoints on the validation part", "evaluate");
+    train::RecipeArguments flags;
+    add_evaluation_flags(app, flags);
+    refuse_training_flags(words);
+    if (!app.parse(with_files(app, words))) return std::nullopt;
+    // A preset names the folder of its training.
+    if (value_of(words, "--log_dir").empty()) flags.recipe.log_dir.clear();
+    if (app.given("--mode") && flags.mode != "evaluate") train::parse_mode(flags.mode);
+    flags.mode = "evaluate";
+    return finish_recipe(app, flags);
+  });
 }
 
 }  // namespace ridgeline::cli

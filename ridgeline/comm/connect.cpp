@@ -63,7 +63,10 @@ std::unique_ptr<Communicator> over_shared_memory(const RankIdentity& identity, c
   shared.connect_timeout = o.connect_timeout;
   shared.execute_timeout = o.execute_timeout;
   RefusalWatch refusals(shared.name, shared.rank, shared.size, o.connect_timeout);
-  shared.watch = [&refusals] { refusals.look(); };
+  shared.watch = [&refusals, &o] {
+    refusals.look();
+    if (o.watch) o.watch();
+  };
   return shared_communicator(shared);
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,7 @@ struct ConnectOptions {
   Engine engine = Engine::automatic;
   std::chrono::milliseconds connect_timeout{120'000};
   std::chrono::milliseconds execute_timeout{1'836'000};
+  std::function<void()> watch = {};  // called while the others are waited for over shared memory; may throw
 };
 // RIDGELINE_RANKS_OVER (auto, shared, mpi), HCCL_CONNECT_TIMEOUT (120 to 7200 s) and HCCL_EXEC_TIMEOUT (1 to 17340 s).
 ConnectOptions connect_options(const Environment& environment);

@@ -165,7 +165,11 @@ RankIdentity rank_identity(const Environment& environment, const std::string& ra
     const bool mpi = (!environment("RANK_SIZE") || !environment("RANK_ID")) && environment("OMPI_COMM_WORLD_SIZE");
     const std::string size_name = mpi ? "OMPI_COMM_WORLD_SIZE" : "RANK_SIZE";
     const std::string rank_name = mpi ? "OMPI_COMM_WORLD_RANK" : "RANK_ID";
-    const int size = number_of(environment, size_name, 1, kMostRanks).value_or(1);
+    const std::optional<int> told_size = number_of(environment, size_name, 1, kMostRanks);
+    if (const std::optional<std::string> id = environment(rank_name); id && !told_size)
+      fail(fmt::format("{}={}, but {} is not set: of how many ranks is this one? (1 to {})", rank_name, printable(*id),
+                       size_name, kMostRanks));
+    const int size = told_size.value_or(1);
     const std::optional<int> rank = number_of(environment, rank_name, 0, size - 1);
     if (!rank && size > 1)
       fail(fmt::format("{}={}, but {} is not set (0 to {})", size_name, size, rank_name, size - 1));

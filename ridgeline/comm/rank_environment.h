@@ -4,16 +4,16 @@
 // RANK_SIZE, DEVICE_ID, POD_NAME, JOB_ID) or those of mpirun (OMPI_COMM_WORLD_RANK and so on).
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
 #include "ridgeline/comm/world.h"
+#include "ridgeline/core/given_function.h"
 
 namespace ridgeline::comm {
 
 // The value of a variable; none where it is not set. Tests give their own.
-using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+using Environment = GivenFunction<std::optional<std::string>(const std::string& name)>;
 Environment process_environment();
 
 struct RankIdentity {

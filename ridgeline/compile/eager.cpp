@@ -1,6 +1,7 @@
 #include "ridgeline/compile/eager.h"
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/location_text.h"
 
 namespace ridgeline {
 
@@ -20,10 +21,10 @@ Value Eager::input(const Tensor& value) {
   return v;
 }
 
-const Tensor& Eager::tensor(const Value& value) const {
-  if (!value.defined() || &value.builder() != &*builder_)
-    throw Error("this value was not computed here: inside of `call`, and after forget(), there is nothing to look at");
-  return tensors_[static_cast<std::size_t>(value.id())];
+const Tensor& Eager::tensor(const Value& value, const std::source_location& at) const {
+  if (value.is_of(*builder_)) return tensors_[static_cast<std::size_t>(value.id())];
+  throw Error("what is looked at is " + value.foreign_text(*builder_) +
+              ": inside of `call`, and after forget(), there is nothing to look at" + behind_message(at));
 }
 
 void Eager::run_node(const Graph& graph, const Node& node, std::vector<Tensor>& tensors) {

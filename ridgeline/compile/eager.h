@@ -16,6 +16,7 @@
 #pragma once
 
 #include <optional>
+#include <source_location>
 #include <vector>
 
 #include "ridgeline/compile/op_programs.h"
@@ -34,8 +35,9 @@ class Eager {
   Value input(const Tensor& value);
   // What ops are added to.
   GraphBuilder& builder() { return *builder_; }
-  // What a value is. One of another builder (the body of a `call` is one) is an Error.
-  const Tensor& tensor(const Value& value) const;
+  // What a value is. One of another builder (the body of a `call` is one), an empty one, and one from before forget()
+  // are Errors that name the line.
+  const Tensor& tensor(const Value& value, const std::source_location& at = std::source_location::current()) const;
   // function(Value...) -> Value on these tensors, after forget().
   template <class F, class... Tensors>
   Tensor run(F&& function, const Tensors&... tensors) {
@@ -49,7 +51,7 @@ class Eager {
   // The ops so far, and the values of their inputs.
   const Graph& recorded() const { return builder_->graph(); }
   Arguments inputs() const;
-  // Drops what is recorded; Values of it are no longer valid.
+  // Drops what is recorded; what is done with Values of it is an Error.
   void forget();
   // How many programs were compiled.
   std::size_t programs() const { return programs_.size(); }

@@ -38,6 +38,7 @@ struct ParameterSpec {
   DType dtype = DType::f32;
   bool decay = true;      // counted by the L2 penalty
   bool variance = false;  // of a batch norm: no value is below 0
+  Location where = {};    // the user's line that declared it, for messages
 
   bool trainable() const { return role == ParameterRole::trainable; }
   ValueKind kind() const { return trainable() ? ValueKind::param : ValueKind::state; }

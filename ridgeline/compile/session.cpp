@@ -5,6 +5,15 @@
 #include "ridgeline/device/cpu/cpu_device.h"
 
 namespace ridgeline {
+namespace {
+
+std::unique_ptr<Device> made_by(const std::function<std::unique_ptr<Device>()>& make_device) {
+  std::unique_ptr<Device> device = make_device();
+  if (device == nullptr) throw Error("SessionOptions::make_device gave no device", ErrorKind::usage);
+  return device;
+}
+
+}  // namespace
 
 Session::Session(const SessionOptions& options)
     : compute_threads_(usable_threads(options.compute_threads)), groups_(options.groups) {
@@ -13,7 +22,7 @@ Session::Session(const SessionOptions& options)
   cpu_ = std::make_unique<CpuDevice>(options.promise, options.tune);
   const DeviceEntry& named = device_named(options.device);
   if (options.make_device)
-    other_ = options.make_device();
+    other_ = made_by(options.make_device);
   else if (named.name != cpu_->name())
     other_ = named.make({.promise = options.promise, .simulated = options.simulated});
   if (other_ && !options.tune.empty()) {

@@ -152,6 +152,10 @@ WeightMatch match_weights(std::span<const ParameterSpec> wanted, std::span<const
   Available available = available_of(stored);
   WeightMatch match;
   match.prefix = prefix_of(available, wanted, exclude);
+  for (const std::string& scope : exclude) {
+    const auto inside = [&](const ParameterSpec& spec) { return in_scope(spec.name, scope); };
+    if (std::none_of(wanted.begin(), wanted.end(), inside)) match.idle.push_back(scope);
+  }
   for (const ParameterSpec& spec : wanted) {
     const auto found = available.find(match.prefix + spec.name);
     const NamedTensor* tensor = found == available.end() ? nullptr : found->second;

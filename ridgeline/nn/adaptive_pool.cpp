@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/location_text.h"
 #include "ridgeline/nn/functional.h"
 
 namespace ridgeline::nn {
@@ -37,10 +38,13 @@ Value pool_axis(Value x, int axis, std::int64_t size, const Location& where) {
 }  // namespace
 
 Value adaptive_avg_pool(Value x, Extent size, const At& at) {
-  RIDGELINE_CHECK(x.shape().rank() == 4, "adaptive_avg_pool takes images");
+  const Location where = Location::of(at);
+  if (x.type(at).shape.rank() != 4) {
+    throw Error("[adaptive_avg_pool] x must be images [N,H,W,C], not " + x.type().to_string() + behind_message(where));
+  }
   if (size.height < 1 || size.width < 1) {
     throw Error("[adaptive_avg_pool] the size is " + std::to_string(size.height) + " x " + std::to_string(size.width) +
-                "; it must be 1 x 1 or more");
+                "; it must be 1 x 1 or more" + behind_message(where));
   }
   const std::int64_t height = x.shape()[1];
   const std::int64_t width = x.shape()[2];
@@ -49,7 +53,6 @@ Value adaptive_avg_pool(Value x, Extent size, const At& at) {
     const Extent window(height / size.height, width / size.width);
     return avg_pool(x, {.kernel = window, .stride = window}, true, at);
   }
-  const Location where = Location::of(at);
   const GraphBuilder::Scope scope(x.builder(), "adaptive_avg_pool");
   if (height == 1 && width == 1) {
     return x.builder().apply_at(

@@ -5,7 +5,10 @@
 
 namespace ridgeline::nn {
 
-std::vector<Tensor> eager_gradients(Eager& eager, const Value& loss, std::span<const Value> with_respect_to) {
+std::vector<Tensor> eager_gradients(Eager& eager, const Value& loss, std::span<const Value> with_respect_to,
+                                    const std::source_location& at) {
+  eager.tensor(loss, at);  // an Error where there is none
+  for (const Value& v : with_respect_to) eager.tensor(v, at);
   Graph graph = eager.recorded();
   graph.returns = {{"loss", loss.id()}};
   for (const Value& v : with_respect_to) graph.returns.push_back({"", v.id()});

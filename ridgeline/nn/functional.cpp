@@ -14,18 +14,14 @@ using Integers = std::vector<std::int64_t>;
 Integers list(const Extent& extent) { return {extent.height, extent.width}; }
 Integers list(const Padding& pad) { return {pad.top, pad.bottom, pad.left, pad.right}; }
 
-// Applies an op whose last operands may be undefined.
-std::vector<Value> apply_defined(std::string_view op, std::initializer_list<Value> operands,
-                                 const Attributes& attributes, const At& at) {
-  std::vector<Value> defined;
-  for (const Value& value : operands) {
-    if (value.defined()) defined.push_back(value);
-  }
-  return defined.front().builder().apply_all(op, defined, attributes, Location::of(at));
+// Applies an op whose last operands may be empty.
+std::vector<Value> apply_all(std::string_view op, std::initializer_list<Value> operands, const Attributes& attributes,
+                             const At& at) {
+  return operands.begin()->builder(at).apply_all(op, operands, attributes, Location::of(at));
 }
 
 Value apply(std::string_view op, std::initializer_list<Value> operands, const Attributes& attributes, const At& at) {
-  return apply_defined(op, operands, attributes, at).front();
+  return apply_all(op, operands, attributes, at).front();
 }
 
 }  // namespace
@@ -55,7 +51,7 @@ Value activate(Value x, Activation activation, const At& at) {
                                         {Activation::gelu, "gelu", {}},
                                         {Activation::gelu_tanh, "gelu", {{"approximate", std::string("tanh")}}}}};
   for (const Row& row : rows) {
-    if (row.activation == activation) return x.builder().apply_at(Location::of(at), row.op, {x}, row.attributes);
+    if (row.activation == activation) return x.builder(at).apply_at(Location::of(at), row.op, {x}, row.attributes);
   }
   return x;
 }
@@ -85,8 +81,8 @@ Value lrn(Value x, const LrnOptions& options, const At& at) {
 
 BatchNormResult batch_norm_train(Value x, Value gamma, Value beta, Value running_mean, Value running_variance,
                                  const BatchNormOptions& options, const At& at) {
-  const std::vector<Value> results = apply_defined("batch_norm_train", {x, gamma, beta, running_mean, running_variance},
-                                                   {{"momentum", options.momentum}, {"epsilon", options.epsilon}}, at);
+  const std::vector<Value> results = apply_all("batch_norm_train", {x, gamma, beta, running_mean, running_variance},
+                                               {{"momentum", options.momentum}, {"epsilon", options.epsilon}}, at);
   return {results[0], results[3], results[4]};
 }
 
@@ -115,7 +111,7 @@ CrossEntropyResult softmax_cross_entropy(Value logits, Value labels, Value mask,
     throw Error("label_smoothing is " + std::to_string(label_smoothing) + "; it must lie in [0, 1)", ErrorKind::usage);
   }
   const std::vector<Value> results =
-      apply_defined("softmax_cross_entropy", {logits, labels, mask}, {{"label_smoothing", label_smoothing}}, at);
+      apply_all("softmax_cross_entropy", {logits, labels, mask}, {{"label_smoothing", label_smoothing}}, at);
   return {results[0], results[1]};
 }
 

@@ -12,7 +12,7 @@ namespace ridgeline::nn {
 namespace {
 
 constexpr std::array<const char*, 4> kScaleStates = {kLossScale, "loss_scale/clean_steps", "loss_scale/overflows",
-                                                     "loss_scale/overflows_in_a_row"};
+                                                     kOverflowsInARow};
 constexpr const char* kAccumulatedLoss = "loss/accumulated";
 constexpr double kLargest = std::numeric_limits<float>::max();
 

@@ -29,6 +29,7 @@ struct GradientRules {
 
 // States that it adds, all f32[] or of a parameter's type, and what steps return.
 inline constexpr const char* kLossScale = "loss_scale";
+inline constexpr const char* kOverflowsInARow = "loss_scale/overflows_in_a_row";
 inline constexpr const char* kMicroStep = "micro_step";  // batches that are accumulated: 0 .. accumulate - 1
 // Returned: overflows in a row up to this step (0: it is none), the norm before clipping, the scale of this step.
 inline constexpr const char* kOverflowsResult = "overflows";

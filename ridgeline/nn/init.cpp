@@ -3,12 +3,16 @@
 #include <cmath>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/location_text.h"
 
 namespace ridgeline::nn {
 
-Fans fans_of(const Shape& shape) {
+Fans fans_of(const Shape& shape, const std::source_location& at) {
   if (shape.rank() == 2) return {shape[1], shape[0]};
-  RIDGELINE_CHECK(shape.rank() == 4, "fans are those of kernels and dense weights");
+  if (shape.rank() != 4) {
+    throw Error("fans are those of kernels [K,R,S,C] and of dense weights [out,in], not of a parameter " +
+                shape.to_string() + behind_message(at));
+  }
   const std::int64_t window = shape[1] * shape[2];
   return {window * shape[3], window * shape[0]};
 }

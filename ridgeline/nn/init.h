@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <source_location>
 
 #include "ridgeline/compile/parameter_spec.h"
 #include "ridgeline/core/shape.h"
@@ -18,7 +19,8 @@ struct Fans {
   std::int64_t in = 0;
   std::int64_t out = 0;
 };
-Fans fans_of(const Shape& shape);
+// Of another rank an Error with the line.
+Fans fans_of(const Shape& shape, const std::source_location& at = std::source_location::current());
 
 inline Init constant(double value) { return {Init::Rule::constant, value}; }
 inline Init zeros() { return constant(0); }

@@ -1,6 +1,7 @@
 #include "ridgeline/nn/layers.h"
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/location_text.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/nn/gradient_rules.h"
 
@@ -9,32 +10,40 @@ namespace {
 
 std::string joined(const std::string& name, std::string_view suffix) { return name + std::string(suffix); }
 
+// The last extent of what a layer reads.
+std::int64_t channels_of(const Value& x, const std::string& layer, const At& at) {
+  const ValueType& type = x.type(at);
+  if (type.shape.rank() > 0) return type.shape[-1];
+  throw Error("layer " + layer + " reads " + type.to_string() + ", a scalar: images or rows of numbers are meant" +
+              behind_message(at));
+}
+
 struct Weights {
   Value weight;
   Value bias;  // undefined if the layer has none
 };
 
 Weights declare(ModelContext& context, const std::string& name, Shape shape, bool bias, InitRule weight_init,
-                InitRule bias_init, const Suffixes& suffixes) {
-  const Fans fans = fans_of(shape);
+                InitRule bias_init, const Suffixes& suffixes, const At& at) {
+  const Fans fans = fans_of(shape, at);
   const std::int64_t out = shape[0];
   Weights weights;
-  weights.weight = context.parameter(joined(name, suffixes.weight), std::move(shape), weight_init(fans));
-  if (bias) weights.bias = context.parameter(joined(name, suffixes.bias), {out}, bias_init(fans));
+  weights.weight = context.parameter(joined(name, suffixes.weight), std::move(shape), weight_init(fans), at);
+  if (bias) weights.bias = context.parameter(joined(name, suffixes.bias), {out}, bias_init(fans), at);
   return weights;
 }
 
 }  // namespace
 
 Value conv_layer(ModelContext& context, Value x, const ConvLayer& layer, const At& at) {
-  const std::int64_t channels = x.shape()[-1];
+  const std::int64_t channels = channels_of(x, layer.name, at);
   if (layer.groups < 1 || channels % layer.groups != 0) {
     throw Error("[conv_layer] " + layer.name + ": the image has " + std::to_string(channels) +
-                " channels, which groups=" + std::to_string(layer.groups) + " does not divide");
+                " channels, which groups=" + std::to_string(layer.groups) + " does not divide" + behind_message(at));
   }
   const Weights weights =
       declare(context, layer.name, {layer.out, layer.kernel.height, layer.kernel.width, channels / layer.groups},
-              layer.bias, layer.weight_init, layer.bias_init, layer.suffixes);
+              layer.bias, layer.weight_init, layer.bias_init, layer.suffixes, at);
   Value y;
   {
     const GraphBuilder::Scope scope(context.builder, layer.name);
@@ -47,8 +56,8 @@ Value conv_layer(ModelContext& context, Value x, const ConvLayer& layer, const A
 }
 
 Value dense_layer(ModelContext& context, Value x, const DenseLayer& layer, const At& at) {
-  const Weights weights = declare(context, layer.name, {layer.out, x.shape()[-1]}, true, layer.weight_init,
-                                  layer.bias_init, layer.suffixes);
+  const Weights weights = declare(context, layer.name, {layer.out, channels_of(x, layer.name, at)}, true,
+                                  layer.weight_init, layer.bias_init, layer.suffixes, at);
   const GraphBuilder::Scope scope(context.builder, layer.name);
   return activate(dense(x, weights.weight, weights.bias, at), layer.activation, at);
 }
@@ -123,11 +132,11 @@ BatchNormResult batch_norm_of_rows(const ModelContext& context, Value x, Value g
 }  // namespace
 
 Value batch_norm_layer(ModelContext& context, Value x, const BatchNormLayer& layer, const At& at) {
-  const Shape channels = {x.shape()[-1]};
-  const Value gamma = context.parameter(layer.name + ".weight", channels, ones());
-  const Value beta = context.parameter(layer.name + ".bias", channels, zeros());
-  const Value mean = context.statistic(layer.name + ".running_mean", channels, zeros());
-  const Value variance = context.statistic(layer.name + ".running_var", channels, ones(), true);
+  const Shape channels = {channels_of(x, layer.name, at)};
+  const Value gamma = context.parameter(layer.name + ".weight", channels, ones(), at);
+  const Value beta = context.parameter(layer.name + ".bias", channels, zeros(), at);
+  const Value mean = context.statistic(layer.name + ".running_mean", channels, zeros(), false, at);
+  const Value variance = context.statistic(layer.name + ".running_var", channels, ones(), true, at);
   if (context.training && context.row_mask.defined()) {
     const GraphBuilder::Scope exact(context.builder, kExactScope);  // sums of squares, whatever the mode
     const GraphBuilder::Scope scope(context.builder, layer.name);

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/location_text.h"
 #include "ridgeline/core/math.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/core/threads.h"
@@ -52,7 +53,10 @@ void initialize(const ParameterSpec& spec, std::uint64_t seed, Tensor& tensor) {
     for (std::int64_t i = 0; i < elements; ++i) tensor.set(i, spec.init.amount);
     return;
   }
-  RIDGELINE_CHECK(spec.dtype == DType::f32, "random values are drawn for f32 parameters only");
+  if (spec.dtype != DType::f32) {
+    throw Error("parameter " + spec.name + " is " + std::string(name_of(spec.dtype)) +
+                ": random values are drawn for f32 only, others begin as a constant" + behind_message(spec.where));
+  }
   const PhiloxKey key = philox_key(seed, "init/" + spec.name);
   float* values = tensor.data<float>();
   const auto fill = spec.init.rule == Init::Rule::uniform ? device::fill_symmetric_uniform : fill_normal;
@@ -63,16 +67,21 @@ void initialize(const ParameterSpec& spec, std::uint64_t seed, Tensor& tensor) {
   });
 }
 
-Value ModelContext::parameter(std::string name, Shape shape, Init init) {
+Value ModelContext::parameter(std::string name, Shape shape, Init init, const std::source_location& at) {
   const Value value = builder.param(name, {DType::f32, shape});
-  parameters.push_back({std::move(name), std::move(shape), init});
+  parameters.push_back({.name = std::move(name), .shape = std::move(shape), .init = init, .where = Location::of(at)});
   return value;
 }
 
-Value ModelContext::statistic(std::string name, Shape shape, Init init, bool variance) {
+Value ModelContext::statistic(std::string name, Shape shape, Init init, bool variance, const std::source_location& at) {
   const Value value = builder.state(name, {DType::f32, shape});
-  parameters.push_back(
-      {std::move(name), std::move(shape), init, ParameterRole::statistic, DType::f32, false, variance});
+  parameters.push_back({.name = std::move(name),
+                        .shape = std::move(shape),
+                        .init = init,
+                        .role = ParameterRole::statistic,
+                        .decay = false,
+                        .variance = variance,
+                        .where = Location::of(at)});
   return value;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,8 +37,11 @@ struct ModelContext {
   std::int64_t loss_ranks = 1;             // whose rows that count a loss is the mean of, where there is a row_mask
   Value row_mask = {};  // f32[N] of a training step: batch norms leave rows out where it is 0; undefined: all count
 
-  Value parameter(std::string name, Shape shape, Init init);
-  Value statistic(std::string name, Shape shape, Init init, bool variance = false);
+  // The line is told where the loss turns out not to need it.
+  Value parameter(std::string name, Shape shape, Init init,
+                  const std::source_location& at = std::source_location::current());
+  Value statistic(std::string name, Shape shape, Init init, bool variance = false,
+                  const std::source_location& at = std::source_location::current());
 };
 
 }  // namespace ridgeline::nn

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/location_text.h"
 #include "ridgeline/graph/grad/differentiate.h"
 #include "ridgeline/nn/functional.h"
 
@@ -12,7 +13,8 @@ namespace ridgeline::nn {
 namespace {
 
 StepOptions completed(const StepOptions& given) {
-  RIDGELINE_CHECK(given.model != nullptr, "a step needs a model");
+  if (given.model == nullptr)
+    throw Error("StepOptions::model is not set: model_named() finds one by its name", ErrorKind::usage);
   StepOptions options = given;
   if (options.image_size == 0) options.image_size = options.model->image_size;
   check_image_size(*options.model, options.image_size);
@@ -219,7 +221,7 @@ Network image_classifier(const StepOptions& given) {
 }
 
 Step build_training_step(const Network& network, const TrainingOptions& training, std::uint64_t seed) {
-  RIDGELINE_CHECK(static_cast<bool>(network.loss), "a network needs a loss");
+  if (!network.loss) throw Error("the network " + network.name + " has no loss: it cannot be trained");
   Step result;
   std::vector<ParameterSpec>& parameters = result.parameters;
 
@@ -240,6 +242,7 @@ Step build_training_step(const Network& network, const TrainingOptions& training
                        .statistics_ranks = training.statistics_ranks,
                        .loss_ranks = training.loss_ranks};
   const Value loss = network.loss(context);
+  if (!loss.is_of(forward)) throw Error("the loss of " + network.name + " is " + loss.foreign_text(forward));
   if (loss.type() != ValueType{DType::f32, Shape{}}) {
     throw Error("the loss of " + network.name + " is " + loss.type().to_string() + "; f32[] is meant");
   }
@@ -261,7 +264,10 @@ Step build_training_step(const Network& network, const TrainingOptions& training
   GraphBuilder builder(std::move(graph));
   std::vector<Value> gradients;
   for (std::size_t i = 0; i < trained.size(); ++i) {
-    RIDGELINE_CHECK(ids[i] != kNoValue, "no gradient for " + trained[i].spec.name);
+    if (ids[i] == kNoValue) {
+      throw Error("the loss of " + network.name + " does not use its parameter " + trained[i].spec.name +
+                  ": leave it out, or freeze it (TrainingOptions::groups)" + behind_message(trained[i].spec.where));
+    }
     gradients.push_back(builder.value(ids[i]));
   }
   gradients = process.process(builder, trained, gradients, states);

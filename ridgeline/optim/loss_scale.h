@@ -30,6 +30,8 @@ struct LossScale {
   static LossScale exponential(double init, std::int64_t incr_every, std::int64_t decr_every = 2, double incr_ratio = 2,
                                double decr_ratio = 0.8);
 
+  // Whether it stays as it begins.
+  bool is_fixed() const { return grow == 1 && shrink == 1; }
   // Errors (usage): "loss scale must be at least 1." and the like.
   void check() const;
   // The next (scale, clean, bad, in_a_row) from these four and overflow, 1 or 0; in_a_row counts overflows.

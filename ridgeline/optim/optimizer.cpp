@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/location_text.h"
 
 namespace ridgeline::optim {
 namespace {
@@ -22,18 +23,25 @@ bool is_conditional(const Graph& graph, ValueId value) {
 std::string slot_name(const std::string& parameter, const std::string& slot) { return parameter + "/" + slot; }
 
 void Optimizer::update(const ParameterUpdate& update) const {
-  RIDGELINE_CHECK(update.slots.size() == slots_.size(), "an optimizer's slots");
-  GraphBuilder& builder = update.parameter.builder();
-  builder.name_next(builder.graph().value(update.parameter.id()).name + "/update");
+  GraphBuilder& builder = update.parameter.builder(update.where);
+  const std::string name = builder.graph().value(update.parameter.id()).name;
+  const auto check_count = [&](std::size_t found, std::size_t meant, const char* what) {
+    if (found == meant) return;
+    throw Error("the optimizer of parameter " + name + " has " + std::to_string(slots_.size()) +
+                " slots: " + std::to_string(meant) + " " + what + " are meant, not " + std::to_string(found) +
+                behind_message(update.where));
+  };
+  check_count(update.slots.size(), slots_.size(), "values of slots");
+  builder.name_next(name + "/update");
   std::vector<Value> next = next_(update);
-  RIDGELINE_CHECK(next.size() == slots_.size() + 1, "an optimizer's next values");
+  check_count(next.size(), slots_.size() + 1, "next values");
   if (update.apply.defined() && !is_conditional(builder.graph(), next[0].id())) {
     next[0] = builder.apply_at(update.where, "select", {update.apply, next[0], update.parameter});
     for (std::size_t i = 0; i < slots_.size(); ++i)
       next[i + 1] = builder.apply_at(update.where, "select", {update.apply, next[i + 1], update.slots[i]});
   }
-  builder.update(update.parameter, next[0]);
-  for (std::size_t i = 0; i < slots_.size(); ++i) builder.update(update.slots[i], next[i + 1]);
+  builder.update(update.parameter, next[0], update.where);
+  for (std::size_t i = 0; i < slots_.size(); ++i) builder.update(update.slots[i], next[i + 1], update.where);
 }
 
 std::vector<Value> apply_update(const ParameterUpdate& update, std::string_view op, const Attributes& attributes) {

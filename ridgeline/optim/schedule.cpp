@@ -14,7 +14,7 @@ double learning_rate(const Schedule& schedule, std::int64_t step) {
 
 Value learning_rate(const Schedule& schedule, Value global_step, const std::source_location& at) {
   const Location where = Location::of(at);
-  GraphBuilder& builder = global_step.builder();
+  GraphBuilder& builder = global_step.builder(at);
   const GraphBuilder::Scope scope(builder, "learning_rate");
   const std::array operands = {builder.apply_at(where, "cast", {global_step}, {{"to", DType::f64}})};
   return expand_loop(schedule.formula(), operands, where).front();

@@ -237,7 +237,7 @@ LoadedCheckpoint load_checkpoint(const CheckpointFile& file) {
 }
 
 std::optional<LoadedCheckpoint> load_newest(const std::string& directory,
-                                            const std::function<void(std::string)>& warn) {
+                                            const OptionalFunction<void(std::string)>& warn) {
   const std::vector<CheckpointFile> files = list_checkpoints(directory);
   std::vector<std::string> faults;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {

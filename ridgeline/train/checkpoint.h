@@ -7,13 +7,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ridgeline/core/given_function.h"
 #include "ridgeline/format/tensor/safetensors.h"
 #include "ridgeline/train/run_settings.h"
 
@@ -85,6 +85,7 @@ LoadedCheckpoint load_checkpoint(const CheckpointFile& file);
 // What every command goes by: the newest checkpoint that is whole; each newer one that is not is told to `warn`.
 // nullopt: the directory holds none at all. An Error: it holds some and none is whole, so that nobody begins anew over
 // what may still be saved.
-std::optional<LoadedCheckpoint> load_newest(const std::string& directory, const std::function<void(std::string)>& warn);
+std::optional<LoadedCheckpoint> load_newest(const std::string& directory,
+                                            const OptionalFunction<void(std::string)>& warn);
 
 }  // namespace ridgeline::train

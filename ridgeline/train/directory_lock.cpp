@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -30,12 +31,20 @@ std::string owner_of(int fd) {
   return digits.empty() ? "" : " (process " + digits + ")";
 }
 
+// Whether this file is the one that a path names: both may have been removed and made anew.
+bool is_named(int fd, const std::string& path) {
+  struct stat open {
+  }, named{};
+  return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+         open.st_ino == named.st_ino;
+}
+
 }  // namespace
 
-DirectoryLock::DirectoryLock(const std::string& directory) {
-  make_directories(directory);
-  const std::string path = (fs::path(directory) / ".lock").string();
-  fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+// False where the file that was opened is no longer the one of that name: its owner has just taken it away.
+bool DirectoryLock::take() {
+  const std::string directory = fs::path(path_).parent_path().string();
+  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
   if (fd_ < 0) throw Error("cannot write into " + directory + ": " + reason(errno));
   int result = 0;
   do {
@@ -47,13 +56,31 @@ DirectoryLock::DirectoryLock(const std::string& directory) {
     throw Error("another training" + owner + " writes into " + directory +
                 ": wait for its end, or give this one another directory");
   }
+  if (is_named(fd_, path_)) return true;
+  ::close(fd_);
+  return false;
+}
+
+DirectoryLock::DirectoryLock(const std::string& directory) : path_((fs::path(directory) / ".lock").string()) {
+  std::error_code none;
+  fs::path missing = fs::absolute(directory, none).lexically_normal();
+  if (!missing.has_filename()) missing = missing.parent_path();  // a slash at its end
+  for (; missing.has_filename() && !fs::exists(missing, none); missing = missing.parent_path())
+    made_.push_back(missing.string());
+  make_directories(directory);
+  while (!take()) {
+  }
   const std::string text = std::to_string(::getpid()) + "\n";
   // What cannot be written leaves the lock without a name.
   if (::ftruncate(fd_, 0) == 0 && ::pwrite(fd_, text.data(), text.size(), 0) < 0) return;
 }
 
 DirectoryLock::~DirectoryLock() {
-  if (fd_ >= 0) ::close(fd_);
+  if (is_named(fd_, path_)) ::unlink(path_.c_str());
+  ::close(fd_);
+  for (const std::string& directory : made_) {
+    if (::rmdir(directory.c_str()) != 0) break;  // it holds something
+  }
 }
 
 }  // namespace ridgeline::train

@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/location_text.h"
 
 namespace ridgeline::train {
 namespace {
 
-// The row mask as the step takes it: 1 for the rows that count.
+constexpr std::string_view kSumSuffix = "_sum";
+
+// The row mask in the type in which the step takes it: 1 for the rows that count.
 Tensor mask_as(DType dtype, const Tensor& column) {
   Tensor mask(dtype, column.shape());
-  RIDGELINE_CHECK(dtype == DType::f32, "the mask of a step is f32");
-  for (std::int64_t i = 0; i < column.elements(); ++i) mask.data<float>()[i] = column.at(i) != 0 ? 1.0f : 0.0f;
+  for (std::int64_t i = 0; i < column.elements(); ++i) mask.set(i, column.at(i) != 0 ? 1 : 0);
   return mask;
 }
 
@@ -21,7 +23,8 @@ namespace {
 
 // To the end of so many epochs, counted from step `from`.
 std::int64_t train_over(Model& model, std::int64_t from, std::int64_t epochs, const data::Dataset& dataset,
-                        std::initializer_list<Callback*> callbacks, const SinkOptions& sink) {
+                        std::initializer_list<Callback*> callbacks, const SinkOptions& sink,
+                        const std::source_location& at) {
   if (epochs < 1)
     throw Error(fmt::format("The argument 'epoch' must be positive, but got {}", epochs), ErrorKind::usage);
   if (sink.sink_size != -1 && sink.sink_size < 1) {
@@ -39,26 +42,29 @@ std::int64_t train_over(Model& model, std::int64_t from, std::int64_t epochs, co
   Loop loop(
       model, feed,
       {.total_steps = from + epochs * epoch, .steps_per_epoch = epoch, .loop = sink.dataset_sink_mode ? epoch : 1});
-  return loop.run(callbacks).step();
+  return loop.run(callbacks, at).step();
 }
 
 }  // namespace
 
 std::int64_t train_epochs(Model& model, std::int64_t epochs, const data::Dataset& dataset,
-                          std::initializer_list<Callback*> callbacks, const SinkOptions& sink) {
-  return train_over(model, model.global_step(), epochs, dataset, callbacks, sink);
+                          std::initializer_list<Callback*> callbacks, const SinkOptions& sink,
+                          const std::source_location& at) {
+  return train_over(model, model.global_step(), epochs, dataset, callbacks, sink, at);
 }
 
 std::int64_t train_to_epoch(Model& model, std::int64_t epochs, const data::Dataset& dataset,
-                            std::initializer_list<Callback*> callbacks, const SinkOptions& sink) {
-  return train_over(model, 0, epochs, dataset, callbacks, sink);
+                            std::initializer_list<Callback*> callbacks, const SinkOptions& sink,
+                            const std::source_location& at) {
+  return train_over(model, 0, epochs, dataset, callbacks, sink, at);
 }
 
 std::int64_t train_steps(Model& model, const InputFunction& input_fn, std::int64_t max_steps,
-                         std::initializer_list<Callback*> hooks, const RunOptions& options) {
+                         std::initializer_list<Callback*> hooks, const RunOptions& options,
+                         const std::source_location& at) {
   if (max_steps < 1) throw Error(fmt::format("Must specify max_steps > 0, given: {}", max_steps), ErrorKind::usage);
   const std::unique_ptr<Feed> feed = input_fn();
-  if (feed == nullptr) throw Error("the input function gave no feed", ErrorKind::usage);
+  if (feed == nullptr) throw Error("the input function gave no feed" + behind_message(at), ErrorKind::usage);
   if (const data::IteratorState* place = model.place_in(feed->data_hash())) {
     const data::IteratorState now = data::IteratorState::from_json(feed->state());
     if (now.epoch == 0 && now.delivered == 0) feed->go_on(*place);
@@ -67,7 +73,7 @@ std::int64_t train_steps(Model& model, const InputFunction& input_fn, std::int64
             {.total_steps = max_steps,
              .steps_per_epoch = options.steps_per_epoch > 0 ? options.steps_per_epoch : max_steps,
              .loop = options.iterations_per_loop});
-  return loop.run(hooks).step();
+  return loop.run(hooks, at).step();
 }
 
 namespace {
@@ -107,15 +113,22 @@ std::map<std::string, double> evaluate(Model& model, const data::Dataset& datase
   });
   const auto rows = sums.find(nn::kRowsResult);
   if (rows == sums.end() || rows->second == 0) throw Error("the evaluation saw no rows");
-  for (auto& [name, sum] : sums) {
-    if (name != nn::kRowsResult) sum /= rows->second;
+  std::map<std::string, double> means;
+  for (const auto& [name, sum] : sums) {
+    // A mean is not called a sum: "loss_sum" gives "loss".
+    const std::string mean = name.ends_with(kSumSuffix) ? name.substr(0, name.size() - kSumSuffix.size()) : name;
+    means[mean] = name == nn::kRowsResult ? sum : sum / rows->second;
   }
-  return sums;
+  return means;
 }
 
-void evaluate(Model& model, const data::Dataset& dataset, std::initializer_list<Metric*> metrics) {
+void evaluate(Model& model, const data::Dataset& dataset, std::initializer_list<Metric*> metrics,
+              const std::source_location& at) {
   if (metrics.size() == 0) throw Error("The model argument 'metrics' can not be None or empty", ErrorKind::usage);
-  for (Metric* metric : metrics) metric->clear();
+  for (Metric* metric : metrics) {
+    if (metric == nullptr) throw Error("a metric is null" + behind_message(at), ErrorKind::usage);
+    metric->clear();
+  }
   evaluate_batches(model, dataset, [&](Program& program, const data::Batch& batch) {
     const MetricBatch values = metric_batch(program, batch, model.network().columns);
     for (Metric* metric : metrics) metric->update(values);

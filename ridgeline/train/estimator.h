@@ -1,16 +1,18 @@
 // ridgeline/train/estimator.h
 //
 // Training as scripts call it: by epochs over a data set (MindSpore's Model) or by steps over an input function
-// (TensorFlow's Estimator). Both are a Loop with its options filled in.
+// (TensorFlow's Estimator). Both are a Loop with its options filled in. A callback or metric that is null is an Error
+// with the caller's line.
 #pragma once
 
-#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <vector>
 
+#include "ridgeline/core/given_function.h"
 #include "ridgeline/data/api/dataset.h"
 #include "ridgeline/train/loop.h"
 #include "ridgeline/train/metric/metric.h"
@@ -28,7 +30,8 @@ struct SinkOptions {
 // and have whole batches (DatasetFeed says why). Data that the model has been trained on go on where they stood: five
 // epochs twice are ten, bit by bit. The model's training must be prepared. Returns the steps that are done.
 std::int64_t train_epochs(Model& model, std::int64_t epochs, const data::Dataset& dataset,
-                          std::initializer_list<Callback*> callbacks, const SinkOptions& sink = {});
+                          std::initializer_list<Callback*> callbacks, const SinkOptions& sink = {},
+                          const std::source_location& at = std::source_location::current());
 // The same up to the end of that epoch of the whole run, whichever step it stands at: of a run that may have been ended
 // in between and goes on (ModelCheckpoint::resume). Nothing where it is done.
 //
@@ -36,7 +39,8 @@ std::int64_t train_epochs(Model& model, std::int64_t epochs, const data::Dataset
 //   saver.resume(model);
 //   train_to_epoch(model, 90, dataset, {&saver});
 std::int64_t train_to_epoch(Model& model, std::int64_t epochs, const data::Dataset& dataset,
-                            std::initializer_list<Callback*> callbacks, const SinkOptions& sink = {});
+                            std::initializer_list<Callback*> callbacks, const SinkOptions& sink = {},
+                            const std::source_location& at = std::source_location::current());
 
 // Runs to step `max_steps` of the whole run over what `input_fn` gives, with hooks. A feed that stands at the beginning
 // of data which the model has been trained on goes on where they stood.
@@ -44,16 +48,19 @@ struct RunOptions {
   std::int64_t iterations_per_loop = 1;
   std::int64_t steps_per_epoch = 0;  // 0: the whole run is one epoch
 };
-using InputFunction = std::function<std::unique_ptr<Feed>()>;
+using InputFunction = GivenFunction<std::unique_ptr<Feed>()>;
 std::int64_t train_steps(Model& model, const InputFunction& input_fn, std::int64_t max_steps,
-                         std::initializer_list<Callback*> hooks, const RunOptions& options = {});
+                         std::initializer_list<Callback*> hooks, const RunOptions& options = {},
+                         const std::source_location& at = std::source_location::current());
 
-// The sums that the network's evaluation returns over the data set, divided by the rows, by name: {"top_1": 0.93, ...}.
+// The sums that the network's evaluation returns over the data set, divided by the rows, by name, without a "_sum" at
+// its end: {"loss": 0.31, "top_1": 0.93, ...}; and "rows", which is the number of them.
 // Uses the averages of parameters where training keeps them. An Error for a data set without rows.
 std::map<std::string, double> evaluate(Model& model, const data::Dataset& dataset);
 // One evaluation for these metrics, from clear() to their values: Accuracy top; Loss loss;
 // evaluate(model, dataset, {&top, &loss}); top.value().at(0).
-void evaluate(Model& model, const data::Dataset& dataset, std::initializer_list<Metric*> metrics);
+void evaluate(Model& model, const data::Dataset& dataset, std::initializer_list<Metric*> metrics,
+              const std::source_location& at = std::source_location::current());
 // What the network's prediction returns for these inputs, by name, with the averages of parameters likewise.
 std::map<std::string, Tensor> predict(Model& model, const std::vector<NamedTensor>& inputs);
 

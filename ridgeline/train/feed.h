@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ridgeline/compile/program.h"
+#include "ridgeline/core/given_function.h"
 #include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/nn/network.h"
 
@@ -64,7 +65,7 @@ class DatasetFeed : public Feed {
 // Binds what the function binds.
 class FunctionFeed : public Feed {
  public:
-  explicit FunctionFeed(std::function<bool(Program&)> bind) : bind_(std::move(bind)) {}
+  explicit FunctionFeed(GivenFunction<bool(Program&)> bind) : bind_(std::move(bind)) {}
   bool bind_next(Program& program) override { return bind_(program); }
 
  private:

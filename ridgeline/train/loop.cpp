@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/location_text.h"
 #include "ridgeline/train/interrupt.h"
 
 namespace ridgeline::train {
@@ -28,10 +29,16 @@ Loop::Loop(Model& model, Feed& feed, const LoopOptions& options)
   }
 }
 
-RunContext Loop::run(std::span<Callback* const> callbacks) {
+RunContext Loop::run(std::span<Callback* const> callbacks, const std::source_location& at) {
+  for (std::size_t i = 0; i < callbacks.size(); ++i) {
+    if (callbacks[i] != nullptr) continue;
+    throw Error(fmt::format("callback {} of {} is null{}", i + 1, callbacks.size(), behind_message(at)),
+                ErrorKind::usage);
+  }
   context_.step_ = context_.model_.global_step();
   context_.reason_ = StopReason::none;
   data_error_ = nullptr;
+  if (watches_overflows_) overflows_ = context_.model_.overflows_in_a_row();
   try {
     run_steps(callbacks);
     keep_place();
@@ -84,8 +91,13 @@ void Loop::run_steps(std::span<Callback* const> callbacks) {
 void Loop::throw_fault() const {
   if (data_error_) std::rethrow_exception(data_error_);
   if (context_.reason() == StopReason::overflows) {
-    throw Error(fmt::format("Dynamic loss scale Continuous overflow {} times, has exceeded maximum threshold.",
-                            static_cast<std::int64_t>(context_.value(nn::kOverflowsResult))));
+    const auto times = static_cast<std::int64_t>(context_.value(nn::kOverflowsResult));
+    if (const std::optional<double> scale = context_.model_.fixed_loss_scale())
+      throw Error(
+          fmt::format("the gradients overflowed {} times in a row under the fixed loss scale {}: none of these "
+                      "steps counted (a lower scale, or a dynamic one, which follows overflows)",
+                      times, *scale));
+    throw Error(fmt::format("Dynamic loss scale Continuous overflow {} times, has exceeded maximum threshold.", times));
   }
   throw Error(fmt::format("step {}: Invalid loss ({}), terminating training.", context_.step(), context_.loss()));
 }
@@ -164,6 +176,12 @@ bool Loop::bind_batch() {
 void Loop::note_run() {
   if (runs_noted_ == runs_fed_) return;
   runs_noted_ = runs_fed_;
+  if (watches_overflows_) {
+    // A run in the middle of a step says again what the step before came to.
+    const double overflows = context_.value(nn::kOverflowsResult);
+    if (overflows > overflows_ && context_.model_.skips_overflows()) ++context_.skipped_steps_;
+    overflows_ = overflows;
+  }
   const double loss = context_.value(nn::kLossResult);
   if (std::isfinite(loss)) {
     context_.loop_loss_sum_ += loss;
@@ -191,8 +209,16 @@ std::int64_t Loop::next_stop(std::span<Callback* const> callbacks) const {
   const std::int64_t step = context_.step_;
   std::int64_t stop = std::min(context_.total_steps_, next_multiple(step, options_.loop));
   if (options_.cut_at_epochs) stop = std::min(stop, next_multiple(step, context_.steps_per_epoch_));
-  for (const Callback* callback : callbacks) stop = std::min(stop, callback->next_stop(step));
-  RIDGELINE_CHECK(stop > step, "a callback stops the loop where it is");
+  for (std::size_t i = 0; i < callbacks.size(); ++i) {
+    const std::int64_t wanted = callbacks[i]->next_stop(step);
+    if (wanted <= step) {
+      throw Error(
+          fmt::format("callback {} of {} wants to be called next behind step {}, and {} are done: next_stop() "
+                      "names a later step",
+                      i + 1, callbacks.size(), wanted, step));
+    }
+    stop = std::min(stop, wanted);
+  }
   return stop;
 }
 

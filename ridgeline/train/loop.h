@@ -14,6 +14,7 @@
 
 #include <exception>
 #include <initializer_list>
+#include <source_location>
 #include <span>
 #include <vector>
 
@@ -40,10 +41,12 @@ class Loop {
   // of time, the end of the data. What the feed throws, a loss that is not finite, and overflows without end are thrown
   // on when step_end was called for the steps before. Returns the context as it is at the end, which outlives the loop.
   // A run that was stopped goes on when it is called again. The model keeps where its data stand, for feeds that others
-  // make of them.
-  RunContext run(std::span<Callback* const> callbacks);
-  RunContext run(std::initializer_list<Callback*> callbacks) {
-    return run(std::span<Callback* const>(callbacks.begin(), callbacks.size()));
+  // make of them. A callback that is null is an Error with the line.
+  RunContext run(std::span<Callback* const> callbacks,
+                 const std::source_location& at = std::source_location::current());
+  RunContext run(std::initializer_list<Callback*> callbacks,
+                 const std::source_location& at = std::source_location::current()) {
+    return run(std::span<Callback* const>(callbacks.begin(), callbacks.size()), at);
   }
 
  private:
@@ -61,6 +64,7 @@ class Loop {
   RunContext context_;
   Ranks ranks_;
   bool watches_overflows_ = false;
+  double overflows_ = 0;                        // in a row, behind the last run
   std::int64_t begun_ = 0;                      // runs of its first step that were done before the running loop
   std::int64_t runs_fed_ = 0, runs_noted_ = 0;  // of the running loop
   std::exception_ptr data_error_;               // thrown on when the steps before it are dealt with

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -58,7 +59,8 @@ EvaluationRow evaluation_of(const Line& line) {
   row.loss = number(line, "val-loss");
   row.rows = integer(line, "rows");
   row.bad_samples = integer(line, "bad_samples");
-  row.checkpoint_time = static_cast<std::int64_t>(number(line, "time"));
+  const bool told = line.contains("checkpoint_time");
+  row.checkpoint_time = told ? integer(line, "checkpoint_time") : static_cast<std::int64_t>(number(line, "time"));
   return row;
 }
 
@@ -86,6 +88,7 @@ void Metrics::resume(std::int64_t step) {
   }
   const std::size_t removed = remove_json_lines(path_, [&](const Line& line) {
     if (integer(line, "step") > step) return true;
+    skipped_steps_ = std::max(skipped_steps_, integer(line, "skipped_steps"));
     if (is_evaluation(line)) {
       evaluations_.push_back(evaluation_of(line));
       if (evaluations_.back().step == step) evaluation_ = evaluations_.back();
@@ -98,15 +101,12 @@ void Metrics::resume(std::int64_t step) {
 
 void Metrics::write(const StepLine& l) {
   if (!lines_) return;
-  lines_->write({{"kind", std::string("train")},
-                 {"step", l.step},
-                 {"epoch", l.epoch},
-                 {"loss", l.loss},
-                 {"total_loss", l.total_loss},
-                 {"lr", l.lr},
-                 {"images_per_second", l.fps},
-                 {"batch_time", l.batch_time},
-                 {"time", now()}});
+  std::vector<JsonField> fields{
+      {"kind", std::string("train")}, {"step", l.step}, {"epoch", l.epoch},           {"loss", l.loss},
+      {"total_loss", l.total_loss},   {"lr", l.lr},     {"images_per_second", l.fps}, {"batch_time", l.batch_time}};
+  if (l.skipped_steps) fields.push_back({"skipped_steps", *l.skipped_steps});
+  fields.push_back({"time", now()});
+  lines_->write(fields);
   const std::array<EventFileWriter::Scalar, 4> scalars{{{"loss", static_cast<float>(l.loss)},
                                                         {"total_loss", static_cast<float>(l.total_loss)},
                                                         {"lr", static_cast<float>(l.lr)},
@@ -124,6 +124,7 @@ void Metrics::write(const EvaluationRow& r) {
                  {"val-loss", r.loss},
                  {"rows", r.rows},
                  {"bad_samples", r.bad_samples},
+                 {"checkpoint_time", r.checkpoint_time},
                  {"time", now()}});
   const std::array<EventFileWriter::Scalar, 3> scalars{{{"val-top1acc", static_cast<float>(r.top_1)},
                                                         {"val-top5acc", static_cast<float>(r.top_5)},

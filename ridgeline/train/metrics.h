@@ -37,6 +37,8 @@ class Metrics {
   const std::string& path() const { return path_; }
   // The evaluation that an earlier process made at `step`, if it came to its end.
   const std::optional<EvaluationRow>& evaluation() const { return evaluation_; }
+  // Steps that earlier processes of the run skipped under a loss scale, as their last line says.
+  std::int64_t skipped_steps() const { return skipped_steps_; }
   // All that earlier processes of the run made, up to `step`.
   const std::vector<EvaluationRow>& evaluations() const { return evaluations_; }
   // What became of an earlier process's lines and files, for the log; empty: all of them stand.
@@ -48,6 +50,7 @@ class Metrics {
   std::string path_;
   std::optional<EvaluationRow> evaluation_;
   std::vector<EvaluationRow> evaluations_;
+  std::int64_t skipped_steps_ = 0;
   std::vector<std::string> notes_;
   std::optional<JsonLinesWriter> lines_;
   std::unique_ptr<EventFileWriter> events_;

@@ -164,7 +164,7 @@ void Model::prepare_training(const nn::TrainingOptions& options, const Precision
   averages_ = std::move(step.averages);
   begin_averages();
   runs_per_step_ = options.gradients.accumulate;
-  may_keep_step_ = options.gradients.may_keep_step();
+  gradients_ = options.gradients;
   training_graph_ = std::move(step.graph);
 }
 
@@ -294,6 +294,21 @@ std::int64_t Model::global_step() const {
 std::int64_t Model::runs_done() const {
   if (runs_per_step_ == 1) return 0;
   return static_cast<std::int64_t>(session_.parameters().get(nn::kMicroStep).data<float>()[0]);
+}
+
+std::optional<double> Model::fixed_loss_scale() const {
+  if (!gradients_.loss_scale || !gradients_.loss_scale->is_fixed()) return std::nullopt;
+  return gradients_.loss_scale->initial;
+}
+
+double Model::overflows_in_a_row() const {
+  const ParameterStore& store = session_.parameters();
+  return store.contains(nn::kOverflowsInARow) ? store.get(nn::kOverflowsInARow).data<float>()[0] : 0;
+}
+
+double Model::loss_scale() const {
+  const ParameterStore& store = session_.parameters();
+  return store.contains(nn::kLossScale) ? store.get(nn::kLossScale).data<float>()[0] : 1;
 }
 
 std::vector<NamedTensor> Model::to_file() const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -76,7 +77,13 @@ class Model {
   std::int64_t runs_per_step() const { return runs_per_step_; }
   std::int64_t runs_done() const;
   // Whether a run may leave global_step as it is (accumulation, overflows).
-  bool may_keep_step() const { return may_keep_step_; }
+  bool may_keep_step() const { return gradients_.may_keep_step(); }
+  // Of a training with a loss scale: whether a step that overflows does not count, the scale where it stays as it is,
+  // and how many steps in a row have overflowed so far.
+  bool skips_overflows() const { return gradients_.loss_scale && gradients_.loss_scale->skip_overflow; }
+  std::optional<double> fixed_loss_scale() const;
+  double overflows_in_a_row() const;
+  double loss_scale() const;  // of the next step; 1 where there is none
   // Where training stands in data of that graph, as loops left it or a checkpoint says; nullptr: it has seen none.
   const data::IteratorState* place_in(std::uint64_t graph_hash) const;
   void stands_at(const data::IteratorState& place) { places_[place.graph_hash] = place; }
@@ -152,8 +159,8 @@ class Model {
   bool averaged_ = false;                                // within with_averages()
   std::vector<nn::Step::Average> averages_;
   std::int64_t runs_per_step_ = 1;
-  bool may_keep_step_ = false;
-  Graph training_graph_;  // as it was built
+  nn::GradientRules gradients_;  // of the training
+  Graph training_graph_;         // as it was built
   Holdings holdings_;
   ShardPlan parallel_plan_;
   std::map<std::string, Tensor> unshared_;  // whole values that were set here and are not all this rank's, by name

@@ -13,6 +13,7 @@
 #include "ridgeline/core/printable.h"
 #include "ridgeline/format/wire/crc32c.h"
 #include "ridgeline/graph/pass/distribution.h"
+#include "ridgeline/train/interrupt.h"
 
 namespace ridgeline::train {
 namespace {
@@ -135,7 +136,8 @@ namespace {
 
 // What a member of a meeting holds: it leaves when nobody uses its communicators any more.
 struct Member {
-  Member(const comm::RoleEnvironment& own, const std::function<void(const std::string&)>& say) : membership(own, say) {}
+  Member(const comm::RoleEnvironment& own, const OptionalFunction<void(const std::string&)>& say)
+      : membership(own, say) {}
   ~Member() { membership.on_loss({}); }
 
   comm::Membership membership;
@@ -143,7 +145,7 @@ struct Member {
 };
 
 RunRanks connect_member(const comm::RoleEnvironment& own, const comm::ConnectOptions& options,
-                        const std::function<void(const std::string&)>& say) {
+                        const OptionalFunction<void(const std::string&)>& say) {
   const auto member = std::make_shared<Member>(own, say);
   const int servers = member->membership.servers();
   std::shared_ptr<comm::Communicator> all = comm::connect(member->membership.identity(), options);
@@ -173,16 +175,18 @@ void tell_refusal(const std::string& reason) {
   }
 }
 
-RunRanks connect_ranks(std::int64_t wanted, const std::function<void(const std::string&)>& say) {
+RunRanks connect_ranks(std::int64_t wanted, std::string_view flag,
+                       const OptionalFunction<void(const std::string&)>& say) {
   const comm::Environment environment = comm::process_environment();
   const auto check_wanted = [&](int there, const char* what) {
     if (wanted <= 0 || wanted == there) return;
-    throw Error(fmt::format("--rank_size={0}, but this process is one of {1}{2}: start {0} with ridgeline launch "
-                            "--ranks {0} -- train ...",
-                            wanted, there, what),
-                ErrorKind::usage);
+    throw Error(
+        fmt::format("{3}={0}, but this process is one of {1}{2}: start {0} with ridgeline launch --ranks {0} -- "
+                    "and the command",
+                    wanted, there, what, flag),
+        ErrorKind::usage);
   };
-  const comm::ConnectOptions options = before_joining([&] { return comm::connect_options(environment); });
+  comm::ConnectOptions options = before_joining([&] { return comm::connect_options(environment); });
   if (const std::optional<comm::RoleEnvironment> own = comm::role_environment(environment)) {
     before_joining([&] { check_wanted(own->place.workers, " workers"); });
     return connect_member(*own, options, say);
@@ -190,10 +194,15 @@ RunRanks connect_ranks(std::int64_t wanted, const std::function<void(const std::
   const comm::RankIdentity identity = comm::rank_identity(environment);
   before_joining([&] { check_wanted(identity.size(), ""); });
   if (identity.size() == 1) return {};
+  // What the ranks have in common by then is taken away on the way out.
+  const InterruptGuard guard;
+  options.watch = [] {
+    if (interrupted()) throw Error("interrupted while the other ranks were waited for", ErrorKind::interrupted);
+  };
   return {comm::connect(identity, options)};
 }
 
-bool scheduled(const std::function<void(const std::string&)>& say) {
+bool scheduled(const OptionalFunction<void(const std::string&)>& say) {
   const std::optional<comm::RoleEnvironment> own = comm::role_environment(comm::process_environment());
   if (!own || own->role != comm::Role::scheduler) return false;
   comm::Scheduler(own->place, say).run();

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +16,7 @@
 #include "ridgeline/compile/program.h"
 #include "ridgeline/compile/session.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/given_function.h"
 
 namespace ridgeline::train {
 
@@ -98,12 +98,13 @@ auto before_joining(const Prepare& prepare) {
 }
 
 // The ranks that a launcher has started with this process (rank_environment.h, meeting/roles.h). `wanted`: how many
-// with a batch the user has asked for, 0 for as many as there are; another number is an Error (usage). `say` gets a
-// line where workers and servers have to wait for each other.
-RunRanks connect_ranks(std::int64_t wanted, const std::function<void(const std::string&)>& say = {});
+// with a batch the user has asked for, by the option `flag`, 0 for as many as there are; another number is an Error
+// (usage). `say` gets a line where workers and servers have to wait for each other.
+RunRanks connect_ranks(std::int64_t wanted, std::string_view flag,
+                       const OptionalFunction<void(const std::string&)>& say = {});
 
 // Where MS_ROLE makes this process the scheduler of a training, it is that until all have left, and the result is true.
 // Errors as those of comm::Scheduler.
-bool scheduled(const std::function<void(const std::string&)>& say);
+bool scheduled(const OptionalFunction<void(const std::string&)>& say);
 
 }  // namespace ridgeline::train

@@ -43,6 +43,8 @@ class RunContext {
   // Of the loop that has just ended.
   std::int64_t loop_steps() const { return loop_steps_; }
   double loop_seconds() const { return loop_seconds_; }
+  // Steps of this process that changed nothing and did not count, as their gradients overflowed under a loss scale.
+  std::int64_t skipped_steps() const { return skipped_steps_; }
   // Mean of the losses of its steps.
   double loop_loss() const { return loop_losses_ > 0 ? loop_loss_sum_ / static_cast<double>(loop_losses_) : 0; }
   // Steps done, counted in memory while a loop runs: any thread may read it at any time.
@@ -95,6 +97,7 @@ class RunContext {
   std::int64_t loop_begin_ = 0;  // the step that it began at
   std::int64_t loop_steps_ = 0;
   double loop_seconds_ = 0;
+  std::int64_t skipped_steps_ = 0;
   double loop_loss_sum_ = 0;
   std::int64_t loop_losses_ = 0;  // that are in the sum: the finite ones
   std::shared_ptr<std::atomic<std::int64_t>> live_step_ = std::make_shared<std::atomic<std::int64_t>>(0);

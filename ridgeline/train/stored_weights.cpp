@@ -80,7 +80,7 @@ std::string StoredWeights::description() const {
   return model.empty() ? "weights" : "model file of " + model;
 }
 
-StoredWeights newest_weights(const std::string& directory, const std::function<void(std::string)>& warn) {
+StoredWeights newest_weights(const std::string& directory, const OptionalFunction<void(std::string)>& warn) {
   auto newest = load_newest(directory, warn);
   if (!newest) {
     throw Error("no checkpoint model.ckpt-<step>.safetensors in " + directory + " (--checkpoint_dir)");
@@ -88,7 +88,7 @@ StoredWeights newest_weights(const std::string& directory, const std::function<v
   return from_checkpoint(std::move(*newest));
 }
 
-StoredWeights read_weights(const std::string& path, const std::function<void(std::string)>& warn) {
+StoredWeights read_weights(const std::string& path, const OptionalFunction<void(std::string)>& warn) {
   std::error_code none;
   if (std::filesystem::is_directory(path, none)) return newest_weights(path, warn);
   if (!is_regular_file(path)) throw Error("no such file: " + path + " (--weights)");

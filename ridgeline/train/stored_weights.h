@@ -4,11 +4,11 @@
 // checkpoint of a run or the folder of its checkpoints, a model file (*.rdgm). Plain values; tensors are handles.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "ridgeline/core/given_function.h"
 #include "ridgeline/format/tensor/safetensors.h"
 #include "ridgeline/train/checkpoint.h"
 
@@ -26,8 +26,8 @@ struct StoredWeights {
 // Where a run kept averages of its parameters, those stand for them, as in its evaluations. Of a folder, the newest
 // checkpoint that is whole; `warn` is told of each newer one. An Error for a file that is missing or none of these; for
 // a pickle of PyTorch it says how to convert it.
-StoredWeights read_weights(const std::string& path, const std::function<void(std::string)>& warn);
+StoredWeights read_weights(const std::string& path, const OptionalFunction<void(std::string)>& warn);
 // The newest checkpoint of a folder alone. An Error where there is none.
-StoredWeights newest_weights(const std::string& directory, const std::function<void(std::string)>& warn);
+StoredWeights newest_weights(const std::string& directory, const OptionalFunction<void(std::string)>& warn);
 
 }  // namespace ridgeline::train

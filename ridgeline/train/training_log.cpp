@@ -41,11 +41,12 @@ std::string duration_text(double seconds) {
 }
 
 TrainingLog::TrainingLog(const std::string& path, bool shown)
-    : shown_(shown), terminal_(shown && ::isatty(STDERR_FILENO) != 0) {
-  if (path.empty()) return;
-  file_ = std::make_unique<AppendFile>(path);
+    : path_(path), shown_(shown), terminal_(shown && ::isatty(STDERR_FILENO) != 0) {}
+
+void TrainingLog::open() {
+  file_ = std::make_unique<AppendFile>(path_);
   // A line that an earlier process left torn must not swallow the first one of this.
-  if (file_->size() > 0 && read_file(path).back() != '\n') file_->append("\n");
+  if (file_->size() > 0 && read_file(path_).back() != '\n') file_->append("\n");
 }
 
 TrainingLog::~TrainingLog() { clear_progress(); }
@@ -62,12 +63,13 @@ void TrainingLog::line(const std::string& text) {
 // Whoever closes a pipe that a log is written into (`| head -1`) has seen enough: the run is to end, with all that an
 // interrupt leaves. Files and terminals are no such readers.
 void TrainingLog::write_file(const std::string& text) {
-  if (!file_) return;
+  if (path_.empty() || file_closed_) return;
+  if (!file_) open();
   try {
     file_->append(text);
   } catch (const Error&) {
     if (!file_->reader_gone()) throw;
-    file_.reset();
+    file_closed_ = true;
     set_interrupted(true);
   }
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct StepLine {
   double total_loss = 0;  // with the L2 penalty
   double lr = 0;
   double batch_time = 0;  // seconds per iterations_per_loop steps
+  // Of the run so far, as their gradients overflowed; where there is a loss scale. A line of its own tells it.
+  std::optional<std::int64_t> skipped_steps = {};
 };
 // "step:   700  epoch:  0.6  FPS:33558.6, loss: 6.754, total_loss: 7.786  lr:0.00671  batch_time:3.051382"
 std::string to_text(const StepLine& line);
@@ -48,7 +51,8 @@ std::string duration_text(double seconds);
 
 class TrainingLog {
  public:
-  // An empty path writes to standard error only. An existing file is continued, on a line of its own.
+  // An empty path writes to standard error only. The file is opened with the first line, so that a run which fails
+  // before it has said anything leaves none; an existing one is continued, on a line of its own.
   // Not shown: nothing is written anywhere, for ranks whose lines are another one's as well.
   explicit TrainingLog(const std::string& path, bool shown = true);
   ~TrainingLog();
@@ -64,12 +68,14 @@ class TrainingLog {
   void clear_progress();
   void write_file(const std::string& text);
   void show(const std::string& text);
-  std::mutex mutex_;  // of what follows
-  std::unique_ptr<AppendFile> file_;
+  void open();
+  const std::string path_;
+  std::mutex mutex_;                  // of what follows
+  std::unique_ptr<AppendFile> file_;  // empty before the first line
   const bool shown_;
   const bool terminal_;
   bool bar_shown_ = false;
-  bool closed_ = false;  // nobody reads standard error any more
+  bool file_closed_ = false, closed_ = false;  // nobody reads the file, or standard error, any more
 };
 
 }  // namespace ridgeline::train

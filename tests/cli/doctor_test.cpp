@@ -29,6 +29,7 @@ testing::Outcome doctor(const std::string& words) {
 std::string setup() { return " --data_dir=" + shapes() + " --model=resnet20 --batch_size=16 --min_area=0.5"; }
 
 TEST(DoctorCommand, TellsASoundSetUpByItsExitCode) {
+  expect(doctor("--rows=16 --only=frozen" + setup()), 0, {});  // `check` is what flags alone mean
   expect(doctor("check --rows=16 --lr=0.05" + setup()), 0,
          {"duplicates  nothing found", "loss        the first loss is ", "rate        the loss of one batch goes from ",
           "nothing is wrong"});

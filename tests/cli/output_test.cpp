@@ -57,6 +57,13 @@ struct Output {
   std::string ending;
   int code = 0;
   bool appends = false;
+  bool in_log_dir = false;  // the flag takes the file's name, and its folder is the run's
+
+  std::string call(const std::string& path) const {
+    const fs::path file(path);
+    if (!in_log_dir) return words + path;
+    return words + file.filename().string() + " --log_dir=" + file.parent_path().string();
+  }
 };
 
 std::vector<Output> outputs() {
@@ -69,11 +76,11 @@ std::vector<Output> outputs() {
            "dataset bench --image_size=8 --batch_size=4 --warmup=0 --bad_samples=skip" + data_dir + " --quarantine=",
            ".jsonl", 0, true},
           {"trace", training(fresh("trace_log")) + "--do_checkpoint=False --trace=", ".json"},
-          {"log", training(fresh("log_log")) + "--do_checkpoint=False --log_name=", ".log", 0, true}};
+          {"log", training(fresh("log_log")) + "--do_checkpoint=False --log_name=", ".log", 0, true, true}};
 }
 
 Outcome run(const Output& output, const std::string& path) {
-  return run_shell("timeout 60 " + testing::program() + " " + output.words + path);
+  return run_shell("timeout 60 " + testing::program() + " " + output.call(path));
 }
 
 TEST(Outputs, ThroughLinksReachTheFileBehindThem) {
@@ -103,7 +110,7 @@ TEST(Outputs, IntoPipesReachTheirReaders) {
     // The reader ends when all writers have, or, where nobody ever wrote, by the clock.
     const Outcome outcome =
         run_shell("( timeout 60 cat " + pipe + " > " + dir + "/got & timeout 60 " + testing::program() + " " +
-                  output.words + pipe + "; code=$?; test -p " + pipe + " || kill $!; wait; exit $code )");
+                  output.call(pipe) + "; code=$?; test -p " + pipe + " || kill $!; wait; exit $code )");
     expect(outcome, output.code, {});
     EXPECT_TRUE(fs::is_fifo(pipe));
     const std::string got = read_file(dir + "/got");

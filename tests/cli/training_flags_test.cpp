@@ -34,7 +34,8 @@ TEST(TrainingFlags, SteppedPrecisionShowsItsPhases) {
          {"accelerate_train_mode is experimental", "trigger recompile when step is 5\n", "5 steps in fast1 precision",
           "5 steps in the original one"});
   expect(run(small("loss") + "--accelerate_train_mode='fast|loss'"), 2,
-         {"TARGET_LOSS is not set, which is needed when accelarate by loss"});
+         {"--accelerate_train_mode=fast|loss|1.05 needs the loss that the run aims at: --final_loss=VALUE",
+          "TARGET_LOSS"});
   expect(run(small("bad") + "--accelerate_train_mode=fast"), 2, {"Format of accelerate_train_mode is invalid: fast"});
   expect(run(small("bad") + "--accelerate_train_mode='fast|step' --precision_mode=force_fp16"), 2,
          {"accelerate fast_value:fast is not support with PRECISION_MODE: force_fp16"});
@@ -135,6 +136,47 @@ TEST(TrainingFlags, AnExperimentTakesItsNameAnywhereAndItsSeedsByTheirOwnFlag) {
          1, {"failed: ridgeline: --num_classes=1 is out of range", "ridgeline experiment: 1 of 2 runs failed\n"});
 }
 
+TEST(TrainingFlags, ErrorsNameTheFlagsThatWereGiven) {
+  expect(run(small("bad") + "--group_size=2"), 2, {"--group_size=2, but this process is one of 1"});
+  expect(run(small("bad") + "--rank_size=2"), 2, {"--rank_size=2, but this process is one of 1"});
+  for (const char* name : {"../../x.log", "/tmp/x.log", "below/x.log", ".."})
+    expect(run(small("bad") + "--log_name=" + name), 2, {"--log_name=" + std::string(name) + " is no name of a file"});
+  expect(testing::run_shell("RANK_ID=1 " + testing::program() + " " + small("bad")), 2,
+         {"[ranks] RANK_ID=1, but RANK_SIZE is not set"});
+}
+
+TEST(TrainingFlags, AnEmptyValueSaysNoneWhereThereIsAnythingToLeaveOut) {
+  const std::string first = small("begun") + "--restore_path= --restore_exclude= ";
+  expect(run(first), 0, {"step:    10"});
+  const std::string weights = flags_root() + "/begun/model.ckpt-10.safetensors";
+  expect(run(small("restored") + "--weights=" + weights + " --restore_exclude="), 0, {"restored 2 of 2 tensors"});
+  expect(run(small("bad") + "--lr="), 2, {"train: --lr= has no value (--lr=VALUE is meant)"});
+  expect(run(small("bad") + "--data_dir="), 2, {"--data_dir= has no value"});
+}
+
+TEST(TrainingFlags, ALayerToLeaveOutThatThereIsNotIsRefused) {
+  expect(run(small("source")), 0, {"step:    10"});
+  const std::string from = "--weights=" + flags_root() + "/source/model.ckpt-10.safetensors ";
+  expect(run(small("excluded_default") + from), 0, {"restored 2 of 2 tensors"});
+  expect(run(small("excluded") + from + "--restore_exclude=linear"), 1, {"none of its"});
+  expect(run(small("excluded_wrong") + from + "--restore_exclude=liner"), 2,
+         {"--restore_exclude=liner: linear has no such layer: did you mean 'linear'? (it has linear)"});
+}
+
+TEST(TrainingFlags, SkippedStepsAreCountedInLogMetricsAndAtTheEnd) {
+  // A scale of 1e30 overflows f32 gradients until it has shrunk; steps that do not count are made again.
+  const testing::Outcome outcome = run(small("skipped") + "--loss_scale=dynamic,1e38,1024,1000 --save_summary_steps=1");
+  expect(outcome, 0,
+         {"skipped steps: ", " so far, as their gradients overflowed (loss scale ",
+          "as their gradients overflowed (--loss_scale)", "step:    10"});
+  const std::string metrics = read_file(flags_root() + "/skipped/metrics.jsonl");
+  EXPECT_NE(metrics.find("\"skipped_steps\":"), std::string::npos) << metrics;
+  EXPECT_EQ(metrics.find("\"skipped_steps\":0"), std::string::npos) << metrics;
+  // Without a loss scale nothing is said of it.
+  expect(run(small("unskipped")), 0, {});
+  EXPECT_EQ(read_file(flags_root() + "/unskipped/metrics.jsonl").find("skipped"), std::string::npos);
+}
+
 TEST(TrainingFlags, MetricsAreNamedAndNeedEvaluations) {
   expect(run(small("bad") + "--metrics=acuracy"), 2, {"unknown metric 'acuracy': did you mean 'accuracy'?"});
   expect(run(small("bad") + "--metrics=recall"), 2, {"--metrics needs evaluations: use --mode=train_and_evaluate"});
@@ -159,7 +201,10 @@ TEST(TrainingFlags, StepsAreDumped) {
   expect(run(small("bad") + dump + "--dump_step=4-2"), 2, {"dump_step=4-2: the range 4-2 does not ascend"});
   expect(run(small("bad") + dump + "--dump_debug_mode=atomic_overflow"), 2, {"no kernel adds atomically here"});
   expect(run(small("bad") + dump + "--dump_debug_mode=all --dump_mode=all"), 2, {"have no meaning beside it"});
-  expect(run("evaluate --checkpoint_dir=" + flags_root() + "/with_dumps " + dump), 2, {"it needs a mode that trains"});
+  expect(run("evaluate --checkpoint_dir=" + flags_root() + "/with_dumps " + dump), 2,
+         {"evaluate: --dump_path does nothing in an evaluation of checkpoints"});
+  expect(run("train --mode=evaluate --checkpoint_dir=" + flags_root() + "/with_dumps " + dump), 2,
+         {"it needs a mode that trains"});
 }
 
 TEST(TrainingFlags, ARunConfigurationComesBeforeOtherFlags) {

@@ -115,6 +115,8 @@ TEST(RankEnvironment, WrongVariablesAreNamed) {
   expect_refusal({{"RANK_SIZE", "two"}}, "RANK_SIZE='two'");
   expect_refusal({{"RANK_SIZE", "2"}}, "RANK_SIZE=2, but RANK_ID is not set (0 to 1)");
   expect_refusal({{"RANK_SIZE", "2"}, {"RANK_ID", "2"}}, "RANK_ID='2' (allowed: 0 to 1)");
+  for (const char* id : {"0", "1", "npu8p"})
+    expect_refusal({{"RANK_ID", id}}, "RANK_ID=" + std::string(id) + ", but RANK_SIZE is not set");
   expect_refusal({{"DEVICE_ID", "x"}}, "DEVICE_ID is invalid, should be int, such as 0, 1, 2.");
   expect_refusal({{"DEVICE_ID", "-1"}}, "DEVICE_ID should be >= 0.");
   expect_refusal({{"RANK_SIZE", "2"}, {"CM_WORKER_SIZE", "2"}},

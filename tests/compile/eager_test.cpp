@@ -13,6 +13,7 @@
 #include "ridgeline/nn/eager_gradients.h"
 #include "tests/compile/random_graph.h"
 #include "tests/compile/support.h"
+#include "tests/support/error_of.h"
 
 namespace ridgeline {
 namespace {
@@ -185,6 +186,31 @@ TEST(Eager, MistakesNameTheLineAndWhatCannotBeLookedAt) {
   EXPECT_THROW(call("looks", looks, x), Error);
   EXPECT_THROW(eager.tensor(Value()), Error);
   EXPECT_THROW(nn::eager_gradients(eager, x, std::vector<Value>{x}), Error) << "a loss is a scalar";
+}
+
+// The builder of what comes after lies where that of before was, and another value may have the number.
+TEST(Eager, AValueFromBeforeForgetIsRefusedWithTheLine) {
+  Session session;
+  Eager eager(session);
+  const Value before = eager.input(drawn({2, 3}, "x"));
+  const GraphBuilder* place = &eager.builder();
+  eager.forget();
+  const Value x = eager.input(drawn({2, 3}, "y"));
+  EXPECT_EQ(&eager.builder(), place);
+  ASSERT_EQ(before.id(), x.id());
+  const auto line = [](int number) { return " (" + std::string(__FILE__) + ":" + std::to_string(number) + ")"; };
+  EXPECT_EQ(error_of([&] { eager.tensor(before); }),
+            "what is looked at is a value of graph eager, which is no longer built: inside of `call`, and after "
+            "forget(), there is nothing to look at" +
+                line(__LINE__ - 3));
+  EXPECT_EQ(error_of([&] { x + before; }),
+            "[add] operand 1 (y) is a value of graph eager, which is no longer built" + line(__LINE__ - 1));
+  EXPECT_NE(error_of([&] { before * 2.0; }), "");
+  EXPECT_NE(error_of([&] { before.shape(); }), "");
+  const Value sum = eager.builder().apply("reduce_sum", {x});
+  EXPECT_EQ(error_of([&] { nn::eager_gradients(eager, sum, std::vector<Value>{before}); }).rfind("what is looked", 0),
+            0u);
+  EXPECT_NO_THROW(eager.tensor(sum));
 }
 
 }  // namespace

@@ -59,6 +59,15 @@ TEST(DeviceQueue, ThrowsTheDatasErrorAtItsBatch) {
   EXPECT_ERROR(DeviceQueue(rows_in_memory(10).batch(2), {}, {.depth = 8}), "depth is 8");
 }
 
+TEST(DeviceQueue, ASecondSendIsAnErrorWithTheLine) {
+  DeviceQueue queue(rows_in_memory(10).batch(2), {.workers = 1});
+  queue.send();
+  const auto again = [&] { queue.send(); };
+  EXPECT_ERROR(again(), "send() was called before: it starts the queue once, and resume() goes on behind stop() (" +
+                            std::string(__FILE__) + ":" + std::to_string(__LINE__ - 2) + ")");
+  EXPECT_TRUE(queue.receive().has_value()) << "the queue goes on";
+}
+
 TEST(DeviceQueue, ABatchIsAViewOfItsSlotAndOutlivesTheQueue) {
   std::optional<Batch> kept;
   {

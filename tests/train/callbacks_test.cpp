@@ -246,7 +246,7 @@ TEST(TrainSteps, RunsWhatTheInputFunctionGivesUpToTheStepWithHooks) {
   EXPECT_EQ(train_steps(line.model, input, 12, {&hook}), 12);  // goes on
   EXPECT_EQ(error_of([&] { train_steps(line.model, input, 0, {}); }), "Must specify max_steps > 0, given: 0");
   EXPECT_EQ(error_of([&] { train_steps(line.model, [] { return nullptr; }, 13, {}); }),
-            "the input function gave no feed");
+            "the input function gave no feed (" + std::string(__FILE__) + ":" + std::to_string(__LINE__ - 1) + ")");
 }
 
 // Notes its five points.

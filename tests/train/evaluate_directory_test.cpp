@@ -3,11 +3,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/recipe/trainer.h"
+#include "ridgeline/train/training_log.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
@@ -72,11 +74,13 @@ TEST_F(EvaluateDirectory, OneThatCannotBeReadIsLeftOutWithAWarning) {
 TEST_F(EvaluateDirectory, MetricsStandBehindEachRow) {
   const Outcome outcome = evaluate(" --metrics=accuracy,recall,confusion_matrix");
   expect(outcome, 0, {"\naccuracy: ", "\nrecall: mean ", "\nconfusion_matrix of "});
-  EXPECT_NE(read_file(log()).find("\nrecall: mean "), std::string::npos);
 }
 
 TEST_F(EvaluateDirectory, HowRanksDivideATrainingDoesNotConcernIt) {
-  expect(evaluate(" --pipeline_stages=2 --micro_batches=4"), 0, {"Finished evaluation"});
+  const std::string words = " --mode=evaluate --model=resnet20 --batch_size=8 --data_dir=" + root_ +
+                            "/images --checkpoint_dir=" + root_ + "/run --pipeline_stages=2 --micro_batches=4";
+  expect(testing::run_shell(testing::program() + " train" + words), 0, {"Finished evaluation"});
+  expect(evaluate(" --pipeline_stages=2"), 2, {"evaluate: --pipeline_stages does nothing in an evaluation"});
 }
 
 TEST_F(EvaluateDirectory, NoneThatCanBeReadIsAFailure) {
@@ -84,13 +88,58 @@ TEST_F(EvaluateDirectory, NoneThatCanBeReadIsAFailure) {
   expect(evaluate(), 1, {"checkpoint", "run/model.ckpt-"});
 }
 
-TEST_F(EvaluateDirectory, WhereNoLogCanBeWrittenTheLinesGoToStandardError) {
-  fs::create_directory(log());  // nothing can be opened for writing under this name, not even by root
-  expect(evaluate(), 0, {"warning: cannot write ", "standard error only", "Finished evaluation"});
-  fs::remove(log());
-  const Outcome outcome = evaluate();
-  EXPECT_EQ(outcome.text.find("warning"), std::string::npos) << outcome.text;
-  EXPECT_NE(read_file(log()).find("Finished evaluation"), std::string::npos);
+// The run that is looked at stays as it is; a log is written where it is asked for.
+TEST_F(EvaluateDirectory, ALogIsWrittenIntoTheFolderThatIsAskedForAlone) {
+  std::set<std::string> before, after;
+  for (const auto& file : fs::directory_iterator(root_ + "/run")) before.insert(file.path().string());
+  expect(evaluate(), 0, {"Finished evaluation"});
+  for (const auto& file : fs::directory_iterator(root_ + "/run")) after.insert(file.path().string());
+  EXPECT_EQ(after, before);
+  expect(evaluate(" --log_dir=" + root_ + "/looked_at --log_name=look.log"), 0, {"Finished evaluation"});
+  EXPECT_NE(read_file(root_ + "/looked_at/look.log").find("Finished evaluation"), std::string::npos);
+  expect(evaluate(" --log_name=look.log"), 2, {"--log_name names a file in --log_dir"});
+  fs::create_directories(root_ + "/looked_at/no.log");  // nothing can be opened for writing under this name
+  expect(evaluate(" --log_dir=" + root_ + "/looked_at --log_name=no.log"), 1, {"no.log: Is a directory"});
+}
+
+// A training without label smoothing has a loss that falls to nothing, which an evaluation with it would not see.
+TEST_F(EvaluateDirectory, TheLossIsThatOfTheCheckpointsTraining) {
+  const std::string train = testing::program() +
+                            " train --model=linear --image_size=16 --batch_size=8 --max_epochs=2 " +
+                            "--warmup_epochs=0 --epochs_between_evals=2 --lr=0.01 --data_dir=" + root_ +
+                            "/images --log_dir=" + root_ + "/plain --label_smoothing=";
+  const auto loss = [&](const Outcome& outcome) {
+    const std::string header = kEvaluationHeader;
+    const std::size_t at = outcome.text.rfind(header);
+    if (at == std::string::npos) return outcome.text;
+    const std::size_t begin = at + header.size() + 1;
+    return outcome.text.substr(begin, outcome.text.find("  20", begin) - begin);  // up to the year
+  };
+  const Outcome trained = testing::run_shell(train + "0");
+  ASSERT_EQ(trained.code, 0) << trained.text;
+  const std::string words =
+      " evaluate --batch_size=8 --data_dir=" + root_ + "/images --checkpoint_dir=" + root_ + "/plain";
+  const Outcome same = testing::run_shell(testing::program() + words);
+  expect(same, 0, {"label smoothing: 0, that of the checkpoint's training", "Finished evaluation"});
+  EXPECT_EQ(loss(same), loss(trained));
+  const Outcome smoothed = testing::run_shell(testing::program() + words + " --label_smoothing=0.5");
+  EXPECT_EQ(smoothed.text.find("label smoothing:"), std::string::npos) << smoothed.text;
+  EXPECT_NE(loss(smoothed), loss(trained));
+}
+
+TEST_F(EvaluateDirectory, OptionsOfTrainingAreRefusedWithTheReason) {
+  for (const char* flag : {"--lr=5", "--synthetic", "--seed=3", "--min-area=0.5", "--optimizer=adam"}) {
+    expect(evaluate(std::string(" ") + flag), 2,
+           {" does nothing in an evaluation of checkpoints, it is an option of train"});
+  }
+  const Outcome help = testing::run_shell(testing::program() + " evaluate --help");
+  expect(help, 0, {"--data_dir", "--metrics", "--label_smoothing", "--weights"});
+  for (const char* flag : {"--lr ", "--max_epochs", "--optimizer", "--log_histogram", "--shard"})
+    EXPECT_EQ(help.text.find(flag), std::string::npos) << flag;
+  // A preset describes a training: what an evaluation can use of it counts.
+  write_file_atomically(root_ + "/preset.yaml", "lr: 0.5\nbatch_size: 4\nlog_dir: " + root_ + "/preset_log\n");
+  expect(evaluate(" --preset=" + root_ + "/preset.yaml"), 0, {"Finished evaluation"});
+  EXPECT_FALSE(fs::exists(root_ + "/preset_log"));
 }
 
 }  // namespace

@@ -167,6 +167,7 @@ TEST(GradientOptions, AveragesAreEvaluatedFromAFileAsFromItsDirectoryAndAStepHas
   of_directory.model = r.model;
   of_directory.image_size = r.image_size;
   of_directory.checkpoint_dir = r.log_dir;
+  of_directory.log_dir.clear();
   Recipe of_file = of_directory;
   of_file.restore_path = result.checkpoint_path;
   EXPECT_EQ(evaluate_checkpoints(of_file).at(0).loss, evaluate_checkpoints(of_directory).at(0).loss);

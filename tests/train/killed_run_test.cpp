@@ -86,7 +86,7 @@ std::map<std::int64_t, std::string> read_checkpoints(const std::string& log_dir)
 void read_metrics(const std::string& log_dir, Story& story) {
   std::int64_t last = 0;
   for (Line& line : read_json_lines(log_dir + "/metrics.jsonl")) {
-    for (const char* clock : {"time", "images_per_second", "batch_time"}) line.erase(clock);
+    for (const char* clock : {"time", "checkpoint_time", "images_per_second", "batch_time"}) line.erase(clock);
     const std::int64_t step = std::get<std::int64_t>(line.at("step"));
     const std::string kind = std::get<std::string>(line.at("kind"));
     EXPECT_GE(step, last);

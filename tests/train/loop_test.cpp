@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 #include <stdexcept>
 
 #include "ridgeline/core/error.h"
@@ -190,6 +191,32 @@ TEST(Loop, OverflowsWithoutEndLoseNoStepThatWasDone) {
             }),
             "Dynamic loss scale Continuous overflow 1001 times, has exceeded maximum threshold.");
   EXPECT_EQ(saver.path(), directory + "/model.ckpt-3.safetensors");
+}
+
+// A scale that stays as it is is not called a dynamic one, and the steps that did not count are counted.
+TEST(Loop, OverflowsUnderAFixedScaleAreToldAsSuchAndSkippedStepsAreCounted) {
+  nn::TrainingOptions options{.schedule = optim::Constant{.base = 0.01}, .weight_decay = 0};
+  options.gradients.loss_scale = optim::LossScale::fixed(64);
+  LineModel line(options);
+  Tensor far(DType::f32, Shape{LineModel::kRows, 1});
+  for (float& x : far.span<float>()) x = INFINITY;
+  int fed = 0;
+  const auto overflowing = [&](std::set<int> runs, bool for_ever) {
+    return FunctionFeed([&, runs = std::move(runs), for_ever](Program& program) {
+      line.feed.bind_next(program);
+      if (for_ever || runs.contains(++fed)) program.bind("x", far);
+      return true;
+    });
+  };
+  FunctionFeed some = overflowing({2, 3, 5}, false);
+  const RunContext end = Loop(line.model, some, {.total_steps = 4, .steps_per_epoch = 4, .loop = 3}).run({});
+  EXPECT_EQ(end.step(), 4);
+  EXPECT_EQ(end.skipped_steps(), 3);
+  FunctionFeed all = overflowing({}, true);
+  EXPECT_EQ(
+      error_of([&] { Loop(line.model, all, {.total_steps = 9, .loop = 2000}).run({}); }),
+      "the gradients overflowed 1001 times in a row under the fixed loss scale 64: none of these steps counted (a "
+      "lower scale, or a dynamic one, which follows overflows)");
 }
 
 TEST(Loop, AStepThatWasStoppedInItsMiddleIsNotSaved) {

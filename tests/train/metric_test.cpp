@@ -137,7 +137,9 @@ TEST(Metrics, AreMeasuredInOneEvaluation) {
   Recall recall(3);
   evaluate(model, dataset, {&accuracy, &loss, &recall});
   EXPECT_DOUBLE_EQ(accuracy.value().at(0), counted.at("top_1"));
-  EXPECT_NEAR(loss.value().at(0), counted.at("loss_sum"), 1e-12);
+  EXPECT_NEAR(loss.value().at(0), counted.at("loss"), 1e-12);
+  EXPECT_EQ(counted.count("loss_sum"), 0u) << "a mean is not called a sum";
+  EXPECT_EQ(counted.at("rows"), kImages);
   double hits = 0;
   for (std::int64_t c = 0; c < 3; ++c) {
     const auto of_class = std::count(labels.data<std::int32_t>(), labels.data<std::int32_t>() + kImages, c);

@@ -25,7 +25,7 @@ TEST(RecipeOptions, EachHasANameAHelpAndAValueOfItsOwn) {
   std::set<std::string> names;
   std::set<const void*> places;
   for (const RecipeOption& option : recipe_options()) {
-    EXPECT_FALSE(option.help.empty() || option.group.empty()) << option.name;
+    EXPECT_FALSE(option.help.empty() || option.group.heading.empty()) << option.name;
     EXPECT_TRUE(places.insert(place_of(option, arguments)).second) << option.name << " has the value of another";
     EXPECT_EQ(find_option(option.name), &option);
     for (const std::string_view alias : option.aliases) EXPECT_EQ(find_option(alias), &option) << alias;

@@ -48,7 +48,7 @@ int number_at(const std::string& text) {
 
 }  // namespace
 
-Membership::Membership(const RoleEnvironment& own, const std::function<void(const std::string&)>& say) : own_(own) {
+Membership::Membership(const RoleEnvironment& own, const OptionalFunction<void(const std::string&)>& say) : own_(own) {
   RIDGELINE_CHECK(own.role != Role::scheduler, "a scheduler is no member");
   meet(say);
   thread_ = std::jthread([this](const std::stop_token& stop) { listen(stop); });
@@ -64,7 +64,7 @@ std::string Membership::scheduler_text() const {
   return fmt::format("the scheduler at {}:{}", own_.place.host, own_.place.port);
 }
 
-void Membership::meet(const std::function<void(const std::string&)>& say) {
+void Membership::meet(const OptionalFunction<void(const std::string&)>& say) {
   const Clock::time_point begin = Clock::now(), until = begin + own_.place.meeting_timeout;
   bool said = !say;
   const auto waits_for = [&](const std::string& what) {

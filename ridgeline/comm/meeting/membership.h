@@ -12,6 +12,7 @@
 
 #include "ridgeline/comm/meeting/line_socket.h"
 #include "ridgeline/comm/meeting/roles.h"
+#include "ridgeline/core/given_function.h"
 
 namespace ridgeline::comm {
 
@@ -19,7 +20,7 @@ class Membership {
  public:
   // Returns when all have come: waits for the scheduler, then for the others; `say` gets a line where that takes a
   // while. Errors: nobody listens at the scheduler's place in time; the scheduler refuses this process, or ends.
-  explicit Membership(const RoleEnvironment& own, const std::function<void(const std::string&)>& say = {});
+  explicit Membership(const RoleEnvironment& own, const OptionalFunction<void(const std::string&)>& say = {});
   // Says that it leaves.
   ~Membership();
   Membership(const Membership&) = delete;
@@ -35,7 +36,7 @@ class Membership {
   void on_loss(std::function<void(int rank, const std::string& reason)> tell);
 
  private:
-  void meet(const std::function<void(const std::string&)>& say);
+  void meet(const OptionalFunction<void(const std::string&)>& say);
   void read_world(const std::string& line);
   void listen(const std::stop_token& stop);
   void lose(int rank, const std::string& reason);

@@ -58,10 +58,9 @@ struct Scheduler::Member {
   }
 };
 
-Scheduler::Scheduler(const MeetingPlace& place, std::function<void(const std::string&)> say)
+Scheduler::Scheduler(const MeetingPlace& place, OptionalFunction<void(const std::string&)> say)
     : place_(place), say_(std::move(say)), listening_(listen_at(place.host, place.port)) {
   place_.port = port_of(listening_);
-  if (!say_) say_ = [](const std::string&) {};
   say_(fmt::format("scheduler at {}:{}: {} workers and {} servers are meant", place_.host, place_.port, place_.workers,
                    place_.servers));
 }

@@ -16,20 +16,20 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "ridgeline/comm/meeting/line_socket.h"
 #include "ridgeline/comm/meeting/roles.h"
+#include "ridgeline/core/given_function.h"
 
 namespace ridgeline::comm {
 
 class Scheduler {
  public:
   // Listens from here on; port 0 takes a free one. `say` gets a line for the log now and then.
-  explicit Scheduler(const MeetingPlace& place, std::function<void(const std::string&)> say = {});
+  explicit Scheduler(const MeetingPlace& place, OptionalFunction<void(const std::string&)> say = {});
   ~Scheduler();
   int port() const { return place_.port; }
 
@@ -59,7 +59,7 @@ class Scheduler {
   int count(Role role) const;
 
   MeetingPlace place_;
-  std::function<void(const std::string&)> say_;
+  OptionalFunction<void(const std::string&)> say_;
   Descriptor listening_;
   std::vector<std::unique_ptr<Member>> connections_;
   bool begun_ = false;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,10 @@ constexpr std::uint32_t kNoteReady = 0x52444e31;
 // By how much the start of a process is known, in seconds, and how long a rank takes that comes again.
 constexpr double kStartIsKnownBy = 0.05, kComingAgain = 5;
 constexpr int kLooksForAnother = 50;
+// How long ranks that are started by hand may come one after the other and still be told.
+constexpr int kSecondsForOthers = 20;
+// Where shared memory has its names.
+const std::string kMemoryFiles = "/dev/shm";
 
 static_assert(kMostSharedRanks <= 64, "a signature is a bit");
 
@@ -89,6 +94,33 @@ bool is_of_another_run(const OpenNote& note, int rank) {
 
 }  // namespace
 
+namespace {
+
+// Takes the note away that lies at `path` now, when nobody can be meant by it any more. In a process of its own, as
+// this one is about to end, and whose child is not this one's to wait for. Between fork() and its end it may call
+// little, and it holds nothing of this process: a shell waits for the end of a pipe.
+void remove_later(const std::string& path) {
+  struct stat note {};
+  if (::stat(path.c_str(), &note) != 0) return;
+  const pid_t child = ::fork();
+  if (child > 0) ::waitpid(child, nullptr, 0);
+  if (child != 0) return;
+  if (::fork() != 0) ::_exit(0);
+  ::setsid();
+  if (::chdir("/") != 0) ::_exit(0);
+  ::close_range(0, ~0U, 0);
+  const timespec second{1, 0};
+  for (int i = 0; i < kSecondsForOthers; ++i) {
+    ::nanosleep(&second, nullptr);
+    struct stat now {};
+    if (::stat(path.c_str(), &now) != 0 || now.st_ino != note.st_ino) ::_exit(0);
+  }
+  ::unlink(path.c_str());
+  ::_exit(0);
+}
+
+}  // namespace
+
 void leave_refusal(const std::string& name, int rank, int size, const std::string& reason) {
   const double time = now();
   int file = -1;
@@ -113,6 +145,7 @@ void leave_refusal(const std::string& name, int rank, int size, const std::strin
   std::copy_n(reason.begin(), std::min(reason.size(), sizeof written->reason - 1), written->reason);
   written->ready.store(kNoteReady, std::memory_order_release);
   sign(note, name, rank, size);
+  remove_later(kMemoryFiles + path_of(name));
 }
 
 void remove_refusal(const std::string& name) { ::shm_unlink(path_of(name).c_str()); }

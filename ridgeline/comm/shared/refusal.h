@@ -2,7 +2,8 @@
 //
 // Ranks of one machine that do not come: what a rank leaves in shared memory, by the name of the run, where it ends
 // before it has joined the others, so that these wait no longer and say its reason. A note is signed by each rank that
-// has left it or read it, and gone from the system with the last signature.
+// has left it or read it, and gone from the system with the last signature. Where not all come, a process that the rank
+// leaves behind for that takes it away after twenty seconds.
 #pragma once
 
 #include <chrono>

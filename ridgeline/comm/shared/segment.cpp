@@ -99,6 +99,20 @@ bool SharedSegment::open(const std::string& path, std::uint64_t token) {
   return true;
 }
 
+// Whether this segment is the one of that name: it may be the next run's by now.
+bool SharedSegment::is_named(const std::string& path) const {
+  const int file = header_ == nullptr ? -1 : ::shm_open(path.c_str(), O_RDWR | O_CLOEXEC, 0);
+  if (file < 0) return false;
+  struct stat status {};
+  void* memory = nullptr;
+  if (::fstat(file, &status) == 0 && static_cast<std::size_t>(status.st_size) == bytes_) memory = map(file);
+  ::close(file);
+  if (memory == nullptr) return false;
+  const bool own = static_cast<const SharedHeader*>(memory)->token == header_->token;
+  ::munmap(memory, bytes_);
+  return own;
+}
+
 void SharedSegment::meet(int rank, std::chrono::steady_clock::time_point until, const std::function<void()>& watch) {
   SharedRank& own = header_->ranks[rank];
   std::int32_t nobody = 0;
@@ -141,8 +155,8 @@ SharedSegment::SharedSegment(const std::string& name, int rank, int size, std::s
     }
     meet(rank, until, watch);
   } catch (...) {
-    // Rank 0 may be gone. A name without a token may be that of the next run by now.
-    if (rank == 0 || token != 0) ::shm_unlink(path.c_str());
+    // Rank 0 may be gone, killed before it could take the name away.
+    if (rank == 0 || token != 0 || is_named(path)) ::shm_unlink(path.c_str());
     if (header_ != nullptr) ::munmap(header_, bytes_);
     throw;
   }

@@ -62,6 +62,7 @@ class SharedSegment {
   void create(const std::string& path, std::uint64_t token);
   bool open(const std::string& path, std::uint64_t token);
   void* map(int file) const;
+  bool is_named(const std::string& path) const;
   void meet(int rank, std::chrono::steady_clock::time_point until, const std::function<void()>& watch);
 
   SharedHeader* header_ = nullptr;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "ridgeline/core/error.h"
+#include "ridgeline/core/location_text.h"
+
 namespace ridgeline::data {
 
 DeviceQueue::DeviceQueue(const Dataset& dataset, IteratorOptions options, DeviceQueueOptions queue)
@@ -24,8 +27,12 @@ DeviceQueue::~DeviceQueue() {
   if (sender_.joinable()) sender_.join();
 }
 
-void DeviceQueue::send() {
-  RIDGELINE_CHECK(!sender_.joinable(), "DeviceQueue::send() is called once");
+void DeviceQueue::send(const std::source_location& at) {
+  if (sender_.joinable()) {
+    throw Error(
+        "[device queue] send() was called before: it starts the queue once, and resume() goes on behind stop()" +
+        behind_message(at));
+  }
   sender_ = std::thread([this] { run(); });
 }
 

@@ -19,6 +19,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <source_location>
 #include <thread>
 
 #include "ridgeline/data/runtime/iterator.h"
@@ -36,8 +37,8 @@ class DeviceQueue {
   DeviceQueue(const DeviceQueue&) = delete;
   DeviceQueue& operator=(const DeviceQueue&) = delete;
 
-  // Starts to send. Once.
-  void send();
+  // Starts to send. Once: another call is an Error with its line.
+  void send(const std::source_location& at = std::source_location::current());
   // No batch enters the queue until resume(); what is in it can still be received. Returns when the sender rests.
   void stop();
   void resume();

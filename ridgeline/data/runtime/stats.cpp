@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ridgeline/data/runtime/advice.h"
+
 namespace ridgeline::data {
 namespace {
 
@@ -12,24 +14,29 @@ constexpr double kNoticeable = 0.05;
 
 }  // namespace
 
-std::string RunStats::advice() const {
-  if (seconds <= 0 || consumer_wait_seconds < kNoticeable * seconds || stages.empty()) return "";
-  const StageStats* slowest = &stages[0];
+std::string RunStats::advice() const { return advice_of(*this, {}); }
+
+std::string advice_of(const RunStats& stats, const AdviceWords& words) {
+  if (stats.seconds <= 0 || stats.consumer_wait_seconds < kNoticeable * stats.seconds || stats.stages.empty())
+    return "";
+  const StageStats* slowest = &stats.stages[0];
   double busy = 0;
-  for (const StageStats& stage : stages) {
+  for (const StageStats& stage : stats.stages) {
     busy += stage.busy_seconds;
     if (stage.busy_seconds > slowest->busy_seconds) slowest = &stage;
   }
-  std::string help = slowest->name == "read"     ? "faster storage, or larger files read in order"
-                     : slowest->name == "decode" ? "more data workers or cores, or images stored smaller"
-                                                 : "more data workers or cores, or a smaller image size";
+  const std::string more_workers = fmt::format("more data workers ({}) or cores", words.workers);
+  std::string help = slowest->name == "read" ? "faster storage, or larger files read in order"
+                     : slowest->name == "decode"
+                         ? more_workers + ", or images stored smaller (dataset pack)"
+                         : fmt::format("{}, or smaller images ({})", more_workers, words.image_size);
   // Workers that wait for slots while the consumer waits for batches: they alternate, the ring is too short.
-  if (worker_wait_seconds > 0.5 * busy) help = "more memory for prepared batches";
+  if (stats.worker_wait_seconds > 0.5 * busy) help = fmt::format("more memory for prepared batches ({})", words.memory);
   return fmt::format(
       "data: the consumer waited {:.0f} % of the time; {} takes {:.0f} % of the workers' time ({:.0f} us a sample, {} "
       "workers); what helps: {}",
-      100 * consumer_wait_seconds / seconds, slowest->name, busy > 0 ? 100 * slowest->busy_seconds / busy : 0.0,
-      slowest->ns_per_sample() / 1000, workers, help);
+      100 * stats.consumer_wait_seconds / stats.seconds, slowest->name,
+      busy > 0 ? 100 * slowest->busy_seconds / busy : 0.0, slowest->ns_per_sample() / 1000, stats.workers, help);
 }
 
 std::string RunStats::to_string() const {

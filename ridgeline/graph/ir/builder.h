@@ -1,15 +1,18 @@
 // ridgeline/graph/ir/builder.h
 //
 // Builds a step graph op by op. Every op is checked, its types inferred, its name fixed and the user's line recorded
-// when it is added. A Value is a handle into one builder; it dies with it.
+// when it is added. A Value is a handle into one builder, which it finds by a link, not by an address: what is done
+// with a value whose builder is gone, or has given its graph away, is an Error that names the user's line.
 #pragma once
 
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <source_location>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ridgeline/core/location.h"
@@ -19,19 +22,30 @@ namespace ridgeline {
 
 class GraphBuilder;
 
+// By what values find their builder. Shared by them and owned by the builder.
+struct BuilderLink {
+  GraphBuilder* builder = nullptr;  // null: gone, or its graph was taken
+  std::string graph;                // its name
+};
+
 class Value {
  public:
   Value() = default;
-  Value(GraphBuilder* builder, ValueId id) : builder_(builder), id_(id) {}
-  bool defined() const { return builder_ != nullptr; }
+  Value(std::shared_ptr<const BuilderLink> link, ValueId id) : link_(std::move(link)), id_(id) {}
+  bool defined() const { return link_ != nullptr; }
   ValueId id() const { return id_; }
-  GraphBuilder& builder() const { return *builder_; }
-  const ValueType& type() const;
-  const Shape& shape() const { return type().shape; }
-  DType dtype() const { return type().dtype; }
+  bool is_of(const GraphBuilder& builder) const { return link_ != nullptr && link_->builder == &builder; }
+  // Of an empty value, and of one whose builder is gone, an Error with the line.
+  GraphBuilder& builder(const std::source_location& at = std::source_location::current()) const;
+  GraphBuilder& builder(const Location& where) const;
+  const ValueType& type(const std::source_location& at = std::source_location::current()) const;
+  const Shape& shape(const std::source_location& at = std::source_location::current()) const { return type(at).shape; }
+  DType dtype(const std::source_location& at = std::source_location::current()) const { return type(at).dtype; }
+  // What it is instead of a value of `builder`, for messages: "an empty Value", "a value of graph ...".
+  std::string foreign_text(const GraphBuilder& builder) const;
 
  private:
-  GraphBuilder* builder_ = nullptr;
+  std::shared_ptr<const BuilderLink> link_;
   ValueId id_ = kNoValue;
 };
 
@@ -49,6 +63,7 @@ class GraphBuilder {
   explicit GraphBuilder(std::string name);
   // Continues a finished graph; existing values keep their ids.
   explicit GraphBuilder(Graph graph);
+  ~GraphBuilder();
   GraphBuilder(const GraphBuilder&) = delete;
   GraphBuilder& operator=(const GraphBuilder&) = delete;
 
@@ -56,9 +71,10 @@ class GraphBuilder {
   Value param(std::string name, ValueType type);
   Value state(std::string name, ValueType type);
   Value constant(double value, DType dtype = DType::f32, const Location& where = {});
-  Value value(ValueId id) { return {this, id}; }
+  Value value(ValueId id) { return {link_, id}; }
 
-  // Adds one op and returns its results. Optional operands that are absent are left out of `inputs`.
+  // Adds one op and returns its results. Optional operands that are absent are left out of `inputs`, or are empty
+  // values at its end.
   std::vector<Value> apply_all(std::string_view op, std::span<const Value> inputs, const Attributes& attributes,
                                const Location& where);
   // Adds an op and returns its first result.
@@ -72,8 +88,15 @@ class GraphBuilder {
                           const Location& where);
 
   // `next` replaces the parameter or state `current` when the step ends.
-  void update(Value current, Value next);
-  void returns(std::string name, Value value);
+  void update(const Value& current, const Value& next,
+              const std::source_location& at = std::source_location::current()) {
+    update(current, next, Location::of(at));
+  }
+  void update(const Value& current, const Value& next, const Location& where);
+  void returns(std::string name, const Value& value, const std::source_location& at = std::source_location::current()) {
+    returns(std::move(name), value, Location::of(at));
+  }
+  void returns(std::string name, const Value& value, const Location& where);
 
   // While alive, names of new ops start with "<name>/", and `where` (if known) is pushed on their locations.
   class Scope {
@@ -97,12 +120,16 @@ class GraphBuilder {
   void set_result_kind(ValueKind kind) { result_kind_ = kind; }
 
   const Graph& graph() const { return graph_; }
-  Graph finish() { return std::move(graph_); }
+  // The graph; the values of this builder are no longer valid.
+  Graph finish();
 
  private:
+  // An Error unless the value is one of this builder.
+  void check_own(const Value& value, const std::string& what) const;
   Value add_argument(std::string name, ValueType type, ValueKind kind);
   std::string unique_name(const std::string& base);
 
+  std::shared_ptr<BuilderLink> link_;
   Graph graph_;
   std::map<std::string, int> name_counts_;
   std::string prefix_;

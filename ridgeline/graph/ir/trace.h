@@ -26,26 +26,30 @@ Value invoke_on(F&& function, std::vector<Value>& values, std::index_sequence<I.
 
 // The graph @name of function(Value...) -> Value over arguments of the given types, named x0, x1, ...
 template <std::size_t N, class F>
-Graph trace(std::string name, const ValueType (&types)[N], F&& function) {
+Graph trace(std::string name, const ValueType (&types)[N], F&& function,
+            const std::source_location& at = std::source_location::current()) {
   GraphBuilder builder(std::move(name));
   std::vector<Value> values;
   for (std::size_t i = 0; i < N; ++i) values.push_back(builder.input("x" + std::to_string(i), types[i]));
   const Value result = detail::invoke_on(function, values, std::make_index_sequence<N>{});
-  builder.returns("result", result);
+  builder.returns("result", result, at);
   return builder.finish();
 }
 
 // Calls function(Value...) as a named function of the graph that the arguments belong to.
 template <class F, class... Values>
 Value call(const std::string& name, F&& function, Located first, Values... rest) {
+  GraphBuilder& caller = first.value.builder(first.where);
   std::vector<Value> arguments{first.value, rest...};
   GraphBuilder body(name);
   std::vector<Value> parameters;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    parameters.push_back(body.input("x" + std::to_string(i), arguments[i].type()));
+    const ValueType& type = arguments[i].builder(first.where).graph().value(arguments[i].id()).type;
+    parameters.push_back(body.input("x" + std::to_string(i), type));
   }
-  body.returns("result", detail::invoke_on(function, parameters, std::make_index_sequence<1 + sizeof...(rest)>{}));
-  return first.value.builder().call(name, body.finish(), arguments, first.where).front();
+  const Value result = detail::invoke_on(function, parameters, std::make_index_sequence<1 + sizeof...(rest)>{});
+  body.returns("result", result, first.where);
+  return caller.call(name, body.finish(), arguments, first.where).front();
 }
 
 }  // namespace ridgeline

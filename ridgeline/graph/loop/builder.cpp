@@ -31,12 +31,12 @@ Expr Builder::constant(double value) {
 
 Expr Builder::add(const Term& term) {
   terms_.push_back(term);
-  return {this, static_cast<std::int32_t>(terms_.size()) - 1};
+  return {link_, static_cast<std::int32_t>(terms_.size()) - 1};
 }
 
 std::int32_t Builder::term_of(Expr e) {
-  if (e.builder_ == nullptr) return constant(e.value_).term_;
-  RIDGELINE_CHECK(e.builder_ == this, "an Expr of another builder");
+  if (e.is_number()) return constant(e.value_).term_;
+  if (&e.builder() != this) throw Error("an Expr of another formula is used: each formula has terms of its own");
   return e.term_;
 }
 
@@ -73,8 +73,8 @@ bool Builder::holds(std::int32_t term, DType type, std::span<const DType> operan
 Expr Builder::rounded(Expr value, DType type, std::span<const DType> operands) {
   if (type != DType::bf16 && type != DType::f16) return value;
   const std::int32_t term = term_of(value);
-  if (holds(term, type, operands)) return {this, term};
-  return apply(type == DType::bf16 ? Kind::round_bf16 : Kind::round_f16, {this, term});
+  if (holds(term, type, operands)) return {link_, term};
+  return apply(type == DType::bf16 ? Kind::round_bf16 : Kind::round_f16, {link_, term});
 }
 
 std::vector<Expr> Builder::paste(const Expression& expression, std::span<const Expr> operands) {
@@ -93,7 +93,7 @@ std::vector<Expr> Builder::paste(const Expression& expression, std::span<const E
   }
   std::vector<Expr> results;
   for (const Result& result : expression.results)
-    results.emplace_back(this, renamed[static_cast<std::size_t>(result.term)]);
+    results.emplace_back(link_, renamed[static_cast<std::size_t>(result.term)]);
   return results;
 }
 
@@ -105,36 +105,51 @@ Expression Builder::finish(int operands) const {
   return canonical(expression);
 }
 
+Builder& Expr::builder() const {
+  if (is_number())
+    throw Error("a loop function of plain numbers: compute it before, or with a term of the formula beside them");
+  if (*link_ == nullptr) throw Error("an Expr is used whose formula is finished: each formula has terms of its own");
+  return **link_;
+}
+
+namespace {
+
+void check_arity(Kind kind, int arguments) {
+  RIDGELINE_CHECK(arity(kind) == arguments, "a loop function of another number of arguments");
+}
+
+}  // namespace
+
 Expr apply(Kind kind, Expr a) {
-  RIDGELINE_CHECK(a.builder_ != nullptr && arity(kind) == 1, "a loop function of a plain number");
-  return a.builder_->add(make(kind, a.term_));
+  check_arity(kind, 1);
+  return a.builder().add(make(kind, a.term_));
 }
 
 Expr apply(Kind kind, Expr a, Expr b) {
-  Builder* builder = a.builder_ != nullptr ? a.builder_ : b.builder_;
-  RIDGELINE_CHECK(builder != nullptr && arity(kind) == 2, "a loop function of plain numbers");
-  const std::int32_t first = builder->term_of(a);
-  return builder->add(make(kind, first, builder->term_of(b)));
+  check_arity(kind, 2);
+  Builder& builder = (a.is_number() ? b : a).builder();
+  const std::int32_t first = builder.term_of(a);
+  return builder.add(make(kind, first, builder.term_of(b)));
 }
 
 Expr apply(Kind kind, Expr a, Expr b, Expr c) {
-  Builder* builder = a.builder_ != nullptr ? a.builder_ : b.builder_ != nullptr ? b.builder_ : c.builder_;
-  RIDGELINE_CHECK(builder != nullptr && arity(kind) == 3, "a loop function of plain numbers");
-  const std::int32_t first = builder->term_of(a);
-  const std::int32_t second = builder->term_of(b);
-  return builder->add(make(kind, first, second, builder->term_of(c)));
+  check_arity(kind, 3);
+  Builder& builder = (!a.is_number() ? a : !b.is_number() ? b : c).builder();
+  const std::int32_t first = builder.term_of(a);
+  const std::int32_t second = builder.term_of(b);
+  return builder.add(make(kind, first, second, builder.term_of(c)));
 }
 
 Expr uniform(Expr step, std::uint64_t key) {
-  RIDGELINE_CHECK(step.builder_ != nullptr, "the step of a random number is no operand");
+  Builder& builder = step.builder();
   Term term = make(Kind::random_uniform, step.term_);
   term.key = key;
-  return step.builder_->add(term);
+  return builder.add(term);
 }
 
 Expr paste(const Expression& expression, Expr operand) {
-  RIDGELINE_CHECK(operand.builder_ != nullptr && expression.results.size() == 1, "an expression pasted at a number");
-  return operand.builder_->paste(expression, {&operand, 1}).front();
+  RIDGELINE_CHECK(expression.results.size() == 1, "a pasted expression of several results");
+  return operand.builder().paste(expression, {&operand, 1}).front();
 }
 
 }  // namespace ridgeline::loop

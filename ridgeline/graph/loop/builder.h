@@ -1,12 +1,14 @@
 // ridgeline/graph/loop/builder.h
 //
 // Writes loop expressions as C++ expressions: max(x, 0), select(y > 0, dy, 0). A Builder owns the terms; an Expr is a
-// handle into it (or a plain number) and must not outlive it. Not for use by several threads.
+// handle into it (or a plain number), which it finds by a link: one that is used in another formula, or when its own is
+// finished, is an Error. Not for use by several threads.
 #pragma once
 
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -22,11 +24,13 @@ class Expr {
   template <class Number>
     requires std::integral<Number> || std::floating_point<Number>
   Expr(Number value) : value_(static_cast<double>(value)) {}  // NOLINT(google-explicit-constructor): numbers mix in
-  Expr(Builder* builder, std::int32_t term) : builder_(builder), term_(term) {}
+  Expr(std::shared_ptr<Builder* const> link, std::int32_t term) : link_(std::move(link)), term_(term) {}
 
  private:
   friend class Builder;
-  Builder* builder_ = nullptr;  // null: the number `value_`
+  bool is_number() const { return link_ == nullptr; }
+  Builder& builder() const;
+  std::shared_ptr<Builder* const> link_;  // to a builder, or to null where that is gone; empty: the number `value_`
   std::int32_t term_ = -1;
   double value_ = 0;
   friend Expr apply(Kind kind, Expr a);
@@ -39,6 +43,7 @@ class Expr {
 class Builder {
  public:
   Builder() = default;
+  ~Builder() { *link_ = nullptr; }
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
@@ -67,11 +72,12 @@ class Builder {
   int end(Expr value, Ending ending, DType type);
   bool holds(std::int32_t term, DType type, std::span<const DType> operands) const;
 
+  std::shared_ptr<Builder*> link_ = std::make_shared<Builder*>(this);
   std::vector<Term> terms_;
   std::vector<Result> results_;
 };
 
-// At least one argument is a term; a plain number beside it becomes a constant.
+// A plain number beside a term becomes a constant; numbers alone are an Error.
 Expr apply(Kind kind, Expr a);
 Expr apply(Kind kind, Expr a, Expr b);
 Expr apply(Kind kind, Expr a, Expr b, Expr c);

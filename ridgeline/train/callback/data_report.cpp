@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "ridgeline/data/runtime/advice.h"
 #include "ridgeline/train/ranks.h"
 
 namespace ridgeline::train {
@@ -17,7 +18,8 @@ constexpr double kSoonSeconds = 10, kSoonShare = 0.25;
 
 void DataReport::advise(double least_share) {
   const data::RunStats stats = iterator_.stats();
-  const std::string advice = stats.advice();
+  const std::string advice =
+      data::advice_of(stats, {.workers = "--num_workers", .memory = "--batch_memory", .image_size = "--image_size"});
   if (advised_ || advice.empty() || stats.consumer_wait_seconds < least_share * stats.seconds) return;
   advised_ = true;
   log_.line("advice: " + advice);

@@ -4,6 +4,7 @@
 // advice of a data engine that the step has to wait for.
 #pragma once
 
+#include "ridgeline/core/given_function.h"
 #include "ridgeline/train/callback.h"
 #include "ridgeline/train/metrics.h"
 #include "ridgeline/train/training_log.h"
@@ -39,7 +40,7 @@ class DataReport : public Callback {
 class StopNotice : public Callback {
  public:
   // `saved` gives the path of the checkpoint, or nothing. `limit`: what ends it where its time is over.
-  StopNotice(std::function<std::string()> saved, std::string limit, TrainingLog& log)
+  StopNotice(GivenFunction<std::string()> saved, std::string limit, TrainingLog& log)
       : saved_(std::move(saved)), limit_(std::move(limit)), log_(log) {}
   void begin(RunContext& context) override { say(context); }
   void step_end(RunContext& context) override { say(context); }

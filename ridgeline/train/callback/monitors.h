@@ -4,14 +4,14 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <string>
 
+#include "ridgeline/core/given_function.h"
 #include "ridgeline/train/callback.h"
 
 namespace ridgeline::train {
 
-using LineSink = std::function<void(const std::string&)>;
+using LineSink = OptionalFunction<void(const std::string&)>;
 void print_line(const std::string& line);  // to standard output
 
 // "epoch: 1 step: 100, loss is 0.25", where the step is that in its epoch: every `per_print_times` steps (0: never). A

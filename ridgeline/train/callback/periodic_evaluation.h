@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 
+#include "ridgeline/core/given_function.h"
 #include "ridgeline/train/callback.h"
 #include "ridgeline/train/metrics.h"
 #include "ridgeline/train/training_log.h"
@@ -17,7 +18,7 @@ class PeriodicEvaluation : public Callback {
  public:
   // `evaluate` fills all fields but step, epoch and time; nullopt: the user interrupted it. `records` of the validation
   // part are told in the log.
-  PeriodicEvaluation(std::int64_t period, std::int64_t records, std::function<std::optional<EvaluationRow>()> evaluate,
+  PeriodicEvaluation(std::int64_t period, std::int64_t records, GivenFunction<std::optional<EvaluationRow>()> evaluate,
                      TrainingLog& log, Metrics& metrics)
       : period_(period), records_(records), evaluate_(std::move(evaluate)), log_(log), metrics_(metrics) {}
 

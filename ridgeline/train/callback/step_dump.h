@@ -7,11 +7,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ridgeline/core/given_function.h"
 #include "ridgeline/train/callback.h"
 #include "ridgeline/train/value_dump.h"
 
@@ -39,7 +39,7 @@ struct StepDumpOptions {
   // Only of a step whose loss or parameters are not finite or whose gradients overflow: the ops that make a value that
   // is not finite of finite ones, and what they read. `values` counts for nothing.
   bool overflows = false;
-  std::function<void(const std::string&)> log = [](const std::string&) {};
+  OptionalFunction<void(const std::string&)> log;
 };
 
 class StepDump : public Callback {

@@ -11,6 +11,7 @@ bool StepLog::due(std::int64_t step) const {
 void StepLog::begin(RunContext& context) {
   watch_.emplace(ProgressOptions{.total_steps = context.total_steps(), .batch_size = options_.batch_size},
                  context.live_step(), log_);
+  skipped_ = skipped_told_ = options_.skipped;
 }
 
 void StepLog::epoch_begin(RunContext&) {
@@ -23,8 +24,22 @@ void StepLog::step_end(RunContext& context) {
   steps_ += context.loop_steps();
   // A loop whose steps did not count ends where it began.
   const bool new_step = context.step() != last_.step && context.has_outputs();
-  if (steps_ > 0 && new_step && (context.stopping() || context.last() || due(context.step()))) write(context);
-  if (context.stopping()) watch_.reset();
+  skipped_ = options_.skipped + context.skipped_steps();
+  if (steps_ > 0 && new_step && (context.stopping() || context.last() || due(context.step()))) {
+    write(context);
+    tell_skipped(context);
+  }
+  if (context.stopping()) {
+    watch_.reset();
+    tell_skipped(context);
+  }
+}
+
+void StepLog::tell_skipped(const RunContext& context) {
+  if (skipped_ == skipped_told_) return;
+  skipped_told_ = skipped_;
+  log_.line(fmt::format("skipped steps: {} so far, as their gradients overflowed (loss scale {:g})", skipped_,
+                        context.model().loss_scale()));
 }
 
 void StepLog::write(const RunContext& context) {
@@ -34,6 +49,7 @@ void StepLog::write(const RunContext& context) {
   line.loss = context.loss();
   line.total_loss = context.value(nn::kTotalLossResult);
   line.lr = context.learning_rate();
+  if (context.model().skips_overflows()) line.skipped_steps = skipped_;
   // A loop that was cut short counts by its share, so FPS * batch_time = batch * iterations_per_loop always holds.
   line.batch_time = seconds_ * static_cast<double>(options_.loop) / static_cast<double>(steps_);
   line.fps = static_cast<double>(options_.batch_size * options_.loop) / line.batch_time;

@@ -19,6 +19,7 @@ struct StepLogOptions {
   bool every_loop = false;      // each loop ends in a line
   std::int64_t summary = 100;   // steps between lines
   std::int64_t display = 1;     // only steps that are a multiple
+  std::int64_t skipped = 0;     // steps that earlier processes of the run skipped under a loss scale
 };
 
 class StepLog : public Callback {
@@ -33,6 +34,8 @@ class StepLog : public Callback {
 
   // The last line; step 0 before the first.
   const StepLine& last() const { return last_; }
+  // Of the run so far, see RunContext.
+  std::int64_t skipped_steps() const { return skipped_; }
   // Of the lines but the first, which has start-up in it; of that, if it is the only one.
   double mean_fps() const { return lines_ > 1 ? fps_sum_ / static_cast<double>(lines_ - 1) : last_.fps; }
   // Whether a step that does not end the run gets a line.
@@ -40,6 +43,7 @@ class StepLog : public Callback {
 
  private:
   void write(const RunContext& context);
+  void tell_skipped(const RunContext& context);
 
   StepLogOptions options_;
   TrainingLog& log_;
@@ -47,6 +51,7 @@ class StepLog : public Callback {
   StepLine last_;
   bool header_ = false;
   std::int64_t lines_ = 0;
+  std::int64_t skipped_ = 0, skipped_told_ = 0;
   double fps_sum_ = 0;  // of the lines but the first
   double seconds_ = 0;  // of the loops since the last line
   std::int64_t steps_ = 0;

@@ -3,12 +3,12 @@
 // The checks of a set-up, causes before symptoms: one file each, check_<subject>.cpp, one row each in the table.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ridgeline/core/given_function.h"
 #include "ridgeline/train/doctor/examination.h"
 #include "ridgeline/train/doctor/finding.h"
 
@@ -41,9 +41,9 @@ struct Check {
 std::span<const Check> checks();
 
 struct DiagnosisOptions {
-  std::vector<std::string> only;  // checks by name; empty: all. An unknown one is an Error (usage)
-  bool symptoms = false;          // also where a cause was found
-  std::function<void(const std::string&)> say = [](const std::string&) {};  // before each check
+  std::vector<std::string> only;                   // checks by name; empty: all. An unknown one is an Error (usage)
+  bool symptoms = false;                           // also where a cause was found
+  OptionalFunction<void(const std::string&)> say;  // before each check
 };
 
 // An Error of one check is its finding: what the doctor cannot run, training cannot either.

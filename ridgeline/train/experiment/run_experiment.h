@@ -6,10 +6,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "ridgeline/core/given_function.h"
 #include "ridgeline/train/experiment/experiment.h"
 #include "ridgeline/train/report/report.h"
 
@@ -21,7 +21,7 @@ struct ExperimentOptions {
   std::vector<std::uint64_t> seeds = {1};  // variants are compared seed by seed
   std::vector<std::string> flags;          // of `train`, for all variants; a variant's own come behind them
   bool keep_checkpoints = false;           // else a finished run keeps their information only
-  std::function<void(const std::string&)> say = [](const std::string&) {};
+  OptionalFunction<void(const std::string&)> say;
 };
 
 struct ExperimentRun {

@@ -151,7 +151,7 @@ std::string described(int code, const std::string& output) {
 }  // namespace
 
 std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::string>& command, int grace_seconds,
-                                const std::function<void(const std::string&)>& say) {
+                                const OptionalFunction<void(const std::string&)>& say) {
   Running running;
   std::vector<RankEnd> ends;
   for (std::size_t i = 0; i < plan.ranks.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ridgeline/core/given_function.h"
 #include "ridgeline/train/launch/launch_plan.h"
 
 namespace ridgeline::train {
@@ -30,10 +31,10 @@ struct RankEnd {
 //
 // Returns the ends in the order of the ranks; an Error where a folder or a process cannot be made: then none is left.
 std::vector<RankEnd> run_launch(const LaunchPlan& plan, const std::vector<std::string>& command, int grace_seconds,
-                                const std::function<void(const std::string&)>& say);
+                                const OptionalFunction<void(const std::string&)>& say);
 
 // Whether an option (its name without dashes) is given a file or folder that is there by this value.
-using NamesFile = std::function<bool(const std::string& option, const std::string& value)>;
+using NamesFile = GivenFunction<bool(const std::string& option, const std::string& value)>;
 // Words of a program, a command and what follows it. Those that name a file or folder from here by its absolute path:
 // ranks run in other folders. What is no option's value counts where it is a file.
 std::vector<std::string> with_absolute_paths(std::vector<std::string> words, const NamesFile& names_file);

@@ -6,7 +6,7 @@
 
 namespace ridgeline::train {
 
-SchedulerThread::SchedulerThread(const LaunchOptions& options, const std::function<void(const std::string&)>& say)
+SchedulerThread::SchedulerThread(const LaunchOptions& options, const OptionalFunction<void(const std::string&)>& say)
     : scheduler_({.servers = options.servers, .workers = std::max(1, options.ranks), .host = kSchedulerHost}, say),
       thread_([this] {
         try {

@@ -3,11 +3,11 @@
 // The launcher as the scheduler of the workers and servers that it starts. It owns a thread, which ends with it.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <thread>
 
 #include "ridgeline/comm/meeting/scheduler.h"
+#include "ridgeline/core/given_function.h"
 #include "ridgeline/train/launch/launch_plan.h"
 
 namespace ridgeline::train {
@@ -15,7 +15,7 @@ namespace ridgeline::train {
 class SchedulerThread {
  public:
   // Listens at a free port of this machine. `say` is called from the thread, too.
-  SchedulerThread(const LaunchOptions& options, const std::function<void(const std::string&)>& say);
+  SchedulerThread(const LaunchOptions& options, const OptionalFunction<void(const std::string&)>& say);
   ~SchedulerThread();
   SchedulerThread(const SchedulerThread&) = delete;
   SchedulerThread& operator=(const SchedulerThread&) = delete;

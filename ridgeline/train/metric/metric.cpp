@@ -42,7 +42,7 @@ MetricBatch metric_batch(Program& program, const data::Batch& batch, const std::
 }
 
 void for_each_row(const MetricBatch& batch, const ClassifierNames& names,
-                  const std::function<void(std::span<const double> logits, std::size_t label)>& row) {
+                  const GivenFunction<void(std::span<const double> logits, std::size_t label)>& row) {
   const Tensor &logits = batch.output(names.logits), &labels = batch.input(names.labels);
   const bool shares = labels.shape().rank() == 2 && labels.shape() == logits.shape();
   if (logits.shape().rank() != 2 || (!shares && labels.elements() != logits.shape()[0])) {

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "ridgeline/compile/program.h"
+#include "ridgeline/core/given_function.h"
 #include "ridgeline/data/runtime/batch.h"
 #include "ridgeline/nn/network.h"
 
@@ -52,7 +52,7 @@ struct ClassifierNames {
 };
 // Calls `row(logits, label)` for each row that counts. A label outside the classes is an Error.
 void for_each_row(const MetricBatch& batch, const ClassifierNames& names,
-                  const std::function<void(std::span<const double> logits, std::size_t label)>& row);
+                  const GivenFunction<void(std::span<const double> logits, std::size_t label)>& row);
 // The first largest; logits.size() where one is not finite: then nothing is recognised.
 std::size_t predicted_class(std::span<const double> logits);
 // a / b; an Error for b = 0.

@@ -15,6 +15,7 @@ void adopt_checkpoint(Recipe& recipe, const CheckpointInfo& info) {
   }
   recipe.num_classes = info.num_classes;
   if (recipe.image_size == 0) recipe.image_size = info.image_size;
+  if (recipe.label_smoothing_of_checkpoint && info.settings) recipe.label_smoothing = info.settings->get<double>("label_smoothing", recipe.label_smoothing);
   if (!recipe.model_options.final_relu && nn::model_named(recipe.model).has_final_relu) {
     recipe.model_options.final_relu = info.final_relu;
   }

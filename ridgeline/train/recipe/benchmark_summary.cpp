@@ -20,6 +20,13 @@ std::string benchmark_summary(const Recipe& recipe, const TrainingResult& result
   line("DeviceType", recipe.device);
   line("CaseName", case_name(recipe, result.ranks));
   line("ActualFPS", fmt::format("{:.2f}", result.mean_fps));
+  if (result.ranks > 1) {
+    // What a device adds, and how near that is to a device alone.
+    const double each = result.mean_fps / static_cast<double>(result.ranks), alone = result.single_rank_fps;
+    line("FPSPerDevice", fmt::format("{:.2f}", each));
+    line("SingleDeviceFPS", alone > 0 ? fmt::format("{:.2f}", alone) : "none");
+    line("ScalingEfficiency", alone > 0 ? fmt::format("{:.4f}", each / alone) : "none");
+  }
   line("TrainingTime", result.mean_fps > 0 ? fmt::format("{:.2f}", 1000 * images / result.mean_fps) : "none");
   line("ActualLoss", fmt::format("{:.4f}", result.last.loss));
   line("TrainAccuracy", result.evaluation ? fmt::format("{:.3f}", 100 * result.evaluation->top_1) : "none");

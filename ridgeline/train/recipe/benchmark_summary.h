@@ -15,9 +15,11 @@ inline constexpr std::int64_t kBenchmarkSteps = 5000;
 
 // "alexnet_bs256_1p_perf" of one rank.
 std::string case_name(const Recipe& recipe, std::int64_t ranks);
-// Network, RankSize, BatchSize (of a rank), DeviceType, CaseName, ActualFPS (mean of the lines but the first),
-// TrainingTime (milliseconds a step), ActualLoss, TrainAccuracy (top-1 of the last evaluation in percent; "none"
-// without one), E2ETrainingTime (seconds). One `key = value` a line.
+// Network, RankSize, BatchSize (of a rank), DeviceType, CaseName, ActualFPS (mean of the lines but the first, of all
+// ranks together); of several ranks FPSPerDevice, SingleDeviceFPS (one rank's step without the others, measured before
+// the run) and ScalingEfficiency, the first by the second, 1 where a device more adds all that it can; TrainingTime
+// (milliseconds a step), ActualLoss, TrainAccuracy (top-1 of the last evaluation in percent; "none" without one),
+// E2ETrainingTime (seconds). One `key = value` a line.
 std::string benchmark_summary(const Recipe& recipe, const TrainingResult& result, double seconds);
 
 }  // namespace ridgeline::train

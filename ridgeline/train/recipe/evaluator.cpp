@@ -1,23 +1,18 @@
 #include "ridgeline/train/recipe/evaluator.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <array>
 #include <chrono>
-#include <filesystem>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/core/file.h"
 #include "ridgeline/core/math.h"
 #include "ridgeline/data/runtime/rows/rows.h"
 #include "ridgeline/train/best_evaluation.h"
 #include "ridgeline/train/bind_batch.h"
-#include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/metric/table.h"
 #include "ridgeline/train/ranks.h"
-#include "ridgeline/train/recipe/adopt.h"
 #include "ridgeline/train/recipe/batch_parts.h"
 #include "ridgeline/train/recipe/chosen_checkpoint.h"
 #include "ridgeline/train/recipe/recipe_model.h"
@@ -47,23 +42,6 @@ data::BadSampleOptions without_replacing(data::BadSampleOptions options) {
   return options;
 }
 
-std::int64_t modified(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 ? info.st_mtime : 0;
-}
-
-// In `directory`, where that can be written: checkpoints may lie on a disk that is only read.
-std::unique_ptr<TrainingLog> evaluation_log(const std::string& directory, const std::string& name) {
-  if (directory.empty()) return std::make_unique<TrainingLog>("");
-  try {
-    return std::make_unique<TrainingLog>((std::filesystem::path(directory) / name).string());
-  } catch (const Error& error) {
-    auto log = std::make_unique<TrainingLog>("");
-    log->line(fmt::format("warning: {}: this evaluation is written to standard error only", error.what()));
-    return log;
-  }
-}
-
 }  // namespace
 
 Error with_advice(const data::SampleError& error, const Recipe& recipe) {
@@ -91,6 +69,7 @@ struct Sums {
 std::optional<Sums> sums_of_share(Program& program, Model& model, const data::Dataset& validation, const Recipe& recipe,
                                   Session& session, TrainingLog& log, const std::vector<NamedMetric>& metrics) {
   data::Iterator iterator(validation, {.workers = recipe.num_workers,
+                                       .memory_limit = recipe.batch_memory,
                                        .raw_images = recipe.enable_data_pre_proc,
                                        .bad_samples = without_replacing(recipe.bad_samples),
                                        .trace = session.trace(),
@@ -140,6 +119,7 @@ std::optional<EvaluationRow> evaluate_whole(Model& model, const RunData& data, c
   // Each rank has its part of the images.
   std::array<double, 5> sums = {own->loss, own->top_1, own->top_5, own->rows, own->bad_samples};
   ranks.sum(sums);
+  for (const NamedMetric& m : metrics) ranks.sum(m.metric->sums());
   const double rows = sums[3];
   const auto bad_samples = static_cast<std::int64_t>(sums[4]);
   if (rows == 0 && bad_samples > 0) {
@@ -178,81 +158,6 @@ std::optional<EvaluationRow> evaluate_once(Model& model, const RunData& data, co
   whole->prepare_evaluation();
   whole->set_values(model);
   return evaluate_whole(*whole, data, recipe, session, log);
-}
-
-std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& asked) {
-  const Recipe given =
-      with_chosen_checkpoint(asked, [](const std::string& text) { TrainingLog("").line("warning: " + text); });
-  const bool plain = !given.restore_path.empty();
-  const auto silent = [](const std::string&) {};  // of each file it is said in its turn
-  std::optional<StoredWeights> weights =
-      plain ? read_weights(given.restore_path, silent) : newest_weights(given.checkpoint_dir, silent);
-  const std::vector<CheckpointFile> files =
-      plain ? std::vector<CheckpointFile>{} : list_checkpoints(given.checkpoint_dir);
-  Recipe alone = adopt_weights(given, *weights);
-  alone.parallel = {};  // how ranks divide a training
-  const Recipe recipe = with_batch_parts(std::move(alone));
-  DataNeeds needs{.validation = true};
-  if (weights->info) {
-    needs.label_base = weights->info->label_base;
-    needs.classes = {.names = weights->info->class_names, .ids = weights->info->class_ids, .complete = true};
-    needs.checkpoint = true;
-    if (weights->info->settings) needs.validation_split = weights->info->settings->get<double>("validation_split", 0);
-  }
-  if (!plain) weights.reset();  // each file is read in its turn
-  const RunData data = open_data(recipe, needs);
-  Session session(session_options(recipe));
-  const std::string directory = plain ? std::string() : given.checkpoint_dir;
-  const std::unique_ptr<TrainingLog> log_file = evaluation_log(directory, log_name_of(recipe));
-  TrainingLog& log = *log_file;
-  log.line("Evaluating");
-  log.line(fmt::format("Validation dataset size: {}", data.validation_records));
-  for (const std::string& note : data.notes) log.line(note);
-  const std::unique_ptr<Model> model = model_of(session, recipe, data.num_classes);
-  model->prepare_evaluation();
-  log.line(kEvaluationHeader);
-  std::vector<EvaluationRow> rows;
-  const auto evaluate = [&](std::int64_t step, double epoch, std::int64_t time) {
-    auto row = evaluate_once(*model, data, recipe, session, log);
-    if (!row) {
-      log.line(fmt::format("Keyboard interrupt, {} of {} checkpoints evaluated", rows.size(),
-                           std::max<std::size_t>(files.size(), 1)));
-      throw Error("interrupted", ErrorKind::interrupted);
-    }
-    row->step = step;
-    row->epoch = epoch;
-    row->checkpoint_time = time;
-    log.line(to_text(*row));
-    for (const std::string& line : row->metrics) log.line(line);
-    rows.push_back(*row);
-  };
-  if (plain) {
-    const std::string where = "[weights] " + weights->path;
-    const WeightMatch match = model->load_weights(
-        weights->tensors,
-        {.where = where, .advice = weights->info ? std::string() : std::string(kOtherClasses), .complete = true});
-    if (const std::string note = match.note(); !note.empty()) log.line(where + ": " + note);
-    const CheckpointInfo* info = weights->info ? &*weights->info : nullptr;
-    evaluate(info ? info->step : 0, info ? info->epoch() : 0, modified(weights->path));
-  }
-  std::string unreadable;  // the last message
-  for (const CheckpointFile& file : files) {
-    std::optional<LoadedCheckpoint> checkpoint;
-    try {
-      checkpoint = load_checkpoint(file);
-      model->load(checkpoint->tensors);
-    } catch (const Error& error) {  // damaged, of another run, or removed by a training that goes on meanwhile
-      unreadable = error.what();
-      log.line(fmt::format("warning: {}; it is left out", unreadable));
-      continue;
-    }
-    evaluate(file.step, checkpoint->info.epoch(), file.modified);
-  }
-  if (rows.empty())
-    throw Error(fmt::format("none of the {} checkpoints could be evaluated: {}", files.size(), unreadable));
-  if (rows.size() > 1) log.line("best: " + described(checkpoint_of(*best_of(rows))));
-  log.line("Finished evaluation");
-  return rows;
 }
 
 }  // namespace ridgeline::train

@@ -9,6 +9,7 @@
 #include "ridgeline/train/checkpoint.h"
 #include "ridgeline/train/metrics.h"
 #include "ridgeline/train/model.h"
+#include "ridgeline/train/ranks.h"
 #include "ridgeline/train/recipe/datasets.h"
 #include "ridgeline/train/recipe/recipe.h"
 #include "ridgeline/train/training_log.h"
@@ -29,9 +30,10 @@ std::optional<EvaluationRow> evaluate_once(Model& model, const RunData& data, co
 Error with_advice(const data::SampleError& error, const Recipe& recipe);
 
 // --mode=evaluate: every checkpoint of --checkpoint_dir, or the one file of --restore_path. Returns the rows; prints
-// the block of the recipe, also into the log of the directory where that can be written. A checkpoint that cannot be
-// read is left out with a warning. An Error if there is none, or none that can be read. Interrupted: rows so far are
-// kept and an Error of kind interrupted is thrown after the message.
-std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& recipe);
+// the block of the recipe, also into the log of log_dir, where that is not empty. Of several ranks each calls it with
+// the same recipe and evaluates its share of the images; the main rank reads the files and writes, and all have the
+// same rows. A checkpoint that cannot be read is left out with a warning. An Error if there is none, or none that can
+// be read. Interrupted: an Error of kind interrupted is thrown after a message that says how many are evaluated.
+std::vector<EvaluationRow> evaluate_checkpoints(const Recipe& recipe, const RunRanks& ranks = {});
 
 }  // namespace ridgeline::train

@@ -94,10 +94,10 @@ std::string options_table() {
   std::string_view group;
   RecipeArguments usual;
   for (const RecipeOption& option : recipe_options()) {
-    if (option.group != group) {
+    if (option.group.heading != group) {
       text += fmt::format("{}## {}\n\n| flag | by default | is | otherwise, when a run goes on |\n|---|---|---|---|\n",
-                          group.empty() ? "" : "\n", option.group);
-      group = option.group;
+                          group.empty() ? "" : "\n", option.group.heading);
+      group = option.group.heading;
     }
     std::string names = fmt::format("`--{}`", option.name);
     for (const std::string_view alias : option.aliases) names += fmt::format(", `--{}`", alias);

@@ -32,9 +32,17 @@ struct OptionRange {
   bool above_least = false, below_most = false;  // the ends themselves are out of range
 };
 
+// Under which heading of --help an option stands, and whether it does something in an evaluation of checkpoints, too:
+// `evaluate` has those options and refuses the others.
+struct OptionGroup {
+  std::string_view heading;
+  bool in_evaluations = false;
+};
+inline constexpr bool kInEvaluations = true;
+
 struct RecipeOption {
   std::string_view name;
-  std::string_view group;  // heading in --help
+  OptionGroup group;
   std::string help;
   OptionField field;
   OptionVerdict verdict;  // of another value, for a run that goes on and among ranks
@@ -43,6 +51,7 @@ struct RecipeOption {
   bool in_presets = true;  // false: read before them
   // Whether a value names a file or folder to be read: launch, whose ranks run elsewhere, hands on its full path.
   bool (*names_file)(std::string_view value) = nullptr;
+  bool may_be_empty = false;  // a text: --name= says that there is none
 };
 // For options whose values are always paths.
 inline bool is_path(std::string_view /*value*/) { return true; }

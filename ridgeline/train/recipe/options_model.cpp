@@ -12,9 +12,9 @@ SettingValue dropout_keep_of(const Recipe& recipe) {
 
 std::vector<RecipeOption> model_options() {
   using A = RecipeArguments;
-  const std::string_view group = "Model";
+  const OptionGroup group{"Model"}, evaluated{"Model", kInEvaluations};
   return {
-      {"model", group, joined_names(nn::all_models()) + "; evaluate: by default the checkpoint's",
+      {"model", evaluated, joined_names(nn::all_models()) + "; evaluate: by default the checkpoint's",
        [](A& a) -> std::string& { return a.recipe.model; }, verdict::identity()},
       {.name = "alexnet_version",
        .group = group,
@@ -22,22 +22,27 @@ std::vector<RecipeOption> model_options() {
        .field = [](A& a) -> std::string& { return a.alexnet_version; },
        .verdict = verdict::identity(),
        .aliases = {"version"}},
-      {"final_relu", group, "a relu on the logits of alexnet, as the original has: True (default) or False",
+      {"final_relu", evaluated, "a relu on the logits of alexnet, as the original has: True (default) or False",
        [](A& a) -> std::optional<bool>& { return a.recipe.model_options.final_relu; }, verdict::identity()},
       {"dropout_keep", group, "share of units that dropout keeps, in (0, 1]; 0: the model's own",
        [](A& a) -> double& { return a.dropout_keep; }, verdict::changes({.kept = dropout_keep_of})},
       {.name = "weights",
-       .group = group,
+       .group = evaluated,
        .help = "start from these weights: a safetensors file (torchvision's names), a checkpoint or its folder, *.rdgm",
        .field = [](A& a) -> std::string& { return a.recipe.restore_path; },
        .verdict = verdict::own(),
        .aliases = {"restore_path", "pretrained"},
-       .names_file = is_path},
+       .names_file = is_path,
+       .may_be_empty = true},
       {"reset_head", group, "draw the last layer anew instead of restoring it: for other classes",
        [](A& a) -> bool& { return a.recipe.reset_head; }, verdict::own()},
-      {"restore_exclude", group, "layers that are not restored for training, by commas",
-       [](A& a) -> std::string& { return a.restore_exclude; }, verdict::own()},
-      {"dtype", group, "tf.float32", [](A& a) -> std::string& { return a.dtype; }, verdict::own()},
+      {.name = "restore_exclude",
+       .group = group,
+       .help = "layers that are not restored for training, by commas; empty: none",
+       .field = [](A& a) -> std::string& { return a.restore_exclude; },
+       .verdict = verdict::own(),
+       .may_be_empty = true},
+      {"dtype", evaluated, "tf.float32", [](A& a) -> std::string& { return a.dtype; }, verdict::own()},
   };
 }
 

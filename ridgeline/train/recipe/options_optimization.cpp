@@ -18,11 +18,11 @@ SettingValue nesterov_of(const Recipe& recipe) {
 
 std::vector<RecipeOption> optimization_options() {
   using A = RecipeArguments;
-  const std::string_view group = "Optimization";
+  const OptionGroup group{"Optimization"}, evaluated{"Optimization", kInEvaluations};
   const OptionRange epochs{"1 to 1000000000", 1, kMostEpochs}, to_a_million{"0 to 1000000", 0, 1e6, false, true};
   return {
       {"batch_size",
-       group,
+       evaluated,
        "images a step and rank",
        [](A& a) -> std::int64_t& { return a.recipe.batch_size; },
        verdict::defines({.kept = [](const Recipe& r) { return SettingValue(r.batch_size * r.data_ranks()); },
@@ -99,8 +99,8 @@ std::vector<RecipeOption> optimization_options() {
        verdict::alike(),
        {"0 (never) or more", 0}},
       {"label_smoothing",
-       group,
-       "share of the label that all classes get",
+       evaluated,
+       "share of the label that all classes get; evaluate: by default that of the checkpoint",
        [](A& a) -> double& { return a.recipe.label_smoothing; },
        verdict::changes(),
        {"[0, 1)", 0, 1, false, true}},

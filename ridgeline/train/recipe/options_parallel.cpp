@@ -4,7 +4,7 @@ namespace ridgeline::train {
 
 std::vector<RecipeOption> parallel_options() {
   using A = RecipeArguments;
-  const std::string_view group = "Dividing a model over ranks";
+  const OptionGroup group{"Dividing a model over ranks"};
   return {
       {"parallel_mode", group,
        "what several ranks divide: stand_alone (nothing: each trains by itself), data_parallel (the batches), "

@@ -26,20 +26,20 @@ bool is_preset_file(std::string_view preset) {
 
 std::vector<RecipeOption> run_options_of_recipe() {
   using A = RecipeArguments;
-  const std::string_view group = "Run";
+  const OptionGroup group{"Run"}, evaluated{"Run", kInEvaluations};
   const OptionRange positive{"1 or more", 1};
   return {
-      {"mode", group, "train, evaluate or train_and_evaluate", [](A& a) -> std::string& { return a.mode; },
+      {"mode", evaluated, "train, evaluate or train_and_evaluate", [](A& a) -> std::string& { return a.mode; },
        verdict::alike(mode_of_run)},
       {.name = "preset",
-       .group = group,
+       .group = evaluated,
        .help = "flags by name (a list stands below) or from a YAML file, before all others",
        .field = [](A& a) -> std::string& { return a.preset; },
        .verdict = verdict::own(),
        .in_presets = false,
        .names_file = is_preset_file},
       {.name = "run_config",
-       .group = group,
+       .group = evaluated,
        .help = "JSON file with options of the original's run configuration, before all other flags",
        .field = [](A& a) -> std::string& { return a.run_config; },
        .verdict = verdict::own(),
@@ -57,7 +57,7 @@ std::vector<RecipeOption> run_options_of_recipe() {
        [](A& a) -> std::int64_t& { return a.recipe.epochs_between_evals; },
        verdict::alike(),
        {"1 to 1000000000", 1, kMostEpochs}},
-      {"metrics", group, "of evaluations, beside top-1, top-5 and loss, by commas: " + joined_names(metric_table()),
+      {"metrics", evaluated, "of evaluations, beside top-1, top-5 and loss, by commas: " + joined_names(metric_table()),
        [](A& a) -> std::string& { return a.metrics; }, verdict::own()},
       {.name = "display_every",
        .group = group,
@@ -92,20 +92,26 @@ std::vector<RecipeOption> run_options_of_recipe() {
        verdict::alike()},
       {"max_checkpoint_to_save", group, "newest checkpoints that are kept, beside that of the best evaluation",
        [](A& a) -> std::int64_t& { return a.recipe.max_checkpoint_to_save; }, verdict::own(), positive},
-      {"log_dir", group, "log, metrics and checkpoints; a run continues from what is there",
+      {"log_dir", evaluated,
+       "log, metrics and checkpoints; a run continues from what is there. An evaluation writes its log there, and none "
+       "without this flag",
        [](A& a) -> std::string& { return a.recipe.log_dir; }, verdict::own()},
-      {"log_name", group, "file in log_dir; by default <model>_training.log",
+      {"log_name", evaluated, "file in log_dir, a name without '/'; by default <model>_training.log",
        [](A& a) -> std::string& { return a.recipe.log_name; }, verdict::own()},
-      {"checkpoint_dir", group, "checkpoints to evaluate", [](A& a) -> std::string& { return a.recipe.checkpoint_dir; },
-       verdict::own()},
-      {"checkpoint", group,
+      {.name = "checkpoint_dir",
+       .group = evaluated,
+       .help = "checkpoints to evaluate",
+       .field = [](A& a) -> std::string& { return a.recipe.checkpoint_dir; },
+       .verdict = verdict::own(),
+       .names_file = is_path},
+      {"checkpoint", evaluated,
        "the one of checkpoint_dir (or of the folder of --weights) that is meant: best (of the run's evaluations), "
        "last, "
        "or a step; by default evaluate takes all of them, others the last",
        [](A& a) -> std::string& { return a.recipe.checkpoint; }, verdict::own()},
-      {"rank_size", group, "processes that train together, which launch starts; 0: as many as there are",
+      {"rank_size", evaluated, "processes that train together, which launch starts; 0: as many as there are",
        [](A& a) -> std::int64_t& { return a.rank_size; }, verdict::part_of("batch of statistics")},
-      {"group_size", group, "the same, by its name in the README", [](A& a) -> std::int64_t& { return a.group_size; },
+      {"group_size", evaluated, "the same, by its name in the README", [](A& a) -> std::int64_t& { return a.group_size; },
        verdict::part_of("batch of statistics")},
       {"hcom_parallel", group,
        "exchange gradients between ranks beside the backward pass instead of behind it; the bits are the same",
@@ -113,7 +119,7 @@ std::vector<RecipeOption> run_options_of_recipe() {
       {"sync_batch_norm", group, "batch norms take their statistics over the batches of all ranks, not of each",
        [](A& a) -> bool& { return a.recipe.sync_batch_norm; }, verdict::defines({.kept_later = true})},
       {"batch_parts",
-       group,
+       evaluated,
        "of deterministic runs: parts of a step's batch over all ranks that are computed apart and added in pairs, so "
        "that so many ranks and fewer give the same bits; 1: none; 0: 2, 4 or 8, by the batch",
        [](A& a) -> std::int64_t& { return a.recipe.batch_parts; },

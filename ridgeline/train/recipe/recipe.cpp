@@ -40,6 +40,10 @@ std::string log_name_of(const Recipe& recipe) {
 
 void check(const Recipe& r) {
   check_ranges(r);
+  if (r.log_name.find('/') != std::string::npos || r.log_name == "." || r.log_name == "..") {
+    throw Error("--log_name=" + r.log_name + " is no name of a file in --log_dir (allowed: a name without '/')",
+                ErrorKind::usage);
+  }
   if (!r.augment.empty()) data::augment_named(r.augment);
   require(r.num_classes >= 0 && r.num_classes != 1, "num_classes", r.num_classes, "2 or more");
   require(!r.max_train_steps || *r.max_train_steps >= 1, "max_train_steps", r.max_train_steps.value_or(0), "1 or more");
@@ -98,6 +102,12 @@ void check(const Recipe& r) {
   const bool by_loss = accelerate && accelerate->trigger == AccelerateMode::Trigger::loss;
   if (r.final_loss && !(by_loss && *r.final_loss > 0)) {
     throw Error("--final_loss needs --accelerate_train_mode by loss, and is above 0", ErrorKind::usage);
+  }
+  if (by_loss && r.mode != Mode::evaluate && !r.final_loss && !with_environment({}).target_loss) {
+    throw Error(fmt::format("--accelerate_train_mode={} needs the loss that the run aims at: --final_loss=VALUE (or "
+                            "TARGET_LOSS in the environment)",
+                            text_of(*accelerate)),
+                ErrorKind::usage);
   }
   step_dump_options(r.dump);
   if (!r.dump.path.empty() && r.mode == Mode::evaluate)

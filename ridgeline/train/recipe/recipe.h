@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ridgeline/data/runtime/bad_samples.h"
@@ -24,6 +25,9 @@ enum class Mode { train, evaluate, train_and_evaluate };
 // "train", "evaluate" or "train_and_evaluate"; anything else is a usage Error "Invalid type of mode ...".
 Mode parse_mode(const std::string& text);
 
+// The head of `alexnet`, as the original; in other models it may be the name of nothing.
+inline std::vector<std::string> default_restore_exclude() { return {"dense_2"}; }
+
 struct Recipe {
   // Data.
   std::string data_dir;
@@ -32,6 +36,7 @@ struct Recipe {
   std::int64_t image_size = 0;   // 0: the model's own
   data::LabelBase label_base = data::LabelBase::automatic;
   int num_workers = 0;               // 0: one per core
+  std::int64_t batch_memory = 0;     // bytes of prepared batches; 0: as data::IteratorOptions has it
   bool enable_data_pre_proc = true;  // flip and normalisation in the compiled step instead of the data workers
   double min_area = 0.08;            // smallest share of the image that a training crop covers
   std::int64_t crop_padding = -1;    // 0 or more: a shift by at most so many pixels instead of that crop
@@ -53,7 +58,7 @@ struct Recipe {
   std::string model = "alexnet";  // empty (evaluate, predict, export): the checkpoint's
   nn::ModelOptions model_options;
   std::string restore_path;  // weights to begin with, see stored_weights.h
-  std::vector<std::string> restore_exclude{"dense_2"};
+  std::vector<std::string> restore_exclude = default_restore_exclude();
   bool reset_head = false;  // the last layer is drawn anew instead of restored
 
   // Optimization.
@@ -65,6 +70,7 @@ struct Recipe {
   double weight_decay = 1e-4;
   Optimization optimization;
   double label_smoothing = 0.1;
+  bool label_smoothing_of_checkpoint = true;  // in an evaluation of checkpoints that tell it, whatever stands above
   std::uint64_t seed = 1;
   std::vector<std::string> metrics;  // of evaluations, beside top-1, top-5 and loss: names of metric/table.h
   // Of the best evaluation: the run ends when so many after it were not better; 0: never.
@@ -82,9 +88,9 @@ struct Recipe {
   double max_time = 0;  // seconds after which the process shall be over; 0: none
   bool do_checkpoint = true;
   std::int64_t max_checkpoint_to_save = 5;
-  bool benchmark = false;  // at most kBenchmarkSteps steps, and a summary of them
-  std::string log_dir = "./model_1p";
-  std::string log_name;  // in log_dir; empty: <model>_training.log
+  bool benchmark = false;              // at most kBenchmarkSteps steps, and a summary of them
+  std::string log_dir = "./model_1p";  // empty: an evaluation writes no log
+  std::string log_name;                // in log_dir; empty: <model>_training.log
   std::string checkpoint_dir = "./model_8p";
   std::string checkpoint;  // of that folder, or of the weights' one: see chosen_checkpoint.h; empty: not chosen
 
@@ -112,7 +118,8 @@ struct Recipe {
   DumpSettings dump;                         // values of steps, while the run goes on
 
   // Of several ranks that train together. Each has batches of batch_size.
-  std::int64_t rank_size = 0;  // as many as the user wants; 0: those that are there
+  std::int64_t rank_size = 0;                       // as many as the user wants; 0: those that are there
+  std::string_view rank_size_flag = "--rank_size";  // that said so
   // That are there and have a batch, and which this one is: train() says so. Parameter servers are numbered behind
   // them.
   std::int64_t ranks = 1, rank = 0, servers = 0;

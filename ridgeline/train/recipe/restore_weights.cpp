@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "ridgeline/core/error.h"
 #include "ridgeline/train/stored_weights.h"
 
@@ -31,7 +33,7 @@ std::vector<std::string> layers_drawn_anew(const Recipe& recipe) {
   return layers;
 }
 
-void restore_weights(Model& model, const Recipe& recipe, const std::function<void(const std::string&)>& log) {
+void restore_weights(Model& model, const Recipe& recipe, const OptionalFunction<void(const std::string&)>& log) {
   const StoredWeights weights =
       read_weights(recipe.restore_path, [&](const std::string& text) { log("warning: " + text); });
   if (!weights.model.empty() && weights.model != recipe.model && nn::find_model(weights.model) != nullptr) {
@@ -46,6 +48,18 @@ void restore_weights(Model& model, const Recipe& recipe, const std::function<voi
   const std::vector<std::string> exclude = layers_drawn_anew(recipe);
   const WeightMatch match =
       model.load_weights(weights.tensors, {.where = "[weights] " + weights.path, .exclude = exclude, .advice = advice});
+  // The default is the name of alexnet's head, and other models have none of it.
+  if (!match.idle.empty() && recipe.restore_exclude != default_restore_exclude()) {
+    std::vector<std::string> layers;
+    for (const auto* names : {&match.loaded, &match.missing, &match.excluded}) {
+      for (const std::string& name : *names) layers.push_back(name.substr(0, name.find_last_of("./")));
+    }
+    std::sort(layers.begin(), layers.end());
+    layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
+    throw Error(fmt::format("--restore_exclude={}: {} has no such layer{} (it has {})", match.idle.front(),
+                            recipe.model, did_you_mean(match.idle.front(), layers), fmt::join(layers, ", ")),
+                ErrorKind::usage);
+  }
   const std::string note = match.note();
   log(fmt::format("restored {} of {} tensors from {} ({}{}{})", match.loaded.size(),
                   match.loaded.size() + match.missing.size() + match.excluded.size(), weights.path,

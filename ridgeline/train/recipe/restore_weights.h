@@ -3,10 +3,10 @@
 // Fine-tuning: a run that begins with the weights of a file instead of drawn ones. Functions only.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "ridgeline/core/given_function.h"
 #include "ridgeline/train/model.h"
 #include "ridgeline/train/recipe/recipe.h"
 
@@ -16,7 +16,7 @@ namespace ridgeline::train {
 // layers_drawn_anew() keep the values that were drawn for them.
 // A tensor of another shape is an Error that names it, both shapes and the flag that leaves it out. `log` gets what was
 // taken, left out, missing and not wanted.
-void restore_weights(Model& model, const Recipe& recipe, const std::function<void(const std::string&)>& log);
+void restore_weights(Model& model, const Recipe& recipe, const OptionalFunction<void(const std::string&)>& log);
 
 // Layers that a run of the recipe does not restore: those of restore_exclude, and with reset_head the last one.
 std::vector<std::string> layers_drawn_anew(const Recipe& recipe);

@@ -37,8 +37,6 @@ void check_ranks(const Recipe& recipe) {
                                       : "--parallel_mode=" + parallel.mode,
                  "the workers divide the batches (allowed: data_parallel, no stages)", "parameter servers");
   }
-  if (!recipe.metrics.empty())
-    refuse_ranks("--metrics", "they would count the images of one rank (evaluate the checkpoints)");
   if (!recipe.tune.empty()) refuse_ranks("--tune", "the ranks could choose kernels whose gradients lie differently");
   if (!recipe.dump.path.empty())
     refuse_ranks("--dump_path", "the step is computed again by one rank, and it exchanges values");

@@ -45,6 +45,7 @@
 #include "ridgeline/train/recipe/session_options.h"
 #include "ridgeline/train/recipe/several_ranks.h"
 #include "ridgeline/train/recipe/shared_settings.h"
+#include "ridgeline/train/recipe/single_rank_speed.h"
 #include "ridgeline/train/resume_check.h"
 #include "ridgeline/train/synthetic.h"
 
@@ -73,7 +74,7 @@ class Trainer {
       : recipe_(recipe),
         session_(options_of(recipe, ranks)),
         ranks_(ranks.all),
-        log_(ranks_.main() ? (make_directories(recipe.log_dir), log_path(recipe)) : "", ranks_.main()) {}
+        log_(ranks_.main() ? log_path(recipe) : "", ranks_.main()) {}
 
   TrainingResult run() {
     check_last_file(recipe_.trace);
@@ -92,7 +93,8 @@ class Trainer {
                    .loop = loop,
                    .every_loop = recipe_.iterations_per_loop > 0,
                    .summary = summary_steps(loop),
-                   .display = recipe_.display_every},
+                   .display = recipe_.display_every,
+                   .skipped = metrics_->skipped_steps()},
                   log_);
     MetricsLog numbers(lines, *metrics_);
     FiniteLoss finite(recipe_.log_dir);
@@ -181,6 +183,13 @@ class Trainer {
     result.interrupted = end.interrupted();
     result.last = lines.last();
     result.mean_fps = lines.mean_fps();
+    result.skipped_steps = lines.skipped_steps();
+    result.single_rank_fps = single_rank_fps_;
+    if (single_rank_fps_ > 0 && result.mean_fps > 0) {
+      const double each = result.mean_fps / static_cast<double>(result.ranks);
+      log_.line(fmt::format("ranks: {:.1f} images/s, {:.1f} a device; one device alone {:.1f}: scaling {:.3f}",
+                            result.mean_fps, each, single_rank_fps_, each / single_rank_fps_));
+    }
     result.evaluation = evaluates ? evaluation.last() : metrics_->evaluation();
     result.has_validation = data_.has_validation;
     result.log_path = log_path(recipe_);
@@ -282,6 +291,10 @@ class Trainer {
     log_.line(fmt::format("training steps: {}", total_steps_));
     options_ = step_options(recipe_, data_.num_classes);
     ranks_.agree(shared_settings(recipe_, info(), total_steps_));
+    if (recipe_.benchmark && ranks_.size() > 1) {
+      if (ranks_.main()) single_rank_fps_ = single_rank_speed(recipe_, data_);
+      ranks_.largest(0);  // the others wait meanwhile
+    }
     model_ = model_of(session_, recipe_, data_.num_classes);
     const std::optional<data::IteratorState> start = begin();
     if (recipe_.serves()) {
@@ -296,6 +309,7 @@ class Trainer {
     }
     auto feed = std::make_unique<DatasetFeed>(*data_.training,
                                               data::IteratorOptions{.workers = recipe_.num_workers,
+                                                                    .memory_limit = recipe_.batch_memory,
                                                                     .epochs = data::kForever,
                                                                     .start = start,
                                                                     .raw_images = recipe_.enable_data_pre_proc,
@@ -420,6 +434,7 @@ class Trainer {
   DatasetFeed* data_feed_ = nullptr;                // feed_, where it is one
   PrecisionPhase phase_ = PrecisionPhase::reduced;  // that the step is compiled for
   std::optional<Accelerator> accelerator_;
+  double single_rank_fps_ = 0;  // of a benchmark
   std::string continued_from_;  // a checkpoint of the log directory
 };
 

@@ -18,11 +18,14 @@ namespace ridgeline::train {
 
 struct TrainingResult {
   std::int64_t step = 0;
-  std::int64_t ranks = 1;                   // that trained together
-  bool writes = true;                       // of several ranks: this one wrote log, metrics and checkpoints
-  bool interrupted = false;                 // the user or max_time stopped it; the steps done are in the checkpoint
-  StepLine last;                            // of the last log line
-  double mean_fps = 0;                      // of this process's log lines but the first; of that, if it is the only one
+  std::int64_t ranks = 1;          // that trained together
+  bool writes = true;              // of several ranks: this one wrote log, metrics and checkpoints
+  bool interrupted = false;        // the user or max_time stopped it; the steps done are in the checkpoint
+  std::int64_t skipped_steps = 0;  // of the run so far, as their gradients overflowed under a loss scale
+  StepLine last;                   // of the last log line
+  double mean_fps = 0;             // of this process's log lines but the first; of that, if it is the only one
+  double single_rank_fps =
+      0;  // of a benchmark over several ranks: of one device alone, measured before the run; else 0
   std::optional<EvaluationRow> evaluation;  // of the last evaluation, also that of an earlier process at `step`
   bool has_validation = false;              // the data have a part to evaluate on
   std::string log_path;
