@@ -12,7 +12,7 @@ namespace {
 
 // What the state of the data stands for (batches of which images, in which order) defines the run, and so does what
 // the weights are (checkpoint.h). The optimizer's knobs may be turned on the way: a longer run, a lower rate.
-constexpr std::array<SettingRow, 34> kRows{{
+constexpr std::array<SettingRow, 37> kRows{{
     {.name = "data", .field = &RunSettings::data, .flag = false, .data = true, .defines_run = true},
     {.name = "records", .field = &RunSettings::records, .flag = false, .data = true, .defines_run = true},
     {.name = "batch_size", .field = &RunSettings::batch_size, .defines_run = true},
@@ -23,6 +23,9 @@ constexpr std::array<SettingRow, 34> kRows{{
     {.name = "mixup", .field = &RunSettings::mixup, .defines_run = true, .newer = true},
     {.name = "cutmix", .field = &RunSettings::cutmix, .defines_run = true, .newer = true},
     {.name = "flip", .field = &RunSettings::flip, .defines_run = true},
+    {.name = "exif_orientation", .field = &RunSettings::exif_orientation, .defines_run = true, .newer = true},
+    {.name = "class_weights", .field = &RunSettings::class_weights, .defines_run = true, .newer = true},
+    {.name = "sampler", .field = &RunSettings::sampler, .defines_run = true, .newer = true},
     {.name = "validation_split", .field = &RunSettings::validation_split, .defines_run = true, .newer = true},
     {.name = "max_epochs", .field = &RunSettings::max_epochs},
     {.name = "warmup_epochs", .field = &RunSettings::warmup_epochs},

@@ -23,6 +23,9 @@ struct RunSettings {
   double mixup = 0;
   double cutmix = 0;
   bool flip = true;
+  std::string exif_orientation = "ignore";
+  std::string class_weights = "none";
+  std::string sampler = "shuffle";
   double validation_split = 0;
   std::int64_t max_epochs = 0;
   std::int64_t warmup_epochs = 0;

@@ -9,6 +9,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/source/walk_folder.h"
+#include "ridgeline/image/sniff.h"
 
 namespace ridgeline::data {
 namespace {
@@ -57,7 +58,12 @@ std::vector<std::string> class_names(const std::string& dir, const ClassFolderOp
 }  // namespace
 
 const std::vector<std::string>& image_extensions() {
-  static const std::vector<std::string> extensions{".jpg", ".jpeg", ".png"};
+  static const std::vector<std::string> extensions = [] {
+    std::vector<std::string> all;
+    for (const image::DecodedFormat& format : image::decoded_formats())
+      all.insert(all.end(), format.endings.begin(), format.endings.end());
+    return all;
+  }();
   return extensions;
 }
 

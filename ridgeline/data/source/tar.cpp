@@ -20,8 +20,17 @@
 #include "ridgeline/format/record/tar_samples.h"
 #include "ridgeline/format/remote/http_file.h"
 #include "ridgeline/format/remote/url.h"
+#include "ridgeline/image/sniff.h"
 
 namespace ridgeline::data {
+
+std::vector<std::string> image_fields() {
+  std::vector<std::string> fields;
+  for (const image::DecodedFormat& format : image::decoded_formats()) {
+    for (const std::string_view ending : format.endings) fields.emplace_back(ending.substr(1));
+  }
+  return fields;
+}
 
 Dataset Tar(std::vector<std::string> files, TarOptions options) {
   return source_dataset("tar", {{"files", std::move(files)},
@@ -206,7 +215,7 @@ SourceEntry tar_source() {
           "base name are one sample, extensions its fields",
       .args = {files_arg(),
                texts_arg("image", "fields that may be the image, the first that is there; empty: no column image",
-                         {"jpg", "jpeg", "png"}),
+                         image_fields()),
                text_arg("label", "field that holds the class as text; empty: no column label", "cls"),
                texts_arg("fields", "further fields, as bytes"), num_classes_arg(),
                place_count("tries", "of archives behind a URL: requests that bring nothing, until it is an error", 5),

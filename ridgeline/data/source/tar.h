@@ -13,9 +13,12 @@ namespace ridgeline::data {
 
 struct SourceEntry;  // source/source_entry.h
 
+// Those that are read as images where nothing is said: the endings of image::decoded_formats(), without the dot.
+std::vector<std::string> image_fields();
+
 // NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
 struct TarOptions {
-  std::vector<std::string> image{"jpg", "jpeg", "png"};  // fields that may be the image
+  std::vector<std::string> image = image_fields();       // fields that may be the image
   std::string label = "cls";                             // field with the class as text; empty: no column label
   std::vector<std::string> fields = {};                  // further ones, as bytes
   std::int64_t num_classes = 0;                          // labels outside are errors; 0: unknown

@@ -15,6 +15,7 @@ Subject subject_of(const Recipe& given, std::int64_t rows) {
   Recipe recipe = given;
   // Its checks read which class an image is of, and a sample that is bad is found by `files`.
   recipe.mixup = recipe.cutmix = 0;
+  recipe.class_weights = "none";
   recipe.bad_samples = {};
   recipe.parallel = {};  // one rank looks at the whole step
   recipe.batch_size = std::min(recipe.batch_size, rows);
@@ -37,6 +38,7 @@ Subject subject_of(const Recipe& given, std::int64_t rows) {
                   .validation_data = std::move(data.validation),
                   .raw_images = recipe.enable_data_pre_proc,
                   .data_dir = recipe.synthetic ? "" : recipe.data_dir,
+                  .upright = exif_orientation_of(recipe) == "apply",
                   .split_by_content = recipe.validation_split > 0,
                   .restore_path = recipe.restore_path,
                   .restore_exclude = layers_drawn_anew(recipe),

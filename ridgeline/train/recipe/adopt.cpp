@@ -15,6 +15,7 @@ void adopt_checkpoint(Recipe& recipe, const CheckpointInfo& info) {
   }
   recipe.num_classes = info.num_classes;
   if (recipe.image_size == 0) recipe.image_size = info.image_size;
+  if (recipe.exif_orientation.empty() && info.settings) recipe.exif_orientation = info.settings->exif_orientation;
   if (!recipe.model_options.final_relu && nn::model_named(recipe.model).has_final_relu) {
     recipe.model_options.final_relu = info.final_relu;
   }
@@ -33,6 +34,7 @@ Recipe adopt_weights(Recipe recipe, const StoredWeights& weights) {
         fmt::format("the {} holds model {}, not {} (--model={})", what, weights.model, recipe.model, weights.model));
   }
   if (weights.info) adopt_checkpoint(recipe, *weights.info);
+  if (recipe.exif_orientation.empty()) recipe.exif_orientation = weights.exif_orientation;
   check(recipe);
   nn::complete_options(nn::model_named(recipe.model), recipe.model_options);
   return recipe;

@@ -2,6 +2,7 @@
 
 #include "ridgeline/nn/prediction_model.h"
 #include "ridgeline/train/recipe/adopt.h"
+#include "ridgeline/train/recipe/datasets.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/training_log.h"
 
@@ -28,6 +29,8 @@ infer::Model saved_model(const Recipe& given) {
   infer::Model model =
       nn::prediction_model(prediction_options(recipe), weights.tensors, "[weights] " + weights.path + ":",
                            weights.info ? std::string_view() : kOtherClasses);
+  if (model.preprocessing)
+    model.preprocessing->exif_orientation = image::parse_exif_orientation(exif_orientation_of(recipe));
   if (weights.info) model.class_names = weights.info->class_names;
   return model;
 }
