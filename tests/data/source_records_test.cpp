@@ -204,7 +204,8 @@ TEST(RecordSources, TarAndPackedFaultsAreTheirRows) {
     return run_error(Tar({dir / "a.tar"}, std::move(options)), good);
   };
   const std::string place = "[tar] " + (dir / "a.tar") + ": sample ";
-  EXPECT_EQ(error({}, 1), place + "1 ('1') at byte 2048: field 'cls' holds 'x', which is no class");
+  EXPECT_EQ(error({}, 1), place + "1 ('1') at byte 2048: field 'cls' holds 'x', which is no class (class_names= tells the names "
+                            "of classes by label)");
   EXPECT_EQ(error({.label = ""}, 2), place + "2 ('2') at byte 4096: none of its fields is an image (jpg, jpeg, png)");
   EXPECT_EQ(error({.image = {}, .label = "", .fields = {"cls"}}, 3),
             place + "3 ('3') at byte 5120 has no field 'cls' (it has: jpg)");
