@@ -63,14 +63,14 @@ void note_files(const PartReport& part, std::vector<std::string>& notes) {
   const auto note = [&](const Counted& counted, std::string_view what) {
     if (counted.images == 0) return;
     notes.push_back(fmt::format("{}: {} {}, the first is {}", part.name,
-                                counted.images == 1 ? "1 image" : fmt::format("{} images", counted.images), what,
+                                counted.images == 1 ? "1 image is" : fmt::format("{} images are", counted.images), what,
                                 counted.example));
   };
-  note(part.misnamed, "not what the name says (read all the same)");
+  note(part.misnamed, "not what their names say (read all the same)");
   note(part.turned,
        "stored lying or mirrored as the camera held it, which only --exif_orientation=apply makes upright");
   note(part.deep_colour, "of 16 bits a channel, of which the upper 8 are used");
-  note(part.animated, "with several pictures, of which the first is used");
+  note(part.animated, "animations, of which the first picture is used");
   if (part.not_read > 0) {
     notes.push_back(
         fmt::format("{}: {} files are passed over, the first is {} (read are {} in class folders)", part.name,
