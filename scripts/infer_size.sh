@@ -18,5 +18,5 @@ trap 'rm -f "$stripped"' EXIT
 strip -o "$stripped" "$program"
 bytes=$(stat -c %s "$stripped")
 ((bytes <= 5000000)) || die "$program has $bytes bytes stripped, more than 5,000,000"
-libraries=$(ldd "$program" | grep -oE 'lib(dnnl|jpeg|png16|spdlog|fmt|hwy|z|gomp)\.so' | sort -u | tr '\n' ' ')
+libraries=$(ldd "$program" | grep -oE 'lib(dnnl|jpeg|png16|webp|webpdemux|spdlog|fmt|hwy|z|gomp)\.so' | sort -u | tr '\n' ' ')
 say infer "$program: $((bytes / 1000)) kB stripped, beside $libraries"

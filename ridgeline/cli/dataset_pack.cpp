@@ -6,13 +6,14 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/printable.h"
 #include "ridgeline/data/tool/pack.h"
+#include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::cli {
 namespace {
 
 struct PackFlags {
   std::string data_dir, out;
-  std::string label_base = "auto";
+  std::string label_base = "auto", exif_orientation = "ignore";
   data::PackOptions options;
 };
 
@@ -20,6 +21,13 @@ int run_pack(const Command& app, const PackFlags& flags) {
   data::PackOptions options = flags.options;
   if (options.short_side == 0 && app.given("--quality"))
     throw Error("--quality has no effect without --short_side: images are stored as they are", ErrorKind::usage);
+  if (options.short_side == 0 && app.given("--exif_orientation")) {
+    throw Error("--exif_orientation has no effect without --short_side: images are stored as they are, and training "
+                "turns them (train --exif_orientation=apply)",
+                ErrorKind::usage);
+  }
+  train::check_exif_orientation(flags.exif_orientation);
+  options.exif_orientation = image::parse_exif_orientation(flags.exif_orientation);
   if (options.workers < 0) throw Error("--workers must not be negative", ErrorKind::usage);
   options.source.label_base = data::parse_label_base(flags.label_base);
   options.progress = counter("packing");
@@ -29,6 +37,11 @@ int run_pack(const Command& app, const PackFlags& flags) {
   if (report.objects_dropped > 0)
     fmt::print(stderr, "note: {} records have bounding boxes, which are not stored: crops will not mind them\n",
                report.objects_dropped);
+  if (report.orientations_dropped > 0)
+    fmt::print(stderr,
+               "note: {} resized images lay or were mirrored, as their Exif said, which is not stored "
+               "(--exif_orientation=apply turns them)\n",
+               report.orientations_dropped);
   fmt::print("{}: {} images, {} of them resized, {:.1f} MB of {:.1f} MB{}\n", printable(flags.out), report.records,
              report.resized, static_cast<double>(report.bytes_out) / 1e6, static_cast<double>(report.bytes_in) / 1e6,
              report.unreadable.empty() ? "" : fmt::format(", {} left out", report.unreadable.size()));
@@ -49,6 +62,8 @@ DatasetTool add_dataset_pack(Command& dataset) {
   app.option("--short_side", flags->options.short_side,
              "images whose shorter side is longer are resized to this and stored as JPEG; 0: all as they are");
   app.option("--quality", flags->options.quality, "of those JPEGs, 1 to 100");
+  app.option("--exif_orientation", flags->exif_orientation,
+             "apply: of those JPEGs, turn what a camera stored lying or mirrored; ignore");
   app.option("--label_base", flags->label_base, "what record labels start from: auto, 0 or 1");
   app.option("--num_classes", flags->options.source.num_classes, "record labels outside are errors; 0: not checked");
   app.boolean("--allow_missing_shards", flags->options.source.allow_missing_shards,

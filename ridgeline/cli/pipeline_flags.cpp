@@ -34,6 +34,7 @@ data::StandardPipeline pipeline_of(const Command& app, const PipelineFlags& flag
       throw Error(fmt::format("{} has no effect with --eval: nothing is random there", flag), ErrorKind::usage);
   }
   if (!pipeline.augment.empty()) data::augment_named(pipeline.augment);
+  train::check_exif_orientation(pipeline.exif_orientation);
   at_least_one("image_size", pipeline.image_size);
   at_least_one("batch_size", pipeline.batch_size);
   if (!(pipeline.min_area > 0 && pipeline.min_area <= 1))
@@ -51,6 +52,7 @@ data::StandardPipeline pipeline_of(const Command& app, const PipelineFlags& flag
     recipe.mixup = pipeline.mixup;
     recipe.cutmix = pipeline.cutmix;
     recipe.flip = pipeline.flip;
+    recipe.exif_orientation = pipeline.exif_orientation;
     train::check(recipe);
     pipeline = train::pipeline_of(recipe);
   }
@@ -99,6 +101,9 @@ void add_pipeline_flags(Command& app, PipelineFlags& f, PipelineFlagSet set) {
              "put rectangles of other images of the batch into each, labels by their share; 0: off")
       .group(group);
   app.boolean("--flip", f.pipeline.flip, "mirror half of the images").group(group);
+  app.option("--exif_orientation", f.pipeline.exif_orientation,
+             "apply: turn pictures that a camera stored lying or mirrored; ignore: take them as they are stored")
+      .group(group);
   app.option("--model", f.model, "normalise and resize as this model wants it; ImageNet's mean if not given")
       .group(group);
   app.flag("--eval", f.eval, "the evaluation pipeline: resize, central crop").group(group);
@@ -135,7 +140,7 @@ data::DataGraph graph_of(const Command& app, const PipelineFlags& flags) {
   }
   for (const char* flag :
        {"--image_size", "--batch_size", "--min_area", "--crop_padding", "--augment", "--random_erasing", "--mixup",
-        "--cutmix", "--flip", "--model", "--eval", "--no_normalize"}) {
+        "--cutmix", "--flip", "--exif_orientation", "--model", "--eval", "--no_normalize"}) {
     if (app.given(flag))
       throw Error(fmt::format("{} has no effect with --graph: the graph says it", flag), ErrorKind::usage);
   }

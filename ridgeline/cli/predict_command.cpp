@@ -8,6 +8,7 @@
 #include "ridgeline/core/printable.h"
 #include "ridgeline/format/text/csv_row.h"
 #include "ridgeline/format/text/json_value.h"
+#include "ridgeline/image/sniff.h"
 #include "ridgeline/infer/model_file.h"
 #include "ridgeline/infer/predictor.h"
 #include "ridgeline/train/recipe/saved_model.h"
@@ -113,7 +114,7 @@ int predict_command(const Words& words) {
   std::vector<std::string> images;
   Shown shown;
   std::string format_name = "text";
-  app.option("IMAGE", images, "JPEG or PNG files; a model file in front (ridgeline export)").required();
+  app.option("IMAGE", images, image::decoded_format_names() + " files; a model file in front (ridgeline export)").required();
   add_saved_model_flags(app, recipe);
   app.option("--top", shown.top, "classes shown");
   app.option("--format", format_name, "text, csv or json (one object a line)");
@@ -127,8 +128,8 @@ int predict_command(const Words& words) {
                                                 : "no such file: " + images.front());
   }
   if (from_file) {
-    for (const char* flag :
-         {"--model", "--checkpoint_dir", "--checkpoint", "--weights", "--num_classes", "--image_size"}) {
+    for (const char* flag : {"--model", "--checkpoint_dir", "--checkpoint", "--weights", "--num_classes", "--image_size",
+                             "--exif_orientation"}) {
       if (app.given(flag)) {
         throw Error(std::string(flag) + " has no meaning beside the model file " + images.front(), ErrorKind::usage);
       }

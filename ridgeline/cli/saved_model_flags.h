@@ -18,6 +18,8 @@ inline void add_saved_model_flags(Command& app, train::Recipe& recipe) {
              "use these weights instead: a safetensors file (torchvision's names), a checkpoint or *.rdgm");
   app.option("--num_classes", recipe.num_classes, "of weights that do not tell it; 0: the published model's");
   app.option("--image_size", recipe.image_size, "0: the checkpoint's or the model's own");
+  app.option("--exif_orientation", recipe.exif_orientation,
+             "apply: turn pictures that a camera stored lying or mirrored; ignore; by default as the training did");
 }
 
 }  // namespace ridgeline::cli

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/image/orientation.h"
 
 namespace ridgeline::image {
 namespace {
@@ -56,6 +57,15 @@ void flip_boxes_horizontal(std::span<ObjectBox> boxes) {
 
 void flip_boxes_vertical(std::span<ObjectBox> boxes) {
   for (ObjectBox& box : boxes) box = {1 - box.ymax, box.xmin, 1 - box.ymin, box.xmax};
+}
+
+void turn_boxes_upright(std::span<ObjectBox> boxes, int orientation) {
+  const Turn turn = turn_of(orientation);
+  if (turn.from_below) flip_boxes_vertical(boxes);
+  if (turn.from_right) flip_boxes_horizontal(boxes);
+  for (ObjectBox& box : boxes) {
+    if (turn.transposed) box = {box.xmin, box.ymin, box.xmax, box.ymax};
+  }
 }
 
 void warp_boxes(std::span<ObjectBox> boxes, Size image, const AffineMatrix& matrix, Size out) {

@@ -21,6 +21,8 @@ void crop_boxes(std::span<ObjectBox> boxes, Size image, const Box& crop);
 void pad_boxes(std::span<ObjectBox> boxes, Size image, const Border& border);
 void flip_boxes_horizontal(std::span<ObjectBox> boxes);
 void flip_boxes_vertical(std::span<ObjectBox> boxes);
+// Of the stored picture, to those of the upright one (orientation.h).
+void turn_boxes_upright(std::span<ObjectBox> boxes, int orientation);
 // The smallest upright box around the warped one. An Error for a matrix that has no inverse.
 void warp_boxes(std::span<ObjectBox> boxes, Size image, const AffineMatrix& matrix, Size out);
 void rotate_boxes(std::span<ObjectBox> boxes, Size image, const Rotation& rotation);

@@ -1,39 +1,56 @@
 #include "ridgeline/image/decode.h"
 
-#include <string>
-
-#include "ridgeline/core/error.h"
+#include "ridgeline/image/bmp/bmp.h"
 #include "ridgeline/image/pixels.h"
 #include "ridgeline/image/png/png.h"
+#include "ridgeline/image/webp/webp.h"
 
 namespace ridgeline::image {
 
-ImageView Decoder::decode(std::span<const std::uint8_t> bytes, const JpegIndex* known, JpegIndex* made) {
+ImageView Decoder::decode_stored(std::span<const std::uint8_t> bytes, const JpegIndex* known, JpegIndex* made) {
   const Sniffed found = sniff(bytes);
   if (made && found.format != Format::jpeg) *made = JpegIndex();
   switch (found.format) {
     case Format::jpeg: return jpeg_.decode(bytes, known, made);
-    case Format::png: png_ = decode_png(bytes, limits_); return png_;
+    case Format::png: whole_ = decode_png(bytes, limits_); return whole_;
+    case Format::webp: whole_ = decode_webp(bytes, limits_); return whole_;
+    case Format::bmp: whole_ = decode_bmp(bytes, limits_); return whole_;
     case Format::other: break;
   }
-  throw Error("[decode] not a JPEG or PNG: " + std::string(found.name));
+  refuse_format(found);
 }
 
-ImageView Decoder::decode_region(std::span<const std::uint8_t> bytes, Box box, const JpegIndex* known,
-                                 JpegIndex* made) {
-  if (sniff(bytes).format == Format::jpeg) return jpeg_.decode_region(bytes, box, known, made);
-  return crop(decode(bytes, nullptr, made),
-              box);  // PNG predicts every row from the one above: there is nothing to skip
+ImageView Decoder::upright(const ImageView& stored, int orientation) {
+  if (orientation == 1) return stored;
+  turn_upright(stored, orientation, turned_);
+  return turned_;
 }
 
-Image decode(std::span<const std::uint8_t> bytes) {
+ImageView Decoder::decode(std::span<const std::uint8_t> bytes, const JpegIndex* known, JpegIndex* made,
+                          ExifOrientation orientation) {
+  const ImageView stored = decode_stored(bytes, known, made);
+  return orientation == ExifOrientation::ignore ? stored : upright(stored, exif_orientation(bytes));
+}
+
+ImageView Decoder::decode_region(std::span<const std::uint8_t> bytes, Box box, const JpegIndex* known, JpegIndex* made,
+                                 ExifOrientation orientation) {
+  // Other formats predict every row from those above, or cost nothing to read whole.
+  if (sniff(bytes).format != Format::jpeg) return crop(decode(bytes, nullptr, made, orientation), box);
+  if (orientation == ExifOrientation::ignore) return jpeg_.decode_region(bytes, box, known, made);
+  const int turn = exif_orientation(bytes);
+  const Size stored = turn == 1 ? Size{} : read_header(bytes).size();
+  const Box there = turn == 1 ? box : stored_box(box, stored, turn);
+  return upright(jpeg_.decode_region(bytes, there, known, made), turn);
+}
+
+Image decode(std::span<const std::uint8_t> bytes, ExifOrientation orientation) {
   Decoder decoder;
-  return copy(decoder.decode(bytes));
+  return copy(decoder.decode(bytes, nullptr, nullptr, orientation));
 }
 
-Image decode_region(std::span<const std::uint8_t> bytes, Box box) {
+Image decode_region(std::span<const std::uint8_t> bytes, Box box, ExifOrientation orientation) {
   Decoder decoder;
-  return copy(decoder.decode_region(bytes, box));
+  return copy(decoder.decode_region(bytes, box, nullptr, nullptr, orientation));
 }
 
 }  // namespace ridgeline::image

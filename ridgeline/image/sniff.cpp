@@ -4,6 +4,9 @@
 #include <string>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/lfs_pointer.h"
+#include "ridgeline/image/bmp/bmp.h"
+#include "ridgeline/image/webp/webp.h"
 
 namespace ridgeline::image {
 namespace {
@@ -42,7 +45,7 @@ Header jpeg_header(Bytes bytes) {
     if (frame) {
       if (at + 8 > bytes.size()) cut_short("jpeg");
       Header header{Format::jpeg, static_cast<int>(big_endian(bytes, at + 3, 2)),
-                    static_cast<int>(big_endian(bytes, at + 5, 2)), bytes[at + 7]};
+                    static_cast<int>(big_endian(bytes, at + 5, 2)), bytes[at + 7], bytes[at + 2]};
       if (header.height == 0 || header.width == 0 || header.components == 0) {
         throw Error("[jpeg] Empty JPEG image (DNL not supported)");  // libjpeg's words
       }
@@ -62,34 +65,93 @@ Header png_header(Bytes bytes) {
   constexpr int kComponents[] = {1, 0, 3, 1, 2, 0, 4};  // by colour type
   const std::uint8_t type = bytes[25];
   if (type > 6 || kComponents[type] == 0) throw Error("[png] unknown colour type " + std::to_string(type));
-  return {Format::png, static_cast<int>(height), static_cast<int>(width), kComponents[type]};
+  return {Format::png, static_cast<int>(height), static_cast<int>(width), kComponents[type], bytes[24]};
+}
+
+constexpr std::string_view kLfsPointer = "a Git LFS pointer";
+
+// Brands of ISO media files (ISO/IEC 23008-12 and the AV1 image format) by which cameras and phones mark pictures.
+std::string_view media_name(Bytes bytes) {
+  using namespace std::string_view_literals;
+  for (const std::string_view brand : {"avif"sv, "avis"sv}) {
+    if (starts_with(bytes, brand, 8)) return "AVIF";
+  }
+  for (const std::string_view brand :
+       {"heic"sv, "heix"sv, "heim"sv, "heis"sv, "hevc"sv, "hevx"sv, "mif1"sv, "msf1"sv}) {
+    if (starts_with(bytes, brand, 8)) return "HEIC";
+  }
+  return "MP4 or another ISO media file";
 }
 
 }  // namespace
 
+std::span<const DecodedFormat> decoded_formats() {
+  static const std::vector<DecodedFormat> formats{{Format::jpeg, "JPEG", {".jpg", ".jpeg", ".jfif", ".jpe"}},
+                                                  {Format::png, "PNG", {".png"}},
+                                                  {Format::webp, "WebP", {".webp"}},
+                                                  {Format::bmp, "BMP", {".bmp", ".dib"}}};
+  return formats;
+}
+
+std::string_view name_of(Format format) {
+  for (const DecodedFormat& known : decoded_formats()) {
+    if (known.format == format) return known.name;
+  }
+  return "other";
+}
+
+Format format_of_ending(std::string_view ending) {
+  for (const DecodedFormat& known : decoded_formats()) {
+    if (std::find(known.endings.begin(), known.endings.end(), ending) != known.endings.end()) return known.format;
+  }
+  return Format::other;
+}
+
+std::string decoded_format_names() {
+  const std::span<const DecodedFormat> formats = decoded_formats();
+  std::string names;
+  for (std::size_t i = 0; i < formats.size(); ++i) {
+    if (i > 0) names += i + 1 == formats.size() ? " or " : ", ";
+    names += formats[i].name;
+  }
+  return names;
+}
+
 Sniffed sniff(Bytes bytes) {
   using namespace std::string_view_literals;
+  const auto decoded = [](Format format) { return Sniffed{format, name_of(format)}; };
   if (bytes.empty()) return {Format::other, "empty file"};
-  if (starts_with(bytes, "\xff\xd8\xff"sv)) return {Format::jpeg, "JPEG"};
-  if (starts_with(bytes, "\x89PNG\r\n\x1a\n"sv)) return {Format::png, "PNG"};
+  if (starts_with(bytes, "\xff\xd8\xff"sv)) return decoded(Format::jpeg);
+  if (starts_with(bytes, "\x89PNG\r\n\x1a\n"sv)) return decoded(Format::png);
+  if (starts_with(bytes, "RIFF"sv) && starts_with(bytes, "WEBP"sv, 8)) return decoded(Format::webp);
+  if (starts_with(bytes, "BM"sv)) return decoded(Format::bmp);
   if (starts_with(bytes, "GIF8"sv)) return {Format::other, "GIF"};
-  if (starts_with(bytes, "RIFF"sv) && starts_with(bytes, "WEBP"sv, 8)) return {Format::other, "WebP"};
-  if (starts_with(bytes, "BM"sv)) return {Format::other, "BMP"};
-  if (starts_with(bytes, "II*\0"sv) || starts_with(bytes, "MM\0*"sv)) return {Format::other, "TIFF"};
+  for (const std::string_view magic : {"II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv}) {
+    if (starts_with(bytes, magic)) return {Format::other, "TIFF"};
+  }
   if (starts_with(bytes, "\0\0\0\x0cjP  "sv) || starts_with(bytes, "\xff\x4f\xff\x51"sv)) {
     return {Format::other, "JPEG 2000"};
   }
-  if (starts_with(bytes, "ftypavif"sv, 4)) return {Format::other, "AVIF"};
-  if (starts_with(bytes, "ftyp"sv, 4)) return {Format::other, "HEIF or MP4"};
+  if (starts_with(bytes, "ftyp"sv, 4)) return {Format::other, media_name(bytes)};
   if (starts_with(bytes, "\xff\x0a"sv) || starts_with(bytes, "\0\0\0\x0cJXL "sv)) return {Format::other, "JPEG XL"};
   if (bytes.size() > 2 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '7' && bytes[2] <= ' ') {
     return {Format::other, "PNM (PGM, PPM or PBM)"};
   }
+  if (starts_with(bytes, "\0\0\1\0"sv)) return {Format::other, "Windows icon"};
+  if (starts_with(bytes, "8BPS"sv)) return {Format::other, "Photoshop"};
+  if (is_lfs_pointer(bytes)) return {Format::other, kLfsPointer};
   if (starts_with(bytes, "\x1f\x8b"sv)) return {Format::other, "gzip"};
   if (starts_with(bytes, "<svg"sv) || starts_with(bytes, "<?xml"sv)) return {Format::other, "SVG or XML"};
-  if (starts_with(bytes, "<!DOCTYPE"sv) || starts_with(bytes, "<html"sv)) return {Format::other, "HTML"};
+  if (starts_with(bytes, "<!DOCTYPE"sv) || starts_with(bytes, "<!doctype"sv) || starts_with(bytes, "<html"sv)) {
+    return {Format::other, "HTML"};
+  }
   if (starts_with(bytes, "%PDF"sv)) return {Format::other, "PDF"};
   return {};
+}
+
+void refuse_format(const Sniffed& found) {
+  if (found.name == kLfsPointer) throw Error("[decode] is a Git LFS pointer, not the picture itself: run git lfs pull");
+  throw Error("[decode] not a " + decoded_format_names() + ": " + std::string(found.name));
 }
 
 Header read_header(Bytes bytes) {
@@ -97,9 +159,16 @@ Header read_header(Bytes bytes) {
   switch (found.format) {
     case Format::jpeg: return jpeg_header(bytes);
     case Format::png: return png_header(bytes);
+    case Format::webp: return webp_header(bytes);
+    case Format::bmp: return bmp_header(bytes);
     case Format::other: break;
   }
-  throw Error("[decode] not a JPEG or PNG: " + std::string(found.name));
+  refuse_format(found);
+}
+
+Size size_of_picture(Bytes bytes, ExifOrientation orientation) {
+  const Size stored = read_header(bytes).size();
+  return orientation == ExifOrientation::apply ? upright_size(stored, exif_orientation(bytes)) : stored;
 }
 
 }  // namespace ridgeline::image

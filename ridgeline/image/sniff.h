@@ -6,13 +6,30 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "ridgeline/image/image.h"
+#include "ridgeline/image/orientation.h"
 
 namespace ridgeline::image {
 
-enum class Format { jpeg, png, other };
+enum class Format { jpeg, png, webp, bmp, other };
+
+// What is decoded: the one list of it. Readers of folders, of archives and messages derive theirs from it.
+struct DecodedFormat {
+  Format format;
+  std::string_view name;                  // "JPEG"
+  std::vector<std::string_view> endings;  // of the names of files, in lower case: ".jpg", ".jpeg", ...
+};
+std::span<const DecodedFormat> decoded_formats();
+// "JPEG", "PNG", ...; "other" for what is not decoded.
+std::string_view name_of(Format format);
+// Format::other for an ending that no decoded format has.
+Format format_of_ending(std::string_view ending);
+// "JPEG, PNG, WebP or BMP".
+std::string decoded_format_names();
 
 struct Sniffed {
   Format format = Format::other;
@@ -23,17 +40,23 @@ struct Sniffed {
 Sniffed sniff(std::span<const std::uint8_t> bytes);
 
 // As the header states them. `components` is what the file stores: 1 grey, 3 colour, 4 CMYK or with alpha; a palette
-// PNG has 1.
+// has 1.
 struct Header {
   Format format = Format::other;
   int height = 0;
   int width = 0;
   int components = 0;
+  int depth = 8;          // bits of a component: 16 is more than pixels keep
+  bool animated = false;  // WebP: the first picture is read
   Size size() const { return {height, width}; }
 };
 
-// Error "[decode] not a JPEG or PNG: GIF" for other formats, and a named one for a header that is cut short or absurd.
-// A valid header says nothing about the pixels behind it.
+// The Error for content that is not decoded: "[decode] not a JPEG, PNG, WebP or BMP: GIF".
+[[noreturn]] void refuse_format(const Sniffed& found);
+// That Error for other formats, and a named one for a header that is cut short or absurd. A valid header says nothing
+// about the pixels behind it.
 Header read_header(std::span<const std::uint8_t> bytes);
+// How large the picture is as it is decoded.
+Size size_of_picture(std::span<const std::uint8_t> bytes, ExifOrientation orientation);
 
 }  // namespace ridgeline::image

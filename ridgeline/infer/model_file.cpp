@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;
 constexpr const char* kVersionKey = "ridgeline_model";
+constexpr const char* kExifOrientation = "exif_orientation";  // absent: ignore
 constexpr const char* kGraphColumn = "__graph__";  // no param is called so: parameters are named by layers
 
 struct RuleName {
@@ -34,9 +35,12 @@ std::string metadata_of(const Model& model) {
   JsonValue::Object all{{kVersionKey, kVersion}, {"name", model.name}};
   if (model.preprocessing) {
     const EvaluationTransform& t = *model.preprocessing;
-    all.push_back({"preprocessing", JsonValue::Object{{"rule", std::string(name_of(t.rule))},
-                                                      {"resize", std::int64_t{t.resize}},
-                                                      {"crop", std::int64_t{t.crop}}}});
+    JsonValue::Object preprocessing{{"rule", std::string(name_of(t.rule))},
+                                    {"resize", std::int64_t{t.resize}},
+                                    {"crop", std::int64_t{t.crop}}};
+    if (t.exif_orientation != image::ExifOrientation::ignore)
+      preprocessing.push_back({kExifOrientation, image::name_of(t.exif_orientation)});
+    all.push_back({"preprocessing", std::move(preprocessing)});
   }
   return to_json_text(JsonValue(std::move(all)));
 }
@@ -56,6 +60,10 @@ int side_of(const JsonValue& preprocessing, const char* key, const std::string& 
 
 EvaluationTransform transform_of(const JsonValue& value, const std::string& path) {
   EvaluationTransform transform{.resize = side_of(value, "resize", path), .crop = side_of(value, "crop", path)};
+  if (const JsonValue* orientation = value.find(kExifOrientation)) {
+    if (orientation->text() == nullptr) fail(path, "the metadata's exif_orientation is no text");
+    transform.exif_orientation = image::parse_exif_orientation(*orientation->text());
+  }
   const JsonValue* rule = value.find("rule");
   for (const RuleName& row : kRules) {
     if (rule == nullptr || rule->text() == nullptr || *rule->text() != row.name) continue;

@@ -23,12 +23,13 @@ std::size_t Preprocessor::result_bytes() const {
 }
 
 void Preprocessor::run(std::span<const std::uint8_t> encoded, std::uint8_t* out) {
-  const image::Size in = image::read_header(encoded).size();
+  const image::Size in = image::size_of_picture(encoded, transform_.exif_orientation);
   const image::Size resized = transform_.rule == ResizeRule::exact ? image::Size{transform_.resize, transform_.resize}
                                                                    : image::resized_short_side(in, transform_.resize);
   const image::CenterCrop crop = image::center_crop(resized, {transform_.crop, transform_.crop});
   resizer_.prepare({.in = in, .out = resized, .window = crop.box});
-  const image::ImageView part = decoder_.decode_region(encoded, resizer_.source());
+  const image::ImageView part = 
+      decoder_.decode_region(encoded, resizer_.source(), nullptr, nullptr, transform_.exif_orientation);
   resizer_.run(part, out, static_cast<std::ptrdiff_t>(transform_.crop) * 3);
 }
 

@@ -21,6 +21,7 @@ struct EvaluationTransform {
   ResizeRule rule = ResizeRule::short_side;
   int resize = 256;  // equal to `crop` and rule exact: an image of that size is taken as it is
   int crop = 224;    // the central square
+  image::ExifOrientation exif_orientation = image::ExifOrientation::ignore;  // whether pictures are turned before
   friend bool operator==(const EvaluationTransform&, const EvaluationTransform&) = default;
 };
 
@@ -33,7 +34,8 @@ class Preprocessor {
   const EvaluationTransform& transform() const { return transform_; }
   // Bytes of one result: crop * crop * 3.
   std::size_t result_bytes() const;
-  // JPEG or PNG; only the pixels that the crop needs are decoded. Errors are those of the decoder.
+  // JPEG, PNG, WebP or BMP; of JPEG only the pixels that the crop needs are decoded. Errors are those of the
+  // decoder.
   void run(std::span<const std::uint8_t> encoded, std::uint8_t* out);
 
  private:

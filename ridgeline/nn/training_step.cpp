@@ -72,7 +72,8 @@ Value classifier_loss(ModelContext& context, const StepOptions& options) {
   if (options.row_mask)
     context.row_mask = cast(builder.input(kMaskInput, {DType::u8, {options.batch_size}}), DType::f32);
   const Value logits = logits_of(context, options, images);
-  const Value losses = softmax_cross_entropy(logits, labels, context.row_mask, options.label_smoothing).loss;
+  const double smoothing = options.smooth_shares ? 0 : options.label_smoothing;
+  const Value losses = softmax_cross_entropy(logits, labels, context.row_mask, smoothing).loss;
   return options.row_mask ? mean_of_counted(context, losses) : mean(losses);
 }
 

@@ -36,7 +36,9 @@ struct StepOptions {
   std::uint64_t seed = 0;  // of dropout
   // Of the training step:
   bool label_shares = false;  // labels are f32[N,classes], a share of each class, as mixed images have
-  bool row_mask = false;      // an input mask u8[N]: loss, gradients and batch statistics count rows where it is not 0
+  // The shares are smoothed already, and their sum is what a row counts: the loss adds no label_smoothing of its own.
+  bool smooth_shares = false;
+  bool row_mask = false;  // an input mask u8[N]: loss, gradients and batch statistics count rows where it is not 0
 };
 
 struct TrainingOptions {

@@ -42,6 +42,7 @@ StoredWeights from_checkpoint(LoadedCheckpoint checkpoint) {
 StoredWeights from_model_file(const std::string& path) {
   const infer::Model model = infer::read_model(path);
   StoredWeights weights{.path = path, .model = model.name};
+  if (model.preprocessing) weights.exif_orientation = image::name_of(model.preprocessing->exif_orientation);
   for (const NamedTensor& t : model.tensors) {
     weights.tensors.push_back({t.name, to_file({.name = t.name, .shape = t.tensor.shape()}, t.tensor)});
   }

@@ -1,6 +1,7 @@
 // Mutated files of every format, read by the command that reads them: an error is right, a signal, a hang, a bug's
 // exception or the whole memory is not.
 #include <gtest/gtest.h>
+#include <webp/encode.h>
 #include <zlib.h>
 
 #include <cstdio>
@@ -129,6 +130,31 @@ std::string with_png_checksums(std::string bytes) {
   return bytes;
 }
 
+std::string webp(bool lossless) {
+  const image::Image image = picture(40);
+  std::uint8_t* out = nullptr;
+  const std::size_t size = lossless ? WebPEncodeLosslessRGB(image.data(), 40, 40, 120, &out)
+                                    : WebPEncodeRGB(image.data(), 40, 40, 120, 80, &out);
+  std::string bytes(reinterpret_cast<const char*>(out), size);
+  WebPFree(out);
+  return bytes;
+}
+
+// 16x16 pixels of 8 bits over a palette, rows of one run each or plain.
+std::string bmp(bool runs) {
+  const auto n = [](std::uint32_t value) {
+    const std::string big = big_endian(value);
+    return std::string(big.rbegin(), big.rend());
+  };
+  std::string palette, pixels;
+  for (int i = 0; i < 256; ++i) palette += {static_cast<char>(i), static_cast<char>(3 * i), static_cast<char>(i / 2), '\0'};
+  for (int y = 0; y < 16; ++y)
+    pixels += runs ? std::string("\x10") + static_cast<char>(y) + std::string(2, '\0') : std::string(16, static_cast<char>(9 * y));
+  if (runs) pixels += std::string("\0\1", 2);
+  return "BM" + n(0) + n(0) + n(14 + 40 + 1024) + n(40) + n(16) + n(16) + std::string("\1\0\x08\0", 4) + n(runs ? 1 : 0) +
+         n(0) + n(2835) + n(2835) + n(0) + n(0) + palette + pixels;
+}
+
 std::vector<Input> pictures() {
   std::vector<Input> inputs;
   for (const auto& [name, bytes] : {std::pair<std::string, std::string>{"baseline JPEG", jpeg(false, false)},
@@ -140,6 +166,12 @@ std::vector<Input> pictures() {
   inputs.push_back({"PNG", png, to("set/c/x.png"), read_set});
   inputs.push_back({"PNG with right checksums", png,
                     [](const std::string& bytes) { put("set/c/x.png", with_png_checksums(bytes)); }, read_set});
+  // Any ending will do: the content tells the format.
+  for (const auto& [name, bytes] : {std::pair<std::string, std::string>{"lossy WebP", webp(false)},
+                                    {"lossless WebP", webp(true)},
+                                    {"BMP", bmp(false)},
+                                    {"BMP in runs", bmp(true)}})
+    inputs.push_back({name, bytes, to("set/c/x.png"), read_set});
   return inputs;
 }
 

@@ -136,8 +136,8 @@ TEST(Inspect, NotesNamesThatLieFilesPassedOverAndUnequalClasses) {
   write_bytes(dir / "set/list.txt", "x", 1);
   const InspectReport report = inspect(dir / "set");
   EXPECT_EQ(report.broken(), 0);
-  EXPECT_EQ(report.parts[0].misnamed, 1);
-  EXPECT_EQ(report.parts[0].misnamed_example, "class_b/lie.jpg");
+  EXPECT_EQ(report.parts[0].misnamed.images, 1);
+  EXPECT_EQ(report.parts[0].misnamed.example, "class_b/lie.jpg");
   EXPECT_EQ(report.parts[0].not_read, 2);
   EXPECT_TRUE(has_note(report, "12 images of class_a (label 0), 1 of class_b")) << notes(report);
   EXPECT_TRUE(has_note(report, "not what their names say")) << notes(report);

@@ -10,16 +10,16 @@
 namespace ridgeline::data::testing {
 namespace {
 
-struct Row {
+struct StoredRow {
   std::string file;
   std::size_t record = 0;
   std::int64_t label = 0, boxes = 0, image_bytes = 0;
 };
 
 // The catalogue's rows of files whose name starts so, in its order.
-std::vector<Row> catalogue(const std::string& prefix) {
+std::vector<StoredRow> catalogue(const std::string& prefix) {
   std::istringstream text(read_file(pack() + "/CATALOG-tfrecord.tsv"));
-  std::vector<Row> rows;
+  std::vector<StoredRow> rows;
   for (std::string line; std::getline(text, line);) {
     std::vector<std::string> cells;
     std::istringstream cut(line);
@@ -32,7 +32,7 @@ std::vector<Row> catalogue(const std::string& prefix) {
 }
 
 void expect_catalogue(const Dataset& data, const std::string& prefix, int base) {
-  const std::vector<Row> rows = catalogue(prefix);
+  const std::vector<StoredRow> rows = catalogue(prefix);
   ASSERT_FALSE(rows.empty());
   ASSERT_EQ(data.size(), static_cast<std::int64_t>(rows.size()));
   EXPECT_EQ(data.label_base(), base);

@@ -204,8 +204,10 @@ TEST(RecordSources, TarAndPackedFaultsAreTheirRows) {
     return run_error(Tar({dir / "a.tar"}, std::move(options)), good);
   };
   const std::string place = "[tar] " + (dir / "a.tar") + ": sample ";
-  EXPECT_EQ(error({}, 1), place + "1 ('1') at byte 2048: field 'cls' holds 'x', which is no class");
-  EXPECT_EQ(error({.label = ""}, 2), place + "2 ('2') at byte 4096: none of its fields is an image (jpg, jpeg, png)");
+  EXPECT_EQ(error({}, 1), place + "1 ('1') at byte 2048: field 'cls' holds 'x', which is no class (class_names= tells the names "
+                            "of classes by label)");
+  EXPECT_EQ(error({.label = ""}, 2), place + "2 ('2') at byte 4096: none of its fields is an image (looked for jpg, jpeg, jfif, jpe, png, webp, bmp, "
+                    "dib; it has cls)");
   EXPECT_EQ(error({.image = {}, .label = "", .fields = {"cls"}}, 3),
             place + "3 ('3') at byte 5120 has no field 'cls' (it has: jpg)");
   EXPECT_EQ(error({.num_classes = 1}, 0), place + "0 ('0') at byte 0: field 'cls' holds '1', which is no class of 1");

@@ -25,10 +25,12 @@ inline std::vector<TransformRow> transform_rows() {
                   {"ratio", Reals{0.5, 1.0 / 3 + 1}},
                   {"interpolation", std::string("bicubic")},
                   {"min_object_covered", 0.25}};
+  Args decoded_crop = crop;
+  decoded_crop["exif_orientation"] = std::string("apply");
   return {
-      {"decode", {}},
+      {"decode", {{"exif_orientation", std::string("apply")}}},
       {"random_resized_crop", crop, RandomResizedCrop(24)},
-      {"decode_random_resized_crop", crop},
+      {"decode_random_resized_crop", decoded_crop},
       {"resize",
        {{"size", Integers{256}},
         {"interpolation", std::string("opencv_linear")},
@@ -39,7 +41,8 @@ inline std::vector<TransformRow> transform_rows() {
        {{"size", Integers{224}},
         {"resize", Integers{256, 300}},
         {"interpolation", std::string("box")},
-        {"size_rule", std::string("mindata")}}},
+        {"size_rule", std::string("mindata")},
+        {"exif_orientation", std::string("apply")}}},
       {"random_crop",
        {{"size", Integers{32}}, {"padding", std::int64_t{4}}, {"pad_if_needed", true}, {"fill", Integers{1, 2, 3}}},
        RandomCrop(22, {.padding = 2})},
@@ -137,7 +140,7 @@ inline std::vector<TransformRow> transform_rows() {
       {"type_cast", {{"dtype", std::string("i64")}}, TypeCast(DType::f16)},
       {"rescale", {{"scale", 0.5}, {"shift", -1.0}}, Rescale(0.5)},
       {"hwc_to_chw", {}, HWC2CHW()},
-      {"one_hot", {{"classes", std::int64_t{10}}, {"smoothing", 0.1}}},
+      {"one_hot", {{"classes", std::int64_t{2}}, {"smoothing", 0.1}, {"weights", Reals{0.5, 2}}}},
       {"function", {{"name", std::string("mine")}, {"dtype", std::string("f32")}, {"shape", Integers{3, -1}}}},
       {"normalize", {{"mean", Reals{0.1, 0.2, 0.3}}, {"std", Reals{0.4, 0.5, 0.6}}}, Normalize::imagenet()},
       {"write", {{"p", 0.7}, {"mean", Reals{0.5}}, {"std", Reals{0.25}}, {"layout", std::string("chw")}}},

@@ -29,13 +29,21 @@ TEST(Decode, GoesByContent) {
 }
 
 TEST(Decode, OtherFormatsAreNamed) {
-  EXPECT_EQ(decode_error("GIF89a..."), "[decode] not a JPEG or PNG: GIF");
-  EXPECT_EQ(decode_error(std::string("RIFF\x10\0\0\0WEBPVP8 ", 16)), "[decode] not a JPEG or PNG: WebP");
-  EXPECT_EQ(decode_error("P5\n640 423\n255\n"), "[decode] not a JPEG or PNG: PNM (PGM, PPM or PBM)");
-  EXPECT_EQ(decode_error("BM6..."), "[decode] not a JPEG or PNG: BMP");
-  EXPECT_EQ(decode_error(std::string("II*\0", 4)), "[decode] not a JPEG or PNG: TIFF");
-  EXPECT_EQ(decode_error(""), "[decode] not a JPEG or PNG: empty file");
-  EXPECT_EQ(decode_error("hello, world"), "[decode] not a JPEG or PNG: unknown content");
+  EXPECT_EQ(decode_error("GIF89a..."), "[decode] not a JPEG, PNG, WebP or BMP: GIF");
+  EXPECT_EQ(decode_error("P5\n640 423\n255\n"), "[decode] not a JPEG, PNG, WebP or BMP: PNM (PGM, PPM or PBM)");
+  EXPECT_EQ(decode_error(std::string("II*\0", 4)), "[decode] not a JPEG, PNG, WebP or BMP: TIFF");
+  for (const auto& [brand, name] : {std::pair("heic", "HEIC"), {"mif1", "HEIC"}, {"avif", "AVIF"}}) {
+    const std::string media = std::string("\0\0\0\x18" "ftyp", 8) + brand;
+    EXPECT_EQ(decode_error(media), std::string("[decode] not a JPEG, PNG, WebP or BMP: ") + name);
+  }
+  EXPECT_EQ(decode_error(std::string("\0\0\0\x0cjP  \r\n", 10)), "[decode] not a JPEG, PNG, WebP or BMP: JPEG 2000");
+  EXPECT_EQ(decode_error(""), "[decode] not a JPEG, PNG, WebP or BMP: empty file");
+  EXPECT_EQ(decode_error("hello, world"), "[decode] not a JPEG, PNG, WebP or BMP: unknown content");
+}
+
+TEST(Decode, AGitLfsPointerIsCalledOne) {
+  EXPECT_EQ(decode_error("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"),
+            "[decode] is a Git LFS pointer, not the picture itself: run git lfs pull");
 }
 
 TEST(Sniff, ReadsSizesWithoutDecoding) {

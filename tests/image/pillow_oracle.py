@@ -5,7 +5,8 @@
                                           out width, has box), 4 float32 (left, top, right, bottom), pixels;
                                           results: pixels
   pillow_oracle.py decode LIST RESULTS    each line of LIST a path; each result: 3 int32 (good, height, width),
-                                          RGB pixels
+                                          RGB pixels, of 16-bit grey the upper 8 bits
+  pillow_oracle.py upright LIST RESULTS   the same, turned by ImageOps.exif_transpose
   pillow_oracle.py golden                 prints tests/data/image/resample_golden.txt
 
 Pillow must be older than 13: its faster resize rounds some pixels differently.
@@ -14,7 +15,7 @@ import struct
 import sys
 import warnings
 
-from PIL import Image
+from PIL import Image, ImageOps
 
 FILTERS = [Image.Resampling.NEAREST, Image.Resampling.BOX, Image.Resampling.BILINEAR, Image.Resampling.BICUBIC,
            Image.Resampling.LANCZOS]
@@ -35,15 +36,26 @@ def resize(cases, results):
         results.write(resized(pixels, height, width, channels, out_height, out_width, index, box))
 
 
-def decode(paths, results):
+def rgb(image):
+    image.load()
+    if image.mode in ("I", "I;16"):  # convert() would make everything above 255 white
+        image = Image.frombytes("L", image.size, image.tobytes()[1::4 if image.mode == "I" else 2])
+    return image.convert("RGB")
+
+
+def decode(paths, results, turn=lambda image: image):
     warnings.simplefilter("ignore")
     for path in paths.read().decode().splitlines():
         try:
-            image = Image.open(path).convert("RGB")
+            image = rgb(turn(Image.open(path)))
         except Exception:
             results.write(struct.pack("<3i", 0, 0, 0))
             continue
         results.write(struct.pack("<3i", 1, image.height, image.width) + image.tobytes())
+
+
+def upright(paths, results):
+    decode(paths, results, ImageOps.exif_transpose)
 
 
 def golden():
@@ -61,7 +73,7 @@ def main():
     if mode == "golden":
         return golden()
     with open(sys.argv[2], "rb") as source, open(sys.argv[3], "wb") as target:
-        {"resize": resize, "decode": decode}[mode](source, target)
+        {"resize": resize, "decode": decode, "upright": upright}[mode](source, target)
 
 
 main()

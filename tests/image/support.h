@@ -25,6 +25,9 @@ Image detailed_image(int height, int width, int channels, std::uint64_t seed = 0
 // Mirrored left to right, pixel by pixel.
 Image flipped_horizontal(const ImageView& image);
 
+// The low `count` bytes of a number, the lowest first.
+std::string little_endian(std::uint64_t value, int count);
+
 std::string as_text(std::span<const std::uint8_t> bytes);
 std::vector<std::uint8_t> as_bytes(const std::string& text);
 

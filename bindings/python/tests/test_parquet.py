@@ -25,7 +25,8 @@ class Parquet(Folder):
                       for file in sorted(os.listdir(f"{self.dir}/{name}"))]
         self.out = tempfile.mkdtemp(prefix="ridgeline-parquet-")
 
-    def write(self, name, rows, structs=True, described=False, group=4, image="image", label="label"):
+    def write(self, name, rows, structs=True, described=False, group=4, image="image", label="label",
+              names=("a", "b", "c")):
         images = []
         for path, _ in rows:
             with open(path, "rb") as file:
@@ -35,7 +36,7 @@ class Parquet(Folder):
         table = pa.table({image: pa.array(images, kind), "id": pa.array(range(len(rows))),
                           label: pa.array([number for _, number in rows], pa.int64())})
         if described:
-            features = {image: {"_type": "Image"}, label: {"_type": "ClassLabel", "names": ["a", "b", "c"]}}
+            features = {image: {"_type": "Image"}, label: {"_type": "ClassLabel", "names": list(names)}}
             table = table.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
         path = f"{self.out}/{name}"
         pq.write_table(table, path, row_group_size=group)
@@ -61,6 +62,33 @@ class Parquet(Folder):
         self.assertEqual(loader.classes, ["a", "b", "c"])
         labels = np.concatenate([batch[1] for batch in loader])
         self.assertEqual(labels.tolist(), [label for _, label in self.files])
+
+    def test_labels_of_several_files_go_by_the_names_of_classes(self):
+        self.write("order-0.parquet", self.files[:9], described=True)
+        turned = [(path, 2 - label) for path, label in self.files[9:]]
+        self.write("order-1.parquet", turned, described=True, names=("c", "b", "a"))
+        self.assertEqual(self.digest(data.FromParquet(f"{self.out}/order-*.parquet")),
+                         self.digest(data.ImageFolder(self.dir)))
+
+    def test_files_whose_classes_cannot_be_told_are_refused(self):
+        first = self.write("a.parquet", self.files[:5], described=True)
+        other = self.write("b.parquet", self.files[5:8], described=True, names=("a", "b", "dog"))
+        silent = self.write("c.parquet", self.files[5:8])
+        for files, text in (([first, other], "b.parquet has the class 'dog'"),
+                            ([first, silent], "c.parquet does not name its classes")):
+            with self.assertRaises(ridgeline.ArgumentError) as raised:
+                data.FromParquet(files)
+            self.assertIn(text, str(raised.exception))
+
+    def test_a_label_outside_the_names_is_a_bad_sample_with_file_and_row(self):
+        rows = self.files[:4] + [(self.files[4][0], 7), (self.files[5][0], -1)] + self.files[6:8]
+        path = self.write("outside.parquet", rows, described=True)
+        dataset = data.FromParquet(path).map(data.Resize((8, 8))).batch(8)
+        with self.assertRaises(ridgeline.Error) as raised:
+            list(data.Iterator(dataset))
+        self.assertIn("outside.parquet: row 0 of row group 1 has the label 7", str(raised.exception))
+        with_skip = data.Iterator(dataset, bad_samples="skip")
+        self.assertEqual(sum(int(batch["mask"].sum()) for batch in with_skip), 6)
 
     def test_images_that_are_named_by_their_path(self):
         kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])

@@ -31,6 +31,13 @@ struct Packed {
   std::string reason;  // why the image is unreadable; empty if it is fine
 };
 
+std::string in_capitals(std::string_view name) {
+  std::string text(name);
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return text;
+}
+
 Packed pack(const ClassFolders::File& file, const std::string& class_name, image::Decoder& decoder) {
   std::string bytes;
   image::Header header;
@@ -45,7 +52,7 @@ Packed pack(const ClassFolders::File& file, const std::string& class_name, image
   const bool grey = header.components == 1, four = header.components == 4;
   ExampleBuilder example;
   example.bytes("image/encoded", bytes)
-      .bytes("image/format", header.format == image::Format::png ? "PNG" : "JPEG")
+      .bytes("image/format", in_capitals(image::name_of(header.format)))
       .bytes("image/filename", fs::path(file.path).filename().string())
       .bytes("image/colorspace", grey                                           ? "Grayscale"
                                  : four && header.format == image::Format::jpeg ? "CMYK"

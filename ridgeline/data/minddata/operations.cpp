@@ -46,7 +46,10 @@ constexpr std::array<Type, 8> kTypes{{{"float64", "f64"},
 
 const std::vector<MindDataForm>& minddata_operations() {
   static const std::vector<MindDataForm> forms{
-      {"Decode", "decode", {{"rgb", "", Rule::same, true, "images are decoded to RGB here"}}},
+      {"Decode",
+       "decode",
+       {{"rgb", "", Rule::same, true, "images are decoded to RGB here"},
+        {"", "exif_orientation", Rule::same, std::string("ignore"), "MindData's Decode turns no picture"}}},
       // size_rule concerns one number only: the reader leaves it out for two.
       {"Resize",
        "resize",
@@ -91,6 +94,7 @@ const std::vector<MindDataForm>& minddata_operations() {
        "one_hot",
        {{"num_classes", "classes"},
         {"", "smoothing", Rule::same, 0.0, "MindData's OneHot does not smooth in the releases that write it down"},
+        {"", "weights", Rule::same, Reals{}, "MindData's OneHot has no weights of classes"},
         {"smoothing_rate", "", Rule::same, 0.0, "use OneHot(classes, smoothing), whose rule differs", true, false}}},
   };
   return forms;

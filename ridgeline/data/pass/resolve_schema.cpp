@@ -23,7 +23,9 @@ DataGraph resolve_schema(DataGraph graph) {
       if (count == 0) continue;
       if (count < static_cast<std::ptrdiff_t>(columns.size()))
         throw Error("[map] some of its columns are encoded and some are not: decode them in a map of their own");
-      node.operations.insert(node.operations.begin() + static_cast<std::ptrdiff_t>(i), {decoding_entry().op, {}, ""});
+      Transform decode{decoding_entry().op, {}, ""};
+      complete_args(decode.op, decoding_entry().args, decode.args);
+      node.operations.insert(node.operations.begin() + static_cast<std::ptrdiff_t>(i), std::move(decode));
     }
   }
   give_names(graph);

@@ -15,6 +15,7 @@ Dataset Csv(const std::string& file, CsvOptions options) {
                                 {"image", std::move(options.manifest.image)},
                                 {"root", std::move(options.manifest.root)},
                                 {"num_classes", options.manifest.num_classes},
+                                {"class_names", std::move(options.manifest.class_names)},
                                 {"delimiter", std::string(1, options.delimiter)},
                                 {"header", options.header}});
 }
@@ -49,6 +50,13 @@ class CsvSource : public Source {
       : file_(arg<std::string>(node.args, "file"), options_of(node, declared)),
         manifest_(node, or_all(declared, file_)) {
     for (const ManifestColumn& column : manifest_.columns()) places_.push_back(file_.column(column.name));
+    if (!manifest_.wants_classes()) return;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < file_.size(); ++i) {
+      std::string name(file_.row(i).text(places_[manifest_.class_column()]));
+      if (names.empty() || names.back() != name) names.push_back(std::move(name));
+    }
+    manifest_.name_classes(std::move(names));
   }
 
   std::uint64_t size() const override { return file_.size(); }
@@ -58,7 +66,8 @@ class CsvSource : public Source {
     file_.read(index, row);
     ManifestRow out(manifest_, record);
     for (std::size_t i = 0; i < places_.size(); ++i) {
-      switch (manifest_.columns()[i].dtype) {
+      const ManifestColumn& column = manifest_.columns()[i];
+      switch (column.names_class ? DType::bytes : column.dtype) {
         case DType::bytes: out.text(row.text(places_[i])); break;
         case DType::f32: out.real(row.f32(places_[i])); break;
         case DType::f64: out.real(row.f64(places_[i])); break;
@@ -73,11 +82,15 @@ class CsvSource : public Source {
   // Without the image.
   std::int64_t label_of(std::uint64_t index) const override {
     if (manifest_.label() == Manifest::kNone) return Source::label_of(index);
-    const std::int64_t label = file_.row(index).i64(places_[manifest_.label()]);
+    const CsvRow row = file_.row(index);
+    const std::size_t place = places_[manifest_.label()];
+    const bool named = manifest_.label() == manifest_.class_column();
+    const std::int64_t label = named ? manifest_.label_named(row.text(place)) : row.i64(place);
     manifest_.check_label(label);
     return label;
   }
   std::int64_t num_classes() const override { return manifest_.num_classes(); }
+  std::vector<std::string> class_names() const override { return manifest_.class_names(); }
   std::uint64_t fingerprint() const override {
     std::vector<std::string> files{file_.path()};
     for (std::size_t i = 0; manifest_.image() != Manifest::kNone && i < file_.size(); ++i)
@@ -116,7 +129,8 @@ SourceEntry csv_source() {
               }(),
           .check = check_csv,
           .open = open_as<CsvSource>,
-          .columns = declared_columns};
+          .columns = declared_columns,
+          .classes = declared_classes};
 }
 
 }  // namespace ridgeline::data

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ridgeline/core/ascii.h"
+#include "ridgeline/image/sniff.h"
 
 namespace ridgeline::data {
 namespace {
@@ -134,7 +135,12 @@ class Reader {
 }  // namespace
 
 const std::vector<std::string>& image_extensions() {
-  static const std::vector<std::string> extensions{".jpg", ".jpeg", ".png"};
+  static const std::vector<std::string> extensions = [] {
+    std::vector<std::string> all;
+    for (const image::DecodedFormat& format : image::decoded_formats())
+      all.insert(all.end(), format.endings.begin(), format.endings.end());
+    return all;
+  }();
   return extensions;
 }
 

@@ -16,7 +16,8 @@ Dataset JsonLines(const std::string& file, ManifestOptions options) {
                                        {"columns", std::move(options.columns)},
                                        {"image", std::move(options.image)},
                                        {"root", std::move(options.root)},
-                                       {"num_classes", options.num_classes}});
+                                       {"num_classes", options.num_classes},
+                                       {"class_names", std::move(options.class_names)}});
 }
 
 namespace {
@@ -25,9 +26,10 @@ std::vector<JsonColumn> json_columns(const std::string& file, const std::vector<
   if (declared.empty()) return JsonRowsFile::infer(file);
   std::vector<JsonColumn> columns;
   for (const ManifestColumn& c : declared) {
-    const JsonKind kind = c.dtype == DType::bytes ? JsonKind::text
-                          : is_floating(c.dtype)  ? (c.list ? JsonKind::reals : JsonKind::real)
-                                                  : (c.list ? JsonKind::integers : JsonKind::integer);
+    const bool text = c.dtype == DType::bytes || c.names_class;
+    const JsonKind kind = text                   ? JsonKind::text
+                          : is_floating(c.dtype) ? (c.list ? JsonKind::reals : JsonKind::real)
+                                                 : (c.list ? JsonKind::integers : JsonKind::integer);
     columns.push_back({.key = c.name, .kind = kind});
   }
   return columns;
@@ -59,7 +61,19 @@ class JsonLinesSource : public Source {
   JsonLinesSource(const Node& node, const std::vector<ManifestColumn>& declared)
       : file_(arg<std::string>(node.args, "file"), json_columns(arg<std::string>(node.args, "file"), declared),
               {.allow_unknown_keys = true}),
-        manifest_(node, declared.empty() ? manifest_columns(file_.columns()) : declared) {}
+        manifest_(node, declared.empty() ? manifest_columns(file_.columns()) : declared) {
+    if (!manifest_.wants_classes()) return;
+    const std::size_t place = place_of(manifest_.columns()[manifest_.class_column()].name);
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < file_.size(); ++i) {
+      try {
+        names.push_back(std::get<std::string>(file_.row(i)[place]));
+      } catch (const Error&) {
+        // Who reads the row says so.
+      }
+    }
+    manifest_.name_classes(std::move(names));
+  }
 
   std::uint64_t size() const override { return file_.size(); }
   Schema schema() const override { return manifest_.schema(); }
@@ -88,11 +102,14 @@ class JsonLinesSource : public Source {
   // Without the image.
   std::int64_t label_of(std::uint64_t index) const override {
     if (manifest_.label() == Manifest::kNone) return Source::label_of(index);
-    const std::int64_t label = std::get<std::int64_t>(file_.row(index)[place_of(kLabelColumn)]);
+    const JsonCell cell = file_.row(index)[place_of(kLabelColumn)];
+    const auto* name = std::get_if<std::string>(&cell);
+    const std::int64_t label = name ? manifest_.label_named(*name) : std::get<std::int64_t>(cell);
     manifest_.check_label(label);
     return label;
   }
   std::int64_t num_classes() const override { return manifest_.num_classes(); }
+  std::vector<std::string> class_names() const override { return manifest_.class_names(); }
   std::uint64_t fingerprint() const override {
     std::vector<std::string> files{file_.path()};
     if (manifest_.image() != Manifest::kNone) {
@@ -128,7 +145,8 @@ SourceEntry json_lines_source() {
           .args = manifest_args("as the first line shows them"),
           .check = check_manifest,
           .open = open_as<JsonLinesSource>,
-          .columns = declared_columns};
+          .columns = declared_columns,
+          .classes = declared_classes};
 }
 
 }  // namespace ridgeline::data

@@ -8,6 +8,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/source/arguments.h"
+#include "ridgeline/data/source/source_entry.h"
 
 namespace ridgeline::data {
 namespace {
@@ -45,12 +46,16 @@ std::vector<ManifestColumn> parse_manifest_columns(const std::string& op, const 
       column.list = true;
       type.resize(type.size() - 2);
     }
+    if (type == "class" && !column.list) {
+      type = "i32";
+      column.names_class = true;
+    }
     const std::vector<std::string> known{"bytes", "i32", "i64", "f32", "f64"};
     if (column.name.empty() || std::find(known.begin(), known.end(), type) == known.end() ||
         (column.list && type == "bytes")) {
       throw Error(
-          fmt::format("[{}] column '{}' is not NAME:TYPE with i32, i64, f32, f64, bytes, or the first four with "
-                      "[] for lists",
+          fmt::format("[{}] column '{}' is not NAME:TYPE with i32, i64, f32, f64, bytes, class, or the first four "
+                      "with [] for lists",
                       op, text));
     }
     column.dtype = dtype_named(type);
@@ -69,6 +74,7 @@ Schema manifest_schema(const std::string& op, const std::vector<ManifestColumn>&
     schema.push_back({kImageColumn, DType::bytes, Shape{}});
   }
   for (const ManifestColumn& column : columns) {
+    if (column.name == kImageColumn && column.name == image) continue;
     if (find_column(schema, column.name))
       throw Error(fmt::format("[{}] there are two columns '{}' (the file named by '{}' becomes 'image')", op,
                               column.name, image));
@@ -81,7 +87,8 @@ Manifest::Manifest(const Node& node, std::vector<ManifestColumn> columns)
     : columns_(std::move(columns)),
       schema_(manifest_schema(node.op, columns_, arg<std::string>(node.args, "image"))),
       root_(arg<std::string>(node.args, "root")),
-      num_classes_(arg<std::int64_t>(node.args, "num_classes")) {
+      num_classes_(arg<std::int64_t>(node.args, "num_classes")),
+      class_names_(arg<Texts>(node.args, "class_names")) {
   if (root_.empty()) root_ = std::filesystem::path(arg<std::string>(node.args, "file")).parent_path().string();
   const std::string& image = arg<std::string>(node.args, "image");  // empty: none, but a header may have empty names
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -89,9 +96,36 @@ Manifest::Manifest(const Node& node, std::vector<ManifestColumn> columns)
     if (!image.empty() && column.name == image) image_ = i;
     if (column.name == kLabelColumn && !column.list && (column.dtype == DType::i32 || column.dtype == DType::i64))
       label_ = i;
+    if (!column.names_class) continue;
+    if (class_ != kNone)
+      throw Error(fmt::format("[{}] '{}' and '{}' both name classes: one column may", node.op, columns_[class_].name,
+                              column.name));
+    class_ = i;
+  }
+  if (!class_names_.empty() && class_ == kNone)
+    throw Error(fmt::format("[{}] class_names needs a column of type class, such as label:class", node.op));
+  for (std::size_t i = 0; i < class_names_.size(); ++i) {
+    if (std::find(class_names_.begin(), class_names_.begin() + static_cast<std::ptrdiff_t>(i), class_names_[i]) !=
+        class_names_.begin() + static_cast<std::ptrdiff_t>(i))
+      throw Error(fmt::format("[{}] class_names has '{}' twice", node.op, class_names_[i]));
   }
   if (num_classes_ > 0 && label_ == kNone)
     throw Error(fmt::format("[{}] num_classes needs a column label:i32 (or i64) to check", node.op));
+}
+
+void Manifest::name_classes(std::vector<std::string> found) {
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  class_names_ = std::move(found);
+}
+
+std::int64_t Manifest::label_named(std::string_view name) const {
+  const auto found = std::find(class_names_.begin(), class_names_.end(), name);
+  if (found == class_names_.end()) {
+    throw Error(fmt::format("column '{}': '{}' is no class{}", columns_[class_].name, name,
+                            did_you_mean(std::string(name), class_names_)));
+  }
+  return found - class_names_.begin();
 }
 
 void Manifest::check_label(std::int64_t label) const {
@@ -110,9 +144,11 @@ ManifestRow::ManifestRow(const Manifest& manifest, Record& record) : manifest_(m
 }
 
 void ManifestRow::text(std::string_view value) {
+  if (column().names_class) return whole(manifest_.label_named(value));
+  const bool becomes_image = used_ == manifest_.image() && column().name == kImageColumn;
   std::vector<std::uint8_t>& kept = next();
   kept.assign(value.begin(), value.end());
-  record_.cells.push_back(bytes_cell(kept.data(), kept.size()));
+  if (!becomes_image) record_.cells.push_back(bytes_cell(kept.data(), kept.size()));
 }
 
 void ManifestRow::whole(std::int64_t value) {
@@ -156,10 +192,11 @@ std::vector<ArgSpec> manifest_args(const char* otherwise) {
   root.place = true;
   return {
       place_arg("file", "the file"),
-      texts_arg("columns", std::string("NAME:TYPE, TYPE one of bytes, i32, i64, f32, f64 (and [] for lists); empty: ") +
+      texts_arg("columns", std::string("NAME:TYPE, TYPE one of bytes, i32, i64, f32, f64 (and [] for lists), or class for texts that name one; empty: ") +
                                otherwise),
       text_arg("image", "column that names an image file, whose bytes become the column image; empty: none", ""),
-      std::move(root), count_arg("num_classes", "labels outside (column label) are errors; 0: unknown")};
+      std::move(root), count_arg("num_classes", "labels outside (column label) are errors; 0: unknown"),
+      texts_arg("class_names", "of a column NAME:class, in the order of their labels; empty: all that come, sorted")};
 }
 
 void check_manifest(const Node& node) {
@@ -167,6 +204,14 @@ void check_manifest(const Node& node) {
   at_least(node, "num_classes", 0);
   std::vector<ManifestColumn> columns = parse_manifest_columns(node.op, arg<Texts>(node.args, "columns"));
   if (!columns.empty()) Manifest(node, std::move(columns));  // finds what contradicts itself
+}
+
+std::optional<SourceClasses> declared_classes(const Node& node) {
+  const std::vector<ManifestColumn> columns = parse_manifest_columns(node.op, arg<Texts>(node.args, "columns"));
+  if (std::none_of(columns.begin(), columns.end(), [](const ManifestColumn& c) { return c.names_class; }))
+    return SourceClasses{.count = arg<std::int64_t>(node.args, "num_classes")};
+  const Texts& names = arg<Texts>(node.args, "class_names");
+  return names.empty() ? std::nullopt : std::optional(classes_in_order(names));
 }
 
 std::optional<Schema> declared_columns(const Node& node) {

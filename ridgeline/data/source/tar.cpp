@@ -8,6 +8,7 @@
 #include <charconv>
 #include <exception>
 #include <limits>
+#include <set>
 #include <thread>
 
 #include "ridgeline/core/random.h"
@@ -20,8 +21,18 @@
 #include "ridgeline/format/record/tar_samples.h"
 #include "ridgeline/format/remote/http_file.h"
 #include "ridgeline/format/remote/url.h"
+#include "ridgeline/format/text/json_value.h"
+#include "ridgeline/image/sniff.h"
 
 namespace ridgeline::data {
+
+std::vector<std::string> image_fields() {
+  std::vector<std::string> fields;
+  for (const image::DecodedFormat& format : image::decoded_formats()) {
+    for (const std::string_view ending : format.endings) fields.emplace_back(ending.substr(1));
+  }
+  return fields;
+}
 
 Dataset Tar(std::vector<std::string> files, TarOptions options) {
   return source_dataset("tar", {{"files", std::move(files)},
@@ -29,6 +40,7 @@ Dataset Tar(std::vector<std::string> files, TarOptions options) {
                                 {"label", std::move(options.label)},
                                 {"fields", std::move(options.fields)},
                                 {"num_classes", options.num_classes},
+                                {"class_names", std::move(options.class_names)},
                                 {"tries", options.tries},
                                 {"stall_seconds", options.stall_seconds}});
 }
@@ -42,6 +54,32 @@ Schema columns_of(const Node& node) {
   for (const std::string& field : arg<Texts>(node.args, "fields")) schema.push_back({field, DType::bytes, Shape{}});
   schema.push_back({"key", DType::bytes, Shape{}});
   return schema;
+}
+
+// Where the class of a sample stands.
+struct LabelPlace {
+  enum class Kind { none, field, json, folder } kind = Kind::none;
+  std::string field, key;
+};
+constexpr std::string_view kFolderLabel = "/";
+
+LabelPlace label_place_of(const Node& node) {
+  const std::string& text = arg<std::string>(node.args, "label");
+  if (text.empty()) return {};
+  if (text == kFolderLabel) return {LabelPlace::Kind::folder, "", ""};
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return {LabelPlace::Kind::field, text, ""};
+  if (colon == 0 || colon + 1 == text.size())
+    throw Error(fmt::format("[tar] label is '{}' (allowed: a field, FIELD:KEY of a JSON object, / for folders)", text));
+  return {LabelPlace::Kind::json, text.substr(0, colon), text.substr(colon + 1)};
+}
+
+// "a/cat/0017" lies in "cat".
+std::string_view folder_of(std::string_view key) {
+  const std::size_t end = key.rfind('/');
+  if (end == std::string_view::npos) return "";
+  key = key.substr(0, end);
+  return key.substr(key.rfind('/') + 1);  // npos + 1 is 0
 }
 
 // SeveralFiles wants a path.
@@ -99,9 +137,10 @@ class TarSource : public Source {
  public:
   explicit TarSource(const Node& node)
       : images_(arg<Texts>(node.args, "image")),
-        label_(arg<std::string>(node.args, "label")),
+        label_(label_place_of(node)),
         fields_(arg<Texts>(node.args, "fields")),
         num_classes_(arg<std::int64_t>(node.args, "num_classes")),
+        class_names_(arg<Texts>(node.args, "class_names")),
         schema_(columns_of(node)) {
     const std::int64_t tries = arg<std::int64_t>(node.args, "tries");
     const HttpOptions http{.tries = static_cast<int>(std::min<std::int64_t>(tries, std::numeric_limits<int>::max())),
@@ -109,6 +148,17 @@ class TarSource : public Source {
     for (Archive& archive : open_archives(expand_patterns("tar", arg<Texts>(node.args, "files"), Urls::read), http))
       files_.add(std::move(archive));
     if (files_.size() == 0) throw Error("[tar] no samples in " + files_.files()[0].path());
+    if (label_.kind == LabelPlace::Kind::folder && class_names_.empty()) {
+      std::set<std::string, std::less<>> folders;
+      for (const Archive& file : files_.files()) {
+        for (std::size_t i = 0; i < file.size(); ++i) {
+          const std::string_view folder = folder_of(file.key(i));
+          if (!folders.contains(folder)) folders.emplace(folder);
+        }
+      }
+      folders.erase("");  // samples without one are bad ones
+      class_names_.assign(folders.begin(), folders.end());
+    }
   }
 
   std::uint64_t size() const override { return files_.size(); }
@@ -122,24 +172,34 @@ class TarSource : public Source {
     if (!images_.empty()) {
       const auto name = std::find_if(images_.begin(), images_.end(),
                                      [&](const std::string& field) { return place.file->has(place.record, field); });
-      if (name == images_.end())
-        throw Error(fmt::format("none of its fields is an image ({})", fmt::join(images_, ", ")));
+      if (name == images_.end()) {
+        std::vector<std::string> there;
+        for (const TarSamples::Field& field : place.file->fields(place.record)) there.push_back(field.name);
+        throw Error(fmt::format("none of its fields is an image (looked for {}; it has {})", fmt::join(images_, ", "),
+                                fmt::join(there, ", ")));
+      }
       reading.wanted.push_back(place.file->member(place.record, *name));
     }
-    if (!label_.empty()) reading.wanted.push_back(place.file->member(place.record, label_));
+    const bool label_in_member = label_.kind == LabelPlace::Kind::field || label_.kind == LabelPlace::Kind::json;
+    if (label_in_member) reading.wanted.push_back(label_member(*place.file, place.record));
     for (const std::string& field : fields_) reading.wanted.push_back(place.file->member(place.record, field));
     place.file->archive().members(reading.wanted, record.storage, reading.contents);
+    const std::string_view key = place.file->key(place.record);
     const std::size_t label_at = images_.empty() ? 0 : 1;
+    const auto put_label = [&](std::int32_t label) {
+      record.label = label;
+      record.cells.push_back(dense_cell(&record.label, DType::i32, {}));
+    };
+    if (label_.kind == LabelPlace::Kind::folder && label_at == 0) put_label(label_by_folder(key));
     for (std::size_t i = 0; i < reading.contents.size(); ++i) {
       const auto bytes = reading.contents[i];
-      if (!label_.empty() && i == label_at) {
-        record.label = label_in(bytes);
-        record.cells.push_back(dense_cell(&record.label, DType::i32, {}));
-      } else {
-        record.cells.push_back(bytes_cell(bytes.data(), bytes.size()));
+      if (label_in_member && i == label_at) {
+        put_label(label_in(bytes));
+        continue;
       }
+      record.cells.push_back(bytes_cell(bytes.data(), bytes.size()));
+      if (label_.kind == LabelPlace::Kind::folder && i + 1 == label_at) put_label(label_by_folder(key));
     }
-    const std::string_view key = place.file->key(place.record);
     record.cells.push_back(bytes_cell(key.data(), key.size()));
   }
   std::string origin(std::uint64_t index) const override {
@@ -148,12 +208,16 @@ class TarSource : public Source {
                        place.file->key(place.record), place.file->offset(place.record));
   }
   std::int64_t label_of(std::uint64_t index) const override {
-    if (label_.empty()) return Source::label_of(index);
+    if (label_.kind == LabelPlace::Kind::none) return Source::label_of(index);
     const auto place = files_.at(index);
+    if (label_.kind == LabelPlace::Kind::folder) return label_by_folder(place.file->key(place.record));
     std::string storage;
-    return label_in(place.file->field(place.record, label_, storage));
+    return label_in(place.file->archive().member(label_member(*place.file, place.record), storage));
   }
-  std::int64_t num_classes() const override { return num_classes_; }
+  std::int64_t num_classes() const override {
+    return num_classes_ > 0 ? num_classes_ : static_cast<std::int64_t>(class_names_.size());
+  }
+  std::vector<std::string> class_names() const override { return class_names_; }
   std::uint64_t fingerprint() const override {
     std::uint64_t hash = fingerprint_of(files_.paths());
     for (const Archive& file : files_.files()) hash = hash64(std::to_string(file.archive().version()), hash);
@@ -161,23 +225,77 @@ class TarSource : public Source {
   }
 
  private:
+  // Its Error lists the fields that are there, and tells what else a label may be.
+  std::size_t label_member(const Archive& file, std::size_t sample) const {
+    try {
+      return file.member(sample, label_.field);
+    } catch (const Error& e) {
+      throw Error(std::string(e.what()) + "; label= names the field of the class, FIELD:KEY a member of a JSON object " +
+                  "in a field, / the folder");
+    }
+  }
+
   std::int32_t label_in(std::span<const std::uint8_t> bytes) const {
     std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    if (label_.kind == LabelPlace::Kind::json) return label_in_json(text);
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
-    std::int32_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value < 0 ||
-        (num_classes_ > 0 && value >= num_classes_)) {
-      throw Error(fmt::format("field '{}' holds '{}', which is no class{}", label_, text.substr(0, 40),
-                              num_classes_ > 0 ? fmt::format(" of {}", num_classes_) : ""));
+    return label_of_text(text, fmt::format("field '{}'", label_.field));
+  }
+
+  std::int32_t label_in_json(std::string_view text) const {
+    const std::string where = fmt::format("field '{}'", label_.field);
+    const JsonValue object = parse_json(text, where);
+    const JsonValue* value = object.find(label_.key);
+    if (!value) {
+      std::vector<std::string> keys;
+      if (const JsonValue::Object* members = object.object()) {
+        for (const JsonMember& member : *members) keys.push_back(member.key);
+      }
+      throw Error(fmt::format("{} has no member '{}' (it has: {})", where, label_.key, fmt::join(keys, ", ")));
     }
-    return value;
+    const std::string member = fmt::format("member '{}' of {}", label_.key, where);
+    if (const std::int64_t* number = value->integer()) return checked(*number, std::to_string(*number), member);
+    if (const std::string* name = value->text()) return label_of_text(*name, member);
+    throw Error(fmt::format("{} is of kind {}, which is no class", member, value->kind()));
+  }
+
+  std::int32_t label_by_folder(std::string_view key) const { return label_named(folder_of(key), "the folder"); }
+
+  std::int32_t label_named(std::string_view name, const std::string& where) const {
+    const auto found = std::find(class_names_.begin(), class_names_.end(), name);
+    if (found == class_names_.end())
+      throw Error(fmt::format("{} is '{}', which is no class{}", where, name.substr(0, 40),
+                              did_you_mean(std::string(name), class_names_)));
+    const std::int64_t label = found - class_names_.begin();
+    return checked(label, name, where);
+  }
+
+  // A name, where names are known, or a number.
+  std::int32_t label_of_text(std::string_view text, const std::string& where) const {
+    if (std::find(class_names_.begin(), class_names_.end(), text) != class_names_.end())
+      return label_named(text, where);
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size()) return checked(value, text, where);
+    throw Error(fmt::format("{} holds '{}', which is no class{}", where, text.substr(0, 40),
+                            num_classes() > 0 ? fmt::format(" of {}", num_classes())
+                                              : " (class_names= tells the names of classes by label)"));
+  }
+
+  std::int32_t checked(std::int64_t label, std::string_view text, const std::string& where) const {
+    const std::int64_t classes = num_classes();
+    if (label < 0 || label > INT32_MAX || (classes > 0 && label >= classes)) {
+      throw Error(fmt::format("{} holds '{}', which is no class{}", where, text.substr(0, 40),
+                              classes > 0 ? fmt::format(" of {}", classes) : ""));
+    }
+    return static_cast<std::int32_t>(label);
   }
 
   Texts images_;
-  std::string label_;
+  LabelPlace label_;
   Texts fields_;
   std::int64_t num_classes_;
+  Texts class_names_;
   Schema schema_;
   SeveralFiles<Archive> files_;
 };
@@ -192,6 +310,8 @@ ArgSpec place_count(const char* name, const char* doc, std::int64_t fallback) {
 void check_tar(const Node& node) {
   check_files(node);
   at_least(node, "num_classes", 0);
+  if (label_place_of(node).kind == LabelPlace::Kind::none && !arg<Texts>(node.args, "class_names").empty())
+    throw Error("[tar] class_names without a label has no effect");
   at_least(node, "tries", 1);
   at_least(node, "stall_seconds", 1);
 }
@@ -206,14 +326,26 @@ SourceEntry tar_source() {
           "base name are one sample, extensions its fields",
       .args = {files_arg(),
                texts_arg("image", "fields that may be the image, the first that is there; empty: no column image",
-                         {"jpg", "jpeg", "png"}),
-               text_arg("label", "field that holds the class as text; empty: no column label", "cls"),
+                         image_fields()),
+               text_arg("label",
+                        "field that holds the class as text; FIELD:KEY, a member of the JSON object in a field; /, the "
+                        "folder of the sample; empty: no column label",
+                        "cls"),
                texts_arg("fields", "further fields, as bytes"), num_classes_arg(),
+               texts_arg("class_names",
+                         "in the order of their labels, where labels are names; empty: folders are sorted, others are "
+                         "numbers"),
                place_count("tries", "of archives behind a URL: requests that bring nothing, until it is an error", 5),
                place_count("stall_seconds", "of archives behind a URL: silence after which a request has failed", 20)},
       .check = check_tar,
       .open = open_as<TarSource>,
-      .columns = [](const Node& node) { return std::optional(columns_of(node)); }};
+      .columns = [](const Node& node) { return std::optional(columns_of(node)); },
+      .classes = [](const Node& node) -> std::optional<SourceClasses> {
+        const Texts& names = arg<Texts>(node.args, "class_names");
+        if (!names.empty()) return classes_in_order(names);
+        if (label_place_of(node).kind == LabelPlace::Kind::folder) return std::nullopt;
+        return SourceClasses{.count = arg<std::int64_t>(node.args, "num_classes")};
+      }};
 }
 
 }  // namespace ridgeline::data

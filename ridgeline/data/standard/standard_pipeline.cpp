@@ -8,6 +8,7 @@
 #include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/pass/passes.h"
 #include "ridgeline/data/standard/augment.h"
+#include "ridgeline/data/transform/decode.h"
 #include "ridgeline/data/transform/erase.h"
 #include "ridgeline/data/transform/mix.h"
 #include "ridgeline/data/transform/nested.h"
@@ -20,6 +21,12 @@ Size resize_of(const StandardPipeline& options) {
   if (options.resize.size() == 2) return {options.resize[0], options.resize[1]};
   if (options.resize.size() == 1) return {options.resize[0]};
   return {(options.image_size * 256 + 112) / 224};
+}
+
+// What decodes, where that is not what is implied.
+std::vector<Transform> decoding(const StandardPipeline& options) {
+  if (options.exif_orientation == DecodeOptions().exif_orientation) return {};
+  return {Decode({.exif_orientation = options.exif_orientation})};
 }
 
 std::vector<Transform> with_tail(std::vector<Transform> transforms, const StandardPipeline& options) {
@@ -51,27 +58,38 @@ Dataset shard_of(const Dataset& rows, const StandardPipeline& options) {
 }  // namespace
 
 Dataset training_pipeline(const Dataset& source, const StandardPipeline& options) {
-  std::vector<Transform> transforms;
+  std::vector<Transform> transforms = decoding(options);
   if (options.crop_padding >= 0) {
-    transforms = {Resize(resize_of(options)), RandomCropWithPadding(options.image_size, options.crop_padding)};
+    transforms.push_back(Resize(resize_of(options)));
+    transforms.push_back(RandomCropWithPadding(options.image_size, options.crop_padding));
   } else {
-    transforms = {RandomResizedCrop(options.image_size, {.scale = {options.min_area, 1.0}})};
+    transforms.push_back(RandomResizedCrop(options.image_size, {.scale = {options.min_area, 1.0}}));
   }
   // Before the flip, which the step may do instead (enable_data_pre_proc).
   if (!options.augment.empty()) transforms.push_back(augment_named(options.augment).make());
   if (options.random_erasing != 0)
     transforms.push_back(RandomErasing({.p = options.random_erasing, .value = mean_pixel(options)}));
   if (options.flip) transforms.push_back(RandomHorizontalFlip());
-  Dataset rows =
-      shard_of(source.with_seed(options.seed).shuffle(), options).map(with_tail(std::move(transforms), options));
+  const Dataset seeded = source.with_seed(options.seed);
+  const Dataset ordered =
+      options.row_weights.empty() ? seeded.shuffle() : seeded.sample(WeightedRandomSampler(options.row_weights));
+  Dataset rows = shard_of(ordered, options).map(with_tail(std::move(transforms), options));
   std::vector<Transform> mixing = mixing_of(options);
-  if (!mixing.empty()) rows = rows.map_columns({kLabelColumn}, {OneHot(options.num_classes)});
+  if (!options.class_weights.empty()) {
+    rows = rows.map_columns({kLabelColumn},
+                            {OneHot(options.num_classes, options.label_smoothing, options.class_weights)});
+  } else if (!mixing.empty()) {
+    rows = rows.map_columns({kLabelColumn}, {OneHot(options.num_classes)});
+  }
   return rows.batch(options.batch_size, {.drop_remainder = true, .operations = std::move(mixing)});
 }
 
 Dataset evaluation_pipeline(const Dataset& source, const StandardPipeline& options) {
+  std::vector<Transform> transforms = decoding(options);
+  transforms.push_back(Resize(resize_of(options)));
+  transforms.push_back(CenterCrop(options.image_size));
   return shard_of(source, options)
-      .map(with_tail({Resize(resize_of(options)), CenterCrop(options.image_size)}, options))
+      .map(with_tail(std::move(transforms), options))
       .batch(options.batch_size, {.drop_remainder = options.drop_remainder});
 }
 

@@ -35,6 +35,14 @@ struct StandardPipeline {
   std::int64_t num_classes = 0;
   std::int64_t ranks = 1, rank = 0;  // this rank's part of the rows, batch_size of it a batch
   bool flip = true;                  // half of the images, drawn anew in every epoch, are mirrored
+  // One a row: an epoch draws so many rows as there are, each with the probability of its weight, instead of all in a
+  // random order. Empty: it does not.
+  std::vector<double> row_weights = {};
+  // One of num_classes: labels are then f32 [N, num_classes], smoothed by label_smoothing and multiplied by the weight
+  // of their class. Empty: they are not.
+  std::vector<double> class_weights = {};
+  double label_smoothing = 0;  // of these labels alone: else the loss smooths
+  std::string exif_orientation = "ignore";  // of training and evaluation; or "apply", see transform/decode.h
   // Evaluation. resize: one number for the shorter side, two for both; empty: the shorter side to 256 for an image size
   // of 224, and in proportion for others.
   std::vector<std::int64_t> resize = {};

@@ -29,7 +29,8 @@ struct Finding {
   std::uint64_t bytes = 0;
   std::uint64_t hash = 0;  // of the first kPrefix bytes, or of all
   image::Format format = image::Format::other;
-  std::uint8_t components = 0;
+  std::uint8_t components = 0, depth = 8, orientation = 1;
+  bool animated = false;
   bool has_label = false, from_zero = false, readable = false, broken = false, misnamed = false;
 };
 
@@ -48,15 +49,15 @@ std::uint64_t hash_of(std::span<const std::uint8_t> bytes, std::size_t most = SI
 }
 
 std::string colour_of(const Finding& f) {
-  if (f.components == 1) return f.format == image::Format::png ? "grey or palette" : "grey";
+  const bool palettes = f.format == image::Format::png || f.format == image::Format::bmp;
+  if (f.components == 1) return palettes ? "grey or palette" : "grey";
   if (f.components == 3) return "colour";
-  if (f.components == 4) return f.format == image::Format::png ? "with alpha" : "CMYK";
+  if (f.components == 4) return f.format == image::Format::jpeg ? "CMYK" : "with alpha";
   return fmt::format("{} components", f.components);
 }
 
-const char* format_of(const Finding& f) {
-  if (f.format == image::Format::other) return "pixels";
-  return f.format == image::Format::png ? "PNG" : "JPEG";
+std::string format_of(const Finding& f) {
+  return f.format == image::Format::other ? "pixels" : std::string(image::name_of(f.format));
 }
 
 Spread spread_of(std::vector<double> values) {
@@ -156,8 +157,11 @@ class Inspector {
     finding.height = header.height;
     finding.width = header.width;
     finding.components = static_cast<std::uint8_t>(header.components);
-    const bool png = header.format == image::Format::png;
-    finding.misnamed = png ? item.extension == ".jpg" || item.extension == ".jpeg" : item.extension == ".png";
+    finding.depth = static_cast<std::uint8_t>(header.depth);
+    finding.animated = header.animated;
+    if (!item.pixels) finding.orientation = static_cast<std::uint8_t>(image::exif_orientation(item.bytes));
+    const image::Format named = image::format_of_ending(item.extension);
+    finding.misnamed = named != image::Format::other && named != header.format;
     if (options_.deep && !item.pixels) decoder.decode(item.bytes);
     if (!item.label && part.part.layout == Layout::records) throw Error("it has no label");
   }
@@ -187,7 +191,13 @@ class Inspector {
       if (f.broken) continue;
       ++r.formats[format_of(f)];
       ++r.colours[colour_of(f)];
-      if (f.misnamed && r.misnamed++ == 0) r.misnamed_example = part.items->place(static_cast<std::int64_t>(i));
+      const auto count = [&](bool is_one, Counted& counted) {
+        if (is_one && counted.images++ == 0) counted.example = part.items->place(static_cast<std::int64_t>(i));
+      };
+      count(f.misnamed, r.misnamed);
+      count(f.orientation != 1, r.turned);
+      count(f.depth > 8, r.deep_colour);
+      count(f.animated, r.animated);
     }
     for (const auto& [label, count] : labels) {
       const auto index = static_cast<std::size_t>(label);

@@ -38,6 +38,12 @@ struct BrokenItem {
   std::string reason;
 };
 
+// Images of some kind.
+struct Counted {
+  std::int64_t images = 0;
+  std::string example;  // the first one's place
+};
+
 struct PartReport {
   std::string name;
   Layout layout = Layout::class_folders;
@@ -47,12 +53,14 @@ struct PartReport {
   std::int64_t records = 0;  // images: files, or records in them
   std::int64_t bytes = 0;    // of the images, as stored
   Spread record_bytes, height, width, megapixels;
-  std::map<std::string, std::int64_t> formats;  // "JPEG", "PNG", "pixels"
+  std::map<std::string, std::int64_t> formats;  // "JPEG", "PNG", ..., "pixels"
   std::map<std::string, std::int64_t> colours;  // "colour", "grey", "grey or palette", "CMYK", "with alpha"
   std::vector<ClassCount> classes;              // by label
   std::vector<BrokenItem> broken;               // in the order of the data
-  std::int64_t misnamed = 0;                    // images whose file name ends in another format's extension
-  std::string misnamed_example;
+  Counted misnamed;                             // the file's name ends in another format's extension
+  Counted turned;                               // stored lying or mirrored, as their Exif says
+  Counted deep_colour;                          // more than 8 bits a component, of which 8 are used
+  Counted animated;                             // of which the first picture is used
   std::int64_t not_read = 0;  // files that training passes over: other extensions, or beside the class folders
   std::string not_read_example;
   std::int64_t labels_missing = 0;  // records without a readable label

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
+
+#include "ridgeline/data/source/class_folders.h"
 
 #include "ridgeline/data/source/folder_tree.h"
 #include "ridgeline/data/standard/found_text.h"
@@ -58,10 +61,17 @@ void note_balance(const PartReport& part, std::vector<std::string>& notes) {
 }
 
 void note_files(const PartReport& part, std::vector<std::string>& notes) {
-  if (part.misnamed > 0) {
-    notes.push_back(fmt::format("{}: {} images are not what their names say, the first is {} (read all the same)",
-                                part.name, part.misnamed, part.misnamed_example));
-  }
+  const auto note = [&](const Counted& counted, std::string_view what) {
+    if (counted.images == 0) return;
+    notes.push_back(fmt::format("{}: {} {}, the first is {}", part.name,
+                                counted.images == 1 ? "1 image is" : fmt::format("{} images are", counted.images), what,
+                                counted.example));
+  };
+  note(part.misnamed, "not what their names say (read all the same)");
+  note(part.turned,
+       "stored lying or mirrored as the camera held it, which only --exif_orientation=apply makes upright");
+  note(part.deep_colour, "of 16 bits a channel, of which the upper 8 are used");
+  note(part.animated, "animations, of which the first picture is used");
   if (part.not_read > 0) {
     notes.push_back(fmt::format("{}: {} files are passed over, the first is {} (read are {} in class folders)",
                                 part.name, part.not_read, part.not_read_example, fmt::join(image_extensions(), ", ")));

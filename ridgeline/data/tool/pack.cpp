@@ -23,7 +23,7 @@ struct Packed {
   std::vector<std::uint8_t> image;
   std::int32_t label = 0;
   std::size_t bytes_in = 0;
-  bool resized = false, objects = false;
+  bool resized = false, objects = false, turned = false;
   std::string reason;  // why it cannot be read; empty if it is fine
 };
 
@@ -68,7 +68,7 @@ class Packer {
       out.label = tools.record.label;
       out.objects = !tools.record.objects.empty();
       out.bytes_in = bytes.size();
-      const image::ImageView pixels = tools.decoder.decode(bytes);
+      const image::ImageView pixels = tools.decoder.decode(bytes, nullptr, nullptr, options_.exif_orientation);
       if (options_.short_side == 0 || std::min(pixels.height, pixels.width) <= options_.short_side) {
         out.image.assign(bytes.begin(), bytes.end());
         return;
@@ -79,6 +79,7 @@ class Packer {
       tools.resizer.resize(pixels, {.in = in, .out = to}, tools.smaller.data(), tools.smaller.stride());
       out.image = image::encode_jpeg(tools.smaller, options_.quality);
       out.resized = true;
+      out.turned = image::exif_orientation(bytes) != 1;
     } catch (const Error& e) {
       out.reason = e.what();
     }
@@ -95,6 +96,7 @@ class Packer {
     writer.add(values);
     ++report_.records;
     report_.resized += packed.resized;
+    report_.orientations_dropped += packed.turned && options_.exif_orientation == image::ExifOrientation::ignore;
     report_.objects_dropped += packed.objects;
     report_.bytes_in += static_cast<std::int64_t>(packed.bytes_in);
     report_.bytes_out += static_cast<std::int64_t>(packed.image.size());
@@ -136,7 +138,10 @@ PackReport pack(const std::string& dir, const std::string& out, const PackOption
                                   {"layout", name_of(part.layout)},
                                   {"label_base", dataset.label_base()},
                                   {"short_side", options.short_side}};
-  if (options.short_side > 0) metadata["quality"] = options.quality;
+  if (options.short_side > 0) {
+    metadata["quality"] = options.quality;
+    metadata["exif_orientation"] = image::name_of(options.exif_orientation);
+  }
   PackedWriter writer(out, schema, metadata.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   PackReport report = Packer(dataset, options).run(writer);
   if (report.records == 0) {

@@ -12,6 +12,7 @@
 
 #include "ridgeline/data/make/make_tfrecord.h"
 #include "ridgeline/data/standard/data_dir.h"
+#include "ridgeline/image/orientation.h"
 
 namespace ridgeline::data {
 
@@ -20,6 +21,8 @@ struct PackOptions {
   OpenOptions source = {};      // of records
   std::int64_t short_side = 0;  // larger images are resized (bilinear, Pillow's rule) and stored as JPEG; 0: all as is
   int quality = 95;             // of those JPEGs, 1 to 100
+  // Whether those are turned as the Exif of what they are made of says, which they do not keep.
+  image::ExifOrientation exif_orientation = image::ExifOrientation::ignore;
   int workers = 0;              // 0: one per core
   Progress progress = {};
 };
@@ -28,6 +31,7 @@ struct PackReport {
   std::int64_t records = 0;
   std::int64_t resized = 0;
   std::int64_t bytes_in = 0, bytes_out = 0;  // of the images
+  std::int64_t orientations_dropped = 0;     // resized images whose Exif said that they lie, and that were not turned
   std::int64_t objects_dropped = 0;          // records with bounding boxes, which the file does not keep
   std::vector<UnreadableImage> unreadable;   // left out; every image is decoded to find out
 };

@@ -2,9 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "ridgeline/data/transform/rules.h"
+#include "ridgeline/image/boxes.h"
 
 namespace ridgeline::data {
+
+Transform Decode(DecodeOptions options) {
+  return {"decode", {{"exif_orientation", std::move(options.exif_orientation)}}, ""};
+}
+
 namespace {
 
 // Calls decode(index) with what is known of the file, and keeps what it learned.
@@ -22,21 +30,46 @@ image::ImageView with_index(Frame& frame, Scratch& scratch, Decode decode) {
 
 class DecodeStep : public Step {
  public:
-  explicit DecodeStep(const Transform&) {}
-  void run(Frame& frame, Scratch& scratch) const override { decode_whole(frame, scratch); }
+  explicit DecodeStep(const Transform& t) : orientation_(exif_orientation_of(t)) {}
+  void run(Frame& frame, Scratch& scratch) const override {
+    if (frame.boxes) turn_boxes(frame, *frame.boxes, orientation_);
+    decode_whole(frame, scratch, orientation_);
+  }
+
+ private:
+  image::ExifOrientation orientation_;
 };
 
 }  // namespace
 
-void decode_whole(Frame& frame, Scratch& scratch) {
-  frame.set(with_index(frame, scratch,
-                       [&](image::JpegIndex* index) { return scratch.decoder.decode(frame.encoded(), index, index); }));
+image::ExifOrientation exif_orientation_of(const Transform& t) {
+  return image::parse_exif_orientation(arg<std::string>(t.args, "exif_orientation"));
+}
+
+ArgSpec exif_orientation_arg() {
+  return {.name = "exif_orientation",
+          .type = ArgType::text,
+          .doc = "apply: pictures that a camera stored lying or mirrored are turned upright, as by Pillow's "
+                 "exif_transpose, and boxes with them",
+          .fallback = std::string("ignore"),
+          .allowed = image::exif_orientation_names()};
+}
+
+void turn_boxes(const Frame& frame, std::span<image::ObjectBox> boxes, image::ExifOrientation orientation) {
+  if (orientation == image::ExifOrientation::ignore || boxes.empty()) return;
+  image::turn_boxes_upright(boxes, image::exif_orientation(frame.encoded()));
+}
+
+void decode_whole(Frame& frame, Scratch& scratch, image::ExifOrientation orientation) {
+  frame.set(with_index(frame, scratch, [&](image::JpegIndex* index) {
+    return scratch.decoder.decode(frame.encoded(), index, index, orientation);
+  }));
   scratch.lap(Part::decode, bytes_of(size_of(frame.view()), frame.view().channels));
 }
 
-void decode_part(Frame& frame, Scratch& scratch, image::Box box) {
+void decode_part(Frame& frame, Scratch& scratch, image::Box box, image::ExifOrientation orientation) {
   frame.set(with_index(frame, scratch, [&](image::JpegIndex* index) {
-    return scratch.decoder.decode_region(frame.encoded(), box, index, index);
+    return scratch.decoder.decode_region(frame.encoded(), box, index, index, orientation);
   }));
   scratch.lap(Part::decode, bytes_of({box.height, box.width}, frame.view().channels));
 }
@@ -50,8 +83,8 @@ Column decode_schema(const Transform& t, const Column& column) {
 std::vector<TransformEntry> decode_transforms() {
   return {
       {.op = "decode",
-       .doc = "JPEG or PNG, told by content, to RGB",
-       .args = {},
+       .doc = "JPEG, PNG, WebP or BMP, told by content, to RGB",
+       .args = {exif_orientation_arg()},
        .needs_pixels = false,
        .costly = true,
        .decodes = true,

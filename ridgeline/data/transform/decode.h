@@ -1,20 +1,35 @@
 // ridgeline/data/transform/decode.h
 //
-// Encoded bytes to pixels. No front end asks for it: resolve_schema writes it down where the first pixels are needed.
+// Encoded bytes to pixels. Nobody need ask for it: resolve_schema writes it down where the first pixels are needed.
 #pragma once
 
+#include <span>
+#include <string>
 #include <vector>
 
+#include "ridgeline/data/ir/registry.h"
 #include "ridgeline/data/sample/step.h"
+#include "ridgeline/image/orientation.h"
 
 namespace ridgeline::data {
 
-struct TransformEntry;  // ir/registry.h
+struct DecodeOptions {
+  std::string exif_orientation = "ignore";  // or "apply": turned upright, as by Pillow's ImageOps.exif_transpose
+};
+// For pipelines that want another decoding than the one that is implied: the first transform of the column.
+Transform Decode(DecodeOptions options = {});
+
+// ---- for the transforms that decode
+
+ArgSpec exif_orientation_arg();
+image::ExifOrientation exif_orientation_of(const Transform& t);
+// Boxes are those of the stored picture: they are turned with it.
+void turn_boxes(const Frame& frame, std::span<image::ObjectBox> boxes, image::ExifOrientation orientation);
 
 // Makes pixels of the frame's bytes; what is learned of the file goes to the run's JPEG indices.
-void decode_whole(Frame& frame, Scratch& scratch);
+void decode_whole(Frame& frame, Scratch& scratch, image::ExifOrientation orientation);
 // The same, computing no pixels outside the box.
-void decode_part(Frame& frame, Scratch& scratch, image::Box box);
+void decode_part(Frame& frame, Scratch& scratch, image::Box box, image::ExifOrientation orientation);
 
 Column decode_schema(const Transform& t, const Column& column);
 

@@ -75,17 +75,20 @@ class RandomResizedCropStep : public Step {
     const Reals& scale = arg<Reals>(t.args, "scale");
     const Reals& ratio = arg<Reals>(t.args, "ratio");
     rule_ = {scale[0], scale[1], ratio[0], ratio[1], 10, arg<double>(t.args, "min_object_covered")};
+    if constexpr (decodes) orientation_ = exif_orientation_of(t);
   }
 
   void run(Frame& frame, Scratch& scratch) const override {
-    const image::Size in = decodes ? image::read_header(frame.encoded()).size() : size_of(frame.view());
+    const image::Size in =
+        decodes ? image::size_of_picture(frame.encoded(), orientation_) : size_of(frame.view());
+    if (decodes && frame.boxes) turn_boxes(frame, *frame.boxes, orientation_);
     SampleRandom random = frame.random(key_);
     std::span<const image::ObjectBox> objects;
     if (rule_.min_object_covered > 0 && frame.row.objects) objects = *frame.row.objects;
     const image::Box box = image::random_resized_crop(in, rule_, random, objects);
     if (frame.boxes) image::crop_boxes(*frame.boxes, in, box);
     if constexpr (decodes)
-      decode_part(frame, scratch, box);
+      decode_part(frame, scratch, box, orientation_);
     else
       frame.set(image::crop(frame.view(), box));
     resize_into(frame, scratch, {.in = {box.height, box.width}, .out = out_, .filter = filter_});
@@ -96,6 +99,7 @@ class RandomResizedCropStep : public Step {
   image::Size out_;
   image::Filter filter_;
   image::CropRule rule_;
+  image::ExifOrientation orientation_ = image::ExifOrientation::ignore;  // where it decodes
 };
 
 class ResizeStep : public Step {
@@ -118,13 +122,15 @@ class DecodeResizeCenterCrop : public Step {
   explicit DecodeResizeCenterCrop(const Transform& t)
       : crop_(to_size(arg<Integers>(t.args, "size"))),
         resize_(t, "resize"),
-        filter_(image::parse_filter(arg<std::string>(t.args, "interpolation"))) {}
+        filter_(image::parse_filter(arg<std::string>(t.args, "interpolation"))),
+        orientation_(exif_orientation_of(t)) {}
 
   void run(Frame& frame, Scratch& scratch) const override {
-    const image::Size in = image::read_header(frame.encoded()).size();
+    const image::Size in = image::size_of_picture(frame.encoded(), orientation_);
+    if (frame.boxes) turn_boxes(frame, *frame.boxes, orientation_);
     const image::Size out = resize_.of(in);
     if (crop_.height > out.height || crop_.width > out.width) {  // zeros around: the plain way
-      decode_whole(frame, scratch);
+      decode_whole(frame, scratch, orientation_);
       // This resize is not the end.
       std::uint8_t* slot = std::exchange(frame.slot, nullptr);
       const RowTail* tail = std::exchange(frame.tail, nullptr);
@@ -137,7 +143,7 @@ class DecodeResizeCenterCrop : public Step {
     const image::CenterCrop crop = image::center_crop(out, crop_);
     if (frame.boxes) image::crop_boxes(*frame.boxes, out, crop.box);
     scratch.resizer.prepare({.in = in, .out = out, .filter = filter_, .window = crop.box});
-    decode_part(frame, scratch, scratch.resizer.source());
+    decode_part(frame, scratch, scratch.resizer.source(), orientation_);
     resample(frame, scratch.resizer, frame.view());
   }
 
@@ -145,6 +151,7 @@ class DecodeResizeCenterCrop : public Step {
   image::Size crop_;
   SizeRule resize_;
   image::Filter filter_;
+  image::ExifOrientation orientation_;
 };
 
 // ---- rules
@@ -172,6 +179,12 @@ std::vector<ArgSpec> crop_args() {
            .type = ArgType::real,
            .doc = "share of one of a record's bounding boxes that a crop must contain; 0 ignores boxes",
            .fallback = 0.1}};
+}
+
+std::vector<ArgSpec> decode_crop_args() {
+  std::vector<ArgSpec> args = crop_args();
+  args.push_back(exif_orientation_arg());
+  return args;
 }
 
 void check_crop(const Transform& t) {
@@ -208,14 +221,17 @@ Column decode_crop_schema(const Transform& t, const Column& column) { return cro
 
 // The operations that a fused one stands for, to its arguments. The name is that of the one that draws, or the last.
 Transform fuse_decode_random_resized_crop(std::span<const Transform> of) {
-  return {"decode_random_resized_crop", of[1].args, of[1].name};
+  Args args = of[1].args;
+  args["exif_orientation"] = of[0].args.at("exif_orientation");
+  return {"decode_random_resized_crop", std::move(args), of[1].name};
 }
 Transform fuse_decode_resize_center_crop(std::span<const Transform> of) {
   return {"decode_resize_center_crop",
           {{"size", of[2].args.at("size")},
            {"resize", of[1].args.at("size")},
            {"interpolation", of[1].args.at("interpolation")},
-           {"size_rule", of[1].args.at("size_rule")}},
+           {"size_rule", of[1].args.at("size_rule")},
+           {"exif_orientation", of[0].args.at("exif_orientation")}},
           of[2].name};
 }
 
@@ -240,7 +256,7 @@ std::vector<TransformEntry> resize_transforms() {
        .step = step<ResizeStep>},
       {.op = "decode_random_resized_crop",
        .doc = "decode and random_resized_crop, decoding only what the crop reads",
-       .args = crop_args(),
+       .args = decode_crop_args(),
        .made_by_pass = true,
        .needs_pixels = false,
        .random = true,
@@ -256,7 +272,8 @@ std::vector<TransformEntry> resize_transforms() {
        .args = {size_arg("of the crop: [side] or [height, width]"),
                 {.name = "resize", .type = ArgType::integers, .doc = "[shorter side] or [height, width]"},
                 filter_arg(),
-                size_rule_arg()},
+                size_rule_arg(),
+                exif_orientation_arg()},
        .made_by_pass = true,
        .needs_pixels = false,
        .costly = true,

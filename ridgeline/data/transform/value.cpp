@@ -15,8 +15,8 @@ namespace ridgeline::data {
 
 Transform TypeCast(DType dtype) { return {"type_cast", {{"dtype", std::string(name_of(dtype))}}, ""}; }
 Transform Rescale(double scale, double shift) { return {"rescale", {{"scale", scale}, {"shift", shift}}, ""}; }
-Transform OneHot(std::int64_t classes, double smoothing) {
-  return {"one_hot", {{"classes", classes}, {"smoothing", smoothing}}, ""};
+Transform OneHot(std::int64_t classes, double smoothing, std::vector<double> weights) {
+  return {"one_hot", {{"classes", classes}, {"smoothing", smoothing}, {"weights", std::move(weights)}}, ""};
 }
 
 Transform Function(const std::string& name, FunctionOptions options) {
@@ -94,23 +94,26 @@ class RescaleStep : public Step {
 
 class OneHotStep : public Step {
  public:
-  explicit OneHotStep(const Transform& t) : classes_(arg<std::int64_t>(t.args, "classes")) {
+  explicit OneHotStep(const Transform& t)
+      : classes_(arg<std::int64_t>(t.args, "classes")), weights_(arg<Reals>(t.args, "weights")) {
     const double smoothing = arg<double>(t.args, "smoothing");
-    off_ = static_cast<float>(smoothing / static_cast<double>(classes_));
-    on_ = static_cast<float>(1 - smoothing + smoothing / static_cast<double>(classes_));
+    off_ = smoothing / static_cast<double>(classes_);
+    on_ = 1 - smoothing + off_;
   }
   void run(Frame& frame, Scratch&) const override {
     const auto label = static_cast<std::int64_t>(to_tensor(frame.cell).at(0));
     if (label < 0 || label >= classes_) throw Error(fmt::format("class {} is outside the {} classes", label, classes_));
+    const double weight = weights_.empty() ? 1 : weights_[static_cast<std::size_t>(label)];
     auto* out = reinterpret_cast<float*>(frame.output(static_cast<std::size_t>(classes_) * sizeof(float)));
-    std::fill_n(out, classes_, off_);
-    out[label] = on_;
+    std::fill_n(out, classes_, static_cast<float>(weight * off_));
+    out[label] = static_cast<float>(weight * on_);
     frame.cell = dense_cell(out, DType::f32, {classes_});
   }
 
  private:
   std::int64_t classes_;
-  float on_, off_;
+  Reals weights_;
+  double on_, off_;
 };
 
 class UserFunction : public Step {
@@ -187,6 +190,14 @@ void check_one_hot(const Transform& t) {
   const double smoothing = arg<double>(t.args, "smoothing");
   if (!(smoothing >= 0 && smoothing < 1))
     throw Error(fmt::format("[one_hot] smoothing is {}, it must be at least 0 and below 1", smoothing));
+  const Reals& weights = arg<Reals>(t.args, "weights");
+  const auto classes = arg<std::int64_t>(t.args, "classes");
+  if (!weights.empty() && static_cast<std::int64_t>(weights.size()) != classes)
+    throw Error(fmt::format("[one_hot] has {} weights for {} classes", weights.size(), classes));
+  for (const double weight : weights) {
+    if (!(weight >= 0 && std::isfinite(weight)))
+      throw Error(fmt::format("[one_hot] a weight is {}, it must be 0 or more and finite", weight));
+  }
 }
 
 Column one_hot_schema(const Transform& t, const Column& given) {
@@ -245,7 +256,11 @@ std::vector<TransformEntry> value_transforms() {
                 {.name = "smoothing",
                  .type = ArgType::real,
                  .doc = "share that is spread over all classes alike",
-                 .fallback = 0.0}},
+                 .fallback = 0.0},
+                {.name = "weights",
+                 .type = ArgType::reals,
+                 .doc = "of each class, by which its row is multiplied; empty: 1",
+                 .fallback = Reals{}}},
        .needs_pixels = false,
        .check = check_one_hot,
        .schema = each(one_hot_schema),

@@ -19,8 +19,9 @@ struct TransformEntry;  // ir/registry.h
 Transform TypeCast(DType dtype);
 // To f32: x * scale + shift.
 Transform Rescale(double scale, double shift = 0);
-// A class to f32 [classes]: 1 - smoothing at the class, and smoothing spread over all.
-Transform OneHot(std::int64_t classes, double smoothing = 0);
+// A class to f32 [classes]: 1 - smoothing at the class, and smoothing spread over all, times the class's own weight, of
+// which there is one a class, or none.
+Transform OneHot(std::int64_t classes, double smoothing = 0, std::vector<double> weights = {});
 
 struct FunctionOptions {
   std::optional<DType> dtype = {};                      // of the result; absent: unchanged

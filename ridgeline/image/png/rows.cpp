@@ -168,9 +168,7 @@ void PngUnpacker::unpack(const std::uint8_t* row, std::uint32_t width, std::uint
   }
   const std::ptrdiff_t pixel = png_pixel_bits(header_) / 8, sample = wide ? 2 : 1;
   for (std::uint32_t x = 0; x < width; ++x, row += pixel, rgb += apart) {
-    if (header_.type == 0) {
-      std::memset(rgb, row[0] != 0 ? 255 : row[1], 3);  // Pillow's mode I to L: values above 255 saturate
-    } else if (header_.type == 4) {
+    if (header_.type == 0 || header_.type == 4) {
       std::memset(rgb, row[0], 3);
     } else {
       for (std::ptrdiff_t c = 0; c < 3; ++c) rgb[c] = row[c * sample];

@@ -13,7 +13,8 @@ constexpr double kTinySide = 8;
 // As dataset inspect has it: of a class with so many times fewer images the loss sees little.
 constexpr double kUnequalFactor = 10;
 
-void look_at_part(const data::PartReport& part, Findings& findings) {
+// `upright`: the training turns pictures as their Exif says.
+void look_at_part(const data::PartReport& part, bool upright, Findings& findings) {
   if (!part.broken.empty()) {
     findings.wrong(fmt::format("{}: {} of {} images are broken, the first is {}: {}", part.name, part.broken.size(),
                                part.records, part.broken[0].place, part.broken[0].reason),
@@ -29,6 +30,11 @@ void look_at_part(const data::PartReport& part, Findings& findings) {
                     part.height.min, part.width.min),
         "leave out what is smaller than the figures that it should show");
   }
+  if (part.turned.images > 0 && !upright) {
+    findings.suspect(fmt::format("{}: {} of {} images are stored lying or mirrored, as their Exif says, the first is {}",
+                                 part.name, part.turned.images, part.records, part.turned.example),
+                     "--exif_orientation=apply");
+  }
   const data::ClassCount *least = nullptr, *most = nullptr;
   for (const data::ClassCount& c : part.classes) {
     if (!least || c.count < least->count) least = &c;
@@ -42,7 +48,7 @@ void look_at_part(const data::PartReport& part, Findings& findings) {
   } else if (least && static_cast<double>(most->count) >= kUnequalFactor * static_cast<double>(least->count)) {
     findings.suspect(fmt::format("{}: classes are unequal, {} images of {} beside {} of {}", part.name, most->count,
                                  title(*most), least->count, title(*least)),
-                     "read top-1 by class, or repeat images of the small classes");
+                     "--class_weights=balanced or --sampler=balanced; read top-1 by class (--metrics)");
   }
 }
 
@@ -93,7 +99,7 @@ void check_files(Examination& examination, Findings& findings) {
     if (note.starts_with(kWarning)) findings.suspect(note.substr(kWarning.size()), "look at the folders");
   }
   for (const data::PartReport& part : report->parts) {
-    look_at_part(part, findings);
+    look_at_part(part, examination.subject().upright, findings);
     if (part.name == "train" && examination.subject().training_data)
       look_at_labels(part, examination.subject().training_data->label_base(), findings);
   }

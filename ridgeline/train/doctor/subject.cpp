@@ -14,6 +14,7 @@ Subject subject_of(const Recipe& given, std::int64_t rows) {
   Recipe recipe = given;
   // Its checks read which class an image is of, and a sample that is bad is found by `files`.
   recipe.mixup = recipe.cutmix = 0;
+  recipe.class_weights = "none";
   recipe.bad_samples = {};
   recipe.parallel = {};  // one rank looks at the whole step
   recipe.batch_size = std::min(recipe.batch_size, rows);
@@ -34,6 +35,7 @@ Subject subject_of(const Recipe& given, std::int64_t rows) {
                   .validation_data = std::move(data.validation),
                   .raw_images = recipe.enable_data_pre_proc,
                   .found = std::move(data.found),
+                  .upright = exif_orientation_of(recipe) == "apply",
                   .split_by_content = recipe.validation_split > 0,
                   .restore_path = recipe.restore_path,
                   .restore_exclude = layers_drawn_anew(recipe),

@@ -15,7 +15,10 @@ void adopt_checkpoint(Recipe& recipe, const CheckpointInfo& info) {
   }
   recipe.num_classes = info.num_classes;
   if (recipe.image_size == 0) recipe.image_size = info.image_size;
-  if (recipe.label_smoothing_of_checkpoint && info.settings) recipe.label_smoothing = info.settings->get<double>("label_smoothing", recipe.label_smoothing);
+  if (recipe.label_smoothing_of_checkpoint && info.settings)
+    recipe.label_smoothing = info.settings->get<double>("label_smoothing", recipe.label_smoothing);
+  if (recipe.exif_orientation.empty() && info.settings)
+    recipe.exif_orientation = info.settings->get<std::string>("exif_orientation", "ignore");
   if (!recipe.model_options.final_relu && nn::model_named(recipe.model).has_final_relu) {
     recipe.model_options.final_relu = info.final_relu;
   }
@@ -34,6 +37,7 @@ Recipe adopt_weights(Recipe recipe, const StoredWeights& weights) {
         fmt::format("the {} holds model {}, not {} (--model={})", what, weights.model, recipe.model, weights.model));
   }
   if (weights.info) adopt_checkpoint(recipe, *weights.info);
+  if (recipe.exif_orientation.empty()) recipe.exif_orientation = weights.exif_orientation;
   check(recipe);
   nn::complete_options(nn::model_named(recipe.model), recipe.model_options);
   return recipe;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/data/standard/class_balance.h"
 #include "ridgeline/data/standard/class_labels.h"
 #include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/data/standard/found_text.h"
@@ -259,7 +260,47 @@ void refuse_without_validation(const data::FoundData& found, const DataNeeds& ne
   throw Error(found.dir + ": " + found.part("val")->refusal);
 }
 
+// Weights of classes or of rows by how many training images each class has. `rows`: of the source, which is used; null:
+// all. Labels that cannot be read count as the policy about bad samples has it.
+void balance(data::StandardPipeline& pipeline, const Part& part, const std::vector<std::int64_t>* rows,
+             const Recipe& recipe, std::vector<std::string>& notes) {
+  const bool raise = recipe.bad_samples.policy == data::BadSamplePolicy::raise;
+  std::vector<std::int64_t> labels = data::labels_of(part.source, raise, recipe.num_workers);
+  if (rows) {
+    std::vector<std::int64_t> chosen;
+    for (const std::int64_t row : *rows) chosen.push_back(labels[static_cast<std::size_t>(row)]);
+    labels = std::move(chosen);
+  }
+  const data::ClassBalance balance = data::class_balance(labels, pipeline.num_classes);
+  const auto name_of = [&](std::int64_t label) {
+    const auto at = static_cast<std::size_t>(label);
+    return at < part.classes.names.size() ? part.classes.names[at] : fmt::format("label {}", label);
+  };
+  const auto count_of = [&](std::int64_t label) { return balance.counts[static_cast<std::size_t>(label)]; };
+  notes.push_back(fmt::format("classes have from {} images ({}) to {} ({}): {}", count_of(balance.rarest),
+                              name_of(balance.rarest), count_of(balance.commonest), name_of(balance.commonest),
+                              recipe.sampler == "balanced"
+                                  ? "images are drawn so that each class comes equally often (--sampler=balanced)"
+                                  : fmt::format("losses count {:.3g} to {:.3g} times (--class_weights=balanced)",
+                                                balance.weight(balance.commonest), balance.weight(balance.rarest))));
+  if (recipe.sampler == "balanced") {
+    for (const std::int64_t label : labels) {
+      // One beyond the classes is drawn as any other, and is a bad sample then.
+      const bool known = label >= 0 && label < pipeline.num_classes;
+      pipeline.row_weights.push_back(label < 0 ? 0 : known ? balance.weight(label) : 1);
+    }
+  } else {
+    for (std::int64_t label = 0; label < pipeline.num_classes; ++label)
+      pipeline.class_weights.push_back(balance.weight(label));
+    pipeline.label_smoothing = recipe.label_smoothing;
+  }
+}
+
 }  // namespace
+
+std::string exif_orientation_of(const Recipe& recipe) {
+  return recipe.exif_orientation.empty() ? "ignore" : recipe.exif_orientation;
+}
 
 data::StandardPipeline pipeline_of(const Recipe& recipe) {
   const nn::ModelInfo& model = nn::model_named(recipe.model);
@@ -279,6 +320,7 @@ data::StandardPipeline pipeline_of(const Recipe& recipe) {
                                   .ranks = recipe.data_ranks(),
                                   .rank = recipe.place,
                                   .flip = recipe.flip,
+                                  .exif_orientation = exif_orientation_of(recipe),
                                   .resize = {rule.resize},
                                   .drop_remainder = recipe.eval_drop_remainder};
   if (rule.rule == nn::ResizeRule::exact) pipeline.resize.push_back(rule.resize);
@@ -334,6 +376,7 @@ RunData open_data(const Recipe& recipe, const DataNeeds& given) {
     check_training_size(data.training_records, recipe);
     data::StandardPipeline pipeline = pipeline_of(recipe);
     pipeline.num_classes = data.num_classes;
+    if (balances(recipe)) balance(pipeline, part, split ? &split->train : nullptr, recipe, data.notes);
     data.training = data::training_pipeline(part.source, pipeline);
     add_notes(part, recipe, data.notes);
     data.classes = std::move(part.classes);

@@ -48,6 +48,9 @@ void check_data_dir(const Recipe& recipe, bool training);
 // the checkpoint.
 RunData open_data(const Recipe& recipe, const DataNeeds& needs);
 
+// "ignore" where the recipe does not say.
+std::string exif_orientation_of(const Recipe& recipe);
+
 // What training and evaluation do to images, as the recipe and its model say.
 data::StandardPipeline pipeline_of(const Recipe& recipe);
 

@@ -1,5 +1,6 @@
 #include "ridgeline/core/joined_names.h"
 #include "ridgeline/data/standard/augment.h"
+#include "ridgeline/train/recipe/datasets.h"
 #include "ridgeline/train/recipe/options.h"
 
 namespace ridgeline::train {
@@ -85,6 +86,19 @@ std::vector<RecipeOption> data_options() {
        {"0 (off) to 1000", 0, 1000}},
       {"flip", group, "training mirrors half of the images: off for digits, text, left and right",
        [](A& a) -> bool& { return a.recipe.flip; }, verdict::defines()},
+      {"exif_orientation", evaluated,
+       "apply: turn pictures that a camera stored lying or mirrored, by their Exif; ignore: take pixels as they are "
+       "stored. Without it training ignores it, evaluations and predictions do as the training did",
+       [](A& a) -> std::string& { return a.recipe.exif_orientation; },
+       verdict::defines({.kept = [](const Recipe& r) { return SettingValue(exif_orientation_of(r)); }})},
+      {"class_weights", group,
+       "balanced: the loss of a training image is multiplied by images / (classes * images of its class), so that "
+       "each class counts alike; none",
+       [](A& a) -> std::string& { return a.recipe.class_weights; }, verdict::defines()},
+      {"sampler", group,
+       "what an epoch of training reads: shuffle, each image once; balanced, as many, drawn with repetition so that "
+       "classes come equally often",
+       [](A& a) -> std::string& { return a.recipe.sampler; }, verdict::defines()},
       {"enable_data_pre_proc", evaluated, "flip and normalise in the compiled step instead of the data workers",
        [](A& a) -> bool& { return a.recipe.enable_data_pre_proc; }, verdict::alike()},
       {"validation_split",

@@ -1,6 +1,7 @@
 #include "ridgeline/train/recipe/recipe.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -10,6 +11,7 @@
 #include "ridgeline/data/standard/augment.h"
 #include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/device/devices.h"
+#include "ridgeline/image/orientation.h"
 #include "ridgeline/train/callback/step_dump.h"
 #include "ridgeline/train/metric/table.h"
 #include "ridgeline/train/recipe/options.h"
@@ -33,6 +35,13 @@ Mode parse_mode(const std::string& text) {
 }
 
 bool mixes(const Recipe& recipe) { return recipe.mixup > 0 || recipe.cutmix > 0; }
+bool balances(const Recipe& recipe) { return recipe.class_weights == "balanced" || recipe.sampler == "balanced"; }
+
+void check_exif_orientation(const std::string& text) {
+  const std::vector<std::string>& names = image::exif_orientation_names();
+  if (text.empty() || std::find(names.begin(), names.end(), text) != names.end()) return;
+  throw Error(fmt::format("--exif_orientation={} (allowed: {})", text, fmt::join(names, ", ")), ErrorKind::usage);
+}
 
 std::string log_name_of(const Recipe& recipe) {
   return recipe.log_name.empty() ? recipe.model + "_training.log" : recipe.log_name;
@@ -59,6 +68,20 @@ void check(const Recipe& r) {
   if (r.validation_split > 0 && r.synthetic)
     throw Error("--validation_split needs images of --data_dir: random pixels have no validation part",
                 ErrorKind::usage);
+  check_exif_orientation(r.exif_orientation);
+  require(r.class_weights == "none" || r.class_weights == "balanced", "class_weights", r.class_weights,
+          "none, balanced");
+  require(r.sampler == "shuffle" || r.sampler == "balanced", "sampler", r.sampler, "shuffle, balanced");
+  if (r.class_weights != "none" && r.sampler != "shuffle") {
+    throw Error("--class_weights=balanced and --sampler=balanced each make up for rare classes, together they would do "
+                "it twice: leave one of them out",
+                ErrorKind::usage);
+  }
+  if (r.synthetic && balances(r)) {
+    throw Error(fmt::format("--{}=balanced counts the images of each class of --data_dir: random pixels have none",
+                            r.sampler != "shuffle" ? "sampler" : "class_weights"),
+                ErrorKind::usage);
+  }
   if (mixes(r) && r.synthetic)
     throw Error("--mixup and --cutmix mix images of --data_dir: random pixels have nothing to mix", ErrorKind::usage);
   check_metric_names(r.metrics);

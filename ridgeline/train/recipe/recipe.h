@@ -44,6 +44,13 @@ struct Recipe {
   double random_erasing = 0;         // share of the training images that lose a rectangle
   double mixup = 0, cutmix = 0;      // of training batches, see data/standard/standard_pipeline.h; 0: off
   bool flip = true;                  // training mirrors half of the images
+  // "apply": pictures are turned as Exif says; "ignore": they are not; empty: training ignores it, and what has a
+  // checkpoint or a model file does as that says.
+  std::string exif_orientation;
+  // "balanced": the loss of an image counts the more the rarer its class is; "none".
+  std::string class_weights = "none";
+  // Of training: "shuffle", all images in a random order; "balanced", images are drawn so that classes come alike.
+  std::string sampler = "shuffle";
   bool eval_drop_remainder = false;
   std::string split;  // the part that an evaluation reads: train, val or test; empty: that for validation
   bool allow_missing_shards = false;  // of records; else a shard that is missing or empty ends the run
@@ -150,9 +157,14 @@ struct Recipe {
 
 // Whether images of a training batch are mixed, so that its labels are shares of classes.
 bool mixes(const Recipe& recipe);
+// Whether it is counted how many images each class has.
+bool balances(const Recipe& recipe);
 
 // The file of the human log: log_name, or the one named after the model.
 std::string log_name_of(const Recipe& recipe);
+
+// An Error (usage) for a text that is none of its values.
+void check_exif_orientation(const std::string& text);
 
 // Ranges that need no data: an Error (usage) names the flag, the value and what is allowed.
 void check(const Recipe& recipe);

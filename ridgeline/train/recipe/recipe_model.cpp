@@ -16,7 +16,8 @@ nn::StepOptions step_options(const Recipe& recipe, std::int64_t num_classes) {
   options.images = recipe.enable_data_pre_proc ? nn::ImageForm::u8 : nn::ImageForm::f32;
   options.label_smoothing = recipe.label_smoothing;
   options.seed = recipe.seed;
-  options.label_shares = mixes(recipe);
+  options.label_shares = mixes(recipe) || recipe.class_weights == "balanced";
+  options.smooth_shares = recipe.class_weights == "balanced";
   options.row_mask = !recipe.synthetic && recipe.bad_samples.policy == data::BadSamplePolicy::skip;
   return options;
 }

@@ -3,6 +3,7 @@
 #include "ridgeline/nn/prediction_model.h"
 #include "ridgeline/train/recipe/adopt.h"
 #include "ridgeline/train/recipe/chosen_checkpoint.h"
+#include "ridgeline/train/recipe/datasets.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/training_log.h"
 
@@ -37,6 +38,8 @@ infer::Model saved_model(const Recipe& asked) {
       prediction_options(recipe), weights.tensors,
       {.where = where, .advice = weights.info ? std::string() : std::string(kOtherClasses)}, &note);
   if (!note.empty()) TrainingLog("").line(where + ": " + note);
+  if (model.preprocessing)
+    model.preprocessing->exif_orientation = image::parse_exif_orientation(exif_orientation_of(recipe));
   if (weights.info) model.class_names = weights.info->class_names;
   return model;
 }

@@ -155,7 +155,7 @@ def _torchvision_data(dataset):
         if getattr(dataset.loader, "__name__", "") != "default_loader":
             raise ArgumentError(
                 f"a loader of the data set's own ({dataset.loader!r}) cannot be translated: leave it out, the engine "
-                "reads JPEG and PNG itself"
+                "reads JPEG, PNG, WebP and BMP itself"
             )
         return _Files([path for path, _ in dataset.samples], [target(label) for _, label in dataset.samples],
                       dataset.transform, list(dataset.classes),

@@ -91,13 +91,15 @@ class ParquetRows:
         if self.label is None:
             self.label = "label"
         self.classes = described.get(self.label, {}).get("names")
+        self._labels = []  # of each file: its labels in those of the first, or None where they are the same
         for path, file in self._files:
             self._check(path, file.schema_arrow)
+            self._labels.append(self._labels_of(path, file.schema_arrow))
         if len(self) == 0:
             raise ArgumentError(f"[parquet] no rows in {', '.join(paths)}")
         # Caches on disk hold for files with these names, sizes and times.
         facts = [(path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for path in paths]
-        self.version = int.from_bytes(_digest(repr((facts, self.image, self.label))), "little")
+        self.version = int.from_bytes(_digest(repr((facts, self.image, self.label, self.classes))), "little")
         self._lock = threading.Lock()
         self._kept, self._bytes = collections.OrderedDict(), 0
 
@@ -114,7 +116,32 @@ class ParquetRows:
             value = self._bytes_of(number, value)
         if value is None or label is None:
             raise ValueError(f"{self._place(number, at)} has no {'image' if value is None else 'label'}")
-        return value, label
+        return value, self._class_of(number, at, label)
+
+    def _class_of(self, number, at, label):
+        """The label in the classes of the first file."""
+        mapped = self._labels[self._groups[number][0]]
+        known = mapped if mapped is not None else self.classes
+        if known is not None and not 0 <= label < len(known):
+            raise ValueError(f"{self._place(number, at)} has the label {label}, which is outside the "
+                             f"{len(known)} classes that the file names")
+        return label if mapped is None else mapped[label]
+
+    def _labels_of(self, path, schema):
+        """Names may have another order, or be fewer, in other files: labels go by names."""
+        names = _description(schema).get(self.label, {}).get("names")
+        if names == self.classes:
+            return None
+        first = self._files[0][0]
+        if names is None or self.classes is None:
+            without, named = (path, first) if names is None else (first, path)
+            raise ArgumentError(f"[parquet] {without} does not name its classes, {named} does: their labels may not "
+                                "mean the same")
+        unknown = [name for name in names if name not in self.classes]
+        if unknown:
+            raise ArgumentError(f"[parquet] {path} has the class {unknown[0]!r}, which is not among those of {first}: "
+                                f"{', '.join(self.classes)}")
+        return [self.classes.index(name) for name in names]
 
     def _bytes_of(self, number, value):
         if value.get("bytes") is not None or not value.get("path"):

@@ -1,0 +1,22 @@
+// ridgeline/image/webp/webp.h
+//
+// WebP to RGB by libwebp, as Pillow's convert("RGB") gives it: lossy and lossless, alpha dropped without blending. Of
+// an animation the first picture is read, on its canvas. Pure functions: any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ridgeline/image/image.h"
+#include "ridgeline/image/jpeg/jpeg.h"
+#include "ridgeline/image/sniff.h"
+
+namespace ridgeline::image {
+
+Header webp_header(std::span<const std::uint8_t> bytes);
+Image decode_webp(std::span<const std::uint8_t> bytes, const DecodeLimits& limits = {});
+// What the file keeps as Exif; nothing where it keeps none or cannot be read.
+std::vector<std::uint8_t> webp_exif(std::span<const std::uint8_t> bytes);
+
+}  // namespace ridgeline::image
