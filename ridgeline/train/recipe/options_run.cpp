@@ -74,7 +74,7 @@ std::vector<RecipeOption> run_options_of_recipe() {
        .names_file = is_path},
       {"rank_size", evaluated, "processes that train together, which launch starts; 0: as many as there are",
        [](A& a) -> std::int64_t& { return a.rank_size; }},
-      {"evaluated_size", evaluated, "the same, by its name in the README",
+      {"group_size", evaluated, "the same, by its name in the README",
        [](A& a) -> std::int64_t& { return a.group_size; }},
       {"hcom_parallel", group,
        "exchange gradients between ranks beside the backward pass instead of behind it; the bits are the same",
