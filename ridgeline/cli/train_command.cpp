@@ -13,6 +13,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
 #include "ridgeline/core/process_time.h"
+#include "ridgeline/train/callback/monitors.h"
 #include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/ranks.h"
 #include "ridgeline/train/recipe/benchmark_summary.h"

@@ -376,7 +376,8 @@ RunData open_data(const Recipe& recipe, const DataNeeds& given) {
     check_training_size(data.training_records, recipe);
     data::StandardPipeline pipeline = pipeline_of(recipe);
     pipeline.num_classes = data.num_classes;
-    if (balances(recipe)) balance(pipeline, part, split ? &split->train : nullptr, recipe, data.notes);
+    if (balances(recipe))
+      balance(pipeline, part, opener.split() ? &opener.split()->train : nullptr, recipe, data.notes);
     data.training = data::training_pipeline(part.source, pipeline);
     add_notes(part, recipe, data.notes);
     data.classes = std::move(part.classes);
