@@ -25,16 +25,12 @@ TEST(OverwrittenGradients, SplitUpdatesTrainAsWholeOnes) {
   for (const auto& [name, options] : cases) {
     for (const int n : {2, 4}) {
       SCOPED_TRACE(std::string(name) + " on " + std::to_string(n) + " ranks");
-      Options split = options;
-      split.shard = true;
-      const Trained whole = train_over(n, options), parts = train_over(n, split);
-      if (options.clip_norm == 0) {
-        expect_same(parts, whole);
-        continue;
-      }
-      // A norm is added up in the order of a layout.
-      for (std::size_t i = 0; i < whole.losses.size(); ++i) EXPECT_NEAR(parts.losses[i], whole.losses[i], 1e-6) << i;
-      for (const auto& [tensor, value] : parts.file) EXPECT_LE(distance(value, whole.file.at(tensor)), 1e-5) << tensor;
+      Options split_updates = options;
+      split_updates.shard = true;
+      const Trained whole = train_over(n, options), split = train_over(n, split_updates);
+      // To the rounding of sums: a norm is added up in the order of a layout, and split weights lie in another one.
+      for (std::size_t i = 0; i < whole.losses.size(); ++i) EXPECT_NEAR(split.losses[i], whole.losses[i], 1e-5) << i;
+      for (const auto& [tensor, value] : split.file) EXPECT_LE(distance(value, whole.file.at(tensor)), 1e-5) << tensor;
     }
   }
 }
