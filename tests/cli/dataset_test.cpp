@@ -86,7 +86,7 @@ TEST(DatasetTools, InspectEndsWithOneIfSomethingIsBroken) {
   EXPECT_NE(lines.find('\t'), std::string::npos) << lines;
   expect(dataset("inspect --data_dir=" + tools_root() + "/nowhere --list=" + list), 1, {"no such directory"});
   EXPECT_EQ(read_file(list), lines) << "a call that failed left the list as it was";
-  expect(dataset("inspect --split=test --data_dir=" + tools_root() + "/shapes"), 2, {"unknown split 'test'"});
+  expect(dataset("inspect --split=tset --data_dir=" + tools_root() + "/shapes"), 2, {"unknown split 'tset'"});
   expect(dataset("inspect --list=" + tools_root() + "/no/such/list --data_dir=" + tools_root() + "/shapes"), 1,
          {"/no/such"});
 }

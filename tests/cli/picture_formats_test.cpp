@@ -19,14 +19,13 @@ namespace fs = std::filesystem;
 
 using testing::case_path;
 using testing::expect;
-using testing::run;
 
 std::string in_temporary(const std::string& name) { return testing::temporary_directory() + "/" + name; }
 
 // A run of two steps over a folder of cases; the folder of its checkpoint.
 std::string trained_on(const std::string& folder, const std::string& more) {
   const std::string log_dir = in_temporary("formats_" + std::to_string(std::hash<std::string>()(folder + more)));
-  expect(run("train --mode=train --max_epochs=1 --max_train_steps=2 --model=resnet20 --batch_size=4 --num_workers=1 "
+  expect(testing::run("train --mode=train --max_epochs=1 --max_train_steps=2 --model=resnet20 --batch_size=4 --num_workers=1 "
              "--bad_samples=skip --data_dir=" +
              folder + " --log_dir=" + log_dir + " " + more),
          0, {"step:     2"});
@@ -36,53 +35,53 @@ std::string trained_on(const std::string& folder, const std::string& more) {
 TEST(PictureFormats, WebpAndBmpAreReadAndOthersNamed) {
   SKIP_WITHOUT_CASES();
   const std::string folder = case_path("other-formats");
-  expect(run("dataset inspect --deep --data_dir=" + folder), 1,
+  expect(testing::run("dataset inspect --deep --data_dir=" + folder), 1,
          {"BMP 2", "WebP 2", "gif.jpg: [decode] not a JPEG, PNG, WebP or BMP: GIF", "BMP: HEIC", "BMP: AVIF",
           "lfs.jpg: [decode] is a Git LFS pointer, not the picture itself: run git lfs pull",
           "3 images are not what their names say"});
   const std::string log_dir = trained_on(folder, "");
   const testing::Outcome predicted =
-      run("predict --checkpoint_dir=" + log_dir + " --format=csv --top=1 " + folder + "/train/b/x0.webp " + folder +
+      testing::run("predict --checkpoint_dir=" + log_dir + " --format=csv --top=1 " + folder + "/train/b/x0.webp " + folder +
           "/train/b/x1.bmp " + folder + "/train/b/x3.tif");
   expect(predicted, 1, {"x0.webp,1,", "x1.bmp,1,", "x3.tif: [decode] not a JPEG, PNG, WebP or BMP: TIFF"});
   const std::string packed = in_temporary("formats.ridge");
-  expect(run("dataset pack --split=train --data_dir=" + folder + " --out=" + packed), 0, {"19 images", "5 left out"});
+  expect(testing::run("dataset pack --split=train --data_dir=" + folder + " --out=" + packed), 0, {"19 images", "5 left out"});
 }
 
 TEST(PictureFormats, GreyOf16BitsIsCountedAndNotWhite) {
   SKIP_WITHOUT_CASES();
-  expect(run("dataset inspect --data_dir=" + case_path("png16")), 0,
+  expect(testing::run("dataset inspect --data_dir=" + case_path("png16")), 0,
          {"3 images are of 16 bits a channel, of which the upper 8 are used"});
 }
 
 TEST(PictureFormats, TurnedPicturesAreCountedAndTurnedWhereThatIsAskedFor) {
   SKIP_WITHOUT_CASES();
   const std::string folder = case_path("exif"), lying = folder + "/train/a/exif6.jpg";
-  expect(run("dataset inspect --data_dir=" + folder), 1, {"2 images are stored lying or mirrored"});
+  expect(testing::run("dataset inspect --data_dir=" + folder), 1, {"2 images are stored lying or mirrored"});
   const std::string log_dir = trained_on(folder, "--exif_orientation=apply");
   // Predictions do as the training did.
   const std::string predict = "predict --format=csv --checkpoint_dir=" + log_dir + " " + lying;
-  const std::string as_trained = run(predict).text;
-  EXPECT_EQ(run(predict + " --exif_orientation=apply").text, as_trained);
-  EXPECT_NE(run(predict + " --exif_orientation=ignore").text, as_trained);
+  const std::string as_trained = testing::run(predict).text;
+  EXPECT_EQ(testing::run(predict + " --exif_orientation=apply").text, as_trained);
+  EXPECT_NE(testing::run(predict + " --exif_orientation=ignore").text, as_trained);
   const std::string model = in_temporary("upright.rdgm");
-  expect(run("export --checkpoint_dir=" + log_dir + " --out=" + model), 0, {});
-  EXPECT_EQ(run("predict " + model + " --format=csv " + lying).text, as_trained);
-  expect(run("predict " + model + " --exif_orientation=apply " + lying), 2, {"--exif_orientation has no meaning"});
+  expect(testing::run("export --checkpoint_dir=" + log_dir + " --out=" + model), 0, {});
+  EXPECT_EQ(testing::run("predict " + model + " --format=csv " + lying).text, as_trained);
+  expect(testing::run("predict " + model + " --exif_orientation=apply " + lying), 2, {"--exif_orientation has no meaning"});
   // It belongs to the run.
-  expect(run("train --mode=train --max_train_steps=3 --model=resnet20 --batch_size=4 --bad_samples=skip --data_dir=" +
+  expect(testing::run("train --mode=train --max_train_steps=3 --model=resnet20 --batch_size=4 --bad_samples=skip --data_dir=" +
              folder + " --log_dir=" + log_dir),
          1, {"--exif_orientation is apply there and ignore here"});
-  expect(run("train --exif_orientation=turn --data_dir=" + folder), 2,
+  expect(testing::run("train --exif_orientation=turn --data_dir=" + folder), 2,
          {"--exif_orientation=turn (allowed: ignore, apply)"});
   // Smaller pictures in a packed file have no Exif any more.
-  expect(run("dataset pack --split=train --short_side=20 --data_dir=" + folder + " --out=" + in_temporary("a.ridge")), 0,
+  expect(testing::run("dataset pack --split=train --short_side=20 --data_dir=" + folder + " --out=" + in_temporary("a.ridge")), 0,
          {"note: 2 resized images lay or were mirrored"});
-  const testing::Outcome turned = run("dataset pack --split=train --short_side=20 --exif_orientation=apply --data_dir=" +
+  const testing::Outcome turned = testing::run("dataset pack --split=train --short_side=20 --exif_orientation=apply --data_dir=" +
                                       folder + " --out=" + in_temporary("b.ridge"));
   expect(turned, 0, {"18 images"});
   EXPECT_EQ(turned.text.find("lay or were mirrored"), std::string::npos);
-  expect(run("doctor --data_dir=" + folder + " --model=resnet20 --batch_size=4 --log_dir=" + in_temporary("doctored")),
+  expect(testing::run("doctor --data_dir=" + folder + " --model=resnet20 --batch_size=4 --log_dir=" + in_temporary("doctored")),
          1, {"2 of 19 images are stored lying or mirrored"});
 }
 

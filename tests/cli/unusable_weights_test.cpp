@@ -105,14 +105,14 @@ TEST_F(UnusableWeights, ARunWhoseCheckpointHasOneDoesNotGoOn) {
   std::vector<NamedTensor> tensors;
   for (const NamedTensor& t : saved.tensors.tensors()) tensors.push_back({t.name, t.tensor.clone()});
   tensor(tensors, "conv1.weight/momentum").data<float>()[0] = kNan;
-  train::save_checkpoint(root() + "/resumed", saved.info, tensors, 5);
+  train::save_checkpoint(root() + "/resumed", saved.info, tensors, {.newest = 5});
   const std::string said = "conv1.weight/momentum: 1 of 432 values is not finite, the first is nan at [0, 0, 0, 0]";
   expect(run(training("resumed", 2)), 1, {"[checkpoint] " + path + ": " + said});
   // What an evaluation does not read it does not mind.
   const std::string evaluation = "evaluate --data_dir=" + root() + "/shapes --checkpoint_dir=" + root() + "/resumed";
   expect(run(evaluation), 0, {"Finished evaluation"});
   tensor(tensors, "conv1.weight").data<float>()[1] = kNan;
-  train::save_checkpoint(root() + "/resumed", saved.info, tensors, 5);
+  train::save_checkpoint(root() + "/resumed", saved.info, tensors, {.newest = 5});
   expect(run(evaluation), 1, {"none of the 1 checkpoints could be evaluated", "conv1.weight: 1 of 432 values"});
 }
 

@@ -119,7 +119,7 @@ TEST(FoundFolders, NamesOfPartsAreNoClassesAndOneClassIsRefused) {
   copy_part("train", dir + "/deep/train/images");
   expect(
       run(train_words(dir + "/deep", "words", "--mode=train")), 1,
-      {"deep/train holds one class folder, 'images', with 10 folders of images below it ('circle', ", "move these up"});
+      {"deep/train holds one class folder, 'images', with 10 folders of images below it ('arrow', ", "move these up"});
   expect(run("dataset inspect --data_dir=" + dir + "/deep"), 0, {"note: training refuses: ", "move these up"});
   copy_part("train", dir + "/packed/birds/train");
   copy_part("val", dir + "/packed/birds/val");
