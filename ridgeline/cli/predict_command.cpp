@@ -102,7 +102,8 @@ int predict_command(const Words& words) {
   std::vector<std::string> images;
   Shown shown;
   std::string format_name = "text";
-  app.option("IMAGE", images, image::decoded_format_names() + " files; a model file in front (ridgeline export)").required();
+  app.option("IMAGE", images, image::decoded_format_names() + " files; a model file in front (ridgeline export)")
+      .required();
   add_saved_model_flags(app, recipe);
   app.option("--top", shown.top, "classes shown");
   app.option("--format", format_name, "text, csv or json (one object a line)");
@@ -115,8 +116,8 @@ int predict_command(const Words& words) {
                                                 : "no such file: " + images.front());
   }
   if (from_file) {
-    for (const char* flag : {"--model", "--checkpoint_dir", "--weights", "--num_classes", "--image_size",
-                             "--exif_orientation"}) {
+    for (const char* flag :
+         {"--model", "--checkpoint_dir", "--weights", "--num_classes", "--image_size", "--exif_orientation"}) {
       if (app.given(flag)) {
         throw Error(std::string(flag) + " has no meaning beside the model file " + images.front(), ErrorKind::usage);
       }

@@ -28,7 +28,7 @@ struct Subject {
   bool raw_images = false;                            // flip and normalisation are ops of the step
   int image_height = 0, image_width = 0;              // of the stored images; 0: as the files in data_dir say
   std::string data_dir = {};                          // whose files are looked at; empty: none are
-  bool upright = false;                           // pictures are turned as their Exif says
+  bool upright = false;                               // pictures are turned as their Exif says
   bool split_by_content = false;                  // training and validation are parts of one folder (validation_split)
   std::string restore_path = {};                  // weights that the run starts from; empty: drawn ones
   std::vector<std::string> restore_exclude = {};  // layers that it draws anew all the same
