@@ -22,9 +22,10 @@ int run_pack(const Command& app, const PackFlags& flags) {
   if (options.short_side == 0 && app.given("--quality"))
     throw Error("--quality has no effect without --short_side: images are stored as they are", ErrorKind::usage);
   if (options.short_side == 0 && app.given("--exif_orientation")) {
-    throw Error("--exif_orientation has no effect without --short_side: images are stored as they are, and training "
-                "turns them (train --exif_orientation=apply)",
-                ErrorKind::usage);
+    throw Error(
+        "--exif_orientation has no effect without --short_side: images are stored as they are, and training "
+        "turns them (train --exif_orientation=apply)",
+        ErrorKind::usage);
   }
   train::check_exif_orientation(flags.exif_orientation);
   options.exif_orientation = image::parse_exif_orientation(flags.exif_orientation);

@@ -114,7 +114,8 @@ int predict_command(const Words& words) {
   std::vector<std::string> images;
   Shown shown;
   std::string format_name = "text";
-  app.option("IMAGE", images, image::decoded_format_names() + " files; a model file in front (ridgeline export)").required();
+  app.option("IMAGE", images, image::decoded_format_names() + " files; a model file in front (ridgeline export)")
+      .required();
   add_saved_model_flags(app, recipe);
   app.option("--top", shown.top, "classes shown");
   app.option("--format", format_name, "text, csv or json (one object a line)");

@@ -87,8 +87,8 @@ TEST(Faults, FoldersWithoutClassesOrImagesAreNamed) {
   EXPECT_ERROR(ImageFolder(dir / "empty").size(), "no class folders in " + (dir / "empty"));
   write_folders(dir / "train", 1, 1);
   write_bytes(dir / "train/class_b/notes.txt", "x", 1);
-  EXPECT_ERROR(ImageFolder(dir / "train").size(),
-               "no images in class folder " + (dir / "train/class_b") + " (looked for .jpg, .jpeg, .jfif, .jpe, .png, .webp");
+  EXPECT_ERROR(ImageFolder(dir / "train").size(), "no images in class folder " + (dir / "train/class_b") +
+                                                      " (looked for .jpg, .jpeg, .jfif, .jpe, .png, .webp");
   write_bytes(dir / "file", "x", 1);
   EXPECT_ERROR(ImageFolder(dir / "file").size(), "not a directory");
 }

@@ -23,7 +23,7 @@ struct PackOptions {
   int quality = 95;             // of those JPEGs, 1 to 100
   // Whether those are turned as the Exif of what they are made of says, which they do not keep.
   image::ExifOrientation exif_orientation = image::ExifOrientation::ignore;
-  int workers = 0;              // 0: one per core
+  int workers = 0;  // 0: one per core
   Progress progress = {};
 };
 

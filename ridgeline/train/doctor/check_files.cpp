@@ -31,9 +31,10 @@ void look_at_part(const data::PartReport& part, bool upright, Findings& findings
         "leave out what is smaller than the figures that it should show");
   }
   if (part.turned.images > 0 && !upright) {
-    findings.suspect(fmt::format("{}: {} of {} images are stored lying or mirrored, as their Exif says, the first is {}",
-                                 part.name, part.turned.images, part.records, part.turned.example),
-                     "--exif_orientation=apply");
+    findings.suspect(
+        fmt::format("{}: {} of {} images are stored lying or mirrored, as their Exif says, the first is {}", part.name,
+                    part.turned.images, part.records, part.turned.example),
+        "--exif_orientation=apply");
   }
   const data::ClassCount *least = nullptr, *most = nullptr;
   for (const data::ClassCount& c : part.classes) {

@@ -73,9 +73,10 @@ void check(const Recipe& r) {
           "none, balanced");
   require(r.sampler == "shuffle" || r.sampler == "balanced", "sampler", r.sampler, "shuffle, balanced");
   if (r.class_weights != "none" && r.sampler != "shuffle") {
-    throw Error("--class_weights=balanced and --sampler=balanced each make up for rare classes, together they would do "
-                "it twice: leave one of them out",
-                ErrorKind::usage);
+    throw Error(
+        "--class_weights=balanced and --sampler=balanced each make up for rare classes, together they would do "
+        "it twice: leave one of them out",
+        ErrorKind::usage);
   }
   if (r.synthetic && balances(r)) {
     throw Error(fmt::format("--{}=balanced counts the images of each class of --data_dir: random pixels have none",
