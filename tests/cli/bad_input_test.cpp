@@ -186,5 +186,10 @@ TEST(BadInput, AFullDiskWhileSavingKeepsTheOldCheckpoint) {
   expect(run(words + " --max_epochs=2 --max_train_steps=10"), 0, {"continuing from", "step 5"});
 }
 
+TEST(BadInput, PredictSaysWhichFilesOfModelsItReads) {
+  expect(run("predict m.onnx picture.jpg"), 2, {"m.onnx: predict reads model files *.rdgm", "checkpoints"});
+  expect(run("predict m.safetensors picture.jpg"), 2, {"weights are given by --weights=m.safetensors"});
+}
+
 }  // namespace
 }  // namespace ridgeline

@@ -7,6 +7,7 @@
 
 #include "helpers.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/data/runtime/advice.h"
 #include "ridgeline/data/runtime/tuner.h"
 #include "ridgeline/data/runtime/worker_pool.h"
 #include "ridgeline/data/sample/jpeg_indices.h"
@@ -485,6 +486,10 @@ TEST(Runtime, AdviceNamesTheSlowestPartOnlyWhenTheConsumerStarved) {
   stats.consumer_wait_seconds = 4;
   EXPECT_NE(stats.advice().find("waited 40 %"), std::string::npos) << stats.advice();
   EXPECT_NE(stats.advice().find("decode takes 75 %"), std::string::npos) << stats.advice();
+  const AdviceWords words{.workers = "--num_workers", .memory = "--batch_memory", .image_size = "--image_size"};
+  EXPECT_NE(advice_of(stats, words).find("more data workers (--num_workers) or cores"), std::string::npos);
+  stats.worker_wait_seconds = 20;
+  EXPECT_NE(advice_of(stats, words).find("more memory for prepared batches (--batch_memory)"), std::string::npos);
 }
 
 }  // namespace
