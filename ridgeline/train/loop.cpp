@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/train/interrupt.h"
@@ -192,7 +193,10 @@ std::int64_t Loop::next_stop(std::span<Callback* const> callbacks) const {
   if (options_.cut_at_epochs) stop = std::min(stop, next_multiple(step, context_.steps_per_epoch_));
   for (const Callback* callback : callbacks) stop = std::min(stop, callback->next_stop(step));
   RIDGELINE_CHECK(stop > step, "a callback stops the loop where it is");
-  return stop;
+  // Ranks have not all the same callbacks (one of them writes), and what they exchange where loops end must meet: the
+  // shortest loop is everybody's.
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  return step - ranks_.largest(-static_cast<int>(std::min(stop - step, kMost)));
 }
 
 }  // namespace ridgeline::train

@@ -7,9 +7,11 @@
 #include <fstream>
 
 #include "ridgeline/core/file.h"
+#include "ridgeline/graph/pass/passes.h"
 #include "ridgeline/train/recipe/kept_settings.h"
 #include "ridgeline/train/recipe/options.h"
 #include "tests/support/error_of.h"
+#include "tests/support/paths.h"
 
 namespace ridgeline::train {
 namespace {
