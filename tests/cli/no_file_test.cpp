@@ -50,13 +50,14 @@ TEST(NoFile, AFifoIsRefusedByEveryReader) {
 TEST(NoFile, APredictionGoesOnBehindWhatCannotBeRead) {
   const std::string log = folder() + "/log", pipe = folder() + "/pipe";
   expect(run_in_time("train --synthetic --model=linear --mode=train --num_classes=3 --image_size=16 --batch_size=2 "
-             "--max_train_steps=1 --log_dir=" +
-             log),
+                     "--max_train_steps=1 --log_dir=" +
+                     log),
          0, {"step:"});
   const std::string predict = "predict --model=linear --checkpoint_dir=" + log + " ";
-  expect(run_in_time(predict + folder() + "/a.png " + folder() + "/b.png"), 0, {folder() + "/a.png", folder() + "/b.png"});
+  expect(run_in_time(predict + folder() + "/a.png " + folder() + "/b.png"), 0,
+         {folder() + "/a.png", folder() + "/b.png"});
   const Outcome some = run_in_time(predict + pipe + " " + folder() + "/a.png " + folder() + "/broken.png " + folder() +
-                           "/none.png " + folder() + "/b.png");
+                                   "/none.png " + folder() + "/b.png");
   expect(some, 1,
          {"cannot read " + pipe + ": it is a FIFO", folder() + "/a.png\n", folder() + "/broken.png: [decode]",
           "cannot open " + folder() + "/none.png: No such file", folder() + "/b.png\n"});
