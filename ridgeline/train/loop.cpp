@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/location_text.h"
@@ -219,7 +220,10 @@ std::int64_t Loop::next_stop(std::span<Callback* const> callbacks) const {
     }
     stop = std::min(stop, wanted);
   }
-  return stop;
+  // Ranks have not all the same callbacks (one of them writes), and what they exchange where loops end must meet: the
+  // shortest loop is everybody's.
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  return step - ranks_.largest(-static_cast<int>(std::min(stop - step, kMost)));
 }
 
 }  // namespace ridgeline::train

@@ -3,8 +3,8 @@
 // Runs the steps of a model: batches from a feed into the compiled step, in loops of several steps without the host
 // that are cut where a callback wants the host, so that nothing depends on their length. Owns nothing beyond run().
 //
-// Of several ranks all stop behind the same step, whichever of them is stopped: an interrupt waits for the end of a
-// step of several batches.
+// Of several ranks all end their loops together, and all stop behind the same step, whichever of them is stopped: an
+// interrupt waits for the end of a step of several batches.
 //
 //   Model model(session, network);
 //   model.prepare_training({.optimizer = optim::Adam{}, .schedule = optim::Constant{1e-3}});

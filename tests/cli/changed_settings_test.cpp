@@ -19,7 +19,7 @@
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
-namespace ridgeline {
+namespace ridgeline::changed_settings {
 namespace {
 
 namespace fs = std::filesystem;
@@ -188,4 +188,4 @@ TEST(ChangedSettings, TheImagesOfBatchStatisticsFollowFromTheRanks) {
 }
 
 }  // namespace
-}  // namespace ridgeline
+}  // namespace ridgeline::changed_settings

@@ -20,7 +20,7 @@ using testing::expect;
 using testing::Outcome;
 
 // A command that waits for a FIFO is ended: exit code 124.
-Outcome run(const std::string& arguments) {
+Outcome run_in_time(const std::string& arguments) {
   return testing::run_shell("timeout 60 " + testing::program() + " " + arguments);
 }
 
@@ -41,22 +41,23 @@ std::string folder() {
 TEST(NoFile, AFifoIsRefusedByEveryReader) {
   const std::string pipe = folder() + "/pipe";
   const std::string message = "cannot read " + pipe + ": it is a FIFO, a file is expected";
-  expect(run("info " + pipe), 1, {message});
-  expect(run("dataset show --graph=" + pipe), 1, {message});
-  expect(run("dataset bench --graph=" + pipe), 1, {message});
-  expect(run("dataset preview --graph=" + pipe + " --out=" + folder() + "/out.png"), 1, {message});
+  expect(run_in_time("info " + pipe), 1, {message});
+  expect(run_in_time("dataset show --graph=" + pipe), 1, {message});
+  expect(run_in_time("dataset bench --graph=" + pipe), 1, {message});
+  expect(run_in_time("dataset preview --graph=" + pipe + " --out=" + folder() + "/out.png"), 1, {message});
 }
 
 TEST(NoFile, APredictionGoesOnBehindWhatCannotBeRead) {
   const std::string log = folder() + "/log", pipe = folder() + "/pipe";
-  expect(run("train --synthetic --model=linear --mode=train --num_classes=3 --image_size=16 --batch_size=2 "
-             "--max_train_steps=1 --log_dir=" +
-             log),
+  expect(run_in_time("train --synthetic --model=linear --mode=train --num_classes=3 --image_size=16 --batch_size=2 "
+                     "--max_train_steps=1 --log_dir=" +
+                     log),
          0, {"step:"});
   const std::string predict = "predict --model=linear --checkpoint_dir=" + log + " ";
-  expect(run(predict + folder() + "/a.png " + folder() + "/b.png"), 0, {folder() + "/a.png", folder() + "/b.png"});
-  const Outcome some = run(predict + pipe + " " + folder() + "/a.png " + folder() + "/broken.png " + folder() +
-                           "/none.png " + folder() + "/b.png");
+  expect(run_in_time(predict + folder() + "/a.png " + folder() + "/b.png"), 0,
+         {folder() + "/a.png", folder() + "/b.png"});
+  const Outcome some = run_in_time(predict + pipe + " " + folder() + "/a.png " + folder() + "/broken.png " + folder() +
+                                   "/none.png " + folder() + "/b.png");
   expect(some, 1,
          {"cannot read " + pipe + ": it is a FIFO", folder() + "/a.png\n", folder() + "/broken.png: [decode]",
           "cannot open " + folder() + "/none.png: No such file", folder() + "/b.png\n"});

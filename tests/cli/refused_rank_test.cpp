@@ -27,7 +27,7 @@ const std::string kTrain =
 const std::string kSynthetic = kTrain + "--synthetic --num_classes=2 ";
 const std::string kReason = "train: unknown flag --no_such_flag";
 
-std::string new_folder(const std::string& name) {
+std::string refused_folder(const std::string& name) {
   const std::string path = testing::temporary_directory() + "/" + name;
   std::filesystem::remove_all(path);
   make_directories(path);
@@ -45,7 +45,7 @@ std::string as_rank(int rank, const std::string& job) {
 }
 
 TEST(RefusedRank, UnderLaunchTheOthersEndWithItsReason) {
-  const std::string folder = new_folder("refused_launch");
+  const std::string folder = refused_folder("refused_launch");
   make_directories(folder + "/results/3p/0");
   make_directories(folder + "/results/3p/2");
   for (const char* rank : {"0", "2"}) write_file_atomically(folder + "/results/3p/" + rank + "/run.json", "{}");
@@ -61,7 +61,7 @@ TEST(RefusedRank, UnderLaunchTheOthersEndWithItsReason) {
 
 // It ends before it can tell anybody, as one that the system kills for its memory.
 TEST(RefusedRank, UnderLaunchOneThatCannotSpeakIsNamed) {
-  const std::string folder = new_folder("silent_launch");
+  const std::string folder = refused_folder("silent_launch");
   const train::LaunchPlan plan = train::plan_launch({.ranks = 2, .results = folder + "/results"}, {0});
   const std::string script =
       "if [ $RANK_ID = 1 ]; then kill -9 $$; fi; exec " + testing::program() + " " + kSynthetic + "--log_dir=out";
@@ -74,7 +74,7 @@ TEST(RefusedRank, UnderLaunchOneThatCannotSpeakIsNamed) {
 }
 
 TEST(RefusedRank, UnderLaunchAFolderThatOneCannotReadEndsAll) {
-  const std::string folder = new_folder("unreadable_launch");
+  const std::string folder = refused_folder("unreadable_launch");
   data::make_shapes(folder + "/results/2p/0/shapes", {.train = 32, .val = 10});
   const testing::Outcome outcome =
       run_in(folder, testing::program() + " launch --ranks=2 -- " + kTrain + "--data_dir=shapes --log_dir=out");
@@ -87,7 +87,7 @@ TEST(RefusedRank, UnderLaunchAFolderThatOneCannotReadEndsAll) {
 TEST(RefusedRank, ByHandTheOthersEndWithItsReason) {
   for (const int refused : {0, 1}) {
     SCOPED_TRACE(refused);
-    const std::string folder = new_folder("refused_by_hand");
+    const std::string folder = refused_folder("refused_by_hand");
     const std::string waits = as_rank(1 - refused, fmt::format("waits{}", refused)) + kSynthetic + "--log_dir=out";
     const std::string refuses =
         as_rank(refused, fmt::format("waits{}", refused)) + kSynthetic + "--no_such_flag --log_dir=out";
@@ -99,7 +99,7 @@ TEST(RefusedRank, ByHandTheOthersEndWithItsReason) {
 }
 
 TEST(RefusedRank, ByHandOneThatIsStartedLaterIsTold) {
-  const std::string folder = new_folder("refused_before");
+  const std::string folder = refused_folder("refused_before");
   const std::string refuses = as_rank(1, "before") + kSynthetic + "--no_such_flag --log_dir=out";
   const std::string comes = as_rank(0, "before") + kSynthetic + "--log_dir=out";
   const testing::Outcome outcome = run_in(folder, fmt::format("{}; sleep 1; {}; echo code $?", refuses, comes));
@@ -107,7 +107,7 @@ TEST(RefusedRank, ByHandOneThatIsStartedLaterIsTold) {
 }
 
 TEST(RefusedRank, ByHandARunOfTheSameNameThatBeginsAnewTrains) {
-  const std::string folder = new_folder("refused_again");
+  const std::string folder = refused_folder("refused_again");
   const std::string refuses = as_rank(1, "again") + kSynthetic + "--no_such_flag --log_dir=out";
   const std::string zero = as_rank(0, "again") + kSynthetic + "--log_dir=out",
                     one = as_rank(1, "again") + kSynthetic + "--log_dir=out";
@@ -120,7 +120,7 @@ TEST(RefusedRank, ByHandARunOfTheSameNameThatBeginsAnewTrains) {
 
 TEST(RefusedRank, UnderMpirunAllEnd) {
   if (!testing::has_mpirun()) GTEST_SKIP() << testing::kNoMpirun;
-  const std::string folder = new_folder("refused_mpi");
+  const std::string folder = refused_folder("refused_mpi");
   const std::string rank = "-np 1 " + testing::program() + " " + kSynthetic + "--log_dir=out";
   const testing::Outcome outcome =
       run_in(folder, fmt::format("{} RIDGELINE_RANKS_OVER=mpi mpirun --oversubscribe {} : {} --no_such_flag",
@@ -133,7 +133,7 @@ TEST(RefusedRank, UnderMpirunAllEnd) {
 // ---- workers and servers
 
 TEST(RefusedRank, AWorkerThatDoesNotComeEndsItsServersAndTheScheduler) {
-  const std::string folder = new_folder("refused_worker");
+  const std::string folder = refused_folder("refused_worker");
   make_directories(folder + "/results/2p/0");
   make_directories(folder + "/results/2p/server_0");
   for (const char* of : {"0", "server_0"}) write_file_atomically(folder + "/results/2p/" + of + "/run.json", "{}");

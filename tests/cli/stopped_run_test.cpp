@@ -15,7 +15,7 @@
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 
-namespace ridgeline {
+namespace ridgeline::stopped_run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -155,4 +155,4 @@ TEST(StoppedRun, LengthsOfTimeHaveThreeForms) {
 }
 
 }  // namespace
-}  // namespace ridgeline
+}  // namespace ridgeline::stopped_run

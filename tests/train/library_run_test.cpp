@@ -19,7 +19,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/train/shuffled_points.h"
 
-namespace ridgeline::train {
+namespace ridgeline::train::library_run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -199,4 +199,4 @@ TEST(LibraryRun, AnotherSeedOrNetworkIsRefused) {
 }
 
 }  // namespace
-}  // namespace ridgeline::train
+}  // namespace ridgeline::train::library_run

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kSteps = 24;
+constexpr std::int64_t kResumedSteps = 24;
 
 // A small set of drawn images, made once.
 const std::string& images() {
@@ -35,7 +35,7 @@ Recipe recipe(const std::string& log_dir, int workers, std::int64_t loop) {
   r.model = "resnet20";
   r.batch_size = 8;
   r.max_epochs = 4;
-  r.max_train_steps = kSteps;
+  r.max_train_steps = kResumedSteps;
   r.warmup_epochs = 1;
   r.num_workers = workers;
   r.iterations_per_loop = loop;
@@ -53,7 +53,7 @@ std::string directory(const std::string& name) {
 }
 
 std::string final_checkpoint(const std::string& log_dir) {
-  return read_file(log_dir + "/model.ckpt-" + std::to_string(kSteps) + ".safetensors");
+  return read_file(log_dir + "/model.ckpt-" + std::to_string(kResumedSteps) + ".safetensors");
 }
 
 // Losses by step; of a step that was logged twice, the later.
@@ -110,9 +110,9 @@ TEST(Resume, EveryOptimizerGoesOnAsIfItHadNotStopped) {
       r.optimization.groups = {{.pattern = "*bias", .rate_factor = 0.5}};
       train(r);
     };
-    run(whole, kSteps);
+    run(whole, kResumedSteps);
     run(parts, 7);
-    run(parts, kSteps);
+    run(parts, kResumedSteps);
     EXPECT_EQ(final_checkpoint(parts), final_checkpoint(whole)) << entry.name;
     fs::remove_all(whole);
     fs::remove_all(parts);
@@ -142,7 +142,7 @@ TEST(Resume, ADoneRunIsNotDoneAgain) {
   train(recipe(log_dir, 2, 10));
   const std::string before = final_checkpoint(log_dir);
   const TrainingResult again = train(recipe(log_dir, 2, 10));
-  EXPECT_EQ(again.step, kSteps);
+  EXPECT_EQ(again.step, kResumedSteps);
   EXPECT_EQ(final_checkpoint(log_dir), before);
   fs::remove_all(log_dir);
 }
