@@ -79,7 +79,7 @@ class Json(Folder):
 
         for entry in _core.transform_table():
             name = __import__("ridgeline.data._generated", fromlist=["camel"]).camel(entry["op"])
-            if entry["op"] in ("decode", "function", "clip_boxes") or entry["whole_batch"]:
+            if entry["op"] in ("function", "clip_boxes") or entry["whole_batch"]:
                 continue
             with self.subTest(name):
                 transform = made_with_defaults(name)

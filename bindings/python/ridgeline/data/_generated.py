@@ -19,8 +19,8 @@ SPELLED = {
     "tfrecord": "TFRecord",
     "weighted_sampler": "WeightedRandomSampler",
 }
-# Written by hand: they take Python functions (_callables.py), or are implied (images are decoded where pixels are needed).
-BY_HAND = {"generator", "function", "decode"}
+# Written by hand: they take Python functions (_callables.py).
+BY_HAND = {"generator", "function"}
 
 TYPES = {
     "boolean": "bool",
