@@ -129,8 +129,8 @@ int predict_command(const Words& words) {
                                                 : "no such file: " + images.front());
   }
   if (from_file) {
-    for (const char* flag : {"--model", "--checkpoint_dir", "--checkpoint", "--weights", "--num_classes", "--image_size",
-                             "--exif_orientation"}) {
+    for (const char* flag : {"--model", "--checkpoint_dir", "--checkpoint", "--weights", "--num_classes",
+                             "--image_size", "--exif_orientation"}) {
       if (app.given(flag)) {
         throw Error(std::string(flag) + " has no meaning beside the model file " + images.front(), ErrorKind::usage);
       }

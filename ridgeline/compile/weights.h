@@ -33,7 +33,7 @@ struct WeightMatch {
   std::string prefix;                   // "backbone.": of the names in the file, and not of those in the model
   // For the log: "names without 'backbone.'"; empty where there is no prefix.
   std::string note() const;
-  std::vector<std::string> idle;        // scopes of `exclude` that nothing wanted lies in
+  std::vector<std::string> idle;  // scopes of `exclude` that nothing wanted lies in
 };
 
 // Finds the wanted parameters among the tensors of a file. `exclude` are scopes: "dense_2" leaves out "dense_2/kernel"

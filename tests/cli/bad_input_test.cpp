@@ -145,7 +145,7 @@ TEST(BadInput, ACorruptImageIsNamedWithItsReason) {
   std::ofstream(victim, std::ios::binary | std::ios::trunc) << bytes.substr(0, bytes.size() / 2);
   expect(run(training(directory, "--batch_size=40")), 1, {victim.filename().string(), "Premature end"});
   std::ofstream(victim, std::ios::binary | std::ios::trunc) << "GIF89a not a picture";
-  expect(run(training(directory, "--batch_size=40")), 1, {victim.filename().string(), "not a JPEG or PNG"});
+  expect(run(training(directory, "--batch_size=40")), 1, {victim.filename().string(), "not a JPEG, PNG, WebP or BMP"});
 }
 
 TEST(BadInput, CheckpointsCutShortOrOfAnotherModelAreRefused) {

@@ -298,7 +298,7 @@ TEST(Newcomer, AFolderOfBadImagesIsNotReplacedForEver) {
   }
   const std::string list = newcomer_root() + "/rubbish.jsonl";
   expect(run(training(data, "rubbish", "--mode=train --bad_samples=replace --quarantine=" + list)), 1,
-         {"16 attempts failed to find a sample in the place of a bad one", "not a JPEG or PNG"});
+         {"16 attempts failed to find a sample in the place of a bad one", "not a JPEG, PNG, WebP or BMP"});
   const std::string lines = read_file(list);
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 16) << "the list tells which: " << lines;
 }

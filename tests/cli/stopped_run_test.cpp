@@ -100,8 +100,13 @@ TEST(StoppedRun, ALogThatNobodyReadsEndsIt) {
   expect_stopped(log_dir);
   piped("2>&1", "1");
   EXPECT_NE(log_of(log_dir).find("interrupted after step "), std::string::npos) << log_of(log_dir);
-  // The lines themselves, where they go to a pipe.
-  piped("--log_name=/dev/stdout 2> /dev/null", "20");
+  // The file of lines itself, where it is a pipe.
+  fs::remove_all(log_dir);
+  testing::run_shell(
+      fmt::format("mkdir -p {0}; mkfifo {0}/lines; head -20 {0}/lines > {0}.head & {1} {2} 2> /dev/null; "
+                  "echo $? > {0}.code; wait",
+                  log_dir, testing::program(), training(log_dir, kEndless, "--log_name=lines")));
+  EXPECT_EQ(read_file(log_dir + ".code"), "130\n");
   EXPECT_FALSE(train::list_checkpoints(log_dir).empty());
 }
 
@@ -151,7 +156,8 @@ TEST(StoppedRun, LengthsOfTimeHaveThreeForms) {
   }
   testing::expect(testing::run(training(new_folder("wrong"), 1, "--max_time=soon")), 2,
                   {"--max_time=soon is no length"});
-  testing::expect(testing::run("evaluate --data_dir=x --max_time=3h"), 2, {"--max_time ends a training in time"});
+  testing::expect(testing::run("evaluate --data_dir=x --max_time=3h"), 2,
+                  {"--max_time does nothing in an evaluation of checkpoints"});
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST(StrangeNames, AreEscapedInWhatInspectPrintsAndLists) {
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2) << lines;
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\t'), 2) << lines;
   EXPECT_NE(
-      lines.find("train/two\\nlines \\x1b[31mred/broken\\ntwo\\nlines \\x1b[31mred.jpg\t[decode] not a JPEG or PNG"),
+      lines.find("train/two\\nlines \\x1b[31mred/broken\\ntwo\\nlines \\x1b[31mred.jpg\t[decode] not a JPEG, PNG, WebP or BMP"),
       std::string::npos)
       << lines;
   const Outcome json = run("dataset inspect --json" + data_dir());
@@ -74,7 +74,7 @@ TEST(StrangeNames, AreEscapedInErrorsWarningsAndLogs) {
       "--do_checkpoint=False --log_dir=" +
       log + data_dir();
   const Outcome stopped = run(train);
-  expect(stopped, 1, {"broken\\n", "not a JPEG or PNG"});
+  expect(stopped, 1, {"broken\\n", "not a JPEG, PNG, WebP or BMP"});
   expect_clean(stopped.text);
   const Outcome endured = run(train + " --bad_samples=replace");
   expect(endured, 0, {"warning: bad sample: ", "fl\\xe9urs/broken\\nfl\\xe9urs.jpg"});

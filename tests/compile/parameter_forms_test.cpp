@@ -31,7 +31,7 @@ TEST(ParameterForms, AStepMakesEachAtMostOnce) {
       EXPECT_FALSE(forms.empty());
       for (const auto& [name, made] : forms) {
         // Filters may have one for the forward pass and one for the gradient of the image.
-        EXPECT_LE(made.size(), ranks.at(name) == 4 ? 2u : 1u) << name << " " << *made.begin();
+        EXPECT_LE(made.size(), ranks.at(name) == 4 ? 2u : 1u) << name << ": " << ::testing::PrintToString(made);
       }
     }
   }

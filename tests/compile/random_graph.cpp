@@ -322,6 +322,10 @@ class Generator {
       gradients = differentiate(graph, loss.id(), targets);
     }
     builder_.emplace(std::move(graph));
+    for (std::vector<Value>* values : {&values_, &layers_, &sums_, &stored_}) {
+      for (Value& v : *values) v = builder_->value(v.id());
+    }
+    for (Value* v : {&step_, &scalar_}) *v = builder_->value(v->id());
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       if (gradients[i] != kNoValue) gradients_.push_back({stored_[i].id(), gradients[i]});
     }
@@ -463,7 +467,7 @@ class Generator {
 
   SampleRandom random_;
   bool exact_;
-  std::optional<GraphBuilder> builder_;  // replaced in place by one that goes on with gradients: values stay valid
+  std::optional<GraphBuilder> builder_;  // replaced by one that goes on with gradients
   std::vector<Value> values_;
   std::vector<Value> layers_;  // of convolutions and dense layers, before they are tamed
   std::vector<Value> sums_;

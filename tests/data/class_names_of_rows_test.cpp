@@ -1,5 +1,5 @@
-// Classes by their names: a column of a manifest, a member of a JSON object, the folder of a sample in an archive; and a
-// column called image that names the file.
+// Classes by their names: a column of a manifest, a member of a JSON object, the folder of a sample in an archive; and
+// a column called image that names the file.
 #include "ridgeline/format/record/tar.h"
 #include "source_rules.h"
 

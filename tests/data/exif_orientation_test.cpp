@@ -73,8 +73,7 @@ TEST(ExifOrientation, TheArgumentComesThroughJson) {
   EXPECT_NE(rows.to_json().find(R"("exif_orientation":"apply")"), std::string::npos) << rows.to_json();
   EXPECT_EQ(Dataset::from_json(rows.to_json()).hash(), rows.hash());
   EXPECT_NE(pictures_in(dir).lying.map(Decode()).batch(1, {.pad = true}).hash(), rows.hash());
-  EXPECT_ERROR(rows_of(ImageFolder(dir / "lying").map(Decode({.exif_orientation = "turn"}))),
-               "exif_orientation");
+  EXPECT_ERROR(rows_of(ImageFolder(dir / "lying").map(Decode({.exif_orientation = "turn"}))), "exif_orientation");
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ inline const std::vector<Layouts> kLayouts{
      {"train/a/1.jpg", "train/b/", "val/a/1.jpg", "val/b/1.jpg"},
      "data: DIR: train/ 1 image in 2 classes (training), val/ 2 images in 2 classes (validation)\n"
      "broken: train/b/ no images in class folder\n"
-     "training refuses: [image_folder] no images in class folder DIR/train/b (looked for .jpg, .jpeg, .png)\n"},
+     "training refuses: [image_folder] no images in class folder DIR/train/b (looked for .jpg, .jpeg, .jfif, .jpe, .png, .webp, .bmp, .dib)\n"},
     {"images beside classes and parts",
      {"1.jpg", "train/2.jpg", "train/a/1.jpg", "train/b/1.jpg", "val/a/1.jpg", "val/b/1.jpg", "val/b/3.jpg"},
      "data: DIR: train/ 2 images in 2 classes (training), val/ 3 images in 2 classes (validation)\n"
@@ -183,10 +183,10 @@ inline const std::vector<Layouts> kLayouts{
      "training refuses: DIR has images but no class folders: training needs DIR/<class>/*.jpg\n"},
     {"no pictures",
      {"a.txt", "b/c.csv", "b/d"},
-     "error: DIR holds no data: looked for train/<class>/* and val/<class>/*, or <class>/* alone (images: .jpg, .jpeg, .png), DIR/train-* and validation-* (TFRecords), *.ridge (packed); it holds 1 without ending, 1 .csv, 1 .txt\n"},
+     "error: DIR holds no data: looked for train/<class>/* and val/<class>/*, or <class>/* alone (images: .jpg, .jpeg, .jfif, .jpe, .png, .webp, .bmp, .dib), DIR/train-* and validation-* (TFRecords), *.ridge (packed); it holds 1 without ending, 1 .csv, 1 .txt\n"},
     {"empty",
      {"x/y/"},
-     "error: DIR holds no data: looked for train/<class>/* and val/<class>/*, or <class>/* alone (images: .jpg, .jpeg, .png), DIR/train-* and validation-* (TFRecords), *.ridge (packed); it holds 1 empty folder\n"},
+     "error: DIR holds no data: looked for train/<class>/* and val/<class>/*, or <class>/* alone (images: .jpg, .jpeg, .jfif, .jpe, .png, .webp, .bmp, .dib), DIR/train-* and validation-* (TFRecords), *.ridge (packed); it holds 1 empty folder\n"},
     {"annotations of detection",
      {"images/train/1.jpg", "images/val/1.jpg", "labels/train/1.txt", "labels/val/1.txt"},
      "data: DIR: 2 images in 2 classes (training)\n"
@@ -241,7 +241,7 @@ inline const std::vector<Layouts> kLayouts{
      "not used: train/ (1 image; packed files are taken), train-0 (1 file; packed files are taken)\n"},
     {"MNIST",
      {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte"},
-     "error: DIR holds no data: looked for train/<class>/* and val/<class>/*, or <class>/* alone (images: .jpg, .jpeg, .png), DIR/train-* and validation-* (TFRecords), *.ridge (packed); it holds 3 without ending\n"},
+     "error: DIR holds no data: looked for train/<class>/* and val/<class>/*, or <class>/* alone (images: .jpg, .jpeg, .jfif, .jpe, .png, .webp, .bmp, .dib), DIR/train-* and validation-* (TFRecords), *.ridge (packed); it holds 3 without ending\n"},
 };
 
 // Folders of RIDGELINE_CASES.
@@ -263,8 +263,8 @@ inline const std::vector<CaseLayout> kCases{
      "data: DIR: train/ 12 images in 1 class (training), val/ 4 images in 1 class (validation)\n"
      "training refuses: DIR/train holds one class folder, 'images', with 2 folders of images below it ('bus', 'car'): classes are the folders right in DIR/train, so move these up\n"},
     {"other-formats",
-     "data: DIR: train/ 21 images in 2 classes (training), val/ 4 images in 2 classes (validation)\n"
-     "not used: 1 .bmp, 1 .gif, 1 .jfif, 1 .ppm, 1 .tif, 1 .webp (not decoded)\n"},
+     "data: DIR: train/ 24 images in 2 classes (training), val/ 4 images in 2 classes (validation)\n"
+     "not used: 1 .gif, 1 .ppm, 1 .tif (not decoded)\n"},
     {"shard-1-missing",
      "data: DIR: train-* 2 files of TFRecords (training), validation-* 1 file of TFRecords (validation)\n"
      "broken: train-00001-of-00003 is missing: 2 of 3 shards are there\n"},

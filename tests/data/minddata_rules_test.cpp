@@ -19,7 +19,8 @@ TEST(MindDataRules, ReadsResizeOfOneNumberByMindDatasRule) {
   const DataGraph square = folder_of_rules("d").map(Resize({224, 224})).graph();
   json tree = json::parse(to_minddata_json(square, -1, kPillowFilters));
   const auto resize_of = [](const DataGraph& graph) { return graph.output().operations.back(); };
-  EXPECT_EQ(arg<std::string>(resize_of(from_minddata_json(tree.dump(), kPillowFilters)).args, "size_rule"), "torchvision");
+  EXPECT_EQ(arg<std::string>(resize_of(from_minddata_json(tree.dump(), kPillowFilters)).args, "size_rule"),
+            "torchvision");
   tree["operations"][1]["tensor_op_params"]["size"] = {224};
   const DataGraph graph = from_minddata_json(tree.dump(), kPillowFilters);
   EXPECT_EQ(arg<std::string>(resize_of(graph).args, "size_rule"), "mindata");
@@ -28,8 +29,10 @@ TEST(MindDataRules, ReadsResizeOfOneNumberByMindDatasRule) {
   write_bytes(dir / "c/a.png", png.data(), png.size());
   const Sample sample = replay(folder_of_rules(dir / "").map(resize_of(graph)), 0, 0);
   EXPECT_EQ(sample.column("image").shape(), (Shape{224, 233, 3}));
-  EXPECT_ERROR(to_minddata_json(folder_of_rules("x").map(Resize(224)).graph(), -1, kPillowFilters), "set size_rule to mindata");
-  EXPECT_NO_THROW(to_minddata_json(folder_of_rules("x").map(Resize({8, 8}, {.size_rule = "mindata"})).graph(), -1, kPillowFilters));
+  EXPECT_ERROR(to_minddata_json(folder_of_rules("x").map(Resize(224)).graph(), -1, kPillowFilters),
+               "set size_rule to mindata");
+  EXPECT_NO_THROW(
+      to_minddata_json(folder_of_rules("x").map(Resize({8, 8}, {.size_rule = "mindata"})).graph(), -1, kPillowFilters));
 }
 
 TEST(MindDataRules, WritesFoldersThatHoldNoFoldersOfImages) {

@@ -141,7 +141,7 @@ TEST(ShardingByFile, APartCannotGoOnAsAnother) {
   EXPECT_EQ(TFRecord(dir / "a-*").shuffle().shard(2, 0).batch(2).size(), 5);
   EXPECT_ERROR(part_of(5, 0).size(), "4 files cannot be shared out to 5 file_shards");
   EXPECT_ERROR(part_of(2, 2), "file_shard is 2, it must be below file_shards, which is 2");
-  EXPECT_ERROR(TFRecord(dir / "a-*", {.record_files = {.file_shards = 2}}), "label_base auto looks at the first file");
+  EXPECT_ERROR(TFRecord(dir / "a-*", {.record_files = {.file_shards = 2}}), "label_base auto looks at all files");
   EXPECT_ERROR(Examples({dir / "a-*"}, {.columns = {"x"}, .record_files = {.file_shards = 2}}),
                "[example] without a schema the types are those of the first record, which only one part has");
 }
@@ -204,10 +204,15 @@ TEST(RecordSources, TarAndPackedFaultsAreTheirRows) {
     return run_error(Tar({dir / "a.tar"}, std::move(options)), good);
   };
   const std::string place = "[tar] " + (dir / "a.tar") + ": sample ";
-  EXPECT_EQ(error({}, 1), place + "1 ('1') at byte 2048: field 'cls' holds 'x', which is no class (class_names= tells the names "
-                            "of classes by label)");
-  EXPECT_EQ(error({.label = ""}, 2), place + "2 ('2') at byte 4096: none of its fields is an image (looked for jpg, jpeg, jfif, jpe, png, webp, bmp, "
-                    "dib; it has cls)");
+  EXPECT_EQ(error({}, 1),
+            place +
+                "1 ('1') at byte 2048: field 'cls' holds 'x', which is no class (class_names= tells the names "
+                "of classes by label)");
+  EXPECT_EQ(
+      error({.label = ""}, 2),
+      place +
+          "2 ('2') at byte 4096: none of its fields is an image (looked for jpg, jpeg, jfif, jpe, png, webp, bmp, "
+          "dib; it has cls)");
   EXPECT_EQ(error({.image = {}, .label = "", .fields = {"cls"}}, 3),
             place + "3 ('3') at byte 5120 has no field 'cls' (it has: jpg)");
   EXPECT_EQ(error({.num_classes = 1}, 0), place + "0 ('0') at byte 0: field 'cls' holds '1', which is no class of 1");

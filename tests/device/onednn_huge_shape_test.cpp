@@ -76,7 +76,6 @@ TEST(HugeShapes, AreRefusedByPoolsAndNorms) {
   const Shape x{1, 2, long_side, 1};
   const Attributes window{{"kernel", Integers{2, 2}}, {"stride", Integers{2, 2}}};
   EXPECT_NE((Case{"avg_pool", {x}, window}.refusal()), "");
-  EXPECT_NE((Case{"max_pool", {x}, window}.refusal()), "");
   EXPECT_NE((Case{"lrn", {x}, {{"size", std::int64_t{5}}}}.refusal()), "");
   const Shape channel{1};
   EXPECT_NE((Case{"batch_norm_train", {x, channel, channel, channel, channel}, {}}.refusal()), "");

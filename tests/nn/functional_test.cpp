@@ -33,8 +33,10 @@ double adaptive_mean(const Tensor& x, std::int64_t n, std::int64_t i, std::int64
 TEST(FunctionalTest, AdaptivePoolingToNothingIsRefused) {
   GraphBuilder builder("pool");
   const Value x = builder.input("x", {DType::f32, {1, 4, 4, 1}});
-  EXPECT_EQ(error_of([&] { adaptive_avg_pool(x, Extent(0, 2)); }),
-            "[adaptive_avg_pool] the size is 0 x 2; it must be 1 x 1 or more");
+  const std::string line = std::to_string(__LINE__ + 1);
+  EXPECT_EQ(
+      error_of([&] { adaptive_avg_pool(x, Extent(0, 2)); }),
+      "[adaptive_avg_pool] the size is 0 x 2; it must be 1 x 1 or more (" + std::string(__FILE__) + ":" + line + ")");
 }
 
 TEST(FunctionalTest, AdaptivePoolingIsExactForAnySize) {

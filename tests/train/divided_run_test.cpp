@@ -124,7 +124,7 @@ TEST(DividedRun, RanksThatWereToldOtherwiseEndByTheFlag) {
       {[](Recipe& r) { r.batch_size = 8; }, "rank 1 has --batch_size=8, rank 0 --batch_size=4"},
       {[](Recipe& r) { r.lr = 0.5; }, "rank 1 has --lr=0.5, rank 0 --lr=0.06"},
       {[](Recipe& r) { r.seed = 7; }, "rank 1 has --seed=7, rank 0 --seed=1"},
-      {[](Recipe& r) { r.max_train_steps = 3; }, "rank 1 has training steps=3, rank 0 training steps=2"},
+      {[](Recipe& r) { r.max_train_steps = 3; }, "rank 1 has --max_train_steps=3, rank 0 --max_train_steps=2"},
       {[](Recipe& r) { r.parallel.mode = "hybrid_parallel"; },
        "rank 1 has --parallel_mode=hybrid_parallel, rank 0 --parallel_mode=data_parallel"}};
   for (const auto& [change, message] : differences) {

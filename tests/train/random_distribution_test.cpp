@@ -39,6 +39,7 @@ constexpr std::uint64_t kSeed = 11;
 struct Trained {
   std::map<std::string, Tensor> values;  // whole: parameters, statistics, slots, counters
   std::vector<double> numbers;           // that the step returned, run by run
+  std::string plan;                      // how ranks divide the step
 };
 
 // As many as make the steps; in the middle of one each rank has sums of its own.
@@ -148,6 +149,7 @@ Trained train_narrow(comm::Communicator* all, const Drawn& drawn) {
   Loop(model, feed, {.total_steps = drawn::kSteps, .steps_per_epoch = 1000, .loop = 1, .stop_if_not_finite = false})
       .run({&losses});
   trained.numbers = losses.all;
+  trained.plan = model.parallel_plan();
   for (const NamedTensor& tensor : model.to_file()) trained.values[tensor.name] = tensor.tensor.clone();
   return trained;
 }
@@ -306,7 +308,11 @@ void check_narrow(const Drawn& drawn, Counts& counts) {
         drawn.pipeline.order == PipelineOrder::gpipe ? PipelineOrder::one_f_one_b : PipelineOrder::gpipe;
     EXPECT_EQ(first_other_bits(train_over(train_narrow, other).ranks.front(), outcome.ranks.front()), "");
   } else if (!sums_over_gradients(drawn) && drawn.ranks > 1) {
-    EXPECT_EQ(first_other_bits(train_over(train_narrow, plain(drawn)).ranks.front(), outcome.ranks.front()), "");
+    const Trained other = train_over(train_narrow, plain(drawn)).ranks.front();
+    // A plan by cost may divide a layer otherwise where exchanges cost something else, and its sums with it.
+    if (other.plan == outcome.ranks.front().plan) {
+      EXPECT_EQ(first_other_bits(other, outcome.ranks.front()), "");
+    }
     if (drawn.parts > 0) {
       Drawn one = drawn::on_one_rank(drawn);
       one.parts = drawn.parts;

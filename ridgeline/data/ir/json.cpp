@@ -78,15 +78,23 @@ json value_json(const Value& value, Form form) {
 }
 
 // What the hash in question leaves out.
-bool left_out(const ArgSpec& spec, Form form) {
-  return form != Form::file && (spec.place || (spec.part && form == Form::hash_of_run));
+bool left_out(const ArgSpec& spec, const Value& value, Form form) {
+  if (form == Form::file) return false;
+  return spec.place || (spec.part && form == Form::hash_of_run) || (spec.newer && value == spec.fallback);
+}
+
+const Value& written(const ArgSpec& spec, const Value& value, Form form) {
+  return form != Form::file && spec.hashed_fallback && value == spec.fallback ? *spec.hashed_fallback : value;
 }
 
 json args_json(const Args& args, const std::vector<ArgSpec>& specs, Form form) {
   json out = json::object();
   for (const Args::value_type& given : args) {
     const auto spec = std::find_if(specs.begin(), specs.end(), [&](const ArgSpec& s) { return s.name == given.first; });
-    if (spec == specs.end() || !left_out(*spec, form)) out[given.first] = value_json(given.second, form);
+    if (spec == specs.end())
+      out[given.first] = value_json(given.second, form);
+    else if (!left_out(*spec, given.second, form))
+      out[given.first] = value_json(written(*spec, given.second, form), form);
   }
   return out;
 }

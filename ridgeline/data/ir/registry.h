@@ -25,7 +25,19 @@ struct ArgSpec {
   std::vector<std::string> allowed = {};         // of a text argument; empty: any
   bool place = false;                            // where data lies: not part of the graph hash
   bool part = false;                             // which rank reads: part of the hash of its rows alone
+  // Hashes of graphs are kept in checkpoints, which stay good when an argument comes later or its fallback is changed:
+  // hashes leave out the fallback of one that is `newer`, and have `hashed_fallback` in the place of today's.
+  bool newer = false;
+  std::optional<Value> hashed_fallback = std::nullopt;
 };
+inline ArgSpec newer(ArgSpec spec) {
+  spec.newer = true;
+  return spec;
+}
+inline ArgSpec hashed_as(ArgSpec spec, Value fallback) {
+  spec.hashed_fallback = std::move(fallback);
+  return spec;
+}
 
 enum class NodeKind {
   source,   // no input, makes records

@@ -111,20 +111,22 @@ Dataset ImageFolder(const std::string& dir, ImageFolderOptions options, std::sha
 }
 
 SourceEntry image_folder_source() {
-  return {.op = "image_folder",
-          .doc = "class folders DIR/<class>/**/*; sorted classes give labels 0, 1, ...",
-          .args = {place_arg("dir", "folder that holds one folder a class"),
-                   texts_arg("extensions", "lower-case ends of the file names that are read", image_extensions()),
-                   flag_arg("recursive", "files in folders below a class folder, too", true),
-                   texts_arg("classes", "class folders in the order of their labels; empty: all, sorted"),
-                   {.name = "labels",
-                    .type = ArgType::integers,
-                    .doc = "class indexing: the label of each of classes; empty: 0, 1, ...",
-                    .fallback = Integers{}}},
-          .check = check_image_folder,
-          .open = open_as<ImageFolderSource>,
-          .columns = [](const Node&) { return std::optional(columns()); },
-          .classes = classes_of};
+  return {
+      .op = "image_folder",
+      .doc = "class folders DIR/<class>/**/*; sorted classes give labels 0, 1, ...",
+      .args = {place_arg("dir", "folder that holds one folder a class"),
+               hashed_as(texts_arg("extensions", "lower-case ends of the file names that are read", image_extensions()),
+                         Texts{".jpg", ".jpeg", ".png"}),
+               flag_arg("recursive", "files in folders below a class folder, too", true),
+               texts_arg("classes", "class folders in the order of their labels; empty: all, sorted"),
+               {.name = "labels",
+                .type = ArgType::integers,
+                .doc = "class indexing: the label of each of classes; empty: 0, 1, ...",
+                .fallback = Integers{}}},
+      .check = check_image_folder,
+      .open = open_as<ImageFolderSource>,
+      .columns = [](const Node&) { return std::optional(columns()); },
+      .classes = classes_of};
 }
 
 }  // namespace ridgeline::data

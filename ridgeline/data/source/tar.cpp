@@ -230,7 +230,8 @@ class TarSource : public Source {
     try {
       return file.member(sample, label_.field);
     } catch (const Error& e) {
-      throw Error(std::string(e.what()) + "; label= names the field of the class, FIELD:KEY a member of a JSON object " +
+      throw Error(std::string(e.what()) +
+                  "; label= names the field of the class, FIELD:KEY a member of a JSON object " +
                   "in a field, / the folder");
     }
   }
@@ -325,16 +326,19 @@ SourceEntry tar_source() {
           "tar archives in WebDataset's layout, also behind URLs (http://host/train-{000..146}.tar): members with one "
           "base name are one sample, extensions its fields",
       .args = {files_arg(),
-               texts_arg("image", "fields that may be the image, the first that is there; empty: no column image",
-                         image_fields()),
+               hashed_as(
+                   texts_arg("image", "fields that may be the image, the first that is there; empty: no column image",
+                             image_fields()),
+                   Texts{"jpg", "jpeg", "png"}),
                text_arg("label",
                         "field that holds the class as text; FIELD:KEY, a member of the JSON object in a field; /, the "
                         "folder of the sample; empty: no column label",
                         "cls"),
                texts_arg("fields", "further fields, as bytes"), num_classes_arg(),
-               texts_arg("class_names",
-                         "in the order of their labels, where labels are names; empty: folders are sorted, others are "
-                         "numbers"),
+               newer(
+                   texts_arg("class_names",
+                             "in the order of their labels, where labels are names; empty: folders are sorted, others "
+                             "are numbers")),
                place_count("tries", "of archives behind a URL: requests that bring nothing, until it is an error", 5),
                place_count("stall_seconds", "of archives behind a URL: silence after which a request has failed", 20)},
       .check = check_tar,

@@ -49,10 +49,12 @@ image::ExifOrientation exif_orientation_of(const Transform& t) {
 ArgSpec exif_orientation_arg() {
   return {.name = "exif_orientation",
           .type = ArgType::text,
-          .doc = "apply: pictures that a camera stored lying or mirrored are turned upright, as by Pillow's "
-                 "exif_transpose, and boxes with them",
+          .doc =
+              "apply: pictures that a camera stored lying or mirrored are turned upright, as by Pillow's "
+              "exif_transpose, and boxes with them",
           .fallback = std::string("ignore"),
-          .allowed = image::exif_orientation_names()};
+          .allowed = image::exif_orientation_names(),
+          .newer = true};
 }
 
 void turn_boxes(const Frame& frame, std::span<image::ObjectBox> boxes, image::ExifOrientation orientation) {

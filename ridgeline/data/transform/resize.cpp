@@ -79,8 +79,7 @@ class RandomResizedCropStep : public Step {
   }
 
   void run(Frame& frame, Scratch& scratch) const override {
-    const image::Size in =
-        decodes ? image::size_of_picture(frame.encoded(), orientation_) : size_of(frame.view());
+    const image::Size in = decodes ? image::size_of_picture(frame.encoded(), orientation_) : size_of(frame.view());
     if (decodes && frame.boxes) turn_boxes(frame, *frame.boxes, orientation_);
     SampleRandom random = frame.random(key_);
     std::span<const image::ObjectBox> objects;

@@ -5,18 +5,23 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/nn/models.h"
+#include "ridgeline/train/accelerate.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 
 namespace ridgeline::train {
 namespace {
 
-// What an operator of a precision mode is told beside the mode: files by what they say, as paths are a host's.
+// What an operator of a precision mode is told beside the mode: files by what they say, as paths are a host's. Of
+// stepped precision the mode is the reduced one.
 SettingValue types_of_ops(const Recipe& recipe) {
-  const PrecisionPolicy policy = policy_of(recipe.precision);
+  const std::optional<AccelerateMode>& accelerate = recipe.experimental.accelerate;
+  const PrecisionPolicy policy =
+      policy_of(accelerate ? reduced_precision(*accelerate, recipe.precision) : recipe.precision);
   std::vector<std::string> told;
   for (const auto& [op, list] : policy.moved) told.push_back(fmt::format("{} is {}", op, name_of(list)));
   for (const std::string& name : policy.keep) told.push_back(name + " keeps its types");
