@@ -65,8 +65,8 @@ RIDGELINE_API ridgeline_status ridgeline_model_describe(ridgeline_model* model, 
 RIDGELINE_API ridgeline_status ridgeline_model_class_name(ridgeline_model* model, int64_t label, char* buffer,
                                                           size_t capacity, size_t* size);
 /*
- * `count` JPEG, PNG, WebP or BMP images, image i of sizes[i] bytes. probabilities and logits: count * classes numbers each, row by
- * row; either may be NULL.
+ * `count` JPEG, PNG, WebP or BMP images, image i of sizes[i] bytes. probabilities and logits: count * classes numbers
+ * each, row by row; either may be NULL.
  */
 RIDGELINE_API ridgeline_status ridgeline_model_predict_encoded(ridgeline_model* model, const void* const* images,
                                                                const size_t* sizes, int64_t count, float* probabilities,

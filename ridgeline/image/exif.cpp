@@ -33,8 +33,7 @@ struct Numbers {
       return 0;
     }
     std::uint32_t value = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      value = value << 8 | bytes[at + (big_endian ? i : count - 1 - i)];
+    for (std::size_t i = 0; i < count; ++i) value = value << 8 | bytes[at + (big_endian ? i : count - 1 - i)];
     return value;
   }
 };
@@ -81,10 +80,15 @@ Found orientation_in_raw_profile(std::string_view text) {
   std::vector<std::uint8_t> exif;
   int digits = 0;
   for (const char c : text) {
-    const int value = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    const int value = c >= '0' && c <= '9'   ? c - '0'
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                             : -1;
     if (value < 0) continue;
-    if (digits++ % 2 == 0) exif.push_back(static_cast<std::uint8_t>(value << 4));
-    else exif.back() = static_cast<std::uint8_t>(exif.back() | value);
+    if (digits++ % 2 == 0)
+      exif.push_back(static_cast<std::uint8_t>(value << 4));
+    else
+      exif.back() = static_cast<std::uint8_t>(exif.back() | value);
   }
   return orientation_in_exif(exif);
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kVersion = 1;
 constexpr const char* kVersionKey = "ridgeline_model";
 constexpr const char* kExifOrientation = "exif_orientation";  // absent: ignore
-constexpr const char* kGraphColumn = "__graph__";  // no param is called so: parameters are named by layers
+constexpr const char* kGraphColumn = "__graph__";             // no param is called so: parameters are named by layers
 
 struct RuleName {
   ResizeRule rule;
@@ -35,9 +35,8 @@ std::string metadata_of(const Model& model) {
   JsonValue::Object all{{kVersionKey, kVersion}, {"name", model.name}};
   if (model.preprocessing) {
     const EvaluationTransform& t = *model.preprocessing;
-    JsonValue::Object preprocessing{{"rule", std::string(name_of(t.rule))},
-                                    {"resize", std::int64_t{t.resize}},
-                                    {"crop", std::int64_t{t.crop}}};
+    JsonValue::Object preprocessing{
+        {"rule", std::string(name_of(t.rule))}, {"resize", std::int64_t{t.resize}}, {"crop", std::int64_t{t.crop}}};
     if (t.exif_orientation != image::ExifOrientation::ignore)
       preprocessing.push_back({kExifOrientation, image::name_of(t.exif_orientation)});
     all.push_back({"preprocessing", std::move(preprocessing)});

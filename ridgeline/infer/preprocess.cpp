@@ -28,7 +28,7 @@ void Preprocessor::run(std::span<const std::uint8_t> encoded, std::uint8_t* out)
                                                                    : image::resized_short_side(in, transform_.resize);
   const image::CenterCrop crop = image::center_crop(resized, {transform_.crop, transform_.crop});
   resizer_.prepare({.in = in, .out = resized, .window = crop.box});
-  const image::ImageView part = 
+  const image::ImageView part =
       decoder_.decode_region(encoded, resizer_.source(), nullptr, nullptr, transform_.exif_orientation);
   resizer_.run(part, out, static_cast<std::ptrdiff_t>(transform_.crop) * 3);
 }

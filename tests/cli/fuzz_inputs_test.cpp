@@ -147,12 +147,14 @@ std::string bmp(bool runs) {
     return std::string(big.rbegin(), big.rend());
   };
   std::string palette, pixels;
-  for (int i = 0; i < 256; ++i) palette += {static_cast<char>(i), static_cast<char>(3 * i), static_cast<char>(i / 2), '\0'};
+  for (int i = 0; i < 256; ++i)
+    palette += {static_cast<char>(i), static_cast<char>(3 * i), static_cast<char>(i / 2), '\0'};
   for (int y = 0; y < 16; ++y)
-    pixels += runs ? std::string("\x10") + static_cast<char>(y) + std::string(2, '\0') : std::string(16, static_cast<char>(9 * y));
+    pixels += runs ? std::string("\x10") + static_cast<char>(y) + std::string(2, '\0')
+                   : std::string(16, static_cast<char>(9 * y));
   if (runs) pixels += std::string("\0\1", 2);
-  return "BM" + n(0) + n(0) + n(14 + 40 + 1024) + n(40) + n(16) + n(16) + std::string("\1\0\x08\0", 4) + n(runs ? 1 : 0) +
-         n(0) + n(2835) + n(2835) + n(0) + n(0) + palette + pixels;
+  return "BM" + n(0) + n(0) + n(14 + 40 + 1024) + n(40) + n(16) + n(16) + std::string("\1\0\x08\0", 4) +
+         n(runs ? 1 : 0) + n(0) + n(2835) + n(2835) + n(0) + n(0) + palette + pixels;
 }
 
 std::vector<Input> pictures() {

@@ -154,9 +154,9 @@ TEST(GraphShow, AfterIsWhatCompilationLeavesForTheDevice) {
   const std::string file = written("pooled.rdg", R"(
 graph @pooled(%x: f32[2,16,16,8], %w: param f32[8,3,3,8], %b: param f32[8], %p: f32[2,8]) {
   %0 = conv2d(%x, %w, %b) {pad=[1,1,1,1]} : f32[2,16,16,8]
-  %1 = max_pool(%0) {kernel=[2,2], stride=[2,2]} : f32[2,8,8,8]
-  %2 = softmax(%p) : f32[2,8]
-  return %1, %2
+  %1, %2 = max_pool(%0) {kernel=[2,2], stride=[2,2]} : f32[2,8,8,8], u8[2,8,8,8]
+  %3 = softmax(%p) : f32[2,8]
+  return %1, %3
 }
 )");
   for (const std::string device : {"cpu", "simulated"}) {

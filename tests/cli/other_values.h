@@ -40,7 +40,6 @@ inline std::vector<OtherValue> other_values(const std::string& folder) {
       {"sampler", "balanced"},
       {"enable_data_pre_proc", "False"},
       {"validation_split", "0.25", "--data_dir=" + folder + "/unsplit --validation_split=0.5"},
-      {"split", "train"},
       {"allow_missing_shards", "True"},
       {"eval_drop_remainder", "True"},
       {"bad_samples", "skip"},

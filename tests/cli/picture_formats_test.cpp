@@ -25,7 +25,8 @@ std::string in_temporary(const std::string& name) { return testing::temporary_di
 // A run of two steps over a folder of cases; the folder of its checkpoint.
 std::string trained_on(const std::string& folder, const std::string& more) {
   const std::string log_dir = in_temporary("formats_" + std::to_string(std::hash<std::string>()(folder + more)));
-  expect(testing::run("train --mode=train --max_epochs=1 --max_train_steps=2 --model=resnet20 --batch_size=4 --num_workers=1 "
+  expect(testing::run(
+             "train --mode=train --max_epochs=1 --max_train_steps=2 --model=resnet20 --batch_size=4 --num_workers=1 "
              "--bad_samples=skip --data_dir=" +
              folder + " --log_dir=" + log_dir + " " + more),
          0, {"step:     2"});
@@ -41,11 +42,12 @@ TEST(PictureFormats, WebpAndBmpAreReadAndOthersNamed) {
           "3 images are not what their names say"});
   const std::string log_dir = trained_on(folder, "");
   const testing::Outcome predicted =
-      testing::run("predict --checkpoint_dir=" + log_dir + " --format=csv --top=1 " + folder + "/train/b/x0.webp " + folder +
-          "/train/b/x1.bmp " + folder + "/train/b/x3.tif");
+      testing::run("predict --checkpoint_dir=" + log_dir + " --format=csv --top=1 " + folder + "/train/b/x0.webp " +
+                   folder + "/train/b/x1.bmp " + folder + "/train/b/x3.tif");
   expect(predicted, 1, {"x0.webp,1,", "x1.bmp,1,", "x3.tif: [decode] not a JPEG, PNG, WebP or BMP: TIFF"});
   const std::string packed = in_temporary("formats.ridge");
-  expect(testing::run("dataset pack --split=train --data_dir=" + folder + " --out=" + packed), 0, {"19 images", "5 left out"});
+  expect(testing::run("dataset pack --split=train --data_dir=" + folder + " --out=" + packed), 0,
+         {"19 images", "5 left out"});
 }
 
 TEST(PictureFormats, GreyOf16BitsIsCountedAndNotWhite) {
@@ -67,21 +69,26 @@ TEST(PictureFormats, TurnedPicturesAreCountedAndTurnedWhereThatIsAskedFor) {
   const std::string model = in_temporary("upright.rdgm");
   expect(testing::run("export --checkpoint_dir=" + log_dir + " --out=" + model), 0, {});
   EXPECT_EQ(testing::run("predict " + model + " --format=csv " + lying).text, as_trained);
-  expect(testing::run("predict " + model + " --exif_orientation=apply " + lying), 2, {"--exif_orientation has no meaning"});
+  expect(testing::run("predict " + model + " --exif_orientation=apply " + lying), 2,
+         {"--exif_orientation has no meaning"});
   // It belongs to the run.
-  expect(testing::run("train --mode=train --max_train_steps=3 --model=resnet20 --batch_size=4 --bad_samples=skip --data_dir=" +
+  expect(testing::run(
+             "train --mode=train --max_train_steps=3 --model=resnet20 --batch_size=4 --bad_samples=skip --data_dir=" +
              folder + " --log_dir=" + log_dir),
          1, {"--exif_orientation is apply there and ignore here"});
   expect(testing::run("train --exif_orientation=turn --data_dir=" + folder), 2,
          {"--exif_orientation=turn (allowed: ignore, apply)"});
   // Smaller pictures in a packed file have no Exif any more.
-  expect(testing::run("dataset pack --split=train --short_side=20 --data_dir=" + folder + " --out=" + in_temporary("a.ridge")), 0,
-         {"note: 2 resized images lay or were mirrored"});
-  const testing::Outcome turned = testing::run("dataset pack --split=train --short_side=20 --exif_orientation=apply --data_dir=" +
-                                      folder + " --out=" + in_temporary("b.ridge"));
+  expect(testing::run("dataset pack --split=train --short_side=20 --data_dir=" + folder +
+                      " --out=" + in_temporary("a.ridge")),
+         0, {"note: 2 resized images lay or were mirrored"});
+  const testing::Outcome turned =
+      testing::run("dataset pack --split=train --short_side=20 --exif_orientation=apply --data_dir=" + folder +
+                   " --out=" + in_temporary("b.ridge"));
   expect(turned, 0, {"18 images"});
   EXPECT_EQ(turned.text.find("lay or were mirrored"), std::string::npos);
-  expect(testing::run("doctor --data_dir=" + folder + " --model=resnet20 --batch_size=4 --log_dir=" + in_temporary("doctored")),
+  expect(testing::run("doctor --data_dir=" + folder +
+                      " --model=resnet20 --batch_size=4 --log_dir=" + in_temporary("doctored")),
          1, {"2 of 19 images are stored lying or mirrored"});
 }
 
@@ -97,13 +104,14 @@ TEST(BalancedRanks, HaveTheLossesOfOneRank) {
     std::string losses[2];
     for (const int ranks : {1, 2}) {
       const std::string log_dir = in_temporary("balanced_" + std::to_string(ranks) + flag);
-      expect(testing::run_shell("cd " + testing::temporary_directory() + " && " + testing::program() +
-                                " launch --ranks=" + std::to_string(ranks) + " --results=" + log_dir + "_results" +
-                                " -- train --mode=train --max_epochs=2 --max_train_steps=4 --save_summary_steps=1 "
-                                "--model=resnet20 --sync_batch_norm=True --image_size=32 --lr=0.003 --warmup_epochs=0 "
-                                "--reproducibility=deterministic --intra_op_parallelism_threads=1 --batch_size=" +
-                                std::to_string(16 / ranks) + " --data_dir=" + data + " --log_dir=" + log_dir + " " + flag),
-             0, {"rank 0: train success"});
+      expect(
+          testing::run_shell("cd " + testing::temporary_directory() + " && " + testing::program() +
+                             " launch --ranks=" + std::to_string(ranks) + " --results=" + log_dir + "_results" +
+                             " -- train --mode=train --max_epochs=2 --max_train_steps=4 --save_summary_steps=1 "
+                             "--model=resnet20 --sync_batch_norm=True --image_size=32 --lr=0.003 --warmup_epochs=0 "
+                             "--reproducibility=deterministic --intra_op_parallelism_threads=1 --batch_size=" +
+                             std::to_string(16 / ranks) + " --data_dir=" + data + " --log_dir=" + log_dir + " " + flag),
+          0, {"rank 0: train success"});
       std::string text = read_file(log_dir + "/metrics.jsonl");
       for (std::size_t at = text.find("\"loss\":"); at != std::string::npos; at = text.find("\"loss\":", at + 1))
         losses[ranks - 1] += text.substr(at, text.find(',', at) - at) + "\n";

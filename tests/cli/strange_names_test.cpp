@@ -58,9 +58,9 @@ TEST(StrangeNames, AreEscapedInWhatInspectPrintsAndLists) {
   const std::string lines = read_file(list);
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2) << lines;
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\t'), 2) << lines;
-  EXPECT_NE(
-      lines.find("train/two\\nlines \\x1b[31mred/broken\\ntwo\\nlines \\x1b[31mred.jpg\t[decode] not a JPEG, PNG, WebP or BMP"),
-      std::string::npos)
+  EXPECT_NE(lines.find("train/two\\nlines \\x1b[31mred/broken\\ntwo\\nlines \\x1b[31mred.jpg\t[decode] not a JPEG, "
+                       "PNG, WebP or BMP"),
+            std::string::npos)
       << lines;
   const Outcome json = run("dataset inspect --json" + data_dir());
   expect(json, 1, {"two\\nlines \\u001b[31mred"});

@@ -165,7 +165,8 @@ TEST(TrainingFlags, ALayerToLeaveOutThatThereIsNotIsRefused) {
 
 TEST(TrainingFlags, SkippedStepsAreCountedInLogMetricsAndAtTheEnd) {
   // Gradients times this scale are no numbers until it has shrunk; steps that do not count are made again.
-  const testing::Outcome outcome = run(small("skipped") + "--loss_scale=dynamic,3.4e38,1024,1000 --save_summary_steps=1");
+  const testing::Outcome outcome =
+      run(small("skipped") + "--loss_scale=dynamic,3.4e38,1024,1000 --save_summary_steps=1");
   expect(outcome, 0,
          {"skipped steps: ", " so far, as their gradients overflowed (loss scale ",
           "as their gradients overflowed (--loss_scale)", "step:    10"});

@@ -107,12 +107,16 @@ std::string make_bmp(int number, SampleRandom& random) {
   const int width = static_cast<int>(random.integer(1, 40)), height = static_cast<int>(random.integer(1, 20));
   const bool top_down = kind.header != 12 && random.integer(0, 3) == 0;
   const int colours = kind.bits > 8 ? 0 : kind.colours != 0 ? kind.colours : 1 << kind.bits;
-  const std::uint32_t compression = kind.coding == Coding::masks ? 3 : kind.coding == Coding::plain ? 0 : kind.bits == 8 ? 1 : 2;
+  const std::uint32_t compression = kind.coding == Coding::masks   ? 3
+                                    : kind.coding == Coding::plain ? 0
+                                    : kind.bits == 8               ? 1
+                                                                   : 2;
 
   std::string header = little_endian(static_cast<std::uint64_t>(kind.header), 4);
   if (kind.header == 12) {
-    header += little_endian(static_cast<std::uint64_t>(width), 2) + little_endian(static_cast<std::uint64_t>(height), 2) +
-              little_endian(1, 2) + little_endian(static_cast<std::uint64_t>(kind.bits), 2);
+    header += little_endian(static_cast<std::uint64_t>(width), 2) +
+              little_endian(static_cast<std::uint64_t>(height), 2) + little_endian(1, 2) +
+              little_endian(static_cast<std::uint64_t>(kind.bits), 2);
   } else {
     const std::int64_t signed_height = top_down ? -height : height;
     header += little_endian(static_cast<std::uint64_t>(width), 4) +

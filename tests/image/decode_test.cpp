@@ -33,7 +33,11 @@ TEST(Decode, OtherFormatsAreNamed) {
   EXPECT_EQ(decode_error("P5\n640 423\n255\n"), "[decode] not a JPEG, PNG, WebP or BMP: PNM (PGM, PPM or PBM)");
   EXPECT_EQ(decode_error(std::string("II*\0", 4)), "[decode] not a JPEG, PNG, WebP or BMP: TIFF");
   for (const auto& [brand, name] : {std::pair("heic", "HEIC"), {"mif1", "HEIC"}, {"avif", "AVIF"}}) {
-    const std::string media = std::string("\0\0\0\x18" "ftyp", 8) + brand;
+    const std::string media = std::string(
+                                  "\0\0\0\x18"
+                                  "ftyp",
+                                  8) +
+                              brand;
     EXPECT_EQ(decode_error(media), std::string("[decode] not a JPEG, PNG, WebP or BMP: ") + name);
   }
   EXPECT_EQ(decode_error(std::string("\0\0\0\x0cjP  \r\n", 10)), "[decode] not a JPEG, PNG, WebP or BMP: JPEG 2000");

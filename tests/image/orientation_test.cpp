@@ -57,8 +57,7 @@ std::string raw_profile(const std::string& exif) {
 
 std::string xmp(int orientation, bool attribute) {
   const std::string value = std::to_string(orientation);
-  return attribute ? "<rdf tiff:Orientation=\"" + value + "\"/>"
-                   : "<tiff:Orientation>" + value + "</tiff:Orientation>";
+  return attribute ? "<rdf tiff:Orientation=\"" + value + "\"/>" : "<tiff:Orientation>" + value + "</tiff:Orientation>";
 }
 
 // Every place that is read, with one orientation.
@@ -81,16 +80,18 @@ std::vector<std::string> files_with(int orientation) {
   with(behind_header, png_chunk("eXIf", little));
   with(before_end, png_chunk("eXIf", tiff(orientation, true)));
   with(behind_header, png_chunk("tEXt", key("Raw profile type exif") + raw_profile(mark + little)));
-  with(behind_header, png_chunk("zTXt", key("Raw profile type exif") + '\0' + deflated_text(raw_profile(mark + little))));
+  with(behind_header,
+       png_chunk("zTXt", key("Raw profile type exif") + '\0' + deflated_text(raw_profile(mark + little))));
   with(behind_header,
        png_chunk("iTXt", key("XML:com.adobe.xmp") + std::string("\0\0\0\0", 4) + xmp(orientation, true)));
-  with(behind_header,
-       png_chunk("iTXt", key("XML:com.adobe.xmp") + std::string("\1\0\0\0", 4) + deflated_text(xmp(orientation, false))));
+  with(behind_header, png_chunk("iTXt", key("XML:com.adobe.xmp") + std::string("\1\0\0\0", 4) +
+                                            deflated_text(xmp(orientation, false))));
   // Exif without an orientation leaves the word to XMP.
-  const std::string empty = std::string("II*\0", 4) + in_order(8, 4, false) + in_order(0, 2, false) + in_order(0, 4, false);
-  with(behind_header, png_chunk("eXIf", empty) + png_chunk("iTXt", key("XML:com.adobe.xmp") +
-                                                                       std::string("\0\0\0\0", 4) +
-                                                                       xmp(orientation, true)));
+  const std::string empty =
+      std::string("II*\0", 4) + in_order(8, 4, false) + in_order(0, 2, false) + in_order(0, 4, false);
+  with(behind_header,
+       png_chunk("eXIf", empty) +
+           png_chunk("iTXt", key("XML:com.adobe.xmp") + std::string("\0\0\0\0", 4) + xmp(orientation, true)));
   files.push_back(test::webp_with_exif(image, little));
   files.push_back(test::webp_with_exif(image, mark + tiff(orientation, true)));
   return files;
@@ -156,7 +157,8 @@ TEST(Orientation, WhatIsNoneIsUpright) {
       std::string bytes = file;
       bytes[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(bytes.size()) - 1))] =
           static_cast<char>(random.bits());
-      if (i % 2 == 0) bytes.resize(static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(bytes.size()))));
+      if (i % 2 == 0)
+        bytes.resize(static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(bytes.size()))));
       const int found = exif_orientation(as_bytes(bytes));
       EXPECT_TRUE(found >= 1 && found <= 8);
     }

@@ -41,7 +41,9 @@ std::string damaged(std::string bytes, SampleRandom& random) {
     case 0: bytes.resize(number_below(random, bytes.size())); break;
     case 1: bytes.resize(bytes.size() - std::min<std::size_t>(bytes.size(), number_below(random, 12))); break;
     case 2: bytes.erase(number_below(random, bytes.size()), 1 + number_below(random, 3)); break;
-    case 3: bytes.insert(number_below(random, bytes.size()), 1 + number_below(random, 3), static_cast<char>(random.bits())); break;
+    case 3:
+      bytes.insert(number_below(random, bytes.size()), 1 + number_below(random, 3), static_cast<char>(random.bits()));
+      break;
     default: {
       const std::size_t within = random.integer(0, 1) == 0 ? std::min<std::size_t>(60, bytes.size()) : bytes.size();
       for (std::int64_t k = random.integer(1, 3); k > 0; --k)
@@ -174,7 +176,8 @@ TEST(WebP, ItsLimitIsAskedBeforeMemoryIsTaken) {
   SampleRandom random(philox_key(1, "webp"), 0, 0);
   const std::string bytes = test::webp_with_exif(test::detailed_image(30, 40, 3), "");
   Decoder decoder({1199, 10});
-  EXPECT_EQ(ridgeline::error_of([&] { decoder.decode(as_bytes(bytes)); }), "[webp] 30x40 pixels are more than the limit of 1199");
+  EXPECT_EQ(ridgeline::error_of([&] { decoder.decode(as_bytes(bytes)); }),
+            "[webp] 30x40 pixels are more than the limit of 1199");
 }
 
 TEST(WebP, AnAnimationIsCalledOneInItsHeader) {

@@ -49,11 +49,11 @@ std::string animation(const Image& image, bool alpha, SampleRandom& random) {
   std::string chunks = long_form(kAnimated | (alpha ? kAlpha : 0), image.width() + 6, image.height() + 4) +
                        riff_chunk("ANIM", std::string("\xff\xff\xff\xff\0\0", 6));
   for (int frame = 0; frame < 3; ++frame) {
-    chunks += riff_chunk(
-        "ANMF", little_endian(static_cast<std::uint64_t>(frame), 3) + little_endian(1, 3) +
-                    little_endian(static_cast<std::uint64_t>(image.width() - 1), 3) +
-                    little_endian(static_cast<std::uint64_t>(image.height() - 1), 3) + little_endian(40, 3) +
-                    std::string(1, '\0') + picture_of(encoded(image, frame == 1, alpha, random)));
+    chunks +=
+        riff_chunk("ANMF", little_endian(static_cast<std::uint64_t>(frame), 3) + little_endian(1, 3) +
+                               little_endian(static_cast<std::uint64_t>(image.width() - 1), 3) +
+                               little_endian(static_cast<std::uint64_t>(image.height() - 1), 3) + little_endian(40, 3) +
+                               std::string(1, '\0') + picture_of(encoded(image, frame == 1, alpha, random)));
   }
   return riff_file(chunks);
 }
@@ -78,8 +78,8 @@ std::string webp_with_exif(const Image& image, const std::string& exif) {
 int webp_kinds() { return 7; }
 
 std::string make_webp(int kind, SampleRandom& random) {
-  const Image image = detailed_image(static_cast<int>(random.integer(1, 40)), static_cast<int>(random.integer(1, 50)), 3,
-                                     random.bits());
+  const Image image = detailed_image(static_cast<int>(random.integer(1, 40)), static_cast<int>(random.integer(1, 50)),
+                                     3, random.bits());
   switch (kind) {
     case 0: return encoded(image, false, false, random);
     case 1: return encoded(image, false, true, random);

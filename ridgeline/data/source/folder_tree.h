@@ -11,8 +11,8 @@
 
 namespace ridgeline::data {
 
-// Ends of the names of files that are images, in lower case, those of image::decoded_formats(): what ImageFolder and the
-// tools read.
+// Ends of the names of files that are images, in lower case, those of image::decoded_formats(): what ImageFolder and
+// the tools read.
 const std::vector<std::string>& image_extensions();
 // ".jpg" of "photo.JPG"; "" where there is none.
 std::string ending_of(std::string_view path);

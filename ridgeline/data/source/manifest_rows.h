@@ -20,7 +20,8 @@ struct ManifestColumn {
   bool names_class = false;  // texts that name a class, of which dtype, i32, is the label
 };
 
-// "label:i32", "label:class", "box:f32[]", "file" (bytes); in "time:start:i64" the last colon counts. Errors name the op and the text.
+// "label:i32", "label:class", "box:f32[]", "file" (bytes); in "time:start:i64" the last colon counts. Errors name the
+// op and the text.
 std::vector<ManifestColumn> parse_manifest_columns(const std::string& op, const std::vector<std::string>& texts);
 
 // The columns as a schema; where `image` names one, it comes first, as the bytes of that file, in whose place a column

@@ -18,14 +18,14 @@ std::vector<std::string> image_fields();
 
 // NOLINTBEGIN(readability-identifier-naming): functions that stand for a node are named like the node's type elsewhere.
 struct TarOptions {
-  std::vector<std::string> image = image_fields();       // fields that may be the image
+  std::vector<std::string> image = image_fields();  // fields that may be the image
   // The class: "cls", a field with its number (or, with class_names, its name) as text; "json:label", a member of the
   // JSON object in a field; "/", the folder of the sample; "": no column label.
   std::string label = "cls";
-  std::vector<std::string> class_names = {};             // by label; empty: of folders all, sorted; else numbers alone
-  std::vector<std::string> fields = {};                  // further ones, as bytes
-  std::int64_t num_classes = 0;                          // labels outside are errors; 0: unknown
-  std::int64_t tries = 5;                                // of archives behind a URL, see format/remote/http_file.h
+  std::vector<std::string> class_names = {};  // by label; empty: of folders all, sorted; else numbers alone
+  std::vector<std::string> fields = {};       // further ones, as bytes
+  std::int64_t num_classes = 0;               // labels outside are errors; 0: unknown
+  std::int64_t tries = 5;                     // of archives behind a URL, see format/remote/http_file.h
   std::int64_t stall_seconds = 20;
 };
 // Tar archives in WebDataset's layout. Columns: image, label, the fields, key. `files` may be URLs (http, https), with

@@ -76,8 +76,8 @@ Dataset training_pipeline(const Dataset& source, const StandardPipeline& options
   Dataset rows = shard_of(ordered, options).map(with_tail(std::move(transforms), options));
   std::vector<Transform> mixing = mixing_of(options);
   if (!options.class_weights.empty()) {
-    rows = rows.map_columns({kLabelColumn},
-                            {OneHot(options.num_classes, options.label_smoothing, options.class_weights)});
+    rows =
+        rows.map_columns({kLabelColumn}, {OneHot(options.num_classes, options.label_smoothing, options.class_weights)});
   } else if (!mixing.empty()) {
     rows = rows.map_columns({kLabelColumn}, {OneHot(options.num_classes)});
   }

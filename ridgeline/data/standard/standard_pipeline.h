@@ -41,7 +41,7 @@ struct StandardPipeline {
   // One of num_classes: labels are then f32 [N, num_classes], smoothed by label_smoothing and multiplied by the weight
   // of their class. Empty: they are not.
   std::vector<double> class_weights = {};
-  double label_smoothing = 0;  // of these labels alone: else the loss smooths
+  double label_smoothing = 0;               // of these labels alone: else the loss smooths
   std::string exif_orientation = "ignore";  // of training and evaluation; or "apply", see transform/decode.h
   // Evaluation. resize: one number for the shorter side, two for both; empty: the shorter side to 256 for an image size
   // of 224, and in proportion for others.

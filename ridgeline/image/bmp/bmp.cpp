@@ -23,8 +23,7 @@ class Colours {
       for (std::size_t i = 0; i < rgb_.size(); ++i) rgb_[i] = static_cast<std::uint8_t>(i / 3);
       return;
     }
-    if (info.colours > 256)
-      throw Error("[bmp] a palette of " + std::to_string(info.colours) + " colours is not read");
+    if (info.colours > 256) throw Error("[bmp] a palette of " + std::to_string(info.colours) + " colours is not read");
     const auto bytes = static_cast<std::size_t>(info.colour_bytes);
     for (std::size_t i = 0; i < std::min(info.palette.size() / bytes, info.colours); ++i) {
       for (std::size_t c = 0; c < 3; ++c) rgb_[3 * i + c] = info.palette[i * bytes + 2 - c];
@@ -85,7 +84,9 @@ Header bmp_header(Bytes bytes) {
   return {.format = Format::bmp,
           .height = info.height,
           .width = info.width,
-          .components = info.bits <= 8 ? 1 : info.layout.alpha ? 4 : 3};
+          .components = info.bits <= 8      ? 1
+                        : info.layout.alpha ? 4
+                                            : 3};
 }
 
 Image decode_bmp(Bytes bytes, const DecodeLimits& limits) {

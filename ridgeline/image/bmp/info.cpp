@@ -49,8 +49,8 @@ constexpr std::array<KnownMasks, 11> kKnownMasks{{
 BmpInfo::Layout layout_of(int bits, const std::array<std::uint32_t, 4>& masks) {
   for (const KnownMasks& known : kKnownMasks) {
     const std::size_t compared = bits == 32 ? 4 : 3;
-    if (known.bits == bits && std::equal(masks.begin(), masks.begin() + static_cast<std::ptrdiff_t>(compared),
-                                         known.masks.begin()))
+    if (known.bits == bits &&
+        std::equal(masks.begin(), masks.begin() + static_cast<std::ptrdiff_t>(compared), known.masks.begin()))
       return known.layout;
   }
   throw Error("[bmp] a layout of bits that is not read (" + std::to_string(bits) + " bits a pixel)");

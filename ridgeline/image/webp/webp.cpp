@@ -87,7 +87,8 @@ class Picture {
 Header webp_header(Bytes bytes) {
   WebPBitstreamFeatures found;
   if (const VP8StatusCode status = WebPGetFeatures(bytes.data(), bytes.size(), &found); status != VP8_STATUS_OK)
-    throw Error("[webp] " + (status == VP8_STATUS_NOT_ENOUGH_DATA ? "the file ends inside its header" : reason_of(status)));
+    throw Error("[webp] " +
+                (status == VP8_STATUS_NOT_ENOUGH_DATA ? "the file ends inside its header" : reason_of(status)));
   return {.format = Format::webp,
           .height = found.height,
           .width = found.width,
@@ -104,7 +105,8 @@ Image decode_webp(Bytes bytes, const DecodeLimits& limits) {
   const Parts parts = parts_of(bytes);
   if (!parts) throw Error("[webp] the file is cut short, or damaged between its chunks");
   const Picture picture(parts.get(), 1);
-  if (!picture.found() || WebPDemuxGetI(parts.get(), WEBP_FF_CANVAS_HEIGHT) != static_cast<std::uint32_t>(header.height) ||
+  if (!picture.found() ||
+      WebPDemuxGetI(parts.get(), WEBP_FF_CANVAS_HEIGHT) != static_cast<std::uint32_t>(header.height) ||
       WebPDemuxGetI(parts.get(), WEBP_FF_CANVAS_WIDTH) != static_cast<std::uint32_t>(header.width))
     throw Error("[webp] damaged file: its header and its pictures do not fit");
   Image image(header.height, header.width, 3);

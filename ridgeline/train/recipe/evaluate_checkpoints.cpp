@@ -75,6 +75,7 @@ std::vector<std::pair<std::string, std::string>> shared_by_evaluation(const Reci
           {"--image_size", fmt::format("{}", recipe.image_size)},
           {"--num_classes", fmt::format("{}", data.num_classes)},
           {"--label_smoothing", fmt::format("{}", recipe.label_smoothing)},
+          {"--split", recipe.split},
           {"--metrics", fmt::format("{}", fmt::join(recipe.metrics, ","))},
           {"--eval_drop_remainder", recipe.eval_drop_remainder ? "True" : "False"},
           {"validation images", fmt::format("{}", data.validation_records)}};

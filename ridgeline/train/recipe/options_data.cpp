@@ -108,7 +108,7 @@ std::vector<RecipeOption> data_options() {
        verdict::defines(),
        {"[0, 1)", 0, 1, false, true}},
       {"split", evaluated, "the part that evaluate reads: train, val or test; val, or what stands for it, if not given",
-       [](A& a) -> std::string& { return a.recipe.split; }, verdict::alike()},
+       [](A& a) -> std::string& { return a.recipe.split; }, verdict::own()},
       {"allow_missing_shards", evaluated, "go on with record files of which shards are missing or empty",
        [](A& a) -> bool& { return a.recipe.allow_missing_shards; }, verdict::alike()},
       {"eval_drop_remainder", evaluated, "leave out the last partial batch of an evaluation, as the original does",
