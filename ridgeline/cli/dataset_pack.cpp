@@ -66,6 +66,8 @@ DatasetTool add_dataset_pack(Command& dataset) {
   app.option("--exif_orientation", flags->exif_orientation,
              "apply: of those JPEGs, turn what a camera stored lying or mirrored; ignore");
   app.option("--label_base", flags->label_base, "what record labels start from: auto, 0 or 1");
+  app.option("--label_field", flags->options.source.label_field,
+             "of tar archives, what holds the class: auto, a field, FIELD:KEY of a JSON object, / for folders");
   app.option("--num_classes", flags->options.source.num_classes, "record labels outside are errors; 0: not checked");
   app.boolean("--allow_missing_shards", flags->options.source.allow_missing_shards,
               "read record files of which shards are missing or empty");

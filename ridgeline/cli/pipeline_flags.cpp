@@ -22,6 +22,7 @@ data::Dataset source_of(const PipelineFlags& flags) {
   const data::DataPart* validation = flags.eval && flags.split.empty() ? found.validation() : nullptr;
   return data::open_source(found, validation ? *validation : data::find_part(found, flags.split),
                            {.label_base = data::parse_label_base(flags.label_base),
+                            .label_field = flags.label_field,
                             .num_classes = flags.num_classes,
                             .allow_missing_shards = flags.allow_missing_shards});
 }
@@ -109,6 +110,9 @@ void add_pipeline_flags(Command& app, PipelineFlags& f, PipelineFlagSet set) {
   app.flag("--eval", f.eval, "the evaluation pipeline: resize, central crop").group(group);
   app.flag("--no_normalize", f.no_normalize, "leave images as bytes of 0 to 255").group(group);
   app.option("--label_base", f.label_base, "what record labels start from: auto, 0 or 1").group(group);
+  app.option("--label_field", f.label_field,
+             "of tar archives, what holds the class: auto, a field, FIELD:KEY of a JSON object, / for folders")
+      .group(group);
   app.option("--num_classes", f.num_classes, "record labels outside are errors; 0: not checked").group(group);
   app.boolean("--allow_missing_shards", f.allow_missing_shards,
               "read record files of which shards are missing or empty")
@@ -144,7 +148,7 @@ data::DataGraph graph_of(const Command& app, const PipelineFlags& flags) {
     if (app.given(flag))
       throw Error(fmt::format("{} has no effect with --graph: the graph says it", flag), ErrorKind::usage);
   }
-  for (const char* flag : {"--split", "--label_base", "--num_classes", "--allow_missing_shards"}) {
+  for (const char* flag : {"--split", "--label_base", "--label_field", "--num_classes", "--allow_missing_shards"}) {
     if (app.given(flag) && flags.data_dir.empty())
       throw Error(fmt::format("{} has no effect on the data of a graph: give --data_dir, too", flag), ErrorKind::usage);
   }

@@ -18,6 +18,7 @@ struct PipelineFlags {
   std::string pixels = "exact";
   std::int64_t num_classes = 0;
   data::StandardPipeline pipeline;
+  std::string label_field = "auto";
   bool allow_missing_shards = false;
   bool eval = false;
   bool no_normalize = false;

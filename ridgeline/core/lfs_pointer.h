@@ -11,10 +11,14 @@
 
 namespace ridgeline {
 
-// `head` is the whole file or its beginning.
+// `head` is the whole file or its beginning, at least 12 bytes: no other format that is read here begins so.
 inline bool is_lfs_pointer(std::span<const std::uint8_t> head) {
   constexpr std::string_view kFirstLine = "version https://git-lfs.github.com/spec/";
-  return head.size() >= kFirstLine.size() && std::equal(kFirstLine.begin(), kFirstLine.end(), head.begin());
+  const std::size_t size = std::min(head.size(), kFirstLine.size());
+  return size >= 12 && std::equal(kFirstLine.begin(), kFirstLine.begin() + size, head.begin());
 }
+
+// What readers say of one.
+inline constexpr const char* kLfsPointerText = "is a Git LFS pointer, not the file itself: run git lfs pull";
 
 }  // namespace ridgeline

@@ -17,6 +17,7 @@
 #include "tests/cli/other_values.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
+#include "tests/support/shapes_archives.h"
 #include "tests/support/temporary_directory.h"
 
 namespace ridgeline::changed_settings {
@@ -32,6 +33,9 @@ const std::string& folder() {
     fs::remove_all(root);
     data::make_shapes(root + "/shapes", {.train = 40, .val = 10});
     data::make_tfrecord(root + "/shapes", root + "/records", {});
+    fs::create_directories(root + "/archives");
+    for (const char* part : {"train", "val"})
+      testing::write_shapes_archives(root + "/shapes/" + part, root + "/archives/" + part + "-", {.json_name = true});
     fs::create_directories(root + "/unsplit");
     fs::copy(root + "/shapes/train", root + "/unsplit", fs::copy_options::recursive);
     std::ofstream(root + "/mixlist.json") << R"({"white-list": {"to-remove": ["dense"]}})";

@@ -18,7 +18,8 @@ struct OtherValue {
   std::string_view not_alone = "", not_by_two = "";
 };
 
-// `folder` holds shapes/ (class folders), records/ (the same as TFRecords), mixlist.json, keep.txt and types.txt.
+// `folder` holds shapes/ (class folders), records/ (the same as TFRecords), archives/ (the same
+// as tar archives with the fields cls and json), mixlist.json, keep.txt and types.txt.
 inline std::vector<OtherValue> other_values(const std::string& folder) {
   const std::string bf16 = "--precision_mode=allow_mix_precision_bf16",
                     by_loss = "--accelerate_train_mode='fast1|loss' ";
@@ -28,6 +29,7 @@ inline std::vector<OtherValue> other_values(const std::string& folder) {
       {"num_classes", "4", "--synthetic --num_classes=3"},
       {"image_size", "20"},
       {"label_base", "0", "--data_dir=" + folder + "/records --num_classes=12 --label_base=1"},
+      {"label_field", "json:label", "--data_dir=" + folder + "/archives --num_classes=10"},
       {"min_area", "0.5"},
       {"crop_padding", "2"},
       {"augment", "trivial_augment_wide"},

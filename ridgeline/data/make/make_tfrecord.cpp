@@ -166,6 +166,9 @@ void check_out(const fs::path& out) {
 const ClassFolders& images_of(const DataPart& part) {
   if (part.layout == Layout::records || part.layout == Layout::packed)
     throw Error(fmt::format("[make tfrecord] {} holds {} already", part.dir, name_of(part.layout)));
+  if (part.layout == Layout::archives)
+    throw Error(fmt::format(
+        "[make tfrecord] {} holds tar archives, and class folders are read: dataset pack packs them", part.dir));
   for (const std::string& refusal : {part.refusal, part.empty_class}) {
     if (!refusal.empty()) throw Error(refusal);
   }

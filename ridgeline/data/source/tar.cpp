@@ -18,10 +18,10 @@
 #include "ridgeline/data/source/patterns.h"
 #include "ridgeline/data/source/several_files.h"
 #include "ridgeline/data/source/source_entry.h"
+#include "ridgeline/data/source/tar_labels.h"
 #include "ridgeline/format/record/tar_samples.h"
 #include "ridgeline/format/remote/http_file.h"
 #include "ridgeline/format/remote/url.h"
-#include "ridgeline/format/text/json_value.h"
 #include "ridgeline/image/sniff.h"
 
 namespace ridgeline::data {
@@ -56,31 +56,7 @@ Schema columns_of(const Node& node) {
   return schema;
 }
 
-// Where the class of a sample stands.
-struct LabelPlace {
-  enum class Kind { none, field, json, folder } kind = Kind::none;
-  std::string field, key;
-};
-constexpr std::string_view kFolderLabel = "/";
-
-LabelPlace label_place_of(const Node& node) {
-  const std::string& text = arg<std::string>(node.args, "label");
-  if (text.empty()) return {};
-  if (text == kFolderLabel) return {LabelPlace::Kind::folder, "", ""};
-  const std::size_t colon = text.find(':');
-  if (colon == std::string::npos) return {LabelPlace::Kind::field, text, ""};
-  if (colon == 0 || colon + 1 == text.size())
-    throw Error(fmt::format("[tar] label is '{}' (allowed: a field, FIELD:KEY of a JSON object, / for folders)", text));
-  return {LabelPlace::Kind::json, text.substr(0, colon), text.substr(colon + 1)};
-}
-
-// "a/cat/0017" lies in "cat".
-std::string_view folder_of(std::string_view key) {
-  const std::size_t end = key.rfind('/');
-  if (end == std::string_view::npos) return "";
-  key = key.substr(0, end);
-  return key.substr(key.rfind('/') + 1);  // npos + 1 is 0
-}
+TarLabel label_place_of(const Node& node) { return parse_tar_label(arg<std::string>(node.args, "label")); }
 
 // SeveralFiles wants a path.
 class Archive : public TarSamples {
@@ -148,11 +124,11 @@ class TarSource : public Source {
     for (Archive& archive : open_archives(expand_patterns("tar", arg<Texts>(node.args, "files"), Urls::read), http))
       files_.add(std::move(archive));
     if (files_.size() == 0) throw Error("[tar] no samples in " + files_.files()[0].path());
-    if (label_.kind == LabelPlace::Kind::folder && class_names_.empty()) {
+    if (label_.kind == TarLabel::Kind::folder && class_names_.empty()) {
       std::set<std::string, std::less<>> folders;
       for (const Archive& file : files_.files()) {
         for (std::size_t i = 0; i < file.size(); ++i) {
-          const std::string_view folder = folder_of(file.key(i));
+          const std::string_view folder = folder_of_key(file.key(i));
           if (!folders.contains(folder)) folders.emplace(folder);
         }
       }
@@ -180,8 +156,8 @@ class TarSource : public Source {
       }
       reading.wanted.push_back(place.file->member(place.record, *name));
     }
-    const bool label_in_member = label_.kind == LabelPlace::Kind::field || label_.kind == LabelPlace::Kind::json;
-    if (label_in_member) reading.wanted.push_back(label_member(*place.file, place.record));
+    const bool label_in_member = label_.kind == TarLabel::Kind::field || label_.kind == TarLabel::Kind::json;
+    if (label_in_member) reading.wanted.push_back(tar_label_member(*place.file, place.record, label_));
     for (const std::string& field : fields_) reading.wanted.push_back(place.file->member(place.record, field));
     place.file->archive().members(reading.wanted, record.storage, reading.contents);
     const std::string_view key = place.file->key(place.record);
@@ -190,7 +166,7 @@ class TarSource : public Source {
       record.label = label;
       record.cells.push_back(dense_cell(&record.label, DType::i32, {}));
     };
-    if (label_.kind == LabelPlace::Kind::folder && label_at == 0) put_label(label_by_folder(key));
+    if (label_.kind == TarLabel::Kind::folder && label_at == 0) put_label(label_by_folder(key));
     for (std::size_t i = 0; i < reading.contents.size(); ++i) {
       const auto bytes = reading.contents[i];
       if (label_in_member && i == label_at) {
@@ -198,7 +174,7 @@ class TarSource : public Source {
         continue;
       }
       record.cells.push_back(bytes_cell(bytes.data(), bytes.size()));
-      if (label_.kind == LabelPlace::Kind::folder && i + 1 == label_at) put_label(label_by_folder(key));
+      if (label_.kind == TarLabel::Kind::folder && i + 1 == label_at) put_label(label_by_folder(key));
     }
     record.cells.push_back(bytes_cell(key.data(), key.size()));
   }
@@ -208,11 +184,11 @@ class TarSource : public Source {
                        place.file->key(place.record), place.file->offset(place.record));
   }
   std::int64_t label_of(std::uint64_t index) const override {
-    if (label_.kind == LabelPlace::Kind::none) return Source::label_of(index);
+    if (label_.kind == TarLabel::Kind::none) return Source::label_of(index);
     const auto place = files_.at(index);
-    if (label_.kind == LabelPlace::Kind::folder) return label_by_folder(place.file->key(place.record));
+    if (label_.kind == TarLabel::Kind::folder) return label_by_folder(place.file->key(place.record));
     std::string storage;
-    return label_in(place.file->archive().member(label_member(*place.file, place.record), storage));
+    return label_in(place.file->archive().member(tar_label_member(*place.file, place.record, label_), storage));
   }
   std::int64_t num_classes() const override {
     return num_classes_ > 0 ? num_classes_ : static_cast<std::int64_t>(class_names_.size());
@@ -225,42 +201,12 @@ class TarSource : public Source {
   }
 
  private:
-  // Its Error lists the fields that are there, and tells what else a label may be.
-  std::size_t label_member(const Archive& file, std::size_t sample) const {
-    try {
-      return file.member(sample, label_.field);
-    } catch (const Error& e) {
-      throw Error(std::string(e.what()) +
-                  "; label= names the field of the class, FIELD:KEY a member of a JSON object " +
-                  "in a field, / the folder");
-    }
-  }
-
   std::int32_t label_in(std::span<const std::uint8_t> bytes) const {
-    std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-    if (label_.kind == LabelPlace::Kind::json) return label_in_json(text);
-    while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
-    return label_of_text(text, fmt::format("field '{}'", label_.field));
+    const TarLabelText label = tar_label_text(bytes, label_);
+    return label_of_text(label.text, label.where);
   }
 
-  std::int32_t label_in_json(std::string_view text) const {
-    const std::string where = fmt::format("field '{}'", label_.field);
-    const JsonValue object = parse_json(text, where);
-    const JsonValue* value = object.find(label_.key);
-    if (!value) {
-      std::vector<std::string> keys;
-      if (const JsonValue::Object* members = object.object()) {
-        for (const JsonMember& member : *members) keys.push_back(member.key);
-      }
-      throw Error(fmt::format("{} has no member '{}' (it has: {})", where, label_.key, fmt::join(keys, ", ")));
-    }
-    const std::string member = fmt::format("member '{}' of {}", label_.key, where);
-    if (const std::int64_t* number = value->integer()) return checked(*number, std::to_string(*number), member);
-    if (const std::string* name = value->text()) return label_of_text(*name, member);
-    throw Error(fmt::format("{} is of kind {}, which is no class", member, value->kind()));
-  }
-
-  std::int32_t label_by_folder(std::string_view key) const { return label_named(folder_of(key), "the folder"); }
+  std::int32_t label_by_folder(std::string_view key) const { return label_named(folder_of_key(key), "the folder"); }
 
   std::int32_t label_named(std::string_view name, const std::string& where) const {
     const auto found = std::find(class_names_.begin(), class_names_.end(), name);
@@ -293,7 +239,7 @@ class TarSource : public Source {
   }
 
   Texts images_;
-  LabelPlace label_;
+  TarLabel label_;
   Texts fields_;
   std::int64_t num_classes_;
   Texts class_names_;
@@ -311,7 +257,7 @@ ArgSpec place_count(const char* name, const char* doc, std::int64_t fallback) {
 void check_tar(const Node& node) {
   check_files(node);
   at_least(node, "num_classes", 0);
-  if (label_place_of(node).kind == LabelPlace::Kind::none && !arg<Texts>(node.args, "class_names").empty())
+  if (label_place_of(node).kind == TarLabel::Kind::none && !arg<Texts>(node.args, "class_names").empty())
     throw Error("[tar] class_names without a label has no effect");
   at_least(node, "tries", 1);
   at_least(node, "stall_seconds", 1);
@@ -347,7 +293,7 @@ SourceEntry tar_source() {
       .classes = [](const Node& node) -> std::optional<SourceClasses> {
         const Texts& names = arg<Texts>(node.args, "class_names");
         if (!names.empty()) return classes_in_order(names);
-        if (label_place_of(node).kind == LabelPlace::Kind::folder) return std::nullopt;
+        if (label_place_of(node).kind == TarLabel::Kind::folder) return std::nullopt;
         return SourceClasses{.count = arg<std::int64_t>(node.args, "num_classes")};
       }};
 }

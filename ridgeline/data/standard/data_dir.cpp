@@ -8,6 +8,8 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/source/part_names.h"
+#include "ridgeline/data/source/tar.h"
+#include "ridgeline/data/standard/archive_classes.h"
 #include "ridgeline/data/standard/class_labels.h"
 
 namespace ridgeline::data {
@@ -34,6 +36,16 @@ Dataset open_records(const FoundData& found, const DataPart& part, const OpenOpt
     records.label_base = base == 0 ? LabelBase::zero : LabelBase::one;
   }
   return TFRecord(patterns_of(part), records);
+}
+
+Dataset open_archives(const FoundData& found, const DataPart& part, const OpenOptions& options) {
+  const DataPart* train = found.part("train");
+  const bool as_training = train && &part != train && train->layout == Layout::archives;
+  const std::vector<std::string>& first = as_training ? train->files : part.files;
+  TarOptions archives{.label = archive_label_field(first, options.label_field), .class_names = options.classes};
+  if (archives.class_names.empty()) archives.class_names = find_archive_classes(first, archives.label).names;
+  if (archives.class_names.empty()) archives.num_classes = options.num_classes;
+  return Tar(part.files, std::move(archives));
 }
 
 }  // namespace
@@ -79,6 +91,7 @@ Dataset open_source(const FoundData& found, const DataPart& part, const OpenOpti
       return ImageFolder(part.dir, {}, part.folders);
     case Layout::records: return open_records(found, part, options);
     case Layout::packed: return Packed(part.files);
+    case Layout::archives: return open_archives(found, part, options);
     case Layout::loose_files: break;
   }
   throw Error(part.refusal);

@@ -24,11 +24,12 @@ const DataPart& find_part(const FoundData& found, const std::string& split);
 
 struct OpenOptions {
   LabelBase label_base = LabelBase::automatic;  // records only
+  std::string label_field = "auto";             // archives only: where the class stands (archive_classes.h)
   std::int64_t num_classes = 0;                 // records only; 0: labels are not checked
   std::optional<int> found_label_base = {};     // records only: the answer of label_base automatic, where it is known
   bool allow_missing_shards = false;            // records only; else shards that are not there are an Error
-  // Class folders only: the classes by label, whose numbers the labels are; empty: the part's own, by name. A class of
-  // the part that is not among them is an Error, one without images here is not.
+  // Class folders, and archives whose labels are names: the classes by label, whose numbers the labels are; empty: the
+  // part's own, by name. A class of folders that is not among them is an Error, one without images here is not.
   std::vector<std::string> classes = {};
 };
 // A dataset of the records of a part, in their order, without transforms. Files that were listed are not listed again.

@@ -28,7 +28,8 @@ std::vector<std::string> names_with_images(const FolderTree& tree) {
 }
 
 bool holds_records(const FolderTree& folder) {
-  return has_files_of(Layout::packed, folder) || has_files_of(Layout::records, folder);
+  return has_files_of(Layout::packed, folder) || has_files_of(Layout::records, folder) ||
+         (folder.images_below() == 0 && has_files_of(Layout::archives, folder));
 }
 
 // Holds class folders (or records) as a part does; a class has its images right in it.
@@ -185,8 +186,9 @@ DataPart part_of_images(std::string name, FolderTree& folder, FoundData& found) 
 
 // The part that a folder named after one is; none where it holds nothing.
 std::optional<DataPart> part_in_folder(PartKind kind, FolderTree& folder, FoundData& found) {
-  for (const Layout layout : {Layout::packed, Layout::records}) {
+  for (const Layout layout : {Layout::packed, Layout::records, Layout::archives}) {
     if (!has_files_of(layout, folder)) continue;
+    if (layout == Layout::archives && folder.images_below() > 0) continue;  // what these came in
     FileParts files = parts_of_files(layout, folder, kind, found.dir);
     found.not_used.insert(found.not_used.end(), files.not_used.begin(), files.not_used.end());
     if (files.parts.empty()) continue;

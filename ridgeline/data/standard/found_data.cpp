@@ -23,6 +23,7 @@ constexpr std::string_view kOtherImages[] = {".gif",  ".tif",  ".tiff", ".ppm", 
                                              ".raw",  ".dng",  ".cr2",  ".nef",  ".arw", ".exr", ".hdr", ".tga",
                                              ".dcm",  ".webp", ".bmp",  ".jfif", ".jpe"};
 constexpr std::string_view kIndexes[] = {".idx", ".index", ".tfindex"};
+constexpr std::string_view kArchives[] = {".tar", ".tgz", ".gz", ".zip", ".7z", ".rar", ".xz", ".bz2", ".zst"};
 
 template <std::size_t N>
 bool is_one_of(const std::string& ending, const std::string_view (&endings)[N]) {
@@ -32,6 +33,8 @@ bool is_one_of(const std::string& ending, const std::string_view (&endings)[N]) 
 std::string reason_of(const std::string& ending) {
   if (is_one_of(ending, kOtherImages)) return "not decoded";
   if (is_one_of(ending, kIndexes)) return "an index, not needed";
+  if (is_one_of(ending, kArchives)) return "an archive, not unpacked";
+  if (ending == ".parquet") return "Parquet: the Python package reads it";
   return "no images";
 }
 
@@ -40,6 +43,7 @@ void add_other_files(const FolderTree& tree, FoundData& found) {
   std::map<std::string, std::int64_t> endings;
   std::set<std::string> of_parts;
   bool whole = false;  // a part is the whole folder and has counted its files
+  const bool archives = found.parts[0].layout == Layout::archives && found.parts[0].dir == tree.path;
   for (const DataPart& part : found.parts) {
     of_parts.insert(part.files.begin(), part.files.end());
     whole |= part.folders != nullptr && part.dir == tree.path;
@@ -52,7 +56,8 @@ void add_other_files(const FolderTree& tree, FoundData& found) {
     if (of_parts.contains(path)) continue;
     if (only_named_as_records(path)) {
       found.not_used.push_back(not_used(place_below(path, found.dir), 1, "file", "does not begin as records do"));
-    } else if (!has_layout(Layout::packed, path) && !has_layout(Layout::records, path)) {  // parts_of_files named those
+    } else if (!has_layout(Layout::packed, path) && !has_layout(Layout::records, path) &&
+               !(archives && has_layout(Layout::archives, path))) {  // parts_of_files named those
       ++endings[ending_of(path)];
     }
   }
@@ -141,6 +146,7 @@ std::string_view name_of(Layout layout) {
     case Layout::class_folders: return "class folders";
     case Layout::records: return "TFRecords";
     case Layout::packed: return "packed file";
+    case Layout::archives: return "tar archives";
     case Layout::loose_files: return "loose files";
   }
   throw InternalError("a layout without a name");
@@ -197,10 +203,16 @@ FoundData find_data(const std::string& dir) {
     }
   }
   if (found.parts.empty()) find_folder_parts(tree, found);
+  // Last: an archive beside folders of images is most often what these came in.
+  if (found.parts.empty()) {
+    FileParts files = parts_of_files(Layout::archives, tree, std::nullopt, dir);
+    found.parts = std::move(files.parts);
+    found.not_used.insert(found.not_used.end(), files.not_used.begin(), files.not_used.end());
+  }
   if (found.parts.empty()) {
     throw Error(fmt::format(
         "{} holds no data: looked for train/<class>/* and val/<class>/*, or <class>/* alone (images: {}), {}/train-* "
-        "and validation-* (TFRecords), *.ridge (packed){}",
+        "and validation-* (TFRecords), *.ridge (packed), *.tar (WebDataset){}",
         dir, fmt::join(image_extensions(), ", "), dir, there_text(tree)));
   }
   add_other_files(tree, found);

@@ -20,9 +20,10 @@ enum class Layout {
   class_folders,
   records,  // TFRecord files
   packed,
+  archives,     // tar archives in WebDataset's layout
   loose_files,  // images without class folders: can be looked at, not trained on
 };
-// "class folders", "TFRecords", "packed file", "loose files".
+// "class folders", "TFRecords", "packed file", "tar archives", "loose files".
 std::string_view name_of(Layout layout);
 
 // Something that is wrong with a part: a damaged listing, a missing shard. A folder's place ends in '/'.
@@ -36,7 +37,7 @@ struct DataPart {
   Layout layout = Layout::class_folders;
   std::string dir;                                   // where it lies
   std::string place;                                 // the same for people: "valid/", "train-*"; "" for all of it
-  std::vector<std::string> files = {};               // of records and packed files, sorted
+  std::vector<std::string> files = {};               // of records, packed files and archives, sorted
   std::shared_ptr<const ClassFolders> folders = {};  // of class folders and loose files
   std::int64_t images = 0;                           // likewise; of records only reading tells
   std::vector<ListingFault> faults = {};

@@ -94,6 +94,7 @@ std::string there_text(const FolderTree& tree) {
                           ending.empty() ? "without ending" : ending);
   }
   if (named > 6) text += ", ...";
+  if (endings.contains(".parquet")) text += " (Parquet is read by the Python package: ridgeline.data.FromParquet)";
   if (!tree.folders.empty() && text.empty())
     return fmt::format("; it holds {}", counted(static_cast<std::int64_t>(tree.folders.size()), "empty folder"));
   return text.empty() ? "; it is empty" : text;
@@ -110,6 +111,8 @@ std::string text_of(const DataPart& part) {
     case Layout::packed:
       return fmt::format("{}{} of {}", place, counted(static_cast<std::int64_t>(part.files.size()), "file"),
                          part.layout == Layout::records ? "TFRecords" : "packed images");
+    case Layout::archives:
+      return fmt::format("{}{}", place, counted(static_cast<std::int64_t>(part.files.size()), "tar archive"));
   }
   throw InternalError("a layout without a text");
 }

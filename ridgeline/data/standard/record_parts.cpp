@@ -73,10 +73,14 @@ bool is_record_file(const std::string& path) {
   return named_as_records(path) || (may_be_records(path) && begins_as_tfrecord(path));
 }
 
-// "flowers_train_*.tfrecord" of its shards.
+// "flowers_train_*.tfrecord" of its shards, "flowers-train-*.tar" of archives, which number alone tells apart.
 std::string pattern_of(const std::string& name) {
-  const std::optional<ShardName> shard = shard_name(name);
-  return shard ? shard->before + "*" + shard->behind : name;
+  if (const std::optional<ShardName> shard = shard_name(name)) return shard->before + "*" + shard->behind;
+  if (!has_layout(Layout::archives, name)) return name;
+  const std::size_t end = name.rfind('.');
+  std::size_t begin = end;
+  while (begin > 0 && is_digit(name[begin - 1])) --begin;
+  return begin == end ? name : name.substr(0, begin) + "*" + name.substr(end);
 }
 
 std::string place_of(const std::vector<std::string>& files, const std::string& prefix) {
@@ -100,7 +104,11 @@ DataPart part_of(std::string name, Layout layout, const FolderTree& folder, std:
 }  // namespace
 
 bool has_layout(Layout layout, const std::string& path) {
-  return layout == Layout::packed ? ending_of(path) == ".ridge" : is_record_file(path);
+  switch (layout) {
+    case Layout::packed: return ending_of(path) == ".ridge";
+    case Layout::archives: return ending_of(path) == ".tar";
+    default: return is_record_file(path);
+  }
 }
 
 bool has_files_of(Layout layout, const FolderTree& folder) {

@@ -7,11 +7,16 @@
 #include <filesystem>
 
 #include "ridgeline/core/file.h"
+#include "ridgeline/data/ir/analysis.h"
 #include "ridgeline/data/source/record_keys.h"
+#include "ridgeline/data/source/source.h"
+#include "ridgeline/data/source/tar.h"
+#include "ridgeline/data/standard/archive_classes.h"
 #include "ridgeline/data/standard/found_text.h"
 #include "ridgeline/data/tool/picture_extents.h"
 #include "ridgeline/format/record/example.h"
 #include "ridgeline/format/record/packed.h"
+#include "ridgeline/format/record/tar_samples.h"
 #include "ridgeline/format/record/tfrecord.h"
 
 namespace ridgeline::data {
@@ -152,6 +157,52 @@ class PackedItems : public ShardItems<PackedFile> {
   }
 };
 
+// Samples of tar archives, as training reads them.
+class ArchiveItems : public Items {
+ public:
+  explicit ArchiveItems(const DataPart& part) {
+    std::vector<std::string> readable;
+    for (const std::string& path : part.files) {
+      try {
+        const TarSamples samples(path);
+        if (samples.size() == 0) throw Error("it holds no samples");
+        readable.push_back(path);
+      } catch (const Error& e) {
+        faults.push_back({fs::path(path).filename().string(), e.what()});
+      }
+    }
+    files = static_cast<std::int64_t>(readable.size());
+    if (readable.empty()) return;
+    TarOptions options{.label = ""};
+    try {
+      const std::string label = archive_label_field(readable, "auto");
+      options.class_names = class_names = find_archive_classes(readable, label).names;
+      options.label = label;
+      labelled_ = true;
+    } catch (const Error& e) {
+      faults.push_back({part.place, e.what()});
+    }
+    dataset_ = Tar(readable, options);
+    source_ = &source_of(*sources_of(dataset_->graph()).front());
+  }
+  std::int64_t size() const override { return source_ ? static_cast<std::int64_t>(source_->size()) : 0; }
+  void read(std::int64_t index, Item& item) const override {
+    item = Item{};
+    Record record;
+    const auto at = static_cast<std::size_t>(index);
+    if (labelled_) item.label = source_->label_of(at);
+    source_->read(at, record);
+    item.storage.assign(reinterpret_cast<const char*>(record.cells[0].data), record.cells[0].bytes);
+    item.bytes = {reinterpret_cast<const std::uint8_t*>(item.storage.data()), item.storage.size()};
+  }
+  std::string place(std::int64_t index) const override { return source_->origin(static_cast<std::size_t>(index)); }
+
+ private:
+  std::optional<Dataset> dataset_;
+  const Source* source_ = nullptr;  // the dataset's
+  bool labelled_ = false;
+};
+
 }  // namespace
 
 std::unique_ptr<Items> list_items(const DataPart& part, const std::string& root) {
@@ -161,6 +212,7 @@ std::unique_ptr<Items> list_items(const DataPart& part, const std::string& root)
       case Layout::loose_files: return std::make_unique<FileItems>(part, root);
       case Layout::records: return std::make_unique<RecordItems>(part);
       case Layout::packed: return std::make_unique<PackedItems>(part);
+      case Layout::archives: return std::make_unique<ArchiveItems>(part);
     }
     throw InternalError("a layout without items");
   };

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/lfs_pointer.h"
 #include "ridgeline/format/wire/crc32c.h"
 
 namespace ridgeline {
@@ -53,6 +54,7 @@ void PackedFile::open() {
   std::memcpy(&header, start.data(), sizeof(Header));
   const std::string_view magic(header.magic.data(), header.magic.size());
   if (magic != packed_layout::kMagic) {
+    if (is_lfs_pointer(start)) fail(kLfsPointerText);
     if (magic.find_first_not_of('\0') == std::string_view::npos) fail("byte 0: the file was never finished");
     fail("byte 0: wrong magic; is this a packed file?");
   }

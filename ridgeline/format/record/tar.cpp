@@ -6,6 +6,7 @@
 
 #include "ridgeline/core/bytes.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/lfs_pointer.h"
 #include "ridgeline/format/record/tar_header.h"
 #include "ridgeline/format/remote/http_file.h"
 #include "ridgeline/format/remote/url.h"
@@ -142,6 +143,7 @@ std::string TarFile::checked_block(std::uint64_t at, Ahead& ahead) const {
     throw Error("[tar] " + path() + ": the file is " + std::string(packed) +
                 "-compressed; unpack it first, a compressed archive has no random access");
   }
+  if (at == 0 && is_lfs_pointer(as_bytes(block))) throw Error("[tar] " + path() + ": " + kLfsPointerText);
   if (block.size() < kTarBlock)
     fail(at, "is cut short: " + std::to_string(block.size()) + " bytes are left, it has 512");
   fail(at, std::string("has a wrong checksum") + (at == 0 ? "; is this a tar archive?" : ""));

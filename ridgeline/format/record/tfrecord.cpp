@@ -8,6 +8,7 @@
 #include "ridgeline/core/bytes.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/lfs_pointer.h"
 #include "ridgeline/format/record/tfrecord_index.h"
 #include "ridgeline/format/wire/crc32c.h"
 
@@ -72,6 +73,7 @@ std::string data_is_cut(std::uint64_t length, std::uint64_t left) {
          std::to_string(left - kHeader);
 }
 std::string wrong_length(const std::uint8_t* header, std::uint64_t at) {
+  if (at == 0 && is_lfs_pointer({header, 12})) return kLfsPointerText;
   return "has a wrong checksum of its length (stored " + hex(load<std::uint32_t>(header + 8)) + ", computed " +
          hex(masked_crc32c({header, 8})) + ")" + (at == 0 ? "; is this a TFRecord file?" : "");
 }

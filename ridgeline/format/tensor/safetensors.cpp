@@ -11,6 +11,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
+#include "ridgeline/core/lfs_pointer.h"
 
 namespace ridgeline {
 namespace {
@@ -78,6 +79,7 @@ class Parser {
     }
     std::uint64_t length = 0;
     std::memcpy(&length, bytes.data(), kLengthBytes);
+    if (is_lfs_pointer(bytes)) fail(kLfsPointerText);
     if (length > kSafetensorsHeaderLimit) {
       fail("the header claims " + std::to_string(length) + " bytes, at most " +
            std::to_string(kSafetensorsHeaderLimit) + " are allowed; is this a safetensors file?");

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/data/standard/archive_classes.h"
 #include "ridgeline/data/standard/class_balance.h"
 #include "ridgeline/data/standard/class_labels.h"
 #include "ridgeline/data/standard/data_dir.h"
@@ -43,6 +44,7 @@ struct Part {
   data::Layout layout = data::Layout::class_folders;
   // What the part calls the classes of the training or the checkpoint, whose numbers its labels are; empty: its own.
   std::vector<std::string> known = {};
+  std::string label_field = {};  // of archives: where the class stands
 };
 
 // Reads parts of one directory in the order in which a run needs them.
@@ -57,6 +59,8 @@ class Opener {
     options_.label_base = recipe.label_base;
     options_.num_classes = recipe.num_classes;
     options_.allow_missing_shards = recipe.allow_missing_shards;
+    options_.label_field =
+        recipe.label_field == "auto" && !needs.label_field.empty() ? needs.label_field : recipe.label_field;
     if (needs.label_base) set_label_base(*needs.label_base);
   }
 
@@ -114,6 +118,7 @@ class Opener {
   // A part, or the rows of it.
   Part side(const data::DataPart& part, const std::vector<std::int64_t>* rows, const ClassNames& known) {
     if (part.layout == data::Layout::records) return records(part);
+    if (part.layout == data::Layout::archives) return archives(part, known);
     data::OpenOptions options = options_;
     if (part.layout == data::Layout::class_folders) options.classes = names_for(part, known);
     data::Dataset source = data::open_source(found_, part, options);
@@ -157,6 +162,31 @@ class Opener {
             part.layout};
   }
 
+  Part archives(const data::DataPart& part, const ClassNames& known) {
+    data::OpenOptions options = options_;
+    const data::DataPart* training = found_.part("train");
+    const bool as_training = training && training->layout == data::Layout::archives;
+    options.label_field = data::archive_label_field(as_training ? training->files : part.files, options.label_field);
+    const data::ArchiveClasses own = data::find_archive_classes(part.files, options.label_field, recipe_.num_workers);
+    const bool names = !own.names.empty(),
+               first = &part == found_.training() || !(needs_.training || needs_.checkpoint);
+    if (names && !first && known.names.empty())
+      throw Error(fmt::format("{}: {} has labels that are names, such as '{}', and training has numbers",
+                              recipe_.data_dir, part.place, own.names[0]));
+    if (names) {
+      options.classes = known.names.empty() ? own.names : known.names;
+      for (const std::string& name : own.names) {
+        if (std::find(options.classes.begin(), options.classes.end(), name) != options.classes.end()) continue;
+        throw Error(fmt::format("{}: {} has the class '{}', that the training does not know{}", recipe_.data_dir,
+                                part.place, name, did_you_mean(name, options.classes)));
+      }
+    }
+    if (options.num_classes == 0) options.num_classes = own.count;
+    const std::int64_t count = names ? static_cast<std::int64_t>(options.classes.size()) : own.count;
+    ClassNames classes{.names = options.classes, .ids = {}, .complete = names};
+    return {data::open_source(found_, part, options), std::move(classes), count, part.layout, {}, options.label_field};
+  }
+
   // A label below the base is a mistake in the set-up, and no sample to leave out: it would be a whole class.
   void check_least_label(const data::DataPart& part, std::int64_t least, int base) const {
     if (least >= base) return;
@@ -183,15 +213,21 @@ class Opener {
 // What the log says of the labels of a part.
 void add_notes(const Part& part, const Recipe& recipe, std::vector<std::string>& notes) {
   const bool records = part.layout == data::Layout::records;
+  const bool numbers = records || (part.layout == data::Layout::archives && !part.classes.complete);
   if (records) {
     notes.push_back(fmt::format("labels: stored from {} on{}", part.source.label_base(),
                                 recipe.label_base == data::LabelBase::automatic ? " (--label_base=auto)" : ""));
   }
-  if (recipe.num_classes == 0 && records) {
-    notes.push_back(fmt::format("classes: {}, as the labels of the records say (no --num_classes)", part.count));
+  if (!part.label_field.empty())
+    notes.push_back(fmt::format("labels: {}{}",
+                                part.label_field == "/" ? "the folders of the samples" : part.label_field,
+                                recipe.label_field == "auto" ? " (--label_field=auto)" : ""));
+  if (recipe.num_classes == 0 && numbers) {
+    notes.push_back(fmt::format("classes: {}, as the labels of the {} say (no --num_classes)", part.count,
+                                records ? "records" : "archives"));
   } else if (recipe.num_classes == 0 && part.count == 0) {
     notes.push_back(fmt::format("classes: {}, the data do not tell (--num_classes)", kUnknownClasses));
-  } else if (records && part.count > recipe.num_classes) {
+  } else if (numbers && part.count > recipe.num_classes) {
     notes.push_back(fmt::format("warning: labels go up to {}, those from --num_classes={} on are bad samples",
                                 part.count - 1, recipe.num_classes));
   }

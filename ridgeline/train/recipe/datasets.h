@@ -22,7 +22,7 @@ struct RunData {
   std::int64_t num_classes = 0;
   ClassNames classes;
   int label_base = 0;
-  std::string layout;  // "class folders", "TFRecords" or "packed file"
+  std::string layout;  // as name_of(data::Layout) has it
   // For the log: what is used and what is not, where labels start, how many classes.
   std::vector<std::string> notes;
   std::shared_ptr<const data::FoundData> found;
@@ -39,6 +39,7 @@ struct DataNeeds {
   bool checkpoint = false;             // these two are a checkpoint's: data with other classes is refused
   // That the checkpoint's training had; it counts where the data have no validation part of their own.
   double validation_split = 0;
+  std::string label_field = {};  // likewise; "": as the recipe says
 };
 
 // An Error (usage) where no directory is given.

@@ -65,7 +65,10 @@ DataNeeds needs_of(const StoredWeights& weights) {
   needs.label_base = weights.info->label_base;
   needs.classes = {.names = weights.info->class_names, .ids = weights.info->class_ids, .complete = true};
   needs.checkpoint = true;
-  if (weights.info->settings) needs.validation_split = weights.info->settings->get<double>("validation_split", 0);
+  if (weights.info->settings) {
+    needs.validation_split = weights.info->settings->get<double>("validation_split", 0);
+    needs.label_field = weights.info->settings->get<std::string>("label_field", "");
+  }
   return needs;
 }
 

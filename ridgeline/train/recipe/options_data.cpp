@@ -24,8 +24,8 @@ std::vector<RecipeOption> data_options() {
       {.name = "data_dir",
        .group = evaluated,
        .help =
-           "records (train-*, validation-*, test-*), class folders (train/<class>/*, val/<class>/*, test/<class>/*) "
-           "or packed files (train.ridge, val.ridge, test.ridge)",
+           "records (train-*, validation-*, test-*), class folders (train/<class>/*, val/<class>/*, test/<class>/*), "
+           "packed files (train.ridge, val.ridge, test.ridge) or tar archives (train-*.tar, val-*.tar)",
        .field = [](A& a) -> std::string& { return a.recipe.data_dir; },
        .verdict = verdict::own(),
        .names_file = is_path},
@@ -37,6 +37,10 @@ std::vector<RecipeOption> data_options() {
        [](A& a) -> std::int64_t& { return a.recipe.image_size; }, verdict::identity()},
       {"label_base", evaluated, "what record labels start from: auto, 0 or 1",
        [](A& a) -> std::string& { return a.label_base; }, verdict::identity()},
+      {"label_field", evaluated,
+       "of tar archives, what holds the class: a field such as cls, FIELD:KEY of a JSON object, / for folders; auto: "
+       "the first of these that is there",
+       [](A& a) -> std::string& { return a.recipe.label_field; }, verdict::defines({.kept_later = true})},
       {"num_workers",
        evaluated,
        "data threads; 0: one per core",

@@ -8,6 +8,7 @@
 
 #include "ridgeline/compile/fusion_switch.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/data/source/tar_labels.h"
 #include "ridgeline/data/standard/augment.h"
 #include "ridgeline/data/standard/data_dir.h"
 #include "ridgeline/device/devices.h"
@@ -65,6 +66,17 @@ void check(const Recipe& r) {
                 ErrorKind::usage);
   if (r.allow_missing_shards && r.synthetic)
     throw Error("--allow_missing_shards needs records of --data_dir: random pixels have no shards", ErrorKind::usage);
+  if (r.label_field != "auto") {
+    if (r.synthetic)
+      throw Error("--label_field needs tar archives in --data_dir: random pixels have none", ErrorKind::usage);
+    if (r.label_field.empty())
+      throw Error("--label_field is empty (allowed: auto, FIELD, FIELD:KEY, /)", ErrorKind::usage);
+    try {
+      data::parse_tar_label(r.label_field);
+    } catch (const Error&) {
+      throw Error("--label_field=" + r.label_field + " (allowed: auto, FIELD, FIELD:KEY, /)", ErrorKind::usage);
+    }
+  }
   if (r.validation_split > 0 && r.synthetic)
     throw Error("--validation_split needs images of --data_dir: random pixels have no validation part",
                 ErrorKind::usage);

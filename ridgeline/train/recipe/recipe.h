@@ -53,6 +53,8 @@ struct Recipe {
   std::string sampler = "shuffle";
   bool eval_drop_remainder = false;
   std::string split;  // the part that an evaluation reads: train, val or test; empty: that for validation
+  // Of tar archives: "auto", or where the class stands (data/standard/archive_classes.h).
+  std::string label_field = "auto";
   bool allow_missing_shards = false;  // of records; else a shard that is missing or empty ends the run
   // Share of the images of class folders that is held back for validation, where there is no such part; 0: none.
   double validation_split = 0;
