@@ -183,10 +183,10 @@ inline const std::vector<Layouts> kLayouts{
      "training refuses: DIR has images but no class folders: training needs DIR/<class>/*.jpg\n"},
     {"no pictures",
      {"a.txt", "b/c.csv", "b/d"},
-     "error: DIR holds no data: looked for train/<class>/* and val/<class>/*, or <class>/* alone (images: .jpg, .jpeg, .jfif, .jpe, .png, .webp, .bmp, .dib), DIR/train-* and validation-* (TFRecords), *.ridge (packed); it holds 1 without ending, 1 .csv, 1 .txt\n"},
+     "error: DIR holds no data: looked for train/<class>/* and val/<class>/*, or <class>/* alone (images: .jpg, .jpeg, .jfif, .jpe, .png, .webp, .bmp, .dib), DIR/train-* and validation-* (TFRecords), *.ridge (packed), *.tar (WebDataset); it holds 1 without ending, 1 .csv, 1 .txt\n"},
     {"empty",
      {"x/y/"},
-     "error: DIR holds no data: looked for train/<class>/* and val/<class>/*, or <class>/* alone (images: .jpg, .jpeg, .jfif, .jpe, .png, .webp, .bmp, .dib), DIR/train-* and validation-* (TFRecords), *.ridge (packed); it holds 1 empty folder\n"},
+     "error: DIR holds no data: looked for train/<class>/* and val/<class>/*, or <class>/* alone (images: .jpg, .jpeg, .jfif, .jpe, .png, .webp, .bmp, .dib), DIR/train-* and validation-* (TFRecords), *.ridge (packed), *.tar (WebDataset); it holds 1 empty folder\n"},
     {"annotations of detection",
      {"images/train/1.jpg", "images/val/1.jpg", "labels/train/1.txt", "labels/val/1.txt"},
      "data: DIR: 2 images in 2 classes (training)\n"
@@ -241,7 +241,7 @@ inline const std::vector<Layouts> kLayouts{
      "not used: train/ (1 image; packed files are taken), train-0 (1 file; packed files are taken)\n"},
     {"MNIST",
      {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte"},
-     "error: DIR holds no data: looked for train/<class>/* and val/<class>/*, or <class>/* alone (images: .jpg, .jpeg, .jfif, .jpe, .png, .webp, .bmp, .dib), DIR/train-* and validation-* (TFRecords), *.ridge (packed); it holds 3 without ending\n"},
+     "error: DIR holds no data: looked for train/<class>/* and val/<class>/*, or <class>/* alone (images: .jpg, .jpeg, .jfif, .jpe, .png, .webp, .bmp, .dib), DIR/train-* and validation-* (TFRecords), *.ridge (packed), *.tar (WebDataset); it holds 3 without ending\n"},
 };
 
 // Folders of RIDGELINE_CASES.
