@@ -83,7 +83,7 @@ typedef struct ridgeline_options {
   int32_t pad_last;   /* 1: batches of one size, filled up with rows of zeros that "mask" tells. 0: samples alone, so
                          the last batch, and one with skipped samples, may be shorter: see ridgeline_batch_info */
   uint64_t seed;
-  int64_t memory_limit;      /* bytes of prepared batches; 0: the graph's hint, else 512 MiB or two batches */
+  int64_t memory_limit;      /* bytes of prepared batches; 0: the graph's hint, else 512 MiB or six batches */
   int64_t slots;             /* most batches prepared or lent at one time; 0: the graph's hint, else 8 */
   int64_t epochs;            /* passes over the data, 1; RIDGELINE_FOREVER never ends */
   int64_t jpeg_index_memory; /* bytes for indices that make later epochs and runs fast; 0: none; -1: a 16th of memory */

@@ -114,7 +114,7 @@ DatasetTool add_dataset_bench(Command& dataset) {
   app.option("--warmup", flags->options.warmup,
              "batches before the clock starts; 0: the whole run is timed, its start included");
   app.option("--memory_limit", iterator.memory_limit,
-             "bytes of prepared batches; 0: 512 MiB, or two batches if that is more");
+             "bytes of prepared batches; 0: 512 MiB, or six batches, as memory allows");
   app.option("--slots", iterator.slots, "most batches that are prepared at one time; 0: as memory_limit allows");
   app.option("--jpeg_index_memory", iterator.jpeg_index_memory,
              "bytes for the indices that let later epochs skip to their crops; 0: none; -1: a sixteenth of the "

@@ -106,7 +106,7 @@ TEST(FoundFolders, AnUnlabelledTestPartDoesNotKeepImagesFromBeingHeldBack) {
   expect(run(train_words(dir, "unlabelled")), 1,
          {"has no part 'val' (there: train as class folders, test as loose files)", "--validation_split=0.1"});
   expect(run(train_words(dir, "unlabelled", "--validation_split=0.3")), 0,
-         {"not used: test/ (1 image; without class folders: for predict)", "validation: "});
+         {"not used: test/ (1 image; predict, there are no class folders)", "validation: "});
   expect(run(evaluate_words(dir, "unlabelled", "--split=test")), 1, {"test has images but no class folders"});
 }
 

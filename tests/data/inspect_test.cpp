@@ -188,7 +188,7 @@ TEST(Inspect, ReadsRecordsAsFarAsTheyGo) {
   EXPECT_TRUE(has_note(report, "train: labels start from 3")) << notes(report);
   EXPECT_TRUE(has_note(report, "train: 2 of the labels 3 to 7 do not occur")) << notes(report);
   EXPECT_TRUE(has_note(report, "val: labels start from 0, below the base 1")) << notes(report);
-  EXPECT_TRUE(has_note(report, "train lacks 1 labels of val, such as 0")) << notes(report);
+  EXPECT_TRUE(has_note(report, "train lacks 1 label of val, such as 0")) << notes(report);
 
   bytes = read_file(dir / "set/validation-00000-of-00001");
   bytes[bytes.size() / 4] ^= 1;

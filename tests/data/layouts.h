@@ -42,11 +42,11 @@ inline const std::vector<Layouts> kLayouts{
     {"an unlabelled validation part",
      {"train/a/1.jpg", "train/b/1.jpg", "valid/1.jpg", "valid/2.jpg"},
      "data: DIR: train/ 2 images in 2 classes (training)\n"
-     "not used: valid/ (2 images; without class folders: for predict)\n"},
+     "not used: valid/ (2 images; predict, there are no class folders)\n"},
     {"an unlabelled part and one with labels",
      {"train/a/1.jpg", "train/b/1.jpg", "val/1.jpg", "test/a/1.jpg", "test/b/1.jpg"},
      "data: DIR: train/ 2 images in 2 classes (training), test/ 2 images in 2 classes (validation)\n"
-     "not used: val/ (1 image; without class folders: for predict)\n"
+     "not used: val/ (1 image; predict, there are no class folders)\n"
      "validation is read from test/, the only part beside training: a model that is chosen by it is not tested by it\n"},
     {"two folders to train on",
      {"train/a/1.jpg", "train/b/1.jpg", "Train/a/1.jpg", "Train/b/1.jpg"},
@@ -71,8 +71,8 @@ inline const std::vector<Layouts> kLayouts{
      "data: DIR: 5 images in 5 classes (training)\n"},
     {"parts with images and no classes",
      {"train/1.jpg", "test/1.jpg"},
-     "data: DIR: train/ 1 image without class folders (without class folders: for predict)\n"
-     "not used: test/ (1 image; without class folders: for predict)\n"
+     "data: DIR: train/ 1 image without class folders (predict, there are no class folders)\n"
+     "not used: test/ (1 image; predict, there are no class folders)\n"
      "training refuses: DIR/train has images but no class folders: training needs DIR/train/<class>/*.jpg\n"},
     {"parts with images and no classes beside a folder of pictures",
      {"train/1.jpg", "test/1.jpg", "samples/1.jpg"},
@@ -178,7 +178,7 @@ inline const std::vector<Layouts> kLayouts{
      "warning: the class folders 'cafe\xcc\x81' (6 bytes) and 'caf\xc3\xa9' (5 bytes) of train/ differ only by their Unicode form (NFC, NFD): they are two classes here, move the images of one into the other\n"},
     {"pictures alone",
      {"1.jpg", "2.jpg", "notes.txt"},
-     "data: DIR: 2 images without class folders (without class folders: for predict)\n"
+     "data: DIR: 2 images without class folders (predict, there are no class folders)\n"
      "not used: 1 .txt (no images)\n"
      "training refuses: DIR has images but no class folders: training needs DIR/<class>/*.jpg\n"},
     {"no pictures",
@@ -258,7 +258,7 @@ inline const std::vector<CaseLayout> kCases{
      "not used: train/.DS_Store (hidden), train/cat/.ipynb_checkpoints/ (1 entry; hidden), train/cat/Thumbs.db (of a file system)\n"},
     {"kaggle-unlabelled-test",
      "data: DIR: train/ 20 images in 2 classes (training)\n"
-     "not used: test/ (5 images; without class folders: for predict)\n"},
+     "not used: test/ (5 images; predict, there are no class folders)\n"},
     {"one-level-too-deep",
      "data: DIR: train/ 12 images in 1 class (training), val/ 4 images in 1 class (validation)\n"
      "training refuses: DIR/train holds one class folder, 'images', with 2 folders of images below it ('bus', 'car'): classes are the folders right in DIR/train, so move these up\n"},

@@ -53,7 +53,7 @@ struct CacheOptions {
 };
 struct Hints {
   int workers = 0;                // 0: one per core
-  std::int64_t memory_limit = 0;  // bytes of prepared batches; 0: 512 MiB, or two batches if that is more
+  std::int64_t memory_limit = 0;  // bytes of prepared batches; 0: 512 MiB, or six batches, as memory allows
   std::int64_t slots = 0;         // most batches that are prepared or lent at one time; 0: 8
 };
 

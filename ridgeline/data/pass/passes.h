@@ -43,7 +43,7 @@ DataGraph fuse_write(DataGraph graph);
 DataGraph fuse_resize(DataGraph graph);
 // Hint write_slots: the maps whose last step makes a value in its place in the batch, so that nothing copies it.
 DataGraph write_slots(DataGraph graph);
-// Hints memory_limit (unless given: 512 MiB, or two batches if that is more) and slots: how many batches fit it. An
+// Hints memory_limit (unless given: 512 MiB, or six batches, as memory allows) and slots: how many batches fit it. An
 // Error where none does.
 DataGraph plan_memory(DataGraph graph);
 // Hints workers (unless given) and rows_at_once, by what rows cost and how many pieces of work there are.

@@ -29,7 +29,7 @@ class WorkerPool;  // runtime/worker_pool.h
 
 struct IteratorOptions {
   int workers = 0;                         // 0: the graph's hint, else one per core
-  std::int64_t memory_limit = 0;           // bytes of all batch slots; 0: the graph's hint, else 512 MiB or two batches
+  std::int64_t memory_limit = 0;           // bytes of all batch slots; 0: the graph's hint, else 512 MiB or six batches
   std::int64_t slots = 0;                  // most batches prepared or lent at one time; 0: the graph's hint, else 8
   std::int64_t epochs = 1;                 // passes over the dataset; kForever never ends
   std::optional<std::uint64_t> seed = {};  // instead of the graph's

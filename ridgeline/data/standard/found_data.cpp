@@ -211,9 +211,9 @@ FoundData find_data(const std::string& dir) {
   }
   if (found.parts.empty()) {
     throw Error(fmt::format(
-        "{} holds no data: looked for train/<class>/* and val/<class>/*, or <class>/* alone (images: {}), {}/train-* "
+        "{} holds no data: looked for train/<class>/* and val/<class>/*, or <class>/* alone (images: {}), {} "
         "and validation-* (TFRecords), *.ridge (packed), *.tar (WebDataset){}",
-        dir, fmt::join(image_extensions(), ", "), dir, there_text(tree)));
+        dir, fmt::join(image_extensions(), ", "), (fs::path(dir) / "train-*").string(), there_text(tree)));
   }
   add_other_files(tree, found);
   add_droppings(tree, found);

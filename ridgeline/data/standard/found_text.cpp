@@ -118,7 +118,7 @@ std::string text_of(const DataPart& part) {
 }
 
 std::string use_of(const FoundData& found, const DataPart& part) {
-  if (part.layout == Layout::loose_files) return "without class folders: for predict";
+  if (part.layout == Layout::loose_files) return "predict, there are no class folders";
   if (part.name == "train" || part.name == "all") return "training";
   const DataPart* validation = found.validation();
   return validation && part.name == validation->name ? "validation" : "evaluate --split=" + part.name;

@@ -97,8 +97,9 @@ void note_parts(const PartReport& train, const PartReport& other, std::vector<st
       if (!have.contains(key)) lacking.push_back(key);
     }
     if (lacking.empty()) return false;
-    notes.push_back(fmt::format("{} lacks {} {} of {}, such as {}", in.name, lacking.size(),
-                                names ? "classes" : "labels", of.name, lacking.front()));
+    notes.push_back(fmt::format("{} lacks {} of {}, such as {}", in.name,
+                                counted(static_cast<std::int64_t>(lacking.size()), names ? "class" : "label"), of.name,
+                                lacking.front()));
     return true;
   };
   if (train.layout == Layout::records && !other.classes.empty() && other.classes.front().label < train.label_base) {

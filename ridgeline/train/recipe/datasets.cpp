@@ -284,6 +284,8 @@ void check_classes(const Part& val, const ClassNames& trained, std::int64_t num_
 
 // Said before an hour is spent on the training part.
 void refuse_without_validation(const data::FoundData& found, const DataNeeds& needs) {
+  if (const data::DataPart* training = found.training(); training && training->layout == data::Layout::loose_files)
+    throw Error(training->refusal);
   try {
     data::find_part(found, "val");
   } catch (const Error& error) {

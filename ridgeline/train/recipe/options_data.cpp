@@ -49,7 +49,7 @@ std::vector<RecipeOption> data_options() {
        {"0 (automatic) or more", 0}},
       {"batch_memory",
        evaluated,
-       "bytes of prepared batches; 0: 512 MiB, or two batches if that is more",
+       "bytes of prepared batches; 0: 512 MiB, or six batches, as memory allows",
        [](A& a) -> std::int64_t& { return a.recipe.batch_memory; },
        verdict::own(),
        {"0 (automatic) or more", 0}},

@@ -40,7 +40,7 @@ class DataLoader:
     drop_last: leave out a last batch that is not full
     timeout: seconds to wait for a batch; 0: for ever
     generator: its initial_seed() is the seed
-    prefetch_factor: batches that are prepared ahead, a worker; absent: as 512 MiB allow, at most 8 in all
+    prefetch_factor: batches that are prepared ahead, a worker; absent: 8 in all, of large ones as many as 512 MiB hold, or 6 if memory allows
     persistent_workers: False ends the threads after every epoch. What makes later epochs fast is lost then.
 
     And of the engine:

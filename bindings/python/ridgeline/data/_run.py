@@ -101,7 +101,7 @@ class Iterator:
     dataset: one that ends in batch or bucket
     epochs: passes over it; -1: without end
     workers: threads; 0: the graph's hint, else one per core
-    memory_limit: bytes of all prepared batches; 0: the graph's hint, else 512 MiB or two batches
+    memory_limit: bytes of all prepared batches; 0: the graph's hint, else 512 MiB or six batches, as memory allows
     slots: most batches prepared or lent at one time; 0: the graph's hint, else 8
     seed: instead of the graph's
     start: a state to go on from
