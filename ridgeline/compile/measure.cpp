@@ -20,7 +20,7 @@ RunTimes time_runs(Program& program, int runs) {
 }
 
 double milliseconds_at_limit(const LaunchReport& launch, const device::MachineLimits& limits) {
-  const double gflops = launch.bf16_products ? limits.bf16_gflops : limits.f32_gflops;
+  const double gflops = launch.products == DType::bf16 ? limits.bf16_gflops : limits.f32_gflops;
   return std::max(launch.flops_done / gflops, launch.cost.bytes / limits.gigabytes) / 1e6;
 }
 

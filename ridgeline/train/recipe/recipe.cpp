@@ -136,8 +136,8 @@ void check(const Recipe& r) {
   step_dump_options(r.dump);
   if (!r.dump.path.empty() && r.mode == Mode::evaluate)
     throw Error("--dump_path writes values of training steps: it needs a mode that trains", ErrorKind::usage);
-  const DeviceEntry& device = device_named(r.device);
-  if (r.fusion) check_fusion(*device.make({}), r.fusion);
+  const NamedDevice device = device_named(r.device);
+  if (r.fusion) check_fusion(*device.make(), r.fusion);
   policy_of(original_precision(accelerate, r.precision));
   promise_of(r);
   if (r.model.empty() && r.mode == Mode::evaluate) return;  // the checkpoint tells it
