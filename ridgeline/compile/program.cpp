@@ -109,7 +109,7 @@ class TracedExchange final : public Kernel {
 Program::Program(Session& session, Plan plan, const MemoryReport& memory)
     : session_(session), plan_(std::move(plan)), memory_(memory), state_(std::make_unique<State>(plan_)) {
   session_.log().trace("memory", memory_.to_text());
-  check_memory(memory_);
+  check_memory(memory_, session_.device());
   for (ValueId id : plan_.graph.arguments) {
     const ValueInfo& info = plan_.graph.value(id);
     if (info.kind == ValueKind::input) state_->inputs[info.name].type = info.type;

@@ -2,7 +2,6 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
-#include "ridgeline/device/cpu/cpu_device.h"
 
 namespace ridgeline {
 namespace {
@@ -25,13 +24,13 @@ Session::Session(const SessionOptions& options)
   const bool elsewhere = options.make_device != nullptr || named.entry->name != kCpuName;
   KernelPromise promise = options.promise;
   if (elsewhere) promise.fp32_compute = {};  // a name of the other device's
-  cpu_ = std::make_unique<CpuDevice>(promise, options.tune);
+  cpu_ = device_named(kCpuName).make({.promise = promise, .tune = elsewhere ? "" : options.tune});
   if (options.make_device)
     other_ = made_by(options.make_device);
   else if (elsewhere)
-    other_ = named.make({.promise = options.promise, .simulated = options.simulated});
-  if (other_ && !options.tune.empty()) {
-    throw Error("tune measures the kernels of the cpu, and the device is " + std::string(other_->name()),
+    other_ = named.make({.promise = options.promise, .tune = options.tune, .simulated = options.simulated});
+  if (other_ && options.make_device && !options.tune.empty()) {
+    throw Error("tune is for devices by name, and SessionOptions::make_device gives " + std::string(other_->name()),
                 ErrorKind::usage);
   }
   device_ = other_ ? other_.get() : cpu_.get();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,7 +36,8 @@ class DeviceMemory {
 class Device {
  public:
   virtual ~Device() = default;
-  virtual std::string_view name() const = 0;  // "cpu", "simulated", "cuda:1"
+  virtual std::string_view name() const = 0;     // "cpu", "simulated", "cuda:1"
+  virtual std::string architecture() const = 0;  // for reports: "amx", "sm_90"
 
   // True when device addresses are host addresses, so that no copies are needed, and kernels may be run on any thread.
   virtual bool host_memory() const = 0;

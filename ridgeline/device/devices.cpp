@@ -12,10 +12,19 @@
 namespace ridgeline {
 namespace {
 
-std::unique_ptr<Device> make_cpu(const DeviceOptions& options) { return std::make_unique<CpuDevice>(options.promise); }
+std::unique_ptr<Device> make_cpu(const DeviceOptions& options) {
+  return std::make_unique<CpuDevice>(options.promise, options.tune);
+}
+
+// What computes by its references has one kernel of each op.
+void refuse_to_tune(const DeviceOptions& options, std::string_view name) {
+  if (options.tune.empty()) return;
+  throw Error("tune measures the kernels of the cpu, and the device is " + std::string(name), ErrorKind::usage);
+}
 
 std::unique_ptr<Device> make_simulated(const DeviceOptions& options) {
   SimulatedDeviceOptions simulated = options.simulated;
+  refuse_to_tune(options, simulated.name);
   if (options.ordinal > 0) simulated.name += ":" + std::to_string(options.ordinal);
   return std::make_unique<SimulatedDevice>(std::move(simulated));
 }
@@ -24,12 +33,18 @@ std::unique_ptr<Device> make_unfused(const DeviceOptions& options) {
   SimulatedDeviceOptions simulated = options.simulated;
   simulated.name = "simulated_unfused";
   simulated.fusion = {};
+  refuse_to_tune(options, simulated.name);
   return std::make_unique<SimulatedDevice>(std::move(simulated));
 }
 
 std::deque<DeviceEntry>& table() {
   static std::deque<DeviceEntry> entries = {
-      {"cpu", "the host's own processor", make_cpu, false, {kBf16x3}},
+      {.name = "cpu",
+       .doc = "the host's own processor",
+       .make = make_cpu,
+       .fp32_computes = {kBf16x3},
+       .describe = CpuDevice::describe,
+       .fast_bf16 = CpuDevice::fast_bf16},
       {"simulated", "an accelerator for tests: own memory and streams, reference kernels", make_simulated, true},
       {"simulated_unfused", "the same without a compiler for fused loops", make_unfused},
   };
@@ -73,17 +88,18 @@ NamedDevice device_named(std::string_view name) {
     throw Error("unknown device '" + std::string(name) + "' (allowed: " + device_names() + ")", ErrorKind::usage);
   if (colon == std::string_view::npos) return {entry, 0};
   if (!entry->numbered) {
-    throw Error("device '" + std::string(name) + "': of " + std::string(entry->name) + " there is one, without a number",
-                ErrorKind::usage);
+    throw Error(
+        "device '" + std::string(name) + "': of " + std::string(entry->name) + " there is one, without a number",
+        ErrorKind::usage);
   }
   int ordinal = -1;
   const char* const end = name.data() + name.size();
   const auto parsed = std::from_chars(name.data() + colon + 1, end, ordinal);
   if (parsed.ec != std::errc{} || parsed.ptr != end || ordinal < 0) {
     const std::string kind(entry->name);
-    throw Error("device '" + std::string(name) + "': a number is meant behind the colon (" + kind + ":0, " + kind +
-                    ":1, ...)",
-                ErrorKind::usage);
+    throw Error(
+        "device '" + std::string(name) + "': a number is meant behind the colon (" + kind + ":0, " + kind + ":1, ...)",
+        ErrorKind::usage);
   }
   return {entry, ordinal};
 }

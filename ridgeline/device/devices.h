@@ -16,7 +16,8 @@ namespace ridgeline {
 
 struct DeviceOptions {
   KernelPromise promise;
-  int ordinal = 0;  // which one of its kind
+  int ordinal = 0;   // which one of its kind
+  std::string tune;  // the file of kernel times, as SessionOptions::tune; empty: kernels by the order of their lists
   SimulatedDeviceOptions simulated;
 };
 
@@ -28,6 +29,10 @@ struct DeviceEntry {
   bool numbered = false;  // there may be several, which ordinals tell apart
   // What fp32_compute may be beside "f32" (KernelPromise), in memory that stays.
   std::vector<std::string_view> fp32_computes = {};
+  // What there is of it on this machine, a line for people; an Error where there is none, with the reason. Null: doc.
+  std::function<std::string()> describe = {};
+  // Whether it multiplies bf16 faster than f32; null: no.
+  std::function<bool()> fast_bf16 = {};
 };
 
 // In the order in which they were added. Entries stay where they are.

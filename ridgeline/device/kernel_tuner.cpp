@@ -21,19 +21,20 @@ namespace {
 constexpr std::string_view kTitle = "ridgeline kernel times ";
 constexpr std::string_view kVersion = "2";
 
-// Below, launching takes as long as computing.
-constexpr double kLeastFlops = 5e6;
+// Of the work that takes as long as handing it out: below, kernels differ by less than their launches take.
+constexpr double kLeastTimes = 5;
 
 constexpr double kUnknown = 1e300;  // ms
 
-bool matters(const KernelRequest& request) {
+bool matters(const KernelRequest& request, const DeviceRates& rates) {
   std::vector<ValueType> inputs, outputs;
   for (const KernelOperand& operand : request.inputs) inputs.push_back(operand.type);
   for (const KernelOperand& operand : request.outputs) outputs.push_back(operand.type);
   // Random numbers are no indices.
   const auto real = [](const ValueType& type) { return is_floating(type.dtype); };
   if (!request.def.cost || !std::all_of(inputs.begin(), inputs.end(), real)) return false;
-  return request.def.cost({inputs, request.node.attributes, request.node.name}, outputs).flops >= kLeastFlops;
+  return request.def.cost({inputs, request.node.attributes, request.node.name}, outputs).flops >=
+         kLeastTimes * rates.barrier_seconds * rates.f32_flops;
 }
 
 void add_operands(const std::vector<KernelOperand>& operands, std::string& key) {
@@ -188,7 +189,7 @@ std::string KernelTuner::plan_of(std::vector<std::string> choices) {
 }
 
 std::optional<KernelTuner::Fastest> KernelTuner::choose(const KernelRequest& request, Device& device) {
-  if (!matters(request)) return std::nullopt;
+  if (!matters(request, device.rates())) return std::nullopt;
   std::vector<Candidate> candidates = candidates_of(request, device.kernels(request.node.op));
   if (candidates.size() < 2) return std::nullopt;
   const std::string operation = operation_of(request);

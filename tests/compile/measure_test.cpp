@@ -9,7 +9,7 @@ namespace {
 
 using namespace testing;
 
-constexpr device::MachineLimits kLimits{.f32_gflops = 100, .bf16_gflops = 1000, .gigabytes = 10};
+constexpr DeviceRates kLimits{.f32_flops = 100e9, .bf16_flops = 1000e9, .memory_bytes = 10e9};
 
 LaunchReport launch(const std::string& op, double started, double milliseconds, double flops, double bytes) {
   LaunchReport l;

@@ -9,6 +9,7 @@ class HostDevice : public Device {
  public:
   HostDevice() = default;
   explicit HostDevice(std::optional<Provider> forced) : host_(forced) {}
+  std::string architecture() const override { return host_.architecture(); }
   bool host_memory() const override { return true; }
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override { return host_.allocate(bytes); }
   std::unique_ptr<DeviceMemory> allocate_pinned(std::size_t bytes) override { return host_.allocate_pinned(bytes); }

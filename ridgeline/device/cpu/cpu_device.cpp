@@ -180,9 +180,9 @@ std::unique_ptr<Kernel> CpuDevice::cast_conversion(DType from_type, const Layout
 // Of one core. Handing work to a team and waiting for it takes tens of microseconds where its threads sleep in between
 // (docs/core.md).
 DeviceRates CpuDevice::rates() const {
-  const bool tiles = forced_.value_or(Provider::own) == Provider::own && device::active_isa() == device::Isa::amx;
+  const int bf16 = device::bf16_products_rate();
   return {.f32_flops = 1e11,
-          .bf16_flops = tiles ? 1e12 : 1e11,
+          .bf16_flops = bf16 > 2 ? 1e12 : bf16 * 1e11,
           .f16_flops = 1e11,
           .memory_bytes = 1e10,
           .launch_seconds = 1e-6,
@@ -222,6 +222,17 @@ MeasuredRates CpuDevice::measured_rates() {
   if (is_new) it->second = measure(rates());
   return it->second;
 }
+
+std::string CpuDevice::architecture() const { return std::string(device::name_of(device::active_isa())); }
+
+std::string CpuDevice::describe() {
+  std::string isas;
+  for (device::Isa isa : device::machine_isas()) isas += (isas.empty() ? "" : ", ") + std::string(device::name_of(isa));
+  return std::to_string(available_cores()) + " cores, instruction sets " + isas +
+         " (in use: " + std::string(device::name_of(device::active_isa())) + ")";
+}
+
+bool CpuDevice::fast_bf16() { return device::bf16_products_rate() > 1; }
 
 std::vector<KernelEntry> CpuDevice::kernels(std::string_view op) const { return cpu_kernels(op, forced_); }
 
@@ -270,7 +281,6 @@ FusionLimits CpuDevice::fusion_limits() const {
                    .inputs = {DType::f32, DType::bf16, DType::f16, DType::u8, DType::i32, DType::boolean},
                    .results = loop::kLoopStorage,
                    .sums = true},
-          .flops_per_byte = {.wide = 10, .bf16 = tiles ? 100.0 : 10.0},
           .slow_ops = {{"image_tail", {DType::bf16, DType::f16}, 2.0}}};
 }
 

@@ -20,13 +20,18 @@ class CpuDevice final : public Device {
   CpuDevice();
   // The provider given here, whatever the environment says; nullopt forces none.
   explicit CpuDevice(std::optional<Provider> forced);
-  // Kernels must promise this. An Error where fp32_compute bf16x3 is asked for and the instruction set in force has no tiles, or
-  // what else is asked for excludes it.
-  // `tune`: the file of kernel times by which kernels are chosen (kernel_tuner.h), "auto" for the user's; empty: by
-  // their order.
+  // Kernels must promise this. An Error where fp32_compute bf16x3 is asked for and the instruction set in force has no
+  // tiles, or what else is asked for excludes it. `tune`: the file of kernel times by which kernels are chosen
+  // (kernel_tuner.h), "auto" for the user's; empty: by their order.
   explicit CpuDevice(const KernelPromise& promise, const std::string& tune = "");
 
+  // What there is on this machine, for people.
+  static std::string describe();
+  // Whether it multiplies bf16 faster than f32.
+  static bool fast_bf16();
+
   std::string_view name() const override { return "cpu"; }
+  std::string architecture() const override;  // the instruction set in force
   bool host_memory() const override { return true; }
   // 64-byte aligned, contents undefined; large blocks start on a huge page and ask for more of them.
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override;

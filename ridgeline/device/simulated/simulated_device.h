@@ -48,6 +48,7 @@ class SimulatedDevice final : public Device {
   ~SimulatedDevice() override;
 
   std::string_view name() const override { return options_.name; }
+  std::string architecture() const override { return "reference"; }
   bool host_memory() const override { return false; }
   // Freeing waits for the streams, since queued work may use the memory.
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override;

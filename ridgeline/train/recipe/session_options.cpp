@@ -35,6 +35,12 @@ KernelPromise promise_of(const Recipe& recipe) {
   return {reproducibility_named(recipe.reproducibility), precise, fp32_compute_of(recipe)};
 }
 
+PrecisionOptions precision_of(const Recipe& recipe) {
+  PrecisionOptions options = recipe.precision;
+  options.device = recipe.device;
+  return options;
+}
+
 SessionOptions session_options(const Recipe& recipe) {
   SessionOptions options{.compute_threads = recipe.intra_op_parallelism_threads,
                          .parallel_launches = recipe.inter_op_parallelism_threads,
