@@ -14,7 +14,7 @@
 
 #include "ridgeline/core/given_function.h"
 #include "ridgeline/data/api/dataset.h"
-#include "ridgeline/train/loop.h"
+#include "ridgeline/train/loop/loop.h"
 #include "ridgeline/train/metric/metric.h"
 
 namespace ridgeline::train {

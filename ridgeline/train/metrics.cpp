@@ -11,7 +11,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/ranks/ranks.h"
 
 namespace ridgeline::train {
 namespace {

@@ -14,8 +14,8 @@
 #include "ridgeline/graph/pass/inline.h"
 #include "ridgeline/graph/pass/server_plan.h"
 #include "ridgeline/graph/pass/shard_updates.h"
-#include "ridgeline/train/checkpoint.h"
-#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
+#include "ridgeline/train/ranks/ranks.h"
 
 namespace ridgeline::train {
 namespace {

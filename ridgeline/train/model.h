@@ -23,7 +23,7 @@
 #include "ridgeline/graph/pass/shard_plan.h"
 #include "ridgeline/infer/model.h"
 #include "ridgeline/nn/training_step.h"
-#include "ridgeline/train/holdings.h"
+#include "ridgeline/train/ranks/holdings.h"
 
 namespace ridgeline::train {
 

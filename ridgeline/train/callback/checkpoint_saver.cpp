@@ -6,8 +6,8 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/trace.h"
-#include "ridgeline/train/finite.h"
-#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/checkpoint/finite.h"
+#include "ridgeline/train/ranks/ranks.h"
 
 namespace ridgeline::train {
 namespace {

@@ -9,9 +9,9 @@
 #include <span>
 #include <string>
 
-#include "ridgeline/train/best_evaluation.h"
-#include "ridgeline/train/callback.h"
 #include "ridgeline/train/callback/checkpoint_saver.h"
+#include "ridgeline/train/checkpoint/best_evaluation.h"
+#include "ridgeline/train/loop/callback.h"
 
 namespace ridgeline::train {
 

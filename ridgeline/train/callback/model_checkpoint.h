@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/train/callback.h"
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
+#include "ridgeline/train/loop/callback.h"
 
 namespace ridgeline::train {
 

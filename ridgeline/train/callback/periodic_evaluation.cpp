@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/loop/interrupt.h"
 
 namespace ridgeline::train {
 

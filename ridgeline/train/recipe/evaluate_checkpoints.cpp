@@ -9,7 +9,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/train/best_evaluation.h"
+#include "ridgeline/train/checkpoint/best_evaluation.h"
 #include "ridgeline/train/recipe/adopt.h"
 #include "ridgeline/train/recipe/batch_parts.h"
 #include "ridgeline/train/recipe/chosen_checkpoint.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/train/stored_weights.h"
+#include "ridgeline/train/checkpoint/stored_weights.h"
 
 namespace ridgeline::train {
 namespace {

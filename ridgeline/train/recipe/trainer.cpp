@@ -28,10 +28,12 @@
 #include "ridgeline/train/callback/step_times.h"
 #include "ridgeline/train/callback/summaries.h"
 #include "ridgeline/train/callback/time_limit.h"
-#include "ridgeline/train/directory_lock.h"
-#include "ridgeline/train/interrupt.h"
-#include "ridgeline/train/loop.h"
-#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/checkpoint/directory_lock.h"
+#include "ridgeline/train/checkpoint/resume_check.h"
+#include "ridgeline/train/loop/interrupt.h"
+#include "ridgeline/train/loop/loop.h"
+#include "ridgeline/train/loop/synthetic.h"
+#include "ridgeline/train/ranks/ranks.h"
 #include "ridgeline/train/recipe/batch_parts.h"
 #include "ridgeline/train/recipe/benchmark_summary.h"
 #include "ridgeline/train/recipe/chosen_checkpoint.h"
@@ -46,8 +48,6 @@
 #include "ridgeline/train/recipe/several_ranks.h"
 #include "ridgeline/train/recipe/shared_settings.h"
 #include "ridgeline/train/recipe/single_rank_speed.h"
-#include "ridgeline/train/resume_check.h"
-#include "ridgeline/train/synthetic.h"
 
 namespace ridgeline::train {
 namespace {

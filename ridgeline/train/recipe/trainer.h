@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "ridgeline/train/best_evaluation.h"
-#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/checkpoint/best_evaluation.h"
+#include "ridgeline/train/ranks/ranks.h"
 #include "ridgeline/train/recipe/recipe.h"
 #include "ridgeline/train/training_log.h"
 
