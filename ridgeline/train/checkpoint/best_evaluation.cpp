@@ -27,7 +27,7 @@ const EvaluationRow* best_of(std::span<const EvaluationRow> rows) {
 }
 
 std::string described(const BestCheckpoint& best) {
-  return fmt::format("step {}, {} {:.6g}", best.step, kBestMeasure, best.value);
+  return fmt::format("step {}, {} {:.6g}", best.step, best_measure_name(best.classifies), best.value);
 }
 
 std::optional<BestCheckpoint> read_best(const std::string& directory) {
@@ -35,7 +35,9 @@ std::optional<BestCheckpoint> read_best(const std::string& directory) {
   if (!is_regular_file(path)) return std::nullopt;
   try {
     const nlohmann::json file = nlohmann::json::parse(read_file(path));
-    return BestCheckpoint{.step = file.at("step").get<std::int64_t>(), .value = file.at("value").get<double>()};
+    return BestCheckpoint{.step = file.at("step").get<std::int64_t>(),
+                          .value = file.at("value").get<double>(),
+                          .classifies = file.at("measure").get<std::string>() == best_measure_name()};
   } catch (const nlohmann::json::exception& error) {
     throw Error(fmt::format("{}: names no checkpoint: {}", path, error.what()));
   }
@@ -49,7 +51,7 @@ void write_best(const std::string& directory, const std::optional<BestCheckpoint
     return;
   }
   const nlohmann::json file{{"checkpoint", checkpoint_name(best->step)},
-                            {"measure", kBestMeasure},
+                            {"measure", best_measure_name(best->classifies)},
                             {"step", best->step},
                             {"value", best->value}};
   write_file_atomically(path, file.dump(2) + "\n");

@@ -17,7 +17,6 @@
 #include "ridgeline/data/ir/base64.h"
 #include "ridgeline/format/text/json_tree.h"
 #include "ridgeline/format/wire/crc32c.h"
-#include "ridgeline/nn/models.h"
 
 namespace ridgeline::train {
 namespace {
@@ -68,6 +67,28 @@ std::vector<std::string> names_from(const json& list) {
   return names;
 }
 
+void tell(const ClassifierInfo& classifier, json& j) {
+  j["init"] = classifier.init;
+  j["final_relu"] = classifier.final_relu;
+  j["num_classes"] = classifier.num_classes;
+  j["image_size"] = classifier.image_size;
+  j["label_base"] = classifier.label_base;
+  j["class_names"] = names_json(classifier.class_names);
+  if (!classifier.class_ids.empty()) j["class_ids"] = names_json(classifier.class_ids);
+}
+
+ClassifierInfo classifier_from(const json& j) {
+  ClassifierInfo classifier;
+  j.at("init").get_to(classifier.init);
+  j.at("final_relu").get_to(classifier.final_relu);
+  j.at("num_classes").get_to(classifier.num_classes);
+  j.at("image_size").get_to(classifier.image_size);
+  j.at("label_base").get_to(classifier.label_base);
+  classifier.class_names = names_from(j.at("class_names"));
+  if (j.contains("class_ids")) classifier.class_ids = names_from(j.at("class_ids"));
+  return classifier;
+}
+
 std::string hex(std::uint32_t value) {
   std::array<char, 9> text{};
   std::snprintf(text.data(), text.size(), "%08x", value);
@@ -95,32 +116,12 @@ std::string checksum_of(const std::string& info, const std::vector<NamedTensor>&
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> CheckpointInfo::identity() const {
-  const nn::ModelInfo* known = nn::find_model(model);
-  return {{"model", model},
-          {"num_classes", std::to_string(num_classes)},
-          {"image_size", std::to_string(image_size)},
-          {"seed", std::to_string(seed)},
-          {std::string(known ? known->init_flag : nn::ModelInfo().init_flag), init},
-          {"final_relu", final_relu ? "True" : "False"},
-          {"label_base", std::to_string(label_base)}};
-}
-
 std::string CheckpointInfo::to_json() const {
-  json j{{"format_version", kFormatVersion},
-         {"model", model},
-         {"init", init},
-         {"final_relu", final_relu},
-         {"num_classes", num_classes},
-         {"image_size", image_size},
-         {"step", step},
-         {"steps_per_epoch", steps_per_epoch},
-         {"seed", seed},
-         {"label_base", label_base},
-         {"class_names", names_json(class_names)},
-         {"plan", plan}};
+  json j{{"format_version", kFormatVersion},   {"model", model}, {"step", step},
+         {"steps_per_epoch", steps_per_epoch}, {"seed", seed},   {"plan", plan}};
+  if (classifier) tell(*classifier, j);
   if (!precision_phase.empty()) j["precision_phase"] = precision_phase;
-  if (!class_ids.empty()) j["class_ids"] = names_json(class_ids);
+  for (const std::string& state : other_data) j["other_data"].push_back(json::parse(state));
   if (settings) j["settings"] = json::parse(train::to_json(*settings));
   j["data_state"] = data_state.empty() ? json() : json::parse(data_state);
   return j.dump();
@@ -137,21 +138,17 @@ CheckpointInfo CheckpointInfo::from_json(const std::string& text, const std::str
     }
     CheckpointInfo info;
     j.at("model").get_to(info.model);
-    j.at("init").get_to(info.init);
-    j.at("final_relu").get_to(info.final_relu);
-    j.at("num_classes").get_to(info.num_classes);
-    j.at("image_size").get_to(info.image_size);
+    if (j.contains("num_classes")) info.classifier = classifier_from(j);
     j.at("step").get_to(info.step);
     j.at("steps_per_epoch").get_to(info.steps_per_epoch);
     j.at("seed").get_to(info.seed);
     if (info.steps_per_epoch < 1) throw Error("[checkpoint] " + path + ": steps_per_epoch must be 1 or more");
-    j.at("label_base").get_to(info.label_base);
-    info.class_names = names_from(j.at("class_names"));
-    if (j.contains("class_ids")) info.class_ids = names_from(j.at("class_ids"));
     if (j.contains("settings")) info.settings = settings_from_json(j.at("settings").dump());
     if (j.contains("precision_phase")) j.at("precision_phase").get_to(info.precision_phase);
     j.at("plan").get_to(info.plan);
     if (!j.at("data_state").is_null()) info.data_state = j.at("data_state").dump();
+    if (j.contains("other_data"))
+      for (const json& state : j.at("other_data")) info.other_data.push_back(state.dump());
     return info;
   } catch (const json::exception& error) {
     throw Error(where + " cannot be read: " + error.what());
@@ -219,7 +216,7 @@ LoadedCheckpoint load_checkpoint(const CheckpointFile& file) {
   SafetensorsFile tensors(file.path);
   const auto it = tensors.metadata().find(kMetadataKey);
   if (it == tensors.metadata().end()) {
-    throw Error("[checkpoint] " + file.path + ": holds weights only, no checkpoint of a run (--weights takes weights)");
+    throw Error("[checkpoint] " + file.path + ": holds weights only, no checkpoint of a run");
   }
   const auto stored = tensors.metadata().find(kChecksumKey);
   if (stored != tensors.metadata().end()) {

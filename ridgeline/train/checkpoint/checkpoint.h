@@ -10,7 +10,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "ridgeline/core/given_function.h"
@@ -22,30 +21,34 @@ namespace ridgeline::train {
 // Of kernels that were all chosen by the order of their lists.
 inline constexpr const char* kDefaultPlan = "default";
 
-struct CheckpointInfo {
-  std::string model;
+// Of a model of the library that classifies images: which one it is, and of which classes.
+struct ClassifierInfo {
   std::string init;  // rule of initialisation
   bool final_relu = false;
   std::int64_t num_classes = 0;
   std::int64_t image_size = 0;
+  int label_base = 0;
+  std::vector<std::string> class_names = {};  // by label, any bytes; empty where the data do not tell
+  std::vector<std::string> class_ids = {};    // the same classes by another name (synsets of records); may be empty
+};
+
+struct CheckpointInfo {
+  std::string model;
+  std::optional<ClassifierInfo> classifier;  // absent: a network of somebody's own
   std::int64_t step = 0;
   std::int64_t steps_per_epoch = 1;
   std::uint64_t seed = 0;
-  std::string data_state;  // JSON of the iterator's state; empty with synthetic data
-  int label_base = 0;
-  std::vector<std::string> class_names;  // by label, any bytes; empty where the data do not tell
-  std::vector<std::string> class_ids;    // the same classes by another name (synsets of records); may be empty
-  std::optional<RunSettings> settings;   // absent in files of format version 1
-  std::string precision_phase;           // of stepped precision: "reduced" or "original"; empty: the run has none
-  std::string plan = kDefaultPlan;       // which kernels the step had (Model::kernel_plan)
+  std::string data_state;               // JSON of the iterator's state; empty with synthetic data
+  std::vector<std::string> other_data;  // likewise, of other data that the run has seen
+  std::optional<RunSettings> settings;  // absent in files of format version 1
+  std::string precision_phase;          // of stepped precision: "reduced" or "original"; empty: the run has none
+  std::string plan = kDefaultPlan;      // which kernels the step had (Model::kernel_plan)
 
   // Whole epochs done.
   double epoch() const {
     const std::int64_t whole = step / steps_per_epoch;
     return static_cast<double>(whole);
   }
-  // Which model of which data it is: names of flags and their values.
-  std::vector<std::pair<std::string, std::string>> identity() const;
   std::string to_json() const;
   static CheckpointInfo from_json(const std::string& text, const std::string& path);
 };

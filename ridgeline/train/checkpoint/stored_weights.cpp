@@ -74,9 +74,10 @@ std::string conversion_of(const std::string& path) {
 }  // namespace
 
 std::string StoredWeights::description() const {
+  if (info && !info->classifier) return fmt::format("checkpoint of {} at step {}", model, info->step);
   if (info) {
-    return fmt::format("checkpoint of {} at step {}, {} classes, image size {}", model, info->step, info->num_classes,
-                       info->image_size);
+    return fmt::format("checkpoint of {} at step {}, {} classes, image size {}", model, info->step,
+                       info->classifier->num_classes, info->classifier->image_size);
   }
   return model.empty() ? "weights" : "model file of " + model;
 }

@@ -28,12 +28,10 @@ class Checkpoint : public ::testing::Test {
   static CheckpointInfo information(std::int64_t step) {
     CheckpointInfo info;
     info.model = "alexnet";
-    info.num_classes = 10;
-    info.image_size = 64;
+    info.classifier = ClassifierInfo{.num_classes = 10, .image_size = 64, .class_names = {"cat", "dog"}};
     info.step = step;
     info.steps_per_epoch = 4;
     info.seed = 1;
-    info.class_names = {"cat", "dog"};
     info.settings = RunSettings{
         .values = {{"data", std::string("class folders")}, {"records", std::int64_t{40}}, {"lr", 0.1}, {"flip", true}}};
     return info;
@@ -51,7 +49,7 @@ TEST_F(Checkpoint, RoundTripsWithEverythingThatDefinesTheRun) {
   EXPECT_EQ(loaded.info.model, "alexnet");
   EXPECT_EQ(loaded.info.step, 8);
   EXPECT_EQ(loaded.info.epoch(), 2.0);
-  EXPECT_EQ(loaded.info.class_names, (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(loaded.info.classifier->class_names, (std::vector<std::string>{"cat", "dog"}));
   EXPECT_EQ(loaded.tensors.tensor("w").at(2), 3.0);
   ASSERT_TRUE(loaded.info.settings.has_value());
   EXPECT_EQ(*loaded.info.settings, *information(8).settings);
@@ -152,12 +150,13 @@ TEST_F(Checkpoint, ALinkToNowhereIsACheckpointThatCannotBeRead) {
 
 TEST_F(Checkpoint, NamesThatAreNoUtf8ComeBackAsTheyWere) {
   CheckpointInfo info = information(3);
-  info.class_names = {"caf\xe9", "dog", std::string("a\nb\x1b[31m\0c", 9), "\xff\xfe", "{\"base64\": \"x\"}"};
-  info.class_ids = {"n1", "\xc0", "n3", "n4", "n5"};
+  info.classifier->class_names = {"caf\xe9", "dog", std::string("a\nb\x1b[31m\0c", 9), "\xff\xfe",
+                                  "{\"base64\": \"x\"}"};
+  info.classifier->class_ids = {"n1", "\xc0", "n3", "n4", "n5"};
   save_checkpoint(directory_, info, {{"w", Tensor::of<float>({1}, {1})}}, {});
   const LoadedCheckpoint loaded = load_checkpoint(list_checkpoints(directory_).front());
-  EXPECT_EQ(loaded.info.class_names, info.class_names);
-  EXPECT_EQ(loaded.info.class_ids, info.class_ids);
+  EXPECT_EQ(loaded.info.classifier->class_names, info.classifier->class_names);
+  EXPECT_EQ(loaded.info.classifier->class_ids, info.classifier->class_ids);
 }
 
 // What version 1 of the format was, to the letter.
@@ -170,8 +169,8 @@ TEST_F(Checkpoint, FilesWithoutChecksumAndSettingsLoad) {
                     {{"ridgeline", old}});
   const auto loaded = load_newest(directory_, [](const std::string&) {});
   ASSERT_TRUE(loaded.has_value());
-  EXPECT_EQ(loaded->info.init, "xavier");
-  EXPECT_EQ(loaded->info.label_base, 1);
+  EXPECT_EQ(loaded->info.classifier->init, "xavier");
+  EXPECT_EQ(loaded->info.classifier->label_base, 1);
   EXPECT_FALSE(loaded->info.settings.has_value());
 }
 

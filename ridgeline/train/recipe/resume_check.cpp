@@ -1,4 +1,4 @@
-#include "ridgeline/train/checkpoint/resume_check.h"
+#include "ridgeline/train/recipe/resume_check.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,22 +6,24 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/runtime/state.h"
 #include "ridgeline/data/standard/data_dir.h"
+#include "ridgeline/nn/models.h"
 #include "ridgeline/train/checkpoint/class_names.h"
 
 namespace ridgeline::train {
 namespace {
 
-// Of CheckpointInfo::identity(), the first that every model has.
+// Of identity_of(), the first that every model has.
 constexpr std::size_t kOfAnyModel = 4;
 
 std::string shown(const std::string& value) { return value.empty() ? "the default" : value; }
 
 class Comparison {
  public:
-  Comparison(const CheckpointInfo& saved, const CheckpointInfo& now) : saved_(saved), now_(now) {}
+  Comparison(const CheckpointInfo& saved, const CheckpointInfo& now)
+      : saved_(saved), now_(now), was_(classifier_of(saved)), is_(classifier_of(now)) {}
 
   void models() {
-    const auto there = saved_.identity(), here = now_.identity();
+    const auto there = identity_of(saved_), here = identity_of(now_);
     for (std::size_t i = 0; i < there.size(); ++i) {
       const std::string& name = here[i].first;
       // Another model has other options; the label base of images is that of the data (data_state).
@@ -29,8 +31,8 @@ class Comparison {
       flag(name, there[i].second, here[i].second);
     }
     const bool complete = now_.settings->get<std::string>("data", "") != name_of(data::Layout::records);
-    const std::string classes = class_difference({saved_.class_names, saved_.class_ids, complete}, "there",
-                                                 {now_.class_names, now_.class_ids, complete}, "here");
+    const std::string classes = class_difference({was_.class_names, was_.class_ids, complete}, "there",
+                                                 {is_.class_names, is_.class_ids, complete}, "here");
     if (!classes.empty()) data(classes);
   }
 
@@ -84,7 +86,7 @@ class Comparison {
       refused_.push_back(fmt::format("an epoch has {} steps there and {} here: --batch_size differs",
                                      saved_.steps_per_epoch, now_.steps_per_epoch));
     }
-    if (saved_.label_base != now_.label_base) flag("label_base", saved_.label_base, now_.label_base);
+    if (was_.label_base != is_.label_base) flag("label_base", was_.label_base, is_.label_base);
     if (!refused_.empty() || state.graph_hash == graph_hash) return;
     refused_.emplace_back(
         saved_.settings ? "the images are read or transformed otherwise (--label_base given here and found there, "
@@ -118,11 +120,31 @@ class Comparison {
 
   const CheckpointInfo& saved_;
   const CheckpointInfo& now_;
+  const ClassifierInfo& was_;
+  const ClassifierInfo& is_;
   std::vector<std::string> refused_, flags_, changed_;
   bool other_data_ = false;
 };
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> identity_of(const CheckpointInfo& info) {
+  const nn::ModelInfo* known = nn::find_model(info.model);
+  const ClassifierInfo& classifier = classifier_of(info);
+  return {{"model", info.model},
+          {"num_classes", std::to_string(classifier.num_classes)},
+          {"image_size", std::to_string(classifier.image_size)},
+          {"seed", std::to_string(info.seed)},
+          {std::string(known ? known->init_flag : nn::ModelInfo().init_flag), classifier.init},
+          {"final_relu", classifier.final_relu ? "True" : "False"},
+          {"label_base", std::to_string(classifier.label_base)}};
+}
+
+const ClassifierInfo& classifier_of(const CheckpointInfo& info) {
+  if (info.classifier) return *info.classifier;
+  throw Error(fmt::format("the checkpoint is of the network '{}' of a program's own, which alone can go on with it",
+                          info.model));
+}
 
 std::vector<std::string> check_resume(std::span<const SettingRow> rows, const CheckpointFile& file,
                                       const CheckpointInfo& saved, const CheckpointInfo& now,

@@ -1,5 +1,5 @@
 // A run goes on only as the run that it was: what would make another one is refused by name, what may change is said.
-#include "ridgeline/train/checkpoint/resume_check.h"
+#include "ridgeline/train/recipe/resume_check.h"
 
 #include <gtest/gtest.h>
 
@@ -15,16 +15,16 @@ constexpr std::uint64_t kHash = 0xabc;
 CheckpointInfo run(std::uint64_t records = 40) {
   CheckpointInfo info;
   info.model = "alexnet";
-  info.init = "he_uniform";
-  info.final_relu = true;
-  info.num_classes = 3;
-  info.image_size = 64;
+  info.classifier = ClassifierInfo{.init = "he_uniform",
+                                   .final_relu = true,
+                                   .num_classes = 3,
+                                   .image_size = 64,
+                                   .class_names = {"cat", "dog", "emu"}};
   info.step = 12;
   info.steps_per_epoch = static_cast<std::int64_t>(records) / 8;
   info.seed = 1;
   info.data_state = R"({"schema":"data-state","version":1,"graph_hash":"0000000000000abc","seed":1,"records":)" +
                     std::to_string(records) + R"(,"epoch":2,"delivered":2})";
-  info.class_names = {"cat", "dog", "emu"};
   Recipe recipe;
   recipe.batch_size = 8;
   recipe.max_epochs = 4;
@@ -65,7 +65,7 @@ TEST(ResumeCheck, TheSameRunGoesOnWithoutAWord) {
 
 TEST(ResumeCheck, WhatMakesAnotherRunIsRefusedWithItsFlagAndTheWayOn) {
   CheckpointInfo now = run();
-  now.final_relu = false;
+  now.classifier->final_relu = false;
   expect_words(refusal(run(), now), {"runs/a/model.ckpt-12", "--final_relu is True there and False here",
                                      "give --final_relu=True", "another --log_dir"});
   expect_words(refusal(version_1(run()), now), {"--final_relu is True there and False here"});
@@ -78,7 +78,7 @@ TEST(ResumeCheck, WhatMakesAnotherRunIsRefusedWithItsFlagAndTheWayOn) {
   now.model = "resnet18";
   expect_words(refusal(run(), now), {"--model is alexnet there and resnet18 here"});
   now = run();
-  now.init = "xavier";
+  now.classifier->init = "xavier";
   expect_words(refusal(run(), now), {"--alexnet_version is he_uniform there and xavier here"});
   now = run();
   set(now, "flip", false);
@@ -90,7 +90,7 @@ TEST(ResumeCheck, OtherDataAreNamedByWhatDiffers) {
   expect_words(refusal(run(), run(48)), {"40 training records there, 48 here", "give the data of that run"});
   expect_words(refusal(version_1(run()), run(48)), {"40 training records there, 48 here"});
   CheckpointInfo now = run();
-  now.class_names = {"cat", "eel", "emu"};
+  now.classifier->class_names = {"cat", "eel", "emu"};
   expect_words(refusal(run(), now), {"class 1 is 'dog' there and 'eel' here"});
   now = run();
   set(now, "data", std::string("synthetic"));
