@@ -10,7 +10,7 @@
 #include "ridgeline/core/printable.h"
 #include "ridgeline/train/doctor/checks.h"
 #include "ridgeline/train/doctor/dump.h"
-#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/loop/interrupt.h"
 
 namespace ridgeline::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "ridgeline/format/tensor/safetensors.h"
 #include "ridgeline/infer/model_file.h"
 #include "ridgeline/nn/models.h"
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 
 namespace ridgeline::cli {
 namespace {

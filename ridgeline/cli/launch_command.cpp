@@ -14,9 +14,9 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/printable.h"
 #include "ridgeline/train/callback/monitors.h"
-#include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/launch/launch.h"
 #include "ridgeline/train/launch/scheduler_thread.h"
+#include "ridgeline/train/loop/interrupt.h"
 #include "ridgeline/train/recipe/options.h"
 
 namespace ridgeline::cli {

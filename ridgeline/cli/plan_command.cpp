@@ -11,7 +11,7 @@
 #include "ridgeline/comm/model/replay.h"
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/printable.h"
-#include "ridgeline/train/parallel_estimate.h"
+#include "ridgeline/train/ranks/parallel_estimate.h"
 #include "ridgeline/train/step_timeline.h"
 
 namespace ridgeline::cli {

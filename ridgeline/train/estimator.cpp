@@ -4,6 +4,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/location_text.h"
+#include "ridgeline/train/loop/interrupt.h"
 
 namespace ridgeline::train {
 namespace {
@@ -95,7 +96,7 @@ void evaluate_batches(Model& model, const data::Dataset& dataset,
         rows = mask_as(program.graph().value(mask).type.dtype, batch->mask());
         program.bind(nn::kMaskInput, rows);
       }
-      if (!program.run()) throw Error("interrupted", ErrorKind::interrupted);
+      if (interrupted() || !program.run()) throw Error("interrupted", ErrorKind::interrupted);
       measure(program, *batch);
     }
   };
@@ -105,12 +106,20 @@ void evaluate_batches(Model& model, const data::Dataset& dataset,
 }  // namespace
 
 std::map<std::string, double> evaluate(Model& model, const data::Dataset& dataset) {
+  return means_of(evaluation_sums(model, dataset));
+}
+
+std::map<std::string, double> evaluation_sums(Model& model, const data::Dataset& dataset) {
   std::map<std::string, double> sums;
   evaluate_batches(model, dataset, [&](Program& program, const data::Batch&) {
     for (const Return& r : program.graph().returns) {
       if (program.graph().value(r.value).type.shape.rank() == 0) sums[r.name] += program.output(r.name).at(0);
     }
   });
+  return sums;
+}
+
+std::map<std::string, double> means_of(const std::map<std::string, double>& sums) {
   const auto rows = sums.find(nn::kRowsResult);
   if (rows == sums.end() || rows->second == 0) throw Error("the evaluation saw no rows");
   std::map<std::string, double> means;

@@ -14,7 +14,7 @@
 
 #include "ridgeline/core/given_function.h"
 #include "ridgeline/data/api/dataset.h"
-#include "ridgeline/train/loop.h"
+#include "ridgeline/train/loop/loop.h"
 #include "ridgeline/train/metric/metric.h"
 
 namespace ridgeline::train {
@@ -57,6 +57,10 @@ std::int64_t train_steps(Model& model, const InputFunction& input_fn, std::int64
 // its end: {"loss": 0.31, "top_1": 0.93, ...}; and "rows", which is the number of them.
 // Uses the averages of parameters where training keeps them. An Error for a data set without rows.
 std::map<std::string, double> evaluate(Model& model, const data::Dataset& dataset);
+// Its two halves: the sums over the rows, by the names that the network gives them, and their means. An Error of kind
+// interrupted where interrupted() (loop/interrupt.h) says so.
+std::map<std::string, double> evaluation_sums(Model& model, const data::Dataset& dataset);
+std::map<std::string, double> means_of(const std::map<std::string, double>& sums);
 // One evaluation for these metrics, from clear() to their values: Accuracy top; Loss loss;
 // evaluate(model, dataset, {&top, &loss}); top.value().at(0).
 void evaluate(Model& model, const data::Dataset& dataset, std::initializer_list<Metric*> metrics,

@@ -11,7 +11,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/ranks/ranks.h"
 
 namespace ridgeline::train {
 namespace {
@@ -54,6 +54,7 @@ EvaluationRow evaluation_of(const Line& line) {
   EvaluationRow row;
   row.step = integer(line, "step");
   row.epoch = number(line, "epoch");
+  row.classifies = line.contains("val-top1acc");
   row.top_1 = number(line, "val-top1acc");
   row.top_5 = number(line, "val-top5acc");
   row.loss = number(line, "val-loss");
@@ -115,20 +116,24 @@ void Metrics::write(const StepLine& l) {
 }
 
 void Metrics::write(const EvaluationRow& r) {
+  evaluations_.push_back(r);
+  evaluation_ = r;
   if (!lines_) return;
-  lines_->write({{"kind", std::string("evaluation")},
-                 {"step", r.step},
-                 {"epoch", r.epoch},
-                 {"val-top1acc", r.top_1},
-                 {"val-top5acc", r.top_5},
-                 {"val-loss", r.loss},
-                 {"rows", r.rows},
-                 {"bad_samples", r.bad_samples},
-                 {"checkpoint_time", r.checkpoint_time},
-                 {"time", now()}});
-  const std::array<EventFileWriter::Scalar, 3> scalars{{{"val-top1acc", static_cast<float>(r.top_1)},
-                                                        {"val-top5acc", static_cast<float>(r.top_5)},
-                                                        {"val-loss", static_cast<float>(r.loss)}}};
+  std::vector<JsonField> fields{{"kind", std::string("evaluation")}, {"step", r.step}, {"epoch", r.epoch}};
+  std::vector<EventFileWriter::Scalar> scalars;
+  const auto add = [&](const char* name, double value) {
+    fields.push_back({name, value});
+    scalars.push_back({name, static_cast<float>(value)});
+  };
+  if (r.classifies) {
+    add("val-top1acc", r.top_1);
+    add("val-top5acc", r.top_5);
+  }
+  add("val-loss", r.loss);
+  for (const JsonField& field : {JsonField{"rows", r.rows}, JsonField{"bad_samples", r.bad_samples},
+                                 JsonField{"checkpoint_time", r.checkpoint_time}, JsonField{"time", now()}})
+    fields.push_back(field);
+  lines_->write(fields);
   events_->add(r.step, now(), scalars);
 }
 
@@ -146,13 +151,14 @@ void Metrics::share(const Ranks& ranks) {
   struct Row {
     std::int64_t step;
     double epoch, top_1, top_5, loss;
-    std::int64_t rows, checkpoint_time, bad_samples;
+    std::int64_t rows, checkpoint_time, bad_samples, classifies;
   };
   std::vector<EvaluationRow> known = evaluations_;
   if (evaluation_) known.push_back(*evaluation_);
   std::string bytes;
   for (const EvaluationRow& r : known) {
-    const Row row{r.step, r.epoch, r.top_1, r.top_5, r.loss, r.rows, r.checkpoint_time, r.bad_samples};
+    const Row row{
+        r.step, r.epoch, r.top_1, r.top_5, r.loss, r.rows, r.checkpoint_time, r.bad_samples, r.classifies ? 1 : 0};
     bytes.append(reinterpret_cast<const char*>(&row), sizeof row);
   }
   bytes += evaluation_ ? '1' : '0';
@@ -163,7 +169,8 @@ void Metrics::share(const Ranks& ranks) {
   for (std::size_t at = 0; at + sizeof(Row) <= bytes.size(); at += sizeof(Row)) {
     Row r{};
     std::memcpy(&r, bytes.data() + at, sizeof r);
-    evaluations_.push_back({r.step, r.epoch, r.top_1, r.top_5, r.loss, r.rows, r.checkpoint_time, r.bad_samples, {}});
+    evaluations_.push_back(
+        {r.step, r.epoch, r.top_1, r.top_5, r.loss, r.rows, r.checkpoint_time, r.bad_samples, {}, r.classifies != 0});
   }
   if (bytes.back() != '1') return;
   evaluation_ = std::move(evaluations_.back());

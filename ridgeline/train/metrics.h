@@ -35,11 +35,11 @@ class Metrics {
   // The event file, for what is not among the metrics.
   EventFileWriter& events() { return *events_; }
   const std::string& path() const { return path_; }
-  // The evaluation that an earlier process made at `step`, if it came to its end.
+  // The evaluation that an earlier process made at `step`, if it came to its end; then the last that was written.
   const std::optional<EvaluationRow>& evaluation() const { return evaluation_; }
   // Steps that earlier processes of the run skipped under a loss scale, as their last line says.
   std::int64_t skipped_steps() const { return skipped_steps_; }
-  // All that earlier processes of the run made, up to `step`.
+  // All that were made: by earlier processes of the run, up to `step`, and by this one.
   const std::vector<EvaluationRow>& evaluations() const { return evaluations_; }
   // What became of an earlier process's lines and files, for the log; empty: all of them stand.
   const std::vector<std::string>& notes() const { return notes_; }

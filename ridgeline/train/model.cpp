@@ -11,14 +11,22 @@
 #include "ridgeline/core/threads.h"
 #include "ridgeline/format/wire/crc32c.h"
 #include "ridgeline/graph/ir/annotations.h"
+#include "ridgeline/graph/ir/op_def.h"
 #include "ridgeline/graph/pass/inline.h"
 #include "ridgeline/graph/pass/server_plan.h"
 #include "ridgeline/graph/pass/shard_updates.h"
-#include "ridgeline/train/checkpoint.h"
-#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
+#include "ridgeline/train/ranks/ranks.h"
 
 namespace ridgeline::train {
 namespace {
+
+// Whether ops of the graph draw random numbers.
+bool draws(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const Node& node) { return op_def(node.op).has(kRandom); }) ||
+         std::any_of(graph.functions.begin(), graph.functions.end(), [](const auto& f) { return draws(f.second); });
+}
 
 ValueKind kind_of(const nn::ParameterSpec& spec) { return spec.trainable() ? ValueKind::param : ValueKind::state; }
 
@@ -322,6 +330,20 @@ std::vector<NamedTensor> Model::to_file() const {
 const data::IteratorState* Model::place_in(std::uint64_t graph_hash) const {
   const auto found = places_.find(graph_hash);
   return found == places_.end() ? nullptr : &found->second;
+}
+
+bool Model::ranks_draw_apart() const {
+  const Distribution& distribution = settings_.distribution;
+  const bool divides = distribution.pipeline.stages > 1 || distribution.mode != ParallelMode::data_parallel;
+  return distribution.world() > 1 && !distribution.each_batch && !divides && draws(training_graph_);
+}
+
+std::vector<std::string> Model::other_places(std::uint64_t graph_hash) const {
+  std::vector<std::string> places;
+  for (const auto& [hash, place] : places_) {
+    if (hash != graph_hash) places.push_back(place.to_json());
+  }
+  return places;
 }
 
 std::size_t Model::file_bytes() const {

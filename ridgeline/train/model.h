@@ -23,7 +23,7 @@
 #include "ridgeline/graph/pass/shard_plan.h"
 #include "ridgeline/infer/model.h"
 #include "ridgeline/nn/training_step.h"
-#include "ridgeline/train/holdings.h"
+#include "ridgeline/train/ranks/holdings.h"
 
 namespace ridgeline::train {
 
@@ -86,6 +86,8 @@ class Model {
   double loss_scale() const;  // of the next step; 1 where there is none
   // Where training stands in data of that graph, as loops left it or a checkpoint says; nullptr: it has seen none.
   const data::IteratorState* place_in(std::uint64_t graph_hash) const;
+  // The same of all data but those, as JSON, for checkpoints.
+  std::vector<std::string> other_places(std::uint64_t graph_hash) const;
   void stands_at(const data::IteratorState& place) { places_[place.graph_hash] = place; }
   // Runs `body` while the parameters have the values of their averages, where training keeps those; within another such
   // call they stay as they are.
@@ -116,6 +118,8 @@ class Model {
   // After the main rank has loaded or drawn values, on every rank: all have its values, or their parts of them. Returns
   // their checksum, which is that of the same values on one rank; an Error where it is not the same on all.
   std::string share();
+  // Of several ranks: whether ops of the step draw random numbers, and each rank others than one rank alone would.
+  bool ranks_draw_apart() const;
   // What this rank holds of the values.
   const Holdings& holdings() const { return holdings_; }
   // Which kernels the training step has: kDefaultPlan (checkpoint.h), or a hash of those chosen by time.

@@ -12,7 +12,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
-#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/loop/interrupt.h"
 
 namespace ridgeline::train {
 
@@ -28,6 +28,7 @@ std::string to_text(const EvaluationRow& row) {
   gmtime_r(&time, &utc);
   char stamp[32];
   std::strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", &utc);
+  if (!row.classifies) return fmt::format("{:5d}  {:5.1f}  {:8.4f}  {}", row.step, row.epoch, row.loss, stamp);
   return fmt::format("{:5d}  {:5.1f}  {:5.3f}  {:6.2f}  {:6.2f}  {}", row.step, row.epoch, 100 * row.top_1,
                      100 * row.top_5, row.loss, stamp);
 }
@@ -40,8 +41,8 @@ std::string duration_text(double seconds) {
   return fmt::format("{} d {} h", minutes / 1440, minutes % 1440 / 60);
 }
 
-TrainingLog::TrainingLog(const std::string& path, bool shown)
-    : path_(path), shown_(shown), terminal_(shown && ::isatty(STDERR_FILENO) != 0) {}
+TrainingLog::TrainingLog(const std::string& path, LogTo to)
+    : path_(path), to_(to), terminal_(to == LogTo::file_and_terminal && ::isatty(STDERR_FILENO) != 0) {}
 
 void TrainingLog::open() {
   file_ = std::make_unique<AppendFile>(path_);
@@ -52,7 +53,7 @@ void TrainingLog::open() {
 TrainingLog::~TrainingLog() { clear_progress(); }
 
 void TrainingLog::line(const std::string& text) {
-  if (!shown_) return;
+  if (to_ == LogTo::nowhere) return;
   const std::string shown = printable(text);
   const std::lock_guard lock(mutex_);
   clear_progress();
@@ -75,7 +76,7 @@ void TrainingLog::write_file(const std::string& text) {
 }
 
 void TrainingLog::show(const std::string& text) {
-  if (closed_) return;
+  if (closed_ || to_ != LogTo::file_and_terminal) return;
   if (std::fputs(text.c_str(), stderr) >= 0 || errno != EPIPE) return;
   closed_ = true;
   set_interrupted(true);

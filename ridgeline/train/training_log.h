@@ -41,20 +41,28 @@ struct EvaluationRow {
   std::int64_t checkpoint_time = 0;  // seconds since 1970
   std::int64_t bad_samples = 0;      // left out, not among the rows
   std::vector<std::string> metrics;  // what else was asked for, a line each
+  bool classifies = true;            // top_1 and top_5 are known
 };
 // "12600   10.0  29.946   54.90    3.99  2020-06-18 11:42:07": the time in UTC.
 std::string to_text(const EvaluationRow& row);
 inline constexpr const char* kEvaluationHeader = " step  epoch  top1    top5     loss   checkpoint_time(UTC)";
+// Above a row without top-1 and top-5.
+inline constexpr const char* kLossHeader = " step  epoch      loss  checkpoint_time(UTC)";
 
 // "45 s", "12 min", "3 h 12 min", "2 d 4 h".
 std::string duration_text(double seconds);
+
+enum class LogTo {
+  nowhere,  // for ranks whose lines are another one's as well
+  file,
+  file_and_terminal,
+};
 
 class TrainingLog {
  public:
   // An empty path writes to standard error only. The file is opened with the first line, so that a run which fails
   // before it has said anything leaves none; an existing one is continued, on a line of its own.
-  // Not shown: nothing is written anywhere, for ranks whose lines are another one's as well.
-  explicit TrainingLog(const std::string& path, bool shown = true);
+  explicit TrainingLog(const std::string& path, LogTo to = LogTo::file_and_terminal);
   ~TrainingLog();
   TrainingLog(const TrainingLog&) = delete;
   TrainingLog& operator=(const TrainingLog&) = delete;
@@ -72,7 +80,7 @@ class TrainingLog {
   const std::string path_;
   std::mutex mutex_;                  // of what follows
   std::unique_ptr<AppendFile> file_;  // empty before the first line
-  const bool shown_;
+  const LogTo to_;
   const bool terminal_;
   bool bar_shown_ = false;
   bool file_closed_ = false, closed_ = false;  // nobody reads the file, or standard error, any more

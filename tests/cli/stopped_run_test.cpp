@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "ridgeline/core/file.h"
-#include "ridgeline/train/checkpoint.h"
-#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
+#include "ridgeline/train/loop/interrupt.h"
 #include "ridgeline/train/recipe/duration.h"
 #include "tests/support/error_of.h"
 #include "tests/support/paths.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "ridgeline/data/make/make_shapes.h"
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"

@@ -9,7 +9,7 @@
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/infer/model_file.h"
 #include "ridgeline/nn/models.h"
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 #include "tests/support/cases.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"

@@ -10,7 +10,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/nn/training_step.h"
-#include "ridgeline/train/synthetic.h"
+#include "ridgeline/train/loop/synthetic.h"
 #include "tests/support/program.h"
 
 #if !defined(RIDGELINE_STD_THREADS)

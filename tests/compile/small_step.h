@@ -9,7 +9,7 @@
 
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/nn/training_step.h"
-#include "ridgeline/train/synthetic.h"
+#include "ridgeline/train/loop/synthetic.h"
 
 namespace ridgeline {
 

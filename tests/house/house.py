@@ -28,7 +28,8 @@ PARTS = {
     "graph": {"grad": 0, "draw": 1, "pass": 1, "op": 2, "loop": 2, "ir": 2},
     "data": {"tool": 0, "make": 1, "standard": 2, "runtime": 3, "minddata": 4, "source": 5, "api": 6, "draw": 7, "pass": 7,
              "transform": 8, "sample": 9, "ir": 10, "set": 11},
-    "train": {"doctor": 0, "experiment": 0, "launch": 0, "recipe": 1, "callback": 2, "metric": 2, "report": 2, "": 2},
+    "train": {"doctor": 0, "experiment": 0, "launch": 0, "recipe": 1, "callback": 2, "metric": 2, "report": 2, "loop": 2, "checkpoint": 2,
+              "ranks": 2, "": 2},
 }
 INSIDE_CPP = ("fmt/", "nlohmann/", "spdlog/", "CLI/")
 MAX_LINES = 500

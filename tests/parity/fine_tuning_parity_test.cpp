@@ -9,7 +9,7 @@
 #include "ridgeline/compile/weights.h"
 #include "ridgeline/core/random.h"
 #include "ridgeline/infer/predictor.h"
-#include "ridgeline/train/bind_batch.h"
+#include "ridgeline/train/loop/bind_batch.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/recipe/restore_weights.h"
 #include "ridgeline/train/recipe/saved_model.h"

@@ -9,7 +9,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/format/record/event_file.h"
 #include "ridgeline/format/text/json_lines.h"
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 #include "ridgeline/train/metrics.h"
 #include "ridgeline/train/recipe/trainer.h"
 #include "tests/support/temporary_directory.h"

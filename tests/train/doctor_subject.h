@@ -9,7 +9,7 @@
 #include "ridgeline/nn/layers.h"
 #include "ridgeline/optim/schedules.h"
 #include "ridgeline/train/doctor/subject.h"
-#include "ridgeline/train/loop.h"
+#include "ridgeline/train/loop/loop.h"
 
 namespace ridgeline::train {
 

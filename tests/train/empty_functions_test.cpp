@@ -4,7 +4,7 @@
 
 #include "ridgeline/data/data.h"
 #include "ridgeline/train/callback/monitors.h"
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 #include "ridgeline/train/estimator.h"
 #include "ridgeline/train/metric/accuracy.h"
 #include "tests/support/error_of.h"

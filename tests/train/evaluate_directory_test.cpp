@@ -7,7 +7,7 @@
 
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 #include "ridgeline/train/recipe/trainer.h"
 #include "ridgeline/train/training_log.h"
 #include "tests/support/paths.h"

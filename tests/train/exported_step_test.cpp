@@ -6,10 +6,10 @@
 
 #include "ridgeline/infer/loaded_model.h"
 #include "ridgeline/infer/model_file.h"
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
+#include "ridgeline/train/loop/synthetic.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/recipe/trainer.h"
-#include "ridgeline/train/synthetic.h"
 #include "tests/support/program.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/small_run.h"

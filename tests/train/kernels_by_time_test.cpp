@@ -6,7 +6,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/device/cpu/isa.h"
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 #include "ridgeline/train/recipe/trainer.h"
 #include "tests/support/files.h"
 #include "tests/train/small_run.h"

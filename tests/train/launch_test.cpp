@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "ridgeline/core/file.h"
-#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/loop/interrupt.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ridgeline/nn/functional.h"
-#include "ridgeline/train/loop.h"
+#include "ridgeline/train/loop/loop.h"
 
 namespace ridgeline::train {
 

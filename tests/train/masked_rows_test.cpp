@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "ridgeline/core/random.h"
-#include "ridgeline/train/loop.h"
+#include "ridgeline/train/loop/loop.h"
 #include "ridgeline/train/recipe/batch_parts.h"
 #include "tests/comm/ranks.h"
 #include "tests/train/recorded_losses.h"

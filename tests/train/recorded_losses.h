@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "ridgeline/train/loop.h"
+#include "ridgeline/train/loop/loop.h"
 
 namespace ridgeline::train {
 

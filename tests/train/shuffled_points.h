@@ -11,14 +11,15 @@ namespace ridgeline::train {
 
 inline constexpr std::int64_t kPoints = 32;
 
-inline data::Dataset shuffled_points(float slope = 3) {
+inline data::Dataset shuffled_rows(float slope = 3) {
   Tensor x(DType::f32, Shape{kPoints, 1}), y(DType::f32, Shape{kPoints, 1});
   for (std::int64_t i = 0; i < kPoints; ++i) {
     x.data<float>()[i] = static_cast<float>(i) / kPoints;
     y.data<float>()[i] = slope * x.data<float>()[i];
   }
-  return data::InMemory({{"x", x}, {"y", y}}).shuffle().batch(LineModel::kRows);
+  return data::InMemory({{"x", x}, {"y", y}}).shuffle();
 }
+inline data::Dataset shuffled_points(float slope = 3) { return shuffled_rows(slope).batch(LineModel::kRows); }
 
 // Drawn weights and dropout between two layers.
 inline nn::Network dropping_network() {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/ranks/ranks.h"
 #include "tests/train/distance.h"
 #include "tests/train/recorded_losses.h"
 

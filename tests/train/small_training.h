@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ridgeline/nn/layers.h"
-#include "ridgeline/train/loop.h"
+#include "ridgeline/train/loop/loop.h"
 #include "tests/comm/ranks.h"
 
 namespace ridgeline::train::small {

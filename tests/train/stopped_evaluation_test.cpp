@@ -11,8 +11,8 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/data/make/make_shapes.h"
 #include "ridgeline/format/text/json_lines.h"
-#include "ridgeline/train/checkpoint.h"
-#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
+#include "ridgeline/train/loop/interrupt.h"
 #include "ridgeline/train/recipe/trainer.h"
 #include "tests/support/temporary_directory.h"
 

@@ -7,7 +7,7 @@
 #include "ridgeline/format/record/event_file.h"
 #include "ridgeline/format/record/tfrecord.h"
 #include "ridgeline/format/wire/protobuf_wire.h"
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 #include "ridgeline/train/recipe/trainer.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"

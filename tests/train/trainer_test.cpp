@@ -11,7 +11,7 @@
 #include "ridgeline/core/file.h"
 #include "ridgeline/format/record/event_file.h"
 #include "ridgeline/format/text/json_lines.h"
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 #include "ridgeline/train/report/report.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/train/small_run.h"

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "ridgeline/train/accelerate.h"
-#include "ridgeline/train/callback.h"
 #include "ridgeline/train/callback/monitors.h"
+#include "ridgeline/train/loop/callback.h"
 
 namespace ridgeline::train {
 

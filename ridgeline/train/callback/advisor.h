@@ -4,7 +4,7 @@
 // learned, or the loss grows. Looks at means over loops, which cost the step nothing.
 #pragma once
 
-#include "ridgeline/train/callback.h"
+#include "ridgeline/train/loop/callback.h"
 #include "ridgeline/train/training_log.h"
 
 namespace ridgeline::train {

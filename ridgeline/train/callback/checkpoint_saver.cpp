@@ -6,8 +6,8 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/trace.h"
-#include "ridgeline/train/finite.h"
-#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/checkpoint/finite.h"
+#include "ridgeline/train/ranks/ranks.h"
 
 namespace ridgeline::train {
 namespace {
@@ -60,6 +60,7 @@ void CheckpointSaver::save(const RunContext& context) {
   info.step = context.step();
   info.steps_per_epoch = context.steps_per_epoch();
   info.data_state = context.feed().state();
+  info.other_data = model.other_places(context.feed().data_hash());
   info.plan = model.kernel_plan();
   if (info_) info_(info);
   path_ = save_checkpoint(options_.directory, info, tensors, {.newest = options_.keep, .also = kept_});

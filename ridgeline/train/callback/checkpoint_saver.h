@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/train/callback.h"
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/callback/saves_checkpoints.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 
 namespace ridgeline::train {
 
@@ -22,7 +22,7 @@ struct CheckpointSaverOptions {
   bool writes = true;  // false: of several ranks that hold parts, one that helps to put the values together
 };
 
-class CheckpointSaver : public Callback {
+class CheckpointSaver : public SavesCheckpoints {
  public:
   // `info` fills in what the file says of the run; model, step, state of the data and plan are set already.
   CheckpointSaver(CheckpointSaverOptions options, std::function<void(CheckpointInfo&)> info = {})
@@ -31,14 +31,13 @@ class CheckpointSaver : public Callback {
   std::int64_t next_stop(std::int64_t step) const override;
   void step_end(RunContext& context) override;
 
-  void save(const RunContext& context);
+  void save(const RunContext& context) override;
   // The run goes on from this file: its step is not saved again.
   void continues(std::string path, std::int64_t step) {
     path_ = std::move(path);
     saved_at_ = step;
   }
-  // The checkpoint of this step is not removed, however many newer ones there are: of the run's best evaluation.
-  void keeps(std::int64_t step) { kept_ = step; }
+  void keeps(std::int64_t step) override { kept_ = step; }
   // Of the newest; empty: none is written.
   const std::string& path() const { return path_; }
   // Seconds of the longest save; 0: none was made.

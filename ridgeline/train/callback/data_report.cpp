@@ -5,7 +5,7 @@
 #include <array>
 
 #include "ridgeline/data/runtime/advice.h"
-#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/ranks/ranks.h"
 
 namespace ridgeline::train {
 

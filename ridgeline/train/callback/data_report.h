@@ -5,7 +5,7 @@
 #pragma once
 
 #include "ridgeline/core/given_function.h"
-#include "ridgeline/train/callback.h"
+#include "ridgeline/train/loop/callback.h"
 #include "ridgeline/train/metrics.h"
 #include "ridgeline/train/training_log.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "ridgeline/train/callback.h"
+#include "ridgeline/train/loop/callback.h"
 
 namespace ridgeline::train {
 

@@ -3,7 +3,7 @@
 // A line of the human log for each epoch, from what its loops tell; loops end where epochs do.
 #pragma once
 
-#include "ridgeline/train/callback.h"
+#include "ridgeline/train/loop/callback.h"
 #include "ridgeline/train/training_log.h"
 
 namespace ridgeline::train {

@@ -8,6 +8,13 @@
 namespace ridgeline::train {
 
 void KeepBest::goes_on(std::span<const EvaluationRow> rows) {
+  if (directory_.empty()) {
+    if (const EvaluationRow* best = best_of(rows)) {
+      best_ = checkpoint_of(*best);
+      keep();
+    }
+    return;
+  }
   const std::vector<CheckpointFile> files = list_checkpoints(directory_);
   const auto there = [&](const EvaluationRow& row) {
     return std::any_of(files.begin(), files.end(), [&](const CheckpointFile& file) { return file.step == row.step; });
@@ -25,17 +32,21 @@ void KeepBest::goes_on(std::span<const EvaluationRow> rows) {
   best_.reset();
   if (best_kept != nullptr) {
     best_ = checkpoint_of(*best_kept);
-    saver_.keeps(best_->step);
+    keep();
   }
   if (read_best(directory_) != best_) write_best(directory_, best_);
+}
+
+void KeepBest::keep() {
+  for (SavesCheckpoints* saver : savers_) saver->keeps(best_->step);
 }
 
 void KeepBest::look(const RunContext& context) {
   const std::optional<EvaluationRow> row = last_();
   if (!row || row->step != context.step() || (best_ && best_measure(*row) <= best_->value)) return;
   best_ = checkpoint_of(*row);
-  saver_.keeps(best_->step);
-  write_best(directory_, best_);
+  keep();
+  if (!directory_.empty()) write_best(directory_, best_);
 }
 
 }  // namespace ridgeline::train

@@ -13,13 +13,14 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
+#include "ridgeline/train/checkpoint/same_run.h"
+#include "ridgeline/train/ranks/ranks.h"
 
 namespace ridgeline::train {
 namespace {
 
 constexpr const char* kWeightsSuffix = ".safetensors";
 constexpr const char* kBreakpoint = "_breakpoint";
-constexpr const char* kSeedsData = "seeds data";  // whether the seed is that of the data, too
 
 // The first of prefix, prefix_1, prefix_2, ... that begins no file's name.
 std::string free_prefix(const std::string& directory, const std::string& prefix) {
@@ -84,21 +85,6 @@ std::vector<SavedName> saved_files(const std::string& directory, const std::stri
   return files;
 }
 
-void check_same_run(const LoadedCheckpoint& loaded, const Model& model) {
-  const CheckpointInfo& info = loaded.info;
-  if (info.model != model.network().name)
-    throw Error(fmt::format("{} is of the network '{}', not '{}'", loaded.file.path, info.model, model.network().name));
-  if (!info.settings) return;  // older files do not tell their seed
-  const auto seeds = [](bool data, std::uint64_t seed) {
-    return data ? fmt::format("set_seed({})", seed) : "no set_seed()";
-  };
-  const std::string there = seeds(info.settings->get<bool>(kSeedsData, false), info.seed),
-                    here = seeds(model.seeds_data(), model.seed());
-  if (there != here || info.seed != model.seed())
-    throw Error(fmt::format("{} is of a run with {}, and the model has {}: its data and dropout would be others",
-                            loaded.file.path, there, here));
-}
-
 }  // namespace
 
 void print_warning(const std::string& text) { std::fprintf(stderr, "warning: %s\n", printable(text).c_str()); }
@@ -143,11 +129,13 @@ bool ModelCheckpoint::resume(Model& model, const std::function<void(const std::s
     check_same_run(*loaded, model);
     model.load(loaded->tensors);
     if (!loaded->info.data_state.empty()) model.stands_at(data::IteratorState::from_json(loaded->info.data_state));
+    for (const std::string& state : loaded->info.other_data) model.stands_at(data::IteratorState::from_json(state));
     for (const std::string& fault : faults) warn(fault + "; falling back to the checkpoint before it");
     name_ = file->prefix;
     latest_ = file->path;
     files_.clear();
-    for (auto kept = files.begin(); kept != file.base(); ++kept) files_.push_back(kept->path);
+    for (auto kept = files.begin(); kept != file.base(); ++kept)
+      files_.push_back({kept->path, (kept->epoch - 1) * loaded->info.steps_per_epoch + kept->step});
     return true;
   }
   if (files.empty()) return false;
@@ -181,42 +169,56 @@ void ModelCheckpoint::end(RunContext& context) {
 }
 
 void ModelCheckpoint::failed(RunContext& context) {
-  if (config_.exception_save && context.step() > 0) save(context, kBreakpoint);
+  if (config_.exception_save && context.step() > 0) write(context, kBreakpoint);
 }
 
-void ModelCheckpoint::save(const RunContext& context, const char* suffix) {
+void ModelCheckpoint::write(const RunContext& context, const char* suffix) {
   if (context.torn() || (saved_at_ == context.step() && *suffix == '\0')) return;
+  const Model& model = context.model();
+  const std::vector<NamedTensor> tensors = model.to_file();  // of several ranks, all put the values together
+  saved_at_ = context.step();
+  if (!Ranks(model.session()).main()) return;
   CheckpointInfo info;
-  info.model = context.model().network().name;
+  info.model = model.network().name;
   info.step = context.step();
   info.steps_per_epoch = context.steps_per_epoch();
   info.data_state = context.feed().state();
-  info.plan = context.model().kernel_plan();
-  info.seed = context.model().seed();
-  info.settings = RunSettings{.values = {{kSeedsData, context.model().seeds_data()}}};
+  info.other_data = model.other_places(context.feed().data_hash());
+  info.plan = model.kernel_plan();
+  tell_run(model, info);
   latest_ = (std::filesystem::path(directory_) /
              fmt::format("{}-{}_{}{}{}", name_, context.epoch(), context.step_in_epoch(), suffix, kWeightsSuffix))
                 .string();
-  write_checkpoint(latest_, info, context.model().to_file());
-  saved_at_ = context.step();
-  const auto now = std::chrono::steady_clock::now();
-  saved_ = now;
-  std::erase(files_, latest_);
-  files_.push_back(latest_);
+  write_checkpoint(latest_, info, tensors);
+  saved_ = std::chrono::steady_clock::now();
+  std::erase_if(files_, [&](const Saved& file) { return file.path == latest_; });
+  files_.push_back({latest_, context.step()});
+  prune();
+}
+
+void ModelCheckpoint::prune() {
+  const auto remove = [&](std::size_t at) {
+    std::error_code ignored;
+    std::filesystem::remove(files_[at].path, ignored);
+    files_.erase(files_.begin() + static_cast<std::ptrdiff_t>(at));
+  };
   if (config_.keep_checkpoint_max > 0) {
-    while (files_.size() > static_cast<std::size_t>(config_.keep_checkpoint_max)) {
-      std::error_code ignored;
-      std::filesystem::remove(files_.front(), ignored);
-      files_.erase(files_.begin());
+    const auto others = [&] {
+      return std::count_if(files_.begin(), files_.end(), [&](const Saved& file) { return file.step != kept_step_; });
+    };
+    for (std::size_t at = 0; at < files_.size() && others() > config_.keep_checkpoint_max;) {
+      if (files_[at].step == kept_step_) {
+        ++at;
+      } else {
+        remove(at);
+      }
     }
   } else if (config_.keep_checkpoint_per_n_minutes > 0) {
     // One file for every so many minutes: the newest takes the place of the one before it until they are over.
-    if (now - kept_ >= std::chrono::minutes(config_.keep_checkpoint_per_n_minutes)) {
-      kept_ = now;
-    } else if (files_.size() > 1) {
-      std::error_code ignored;
-      std::filesystem::remove(files_[files_.size() - 2], ignored);
-      files_.erase(files_.end() - 2);
+    if (saved_ - kept_ >= std::chrono::minutes(config_.keep_checkpoint_per_n_minutes)) {
+      kept_ = saved_;
+    } else if (files_.size() > 1 && files_[files_.size() - 2].step != kept_step_) {
+      remove(files_.size() - 2);
     }
   }
 }

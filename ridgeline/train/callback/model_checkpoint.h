@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/train/callback.h"
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/callback/saves_checkpoints.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 
 namespace ridgeline::train {
 
@@ -28,7 +28,7 @@ struct CheckpointConfig {
 
 void print_warning(const std::string& text);  // to standard error
 
-class ModelCheckpoint : public Callback {
+class ModelCheckpoint : public SavesCheckpoints {
  public:
   // A prefix that names files in the directory when the first run begins becomes <prefix>_1, _2, ... A prefix with '/'
   // is an Error.
@@ -45,19 +45,28 @@ class ModelCheckpoint : public Callback {
   void step_end(RunContext& context) override;
   void end(RunContext& context) override;
   void failed(RunContext& context) override;
-  // Of the newest; empty: none yet.
+  void save(const RunContext& context) override { write(context, ""); }
+  // Beside the newest ones that keep_checkpoint_max counts.
+  void keeps(std::int64_t step) override { kept_step_ = step; }
+  // Of the newest; empty: none yet, or another rank writes them.
   const std::string& latest_ckpt_file_name() const { return latest_; }
 
  private:
   bool due(const RunContext& context) const;
-  void save(const RunContext& context, const char* suffix = "");
+  void write(const RunContext& context, const char* suffix);
+  void prune();
+
+  struct Saved {
+    std::string path;
+    std::int64_t step = 0;
+  };
 
   std::string prefix_, directory_;
   std::string name_;  // the prefix of the files; empty before the first run
   CheckpointConfig config_;
   std::string latest_;
-  std::vector<std::string> files_;
-  std::int64_t saved_at_ = -1;
+  std::vector<Saved> files_;
+  std::int64_t saved_at_ = -1, kept_step_ = -1;
   std::chrono::steady_clock::time_point saved_, kept_;
 };
 

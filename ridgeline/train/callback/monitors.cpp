@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/loop/interrupt.h"
 
 namespace ridgeline::train {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "ridgeline/core/given_function.h"
-#include "ridgeline/train/callback.h"
+#include "ridgeline/train/loop/callback.h"
 
 namespace ridgeline::train {
 

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/loop/interrupt.h"
 
 namespace ridgeline::train {
 
@@ -14,7 +14,8 @@ bool PeriodicEvaluation::due(const RunContext& context) const {
 
 void PeriodicEvaluation::begin(RunContext& context) {
   last_ = metrics_.evaluation();
-  if (!last_ && due(context)) evaluate(context);
+  const bool made = last_ && last_->step == context.step();
+  if (!made && due(context)) evaluate(context);
 }
 
 void PeriodicEvaluation::step_end(RunContext& context) {
@@ -24,6 +25,7 @@ void PeriodicEvaluation::step_end(RunContext& context) {
 }
 
 void PeriodicEvaluation::evaluate(RunContext& context) {
+  for (SavesCheckpoints* saver : savers_) saver->save(context);
   log_.line("Evaluating");
   log_.line(fmt::format("Validation dataset size: {}", records_));
   std::optional<EvaluationRow> row = evaluate_();
@@ -37,7 +39,7 @@ void PeriodicEvaluation::evaluate(RunContext& context) {
   row->epoch = static_cast<double>(epoch);
   row->checkpoint_time =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  log_.line(kEvaluationHeader);
+  log_.line(row->classifies ? kEvaluationHeader : kLossHeader);
   log_.line(to_text(*row));
   for (const std::string& line : row->metrics) log_.line(line);
   log_.line("Finished evaluation");

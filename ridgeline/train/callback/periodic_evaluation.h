@@ -6,9 +6,10 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "ridgeline/core/given_function.h"
-#include "ridgeline/train/callback.h"
+#include "ridgeline/train/callback/saves_checkpoints.h"
 #include "ridgeline/train/metrics.h"
 #include "ridgeline/train/training_log.h"
 
@@ -17,10 +18,15 @@ namespace ridgeline::train {
 class PeriodicEvaluation : public Callback {
  public:
   // `evaluate` fills all fields but step, epoch and time; nullopt: the user interrupted it. `records` of the validation
-  // part are told in the log.
+  // part are told in the log. `savers` save in front of each, so that no way in which it ends costs a step.
   PeriodicEvaluation(std::int64_t period, std::int64_t records, GivenFunction<std::optional<EvaluationRow>()> evaluate,
-                     TrainingLog& log, Metrics& metrics)
-      : period_(period), records_(records), evaluate_(std::move(evaluate)), log_(log), metrics_(metrics) {}
+                     TrainingLog& log, Metrics& metrics, std::vector<SavesCheckpoints*> savers = {})
+      : period_(period),
+        records_(records),
+        evaluate_(std::move(evaluate)),
+        log_(log),
+        metrics_(metrics),
+        savers_(std::move(savers)) {}
 
   std::int64_t next_stop(std::int64_t step) const override { return next_multiple(step, period_); }
   void begin(RunContext& context) override;
@@ -37,6 +43,7 @@ class PeriodicEvaluation : public Callback {
   std::function<std::optional<EvaluationRow>()> evaluate_;
   TrainingLog& log_;
   Metrics& metrics_;
+  std::vector<SavesCheckpoints*> savers_;
   std::optional<EvaluationRow> last_;
 };
 

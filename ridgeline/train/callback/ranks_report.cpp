@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/ranks/ranks.h"
 
 namespace ridgeline::train {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "ridgeline/comm/communicator.h"
-#include "ridgeline/train/callback.h"
+#include "ridgeline/train/loop/callback.h"
 #include "ridgeline/train/training_log.h"
 
 namespace ridgeline::train {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "ridgeline/train/callback.h"
+#include "ridgeline/train/loop/callback.h"
 
 namespace ridgeline::train {
 

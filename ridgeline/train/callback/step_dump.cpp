@@ -8,7 +8,7 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/nn/parameter_groups.h"
-#include "ridgeline/train/finite.h"
+#include "ridgeline/train/checkpoint/finite.h"
 
 namespace ridgeline::train {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ridgeline/core/given_function.h"
-#include "ridgeline/train/callback.h"
+#include "ridgeline/train/loop/callback.h"
 #include "ridgeline/train/value_dump.h"
 
 namespace ridgeline::train {

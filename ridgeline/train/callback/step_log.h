@@ -5,9 +5,9 @@
 
 #include <optional>
 
-#include "ridgeline/train/callback.h"
+#include "ridgeline/train/loop/callback.h"
+#include "ridgeline/train/loop/progress_watch.h"
 #include "ridgeline/train/metrics.h"
-#include "ridgeline/train/progress_watch.h"
 #include "ridgeline/train/training_log.h"
 
 namespace ridgeline::train {

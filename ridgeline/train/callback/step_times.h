@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "ridgeline/train/callback.h"
+#include "ridgeline/train/loop/callback.h"
 #include "ridgeline/train/training_log.h"
 
 namespace ridgeline::train {

@@ -7,7 +7,7 @@
 
 #include "ridgeline/compile/compile.h"
 #include "ridgeline/format/record/event_file.h"
-#include "ridgeline/train/callback.h"
+#include "ridgeline/train/loop/callback.h"
 
 namespace ridgeline::train {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/loop/interrupt.h"
 
 namespace ridgeline::train {
 namespace {

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <functional>
 
-#include "ridgeline/train/callback.h"
+#include "ridgeline/train/loop/callback.h"
 
 namespace ridgeline::train {
 

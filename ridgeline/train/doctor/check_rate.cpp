@@ -8,7 +8,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/math.h"
 #include "ridgeline/train/doctor/checks.h"
-#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/loop/interrupt.h"
 
 namespace ridgeline::train {
 namespace {

@@ -5,7 +5,7 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/runtime/iterator.h"
 #include "ridgeline/train/doctor/examination.h"
-#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/loop/interrupt.h"
 #include "ridgeline/train/recipe/restore_weights.h"
 #include "ridgeline/train/value_dump.h"
 

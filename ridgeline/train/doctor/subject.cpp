@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 #include "ridgeline/train/recipe/datasets.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/recipe/restore_weights.h"

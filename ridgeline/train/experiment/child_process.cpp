@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/train/interrupt.h"
+#include "ridgeline/train/loop/interrupt.h"
 
 namespace ridgeline::train {
 namespace {

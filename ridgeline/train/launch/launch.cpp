@@ -20,8 +20,8 @@
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
 #include "ridgeline/core/printable.h"
-#include "ridgeline/train/interrupt.h"
 #include "ridgeline/train/last_line.h"
+#include "ridgeline/train/loop/interrupt.h"
 
 namespace ridgeline::train {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/train/feed.h"
+#include "ridgeline/train/loop/feed.h"
 
 namespace ridgeline::train {
 namespace {

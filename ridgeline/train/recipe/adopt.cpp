@@ -3,24 +3,26 @@
 #include <fmt/format.h>
 
 #include "ridgeline/core/error.h"
+#include "ridgeline/train/recipe/resume_check.h"
 
 namespace ridgeline::train {
 namespace {
 
 void adopt_checkpoint(Recipe& recipe, const CheckpointInfo& info) {
-  if (recipe.num_classes != 0 && recipe.num_classes != info.num_classes) {
-    throw Error(fmt::format("the checkpoint has {} classes, not {}: leave out --num_classes", info.num_classes,
+  const ClassifierInfo& classifier = classifier_of(info);
+  if (recipe.num_classes != 0 && recipe.num_classes != classifier.num_classes) {
+    throw Error(fmt::format("the checkpoint has {} classes, not {}: leave out --num_classes", classifier.num_classes,
                             recipe.num_classes),
                 ErrorKind::usage);
   }
-  recipe.num_classes = info.num_classes;
-  if (recipe.image_size == 0) recipe.image_size = info.image_size;
+  recipe.num_classes = classifier.num_classes;
+  if (recipe.image_size == 0) recipe.image_size = classifier.image_size;
   if (recipe.label_smoothing_of_checkpoint && info.settings)
     recipe.label_smoothing = info.settings->get<double>("label_smoothing", recipe.label_smoothing);
   if (recipe.exif_orientation.empty() && info.settings)
     recipe.exif_orientation = info.settings->get<std::string>("exif_orientation", "ignore");
   if (!recipe.model_options.final_relu && nn::model_named(recipe.model).has_final_relu) {
-    recipe.model_options.final_relu = info.final_relu;
+    recipe.model_options.final_relu = classifier.final_relu;
   }
 }
 

@@ -3,8 +3,8 @@
 // What a file of weights says of the model that it is of.
 #pragma once
 
+#include "ridgeline/train/checkpoint/stored_weights.h"
 #include "ridgeline/train/recipe/recipe.h"
-#include "ridgeline/train/stored_weights.h"
 
 namespace ridgeline::train {
 

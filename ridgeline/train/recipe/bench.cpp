@@ -5,10 +5,10 @@
 #include "ridgeline/core/process_time.h"
 #include "ridgeline/core/threads.h"
 #include "ridgeline/graph/pass/passes.h"
+#include "ridgeline/train/loop/synthetic.h"
 #include "ridgeline/train/recipe/batch_parts.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/recipe/session_options.h"
-#include "ridgeline/train/synthetic.h"
 
 namespace ridgeline::train {
 namespace {

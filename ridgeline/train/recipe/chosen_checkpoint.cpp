@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/train/best_evaluation.h"
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/checkpoint/best_evaluation.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 
 namespace ridgeline::train {
 namespace {

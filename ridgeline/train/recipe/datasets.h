@@ -9,7 +9,7 @@
 #include "ridgeline/data/api/dataset.h"
 #include "ridgeline/data/standard/found_data.h"
 #include "ridgeline/data/standard/standard_pipeline.h"
-#include "ridgeline/train/class_names.h"
+#include "ridgeline/train/checkpoint/class_names.h"
 #include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {

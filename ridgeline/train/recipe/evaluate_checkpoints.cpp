@@ -9,13 +9,14 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/core/file.h"
-#include "ridgeline/train/best_evaluation.h"
+#include "ridgeline/train/checkpoint/best_evaluation.h"
 #include "ridgeline/train/recipe/adopt.h"
 #include "ridgeline/train/recipe/batch_parts.h"
 #include "ridgeline/train/recipe/chosen_checkpoint.h"
 #include "ridgeline/train/recipe/evaluator.h"
 #include "ridgeline/train/recipe/last_file.h"
 #include "ridgeline/train/recipe/recipe_model.h"
+#include "ridgeline/train/recipe/resume_check.h"
 #include "ridgeline/train/recipe/session_options.h"
 #include "ridgeline/train/recipe/several_ranks.h"
 
@@ -62,8 +63,9 @@ Evaluated find_evaluated(const Recipe& recipe, const Ranks& ranks) {
 DataNeeds needs_of(const StoredWeights& weights) {
   DataNeeds needs{.validation = true};
   if (!weights.info) return needs;
-  needs.label_base = weights.info->label_base;
-  needs.classes = {.names = weights.info->class_names, .ids = weights.info->class_ids, .complete = true};
+  const ClassifierInfo& classifier = classifier_of(*weights.info);
+  needs.label_base = classifier.label_base;
+  needs.classes = {.names = classifier.class_names, .ids = classifier.class_ids, .complete = true};
   needs.checkpoint = true;
   if (weights.info->settings) {
     needs.validation_split = weights.info->settings->get<double>("validation_split", 0);
@@ -91,7 +93,7 @@ class CheckpointEvaluation {
         session_(options_of(recipe, ranks)),
         ranks_(ranks.all),
         data_(open_data(recipe, needs_of(found.weights))),
-        log_(path_of(recipe, ranks_), ranks_.main()),
+        log_(path_of(recipe, ranks_), ranks_.main() ? LogTo::file_and_terminal : LogTo::nowhere),
         files_(std::max<std::size_t>(found.files.size(), 1)) {
     check_last_file(recipe.trace);
     ranks_.agree(shared_by_evaluation(recipe, data_));

@@ -6,10 +6,10 @@
 
 #include "ridgeline/core/error.h"
 #include "ridgeline/data/runtime/iterator.h"
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 #include "ridgeline/train/metrics.h"
 #include "ridgeline/train/model.h"
-#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/ranks/ranks.h"
 #include "ridgeline/train/recipe/datasets.h"
 #include "ridgeline/train/recipe/recipe.h"
 #include "ridgeline/train/training_log.h"

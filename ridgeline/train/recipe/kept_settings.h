@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 
+#include "ridgeline/train/checkpoint/run_settings.h"
 #include "ridgeline/train/recipe/options.h"
 #include "ridgeline/train/recipe/recipe.h"
-#include "ridgeline/train/run_settings.h"
 
 namespace ridgeline::train {
 

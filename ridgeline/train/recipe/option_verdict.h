@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-#include "ridgeline/train/run_settings.h"
+#include "ridgeline/train/checkpoint/run_settings.h"
 
 namespace ridgeline::train {
 

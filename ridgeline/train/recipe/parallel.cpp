@@ -6,7 +6,7 @@
 
 #include "ridgeline/comm/model/cluster.h"
 #include "ridgeline/core/error.h"
-#include "ridgeline/train/rank_rates.h"
+#include "ridgeline/train/ranks/rank_rates.h"
 #include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {

@@ -1,8 +1,8 @@
 #include "ridgeline/train/recipe/recipe_model.h"
 
 #include "ridgeline/core/threads.h"
-#include "ridgeline/train/rank_rates.h"
-#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/ranks/rank_rates.h"
+#include "ridgeline/train/ranks/ranks.h"
 #include "ridgeline/train/recipe/session_options.h"
 
 namespace ridgeline::train {

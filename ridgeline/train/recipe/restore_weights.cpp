@@ -6,17 +6,18 @@
 #include <algorithm>
 
 #include "ridgeline/core/error.h"
-#include "ridgeline/train/stored_weights.h"
+#include "ridgeline/train/checkpoint/stored_weights.h"
 
 namespace ridgeline::train {
 namespace {
 
 // What differs between the run that made the file and this one, as far as it decides about shapes.
 std::string other_run(const StoredWeights& weights, const Recipe& recipe) {
-  if (!weights.info) return "";
+  if (!weights.info || !weights.info->classifier) return "";
   const std::int64_t side = recipe.image_size == 0 ? nn::model_named(recipe.model).image_size : recipe.image_size;
-  if (weights.info->image_size == side) return "";
-  return fmt::format("; the file is of --image_size={}", weights.info->image_size);
+  const std::int64_t there = weights.info->classifier->image_size;
+  if (there == side) return "";
+  return fmt::format("; the file is of --image_size={}", there);
 }
 
 }  // namespace

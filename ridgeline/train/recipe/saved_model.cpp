@@ -5,6 +5,7 @@
 #include "ridgeline/train/recipe/chosen_checkpoint.h"
 #include "ridgeline/train/recipe/datasets.h"
 #include "ridgeline/train/recipe/recipe_model.h"
+#include "ridgeline/train/recipe/resume_check.h"
 #include "ridgeline/train/training_log.h"
 
 namespace ridgeline::train {
@@ -40,7 +41,7 @@ infer::Model saved_model(const Recipe& asked) {
   if (!note.empty()) TrainingLog("").line(where + ": " + note);
   if (model.preprocessing)
     model.preprocessing->exif_orientation = image::parse_exif_orientation(exif_orientation_of(recipe));
-  if (weights.info) model.class_names = weights.info->class_names;
+  if (weights.info) model.class_names = classifier_of(*weights.info).class_names;
   return model;
 }
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/ranks/ranks.h"
 #include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include "ridgeline/train/recipe/kept_settings.h"
+#include "ridgeline/train/recipe/resume_check.h"
 
 namespace ridgeline::train {
 
 std::vector<std::pair<std::string, std::string>> shared_settings(const Recipe& recipe, const CheckpointInfo& info,
                                                                  std::int64_t steps) {
   std::vector<std::pair<std::string, std::string>> all;
-  for (const auto& [name, value] : info.identity()) all.emplace_back("--" + name, value);
+  for (const auto& [name, value] : identity_of(info)) all.emplace_back("--" + name, value);
   for (const RecipeOption& option : recipe_options()) {
     if (!option.verdict.alike) continue;
     const OptionVerdict::Reader shared = option.verdict.shared;

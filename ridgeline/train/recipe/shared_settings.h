@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "ridgeline/train/checkpoint.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
 #include "ridgeline/train/recipe/recipe.h"
 
 namespace ridgeline::train {

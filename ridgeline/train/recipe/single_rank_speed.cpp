@@ -1,10 +1,10 @@
 #include "ridgeline/train/recipe/single_rank_speed.h"
 
-#include "ridgeline/train/loop.h"
+#include "ridgeline/train/loop/loop.h"
+#include "ridgeline/train/loop/synthetic.h"
 #include "ridgeline/train/recipe/optimization.h"
 #include "ridgeline/train/recipe/recipe_model.h"
 #include "ridgeline/train/recipe/session_options.h"
-#include "ridgeline/train/synthetic.h"
 
 namespace ridgeline::train {
 namespace {

@@ -1,38 +1,18 @@
 // ridgeline/train/recipe/trainer.h
 //
-// A run as its recipe describes it: session, data, model, loop, and the callbacks that write log, metrics and
-// checkpoints and evaluate. Owns nothing beyond the call; a run continues from the newest checkpoint of its log
-// directory.
+// A run (train/run.h) as its recipe describes it: which data, model and options it has, and what its log says of them.
+// Owns nothing beyond the call; a run continues from the newest checkpoint of its log directory.
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <string>
-
-#include "ridgeline/train/best_evaluation.h"
-#include "ridgeline/train/ranks.h"
+#include "ridgeline/train/ranks/ranks.h"
 #include "ridgeline/train/recipe/recipe.h"
-#include "ridgeline/train/training_log.h"
+#include "ridgeline/train/run.h"
 
 namespace ridgeline::train {
 
-struct TrainingResult {
-  std::int64_t step = 0;
-  std::int64_t ranks = 1;          // that trained together
-  bool writes = true;              // of several ranks: this one wrote log, metrics and checkpoints
-  bool interrupted = false;        // the user or max_time stopped it; the steps done are in the checkpoint
-  std::int64_t skipped_steps = 0;  // of the run so far, as their gradients overflowed under a loss scale
-  StepLine last;                   // of the last log line
-  double mean_fps = 0;             // of this process's log lines but the first; of that, if it is the only one
-  double single_rank_fps =
-      0;  // of a benchmark over several ranks: of one device alone, measured before the run; else 0
-  std::optional<EvaluationRow> evaluation;  // of the last evaluation, also that of an earlier process at `step`
-  bool has_validation = false;              // the data have a part to evaluate on
-  std::string log_path;
-  std::string metrics_path;
-  std::string checkpoint_path;         // empty if none was written
-  std::optional<BestCheckpoint> best;  // of the run's evaluations
-  std::string best_path;
+struct TrainingResult : RunResult {
+  bool has_validation = false;  // the data have a part to evaluate on
+  double single_rank_fps = 0;   // of a benchmark over several ranks: of one device alone, measured before; else 0
 };
 
 // --mode=train and train_and_evaluate. What stops the run (the user, an unreadable sample, a loss that is not finite)

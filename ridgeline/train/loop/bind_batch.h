@@ -1,0 +1,18 @@
+// ridgeline/train/loop/bind_batch.h
+//
+// A batch's tensors to the arguments of a step. Nothing is copied: they must live as long as the program may read them.
+#pragma once
+
+#include "ridgeline/compile/program.h"
+#include "ridgeline/nn/training_step.h"
+
+namespace ridgeline::train {
+
+// `flip`: where raw images are mirrored by the step; else null.
+inline void bind_batch(Program& program, const Tensor& images, const Tensor& labels, const Tensor* flip = nullptr) {
+  program.bind(nn::kImagesInput, images);
+  program.bind(nn::kLabelsInput, labels);
+  if (flip) program.bind(nn::kFlipInput, *flip);
+}
+
+}  // namespace ridgeline::train

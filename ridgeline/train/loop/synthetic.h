@@ -1,0 +1,29 @@
+// ridgeline/train/loop/synthetic.h
+//
+// --synthetic: one fixed batch of random pixels and labels, so that a run shows what the compiled step does without any
+// input. Random, not constant: some processors compute faster on zeros. One thread.
+#pragma once
+
+#include "ridgeline/nn/training_step.h"
+#include "ridgeline/train/loop/feed.h"
+
+namespace ridgeline::train {
+
+class SyntheticBatch : public Feed {
+ public:
+  SyntheticBatch(const nn::StepOptions& options, std::int64_t num_classes, std::uint64_t seed);
+  void bind(Program& program) const;
+  Tensor input(const std::string& name) const override;
+  bool bind_next(Program& program) override {
+    bind(program);
+    return true;
+  }
+
+ private:
+  bool raw_;
+  Tensor images_;
+  Tensor labels_;
+  Tensor flip_;
+};
+
+}  // namespace ridgeline::train

@@ -1,0 +1,205 @@
+// ridgeline/train/run.h
+//
+// A training as one object: session, model, loop, log and metrics, checkpoints, phases of precision, ranks, and how it
+// goes on. However many calls and processes it is made of, it leaves the bits of one that nobody disturbed, with other
+// workers, loops and ranks. Owns all of these; data sets, feeds and callbacks are its callers'. One thread; of several
+// ranks each has a run of its own and makes the same calls.
+//
+//   train::Run run(network, {.optimizer = optim::Adam{}}, {.directory = "runs/flowers", .seed = 1});
+//   run.train_epochs(90, flowers, {&monitor});  // killed? the same program goes on
+//   std::cout << run.evaluate(validation)["top_1"];
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "ridgeline/train/callback/accelerator.h"
+#include "ridgeline/train/callback/checkpoint_saver.h"
+#include "ridgeline/train/callback/step_log.h"
+#include "ridgeline/train/checkpoint/best_evaluation.h"
+#include "ridgeline/train/checkpoint/checkpoint.h"
+#include "ridgeline/train/checkpoint/directory_lock.h"
+#include "ridgeline/train/loop/loop.h"
+#include "ridgeline/train/metrics.h"
+#include "ridgeline/train/ranks/ranks.h"
+#include "ridgeline/train/training_log.h"
+
+namespace ridgeline::train {
+
+// When a run is saved, and what stays.
+struct SaveRules {
+  bool save = true;
+  std::int64_t steps = 1000;  // between checkpoints; 0: none by steps
+  double seconds = 0;         // above 0: behind the loop that ends so long after the last one
+  std::int64_t keep = 5;      // newest files, beside that of the best evaluation
+};
+
+struct RunSetup {
+  // Of checkpoints, metrics.jsonl, TensorBoard's events and the log; nobody else may train into it while the run lives.
+  // Empty: nothing is kept, and each process begins anew.
+  std::string directory = "";
+  std::uint64_t seed = 1;  // Model::set_seed(): of a network that is given by itself
+  SaveRules save = {};
+  std::string log_name = "training.log";  // of the human log; empty: no file
+  LogTo log_to = LogTo::file;
+  SessionOptions session = {};
+  RunRanks ranks = {};
+  // Of a step's batch over all ranks, a power of two: sums over rows are those of so many parts, added in pairs, so the
+  // bits do not follow from the number of ranks. The network is that of one part, and the session's bits are
+  // deterministic or portable. 0: a part a rank.
+  std::int64_t batch_parts = 0;
+};
+
+// Most of a run in reduced precision, the rest in the original one (accelerate.h).
+struct SteppedPrecision {
+  AccelerateMode mode;
+  PrecisionPolicy reduced, original;
+  std::optional<double> final_loss = {};  // that the trigger `loss` aims at
+};
+
+// How the model of a run begins.
+struct RunStart {
+  nn::TrainingOptions training = {};
+  std::optional<SteppedPrecision> stepped = {};
+  // Adds to what a checkpoint says what the run does not know of itself: classes, settings.
+  std::function<void(CheckpointInfo&)> describe = {};
+  // Whether the run may go on from this checkpoint, before anything of it is set: an Error if it is of another run.
+  // What is different from here on comes back, a sentence each. The default compares network and seed.
+  std::function<std::vector<std::string>(const LoadedCheckpoint&)> compare = {};
+  // Where there is no checkpoint: sets weights to begin with in the place of drawn ones.
+  std::function<void(Model&)> fresh = {};
+  // A line that says how several ranks exchange gradients.
+  std::string ranks_text = "gradients are exchanged between the ranks";
+};
+
+// Evaluations of a run while it trains.
+struct EvaluationPlan {
+  std::int64_t every = 0;    // steps; and at the end. 0: none
+  std::int64_t records = 0;  // for the log
+  // Fills all fields but step, epoch and time; nullopt: the user interrupted it.
+  std::function<std::optional<EvaluationRow>()> evaluate = {};
+  std::int64_t patience = 0;  // the run ends when so many in a row were not better than the best one; 0: never
+  bool classifies = true;     // they tell top-1
+};
+
+// One call of a run's loop.
+struct RunPlan {
+  LoopOptions loop = {};
+  StepLogOptions lines = {};  // `skipped` is the run's own
+  EvaluationPlan evaluation = {};
+  // Called in this order: `first`, the check that the loss is finite, `middle`, the save, the evaluation, the switch of
+  // precision, `last`.
+  std::vector<Callback*> first = {}, middle = {}, last = {};
+  std::optional<std::chrono::steady_clock::time_point> end_of_time = {};  // all is saved by then
+  std::string end_of_time_text = "the limit of time";
+};
+
+struct RunResult {
+  std::int64_t step = 0;
+  std::int64_t ranks = 1;          // that trained together
+  bool writes = true;              // of several ranks: this one wrote log, metrics and checkpoints
+  bool interrupted = false;        // the user or a limit of time stopped it; the steps done are in the checkpoint
+  std::int64_t skipped_steps = 0;  // of the run so far, as their gradients overflowed under a loss scale
+  StepLine last = {};              // of the last log line
+  double mean_fps = 0;             // of this process's log lines but the first; of that, if it is the only one
+  std::optional<EvaluationRow> evaluation = {};  // of the last evaluation, also that of an earlier process at `step`
+  std::string log_path = "";
+  std::string metrics_path = "";
+  std::string checkpoint_path = "";         // empty if none was written
+  std::optional<BestCheckpoint> best = {};  // of the run's evaluations
+  std::string best_path = "";
+};
+
+// Of a call that trains by epochs. None of it but `evaluate_every` and `patience` changes a bit.
+struct EpochOptions {
+  std::int64_t loop = 100;                    // most steps without the host
+  const data::Dataset* validation = nullptr;  // is evaluated; null: nothing is
+  std::int64_t evaluate_every = 1;            // epochs; and at the end
+  std::int64_t patience = 0;                  // evaluations, see EvaluationPlan
+  data::IteratorOptions data = {};            // workers, memory, bad samples; epochs, start and seed are the run's
+};
+
+class Run {
+ public:
+  // Session, lock, log and ranks. The model comes by begin().
+  explicit Run(RunSetup setup);
+  // Of a network of one's own, whose batches are those of this rank. Goes on from the newest checkpoint of the
+  // directory that is whole; one of another network or seed is an Error.
+  Run(nn::Network network, const nn::TrainingOptions& training, RunSetup setup = {});
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  // Trains for `epochs` more passes over the data, which must know their size and have whole batches; of several ranks
+  // each gives its own part (Dataset::shard) in batches of its own. Epochs are those that the program asks for: five
+  // twice are ten, and a program that was killed in the seventh and is started again passes over the first call, goes
+  // on in the second, and leaves the bytes of one that was not. Ctrl-C ends the running step, saves, and makes this
+  // call and later ones return. A callback that is null is an Error with the line.
+  RunResult train_epochs(std::int64_t epochs, const data::Dataset& dataset, std::span<Callback* const> callbacks,
+                         const EpochOptions& options = {},
+                         const std::source_location& at = std::source_location::current());
+  RunResult train_epochs(std::int64_t epochs, const data::Dataset& dataset,
+                         std::initializer_list<Callback*> callbacks = {}, const EpochOptions& options = {},
+                         const std::source_location& at = std::source_location::current()) {
+    return train_epochs(epochs, dataset, std::span<Callback* const>(callbacks.begin(), callbacks.size()), options, at);
+  }
+  // The rows of this rank, of data that are not batched yet.
+  data::Dataset part_of(const data::Dataset& rows) const;
+  // As evaluate() and predict() of estimator.h; of several ranks each evaluates its own rows, and all get the sums.
+  std::map<std::string, double> evaluate(const data::Dataset& dataset);
+  std::map<std::string, Tensor> predict(const std::vector<NamedTensor>& inputs);
+
+  // Prepares the step of a model in session(), from the newest checkpoint or anew. Once.
+  void begin(std::unique_ptr<Model> model, RunStart start);
+  // The loop, with log, metrics, checkpoints, evaluations and the switch of precision around it. What stops the run
+  // (the user, an unreadable sample, a loss that is not finite) loses no step that can be kept: the step it stops after
+  // gets its line and, unless its numbers are no longer finite, its checkpoint. An evaluation that was due and did not
+  // come to its end is made when the run goes on.
+  RunResult train(Feed& feed, const RunPlan& plan, const std::source_location& at = std::source_location::current());
+
+  Session& session() { return session_; }
+  const Ranks& ranks() const { return ranks_; }
+  TrainingLog& log() { return log_; }
+  Model& model() { return *model_; }  // after begin(), as all below
+  Metrics& metrics() { return *metrics_; }
+  std::int64_t step() const { return model_->global_step(); }
+  // Where the data stood that the newest checkpoint was fed from, as it was read.
+  const std::optional<data::IteratorState>& data_start() const { return data_start_; }
+
+ private:
+  std::optional<CheckpointInfo> find(std::optional<LoadedCheckpoint>& newest);
+  void prepare(const CheckpointInfo* saved);
+  void resume(const LoadedCheckpoint& newest);
+  void share();
+  void describe(CheckpointInfo& info) const;
+  void complete(CheckpointInfo& saved) const;
+  bool tells_progress() const;
+  std::string path_of(const std::string& name) const;
+  RunResult result_of(const RunContext& end, const StepLog& lines) const;
+  std::optional<std::map<std::string, double>> sums_of(const data::Dataset& dataset);
+
+  RunSetup setup_;
+  std::unique_ptr<DirectoryLock> lock_;  // of the main rank
+  Session session_;
+  Ranks ranks_;
+  TrainingLog log_;
+  RunStart start_;
+  std::unique_ptr<Model> model_;
+  std::optional<Metrics> metrics_;  // opened when the step is known at which the run goes on
+  std::optional<data::IteratorState> data_start_;
+  std::string checkpoint_path_;                     // the newest one
+  PrecisionPhase phase_ = PrecisionPhase::reduced;  // that the step is compiled for
+  const Accelerator* accelerator_ = nullptr;        // of the running call
+  std::optional<BestCheckpoint> best_;
+  std::int64_t asked_steps_ = 0;  // by train_epochs() so far
+  bool interrupted_ = false;
+};
+
+}  // namespace ridgeline::train
