@@ -8,6 +8,7 @@
 #include "ridgeline/cli/recipe_flags.h"
 #include "ridgeline/cli/step_tables.h"
 #include "ridgeline/core/error.h"
+#include "ridgeline/core/printable.h"
 #include "ridgeline/graph/pass/precision_policy.h"
 #include "ridgeline/train/recipe/bench.h"
 
@@ -41,6 +42,27 @@ nlohmann::json parts_json(const train::StepBench& bench) {
                      {"farthest", part.longest}});
   }
   return parts;
+}
+
+// Every launch of the profiled step, in the order of the plan.
+nlohmann::json launches_json(const train::StepBench& bench) {
+  const std::vector<double> gaps = gaps_before(bench.launches);
+  nlohmann::json all = nlohmann::json::array();
+  for (std::size_t i = 0; i < bench.launches.size(); ++i) {
+    const LaunchReport& launch = bench.launches[i];
+    if (!launch.ran) continue;
+    all.push_back({{"node", printable(launch.node)},
+                   {"op", launch.op},
+                   {"kernel", launch.kernel},
+                   {"converts", launch.converts},
+                   {"ms", launch.milliseconds},
+                   {"ms_before", gaps[i]},
+                   {"ms_at_limit", milliseconds_at_limit(launch, bench.limits)},
+                   {"gflop", launch.cost.flops / 1e9},
+                   {"gflop_done", launch.flops_done / 1e9},
+                   {"megabytes", launch.cost.bytes / 1e6}});
+  }
+  return all;
 }
 
 // Short names of the modes that the benchmark is mostly run in.
@@ -84,7 +106,7 @@ int bench_command(const Words& words) {
   step.option("--precision", precision, "f32, bf16 or f16 (mixed, by the op lists), or a name of precision_mode");
   step.option("--steps", steps, "timed steps; the median is printed");
   step.flag("--json", json, "print one JSON object");
-  step.flag("--layers", layers, "print every launch of 0.05 ms or more");
+  step.flag("--layers", layers, "print every launch of 0.05 ms or more; with --json all of them");
   step.flag("--parts", parts, "print what each kind of op takes beside the machine's limit, and the largest gaps");
   step.flag("--fusions", fusions, "print the launches and bytes of the step without each pass that merges ops");
   if (!app.parse(words)) return 0;
@@ -98,6 +120,7 @@ int bench_command(const Words& words) {
                           {"ms_fastest", bench.times.fastest},
                           {"ms_slowest", bench.times.slowest},
                           {"steps", bench.times.runs},
+                          {"threads", bench.threads},
                           {"ms_until_ready", bench.ready},
                           {"ms_until_first_step", bench.first_step},
                           {"images_per_second", bench.images_per_second},
@@ -125,6 +148,7 @@ int bench_command(const Words& words) {
                                     {"ms", part.seconds * 1e3},
                                     {"gradient_bytes", part.gradient_bytes},
                                     {"update", part.update}});
+    if (layers) object["layers"] = launches_json(bench);
     fmt::print("{}\n", object.dump());
     return 0;
   }
