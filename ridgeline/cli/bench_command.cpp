@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "ridgeline/cli/commands.h"
@@ -65,6 +66,62 @@ nlohmann::json launches_json(const train::StepBench& bench) {
   return all;
 }
 
+nlohmann::json balance_json(const train::RecordedStep& step) {
+  const StepBalance& balance = step.balance;
+  nlohmann::json launches = nlohmann::json::array();
+  for (std::size_t i = 0; i < step.launches.size(); ++i) {
+    const LaunchBalance& launch = balance.launches[i];
+    if (!step.launches[i].ran) continue;
+    launches.push_back({{"node", printable(step.launches[i].node)},
+                        {"op", step.launches[i].op},
+                        {"kernel", step.launches[i].kernel},
+                        {"share", launch.seconds / balance.seconds},
+                        {"items", launch.items},
+                        {"largest_share", launch.largest_share},
+                        {"serial_share", launch.seconds > 0 ? launch.serial / launch.seconds : 0},
+                        {"barriers", launch.barriers},
+                        {"library", launch.library}});
+    if (!launch.library) launches.back()["efficiency_bound"] = launch.bound(balance.threads);
+  }
+  return {{"threads", balance.threads},
+          {"efficiency_bound", balance.bound()},
+          {"library_share", balance.library_seconds / balance.seconds},
+          {"launches", std::move(launches)}};
+}
+
+// "4,16,64"
+std::vector<int> teams_of(const std::string& text) {
+  std::vector<int> teams;
+  const char *at = text.data(), *const end = at + text.size();
+  while (true) {
+    int threads = 0;
+    const auto [behind, error] = std::from_chars(at, end, threads);
+    if (error != std::errc() || threads < 1 || behind != end && *behind != ',') {
+      throw Error("--balance=" + text + " (allowed: numbers of threads, such as 16 or 4,16,64)", ErrorKind::usage);
+    }
+    teams.push_back(threads);
+    if (behind == end) return teams;
+    at = behind + 1;
+  }
+}
+
+// The first of the teams is that of `efficiency_bound`.
+void print_balance(const train::Recipe& recipe, const std::string& precision, const std::vector<int>& teams,
+                   bool json) {
+  nlohmann::json object{{"model", recipe.model}, {"batch_size", recipe.batch_size}, {"precision", precision}};
+  for (const int threads : teams) {
+    const train::RecordedStep step = train::record_step(recipe, threads);
+    if (!json) {
+      fmt::print("{}{}", threads == teams.front() ? "" : "\n", balance_table(step.launches, step.balance));
+      continue;
+    }
+    if (threads == teams.front()) object["efficiency_bound"] = step.balance.bound();
+    object["isa"] = step.isa;
+    object["balance"].push_back(balance_json(step));
+  }
+  if (json) fmt::print("{}\n", object.dump());
+}
+
 // Short names of the modes that the benchmark is mostly run in.
 std::string mode_behind(const std::string& name) {
   constexpr std::pair<std::string_view, std::string_view> kShort[] = {{"f32", "must_keep_origin_dtype"},
@@ -98,6 +155,7 @@ int bench_command(const Words& words) {
   bool layers = false;
   bool parts = false;
   bool fusions = false;
+  std::string balance;
   add_recipe_flags(
       step, arguments,
       {"model", "batch_size", "image_size", "num_classes", "fp16_compute", "intra_op_parallelism_threads",
@@ -109,9 +167,16 @@ int bench_command(const Words& words) {
   step.flag("--layers", layers, "print every launch of 0.05 ms or more; with --json all of them");
   step.flag("--parts", parts, "print what each kind of op takes beside the machine's limit, and the largest gaps");
   step.flag("--fusions", fusions, "print the launches and bytes of the step without each pass that merges ops");
+  step.option("--balance", balance,
+              "instead of timing it, print how the step divides among teams of so many threads, which the machine need "
+              "not have: 16, or 4,16,64; with --json efficiency_bound is the first team's");
   if (!app.parse(words)) return 0;
   recipe.precision.mode = mode_behind(precision);
   train::check(recipe);
+  if (!balance.empty()) {
+    print_balance(recipe, precision, teams_of(balance), json);
+    return 0;
+  }
   const train::StepBench bench = train::bench_step(recipe, steps, fusions);
   if (json) {
     nlohmann::json object{{"model", recipe.model},

@@ -30,6 +30,7 @@ struct Program::State {
   std::vector<std::vector<void*>> input_addresses;  // by launch
   std::vector<std::vector<void*>> output_addresses;
   std::vector<void*> scratch_addresses;
+  std::vector<TeamWork> work;  // where a recording was alive
   std::vector<double> milliseconds;
   std::vector<double> started;                            // milliseconds after `begin`
   std::chrono::steady_clock::time_point begin;            // of the last run
@@ -150,6 +151,7 @@ Program::Program(Session& session, Plan plan, const MemoryReport& memory)
   state_->scratch_addresses.resize(count, nullptr);
   state_->milliseconds.resize(count, 0.0);
   state_->started.resize(count, 0.0);
+  state_->work.resize(count);
   state_->runs.resize(count, 0);
   state_->ran.resize(count, false);
   state_->done = std::vector<std::atomic<std::uint32_t>>(plan_.sections.empty() ? 0 : count);
@@ -308,6 +310,8 @@ void Program::run_launch(std::size_t i) {
   void* const* inputs = state_->input_addresses[i].data();
   void* const* outputs = state_->output_addresses[i].data();
   Stream& stream = launch.device->stream();
+  TeamRecording* const recording = TeamRecording::active();
+  if (recording != nullptr) recording->start();
   switch (launch.kind) {
     case LaunchKind::kernel: stream.run(*launch.kernel, {inputs, outputs, state_->scratch_addresses[i]}); break;
     case LaunchKind::copy: copy(launch, inputs[0], outputs[0]); break;
@@ -316,6 +320,7 @@ void Program::run_launch(std::size_t i) {
   }
   if (!profiling_ && !session_.trace()) return;
   stream.synchronize();
+  if (recording != nullptr) state_->work[i] = recording->take();
   const auto end = std::chrono::steady_clock::now();
   state_->milliseconds[i] = std::chrono::duration<double, std::milli>(end - begin).count();
   state_->started[i] = std::chrono::duration<double, std::milli>(begin - state_->begin).count();
@@ -456,6 +461,7 @@ LaunchReport Program::report(std::size_t i) const {
   report.started = state_->started[i];
   report.runs = state_->runs[i];
   report.ran = state_->ran[i];
+  report.work = state_->work[i];
   if (launch.node >= 0) {
     const Node& node = plan_.graph.nodes[static_cast<std::size_t>(launch.node)];
     report.node = node.name;
