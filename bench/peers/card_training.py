@@ -104,7 +104,9 @@ def torch_loader(data, size, workers):
 def our_loader(data, size, workers):
     from ridgeline.data import DataLoader
 
-    return DataLoader(data, size, shuffle=True, num_workers=workers, drop_last=True, pin_memory=True)
+    # Batches are lent: memory for those that are copied and used, and as many again that are made meanwhile.
+    return DataLoader(data, size, shuffle=True, num_workers=workers, drop_last=True, pin_memory=True,
+                      memory_limit=8 * size * 224 * 224 * 3 * 4)
 
 
 def linked(photos, copies, into):
@@ -120,7 +122,7 @@ def main():
     parser.add_argument("directory", type=pathlib.Path)
     parser.add_argument("--models", nargs="+", default=["resnet50", "alexnet"])
     parser.add_argument("--batch_size", type=int, default=256)
-    parser.add_argument("--workers", type=int, nargs="+", default=[8, 16])
+    parser.add_argument("--workers", type=int, nargs="+", default=[16, 8])
     parser.add_argument("--seconds", type=float, default=100)
     parser.add_argument("--copies", type=int, default=128)
     given = parser.parse_args()
@@ -144,7 +146,7 @@ def main():
     for model in given.models:
         step = step_of(model, classes)
         run(model, "none", 0, lambda: random_batches(size, classes), step, 3, 10)
-        for workers in sorted(given.workers, reverse=True):
+        for workers in given.workers:
             ours = lambda: on_card(endless(our_loader(data, size, workers)))
             run(model, "ridgeline", workers, ours, step, 5, 5)
             theirs = lambda: on_card(torch_loader(data, size, workers))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "ridgeline/cli/commands.h"
 #include "ridgeline/cli/flags.h"
@@ -66,6 +67,18 @@ nlohmann::json launches_json(const train::StepBench& bench) {
   return all;
 }
 
+// Of each region between two barriers: how many items, its share of the launch, and how long a team is in it.
+nlohmann::json regions_json(const LaunchReport& launch, const LaunchBalance& balance, int threads) {
+  nlohmann::json regions = nlohmann::json::array();
+  for (const TeamRegion& region : launch.work.regions) {
+    const double seconds = std::accumulate(region.seconds.begin(), region.seconds.end(), 0.0);
+    regions.push_back({{"items", region.seconds.size()},
+                       {"share", balance.seconds > 0 ? seconds / balance.seconds : 0},
+                       {"efficiency_bound", seconds > 0 ? seconds / (team_seconds(region) * threads) : 1}});
+  }
+  return regions;
+}
+
 nlohmann::json balance_json(const train::RecordedStep& step) {
   const StepBalance& balance = step.balance;
   nlohmann::json launches = nlohmann::json::array();
@@ -80,6 +93,7 @@ nlohmann::json balance_json(const train::RecordedStep& step) {
                         {"largest_share", launch.largest_share},
                         {"serial_share", launch.seconds > 0 ? launch.serial / launch.seconds : 0},
                         {"barriers", launch.barriers},
+                        {"regions", regions_json(step.launches[i], launch, balance.threads)},
                         {"library", launch.library}});
     if (!launch.library) launches.back()["efficiency_bound"] = launch.bound(balance.threads);
   }
@@ -96,7 +110,7 @@ std::vector<int> teams_of(const std::string& text) {
   while (true) {
     int threads = 0;
     const auto [behind, error] = std::from_chars(at, end, threads);
-    if (error != std::errc() || threads < 1 || behind != end && *behind != ',') {
+    if (error != std::errc() || threads < 1 || (behind != end && *behind != ',')) {
       throw Error("--balance=" + text + " (allowed: numbers of threads, such as 16 or 4,16,64)", ErrorKind::usage);
     }
     teams.push_back(threads);

@@ -20,7 +20,8 @@ double of_chunks(const TeamRegion& region) {
   return sum(region.seconds) * static_cast<double>(largest) / static_cast<double>(all);
 }
 
-// The thread that is free first takes the next item of its run, or of the next run that has one, as parallel_items does.
+// The thread that is free first takes the next item of its run, or of the next run that has one, as parallel_items
+// does.
 double of_items(const TeamRegion& region) {
   const auto n = static_cast<std::int64_t>(region.seconds.size());
   const std::int64_t runs = std::min<std::int64_t>(region.threads, kMostRuns);
@@ -103,6 +104,19 @@ void take_least(TeamWork& least, const TeamWork& other) {
     std::vector<double>& seconds = least.regions[r].seconds;
     std::transform(seconds.begin(), seconds.end(), other.regions[r].seconds.begin(), seconds.begin(),
                    [](double a, double b) { return std::min(a, b); });
+  }
+}
+
+void level(TeamWork& work) {
+  constexpr double kMore = 1.5;
+  for (TeamRegion& region : work.regions) {
+    if (region.seconds.empty()) continue;
+    std::vector<double> sorted = region.seconds;
+    const auto middle = sorted.begin() + std::ssize(sorted) / 2;
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    for (double& seconds : region.seconds) {
+      if (seconds > *middle && seconds < kMore * *middle) seconds = *middle;
+    }
   }
 }
 

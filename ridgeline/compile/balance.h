@@ -43,5 +43,8 @@ StepBalance balance_of(std::span<const LaunchReport> launches, int threads);
 // The shorter of two times for each part: what else went on in a run makes parts longer, never shorter. The regions
 // are the same in every run.
 void take_least(TeamWork& least, const TeamWork& other);
+// Kernels cut alike parts. Where one takes up to half as long again as its region's median, a cache was cold or the
+// machine did something else, and it counts as long as the median; what takes longer is more work.
+void level(TeamWork& work);
 
 }  // namespace ridgeline

@@ -27,18 +27,22 @@ TeamRecording* TeamRecording::active() { return t_recording; }
 
 void TeamRecording::start() {
   work_ = {};
-  in_parts_ = 0;
-  started_ = clock_();
+  serial_since_ = clock_();
 }
 
 TeamWork TeamRecording::take() {
-  work_.serial_seconds = clock_() - started_ - in_parts_;
+  work_.serial_seconds += clock_() - serial_since_;
   TeamWork work = std::move(work_);
   start();
   return work;
 }
 
-void TeamRecording::begin_region(TeamRegion::Dealt dealt, int threads) { work_.regions.push_back({dealt, threads}); }
+void TeamRecording::begin_region(TeamRegion::Dealt dealt, int threads) {
+  work_.serial_seconds += clock_() - serial_since_;
+  work_.regions.push_back({dealt, threads});
+}
+
+void TeamRecording::end_region() { serial_since_ = clock_(); }
 
 void TeamRecording::begin_part() {
   t_recording = nullptr;  // regions within a part are the part's own work
@@ -48,7 +52,6 @@ void TeamRecording::begin_part() {
 void TeamRecording::end_part(std::int64_t size) {
   const double seconds = clock_() - part_started_;
   t_recording = this;
-  in_parts_ += seconds;
   TeamRegion& region = work_.regions.back();
   region.seconds.push_back(seconds);
   if (region.dealt == TeamRegion::Dealt::chunks) region.sizes.push_back(size);

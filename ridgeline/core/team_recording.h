@@ -18,9 +18,9 @@ struct TeamRegion {
     bodies,  // one a thread
   };
   Dealt dealt = Dealt::bodies;
-  int threads = 1;                      // of the team
-  std::vector<double> seconds = {};     // of each chunk, item or body
-  std::vector<std::int64_t> sizes = {}; // of chunks: elements
+  int threads = 1;                       // of the team
+  std::vector<double> seconds = {};      // of each chunk, item or body
+  std::vector<std::int64_t> sizes = {};  // of chunks: elements
 };
 
 struct TeamWork {
@@ -48,8 +48,10 @@ class TeamRecording {
   TeamWork take();
 
   void note_library() { work_.library = true; }
-  // For core/threads.cpp: a region whose parts follow, each between begin_part() and end_part().
+  // For core/threads.cpp: a region, and its parts, each between begin_part() and end_part(). What the record itself
+  // takes between two parts counts nowhere.
   void begin_region(TeamRegion::Dealt dealt, int threads);
+  void end_region();
   void begin_part();
   void end_part(std::int64_t size = 0);
 
@@ -57,7 +59,7 @@ class TeamRecording {
   Clock clock_;
   TeamRecording* outer_;
   TeamWork work_;
-  double started_ = 0, part_started_ = 0, in_parts_ = 0;
+  double serial_since_ = 0, part_started_ = 0;
 };
 
 }  // namespace ridgeline

@@ -92,6 +92,9 @@ class RecordedRegion {
       : recording_(recording), team_(threads) {
     recording_.begin_region(dealt, threads);
   }
+  ~RecordedRegion() { recording_.end_region(); }
+  RecordedRegion(const RecordedRegion&) = delete;
+  RecordedRegion& operator=(const RecordedRegion&) = delete;
   template <class Body>
   void part(const Body& body, std::int64_t size = 0) const {
     struct Within {

@@ -22,9 +22,8 @@ TEST(Balance, ChunksCostWhatTheirSizesSay) {
 }
 
 TEST(Balance, SerialPartsAndLargeItemsBoundWhatATeamCanDo) {
-  const LaunchBalance balance =
-      balance_of({.regions = {{Dealt::items, 4, {2, 2, 2, 2, 2, 2}}, {Dealt::bodies, 4, {1, 1, 1, 1}}},
-                  .serial_seconds = 1});
+  const LaunchBalance balance = balance_of(
+      {.regions = {{Dealt::items, 4, {2, 2, 2, 2, 2, 2}}, {Dealt::bodies, 4, {1, 1, 1, 1}}}, .serial_seconds = 1});
   EXPECT_EQ(balance.barriers, 2);
   EXPECT_EQ(balance.items, 6);
   EXPECT_DOUBLE_EQ(balance.largest_share, 2.0 / 12);
@@ -49,6 +48,12 @@ TEST(Balance, OfSeveralRunsEachPartsShortestTimeCounts) {
   take_least(least, {.regions = {{Dealt::bodies, 2, {2, 4}}}, .serial_seconds = 3});
   EXPECT_EQ(least.regions[0].seconds, (std::vector<double>{2, 1}));
   EXPECT_EQ(least.serial_seconds, 2);
+}
+
+TEST(Balance, PartsThatTookALittleLongerCountAsTheirRegionsMedian) {
+  TeamWork work{.regions = {{Dealt::items, 2, {1, 1.4, 0.5, 1, 1.6}}}};
+  level(work);
+  EXPECT_EQ(work.regions[0].seconds, (std::vector<double>{1, 1, 0.5, 1, 1.6}));
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ RecordedStep record_step(Recipe recipe, int threads) {
     throw Error("--balance=" + std::to_string(threads) + ": OpenMP gives a team of " +
                 std::to_string(step.session.compute_threads()) + " (OMP_THREAD_LIMIT?)");
   }
-  constexpr int kRuns = 3;  // of which each part's shortest time counts
+  constexpr int kRuns = 5;  // of which each part's shortest time counts
   const ComputeScope team(threads);
   TeamRecording recording;
   step.program.run();
@@ -114,6 +114,7 @@ RecordedStep record_step(Recipe recipe, int threads) {
     for (std::size_t i = 0; i < result.launches.size(); ++i) take_least(launches[i].work, result.launches[i].work);
     result.launches = std::move(launches);
   }
+  for (LaunchReport& launch : result.launches) level(launch.work);
   result.balance = balance_of(result.launches, threads);
   return result;
 }
